@@ -1,0 +1,106 @@
+//! ChaCha20 with fast key erasure: the generator for CPUs without AES instructions.
+//!
+//! Every request runs the cipher under the current key with nonce and counter zero; the first
+//! 32 bytes of keystream become the next key, the rest is the output (D. J. Bernstein,
+//! "Fast-key-erasure random-number generators", 2017; Linux's `crng_fast_key_erasure`).
+
+use core::fmt;
+
+use zeroize::ZeroizeOnDrop;
+
+use super::MAX_REQUEST;
+use crate::Error;
+use crate::engine::chacha20;
+use crate::secret::{Secret, wipe};
+
+const KEY_LEN: usize = 32;
+
+/// ChaCha20 blocks are 64 bytes (RFC 8439 section 2.3).
+const BLOCK: usize = 64;
+
+/// A deterministic random bit generator: ChaCha20 with fast key erasure.
+///
+/// # Security
+/// Backtracking resistant: the key is replaced by every request before the output leaves. The
+/// key is wiped on drop; it lives where the caller puts it.
+///
+/// # Forks and clones
+/// None: a copy of the state repeats the output. The functions at the crate's root are
+/// protected; this is a building block.
+///
+/// # Source
+/// RFC 8439; Bernstein, "Fast-key-erasure random-number generators" (2017). Input is mixed as
+/// CTR_DRBG's update does: XOR into the next key.
+pub struct FastKeyErasure {
+    key: [u8; KEY_LEN],
+}
+
+impl FastKeyErasure {
+    /// A generator keyed with 32 bytes of full entropy.
+    pub fn new(key: &[u8; KEY_LEN]) -> Self {
+        FastKeyErasure { key: *key }
+    }
+
+    /// Mixes 32 bytes of fresh entropy into the key.
+    pub fn reseed(&mut self, entropy: &[u8; KEY_LEN]) {
+        self.mix(entropy);
+    }
+
+    /// Fills `out`, at most 2^16 bytes, after mixing in `additional`, which may be empty and has
+    /// at most 32 bytes.
+    ///
+    /// # Errors
+    /// [`Error::RequestTooLong`], [`Error::InputTooLong`]; nothing is written and the key is
+    /// unchanged then.
+    pub fn generate(&mut self, out: &mut [u8], additional: &[u8]) -> Result<(), Error> {
+        if out.len() > MAX_REQUEST {
+            return Err(Error::RequestTooLong { given: out.len() });
+        }
+        if additional.len() > KEY_LEN {
+            return Err(Error::InputTooLong {
+                allowed: KEY_LEN,
+                given: additional.len(),
+            });
+        }
+        if !additional.is_empty() {
+            self.mix(additional);
+        }
+        let mut first = Secret::<BLOCK>::zeroed();
+        let mut key = Secret::<KEY_LEN>::zeroed();
+        key.copy_from_slice(&self.key);
+        let (front, rest) = out.split_at_mut(out.len().min(BLOCK - KEY_LEN));
+        chacha20::keystream(&key, &[0; 12], 0, &mut first[..]);
+        self.key.copy_from_slice(&first[..KEY_LEN]);
+        front.copy_from_slice(&first[KEY_LEN..][..front.len()]);
+        chacha20::keystream(&key, &[0; 12], 1, rest);
+        Ok(())
+    }
+
+    /// The next key, with `input` XORed in.
+    fn mix(&mut self, input: &[u8]) {
+        let mut next = Secret::<KEY_LEN>::zeroed();
+        chacha20::keystream(&self.key, &[0; 12], 0, &mut next[..]);
+        for (n, i) in next.iter_mut().zip(input) {
+            *n ^= i;
+        }
+        self.key.copy_from_slice(&next[..]);
+    }
+
+    pub(crate) fn key(&self) -> &[u8; KEY_LEN] {
+        &self.key
+    }
+}
+
+impl Drop for FastKeyErasure {
+    fn drop(&mut self) {
+        wipe(&mut self.key);
+    }
+}
+
+impl ZeroizeOnDrop for FastKeyErasure {}
+
+impl fmt::Debug for FastKeyErasure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FastKeyErasure { .. }")
+    }
+}

@@ -1,0 +1,327 @@
+//! How blocks of keystream are computed on this CPU.
+//!
+//! An [`Engine`] names one way to compute a keystream; [`Keystream`] is a key expanded for one
+//! engine. Every AES engine writes the same bytes for the same key and counter, at any length
+//! and alignment. The layer knows no operating system and keeps no state but the expanded key,
+//! which is wiped when it is dropped.
+//!
+//! Kernels in `x86_64/` never see a carry out of the low 64 bits of the counter: [`runs`]
+//! splits a request there, so that the full 128-bit carry lives in one place.
+
+pub(crate) mod chacha20;
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+use core::fmt;
+use core::str::FromStr;
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::Error;
+
+/// Length of an AES block, in bytes (FIPS 197).
+pub(crate) const BLOCK: usize = 16;
+
+/// A way to compute keystream on this CPU.
+///
+/// The four AES engines give identical output (FIPS 197; SP 800-38A section 6.5, counter mode
+/// with a 128-bit big-endian counter). [`Engine::ChaCha20`] is another cipher (RFC 8439).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Engine {
+    /// AES by VAES instructions on 512-bit registers: 32 blocks in flight.
+    Vaes512 = 1,
+    /// AES by VAES instructions on 256-bit registers: 16 blocks in flight.
+    Vaes256 = 2,
+    /// AES by AES-NI instructions on 128-bit registers: 8 blocks in flight.
+    AesNi = 3,
+    /// AES by the `aes` crate: ARMv8's instructions where there are any, else constant-time
+    /// code without tables.
+    Portable = 4,
+    /// ChaCha20, by the widest vector unit there is: the choice where AES has no instructions.
+    ChaCha20 = 5,
+}
+
+impl Engine {
+    /// Every engine, the most preferred first.
+    pub const ALL: [Engine; 5] = [
+        Engine::Vaes512,
+        Engine::Vaes256,
+        Engine::AesNi,
+        Engine::ChaCha20,
+        Engine::Portable,
+    ];
+
+    /// The engines this CPU can run, the most preferred first.
+    pub fn available() -> impl Iterator<Item = Engine> {
+        Self::ALL.into_iter().filter(|engine| engine.is_available())
+    }
+
+    /// The engine the generator uses unless told otherwise: the widest with AES instructions,
+    /// else [`Engine::ChaCha20`].
+    pub fn best() -> Engine {
+        if Self::portable_has_instructions() {
+            return Engine::Portable;
+        }
+        Self::available()
+            .next()
+            .expect("ChaCha20 is always available")
+    }
+
+    /// The engine [`Stream`](crate::Stream) uses unless told otherwise: the best that is AES.
+    pub fn best_aes() -> Engine {
+        Self::available()
+            .find(|engine| engine.is_aes())
+            .expect("portable AES is always available")
+    }
+
+    /// Whether this CPU can run the engine.
+    pub fn is_available(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Engine::Vaes512 => x86_64::vaes512::is_available(),
+            #[cfg(target_arch = "x86_64")]
+            Engine::Vaes256 => x86_64::vaes256::is_available(),
+            #[cfg(target_arch = "x86_64")]
+            Engine::AesNi => x86_64::aesni::is_available(),
+            Engine::Portable | Engine::ChaCha20 => true,
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => false,
+        }
+    }
+
+    /// Whether the engine computes AES.
+    pub fn is_aes(self) -> bool {
+        self != Engine::ChaCha20
+    }
+
+    /// The engine's name, as [`FromStr`] reads it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Vaes512 => "vaes512",
+            Engine::Vaes256 => "vaes256",
+            Engine::AesNi => "aesni",
+            Engine::Portable => "portable",
+            Engine::ChaCha20 => "chacha20",
+        }
+    }
+
+    /// The `aes` crate finds ARMv8's instructions by itself; on x86-64 ours come first.
+    fn portable_has_instructions() -> bool {
+        #[cfg(target_arch = "aarch64")]
+        return std::arch::is_aarch64_feature_detected!("aes");
+        #[cfg(not(target_arch = "aarch64"))]
+        return false;
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Engine {
+    type Err = Error;
+
+    /// Reads a name that [`Engine::name`] writes; [`Error::UnknownEngine`] otherwise.
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Self::ALL
+            .into_iter()
+            .find(|engine| engine.name() == name)
+            .ok_or(Error::UnknownEngine)
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A byte array that holds a key or a seed.
+pub trait Bytes: AsRef<[u8]> + AsMut<[u8]> + Copy + Default + Zeroize {}
+impl Bytes for [u8; 16] {}
+impl Bytes for [u8; 32] {}
+
+/// An AES variant: [`Aes128`] or [`Aes256`].
+pub trait Cipher: sealed::Sealed + Sized {
+    /// A key: 16 or 32 bytes.
+    type Key: Bytes;
+    /// Length of a key, in bytes.
+    const KEY_LEN: usize;
+    /// Length of a key and a block, in bytes: `seedlen` of SP 800-90A table 3.
+    const SEED_LEN: usize = Self::KEY_LEN + BLOCK;
+    /// Rounds of the cipher (FIPS 197 table 3).
+    #[doc(hidden)]
+    const ROUNDS: usize;
+    #[doc(hidden)]
+    type Portable: portable::BlockCipher<Self::Key>;
+    #[doc(hidden)]
+    #[cfg(target_arch = "x86_64")]
+    fn expand(key: &Self::Key, keys: &mut x86_64::RoundKeys);
+}
+
+/// AES with a 128-bit key (FIPS 197).
+#[derive(Clone, Copy, Debug)]
+pub enum Aes128 {}
+
+/// AES with a 256-bit key (FIPS 197).
+#[derive(Clone, Copy, Debug)]
+pub enum Aes256 {}
+
+impl sealed::Sealed for Aes128 {}
+impl sealed::Sealed for Aes256 {}
+
+impl Cipher for Aes128 {
+    type Key = [u8; 16];
+    const KEY_LEN: usize = 16;
+    const ROUNDS: usize = 10;
+    type Portable = aes::Aes128Enc;
+    #[cfg(target_arch = "x86_64")]
+    fn expand(key: &[u8; 16], keys: &mut x86_64::RoundKeys) {
+        x86_64::schedule::expand_128(key, keys)
+    }
+}
+
+impl Cipher for Aes256 {
+    type Key = [u8; 32];
+    const KEY_LEN: usize = 32;
+    const ROUNDS: usize = 14;
+    type Portable = aes::Aes256Enc;
+    #[cfg(target_arch = "x86_64")]
+    fn expand(key: &[u8; 32], keys: &mut x86_64::RoundKeys) {
+        x86_64::schedule::expand_256(key, keys)
+    }
+}
+
+/// How output reaches memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stores {
+    /// Through the cache: right where the bytes are read soon.
+    Cached,
+    /// Past the cache (non-temporal), where the engine and the buffer's alignment allow it:
+    /// right for buffers larger than the cache.
+    Streaming,
+}
+
+impl Stores {
+    /// Buffers from this length on are written past the cache. Measured on an EPYC 9004 with
+    /// 32 MiB of L3: streaming stores win from about half the L3 on.
+    pub const STREAMING_FROM: usize = 16 << 20;
+
+    /// The stores for a request of `len` bytes.
+    pub fn for_len(len: usize) -> Stores {
+        if len >= Self::STREAMING_FROM {
+            Stores::Streaming
+        } else {
+            Stores::Cached
+        }
+    }
+}
+
+/// The keystream of AES in counter mode under one key, on one engine.
+///
+/// Block `i` is `AES(key, i)` with `i` a 128-bit big-endian counter that wraps at 2^128.
+///
+/// # Security
+/// A building block: nothing keeps a caller from asking for the same blocks twice. The expanded
+/// key is wiped on drop.
+pub struct Keystream<C: Cipher> {
+    keys: Keys<C>,
+}
+
+#[allow(
+    clippy::large_enum_variant,
+    reason = "portable keys are large; a box would need an allocator, which signal handlers lack"
+)]
+enum Keys<C: Cipher> {
+    #[cfg(target_arch = "x86_64")]
+    X86(x86_64::Expanded),
+    Portable(C::Portable),
+}
+
+impl<C: Cipher> Keystream<C> {
+    /// Expands `key` for `engine`.
+    ///
+    /// # Errors
+    /// [`Error::EngineUnavailable`] if this CPU cannot run the engine or it is not AES.
+    pub fn new(key: &C::Key, engine: Engine) -> Result<Self, Error> {
+        if !engine.is_aes() || !engine.is_available() {
+            return Err(Error::EngineUnavailable(engine));
+        }
+        Ok(Self::on_available(key, engine))
+    }
+
+    /// As [`Keystream::new`], for an engine that was found available before.
+    #[inline]
+    pub(crate) fn on_available(key: &C::Key, engine: Engine) -> Self {
+        match engine {
+            #[cfg(target_arch = "x86_64")]
+            Engine::Vaes512 | Engine::Vaes256 | Engine::AesNi => {
+                let mut keystream = Keystream {
+                    keys: Keys::X86(x86_64::Expanded::empty(engine)),
+                };
+                if let Keys::X86(expanded) = &mut keystream.keys {
+                    C::expand(key, &mut expanded.keys);
+                }
+                keystream
+            }
+            _ => Keystream {
+                keys: Keys::Portable(portable::BlockCipher::new(key)),
+            },
+        }
+    }
+
+    /// Writes the keystream that starts at block `counter` into `out`; a last partial block is
+    /// cut.
+    #[inline]
+    pub fn fill(&self, counter: u128, out: &mut [u8], stores: Stores) {
+        match &self.keys {
+            #[cfg(target_arch = "x86_64")]
+            Keys::X86(expanded) => {
+                runs(counter, out, |counter, part| {
+                    expanded.keystream(C::ROUNDS, counter, part, stores);
+                });
+            }
+            Keys::Portable(cipher) => portable::keystream(cipher, counter, out),
+        }
+    }
+}
+
+impl<C: Cipher> Drop for Keystream<C> {
+    fn drop(&mut self) {
+        match &mut self.keys {
+            #[cfg(target_arch = "x86_64")]
+            Keys::X86(expanded) => expanded.keys.zeroize(),
+            // The `aes` crate wipes its own keys: the bound below fails to compile otherwise.
+            Keys::Portable(cipher) => assert_wipes_itself(cipher),
+        }
+    }
+}
+
+impl<C: Cipher> ZeroizeOnDrop for Keystream<C> {}
+
+impl<C: Cipher> fmt::Debug for Keystream<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keystream { .. }")
+    }
+}
+
+fn assert_wipes_itself<T: ZeroizeOnDrop>(_: &T) {}
+
+/// Calls `each` with parts of `out` within which the low 64 bits of the block counter do not
+/// overflow.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn runs(counter: u128, out: &mut [u8], mut each: impl FnMut(u128, &mut [u8])) {
+    let blocks_before_carry = (1u128 << 64) - u128::from(counter as u64);
+    let bytes_before_carry = blocks_before_carry * BLOCK as u128;
+    if out.len() as u128 <= bytes_before_carry {
+        return each(counter, out);
+    }
+    // A slice is shorter than 2^63 bytes, so it crosses at most one carry.
+    let (before, after) = out.split_at_mut(bytes_before_carry as usize);
+    each(counter, before);
+    each(counter.wrapping_add(blocks_before_carry), after);
+}

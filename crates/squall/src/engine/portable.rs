@@ -1,0 +1,50 @@
+//! AES in counter mode by the `aes` crate, on any CPU.
+//!
+//! The crate's code is constant-time, with ARMv8's AES instructions where the CPU has them. It
+//! is the reference that the kernels in `x86_64/` are tested against.
+
+use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
+use zeroize::ZeroizeOnDrop;
+
+use super::{BLOCK, Bytes};
+use crate::secret::wipe;
+
+/// Blocks encrypted in one call to the crate: enough to fill its widest back end.
+const BATCH: usize = 16;
+
+/// A cipher of the `aes` crate, keyed.
+pub trait BlockCipher<K: Bytes>: ZeroizeOnDrop + Sized {
+    /// Expands the key.
+    fn new(key: &K) -> Self;
+    /// Encrypts every block in place.
+    fn encrypt(&self, blocks: &mut [[u8; BLOCK]]);
+}
+
+impl<K: Bytes, T: KeyInit + BlockCipherEncrypt + ZeroizeOnDrop> BlockCipher<K> for T
+where
+    T: aes::cipher::BlockSizeUser<BlockSize = aes::cipher::consts::U16>,
+{
+    fn new(key: &K) -> Self {
+        <T as KeyInit>::new_from_slice(key.as_ref()).expect("the key type has the key's length")
+    }
+
+    fn encrypt(&self, blocks: &mut [[u8; BLOCK]]) {
+        self.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
+    }
+}
+
+/// Writes the keystream that starts at block `counter` into `out`.
+pub(super) fn keystream<K: Bytes>(cipher: &impl BlockCipher<K>, counter: u128, out: &mut [u8]) {
+    let mut counter = counter;
+    let mut blocks = [[0u8; BLOCK]; BATCH];
+    for part in out.chunks_mut(BATCH * BLOCK) {
+        let used = &mut blocks[..part.len().div_ceil(BLOCK)];
+        for block in used.iter_mut() {
+            *block = counter.to_be_bytes();
+            counter = counter.wrapping_add(1);
+        }
+        cipher.encrypt(used);
+        part.copy_from_slice(&used.as_flattened()[..part.len()]);
+    }
+    wipe(blocks.as_flattened_mut());
+}

@@ -1,0 +1,201 @@
+//! AES in counter mode by x86-64 instructions: one file an instruction set, one loop for all.
+//!
+//! Each file names its vector type and gives a handful of one-instruction operations;
+//! `ctr_kernel!` builds the same loop from them. [`Expanded`] is the proof that the CPU has
+//! what a kernel needs: it can only be made for an engine that was detected.
+
+pub(super) mod aesni;
+pub(super) mod schedule;
+pub(super) mod vaes256;
+pub(super) mod vaes512;
+
+use core::arch::x86_64::__m128i;
+
+use super::{BLOCK, Engine, Stores};
+use crate::secret::wipe;
+
+/// Round keys of AES-128 (the first 11) or AES-256 (all 15).
+pub type RoundKeys = [__m128i; 15];
+
+/// A key expanded for a kernel that this CPU can run.
+pub struct Expanded {
+    engine: Engine,
+    pub keys: RoundKeys,
+}
+
+impl Expanded {
+    /// Room for the round keys of `engine`.
+    ///
+    /// Detection is the standard library's, cached: a load and a test.
+    #[inline]
+    pub fn empty(engine: Engine) -> Expanded {
+        assert!(
+            engine.is_available(),
+            "this CPU lacks the instructions of engine {engine}"
+        );
+        // SAFETY: zeros are a valid vector.
+        let keys = unsafe { core::mem::zeroed() };
+        Expanded { engine, keys }
+    }
+
+    /// Writes the keystream that starts at block `counter` into `out`.
+    ///
+    /// The low 64 bits of the counter must not overflow before the last block.
+    #[inline]
+    pub fn keystream(&self, rounds: usize, counter: u128, out: &mut [u8], stores: Stores) {
+        // SAFETY: `empty` found the instructions of this engine on this CPU.
+        unsafe {
+            match self.engine {
+                Engine::Vaes512 => vaes512::keystream(&self.keys, rounds, counter, out, stores),
+                Engine::Vaes256 => vaes256::keystream(&self.keys, rounds, counter, out, stores),
+                _ => aesni::keystream(&self.keys, rounds, counter, out, stores),
+            }
+        }
+    }
+}
+
+/// Builds `keystream` from a file's operations.
+///
+/// Eight vectors are in flight: enough to hide the latency of one AES round (3 to 5 cycles at
+/// one or two rounds a cycle on every core so far), and with 15 round keys they still fit into
+/// 32 registers. What is left over takes 4, 2 and 1.
+macro_rules! ctr_kernel {
+    ($features:literal, $register:ident) => {
+        /// Bytes in one vector.
+        const WIDTH: usize = size_of::<Vector>();
+
+        /// Writes the keystream that starts at block `counter` into `out`.
+        ///
+        /// The low 64 bits of the counter must not overflow before the last block.
+        #[target_feature(enable = $features)]
+        pub(super) fn keystream(
+            keys: &RoundKeys,
+            rounds: usize,
+            counter: u128,
+            out: &mut [u8],
+            stores: Stores,
+        ) {
+            let cached = super::cached_head(out, WIDTH, stores);
+            let (head, body) = out.split_at_mut(cached);
+            let behind_head = counter.wrapping_add((cached / BLOCK) as u128);
+            match rounds {
+                10 => {
+                    run::<10, false>(keys, counter, head);
+                    run::<10, true>(keys, behind_head, body);
+                }
+                _ => {
+                    run::<14, false>(keys, counter, head);
+                    run::<14, true>(keys, behind_head, body);
+                }
+            }
+        }
+
+        /// `keystream` for a fixed number of rounds and one kind of stores.
+        #[target_feature(enable = $features)]
+        fn run<const ROUNDS: usize, const STREAMING: bool>(
+            keys: &RoundKeys,
+            counter: u128,
+            out: &mut [u8],
+        ) {
+            if out.is_empty() {
+                return;
+            }
+            let keys: [Vector; 15] = core::array::from_fn(|i| broadcast(keys[i]));
+            let mut counters = first_counters(counter);
+            let mut rest = out;
+            while rest.len() >= 8 * WIDTH {
+                rest = batch::<8, ROUNDS, STREAMING>(&keys, &mut counters, rest);
+            }
+            if rest.len() >= 4 * WIDTH {
+                rest = batch::<4, ROUNDS, STREAMING>(&keys, &mut counters, rest);
+            }
+            if rest.len() >= 2 * WIDTH {
+                rest = batch::<2, ROUNDS, STREAMING>(&keys, &mut counters, rest);
+            }
+            if rest.len() >= WIDTH {
+                rest = batch::<1, ROUNDS, STREAMING>(&keys, &mut counters, rest);
+            }
+            if !rest.is_empty() {
+                let [last] = encrypt::<1, ROUNDS>(&keys, &mut counters);
+                store_partial(rest, last);
+            }
+            if STREAMING {
+                // Streaming stores are weakly ordered: make them visible before the bytes are
+                // handed to another thread.
+                _mm_sfence();
+            }
+        }
+
+        /// Writes `N` vectors to the front of `out` and returns what is behind them.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn batch<'a, const N: usize, const ROUNDS: usize, const STREAMING: bool>(
+            keys: &[Vector; 15],
+            counters: &mut Vector,
+            out: &'a mut [u8],
+        ) -> &'a mut [u8] {
+            let blocks = encrypt::<N, ROUNDS>(keys, counters);
+            let (front, rest) = out.split_at_mut(N * WIDTH);
+            for (place, block) in front.chunks_exact_mut(WIDTH).zip(blocks) {
+                store::<STREAMING>(place, block);
+            }
+            rest
+        }
+
+        /// Keeps the rounds of all blocks interleaved, as they are written.
+        ///
+        /// Left alone, LLVM finishes one block after the other to save registers, and AES-256 on
+        /// 16 registers loses a quarter of its speed: too few blocks fit into the CPU's window.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn in_order(mut block: Vector) -> Vector {
+            // SAFETY: no instructions; volatile, so its order among its like is kept.
+            unsafe {
+                core::arch::asm!("/* {0} */", inout($register) block,
+                    options(nomem, nostack, preserves_flags));
+            }
+            block
+        }
+
+        /// Encrypts the next `N` vectors of counter blocks.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn encrypt<const N: usize, const ROUNDS: usize>(
+            keys: &[Vector; 15],
+            counters: &mut Vector,
+        ) -> [Vector; N] {
+            let mut blocks = [*counters; N];
+            for block in &mut blocks {
+                *block = xor(big_endian(*counters), keys[0]);
+                *counters = advance(*counters);
+            }
+            for key in &keys[1..ROUNDS] {
+                for block in &mut blocks {
+                    *block = in_order(round(*block, *key));
+                }
+            }
+            for block in &mut blocks {
+                *block = last_round(*block, keys[ROUNDS]);
+            }
+            blocks
+        }
+    };
+}
+use ctr_kernel;
+
+/// How many bytes at the front of `out` go through the cache: all of them, or with streaming
+/// stores those before the first place aligned to `width`, if a block starts there.
+fn cached_head(out: &[u8], width: usize, stores: Stores) -> usize {
+    let head = out.as_ptr().align_offset(width);
+    match stores {
+        Stores::Streaming if head < out.len() && head.is_multiple_of(BLOCK) => head,
+        _ => out.len(),
+    }
+}
+
+/// Copies the front of `bytes` to `place` and wipes `bytes`: the rest of a block may be key
+/// material to come.
+fn copy_and_wipe(place: &mut [u8], bytes: &mut [u8]) {
+    place.copy_from_slice(&bytes[..place.len()]);
+    wipe(bytes);
+}

@@ -1,0 +1,82 @@
+//! Bytes from the kernel by system calls, with nothing between.
+//!
+//! Safe in a signal handler: no locks, no allocation, no state. getrandom(2) first; where a
+//! sandbox or an old kernel refuses it, /dev/urandom, after /dev/random has told that the RNG is
+//! ready. The `getrandom` crate does the same, but keeps the descriptor behind a lock that a
+//! signal handler could wait on for ever.
+
+use core::ffi::CStr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::Error;
+use crate::guard::errno;
+
+/// Fills `out` with bytes of the kernel's RNG; waits until it is ready.
+pub(crate) fn fill(out: &mut [u8]) -> Result<(), Error> {
+    let Err(getrandom) = fill_by(out, getrandom) else {
+        return Ok(());
+    };
+    fill_from_urandom(out).map_err(|urandom| Error::NoEntropy { getrandom, urandom })
+}
+
+/// Calls `read` until `out` is full; the error is an `errno`.
+fn fill_by(out: &mut [u8], mut read: impl FnMut(&mut [u8]) -> isize) -> Result<(), i32> {
+    let mut filled = 0;
+    while filled < out.len() {
+        match read(&mut out[filled..]) {
+            0 => return Err(libc::EIO),
+            count if count > 0 => filled += count as usize,
+            _ => match errno() {
+                libc::EINTR => {}
+                error => return Err(error),
+            },
+        }
+    }
+    Ok(())
+}
+
+fn getrandom(out: &mut [u8]) -> isize {
+    // SAFETY: `out` is writable for its length. A raw call, because a C library may not have it.
+    unsafe { libc::syscall(libc::SYS_getrandom, out.as_mut_ptr(), out.len(), 0) as isize }
+}
+
+fn fill_from_urandom(out: &mut [u8]) -> Result<(), i32> {
+    wait_until_ready()?;
+    let device = open(c"/dev/urandom")?;
+    fill_by(out, |rest| {
+        // SAFETY: `rest` is writable for its length.
+        unsafe { libc::read(device.as_raw_fd(), rest.as_mut_ptr().cast(), rest.len()) }
+    })
+}
+
+/// /dev/urandom does not wait for the RNG to be ready; polling /dev/random does.
+fn wait_until_ready() -> Result<(), i32> {
+    let device = open(c"/dev/random")?;
+    let mut poll = libc::pollfd {
+        fd: device.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    loop {
+        // SAFETY: one valid entry.
+        match unsafe { libc::poll(&mut poll, 1, -1) } {
+            1 => return Ok(()),
+            _ if errno() == libc::EINTR => {}
+            _ => return Err(errno()),
+        }
+    }
+}
+
+fn open(path: &CStr) -> Result<OwnedFd, i32> {
+    loop {
+        // SAFETY: the path ends with a null byte.
+        match unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) } {
+            fd if fd >= 0 => {
+                // SAFETY: the descriptor was just opened and has no other owner.
+                return Ok(unsafe { OwnedFd::from_raw_fd(fd) });
+            }
+            _ if errno() == libc::EINTR => {}
+            _ => return Err(errno()),
+        }
+    }
+}

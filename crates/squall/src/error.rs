@@ -1,0 +1,95 @@
+//! What can go wrong, each with the cause in one line.
+
+use core::fmt;
+
+use crate::Engine;
+
+/// Why a request was not served. Nothing was written where an error is returned, or what was
+/// written must not be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no source of randomness: getrandom(2) was refused with this `errno` and
+    /// /dev/urandom could not be read either.
+    NoEntropy {
+        /// `errno` of getrandom(2).
+        getrandom: i32,
+        /// `errno` of opening or reading /dev/urandom.
+        urandom: i32,
+    },
+    /// This CPU cannot run the engine, or the engine is not of the cipher asked for.
+    EngineUnavailable(Engine),
+    /// No engine has this name.
+    UnknownEngine,
+    /// Entropy input has not exactly `seedlen` bytes (SP 800-90A section 10.2.1.3.1).
+    EntropyLength {
+        /// Bytes required: 32 for AES-128, 48 for AES-256.
+        required: usize,
+        /// Bytes given.
+        given: usize,
+    },
+    /// A personalization string or additional input is longer than `seedlen` bytes.
+    InputTooLong {
+        /// Bytes allowed: 32 for AES-128, 48 for AES-256.
+        allowed: usize,
+        /// Bytes given.
+        given: usize,
+    },
+    /// More than 2^16 bytes were asked for in one request (SP 800-90A table 3).
+    RequestTooLong {
+        /// Bytes asked for.
+        given: usize,
+    },
+    /// 2^48 requests were served since the last reseed (SP 800-90A table 3).
+    ReseedRequired,
+    /// The request reaches past the end of the keystream, at 2^64 bytes.
+    EndOfStream,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NoEntropy { getrandom, urandom } => write!(
+                f,
+                "no source of randomness: getrandom(2) failed with errno {getrandom} and \
+                 /dev/urandom with errno {urandom}; allow one of them in this sandbox"
+            ),
+            Error::EngineUnavailable(engine) => {
+                write!(f, "engine {engine} cannot be used here: available are ")?;
+                write_names(f, Engine::available())
+            }
+            Error::UnknownEngine => {
+                f.write_str("no engine has this name: there are ")?;
+                write_names(f, Engine::ALL.into_iter())
+            }
+            Error::EntropyLength { required, given } => {
+                write!(
+                    f,
+                    "entropy input must be exactly {required} bytes, {given} were given"
+                )
+            }
+            Error::InputTooLong { allowed, given } => {
+                write!(
+                    f,
+                    "input of {given} bytes is too long: at most {allowed} are allowed"
+                )
+            }
+            Error::RequestTooLong { given } => {
+                write!(f, "{given} bytes in one request: at most 65536 are allowed")
+            }
+            Error::ReseedRequired => {
+                f.write_str("2^48 requests were served since the last reseed: reseed first")
+            }
+            Error::EndOfStream => f.write_str("the keystream ends at byte 2^64"),
+        }
+    }
+}
+
+fn write_names(f: &mut fmt::Formatter<'_>, engines: impl Iterator<Item = Engine>) -> fmt::Result {
+    for (i, engine) in engines.enumerate() {
+        write!(f, "{}{engine}", if i == 0 { "" } else { ", " })?;
+    }
+    Ok(())
+}
+
+impl core::error::Error for Error {}

@@ -1,0 +1,180 @@
+//! Finds a function in the vDSO's ELF image, without the dynamic linker.
+//!
+//! Static programs have no linker to ask, and `dlsym` is not safe in a signal handler. The image
+//! is the kernel's own and trusted to be well formed (System V ABI, chapter 5; the GNU hash table
+//! as laid out by binutils).
+
+use core::ffi::{CStr, c_char};
+
+use libc::{Elf64_Ehdr, Elf64_Phdr, Elf64_Sym};
+
+const DT_HASH: i64 = 4;
+const DT_STRTAB: i64 = 5;
+const DT_SYMTAB: i64 = 6;
+const DT_GNU_HASH: i64 = 0x6fff_fef5;
+
+#[repr(C)]
+struct Dyn {
+    tag: i64,
+    value: u64,
+}
+
+/// The dynamic tables of an image, as run-time addresses; 0 where absent.
+#[derive(Default)]
+struct Tables {
+    strings: usize,
+    symbols: usize,
+    hash: usize,
+    gnu_hash: usize,
+}
+
+/// The run-time address of the defined symbol `name` in the image at `base`.
+///
+/// # Safety
+/// `base` is the address of an ELF image that the kernel mapped whole, as AT_SYSINFO_EHDR gives.
+pub(super) unsafe fn symbol(base: usize, name: &CStr) -> Option<usize> {
+    // SAFETY: the caller vouches for the image; the headers say where its parts are.
+    unsafe {
+        let header = &*(base as *const Elf64_Ehdr);
+        let segments = core::slice::from_raw_parts(
+            (base + header.e_phoff as usize) as *const Elf64_Phdr,
+            usize::from(header.e_phnum),
+        );
+        let load = segments
+            .iter()
+            .find(|segment| segment.p_type == libc::PT_LOAD)?;
+        let dynamic = segments
+            .iter()
+            .find(|segment| segment.p_type == libc::PT_DYNAMIC)?;
+        let bias = (base + load.p_offset as usize).wrapping_sub(load.p_vaddr as usize);
+        let tables = tables(bias.wrapping_add(dynamic.p_vaddr as usize), bias);
+        if tables.symbols == 0 || tables.strings == 0 {
+            return None;
+        }
+        (1..symbol_count(&tables)).find_map(|index| {
+            let symbol = &*(tables.symbols as *const Elf64_Sym).add(index);
+            let found = CStr::from_ptr((tables.strings + symbol.st_name as usize) as *const c_char);
+            let defined = symbol.st_shndx != 0;
+            (defined && found == name).then(|| bias.wrapping_add(symbol.st_value as usize))
+        })
+    }
+}
+
+/// # Safety
+/// `dynamic` is the address of the image's dynamic section, which a null tag ends.
+unsafe fn tables(dynamic: usize, bias: usize) -> Tables {
+    let mut tables = Tables::default();
+    let mut entry = dynamic as *const Dyn;
+    // SAFETY: the caller's promise; the loop stops at the null tag.
+    unsafe {
+        while (*entry).tag != 0 {
+            let address = bias.wrapping_add((*entry).value as usize);
+            match (*entry).tag {
+                DT_STRTAB => tables.strings = address,
+                DT_SYMTAB => tables.symbols = address,
+                DT_HASH => tables.hash = address,
+                DT_GNU_HASH => tables.gnu_hash = address,
+                _ => {}
+            }
+            entry = entry.add(1);
+        }
+    }
+    tables
+}
+
+/// The number of dynamic symbols, which only the hash tables tell.
+///
+/// # Safety
+/// `tables` were read from a well-formed image.
+unsafe fn symbol_count(tables: &Tables) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if tables.hash != 0 {
+            return *(tables.hash as *const u32).add(1) as usize;
+        }
+        if tables.gnu_hash != 0 {
+            return gnu_symbol_count(tables.gnu_hash as *const u32);
+        }
+    }
+    0
+}
+
+/// # Safety
+/// `table` is a well-formed GNU hash table.
+unsafe fn gnu_symbol_count(table: *const u32) -> usize {
+    // SAFETY: the header gives the sizes of the parts behind it; a chain ends at an odd word.
+    unsafe {
+        let [bucket_count, first_symbol, bloom_words] =
+            [*table, *table.add(1), *table.add(2)].map(|word| word as usize);
+        let buckets = table.add(4 + 2 * bloom_words);
+        let chains = buckets.add(bucket_count);
+        let last_bucket = (0..bucket_count)
+            .map(|i| *buckets.add(i) as usize)
+            .max()
+            .unwrap_or(0);
+        if last_bucket < first_symbol {
+            return first_symbol;
+        }
+        let mut symbol = last_bucket;
+        while *chains.add(symbol - first_symbol) & 1 == 0 {
+            symbol += 1;
+        }
+        symbol + 1
+    }
+}
+
+#[cfg(all(test, target_pointer_width = "64"))]
+mod tests {
+    use super::*;
+
+    fn vdso() -> Option<usize> {
+        // SAFETY: getauxval has no preconditions.
+        let base = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
+        (base != 0).then_some(base)
+    }
+
+    #[test]
+    fn finds_what_every_vdso_has() {
+        let Some(base) = vdso() else {
+            return println!("SKIP: no vDSO in this process");
+        };
+        let name = if cfg!(target_arch = "x86_64") {
+            c"__vdso_clock_gettime"
+        } else {
+            c"__kernel_clock_gettime"
+        };
+        // SAFETY: the kernel gave the address.
+        let address = unsafe { symbol(base, name) }.expect("every vDSO has clock_gettime");
+        assert!(address > base && address < base + 0x10000);
+        // SAFETY: as above.
+        assert_eq!(unsafe { symbol(base, c"__vdso_no_such_function") }, None);
+    }
+
+    #[test]
+    fn both_hash_tables_count_the_same_symbols() {
+        let Some(base) = vdso() else {
+            return println!("SKIP: no vDSO in this process");
+        };
+        // SAFETY: the kernel gave the address of a whole image.
+        unsafe {
+            let header = &*(base as *const Elf64_Ehdr);
+            let segments = core::slice::from_raw_parts(
+                (base + header.e_phoff as usize) as *const Elf64_Phdr,
+                usize::from(header.e_phnum),
+            );
+            let dynamic = segments
+                .iter()
+                .find(|s| s.p_type == libc::PT_DYNAMIC)
+                .unwrap();
+            let tables = tables(base + dynamic.p_vaddr as usize, base);
+            if tables.hash == 0 || tables.gnu_hash == 0 {
+                return println!("SKIP: this kernel's vDSO has one kind of hash table only");
+            }
+            let only_gnu = Tables { hash: 0, ..tables };
+            assert_eq!(
+                symbol_count(&only_gnu),
+                *(tables.hash as *const u32).add(1) as usize
+            );
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Where a thread's state may live: one page that a fork leaves behind empty.
+//!
+//! In order of preference: droppable memory (Linux 6.11: wiped on fork, never in swap or a core
+//! dump, and the kernel may zero it **at any moment**); private memory with MADV_WIPEONFORK
+//! (4.14), kept out of dumps and locked where the limit allows; plain private memory, where the
+//! process is checked on every request instead.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use super::errno;
+use crate::seam::{self, Seam};
+
+/// MAP_DROPPABLE of Linux 6.11, a mapping type of its own (include/uapi/linux/mman.h).
+pub(super) const MAP_DROPPABLE: i32 = 0x08;
+
+/// The kind of memory that holds a thread's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoryKind {
+    /// MAP_DROPPABLE: wiped on fork, never swapped, never dumped.
+    Droppable,
+    /// MADV_WIPEONFORK with MADV_DONTDUMP, locked into memory where the limit allows.
+    WipeOnFork,
+    /// Plain private memory with MADV_DONTDUMP: a fork is noticed by the process id.
+    Plain,
+}
+
+impl MemoryKind {
+    /// The best kind this kernel has, found by mapping a page of it.
+    pub(super) fn best() -> MemoryKind {
+        [
+            (MemoryKind::Droppable, Seam::DroppableMemory),
+            (MemoryKind::WipeOnFork, Seam::WipeOnFork),
+        ]
+        .into_iter()
+        .filter(|&(_, seam)| !seam::is_off(seam) && !seam::is_off(Seam::ForkGuard))
+        .map(|(kind, _)| kind)
+        .find(|&kind| map(kind).map(unmap).is_ok())
+        .unwrap_or(MemoryKind::Plain)
+    }
+
+    fn map_flags(self) -> i32 {
+        match self {
+            MemoryKind::Droppable => MAP_DROPPABLE | libc::MAP_ANONYMOUS,
+            _ => libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+        }
+    }
+}
+
+/// Size of a page, in bytes.
+pub(crate) fn page_size() -> usize {
+    static SIZE: AtomicUsize = AtomicUsize::new(0);
+    match SIZE.load(Ordering::Relaxed) {
+        0 => {
+            // SAFETY: sysconf has no preconditions.
+            let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+            SIZE.store(size, Ordering::Relaxed);
+            size
+        }
+        size => size,
+    }
+}
+
+/// Maps one zeroed page of `kind`; the error is an `errno`.
+pub(crate) fn map(kind: MemoryKind) -> Result<NonNull<u8>, i32> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: an anonymous mapping at an address of the kernel's choice touches nothing else.
+    let page = unsafe {
+        libc::mmap(
+            core::ptr::null_mut(),
+            page_size(),
+            protection,
+            kind.map_flags(),
+            -1,
+            0,
+        )
+    };
+    if page == libc::MAP_FAILED {
+        return Err(errno());
+    }
+    let page = NonNull::new(page.cast()).expect("mmap does not return the null page");
+    match kind {
+        MemoryKind::Droppable => Ok(page),
+        MemoryKind::WipeOnFork => match advise(page, libc::MADV_WIPEONFORK) {
+            Ok(()) => Ok(harden(page)),
+            Err(error) => {
+                unmap(page);
+                Err(error)
+            }
+        },
+        MemoryKind::Plain => Ok(harden(page)),
+    }
+}
+
+/// Gives a page back. Its owner has wiped it.
+pub(crate) fn unmap(page: NonNull<u8>) {
+    // SAFETY: `page` came from `map` and nobody else holds it.
+    unsafe { libc::munmap(page.as_ptr().cast(), page_size()) };
+}
+
+/// Keeps the page out of core dumps and, where the limit allows, out of swap.
+fn harden(page: NonNull<u8>) -> NonNull<u8> {
+    let _ = advise(page, libc::MADV_DONTDUMP);
+    // SAFETY: the page is mapped; locking changes no contents.
+    unsafe { libc::mlock(page.as_ptr().cast(), page_size()) };
+    page
+}
+
+/// madvise, trusted only where unknown advice is refused: some emulators accept everything.
+fn advise(page: NonNull<u8>, advice: i32) -> Result<(), i32> {
+    let madvise = |advice| {
+        // SAFETY: the page is mapped and ours; none of the advice used drops its contents.
+        unsafe { libc::madvise(page.as_ptr().cast(), page_size(), advice) }
+    };
+    if madvise(-1) == 0 {
+        return Err(libc::ENOSYS);
+    }
+    if madvise(advice) == 0 {
+        Ok(())
+    } else {
+        Err(errno())
+    }
+}

@@ -1,0 +1,37 @@
+//! May this state still be used? Where may it live?
+//!
+//! The layer knows the operating system and no cryptography. It gives memory that a fork or the
+//! kernel wipes ([`memory`]), and an [`Epoch`]: three numbers, one of which changes when state
+//! that was seeded under it must not be used again. Epochs are compared for inequality only.
+
+pub(crate) mod clock;
+mod elf;
+pub(crate) mod fork;
+pub(crate) mod memory;
+pub(crate) mod page;
+pub(crate) mod policy;
+pub(crate) mod thread;
+pub(crate) mod vdso;
+pub(crate) mod vmclock;
+mod vmgenid;
+
+/// What must be unchanged for state to be usable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Epoch {
+    /// The kernel RNG's generation; [`Epoch::NO_GENERATION`] where it cannot be seen, never 0.
+    pub kernel: u64,
+    /// The VM generation counter of vmclock; 0 where there is none.
+    pub vm: u64,
+    /// The process, where memory is not wiped on fork; else 0.
+    pub process: u64,
+}
+
+impl Epoch {
+    /// Stands for the kernel's generation where it cannot be seen.
+    pub const NO_GENERATION: u64 = u64::MAX - 1;
+}
+
+/// `errno` of the last failed call.
+pub(crate) fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}

@@ -1,0 +1,209 @@
+//! A thread's page: secrets beside the mark that tells whether they are still there.
+//!
+//! The mark is the epoch the state was seeded under. The kernel may zero a droppable page at any
+//! moment, and a fork empties it in the child: both erase the mark with the secrets. So whatever
+//! was read counts only if [`Page::is_current`] or [`Page::is_of_generation`] holds **afterwards**,
+//! and a mark is set **before** the secrets it vouches for: then a mark that is still there proves
+//! that nothing written since was lost.
+//!
+//! The page belongs to one thread. Its contents are plain bytes: zeros are valid, if useless.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{Ordering, compiler_fence};
+
+use zeroize::Zeroize;
+
+use super::Epoch;
+use super::memory::{self, MemoryKind};
+use super::vdso::{self, Vdso};
+
+/// Bytes of generator state: a 32-byte key and a 16-byte counter.
+pub(crate) const STATE_LEN: usize = 48;
+
+/// Bytes of keystream kept for small requests: what is left of 4 KiB.
+pub(crate) const CAPACITY: usize = 4096 - HEADER_LEN;
+
+/// Bytes before the buffer, so that it starts on a cache line.
+const HEADER_LEN: usize = 256;
+
+#[repr(C, align(64))]
+struct Contents {
+    /// The complement of the kernel's generation, which is never 0: a zeroed page has no
+    /// generation, and none that a zeroed generation could equal.
+    generation_complement: u64,
+    vm: u64,
+    process: u64,
+    state: [u8; STATE_LEN],
+    vdso_state: vdso::State,
+    _to_cache_line: [u8; HEADER_LEN - 24 - STATE_LEN - vdso::STATE_LEN],
+    buffer: [u8; CAPACITY],
+}
+
+const _: () = assert!(size_of::<Contents>() == 4096);
+
+/// An unsigned integer: any bytes are valid, and its default is zeros.
+pub(crate) trait Word: Copy + Default {}
+impl Word for u8 {}
+impl Word for u16 {}
+impl Word for u32 {}
+impl Word for u64 {}
+impl Word for u128 {}
+
+/// Handle to a mapped page. Whoever holds it is the page's thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Page(NonNull<Contents>);
+
+impl Page {
+    /// Maps an empty page; the error is an `errno`.
+    pub fn map(kind: MemoryKind) -> Result<Page, i32> {
+        memory::map(kind).map(|page| Page(page.cast()))
+    }
+
+    /// Wipes the page and gives it back.
+    pub fn wipe_and_unmap(self) {
+        // SAFETY: the page is mapped; its contents are plain bytes.
+        unsafe { core::slice::from_raw_parts_mut(self.0.as_ptr().cast::<u8>(), 4096) }.zeroize();
+        memory::unmap(self.0.cast());
+    }
+
+    /// Marks what is written from here on as belonging to `epoch`.
+    pub fn mark(self, epoch: Epoch) {
+        let contents = self.0.as_ptr();
+        // SAFETY: the page is mapped and this thread's own.
+        unsafe {
+            (&raw mut (*contents).generation_complement).write_volatile(!epoch.kernel);
+            (&raw mut (*contents).vm).write_volatile(epoch.vm);
+            (&raw mut (*contents).process).write_volatile(epoch.process);
+        }
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    /// Whether everything read before this call was there and belongs to `epoch`.
+    pub fn is_current(self, epoch: Epoch) -> bool {
+        if !self.is_of_generation(epoch.kernel) {
+            return false;
+        }
+        let contents = self.0.as_ptr();
+        // SAFETY: the page is mapped.
+        let (vm, process) = unsafe {
+            (
+                (&raw const (*contents).vm).read_volatile(),
+                (&raw const (*contents).process).read_volatile(),
+            )
+        };
+        // Read again: the page may have been dropped since the first look.
+        vm == epoch.vm && process == epoch.process && self.is_of_generation(epoch.kernel)
+    }
+
+    /// Whether everything read before this call was there and was seeded under the kernel's
+    /// `generation`. A generation of 0 is nobody's.
+    #[inline(always)]
+    pub fn is_of_generation(self, generation: u64) -> bool {
+        compiler_fence(Ordering::SeqCst);
+        // SAFETY: the page is mapped.
+        let complement =
+            unsafe { (&raw const (*self.0.as_ptr()).generation_complement).read_volatile() };
+        complement ^ generation == u64::MAX
+    }
+
+    /// The generator's state.
+    pub fn load_state(self, state: &mut [u8; STATE_LEN]) {
+        // SAFETY: the page is mapped; any bytes are valid.
+        unsafe { (&raw const (*self.0.as_ptr()).state).copy_to_nonoverlapping(state, 1) }
+    }
+
+    /// Keeps the generator's state.
+    pub fn store_state(self, state: &[u8; STATE_LEN]) {
+        // SAFETY: the page is mapped and this thread's own.
+        unsafe { (&raw mut (*self.0.as_ptr()).state).copy_from_nonoverlapping(state, 1) };
+    }
+
+    /// The first `len` bytes of the buffer, to be written.
+    pub fn with_buffer<T>(self, len: usize, write: impl FnOnce(&mut [u8]) -> T) -> T {
+        assert!(len <= CAPACITY);
+        let start = self.buffer();
+        // SAFETY: the buffer is that long, this thread's own, and borrowed only here.
+        write(unsafe { core::slice::from_raw_parts_mut(start, len) })
+    }
+
+    /// Moves the bytes at `at` of the buffer to `out` and leaves zeros.
+    #[inline(always)]
+    pub fn take(self, at: usize, out: &mut [u8]) {
+        debug_assert!(at + out.len() <= CAPACITY);
+        // SAFETY: the caller keeps `at + out.len()` within the buffer; `out` is elsewhere.
+        unsafe { move_and_zero(self.buffer().add(at), out.as_mut_ptr(), out.len()) }
+    }
+
+    /// Moves a word out of the buffer at `at` and leaves zeros.
+    #[inline(always)]
+    pub fn take_word<W: Word>(self, at: usize) -> W {
+        debug_assert!(at + size_of::<W>() <= CAPACITY);
+        // SAFETY: the caller keeps the word within the buffer; any bytes are a valid word.
+        unsafe {
+            let place = self.buffer().add(at).cast::<W>();
+            let word = place.read_unaligned();
+            place.write_unaligned(W::default());
+            word
+        }
+    }
+
+    /// Fills `out`, at most 256 bytes, from the vDSO, whose state lives and dies with the page;
+    /// returns the kernel generation of the bytes, or `None` if the vDSO does not serve.
+    pub fn getrandom(self, vdso: Vdso, out: &mut [u8]) -> Option<u64> {
+        // SAFETY: the state lies within one page that a fork wipes, zeroed at first, and a page
+        // never leaves its thread: the handle is not `Send`.
+        unsafe { vdso.fill(&raw mut (*self.0.as_ptr()).vdso_state, out) }
+    }
+
+    fn buffer(self) -> *mut u8 {
+        // SAFETY: only computes an address within the page.
+        unsafe { (&raw mut (*self.0.as_ptr()).buffer).cast() }
+    }
+
+    /// The page's address, for tests that drop it.
+    #[cfg(feature = "testing")]
+    pub fn address(self) -> usize {
+        self.0.as_ptr() as usize
+    }
+}
+
+/// Moves `len` bytes and leaves zeros behind, in words as wide as fit: the last word overlaps the
+/// one before it, and is read before that is erased. For requests of a few dozen bytes, libc's
+/// memcpy and memset take longer than all the rest.
+///
+/// # Safety
+/// Both places hold `len` bytes and do not overlap.
+#[inline(always)]
+unsafe fn move_and_zero(from: *mut u8, to: *mut u8, len: usize) {
+    // SAFETY: the caller's promise; each branch knows that `len` is at least one of its words.
+    unsafe {
+        match len {
+            16.. => move_words::<u128>(from, to, len),
+            8.. => move_words::<u64>(from, to, len),
+            4.. => move_words::<u32>(from, to, len),
+            2.. => move_words::<u16>(from, to, len),
+            1 => move_words::<u8>(from, to, len),
+            0 => {}
+        }
+    }
+}
+
+/// # Safety
+/// As for `move_and_zero`, and `len` is at least the size of `W`.
+#[inline(always)]
+unsafe fn move_words<W: Word>(from: *mut u8, to: *mut u8, len: usize) {
+    let last = len - size_of::<W>();
+    // SAFETY: every word lies within the `len` bytes.
+    unsafe {
+        let last_word = from.add(last).cast::<W>().read_unaligned();
+        for at in (0..last).step_by(size_of::<W>()) {
+            let word = from.add(at).cast::<W>();
+            to.add(at)
+                .cast::<W>()
+                .write_unaligned(word.read_unaligned());
+            word.write_unaligned(W::default());
+        }
+        to.add(last).cast::<W>().write_unaligned(last_word);
+        from.add(last).cast::<W>().write_unaligned(W::default());
+    }
+}

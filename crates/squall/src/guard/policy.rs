@@ -1,0 +1,137 @@
+//! Which protections this machine gives: decided once, before the first request is served.
+//!
+//! Deciding takes no lock and no allocator, so that it may happen in a signal handler or in
+//! several threads at once: each decides for itself, and the first to publish wins.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use super::memory::{self, MemoryKind};
+use super::page::Page;
+use super::vdso::{self, Vdso, Watch};
+use super::vmclock::VmClock;
+use super::{Epoch, fork, vmclock, vmgenid};
+use crate::seam::{self, Seam};
+
+/// The protections of this process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policy {
+    pub memory: MemoryKind,
+    pub vdso: Option<Vdso>,
+    pub vmclock: Option<VmClock>,
+    /// A hypervisor announces itself.
+    pub is_vm: bool,
+    /// The kernel's vmgenid driver is bound: a VM clone moves the kernel's generation.
+    pub has_vmgenid: bool,
+}
+
+impl Policy {
+    /// The policy of this process.
+    pub fn get() -> Policy {
+        static DECIDED: AtomicPtr<Policy> = AtomicPtr::new(core::ptr::null_mut());
+        let decided = DECIDED.load(Ordering::Acquire);
+        if !decided.is_null() {
+            // SAFETY: a published policy is never changed and never freed.
+            return unsafe { *decided };
+        }
+        let policy = Self::decide();
+        publish(&DECIDED, policy);
+        policy
+    }
+
+    fn decide() -> Policy {
+        let memory = MemoryKind::best();
+        if memory == MemoryKind::Plain {
+            fork::watch();
+        }
+        let vdso = Vdso::find();
+        if vdso.is_none() {
+            vdso::watch_nothing();
+        }
+        Policy {
+            memory,
+            vdso,
+            vmclock: VmClock::open(),
+            is_vm: is_vm() || seam::is_off(Seam::BareMetal),
+            has_vmgenid: vmgenid::is_bound() && !seam::is_off(Seam::Vmgenid),
+        }
+    }
+
+    /// Whether a clone of this VM would be noticed, or there can be none.
+    pub fn sees_clones(&self) -> bool {
+        !self.is_vm || self.vmclock.is_some() || (self.has_vmgenid && self.sees_generation())
+    }
+
+    /// Whether a kernel reseed would be noticed.
+    pub fn sees_generation(&self) -> bool {
+        matches!(vdso::watch(), Watch::Mapped | Watch::Probe)
+    }
+
+    /// Whether the mapped generation alone tells everything: one load and one compare.
+    pub fn generation_suffices(&self) -> bool {
+        vdso::watch() == Watch::Mapped
+            && self.memory != MemoryKind::Plain
+            && self.vmclock.is_none()
+            && self.sees_clones()
+    }
+
+    /// Whether every request must be made different by itself: this VM can be cloned unseen, or
+    /// it was cloned and the kernel's RNG may not have been told yet.
+    pub fn must_hedge(&self) -> bool {
+        (!self.sees_clones() && !seam::is_off(Seam::Hedge))
+            || vmclock::is_unsettled(vdso::mapped_generation())
+    }
+
+    /// The epoch now; `None` if the vDSO does not answer.
+    pub fn epoch(&self, page: Page) -> Option<Epoch> {
+        let kernel = match (vdso::watch(), self.vdso) {
+            (Watch::Mapped, _) => vdso::mapped_generation(),
+            (Watch::Probe, Some(vdso)) => page.getrandom(vdso, &mut [0])?,
+            _ => Epoch::NO_GENERATION,
+        };
+        Some(Epoch {
+            kernel,
+            ..self.epoch_without_kernel()
+        })
+    }
+
+    /// The epoch now, but for the kernel's generation.
+    pub fn epoch_without_kernel(&self) -> Epoch {
+        let vm = self.vmclock.map_or(0, VmClock::generation);
+        let process = match self.memory {
+            MemoryKind::Plain => fork::process(),
+            _ => 0,
+        };
+        Epoch {
+            kernel: Epoch::NO_GENERATION,
+            vm,
+            process,
+        }
+    }
+}
+
+/// Puts `policy` where `decided` points, unless another thread was first.
+fn publish(decided: &AtomicPtr<Policy>, policy: Policy) {
+    // Without memory for it the policy is decided anew next time.
+    let Ok(page) = memory::map(MemoryKind::Plain) else {
+        return;
+    };
+    let place: NonNull<Policy> = page.cast();
+    // SAFETY: a fresh page, larger than a policy and aligned for it.
+    unsafe { place.write(policy) };
+    let (unset, set) = (core::ptr::null_mut(), place.as_ptr());
+    if decided
+        .compare_exchange(unset, set, Ordering::Release, Ordering::Relaxed)
+        .is_err()
+    {
+        memory::unmap(page);
+    }
+}
+
+/// Whether a hypervisor announces itself (CPUID.1:ECX[31]). Assumed where there is no CPUID.
+fn is_vm() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return core::arch::x86_64::__cpuid(1).ecx & (1 << 31) != 0;
+    #[cfg(not(target_arch = "x86_64"))]
+    return true;
+}

@@ -1,0 +1,41 @@
+//! When does this thread end?
+//!
+//! A POSIX thread key runs its destructor later than the destructors of Rust's and C++'s thread
+//! locals, so that those may still draw; and setting it neither locks nor, for the first 32 keys
+//! of a process, allocates, so that a thread's first draw may happen in a signal handler.
+
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// Runs `at_exit` when this thread ends; false if the system has no key left.
+pub(crate) fn on_exit(at_exit: extern "C" fn(*mut c_void)) -> bool {
+    let Some(key) = key(at_exit) else {
+        return false;
+    };
+    // SAFETY: the key exists. The value only has to be other than null.
+    unsafe { libc::pthread_setspecific(key, core::ptr::dangling::<u8>().cast()) == 0 }
+}
+
+/// The process's key for `at_exit`, made by whoever comes first.
+fn key(at_exit: extern "C" fn(*mut c_void)) -> Option<libc::pthread_key_t> {
+    /// The key plus one; 0 while there is none.
+    static KEY: AtomicU64 = AtomicU64::new(0);
+    let known = KEY.load(Ordering::Acquire);
+    if known != 0 {
+        return Some((known - 1) as libc::pthread_key_t);
+    }
+    let mut key = 0;
+    // SAFETY: `key` is writable, and the destructor has the type the call wants.
+    if unsafe { libc::pthread_key_create(&mut key, Some(at_exit)) } != 0 {
+        return None;
+    }
+    let published = KEY.compare_exchange(0, key as u64 + 1, Ordering::AcqRel, Ordering::Acquire);
+    match published {
+        Ok(_) => Some(key),
+        Err(first) => {
+            // SAFETY: the key was just made and nobody else knows it.
+            unsafe { libc::pthread_key_delete(key) };
+            Some((first - 1) as libc::pthread_key_t)
+        }
+    }
+}

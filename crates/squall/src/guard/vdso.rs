@@ -1,0 +1,266 @@
+//! The kernel RNG as the vDSO shows it: bytes without a system call, and their generation.
+//!
+//! `getrandom` in the vDSO (Linux 6.11) keeps an opaque state in memory of ours and refills it
+//! when the kernel reseeds. Two facts about it are not part of the kernel's promised interface:
+//! where in the state the generation stands, and where the kernel's current generation stands in
+//! the [vvar] pages. Neither is trusted: a place is used only while it equals the generation
+//! that the vDSO itself recorded for the bytes it just gave, which is checked at every seeding.
+//! Where no place passes, the vDSO itself is asked on each request ([`Watch::Probe`]).
+
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
+
+use crate::seam::{self, Seam};
+
+/// Room for the vDSO's opaque state: 144 bytes in Linux 6.11 to 6.18.
+pub(crate) const STATE_LEN: usize = 144;
+
+/// Where the generation stands in a state of 144 bytes: behind a 96-byte batch and a 32-byte key.
+const STATE_GENERATION_AT: usize = 128;
+
+/// An opaque state of the vDSO's getrandom, all zero at first. It must not straddle a page and
+/// must be wiped on fork.
+pub(crate) type State = [u8; STATE_LEN];
+
+type GetRandom = unsafe extern "C" fn(*mut u8, usize, u32, *mut u8, usize) -> isize;
+
+/// The vDSO's getrandom, if the kernel has it with a state of the known size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vdso {
+    getrandom: GetRandom,
+    base: usize,
+}
+
+/// What the vDSO wants to know about its state (include/uapi/linux/random.h).
+#[repr(C)]
+#[derive(Default)]
+struct OpaqueParams {
+    size_of_opaque_state: u32,
+    mmap_prot: u32,
+    mmap_flags: u32,
+    reserved: [u32; 13],
+}
+
+impl Vdso {
+    /// Finds the function and checks that its state has the known size.
+    pub fn find() -> Option<Vdso> {
+        // SAFETY: getauxval has no preconditions.
+        let base = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
+        if base == 0 || cfg!(not(target_pointer_width = "64")) || seam::is_off(Seam::Vdso) {
+            return None;
+        }
+        let name = match cfg!(target_arch = "x86_64") {
+            true => c"__vdso_getrandom",
+            false => c"__kernel_getrandom",
+        };
+        // SAFETY: the kernel gave the address of the image it mapped.
+        let address = unsafe { super::elf::symbol(base, name) }?;
+        // SAFETY: the symbol is this function, by the kernel's interface.
+        let getrandom = unsafe { core::mem::transmute::<usize, GetRandom>(address) };
+        let mut params = OpaqueParams::default();
+        // SAFETY: the documented query: no buffer, a state length of all ones, and room for the
+        // parameters.
+        let status = unsafe {
+            getrandom(
+                core::ptr::null_mut(),
+                0,
+                0,
+                (&raw mut params).cast(),
+                usize::MAX,
+            )
+        };
+        let known = status == 0 && params.size_of_opaque_state as usize == STATE_LEN;
+        known.then_some(Vdso { getrandom, base })
+    }
+
+    /// Fills `out`, at most 256 bytes, and returns the kernel generation the bytes belong to;
+    /// `None` if the kernel refused or the RNG is not ready to be served from user space.
+    ///
+    /// # Safety
+    /// `state` is this thread's own, within one page, zeroed at first and by any fork.
+    pub unsafe fn fill(self, state: *mut State, out: &mut [u8]) -> Option<u64> {
+        assert!(
+            out.len() <= 256,
+            "getrandom may return fewer bytes than asked for beyond 256"
+        );
+        // SAFETY: `out` is writable for its length; the caller vouches for the state.
+        let got =
+            unsafe { (self.getrandom)(out.as_mut_ptr(), out.len(), 0, state.cast(), STATE_LEN) };
+        // SAFETY: the state is readable; the kernel may zero it at any moment, hence volatile.
+        let generation = unsafe {
+            state
+                .cast::<u8>()
+                .add(STATE_GENERATION_AT)
+                .cast::<u64>()
+                .read_volatile()
+        };
+        (got == out.len() as isize && generation != 0).then_some(generation)
+    }
+
+    /// Places where a kernel may keep its current generation, as run-time addresses.
+    ///
+    /// The vDSO reaches its data pages at fixed distances below itself, so they are there
+    /// whatever kernel this is: x86-64 has at least four such pages since getrandom came.
+    fn places(self) -> impl Iterator<Item = *const AtomicU64> {
+        const PLACES: &[(usize, usize)] = match cfg!(target_arch = "x86_64") {
+            // (distance of the page below the vDSO, offset in the page)
+            true => &[
+                (0x4000, 0),   // 6.15 on: a page of its own
+                (0x4000, 640), // 6.11 to 6.14
+                (0x1000, 640), // 6.11 and 6.12 in a time namespace
+                (0x3000, 640), // 6.13 and 6.14 in a time namespace
+            ],
+            false => &[],
+        };
+        let base = self.base;
+        PLACES
+            .iter()
+            .map(move |(below, offset)| (base - below + offset) as *const AtomicU64)
+    }
+}
+
+/// How the kernel's generation is followed in this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Watch {
+    /// Not known before the first seeding.
+    Undecided = 0,
+    /// By reading its place in the vDSO's data: one load.
+    Mapped = 1,
+    /// By asking the vDSO for a byte on each request.
+    Probe = 2,
+    /// Not at all: this kernel does not show it.
+    Nothing = 3,
+}
+
+static WATCH: AtomicU8 = AtomicU8::new(Watch::Undecided as u8);
+
+/// Reads as a generation that no state was seeded under.
+static NEVER: AtomicU64 = AtomicU64::new(0);
+
+/// Where the current generation stands; `NEVER` unless the watch is [`Watch::Mapped`].
+static PLACE: AtomicPtr<AtomicU64> = AtomicPtr::new((&raw const NEVER).cast_mut());
+
+/// The kernel's current generation if it is mapped, else 0, which no state was seeded under.
+#[inline(always)]
+pub(crate) fn mapped_generation() -> u64 {
+    if seam::is_off(Seam::GenerationCheck) {
+        return frozen();
+    }
+    // SAFETY: `PLACE` points at `NEVER` or into the vDSO's data, which stays mapped.
+    unsafe { (*PLACE.load(Ordering::Relaxed)).load(Ordering::Relaxed) }
+}
+
+/// The first generation seen, as if it never changed: the control for tests.
+fn frozen() -> u64 {
+    static FROZEN: AtomicU64 = AtomicU64::new(0);
+    // SAFETY: as for `mapped_generation`.
+    let now = unsafe { (*PLACE.load(Ordering::Relaxed)).load(Ordering::Relaxed) };
+    match FROZEN.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => now,
+        Err(first) => first,
+    }
+}
+
+/// How the kernel's generation is followed.
+pub(crate) fn watch() -> Watch {
+    match WATCH.load(Ordering::Relaxed) {
+        0 => Watch::Undecided,
+        1 => Watch::Mapped,
+        2 => Watch::Probe,
+        _ => Watch::Nothing,
+    }
+}
+
+/// Gives up on following the generation: the vDSO cannot be used.
+pub(crate) fn watch_nothing() {
+    decide(Watch::Nothing, &NEVER);
+}
+
+fn decide(watch: Watch, place: *const AtomicU64) {
+    PLACE.store(place.cast_mut(), Ordering::Relaxed);
+    WATCH.store(watch as u8, Ordering::Relaxed);
+}
+
+/// Whether the generation recorded with the last seed, `seeded`, is what the watched place shows.
+/// Decides on a place first if there is none.
+pub(crate) fn validate(vdso: Vdso, seeded: u64) -> bool {
+    match watch() {
+        Watch::Mapped => mapped_generation() == seeded,
+        Watch::Undecided => {
+            relocate(vdso, seeded);
+            watch() == Watch::Probe || mapped_generation() == seeded
+        }
+        Watch::Probe | Watch::Nothing => true,
+    }
+}
+
+/// Looks for another place that shows `seeded`; without one the vDSO is probed from here on.
+pub(crate) fn relocate(vdso: Vdso, seeded: u64) {
+    match vdso.places().find(|&place| shows(place, seeded)) {
+        Some(place) if !seam::is_off(Seam::GenerationPlace) => decide(Watch::Mapped, place),
+        _ => decide(Watch::Probe, &NEVER),
+    }
+}
+
+/// Whether `place` holds this generation and, behind it, the flag that the RNG is ready: a word
+/// of 1, as nothing else is kept in it.
+fn shows(place: *const AtomicU64, generation: u64) -> bool {
+    // SAFETY: only computes an address within the vDSO's data.
+    let ready = unsafe { place.cast::<u8>().add(size_of::<u64>()) };
+    if !is_readable(place.cast()) || !is_readable(ready) {
+        return false;
+    }
+    // SAFETY: both words were found readable, and the vDSO's data stays mapped.
+    let (found, ready) = unsafe { ((*place).load(Ordering::Relaxed), ready.read_volatile()) };
+    found == generation && ready == 1
+}
+
+/// Whether the 8 bytes at `address` can be read, found out without touching them.
+///
+/// Some data pages raise SIGBUS when read. The kernel reads the new mask before it looks at
+/// `how`, so an impossible `how` gives EINVAL for readable memory and EFAULT for the rest.
+fn is_readable(address: *const u8) -> bool {
+    const IMPOSSIBLE_HOW: i32 = -1;
+    const MASK_LEN: usize = 8;
+    // SAFETY: the call can change nothing, whatever the address is.
+    let status = unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            IMPOSSIBLE_HOW,
+            address,
+            core::ptr::null_mut::<u8>(),
+            MASK_LEN,
+        )
+    };
+    status == -1 && super::errno() == libc::EINVAL
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_cannot_be_read_is_found_without_a_fault() {
+        let word = 5u64;
+        assert!(is_readable((&raw const word).cast()));
+        assert!(!is_readable(core::ptr::null()));
+        assert!(!is_readable(core::ptr::dangling::<u8>()));
+    }
+
+    #[test]
+    fn a_wrong_generation_is_shown_nowhere() {
+        let Some(vdso) = Vdso::find() else {
+            return println!("SKIP: no getrandom in the vDSO");
+        };
+        let page = super::super::memory::map(super::super::memory::MemoryKind::Plain).unwrap();
+        let mut out = [0; 16];
+        // SAFETY: the page is zeroed, this thread's own, and no fork uses it.
+        let generation = unsafe { vdso.fill(page.as_ptr().cast(), &mut out) }.unwrap();
+        assert!(
+            !vdso
+                .places()
+                .any(|place| shows(place, generation + 1_000_000))
+        );
+        super::super::memory::unmap(page);
+    }
+}

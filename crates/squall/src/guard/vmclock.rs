@@ -1,0 +1,120 @@
+//! The VM generation counter of vmclock, which changes before a restored VM runs again.
+//!
+//! The device's page is specified in QEMU's docs/specs/vmclock and Linux's
+//! include/uapi/linux/vmclock-abi.h. The counter is a signal, never entropy: sibling clones see
+//! the same new value.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use super::memory::page_size;
+
+const MAGIC: u32 = 0x4b4c_4356;
+const MAGIC_AT: usize = 0;
+const SIZE_AT: usize = 4;
+const VERSION_AT: usize = 8;
+const FLAGS_AT: usize = 24;
+const GENERATION_AT: usize = 104;
+
+/// `flags` bit that says the generation counter is there.
+const HAS_GENERATION: u64 = 1 << 8;
+
+/// A mapped vmclock page with a generation counter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VmClock {
+    page: NonNull<u8>,
+}
+
+impl VmClock {
+    /// The machine's vmclock, if there is one and this process may read it.
+    pub fn open() -> Option<VmClock> {
+        Self::open_at(c"/dev/vmclock0")
+    }
+
+    /// As [`VmClock::open`], for a device or file that holds such a page.
+    pub fn open_at(path: &core::ffi::CStr) -> Option<VmClock> {
+        // SAFETY: `path` ends with a null byte.
+        let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+        if fd < 0 {
+            return None;
+        }
+        // SAFETY: the descriptor was just opened and has no other owner.
+        let file = unsafe { OwnedFd::from_raw_fd(fd) };
+        let protection = libc::PROT_READ;
+        // SAFETY: a new mapping at an address of the kernel's choice. The device wants exactly
+        // one page.
+        let page = unsafe {
+            libc::mmap(
+                core::ptr::null_mut(),
+                page_size(),
+                protection,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if page == libc::MAP_FAILED {
+            return None;
+        }
+        let clock = VmClock {
+            page: NonNull::new(page.cast())?,
+        };
+        if clock.is_usable() {
+            return Some(clock);
+        }
+        super::memory::unmap(clock.page);
+        None
+    }
+
+    /// The generation counter. Aligned and of 64 bits, it is never seen half-changed, so the
+    /// page's sequence count, which guards the clock's other fields, is not needed.
+    #[inline]
+    pub fn generation(self) -> u64 {
+        self.word64(GENERATION_AT).load(Ordering::Acquire)
+    }
+
+    fn is_usable(self) -> bool {
+        let word32 = |at| self.word32(at).load(Ordering::Relaxed);
+        word32(MAGIC_AT) == MAGIC
+            && word32(SIZE_AT) as usize >= GENERATION_AT + size_of::<u64>()
+            && word32(VERSION_AT) as u16 == 1
+            && self.word64(FLAGS_AT).load(Ordering::Relaxed) & HAS_GENERATION != 0
+    }
+
+    fn word32(&self, at: usize) -> &AtomicU32 {
+        // SAFETY: a whole page is mapped for as long as the process lives, and `at` is one of
+        // the aligned offsets above.
+        unsafe { &*self.page.as_ptr().add(at).cast() }
+    }
+
+    fn word64(&self, at: usize) -> &AtomicU64 {
+        // SAFETY: as for `word32`.
+        unsafe { &*self.page.as_ptr().add(at).cast() }
+    }
+}
+
+// SAFETY: the page is read-only, never unmapped once usable, and read by atomic loads.
+unsafe impl Send for VmClock {}
+// SAFETY: as above.
+unsafe impl Sync for VmClock {}
+
+/// The counter as it was last seen plus one, and the kernel generation at which it was seen to
+/// change; 0 for never.
+static SEEN: AtomicU64 = AtomicU64::new(0);
+static CHANGED_UNDER: AtomicU64 = AtomicU64::new(0);
+
+/// Notes the counter at a seeding under the kernel's `generation`.
+pub(crate) fn note(counter: u64, generation: u64) {
+    let seen = SEEN.swap(counter.wrapping_add(1), Ordering::Relaxed);
+    if seen != 0 && seen != counter.wrapping_add(1) {
+        CHANGED_UNDER.store(generation, Ordering::Relaxed);
+    }
+}
+
+/// Whether the counter changed and the kernel has not reseeded since: until it has, it may give
+/// sibling clones the same bytes.
+pub(crate) fn is_unsettled(generation: u64) -> bool {
+    let changed_under = CHANGED_UNDER.load(Ordering::Relaxed);
+    changed_under != 0 && changed_under == generation
+}

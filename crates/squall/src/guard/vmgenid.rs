@@ -1,0 +1,62 @@
+//! Is the kernel told when this VM is restored from a snapshot?
+//!
+//! The vmgenid driver (Linux 5.18) reseeds the kernel RNG when the hypervisor gives the VM a new
+//! identity, which moves the generation that the vDSO shows. The device's name depends on the
+//! hypervisor, so any device bound to the driver counts.
+
+use core::ffi::CStr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Directories of the driver: a platform driver since Linux 6.10, an ACPI driver before.
+const DRIVERS: [&CStr; 2] = [
+    c"/sys/bus/platform/drivers/vmgenid",
+    c"/sys/bus/acpi/drivers/vmgenid",
+];
+
+/// Whether a device is bound to the kernel's vmgenid driver.
+pub(super) fn is_bound() -> bool {
+    DRIVERS.into_iter().any(has_device)
+}
+
+/// Bound devices are links in the driver's directory; so is the module, if it is one.
+fn has_device(driver: &CStr) -> bool {
+    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
+    // SAFETY: the path ends with a null byte.
+    let fd = unsafe { libc::open(driver.as_ptr(), flags) };
+    if fd < 0 {
+        return false;
+    }
+    // SAFETY: the descriptor was just opened and has no other owner.
+    let directory = unsafe { OwnedFd::from_raw_fd(fd) };
+    let mut buffer = [0u8; 1024];
+    // SAFETY: the buffer is writable for its length. A raw call, because readdir allocates.
+    let filled = unsafe {
+        libc::syscall(
+            libc::SYS_getdents64,
+            directory.as_raw_fd(),
+            buffer.as_mut_ptr(),
+            buffer.len(),
+        )
+    };
+    let entries = &buffer[..usize::try_from(filled).unwrap_or(0)];
+    links(entries).any(|name| name != c"module")
+}
+
+/// The names of the links in what getdents64(2) returned.
+fn links(entries: &[u8]) -> impl Iterator<Item = &CStr> {
+    const LENGTH_AT: usize = 16;
+    const TYPE_AT: usize = 18;
+    const NAME_AT: usize = 19;
+    let mut rest = entries;
+    core::iter::from_fn(move || {
+        let length = rest.get(LENGTH_AT..TYPE_AT)?;
+        let length = usize::from(u16::from_ne_bytes([length[0], length[1]]));
+        let (entry, behind) = rest.split_at_checked(length)?;
+        rest = behind;
+        Some((
+            entry[TYPE_AT],
+            CStr::from_bytes_until_nul(&entry[NAME_AT..]).ok()?,
+        ))
+    })
+    .filter_map(|(kind, name)| (kind == libc::DT_LNK).then_some(name))
+}

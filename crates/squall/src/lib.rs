@@ -1,0 +1,194 @@
+//! Cryptographic random bytes at the speed of the CPU's AES units, never stale and never
+//! repeated.
+//!
+//! ```
+//! let key: [u8; 32] = squall::array();
+//! let mut nonce = [0; 12];
+//! squall::fill(&mut nonce);
+//! let word = squall::u64();
+//! # let _ = (key, word);
+//! ```
+//!
+//! A request is served from state of its thread: no system call, no lock. Before the bytes leave,
+//! one comparison makes sure that the state is still unique: not inherited by a fork, not older
+//! than the kernel's own RNG state, not restored from a VM snapshot. Served bytes are erased, and
+//! keys are replaced as they are used.
+//!
+//! The generator is CTR_DRBG of NIST SP 800-90A with AES-256; where the CPU has no AES
+//! instructions, ChaCha20 with fast key erasure. [`status`] tells which protections this machine
+//! gives, and SECURITY.md what they promise and where they end.
+//!
+//! # Which function?
+//! | for | use |
+//! | --- | --- |
+//! | keys, nonces, tokens, simulations, anything | [`fill`], [`array`], [`u32()`], [`u64()`] |
+//! | keys that live for years, when a microsecond does not matter | [`fill_fresh`] |
+//! | code that takes a `rand_core` generator | [`Rng`] |
+//! | the same bytes again: wiping and verifying, seeded data | [`Stream`] |
+//! | building something of your own | [`hazmat`] |
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![warn(missing_debug_implementations)]
+
+mod drbg;
+mod engine;
+mod entropy;
+mod error;
+mod guard;
+mod local;
+mod rng;
+mod seam;
+mod secret;
+mod status;
+mod stream;
+
+pub use engine::Engine;
+pub use error::Error;
+pub use rng::Rng;
+pub use status::{CloneGuard, ForkGuard, MemoryKind, ReseedGuard, Status};
+pub use stream::Stream;
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("squall is for Linux: its promises rest on Linux interfaces");
+
+/// Fills `out` with random bytes.
+///
+/// The first request of a process waits until the kernel's RNG is ready, which after boot it is.
+/// If there is no source of randomness at all (getrandom(2) and /dev/urandom both refused, as by
+/// a sandbox), the program is aborted with a message; [`try_fill`] returns an error instead.
+///
+/// # Security
+/// Backtracking resistant: keys are replaced with every refill and served bytes are erased, so
+/// state that leaks later does not tell what was returned. State is seeded anew whenever the
+/// kernel's RNG is. Safe in signal handlers and in destructors of thread locals.
+///
+/// # Forks and clones
+/// A forked child never repeats its parent. A VM clone never repeats its sibling, within the
+/// limits of what the machine tells it: see [`CloneGuard`] and SECURITY.md.
+///
+/// # Source
+/// NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG, AES-256, no derivation function).
+#[inline]
+pub fn fill(out: &mut [u8]) {
+    if let Err(unserved) = local::fill_fast(out) {
+        serve_or_abort(unserved, out);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn serve_or_abort(unserved: local::Unserved, out: &mut [u8]) {
+    if let Err(error) = local::serve(unserved, out) {
+        abort(error);
+    }
+}
+
+/// Fills `out` with random bytes, or tells why it cannot.
+///
+/// # Errors
+/// [`Error::NoEntropy`] if there is no source of randomness; `out` must not be used then.
+///
+/// # Security
+/// As [`fill`].
+///
+/// # Forks and clones
+/// As [`fill`].
+#[inline]
+pub fn try_fill(out: &mut [u8]) -> Result<(), Error> {
+    local::fill_fast(out).or_else(|unserved| local::serve(unserved, out))
+}
+
+/// Fills `out` with prediction resistance: new kernel entropy in every call, for each 64 KiB.
+///
+/// For keys that live long. Costs one or two microseconds where [`fill`] costs nanoseconds.
+/// Aborts the program as [`fill`] does.
+///
+/// # Security
+/// Bytes do not depend on any state from before the call: had an attacker learned all of it, they
+/// would still be unpredictable. Nothing is kept afterwards either. As good as the kernel's RNG
+/// at the time of the call, hedged with the cycle counter and the CPU's random instruction.
+///
+/// # Forks and clones
+/// A call that a fork or a noticed clone happened in is made anew.
+///
+/// # Source
+/// NIST SP 800-90A Rev. 1 section 8.8 (prediction resistance).
+pub fn fill_fresh(out: &mut [u8]) {
+    if let Err(error) = local::fill_fresh(out) {
+        abort(error);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn array_slowly<const N: usize>(unserved: local::Unserved) -> [u8; N] {
+    let mut bytes = [0; N];
+    serve_or_abort(unserved, &mut bytes);
+    bytes
+}
+
+/// A random array of `N` bytes. As [`fill`] in everything else.
+#[inline]
+pub fn array<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    fill(&mut bytes);
+    bytes
+}
+
+/// A random number below 2^32. As [`fill`] in everything else.
+#[inline]
+pub fn u32() -> u32 {
+    local::word_fast().unwrap_or_else(|unserved| u32::from_ne_bytes(array_slowly(unserved)))
+}
+
+/// A random number below 2^64. As [`fill`] in everything else.
+#[inline]
+pub fn u64() -> u64 {
+    local::word_fast().unwrap_or_else(|unserved| u64::from_ne_bytes(array_slowly(unserved)))
+}
+
+/// The protections of this process and the work of its generator so far.
+///
+/// Draws a byte, so that everything is decided; aborts the program as [`fill`] does.
+pub fn status() -> Status {
+    Status::now().unwrap_or_else(|error| abort(error))
+}
+
+#[cold]
+#[inline(never)]
+fn abort(error: Error) -> ! {
+    eprintln!("squall: {error}");
+    std::process::abort()
+}
+
+/// Building blocks, for those who know what they do.
+///
+/// Nothing in here guards against forks, clones or stale state.
+pub mod hazmat {
+    pub use crate::drbg::{CtrDrbg, FastKeyErasure, MAX_REQUEST};
+    pub use crate::engine::{Aes128, Aes256, Cipher, Keystream, Stores};
+    use crate::{Engine, Error, local};
+
+    /// Makes every thread's generator use `engine` from its next refill on.
+    ///
+    /// For comparing engines; [`fill`](crate::fill) uses the best one by itself.
+    ///
+    /// # Errors
+    /// [`Error::EngineUnavailable`] if this CPU cannot run it.
+    pub fn use_engine(engine: Engine) -> Result<(), Error> {
+        local::generator::use_engine(engine)
+    }
+}
+
+/// Switches for tests; needs the feature `testing`.
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod testing {
+    pub use crate::local::testing::page_address as page_address_for_testing;
+    pub use crate::seam::Seam;
+
+    /// Switches a guard off, or takes a property away from the machine, for this process.
+    pub fn switch_off_for_testing(seam: Seam) {
+        crate::seam::switch_off(seam);
+    }
+}

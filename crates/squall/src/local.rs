@@ -1,0 +1,266 @@
+//! How this thread serves a request in a nanosecond.
+//!
+//! A thread draws from a page of its own ([`Page`]): generator state and a buffer of keystream.
+//! Small requests come out of the buffer and are erased there; larger ones are generated where
+//! the caller wants them. Either way the bytes leave only after the page's mark was found to be
+//! current **after** they were read: had the page been dropped, forked away, outlived a kernel
+//! reseed or been restored from a snapshot, they are thrown away and drawn anew.
+//!
+//! `left` is the buffer's fill and the lock of the page: while a request is served it reads
+//! [`BUSY`], and a signal handler that draws in the middle of a draw is served by the kernel.
+
+mod fresh;
+pub(crate) mod generator;
+mod seeding;
+#[cfg(feature = "testing")]
+pub(crate) mod testing;
+
+use core::cell::Cell;
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+
+use crate::Error;
+use crate::drbg::MAX_REQUEST;
+use crate::engine::Stores;
+use crate::entropy;
+use crate::guard::page::{CAPACITY, Page, Word};
+use crate::guard::policy::Policy;
+use crate::guard::thread;
+use crate::guard::vdso::mapped_generation;
+use crate::seam::{self, Seam};
+pub(crate) use fresh::fill_fresh;
+use generator::Generator;
+
+/// Longest request served from the buffer, in bytes. Beyond it, generating in place costs less
+/// than copying and erasing.
+const SMALL: usize = 256;
+
+/// First refill after a seeding, in bytes; each next one is twice as long. What a new kernel
+/// generation makes worthless is then in proportion to what was used.
+const FIRST_REFILL: usize = 256;
+
+/// `left` while a request is served.
+const BUSY: usize = usize::MAX;
+
+/// Times a request is started over when the epoch changes under it. After that the kernel serves
+/// it: somebody is forcing reseeds faster than requests can be served.
+const ATTEMPTS: usize = 8;
+
+thread_local! {
+    /// Unused bytes of the buffer, taken from the end; [`BUSY`] while a request is served.
+    static LEFT: Cell<usize> = const { Cell::new(0) };
+
+    static PAGE: Cell<Option<Page>> = const { Cell::new(None) };
+
+    static LOCAL: Local = const {
+        Local {
+            held_back: Cell::new(0),
+            refill: Cell::new(FIRST_REFILL),
+            seeded_at: Cell::new(0),
+            is_closed: Cell::new(false),
+        }
+    };
+}
+
+/// What else a thread keeps outside its page: nothing secret.
+struct Local {
+    /// What `LEFT` would be, where the kernel's generation alone does not tell that the page is
+    /// current: `LEFT` is 0 then, which keeps requests off the fast path.
+    held_back: Cell<usize>,
+    /// Length of the next refill, in bytes.
+    refill: Cell<usize>,
+    /// When the state was seeded, for machines that do not show the kernel's generation.
+    seeded_at: Cell<u64>,
+    /// The thread is ending and has given its page back.
+    is_closed: Cell<bool>,
+}
+
+/// Seedings in this process.
+pub(crate) static RESEEDS: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes generated and thrown away unused in this process, because the epoch had changed.
+pub(crate) static DISCARDED: AtomicU64 = AtomicU64::new(0);
+
+/// What the fast path leaves to [`serve`]: the thread's buffer, locked, with this many bytes.
+pub(crate) struct Unserved {
+    left: usize,
+}
+
+/// Fills `out` if it is small and nothing is in the way.
+#[inline(always)]
+pub(crate) fn fill_fast(out: &mut [u8]) -> Result<(), Unserved> {
+    draw(out.len(), |page, at| page.take(at, out))
+}
+
+/// A random word, if nothing is in the way.
+#[inline(always)]
+pub(crate) fn word_fast<W: Word>() -> Result<W, Unserved> {
+    draw(size_of::<W>(), Page::take_word)
+}
+
+/// The whole of a small request: lock, move `len` bytes out of the buffer, check, unlock.
+#[inline(always)]
+fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, Unserved> {
+    let left = LEFT.replace(BUSY);
+    compiler_fence(Ordering::SeqCst);
+    // One comparison for `len <= left <= CAPACITY`: an underflow and BUSY are too large.
+    let at = left.wrapping_sub(len);
+    if len > SMALL || at > CAPACITY - len {
+        return Err(Unserved { left });
+    }
+    let Some(page) = PAGE.get() else {
+        return Err(Unserved { left });
+    };
+    if seam::is_off(Seam::ReentryLock) {
+        LEFT.set(left);
+    }
+    let was_fresh = seam::is_off(Seam::Recheck) && page.is_of_generation(mapped_generation());
+    let taken = take(page, at);
+    if !was_fresh && !page.is_of_generation(mapped_generation()) {
+        // What was taken is erased and lost.
+        return Err(Unserved { left: at });
+    }
+    compiler_fence(Ordering::SeqCst);
+    LEFT.with(|cell| cell.set(at));
+    Ok(taken)
+}
+
+/// Fills `out`, whatever the state of the thread.
+#[cold]
+#[inline(never)]
+pub(crate) fn serve(Unserved { left }: Unserved, out: &mut [u8]) -> Result<(), Error> {
+    LOCAL.with(|local| {
+        if left == BUSY {
+            return entropy::kernel::fill(out);
+        }
+        let policy = Policy::get();
+        let mut request = Request {
+            local,
+            policy,
+            left: left + local.held_back.replace(0),
+        };
+        let served = request.serve(out);
+        let (left, held_back) = match policy.generation_suffices() {
+            true => (request.left, 0),
+            false => (0, request.left),
+        };
+        local.held_back.set(held_back);
+        compiler_fence(Ordering::SeqCst);
+        LEFT.set(left);
+        served
+    })
+}
+
+/// A request that has its thread's page to itself.
+struct Request<'a> {
+    local: &'a Local,
+    policy: Policy,
+    /// Unused bytes of the buffer.
+    left: usize,
+}
+
+impl Request<'_> {
+    fn serve(&mut self, out: &mut [u8]) -> Result<(), Error> {
+        let Some(page) = self.page() else {
+            return entropy::kernel::fill(out);
+        };
+        for _ in 0..ATTEMPTS {
+            if !self.is_current(page) || self.is_outdated() {
+                self.discard();
+                self.seed(page)?;
+            }
+            self.produce(page, out);
+            if self.is_current(page) {
+                return Ok(());
+            }
+        }
+        self.discard();
+        entropy::kernel::fill(out)
+    }
+
+    /// This thread's page, mapped at the first request; none for a thread that is ending, or if
+    /// the system has no memory or no thread key.
+    fn page(&self) -> Option<Page> {
+        if let Some(page) = PAGE.get() {
+            return Some(page);
+        }
+        if self.local.is_closed.get() || !thread::on_exit(close) {
+            return None;
+        }
+        let page = Page::map(self.policy.memory).ok()?;
+        PAGE.set(Some(page));
+        Some(page)
+    }
+
+    /// Whether everything read from the page so far was there and is still unique.
+    fn is_current(&self, page: Page) -> bool {
+        self.policy
+            .epoch(page)
+            .is_some_and(|epoch| page.is_current(epoch))
+    }
+
+    /// Whether the seed is too old, where the kernel's generation does not tell.
+    fn is_outdated(&self) -> bool {
+        !self.policy.sees_generation() && self.seed_is_old()
+    }
+
+    /// Writes `out`, from the buffer or in place.
+    fn produce(&mut self, page: Page, out: &mut [u8]) {
+        if self.policy.must_hedge() {
+            return self.generate(page, out, &entropy::additional_input::<3>());
+        }
+        if out.len() > SMALL {
+            return self.generate(page, out, &[]);
+        }
+        if self.left < out.len() {
+            self.refill(page);
+        }
+        self.left -= out.len();
+        page.take(self.left, out);
+    }
+
+    /// Fills the buffer anew; what little was left is overwritten.
+    fn refill(&mut self, page: Page) {
+        let len = self.local.refill.get();
+        self.local.refill.set((2 * len).min(CAPACITY));
+        let mut generator = Generator::load(page);
+        let input = entropy::additional_input::<2>();
+        page.with_buffer(len, |buffer| {
+            generator.generate(buffer, &input, Stores::Cached)
+        });
+        generator.store(page);
+        self.left = len;
+    }
+
+    /// Generates straight into `out`, mixing `input` into each generator request.
+    fn generate(&mut self, page: Page, out: &mut [u8], input: &[u64]) {
+        let stores = Stores::for_len(out.len());
+        let mut generator = Generator::load(page);
+        for part in out.chunks_mut(MAX_REQUEST) {
+            generator.generate(part, input, stores);
+        }
+        generator.store(page);
+    }
+
+    /// Gives up what the buffer still holds.
+    fn discard(&mut self) {
+        DISCARDED.fetch_add(self.left as u64, Ordering::Relaxed);
+        self.left = 0;
+    }
+}
+
+/// Wipes the thread's page and gives it back; later requests are served by the kernel.
+extern "C" fn close(_: *mut c_void) {
+    LOCAL.with(|local| {
+        LEFT.set(BUSY);
+        compiler_fence(Ordering::SeqCst);
+        local.is_closed.set(true);
+        let page = PAGE.take();
+        local.held_back.set(0);
+        compiler_fence(Ordering::SeqCst);
+        LEFT.set(0);
+        if let Some(page) = page {
+            page.wipe_and_unmap();
+        }
+    });
+}

@@ -1,0 +1,43 @@
+//! Requests with prediction resistance: new kernel entropy for every one of them.
+//!
+//! They use no state of the thread and leave none: a generator is seeded by a system call,
+//! serves, and is wiped. Nothing that leaked before, and nothing that leaks later, tells what
+//! they returned.
+
+use super::generator::Generator;
+use crate::Error;
+use crate::drbg::MAX_REQUEST;
+use crate::engine::Stores;
+use crate::entropy::{self, SEED_LEN};
+use crate::guard::policy::Policy;
+use crate::guard::{Epoch, fork, vdso};
+use crate::secret::Secret;
+
+/// Fills `out`; each 64 KiB of it from a seed of its own.
+pub(crate) fn fill_fresh(out: &mut [u8]) -> Result<(), Error> {
+    let stores = Stores::for_len(out.len());
+    loop {
+        let before = moment();
+        for part in out.chunks_mut(MAX_REQUEST) {
+            let mut bytes = Secret::<SEED_LEN>::zeroed();
+            entropy::kernel::fill(&mut bytes[..])?;
+            let mut generator = Generator::new(&entropy::seed(&bytes));
+            generator.generate(part, &entropy::additional_input::<3>(), stores);
+        }
+        // A fork or a clone in between would have left both sides with the same bytes. One
+        // change is enough to start over: the loop ends as soon as a request fits between two.
+        if moment() == before {
+            return Ok(());
+        }
+    }
+}
+
+/// Changes when this process is forked or its VM is cloned.
+fn moment() -> Epoch {
+    let around = Policy::get().epoch_without_kernel();
+    Epoch {
+        kernel: vdso::mapped_generation(),
+        process: fork::process(),
+        ..around
+    }
+}

@@ -1,0 +1,122 @@
+//! The generator in a page: which one, and how its bytes are read and kept.
+//!
+//! The page holds plain bytes, so that a page zeroed at any moment is never more than a useless
+//! key. They are copied out before use, so that a request works on one unchanging state.
+
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use crate::Error;
+use crate::drbg::{CtrDrbg, FastKeyErasure};
+use crate::engine::{Aes256, BLOCK, Engine, Stores};
+use crate::entropy::{SEED_LEN, Seed};
+use crate::guard::page::{Page, STATE_LEN};
+use crate::secret::Secret;
+
+const KEY_LEN: usize = 32;
+
+/// A thread's generator, out of its page for one request.
+pub(super) enum Generator {
+    Aes(CtrDrbg<Aes256>),
+    ChaCha(FastKeyErasure),
+}
+
+impl Generator {
+    /// A generator outside any page, instantiated with `seed`.
+    pub fn new(seed: &Seed) -> Generator {
+        let mut generator = Self::of_state(&[0; STATE_LEN]);
+        generator.reseed(seed);
+        generator
+    }
+
+    /// The generator whose state `page` holds.
+    pub fn load(page: Page) -> Generator {
+        let mut state = Secret::zeroed();
+        page.load_state(&mut state);
+        Self::of_state(&state)
+    }
+
+    fn of_state(state: &[u8; STATE_LEN]) -> Generator {
+        match engine() {
+            Engine::ChaCha20 => {
+                let (key, _) = state
+                    .split_first_chunk()
+                    .expect("a state begins with a key");
+                Generator::ChaCha(FastKeyErasure::new(key))
+            }
+            // Seedings are far fewer than 2^48 requests apart, so the counter starts anew.
+            engine => Generator::Aes(CtrDrbg::from_state(engine, state)),
+        }
+    }
+
+    /// Keeps the state in `page`.
+    pub fn store(self, page: Page) {
+        match self {
+            Generator::Aes(drbg) => page.store_state(&drbg.state()),
+            Generator::ChaCha(generator) => {
+                let mut state = Secret::zeroed();
+                state[..KEY_LEN].copy_from_slice(generator.key());
+                page.store_state(&state);
+            }
+        }
+    }
+
+    /// Mixes in a seed. For a state of zeros this is instantiation.
+    pub fn reseed(&mut self, seed: &Seed) {
+        match self {
+            Generator::Aes(drbg) => {
+                drbg.reseed(&seed[..], &[])
+                    .expect("a seed has the generator's seed length");
+            }
+            Generator::ChaCha(generator) => {
+                let (key, _) = seed
+                    .split_first_chunk()
+                    .expect("a seed is longer than a key");
+                generator.reseed(key);
+            }
+        }
+    }
+
+    /// Fills `out`, at most 2^16 bytes, mixing in up to four words of additional input.
+    pub fn generate(&mut self, out: &mut [u8], input: &[u64], stores: Stores) {
+        let mut bytes = [0u8; KEY_LEN];
+        for (place, word) in bytes.chunks_exact_mut(size_of::<u64>()).zip(input) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        let input = &bytes[..size_of_val(input)];
+        let generated = match self {
+            Generator::Aes(drbg) => drbg.generate_with(out, input, stores),
+            Generator::ChaCha(generator) => generator.generate(out, input),
+        };
+        generated.expect("requests keep to the generator's limits");
+    }
+}
+
+const _: () = assert!(SEED_LEN == KEY_LEN + BLOCK && STATE_LEN == KEY_LEN + BLOCK);
+
+/// The engine in use; 0 before it was chosen.
+static ENGINE: AtomicU8 = AtomicU8::new(0);
+
+/// The engine every thread's generator uses.
+pub(crate) fn engine() -> Engine {
+    let chosen = ENGINE.load(Ordering::Relaxed);
+    match Engine::ALL
+        .into_iter()
+        .find(|&engine| engine as u8 == chosen)
+    {
+        Some(engine) => engine,
+        None => {
+            let best = Engine::best();
+            ENGINE.store(best as u8, Ordering::Relaxed);
+            best
+        }
+    }
+}
+
+/// Makes every thread's generator use `engine` from its next refill on.
+pub(crate) fn use_engine(engine: Engine) -> Result<(), Error> {
+    if !engine.is_available() {
+        return Err(Error::EngineUnavailable(engine));
+    }
+    ENGINE.store(engine as u8, Ordering::Relaxed);
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! `Rng`: the generator as the `rand_core` traits want it.
+
+/// A handle to this thread's generator, of no size: every `Rng` is the same generator as
+/// [`fill`](crate::fill).
+///
+/// Infallible: where there is no source of randomness at all, the program is aborted as by
+/// [`fill`](crate::fill). Implements the traits of `rand_core` 0.10 and, with the feature
+/// `rand_core_09`, those of 0.9.
+///
+/// # Security
+/// A cryptographic generator; marked as one.
+///
+/// # Forks and clones
+/// Protected, as [`fill`](crate::fill).
+///
+/// ```
+/// use rand_core::Rng as _;
+/// let mut rng = squall::Rng;
+/// let die = rng.next_u32() % 6 + 1;
+/// # assert!((1..=6).contains(&die));
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rng;
+
+impl rand_core::TryRng for Rng {
+    type Error = rand_core::Infallible;
+
+    #[inline]
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        Ok(crate::u32())
+    }
+
+    #[inline]
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        Ok(crate::u64())
+    }
+
+    #[inline]
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
+        crate::fill(out);
+        Ok(())
+    }
+}
+
+impl rand_core::TryCryptoRng for Rng {}
+
+#[cfg(feature = "rand_core_09")]
+impl rand_core_09::RngCore for Rng {
+    #[inline]
+    fn next_u32(&mut self) -> u32 {
+        crate::u32()
+    }
+
+    #[inline]
+    fn next_u64(&mut self) -> u64 {
+        crate::u64()
+    }
+
+    #[inline]
+    fn fill_bytes(&mut self, out: &mut [u8]) {
+        crate::fill(out);
+    }
+}
+
+#[cfg(feature = "rand_core_09")]
+impl rand_core_09::CryptoRng for Rng {}

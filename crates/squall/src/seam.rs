@@ -1,0 +1,54 @@
+//! Switches that turn a guard off or take something away from the machine, so that a test can
+//! show what the guard is for and what happens without it.
+//!
+//! Without the `testing` feature every switch is the constant `false` and leaves no trace in the
+//! program. With it, everything is on until a test says otherwise.
+
+/// What a test can switch off. Off for the whole process, for good; say so before the first
+/// request where the switch stands for a property of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Seam {
+    /// Memory that a fork wipes, and the check of the process where there is none.
+    ForkGuard,
+    /// The comparison with the kernel's generation, which appears never to change.
+    GenerationCheck,
+    /// The check that the page was still there after it was read: it is made before instead.
+    Recheck,
+    /// The lock that keeps a signal handler off a page in use.
+    ReentryLock,
+    /// Hedging of requests where a VM clone would not be noticed.
+    Hedge,
+    /// The machine: getrandom in the vDSO.
+    Vdso,
+    /// The machine: a known place of the kernel's generation.
+    GenerationPlace,
+    /// The machine: droppable memory.
+    DroppableMemory,
+    /// The machine: memory that is wiped on fork.
+    WipeOnFork,
+    /// The machine: a vmgenid device.
+    Vmgenid,
+    /// The machine: being no VM.
+    BareMetal,
+}
+
+#[cfg(feature = "testing")]
+static OFF: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
+
+/// Whether a test switched `seam` off.
+#[inline(always)]
+pub(crate) fn is_off(seam: Seam) -> bool {
+    #[cfg(feature = "testing")]
+    return OFF.load(core::sync::atomic::Ordering::Relaxed) & (1 << seam as u32) != 0;
+    #[cfg(not(feature = "testing"))]
+    {
+        let _ = seam;
+        false
+    }
+}
+
+#[cfg(feature = "testing")]
+pub(crate) fn switch_off(seam: Seam) {
+    OFF.fetch_or(1 << seam as u32, core::sync::atomic::Ordering::Relaxed);
+}

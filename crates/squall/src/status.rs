@@ -1,0 +1,159 @@
+//! What this machine gives and what the generator has done: for people, never for decisions.
+
+use core::fmt;
+use core::sync::atomic::Ordering;
+
+use crate::engine::Engine;
+pub use crate::guard::memory::MemoryKind;
+use crate::guard::policy::Policy;
+use crate::guard::vdso::{self, Watch};
+use crate::{entropy, local};
+
+/// The protections of this process and the work of its generator so far.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// The engine of every thread's generator.
+    pub engine: Engine,
+    /// Where a thread's state lives.
+    pub memory: MemoryKind,
+    /// What keeps a forked child from repeating its parent.
+    pub fork_guard: ForkGuard,
+    /// What keeps a VM clone from repeating its sibling.
+    pub clone_guard: CloneGuard,
+    /// How a reseed of the kernel's RNG is noticed.
+    pub reseed_guard: ReseedGuard,
+    /// The kernel RNG's generation, where it can be read.
+    pub kernel_generation: Option<u64>,
+    /// The CPU's random instruction is there and passed its test.
+    pub cpu_random: bool,
+    /// A hypervisor announces itself.
+    pub is_vm: bool,
+    /// The kernel's vmgenid driver is bound to a device.
+    pub has_vmgenid: bool,
+    /// /dev/vmclock0 is there and readable, with a generation counter.
+    pub has_vmclock: bool,
+    /// The kernel has getrandom in the vDSO.
+    pub has_vdso_getrandom: bool,
+    /// Seedings of threads' generators, in this process and those it was forked from.
+    pub reseeds: u64,
+    /// Bytes generated and thrown away unused because the epoch had changed.
+    pub bytes_discarded: u64,
+}
+
+/// What keeps a forked child from repeating its parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ForkGuard {
+    /// The kernel wipes the state in the child (MAP_DROPPABLE or MADV_WIPEONFORK).
+    Wiped,
+    /// The process is checked on every request. Weaker: a raw clone(2) in a child whose own child
+    /// gets the first process's id would be missed.
+    ProcessId,
+}
+
+/// What keeps a VM clone from repeating its sibling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CloneGuard {
+    /// No hypervisor announces itself.
+    NotAVm,
+    /// vmclock's generation counter, which changes before a clone runs.
+    VmClock,
+    /// vmgenid: the kernel reseeds when it is told of the clone, moments after it runs.
+    Vmgenid,
+    /// None: every request is hedged with the cycle counter and the CPU's random instruction.
+    Hedged,
+}
+
+/// How a reseed of the kernel's RNG is noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReseedGuard {
+    /// By its generation in the vDSO's data: one load and one compare on every request.
+    MappedGeneration,
+    /// By asking the vDSO on every request, some nanoseconds.
+    VdsoProbe,
+    /// Not: state is seeded anew every 60 seconds.
+    Time,
+}
+
+impl Status {
+    /// Draws once, so that everything is decided, and looks.
+    pub(crate) fn now() -> Result<Status, crate::Error> {
+        crate::try_fill(&mut [0; 1])?;
+        let policy = Policy::get();
+        let generation = vdso::mapped_generation();
+        Ok(Status {
+            engine: local::generator::engine(),
+            memory: policy.memory,
+            fork_guard: match policy.memory {
+                MemoryKind::Plain => ForkGuard::ProcessId,
+                _ => ForkGuard::Wiped,
+            },
+            clone_guard: clone_guard(&policy),
+            reseed_guard: match vdso::watch() {
+                Watch::Mapped => ReseedGuard::MappedGeneration,
+                Watch::Probe => ReseedGuard::VdsoProbe,
+                _ => ReseedGuard::Time,
+            },
+            kernel_generation: (generation != 0).then_some(generation),
+            cpu_random: entropy::cpu::works(),
+            is_vm: policy.is_vm,
+            has_vmgenid: policy.has_vmgenid,
+            has_vmclock: policy.vmclock.is_some(),
+            has_vdso_getrandom: policy.vdso.is_some(),
+            reseeds: local::RESEEDS.load(Ordering::Relaxed),
+            bytes_discarded: local::DISCARDED.load(Ordering::Relaxed),
+        })
+    }
+}
+
+fn clone_guard(policy: &Policy) -> CloneGuard {
+    match (policy.is_vm, policy.vmclock, policy.sees_clones()) {
+        (_, Some(_), _) => CloneGuard::VmClock,
+        (false, ..) => CloneGuard::NotAVm,
+        (true, None, true) => CloneGuard::Vmgenid,
+        (true, None, false) => CloneGuard::Hedged,
+    }
+}
+
+impl fmt::Display for MemoryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            MemoryKind::Droppable => "droppable",
+            MemoryKind::WipeOnFork => "wipe-on-fork",
+            MemoryKind::Plain => "plain",
+        })
+    }
+}
+
+impl fmt::Display for ForkGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ForkGuard::Wiped => "wiped",
+            ForkGuard::ProcessId => "process-id",
+        })
+    }
+}
+
+impl fmt::Display for CloneGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CloneGuard::NotAVm => "not-a-vm",
+            CloneGuard::VmClock => "vmclock",
+            CloneGuard::Vmgenid => "vmgenid",
+            CloneGuard::Hedged => "hedged",
+        })
+    }
+}
+
+impl fmt::Display for ReseedGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ReseedGuard::MappedGeneration => "mapped-generation",
+            ReseedGuard::VdsoProbe => "vdso-probe",
+            ReseedGuard::Time => "time",
+        })
+    }
+}
