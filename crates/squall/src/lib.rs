@@ -30,6 +30,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_debug_implementations)]
 
+#[cfg(target_arch = "x86_64")]
+mod cpuid;
 mod drbg;
 mod engine;
 mod entropy;
@@ -184,11 +186,9 @@ pub mod hazmat {
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing {
+    pub use crate::guard::clock::advance as advance_clock_for_testing;
+    pub use crate::guard::vmclock::open_instead as vmclock_for_testing;
     pub use crate::local::testing::page_address as page_address_for_testing;
-    pub use crate::seam::Seam;
-
-    /// Switches a guard off, or takes a property away from the machine, for this process.
-    pub fn switch_off_for_testing(seam: Seam) {
-        crate::seam::switch_off(seam);
-    }
+    pub use crate::local::testing::reseeds as reseeds_for_testing;
+    pub use crate::seam::{Seam, switch_off as switch_off_for_testing};
 }

@@ -6,8 +6,9 @@
 //! current **after** they were read: had the page been dropped, forked away, outlived a kernel
 //! reseed or been restored from a snapshot, they are thrown away and drawn anew.
 //!
-//! `left` is the buffer's fill and the lock of the page: while a request is served it reads
-//! [`BUSY`], and a signal handler that draws in the middle of a draw is served by the kernel.
+//! While a request is served, the thread holds the [`lock`] of its page; a signal handler that draws
+//! in the middle of a draw finds it taken and is served afresh. The lock's number is how
+//! many bytes of the buffer are left; they are taken from the end.
 
 mod fresh;
 pub(crate) mod generator;
@@ -17,12 +18,13 @@ pub(crate) mod testing;
 
 use core::cell::Cell;
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Error;
 use crate::drbg::MAX_REQUEST;
 use crate::engine::Stores;
 use crate::entropy;
+use crate::guard::lock::{self, HOLDER};
 use crate::guard::page::{CAPACITY, Page, Word};
 use crate::guard::policy::Policy;
 use crate::guard::thread;
@@ -39,17 +41,11 @@ const SMALL: usize = 256;
 /// generation makes worthless is then in proportion to what was used.
 const FIRST_REFILL: usize = 256;
 
-/// `left` while a request is served.
-const BUSY: usize = usize::MAX;
-
-/// Times a request is started over when the epoch changes under it. After that the kernel serves
-/// it: somebody is forcing reseeds faster than requests can be served.
+/// Times a request is started over when the epoch changes under it. After that it is served by
+/// [`fill_fresh`]: somebody is forcing reseeds faster than requests can be served.
 const ATTEMPTS: usize = 8;
 
 thread_local! {
-    /// Unused bytes of the buffer, taken from the end; [`BUSY`] while a request is served.
-    static LEFT: Cell<usize> = const { Cell::new(0) };
-
     static PAGE: Cell<Option<Page>> = const { Cell::new(None) };
 
     static LOCAL: Local = const {
@@ -64,8 +60,8 @@ thread_local! {
 
 /// What else a thread keeps outside its page: nothing secret.
 struct Local {
-    /// What `LEFT` would be, where the kernel's generation alone does not tell that the page is
-    /// current: `LEFT` is 0 then, which keeps requests off the fast path.
+    /// What the lock's number would be, where the kernel's generation alone does not tell that
+    /// the page is current: the number is 0 then, which keeps requests off the fast path.
     held_back: Cell<usize>,
     /// Length of the next refill, in bytes.
     refill: Cell<usize>,
@@ -81,7 +77,7 @@ pub(crate) static RESEEDS: AtomicU64 = AtomicU64::new(0);
 /// Bytes generated and thrown away unused in this process, because the epoch had changed.
 pub(crate) static DISCARDED: AtomicU64 = AtomicU64::new(0);
 
-/// What the fast path leaves to [`serve`]: the thread's buffer, locked, with this many bytes.
+/// What the fast path leaves to [`serve`]: the lock was asked for, and this is its number.
 pub(crate) struct Unserved {
     left: usize,
 }
@@ -101,9 +97,9 @@ pub(crate) fn word_fast<W: Word>() -> Result<W, Unserved> {
 /// The whole of a small request: lock, move `len` bytes out of the buffer, check, unlock.
 #[inline(always)]
 fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, Unserved> {
-    let left = LEFT.replace(BUSY);
-    compiler_fence(Ordering::SeqCst);
-    // One comparison for `len <= left <= CAPACITY`: an underflow and BUSY are too large.
+    let left = lock::lock();
+    // One comparison for `len <= left <= CAPACITY`: an underflow is too large, and so is the
+    // number of a lock that was not got.
     let at = left.wrapping_sub(len);
     if len > SMALL || at > CAPACITY - len {
         return Err(Unserved { left });
@@ -112,7 +108,7 @@ fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, Unserve
         return Err(Unserved { left });
     };
     if seam::is_off(Seam::ReentryLock) {
-        LEFT.set(left);
+        lock::unlock(left);
     }
     let was_fresh = seam::is_off(Seam::Recheck) && page.is_of_generation(mapped_generation());
     let taken = take(page, at);
@@ -120,8 +116,7 @@ fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, Unserve
         // What was taken is erased and lost.
         return Err(Unserved { left: at });
     }
-    compiler_fence(Ordering::SeqCst);
-    LEFT.with(|cell| cell.set(at));
+    lock::unlock(at);
     Ok(taken)
 }
 
@@ -129,15 +124,17 @@ fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, Unserve
 #[cold]
 #[inline(never)]
 pub(crate) fn serve(Unserved { left }: Unserved, out: &mut [u8]) -> Result<(), Error> {
+    if left >= HOLDER {
+        lock::give_up();
+        return fill_fresh(out);
+    }
     LOCAL.with(|local| {
-        if left == BUSY {
-            return entropy::kernel::fill(out);
-        }
         let policy = Policy::get();
+        let left = left + local.held_back.replace(0);
         let mut request = Request {
             local,
             policy,
-            left: left + local.held_back.replace(0),
+            left,
         };
         let served = request.serve(out);
         let (left, held_back) = match policy.generation_suffices() {
@@ -145,8 +142,7 @@ pub(crate) fn serve(Unserved { left }: Unserved, out: &mut [u8]) -> Result<(), E
             false => (0, request.left),
         };
         local.held_back.set(held_back);
-        compiler_fence(Ordering::SeqCst);
-        LEFT.set(left);
+        lock::unlock(left);
         served
     })
 }
@@ -162,7 +158,7 @@ struct Request<'a> {
 impl Request<'_> {
     fn serve(&mut self, out: &mut [u8]) -> Result<(), Error> {
         let Some(page) = self.page() else {
-            return entropy::kernel::fill(out);
+            return fill_fresh(out);
         };
         for _ in 0..ATTEMPTS {
             if !self.is_current(page) || self.is_outdated() {
@@ -175,7 +171,7 @@ impl Request<'_> {
             }
         }
         self.discard();
-        entropy::kernel::fill(out)
+        fill_fresh(out)
     }
 
     /// This thread's page, mapped at the first request; none for a thread that is ending, or if
@@ -249,18 +245,19 @@ impl Request<'_> {
     }
 }
 
-/// Wipes the thread's page and gives it back; later requests are served by the kernel.
+/// Wipes the thread's page and gives it back; later requests are served by [`fill_fresh`].
 extern "C" fn close(_: *mut c_void) {
-    LOCAL.with(|local| {
-        LEFT.set(BUSY);
-        compiler_fence(Ordering::SeqCst);
+    // Without the lock, the thread ends in a handler within a draw: the page is in use and stays.
+    if lock::lock() >= HOLDER {
+        return lock::give_up();
+    }
+    let page = LOCAL.with(|local| {
         local.is_closed.set(true);
-        let page = PAGE.take();
         local.held_back.set(0);
-        compiler_fence(Ordering::SeqCst);
-        LEFT.set(0);
-        if let Some(page) = page {
-            page.wipe_and_unmap();
-        }
+        PAGE.take()
     });
+    lock::unlock(0);
+    if let Some(page) = page {
+        page.wipe_and_unmap();
+    }
 }

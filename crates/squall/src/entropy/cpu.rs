@@ -5,6 +5,9 @@
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
+#[cfg(target_arch = "x86_64")]
+use crate::cpuid::{Features, has};
+
 /// The cycle counter: the time-stamp counter of x86, the virtual counter of ARM.
 #[inline]
 pub(crate) fn cycles() -> u64 {
@@ -64,7 +67,7 @@ fn passes_test(mut source: impl FnMut() -> Option<u64>) -> bool {
 
 fn is_present() -> bool {
     #[cfg(target_arch = "x86_64")]
-    return is_x86_feature_detected!("rdrand");
+    return has(Features::RDRAND);
     #[cfg(not(target_arch = "x86_64"))]
     return false;
 }

@@ -1,5 +1,8 @@
 //! How old is this state? Asked only where the kernel's generation cannot be seen.
 
+#[cfg(feature = "testing")]
+static ADVANCE: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
+
 /// Seconds since boot, counted through suspension too, or since some other fixed moment.
 pub(crate) fn seconds() -> u64 {
     let mut now = libc::timespec {
@@ -8,5 +11,14 @@ pub(crate) fn seconds() -> u64 {
     };
     // SAFETY: `now` is writable.
     unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut now) };
-    now.tv_sec as u64
+    let seconds = now.tv_sec as u64;
+    #[cfg(feature = "testing")]
+    let seconds = seconds + ADVANCE.load(core::sync::atomic::Ordering::Relaxed);
+    seconds
+}
+
+/// Lets time pass.
+#[cfg(feature = "testing")]
+pub fn advance(seconds: u64) {
+    ADVANCE.fetch_add(seconds, core::sync::atomic::Ordering::Relaxed);
 }

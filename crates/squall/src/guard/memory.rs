@@ -102,9 +102,15 @@ pub(crate) fn unmap(page: NonNull<u8>) {
 /// Keeps the page out of core dumps and, where the limit allows, out of swap.
 fn harden(page: NonNull<u8>) -> NonNull<u8> {
     let _ = advise(page, libc::MADV_DONTDUMP);
+    lock(page);
+    page
+}
+
+/// Keeps the page out of swap, where the limit allows. A fork ends that in the child. Droppable
+/// memory is never swapped.
+pub(crate) fn lock(page: NonNull<u8>) {
     // SAFETY: the page is mapped; locking changes no contents.
     unsafe { libc::mlock(page.as_ptr().cast(), page_size()) };
-    page
 }
 
 /// madvise, trusted only where unknown advice is refused: some emulators accept everything.

@@ -7,6 +7,7 @@
 pub(crate) mod clock;
 mod elf;
 pub(crate) mod fork;
+pub(crate) mod lock;
 pub(crate) mod memory;
 pub(crate) mod page;
 pub(crate) mod policy;

@@ -66,6 +66,11 @@ impl Page {
         memory::unmap(self.0.cast());
     }
 
+    /// Keeps the page out of swap again, after a fork.
+    pub fn lock(self) {
+        memory::lock(self.0.cast());
+    }
+
     /// Marks what is written from here on as belonging to `epoch`.
     pub fn mark(self, epoch: Epoch) {
         let contents = self.0.as_ptr();

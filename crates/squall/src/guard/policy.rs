@@ -3,10 +3,11 @@
 //! Deciding takes no lock and no allocator, so that it may happen in a signal handler or in
 //! several threads at once: each decides for itself, and the first to publish wins.
 
-use core::ptr::NonNull;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicU8, Ordering};
 
-use super::memory::{self, MemoryKind};
+use super::memory::MemoryKind;
 use super::page::Page;
 use super::vdso::{self, Vdso, Watch};
 use super::vmclock::VmClock;
@@ -28,14 +29,22 @@ pub(crate) struct Policy {
 impl Policy {
     /// The policy of this process.
     pub fn get() -> Policy {
-        static DECIDED: AtomicPtr<Policy> = AtomicPtr::new(core::ptr::null_mut());
-        let decided = DECIDED.load(Ordering::Acquire);
-        if !decided.is_null() {
-            // SAFETY: a published policy is never changed and never freed.
-            return unsafe { *decided };
+        static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
+        static DECIDED: Slot = Slot(UnsafeCell::new(MaybeUninit::uninit()));
+        if STATE.load(Ordering::Acquire) == PUBLISHED {
+            // SAFETY: a published policy was written, and is never written again.
+            return unsafe { (*DECIDED.0.get()).assume_init() };
         }
         let policy = Self::decide();
-        publish(&DECIDED, policy);
+        let (first, second) = (Ordering::Acquire, Ordering::Relaxed);
+        if STATE
+            .compare_exchange(UNDECIDED, BEING_PUBLISHED, first, second)
+            .is_ok()
+        {
+            // SAFETY: nobody else writes, and nobody reads before the state says so.
+            unsafe { (*DECIDED.0.get()).write(policy) };
+            STATE.store(PUBLISHED, Ordering::Release);
+        }
         policy
     }
 
@@ -110,28 +119,19 @@ impl Policy {
     }
 }
 
-/// Puts `policy` where `decided` points, unless another thread was first.
-fn publish(decided: &AtomicPtr<Policy>, policy: Policy) {
-    // Without memory for it the policy is decided anew next time.
-    let Ok(page) = memory::map(MemoryKind::Plain) else {
-        return;
-    };
-    let place: NonNull<Policy> = page.cast();
-    // SAFETY: a fresh page, larger than a policy and aligned for it.
-    unsafe { place.write(policy) };
-    let (unset, set) = (core::ptr::null_mut(), place.as_ptr());
-    if decided
-        .compare_exchange(unset, set, Ordering::Release, Ordering::Relaxed)
-        .is_err()
-    {
-        memory::unmap(page);
-    }
-}
+const UNDECIDED: u8 = 0;
+const BEING_PUBLISHED: u8 = 1;
+const PUBLISHED: u8 = 2;
+
+struct Slot(UnsafeCell<MaybeUninit<Policy>>);
+
+// SAFETY: `Policy::get` lets one thread write, once, before any reads.
+unsafe impl Sync for Slot {}
 
 /// Whether a hypervisor announces itself (CPUID.1:ECX[31]). Assumed where there is no CPUID.
 fn is_vm() -> bool {
     #[cfg(target_arch = "x86_64")]
-    return core::arch::x86_64::__cpuid(1).ecx & (1 << 31) != 0;
+    return crate::cpuid::has(crate::cpuid::Features::HYPERVISOR);
     #[cfg(not(target_arch = "x86_64"))]
     return true;
 }

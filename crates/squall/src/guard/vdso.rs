@@ -93,6 +93,10 @@ impl Vdso {
                 .cast::<u64>()
                 .read_volatile()
         };
+        let generation = match seam::is_off(Seam::GenerationCheck) {
+            true => FROZEN,
+            false => generation,
+        };
         (got == out.len() as isize && generation != 0).then_some(generation)
     }
 
@@ -140,25 +144,17 @@ static NEVER: AtomicU64 = AtomicU64::new(0);
 /// Where the current generation stands; `NEVER` unless the watch is [`Watch::Mapped`].
 static PLACE: AtomicPtr<AtomicU64> = AtomicPtr::new((&raw const NEVER).cast_mut());
 
+/// What every generation appears to be while a test has switched their comparison off.
+const FROZEN: u64 = 1;
+
 /// The kernel's current generation if it is mapped, else 0, which no state was seeded under.
 #[inline(always)]
 pub(crate) fn mapped_generation() -> u64 {
     if seam::is_off(Seam::GenerationCheck) {
-        return frozen();
+        return FROZEN;
     }
     // SAFETY: `PLACE` points at `NEVER` or into the vDSO's data, which stays mapped.
     unsafe { (*PLACE.load(Ordering::Relaxed)).load(Ordering::Relaxed) }
-}
-
-/// The first generation seen, as if it never changed: the control for tests.
-fn frozen() -> u64 {
-    static FROZEN: AtomicU64 = AtomicU64::new(0);
-    // SAFETY: as for `mapped_generation`.
-    let now = unsafe { (*PLACE.load(Ordering::Relaxed)).load(Ordering::Relaxed) };
-    match FROZEN.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed) {
-        Ok(_) => now,
-        Err(first) => first,
-    }
 }
 
 /// How the kernel's generation is followed.

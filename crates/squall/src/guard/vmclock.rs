@@ -4,6 +4,7 @@
 //! include/uapi/linux/vmclock-abi.h. The counter is a signal, never entropy: sibling clones see
 //! the same new value.
 
+use core::ffi::CStr;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -29,11 +30,14 @@ pub(crate) struct VmClock {
 impl VmClock {
     /// The machine's vmclock, if there is one and this process may read it.
     pub fn open() -> Option<VmClock> {
+        #[cfg(feature = "testing")]
+        if let Some(path) = INSTEAD.get() {
+            return Self::open_at(path);
+        }
         Self::open_at(c"/dev/vmclock0")
     }
 
-    /// As [`VmClock::open`], for a device or file that holds such a page.
-    pub fn open_at(path: &core::ffi::CStr) -> Option<VmClock> {
+    fn open_at(path: &CStr) -> Option<VmClock> {
         // SAFETY: `path` ends with a null byte.
         let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
         if fd < 0 {
@@ -117,4 +121,13 @@ pub(crate) fn note(counter: u64, generation: u64) {
 pub(crate) fn is_unsettled(generation: u64) -> bool {
     let changed_under = CHANGED_UNDER.load(Ordering::Relaxed);
     changed_under != 0 && changed_under == generation
+}
+
+#[cfg(feature = "testing")]
+static INSTEAD: std::sync::OnceLock<&'static CStr> = std::sync::OnceLock::new();
+
+/// Uses the file at `path`, which imitates the device's page, instead of the device.
+#[cfg(feature = "testing")]
+pub fn open_instead(path: &'static CStr) {
+    INSTEAD.set(path).expect("the device is replaced once");
 }

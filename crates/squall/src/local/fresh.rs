@@ -2,8 +2,10 @@
 //!
 //! They use no state of the thread and leave none: a generator is seeded by a system call,
 //! serves, and is wiped. Nothing that leaked before, and nothing that leaks later, tells what
-//! they returned.
+//! they returned. For the same reason they serve whoever has no page to draw from: a signal
+//! handler in the middle of a draw, a thread that is ending.
 
+use super::ATTEMPTS;
 use super::generator::Generator;
 use crate::Error;
 use crate::drbg::MAX_REQUEST;
@@ -15,29 +17,35 @@ use crate::secret::Secret;
 
 /// Fills `out`; each 64 KiB of it from a seed of its own.
 pub(crate) fn fill_fresh(out: &mut [u8]) -> Result<(), Error> {
-    let stores = Stores::for_len(out.len());
-    loop {
+    for attempt in 1.. {
         let before = moment();
-        for part in out.chunks_mut(MAX_REQUEST) {
-            let mut bytes = Secret::<SEED_LEN>::zeroed();
-            entropy::kernel::fill(&mut bytes[..])?;
-            let mut generator = Generator::new(&entropy::seed(&bytes));
-            generator.generate(part, &entropy::additional_input::<3>(), stores);
-        }
-        // A fork or a clone in between would have left both sides with the same bytes. One
-        // change is enough to start over: the loop ends as soon as a request fits between two.
-        if moment() == before {
-            return Ok(());
+        generate(out)?;
+        let after = moment();
+        // A fork or a clone in between left both sides with the same bytes. Reseeds without
+        // pause look like clones: they hold a request up for so long and no longer.
+        if after == before || (attempt >= ATTEMPTS && after.process == before.process) {
+            break;
         }
     }
+    Ok(())
+}
+
+fn generate(out: &mut [u8]) -> Result<(), Error> {
+    let stores = Stores::for_len(out.len());
+    for part in out.chunks_mut(MAX_REQUEST) {
+        let mut bytes = Secret::<SEED_LEN>::zeroed();
+        entropy::kernel::fill(&mut bytes[..])?;
+        let mut generator = Generator::new(&entropy::seed(&bytes));
+        generator.generate(part, &entropy::additional_input::<3>(), stores);
+    }
+    Ok(())
 }
 
 /// Changes when this process is forked or its VM is cloned.
 fn moment() -> Epoch {
-    let around = Policy::get().epoch_without_kernel();
     Epoch {
         kernel: vdso::mapped_generation(),
         process: fork::process(),
-        ..around
+        ..Policy::get().epoch_without_kernel()
     }
 }

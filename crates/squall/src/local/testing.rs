@@ -1,8 +1,15 @@
-//! What tests need to see of this thread's page.
+//! What tests need to see of the generator, without drawing from it.
 
-use super::PAGE;
+use core::sync::atomic::Ordering;
+
+use super::{PAGE, RESEEDS};
 
 /// The address of this thread's page, to be dropped under it; 0 before its first request.
 pub fn page_address() -> usize {
     PAGE.get().map_or(0, |page| page.address())
+}
+
+/// Seedings in this process so far.
+pub fn reseeds() -> u64 {
+    RESEEDS.load(Ordering::Relaxed)
 }

@@ -14,6 +14,8 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+#[cfg(target_arch = "x86_64")]
+use crate::cpuid::{Features, has};
 use rounds::{Matrix, Scalar};
 #[cfg(target_arch = "x86_64")]
 use x86::{Pair, Xmm, Ymm, Zmm};
@@ -74,11 +76,9 @@ impl Width {
     pub(crate) fn available(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => {
-                is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl")
-            }
+            Self::Avx512 => has(Features::AVX512F.and(Features::AVX512VL)),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => is_x86_feature_detected!("avx2"),
+            Self::Avx2 => has(Features::AVX2),
             #[cfg(target_arch = "x86_64")]
             Self::Sse2 => true,
             Self::Scalar => true,

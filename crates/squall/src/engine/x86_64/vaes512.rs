@@ -3,14 +3,15 @@
 use core::arch::x86_64::*;
 
 use super::{BLOCK, RoundKeys, Stores, ctr_kernel};
+use crate::cpuid::{Features, has};
 
 type Vector = __m512i;
 
 /// Whether this CPU has VAES and the parts of AVX-512 that the kernel uses.
 pub(in crate::engine) fn is_available() -> bool {
-    is_x86_feature_detected!("vaes")
-        && is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
+    has(Features::VAES
+        .and(Features::AVX512F)
+        .and(Features::AVX512BW))
         && super::aesni::is_available()
 }
 

