@@ -1,0 +1,127 @@
+//! The deterministic generators, slowly: what `CtrDrbg` and `FastKeyErasure` must return.
+//!
+//! CTR_DRBG follows the numbered steps of SP 800-90A Rev. 1 section 10.2.1; fast key erasure is
+//! one long run of the `chacha20` crate. Both refuse what the library documents to refuse. The
+//! tests and the fuzz targets share this file; it must never call the code under test.
+
+use chacha20::ChaCha20;
+use chacha20::cipher::{KeyIvInit, StreamCipher};
+use squall::Error;
+
+use super::ctr::{Reference, keystream};
+
+const MAX_REQUEST: usize = 65536;
+
+/// CTR_DRBG without derivation function.
+pub struct SlowCtrDrbg<C: Reference> {
+    key: C::Key,
+    v: u128,
+}
+
+impl<C: Reference> SlowCtrDrbg<C> {
+    /// Section 10.2.1.3.1.
+    pub fn instantiate(entropy: &[u8], personalization: &[u8]) -> Result<Self, Error> {
+        let mut drbg = SlowCtrDrbg {
+            key: C::Key::default(),
+            v: 0,
+        };
+        drbg.reseed(entropy, personalization)?;
+        Ok(drbg)
+    }
+
+    /// Section 10.2.1.4.1.
+    pub fn reseed(&mut self, entropy: &[u8], additional: &[u8]) -> Result<(), Error> {
+        if entropy.len() != C::SEED_LEN {
+            return Err(Error::EntropyLength {
+                required: C::SEED_LEN,
+                given: entropy.len(),
+            });
+        }
+        let additional = padded(additional, C::SEED_LEN)?;
+        self.update(&xor(entropy, &additional));
+        Ok(())
+    }
+
+    /// Section 10.2.1.5.1.
+    pub fn generate(&mut self, len: usize, additional: &[u8]) -> Result<Vec<u8>, Error> {
+        if len > MAX_REQUEST {
+            return Err(Error::RequestTooLong { given: len });
+        }
+        let input = padded(additional, C::SEED_LEN)?;
+        if !additional.is_empty() {
+            self.update(&input);
+        }
+        let output = self.blocks(len);
+        self.update(&input);
+        Ok(output)
+    }
+
+    /// Section 10.2.1.2.
+    fn update(&mut self, provided_data: &[u8]) {
+        let temp = xor(&self.blocks(C::SEED_LEN), provided_data);
+        self.key.as_mut().copy_from_slice(&temp[..C::KEY_LEN]);
+        self.v = u128::from_be_bytes(temp[C::KEY_LEN..].try_into().expect("V is a block"));
+    }
+
+    /// The loop of both sections: V goes up by one before each block, the last block is cut.
+    fn blocks(&mut self, len: usize) -> Vec<u8> {
+        let first = self.v.wrapping_add(1);
+        self.v = self.v.wrapping_add(len.div_ceil(16) as u128);
+        keystream::<C>(&self.key, first, len)
+    }
+}
+
+/// ChaCha20 with fast key erasure.
+pub struct SlowFastKeyErasure {
+    key: [u8; 32],
+}
+
+impl SlowFastKeyErasure {
+    /// Keyed with full entropy.
+    pub fn new(key: [u8; 32]) -> Self {
+        SlowFastKeyErasure { key }
+    }
+
+    /// The next key, with `input` XORed in.
+    pub fn reseed(&mut self, input: &[u8; 32]) {
+        self.key = xor(&self.take(0), input).try_into().expect("32 bytes");
+    }
+
+    /// `len` bytes, after mixing in `additional` if there is any.
+    pub fn generate(&mut self, len: usize, additional: &[u8]) -> Result<Vec<u8>, Error> {
+        if len > MAX_REQUEST {
+            return Err(Error::RequestTooLong { given: len });
+        }
+        let input = padded(additional, 32)?;
+        if !additional.is_empty() {
+            self.reseed(&input.try_into().expect("padded to 32 bytes"));
+        }
+        let output = self.take(len).split_off(32);
+        Ok(output)
+    }
+
+    /// A key and `len` bytes of keystream; the key is put in place.
+    fn take(&mut self, len: usize) -> Vec<u8> {
+        let mut keystream = vec![0; 32 + len];
+        ChaCha20::new(&self.key.into(), &[0; 12].into()).apply_keystream(&mut keystream);
+        self.key.copy_from_slice(&keystream[..32]);
+        keystream
+    }
+}
+
+fn padded(input: &[u8], len: usize) -> Result<Vec<u8>, Error> {
+    if input.len() > len {
+        return Err(Error::InputTooLong {
+            allowed: len,
+            given: input.len(),
+        });
+    }
+    let mut padded = input.to_vec();
+    padded.resize(len, 0);
+    Ok(padded)
+}
+
+fn xor(a: &[u8], b: &[u8]) -> Vec<u8> {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(a, b)| a ^ b).collect()
+}

@@ -1,0 +1,221 @@
+//! Every engine of this CPU against the slow reference: every length, every alignment, every
+//! carry of the counter, both kinds of stores, and not a byte outside the buffer.
+//!
+//! The `aes` crate, which the reference and the portable engine use, takes AES-NI itself where it
+//! finds it; `scripts/sanitize.sh` runs this file with its constant-time code as well.
+
+mod common {
+    pub mod ctr;
+    pub mod guarded;
+    pub mod machine;
+}
+
+use common::ctr::{Reference, encrypt, keystream};
+use common::guarded::{Guarded, LINE};
+use common::machine::aes_engines;
+use squall::hazmat::{Aes128, Aes256, Cipher, CtrDrbg, Keystream, Stores};
+use squall::{Engine, Error, Stream};
+
+/// Bytes of the largest batch of any engine: eight 512-bit vectors.
+const BATCH: usize = 8 * 64;
+
+/// Past two batches, and not a whole number of blocks.
+const LONG: usize = 2 * BATCH + 65;
+
+const STORES: [Stores; 2] = [Stores::Cached, Stores::Streaming];
+
+/// A counter with a pattern in it, so that swapped halves and bytes show.
+const COUNTER: u128 = 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff;
+
+fn key<C: Cipher>() -> C::Key {
+    let mut key = C::Key::default();
+    for (byte, i) in key.as_mut().iter_mut().zip(1..) {
+        *byte = i * 7;
+    }
+    key
+}
+
+fn keystreams<C: Cipher>() -> Vec<(Engine, Keystream<C>)> {
+    let keyed = |engine| Keystream::new(&key::<C>(), engine).expect("the engine is available");
+    let engines = aes_engines().into_iter();
+    engines.map(|engine| (engine, keyed(engine))).collect()
+}
+
+/// Asserts that `keystream` writes `expected` into a buffer at this place, and nothing beside it.
+fn assert_fills<C: Cipher>(
+    (engine, keystream): &(Engine, Keystream<C>),
+    expected: &[u8],
+    offset: usize,
+    stores: Stores,
+) {
+    let len = expected.len();
+    let mut guarded = Guarded::new(offset, len);
+    keystream.fill(COUNTER, guarded.buffer(), stores);
+    let place = || format!("{engine}, {len} bytes, offset {offset}, {stores:?}");
+    assert!(guarded.buffer() == expected, "keystream: {}", place());
+    assert!(guarded.guards_are_intact(), "guard bytes: {}", place());
+}
+
+fn check_every_length<C: Reference>() {
+    let expected = keystream::<C>(&key::<C>(), COUNTER, LONG);
+    for engine in keystreams::<C>() {
+        for stores in STORES {
+            for len in 0..=LONG {
+                assert_fills(&engine, &expected[..len], 0, stores);
+                assert_fills(&engine, &expected[..len], 5 * len, stores);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_length_of_aes_128() {
+    check_every_length::<Aes128>();
+}
+
+#[test]
+fn every_length_of_aes_256() {
+    check_every_length::<Aes256>();
+}
+
+fn check_every_alignment<C: Reference>() {
+    let lens = [1, 15, 16, 17, 63, 64, 65, 127, 129, 200, 511, 512, 513];
+    let lens = lens.into_iter().chain([LONG - 1, LONG, 5000]);
+    let expected = keystream::<C>(&key::<C>(), COUNTER, 5000);
+    for engine in keystreams::<C>() {
+        for len in lens.clone() {
+            for offset in 0..LINE {
+                assert_fills(&engine, &expected[..len], offset, Stores::Cached);
+                assert_fills(&engine, &expected[..len], offset, Stores::Streaming);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_alignment_of_aes_128() {
+    check_every_alignment::<Aes128>();
+}
+
+#[test]
+fn every_alignment_of_aes_256() {
+    check_every_alignment::<Aes256>();
+}
+
+/// Widths of counters that carry too early or not at all. At 2^128 even the right one wraps.
+const EDGES: [u32; 3] = [32, 64, 128];
+
+/// Blocks by which requests start before an edge: up to past the largest batch.
+const BEFORE_EDGE: u128 = 35;
+
+/// The edges at which `fill` does not write the keystream of AES-256, in requests that start each
+/// number of blocks before the edge.
+fn edges_missed(fill: impl Fn(u128, &mut [u8], Stores)) -> Vec<u32> {
+    let is_missed = |bits: &u32| {
+        let edge = 1u128.checked_shl(*bits).unwrap_or(0);
+        let start = edge.wrapping_sub(BEFORE_EDGE);
+        let expected = keystream::<Aes256>(&key::<Aes256>(), start, LONG);
+        let fills = |before: usize, stores, offset| {
+            let expected = &expected[(BEFORE_EDGE as usize - before) * 16..];
+            let mut guarded = Guarded::new(offset, expected.len());
+            let counter = edge.wrapping_sub(before as u128);
+            fill(counter, guarded.buffer(), stores);
+            guarded.buffer() == expected && guarded.guards_are_intact()
+        };
+        (0..=BEFORE_EDGE as usize).any(|before| {
+            !(fills(before, Stores::Cached, 3)
+                && fills(before, Stores::Streaming, 0)
+                && fills(before, Stores::Streaming, 16)
+                && fills(before, Stores::Streaming, 48))
+        })
+    };
+    EDGES.into_iter().filter(is_missed).collect()
+}
+
+#[test]
+fn the_counter_carries_through_128_bits() {
+    for (engine, keystream) in keystreams::<Aes256>() {
+        let missed = edges_missed(|counter, out, stores| keystream.fill(counter, out, stores));
+        assert!(missed.is_empty(), "{engine} misses 2^{missed:?}");
+    }
+}
+
+/// Counter mode whose counter carries only within its low `bits`.
+fn narrow_fill(bits: u32, counter: u128, out: &mut [u8]) {
+    let low = (1u128 << bits) - 1;
+    let blocks = out.len().div_ceil(16) as u128;
+    let counters = (0..blocks).map(|i| (counter & !low) | (counter.wrapping_add(i) & low));
+    out.copy_from_slice(&encrypt::<Aes256>(&key::<Aes256>(), counters)[..out.len()]);
+}
+
+#[test]
+fn a_counter_that_carries_wrongly_is_caught() {
+    let missed_by = |bits| edges_missed(|counter, out, _| narrow_fill(bits, counter, out));
+    assert_eq!(missed_by(32), [32, 64, 128]);
+    assert_eq!(missed_by(64), [64, 128]);
+    let reference = |counter, out: &mut [u8], _| {
+        out.copy_from_slice(&keystream::<Aes256>(&key::<Aes256>(), counter, out.len()));
+    };
+    assert!(edges_missed(reference).is_empty());
+}
+
+#[test]
+fn split_requests_equal_one_request() {
+    let blocks = LONG / 16;
+    for (engine, keystream) in keystreams::<Aes128>() {
+        let mut whole = vec![0; LONG];
+        keystream.fill(COUNTER, &mut whole, Stores::Cached);
+        for split in 0..=blocks {
+            let mut parts = vec![0; LONG];
+            let (head, tail) = parts.split_at_mut(16 * split);
+            keystream.fill(COUNTER, head, Stores::Cached);
+            keystream.fill(COUNTER + split as u128, tail, Stores::Streaming);
+            assert!(parts == whole, "{engine}, split behind block {split}");
+        }
+    }
+}
+
+#[test]
+fn keys_do_not_share_keystream() {
+    for (engine, keystream) in keystreams::<Aes256>() {
+        let mut other_key = key::<Aes256>();
+        other_key[31] ^= 1;
+        let other = Keystream::<Aes256>::new(&other_key, engine).unwrap();
+        let mut outs = [[0; 64]; 2];
+        keystream.fill(0, &mut outs[0], Stores::Cached);
+        other.fill(0, &mut outs[1], Stores::Cached);
+        assert_ne!(outs[0], outs[1], "{engine}");
+    }
+}
+
+#[test]
+fn an_engine_that_cannot_serve_is_an_error() {
+    let lacking = Engine::ALL.into_iter().filter(|e| !e.is_available());
+    for engine in lacking.chain([Engine::ChaCha20]) {
+        let unavailable = Error::EngineUnavailable(engine);
+        assert_eq!(
+            Keystream::<Aes128>::new(&[0; 16], engine).unwrap_err(),
+            unavailable
+        );
+        assert_eq!(Stream::new_on(engine, &[0; 32]).unwrap_err(), unavailable);
+        let drbg = CtrDrbg::<Aes256>::instantiate_on(engine, &[0; 48], b"");
+        assert_eq!(drbg.unwrap_err(), unavailable);
+    }
+}
+
+#[test]
+fn names_are_read_as_they_are_written() {
+    for engine in Engine::ALL {
+        assert_eq!(engine.to_string().parse(), Ok(engine));
+        assert_eq!(engine.to_string(), engine.name());
+    }
+    assert_eq!("sse".parse::<Engine>(), Err(Error::UnknownEngine));
+}
+
+#[test]
+fn the_best_engines_are_available() {
+    assert!(Engine::best().is_available());
+    assert!(Engine::best_aes().is_available() && Engine::best_aes().is_aes());
+    assert!(Engine::available().any(|e| e == Engine::Portable));
+    assert!(Engine::available().any(|e| e == Engine::ChaCha20));
+}

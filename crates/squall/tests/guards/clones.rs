@@ -1,0 +1,139 @@
+//! VM clones, imitated: a fork with the fork guard off copies state as a snapshot does.
+//!
+//! Real snapshots of real VMs are the lab's matter; here the guard's logic is driven.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::pipe;
+use std::os::unix::fs::FileExt;
+
+use squall::testing::{reseeds_for_testing, vmclock_for_testing};
+
+use crate::Verdict;
+use crate::outputs::{Draw, fork, judge, receive, send, wait};
+use crate::reseeds::KernelRng;
+
+/// What two copies of this process draw, after `between` ran in the second.
+fn copies_draw(draw: fn() -> [Draw; 4], between: impl Fn()) -> Verdict {
+    let (reader, writer) = pipe().unwrap();
+    let collector = std::thread::spawn(move || receive(reader));
+    draw();
+    for _ in 0..200 {
+        wait(fork(|| {
+            between();
+            send(&writer, &draw());
+        }));
+        wait(fork(|| send(&writer, &draw())));
+        send(&writer, &draw());
+    }
+    drop(writer);
+    judge(collector.join().unwrap())
+}
+
+fn draws() -> [Draw; 4] {
+    let mut long = [0; 300];
+    squall::fill(&mut long);
+    let (first, second) = (squall::u64().to_ne_bytes(), squall::u64().to_ne_bytes());
+    let words = std::array::from_fn(|i| if i < 8 { first[i] } else { second[i - 8] });
+    [
+        squall::array(),
+        words,
+        long[284..].try_into().unwrap(),
+        squall::array(),
+    ]
+}
+
+/// Nothing tells of the clone: every request is hedged.
+pub fn unseen() -> Verdict {
+    copies_draw(draws, || {})
+}
+
+/// A file that imitates vmclock's page.
+struct Clock(File);
+
+impl Clock {
+    fn install() -> Clock {
+        let path = std::env::temp_dir().join(format!("squall-vmclock-{}", std::process::id()));
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&path)
+            .expect("a temporary file");
+        file.set_len(4096).unwrap();
+        file.write_all_at(&0x4b4c_4356_u32.to_le_bytes(), 0)
+            .unwrap();
+        file.write_all_at(&4096_u32.to_le_bytes(), 4).unwrap();
+        file.write_all_at(&1_u16.to_le_bytes(), 8).unwrap();
+        file.write_all_at(&(1_u64 << 8).to_le_bytes(), 24).unwrap();
+        let name = CString::new(path.as_os_str().as_encoded_bytes()).unwrap();
+        vmclock_for_testing(Box::leak(name.into_boxed_c_str()));
+        let clock = Clock(file);
+        clock.set(1);
+        squall::u32();
+        std::fs::remove_file(path).unwrap();
+        assert!(squall::status().has_vmclock);
+        clock
+    }
+
+    fn set(&self, generation: u64) {
+        self.0.write_all_at(&generation.to_le_bytes(), 104).unwrap();
+    }
+}
+
+/// The counter is different in every copy.
+pub fn vmclock_moves() -> Verdict {
+    let clock = Clock::install();
+    let (reader, writer) = pipe().unwrap();
+    let collector = std::thread::spawn(move || receive(reader));
+    for round in 0..200 {
+        for copy in 0..3 {
+            clock.set(10 + 3 * round + copy);
+            wait(fork(|| send(&writer, &draws())));
+        }
+    }
+    drop(writer);
+    judge(collector.join().unwrap())
+}
+
+/// The control: the counter never changes, and the copies repeat.
+pub fn vmclock_stands_still() -> Verdict {
+    let _clock = Clock::install();
+    copies_draw(draws, || {})
+}
+
+/// After the counter has changed, copies of the *new* state are told apart too, until the
+/// kernel has reseeded.
+pub fn vmclock_hedges_until_reseed() -> Verdict {
+    let clock = Clock::install();
+    let Some(rng) = KernelRng::open() else {
+        return Verdict::Skip("forcing a kernel reseed (RNDRESEEDCRNG) needs CAP_SYS_ADMIN");
+    };
+    squall::u32();
+    clock.set(2);
+    squall::u32();
+    if let Verdict::Broken(how) = copies_draw(draws, || {}) {
+        return Verdict::Broken(format!("before the kernel reseeded: {how}"));
+    }
+    rng.reseed();
+    squall::u32();
+    let before = reseeds_for_testing();
+    // Settled: copies repeat again, as nothing tells them apart.
+    match copies_draw(draws, || {}) {
+        Verdict::Broken(_) if reseeds_for_testing() == before => Verdict::Held,
+        _ => Verdict::Broken("still hedged after the kernel reseeded".to_owned()),
+    }
+}
+
+/// New kernel entropy in every call needs no other guard.
+pub fn fresh() -> Verdict {
+    fn fresh_draws() -> [Draw; 4] {
+        std::array::from_fn(|_| {
+            let mut draw = [0; 16];
+            squall::fill_fresh(&mut draw);
+            draw
+        })
+    }
+    copies_draw(fresh_draws, || {})
+}

@@ -1,0 +1,61 @@
+//! The kernel may zero a droppable page at any moment: no zeros, no repeats.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::Verdict;
+use crate::outputs::{Draw, judge};
+
+/// Drops this thread's page over and over from another thread while `work` runs.
+fn drop_page_while<T>(work: impl FnOnce() -> T) -> T {
+    squall::u32();
+    let page = squall::testing::page_address_for_testing();
+    assert_ne!(page, 0);
+    let is_done = &AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while !is_done.load(Ordering::Relaxed) {
+                // SAFETY: the page is mapped; dropping it is what the kernel may do.
+                let status =
+                    unsafe { libc::madvise(page as *mut libc::c_void, 4096, libc::MADV_DONTNEED) };
+                assert_eq!(status, 0);
+                for _ in 0..300 {
+                    std::hint::spin_loop();
+                }
+            }
+        });
+        let result = work();
+        is_done.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+/// Repeats among millions of draws, and zeros among as many as two seconds hold: a drop hits the
+/// nanosecond between a check and a read rarely.
+pub fn small() -> Verdict {
+    judge(drop_page_while(|| {
+        let mut draws: Vec<Draw> = (0..2_000_000).map(|_| squall::array()).collect();
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(2) {
+            draws.extend(
+                (0..1000)
+                    .map(|_| squall::array())
+                    .filter(|draw| *draw == [0; 16]),
+            );
+        }
+        draws
+    }))
+}
+
+/// Requests that are generated in place and cross many generator requests.
+pub fn large() -> Verdict {
+    judge(drop_page_while(|| {
+        let mut draws = Vec::new();
+        for len in [257, 1000, 4096, 65_536, 65_537, 200_000].repeat(20) {
+            let mut out = vec![0; len];
+            squall::fill(&mut out);
+            draws.extend_from_slice(out.as_chunks().0);
+        }
+        draws
+    }))
+}

@@ -1,0 +1,174 @@
+//! Every guard of the generator, each beside its control.
+//!
+//! A case is a scenario under some switched-off seams. It runs in a process of its own and ends
+//! in a verdict: the promise held, or it was broken. A case with every guard on must hold; its
+//! control, the same scenario with one guard off, must break, or the scenario proves nothing.
+//! What this machine cannot run is printed as SKIP with the reason.
+
+mod clones;
+mod drops;
+mod forks;
+mod outputs;
+mod reseeds;
+mod sandbox;
+mod signals;
+mod threads;
+
+use std::process::{Command, ExitCode};
+
+use libtest_mimic::{Arguments, Trial};
+use squall::testing::{Seam, switch_off_for_testing};
+
+/// What a scenario found.
+pub enum Verdict {
+    /// The promise held.
+    Held,
+    /// It was broken: how.
+    Broken(String),
+    /// The machine cannot run it.
+    Skip(&'static str),
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Expect {
+    Held,
+    /// A control: without the guard the promise must be seen broken.
+    Broken,
+}
+use Expect::{Broken, Held};
+
+struct Case {
+    name: &'static str,
+    scenario: fn() -> Verdict,
+    off: &'static [Seam],
+    expect: Expect,
+}
+
+const fn case(
+    name: &'static str,
+    scenario: fn() -> Verdict,
+    off: &'static [Seam],
+    expect: Expect,
+) -> Case {
+    Case {
+        name,
+        scenario,
+        off,
+        expect,
+    }
+}
+
+use Seam::*;
+
+/// Nothing of the machine but plain memory.
+const PLAIN: &[Seam] = &[DroppableMemory, WipeOnFork];
+const WIPED: &[Seam] = &[DroppableMemory];
+/// A VM that no signal tells of its clones; copies of it are made by an unguarded fork.
+const CLONED_UNSEEN: &[Seam] = &[ForkGuard, Vmgenid, BareMetal];
+
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    case("fork/children", forks::children, &[], Held),
+    case("fork/children/wipe-on-fork", forks::children, WIPED, Held),
+    case("fork/children/plain-memory", forks::children, PLAIN, Held),
+    case("fork/children/no-vdso", forks::children, &[Vdso], Held),
+    case("fork/children/probe", forks::children, &[GenerationPlace], Held),
+    case("fork/children/control", forks::children, &[ForkGuard], Broken),
+    case("fork/from-threads", forks::from_threads, &[], Held),
+    case("fork/from-threads/plain-memory", forks::from_threads, PLAIN, Held),
+    case("fork/from-threads/control", forks::from_threads, &[ForkGuard], Broken),
+    case("fork/grandchildren", forks::grandchildren, &[], Held),
+    case("fork/grandchildren/plain-memory", forks::grandchildren, PLAIN, Held),
+    case("fork/grandchildren/control", forks::grandchildren, &[ForkGuard], Broken),
+    case("fork/from-signal-handler", forks::from_signal_handler, &[], Held),
+    case("fork/from-signal-handler/plain-memory", forks::from_signal_handler, PLAIN, Held),
+    case("fork/from-signal-handler/control", forks::from_signal_handler, &[ForkGuard], Broken),
+    case("fork/vfork", forks::vfork, &[], Held),
+    case("fork/vfork/plain-memory", forks::vfork, PLAIN, Held),
+    case("fork/chacha20", forks::children_of_chacha20, &[], Held),
+    case("fork/chacha20/control", forks::children_of_chacha20, &[ForkGuard], Broken),
+    case("reseed/seen-by-the-next-word", reseeds::seen_by_the_next_word, &[], Held),
+    case("reseed/seen-by-the-next-word/probe", reseeds::seen_by_the_next_word, &[GenerationPlace], Held),
+    case("reseed/seen-by-the-next-word/control", reseeds::seen_by_the_next_word, &[GenerationCheck], Broken),
+    case("reseed/seen-by-every-thread", reseeds::seen_by_every_thread, &[], Held),
+    case("reseed/seen-by-every-thread/control", reseeds::seen_by_every_thread, &[GenerationCheck], Broken),
+    case("reseed/storm", reseeds::storm, &[], Held),
+    case("reseed/by-time", reseeds::by_time, &[Vdso], Held),
+    case("reseed/by-time/control", reseeds::by_time, &[], Broken),
+    case("drop/small", drops::small, &[], Held),
+    case("drop/small/control", drops::small, &[Recheck], Broken),
+    case("drop/large", drops::large, &[], Held),
+    case("signal/draw-in-a-draw", signals::draw_in_a_draw, &[], Held),
+    case("signal/draw-in-a-draw/no-vdso", signals::draw_in_a_draw, &[Vdso], Held),
+    case("signal/draw-in-a-draw/control", signals::draw_in_a_draw, &[ReentryLock], Broken),
+    case("signal/first-draw-in-a-handler", signals::first_draw_in_a_handler, &[], Held),
+    case("thread/by-the-thousand", threads::by_the_thousand, &[], Held),
+    case("thread/first-draws-at-once", threads::first_draws_at_once, &[], Held),
+    case("thread/draws-in-destructors", threads::draws_in_destructors, &[], Held),
+    case("thread/pages-are-given-back", threads::pages_are_given_back, &[], Held),
+    case("clone/unseen", clones::unseen, CLONED_UNSEEN, Held),
+    case("clone/unseen/no-vdso", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, Vdso], Held),
+    case("clone/unseen/control", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, Hedge], Broken),
+    case("clone/vmclock", clones::vmclock_moves, &[ForkGuard], Held),
+    case("clone/vmclock/control", clones::vmclock_stands_still, &[ForkGuard], Broken),
+    case("clone/vmclock-hedges-until-reseed", clones::vmclock_hedges_until_reseed, &[ForkGuard], Held),
+    case("clone/fresh", clones::fresh, &[ForkGuard], Held),
+    case("sandbox/getrandom-enosys", sandbox::getrandom_enosys, &[], Held),
+    case("sandbox/getrandom-eperm", sandbox::getrandom_eperm, &[], Held),
+    case("sandbox/refused-later", sandbox::refused_later, &[], Held),
+    case("sandbox/no-source", sandbox::no_source, &[], Held),
+    case("sandbox/no-source-aborts", sandbox::no_source_aborts, &[], Held),
+];
+
+const SCENARIO: &str = "SQUALL_GUARD_CASE";
+const BROKEN: i32 = 10;
+const SKIPPED: i32 = 11;
+
+fn main() -> ExitCode {
+    if let Ok(name) = std::env::var(SCENARIO) {
+        return run_scenario(&name);
+    }
+    let arguments = Arguments::from_args();
+    let trials = CASES
+        .iter()
+        .map(|case| Trial::test(case.name, || run_case(case)))
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// In a process of its own: applies the case's switches and runs its scenario.
+fn run_scenario(name: &str) -> ExitCode {
+    let case = CASES
+        .iter()
+        .find(|case| case.name == name)
+        .expect("a case of this name");
+    case.off
+        .iter()
+        .for_each(|&seam| switch_off_for_testing(seam));
+    let (message, code) = match (case.scenario)() {
+        Verdict::Held => return ExitCode::SUCCESS,
+        Verdict::Broken(how) => (how, BROKEN),
+        Verdict::Skip(reason) => (reason.to_owned(), SKIPPED),
+    };
+    eprint!("{message}");
+    std::process::exit(code)
+}
+
+fn run_case(case: &'static Case) -> Result<(), libtest_mimic::Failed> {
+    let program = std::env::current_exe().expect("a test knows its program");
+    let output = Command::new(program)
+        .env(SCENARIO, case.name)
+        .output()
+        .expect("it runs");
+    let message = String::from_utf8_lossy(&output.stderr);
+    match (output.status.code(), case.expect) {
+        (Some(SKIPPED), _) => {
+            println!("SKIP {}: {message}", case.name);
+            Ok(())
+        }
+        (Some(0), Held) | (Some(BROKEN), Broken) => Ok(()),
+        (Some(0), Broken) => Err("nothing broke without the guard: the test proves nothing".into()),
+        (Some(BROKEN), Held) => Err(format!("broken: {message}").into()),
+        _ => Err(format!("{}: {message}", output.status).into()),
+    }
+}

@@ -1,0 +1,66 @@
+//! Outputs of a scenario, collected across processes, and the search for repeats and zeros.
+
+use std::collections::HashSet;
+use std::io::{PipeReader, Read, Write};
+
+use crate::Verdict;
+
+/// A draw as it is compared: 128 random bits do not repeat by chance.
+pub type Draw = [u8; 16];
+
+/// Broken if a draw came twice or is all zeros.
+pub fn judge(draws: impl IntoIterator<Item = Draw>) -> Verdict {
+    let mut seen = HashSet::new();
+    for draw in draws {
+        if draw == [0; 16] {
+            return Verdict::Broken(format!("a draw of zeros after {} others", seen.len()));
+        }
+        if !seen.insert(draw) {
+            return Verdict::Broken(format!("a draw repeated after {} others", seen.len()));
+        }
+    }
+    match seen.len() {
+        0 => Verdict::Broken("nothing was drawn".to_owned()),
+        _ => Verdict::Held,
+    }
+}
+
+/// Writes draws to a pipe, whole: a write of up to PIPE_BUF bytes is not mixed with others.
+pub fn send(mut pipe: impl Write, draws: &[Draw]) {
+    pipe.write_all(draws.as_flattened())
+        .expect("the parent reads");
+}
+
+/// Reads all draws until every writer is gone.
+pub fn receive(mut pipe: PipeReader) -> Vec<Draw> {
+    let mut bytes = Vec::new();
+    pipe.read_to_end(&mut bytes).expect("the pipe is readable");
+    bytes.as_chunks().0.to_vec()
+}
+
+/// Forks; the child runs `child` and ends without destructors or exit handlers.
+pub fn fork(child: impl FnOnce()) -> libc::pid_t {
+    // SAFETY: the child only draws, writes to a pipe and exits.
+    match unsafe { libc::fork() } {
+        0 => {
+            child();
+            // SAFETY: ends the process.
+            unsafe { libc::_exit(0) }
+        }
+        pid => {
+            assert!(pid > 0, "fork failed");
+            pid
+        }
+    }
+}
+
+/// Waits for a child, which must end well.
+pub fn wait(pid: libc::pid_t) {
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    let waited = unsafe { libc::waitpid(pid, &mut status, 0) };
+    assert!(
+        waited == pid && status == 0,
+        "child {pid} ended with status {status:#x}"
+    );
+}

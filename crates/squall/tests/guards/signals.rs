@@ -1,0 +1,99 @@
+//! Draws in signal handlers, in the middle of draws.
+
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+use crate::Verdict;
+use crate::outputs::{Draw, judge};
+
+static ACTION: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Runs `action` on every SIGUSR1.
+pub fn in_handler(action: fn()) {
+    extern "C" fn handler(_: libc::c_int) {
+        // SAFETY: only `in_handler` writes it, and functions and pointers have one size.
+        let action: fn() = unsafe { std::mem::transmute(ACTION.load(Ordering::Relaxed)) };
+        action();
+    }
+    ACTION.store(action as *mut (), Ordering::Relaxed);
+    // SAFETY: a handler that calls what is async-signal-safe; zeros are a valid mask.
+    unsafe {
+        let mut signal: libc::sigaction = std::mem::zeroed();
+        signal.sa_sigaction = handler as extern "C" fn(libc::c_int) as usize;
+        signal.sa_flags = libc::SA_RESTART;
+        libc::sigaction(libc::SIGUSR1, &signal, std::ptr::null_mut());
+    }
+}
+
+/// Sends this thread SIGUSR1 as fast as it goes while `work` runs.
+pub fn interrupt_while(work: impl FnOnce()) {
+    static IS_DONE: AtomicBool = AtomicBool::new(false);
+    // SAFETY: names the calling thread.
+    let target = unsafe { libc::pthread_self() };
+    let sender = std::thread::spawn(move || {
+        while !IS_DONE.load(Ordering::Relaxed) {
+            // SAFETY: the thread waits for this one before it ends.
+            unsafe { libc::pthread_kill(target, libc::SIGUSR1) };
+            for _ in 0..200 {
+                std::hint::spin_loop();
+            }
+        }
+    });
+    work();
+    IS_DONE.store(true, Ordering::Relaxed);
+    sender.join().unwrap();
+}
+
+const IN_HANDLER: usize = 200_000;
+
+static HANDLED: AtomicUsize = AtomicUsize::new(0);
+static DRAWS: AtomicPtr<Draw> = AtomicPtr::new(std::ptr::null_mut());
+
+fn draw_in_handler() {
+    let count = HANDLED.fetch_add(1, Ordering::Relaxed);
+    if count < IN_HANDLER {
+        // SAFETY: room for IN_HANDLER draws was made, and each count is met once.
+        unsafe {
+            DRAWS
+                .load(Ordering::Relaxed)
+                .add(count)
+                .write(squall::array())
+        };
+    }
+}
+
+/// Draws of main code and handler, until the handler has drawn its share.
+fn collect() -> Vec<Draw> {
+    let mut handled = vec![[0; 16]; IN_HANDLER];
+    DRAWS.store(handled.as_mut_ptr(), Ordering::Relaxed);
+    in_handler(draw_in_handler);
+    let mut draws = Vec::with_capacity(1 << 24);
+    interrupt_while(|| {
+        while HANDLED.load(Ordering::Relaxed) < IN_HANDLER && draws.len() < 10_000_000 {
+            draws.extend((0..8).map(|_| squall::array::<16>()));
+            let mut long = [0; 272];
+            squall::fill(&mut long);
+            draws.push(long[256..].try_into().unwrap());
+        }
+    });
+    handled.truncate(HANDLED.load(Ordering::Relaxed));
+    draws.append(&mut handled);
+    draws
+}
+
+pub fn draw_in_a_draw() -> Verdict {
+    judge(collect())
+}
+
+/// The thread's and the process's first draw happens in a handler.
+pub fn first_draw_in_a_handler() -> Verdict {
+    DRAWS.store(
+        Box::leak(Box::new([[0; 16]; IN_HANDLER])).as_mut_ptr(),
+        Ordering::Relaxed,
+    );
+    in_handler(draw_in_handler);
+    // SAFETY: the handler is installed.
+    unsafe { libc::raise(libc::SIGUSR1) };
+    // SAFETY: the handler wrote the first draw.
+    let first = unsafe { DRAWS.load(Ordering::Relaxed).read() };
+    judge([first, squall::array(), squall::array()])
+}

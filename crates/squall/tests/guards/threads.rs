@@ -1,0 +1,114 @@
+//! Threads that come and go, and draw on their way out.
+
+use std::cell::RefCell;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::Verdict;
+use crate::outputs::{Draw, judge};
+
+static DRAWS: Mutex<Vec<Draw>> = Mutex::new(Vec::new());
+
+fn keep(draws: impl IntoIterator<Item = Draw>) {
+    DRAWS.lock().unwrap().extend(draws);
+}
+
+fn judge_kept() -> Verdict {
+    judge(DRAWS.lock().unwrap().drain(..))
+}
+
+pub fn by_the_thousand() -> Verdict {
+    for _ in 0..200 {
+        std::thread::scope(|scope| {
+            for _ in 0..25 {
+                scope.spawn(|| keep([squall::array(), squall::array(), squall::array()]));
+            }
+        });
+    }
+    judge_kept()
+}
+
+/// Nothing is decided yet when many threads draw for the first time.
+pub fn first_draws_at_once() -> Verdict {
+    let barrier = &std::sync::Barrier::new(64);
+    std::thread::scope(|scope| {
+        for _ in 0..64 {
+            scope.spawn(move || {
+                barrier.wait();
+                keep([squall::array(), squall::array()]);
+            });
+        }
+    });
+    judge_kept()
+}
+
+struct DrawOnDrop;
+
+impl Drop for DrawOnDrop {
+    fn drop(&mut self) {
+        keep([squall::array(), squall::array()]);
+    }
+}
+
+thread_local! {
+    static EARLY: RefCell<Option<DrawOnDrop>> = const { RefCell::new(None) };
+    static LATE: RefCell<Option<DrawOnDrop>> = const { RefCell::new(None) };
+}
+
+static KEY_DESTRUCTORS: AtomicUsize = AtomicUsize::new(0);
+
+/// Draws in destructors of thread locals and of thread keys, made before and after the thread's
+/// first draw, and in threads that never drew before.
+pub fn draws_in_destructors() -> Verdict {
+    extern "C" fn draw_at_exit(key: *mut libc::c_void) {
+        keep([squall::array(), squall::array()]);
+        // Come again, after squall's own destructor has run for sure.
+        if KEY_DESTRUCTORS.fetch_add(1, Ordering::Relaxed) % 3 != 2 {
+            // SAFETY: the value is the key, as set below.
+            unsafe { libc::pthread_setspecific(key as usize as libc::pthread_key_t - 1, key) };
+        }
+    }
+    let mut key = 0;
+    // SAFETY: `key` is writable; the destructor has the right type.
+    let made = unsafe { libc::pthread_key_create(&mut key, Some(draw_at_exit)) };
+    assert_eq!(made, 0);
+    for round in 0..300 {
+        let thread = std::thread::spawn(move || {
+            EARLY.with_borrow_mut(|early| *early = Some(DrawOnDrop));
+            // SAFETY: the key exists; its value is never null.
+            unsafe { libc::pthread_setspecific(key, (key as usize + 1) as *const _) };
+            if round % 3 != 0 {
+                keep([squall::array()]);
+            }
+            LATE.with_borrow_mut(|late| *late = Some(DrawOnDrop));
+        });
+        thread.join().unwrap();
+    }
+    let expected = 300 * (2 + 2 + 3 * 2) + 200;
+    match DRAWS.lock().unwrap().len() {
+        kept if kept == expected => {}
+        kept => return Verdict::Broken(format!("{kept} draws, {expected} expected")),
+    }
+    judge_kept()
+}
+
+/// A thread's page is unmapped when it ends: thousands of threads leave no more mappings behind
+/// than a few.
+pub fn pages_are_given_back() -> Verdict {
+    let mappings = || {
+        std::fs::read_to_string("/proc/self/maps")
+            .unwrap()
+            .lines()
+            .count()
+    };
+    let spawn = || std::thread::spawn(squall::u32).join().unwrap();
+    spawn();
+    let before = mappings();
+    for _ in 0..2000 {
+        spawn();
+    }
+    match mappings().saturating_sub(before) {
+        0..20 => Verdict::Held,
+        more => Verdict::Broken(format!("{more} mappings more after 2000 threads")),
+    }
+}
