@@ -1,0 +1,38 @@
+# squall. `make test` installs what the tests need and runs them all.
+
+.PHONY: run test lint unit sanitize fuzz bench targets deps
+
+run:
+	cargo run --release -- stream --size 4GiB --progress > /dev/null
+
+test: deps lint unit sanitize
+
+# What the tests need, installed where it is missing.
+deps:
+	scripts/deps.sh
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps
+
+unit:
+	cargo test --workspace --all-features
+
+# AddressSanitizer, valgrind, and the constant-time code that CPUs with AES do not run.
+sanitize:
+	scripts/sanitize.sh
+
+# Differential fuzzing, SECONDS a target (needs a nightly toolchain and cargo-fuzz).
+SECONDS ?= 60
+fuzz:
+	for target in engine drbg stream; do \
+		cargo +nightly fuzz run $$target -- -max_total_time=$(SECONDS) || exit 1; \
+	done
+
+# Criterion, minutes; then the table of benches/RECORD.md.
+bench:
+	cargo bench -p squall-benches
+
+targets:
+	cargo run --release -p squall-benches --bin targets

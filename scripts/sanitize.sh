@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Looks for memory errors, and tests what this CPU would not run by itself.
+#
+# Runs the library's tests under AddressSanitizer (asan), with the constant-time code of the `aes`
+# crate (soft_aes), and under valgrind (memcheck), which knows no VAES and so shows as well that
+# other engines are chosen where that is lacking. Names as arguments choose runs. A run whose
+# tool is missing is named on a line with SKIP; a finding makes the exit status 1.
+
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+target=${CARGO_TARGET_DIR:-$PWD/target}
+features=(--package squall --features rand_core_09)
+tests=(--lib --test engines --test vectors --test stream --test rng)
+
+asan() {
+    if ! cargo +nightly --version >/dev/null 2>&1; then
+        echo "SKIP asan: no nightly toolchain"
+        return
+    fi
+    CARGO_TARGET_DIR="$target/sanitize-asan" RUSTFLAGS="-Zsanitizer=address" \
+        cargo +nightly test --target x86_64-unknown-linux-gnu "${features[@]}" "${tests[@]}"
+}
+
+soft_aes() {
+    CARGO_TARGET_DIR="$target/sanitize-soft" RUSTFLAGS='--cfg aes_backend="soft"' \
+        cargo test "${features[@]}" "${tests[@]}"
+}
+
+# The tests of `guard` hand bad addresses to the kernel on purpose; the others that are left out
+# take minutes here.
+memcheck() {
+    if ! command -v valgrind >/dev/null; then
+        echo "SKIP valgrind: not installed"
+        return
+    fi
+    valgrind_on lib --lib -- guard &&
+        valgrind_on engines --test engines -- &&
+        valgrind_on vectors --test vectors -- &&
+        valgrind_on stream --test stream -- long_requests past_the_cache &&
+        valgrind_on rng --test rng -- even every_byte comes_twice do_not_repeat
+}
+
+# valgrind_on NAME CARGO_ARGUMENTS... -- SKIPPED_TESTS...
+valgrind_on() {
+    local name=$1 selection=() path
+    shift
+    while [ "$1" != -- ]; do
+        selection+=("$1")
+        shift
+    done
+    shift
+    path=$(program "${selection[@]}") && [ -n "$path" ] || return 1
+    echo "valgrind: $name"
+    valgrind --quiet --error-exitcode=1 "$path" --test-threads=1 "${@/#/--skip=}"
+}
+
+# Builds a test and prints the path of its program.
+program() {
+    CARGO_TARGET_DIR="$target/sanitize-valgrind" \
+        cargo test "${features[@]}" "$@" --no-run --message-format=json |
+        sed -n 's/.*"executable":"\([^"]*\)".*/\1/p'
+}
+
+[ $# -gt 0 ] || set -- asan soft_aes memcheck
+failed=()
+for run in "$@"; do
+    case $run in
+    asan | soft_aes | memcheck) "$run" || failed+=("$run") ;;
+    *)
+        echo "no run is called $run: there are asan, soft_aes and memcheck" >&2
+        exit 2
+        ;;
+    esac
+done
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "sanitize: findings in ${failed[*]}" >&2
+    exit 1
+fi
