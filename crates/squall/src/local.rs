@@ -183,7 +183,7 @@ impl Request<'_> {
         if self.local.is_closed.get() || !thread::on_exit(close) {
             return None;
         }
-        let page = Page::map(self.policy.memory).ok()?;
+        let page = Page::map().ok()?;
         PAGE.set(Some(page));
         Some(page)
     }

@@ -4,6 +4,7 @@ use core::fmt;
 use core::sync::atomic::Ordering;
 
 use crate::engine::Engine;
+use crate::guard::memory;
 pub use crate::guard::memory::MemoryKind;
 use crate::guard::policy::Policy;
 use crate::guard::vdso::{self, Watch};
@@ -86,8 +87,8 @@ impl Status {
         let generation = vdso::mapped_generation();
         Ok(Status {
             engine: local::generator::engine(),
-            memory: policy.memory,
-            fork_guard: match policy.memory {
+            memory: memory::kind(),
+            fork_guard: match memory::kind() {
                 MemoryKind::Plain => ForkGuard::ProcessId,
                 _ => ForkGuard::Wiped,
             },

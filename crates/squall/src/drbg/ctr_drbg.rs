@@ -112,6 +112,7 @@ impl<C: Cipher> CtrDrbg<C> {
     }
 
     /// As [`CtrDrbg::generate`], with a choice of stores.
+    #[inline]
     pub(crate) fn generate_with(
         &mut self,
         out: &mut [u8],
@@ -137,12 +138,14 @@ impl<C: Cipher> CtrDrbg<C> {
     }
 
     /// CTR_DRBG_Update (section 10.2.1.2).
+    #[inline]
     fn update(&mut self, provided_data: &[u8; MAX_SEED_LEN]) {
         let keystream = Keystream::<C>::on_available(&self.key, self.engine);
         self.update_under(&keystream, provided_data);
     }
 
     /// CTR_DRBG_Update with the current key already expanded.
+    #[inline]
     fn update_under(&mut self, keystream: &Keystream<C>, provided_data: &[u8; MAX_SEED_LEN]) {
         let mut temp = Secret::<MAX_SEED_LEN>::zeroed();
         keystream.fill(
@@ -160,6 +163,7 @@ impl<C: Cipher> CtrDrbg<C> {
 }
 
 /// `input` with zeros behind it.
+#[inline]
 fn padded<C: Cipher>(input: &[u8]) -> Result<Secret<MAX_SEED_LEN>, Error> {
     if input.len() > C::SEED_LEN {
         return Err(Error::InputTooLong {
@@ -174,6 +178,7 @@ fn padded<C: Cipher>(input: &[u8]) -> Result<Secret<MAX_SEED_LEN>, Error> {
 
 /// Key and V as bytes, to keep a generator in memory of the caller's choice.
 impl CtrDrbg<crate::engine::Aes256> {
+    #[inline]
     pub(crate) fn from_state(engine: Engine, state: &[u8; MAX_SEED_LEN]) -> Self {
         debug_assert!(engine.is_aes() && engine.is_available());
         let (key, v) = state
@@ -187,6 +192,7 @@ impl CtrDrbg<crate::engine::Aes256> {
         }
     }
 
+    #[inline]
     pub(crate) fn state(&self) -> Secret<MAX_SEED_LEN> {
         let mut state = Secret::zeroed();
         let (key, v) = state.split_at_mut(self.key.len());

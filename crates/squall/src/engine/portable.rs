@@ -10,7 +10,7 @@ use super::{BLOCK, Bytes};
 use crate::secret::wipe;
 
 /// Blocks encrypted in one call to the crate: enough to fill its widest back end.
-const BATCH: usize = 16;
+const BATCH: usize = 64;
 
 /// A cipher of the `aes` crate, keyed.
 pub trait BlockCipher<K: Bytes>: ZeroizeOnDrop + Sized {

@@ -6,7 +6,7 @@
 //! process is checked on every request instead.
 
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use super::errno;
 use crate::seam::{self, Seam};
@@ -27,18 +27,11 @@ pub enum MemoryKind {
 }
 
 impl MemoryKind {
-    /// The best kind this kernel has, found by mapping a page of it.
-    pub(super) fn best() -> MemoryKind {
-        [
-            (MemoryKind::Droppable, Seam::DroppableMemory),
-            (MemoryKind::WipeOnFork, Seam::WipeOnFork),
-        ]
-        .into_iter()
-        .filter(|&(_, seam)| !seam::is_off(seam) && !seam::is_off(Seam::ForkGuard))
-        .map(|(kind, _)| kind)
-        .find(|&kind| map(kind).map(unmap).is_ok())
-        .unwrap_or(MemoryKind::Plain)
-    }
+    const PREFERRED: [MemoryKind; 3] = [
+        MemoryKind::Droppable,
+        MemoryKind::WipeOnFork,
+        MemoryKind::Plain,
+    ];
 
     fn map_flags(self) -> i32 {
         match self {
@@ -46,6 +39,56 @@ impl MemoryKind {
             _ => libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
         }
     }
+
+    /// Whether a test took this kind away from the machine.
+    fn is_off(self) -> bool {
+        match self {
+            MemoryKind::Droppable => {
+                seam::is_off(Seam::DroppableMemory) || seam::is_off(Seam::ForkGuard)
+            }
+            MemoryKind::WipeOnFork => {
+                seam::is_off(Seam::WipeOnFork) || seam::is_off(Seam::ForkGuard)
+            }
+            MemoryKind::Plain => false,
+        }
+    }
+}
+
+/// The kind that this process uses plus one; 0 before its first page.
+static KIND: AtomicU8 = AtomicU8::new(0);
+
+/// The kind of this process's pages: the best that its first page could be mapped as. Plain
+/// before there is one.
+pub(crate) fn kind() -> MemoryKind {
+    match KIND.load(Ordering::Relaxed) {
+        0 => MemoryKind::Plain,
+        kind => MemoryKind::PREFERRED[usize::from(kind) - 1],
+    }
+}
+
+/// Maps one zeroed page; the error is an `errno`.
+pub(crate) fn map() -> Result<NonNull<u8>, i32> {
+    let decided = KIND.load(Ordering::Relaxed);
+    if decided != 0 {
+        return map_as(kind());
+    }
+    let mut last_error = libc::ENOMEM;
+    for (kind, number) in MemoryKind::PREFERRED.into_iter().zip(1..) {
+        if kind.is_off() {
+            continue;
+        }
+        match map_as(kind) {
+            Ok(page) => {
+                if kind == MemoryKind::Plain {
+                    super::fork::watch();
+                }
+                KIND.store(number, Ordering::Relaxed);
+                return Ok(page);
+            }
+            Err(error) => last_error = error,
+        }
+    }
+    Err(last_error)
 }
 
 /// Size of a page, in bytes.
@@ -62,8 +105,7 @@ pub(crate) fn page_size() -> usize {
     }
 }
 
-/// Maps one zeroed page of `kind`; the error is an `errno`.
-pub(crate) fn map(kind: MemoryKind) -> Result<NonNull<u8>, i32> {
+fn map_as(kind: MemoryKind) -> Result<NonNull<u8>, i32> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: an anonymous mapping at an address of the kernel's choice touches nothing else.
     let page = unsafe {

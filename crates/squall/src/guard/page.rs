@@ -14,7 +14,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 use zeroize::Zeroize;
 
 use super::Epoch;
-use super::memory::{self, MemoryKind};
+use super::memory;
 use super::vdso::{self, Vdso};
 
 /// Bytes of generator state: a 32-byte key and a 16-byte counter.
@@ -55,8 +55,8 @@ pub(crate) struct Page(NonNull<Contents>);
 
 impl Page {
     /// Maps an empty page; the error is an `errno`.
-    pub fn map(kind: MemoryKind) -> Result<Page, i32> {
-        memory::map(kind).map(|page| Page(page.cast()))
+    pub fn map() -> Result<Page, i32> {
+        memory::map().map(|page| Page(page.cast()))
     }
 
     /// Wipes the page and gives it back.

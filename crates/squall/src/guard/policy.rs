@@ -1,4 +1,4 @@
-//! Which protections this machine gives: decided once, before the first request is served.
+//! Which protections this machine gives: decided once a process.
 //!
 //! Deciding takes no lock and no allocator, so that it may happen in a signal handler or in
 //! several threads at once: each decides for itself, and the first to publish wins.
@@ -7,7 +7,7 @@ use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use super::memory::MemoryKind;
+use super::memory::{self, MemoryKind};
 use super::page::Page;
 use super::vdso::{self, Vdso, Watch};
 use super::vmclock::VmClock;
@@ -17,7 +17,6 @@ use crate::seam::{self, Seam};
 /// The protections of this process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
-    pub memory: MemoryKind,
     pub vdso: Option<Vdso>,
     pub vmclock: Option<VmClock>,
     /// A hypervisor announces itself.
@@ -28,19 +27,28 @@ pub(crate) struct Policy {
 
 impl Policy {
     /// The policy of this process.
+    ///
+    /// The first answer is provisional: it knows no clone signal, so in a VM the process's first
+    /// request is hedged. Looking for the signals takes longer than that, and many processes
+    /// draw once.
     pub fn get() -> Policy {
-        static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
+        static STATE: AtomicU8 = AtomicU8::new(UNASKED);
         static DECIDED: Slot = Slot(UnsafeCell::new(MaybeUninit::uninit()));
-        if STATE.load(Ordering::Acquire) == PUBLISHED {
+        let state = STATE.load(Ordering::Acquire);
+        if state == PUBLISHED {
             // SAFETY: a published policy was written, and is never written again.
             return unsafe { (*DECIDED.0.get()).assume_init() };
         }
+        let advance = |from, to| {
+            STATE
+                .compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+        };
+        if state == UNASKED && advance(UNASKED, UNDECIDED) {
+            return Self::provisional();
+        }
         let policy = Self::decide();
-        let (first, second) = (Ordering::Acquire, Ordering::Relaxed);
-        if STATE
-            .compare_exchange(UNDECIDED, BEING_PUBLISHED, first, second)
-            .is_ok()
-        {
+        if advance(UNDECIDED, BEING_PUBLISHED) {
             // SAFETY: nobody else writes, and nobody reads before the state says so.
             unsafe { (*DECIDED.0.get()).write(policy) };
             STATE.store(PUBLISHED, Ordering::Release);
@@ -48,21 +56,26 @@ impl Policy {
         policy
     }
 
-    fn decide() -> Policy {
-        let memory = MemoryKind::best();
-        if memory == MemoryKind::Plain {
-            fork::watch();
-        }
+    fn provisional() -> Policy {
         let vdso = Vdso::find();
         if vdso.is_none() {
             vdso::watch_nothing();
         }
+        let is_vm = is_vm() || seam::is_off(Seam::BareMetal);
         Policy {
-            memory,
             vdso,
+            vmclock: None,
+            is_vm,
+            has_vmgenid: false,
+        }
+    }
+
+    fn decide() -> Policy {
+        let has_vmgenid = vmgenid::is_bound() && !seam::is_off(Seam::Vmgenid);
+        Policy {
             vmclock: VmClock::open(),
-            is_vm: is_vm() || seam::is_off(Seam::BareMetal),
-            has_vmgenid: vmgenid::is_bound() && !seam::is_off(Seam::Vmgenid),
+            has_vmgenid,
+            ..Self::provisional()
         }
     }
 
@@ -79,7 +92,7 @@ impl Policy {
     /// Whether the mapped generation alone tells everything: one load and one compare.
     pub fn generation_suffices(&self) -> bool {
         vdso::watch() == Watch::Mapped
-            && self.memory != MemoryKind::Plain
+            && memory::kind() != MemoryKind::Plain
             && self.vmclock.is_none()
             && self.sees_clones()
     }
@@ -107,7 +120,7 @@ impl Policy {
     /// The epoch now, but for the kernel's generation.
     pub fn epoch_without_kernel(&self) -> Epoch {
         let vm = self.vmclock.map_or(0, VmClock::generation);
-        let process = match self.memory {
+        let process = match memory::kind() {
             MemoryKind::Plain => fork::process(),
             _ => 0,
         };
@@ -119,9 +132,10 @@ impl Policy {
     }
 }
 
-const UNDECIDED: u8 = 0;
-const BEING_PUBLISHED: u8 = 1;
-const PUBLISHED: u8 = 2;
+const UNASKED: u8 = 0;
+const UNDECIDED: u8 = 1;
+const BEING_PUBLISHED: u8 = 2;
+const PUBLISHED: u8 = 3;
 
 struct Slot(UnsafeCell<MaybeUninit<Policy>>);
 

@@ -248,7 +248,7 @@ mod tests {
         let Some(vdso) = Vdso::find() else {
             return println!("SKIP: no getrandom in the vDSO");
         };
-        let page = super::super::memory::map(super::super::memory::MemoryKind::Plain).unwrap();
+        let page = super::super::memory::map().unwrap();
         let mut out = [0; 16];
         // SAFETY: the page is zeroed, this thread's own, and no fork uses it.
         let generation = unsafe { vdso.fill(page.as_ptr().cast(), &mut out) }.unwrap();

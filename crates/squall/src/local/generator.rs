@@ -29,12 +29,14 @@ impl Generator {
     }
 
     /// The generator whose state `page` holds.
+    #[inline]
     pub fn load(page: Page) -> Generator {
         let mut state = Secret::zeroed();
         page.load_state(&mut state);
         Self::of_state(&state)
     }
 
+    #[inline]
     fn of_state(state: &[u8; STATE_LEN]) -> Generator {
         match engine() {
             Engine::ChaCha20 => {
@@ -49,6 +51,7 @@ impl Generator {
     }
 
     /// Keeps the state in `page`.
+    #[inline]
     pub fn store(self, page: Page) {
         match self {
             Generator::Aes(drbg) => page.store_state(&drbg.state()),
@@ -77,6 +80,7 @@ impl Generator {
     }
 
     /// Fills `out`, at most 2^16 bytes, mixing in up to four words of additional input.
+    #[inline]
     pub fn generate(&mut self, out: &mut [u8], input: &[u64], stores: Stores) {
         let mut bytes = [0u8; KEY_LEN];
         for (place, word) in bytes.chunks_exact_mut(size_of::<u64>()).zip(input) {

@@ -9,7 +9,7 @@ use super::generator::Generator;
 use super::{FIRST_REFILL, RESEEDS, Request};
 use crate::Error;
 use crate::entropy::{self, SEED_LEN};
-use crate::guard::memory::MemoryKind;
+use crate::guard::memory::{self, MemoryKind};
 use crate::guard::page::Page;
 use crate::guard::{Epoch, clock, vdso, vmclock};
 use crate::secret::Secret;
@@ -27,7 +27,7 @@ impl Request<'_> {
     pub(super) fn seed(&self, page: Page) -> Result<(), Error> {
         let (epoch, bytes) = self.kernel_bytes(page)?;
         let seed = entropy::seed(&bytes);
-        if self.policy.memory != MemoryKind::Droppable {
+        if memory::kind() != MemoryKind::Droppable {
             page.lock();
         }
         let mut generator = Generator::load(page);

@@ -80,22 +80,23 @@ macro_rules! ctr_kernel {
             let behind_head = counter.wrapping_add((cached / BLOCK) as u128);
             match rounds {
                 10 => {
-                    run::<10, false>(keys, counter, head);
-                    run::<10, true>(keys, behind_head, body);
+                    run::<10>(keys, counter, head, false);
+                    run::<10>(keys, behind_head, body, true);
                 }
                 _ => {
-                    run::<14, false>(keys, counter, head);
-                    run::<14, true>(keys, behind_head, body);
+                    run::<14>(keys, counter, head, false);
+                    run::<14>(keys, behind_head, body, true);
                 }
             }
         }
 
         /// `keystream` for a fixed number of rounds and one kind of stores.
         #[target_feature(enable = $features)]
-        fn run<const ROUNDS: usize, const STREAMING: bool>(
+        fn run<const ROUNDS: usize>(
             keys: &RoundKeys,
             counter: u128,
             out: &mut [u8],
+            streaming: bool,
         ) {
             if out.is_empty() {
                 return;
@@ -104,22 +105,22 @@ macro_rules! ctr_kernel {
             let mut counters = first_counters(counter);
             let mut rest = out;
             while rest.len() >= 8 * WIDTH {
-                rest = batch::<8, ROUNDS, STREAMING>(&keys, &mut counters, rest);
+                rest = batch::<8, ROUNDS>(&keys, &mut counters, rest, streaming);
             }
             if rest.len() >= 4 * WIDTH {
-                rest = batch::<4, ROUNDS, STREAMING>(&keys, &mut counters, rest);
+                rest = batch::<4, ROUNDS>(&keys, &mut counters, rest, streaming);
             }
             if rest.len() >= 2 * WIDTH {
-                rest = batch::<2, ROUNDS, STREAMING>(&keys, &mut counters, rest);
+                rest = batch::<2, ROUNDS>(&keys, &mut counters, rest, streaming);
             }
             if rest.len() >= WIDTH {
-                rest = batch::<1, ROUNDS, STREAMING>(&keys, &mut counters, rest);
+                rest = batch::<1, ROUNDS>(&keys, &mut counters, rest, streaming);
             }
             if !rest.is_empty() {
                 let [last] = encrypt::<1, ROUNDS>(&keys, &mut counters);
                 store_partial(rest, last);
             }
-            if STREAMING {
+            if streaming {
                 // Streaming stores are weakly ordered: make them visible before the bytes are
                 // handed to another thread.
                 _mm_sfence();
@@ -129,15 +130,18 @@ macro_rules! ctr_kernel {
         /// Writes `N` vectors to the front of `out` and returns what is behind them.
         #[inline]
         #[target_feature(enable = $features)]
-        fn batch<'a, const N: usize, const ROUNDS: usize, const STREAMING: bool>(
+        fn batch<'a, const N: usize, const ROUNDS: usize>(
             keys: &[Vector; 15],
             counters: &mut Vector,
             out: &'a mut [u8],
+            streaming: bool,
         ) -> &'a mut [u8] {
             let blocks = encrypt::<N, ROUNDS>(keys, counters);
             let (front, rest) = out.split_at_mut(N * WIDTH);
-            for (place, block) in front.chunks_exact_mut(WIDTH).zip(blocks) {
-                store::<STREAMING>(place, block);
+            let places = front.chunks_exact_mut(WIDTH);
+            match streaming {
+                true => places.zip(blocks).for_each(|(place, block)| store::<true>(place, block)),
+                false => places.zip(blocks).for_each(|(place, block)| store::<false>(place, block)),
             }
             rest
         }
@@ -157,6 +161,18 @@ macro_rules! ctr_kernel {
             block
         }
 
+        /// Round `I` of the cipher, on all blocks.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn one_round<const I: usize, const N: usize>(
+            blocks: &mut [Vector; N],
+            keys: &[Vector; 15],
+        ) {
+            for block in blocks {
+                *block = in_order(round(*block, keys[I]));
+            }
+        }
+
         /// Encrypts the next `N` vectors of counter blocks.
         #[inline]
         #[target_feature(enable = $features)]
@@ -169,10 +185,10 @@ macro_rules! ctr_kernel {
                 *block = xor(big_endian(*counters), keys[0]);
                 *counters = advance(*counters);
             }
-            for key in &keys[1..ROUNDS] {
-                for block in &mut blocks {
-                    *block = in_order(round(*block, *key));
-                }
+            // Written out: LLVM does not unroll fourteen rounds by itself.
+            super::for_each_literal!(1, 2, 3, 4, 5, 6, 7, 8, 9 => one_round(&mut blocks, keys));
+            if ROUNDS == 14 {
+                super::for_each_literal!(10, 11, 12, 13 => one_round(&mut blocks, keys));
             }
             for block in &mut blocks {
                 *block = last_round(*block, keys[ROUNDS]);
@@ -182,6 +198,14 @@ macro_rules! ctr_kernel {
     };
 }
 use ctr_kernel;
+
+/// Calls a function once for each literal, its first const argument.
+macro_rules! for_each_literal {
+    ($($literal:literal),* => $function:ident($blocks:expr, $keys:expr)) => {
+        $($function::<$literal, _>($blocks, $keys);)*
+    };
+}
+use for_each_literal;
 
 /// How many bytes at the front of `out` go through the cache: all of them, or with streaming
 /// stores those before the first place aligned to `width`, if a block starts there.

@@ -1,0 +1,126 @@
+//! Two things compared on a noisy machine: in turns, with medians.
+//!
+//! The ratio of two batches that ran back to back hardly depends on what else the machine did;
+//! each round gives one. The order within a round changes from one to the next.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Least rounds of a comparison, and the time it goes on for.
+const ROUNDS: usize = 41;
+const ENOUGH: Duration = Duration::from_secs(4);
+
+/// Time a batch takes: long beside the clock's cost, and shorter than a time slice of the
+/// scheduler, so that most batches run uninterrupted on a busy machine too.
+const BATCH: Duration = Duration::from_millis(1);
+
+/// A median with its quartiles.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    /// A quarter of the values is below.
+    pub low: f64,
+    /// The median.
+    pub median: f64,
+    /// A quarter of the values is above.
+    pub high: f64,
+}
+
+impl Spread {
+    /// The spread of `values`, of which there is at least one.
+    pub fn of(mut values: Vec<f64>) -> Spread {
+        values.sort_by(f64::total_cmp);
+        let at = |part: f64| values[(part * (values.len() - 1) as f64).round() as usize];
+        Spread {
+            low: at(0.25),
+            median: at(0.5),
+            high: at(0.75),
+        }
+    }
+}
+
+/// Times of one call of ours and one of a peer, in nanoseconds, a pair a round.
+#[derive(Clone, Debug)]
+pub struct Pairs(Vec<[f64; 2]>);
+
+impl Pairs {
+    /// Pairs that were measured elsewhere.
+    pub fn new(pairs: Vec<[f64; 2]>) -> Pairs {
+        Pairs(pairs)
+    }
+
+    /// Our time, in nanoseconds.
+    pub fn ours(&self) -> Spread {
+        self.spread(|[ours, _]| ours)
+    }
+
+    /// The peer's time, in nanoseconds.
+    pub fn theirs(&self) -> Spread {
+        self.spread(|[_, theirs]| theirs)
+    }
+
+    /// How many times as fast as the peer we are.
+    pub fn speedup(&self) -> Spread {
+        self.spread(|[ours, theirs]| theirs / ours)
+    }
+
+    /// Our time as a part of the peer's.
+    pub fn part(&self) -> Spread {
+        self.spread(|[ours, theirs]| ours / theirs)
+    }
+
+    /// Our time less the peer's, in nanoseconds.
+    pub fn difference(&self) -> Spread {
+        self.spread(|[ours, theirs]| ours - theirs)
+    }
+
+    fn spread(&self, of: impl Fn([f64; 2]) -> f64) -> Spread {
+        Spread::of(self.0.iter().copied().map(of).collect())
+    }
+}
+
+/// Measures `ours` and `theirs` in turns, both on `on`.
+pub fn compare<T: ?Sized>(
+    on: &mut T,
+    mut ours: impl FnMut(&mut T),
+    mut theirs: impl FnMut(&mut T),
+) -> Pairs {
+    let (our_calls, their_calls) = (
+        calls_in_batch(on, &mut ours),
+        calls_in_batch(on, &mut theirs),
+    );
+    let mut pairs = Vec::new();
+    let clock = Instant::now();
+    while pairs.len() < ROUNDS || clock.elapsed() < ENOUGH {
+        pairs.push(if pairs.len() % 2 == 0 {
+            let first = time(our_calls, on, &mut ours);
+            [first, time(their_calls, on, &mut theirs)]
+        } else {
+            let first = time(their_calls, on, &mut theirs);
+            [time(our_calls, on, &mut ours), first]
+        });
+    }
+    Pairs(pairs)
+}
+
+/// How many calls fill a batch; warms up on the way.
+fn calls_in_batch<T: ?Sized>(on: &mut T, call: &mut impl FnMut(&mut T)) -> u64 {
+    let mut calls = 1;
+    loop {
+        let batch = time(calls, on, call) * calls as f64;
+        let wanted = BATCH.as_nanos() as f64;
+        if batch >= wanted / 2.0 {
+            return ((calls as f64 * wanted / batch) as u64).max(1);
+        }
+        calls *= 2;
+    }
+}
+
+/// Nanoseconds a call, over `calls` of them.
+#[inline(never)]
+fn time<T: ?Sized>(calls: u64, on: &mut T, call: &mut impl FnMut(&mut T)) -> f64 {
+    let clock = Instant::now();
+    for _ in 0..calls {
+        call(black_box(&mut *on));
+    }
+    clock.elapsed().as_nanos() as f64 / calls as f64
+}

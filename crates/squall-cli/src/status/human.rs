@@ -1,0 +1,117 @@
+//! The report for people: one fact a line, what it means beside it, what to do below.
+
+use std::fmt::Write;
+
+use squall::{CloneGuard, ForkGuard, MemoryKind, ReseedGuard};
+
+use super::report::Report;
+
+/// Width of the names of facts.
+const NAME_WIDTH: usize = 18;
+
+/// Writes `report` as aligned lines of text without colour.
+pub fn write(report: &Report) -> String {
+    let mut text = format!("squall {}\n", report.version);
+    section(&mut text, "Machine", &machine(report));
+    section(&mut text, "Protection", &protection(report));
+    section(&mut text, "Generator", &generator(report));
+    warnings(&mut text, report);
+    text
+}
+
+type Fact = (&'static str, String);
+
+fn section(text: &mut String, title: &str, facts: &[Fact]) {
+    let _ = writeln!(text, "\n{title}");
+    for (name, value) in facts {
+        let _ = writeln!(text, "  {name:NAME_WIDTH$}{value}");
+    }
+}
+
+fn machine(report: &Report) -> [Fact; 7] {
+    let or_unknown = |name: &Option<String>| name.clone().unwrap_or("unknown".to_owned());
+    [
+        ("Kernel", format!("Linux {}", report.kernel_release)),
+        ("CPU", or_unknown(&report.cpu_model)),
+        ("Hypervisor", or_unknown(&report.hypervisor)),
+        ("vDSO getrandom", yes(report.has_vdso_getrandom)),
+        ("vmgenid", yes(report.has_vmgenid)),
+        ("vmclock", yes(report.has_vmclock)),
+        ("CPU random words", yes(report.cpu_random)),
+    ]
+}
+
+fn protection(report: &Report) -> [Fact; 4] {
+    let status = &report.status;
+    let memory = match status.memory {
+        MemoryKind::Droppable => "the kernel may drop it, never swaps it, wipes it on fork",
+        MemoryKind::WipeOnFork => "the kernel wipes it on fork",
+        _ => "nothing special about it",
+    };
+    let fork = match status.fork_guard {
+        ForkGuard::Wiped => "a child finds its state erased",
+        _ => "every request compares the process id",
+    };
+    let clone = match status.clone_guard {
+        CloneGuard::NotAVm => "no hypervisor announces itself",
+        CloneGuard::VmClock => "a counter changes before a clone runs",
+        CloneGuard::Vmgenid => "the kernel reseeds when told of a clone",
+        _ => "no signal: every request mixes in cycle counter and CPU random words",
+    };
+    let reseed = match status.reseed_guard {
+        ReseedGuard::MappedGeneration => "every request compares the kernel's generation",
+        ReseedGuard::VdsoProbe => "every request asks the vDSO",
+        _ => "not noticed: state is seeded anew by time",
+    };
+    [
+        ("Memory of state", explained(&report.memory, memory)),
+        ("Fork", explained(&report.fork_guard, fork)),
+        ("Clone of the VM", explained(&report.clone_guard, clone)),
+        ("Kernel reseed", explained(&report.reseed_guard, reseed)),
+    ]
+}
+
+fn generator(report: &Report) -> [Fact; 5] {
+    let generation = match report.kernel_generation {
+        Some(generation) => generation.to_string(),
+        None => "unknown".to_owned(),
+    };
+    [
+        ("Engine", report.engine.to_owned()),
+        ("Engines here", report.engines_available.join(", ")),
+        ("Kernel generation", generation),
+        (
+            "Seeded",
+            format!("{} in this process", count(report.reseeds, "time")),
+        ),
+        (
+            "Thrown away stale",
+            format!("{} in this process", count(report.bytes_discarded, "byte")),
+        ),
+    ]
+}
+
+fn warnings(text: &mut String, report: &Report) {
+    if report.warnings.is_empty() {
+        text.push_str("\nNothing is missing.\n");
+        return;
+    }
+    text.push_str("\nWarnings\n");
+    for warning in &report.warnings {
+        let _ = writeln!(text, "  {}", warning.problem);
+        let _ = writeln!(text, "    -> {}", warning.advice);
+    }
+}
+
+fn yes(is_there: bool) -> String {
+    if is_there { "yes" } else { "no" }.to_owned()
+}
+
+fn explained(name: &str, meaning: &str) -> String {
+    format!("{name}: {meaning}")
+}
+
+fn count(number: u64, unit: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {unit}{plural}")
+}

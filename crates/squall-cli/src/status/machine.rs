@@ -1,0 +1,88 @@
+//! What the machine says of itself: kernel, CPU, hypervisor.
+
+use std::fs::File;
+use std::io::ErrorKind;
+
+/// A device that tells of clones of a virtual machine.
+const VMCLOCK: &str = "/dev/vmclock0";
+
+/// The kernel's release, as `uname -r` has it.
+pub fn kernel_release() -> String {
+    rustix::system::uname()
+        .release()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Major and minor number of a release such as `6.11.0-29-generic`.
+pub fn version_of(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let major = numbers.next()?.parse().ok()?;
+    let minor = numbers.next()?.parse().ok()?;
+    Some((major, minor))
+}
+
+/// The CPU's name for itself.
+#[cfg(target_arch = "x86_64")]
+pub fn cpu_model() -> Option<String> {
+    let brand = raw_cpuid::CpuId::new().get_processor_brand_string()?;
+    Some(brand.as_str().trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// The CPU's name for itself: only x86-64 has one.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn cpu_model() -> Option<String> {
+    None
+}
+
+/// The hypervisor's name (CPUID leaf 0x40000000); `None` if none announces itself or its name is
+/// unknown.
+#[cfg(target_arch = "x86_64")]
+pub fn hypervisor() -> Option<String> {
+    use raw_cpuid::Hypervisor;
+    let name = match raw_cpuid::CpuId::new().get_hypervisor_info()?.identify() {
+        Hypervisor::KVM => "KVM",
+        Hypervisor::VMware => "VMware",
+        Hypervisor::HyperV => "Hyper-V",
+        Hypervisor::Xen => "Xen",
+        Hypervisor::QEMU => "QEMU",
+        Hypervisor::Bhyve => "bhyve",
+        Hypervisor::QNX => "QNX",
+        Hypervisor::ACRN => "ACRN",
+        Hypervisor::Unknown(ebx, ecx, edx) => {
+            let bytes = [ebx, ecx, edx].map(u32::to_le_bytes).concat();
+            let name: String = bytes
+                .into_iter()
+                .filter(u8::is_ascii_graphic)
+                .map(char::from)
+                .collect();
+            return Some(name).filter(|name| !name.is_empty());
+        }
+    };
+    Some(name.to_owned())
+}
+
+/// The hypervisor's name, where sysfs tells it.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn hypervisor() -> Option<String> {
+    let name = std::fs::read_to_string("/sys/hypervisor/type").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// Whether the vmclock device is there and this user may not read it.
+pub fn vmclock_is_forbidden() -> bool {
+    File::open(VMCLOCK).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version_of;
+
+    #[test]
+    fn releases() {
+        assert_eq!(version_of("6.11.0-29-generic"), Some((6, 11)));
+        assert_eq!(version_of("6.18.44-fc-v669"), Some((6, 18)));
+        assert_eq!(version_of("7.0"), Some((7, 0)));
+        assert_eq!(version_of("next"), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! The facts, as `--json` gives them. Keys are stable: new ones may be added, none removed.
+
+use serde::Serialize;
+use squall::{Engine, Status};
+
+use super::machine;
+use super::warnings::{self, Warning};
+use crate::failure::Failure;
+
+/// Everything that is known about this machine and the generator on it.
+#[derive(Serialize)]
+pub struct Report {
+    /// Version of squall.
+    pub version: &'static str,
+    /// The engine in use.
+    pub engine: &'static str,
+    /// Engines that this CPU can run, the most preferred first.
+    pub engines_available: Vec<&'static str>,
+    /// `droppable`, `wipe-on-fork` or `plain`.
+    pub memory: String,
+    /// `wiped` or `process-id`.
+    pub fork_guard: String,
+    /// `not-a-vm`, `vmclock`, `vmgenid` or `hedged`.
+    pub clone_guard: String,
+    /// `mapped-generation`, `vdso-probe` or `time`.
+    pub reseed_guard: String,
+    /// As `uname -r` has it.
+    pub kernel_release: String,
+    /// The CPU's name for itself.
+    pub cpu_model: Option<String>,
+    /// The hypervisor's name; `none` if there is none.
+    pub hypervisor: Option<String>,
+    /// A hypervisor announces itself.
+    pub is_vm: bool,
+    /// The kernel is told of clones by a vmgenid device.
+    pub has_vmgenid: bool,
+    /// /dev/vmclock0 is readable and counts generations.
+    pub has_vmclock: bool,
+    /// The kernel has getrandom in the vDSO.
+    pub has_vdso_getrandom: bool,
+    /// The CPU's random instruction works.
+    pub cpu_random: bool,
+    /// The kernel RNG's generation, where it can be read.
+    pub kernel_generation: Option<u64>,
+    /// Seedings of generators in this process.
+    pub reseeds: u64,
+    /// Bytes thrown away in this process because they had become stale.
+    pub bytes_discarded: u64,
+    /// What is missing, and what to do about it.
+    pub warnings: Vec<Warning>,
+    /// The enums that the names above were made of.
+    #[serde(skip)]
+    pub status: Status,
+}
+
+impl Report {
+    /// The machine as it is now.
+    pub fn now() -> Result<Report, Failure> {
+        // `squall::status` would abort without a source of randomness.
+        squall::try_fill(&mut [0]).map_err(|error| Failure::Runtime(error.to_string()))?;
+        let status = squall::status();
+        let kernel_release = machine::kernel_release();
+        let warnings = warnings::of(&status, &kernel_release, machine::vmclock_is_forbidden());
+        let hypervisor = match status.is_vm {
+            true => machine::hypervisor(),
+            false => Some("none".to_owned()),
+        };
+        Ok(Report {
+            version: env!("CARGO_PKG_VERSION"),
+            engine: status.engine.name(),
+            engines_available: Engine::available().map(Engine::name).collect(),
+            memory: status.memory.to_string(),
+            fork_guard: status.fork_guard.to_string(),
+            clone_guard: status.clone_guard.to_string(),
+            reseed_guard: status.reseed_guard.to_string(),
+            kernel_release,
+            cpu_model: machine::cpu_model(),
+            hypervisor,
+            is_vm: status.is_vm,
+            has_vmgenid: status.has_vmgenid,
+            has_vmclock: status.has_vmclock,
+            has_vdso_getrandom: status.has_vdso_getrandom,
+            cpu_random: status.cpu_random,
+            kernel_generation: status.kernel_generation,
+            reseeds: status.reseeds,
+            bytes_discarded: status.bytes_discarded,
+            warnings,
+            status,
+        })
+    }
+}

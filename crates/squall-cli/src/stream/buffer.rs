@@ -1,0 +1,62 @@
+//! The memory a chunk is made in.
+//!
+//! A kept buffer is written, used again, and wiped in the end. A given one is new memory that a
+//! pipe takes over: it is never written after that, because the reader may hold on to it.
+
+use std::io;
+
+use zeroize::Zeroizing;
+
+use super::gift::Gift;
+
+/// Memory for one chunk of output.
+pub enum Buffer {
+    /// Ours for good.
+    Kept {
+        bytes: Zeroizing<Vec<u8>>,
+        len: usize,
+    },
+    /// To be given away.
+    Given { gift: Gift, len: usize },
+}
+
+impl Buffer {
+    /// The first `len` bytes, to be made; from now on the buffer is that long.
+    pub fn prepare(&mut self, len: usize) -> &mut [u8] {
+        match self {
+            Buffer::Kept { bytes, len: used } => {
+                *used = len;
+                &mut bytes[..len]
+            }
+            Buffer::Given { gift, len: used } => {
+                *used = len;
+                &mut gift.bytes_mut()[..len]
+            }
+        }
+    }
+}
+
+/// How buffers are made.
+#[derive(Clone, Copy)]
+pub struct Supply {
+    /// Length of a buffer, in bytes.
+    pub len: usize,
+    /// Whether buffers are given away.
+    pub gives: bool,
+}
+
+impl Supply {
+    /// A new buffer.
+    pub fn get(self) -> io::Result<Buffer> {
+        Ok(match self.gives {
+            true => Buffer::Given {
+                gift: Gift::new(self.len)?,
+                len: 0,
+            },
+            false => Buffer::Kept {
+                bytes: Zeroizing::new(vec![0; self.len]),
+                len: 0,
+            },
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! Every wrong argument is one line that says what would be right, and exit code 2.
+
+mod common;
+
+use common::{SEED, run, text};
+
+#[track_caller]
+fn refused(arguments: &str, message: &str) {
+    let output = run(arguments);
+    assert_eq!(text(&output.stderr), format!("squall: {message}\n"));
+    assert_eq!(text(&output.stdout), "");
+    assert_eq!(output.status.code(), Some(2), "{arguments}");
+}
+
+#[test]
+fn values() {
+    for size in ["1x", "x", "16EiB"] {
+        refused(
+            &format!("stream --size {size}"),
+            &format!(
+                "--size: \"{size}\" is not a size below 16 EiB: use a number and a unit, as 10, \
+                 4KiB, 1.5MiB or 4GB"
+            ),
+        );
+    }
+    for threads in ["0", "-1", "two", "1025"] {
+        refused(
+            &format!("stream --threads={threads}"),
+            &format!("--threads: \"{threads}\" is not a number of threads: use one from 1 to 1024"),
+        );
+    }
+    refused(
+        "stream --engine foo",
+        "--engine: no engine \"foo\": use one of vaes512, vaes256, aesni, chacha20, portable",
+    );
+    refused(
+        "stream --format octal",
+        "--format: \"octal\" is not known: use one of raw, hex, base64",
+    );
+    refused("stream --size", "--size: a value must follow");
+    refused("status --json=1", "--json: no value may follow");
+}
+
+#[test]
+fn engines_this_cpu_lacks() {
+    let Some(lacking) = squall::Engine::ALL
+        .into_iter()
+        .find(|engine| !engine.is_available())
+    else {
+        println!("SKIP: this CPU has every engine");
+        return;
+    };
+    let names: Vec<_> = squall::Engine::available()
+        .map(squall::Engine::name)
+        .collect();
+    refused(
+        &format!("stream --engine {lacking}"),
+        &format!(
+            "--engine: this CPU cannot run {lacking}: use one of {}",
+            names.join(", ")
+        ),
+    );
+}
+
+#[test]
+fn seeds_are_checked_and_not_repeated() {
+    let right = "use exactly 64 hexadecimal digits (32 bytes)";
+    refused(
+        "stream --seed abcd",
+        &format!("--seed: a seed of 4 characters: {right}"),
+    );
+    let long = format!("stream --seed {SEED}0");
+    refused(&long, &format!("--seed: a seed of 65 characters: {right}"));
+    let odd = format!("stream --seed {}", SEED.replace('f', "g"));
+    refused(
+        &odd,
+        &format!("--seed: a seed with other characters than digits: {right}"),
+    );
+}
+
+#[test]
+fn names() {
+    refused("strem", "no command \"strem\": use one of stream, status");
+    refused(
+        "stream --sise 1",
+        "no argument \"--sise\": did you mean --size?",
+    );
+    refused("stream --zz", "no argument \"--zz\": see squall --help");
+    refused("stream extra", "no argument \"extra\": see squall --help");
+}
+
+#[test]
+fn contradictions() {
+    refused("stream --size 1 --size 2", "--size: give it only once");
+    refused(
+        &format!("stream --seed {SEED} --seed-file x"),
+        "--seed: it cannot be used with --seed-file: give one of them",
+    );
+    let output = run(&format!("stream --seed {SEED} --engine chacha20"));
+    let message = text(&output.stderr);
+    assert!(
+        message.starts_with(
+            "squall: --engine: chacha20 cannot make the stream of a seed, which is AES-256 in \
+             counter mode: use one of "
+        ),
+        "{message}"
+    );
+    assert!(message.ends_with("portable\n"), "{message}");
+    assert_eq!(message.matches("chacha20").count(), 1, "{message}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn help_and_version_go_to_standard_output() {
+    for (arguments, part) in [
+        ("", "Usage: squall"),
+        ("--help", "squall stream --size 32 --format hex"),
+        ("stream --help", "prefer --seed-file"),
+        ("status --help", "kernel_generation"),
+        ("--version", concat!("squall ", env!("CARGO_PKG_VERSION"))),
+    ] {
+        let output = run(arguments);
+        let shown = text(&output.stdout)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(shown.contains(part), "{arguments}: {shown}");
+        assert_eq!(text(&output.stderr), "");
+        assert_eq!(output.status.code(), Some(0));
+    }
+}

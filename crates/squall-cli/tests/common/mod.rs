@@ -1,0 +1,98 @@
+//! Runs the command as a user would, with a deadline for everything.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+/// Bytes 00, 01 to 1f.
+pub const SEED: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+/// Nothing here takes longer unless it hangs.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// The command with `arguments`, split at blanks.
+pub fn squall(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_squall"));
+    command
+        .args(arguments.split_whitespace())
+        .stdin(Stdio::null());
+    command
+}
+
+/// Runs to the end with both outputs read.
+pub fn run(arguments: &str) -> Output {
+    squall(arguments).output().expect("the command runs")
+}
+
+/// Runs and gives standard output of a run that succeeds in silence.
+pub fn bytes(arguments: &str) -> Vec<u8> {
+    let output = run(arguments);
+    assert_eq!(text(&output.stderr), "", "{arguments}");
+    assert!(output.status.success(), "{arguments}: {}", output.status);
+    output.stdout
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text is UTF-8")
+}
+
+/// Waits for `child` and gives its exit code and what it wrote to a piped standard error.
+pub fn end(mut child: Child) -> (Option<i32>, String) {
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("the child can be waited for") {
+            break status;
+        }
+        if started.elapsed() > DEADLINE {
+            let _ = child.kill();
+            panic!("the command hangs");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let mut message = String::new();
+    if let Some(mut stderr) = child.stderr.take() {
+        std::io::Read::read_to_string(&mut stderr, &mut message).expect("errors are text");
+    }
+    (status.code(), message)
+}
+
+/// A new pseudo-terminal: our side and the command's.
+pub fn terminal() -> (File, OwnedFd) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
+    grantpt(&ours).expect("a terminal of ours");
+    unlockpt(&ours).expect("a terminal of ours");
+    let name = ptsname(&ours, Vec::new()).expect("terminals have names");
+    let flags = OFlags::RDWR | OFlags::NOCTTY;
+    let theirs = rustix::fs::open(&*name, flags, Mode::empty()).expect("the terminal opens");
+    (ours.into(), theirs)
+}
+
+/// A path for a file that is removed when this is dropped.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new() -> Scratch {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("squall-cli-{}-{number}", std::process::id());
+        Scratch(std::env::temp_dir().join(name))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}

@@ -1,0 +1,255 @@
+//! How `squall` treats what it writes to: terminals, pipes that close, disks that are full.
+
+mod common;
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use common::{SEED, Scratch, end, run, squall, terminal, text};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::pipe::{SpliceFlags, fcntl_getpipe_size, pipe, tee};
+
+#[test]
+fn raw_bytes_are_refused_to_a_terminal() {
+    let (_ours, theirs) = terminal();
+    let child = squall("stream")
+        .stdout(theirs)
+        .stderr(Stdio::piped())
+        .spawn();
+    let (code, message) = end(child.expect("the command runs"));
+    assert_eq!(
+        message,
+        "squall: standard output is a terminal: not writing raw bytes there: use --output, a \
+         pipe, --format hex, or --force\n"
+    );
+    assert_eq!(code, Some(1));
+}
+
+#[test]
+fn a_terminal_takes_text_and_what_is_forced() {
+    for arguments in ["stream --size 8 --format hex", "stream --size 8 --force"] {
+        let (mut ours, theirs) = terminal();
+        let child = squall(arguments)
+            .stdout(theirs)
+            .stderr(Stdio::piped())
+            .spawn();
+        assert_eq!(
+            end(child.expect("the command runs")),
+            (Some(0), String::new())
+        );
+        let mut shown = [0; 64];
+        assert!(ours.read(&mut shown).expect("something is shown") >= 8);
+    }
+}
+
+#[test]
+fn a_closed_pipe_ends_it_quietly() {
+    for arguments in [
+        "stream",
+        "stream --threads 2",
+        "stream --format hex",
+        "stream --format base64 --threads 3",
+        "stream --size 1GiB",
+        &format!("stream --seed {SEED}"),
+    ] {
+        let mut child = squall(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command runs");
+        let mut stdout = child.stdout.take().expect("a pipe");
+        stdout.read_exact(&mut [0; 10]).expect("bytes come");
+        drop(stdout);
+        assert_eq!(end(child), (Some(0), String::new()), "{arguments}");
+    }
+}
+
+#[test]
+fn a_pipe_nobody_reads_ends_every_command_quietly() {
+    for arguments in [
+        "status",
+        "status --json",
+        "--help",
+        "",
+        "stream",
+        "--version",
+    ] {
+        let (reader, writer) = pipe().expect("a pipe");
+        drop(reader);
+        let child = squall(arguments)
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn();
+        let ended = end(child.expect("the command runs"));
+        assert_eq!(ended, (Some(0), String::new()), "{arguments}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    for arguments in ["stream", "stream --size 1", "stream --size 9 --format hex"] {
+        let failed = run(&format!("{arguments} --progress --output /dev/full"));
+        assert_eq!(
+            text(&failed.stderr),
+            "squall: /dev/full: No space left on device, after 0 bytes were written\n"
+        );
+        assert_eq!(failed.status.code(), Some(1));
+    }
+    for arguments in ["status", "--help"] {
+        let full = File::create("/dev/full").expect("/dev/full is there");
+        let child = squall(arguments)
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .spawn();
+        let (code, message) = end(child.expect("the command runs"));
+        assert_eq!(
+            message,
+            "squall: standard output: No space left on device\n"
+        );
+        assert_eq!(code, Some(1));
+    }
+}
+
+#[test]
+fn a_failure_tells_how_much_was_written() {
+    let file = Scratch::new();
+    // A limit on file sizes stands in for a small disk: a write across it is cut short.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 3; exec {} stream --size 1MiB --output {}",
+        env!("CARGO_BIN_EXE_squall"),
+        file.path().display()
+    );
+    let failed = Command::new("sh").args(["-c", &script]).output();
+    let failed = failed.expect("the shell runs");
+    let len = std::fs::metadata(file.path())
+        .expect("the file is there")
+        .len();
+    assert!((1..1 << 20).contains(&len), "{len}");
+    assert_eq!(
+        text(&failed.stderr),
+        format!(
+            "squall: {}: File too large, after {len} bytes were written\n",
+            file.path().display()
+        )
+    );
+    assert_eq!(failed.status.code(), Some(1));
+}
+
+#[test]
+fn an_output_that_cannot_be_opened() {
+    let failed = run("stream --size 1 --output /nonexistent/file");
+    assert_eq!(
+        text(&failed.stderr),
+        "squall: /nonexistent/file: No such file or directory\n"
+    );
+    assert_eq!(failed.status.code(), Some(1));
+}
+
+#[test]
+fn a_fifo_as_output() {
+    let fifo = Scratch::new();
+    let mode = Mode::RUSR | Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, fifo.path(), FileType::Fifo, mode, 0)
+        .expect("a FIFO can be made");
+    let name = fifo.path().display();
+    let child = squall(&format!("stream --output {name}"))
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    let mut reader = File::open(fifo.path()).expect("the FIFO opens");
+    reader.read_exact(&mut [0; 10]).expect("bytes come");
+    drop(reader);
+    assert_eq!(end(child), (Some(0), String::new()));
+}
+
+/// Reads all of a seeded stream in a way of its own and compares.
+fn compare(size: usize, arguments: &str, stdout: OwnedFd, read: impl FnOnce() -> Vec<u8>) {
+    let child = squall(&format!("stream --seed {SEED} --size {size} {arguments}"))
+        .stdout(stdout)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    let got = read();
+    assert_eq!(end(child), (Some(0), String::new()));
+    let mut seed = [0; 32];
+    (0..).zip(&mut seed).for_each(|(value, byte)| *byte = value);
+    let mut expected = vec![0; got.len()];
+    squall::Stream::new(&seed)
+        .fill(&mut expected)
+        .expect("a short stream");
+    assert!(got == expected, "{arguments}");
+}
+
+#[test]
+fn a_non_blocking_pipe_is_waited_for() {
+    // Short streams are written, long ones given.
+    for (size, threads) in [(2_000_000, 1), (2_000_000, 2), (8 << 20, 1), (8 << 20, 2)] {
+        let (reader, writer) = pipe().expect("a pipe");
+        let flags = rustix::fs::fcntl_getfl(&writer).expect("pipes have flags");
+        rustix::fs::fcntl_setfl(&writer, flags | OFlags::NONBLOCK).expect("flags can be set");
+        let arguments = format!("--threads {threads}");
+        compare(size, &arguments, writer, || {
+            std::thread::sleep(Duration::from_millis(50));
+            let mut got = Vec::new();
+            File::from(reader)
+                .read_to_end(&mut got)
+                .expect("bytes come");
+            assert_eq!(got.len(), size);
+            got
+        });
+    }
+}
+
+#[test]
+fn what_a_reader_holds_on_to_never_changes() {
+    let (reader, writer) = pipe().expect("a pipe");
+    let (held, holder) = pipe().expect("a pipe");
+    rustix::pipe::fcntl_setpipe_size(&holder, 1 << 20).expect("a larger pipe");
+    compare(256 << 20, "", writer, || {
+        std::thread::sleep(Duration::from_millis(100));
+        let room = fcntl_getpipe_size(&holder).expect("pipes have a size");
+        let taken = tee(&reader, &holder, room, SpliceFlags::empty()).expect("bytes come");
+        drop(holder);
+        let mut rest = File::from(reader);
+        let total = std::io::copy(&mut rest, &mut std::io::sink()).expect("bytes come");
+        assert_eq!(total, 256 << 20);
+        let mut got = Vec::new();
+        File::from(held)
+            .read_to_end(&mut got)
+            .expect("bytes are kept");
+        assert_eq!(got.len(), taken);
+        got
+    });
+}
+
+#[test]
+fn progress_leaves_one_line() {
+    let output = run("stream --size 64MiB --progress --output /dev/null");
+    let message = text(&output.stderr);
+    assert!(message.starts_with("64.00 MiB in "), "{message}");
+    assert!(message.ends_with("iB/s\n"), "{message}");
+    assert_eq!(message.lines().count(), 1);
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn progress_shows_a_bar_on_a_terminal() {
+    let (mut ours, theirs) = terminal();
+    let child = squall("stream --size 256MiB --threads 1 --engine portable --progress")
+        .stdout(Stdio::null())
+        .stderr(theirs)
+        .env("TERM", "xterm")
+        .spawn()
+        .expect("the command runs");
+    let mut shown = Vec::new();
+    // Reading ends with an error when the command has closed its side.
+    let _ = ours.read_to_end(&mut shown);
+    assert_eq!(end(child).0, Some(0));
+    let shown = text(&shown);
+    for part in ["%", " of 256.00 MiB", "iB/s", " left", "256.00 MiB in "] {
+        assert!(shown.contains(part), "{part}: {shown:?}");
+    }
+}

@@ -1,0 +1,113 @@
+//! What `squall status` shows, to people and to programs.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::{bytes, text};
+use serde_json::Value;
+
+/// The documented keys.
+const KEYS: [&str; 19] = [
+    "version",
+    "engine",
+    "engines_available",
+    "memory",
+    "fork_guard",
+    "clone_guard",
+    "reseed_guard",
+    "kernel_release",
+    "cpu_model",
+    "hypervisor",
+    "is_vm",
+    "has_vmgenid",
+    "has_vmclock",
+    "has_vdso_getrandom",
+    "cpu_random",
+    "kernel_generation",
+    "reseeds",
+    "bytes_discarded",
+    "warnings",
+];
+
+fn json() -> Value {
+    serde_json::from_slice(&bytes("status --json")).expect("the status is JSON")
+}
+
+#[test]
+fn json_has_exactly_the_documented_keys() {
+    let status = json();
+    let keys: BTreeSet<_> = status.as_object().expect("an object").keys().collect();
+    let documented: Vec<_> = KEYS.map(str::to_owned).to_vec();
+    assert_eq!(keys, documented.iter().collect());
+    let help = text(&bytes("status --help"));
+    for key in KEYS {
+        assert!(help.contains(key), "{key} is not in the help");
+    }
+}
+
+#[test]
+fn json_tells_what_the_library_tells() {
+    let (told, known) = (json(), squall::status());
+    assert_eq!(told["engine"], known.engine.name());
+    assert_eq!(told["memory"], known.memory.to_string());
+    assert_eq!(told["fork_guard"], known.fork_guard.to_string());
+    assert_eq!(told["clone_guard"], known.clone_guard.to_string());
+    assert_eq!(told["reseed_guard"], known.reseed_guard.to_string());
+    assert_eq!(told["is_vm"], known.is_vm);
+    assert_eq!(told["has_vmgenid"], known.has_vmgenid);
+    assert_eq!(told["has_vmclock"], known.has_vmclock);
+    assert_eq!(told["has_vdso_getrandom"], known.has_vdso_getrandom);
+    assert_eq!(told["cpu_random"], known.cpu_random);
+    assert_eq!(
+        told["kernel_generation"].is_null(),
+        known.kernel_generation.is_none()
+    );
+    assert_eq!(told["reseeds"], 1);
+    assert_eq!(told["hypervisor"] == "none", !known.is_vm);
+    let engines: Vec<_> = squall::Engine::available()
+        .map(|engine| Value::from(engine.name()))
+        .collect();
+    assert_eq!(told["engines_available"], Value::from(engines));
+}
+
+#[test]
+fn people_see_one_aligned_fact_a_line() {
+    let shown = text(&bytes("status"));
+    let told = json();
+    let facts: Vec<_> = shown
+        .lines()
+        .take_while(|line| *line != "Warnings")
+        .filter(|line| line.starts_with("  "))
+        .collect();
+    assert_eq!(facts.len(), 16, "{shown}");
+    for fact in facts {
+        let (name, value) = fact[2..].split_at(18);
+        assert!(name.ends_with(' ') && !value.starts_with(' '), "{fact}");
+    }
+    for key in [
+        "version",
+        "engine",
+        "memory",
+        "clone_guard",
+        "kernel_release",
+    ] {
+        let value = told[key].as_str().expect("a name");
+        assert!(shown.contains(value), "{key}: {shown}");
+    }
+    assert!(!shown.contains('\u{1b}'), "no colour");
+}
+
+#[test]
+fn warnings_come_with_advice() {
+    let shown = text(&bytes("status"));
+    let warnings = json()["warnings"].as_array().expect("a list").clone();
+    assert_eq!(shown.contains("Nothing is missing."), warnings.is_empty());
+    for warning in warnings {
+        for part in ["problem", "advice"] {
+            let sentence = warning[part].as_str().expect("text");
+            assert!(shown.contains(sentence), "{shown}");
+        }
+        assert!(warning["code"].is_string());
+    }
+}
