@@ -21,7 +21,7 @@
 //! # Which function?
 //! | for | use |
 //! | --- | --- |
-//! | keys, nonces, tokens, simulations, anything | [`fill`], [`array`], [`u32()`], [`u64()`] |
+//! | keys, nonces, tokens, simulations, anything | [`fill`], [`array()`], [`u32()`], [`u64()`] |
 //! | keys that live for years, when a microsecond does not matter | [`fill_fresh`] |
 //! | code that takes a `rand_core` generator | [`Rng`] |
 //! | the same bytes again: wiping and verifying, seeded data | [`Stream`] |
