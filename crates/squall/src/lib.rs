@@ -116,7 +116,8 @@ pub fn try_fill(out: &mut [u8]) -> Result<(), Error> {
 /// # Source
 /// NIST SP 800-90A Rev. 1 section 8.8 (prediction resistance).
 pub fn fill_fresh(out: &mut [u8]) {
-    if let Err(error) = local::fill_fresh(out) {
+    // A first draw finds out how clones show themselves here.
+    if let Err(error) = local::prime().and_then(|()| local::fill_fresh(out)) {
         abort(error);
     }
 }

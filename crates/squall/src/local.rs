@@ -25,7 +25,7 @@ use crate::drbg::MAX_REQUEST;
 use crate::engine::Stores;
 use crate::entropy;
 use crate::guard::lock::{self, HOLDER};
-use crate::guard::page::{CAPACITY, Page, Word};
+use crate::guard::page::{CAPACITY, Page, Word, read_before_checking};
 use crate::guard::policy::Policy;
 use crate::guard::thread;
 use crate::guard::vdso::mapped_generation;
@@ -92,6 +92,14 @@ pub(crate) fn fill_fast(out: &mut [u8]) -> Result<(), Unserved> {
 #[inline(always)]
 pub(crate) fn word_fast<W: Word>() -> Result<W, Unserved> {
     draw(size_of::<W>(), Page::take_word)
+}
+
+/// Makes sure that this process has drawn before.
+pub(crate) fn prime() -> Result<(), Error> {
+    match RESEEDS.load(Ordering::Relaxed) {
+        0 => crate::try_fill(&mut [0]),
+        _ => Ok(()),
+    }
 }
 
 /// The whole of a small request: lock, move `len` bytes out of the buffer, check, unlock.
@@ -190,6 +198,7 @@ impl Request<'_> {
 
     /// Whether everything read from the page so far was there and is still unique.
     fn is_current(&self, page: Page) -> bool {
+        read_before_checking();
         self.policy
             .epoch(page)
             .is_some_and(|epoch| page.is_current(epoch))
@@ -202,11 +211,9 @@ impl Request<'_> {
 
     /// Writes `out`, from the buffer or in place.
     fn produce(&mut self, page: Page, out: &mut [u8]) {
-        if self.policy.must_hedge() {
-            return self.generate(page, out, &entropy::additional_input::<3>());
-        }
-        if out.len() > SMALL {
-            return self.generate(page, out, &[]);
+        let hedged = self.policy.must_hedge(page.generation());
+        if hedged || out.len() > SMALL {
+            return generate(page, out, hedged);
         }
         if self.left < out.len() {
             self.refill(page);
@@ -219,23 +226,13 @@ impl Request<'_> {
     fn refill(&mut self, page: Page) {
         let len = self.local.refill.get();
         self.local.refill.set((2 * len).min(CAPACITY));
-        let mut generator = Generator::load(page);
         let input = entropy::additional_input::<2>();
-        page.with_buffer(len, |buffer| {
-            generator.generate(buffer, &input, Stores::Cached)
+        Generator::in_page(page, |generator| {
+            page.with_buffer(len, |buffer| {
+                generator.generate(buffer, &input, Stores::Cached)
+            });
         });
-        generator.store(page);
         self.left = len;
-    }
-
-    /// Generates straight into `out`, mixing `input` into each generator request.
-    fn generate(&mut self, page: Page, out: &mut [u8], input: &[u64]) {
-        let stores = Stores::for_len(out.len());
-        let mut generator = Generator::load(page);
-        for part in out.chunks_mut(MAX_REQUEST) {
-            generator.generate(part, input, stores);
-        }
-        generator.store(page);
     }
 
     /// Gives up what the buffer still holds.
@@ -243,6 +240,19 @@ impl Request<'_> {
         DISCARDED.fetch_add(self.left as u64, Ordering::Relaxed);
         self.left = 0;
     }
+}
+
+/// Generates straight into `out`; if `hedged`, every generator request is made different.
+fn generate(page: Page, out: &mut [u8], hedged: bool) {
+    let stores = Stores::for_len(out.len());
+    Generator::in_page(page, |generator| {
+        for part in out.chunks_mut(MAX_REQUEST) {
+            match hedged {
+                true => generator.generate(part, &entropy::additional_input::<3>(), stores),
+                false => generator.generate(part, &[], stores),
+            }
+        }
+    });
 }
 
 /// Wipes the thread's page and gives it back; later requests are served by [`fill_fresh`].

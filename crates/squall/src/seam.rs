@@ -19,6 +19,8 @@ pub enum Seam {
     ReentryLock,
     /// Hedging of requests where a VM clone would not be noticed.
     Hedge,
+    /// The machine: a random instruction, and a cycle counter that moves.
+    CpuRandomness,
     /// The machine: getrandom in the vDSO.
     Vdso,
     /// The machine: a known place of the kernel's generation.

@@ -5,12 +5,17 @@
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
+use crate::seam::{self, Seam};
+
 #[cfg(target_arch = "x86_64")]
 use crate::cpuid::{Features, has};
 
 /// The cycle counter: the time-stamp counter of x86, the virtual counter of ARM.
 #[inline]
 pub(crate) fn cycles() -> u64 {
+    if seam::is_off(Seam::CpuRandomness) {
+        return 0;
+    }
     #[cfg(target_arch = "x86_64")]
     // SAFETY: RDTSC exists on every x86-64 CPU; Linux lets processes use it unless they asked
     // for the opposite by prctl(PR_SET_TSC).
@@ -44,6 +49,9 @@ pub(crate) fn random_word() -> Option<u64> {
 
 /// Whether the CPU has a random instruction that passed the test at start.
 pub(crate) fn works() -> bool {
+    if seam::is_off(Seam::CpuRandomness) {
+        return false;
+    }
     const UNKNOWN: u8 = 0;
     const WORKS: u8 = 1;
     const FAILS: u8 = 2;

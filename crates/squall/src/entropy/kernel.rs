@@ -42,7 +42,7 @@ fn getrandom(out: &mut [u8]) -> isize {
 
 fn fill_from_urandom(out: &mut [u8]) -> Result<(), i32> {
     wait_until_ready()?;
-    let device = open(c"/dev/urandom")?;
+    let device = open_device(c"/dev/urandom", 9)?;
     fill_by(out, |rest| {
         // SAFETY: `rest` is writable for its length.
         unsafe { libc::read(device.as_raw_fd(), rest.as_mut_ptr().cast(), rest.len()) }
@@ -51,7 +51,7 @@ fn fill_from_urandom(out: &mut [u8]) -> Result<(), i32> {
 
 /// /dev/urandom does not wait for the RNG to be ready; polling /dev/random does.
 fn wait_until_ready() -> Result<(), i32> {
-    let device = open(c"/dev/random")?;
+    let device = open_device(c"/dev/random", 8)?;
     let mut poll = libc::pollfd {
         fd: device.as_raw_fd(),
         events: libc::POLLIN,
@@ -64,6 +64,25 @@ fn wait_until_ready() -> Result<(), i32> {
             _ if errno() == libc::EINTR => {}
             _ => return Err(errno()),
         }
+    }
+}
+
+/// Opens a device of the kernel's RNG, and makes sure that it is one: major number 1, and this
+/// minor (Linux Documentation/admin-guide/devices.txt).
+fn open_device(path: &CStr, minor: u32) -> Result<OwnedFd, i32> {
+    let device = open(path)?;
+    // SAFETY: zeros are a valid stat, which the call then writes.
+    let (status, stat) = unsafe {
+        let mut stat: libc::stat = core::mem::zeroed();
+        (libc::fstat(device.as_raw_fd(), &mut stat), stat)
+    };
+    let is_device = status == 0
+        && stat.st_mode & libc::S_IFMT == libc::S_IFCHR
+        && stat.st_rdev == libc::makedev(1, minor);
+    if is_device {
+        Ok(device)
+    } else {
+        Err(libc::ENODEV)
     }
 }
 

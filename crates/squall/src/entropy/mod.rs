@@ -7,6 +7,7 @@
 pub(crate) mod cpu;
 pub(crate) mod kernel;
 
+use sha2::digest::FixedOutput;
 use sha2::{Digest, Sha512};
 
 use crate::secret::{Secret, wipe};
@@ -20,8 +21,8 @@ pub(crate) type Seed = Secret<SEED_LEN>;
 /// Words of the CPU's random instruction that go into a seed: 256 bits.
 const CPU_WORDS: usize = 4;
 
-/// Hedges `kernel_bytes` into a seed.
-pub(crate) fn seed(kernel_bytes: &[u8; SEED_LEN]) -> Seed {
+/// Hedges `kernel_bytes` into `seed`.
+pub(crate) fn seed(kernel_bytes: &[u8; SEED_LEN], seed: &mut Seed) {
     let mut hash = Sha512::new();
     hash.update(b"squall seed 1");
     hash.update(kernel_bytes);
@@ -30,11 +31,10 @@ pub(crate) fn seed(kernel_bytes: &[u8; SEED_LEN]) -> Seed {
         hash.update(cpu::random_word().unwrap_or(0).to_le_bytes());
     }
     hash.update(cpu::cycles().to_le_bytes());
-    let mut digest = hash.finalize();
-    let mut seed = Seed::zeroed();
+    let mut digest = sha2::digest::Output::<Sha512>::default();
+    FixedOutput::finalize_into(hash, &mut digest);
     seed.copy_from_slice(&digest[..SEED_LEN]);
     wipe(&mut digest);
-    seed
 }
 
 /// Additional input for a request: the cycle counter and `WORDS` words of the CPU.

@@ -72,23 +72,30 @@ pub(crate) fn map() -> Result<NonNull<u8>, i32> {
     if decided != 0 {
         return map_as(kind());
     }
-    let mut last_error = libc::ENOMEM;
     for (kind, number) in MemoryKind::PREFERRED.into_iter().zip(1..) {
         if kind.is_off() {
             continue;
         }
         match map_as(kind) {
+            Ok(page) if decide(number) => return Ok(page),
             Ok(page) => {
-                if kind == MemoryKind::Plain {
-                    super::fork::watch();
-                }
-                KIND.store(number, Ordering::Relaxed);
-                return Ok(page);
+                unmap(page);
+                return map_as(self::kind());
             }
-            Err(error) => last_error = error,
+            Err(libc::EINVAL | libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM) => {}
+            Err(error) => return Err(error),
         }
     }
-    Err(last_error)
+    Err(libc::ENOSYS)
+}
+
+/// Decides on the kind with this number; false if another thread was first.
+fn decide(number: u8) -> bool {
+    if number == MemoryKind::PREFERRED.len() as u8 {
+        super::fork::watch();
+    }
+    KIND.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed)
+        .is_ok()
 }
 
 /// Size of a page, in bytes.

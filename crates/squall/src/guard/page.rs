@@ -2,20 +2,22 @@
 //!
 //! The mark is the epoch the state was seeded under. The kernel may zero a droppable page at any
 //! moment, and a fork empties it in the child: both erase the mark with the secrets. So whatever
-//! was read counts only if [`Page::is_current`] or [`Page::is_of_generation`] holds **afterwards**,
-//! and a mark is set **before** the secrets it vouches for: then a mark that is still there proves
-//! that nothing written since was lost.
+//! was read counts only if [`Page::is_current`] or [`Page::is_of_generation`] holds **afterwards**.
+//! Half of the mark, the witness, is written before a seed is even drawn, and the other half
+//! before the state: if both are there at the end, nothing in between was lost, and no fork has
+//! come between.
 //!
 //! The page belongs to one thread. Its contents are plain bytes: zeros are valid, if useless.
 
 use core::ptr::NonNull;
-use core::sync::atomic::{Ordering, compiler_fence};
+use core::sync::atomic::{Ordering, fence};
 
 use zeroize::Zeroize;
 
 use super::Epoch;
-use super::memory;
+use super::memory::{self, MemoryKind};
 use super::vdso::{self, Vdso};
+use crate::seam::{self, Seam};
 
 /// Bytes of generator state: a 32-byte key and a 16-byte counter.
 pub(crate) const STATE_LEN: usize = 48;
@@ -32,7 +34,8 @@ struct Contents {
     /// generation, and none that a zeroed generation could equal.
     generation_complement: u64,
     vm: u64,
-    process: u64,
+    /// Written when a seeding begins, and never 0: see [`witness`].
+    witness: u64,
     state: [u8; STATE_LEN],
     vdso_state: vdso::State,
     _to_cache_line: [u8; HEADER_LEN - 24 - STATE_LEN - vdso::STATE_LEN],
@@ -71,40 +74,52 @@ impl Page {
         memory::lock(self.0.cast());
     }
 
-    /// Marks what is written from here on as belonging to `epoch`.
-    pub fn mark(self, epoch: Epoch) {
+    /// Begins a seeding: nothing in the page is current, and a witness says whether the page is
+    /// still there, and still this process's, when the seeding ends. Call it **before** the seed
+    /// is drawn: a fork in between would otherwise leave both sides with the same seed.
+    pub fn begin_seeding(self, around: Epoch) {
         let contents = self.0.as_ptr();
         // SAFETY: the page is mapped and this thread's own.
         unsafe {
-            (&raw mut (*contents).generation_complement).write_volatile(!epoch.kernel);
-            (&raw mut (*contents).vm).write_volatile(epoch.vm);
-            (&raw mut (*contents).process).write_volatile(epoch.process);
+            (&raw mut (*contents).generation_complement).write_volatile(0);
+            (&raw mut (*contents).vm).write_volatile(around.vm);
+            (&raw mut (*contents).witness).write_volatile(witness(around));
         }
-        compiler_fence(Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Marks what is written from here on as seeded under the kernel's `generation`.
+    pub fn mark(self, generation: u64) {
+        // SAFETY: the page is mapped and this thread's own.
+        unsafe {
+            (&raw mut (*self.0.as_ptr()).generation_complement).write_volatile(!generation);
+        }
+        fence(Ordering::SeqCst);
+    }
+
+    /// The kernel's generation that the state was seeded under.
+    pub fn generation(self) -> u64 {
+        // SAFETY: the page is mapped.
+        unsafe { !(&raw const (*self.0.as_ptr()).generation_complement).read_volatile() }
     }
 
     /// Whether everything read before this call was there and belongs to `epoch`.
     pub fn is_current(self, epoch: Epoch) -> bool {
-        if !self.is_of_generation(epoch.kernel) {
-            return false;
-        }
         let contents = self.0.as_ptr();
         // SAFETY: the page is mapped.
-        let (vm, process) = unsafe {
+        let (vm, found) = unsafe {
             (
                 (&raw const (*contents).vm).read_volatile(),
-                (&raw const (*contents).process).read_volatile(),
+                (&raw const (*contents).witness).read_volatile(),
             )
         };
-        // Read again: the page may have been dropped since the first look.
-        vm == epoch.vm && process == epoch.process && self.is_of_generation(epoch.kernel)
+        vm == epoch.vm && found == witness(epoch) && self.is_of_generation(epoch.kernel)
     }
 
     /// Whether everything read before this call was there and was seeded under the kernel's
     /// `generation`. A generation of 0 is nobody's.
     #[inline(always)]
     pub fn is_of_generation(self, generation: u64) -> bool {
-        compiler_fence(Ordering::SeqCst);
         // SAFETY: the page is mapped.
         let complement =
             unsafe { (&raw const (*self.0.as_ptr()).generation_complement).read_volatile() };
@@ -137,6 +152,7 @@ impl Page {
         debug_assert!(at + out.len() <= CAPACITY);
         // SAFETY: the caller keeps `at + out.len()` within the buffer; `out` is elsewhere.
         unsafe { move_and_zero(self.buffer().add(at), out.as_mut_ptr(), out.len()) }
+        read_before_checking();
     }
 
     /// Moves a word out of the buffer at `at` and leaves zeros.
@@ -148,13 +164,19 @@ impl Page {
             let place = self.buffer().add(at).cast::<W>();
             let word = place.read_unaligned();
             place.write_unaligned(W::default());
+            read_before_checking();
             word
         }
     }
 
     /// Fills `out`, at most 256 bytes, from the vDSO, whose state lives and dies with the page;
     /// returns the kernel generation of the bytes, or `None` if the vDSO does not serve.
+    ///
+    /// Memory that a fork copies would give parent and child the same bytes: there it does not.
     pub fn getrandom(self, vdso: Vdso, out: &mut [u8]) -> Option<u64> {
+        if memory::kind() == MemoryKind::Plain && !seam::is_off(Seam::ForkGuard) {
+            return None;
+        }
         // SAFETY: the state lies within one page that a fork wipes, zeroed at first, and a page
         // never leaves its thread: the handle is not `Send`.
         unsafe { vdso.fill(&raw mut (*self.0.as_ptr()).vdso_state, out) }
@@ -170,6 +192,18 @@ impl Page {
     pub fn address(self) -> usize {
         self.0.as_ptr() as usize
     }
+}
+
+/// What tells that a page is the one a seeding began with, in the process it began in.
+fn witness(epoch: Epoch) -> u64 {
+    epoch.process + 1
+}
+
+/// Keeps every read made so far ahead of the checks that follow: the compiler may not move them,
+/// and nor may a CPU that reorders loads.
+#[inline(always)]
+pub(crate) fn read_before_checking() {
+    fence(Ordering::Acquire);
 }
 
 /// Moves `len` bytes and leaves zeros behind, in words as wide as fit: the last word overlaps the

@@ -23,14 +23,15 @@ pub(crate) struct Policy {
     pub is_vm: bool,
     /// The kernel's vmgenid driver is bound: a VM clone moves the kernel's generation.
     pub has_vmgenid: bool,
+    /// Clone signals were not looked for yet.
+    is_provisional: bool,
 }
 
 impl Policy {
     /// The policy of this process.
     ///
-    /// The first answer is provisional: it knows no clone signal, so in a VM the process's first
-    /// request is hedged. Looking for the signals takes longer than that, and many processes
-    /// draw once.
+    /// The first answer is provisional: it knows no clone signal, so the process's first request
+    /// is hedged. Looking for the signals takes longer than that, and many processes draw once.
     pub fn get() -> Policy {
         static STATE: AtomicU8 = AtomicU8::new(UNASKED);
         static DECIDED: Slot = Slot(UnsafeCell::new(MaybeUninit::uninit()));
@@ -44,7 +45,8 @@ impl Policy {
                 .compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)
                 .is_ok()
         };
-        if state == UNASKED && advance(UNASKED, UNDECIDED) {
+        // A child forked while its parent published stays with the provisional one.
+        if state == BEING_PUBLISHED || (state == UNASKED && advance(UNASKED, UNDECIDED)) {
             return Self::provisional();
         }
         let policy = Self::decide();
@@ -67,21 +69,30 @@ impl Policy {
             vmclock: None,
             is_vm,
             has_vmgenid: false,
+            is_provisional: true,
         }
     }
 
     fn decide() -> Policy {
         let has_vmgenid = vmgenid::is_bound() && !seam::is_off(Seam::Vmgenid);
+        let vmclock = VmClock::open();
+        if let Some(clock) = vmclock {
+            vmclock::note(clock.generation(), vdso::mapped_generation());
+        }
         Policy {
-            vmclock: VmClock::open(),
+            vmclock,
             has_vmgenid,
+            is_provisional: false,
             ..Self::provisional()
         }
     }
 
     /// Whether a clone of this VM would be noticed, or there can be none.
     pub fn sees_clones(&self) -> bool {
-        !self.is_vm || self.vmclock.is_some() || (self.has_vmgenid && self.sees_generation())
+        !self.is_provisional
+            && (!self.is_vm
+                || self.vmclock.is_some()
+                || (self.has_vmgenid && self.sees_generation()))
     }
 
     /// Whether a kernel reseed would be noticed.
@@ -98,10 +109,9 @@ impl Policy {
     }
 
     /// Whether every request must be made different by itself: this VM can be cloned unseen, or
-    /// it was cloned and the kernel's RNG may not have been told yet.
-    pub fn must_hedge(&self) -> bool {
-        (!self.sees_clones() && !seam::is_off(Seam::Hedge))
-            || vmclock::is_unsettled(vdso::mapped_generation())
+    /// it was cloned and the kernel, whose generation is `current`, may not have been told yet.
+    pub fn must_hedge(&self, current: u64) -> bool {
+        (!self.sees_clones() && !seam::is_off(Seam::Hedge)) || vmclock::is_unsettled(current)
     }
 
     /// The epoch now; `None` if the vDSO does not answer.

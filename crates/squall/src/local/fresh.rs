@@ -10,7 +10,7 @@ use super::generator::Generator;
 use crate::Error;
 use crate::drbg::MAX_REQUEST;
 use crate::engine::Stores;
-use crate::entropy::{self, SEED_LEN};
+use crate::entropy::{self, SEED_LEN, Seed};
 use crate::guard::policy::Policy;
 use crate::guard::{Epoch, fork, vdso};
 use crate::secret::Secret;
@@ -23,7 +23,16 @@ pub(crate) fn fill_fresh(out: &mut [u8]) -> Result<(), Error> {
         let after = moment();
         // A fork or a clone in between left both sides with the same bytes. Reseeds without
         // pause look like clones: they hold a request up for so long and no longer.
-        if after == before || (attempt >= ATTEMPTS && after.process == before.process) {
+        let is_patient = attempt < ATTEMPTS;
+        let later = Epoch {
+            kernel: if is_patient {
+                after.kernel
+            } else {
+                before.kernel
+            },
+            ..after
+        };
+        if later == before {
             break;
         }
     }
@@ -35,8 +44,11 @@ fn generate(out: &mut [u8]) -> Result<(), Error> {
     for part in out.chunks_mut(MAX_REQUEST) {
         let mut bytes = Secret::<SEED_LEN>::zeroed();
         entropy::kernel::fill(&mut bytes[..])?;
-        let mut generator = Generator::new(&entropy::seed(&bytes));
-        generator.generate(part, &entropy::additional_input::<3>(), stores);
+        let mut seed = Seed::zeroed();
+        entropy::seed(&bytes, &mut seed);
+        Generator::once(&seed, |generator| {
+            generator.generate(part, &entropy::additional_input::<3>(), stores);
+        });
     }
     Ok(())
 }

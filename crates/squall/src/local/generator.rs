@@ -21,24 +21,26 @@ pub(super) enum Generator {
 }
 
 impl Generator {
-    /// A generator outside any page, instantiated with `seed`.
-    pub fn new(seed: &Seed) -> Generator {
-        let mut generator = Self::of_state(&[0; STATE_LEN]);
-        generator.reseed(seed);
-        generator
-    }
-
-    /// The generator whose state `page` holds.
+    /// Lets `work` use the generator whose state `page` holds, and keeps the state behind it.
     #[inline]
-    pub fn load(page: Page) -> Generator {
+    pub fn in_page(page: Page, work: impl FnOnce(&mut Generator)) {
         let mut state = Secret::zeroed();
         page.load_state(&mut state);
-        Self::of_state(&state)
+        Self::in_state(&mut state, work);
+        page.store_state(&state);
+    }
+
+    /// Lets `work` use a generator instantiated with `seed`, which is wiped behind it.
+    pub fn once(seed: &Seed, work: impl FnOnce(&mut Generator)) {
+        Self::in_state(&mut Secret::zeroed(), |generator| {
+            generator.reseed(seed);
+            work(generator);
+        });
     }
 
     #[inline]
-    fn of_state(state: &[u8; STATE_LEN]) -> Generator {
-        match engine() {
+    fn in_state(state: &mut [u8; STATE_LEN], work: impl FnOnce(&mut Generator)) {
+        let mut generator = match engine() {
             Engine::ChaCha20 => {
                 let (key, _) = state
                     .split_first_chunk()
@@ -47,19 +49,11 @@ impl Generator {
             }
             // Seedings are far fewer than 2^48 requests apart, so the counter starts anew.
             engine => Generator::Aes(CtrDrbg::from_state(engine, state)),
-        }
-    }
-
-    /// Keeps the state in `page`.
-    #[inline]
-    pub fn store(self, page: Page) {
-        match self {
-            Generator::Aes(drbg) => page.store_state(&drbg.state()),
-            Generator::ChaCha(generator) => {
-                let mut state = Secret::zeroed();
-                state[..KEY_LEN].copy_from_slice(generator.key());
-                page.store_state(&state);
-            }
+        };
+        work(&mut generator);
+        match &generator {
+            Generator::Aes(drbg) => drbg.store(state),
+            Generator::ChaCha(generator) => state[..KEY_LEN].copy_from_slice(generator.key()),
         }
     }
 

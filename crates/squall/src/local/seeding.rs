@@ -8,7 +8,7 @@ use core::sync::atomic::Ordering;
 use super::generator::Generator;
 use super::{FIRST_REFILL, RESEEDS, Request};
 use crate::Error;
-use crate::entropy::{self, SEED_LEN};
+use crate::entropy::{self, SEED_LEN, Seed};
 use crate::guard::memory::{self, MemoryKind};
 use crate::guard::page::Page;
 use crate::guard::{Epoch, clock, vdso, vmclock};
@@ -25,48 +25,44 @@ const PATIENCE: usize = 4;
 impl Request<'_> {
     /// Seeds the page's generator and marks it with the epoch of the seed.
     pub(super) fn seed(&self, page: Page) -> Result<(), Error> {
-        let (epoch, bytes) = self.kernel_bytes(page)?;
-        let seed = entropy::seed(&bytes);
         if memory::kind() != MemoryKind::Droppable {
             page.lock();
         }
-        let mut generator = Generator::load(page);
-        page.mark(epoch);
-        generator.reseed(&seed);
-        generator.store(page);
-        vmclock::note(epoch.vm, epoch.kernel);
+        let around = self.policy.epoch_without_kernel();
+        page.begin_seeding(around);
+        let mut bytes = Secret::zeroed();
+        let generation = self.kernel_bytes(page, &mut bytes)?;
+        let mut seed = Seed::zeroed();
+        entropy::seed(&bytes, &mut seed);
+        page.mark(generation);
+        Generator::in_page(page, |generator| generator.reseed(&seed));
+        if self.policy.vmclock.is_some() {
+            vmclock::note(around.vm, generation);
+        }
         self.local.refill.set(FIRST_REFILL);
         self.local.seeded_at.set(clock::seconds());
         RESEEDS.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Bytes of the kernel's RNG and the epoch they belong to.
-    fn kernel_bytes(&self, page: Page) -> Result<(Epoch, Secret<SEED_LEN>), Error> {
-        let mut bytes = Secret::zeroed();
+    /// Bytes of the kernel's RNG, and the generation they belong to.
+    fn kernel_bytes(&self, page: Page, bytes: &mut [u8; SEED_LEN]) -> Result<u64, Error> {
         for attempt in 1.. {
-            let around = self.policy.epoch_without_kernel();
             let before = vdso::mapped_generation();
-            let Some((vdso, generation)) = self.policy.vdso.and_then(|vdso| {
+            let served = self.policy.vdso.and_then(|vdso| {
                 page.getrandom(vdso, &mut bytes[..])
                     .map(|generation| (vdso, generation))
-            }) else {
+            });
+            let Some((vdso, generation)) = served else {
                 entropy::kernel::fill(&mut bytes[..])?;
-                let kernel = if before == 0 {
+                return Ok(if before == 0 {
                     Epoch::NO_GENERATION
                 } else {
                     before
-                };
-                return Ok((Epoch { kernel, ..around }, bytes));
+                });
             };
             if vdso::validate(vdso, generation) || attempt > PATIENCE {
-                return Ok((
-                    Epoch {
-                        kernel: generation,
-                        ..around
-                    },
-                    bytes,
-                ));
+                return Ok(generation);
             }
             if attempt == PATIENCE {
                 vdso::relocate(vdso, generation);

@@ -12,9 +12,12 @@ mod outputs;
 mod reseeds;
 mod sandbox;
 mod signals;
+mod stack;
+mod steps;
 mod threads;
 
 use std::process::{Command, ExitCode};
+use std::sync::RwLock;
 
 use libtest_mimic::{Arguments, Trial};
 use squall::testing::{Seam, switch_off_for_testing};
@@ -42,6 +45,17 @@ struct Case {
     scenario: fn() -> Verdict,
     off: &'static [Seam],
     expect: Expect,
+    /// Forces the kernel to reseed, which would spare other cases what they must suffer.
+    alone: bool,
+}
+
+impl Case {
+    const fn alone(self) -> Case {
+        Case {
+            alone: true,
+            ..self
+        }
+    }
 }
 
 const fn case(
@@ -55,46 +69,54 @@ const fn case(
         scenario,
         off,
         expect,
+        alone: false,
     }
 }
 
 use Seam::*;
 
 /// Nothing of the machine but plain memory.
-const PLAIN: &[Seam] = &[DroppableMemory, WipeOnFork];
-const WIPED: &[Seam] = &[DroppableMemory];
+const PLAIN: &[Seam] = &[DroppableMemory, WipeOnFork, CpuRandomness];
+const WIPED: &[Seam] = &[DroppableMemory, CpuRandomness];
+/// Nothing that tells two copies apart but the guard itself.
+const STRICT: &[Seam] = &[CpuRandomness];
+const UNGUARDED: &[Seam] = &[ForkGuard, CpuRandomness];
 /// A VM that no signal tells of its clones; copies of it are made by an unguarded fork.
 const CLONED_UNSEEN: &[Seam] = &[ForkGuard, Vmgenid, BareMetal];
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
-    case("fork/children", forks::children, &[], Held),
+    case("fork/children", forks::children, STRICT, Held),
     case("fork/children/wipe-on-fork", forks::children, WIPED, Held),
     case("fork/children/plain-memory", forks::children, PLAIN, Held),
-    case("fork/children/no-vdso", forks::children, &[Vdso], Held),
-    case("fork/children/probe", forks::children, &[GenerationPlace], Held),
-    case("fork/children/control", forks::children, &[ForkGuard], Broken),
-    case("fork/from-threads", forks::from_threads, &[], Held),
+    case("fork/children/no-vdso", forks::children, &[Vdso, CpuRandomness], Held),
+    case("fork/children/probe", forks::children, &[GenerationPlace, CpuRandomness], Held),
+    case("fork/children/control", forks::children, UNGUARDED, Broken),
+    case("fork/from-threads", forks::from_threads, STRICT, Held),
     case("fork/from-threads/plain-memory", forks::from_threads, PLAIN, Held),
-    case("fork/from-threads/control", forks::from_threads, &[ForkGuard], Broken),
-    case("fork/grandchildren", forks::grandchildren, &[], Held),
+    case("fork/from-threads/control", forks::from_threads, UNGUARDED, Broken),
+    case("fork/grandchildren", forks::grandchildren, STRICT, Held),
     case("fork/grandchildren/plain-memory", forks::grandchildren, PLAIN, Held),
-    case("fork/grandchildren/control", forks::grandchildren, &[ForkGuard], Broken),
-    case("fork/from-signal-handler", forks::from_signal_handler, &[], Held),
+    case("fork/grandchildren/control", forks::grandchildren, UNGUARDED, Broken),
+    case("fork/from-signal-handler", forks::from_signal_handler, STRICT, Held),
     case("fork/from-signal-handler/plain-memory", forks::from_signal_handler, PLAIN, Held),
-    case("fork/from-signal-handler/control", forks::from_signal_handler, &[ForkGuard], Broken),
-    case("fork/vfork", forks::vfork, &[], Held),
+    case("fork/from-signal-handler/control", forks::from_signal_handler, UNGUARDED, Broken),
+    case("fork/in-a-seeding", steps::fork_in_a_seeding, STRICT, Held),
+    case("fork/in-a-seeding/wipe-on-fork", steps::fork_in_a_seeding, WIPED, Held),
+    case("fork/in-a-seeding/plain-memory", steps::fork_in_a_seeding, PLAIN, Held),
+    case("fork/in-a-seeding/control", steps::fork_in_a_seeding, UNGUARDED, Broken),
+    case("fork/vfork", forks::vfork, STRICT, Held),
     case("fork/vfork/plain-memory", forks::vfork, PLAIN, Held),
-    case("fork/chacha20", forks::children_of_chacha20, &[], Held),
-    case("fork/chacha20/control", forks::children_of_chacha20, &[ForkGuard], Broken),
-    case("reseed/seen-by-the-next-word", reseeds::seen_by_the_next_word, &[], Held),
-    case("reseed/seen-by-the-next-word/probe", reseeds::seen_by_the_next_word, &[GenerationPlace], Held),
-    case("reseed/seen-by-the-next-word/control", reseeds::seen_by_the_next_word, &[GenerationCheck], Broken),
-    case("reseed/seen-by-every-thread", reseeds::seen_by_every_thread, &[], Held),
-    case("reseed/seen-by-every-thread/control", reseeds::seen_by_every_thread, &[GenerationCheck], Broken),
-    case("reseed/storm", reseeds::storm, &[], Held),
-    case("reseed/by-time", reseeds::by_time, &[Vdso], Held),
-    case("reseed/by-time/control", reseeds::by_time, &[], Broken),
+    case("fork/chacha20", forks::children_of_chacha20, STRICT, Held),
+    case("fork/chacha20/control", forks::children_of_chacha20, UNGUARDED, Broken),
+    case("reseed/seen-by-the-next-word", reseeds::seen_by_the_next_word, &[], Held).alone(),
+    case("reseed/seen-by-the-next-word/probe", reseeds::seen_by_the_next_word, &[GenerationPlace], Held).alone(),
+    case("reseed/seen-by-the-next-word/control", reseeds::seen_by_the_next_word, &[GenerationCheck], Broken).alone(),
+    case("reseed/seen-by-every-thread", reseeds::seen_by_every_thread, &[], Held).alone(),
+    case("reseed/seen-by-every-thread/control", reseeds::seen_by_every_thread, &[GenerationCheck], Broken).alone(),
+    case("reseed/storm", reseeds::storm, &[], Held).alone(),
+    case("reseed/by-time", reseeds::by_time, &[Vdso], Held).alone(),
+    case("reseed/by-time/control", reseeds::by_time, &[], Broken).alone(),
     case("drop/small", drops::small, &[], Held),
     case("drop/small/control", drops::small, &[Recheck], Broken),
     case("drop/large", drops::large, &[], Held),
@@ -111,8 +133,10 @@ const CASES: &[Case] = &[
     case("clone/unseen/control", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, Hedge], Broken),
     case("clone/vmclock", clones::vmclock_moves, &[ForkGuard], Held),
     case("clone/vmclock/control", clones::vmclock_stands_still, &[ForkGuard], Broken),
-    case("clone/vmclock-hedges-until-reseed", clones::vmclock_hedges_until_reseed, &[ForkGuard], Held),
+    case("clone/vmclock-hedges-until-reseed", clones::vmclock_hedges_until_reseed, &[ForkGuard], Held).alone(),
+    case("clone/vmclock-hedges-until-reseed/probe", clones::vmclock_hedges_until_reseed, &[ForkGuard, GenerationPlace], Held).alone(),
     case("clone/fresh", clones::fresh, &[ForkGuard], Held),
+    case("stack/no-keys-left", stack::no_keys_left, &[], Held),
     case("sandbox/getrandom-enosys", sandbox::getrandom_enosys, &[], Held),
     case("sandbox/getrandom-eperm", sandbox::getrandom_eperm, &[], Held),
     case("sandbox/refused-later", sandbox::refused_later, &[], Held),
@@ -155,6 +179,12 @@ fn run_scenario(name: &str) -> ExitCode {
 }
 
 fn run_case(case: &'static Case) -> Result<(), libtest_mimic::Failed> {
+    static RESEEDS: RwLock<()> = RwLock::new(());
+    let (_alone, _among);
+    match case.alone {
+        true => _alone = RESEEDS.write(),
+        false => _among = RESEEDS.read(),
+    }
     let program = std::env::current_exe().expect("a test knows its program");
     let output = Command::new(program)
         .env(SCENARIO, case.name)
@@ -162,6 +192,9 @@ fn run_case(case: &'static Case) -> Result<(), libtest_mimic::Failed> {
         .expect("it runs");
     let message = String::from_utf8_lossy(&output.stderr);
     match (output.status.code(), case.expect) {
+        (Some(SKIPPED), _) if std::env::var_os("SQUALL_REQUIRE_GUARDS").is_some() => {
+            Err(format!("required, but skipped: {message}").into())
+        }
         (Some(SKIPPED), _) => {
             println!("SKIP {}: {message}", case.name);
             Ok(())

@@ -26,7 +26,7 @@ pub struct Expanded {
 impl Expanded {
     /// Room for the round keys of `engine`.
     ///
-    /// Detection is the standard library's, cached: a load and a test.
+    /// Detection is cached: a load and a test.
     #[inline]
     pub fn empty(engine: Engine) -> Expanded {
         assert!(
