@@ -54,8 +54,12 @@ impl fmt::Display for Error {
                 "no source of randomness: getrandom(2) failed with errno {getrandom} and \
                  /dev/urandom with errno {urandom}; allow one of them in this sandbox"
             ),
+            Error::EngineUnavailable(engine) if engine.is_available() => {
+                write!(f, "engine {engine} is not AES: use one of ")?;
+                write_names(f, Engine::available().filter(|engine| engine.is_aes()))
+            }
             Error::EngineUnavailable(engine) => {
-                write!(f, "engine {engine} cannot be used here: available are ")?;
+                write!(f, "this CPU cannot run engine {engine}: available are ")?;
                 write_names(f, Engine::available())
             }
             Error::UnknownEngine => {

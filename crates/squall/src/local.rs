@@ -6,8 +6,8 @@
 //! current **after** they were read: had the page been dropped, forked away, outlived a kernel
 //! reseed or been restored from a snapshot, they are thrown away and drawn anew.
 //!
-//! While a request is served, the thread holds the [`lock`] of its page; a signal handler that draws
-//! in the middle of a draw finds it taken and is served afresh. The lock's number is how
+//! While a request is served, the thread holds the [`lock`] of its page; a signal handler that
+//! draws in the middle of a draw finds it taken and is served afresh. The lock's number is how
 //! many bytes of the buffer are left; they are taken from the end.
 
 mod fresh;

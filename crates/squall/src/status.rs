@@ -38,7 +38,7 @@ pub struct Status {
     pub has_vdso_getrandom: bool,
     /// Seedings of threads' generators, in this process and those it was forked from.
     pub reseeds: u64,
-    /// Bytes generated and thrown away unused because the epoch had changed.
+    /// Bytes generated and thrown away unused because the epoch had changed, counted likewise.
     pub bytes_discarded: u64,
 }
 

@@ -105,7 +105,7 @@ impl<C: Cipher> CtrDrbg<C> {
     /// at most `seedlen` bytes (section 10.2.1.5.1).
     ///
     /// # Errors
-    /// [`Error::RequestTooLong`], [`Error::InputTooLong`], [`Error::ReseedRequired`]; nothing is
+    /// [`Error::RequestTooLong`], [`Error::ReseedRequired`], [`Error::InputTooLong`]; nothing is
     /// written and the state is unchanged then.
     pub fn generate(&mut self, out: &mut [u8], additional: &[u8]) -> Result<(), Error> {
         self.generate_with(out, additional, Stores::Cached)

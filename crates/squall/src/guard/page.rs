@@ -22,8 +22,11 @@ use crate::seam::{self, Seam};
 /// Bytes of generator state: a 32-byte key and a 16-byte counter.
 pub(crate) const STATE_LEN: usize = 48;
 
-/// Bytes of keystream kept for small requests: what is left of 4 KiB.
-pub(crate) const CAPACITY: usize = 4096 - HEADER_LEN;
+/// The smallest page there is, in bytes; the rest of a larger one is not used.
+const LEN: usize = 4096;
+
+/// Bytes of keystream kept for small requests: what is left of the page.
+pub(crate) const CAPACITY: usize = LEN - HEADER_LEN;
 
 /// Bytes before the buffer, so that it starts on a cache line.
 const HEADER_LEN: usize = 256;
@@ -38,11 +41,11 @@ struct Contents {
     witness: u64,
     state: [u8; STATE_LEN],
     vdso_state: vdso::State,
-    _to_cache_line: [u8; HEADER_LEN - 24 - STATE_LEN - vdso::STATE_LEN],
+    _to_cache_line: [u8; HEADER_LEN - 3 * size_of::<u64>() - STATE_LEN - vdso::STATE_LEN],
     buffer: [u8; CAPACITY],
 }
 
-const _: () = assert!(size_of::<Contents>() == 4096);
+const _: () = assert!(size_of::<Contents>() == LEN);
 
 /// An unsigned integer: any bytes are valid, and its default is zeros.
 pub(crate) trait Word: Copy + Default {}
@@ -65,7 +68,7 @@ impl Page {
     /// Wipes the page and gives it back.
     pub fn wipe_and_unmap(self) {
         // SAFETY: the page is mapped; its contents are plain bytes.
-        unsafe { core::slice::from_raw_parts_mut(self.0.as_ptr().cast::<u8>(), 4096) }.zeroize();
+        unsafe { core::slice::from_raw_parts_mut(self.0.as_ptr().cast::<u8>(), LEN) }.zeroize();
         memory::unmap(self.0.cast());
     }
 

@@ -91,7 +91,7 @@ impl Width {
         found.copied().unwrap_or(Self::Scalar)
     }
 
-    /// As [`keystream`], at this width. A lone block is always computed by [`Scalar`](Self::Scalar),
+    /// As [`keystream`], at this width. A lone block is always computed by [`Self::Scalar`],
     /// which has the lowest latency.
     ///
     /// # Panics
