@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Prints what the tests must not skip on this machine, as assignments for env(1). Asks the kernel
+# and not squall, so that a detection that fails is noticed.
+set -euo pipefail
+
+has() {
+    local flag
+    for flag in "$@"; do
+        grep -qw -m1 "$flag" /proc/cpuinfo || return 1
+    done
+}
+
+engines=portable,chacha20
+has aes ssse3 && engines+=,aesni
+has aes vaes avx2 && engines+=,vaes256
+has aes vaes avx512f avx512bw && engines+=,vaes512
+echo "SQUALL_REQUIRE_ENGINES=$engines"
+
+# Forced kernel reseeds need root; seeing them needs Linux 6.11.
+oldest=$(printf '%s\n' 6.11 "$(uname -r)" | sort -V | head -n 1)
+if [ "$(id -u)" -eq 0 ] && [ "$oldest" = 6.11 ] && [ "$(uname -m)" = x86_64 ]; then
+    echo "SQUALL_REQUIRE_GUARDS=1"
+fi
