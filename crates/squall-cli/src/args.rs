@@ -23,12 +23,14 @@ const MAX_THREADS: usize = 1024;
 #[command(
     name = "squall",
     version,
-    disable_help_subcommand = true,
     after_help = "Examples:
   squall stream --size 32 --format hex              a key of 256 bits
   squall stream --size 4GiB --output noise.bin      a file of random bytes
   squall stream | pv > /dev/null                    how fast?
   squall status                                     what protects randomness here?
+
+Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure while running,
+2 for a wrong argument.
 
 See `squall stream --help` for more."
 )]
@@ -57,15 +59,22 @@ pub enum Command {
   squall stream --size 1GiB --seed-file seed | sha256sum
       the same gigabyte whenever the same seed is given
 
-The bytes of a seed are AES-256 in counter mode from counter zero, the same with every engine and
-any number of threads, and the same as
-  openssl enc -aes-256-ctr -K SEED -iv 0 -nosalt -in /dev/zero
-Whoever knows the seed knows them all: for keys and tokens give no seed.")]
+The bytes of a seed are AES-256 in counter mode from counter zero, the same with every AES engine
+and any number of threads, and the same as N bytes of
+  openssl enc -aes-256-ctr -K SEED -iv 00000000000000000000000000000000 \\
+    -nosalt -in /dev/zero | head -c N
+Whoever knows the seed knows them all: for keys and tokens give no seed.
+
+Files and disks are synchronised (fdatasync) before it ends with success.
+
+Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure while running,
+2 for a wrong argument.")]
 pub struct StreamArguments {
     /// Random bytes to write, before encoding; endless if not given
     ///
     /// A number with or without a unit: 10, 4KiB, 1.5MiB, 4GiB (powers of 1024), 4GB (powers of
-    /// 1000). K, M, G and T alone are powers of 1024, as in head(1).
+    /// 1000). K, M, G, T, P and E alone are powers of 1024, as in head(1). It must come to whole
+    /// bytes.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub size: Option<u64>,
 
@@ -77,6 +86,8 @@ pub struct StreamArguments {
     pub threads: Option<usize>,
 
     /// How to compute: vaes512, vaes256, aesni, chacha20 or portable; the best if not given
+    ///
+    /// All but chacha20 are AES engines and make the same bytes of a seed; chacha20 takes no seed.
     #[arg(long, value_name = "NAME", value_parser = parse_engine)]
     pub engine: Option<Engine>,
 
@@ -94,13 +105,16 @@ pub struct StreamArguments {
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Raw)]
     pub format: Format,
 
-    /// Write here instead of standard output: a file (created or emptied), a device or a FIFO
+    /// Write here: a file (created or emptied), a device, a FIFO, or `-` for standard output
+    ///
+    /// Standard output if not given. The seed file is refused.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
     /// Show rate, total and time left on standard error
     ///
-    /// A bar while it is a terminal, and one line at the end in any case.
+    /// A bar while it is a terminal, and one line when all is written or the reader has left. A
+    /// stream that a signal ends, as Ctrl-C does, leaves no line.
     #[arg(long)]
     pub progress: bool,
 
@@ -115,8 +129,8 @@ pub struct StatusArguments {
     ///
     /// Keys: version, engine, engines_available, memory, fork_guard, clone_guard, reseed_guard,
     /// kernel_release, cpu_model, hypervisor, is_vm, has_vmgenid, has_vmclock,
-    /// has_vdso_getrandom, cpu_random, kernel_generation, reseeds, bytes_discarded, and warnings:
-    /// a list of objects with code, problem and advice. New keys may be added.
+    /// has_vdso_getrandom, cpu_random, kernel_generation, reseeds, bytes_discarded, and warnings
+    /// and notes: lists of objects with code, problem and advice. New keys may be added.
     #[arg(long)]
     pub json: bool,
 }
@@ -133,21 +147,60 @@ pub enum Format {
 }
 
 fn parse_size(text: &str) -> Result<u64, String> {
-    // As head(1) and dd(1) have it: K is 1024, KB is 1000, KiB is 1024.
-    let has_bare_prefix = text.ends_with(['k', 'K', 'm', 'M', 'g', 'G', 't', 'T', 'p', 'P']);
-    let config = match has_bare_prefix {
-        true => Config::new().with_binary(),
-        false => Config::new().with_decimal(),
+    let unit_start = text
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_start);
+    let scaled = multiple_of(unit).and_then(|multiple| scale(number, multiple));
+    let Some((size, is_whole)) = scaled else {
+        return Err(format!(
+            "{text:?} is not a size below 16 EiB: use a number and a unit, as 10, 4KiB, 1.5MiB \
+             or 4GB"
+        ));
+    };
+    match is_whole {
+        true => Ok(size),
+        false => Err(format!(
+            "{text:?} is not a whole number of bytes: use one, as {size}"
+        )),
+    }
+}
+
+/// Bytes in a unit, as head(1) and dd(1) have it: K is 1024, KB is 1000, KiB is 1024.
+fn multiple_of(unit: &str) -> Option<u64> {
+    let is_known = unit.chars().all(|c| c.is_ascii_alphabetic());
+    let config = match unit.len() {
+        1 => Config::new().with_binary(),
+        _ => Config::new().with_decimal(),
     };
     config
         .with_byte_suffix(ByteSuffix::Allow)
-        .parse_size(text)
-        .map_err(|_| {
-            format!(
-                "\"{text}\" is not a size below 16 EiB: use a number and a unit, as 10, 4KiB, \
-                 1.5MiB or 4GB"
-            )
-        })
+        .parse_size(format!("1{unit}"))
+        .ok()
+        .filter(|_| is_known)
+}
+
+/// `number` (digits, or digits, a point and digits) times `multiple` in whole bytes, and whether
+/// no fraction was cut off.
+fn scale(number: &str, multiple: u64) -> Option<(u64, bool)> {
+    /// Digits behind the point that are counted: with more it is a fraction of a byte.
+    const MAX_PLACES: usize = 19;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    if !is_digits(whole) || !is_digits(fraction) {
+        return None;
+    }
+    let fraction = match fraction.trim_end_matches('0') {
+        "" => "0",
+        digits => digits,
+    };
+    let kept = &fraction[..fraction.len().min(MAX_PLACES)];
+    let places: u128 = 10_u128.pow(kept.len() as u32);
+    let part = kept.parse::<u128>().ok()? * u128::from(multiple);
+    let is_whole = kept.len() == fraction.len() && part.is_multiple_of(places);
+    let size = whole.parse::<u64>().ok()?.checked_mul(multiple)?;
+    let size = size.checked_add((part / places) as u64)?;
+    Some((size, is_whole))
 }
 
 fn parse_threads(text: &str) -> Result<usize, String> {
@@ -155,14 +208,14 @@ fn parse_threads(text: &str) -> Result<usize, String> {
         .ok()
         .filter(|threads| (1..=MAX_THREADS).contains(threads))
         .ok_or_else(|| {
-            format!("\"{text}\" is not a number of threads: use one from 1 to {MAX_THREADS}")
+            format!("{text:?} is not a number of threads: use one from 1 to {MAX_THREADS}")
         })
 }
 
 fn parse_engine(name: &str) -> Result<Engine, String> {
     let engine: Engine = name.parse().map_err(|_| {
         format!(
-            "no engine \"{name}\": use one of {}",
+            "no engine {name:?}: use one of {}",
             names(Engine::ALL.into_iter())
         )
     })?;
@@ -215,12 +268,53 @@ mod tests {
             ("4GB", 4_000_000_000),
             ("4GiB", 4 << 30),
             ("1TiB", 1 << 40),
+            ("2P", 2 << 50),
+            ("1E", 1 << 60),
+            ("1e", 1 << 60),
+            ("1EB", 1_000_000_000_000_000_000),
+            ("15.5EiB", 31 << 59),
+            ("1.50K", 1536),
+            ("0.001KB", 1),
+            ("2.0", 2),
+            ("18446744073709551615", u64::MAX),
         ];
         for (text, size) in sizes {
             assert_eq!(parse_size(text), Ok(size), "{text}");
         }
-        for text in ["", "x", "-1", "4Gb/s", "16EiB", "1.2.3", "KiB"] {
-            assert!(parse_size(text).is_err(), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_size() {
+        let texts = [
+            "",
+            "x",
+            "-1",
+            "+1",
+            "4Gb/s",
+            "16EiB",
+            "16E",
+            "1.2.3",
+            "KiB",
+            "1 000",
+            "1_000",
+            "1e3",
+            "1E3",
+            "1.",
+            ".5K",
+            "1,5K",
+            " 1",
+            "1K ",
+            "1KK",
+            "0x10",
+            "18446744073709551616",
+        ];
+        for text in texts {
+            let message = parse_size(text).expect_err(text);
+            assert!(message.contains("is not a size"), "{message}");
+        }
+        for text in ["1.5", "0.1B", "1.1K", "1.0001KB", "1.00000000000000000001E"] {
+            let message = parse_size(text).expect_err(text);
+            assert!(message.contains("whole number of bytes"), "{message}");
         }
     }
 }

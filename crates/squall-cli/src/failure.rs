@@ -23,6 +23,14 @@ impl Failure {
         }
     }
 
+    /// What it means that there is no memory for a chunk.
+    pub fn of_memory(error: &io::Error) -> Failure {
+        let cause = cause(error);
+        Failure::Runtime(format!(
+            "memory: {cause}: raise the limit or use fewer --threads"
+        ))
+    }
+
     /// Prints the line and gives the exit code.
     pub fn report(self) -> ExitCode {
         let (message, code) = match self {
@@ -30,10 +38,23 @@ impl Failure {
             Failure::Runtime(message) => (message, 1),
             Failure::Closed => return ExitCode::SUCCESS,
         };
+        let line = format!("squall: {}\n", escaped(&message));
         // Standard error may be closed as well; then there is nobody to tell.
-        let _ = io::Write::write_all(&mut io::stderr(), format!("squall: {message}\n").as_bytes());
+        let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
         ExitCode::from(code)
     }
+}
+
+/// `message` in one line: control characters, as a file's name may have them, are escaped.
+fn escaped(message: &str) -> String {
+    let mut line = String::with_capacity(message.len());
+    for c in message.chars() {
+        match c.is_control() {
+            true => line.extend(c.escape_debug()),
+            false => line.push(c),
+        }
+    }
+    line
 }
 
 /// The system's words for an error, without its number.

@@ -34,22 +34,22 @@ fn one_line(error: &clap::Error) -> String {
     match error.kind() {
         ErrorKind::ValueValidation => match error.source() {
             Some(cause) => format!("{argument}: {cause}"),
-            None => format!("{argument}: \"{value}\" is not valid"),
+            None => format!("{argument}: {value:?} is not valid"),
         },
         ErrorKind::InvalidValue if value.is_empty() => format!("{argument}: a value must follow"),
         ErrorKind::InvalidValue => format!(
-            "{argument}: \"{value}\" is not known: use one of {}",
+            "{argument}: {value:?} is not known: use one of {}",
             text(error, ContextKind::ValidValue)
         ),
         ErrorKind::UnknownArgument => {
             let hint = match first_word(error, ContextKind::SuggestedArg) {
-                suggested if suggested.is_empty() => "see squall --help".to_owned(),
+                suggested if suggested.is_empty() => format!("see {}", help_of_command()),
                 suggested => format!("did you mean {suggested}?"),
             };
-            format!("no argument \"{argument}\": {hint}")
+            format!("no argument {argument:?}: {hint}")
         }
         ErrorKind::InvalidSubcommand => format!(
-            "no command \"{}\": use one of {}",
+            "no command {:?}: use one of {}",
             text(error, ContextKind::InvalidSubcommand),
             commands()
         ),
@@ -84,6 +84,16 @@ fn commands() -> String {
         .map(|command| command.get_name())
         .collect();
     names.join(", ")
+}
+
+/// The help that tells more: that of the command that was given, which is always the first word.
+fn help_of_command() -> String {
+    let given = std::env::args_os().nth(1).unwrap_or_default();
+    let command = Arguments::command();
+    match command.find_subcommand(&given) {
+        Some(command) => format!("squall {} --help", command.get_name()),
+        None => "squall --help".to_owned(),
+    }
 }
 
 fn first_line(error: &clap::Error) -> String {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{SEED, run, text};
+use common::{SEED, run, squall, text};
 
 #[track_caller]
 fn refused(arguments: &str, message: &str) {
@@ -14,7 +14,7 @@ fn refused(arguments: &str, message: &str) {
 
 #[test]
 fn values() {
-    for size in ["1x", "x", "16EiB"] {
+    for size in ["1x", "x", "16EiB", "1e3", "1_0"] {
         refused(
             &format!("stream --size {size}"),
             &format!(
@@ -85,8 +85,23 @@ fn names() {
         "stream --sise 1",
         "no argument \"--sise\": did you mean --size?",
     );
-    refused("stream --zz", "no argument \"--zz\": see squall --help");
-    refused("stream extra", "no argument \"extra\": see squall --help");
+    refused(
+        "stream --zz",
+        "no argument \"--zz\": see squall stream --help",
+    );
+    refused(
+        "stream extra",
+        "no argument \"extra\": see squall stream --help",
+    );
+    refused(
+        "status --zz",
+        "no argument \"--zz\": see squall status --help",
+    );
+    refused("--zz", "no argument \"--zz\": see squall --help");
+    refused(
+        "help strem",
+        "no command \"strem\": use one of stream, status",
+    );
 }
 
 #[test]
@@ -115,7 +130,11 @@ fn help_and_version_go_to_standard_output() {
     for (arguments, part) in [
         ("", "Usage: squall"),
         ("--help", "squall stream --size 32 --format hex"),
+        ("help", "squall stream --size 32 --format hex"),
+        ("help stream", "prefer --seed-file"),
+        ("--help", "2 for a wrong argument"),
         ("stream --help", "prefer --seed-file"),
+        ("stream --help", "2 for a wrong argument"),
         ("status --help", "kernel_generation"),
         ("--version", concat!("squall ", env!("CARGO_PKG_VERSION"))),
     ] {
@@ -127,5 +146,31 @@ fn help_and_version_go_to_standard_output() {
         assert!(shown.contains(part), "{arguments}: {shown}");
         assert_eq!(text(&output.stderr), "");
         assert_eq!(output.status.code(), Some(0));
+    }
+}
+
+#[test]
+fn help_names_every_engine() {
+    let help = text(&run("stream --help").stdout);
+    for engine in squall::Engine::ALL {
+        assert!(help.contains(engine.name()), "{engine}");
+    }
+}
+
+#[test]
+fn a_value_with_newlines_is_one_line() {
+    for [argument, value] in [
+        ["--size", "1\n2"],
+        ["--threads", "a\nb"],
+        ["--engine", "a\n\nb"],
+        ["--format", "a\nb"],
+        ["--output", "/nonexistent\n/file"],
+        ["--seed-file", "/nonexistent\n/file"],
+        ["a\nb", ""],
+    ] {
+        let output = squall("stream").args([argument, value]).output();
+        let message = text(&output.expect("the command runs").stderr);
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert!(message.contains("\\n"), "{message}");
     }
 }

@@ -8,7 +8,7 @@ use common::{bytes, text};
 use serde_json::Value;
 
 /// The documented keys.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "version",
     "engine",
     "engines_available",
@@ -28,6 +28,7 @@ const KEYS: [&str; 19] = [
     "reseeds",
     "bytes_discarded",
     "warnings",
+    "notes",
 ];
 
 fn json() -> Value {
@@ -77,7 +78,7 @@ fn people_see_one_aligned_fact_a_line() {
     let told = json();
     let facts: Vec<_> = shown
         .lines()
-        .take_while(|line| *line != "Warnings")
+        .take_while(|line| !["Warnings", "Notes"].contains(line))
         .filter(|line| line.starts_with("  "))
         .collect();
     assert_eq!(facts.len(), 16, "{shown}");
@@ -101,9 +102,12 @@ fn people_see_one_aligned_fact_a_line() {
 #[test]
 fn warnings_come_with_advice() {
     let shown = text(&bytes("status"));
-    let warnings = json()["warnings"].as_array().expect("a list").clone();
+    let told = json();
+    let list = |key: &str| told[key].as_array().expect("a list").clone();
+    let (warnings, notes) = (list("warnings"), list("notes"));
     assert_eq!(shown.contains("Nothing is missing."), warnings.is_empty());
-    for warning in warnings {
+    assert_eq!(shown.contains("\nNotes\n"), !notes.is_empty());
+    for warning in warnings.into_iter().chain(notes) {
         for part in ["problem", "advice"] {
             let sentence = warning[part].as_str().expect("text");
             assert!(shown.contains(sentence), "{shown}");

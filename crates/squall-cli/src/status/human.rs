@@ -5,6 +5,7 @@ use std::fmt::Write;
 use squall::{CloneGuard, ForkGuard, MemoryKind, ReseedGuard};
 
 use super::report::Report;
+use super::warnings::Warning;
 
 /// Width of the names of facts.
 const NAME_WIDTH: usize = 18;
@@ -15,7 +16,8 @@ pub fn write(report: &Report) -> String {
     section(&mut text, "Machine", &machine(report));
     section(&mut text, "Protection", &protection(report));
     section(&mut text, "Generator", &generator(report));
-    warnings(&mut text, report);
+    warnings(&mut text, &report.warnings);
+    notes(&mut text, &report.notes);
     text
 }
 
@@ -91,15 +93,24 @@ fn generator(report: &Report) -> [Fact; 5] {
     ]
 }
 
-fn warnings(text: &mut String, report: &Report) {
-    if report.warnings.is_empty() {
-        text.push_str("\nNothing is missing.\n");
-        return;
+fn warnings(text: &mut String, warnings: &[Warning]) {
+    match warnings {
+        [] => text.push_str("\nNothing is missing.\n"),
+        _ => list(text, "Warnings", warnings),
     }
-    text.push_str("\nWarnings\n");
-    for warning in &report.warnings {
-        let _ = writeln!(text, "  {}", warning.problem);
-        let _ = writeln!(text, "    -> {}", warning.advice);
+}
+
+fn notes(text: &mut String, notes: &[Warning]) {
+    if !notes.is_empty() {
+        list(text, "Notes", notes);
+    }
+}
+
+fn list(text: &mut String, title: &str, entries: &[Warning]) {
+    let _ = writeln!(text, "\n{title}");
+    for entry in entries {
+        let _ = writeln!(text, "  {}", entry.problem);
+        let _ = writeln!(text, "    -> {}", entry.advice);
     }
 }
 

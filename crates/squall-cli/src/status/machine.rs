@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::ErrorKind;
+use std::path::Path;
 
 /// A device that tells of clones of a virtual machine.
 const VMCLOCK: &str = "/dev/vmclock0";
@@ -72,6 +73,11 @@ pub fn hypervisor() -> Option<String> {
 /// Whether the vmclock device is there and this user may not read it.
 pub fn vmclock_is_forbidden() -> bool {
     File::open(VMCLOCK).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+}
+
+/// Whether devices can be looked for: without sysfs, as in a chroot, none is ever found.
+pub fn has_sysfs() -> bool {
+    Path::new("/sys/bus").is_dir()
 }
 
 #[cfg(test)]

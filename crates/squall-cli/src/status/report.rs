@@ -4,7 +4,7 @@ use serde::Serialize;
 use squall::{Engine, Status};
 
 use super::machine;
-use super::warnings::{self, Warning};
+use super::warnings::{self, View, Warning};
 use crate::failure::Failure;
 
 /// Everything that is known about this machine and the generator on it.
@@ -48,6 +48,8 @@ pub struct Report {
     pub bytes_discarded: u64,
     /// What is missing, and what to do about it.
     pub warnings: Vec<Warning>,
+    /// What is good to know though nothing is missing.
+    pub notes: Vec<Warning>,
     /// The enums that the names above were made of.
     #[serde(skip)]
     pub status: Status,
@@ -60,7 +62,11 @@ impl Report {
         squall::try_fill(&mut [0]).map_err(|error| Failure::Runtime(error.to_string()))?;
         let status = squall::status();
         let kernel_release = machine::kernel_release();
-        let warnings = warnings::of(&status, &kernel_release, machine::vmclock_is_forbidden());
+        let view = View {
+            vmclock_is_forbidden: machine::vmclock_is_forbidden(),
+            has_sysfs: machine::has_sysfs(),
+        };
+        let warnings = warnings::of(&status, &kernel_release, view);
         let hypervisor = match status.is_vm {
             true => machine::hypervisor(),
             false => Some("none".to_owned()),
@@ -85,6 +91,7 @@ impl Report {
             reseeds: status.reseeds,
             bytes_discarded: status.bytes_discarded,
             warnings,
+            notes: warnings::notes(&status, view),
             status,
         })
     }

@@ -29,16 +29,24 @@ impl Warning {
     }
 }
 
-/// What `status` shows to be missing under the kernel `release`. `vmclock_is_forbidden`: there
-/// is a vmclock that this user may not read.
-pub fn of(status: &Status, release: &str, vmclock_is_forbidden: bool) -> Vec<Warning> {
+/// What can be seen of devices from here.
+#[derive(Clone, Copy)]
+pub struct View {
+    /// There is a vmclock that this user may not read.
+    pub vmclock_is_forbidden: bool,
+    /// Devices can be looked for in sysfs.
+    pub has_sysfs: bool,
+}
+
+/// What `status` shows to be missing under the kernel `release`.
+pub fn of(status: &Status, release: &str, view: View) -> Vec<Warning> {
     let is_old = machine::version_of(release).is_some_and(|version| version < FIRST_GOOD_KERNEL);
     [
         old_kernel(status, release).filter(|_| is_old),
         no_reseed_signal(status).filter(|_| !is_old),
         not_droppable(status).filter(|_| !is_old),
-        no_clone_signal(status),
-        vmclock_is_forbidden.then(unreadable_vmclock),
+        no_clone_signal(status, view.has_sysfs),
+        view.vmclock_is_forbidden.then(unreadable_vmclock),
         slow_engine(status),
         no_cpu_random(status),
     ]
@@ -82,15 +90,36 @@ fn not_droppable(status: &Status) -> Option<Warning> {
     })
 }
 
-fn no_clone_signal(status: &Status) -> Option<Warning> {
-    (status.clone_guard == CloneGuard::Hedged).then(|| {
-        Warning::new(
+fn no_clone_signal(status: &Status, has_sysfs: bool) -> Option<Warning> {
+    let (code, problem, advice) = match has_sysfs {
+        true => (
             "no_clone_signal",
             "nothing tells this virtual machine that it was restored from a snapshot: clones \
              are kept apart only by cycle counter and CPU random words",
             "give it a vmgenid device (QEMU: -device vmgenid,guid=auto) or a vmclock device",
+        ),
+        false => (
+            "no_sysfs",
+            "/sys is not there, so a vmgenid device cannot be looked for: clones of this \
+             virtual machine are kept apart only by cycle counter and CPU random words",
+            "mount sysfs on /sys in this chroot or container",
+        ),
+    };
+    (status.clone_guard == CloneGuard::Hedged).then(|| Warning::new(code, problem, advice))
+}
+
+/// What is good to know though nothing is missing.
+pub fn notes(status: &Status, view: View) -> Vec<Warning> {
+    let is_told_late = status.clone_guard == CloneGuard::Vmgenid && !view.vmclock_is_forbidden;
+    let note = is_told_late.then(|| {
+        Warning::new(
+            "clone_signal_is_late",
+            "a clone of this virtual machine can run for milliseconds before the kernel is \
+             told by vmgenid",
+            "a vmclock device closes this gap",
         )
-    })
+    });
+    note.into_iter().collect()
 }
 
 fn unreadable_vmclock() -> Warning {
@@ -141,8 +170,17 @@ mod tests {
         status
     }
 
-    fn codes(status: &Status, release: &str, forbidden: bool) -> Vec<&'static str> {
-        let warnings = of(status, release, forbidden);
+    const CLEAR: View = View {
+        vmclock_is_forbidden: false,
+        has_sysfs: true,
+    };
+    const FORBIDDEN: View = View {
+        vmclock_is_forbidden: true,
+        has_sysfs: true,
+    };
+
+    fn codes(status: &Status, release: &str, view: View) -> Vec<&'static str> {
+        let warnings = of(status, release, view);
         warnings.iter().map(|warning| warning.code).collect()
     }
 
@@ -151,7 +189,7 @@ mod tests {
 
     #[test]
     fn each_lack_has_its_warning() {
-        assert!(codes(&good(), NEW, false).is_empty());
+        assert!(codes(&good(), NEW, CLEAR).is_empty());
         let lacks: [Case; 5] = [
             (|s| s.clone_guard = CloneGuard::Hedged, "no_clone_signal"),
             (|s| s.memory = MemoryKind::Plain, "memory_not_droppable"),
@@ -165,9 +203,32 @@ mod tests {
             if cfg!(not(target_arch = "x86_64")) && code == "no_aes_instructions" {
                 continue;
             }
-            assert_eq!(codes(&status, NEW, false), [code]);
+            assert_eq!(codes(&status, NEW, CLEAR), [code]);
         }
-        assert_eq!(codes(&good(), NEW, true), ["vmclock_unreadable"]);
+        assert_eq!(codes(&good(), NEW, FORBIDDEN), ["vmclock_unreadable"]);
+    }
+
+    #[test]
+    fn without_sysfs_no_device_is_advised() {
+        let chroot = View {
+            vmclock_is_forbidden: false,
+            has_sysfs: false,
+        };
+        assert!(codes(&good(), NEW, chroot).is_empty());
+        let mut status = good();
+        status.clone_guard = CloneGuard::Hedged;
+        assert_eq!(codes(&status, NEW, chroot), ["no_sysfs"]);
+    }
+
+    #[test]
+    fn vmgenid_alone_has_a_note() {
+        let mut status = good();
+        assert_eq!(notes(&status, CLEAR)[0].code, "clone_signal_is_late");
+        assert!(notes(&status, FORBIDDEN).is_empty(), "a warning says more");
+        for guard in [CloneGuard::VmClock, CloneGuard::NotAVm, CloneGuard::Hedged] {
+            status.clone_guard = guard;
+            assert!(notes(&status, CLEAR).is_empty());
+        }
     }
 
     #[test]
@@ -175,9 +236,9 @@ mod tests {
         let mut status = good();
         status.memory = MemoryKind::WipeOnFork;
         status.reseed_guard = ReseedGuard::Time;
-        assert_eq!(codes(&status, "6.1.0-13-amd64", false), ["old_kernel"]);
+        assert_eq!(codes(&status, "6.1.0-13-amd64", CLEAR), ["old_kernel"]);
         assert_eq!(
-            codes(&status, "6.11.0", false),
+            codes(&status, "6.11.0", CLEAR),
             ["no_reseed_signal", "memory_not_droppable"]
         );
     }
@@ -186,6 +247,6 @@ mod tests {
     fn a_bare_machine_needs_no_clone_signal() {
         let mut status = good();
         status.clone_guard = CloneGuard::NotAVm;
-        assert!(codes(&status, NEW, false).is_empty());
+        assert!(codes(&status, NEW, CLEAR).is_empty());
     }
 }

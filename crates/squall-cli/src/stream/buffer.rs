@@ -5,6 +5,7 @@
 
 use std::io;
 
+use rustix::io::Errno;
 use zeroize::Zeroizing;
 
 use super::gift::Gift;
@@ -54,9 +55,17 @@ impl Supply {
                 len: 0,
             },
             false => Buffer::Kept {
-                bytes: Zeroizing::new(vec![0; self.len]),
+                bytes: zeros(self.len)?,
                 len: 0,
             },
         })
     }
+}
+
+/// `len` zeros that are wiped in the end; an error, not an abort, if there is no memory for them.
+pub fn zeros(len: usize) -> io::Result<Zeroizing<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(len).map_err(|_| Errno::NOMEM)?;
+    bytes.resize(len, 0);
+    Ok(Zeroizing::new(bytes))
 }

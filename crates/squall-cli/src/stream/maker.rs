@@ -3,10 +3,11 @@
 use squall::Error;
 use zeroize::Zeroizing;
 
-use super::buffer::Buffer;
+use super::buffer::{self, Buffer};
 use super::encode;
 use super::source::{Reader, Source};
 use crate::args::Format;
+use crate::failure::Failure;
 
 /// How a stream is cut into chunks.
 #[derive(Clone, Copy)]
@@ -57,16 +58,18 @@ pub struct Maker {
 
 impl Maker {
     /// A maker of the chunks of `source` in `format`.
-    pub fn new(source: &Source, format: Format, cut: Cut) -> Result<Maker, Error> {
-        let raw = match format {
-            Format::Raw => Vec::new(),
-            Format::Hex | Format::Base64 => vec![0; cut.chunk],
+    pub fn new(source: &Source, format: Format, cut: Cut) -> Result<Maker, Failure> {
+        let raw_len = match format {
+            Format::Raw => 0,
+            Format::Hex | Format::Base64 => cut.chunk,
         };
         Ok(Maker {
-            reader: source.reader()?,
+            reader: source
+                .reader()
+                .map_err(|error| Failure::Runtime(error.to_string()))?,
             format,
             cut,
-            raw: Zeroizing::new(raw),
+            raw: buffer::zeros(raw_len).map_err(|error| Failure::of_memory(&error))?,
         })
     }
 

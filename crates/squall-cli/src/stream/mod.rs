@@ -12,6 +12,7 @@ mod sink;
 mod source;
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::thread;
 
 use crate::args::{Format, StreamArguments};
@@ -42,43 +43,79 @@ const TEXT_CHUNK: usize = 4096 * encode::LINE_BYTES;
 
 /// Writes the stream that was asked for.
 pub fn run(options: StreamArguments) -> Result<(), Failure> {
+    let output = options
+        .output
+        .as_deref()
+        .filter(|path| *path != Path::new("-"));
+    if let (Some(seed_file), Some(output)) = (options.seed_file.as_deref(), output) {
+        refuse_the_seed_file(seed_file, output)?;
+    }
     let source = Source::new(
         options.engine,
         options.seed.as_ref(),
         options.seed_file.as_deref(),
     )?;
-    let is_raw = options.format == Format::Raw;
-    let to_stdout = options.output.is_none();
-    if is_raw && to_stdout && !options.force && std::io::stdout().is_terminal() {
-        return Err(Failure::Runtime(
-            "standard output is a terminal: not writing raw bytes there: use --output, a pipe, \
-             --format hex, or --force"
-                .to_owned(),
-        ));
+    if output.is_none() && options.format == Format::Raw && !options.force {
+        refuse_a_terminal()?;
     }
-    let mut sink = Sink::open(options.output.as_deref())?;
+    let sink = Sink::open(output)?;
+    transfer(&options, &source, sink)
+}
+
+/// Moves the bytes of `source` to `sink`, with progress if that was asked for.
+fn transfer(options: &StreamArguments, source: &Source, mut sink: Sink) -> Result<(), Failure> {
     let Shape {
         cut,
         threads,
         supply,
-    } = Shape::new(&options, &sink);
+    } = Shape::new(options, &sink);
     let makers = (0..threads)
-        .map(|_| Maker::new(&source, options.format, cut))
-        .collect::<Result<_, _>>()
-        .map_err(|error: squall::Error| Failure::Runtime(error.to_string()))?;
+        .map(|_| Maker::new(source, options.format, cut))
+        .collect::<Result<_, _>>()?;
     let progress = match options.progress {
         true => Progress::shown(options.size),
         false => Progress::hidden(),
     };
-    let result = pump::run(makers, cut, supply, |index, buffer| {
+    let written = pump::run(makers, cut, supply, |index, buffer| {
         let returned = sink.write(buffer)?;
         progress.advance(cut.len(index) as u64);
         Ok(returned)
     });
+    let result = written.and_then(|()| sink.sync());
     if matches!(result, Ok(()) | Err(Failure::Closed)) {
         progress.summarise();
     }
     result
+}
+
+fn refuse_a_terminal() -> Result<(), Failure> {
+    match std::io::stdout().is_terminal() {
+        true => Err(Failure::Runtime(
+            "standard output is a terminal: not writing raw bytes there: use --output, a pipe, \
+             --format hex, or --force"
+                .to_owned(),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Opening the output would empty the seed file if both are one file, by whatever names.
+fn refuse_the_seed_file(seed_file: &Path, output: &Path) -> Result<(), Failure> {
+    let seed_stat = match seed_file == Path::new("-") {
+        true => rustix::fs::fstat(std::io::stdin()),
+        false => rustix::fs::stat(seed_file),
+    };
+    // What is not there is no such file; reading or opening it tells more.
+    let (Ok(seed), Ok(out)) = (seed_stat, rustix::fs::stat(output)) else {
+        return Ok(());
+    };
+    match (seed.st_dev, seed.st_ino) == (out.st_dev, out.st_ino) {
+        true => Err(Failure::Usage(format!(
+            "--output: {} is the seed file, which would be lost: write to another file",
+            output.display()
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// How the work is divided.

@@ -1,6 +1,7 @@
 //! Where a stream goes: standard output or a file, device or FIFO.
 //!
-//! Counts what was really written, so that a failure can tell.
+//! Counts what was really written, so that a failure can tell. What a disk holds is on the disk
+//! when [`Sink::sync`] has succeeded.
 
 use std::fs::File;
 use std::io;
@@ -75,6 +76,20 @@ impl Sink {
             Buffer::Given { gift, len } => (gift.give(len, fd, &mut self.written), None),
         };
         result.map(|()| kept).map_err(|error| self.failure(&error))
+    }
+
+    /// Waits until all is on the disk, if the output is on one.
+    pub fn sync(&self) -> Result<(), Failure> {
+        match rustix::io::retry_on_intr(|| rustix::fs::fdatasync(&self.file)) {
+            // Pipes, terminals and most character devices have nothing to bring to a disk.
+            Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
+            Err(error) => Err(Failure::Runtime(format!(
+                "{}: {}, when {} bytes were brought to the disk",
+                self.name,
+                cause(&error.into()),
+                self.written
+            ))),
+        }
     }
 
     fn failure(&self, error: &io::Error) -> Failure {

@@ -1,0 +1,166 @@
+//! What `squall stream` does when the system refuses: threads, memory, and a disk that fails late.
+
+mod common;
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output};
+
+use common::{SEED, Scratch, bytes, run, squall, text};
+
+/// Runs with at most `kib` of address space.
+fn limited(kib: u32, arguments: &str) -> Output {
+    let script = format!(
+        "ulimit -v {kib}; exec {} {arguments}",
+        env!("CARGO_BIN_EXE_squall")
+    );
+    let output = Command::new("sh").args(["-c", &script]).output();
+    output.expect("the shell runs")
+}
+
+#[test]
+fn threads_that_cannot_be_made_are_an_error() {
+    let output = limited(60_000, "stream --size 4G --threads 1000 --output /dev/null");
+    let message = text(&output.stderr);
+    assert_eq!(message.lines().count(), 1, "{message}");
+    assert!(message.starts_with("squall: threads: "), "{message}");
+    assert!(message.ends_with("use fewer --threads\n"), "{message}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn memory_that_is_not_there_is_an_error() {
+    for format in ["hex", "base64"] {
+        let arguments =
+            format!("stream --size 4G --threads 1000 --format {format} --output /dev/null");
+        let output = limited(100_000, &arguments);
+        assert_eq!(
+            text(&output.stderr),
+            "squall: memory: Cannot allocate memory: raise the limit or use fewer --threads\n"
+        );
+        assert_eq!(output.status.code(), Some(1));
+    }
+}
+
+#[test]
+fn the_seed_file_is_never_the_output() {
+    let (seed, link) = (Scratch::new(), Scratch::new());
+    std::fs::write(seed.path(), SEED).expect("scratch files can be written");
+    std::os::unix::fs::symlink(seed.path(), link.path()).expect("links can be made");
+    let (name, other) = (seed.path().display(), link.path().display());
+    for (input, output) in [
+        (format!("{name}"), format!("{name}")),
+        (format!("{name}"), format!("{other}")),
+        ("-".to_owned(), format!("{name}")),
+    ] {
+        let arguments = format!("stream --size 1 --seed-file {input} --output {output}");
+        let stdin = std::fs::File::open(seed.path()).expect("the seed is there");
+        let refused = squall(&arguments).stdin(stdin).output();
+        let refused = refused.expect("the command runs");
+        assert_eq!(
+            text(&refused.stderr),
+            format!(
+                "squall: --output: {output} is the seed file, which would be lost: write to \
+                 another file\n"
+            )
+        );
+        assert_eq!(refused.status.code(), Some(2));
+        let kept = std::fs::read(seed.path()).expect("the seed is there");
+        assert_eq!(text(&kept), SEED);
+    }
+}
+
+#[test]
+fn a_dash_as_output_is_standard_output() {
+    assert_eq!(bytes("stream --size 9 --output -").len(), 9);
+    let seeded = format!("stream --size 9 --seed {SEED}");
+    assert_eq!(bytes(&format!("{seeded} --output -")), bytes(&seeded));
+    assert!(!std::path::Path::new("-").exists());
+}
+
+unsafe extern "C" {
+    fn prctl(option: i32, ...) -> i32;
+}
+
+/// Struct sock_filter.
+#[repr(C)]
+struct Instruction(u16, u8, u8, u32);
+
+/// Struct sock_fprog.
+#[repr(C)]
+struct Program {
+    len: u16,
+    instructions: *const Instruction,
+}
+
+#[cfg(target_arch = "x86_64")]
+const FDATASYNC: u32 = 75;
+#[cfg(not(target_arch = "x86_64"))]
+const FDATASYNC: u32 = 83;
+
+/// Makes fdatasync(2) fail with `errno` in this process, as a disk does that fails late.
+fn fail_fdatasync(errno: u32) -> std::io::Result<()> {
+    const PR_SET_SECCOMP: i32 = 22;
+    const PR_SET_NO_NEW_PRIVS: i32 = 38;
+    const SECCOMP_MODE_FILTER: u64 = 2;
+    let instructions = [
+        // Load the number of the call; skip one unless it is fdatasync; fail; allow.
+        Instruction(0x20, 0, 0, 0),
+        Instruction(0x15, 0, 1, FDATASYNC),
+        Instruction(0x06, 0, 0, 0x0005_0000 | errno),
+        Instruction(0x06, 0, 0, 0x7fff_0000),
+    ];
+    let program = Program {
+        len: instructions.len() as u16,
+        instructions: instructions.as_ptr(),
+    };
+    // SAFETY: neither call writes memory, and the second reads a program that is alive.
+    let done = unsafe {
+        prctl(PR_SET_NO_NEW_PRIVS, 1_u64, 0_u64, 0_u64, 0_u64) == 0
+            && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &raw const program) == 0
+    };
+    match done {
+        true => Ok(()),
+        false => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// Runs `command` where fdatasync(2) fails with `errno`.
+fn with_failing_disk(mut command: Command, errno: u32) -> Output {
+    // SAFETY: only system calls are made between fork and exec.
+    unsafe { command.pre_exec(move || fail_fdatasync(errno)) };
+    command.output().expect("the command runs")
+}
+
+#[test]
+fn a_disk_that_fails_late_is_an_error() {
+    const EIO: u32 = 5;
+    const EINVAL: u32 = 22;
+    let file = Scratch::new();
+    let name = file.path().display();
+    let message = "Input/output error, when 9 bytes were brought to the disk\n";
+
+    let to_file = || squall(&format!("stream --size 9 --output {name}"));
+    let failed = with_failing_disk(to_file(), EIO);
+    assert_eq!(text(&failed.stderr), format!("squall: {name}: {message}"));
+    assert_eq!(failed.status.code(), Some(1));
+
+    let script = format!("{} stream --size 9 > {name}", env!("CARGO_BIN_EXE_squall"));
+    let mut to_stdout = Command::new("sh");
+    to_stdout.args(["-c", &script]);
+    let failed = with_failing_disk(to_stdout, EIO);
+    assert_eq!(
+        text(&failed.stderr),
+        format!("squall: standard output: {message}")
+    );
+    assert_eq!(failed.status.code(), Some(1));
+
+    let odd = with_failing_disk(to_file(), EINVAL);
+    assert_eq!(
+        (text(&odd.stderr), odd.status.code()),
+        (String::new(), Some(0))
+    );
+    assert_eq!(
+        run("stream --size 9 --output /dev/null").status.code(),
+        Some(0)
+    );
+}
