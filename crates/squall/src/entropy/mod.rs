@@ -7,7 +7,7 @@
 pub(crate) mod cpu;
 pub(crate) mod kernel;
 
-use sha2::digest::FixedOutput;
+use sha2::digest::FixedOutputReset;
 use sha2::{Digest, Sha512};
 
 use crate::secret::{Secret, wipe};
@@ -32,7 +32,8 @@ pub(crate) fn seed(kernel_bytes: &[u8; SEED_LEN], seed: &mut Seed) {
     }
     hash.update(cpu::cycles().to_le_bytes());
     let mut digest = sha2::digest::Output::<Sha512>::default();
-    FixedOutput::finalize_into(hash, &mut digest);
+    // By reference: a hash that is moved leaves its input behind.
+    FixedOutputReset::finalize_into_reset(&mut hash, &mut digest);
     seed.copy_from_slice(&digest[..SEED_LEN]);
     wipe(&mut digest);
 }
