@@ -96,8 +96,15 @@ mod x86_64 {
         squall::u32();
         squall::u32();
         let page = squall::testing::page_address_for_testing() as *mut libc::c_void;
-        // SAFETY: dropping the page is what the kernel may do.
-        unsafe { libc::madvise(page, 4096, libc::MADV_DONTNEED) };
+        // SAFETY: dropping the page is what the kernel may do, once it is not locked.
+        let dropped = unsafe {
+            libc::munlock(page, 4096);
+            libc::madvise(page, 4096, libc::MADV_DONTNEED)
+        };
+        assert_eq!(
+            dropped, 0,
+            "without a drop there is no seeding to interrupt"
+        );
         let mut out = [0; 300];
         stepped_draw(&mut out);
         let steps = STEPS.load(Ordering::Relaxed);
