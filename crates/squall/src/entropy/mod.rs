@@ -15,7 +15,7 @@ use crate::secret::{Secret, wipe};
 /// Length of a seed, in bytes: `seedlen` of CTR_DRBG with AES-256.
 pub(crate) const SEED_LEN: usize = 48;
 
-/// A seed of full entropy, wiped when dropped.
+/// A seed, as strong as the kernel's RNG (256 bits), wiped when dropped.
 pub(crate) type Seed = Secret<SEED_LEN>;
 
 /// Words of the CPU's random instruction that go into a seed: 256 bits.

@@ -12,7 +12,7 @@ use super::errno;
 use crate::seam::{self, Seam};
 
 /// MAP_DROPPABLE of Linux 6.11, a mapping type of its own (include/uapi/linux/mman.h).
-pub(super) const MAP_DROPPABLE: i32 = 0x08;
+const MAP_DROPPABLE: i32 = 0x08;
 
 /// The kind of memory that holds a thread's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,16 +23,11 @@ pub(crate) fn fill_fresh(out: &mut [u8]) -> Result<(), Error> {
         let after = moment();
         // A fork or a clone in between left both sides with the same bytes. Reseeds without
         // pause look like clones: they hold a request up for so long and no longer.
-        let is_patient = attempt < ATTEMPTS;
-        let later = Epoch {
-            kernel: if is_patient {
-                after.kernel
-            } else {
-                before.kernel
-            },
-            ..after
-        };
-        if later == before {
+        let only_reseeded = Epoch {
+            kernel: after.kernel,
+            ..before
+        } == after;
+        if after == before || (only_reseeded && attempt >= ATTEMPTS) {
             break;
         }
     }

@@ -8,6 +8,7 @@
 //! `#[target_feature]` function that calls it.
 
 use super::{BLOCK_BYTES, Block, State};
+use crate::secret::wipe;
 
 /// One 32-bit word of each of `COUNT` blocks.
 pub(super) trait Lanes: Copy {
@@ -132,8 +133,7 @@ impl<V: Lanes> Matrix<V> {
         let mut batch = V::ZEROED;
         V::write(self.block_function(), batch.as_mut());
         out.copy_from_slice(&batch.as_mut().as_flattened()[..out.len()]);
-        batch = V::ZEROED;
-        zeroize::optimization_barrier(&batch);
+        wipe(batch.as_mut().as_flattened_mut());
     }
 
     /// RFC 8439 §2.3: twenty rounds, then the initial state added back.
