@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use criterion::Criterion;
 use squall_benches::bench::criterion;
-use squall_benches::measure::Spread;
 use squall_benches::startup::{Source, start};
+use squall_measure::Spread;
 
 const HELPER: &str = env!("CARGO_BIN_EXE_first-bytes");
 

@@ -34,7 +34,7 @@
 mod cpuid;
 mod drbg;
 mod engine;
-mod entropy;
+pub mod entropy;
 mod error;
 mod guard;
 mod local;

@@ -6,11 +6,11 @@
 
 use core::ops::{Deref, DerefMut};
 
-/// Wipes `bytes` for good.
+/// Wipes bytes, or words, for good.
 #[inline]
-pub(crate) fn wipe(bytes: &mut [u8]) {
-    bytes.fill(0);
-    zeroize::optimization_barrier(bytes);
+pub(crate) fn wipe<W: Copy + Default>(words: &mut [W]) {
+    words.fill(W::default());
+    zeroize::optimization_barrier(words);
 }
 
 /// `N` bytes, wiped on drop.

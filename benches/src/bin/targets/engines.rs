@@ -2,9 +2,9 @@
 
 use squall::Engine;
 use squall::hazmat::{Aes128, Aes256, Cipher, FastKeyErasure, Keystream, Stores};
-use squall_benches::measure::compare;
 use squall_benches::peers::openssl::{self, Evp};
 use squall_benches::peers::skip;
+use squall_measure::compare;
 
 use crate::report::{Report, Row, Target};
 

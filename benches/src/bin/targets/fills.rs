@@ -3,8 +3,8 @@
 use rand::Rng as _;
 use squall::Engine;
 use squall::hazmat::Aes256;
-use squall_benches::measure::{Pairs, compare};
 use squall_benches::peers::urandom::Urandom;
+use squall_measure::{Pairs, compare};
 
 use crate::engines;
 use crate::report::{Report, Row, Target};

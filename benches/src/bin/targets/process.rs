@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use squall_benches::measure::Pairs;
 use squall_benches::startup::{Source, Start, start};
+use squall_measure::Pairs;
 
 use crate::report::{Report, Row, Target};
 

@@ -1,6 +1,6 @@
 //! The table: what was to be reached, what was, and notes on what could not be.
 
-use squall_benches::measure::{Pairs, Spread};
+use squall_measure::{Pairs, Spread};
 
 /// What a row promises.
 #[derive(Clone, Copy)]

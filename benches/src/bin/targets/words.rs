@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use rand::Rng as _;
-use squall_benches::measure::compare;
 use squall_benches::peers::vdso::Vdso;
+use squall_measure::compare;
 
 use crate::report::{Report, Row, Target};
 

@@ -41,6 +41,12 @@ pub(crate) fn cycles() -> u64 {
     }
 }
 
+/// The number of the CPU that runs this thread; 0 if it cannot be known.
+pub(crate) fn number() -> u32 {
+    // SAFETY: sched_getcpu has no preconditions.
+    u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
+}
+
 /// A word of the CPU's random instruction; `None` if there is none or it does not work.
 #[inline]
 pub(crate) fn random_word() -> Option<u64> {

@@ -5,7 +5,13 @@
 //! a VM clone gets the same kernel bytes as its sibling, the other two still tell them apart.
 
 pub(crate) mod cpu;
+mod input;
 pub(crate) mod kernel;
+mod machine;
+pub mod whirlwind;
+
+pub use input::{Accumulator, INPUT_LEN, Input};
+pub use machine::{HARDWARE_LEN, Machine, ThisMachine};
 
 use sha2::digest::FixedOutputReset;
 use sha2::{Digest, Sha512};

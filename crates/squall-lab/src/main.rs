@@ -1,0 +1,4 @@
+//! `squall-lab`: models of old random number generators, attacks on them, and what accumulators
+//! cost.
+
+fn main() {}

@@ -1,0 +1,56 @@
+//! What accumulators collect, and what an accumulator is.
+
+use super::cpu;
+
+/// Length of an input, in bytes.
+pub const INPUT_LEN: usize = 16;
+
+/// An event: what kind it is, when it happened, and up to 64 bits about it.
+///
+/// Only the low bits of the cycle count are thought to be unpredictable; the rest may be public,
+/// or chosen by an attacker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The kind of event; callers choose their own numbers.
+    pub source: u32,
+    /// The low half of the cycle counter.
+    pub cycles: u32,
+    /// What else there is to say.
+    pub values: [u32; 2],
+}
+
+impl Input {
+    /// An event of kind `source` that happens now.
+    #[inline]
+    pub fn now(source: u32, values: [u32; 2]) -> Input {
+        Input {
+            source,
+            cycles: cpu::cycles() as u32,
+            values,
+        }
+    }
+
+    /// The input as 16 bytes: source, cycles and values in big-endian order.
+    #[inline]
+    pub fn to_bytes(self) -> [u8; INPUT_LEN] {
+        let [v1, v2] = self.values;
+        let words = [self.source, self.cycles, v1, v2];
+        let mut bytes = [0; INPUT_LEN];
+        for (place, word) in bytes.chunks_exact_mut(size_of::<u32>()).zip(words) {
+            place.copy_from_slice(&word.to_be_bytes());
+        }
+        bytes
+    }
+}
+
+/// Collects unpredictability that arrives in small, unknown amounts, and gives it out whole.
+///
+/// None of them estimates entropy: how much has gone in is a question for whoever knows where it
+/// came from, never for the code.
+pub trait Accumulator {
+    /// Takes an input into the state.
+    fn add_input(&mut self, input: Input);
+
+    /// Fills `out`, of any length. Afterwards the state does not give these bytes back.
+    fn generate(&mut self, out: &mut [u8]);
+}

@@ -1,0 +1,47 @@
+//! What an accumulator reads of the machine it runs on, so that a test or a model can be one.
+
+use super::cpu;
+
+/// Length of what [`Machine::random`] gives, in bytes.
+pub const HARDWARE_LEN: usize = 32;
+
+/// The machine under an accumulator.
+pub trait Machine: Send + Sync {
+    /// The cycle counter.
+    fn cycles(&self) -> u64;
+
+    /// The process's number.
+    fn process(&self) -> u32;
+
+    /// The number of the CPU that runs this thread.
+    fn cpu(&self) -> u32;
+
+    /// Writes words of the CPU's random instruction, zeros where it has none.
+    fn random(&self, out: &mut [u8; HARDWARE_LEN]);
+}
+
+/// The machine this program runs on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThisMachine;
+
+impl Machine for ThisMachine {
+    #[inline]
+    fn cycles(&self) -> u64 {
+        cpu::cycles()
+    }
+
+    fn process(&self) -> u32 {
+        std::process::id()
+    }
+
+    #[inline]
+    fn cpu(&self) -> u32 {
+        cpu::number()
+    }
+
+    fn random(&self, out: &mut [u8; HARDWARE_LEN]) {
+        for word in out.as_chunks_mut().0 {
+            *word = cpu::random_word().unwrap_or(0).to_be_bytes();
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Whirlwind: a random number generator for systems whose state may be copied (A. Everspaugh,
+//! Y. Zhai, R. Jellinek, T. Ristenpart, M. Swift: Not-So-Random Numbers in Virtualized Linux and
+//! the Whirlwind RNG; IEEE Symposium on Security and Privacy 2014).
+//!
+//! Inputs of 128 bits wait in buffers, one pair a shard, eight to a buffer. A full buffer is
+//! compressed into a seed: nine inputs of ten go to the fast seed, which is in use at once, every
+//! tenth to the slow one, of which a copy is put in use every 50 compressions. So a state that
+//! became known recovers fast if nobody drew in between, and in leaps too large to be tried out
+//! if somebody did. Output is a hash of both seeds, a counter, the cycle counter, the process,
+//! the CPU and words of the CPU's random instruction.
+//!
+//! Where the paper and the code its authors published differ, the fast seed is advanced as in the
+//! code: in the critical section that copies it. Two outputs never share a seed, and the seed is
+//! erased before its output leaves.
+//!
+//! Ours, and not the paper's: **the slow seed is put in use once after the first 100 inputs**, and
+//! after each bootstrap. Otherwise it would be the known constant until 4000 inputs were in (the
+//! paper says 500, which leaves out that a compression takes eight). Everything is big-endian.
+//! And nobody waits: see [`seed`].
+
+mod functions;
+mod message;
+mod seed;
+mod shard;
+
+use core::fmt;
+use core::hint::black_box;
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+pub use functions::{Functions, WithDaviesMeyer, WithSha256, WithSha512};
+use message::Message;
+use seed::{Seed, SeedBytes};
+use shard::{Block, Pool, Shard};
+
+use super::machine::{Machine, ThisMachine};
+use super::{Accumulator, Input};
+
+/// Every so many inputs, one goes to the slow seed (the paper's d).
+const SLOW_EVERY: u64 = 10;
+
+/// Compressions into the slow seed between two that put it in use (the paper's p).
+const PUBLISH_EVERY: u64 = 50;
+
+/// Inputs of a bootstrap, and most rounds of the loop between two of them (the paper's l and
+/// l_max).
+const BOOTSTRAP_INPUTS: u64 = 100;
+const MAX_ROUNDS: u64 = 1024;
+
+/// Shards: with the seeds, they fill a page.
+const SHARDS: usize = 8;
+
+/// Kinds of input that Whirlwind makes itself; callers use others.
+mod source {
+    pub const BOOTSTRAP: u32 = 0x5751_0001;
+    pub const BOOTSTRAP_END: u32 = 0x5751_0002;
+    pub const OUTPUT_BEGIN: u32 = 0x5751_0003;
+    pub const OUTPUT_END: u32 = 0x5751_0004;
+}
+
+/// The accumulator. Threads share it; nothing in it waits, locks without bound, or allocates.
+///
+/// # Security
+/// Unpredictable to whoever lacks the low bits of enough cycle counts, whatever else they know
+/// or choose. Backtracking resistant: the state after an output is a hash of the one before it.
+/// What has been put in counts from the next full buffer on: up to 7 inputs a shard and seed
+/// wait.
+///
+/// # Forks and clones
+/// A copy of the state, by a fork or a snapshot, has the same seeds: its outputs differ by cycle
+/// counter, process and CPU random words only, until it has inputs of its own. Run
+/// [`bootstrap`](Whirlwind::bootstrap) in the copy before anything else.
+pub struct Whirlwind<F: Functions = WithSha512, M: Machine = ThisMachine> {
+    /// 1 once the seeds are set. Memory that was zeroed is a Whirlwind that was not started.
+    started: AtomicU64,
+    fast: Seed,
+    /// Collects; the paper's S'_slow.
+    slow: Seed,
+    /// In use; the paper's S_slow.
+    published: Seed,
+    /// Compressions into the slow seed.
+    slow_compressions: AtomicU64,
+    /// Inputs.
+    inputs: AtomicU64,
+    /// Blocks of output; the paper's Ctr.
+    outputs: AtomicU64,
+    shards: [Shard; SHARDS],
+    machine: M,
+    functions: PhantomData<F>,
+}
+
+impl<F: Functions, M: Machine + Default> Default for Whirlwind<F, M> {
+    fn default() -> Self {
+        Self::new(M::default())
+    }
+}
+
+impl<F: Functions, M: Machine> Whirlwind<F, M> {
+    /// One that nothing has gone into: its outputs are as predictable as `machine` is.
+    pub fn new(machine: M) -> Self {
+        let whirlwind = Whirlwind {
+            started: AtomicU64::new(0),
+            fast: Seed::default(),
+            slow: Seed::default(),
+            published: Seed::default(),
+            slow_compressions: AtomicU64::new(0),
+            inputs: AtomicU64::new(0),
+            outputs: AtomicU64::new(0),
+            shards: Default::default(),
+            machine,
+            functions: PhantomData,
+        };
+        whirlwind.start();
+        whirlwind
+    }
+
+    /// Sets everything to what it is at first.
+    pub(crate) fn start(&self) {
+        self.wipe();
+        let mut constant = SeedBytes::zeroed();
+        F::hash(&1u64.to_be_bytes(), &mut constant[..F::SEED_LEN]);
+        self.fast.store(&constant);
+        F::hash(&2u64.to_be_bytes(), &mut constant[..F::SEED_LEN]);
+        self.slow.store(&constant);
+        self.published.store(&constant);
+        self.started.store(1, Ordering::Release);
+    }
+
+    /// Whether the state is still there, if it is in memory that can be zeroed at any moment.
+    pub(crate) fn is_started(&self) -> bool {
+        self.started.load(Ordering::Acquire) != 0
+    }
+
+    /// Collects 100 cycle counts between loops of unpredictable length: before first use, and
+    /// when the state may have been copied. Takes some hundred microseconds.
+    pub fn bootstrap(&self) {
+        let mut mixed = 0u64;
+        for i in 0..BOOTSTRAP_INPUTS {
+            let cycles = self.machine.cycles();
+            self.add(Input {
+                source: source::BOOTSTRAP,
+                cycles: self.machine.cycles() as u32,
+                values: halves(cycles),
+            });
+            for j in 0..black_box(cycles % MAX_ROUNDS) {
+                mixed = (j / cycles.saturating_add(1)).wrapping_sub(mixed.wrapping_mul(i));
+            }
+        }
+        self.add_now(source::BOOTSTRAP_END, halves(mixed));
+        self.publish();
+    }
+
+    /// Takes `input`.
+    pub fn add(&self, input: Input) {
+        let number = self.inputs.fetch_add(1, Ordering::Relaxed);
+        let pool = match number % SLOW_EVERY {
+            0 => Pool::Slow,
+            _ => Pool::Fast,
+        };
+        let mut full = Block::zeroed();
+        let bytes = input.to_bytes();
+        let first = shard::of_this_thread();
+        let appended = (0..SHARDS)
+            .find_map(|i| self.shards[(first + i) % SHARDS].append::<F>(pool, &bytes, &mut full));
+        if appended == Some(true) {
+            self.compress(pool, &full);
+        }
+        if number + 1 == BOOTSTRAP_INPUTS {
+            self.publish();
+        }
+    }
+
+    fn add_now(&self, source: u32, values: [u32; 2]) {
+        self.add(Input {
+            source,
+            cycles: self.machine.cycles() as u32,
+            values,
+        });
+    }
+
+    #[cold]
+    fn compress(&self, pool: Pool, block: &Block) {
+        let block = &block[..F::BLOCK_LEN];
+        match pool {
+            Pool::Fast => self.fast.compress::<F>(block, |_| {}),
+            Pool::Slow => self.slow.compress::<F>(block, |seed| {
+                let number = self.slow_compressions.fetch_add(1, Ordering::Relaxed) + 1;
+                if number.is_multiple_of(PUBLISH_EVERY) {
+                    self.published.store(seed);
+                }
+            }),
+        };
+    }
+
+    /// Puts the slow seed in use.
+    fn publish(&self) {
+        let mut seed = SeedBytes::zeroed();
+        self.slow.load(&mut seed);
+        self.published.store(&seed);
+    }
+
+    /// Fills `out`.
+    pub fn generate(&self, out: &mut [u8]) {
+        let blocks = out.len().div_ceil(F::SEED_LEN) as u64;
+        let first = self.outputs.fetch_add(blocks, Ordering::Relaxed);
+        self.add_now(source::OUTPUT_BEGIN, [0, 0]);
+        let mut message = Message::<F>::new(&self.machine);
+        message.set_seeds(|fast, slow| {
+            self.fast.advance::<F>(fast);
+            self.published.load(slow);
+        });
+        for (number, block) in (first..).zip(out.chunks_mut(F::SEED_LEN)) {
+            message.set_moment(number, self.machine.cycles());
+            F::hash(message.bytes(), block);
+        }
+        self.add_now(source::OUTPUT_END, [0, 0]);
+    }
+
+    /// Erases everything: afterwards it was not started.
+    fn wipe(&self) {
+        self.started.store(0, Ordering::Relaxed);
+        for seed in [&self.fast, &self.slow, &self.published] {
+            seed.wipe();
+        }
+        for shard in &self.shards {
+            shard.wipe();
+        }
+    }
+}
+
+impl<F: Functions, M: Machine> Drop for Whirlwind<F, M> {
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+impl<F: Functions, M: Machine> Accumulator for Whirlwind<F, M> {
+    fn add_input(&mut self, input: Input) {
+        self.add(input);
+    }
+
+    fn generate(&mut self, out: &mut [u8]) {
+        Whirlwind::generate(self, out);
+    }
+}
+
+impl<F: Functions, M: Machine> Accumulator for &Whirlwind<F, M> {
+    fn add_input(&mut self, input: Input) {
+        self.add(input);
+    }
+
+    fn generate(&mut self, out: &mut [u8]) {
+        Whirlwind::generate(self, out);
+    }
+}
+
+impl<F: Functions, M: Machine> fmt::Debug for Whirlwind<F, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Whirlwind").finish_non_exhaustive()
+    }
+}
+
+/// A number as two words, the low one first.
+fn halves(number: u64) -> [u32; 2] {
+    [number as u32, (number >> 32) as u32]
+}

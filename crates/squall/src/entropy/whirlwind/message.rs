@@ -1,0 +1,65 @@
+//! What is hashed to a block of output: `3 | fast seed | slow seed | counter | cycles | process |
+//! CPU | hardware`, numbers of 64 bits but for process and CPU (32), hardware 32 bytes.
+
+use core::marker::PhantomData;
+
+use super::functions::{Functions, MAX_SEED_LEN};
+use super::seed::SeedBytes;
+use crate::entropy::machine::{HARDWARE_LEN, Machine};
+use crate::secret::Secret;
+
+/// Tells outputs from the constants that seeds begin as, which are hashes of 1 and 2.
+const OUTPUT: u64 = 3;
+
+const NUMBER_LEN: usize = size_of::<u64>();
+const MAX_LEN: usize = 4 * NUMBER_LEN + 2 * MAX_SEED_LEN + HARDWARE_LEN;
+
+pub(super) struct Message<F: Functions> {
+    bytes: Secret<MAX_LEN>,
+    functions: PhantomData<F>,
+}
+
+impl<F: Functions> Message<F> {
+    const SEEDS: usize = NUMBER_LEN;
+    const MOMENT: usize = Self::SEEDS + 2 * F::SEED_LEN;
+    const PLACE: usize = Self::MOMENT + 2 * NUMBER_LEN;
+    const HARDWARE: usize = Self::PLACE + NUMBER_LEN;
+    const LEN: usize = Self::HARDWARE + HARDWARE_LEN;
+
+    /// A message from `machine` without seeds and moment.
+    pub fn new(machine: &impl Machine) -> Self {
+        let mut message = Message {
+            bytes: Secret::zeroed(),
+            functions: PhantomData,
+        };
+        let bytes = &mut message.bytes;
+        bytes[..Self::SEEDS].copy_from_slice(&OUTPUT.to_be_bytes());
+        let place = u64::from(machine.process()) << 32 | u64::from(machine.cpu());
+        bytes[Self::PLACE..Self::HARDWARE].copy_from_slice(&place.to_be_bytes());
+        let hardware = bytes[Self::HARDWARE..].first_chunk_mut();
+        machine.random(hardware.expect("a message ends with the hardware's bytes"));
+        message
+    }
+
+    /// Sets the seeds to what `write` leaves in the fast and the slow one.
+    pub fn set_seeds(&mut self, write: impl FnOnce(&mut SeedBytes, &mut SeedBytes)) {
+        let (mut fast, mut slow) = (SeedBytes::zeroed(), SeedBytes::zeroed());
+        write(&mut fast, &mut slow);
+        let seeds = &mut self.bytes[Self::SEEDS..Self::MOMENT];
+        let (first, second) = seeds.split_at_mut(F::SEED_LEN);
+        first.copy_from_slice(&fast[..F::SEED_LEN]);
+        second.copy_from_slice(&slow[..F::SEED_LEN]);
+    }
+
+    /// Sets the counter and the cycle count.
+    pub fn set_moment(&mut self, counter: u64, cycles: u64) {
+        let moment = &mut self.bytes[Self::MOMENT..Self::PLACE];
+        let (first, second) = moment.split_at_mut(NUMBER_LEN);
+        first.copy_from_slice(&counter.to_be_bytes());
+        second.copy_from_slice(&cycles.to_be_bytes());
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..Self::LEN]
+    }
+}

@@ -1,0 +1,114 @@
+//! Buffers of inputs that wait to be compressed: one pair for each of several threads.
+//!
+//! Threads spread over the shards, so that they seldom meet; where they do, the later one uses
+//! the next shard, and where all are taken its input is lost. Nobody waits.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use super::functions::{Functions, MAX_BLOCK_LEN};
+use super::seed::Lock;
+use crate::entropy::INPUT_LEN;
+use crate::secret::Secret;
+
+const WORDS: usize = MAX_BLOCK_LEN / size_of::<u64>();
+const WORDS_OF_INPUT: usize = INPUT_LEN / size_of::<u64>();
+
+/// A full buffer.
+pub(super) type Block = Secret<MAX_BLOCK_LEN>;
+
+/// Which seed an input is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pool {
+    Fast,
+    Slow,
+}
+
+/// The buffers of one shard. Zeros are an empty one.
+#[repr(align(64))]
+#[derive(Default)]
+pub(super) struct Shard {
+    lock: Lock,
+    fast: Buffer,
+    slow: Buffer,
+}
+
+#[derive(Default)]
+struct Buffer {
+    /// Inputs in the buffer.
+    len: AtomicU32,
+    words: [AtomicU64; WORDS],
+}
+
+impl Shard {
+    /// Appends `input`; a buffer that it fills is moved to `full`, and true returned with it.
+    /// None if another thread is at it.
+    #[inline]
+    pub fn append<F: Functions>(
+        &self,
+        pool: Pool,
+        input: &[u8; INPUT_LEN],
+        full: &mut Block,
+    ) -> Option<bool> {
+        let buffer = match pool {
+            Pool::Fast => &self.fast,
+            Pool::Slow => &self.slow,
+        };
+        let mut is_full = false;
+        self.lock
+            .try_with(1, || is_full = buffer.append::<F>(input, full))
+            .then_some(is_full)
+    }
+
+    /// Erases the buffers.
+    pub fn wipe(&self) {
+        for buffer in [&self.fast, &self.slow] {
+            buffer.len.store(0, Ordering::Relaxed);
+            for word in &buffer.words {
+                word.store(0, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl Buffer {
+    #[inline]
+    fn append<F: Functions>(&self, input: &[u8; INPUT_LEN], full: &mut Block) -> bool {
+        let capacity = F::BLOCK_LEN / INPUT_LEN;
+        // A page that is dropped loses the count: any number is taken for one within the buffer.
+        let len = self.len.load(Ordering::Relaxed) as usize % capacity;
+        let places = &self.words[len * WORDS_OF_INPUT..][..WORDS_OF_INPUT];
+        for (place, word) in places.iter().zip(input.as_chunks().0) {
+            place.store(u64::from_be_bytes(*word), Ordering::Relaxed);
+        }
+        let is_full = len + 1 == capacity;
+        if is_full {
+            self.take(full);
+        }
+        self.len.store((len + 1) as u32, Ordering::Relaxed);
+        is_full
+    }
+
+    /// Moves the inputs to `block` and leaves zeros.
+    fn take(&self, block: &mut Block) {
+        for (word, bytes) in self.words.iter().zip(block.as_chunks_mut().0) {
+            *bytes = word.load(Ordering::Relaxed).to_be_bytes();
+            word.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A number that this thread keeps: threads that start one after the other get different ones.
+#[inline]
+pub(super) fn of_this_thread() -> usize {
+    const NONE: usize = usize::MAX;
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static NUMBER: core::cell::Cell<usize> = const { core::cell::Cell::new(NONE) };
+    }
+    NUMBER.with(|number| {
+        if number.get() == NONE {
+            number.set(NEXT.fetch_add(1, Ordering::Relaxed) % NONE);
+        }
+        number.get()
+    })
+}
