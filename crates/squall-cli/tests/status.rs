@@ -8,7 +8,7 @@ use common::{bytes, text};
 use serde_json::Value;
 
 /// The documented keys.
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 22] = [
     "version",
     "engine",
     "engines_available",
@@ -24,8 +24,10 @@ const KEYS: [&str; 20] = [
     "has_vmclock",
     "has_vdso_getrandom",
     "cpu_random",
+    "cycle_counter",
     "kernel_generation",
     "reseeds",
+    "bootstraps",
     "bytes_discarded",
     "warnings",
     "notes",
@@ -59,7 +61,7 @@ fn json_tells_what_the_library_tells() {
     assert_eq!(told["has_vmgenid"], known.has_vmgenid);
     assert_eq!(told["has_vmclock"], known.has_vmclock);
     assert_eq!(told["has_vdso_getrandom"], known.has_vdso_getrandom);
-    assert_eq!(told["cpu_random"], known.cpu_random);
+    assert_eq!(told["cpu_random"], known.cpu_random.to_string());
     assert_eq!(
         told["kernel_generation"].is_null(),
         known.kernel_generation.is_none()
@@ -81,7 +83,7 @@ fn people_see_one_aligned_fact_a_line() {
         .take_while(|line| !["Warnings", "Notes"].contains(line))
         .filter(|line| line.starts_with("  "))
         .collect();
-    assert_eq!(facts.len(), 16, "{shown}");
+    assert_eq!(facts.len(), 18, "{shown}");
     for fact in facts {
         let (name, value) = fact[2..].split_at(18);
         assert!(name.ends_with(' ') && !value.starts_with(' '), "{fact}");

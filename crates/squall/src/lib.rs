@@ -47,7 +47,7 @@ mod stream;
 pub use engine::Engine;
 pub use error::Error;
 pub use rng::Rng;
-pub use status::{CloneGuard, ForkGuard, MemoryKind, ReseedGuard, Status};
+pub use status::{CloneGuard, ForkGuard, MemoryKind, NoiseSource, ReseedGuard, Status};
 pub use stream::Stream;
 
 #[cfg(not(target_os = "linux"))]

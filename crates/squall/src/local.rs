@@ -12,6 +12,7 @@
 
 mod fresh;
 pub(crate) mod generator;
+pub(crate) mod root;
 mod seeding;
 #[cfg(feature = "testing")]
 pub(crate) mod testing;
@@ -32,6 +33,7 @@ use crate::guard::vdso::mapped_generation;
 use crate::seam::{self, Seam};
 pub(crate) use fresh::fill_fresh;
 use generator::Generator;
+use root::Event;
 
 /// Longest request served from the buffer, in bytes. Beyond it, generating in place costs less
 /// than copying and erasing.
@@ -40,6 +42,10 @@ const SMALL: usize = 256;
 /// First refill after a seeding, in bytes; each next one is twice as long. What a new kernel
 /// generation makes worthless is then in proportion to what was used.
 const FIRST_REFILL: usize = 256;
+
+/// Least cycles between two refills that the root is told of: some twenty microseconds, in which
+/// a thread refills fifty times. Telling of every one would cost small requests a tenth.
+const REFILLS_APART: u64 = 1 << 16;
 
 /// Times a request is started over when the epoch changes under it. After that it is served by
 /// [`fill_fresh`]: somebody is forcing reseeds faster than requests can be served.
@@ -53,6 +59,7 @@ thread_local! {
             held_back: Cell::new(0),
             refill: Cell::new(FIRST_REFILL),
             seeded_at: Cell::new(0),
+            told_at: Cell::new(0),
             is_closed: Cell::new(false),
         }
     };
@@ -65,8 +72,11 @@ struct Local {
     held_back: Cell<usize>,
     /// Length of the next refill, in bytes.
     refill: Cell<usize>,
-    /// When the state was seeded, for machines that do not show the kernel's generation.
+    /// When the state was seeded, for machines that do not show the kernel's generation; 0 before
+    /// the thread's first seeding.
     seeded_at: Cell<u64>,
+    /// The cycle count when the root was last told of a refill.
+    told_at: Cell<u64>,
     /// The thread is ending and has given its page back.
     is_closed: Cell<bool>,
 }
@@ -227,12 +237,21 @@ impl Request<'_> {
         let len = self.local.refill.get();
         self.local.refill.set((2 * len).min(CAPACITY));
         let input = entropy::additional_input::<2>();
+        self.tell_of_refill(input[0]);
         Generator::in_page(page, |generator| {
             page.with_buffer(len, |buffer| {
                 generator.generate(buffer, &input, Stores::Cached)
             });
         });
         self.left = len;
+    }
+
+    /// Tells the root, but not of each of the refills of a thread that does nothing else.
+    fn tell_of_refill(&self, cycles: u64) {
+        if cycles.wrapping_sub(self.local.told_at.get()) >= REFILLS_APART {
+            self.local.told_at.set(cycles);
+            root::tell(Event::Refill, cycles);
+        }
     }
 
     /// Gives up what the buffer still holds.

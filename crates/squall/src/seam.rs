@@ -19,8 +19,24 @@ pub enum Seam {
     ReentryLock,
     /// Hedging of requests where a VM clone would not be noticed.
     Hedge,
-    /// The machine: a random instruction, and a cycle counter that moves.
-    CpuRandomness,
+    /// Additional input to refills and hedged requests, which becomes zeros.
+    AdditionalInput,
+    /// The kernel's part of a seed, which becomes zeros.
+    KernelBytes,
+    /// The root's part of a seed, which becomes zeros.
+    Root,
+    /// The bootstrap of the root when the machine may have been cloned.
+    Bootstrap,
+    /// The health tests of noise sources, which always pass.
+    HealthTests,
+    /// The machine: a random instruction that does not give the same word for ever.
+    RandomWordsDiffer,
+    /// The machine: a random instruction.
+    RandomInstruction,
+    /// The machine: a cycle counter that moves.
+    CycleCounter,
+    /// The machine: numbers of process and CPU that differ.
+    Numbers,
     /// The machine: getrandom in the vDSO.
     Vdso,
     /// The machine: a known place of the kernel's generation.

@@ -4,6 +4,7 @@ use core::fmt;
 use core::sync::atomic::Ordering;
 
 use crate::engine::Engine;
+pub use crate::entropy::cpu::NoiseSource;
 use crate::guard::memory;
 pub use crate::guard::memory::MemoryKind;
 use crate::guard::policy::Policy;
@@ -26,8 +27,10 @@ pub struct Status {
     pub reseed_guard: ReseedGuard,
     /// The kernel RNG's generation, where it can be read.
     pub kernel_generation: Option<u64>,
-    /// The CPU's random instruction is there and passed its test.
-    pub cpu_random: bool,
+    /// The CPU's random instruction, tested while in use (SP 800-90B section 4.4).
+    pub cpu_random: NoiseSource,
+    /// The cycle counter, tested likewise.
+    pub cycle_counter: NoiseSource,
     /// A hypervisor announces itself.
     pub is_vm: bool,
     /// The kernel's vmgenid driver is bound to a device.
@@ -38,6 +41,8 @@ pub struct Status {
     pub has_vdso_getrandom: bool,
     /// Seedings of threads' generators, in this process and those it was forked from.
     pub reseeds: u64,
+    /// Bootstraps of the root accumulator, counted likewise.
+    pub bootstraps: u64,
     /// Bytes generated and thrown away unused because the epoch had changed, counted likewise.
     pub bytes_discarded: u64,
 }
@@ -99,7 +104,9 @@ impl Status {
                 _ => ReseedGuard::Time,
             },
             kernel_generation: (generation != 0).then_some(generation),
-            cpu_random: entropy::cpu::works(),
+            cpu_random: entropy::cpu::random_state(),
+            cycle_counter: entropy::cpu::counter_state(),
+            bootstraps: local::root::BOOTSTRAPS.load(Ordering::Relaxed),
             is_vm: policy.is_vm,
             has_vmgenid: policy.has_vmgenid,
             has_vmclock: policy.vmclock.is_some(),

@@ -30,7 +30,7 @@ fn section(text: &mut String, title: &str, facts: &[Fact]) {
     }
 }
 
-fn machine(report: &Report) -> [Fact; 7] {
+fn machine(report: &Report) -> [Fact; 8] {
     let or_unknown = |name: &Option<String>| name.clone().unwrap_or("unknown".to_owned());
     [
         ("Kernel", format!("Linux {}", report.kernel_release)),
@@ -39,7 +39,8 @@ fn machine(report: &Report) -> [Fact; 7] {
         ("vDSO getrandom", yes(report.has_vdso_getrandom)),
         ("vmgenid", yes(report.has_vmgenid)),
         ("vmclock", yes(report.has_vmclock)),
-        ("CPU random words", yes(report.cpu_random)),
+        ("CPU random words", report.cpu_random.clone()),
+        ("Cycle counter", report.cycle_counter.clone()),
     ]
 }
 
@@ -73,7 +74,7 @@ fn protection(report: &Report) -> [Fact; 4] {
     ]
 }
 
-fn generator(report: &Report) -> [Fact; 5] {
+fn generator(report: &Report) -> [Fact; 6] {
     let generation = match report.kernel_generation {
         Some(generation) => generation.to_string(),
         None => "unknown".to_owned(),
@@ -85,6 +86,10 @@ fn generator(report: &Report) -> [Fact; 5] {
         (
             "Seeded",
             format!("{} in this process", count(report.reseeds, "time")),
+        ),
+        (
+            "Bootstrapped",
+            format!("{} in this process", count(report.bootstraps, "time")),
         ),
         (
             "Thrown away stale",

@@ -38,12 +38,16 @@ pub struct Report {
     pub has_vmclock: bool,
     /// The kernel has getrandom in the vDSO.
     pub has_vdso_getrandom: bool,
-    /// The CPU's random instruction works.
-    pub cpu_random: bool,
+    /// The CPU's random instruction: `works`, `absent` or `failed`.
+    pub cpu_random: String,
+    /// The cycle counter: `works` or `failed`.
+    pub cycle_counter: String,
     /// The kernel RNG's generation, where it can be read.
     pub kernel_generation: Option<u64>,
     /// Seedings of generators in this process.
     pub reseeds: u64,
+    /// Bootstraps of the root accumulator in this process.
+    pub bootstraps: u64,
     /// Bytes thrown away in this process because they had become stale.
     pub bytes_discarded: u64,
     /// What is missing, and what to do about it.
@@ -86,9 +90,11 @@ impl Report {
             has_vmgenid: status.has_vmgenid,
             has_vmclock: status.has_vmclock,
             has_vdso_getrandom: status.has_vdso_getrandom,
-            cpu_random: status.cpu_random,
+            cpu_random: status.cpu_random.to_string(),
+            cycle_counter: status.cycle_counter.to_string(),
             kernel_generation: status.kernel_generation,
             reseeds: status.reseeds,
+            bootstraps: status.bootstraps,
             bytes_discarded: status.bytes_discarded,
             warnings,
             notes: warnings::notes(&status, view),

@@ -1,7 +1,7 @@
 //! What this machine lacks, and what its owner can do about it.
 
 use serde::Serialize;
-use squall::{CloneGuard, Engine, MemoryKind, ReseedGuard, Status};
+use squall::{CloneGuard, Engine, MemoryKind, NoiseSource, ReseedGuard, Status};
 
 use super::machine;
 
@@ -49,6 +49,7 @@ pub fn of(status: &Status, release: &str, view: View) -> Vec<Warning> {
         view.vmclock_is_forbidden.then(unreadable_vmclock),
         slow_engine(status),
         no_cpu_random(status),
+        no_cycle_counter(status),
     ]
     .into_iter()
     .flatten()
@@ -144,12 +145,32 @@ fn slow_engine(status: &Status) -> Option<Warning> {
 }
 
 fn no_cpu_random(status: &Status) -> Option<Warning> {
-    (!status.cpu_random).then(|| {
-        Warning::new(
+    match status.cpu_random {
+        NoiseSource::Works => None,
+        NoiseSource::Failed => Some(Warning::new(
+            "cpu_random_failed",
+            "the CPU's random instruction failed its health test and is left out: seeds come \
+             from the kernel and the cycle counter alone",
+            "update the CPU's microcode; until then boot with nordrand, so that the kernel does \
+             not trust it either",
+        )),
+        _ => Some(Warning::new(
             "no_cpu_random",
-            "the CPU has no random instruction that works: seeds come from the kernel and the \
-             cycle counter alone",
-            "in a virtual machine pass rdrand or rdseed through (QEMU: -cpu host)",
+            "the CPU has no random instruction: seeds come from the kernel and the cycle counter \
+             alone",
+            "in a virtual machine pass rdrand through (QEMU: -cpu host)",
+        )),
+    }
+}
+
+fn no_cycle_counter(status: &Status) -> Option<Warning> {
+    (status.cycle_counter == NoiseSource::Failed).then(|| {
+        Warning::new(
+            "cycle_counter_failed",
+            "the cycle counter failed its health test and is left out: seeds come from the \
+             kernel and the CPU's random instruction alone",
+            "find out why the counter stands still: an emulator that counts instructions, or a \
+             sandbox that hides it",
         )
     })
 }
@@ -166,7 +187,8 @@ mod tests {
         status.memory = MemoryKind::Droppable;
         status.reseed_guard = ReseedGuard::MappedGeneration;
         status.clone_guard = CloneGuard::Vmgenid;
-        status.cpu_random = true;
+        status.cpu_random = NoiseSource::Works;
+        status.cycle_counter = NoiseSource::Works;
         status
     }
 
@@ -190,12 +212,17 @@ mod tests {
     #[test]
     fn each_lack_has_its_warning() {
         assert!(codes(&good(), NEW, CLEAR).is_empty());
-        let lacks: [Case; 5] = [
+        let lacks: [Case; 7] = [
             (|s| s.clone_guard = CloneGuard::Hedged, "no_clone_signal"),
             (|s| s.memory = MemoryKind::Plain, "memory_not_droppable"),
             (|s| s.reseed_guard = ReseedGuard::Time, "no_reseed_signal"),
             (|s| s.engine = Engine::ChaCha20, "no_aes_instructions"),
-            (|s| s.cpu_random = false, "no_cpu_random"),
+            (|s| s.cpu_random = NoiseSource::Absent, "no_cpu_random"),
+            (|s| s.cpu_random = NoiseSource::Failed, "cpu_random_failed"),
+            (
+                |s| s.cycle_counter = NoiseSource::Failed,
+                "cycle_counter_failed",
+            ),
         ];
         for (lack, code) in lacks {
             let mut status = good();

@@ -1,19 +1,111 @@
 //! What the CPU gives: its random instruction and its cycle counter.
 //!
-//! The random instruction is never trusted alone. It is left out if it fails a test at start:
-//! some CPUs have returned the same word for ever after a resume from suspend.
+//! Neither is ever trusted alone. Both are tested while they are in use ([`health`]), and left
+//! out for good in the whole process once a test fails: some CPUs have returned the same word for
+//! ever after a resume from suspend.
+//!
+//! [`health`]: super::health
 
+use core::fmt;
 use core::sync::atomic::{AtomicU8, Ordering};
 
+use super::health::{Health, Limits};
 use crate::seam::{self, Seam};
 
 #[cfg(target_arch = "x86_64")]
 use crate::cpuid::{Features, has};
 
-/// The cycle counter: the time-stamp counter of x86, the virtual counter of ARM.
+/// Whether a noise source is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoiseSource {
+    /// It is there and has passed its health tests so far (SP 800-90B section 4.4).
+    Works,
+    /// This machine does not have it.
+    Absent,
+    /// It failed a health test and is left out.
+    Failed,
+}
+
+impl fmt::Display for NoiseSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NoiseSource::Works => "works",
+            NoiseSource::Absent => "absent",
+            NoiseSource::Failed => "failed",
+        })
+    }
+}
+
+/// What is known of a source in this process.
+struct State(AtomicU8);
+
+impl State {
+    const UNKNOWN: u8 = 0;
+
+    const fn new() -> State {
+        State(AtomicU8::new(Self::UNKNOWN))
+    }
+
+    /// None before anything is known.
+    #[inline]
+    fn get(&self) -> Option<NoiseSource> {
+        const WORKS: u8 = NoiseSource::Works as u8 + 1;
+        const ABSENT: u8 = NoiseSource::Absent as u8 + 1;
+        match self.0.load(Ordering::Relaxed) {
+            Self::UNKNOWN => None,
+            WORKS => Some(NoiseSource::Works),
+            ABSENT => Some(NoiseSource::Absent),
+            _ => Some(NoiseSource::Failed),
+        }
+    }
+
+    fn set(&self, state: NoiseSource) {
+        self.0.store(state as u8 + 1, Ordering::Relaxed);
+    }
+}
+
+static RANDOM: State = State::new();
+static COUNTER: State = State::new();
+
+thread_local! {
+    static RANDOM_HEALTH: Health = const { Health::new() };
+    static COUNTER_HEALTH: Health = const { Health::new() };
+    /// The count at the last [`noise`].
+    static LAST_COUNT: core::cell::Cell<u64> = const { core::cell::Cell::new(0) };
+}
+
+/// The cycle counter: the time-stamp counter of x86, the virtual counter of ARM. 0 once it has
+/// failed.
 #[inline]
 pub(crate) fn cycles() -> u64 {
-    if seam::is_off(Seam::CpuRandomness) {
+    match COUNTER.get() {
+        Some(NoiseSource::Failed) => 0,
+        _ => counter(),
+    }
+}
+
+/// The cycle counter as a noise source: as [`cycles`], for moments that are not evenly spaced.
+///
+/// The low byte of what passed since the thread's last moment is the raw sample that is tested.
+pub(crate) fn noise() -> u64 {
+    let count = cycles();
+    let passed = count.wrapping_sub(LAST_COUNT.replace(count));
+    let passes = COUNTER_HEALTH.with(|health| health.passes(passed & 0xff, Limits::ONE_BIT));
+    if !passes && !seam::is_off(Seam::HealthTests) {
+        COUNTER.set(NoiseSource::Failed);
+    }
+    count
+}
+
+/// Whether the cycle counter is in use.
+pub(crate) fn counter_state() -> NoiseSource {
+    COUNTER.get().unwrap_or(NoiseSource::Works)
+}
+
+#[inline]
+fn counter() -> u64 {
+    if seam::is_off(Seam::CycleCounter) {
         return 0;
     }
     #[cfg(target_arch = "x86_64")]
@@ -50,45 +142,58 @@ pub(crate) fn number() -> u32 {
 /// A word of the CPU's random instruction; `None` if there is none or it does not work.
 #[inline]
 pub(crate) fn random_word() -> Option<u64> {
-    if works() { instruction() } else { None }
-}
-
-/// Whether the CPU has a random instruction that passed the test at start.
-pub(crate) fn works() -> bool {
-    if seam::is_off(Seam::CpuRandomness) {
-        return false;
-    }
-    const UNKNOWN: u8 = 0;
-    const WORKS: u8 = 1;
-    const FAILS: u8 = 2;
-    static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
-    match STATE.load(Ordering::Relaxed) {
-        UNKNOWN => {
-            let works = is_present() && passes_test(instruction);
-            STATE.store(if works { WORKS } else { FAILS }, Ordering::Relaxed);
-            works
-        }
-        state => state == WORKS,
+    match random_state() {
+        NoiseSource::Works => tested_word(),
+        _ => None,
     }
 }
 
-/// Four words that are there and differ from each other: a good source fails by chance once in
-/// 2^61 starts, a stuck one always.
-fn passes_test(mut source: impl FnMut() -> Option<u64>) -> bool {
-    let words: [Option<u64>; 4] = core::array::from_fn(|_| source());
-    words.iter().all(Option::is_some) && (0..words.len()).all(|i| !words[..i].contains(&words[i]))
+/// Whether the random instruction is in use: it must pass its tests from the first words on.
+pub(crate) fn random_state() -> NoiseSource {
+    /// Words that are tested before one is used.
+    const AT_START: usize = 4;
+    if let Some(state) = RANDOM.get() {
+        return state;
+    }
+    if !is_present() {
+        RANDOM.set(NoiseSource::Absent);
+        return NoiseSource::Absent;
+    }
+    RANDOM.set(NoiseSource::Works);
+    if (0..AT_START).any(|_| tested_word().is_none()) {
+        RANDOM.set(NoiseSource::Failed);
+    }
+    random_state()
+}
+
+/// A word that passed; all zeros and all ones count as failures, as AMD's errata ask.
+#[inline]
+fn tested_word() -> Option<u64> {
+    let word = instruction()?;
+    let passes = RANDOM_HEALTH.with(|health| health.passes(word, Limits::HALF_WORD));
+    if !passes && !seam::is_off(Seam::HealthTests) {
+        RANDOM.set(NoiseSource::Failed);
+        return None;
+    }
+    (word != 0 && word != u64::MAX).then_some(word)
 }
 
 fn is_present() -> bool {
+    if seam::is_off(Seam::RandomInstruction) {
+        return false;
+    }
     #[cfg(target_arch = "x86_64")]
     return has(Features::RDRAND);
     #[cfg(not(target_arch = "x86_64"))]
     return false;
 }
 
-/// One word; all zeros and all ones count as failures, as AMD's errata ask.
+/// One raw word, if the instruction has one.
 #[inline]
 fn instruction() -> Option<u64> {
+    if seam::is_off(Seam::RandomWordsDiffer) {
+        return Some(5);
+    }
     #[cfg(target_arch = "x86_64")]
     {
         /// Tries before RDRAND counts as failed (Intel's Digital Random Number Generator
@@ -102,7 +207,7 @@ fn instruction() -> Option<u64> {
                 .then_some(word)
         }
         // SAFETY: called only after `is_present`.
-        unsafe { rdrand() }.filter(|&word| word != 0 && word != u64::MAX)
+        unsafe { rdrand() }
     }
     #[cfg(not(target_arch = "x86_64"))]
     None
@@ -113,22 +218,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stuck_or_failing_source_is_left_out() {
-        assert!(!passes_test(|| Some(5)));
-        assert!(!passes_test(|| None));
-        let mut count = 0;
-        let mut counter = || {
-            count += 1;
-            Some(count)
-        };
-        assert!(passes_test(&mut counter));
-        let mut stuck_later = [1, 2, 3, 3].into_iter();
-        assert!(!passes_test(|| stuck_later.next()));
-    }
-
-    #[test]
     fn the_cycle_counter_moves() {
         let start = cycles();
         assert!((0..1000).any(|_| cycles() != start));
+    }
+
+    #[test]
+    fn states_are_told_apart() {
+        let state = State::new();
+        assert_eq!(state.get(), None);
+        for source in [NoiseSource::Works, NoiseSource::Absent, NoiseSource::Failed] {
+            state.set(source);
+            assert_eq!(state.get(), Some(source));
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What an accumulator reads of the machine it runs on, so that a test or a model can be one.
 
 use super::cpu;
+use crate::seam::{self, Seam};
 
 /// Length of what [`Machine::random`] gives, in bytes.
 pub const HARDWARE_LEN: usize = 32;
@@ -9,6 +10,12 @@ pub const HARDWARE_LEN: usize = 32;
 pub trait Machine: Send + Sync {
     /// The cycle counter.
     fn cycles(&self) -> u64;
+
+    /// The cycle counter at a moment that is not evenly spaced from the last: a sample of noise,
+    /// whose health may be tested.
+    fn noise(&self) -> u64 {
+        self.cycles()
+    }
 
     /// The process's number.
     fn process(&self) -> u32;
@@ -30,13 +37,22 @@ impl Machine for ThisMachine {
         cpu::cycles()
     }
 
-    fn process(&self) -> u32 {
-        std::process::id()
+    fn noise(&self) -> u64 {
+        cpu::noise()
     }
 
-    #[inline]
+    fn process(&self) -> u32 {
+        match seam::is_off(Seam::Numbers) {
+            true => 0,
+            false => std::process::id(),
+        }
+    }
+
     fn cpu(&self) -> u32 {
-        cpu::number()
+        match seam::is_off(Seam::Numbers) {
+            true => 0,
+            false => cpu::number(),
+        }
     }
 
     fn random(&self, out: &mut [u8; HARDWARE_LEN]) {

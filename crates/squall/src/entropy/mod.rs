@@ -5,6 +5,7 @@
 //! a VM clone gets the same kernel bytes as its sibling, the other two still tell them apart.
 
 pub(crate) mod cpu;
+mod health;
 mod input;
 pub(crate) mod kernel;
 mod machine;
@@ -16,6 +17,7 @@ pub use machine::{HARDWARE_LEN, Machine, ThisMachine};
 use sha2::digest::FixedOutputReset;
 use sha2::{Digest, Sha512};
 
+use crate::seam::{self, Seam};
 use crate::secret::{Secret, wipe};
 
 /// Length of a seed, in bytes: `seedlen` of CTR_DRBG with AES-256.
@@ -24,19 +26,16 @@ pub(crate) const SEED_LEN: usize = 48;
 /// A seed, as strong as the kernel's RNG (256 bits), wiped when dropped.
 pub(crate) type Seed = Secret<SEED_LEN>;
 
-/// Words of the CPU's random instruction that go into a seed: 256 bits.
-const CPU_WORDS: usize = 4;
+/// Bytes of an accumulator that go into a seed.
+pub(crate) type RootBytes = Secret<64>;
 
-/// Hedges `kernel_bytes` into `seed`.
-pub(crate) fn seed(kernel_bytes: &[u8; SEED_LEN], seed: &mut Seed) {
+/// Makes a seed of the kernel's bytes and an accumulator's: if either cannot be predicted, nor
+/// can the seed.
+pub(crate) fn seed(kernel: &[u8; SEED_LEN], root: &RootBytes, seed: &mut Seed) {
     let mut hash = Sha512::new();
-    hash.update(b"squall seed 1");
-    hash.update(kernel_bytes);
-    hash.update(cpu::cycles().to_le_bytes());
-    for _ in 0..CPU_WORDS {
-        hash.update(cpu::random_word().unwrap_or(0).to_le_bytes());
-    }
-    hash.update(cpu::cycles().to_le_bytes());
+    hash.update(b"squall seed 2");
+    hash.update(kernel);
+    hash.update(&root[..]);
     let mut digest = sha2::digest::Output::<Sha512>::default();
     // By reference: a hash that is moved leaves its input behind.
     FixedOutputReset::finalize_into_reset(&mut hash, &mut digest);
@@ -44,11 +43,27 @@ pub(crate) fn seed(kernel_bytes: &[u8; SEED_LEN], seed: &mut Seed) {
     wipe(&mut digest);
 }
 
-/// Additional input for a request: the cycle counter and `WORDS` words of the CPU.
+/// What stands for an accumulator where there must be no state: cycle counts, and words of the
+/// CPU.
+pub(crate) fn hedge(bytes: &mut RootBytes) {
+    for (place, word) in bytes
+        .as_chunks_mut()
+        .0
+        .iter_mut()
+        .zip(additional_input::<8>())
+    {
+        *place = word.to_le_bytes();
+    }
+}
+
+/// Additional input for a request: the cycle counter and other words of the CPU.
 ///
 /// It tells apart what would otherwise be equal, the draws of two VM clones above all; nothing
 /// relies on it alone.
 pub(crate) fn additional_input<const WORDS: usize>() -> [u64; WORDS] {
+    if seam::is_off(Seam::AdditionalInput) {
+        return [0; WORDS];
+    }
     core::array::from_fn(|i| match i {
         0 => cpu::cycles(),
         _ => cpu::random_word().unwrap_or_else(cpu::cycles),

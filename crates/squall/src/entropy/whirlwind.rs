@@ -35,6 +35,7 @@ use shard::{Block, Pool, Shard};
 
 use super::machine::{Machine, ThisMachine};
 use super::{Accumulator, Input};
+use crate::guard::shared::Zeroable;
 
 /// Every so many inputs, one goes to the slow seed (the paper's d).
 const SLOW_EVERY: u64 = 10;
@@ -71,8 +72,6 @@ mod source {
 /// counter, process and CPU random words only, until it has inputs of its own. Run
 /// [`bootstrap`](Whirlwind::bootstrap) in the copy before anything else.
 pub struct Whirlwind<F: Functions = WithSha512, M: Machine = ThisMachine> {
-    /// 1 once the seeds are set. Memory that was zeroed is a Whirlwind that was not started.
-    started: AtomicU64,
     fast: Seed,
     /// Collects; the paper's S'_slow.
     slow: Seed,
@@ -99,7 +98,6 @@ impl<F: Functions, M: Machine> Whirlwind<F, M> {
     /// One that nothing has gone into: its outputs are as predictable as `machine` is.
     pub fn new(machine: M) -> Self {
         let whirlwind = Whirlwind {
-            started: AtomicU64::new(0),
             fast: Seed::default(),
             slow: Seed::default(),
             published: Seed::default(),
@@ -114,7 +112,7 @@ impl<F: Functions, M: Machine> Whirlwind<F, M> {
         whirlwind
     }
 
-    /// Sets everything to what it is at first.
+    /// Sets everything to what it is at first. Until then it may be zeros.
     pub(crate) fn start(&self) {
         self.wipe();
         let mut constant = SeedBytes::zeroed();
@@ -123,12 +121,9 @@ impl<F: Functions, M: Machine> Whirlwind<F, M> {
         F::hash(&2u64.to_be_bytes(), &mut constant[..F::SEED_LEN]);
         self.slow.store(&constant);
         self.published.store(&constant);
-        self.started.store(1, Ordering::Release);
-    }
-
-    /// Whether the state is still there, if it is in memory that can be zeroed at any moment.
-    pub(crate) fn is_started(&self) -> bool {
-        self.started.load(Ordering::Acquire) != 0
+        for count in [&self.slow_compressions, &self.inputs, &self.outputs] {
+            count.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Collects 100 cycle counts between loops of unpredictable length: before first use, and
@@ -136,7 +131,7 @@ impl<F: Functions, M: Machine> Whirlwind<F, M> {
     pub fn bootstrap(&self) {
         let mut mixed = 0u64;
         for i in 0..BOOTSTRAP_INPUTS {
-            let cycles = self.machine.cycles();
+            let cycles = self.machine.noise();
             self.add(Input {
                 source: source::BOOTSTRAP,
                 cycles: self.machine.cycles() as u32,
@@ -204,7 +199,8 @@ impl<F: Functions, M: Machine> Whirlwind<F, M> {
         let blocks = out.len().div_ceil(F::SEED_LEN) as u64;
         let first = self.outputs.fetch_add(blocks, Ordering::Relaxed);
         self.add_now(source::OUTPUT_BEGIN, [0, 0]);
-        let mut message = Message::<F>::new(&self.machine);
+        let mut message = Message::<F>::zeroed();
+        message.set_place(&self.machine);
         message.set_seeds(|fast, slow| {
             self.fast.advance::<F>(fast);
             self.published.load(slow);
@@ -216,9 +212,8 @@ impl<F: Functions, M: Machine> Whirlwind<F, M> {
         self.add_now(source::OUTPUT_END, [0, 0]);
     }
 
-    /// Erases everything: afterwards it was not started.
+    /// Erases every secret.
     fn wipe(&self) {
-        self.started.store(0, Ordering::Relaxed);
         for seed in [&self.fast, &self.slow, &self.published] {
             seed.wipe();
         }
@@ -227,6 +222,9 @@ impl<F: Functions, M: Machine> Whirlwind<F, M> {
         }
     }
 }
+
+// SAFETY: all of it are atomics, and types without bytes; its drop only erases.
+unsafe impl Zeroable for Whirlwind {}
 
 impl<F: Functions, M: Machine> Drop for Whirlwind<F, M> {
     fn drop(&mut self) {

@@ -11,6 +11,7 @@ pub(crate) mod lock;
 pub(crate) mod memory;
 pub(crate) mod page;
 pub(crate) mod policy;
+pub(crate) mod shared;
 pub(crate) mod thread;
 pub(crate) mod vdso;
 pub(crate) mod vmclock;

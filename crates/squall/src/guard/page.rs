@@ -106,6 +106,18 @@ impl Page {
         unsafe { !(&raw const (*self.0.as_ptr()).generation_complement).read_volatile() }
     }
 
+    /// Whether nothing was ever seeded in the page, or all of it was lost.
+    pub fn is_empty(self) -> bool {
+        // SAFETY: the page is mapped.
+        unsafe { (&raw const (*self.0.as_ptr()).witness).read_volatile() == 0 }
+    }
+
+    /// VM generation counter that the state was seeded under.
+    pub fn vm(self) -> u64 {
+        // SAFETY: the page is mapped.
+        unsafe { (&raw const (*self.0.as_ptr()).vm).read_volatile() }
+    }
+
     /// Whether everything read before this call was there and belongs to `epoch`.
     pub fn is_current(self, epoch: Epoch) -> bool {
         let contents = self.0.as_ptr();

@@ -23,15 +23,16 @@ pub(crate) struct Policy {
     pub is_vm: bool,
     /// The kernel's vmgenid driver is bound: a VM clone moves the kernel's generation.
     pub has_vmgenid: bool,
-    /// Clone signals were not looked for yet.
+    /// A vmclock was not looked for yet.
     is_provisional: bool,
 }
 
 impl Policy {
     /// The policy of this process.
     ///
-    /// The first answer is provisional: it knows no clone signal, so the process's first request
-    /// is hedged. Looking for the signals takes longer than that, and many processes draw once.
+    /// The first answer is provisional where it can be: it has not looked for a vmclock, so the
+    /// process's first request is hedged. Opening a device takes longer than that, and many
+    /// processes draw once.
     pub fn get() -> Policy {
         static STATE: AtomicU8 = AtomicU8::new(UNASKED);
         static DECIDED: Slot = Slot(UnsafeCell::new(MaybeUninit::uninit()));
@@ -46,8 +47,14 @@ impl Policy {
                 .is_ok()
         };
         // A child forked while its parent published stays with the provisional one.
-        if state == BEING_PUBLISHED || (state == UNASKED && advance(UNASKED, UNDECIDED)) {
+        if state == BEING_PUBLISHED {
             return Self::provisional();
+        }
+        if state == UNASKED && advance(UNASKED, UNDECIDED) {
+            let first = Self::provisional();
+            if !first.is_vm || first.has_vmgenid {
+                return first;
+            }
         }
         let policy = Self::decide();
         if advance(UNDECIDED, BEING_PUBLISHED) {
@@ -68,20 +75,18 @@ impl Policy {
             vdso,
             vmclock: None,
             is_vm,
-            has_vmgenid: false,
+            has_vmgenid: is_vm && vmgenid::is_bound() && !seam::is_off(Seam::Vmgenid),
             is_provisional: true,
         }
     }
 
     fn decide() -> Policy {
-        let has_vmgenid = vmgenid::is_bound() && !seam::is_off(Seam::Vmgenid);
         let vmclock = VmClock::open();
         if let Some(clock) = vmclock {
             vmclock::note(clock.generation(), vdso::mapped_generation());
         }
         Policy {
             vmclock,
-            has_vmgenid,
             is_provisional: false,
             ..Self::provisional()
         }
@@ -89,10 +94,21 @@ impl Policy {
 
     /// Whether a clone of this VM would be noticed, or there can be none.
     pub fn sees_clones(&self) -> bool {
-        !self.is_provisional
-            && (!self.is_vm
-                || self.vmclock.is_some()
-                || (self.has_vmgenid && self.sees_generation()))
+        !self.is_provisional && self.has_clone_signal()
+    }
+
+    /// Whether a clone of this VM has a way to show itself, or there can be none.
+    pub fn has_clone_signal(&self) -> bool {
+        !self.is_vm || self.vmclock.is_some() || (self.has_vmgenid && self.sees_generation())
+    }
+
+    /// Whether this machine may have been cloned between two epochs. Without a vmclock, any new
+    /// generation of the kernel may stand for that.
+    pub fn may_be_clone(&self, before: Epoch, now: Epoch) -> bool {
+        match self.vmclock {
+            Some(_) => before.vm != now.vm,
+            None => self.is_vm && before.kernel != now.kernel,
+        }
     }
 
     /// Whether a kernel reseed would be noticed.

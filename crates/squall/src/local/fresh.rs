@@ -10,7 +10,7 @@ use super::generator::Generator;
 use crate::Error;
 use crate::drbg::MAX_REQUEST;
 use crate::engine::Stores;
-use crate::entropy::{self, SEED_LEN, Seed};
+use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
 use crate::guard::policy::Policy;
 use crate::guard::{Epoch, fork, vdso};
 use crate::secret::Secret;
@@ -39,8 +39,10 @@ fn generate(out: &mut [u8]) -> Result<(), Error> {
     for part in out.chunks_mut(MAX_REQUEST) {
         let mut bytes = Secret::<SEED_LEN>::zeroed();
         entropy::kernel::fill(&mut bytes[..])?;
+        let mut root = RootBytes::zeroed();
+        entropy::hedge(&mut root);
         let mut seed = Seed::zeroed();
-        entropy::seed(&bytes, &mut seed);
+        entropy::seed(&bytes, &root, &mut seed);
         Generator::once(&seed, |generator| {
             generator.generate(part, &entropy::additional_input::<3>(), stores);
         });

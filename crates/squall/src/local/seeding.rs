@@ -6,12 +6,14 @@
 use core::sync::atomic::Ordering;
 
 use super::generator::Generator;
+use super::root::{self, Event};
 use super::{FIRST_REFILL, RESEEDS, Request};
 use crate::Error;
-use crate::entropy::{self, SEED_LEN, Seed};
+use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
 use crate::guard::memory::{self, MemoryKind};
 use crate::guard::page::Page;
 use crate::guard::{Epoch, clock, vdso, vmclock};
+use crate::seam::{self, Seam};
 use crate::secret::Secret;
 
 /// Oldest seed a request may be served from where the kernel's generation cannot be seen, in
@@ -29,11 +31,18 @@ impl Request<'_> {
             page.lock();
         }
         let around = self.policy.epoch_without_kernel();
+        let event = self.reason(page, around);
         page.begin_seeding(around);
         let mut bytes = Secret::zeroed();
         let generation = self.kernel_bytes(page, &mut bytes)?;
+        let now = Epoch {
+            kernel: generation,
+            ..around
+        };
+        let mut root = RootBytes::zeroed();
+        root::draw(event, now, &self.policy, &mut root);
         let mut seed = Seed::zeroed();
-        entropy::seed(&bytes, &mut seed);
+        entropy::seed(&bytes, &root, &mut seed);
         page.mark(generation);
         Generator::in_page(page, |generator| generator.reseed(&seed));
         if self.policy.vmclock.is_some() {
@@ -45,8 +54,26 @@ impl Request<'_> {
         Ok(())
     }
 
+    /// Why the page has to be seeded.
+    fn reason(&self, page: Page, around: Epoch) -> Event {
+        match (page.is_empty(), self.local.seeded_at.get()) {
+            (true, 0) => Event::ThreadStart,
+            (true, _) => Event::Emptied,
+            _ if page.vm() != around.vm => Event::Clone,
+            _ => Event::Reseed,
+        }
+    }
+
     /// Bytes of the kernel's RNG, and the generation they belong to.
     fn kernel_bytes(&self, page: Page, bytes: &mut [u8; SEED_LEN]) -> Result<u64, Error> {
+        let generation = self.drawn_kernel_bytes(page, bytes)?;
+        if seam::is_off(Seam::KernelBytes) {
+            bytes.fill(0);
+        }
+        Ok(generation)
+    }
+
+    fn drawn_kernel_bytes(&self, page: Page, bytes: &mut [u8; SEED_LEN]) -> Result<u64, Error> {
         for attempt in 1.. {
             let before = vdso::mapped_generation();
             let served = self.policy.vdso.and_then(|vdso| {

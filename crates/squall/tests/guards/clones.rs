@@ -49,10 +49,10 @@ pub fn unseen() -> Verdict {
 }
 
 /// A file that imitates vmclock's page.
-struct Clock(File);
+pub struct Clock(File);
 
 impl Clock {
-    fn install() -> Clock {
+    pub fn install() -> Clock {
         let path = std::env::temp_dir().join(format!("squall-vmclock-{}", std::process::id()));
         let file = File::options()
             .read(true)
@@ -78,7 +78,7 @@ impl Clock {
         clock
     }
 
-    fn set(&self, generation: u64) {
+    pub fn set(&self, generation: u64) {
         self.0.write_all_at(&generation.to_le_bytes(), 104).unwrap();
     }
 }

@@ -11,6 +11,7 @@ mod forks;
 mod outputs;
 mod reseeds;
 mod sandbox;
+mod seeds;
 mod signals;
 mod stack;
 mod steps;
@@ -76,11 +77,11 @@ const fn case(
 use Seam::*;
 
 /// Nothing of the machine but plain memory.
-const PLAIN: &[Seam] = &[DroppableMemory, WipeOnFork, CpuRandomness];
-const WIPED: &[Seam] = &[DroppableMemory, CpuRandomness];
+const PLAIN: &[Seam] = &[DroppableMemory, WipeOnFork, RandomInstruction, CycleCounter];
+const WIPED: &[Seam] = &[DroppableMemory, RandomInstruction, CycleCounter];
 /// Nothing that tells two copies apart but the guard itself.
-const STRICT: &[Seam] = &[CpuRandomness];
-const UNGUARDED: &[Seam] = &[ForkGuard, CpuRandomness];
+const STRICT: &[Seam] = &[RandomInstruction, CycleCounter];
+const UNGUARDED: &[Seam] = &[ForkGuard, RandomInstruction, CycleCounter];
 /// A VM that no signal tells of its clones; copies of it are made by an unguarded fork.
 const CLONED_UNSEEN: &[Seam] = &[ForkGuard, Vmgenid, BareMetal];
 
@@ -89,8 +90,8 @@ const CASES: &[Case] = &[
     case("fork/children", forks::children, STRICT, Held),
     case("fork/children/wipe-on-fork", forks::children, WIPED, Held),
     case("fork/children/plain-memory", forks::children, PLAIN, Held),
-    case("fork/children/no-vdso", forks::children, &[Vdso, CpuRandomness], Held),
-    case("fork/children/probe", forks::children, &[GenerationPlace, CpuRandomness], Held),
+    case("fork/children/no-vdso", forks::children, &[Vdso, RandomInstruction, CycleCounter], Held),
+    case("fork/children/probe", forks::children, &[GenerationPlace, RandomInstruction, CycleCounter], Held),
     case("fork/children/control", forks::children, UNGUARDED, Broken),
     case("fork/from-threads", forks::from_threads, STRICT, Held),
     case("fork/from-threads/plain-memory", forks::from_threads, PLAIN, Held),
@@ -136,6 +137,23 @@ const CASES: &[Case] = &[
     case("clone/vmclock-hedges-until-reseed", clones::vmclock_hedges_until_reseed, &[ForkGuard], Held).alone(),
     case("clone/vmclock-hedges-until-reseed/probe", clones::vmclock_hedges_until_reseed, &[ForkGuard, GenerationPlace], Held).alone(),
     case("clone/fresh", clones::fresh, &[ForkGuard], Held),
+    case("clone/vmclock-bootstraps", seeds::vmclock_bootstraps, &[], Held),
+    case("clone/vmclock-bootstraps/control", seeds::vmclock_bootstraps, &[Bootstrap], Broken),
+    case("clone/generation-bootstraps", seeds::generation_bootstraps, &[BareMetal], Held).alone(),
+    case("clone/generation-bootstraps/control", seeds::generation_bootstraps, &[BareMetal, Bootstrap], Broken).alone(),
+    case("seed/kernel-alone", seeds::processes_differ, &[Root, AdditionalInput, RandomInstruction, CycleCounter], Held),
+    case("seed/root-alone", seeds::processes_differ, &[KernelBytes, AdditionalInput, Numbers], Held),
+    case("seed/root-alone/bootstrapped", seeds::processes_differ, &[KernelBytes, AdditionalInput, Numbers, RandomInstruction], Held),
+    case("seed/root-alone/control", seeds::processes_differ, &[KernelBytes, AdditionalInput, Numbers, RandomInstruction, CycleCounter], Broken),
+    case("seed/neither/control", seeds::processes_differ, &[KernelBytes, Root, AdditionalInput], Broken),
+    case("seed/bootstrap-without-signal", seeds::begins_with_bootstrap, &[Vmgenid, BareMetal], Held),
+    case("seed/bootstrap-without-instruction", seeds::begins_with_bootstrap, &[RandomInstruction], Held),
+    case("seed/bootstrap/control", seeds::begins_with_bootstrap, &[], Broken),
+    case("health/stuck-instruction", seeds::stuck_instruction, &[RandomWordsDiffer], Held),
+    case("health/stuck-instruction/control", seeds::stuck_instruction, &[RandomWordsDiffer, HealthTests], Broken),
+    case("health/stuck-counter", seeds::stuck_counter, &[CycleCounter], Held),
+    case("health/stuck-counter/control", seeds::stuck_counter, &[CycleCounter, HealthTests], Broken),
+    case("health/good-sources", seeds::good_sources, &[], Held),
     case("stack/no-keys-left", stack::no_keys_left, &[], Held),
     case("sandbox/getrandom-enosys", sandbox::getrandom_enosys, &[], Held),
     case("sandbox/getrandom-eperm", sandbox::getrandom_eperm, &[], Held),

@@ -26,19 +26,22 @@ impl<F: Functions> Message<F> {
     const HARDWARE: usize = Self::PLACE + NUMBER_LEN;
     const LEN: usize = Self::HARDWARE + HARDWARE_LEN;
 
-    /// A message from `machine` without seeds and moment.
-    pub fn new(machine: &impl Machine) -> Self {
-        let mut message = Message {
+    /// A message without contents: they are written in place.
+    pub fn zeroed() -> Self {
+        Message {
             bytes: Secret::zeroed(),
             functions: PhantomData,
-        };
-        let bytes = &mut message.bytes;
+        }
+    }
+
+    /// Sets what `machine` tells of the place that outputs are made at.
+    pub fn set_place(&mut self, machine: &impl Machine) {
+        let bytes = &mut self.bytes;
         bytes[..Self::SEEDS].copy_from_slice(&OUTPUT.to_be_bytes());
         let place = u64::from(machine.process()) << 32 | u64::from(machine.cpu());
         bytes[Self::PLACE..Self::HARDWARE].copy_from_slice(&place.to_be_bytes());
         let hardware = bytes[Self::HARDWARE..].first_chunk_mut();
         machine.random(hardware.expect("a message ends with the hardware's bytes"));
-        message
     }
 
     /// Sets the seeds to what `write` leaves in the fast and the slow one.

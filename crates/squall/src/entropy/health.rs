@@ -1,0 +1,169 @@
+//! Does a noise source still make noise? The continuous tests of NIST SP 800-90B section 4.4.
+//!
+//! They notice a source that got stuck, and cost a few comparisons a sample. They estimate
+//! nothing: the entropy they assume of a sample is a floor chosen once, below which a source
+//! would be useless. A source that fails is left out for good; nothing relies on one that passes.
+//!
+//! Every thread tests what it reads itself, as every CPU has sources of its own.
+
+use core::cell::Cell;
+
+/// Samples in a window of the adaptive proportion test (for sources that are not binary).
+const WINDOW: u32 = 512;
+
+/// Where the tests give a source up. A good source fails one of them by chance less than once in
+/// 2^30 samples or windows, if a sample has the entropy the limits are made for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Equal samples in a row (section 4.4.1): 1 + ceil(30 / entropy of a sample in bits).
+    repetitions: u32,
+    /// Samples in a window that equal its first (section 4.4.2): 1 + the critical value of the
+    /// binomial distribution B(512, 2^-entropy) at 1 - 2^-30.
+    in_window: u32,
+}
+
+impl Limits {
+    /// For samples of at least one bit of entropy.
+    pub const ONE_BIT: Limits = Limits {
+        repetitions: 31,
+        in_window: 325,
+    };
+
+    /// For samples of at least 32 bits of entropy.
+    pub const HALF_WORD: Limits = Limits {
+        repetitions: 2,
+        in_window: 2,
+    };
+}
+
+/// The tests of one source in one thread.
+#[derive(Debug)]
+pub(crate) struct Health {
+    /// The last sample, and how often it came in a row; 0 before the first.
+    last: Cell<u64>,
+    run: Cell<u32>,
+    /// The first sample of the window, how often it came, and how many samples are to come.
+    first: Cell<u64>,
+    same: Cell<u32>,
+    left: Cell<u32>,
+}
+
+impl Health {
+    pub const fn new() -> Health {
+        Health {
+            last: Cell::new(0),
+            run: Cell::new(0),
+            first: Cell::new(0),
+            same: Cell::new(0),
+            left: Cell::new(0),
+        }
+    }
+
+    /// Takes a sample; false if the source fails a test with it.
+    #[inline]
+    pub fn passes(&self, sample: u64, limits: Limits) -> bool {
+        self.repetitions(sample) < limits.repetitions && self.in_window(sample) < limits.in_window
+    }
+
+    /// Repetition count test.
+    #[inline]
+    fn repetitions(&self, sample: u64) -> u32 {
+        let run = match self.last.replace(sample) == sample {
+            true => self.run.get() + 1,
+            false => 1,
+        };
+        self.run.set(run);
+        run
+    }
+
+    /// Adaptive proportion test.
+    #[inline]
+    fn in_window(&self, sample: u64) -> u32 {
+        let left = self.left.get();
+        if left == 0 {
+            self.left.set(WINDOW - 1);
+            self.first.set(sample);
+            self.same.set(1);
+            return 1;
+        }
+        self.left.set(left - 1);
+        let same = self.same.get() + u32::from(sample == self.first.get());
+        self.same.set(same);
+        same
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many samples `source` gives until it fails, if it does within `most`.
+    fn failure(limits: Limits, most: usize, mut source: impl FnMut(usize) -> u64) -> Option<usize> {
+        let health = Health::new();
+        (0..most).position(|i| !health.passes(source(i), limits))
+    }
+
+    #[test]
+    fn stuck_sources_fail_at_the_limit() {
+        for stuck in [0, u64::MAX, 7] {
+            assert_eq!(failure(Limits::ONE_BIT, 1000, |_| stuck), Some(30));
+            assert_eq!(failure(Limits::HALF_WORD, 1000, |_| stuck), Some(1));
+        }
+        let later = |i| if i < 100 { i as u64 } else { 5 };
+        assert_eq!(failure(Limits::ONE_BIT, 1000, later), Some(130));
+    }
+
+    #[test]
+    fn sources_that_alternate_fail_by_their_proportion() {
+        let two = |i: usize| (i % 2) as u64;
+        assert_eq!(failure(Limits::HALF_WORD, 1000, two), Some(2));
+        // Half of a window is what one bit allows; three quarters is not.
+        assert_eq!(failure(Limits::ONE_BIT, 100_000, two), None);
+        let mostly = |i: usize| u64::from(i % 4 == 3);
+        assert!(failure(Limits::ONE_BIT, 2 * WINDOW as usize, mostly).is_some());
+    }
+
+    #[test]
+    fn good_sources_pass() {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+            state
+        };
+        assert_eq!(failure(Limits::HALF_WORD, 1_000_000, |_| next()), None);
+        assert_eq!(failure(Limits::ONE_BIT, 1_000_000, |_| next() >> 56), None);
+        assert_eq!(failure(Limits::ONE_BIT, 1_000_000, |_| next() >> 63), None);
+    }
+
+    /// The limits are the standard's formulas.
+    #[test]
+    fn limits_are_derived() {
+        for (bits, limits) in [(1, Limits::ONE_BIT), (32, Limits::HALF_WORD)] {
+            assert_eq!(limits.repetitions, 1 + 30u32.div_ceil(bits));
+            assert_eq!(limits.in_window, 1 + critical_value(bits));
+        }
+    }
+
+    /// The least c for which at most c of 512 samples are a given value with a probability of at
+    /// least 1 - 2^-30, if one is with 2^-bits.
+    fn critical_value(bits: u32) -> u32 {
+        let p = 0.5f64.powi(bits as i32);
+        let n = f64::from(WINDOW);
+        // Terms from the upper end, so that small ones are not lost.
+        let log_term = |k: f64| {
+            let log_choose: f64 = (0..k as u32)
+                .map(|i| ((n - f64::from(i)) / (k - f64::from(i))).ln())
+                .sum();
+            log_choose + k * p.ln() + (n - k) * (-p).ln_1p()
+        };
+        let mut tail = 0.0;
+        let mut c = WINDOW;
+        loop {
+            tail += log_term(f64::from(c)).exp();
+            if tail > 0.5f64.powi(30) {
+                return c;
+            }
+            c -= 1;
+        }
+    }
+}

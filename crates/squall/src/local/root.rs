@@ -1,0 +1,138 @@
+//! The root: the accumulator of this process, from which every thread's generator is seeded
+//! together with the kernel's bytes.
+//!
+//! A [`Whirlwind`] in guarded memory that the threads share. What happens to the guards is its
+//! input: threads that start, seedings and why they were needed, now and then a refill. It is
+//! used by a thread that holds its own [`lock`](crate::guard::lock), never by a signal handler
+//! within a draw, and nobody waits in it.
+//!
+//! In a new process it begins with words of the CPU's random instruction, if the instruction
+//! works and the machine tells of clones; else with a bootstrap. When the machine may have been
+//! cloned, the bootstrap runs again before anything is served.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::ATTEMPTS;
+use crate::entropy::cpu::{self, NoiseSource};
+use crate::entropy::whirlwind::Whirlwind;
+use crate::entropy::{Input, RootBytes};
+use crate::guard::Epoch;
+use crate::guard::policy::Policy;
+use crate::guard::shared::{Place, SharedPage};
+use crate::seam::{self, Seam};
+
+static ROOT: SharedPage<Whirlwind> = SharedPage::new();
+
+/// Bootstraps in this process.
+pub(crate) static BOOTSTRAPS: AtomicU64 = AtomicU64::new(0);
+
+/// Inputs that a root begins with where it is not bootstrapped: enough to fill a buffer of the
+/// fast seed.
+const FIRST_INPUTS: usize = 10;
+
+/// What happened. The numbers are sources of [`Input`]s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Event {
+    /// A root begins; with a word of the CPU.
+    Start = 1,
+    /// A thread draws for the first time.
+    ThreadStart = 2,
+    /// The kernel has reseeded, or a seed is old.
+    Reseed = 3,
+    /// The VM was restored from a snapshot.
+    Clone = 4,
+    /// A page was found empty: in a forked child, or dropped by the kernel.
+    Emptied = 5,
+    /// A buffer was refilled.
+    Refill = 6,
+}
+
+/// Tells the root, if there is one, that something happens now.
+pub(super) fn tell(event: Event, about: u64) {
+    if let Some(place) = ROOT.get() {
+        tell_to(&place.value, event, about);
+    }
+}
+
+fn tell_to(root: &Whirlwind, event: Event, about: u64) {
+    root.add(Input {
+        source: event as u32,
+        cycles: cpu::noise() as u32,
+        values: [about as u32, (about >> 32) as u32],
+    });
+}
+
+/// Bytes of the root for a seed under `epoch`, after it was told of the event that asks for it.
+pub(super) fn draw(event: Event, epoch: Epoch, policy: &Policy, bytes: &mut RootBytes) {
+    if !draw_from_page(event, epoch, policy, bytes) {
+        draw_once(policy, bytes);
+    }
+    if seam::is_off(Seam::Root) {
+        bytes.fill(0);
+    }
+}
+
+fn draw_from_page(event: Event, epoch: Epoch, policy: &Policy, bytes: &mut RootBytes) -> bool {
+    let Some(place) = ROOT.map() else {
+        return false;
+    };
+    (0..ATTEMPTS).any(|_| {
+        if place.is_ready() {
+            renew(place, epoch, policy);
+        } else if !prepare(place, epoch, policy) {
+            return false;
+        }
+        tell_to(&place.value, event, epoch.kernel);
+        place.value.generate(&mut bytes[..]);
+        place.is_ready()
+    })
+}
+
+/// Bytes of a root for this once: there is no memory, another thread is preparing the root, or
+/// its page is emptied faster than it can be used.
+#[cold]
+#[inline(never)]
+fn draw_once(policy: &Policy, bytes: &mut RootBytes) {
+    let root = Whirlwind::default();
+    begin(&root, policy);
+    root.generate(&mut bytes[..]);
+}
+
+/// Prepares an empty root; false if another thread is at it, or what was prepared is lost.
+fn prepare(place: &Place<Whirlwind>, epoch: Epoch, policy: &Policy) -> bool {
+    if !place.claim() {
+        return false;
+    }
+    place.value.start();
+    begin(&place.value, policy);
+    place.set_epoch(epoch);
+    place.finish()
+}
+
+/// What goes into a root before its first output.
+fn begin(root: &Whirlwind, policy: &Policy) {
+    if policy.has_clone_signal() && cpu::random_state() == NoiseSource::Works {
+        for _ in 0..FIRST_INPUTS {
+            tell_to(root, Event::Start, cpu::random_word().unwrap_or(0));
+        }
+    } else {
+        bootstrap(root);
+    }
+}
+
+/// Bootstraps the root again if this machine may have been cloned since it last was.
+fn renew(place: &Place<Whirlwind>, epoch: Epoch, policy: &Policy) {
+    let before = place.epoch();
+    if policy.may_be_clone(before, epoch) && !seam::is_off(Seam::Bootstrap) {
+        bootstrap(&place.value);
+    }
+    if before != epoch {
+        place.set_epoch(epoch);
+    }
+}
+
+fn bootstrap(root: &Whirlwind) {
+    root.bootstrap();
+    BOOTSTRAPS.fetch_add(1, Ordering::Relaxed);
+}

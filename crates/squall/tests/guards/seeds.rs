@@ -1,0 +1,109 @@
+//! Where seeds come from: kernel and root, either of which suffices; bootstraps when they are
+//! needed; noise sources that fail.
+
+use std::io::pipe;
+
+use squall::testing::page_address_for_testing;
+use squall::{CloneGuard, NoiseSource};
+
+use crate::Verdict;
+use crate::clones::Clock;
+use crate::outputs::{fork, judge, receive, send, wait};
+use crate::reseeds::KernelRng;
+
+/// Processes whose state has nothing in common draw different bytes, from whatever the switches
+/// have left to seed them.
+pub fn processes_differ() -> Verdict {
+    let (reader, writer) = pipe().unwrap();
+    let collector = std::thread::spawn(move || receive(reader));
+    for _ in 0..500 {
+        wait(fork(|| send(&writer, &[squall::array(), squall::array()])));
+    }
+    drop(writer);
+    judge(collector.join().unwrap())
+}
+
+/// The first draw of a process where it needs a bootstrap.
+pub fn begins_with_bootstrap() -> Verdict {
+    squall::u32();
+    let status = squall::status();
+    let has_signal = status.clone_guard != CloneGuard::Hedged;
+    match (status.bootstraps, has_signal, status.cpu_random) {
+        (0, true, NoiseSource::Works) => Verdict::Broken("no bootstrap".to_owned()),
+        (0, ..) => panic!("no bootstrap where it was needed"),
+        _ => Verdict::Held,
+    }
+}
+
+/// What must have bootstrapped the root again before it serves.
+fn bootstraps_again(change: impl FnOnce()) -> Verdict {
+    squall::u32();
+    let before = squall::status().bootstraps;
+    change();
+    squall::u32();
+    match squall::status().bootstraps > before {
+        true => Verdict::Held,
+        false => Verdict::Broken("served without a bootstrap".to_owned()),
+    }
+}
+
+pub fn vmclock_bootstraps() -> Verdict {
+    let clock = Clock::install();
+    bootstraps_again(|| clock.set(2))
+}
+
+/// In a VM without a vmclock, a new generation may mean a clone.
+pub fn generation_bootstraps() -> Verdict {
+    let Some(rng) = KernelRng::open() else {
+        return Verdict::Skip("forcing a kernel reseed (RNDRESEEDCRNG) needs CAP_SYS_ADMIN");
+    };
+    if squall::status().has_vmclock {
+        return Verdict::Skip("a vmclock tells of clones here, so a reseed means none");
+    }
+    bootstraps_again(|| rng.reseed())
+}
+
+/// An instruction that gives the same word for ever is left out.
+pub fn stuck_instruction() -> Verdict {
+    match squall::status().cpu_random {
+        NoiseSource::Failed => judge((0..1000).map(|_| squall::array())),
+        NoiseSource::Absent => Verdict::Skip("the CPU has no random instruction"),
+        other => Verdict::Broken(format!("a stuck instruction {other}")),
+    }
+}
+
+/// A counter that stands still is left out, once it was looked at a few dozen times.
+pub fn stuck_counter() -> Verdict {
+    for _ in 0..40 {
+        squall::u32();
+        drop_page();
+    }
+    match squall::status().cycle_counter {
+        NoiseSource::Failed => judge((0..1000).map(|_| squall::array())),
+        other => Verdict::Broken(format!("a stuck counter {other}")),
+    }
+}
+
+/// Sources that are good stay in use.
+pub fn good_sources() -> Verdict {
+    for _ in 0..10_000 {
+        squall::u32();
+        drop_page();
+    }
+    let status = squall::status();
+    let has_failed = [status.cpu_random, status.cycle_counter].contains(&NoiseSource::Failed);
+    match has_failed {
+        false => Verdict::Held,
+        true => Verdict::Broken(format!("{status:?}")),
+    }
+}
+
+/// Empties this thread's page, so that the next draw seeds it.
+fn drop_page() {
+    let page = page_address_for_testing() as *mut libc::c_void;
+    // SAFETY: the page is this thread's own, and made to be dropped at any moment.
+    unsafe {
+        libc::munlock(page, 4096);
+        assert_eq!(libc::madvise(page, 4096, libc::MADV_DONTNEED), 0);
+    }
+}
