@@ -18,6 +18,9 @@ pub type Seed = Zeroizing<[u8; SEED_LEN]>;
 /// Most threads that may be asked for: more would only cost memory.
 const MAX_THREADS: usize = 1024;
 
+/// Most bits of entropy that may be claimed for what `squall seed` adds: all of them.
+const MAX_CREDIT: u16 = 512;
+
 /// Cryptographic random bytes at the speed of the CPU's AES units.
 #[derive(Parser)]
 #[command(
@@ -28,6 +31,7 @@ const MAX_THREADS: usize = 1024;
   squall stream --size 4GiB --output noise.bin      a file of random bytes
   squall stream | pv > /dev/null                    how fast?
   squall status                                     what protects randomness here?
+  squall seed                                       new entropy for the kernel's generator
 
 Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure while running,
 2 for a wrong argument.
@@ -45,6 +49,8 @@ pub enum Command {
     Stream(StreamArguments),
     /// Show what this machine gives to keep randomness unique, and what is missing
     Status(StatusArguments),
+    /// Add entropy to the kernel's pool and make its generator reseed
+    Seed(SeedArguments),
 }
 
 #[derive(Args)]
@@ -129,10 +135,50 @@ pub struct StatusArguments {
     ///
     /// Keys: version, engine, engines_available, memory, fork_guard, clone_guard, reseed_guard,
     /// kernel_release, cpu_model, hypervisor, is_vm, has_vmgenid, has_vmclock,
-    /// has_vdso_getrandom, cpu_random, kernel_generation, reseeds, bytes_discarded, and warnings
-    /// and notes: lists of objects with code, problem and advice. New keys may be added.
+    /// has_vdso_getrandom, cpu_random, cycle_counter, kernel_generation, reseeds, bootstraps,
+    /// bytes_discarded, and warnings and notes: lists of objects with code, problem and advice.
+    /// New keys may be added.
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "512 bits of the Whirlwind generator, bootstrapped for this from 100 cycle counts,
+are mixed into the kernel's pool; then its generator takes a new seed from the pool (ioctls
+RNDADDENTROPY and RNDRESEEDCRNG, see random(4)). What is in the pool stays there: without --credit
+nothing can become weaker by this.
+
+It takes CAP_SYS_ADMIN. Units for systemd are in the folder systemd of the source.
+
+Examples:
+  squall seed
+      once, as early at boot, or after this VM was restored from a snapshot
+  squall seed --watch
+      now, and whenever a clone of this VM is detected; one line each
+
+Early at boot the kernel's generator may not be ready: then the bytes are added, a line on
+standard error says that there was nothing to reseed yet, and it ends with success.
+
+Exit codes: 0 for success, 1 for a failure while running, 2 for a wrong argument."
+)]
+pub struct SeedArguments {
+    /// Bits of entropy to claim for the 512, from 0 to 512
+    ///
+    /// The kernel believes it. A claim decides how soon its generator counts as ready at boot,
+    /// and since Linux 5.18 nothing else. Whirlwind does not estimate: claim only what you know
+    /// of your machine.
+    #[arg(long, value_name = "BITS", value_parser = parse_credit, default_value_t = 0)]
+    pub credit: u16,
+
+    /// Stay, and seed again whenever a clone of this VM is detected
+    ///
+    /// By vmclock's counter, or the event of the kernel's vmgenid driver (Linux 6.10); where
+    /// neither can be seen but there is a vmgenid, by the generation of the kernel's generator,
+    /// which also moves by itself every minute. Ends at once, with success where no hypervisor
+    /// announces itself, and with a failure on a VM without any of these.
+    #[arg(long)]
+    pub watch: bool,
 }
 
 /// How bytes are written.
@@ -210,6 +256,13 @@ fn parse_threads(text: &str) -> Result<usize, String> {
         .ok_or_else(|| {
             format!("{text:?} is not a number of threads: use one from 1 to {MAX_THREADS}")
         })
+}
+
+fn parse_credit(text: &str) -> Result<u16, String> {
+    text.parse()
+        .ok()
+        .filter(|&bits| bits <= MAX_CREDIT)
+        .ok_or_else(|| format!("{text:?} is not a number of bits: use one from 0 to {MAX_CREDIT}"))
 }
 
 fn parse_engine(name: &str) -> Result<Engine, String> {

@@ -9,6 +9,7 @@ mod args;
 mod failure;
 mod output;
 mod progress;
+mod seed;
 mod status;
 mod stream;
 mod usage;
@@ -29,6 +30,7 @@ fn run() -> Result<(), Failure> {
     match usage::parse()? {
         Some(Command::Stream(options)) => stream::run(options),
         Some(Command::Status(options)) => status::run(&options),
+        Some(Command::Seed(options)) => seed::run(&options),
         None => Ok(()),
     }
 }

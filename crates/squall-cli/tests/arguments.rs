@@ -80,7 +80,10 @@ fn seeds_are_checked_and_not_repeated() {
 
 #[test]
 fn names() {
-    refused("strem", "no command \"strem\": use one of stream, status");
+    refused(
+        "strem",
+        "no command \"strem\": use one of stream, status, seed",
+    );
     refused(
         "stream --sise 1",
         "no argument \"--sise\": did you mean --size?",
@@ -100,7 +103,7 @@ fn names() {
     refused("--zz", "no argument \"--zz\": see squall --help");
     refused(
         "help strem",
-        "no command \"strem\": use one of stream, status",
+        "no command \"strem\": use one of stream, status, seed",
     );
 }
 

@@ -2,7 +2,7 @@
 //!
 //! vmsplice(2) puts references to our pages into the pipe. A reader may pass them on unseen
 //! (splice, tee), so a page given must never change again: a [`Gift`] is new memory, giving it
-//! consumes it, and its mapping is gone afterwards. All unsafe code of this crate is here.
+//! consumes it, and its mapping is gone afterwards. All unsafe code of `squall stream` is here.
 //!
 //! Given memory cannot be wiped here. The kernel takes it back when it was read, as it does with
 //! the buffers of a pipe that was written to.

@@ -1,0 +1,169 @@
+//! vmclock's counter, which changes before a restored VM runs again.
+//!
+//! The device's page is specified in include/uapi/linux/vmclock-abi.h. It is read by pread(2),
+//! which its driver has always had (Linux 6.13).
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// The device.
+pub const PATH: &str = "/dev/vmclock0";
+
+const MAGIC: u32 = 0x4b4c_4356;
+const MAGIC_AT: usize = 0;
+const SIZE_AT: usize = 4;
+const VERSION_AT: usize = 8;
+const FLAGS_AT: usize = 24;
+const COUNTER_AT: usize = 104;
+
+/// As much of the page as is needed.
+const HEAD_LEN: usize = COUNTER_AT + size_of::<u64>();
+
+/// `flags` bit that says the counter is there.
+const HAS_COUNTER: u64 = 1 << 8;
+
+/// A vmclock with a counter.
+pub struct VmClock {
+    file: File,
+    counter: u64,
+    notifies: bool,
+}
+
+impl VmClock {
+    /// The vmclock at `path`; `None` if there is none or it does not count.
+    pub fn open(path: &Path) -> io::Result<Option<VmClock>> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let notifies = notifies(&file)?;
+        let counter = read_counter(&file)?;
+        Ok(counter.map(|counter| VmClock {
+            file,
+            counter,
+            notifies,
+        }))
+    }
+
+    /// To be polled for input, if the device tells of changes.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.notifies.then(|| self.file.as_fd())
+    }
+
+    /// The counter as it was and as it is, if it has changed since the last time.
+    pub fn change(&mut self) -> io::Result<Option<(u64, u64)>> {
+        let counter = read_counter(&self.file)?.ok_or(io::ErrorKind::InvalidData)?;
+        let last = std::mem::replace(&mut self.counter, counter);
+        Ok((last != counter).then_some((last, counter)))
+    }
+
+    /// From now on the counter has to be looked at.
+    pub fn stop_polling(&mut self) {
+        self.notifies = false;
+    }
+}
+
+/// Whether poll(2) waits for a change. Where it cannot, it says at once that all is possible,
+/// writing too (drivers that know nothing of it), or that the device has hung up.
+fn notifies(file: &File) -> io::Result<bool> {
+    let mut fds = [PollFd::new(file, PollFlags::IN | PollFlags::OUT)];
+    poll(&mut fds, Some(&Timespec::default()))?;
+    Ok((fds[0].revents() - PollFlags::IN).is_empty())
+}
+
+/// The counter; `None` if this is no page of a vmclock that has one. Reading is also what makes
+/// the device wait for the next change.
+fn read_counter(file: &File) -> io::Result<Option<u64>> {
+    let mut head = [0; HEAD_LEN];
+    match file.read_exact_at(&mut head, 0) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let word64 = |at| u64::from_le_bytes(bytes_at(&head, at));
+    let word32 = |at| u32::from_le_bytes(bytes_at(&head, at));
+    let is_usable = word32(MAGIC_AT) == MAGIC
+        && word32(SIZE_AT) as usize >= HEAD_LEN
+        && u16::from_le_bytes(bytes_at(&head, VERSION_AT)) == 1
+        && word64(FLAGS_AT) & HAS_COUNTER != 0;
+    Ok(is_usable.then(|| word64(COUNTER_AT)))
+}
+
+fn bytes_at<const N: usize>(head: &[u8; HEAD_LEN], at: usize) -> [u8; N] {
+    std::array::from_fn(|i| head[at + i])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that imitates the device's page, and is removed when this is dropped.
+    struct Page(std::path::PathBuf, File);
+
+    impl Page {
+        fn new(name: &str) -> Page {
+            let name = format!("squall-cli-{name}-{}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            let file = File::create(&path).expect("a temporary file");
+            file.set_len(4096).expect("it grows");
+            let page = Page(path, file);
+            page.write(MAGIC_AT, &MAGIC.to_le_bytes());
+            page.write(SIZE_AT, &4096_u32.to_le_bytes());
+            page.write(VERSION_AT, &1_u16.to_le_bytes());
+            page.write(FLAGS_AT, &HAS_COUNTER.to_le_bytes());
+            page
+        }
+
+        fn write(&self, at: usize, bytes: &[u8]) {
+            let written = self.1.write_all_at(bytes, at as u64);
+            written.expect("it is written");
+        }
+    }
+
+    impl Drop for Page {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+
+    #[test]
+    fn every_change_is_told_once() {
+        let page = Page::new("counter");
+        let mut clock = VmClock::open(&page.0).unwrap().expect("a vmclock");
+        assert_eq!(clock.change().unwrap(), None);
+        for (last, now) in [(0, 1), (1, u64::MAX), (u64::MAX, 7)] {
+            page.write(COUNTER_AT, &now.to_le_bytes());
+            assert_eq!(clock.change().unwrap(), Some((last, now)));
+            assert_eq!(clock.change().unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn what_does_not_count_is_no_vmclock() {
+        assert!(VmClock::open(Path::new("/nonexistent")).unwrap().is_none());
+        assert!(VmClock::open(Path::new("/dev/null")).unwrap().is_none());
+        for at in [MAGIC_AT, SIZE_AT, VERSION_AT, FLAGS_AT] {
+            let page = Page::new("zeros");
+            page.write(at, &[0; 2]);
+            assert!(VmClock::open(&page.0).unwrap().is_none(), "{at}");
+        }
+    }
+
+    #[test]
+    fn what_is_always_ready_does_not_notify() {
+        let page = Page::new("ready");
+        let clock = VmClock::open(&page.0).unwrap().expect("a vmclock");
+        assert!(clock.fd().is_none());
+        let (reader, writer) = io::pipe().unwrap();
+        let reader = File::from(std::os::fd::OwnedFd::from(reader));
+        assert!(notifies(&reader).unwrap(), "it waits for input alone");
+        drop(writer);
+        assert!(!notifies(&reader).unwrap(), "it has hung up");
+    }
+}

@@ -1,0 +1,175 @@
+//! `squall seed`: the kernel's generator really reseeds, and the watch hears what it must.
+//!
+//! Most of it takes root. What cannot run is printed as SKIP; where SQUALL_REQUIRE_GUARDS is set
+//! (as by `make test` as root), missing privilege is a failure.
+//!
+//! Other processes may force reseeds while these tests run, so nothing that must stand still is
+//! asked to stand still but once in many tries.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod events;
+mod refuse;
+mod units;
+mod watch;
+
+use std::os::unix::process::CommandExt;
+use std::process::Output;
+
+use common::{run, squall, text};
+use refuse::{Refusal, call, refusing};
+use rustix::thread::CapabilitySet;
+
+/// What is printed without CAP_SYS_ADMIN.
+const REFUSED: &str = "squall: seed: /dev/urandom: Operation not permitted: it takes \
+    CAP_SYS_ADMIN: run as root, outside of containers\n";
+
+/// Whether this process may seed; says SKIP if not.
+fn has_privilege() -> bool {
+    let may = rustix::thread::capabilities(None)
+        .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));
+    let is_required = std::env::var_os("SQUALL_REQUIRE_GUARDS").is_some();
+    assert!(
+        may || !is_required,
+        "required, but CAP_SYS_ADMIN is missing"
+    );
+    if !may {
+        println!("SKIP: seeding the kernel takes CAP_SYS_ADMIN");
+    }
+    may
+}
+
+fn generation() -> Option<u64> {
+    squall::status().kernel_generation
+}
+
+/// Whether `action` leaves the kernel's generation alone, in one of many tries.
+fn leaves_the_generation(action: impl Fn()) -> bool {
+    (0..50).any(|_| {
+        let before = generation();
+        action();
+        generation() == before
+    })
+}
+
+/// The two generations of a line such as `seeded: …, generation 17 -> 18`.
+#[track_caller]
+fn generations(line: &str) -> (u64, u64) {
+    let (_, numbers) = line.split_once(", generation ").expect(line);
+    let (before, after) = numbers.trim_end().split_once(" -> ").expect(line);
+    (before.parse().expect(line), after.parse().expect(line))
+}
+
+#[test]
+fn seeding_reseeds_the_kernel() {
+    if !has_privilege() {
+        return;
+    }
+    for (arguments, start) in [
+        ("seed", "seeded: 512 bits of Whirlwind output, credited 0"),
+        (
+            "seed --credit 0",
+            "seeded: 512 bits of Whirlwind output, credited 0",
+        ),
+        (
+            "seed --credit 512",
+            "seeded: 512 bits of Whirlwind output, credited 512",
+        ),
+    ] {
+        let output = run(arguments);
+        let line = text(&output.stdout);
+        assert_eq!(
+            (text(&output.stderr), output.status.code()),
+            (String::new(), Some(0))
+        );
+        assert!(line.starts_with(start) && line.ends_with('\n'), "{line}");
+        assert_eq!(line.lines().count(), 1);
+        if generation().is_some() {
+            let (before, after) = generations(&line);
+            assert!(before < after, "{line}");
+        }
+    }
+    if generation().is_none() {
+        println!("SKIP the control: this kernel does not show its generation");
+        return;
+    }
+    assert!(!leaves_the_generation(|| drop(run("seed"))));
+    // The control: a command that does not seed.
+    assert!(leaves_the_generation(|| drop(run("--version"))));
+}
+
+#[test]
+fn a_claim_is_checked() {
+    for credit in ["513", "-1", "all", "1.5", ""] {
+        let output = run(&format!("seed --credit={credit}"));
+        assert_eq!(
+            text(&output.stderr),
+            format!(
+                "squall: --credit: \"{credit}\" is not a number of bits: use one from 0 to 512\n"
+            )
+        );
+        assert_eq!(output.status.code(), Some(2));
+        assert!(output.stdout.is_empty());
+    }
+}
+
+/// Runs without CAP_SYS_ADMIN, whoever runs the tests.
+fn unprivileged(arguments: &str) -> Output {
+    let mut command = squall(arguments);
+    let drop_privilege = || {
+        // Whoever may not drop it does not have it.
+        let _ = rustix::thread::remove_capability_from_bounding_set(CapabilitySet::SYS_ADMIN);
+        Ok(())
+    };
+    // SAFETY: one system call is made between fork and exec.
+    unsafe { command.pre_exec(drop_privilege) };
+    command.output().expect("the command runs")
+}
+
+#[test]
+fn without_privilege_it_is_one_line_and_nothing_happens() {
+    for arguments in ["seed", "seed --watch", "seed --credit 512"] {
+        let refused = unprivileged(arguments);
+        assert_eq!(text(&refused.stderr), REFUSED, "{arguments}");
+        assert!(refused.stdout.is_empty());
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(leaves_the_generation(|| drop(unprivileged(arguments))));
+    }
+}
+
+/// A kernel that has just booted.
+const NOT_READY: [Refusal; 2] = [
+    // RNDRESEEDCRNG: ENODATA.
+    Refusal {
+        call: call::IOCTL,
+        argument: 1,
+        value: 0x5207,
+        errno: 61,
+    },
+    // GRND_NONBLOCK: EAGAIN.
+    Refusal {
+        call: call::GETRANDOM,
+        argument: 2,
+        value: 1,
+        errno: 11,
+    },
+];
+
+#[test]
+fn a_kernel_that_is_not_ready_takes_the_bytes() {
+    if !has_privilege() {
+        return;
+    }
+    let output = refusing("seed", NOT_READY).output();
+    let output = output.expect("the command runs");
+    assert_eq!(
+        text(&output.stdout),
+        "added: 512 bits of Whirlwind output, credited 0\n"
+    );
+    assert_eq!(
+        text(&output.stderr),
+        "squall: seed: the kernel's generator is not ready yet: the bytes are in its pool, and \
+         its first seed will be made of them too\n"
+    );
+    assert_eq!(output.status.code(), Some(0));
+}
