@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 target=${CARGO_TARGET_DIR:-$PWD/target}
 features=(--package squall --features rand_core_09)
-tests=(--lib --test engines --test vectors --test stream --test rng)
+tests=(--lib --test engines --test vectors --test stream --test rng --test whirlwind --test robust)
 
 asan() {
     if ! cargo +nightly --version >/dev/null 2>&1; then

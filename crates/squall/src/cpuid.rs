@@ -21,6 +21,7 @@ impl Features {
     pub const AVX512F: Features = Features(1 << 6);
     pub const AVX512BW: Features = Features(1 << 7);
     pub const AVX512VL: Features = Features(1 << 8);
+    pub const PCLMULQDQ: Features = Features(1 << 9);
 
     /// Set once CPUID was asked.
     const KNOWN: Features = Features(1 << 31);
@@ -55,6 +56,7 @@ fn detect() -> Features {
     let basic = __cpuid(1).ecx;
     let mut found = Features::SSSE3
         .if_bit(basic, 9)
+        .and(Features::PCLMULQDQ.if_bit(basic, 1))
         .and(Features::AES.if_bit(basic, 25))
         .and(Features::RDRAND.if_bit(basic, 30))
         .and(Features::HYPERVISOR.if_bit(basic, 31));
@@ -100,6 +102,7 @@ mod tests {
         }
         agree!(SSSE3 "ssse3", AES "aes", RDRAND "rdrand", AVX2 "avx2", VAES "vaes");
         agree!(AVX512F "avx512f", AVX512BW "avx512bw", AVX512VL "avx512vl");
+        agree!(PCLMULQDQ "pclmulqdq");
         assert!(!has(Features(1 << 30)));
     }
 }

@@ -1,14 +1,44 @@
 //! Where does a seed come from?
 //!
-//! A seed is 48 bytes: kernel bytes hedged with the CPU's random instruction and the cycle
-//! counter through SHA-512. As long as the kernel's bytes are unpredictable, so is the seed; if
-//! a VM clone gets the same kernel bytes as its sibling, the other two still tell them apart.
+//! ```text
+//!   cycle counter ──┐            events of the guards: thread starts, reseeds,
+//!                   │            clones, emptied pages, refills
+//!   CPU's random ──┤                           │
+//!   instruction     │ health tests             │ inputs of 128 bits
+//!                   ▼                          ▼
+//!             ┌───────────────  root: Whirlwind  ───────────────┐
+//!             │  buffers, a pair a shard                        │
+//!             │     9 of 10 inputs │             │ 1 of 10      │
+//!             │                    ▼             ▼              │
+//!             │                fast seed     slow seed          │
+//!             │                    │             │ now and then │
+//!             │                    ▼             ▼              │
+//!             │     H(3 | fast | slow | counter | cycles | …)   │
+//!             └────────────────────────┬────────────────────────┘
+//!   kernel's RNG, 48 bytes             │ 64 bytes
+//!             └──────────┬─────────────┘
+//!                        ▼
+//!                     SHA-512  ──▶  a thread's seed, 48 bytes
+//! ```
+//!
+//! Either arm suffices: if the kernel's bytes cannot be predicted, or the root's cannot, nor can
+//! the seed. Nothing estimates entropy. What the machine gives is collected, tested for being
+//! stuck, and hashed in; the claim that there is enough is made of the kernel's RNG, and of
+//! Whirlwind's bootstrap by its paper, not by the code.
+//!
+//! The accumulators may be used by themselves, through [`Accumulator`]: [`whirlwind`], which is
+//! the root, and [`robust`], whose recovery from a compromise is proven.
+//!
+//! # Forks and clones
+//! Nothing in here guards against them: whoever keeps an accumulator in memory that is copied has
+//! two. The root lives in guarded memory, and a forked child's begins anew.
 
 pub(crate) mod cpu;
 mod health;
 mod input;
 pub(crate) mod kernel;
 mod machine;
+pub mod robust;
 pub mod whirlwind;
 
 pub use input::{Accumulator, INPUT_LEN, Input};

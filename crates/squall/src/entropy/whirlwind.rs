@@ -16,7 +16,7 @@
 //! Ours, and not the paper's: **the slow seed is put in use once after the first 100 inputs**, and
 //! after each bootstrap. Otherwise it would be the known constant until 4000 inputs were in (the
 //! paper says 500, which leaves out that a compression takes eight). Everything is big-endian.
-//! And nobody waits: see [`seed`].
+//! And nobody waits: who does not get a lock within microseconds goes on without it.
 
 mod functions;
 mod message;

@@ -1,0 +1,205 @@
+//! What the tests of this module share, and the generator against the slow one.
+
+mod field;
+mod game;
+
+use super::field::sealed::Field as Sealed;
+use super::reference::{self, Parameters, SlowRobust};
+use super::*;
+
+/// F_2^7 with keys of 2 bits: small enough for every seed and every state.
+pub struct Gf7;
+
+/// F_2^23 with keys of 6 bits: small enough for every input.
+pub struct Gf23;
+
+impl Field for Gf7 {}
+impl Field for Gf23 {}
+
+impl Sealed for Gf7 {
+    const DEGREE: usize = 7;
+    const TAPS: &'static [usize] = &[1, 0];
+    const KEY_BITS: usize = 2;
+}
+
+impl Sealed for Gf23 {
+    const DEGREE: usize = 23;
+    const TAPS: &'static [usize] = &[5, 0];
+    const KEY_BITS: usize = 6;
+}
+
+/// The slow generator's parameters.
+trait Slow: Field {
+    const SLOW: Parameters;
+}
+
+impl Slow for Gf489 {
+    const SLOW: Parameters = reference::GF489;
+}
+
+impl Slow for Gf579 {
+    const SLOW: Parameters = reference::GF579;
+}
+
+impl Slow for Gf705 {
+    const SLOW: Parameters = reference::GF705;
+}
+
+impl Slow for Gf7 {
+    const SLOW: Parameters = Parameters {
+        degree: 7,
+        taps: &[1, 0],
+        key_bits: 2,
+    };
+}
+
+impl Slow for Gf23 {
+    const SLOW: Parameters = Parameters {
+        degree: 23,
+        taps: &[5, 0],
+        key_bits: 6,
+    };
+}
+
+/// Numbers that look random and are always the same (SplitMix64; G. Steele, D. Lea, C. Flood,
+/// 2014).
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// An element's bytes.
+    fn element<F: Field>(&mut self) -> Vec<u8> {
+        let mut bytes: Vec<u8> = (0..Element::<F>::LEN).map(|_| self.next() as u8).collect();
+        let spare = 8 * Element::<F>::LEN - F::DEGREE;
+        *bytes.last_mut().unwrap() &= 0xff >> spare;
+        bytes
+    }
+
+    fn robust<F: Field>(&mut self) -> Robust<F> {
+        Robust::new(&self.element::<F>(), &self.element::<F>()).expect("not zero")
+    }
+}
+
+impl<F: Field> Element<F> {
+    fn from_bytes(bytes: &[u8]) -> Self {
+        let mut element = Element::zero();
+        element.set(bytes);
+        element
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let words: Vec<u8> = self.words().iter().flat_map(|w| w.to_le_bytes()).collect();
+        assert!(words[Self::LEN..].iter().all(|&byte| byte == 0));
+        words[..Self::LEN].to_vec()
+    }
+
+    fn bits(&self) -> Vec<bool> {
+        let mut bits = reference::bits(&self.to_bytes());
+        assert!(!bits[F::DEGREE..].contains(&true));
+        bits.truncate(F::DEGREE);
+        bits
+    }
+}
+
+impl<F: Field> Robust<F> {
+    /// A second one with the same seed and state: what an attacker has after a compromise.
+    fn stolen(&self) -> Self {
+        Robust {
+            x: Element::from_bytes(&self.x.to_bytes()),
+            x_prime: Element::from_bytes(&self.x_prime.to_bytes()),
+            state: Element::from_bytes(&self.state.to_bytes()),
+        }
+    }
+
+    fn output(&mut self) -> [u8; OUTPUT_LEN] {
+        let mut out = [0; OUTPUT_LEN];
+        self.next(&mut out);
+        out
+    }
+}
+
+fn agrees_with_the_slow_one<F: Slow>() {
+    let mut numbers = Numbers(F::DEGREE as u64);
+    let (x, x_prime) = (numbers.element::<F>(), numbers.element::<F>());
+    let mut fast = Robust::<F>::new(&x, &x_prime).unwrap();
+    let mut slow = SlowRobust::new(F::SLOW, &x, &x_prime);
+    for round in 0..40 {
+        let mut input = numbers.element::<F>();
+        if round % 3 == 0 {
+            input.truncate(numbers.next() as usize % (input.len() + 1));
+        }
+        fast.refresh(&input).unwrap();
+        slow.refresh(&input);
+        assert_eq!(fast.state.bits(), slow.state, "n = {}: refresh", F::DEGREE);
+        if round % 2 == 0 {
+            assert_eq!(fast.output(), slow.next(), "n = {}: output", F::DEGREE);
+            assert_eq!(fast.state.bits(), slow.state, "n = {}: next", F::DEGREE);
+        }
+    }
+    let blocks = Robust::<F>::KEYSTREAM_LEN / BLOCK;
+    assert_eq!(slow.blocks, 20 * blocks, "n = {}: blocks", F::DEGREE);
+}
+
+#[test]
+fn every_field_agrees_with_the_slow_generator() {
+    agrees_with_the_slow_one::<Gf489>();
+    agrees_with_the_slow_one::<Gf579>();
+    agrees_with_the_slow_one::<Gf705>();
+    agrees_with_the_slow_one::<Gf23>();
+    agrees_with_the_slow_one::<Gf7>();
+}
+
+#[test]
+fn an_output_takes_five_six_or_seven_blocks() {
+    assert_eq!(Robust::<Gf489>::KEYSTREAM_LEN, 5 * BLOCK);
+    assert_eq!(Robust::<Gf579>::KEYSTREAM_LEN, 6 * BLOCK);
+    assert_eq!(Robust::<Gf705>::KEYSTREAM_LEN, 7 * BLOCK);
+}
+
+/// Whether a stolen state shows an output: as it is, or in what it gives next.
+fn gives_back<F: Field>(stolen: &mut Robust<F>, output: [u8; OUTPUT_LEN]) -> bool {
+    let bits = reference::bits(&output);
+    let shown = stolen.state.bits().windows(bits.len()).any(|w| w == bits);
+    shown || (0..100).any(|_| stolen.output() == output)
+}
+
+fn does_not_give_outputs_back<F: Field>() {
+    let mut numbers = Numbers(7);
+    let mut robust = numbers.robust::<F>();
+    robust.refresh(&numbers.element::<F>()).unwrap();
+    for _ in 0..20 {
+        let before = robust.stolen();
+        let output = robust.output();
+        assert!(!gives_back(&mut robust.stolen(), output));
+        // The control: had the state been kept, it would.
+        assert!(gives_back(&mut before.stolen(), output));
+    }
+}
+
+#[test]
+fn a_state_stolen_after_an_output_does_not_give_it_back() {
+    does_not_give_outputs_back::<Gf489>();
+    does_not_give_outputs_back::<Gf579>();
+    does_not_give_outputs_back::<Gf705>();
+}
+
+#[test]
+fn dropping_it_wipes_everything() {
+    let mut place = Box::new(core::mem::MaybeUninit::new(Numbers(8).robust::<Gf705>()));
+    let robust = place.as_mut_ptr();
+    // SAFETY: the place was just filled; it is dropped once, and its memory read while the box
+    // still has it.
+    let left = unsafe {
+        (*robust).refresh(&[0xa5; 80]).unwrap();
+        assert!(!(*robust).state.is_zero());
+        robust.drop_in_place();
+        robust.cast::<[u8; size_of::<Robust<Gf705>>()]>().read()
+    };
+    assert!(left.iter().all(|&byte| byte == 0));
+}
