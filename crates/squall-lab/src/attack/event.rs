@@ -1,0 +1,111 @@
+//! Events: what is known of them, and what is not.
+
+use squall::entropy::Input;
+
+/// The kind of event, for accumulators.
+const TIMER: u32 = 1;
+
+/// A timer event, as the old RNG and the accumulators take it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When, in jiffies: always known.
+    pub jiffies: u32,
+    /// When, in cycles.
+    pub cycles: u32,
+    /// Which key, or which block of which disk.
+    pub num: u32,
+    /// Whether true randomness chose `cycles` and `num`.
+    pub is_secret: bool,
+}
+
+impl Event {
+    /// Bits that the attacker does not know.
+    pub fn true_bits(&self) -> u64 {
+        let secret_bits = u64::from(u32::BITS + u32::BITS);
+        if self.is_secret { secret_bits } else { 0 }
+    }
+
+    /// The event as the attacker knows it, with zeros for what they do not.
+    pub fn without_secrets(&self) -> Event {
+        match self.is_secret {
+            true => Event {
+                cycles: 0,
+                num: 0,
+                ..*self
+            },
+            false => *self,
+        }
+    }
+
+    /// The event as an input of an accumulator.
+    pub fn to_input(self) -> Input {
+        Input {
+            source: TIMER,
+            cycles: self.cycles,
+            values: [self.jiffies, self.num],
+        }
+    }
+}
+
+/// `count` events that say nothing, at times 4096 and 2048 jiffies apart in turns, for each of
+/// which the estimator credits all it ever does.
+pub fn regular(count: usize) -> Vec<Event> {
+    let mut jiffies = 0;
+    let event = |step| {
+        jiffies += step;
+        Event {
+            jiffies,
+            cycles: 0,
+            num: 0,
+            is_secret: false,
+        }
+    };
+    [4096, 2048]
+        .into_iter()
+        .cycle()
+        .take(count)
+        .map(event)
+        .collect()
+}
+
+/// `count` events one jiffy apart, from the one behind `start` on, of which the rest is random:
+/// 64 bits each, for which the estimator credits none.
+pub fn unpredictable(start: u32, count: usize) -> Vec<Event> {
+    let event = |jiffies| Event {
+        jiffies,
+        cycles: squall::u32(),
+        num: squall::u32(),
+        is_secret: true,
+    };
+    (start + 1..).take(count).map(event).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regular_times() {
+        let times: Vec<_> = regular(4).iter().map(|event| event.jiffies).collect();
+        assert_eq!(times, [4096, 6144, 10240, 12288]);
+        assert_eq!(regular(4).iter().map(Event::true_bits).sum::<u64>(), 0);
+    }
+
+    #[test]
+    fn what_the_attacker_knows() {
+        let events = unpredictable(10, 2);
+        assert_ne!(
+            events[0].cycles, events[1].cycles,
+            "by chance once in 2^32 runs"
+        );
+        assert_eq!(events.iter().map(Event::true_bits).sum::<u64>(), 128);
+        let known = Event {
+            jiffies: 12,
+            cycles: 0,
+            num: 0,
+            is_secret: true,
+        };
+        assert_eq!(events[1].without_secrets(), known);
+        assert_eq!(regular(1)[0].without_secrets(), regular(1)[0]);
+    }
+}

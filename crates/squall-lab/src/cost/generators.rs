@@ -1,0 +1,222 @@
+//! The generators that are compared, and what each does for an operation.
+//!
+//! Where all can be asked as accumulators they are, through one virtual call each.
+
+use std::hint::black_box;
+
+use serde::Serialize;
+use squall::entropy::robust::{Field, Gf489, Gf579, Gf705, Robust};
+use squall::entropy::whirlwind::{Functions, Whirlwind, WithDaviesMeyer, WithSha256, WithSha512};
+use squall::entropy::{Accumulator, Input, Machine, ThisMachine};
+use squall_measure::Peer;
+
+use crate::failure::Failure;
+use crate::legacy::Legacy;
+
+/// The event that is timed: its kind, and what there is to say about it.
+pub const SOURCE: u32 = 7;
+pub const VALUES: [u32; 2] = [0x0123_4567, 0x89ab_cdef];
+
+/// The input that all take where they are to take the same 16 bytes.
+const INPUT: Input = Input {
+    source: SOURCE,
+    cycles: 0x3243_f6a8,
+    values: VALUES,
+};
+
+/// A design, with what it is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Generator {
+    #[serde(rename = "whirlwind_sha512")]
+    WhirlwindSha512,
+    #[serde(rename = "whirlwind_sha256")]
+    WhirlwindSha256,
+    #[serde(rename = "whirlwind_davies_meyer")]
+    WhirlwindDaviesMeyer,
+    #[serde(rename = "robust_489")]
+    Robust489,
+    #[serde(rename = "robust_579")]
+    Robust579,
+    #[serde(rename = "robust_705")]
+    Robust705,
+    #[serde(rename = "legacy")]
+    Legacy,
+}
+
+/// What is measured in turns.
+pub type Peers<'a> = Vec<(Generator, Peer<'a>)>;
+
+/// One of each.
+pub struct Generators {
+    ours: Ours,
+    legacy: LegacyPools,
+}
+
+/// One of each that squall has.
+struct Ours {
+    sha512: Whirlwind<WithSha512>,
+    sha256: Whirlwind<WithSha256>,
+    davies_meyer: Whirlwind<WithDaviesMeyer>,
+    n489: Robust<Gf489>,
+    n579: Robust<Gf579>,
+    n705: Robust<Gf705>,
+}
+
+impl Generators {
+    /// Generators that are ready for work.
+    pub fn new() -> Result<Generators, Failure> {
+        let ours = Ours {
+            sha512: whirlwind(),
+            sha256: whirlwind(),
+            davies_meyer: whirlwind(),
+            n489: robust()?,
+            n579: robust()?,
+            n705: robust()?,
+        };
+        let model = Legacy::new(&INPUT.to_bytes());
+        model.draw_int_secret();
+        let legacy = LegacyPools { model, jiffies: 0 };
+        Ok(Generators { ours, legacy })
+    }
+
+    /// An event, from reading the cycle counter on.
+    pub fn events(&mut self) -> Peers<'_> {
+        let legacy = (Generator::Legacy, event(&mut self.legacy));
+        let ours = self.ours.accumulators().into_iter();
+        let ours = ours.map(|(generator, accumulator)| (generator, event(accumulator)));
+        ours.chain([legacy]).collect()
+    }
+
+    /// The same 16 bytes each: `add`, `refresh`, and mixing into the old RNG's input pool.
+    pub fn inputs(&mut self) -> Peers<'_> {
+        let Generators { ours, legacy } = self;
+        let input = INPUT.to_bytes();
+        vec![
+            (Generator::WhirlwindSha512, add(&ours.sha512)),
+            (Generator::WhirlwindSha256, add(&ours.sha256)),
+            (Generator::WhirlwindDaviesMeyer, add(&ours.davies_meyer)),
+            (Generator::Robust489, refresh(&mut ours.n489, input)),
+            (Generator::Robust579, refresh(&mut ours.n579, input)),
+            (Generator::Robust705, refresh(&mut ours.n705, input)),
+            (Generator::Legacy, mix(&legacy.model, input)),
+        ]
+    }
+
+    /// The same 60 bytes each, all that fit in an element of the smallest field: `refresh`, and
+    /// mixing into the old RNG's input pool.
+    pub fn wide_inputs(&mut self) -> Peers<'_> {
+        let Generators { ours, legacy } = self;
+        let input = [0x5a; 60];
+        vec![
+            (Generator::Robust489, refresh(&mut ours.n489, input)),
+            (Generator::Robust579, refresh(&mut ours.n579, input)),
+            (Generator::Robust705, refresh(&mut ours.n705, input)),
+            (Generator::Legacy, mix(&legacy.model, input)),
+        ]
+    }
+
+    /// `len` bytes; the old RNG's come from /dev/urandom.
+    pub fn outputs(&mut self, len: usize) -> Peers<'_> {
+        let legacy = (Generator::Legacy, output(&mut self.legacy, len));
+        self.ours.outputs(len).chain([legacy]).collect()
+    }
+
+    /// 4 bytes; the old RNG's come from get_random_int.
+    pub fn words(&mut self) -> Peers<'_> {
+        let legacy = (Generator::Legacy, self.legacy.words());
+        self.ours
+            .outputs(size_of::<u32>())
+            .chain([legacy])
+            .collect()
+    }
+}
+
+impl Ours {
+    fn accumulators(&mut self) -> [(Generator, &mut dyn Accumulator); 6] {
+        [
+            (Generator::WhirlwindSha512, &mut self.sha512),
+            (Generator::WhirlwindSha256, &mut self.sha256),
+            (Generator::WhirlwindDaviesMeyer, &mut self.davies_meyer),
+            (Generator::Robust489, &mut self.n489),
+            (Generator::Robust579, &mut self.n579),
+            (Generator::Robust705, &mut self.n705),
+        ]
+    }
+
+    fn outputs(&mut self, len: usize) -> impl Iterator<Item = (Generator, Peer<'_>)> {
+        let accumulators = self.accumulators().into_iter();
+        accumulators.map(move |(generator, accumulator)| (generator, output(accumulator, len)))
+    }
+}
+
+fn whirlwind<F: Functions>() -> Whirlwind<F> {
+    let whirlwind = Whirlwind::default();
+    whirlwind.bootstrap();
+    whirlwind
+}
+
+fn robust<F: Field>() -> Result<Robust<F>, Failure> {
+    let mut seed = [(); 2].map(|()| vec![0; Robust::<F>::ELEMENT_LEN]);
+    seed.iter_mut().for_each(|element| squall::fill(element));
+    let [x, x_prime] = seed;
+    Robust::new(&x, &x_prime).map_err(|error| Failure::Runtime(format!("robust PRNG: {error}")))
+}
+
+fn event(accumulator: &mut dyn Accumulator) -> Peer<'_> {
+    Peer::new(|| accumulator.add_input(Input::now(SOURCE, black_box(VALUES))))
+}
+
+fn output(accumulator: &mut dyn Accumulator, len: usize) -> Peer<'_> {
+    let mut out = vec![0; len];
+    Peer::new(move || {
+        accumulator.generate(black_box(&mut out));
+        black_box(&out);
+    })
+}
+
+fn add<F: Functions>(whirlwind: &Whirlwind<F>) -> Peer<'_> {
+    Peer::new(|| whirlwind.add(black_box(INPUT)))
+}
+
+fn refresh<F: Field, const N: usize>(robust: &mut Robust<F>, input: [u8; N]) -> Peer<'_> {
+    Peer::new(move || {
+        let refreshed = robust.refresh(black_box(&input));
+        refreshed.expect("an input is shorter than an element");
+    })
+}
+
+fn mix<const N: usize>(legacy: &Legacy, input: [u8; N]) -> Peer<'_> {
+    Peer::new(move || legacy.mix(black_box(&input)))
+}
+
+/// The old RNG as an accumulator of timer events, which are 12 bytes and an estimate of their
+/// entropy: steps of one jiffy have none, so that no event is dropped and no pool refilled.
+struct LegacyPools {
+    model: Legacy,
+    jiffies: u32,
+}
+
+impl LegacyPools {
+    fn words(&mut self) -> Peer<'_> {
+        let LegacyPools { model, jiffies } = self;
+        // The kernel knows the process without asking.
+        let process = std::process::id();
+        Peer::new(move || {
+            *jiffies = jiffies.wrapping_add(1);
+            let cycles = ThisMachine.cycles() as u32;
+            black_box(model.get_random_int(process, *jiffies, cycles));
+        })
+    }
+}
+
+impl Accumulator for LegacyPools {
+    fn add_input(&mut self, input: Input) {
+        self.jiffies = self.jiffies.wrapping_add(1);
+        self.model
+            .add_timer_event(self.jiffies, input.cycles, input.source);
+    }
+
+    fn generate(&mut self, out: &mut [u8]) {
+        self.model.urandom(out);
+    }
+}

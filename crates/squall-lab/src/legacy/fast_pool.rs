@@ -1,0 +1,118 @@
+//! The fast pool: where interrupts wait, because each of them must be cheap.
+
+use super::twist::{spread, twist};
+
+/// Jiffies in a second (the kernel's default, `CONFIG_HZ=250`).
+const HZ: i32 = 250;
+
+/// Interrupts after which the pool is passed on.
+const FLUSH_EVERY: u32 = 64;
+
+const WORDS: usize = 4;
+
+/// Length of an interrupt's data and of the pool, in bytes.
+pub const FAST_LEN: usize = WORDS * size_of::<u32>();
+
+/// Four words of interrupts. They are passed on and stay what they are.
+#[derive(Clone, Default)]
+pub struct FastPool {
+    words: [u32; WORDS],
+    rotation: u32,
+    interrupts: u32,
+    last_flush: u32,
+}
+
+impl FastPool {
+    /// Mixes an interrupt in; if the pool is due, its bytes.
+    pub fn add(&mut self, irq: u32, ip: u64, jiffies: u32, cycles: u32) -> Option<[u8; FAST_LEN]> {
+        let ip_low = ip as u32;
+        let ip_high = (ip >> u32::BITS) as u32;
+        self.mix(&bytes_of([cycles ^ jiffies, irq, ip_low, ip_high]));
+        self.interrupts = self.interrupts.wrapping_add(1);
+        let since = jiffies.wrapping_sub(self.last_flush).cast_signed();
+        if !self.interrupts.is_multiple_of(FLUSH_EVERY) && since <= HZ {
+            return None;
+        }
+        self.last_flush = jiffies;
+        Some(bytes_of(self.words))
+    }
+
+    /// Mixes 16 bytes in, four into each word, as a pool with one tap does; but the mixing point
+    /// goes upwards.
+    fn mix(&mut self, bytes: &[u8; FAST_LEN]) {
+        for (i, &byte) in bytes.iter().enumerate() {
+            let (here, next) = (i % WORDS, (i + 1) % WORDS);
+            let word = spread(byte, self.rotation) ^ self.words[here] ^ self.words[next];
+            self.words[here] = twist(word);
+            let step = if here == 0 { 14 } else { 7 };
+            self.rotation = (self.rotation + step) % u32::BITS;
+        }
+    }
+}
+
+/// Words as they lie in memory on x86.
+fn bytes_of(words: [u32; WORDS]) -> [u8; FAST_LEN] {
+    let mut bytes = [0; FAST_LEN];
+    for (place, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+        *place = word.to_le_bytes();
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Data 8, 0, …: w = 8, so word 0 is 1. The second byte, 0, meets nothing but zeros at words
+    /// 1 and 2, as do the third at 2 and 3; the fourth, at word 3, meets word 0: w = 1, so
+    /// word 3 is TWIST[1]. Rotations so far: 14 + 7 + 7 + 7 = 35 = 3 (mod 32).
+    #[test]
+    fn four_bytes_by_hand() {
+        let mut pool = FastPool::default();
+        let mut data = [0; FAST_LEN];
+        data[0] = 8;
+        pool.mix(&data);
+        let after_a_round = [1, 0, 0, 0x3b6e_20c8];
+        let mut expected = FastPool {
+            words: after_a_round,
+            ..FastPool::default()
+        };
+        // The other rounds, with zeros, from there: rotation does not matter for zeros.
+        for i in (0..WORDS).cycle().take(FAST_LEN - WORDS) {
+            expected.words[i] = twist(expected.words[i] ^ expected.words[(i + 1) % WORDS]);
+        }
+        assert_eq!(pool.words, expected.words);
+        assert_eq!(pool.rotation, 4 * 35 % 32);
+    }
+
+    #[test]
+    fn the_data_of_an_interrupt() {
+        let (mut pool, mut expected) = (FastPool::default(), FastPool::default());
+        pool.add(0x0403_0201, 0x1817_1615_1413_1211, 0xffff_0000, 0x0807_0605);
+        // The cycle count XOR the jiffies is f8f80605.
+        let data = [
+            0x05, 0x06, 0xf8, 0xf7, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
+        ];
+        expected.mix(&data);
+        assert_eq!(pool.words, expected.words);
+    }
+
+    #[test]
+    fn every_64_interrupts() {
+        let mut pool = FastPool::default();
+        let due: Vec<_> = (1..=200)
+            .filter(|&i| pool.add(1, 2, 0, i).is_some())
+            .collect();
+        assert_eq!(due, [64, 128, 192]);
+    }
+
+    #[test]
+    fn after_a_second() {
+        let mut pool = FastPool::default();
+        let mut is_due = |jiffies| pool.add(1, 2, jiffies, 3).is_some();
+        assert!(!is_due(250), "a second, and not more");
+        assert!(is_due(251));
+        assert!(!is_due(501));
+        assert!(is_due(502));
+    }
+}

@@ -1,0 +1,237 @@
+//! A pool: words that bytes are mixed into, and a count of the bits that were credited to it.
+
+use super::twist::{spread, twist};
+
+/// Words in front of the mixing point, besides the next, that each mixed word is made of.
+const TAPS: usize = 5;
+
+/// A pool of `WORDS` words, a power of two.
+#[derive(Clone)]
+pub struct Pool<const WORDS: usize> {
+    words: [u32; WORDS],
+    taps: [usize; TAPS],
+    /// The mixing point: the word that was written last.
+    position: usize,
+    /// How far the next byte is rotated.
+    rotation: u32,
+    /// Bits credited.
+    entropy: u32,
+    /// Whether no more comes out than was credited.
+    is_limited: bool,
+}
+
+impl Pool<128> {
+    /// The input pool: 4096 bits.
+    pub fn input() -> Self {
+        Self::new([103, 76, 51, 25, 1], true)
+    }
+}
+
+impl Pool<32> {
+    /// The pool of /dev/random: 1024 bits.
+    pub fn blocking() -> Self {
+        Self::new([26, 20, 14, 7, 1], true)
+    }
+
+    /// The pool of /dev/urandom: 1024 bits.
+    pub fn nonblocking() -> Self {
+        Self::new([26, 20, 14, 7, 1], false)
+    }
+}
+
+impl<const WORDS: usize> Pool<WORDS> {
+    /// Most that can be credited, in bits.
+    pub const BITS: u32 = WORDS as u32 * u32::BITS;
+
+    fn new(taps: [usize; TAPS], is_limited: bool) -> Self {
+        const { assert!(WORDS.is_power_of_two()) }
+        Pool {
+            words: [0; WORDS],
+            taps,
+            position: 0,
+            rotation: 0,
+            entropy: 0,
+            is_limited,
+        }
+    }
+
+    /// Mixes `bytes` in.
+    pub fn mix(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.position = self.position.wrapping_sub(1) % WORDS;
+            let mut word = spread(byte, self.rotation) ^ self.words[self.position];
+            for tap in self.taps {
+                word ^= self.words[(self.position + tap) % WORDS];
+            }
+            self.words[self.position] = twist(word);
+            // Twice as far once a round, so that the next round meets other bits.
+            let step = if self.position == 0 { 14 } else { 7 };
+            self.rotation = (self.rotation + step) % u32::BITS;
+        }
+    }
+
+    /// The words in order.
+    pub fn words(&self) -> &[u32; WORDS] {
+        &self.words
+    }
+
+    /// The words from the mixing point on backwards: the one written last, then those that will
+    /// be written next.
+    pub fn words_behind<const COUNT: usize>(&self) -> [u32; COUNT] {
+        core::array::from_fn(|i| self.words[self.position.wrapping_sub(i) % WORDS])
+    }
+
+    /// Bits credited.
+    pub fn entropy(&self) -> u32 {
+        self.entropy
+    }
+
+    /// Credits `bits`, up to the size of the pool.
+    pub fn credit(&mut self, bits: u32) {
+        self.entropy = (self.entropy + bits).min(Self::BITS);
+    }
+
+    /// Whether `bytes` are more than was credited, and more could be.
+    pub fn lacks(&self, bytes: usize) -> bool {
+        self.entropy < Self::BITS && (self.entropy as usize) < 8 * bytes
+    }
+
+    /// Debits up to `bytes` and tells how many may come out: none if that would be less than
+    /// `min` or leave less than `reserved`, and from a limited pool no more than was credited.
+    pub fn debit(&mut self, bytes: usize, min: usize, reserved: usize) -> usize {
+        let credited = self.entropy as usize / 8;
+        if credited < min + reserved {
+            return 0;
+        }
+        let available = bytes.min(credited - reserved);
+        self.entropy = match available == bytes || self.is_limited {
+            true => self.entropy - 8 * available as u32,
+            // An unlimited pool gives out more than it was credited, and is left with nothing.
+            false => 8 * reserved as u32,
+        };
+        if self.is_limited { available } else { bytes }
+    }
+
+    #[cfg(test)]
+    pub fn set_entropy(&mut self, bits: u32) {
+        self.entropy = bits;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first byte meets zeros at word 127: w = 1, p = (1 >> 3) ^ TWIST[1]. The second is
+    /// rotated by 7 and meets that word through tap 1 at word 126: w = 80 ^ 3b6e20c8 = 3b6e2048,
+    /// whose low three bits are 0, so p = w >> 3.
+    #[test]
+    fn two_bytes_into_zeros() {
+        let mut pool = Pool::input();
+        pool.mix(&[1]);
+        assert_eq!(pool.words[127], 0x3b6e_20c8);
+        assert_eq!((pool.position, pool.rotation), (127, 7));
+        pool.mix(&[1]);
+        assert_eq!(pool.words[126], 0x076d_c409);
+        assert_eq!((pool.position, pool.rotation), (126, 14));
+        assert!(pool.words[..126].iter().all(|&word| word == 0));
+    }
+
+    /// ffffff80 >> 3, and the low three bits are 0.
+    #[test]
+    fn a_byte_with_its_high_bit_set() {
+        let mut pool = Pool::nonblocking();
+        pool.mix(&[0x80]);
+        assert_eq!(pool.words[31], 0x1fff_fff0);
+    }
+
+    /// A round of 32 zeros changes no word. It rotates by 31·7 + 14 = 231 = 7 (mod 32), so the
+    /// next byte, 1, is 80 at word 31, and (80 >> 3) = 10 is written. Without the double step it
+    /// would be rotated by 0.
+    #[test]
+    fn a_round_rotates_once_more() {
+        let mut pool = Pool::blocking();
+        pool.mix(&[0; 32]);
+        assert_eq!((pool.position, pool.rotation), (0, 7));
+        assert_eq!(pool.words, [0; 32]);
+        pool.mix(&[1]);
+        assert_eq!((pool.position, pool.rotation), (31, 14));
+        assert_eq!(pool.words[31], 0x10);
+    }
+
+    /// With a single bit at word t and everything else zero, mixing a zero at word 0 must meet it
+    /// exactly if t is 0 or a tap; (8 >> 3) = 1 is written then.
+    #[test]
+    fn taps() {
+        fn reached<const WORDS: usize>(pool: Pool<WORDS>) -> Vec<usize> {
+            let meets = |t: &usize| {
+                let mut pool = pool.clone();
+                pool.position = 1;
+                pool.words[*t] = 8;
+                pool.mix(&[0]);
+                pool.words[0] == 1
+            };
+            (0..WORDS).filter(meets).collect()
+        }
+        assert_eq!(reached(Pool::input()), [0, 1, 25, 51, 76, 103]);
+        assert_eq!(reached(Pool::blocking()), [0, 1, 7, 14, 20, 26]);
+        assert_eq!(reached(Pool::nonblocking()), [0, 1, 7, 14, 20, 26]);
+    }
+
+    /// At word 100, the taps of 51 and more wrap: 100 + 51 = 151 = 23 (mod 128).
+    #[test]
+    fn taps_wrap() {
+        let mut pool = Pool::input();
+        pool.position = 101;
+        pool.words[23] = 8;
+        pool.mix(&[0]);
+        assert_eq!(pool.words[100], 1);
+    }
+
+    #[test]
+    fn words_behind_go_backwards() {
+        let mut pool = Pool::blocking();
+        pool.words = core::array::from_fn(|i| i as u32);
+        pool.position = 2;
+        assert_eq!(pool.words_behind(), [2, 1, 0, 31, 30]);
+    }
+
+    #[test]
+    fn credit_ends_at_the_size() {
+        let mut pool = Pool::blocking();
+        pool.credit(1000);
+        pool.credit(30);
+        assert_eq!(pool.entropy(), 1024);
+    }
+
+    /// 100 bits are 12 bytes and 4 bits.
+    #[test]
+    fn a_limited_pool_gives_what_it_has() {
+        let mut pool = Pool::input();
+        pool.set_entropy(100);
+        assert_eq!(pool.debit(20, 8, 5), 0, "12 bytes are less than 8 + 5");
+        assert_eq!(pool.debit(20, 8, 2), 10, "all but the 2 that are reserved");
+        assert_eq!(pool.entropy(), 100 - 80);
+        assert_eq!(pool.debit(1, 0, 0), 1);
+        assert_eq!(pool.entropy(), 12);
+    }
+
+    #[test]
+    fn an_unlimited_pool_gives_what_is_asked() {
+        let mut pool = Pool::nonblocking();
+        pool.set_entropy(100);
+        assert_eq!(pool.debit(5, 0, 0), 5);
+        assert_eq!(pool.entropy(), 60);
+        assert_eq!(pool.debit(1000, 0, 0), 1000);
+        assert_eq!(pool.entropy(), 0);
+    }
+
+    #[test]
+    fn what_a_pool_lacks() {
+        let mut pool = Pool::blocking();
+        pool.set_entropy(80);
+        assert!(!pool.lacks(10) && pool.lacks(11));
+        pool.set_entropy(1024);
+        assert!(!pool.lacks(1000), "it is full");
+    }
+}

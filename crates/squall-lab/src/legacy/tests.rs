@@ -1,0 +1,123 @@
+//! The old RNG as its users see it.
+
+use super::pool::Pool;
+use super::*;
+
+const INITIAL: &[u8] = b"what a kernel knows at boot";
+
+/// One with 326 events of 11 bits: 3586 bits of credit, which are 448 bytes.
+fn with_credit() -> Legacy {
+    let legacy = Legacy::new(INITIAL);
+    let steps = [4096, 2048].into_iter().cycle().take(326);
+    let mut now = 0;
+    for step in steps {
+        now += step;
+        legacy.add_timer_event(now, 0, 0);
+    }
+    legacy
+}
+
+fn counts(legacy: &Legacy) -> [u32; 3] {
+    let EntropyCounts {
+        input,
+        blocking,
+        nonblocking,
+    } = legacy.entropy_count();
+    [input, blocking, nonblocking]
+}
+
+/// Without credit nothing is transferred, and /dev/urandom is its pool's extractions.
+#[test]
+fn urandom_without_credit() {
+    let mut pool = Pool::nonblocking();
+    pool.mix(INITIAL);
+    let mut expected = [0; 25];
+    pool.extract_to(&mut expected, None);
+    let mut out = [0; 25];
+    Legacy::new(INITIAL).urandom(&mut out);
+    assert_eq!(out, expected);
+}
+
+/// Three transfers of 128 bytes and one of 64, each read at once.
+#[test]
+fn random_gives_what_was_credited() {
+    let legacy = with_credit();
+    assert_eq!(counts(&legacy), [3586, 0, 0]);
+    let mut out = [0; 1000];
+    assert_eq!(legacy.random(&mut out), 448);
+    assert_eq!(out[448..], [0; 552]);
+    assert_eq!(counts(&legacy), [2, 0, 0]);
+    assert_eq!(legacy.random(&mut out), 0);
+    assert_eq!(legacy.random(&mut []), 0);
+}
+
+/// A read that is cut in two gives other bytes, as it transfers otherwise, but as many.
+#[test]
+fn reads_of_random_add_up() {
+    let (whole, parts) = (with_credit(), with_credit());
+    let mut out = [0; 40];
+    assert_eq!(whole.random(&mut out), 40);
+    assert_eq!(
+        parts.random(&mut out[..20]) + parts.random(&mut out[20..]),
+        40
+    );
+    assert_eq!(counts(&whole), counts(&parts));
+}
+
+#[test]
+fn a_copy_goes_its_own_way() {
+    let legacy = with_credit();
+    let copy = legacy.clone();
+    let read = |legacy: &Legacy| {
+        let mut out = [0; 40];
+        legacy.urandom(&mut out);
+        out
+    };
+    assert_eq!(read(&legacy), read(&copy));
+    // The input pool still has credit, so what is mixed in reaches /dev/urandom.
+    copy.mix(b"x");
+    assert_ne!(read(&legacy), read(&copy));
+}
+
+#[test]
+fn mixing_is_not_credited() {
+    let legacy = Legacy::new(INITIAL);
+    legacy.mix(&[0x55; 1000]);
+    assert_eq!(counts(&legacy), [0, 0, 0]);
+}
+
+#[test]
+fn hardware_randomness_masks_what_comes_out() {
+    let urandom = |legacy: Legacy| {
+        let mut out = [0; 20];
+        legacy.urandom(&mut out);
+        out
+    };
+    let plain = urandom(Legacy::new(INITIAL));
+    let masked = urandom(Legacy::new(INITIAL).with_hardware_random(|| Some(u64::MAX)));
+    assert_eq!(masked, plain.map(|byte| !byte));
+}
+
+#[test]
+fn hardware_randomness_goes_along_in_transfers() {
+    let random = |legacy: Legacy| {
+        let mut out = [0; 10];
+        assert_eq!(legacy.random(&mut out), 10);
+        out
+    };
+    let plain = random(with_credit());
+    let masked = random(with_credit().with_hardware_random(|| Some(u64::MAX)));
+    assert_ne!(masked, plain.map(|byte| !byte));
+}
+
+#[test]
+fn the_secret_of_ints_is_read_from_urandom() {
+    let legacy = Legacy::new(INITIAL);
+    let mut secret = [0; ints::SECRET_LEN];
+    legacy.clone().urandom(&mut secret);
+    legacy.draw_int_secret();
+    let mut ints = ints::Ints::default();
+    ints.set_secret(secret);
+    assert_eq!(legacy.get_random_int(1, 2, 3), ints.next(1, 2, 3));
+    assert_eq!(legacy.get_random_int(1, 2, 3), ints.next(1, 2, 3));
+}

@@ -1,0 +1,23 @@
+//! Text on standard output that survives a reader who leaves, and tells of a full disk.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Prints `text` on standard output.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(|error| Failure::of_write(&error))
+}
+
+/// Prints `report` as an indented JSON object and a newline.
+pub fn print_json(report: &impl Serialize) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(report)
+        .map_err(|error| Failure::Runtime(format!("report: {error}")))?;
+    print(&(json + "\n"))
+}
