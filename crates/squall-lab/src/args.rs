@@ -23,6 +23,14 @@ pub struct Arguments {
     pub command: Option<Command>,
 }
 
+impl squall_command::usage::Arguments for Arguments {
+    type Command = Command;
+
+    fn into_command(self) -> Option<Command> {
+        self.command
+    }
+}
+
 /// What the lab can do.
 #[derive(Debug, Subcommand)]
 pub enum Command {

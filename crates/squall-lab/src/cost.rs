@@ -21,10 +21,10 @@ use std::time::Duration;
 use squall_measure::Effort;
 
 use crate::args::CostArguments;
-use crate::failure::Failure;
-use crate::output;
 use generators::Generators;
 use report::Report;
+use squall_command::Failure;
+use squall_command::output;
 
 /// How much is measured.
 #[derive(Clone, Copy)]

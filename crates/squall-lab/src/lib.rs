@@ -7,7 +7,4 @@
 pub mod args;
 pub mod attack;
 pub mod cost;
-pub mod failure;
 pub mod legacy;
-pub mod output;
-pub mod usage;

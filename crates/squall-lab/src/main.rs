@@ -1,27 +1,17 @@
 //! The `squall-lab` command: parse, run, and tell how it ended.
 //!
-//! Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure or a claim
-//! that did not hold, 2 for a wrong argument. Every failure is one line on standard error.
+//! Exit code 1 is also for a claim that did not hold.
 
 #![deny(unsafe_code)]
 
 use std::process::ExitCode;
 
-use squall_lab::args::Command;
-use squall_lab::failure::Failure;
-use squall_lab::{attack, cost, usage};
+use squall_lab::args::{Arguments, Command};
+use squall_lab::{attack, cost};
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
-}
-
-fn run() -> Result<(), Failure> {
-    match usage::parse()? {
-        Some(Command::Attack { attack }) => attack::run(&attack),
-        Some(Command::Cost(options)) => cost::run(&options),
-        None => Ok(()),
-    }
+    squall_command::run::<Arguments>("squall-lab", |command| match command {
+        Command::Attack { attack } => attack::run(&attack),
+        Command::Cost(options) => cost::run(&options),
+    })
 }

@@ -176,17 +176,20 @@ fn refused(arguments: &str, message: &str) {
 #[test]
 fn wrong_arguments_are_one_line() {
     let attacks = "use one of estimator, urandom, random";
-    refused("attack", &format!("attack: say which: {attacks}"));
-    refused("attack foo", &format!("no attack \"foo\": {attacks}"));
+    refused(
+        "attack",
+        &format!("squall-lab attack: say which: {attacks}"),
+    );
+    refused("attack foo", &format!("no command \"foo\": {attacks}"));
     refused("foo", "no command \"foo\": use one of attack, cost");
-    refused("--foo", "no argument \"--foo\": see `squall-lab --help`");
+    refused("--foo", "no argument \"--foo\": see squall-lab --help");
     refused(
         "attack --json",
-        "no argument \"--json\": see `squall-lab attack --help`",
+        "no argument \"--json\": see squall-lab attack --help",
     );
     refused(
         "attack urandom now",
-        "no argument \"now\": see `squall-lab attack urandom --help`",
+        "no argument \"now\": see squall-lab attack urandom --help",
     );
     refused("attack random --json=1", "--json: no value may follow");
     refused("attack random --json --json", "--json: give it only once");

@@ -59,7 +59,6 @@ fn people_find_every_table_and_every_target() {
 fn machine(machine: &Value) {
     assert_ne!(machine["cpu"], "");
     assert_ne!(machine["kernel"], "unknown");
-    assert!(machine["cores"].as_u64().unwrap() >= 1);
     assert_eq!(machine["release_build"], !cfg!(debug_assertions));
 }
 

@@ -4,6 +4,7 @@
 //! each round gives one. The order within a round changes from one to the next. [`compare`] is
 //! for two things that work on the same memory, [`in_turns`] is for any number.
 
+pub mod machine;
 mod turns;
 
 pub use turns::{Effort, Peer, in_turns};

@@ -17,9 +17,10 @@ use squall::entropy::ThisMachine;
 use squall::entropy::whirlwind::{Whirlwind, WithSha512};
 
 use crate::args::SeedArguments;
-use crate::failure::{Failure, cause};
-use crate::output;
 use kernel_pool::{Contribution, KernelPool, LEN, PATH};
+use squall_command::Failure;
+use squall_command::failure::cause;
+use squall_command::output;
 
 /// Seeds the kernel's generator, once or at every clone.
 pub fn run(options: &SeedArguments) -> Result<(), Failure> {

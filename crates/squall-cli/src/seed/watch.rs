@@ -15,12 +15,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use squall::{CloneGuard, Status};
+use squall_command::Failure;
+use squall_command::failure::cause;
+use squall_command::output;
 
 use super::uevents::{Heard, Uevents};
 use super::vmclock::{self, VmClock};
 use super::{Seeder, Seeding, kernel_generation};
-use crate::failure::{Failure, cause};
-use crate::output;
 
 /// How often a vmclock is read that does not tell of changes: some microseconds each.
 const CLOCK_PERIOD: Duration = Duration::from_millis(100);

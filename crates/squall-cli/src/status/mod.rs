@@ -9,9 +9,9 @@ mod report;
 mod warnings;
 
 use crate::args::StatusArguments;
-use crate::failure::Failure;
-use crate::output;
 use report::Report;
+use squall_command::Failure;
+use squall_command::output;
 
 /// Prints the status of this machine.
 pub fn run(options: &StatusArguments) -> Result<(), Failure> {

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 use squall::{Engine, Status};
+use squall_command::Failure;
 
 use super::machine;
 use super::warnings::{self, View, Warning};
-use crate::failure::Failure;
 
 /// Everything that is known about this machine and the generator on it.
 #[derive(Serialize)]

@@ -6,6 +6,8 @@
 use std::io;
 
 use rustix::io::Errno;
+use squall_command::Failure;
+use squall_command::failure::cause;
 use zeroize::Zeroizing;
 
 use super::gift::Gift;
@@ -35,6 +37,14 @@ impl Buffer {
             }
         }
     }
+}
+
+/// What it means that there is no memory for a chunk.
+pub fn no_memory(error: &io::Error) -> Failure {
+    let cause = cause(error);
+    Failure::Runtime(format!(
+        "memory: {cause}: raise the limit or use fewer --threads"
+    ))
 }
 
 /// How buffers are made.

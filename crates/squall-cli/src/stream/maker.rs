@@ -1,13 +1,13 @@
 //! How one thread makes a chunk of output.
 
 use squall::Error;
+use squall_command::Failure;
 use zeroize::Zeroizing;
 
 use super::buffer::{self, Buffer};
 use super::encode;
 use super::source::{Reader, Source};
 use crate::args::Format;
-use crate::failure::Failure;
 
 /// How a stream is cut into chunks.
 #[derive(Clone, Copy)]
@@ -69,7 +69,7 @@ impl Maker {
                 .map_err(|error| Failure::Runtime(error.to_string()))?,
             format,
             cut,
-            raw: buffer::zeros(raw_len).map_err(|error| Failure::of_memory(&error))?,
+            raw: buffer::zeros(raw_len).map_err(|error| buffer::no_memory(&error))?,
         })
     }
 

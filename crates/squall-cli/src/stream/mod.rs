@@ -16,12 +16,12 @@ use std::path::Path;
 use std::thread;
 
 use crate::args::{Format, StreamArguments};
-use crate::failure::Failure;
 use crate::progress::Progress;
 use buffer::Supply;
 use maker::{Cut, Maker};
 use sink::Sink;
 use source::Source;
+use squall_command::Failure;
 
 /// Random bytes in a chunk that is spliced into a pipe: one huge page of x86-64 and most ARMv8.
 const GIFT_CHUNK: usize = 2 << 20;

@@ -11,10 +11,12 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Scope};
 
-use super::buffer::{Buffer, Supply};
+use squall_command::Failure;
+use squall_command::failure::cause;
+
+use super::buffer::{self, Buffer, Supply};
 use super::gift::Gift;
 use super::maker::{Cut, Maker};
-use crate::failure::{Failure, cause};
 
 /// Chunks a thread may have made that are not written yet.
 const AHEAD: usize = 2;
@@ -136,7 +138,7 @@ fn make(
 ) -> Result<Buffer, Failure> {
     let mut buffer = match buffer {
         Some(buffer) => buffer,
-        None => supply.get().map_err(|error| Failure::of_memory(&error))?,
+        None => supply.get().map_err(|error| buffer::no_memory(&error))?,
     };
     maker
         .make(index, &mut buffer)

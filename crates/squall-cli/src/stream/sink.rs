@@ -11,10 +11,11 @@ use std::path::Path;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::FileType;
 use rustix::io::Errno;
+use squall_command::Failure;
+use squall_command::failure::cause;
 
 use super::buffer::Buffer;
 use super::gift;
-use crate::failure::{Failure, cause};
 
 /// What a pipe is asked to hold: the most that a user may ask for (/proc/sys/fs/pipe-max-size).
 const PIPE_SIZE: usize = 1 << 20;

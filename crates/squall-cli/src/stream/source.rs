@@ -5,10 +5,11 @@ use std::io::Read;
 use std::path::Path;
 
 use squall::{Engine, Error, Stream};
+use squall_command::Failure;
+use squall_command::failure::cause;
 use zeroize::Zeroizing;
 
 use crate::args::{self, Seed};
-use crate::failure::{Failure, cause};
 
 /// Longest seed file that is read: 64 digits and room for blanks.
 const MAX_SEED_FILE: u64 = 1024;

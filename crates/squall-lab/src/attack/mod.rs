@@ -12,10 +12,10 @@ mod system;
 mod trial;
 
 use serde::Serialize;
+use squall_command::Failure;
+use squall_command::output;
 
 use crate::args::AttackCommand;
-use crate::failure::Failure;
-use crate::output;
 
 pub use event::Event;
 pub use report::{Report, ScenarioReport};

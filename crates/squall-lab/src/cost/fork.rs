@@ -14,12 +14,12 @@ use std::process::Command;
 use std::time::Instant;
 
 use serde::Serialize;
+use squall_command::Failure;
+use squall_command::output;
 use squall_measure::{Effort, Spread, interval_of_median};
 
 use super::figures::Figure;
 use super::paper::{self, Published};
-use crate::failure::Failure;
-use crate::output;
 
 /// Tells a process that it is to fork and what kind it is. No argument, as it is no part of the
 /// command's interface.

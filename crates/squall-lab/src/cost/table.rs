@@ -50,10 +50,9 @@ fn machine(machine: &MachineDescription, quick: bool) -> String {
     let MachineDescription {
         cpu,
         kernel,
-        cores,
         release_build,
     } = machine;
-    let mut text = format!("{cpu}, {cores} cores, Linux {kernel}\n");
+    let mut text = format!("{cpu}, Linux {kernel}\n");
     if !release_build {
         text += "This is not a release build: its figures say nothing.\n";
     }

@@ -2,21 +2,27 @@
 
 use std::error::Error as _;
 
+use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
 
-use crate::args::{Arguments, Command};
 use crate::failure::Failure;
 use crate::output;
 
-/// The command asked for; none if help or version was, which are printed here.
-pub fn parse() -> Result<Option<Command>, Failure> {
-    match Arguments::try_parse() {
-        Ok(Arguments {
-            command: Some(command),
-        }) => Ok(Some(command)),
-        Ok(Arguments { command: None }) => {
-            output::print(&Arguments::command().render_help().to_string())?;
+/// What can be said on a command line: perhaps a subcommand.
+pub trait Arguments: Parser {
+    /// The subcommand.
+    type Command;
+
+    /// The subcommand that was given.
+    fn into_command(self) -> Option<Self::Command>;
+}
+
+/// The subcommand asked for; none if help or version was, which are printed here.
+pub fn parse<A: Arguments>() -> Result<Option<A::Command>, Failure> {
+    match A::try_parse().map(A::into_command) {
+        Ok(Some(command)) => Ok(Some(command)),
+        Ok(None) => {
+            output::print(&A::command().render_help().to_string())?;
             Ok(None)
         }
         Err(error) if !error.use_stderr() => {
@@ -24,11 +30,34 @@ pub fn parse() -> Result<Option<Command>, Failure> {
             printed.map_err(|error| Failure::of_write("standard output", &error))?;
             Ok(None)
         }
-        Err(error) => Err(Failure::Usage(one_line(&error))),
+        Err(error) => Err(Failure::Usage(one_line(&error, &given(A::command())))),
     }
 }
 
-fn one_line(error: &clap::Error) -> String {
+/// The command with the subcommands that were given, which come first: its name in full, and
+/// what may follow.
+struct Given {
+    name: String,
+    choices: String,
+}
+
+fn given(mut command: clap::Command) -> Given {
+    let mut name = command.get_name().to_owned();
+    for word in std::env::args_os().skip(1) {
+        let Some(found) = command.find_subcommand(&word).cloned() else {
+            break;
+        };
+        name = format!("{name} {}", found.get_name());
+        command = found;
+    }
+    let choices: Vec<_> = command.get_subcommands().map(|c| c.get_name()).collect();
+    Given {
+        name,
+        choices: choices.join(", "),
+    }
+}
+
+fn one_line(error: &clap::Error, given: &Given) -> String {
     let argument = first_word(error, ContextKind::InvalidArg);
     let value = text(error, ContextKind::InvalidValue);
     match error.kind() {
@@ -43,7 +72,7 @@ fn one_line(error: &clap::Error) -> String {
         ),
         ErrorKind::UnknownArgument => {
             let hint = match first_word(error, ContextKind::SuggestedArg) {
-                suggested if suggested.is_empty() => format!("see {}", help_of_command()),
+                suggested if suggested.is_empty() => format!("see {} --help", given.name),
                 suggested => format!("did you mean {suggested}?"),
             };
             format!("no argument {argument:?}: {hint}")
@@ -51,8 +80,11 @@ fn one_line(error: &clap::Error) -> String {
         ErrorKind::InvalidSubcommand => format!(
             "no command {:?}: use one of {}",
             text(error, ContextKind::InvalidSubcommand),
-            commands()
+            given.choices
         ),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            format!("{}: say which: use one of {}", given.name, given.choices)
+        }
         ErrorKind::ArgumentConflict => match first_word(error, ContextKind::PriorArg) {
             prior if prior == argument => format!("{argument}: give it only once"),
             prior => format!("{argument}: it cannot be used with {prior}: give one of them"),
@@ -75,25 +107,6 @@ fn text(error: &clap::Error, kind: ContextKind) -> String {
 fn first_word(error: &clap::Error, kind: ContextKind) -> String {
     let text = text(error, kind);
     text.split([' ', ',']).next().unwrap_or_default().to_owned()
-}
-
-fn commands() -> String {
-    let command = Arguments::command();
-    let names: Vec<_> = command
-        .get_subcommands()
-        .map(|command| command.get_name())
-        .collect();
-    names.join(", ")
-}
-
-/// The help that tells more: that of the command that was given, which is always the first word.
-fn help_of_command() -> String {
-    let given = std::env::args_os().nth(1).unwrap_or_default();
-    let command = Arguments::command();
-    match command.find_subcommand(&given) {
-        Some(command) => format!("squall {} --help", command.get_name()),
-        None => "squall --help".to_owned(),
-    }
 }
 
 fn first_line(error: &clap::Error) -> String {

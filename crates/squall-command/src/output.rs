@@ -12,7 +12,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
-        .map_err(|error| Failure::of_write(&error))
+        .map_err(|error| Failure::of_write("standard output", &error))
 }
 
 /// Prints `report` as an indented JSON object and a newline.

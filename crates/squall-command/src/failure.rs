@@ -8,37 +8,49 @@ use std::process::ExitCode;
 pub enum Failure {
     /// An argument is wrong: what is wrong and what would be right.
     Usage(String),
-    /// Something failed while running, or a claim did not hold: what, and why.
+    /// Something failed while running: what, and why.
     Runtime(String),
     /// The reader of the output has closed it, which is its right.
     Closed,
 }
 
 impl Failure {
-    /// What a failed write to standard output means.
-    pub fn of_write(error: &io::Error) -> Failure {
+    /// What a failed write to `name` means.
+    pub fn of_write(name: &str, error: &io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::Closed,
-            _ => Failure::Runtime(format!("standard output: {}", cause(error))),
+            _ => Failure::Runtime(format!("{name}: {}", cause(error))),
         }
     }
 
-    /// Prints the line and gives the exit code.
-    pub fn report(self) -> ExitCode {
+    /// Prints the line, which begins with the command's name, and gives the exit code.
+    pub fn report(self, command: &str) -> ExitCode {
         let (message, code) = match self {
             Failure::Usage(message) => (message, 2),
             Failure::Runtime(message) => (message, 1),
             Failure::Closed => return ExitCode::SUCCESS,
         };
-        let line = format!("squall-lab: {message}\n");
+        let line = format!("{command}: {}\n", escaped(&message));
         // Standard error may be closed as well; then there is nobody to tell.
         let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
         ExitCode::from(code)
     }
 }
 
+/// `message` in one line: control characters, as a file's name may have them, are escaped.
+fn escaped(message: &str) -> String {
+    let mut line = String::with_capacity(message.len());
+    for c in message.chars() {
+        match c.is_control() {
+            true => line.extend(c.escape_debug()),
+            false => line.push(c),
+        }
+    }
+    line
+}
+
 /// The system's words for an error, without its number.
-fn cause(error: &io::Error) -> String {
+pub fn cause(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {
         Some((words, _)) => words.to_owned(),
