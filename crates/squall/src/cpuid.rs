@@ -22,6 +22,7 @@ impl Features {
     pub const AVX512BW: Features = Features(1 << 7);
     pub const AVX512VL: Features = Features(1 << 8);
     pub const PCLMULQDQ: Features = Features(1 << 9);
+    pub const VPCLMULQDQ: Features = Features(1 << 10);
 
     /// Set once CPUID was asked.
     const KNOWN: Features = Features(1 << 31);
@@ -72,7 +73,8 @@ fn detect() -> Features {
     let extended = __cpuid_count(7, 0);
     found = found
         .and(Features::AVX2.if_bit(extended.ebx, 5))
-        .and(Features::VAES.if_bit(extended.ecx, 9));
+        .and(Features::VAES.if_bit(extended.ecx, 9))
+        .and(Features::VPCLMULQDQ.if_bit(extended.ecx, 10));
     if keeps & ZMM_STATE == ZMM_STATE {
         found = found
             .and(Features::AVX512F.if_bit(extended.ebx, 16))
@@ -102,7 +104,7 @@ mod tests {
         }
         agree!(SSSE3 "ssse3", AES "aes", RDRAND "rdrand", AVX2 "avx2", VAES "vaes");
         agree!(AVX512F "avx512f", AVX512BW "avx512bw", AVX512VL "avx512vl");
-        agree!(PCLMULQDQ "pclmulqdq");
+        agree!(PCLMULQDQ "pclmulqdq", VPCLMULQDQ "vpclmulqdq");
         assert!(!has(Features(1 << 30)));
     }
 }

@@ -45,10 +45,12 @@ mod portable;
 mod reference;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod vpclmul;
 
 use core::fmt;
 
-use field::Element;
+use field::{Element, Factor};
 pub use field::{Field, Gf489, Gf579, Gf705};
 use zeroize::ZeroizeOnDrop;
 
@@ -129,8 +131,8 @@ impl core::error::Error for RobustError {}
 /// # Source
 /// Dodis et al., CCS 2013 (construction, table, proof).
 pub struct Robust<F: Field = Gf489> {
-    x: Element<F>,
-    x_prime: Element<F>,
+    x: Factor<F>,
+    x_prime: Factor<F>,
     state: Element<F>,
 }
 
@@ -146,8 +148,8 @@ impl<F: Field> Robust<F> {
     /// [`RobustError::SeedLength`]; [`RobustError::ZeroSeed`].
     pub fn new(x: &[u8], x_prime: &[u8]) -> Result<Self, RobustError> {
         let mut robust = Robust {
-            x: Element::zero(),
-            x_prime: Element::zero(),
+            x: Factor::zero(),
+            x_prime: Factor::zero(),
             state: Element::zero(),
         };
         for (place, bytes) in [(&mut robust.x, x), (&mut robust.x_prime, x_prime)] {
@@ -187,8 +189,7 @@ impl<F: Field> Robust<F> {
 
     /// S = S·X + I, for an input that fits.
     fn absorb(&mut self, input: &[u8]) {
-        self.state.multiply_by(&self.x);
-        self.state.add(input);
+        self.state.multiply_add(&self.x, input);
     }
 
     /// Writes 128 bits of output and replaces the state.
@@ -212,8 +213,7 @@ impl<F: Field> Robust<F> {
     /// U, the first m bits of X'·S, with zeros behind them.
     fn extract(&self, key: &mut Secret<BLOCK>) {
         let mut product = Element::zero();
-        product.copy_from(&self.state);
-        product.multiply_by(&self.x_prime);
+        product.set_product(&self.state, &self.x_prime);
         let mask = u128::MAX >> (128 - F::KEY_BITS);
         **key = (product.low() & mask).to_le_bytes();
     }

@@ -11,7 +11,7 @@ use super::portable;
 use crate::secret::wipe;
 
 #[cfg(target_arch = "x86_64")]
-use super::pclmul;
+use super::{pclmul, vpclmul};
 
 /// Words of the largest field's elements.
 pub(super) const MAX_WORDS: usize = 12;
@@ -150,7 +150,7 @@ impl<F: sealed::Field> Element<F> {
     }
 
     /// Sets the element to `other`.
-    pub fn copy_from(&mut self, other: &Self) {
+    fn copy_from(&mut self, other: &Self) {
         self.words = other.words;
     }
 
@@ -172,6 +172,29 @@ impl<F: sealed::Field> Element<F> {
         self.set_reduced(&mut product);
     }
 
+    /// Sets the element to `other` times `factor`.
+    #[inline]
+    pub fn set_product(&mut self, other: &Self, factor: &Factor<F>) {
+        #[cfg(target_arch = "x86_64")]
+        if vpclmul::serves::<F>() {
+            return vpclmul::multiply::<F>(&other.words, &factor.table, &mut self.words);
+        }
+        self.copy_from(other);
+        self.multiply_by(&factor.element);
+    }
+
+    /// Multiplies by `factor` and adds `bytes`, as [`add`](Self::add) does.
+    #[inline]
+    pub fn multiply_add(&mut self, factor: &Factor<F>, bytes: &[u8]) {
+        debug_assert!(!Self::exceeds(bytes));
+        #[cfg(target_arch = "x86_64")]
+        if vpclmul::serves::<F>() {
+            return vpclmul::multiply_add::<F>(&mut self.words, &factor.table, bytes);
+        }
+        self.multiply_by(&factor.element);
+        self.add(bytes);
+    }
+
     #[inline]
     fn set_reduced(&mut self, product: &mut Product<F>) {
         product.reduce();
@@ -182,6 +205,53 @@ impl<F: sealed::Field> Element<F> {
 impl<F: sealed::Field> Drop for Element<F> {
     fn drop(&mut self) {
         wipe(&mut self.words);
+    }
+}
+
+/// A fixed factor, and what products with it need. Wiped on drop.
+pub(super) struct Factor<F: sealed::Field> {
+    element: Element<F>,
+    #[cfg(target_arch = "x86_64")]
+    table: vpclmul::Table,
+}
+
+impl<F: sealed::Field> Factor<F> {
+    pub fn zero() -> Self {
+        Factor {
+            element: Element::zero(),
+            #[cfg(target_arch = "x86_64")]
+            table: vpclmul::Table::zero(),
+        }
+    }
+
+    /// Sets the factor to the first n bits of `bytes`, with zeros behind them.
+    pub fn set(&mut self, bytes: &[u8]) {
+        self.element.set(bytes);
+        #[cfg(target_arch = "x86_64")]
+        if vpclmul::serves::<F>() {
+            self.set_table();
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn set_table(&mut self) {
+        let mut digit = Element::<F>::zero();
+        digit.words[2] = 1;
+        let mut multiple = Element::<F>::zero();
+        multiple.copy_from(&self.element);
+        for d in 0..F::WORDS / 2 {
+            self.table.set::<F>(d, &multiple.words);
+            multiple.multiply_by(&digit);
+        }
+    }
+
+    #[cfg(test)]
+    pub fn element(&self) -> &Element<F> {
+        &self.element
+    }
+
+    pub fn is_zero(&self) -> bool {
+        self.element.is_zero()
     }
 }
 

@@ -6,8 +6,7 @@
 //!
 //! Nanoseconds a product for n = 489, 579 and 705 on an EPYC 9004 (Zen 4): 29, 44, 68. What was
 //! tried and not taken: four multiplications a pair (36, 56, 78); Karatsuba on all pairs of words
-//! at once, in registers and on the stack (24, 37, 58), and with that wiped (32, 48, 70); four
-//! multiplications by VPCLMULQDQ on 512 bits (58, 83, 85), where shuffling takes what was won.
+//! at once, in registers and on the stack (24, 37, 58), and with that wiped (32, 48, 70).
 
 use core::arch::x86_64::*;
 

@@ -107,12 +107,20 @@ impl<F: Field> Element<F> {
     }
 }
 
+impl<F: Field> Factor<F> {
+    fn from_bytes(bytes: &[u8]) -> Self {
+        let mut factor = Factor::zero();
+        factor.set(bytes);
+        factor
+    }
+}
+
 impl<F: Field> Robust<F> {
     /// A second one with the same seed and state: what an attacker has after a compromise.
     fn stolen(&self) -> Self {
         Robust {
-            x: Element::from_bytes(&self.x.to_bytes()),
-            x_prime: Element::from_bytes(&self.x_prime.to_bytes()),
+            x: Factor::from_bytes(&self.x.element().to_bytes()),
+            x_prime: Factor::from_bytes(&self.x_prime.element().to_bytes()),
             state: Element::from_bytes(&self.state.to_bytes()),
         }
     }

@@ -1,4 +1,4 @@
-//! The fields: the two ways to multiply against a slow one, the laws, and the polynomials.
+//! The fields: all ways to multiply against a slow one, the laws, and the polynomials.
 
 use super::super::field::{DoubleWords, MAX_WORDS, Words};
 use super::super::portable;
@@ -14,11 +14,15 @@ fn kernels<F: Field>() -> Vec<(&'static str, Multiply)> {
     #[cfg(target_arch = "x86_64")]
     match pclmul::is_available() {
         true => kernels.push(("pclmul", pclmul::multiply::<F>)),
-        false => std::io::stderr()
-            .write_all(b"SKIP pclmul: this CPU lacks PCLMULQDQ\n")
-            .expect("standard error takes a line"),
+        false => skip("pclmul: this CPU lacks PCLMULQDQ"),
     }
     kernels
+}
+
+fn skip(what: &str) {
+    let line = format!("SKIP {what}\n");
+    let written = std::io::stderr().write_all(line.as_bytes());
+    written.expect("standard error takes a line");
 }
 
 /// Zero, one, all ones, single bits at the edges of words, and some that look random.
@@ -53,6 +57,12 @@ fn times<F: Field>(a: &Element<F>, b: &Element<F>) -> Element<F> {
     product
 }
 
+fn times_fixed<F: Field>(a: &Element<F>, factor: &Factor<F>) -> Element<F> {
+    let mut product = Element::zero();
+    product.set_product(a, factor);
+    product
+}
+
 fn plus<F: Field>(a: &Element<F>, b: &Element<F>) -> Element<F> {
     let mut sum = Element::from_bytes(&a.to_bytes());
     sum.add(&b.to_bytes());
@@ -61,8 +71,9 @@ fn plus<F: Field>(a: &Element<F>, b: &Element<F>) -> Element<F> {
 
 fn products_are_right<F: Slow>() {
     let elements = elements::<F>();
-    for a in &elements {
-        for b in &elements {
+    for b in &elements {
+        let factor = Factor::from_bytes(&b.to_bytes());
+        for a in &elements {
             let expected = reference::product(&a.bits(), &b.bits());
             for (name, multiply) in kernels::<F>() {
                 let mut product = [0; 2 * MAX_WORDS];
@@ -81,17 +92,51 @@ fn products_are_right<F: Slow>() {
             }
             let reduced = F::SLOW.reduce(expected);
             assert!(times(a, b).bits() == reduced, "n = {}", F::DEGREE);
+            assert!(
+                times_fixed(a, &factor).bits() == reduced,
+                "fixed factor, n = {}",
+                F::DEGREE
+            );
         }
     }
 }
 
 #[test]
-fn both_kernels_multiply_as_the_slow_one() {
+fn every_kernel_multiplies_as_the_slow_one() {
+    #[cfg(target_arch = "x86_64")]
+    if !vpclmul::serves::<Gf489>() {
+        skip("vpclmul: this CPU lacks VPCLMULQDQ or AVX-512");
+    }
     products_are_right::<Gf489>();
     products_are_right::<Gf579>();
     products_are_right::<Gf705>();
     products_are_right::<Gf23>();
     products_are_right::<Gf7>();
+}
+
+fn sums_are_right<F: Field>() {
+    let mut numbers = Numbers(2);
+    let factor = Factor::<F>::from_bytes(&numbers.element::<F>());
+    let ones = Element::<F>::from_bytes(&vec![0xff; Element::<F>::LEN]).to_bytes();
+    for len in 0..=Element::<F>::LEN {
+        let a = Element::<F>::from_bytes(&numbers.element::<F>());
+        let mut sum = Element::from_bytes(&a.to_bytes());
+        sum.multiply_add(&factor, &ones[..len]);
+        let expected = plus(
+            &times(&a, factor.element()),
+            &Element::from_bytes(&ones[..len]),
+        );
+        assert_eq!(sum.to_bytes(), expected.to_bytes(), "{len} bytes");
+    }
+}
+
+#[test]
+fn bytes_of_every_length_are_added_to_a_product() {
+    sums_are_right::<Gf489>();
+    sums_are_right::<Gf579>();
+    sums_are_right::<Gf705>();
+    sums_are_right::<Gf23>();
+    sums_are_right::<Gf7>();
 }
 
 /// Words beyond an element's degree, which elements never have: the kernels take them all.
