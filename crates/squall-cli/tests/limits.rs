@@ -2,9 +2,9 @@
 
 mod common;
 
-use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
+use common::refuse::{Refusal, refusing};
 use common::{SEED, Scratch, bytes, run, squall, text};
 
 /// Runs with at most `kib` of address space.
@@ -77,84 +77,39 @@ fn a_dash_as_output_is_standard_output() {
     assert!(!std::path::Path::new("-").exists());
 }
 
-unsafe extern "C" {
-    fn prctl(option: i32, ...) -> i32;
-}
-
-/// Struct sock_filter.
-#[repr(C)]
-struct Instruction(u16, u8, u8, u32);
-
-/// Struct sock_fprog.
-#[repr(C)]
-struct Program {
-    len: u16,
-    instructions: *const Instruction,
-}
-
-#[cfg(target_arch = "x86_64")]
-const FDATASYNC: u32 = 75;
-#[cfg(not(target_arch = "x86_64"))]
-const FDATASYNC: u32 = 83;
-
-/// Makes fdatasync(2) fail with `errno` in this process, as a disk does that fails late.
-fn fail_fdatasync(errno: u32) -> std::io::Result<()> {
-    const PR_SET_SECCOMP: i32 = 22;
-    const PR_SET_NO_NEW_PRIVS: i32 = 38;
-    const SECCOMP_MODE_FILTER: u64 = 2;
-    let instructions = [
-        // Load the number of the call; skip one unless it is fdatasync; fail; allow.
-        Instruction(0x20, 0, 0, 0),
-        Instruction(0x15, 0, 1, FDATASYNC),
-        Instruction(0x06, 0, 0, 0x0005_0000 | errno),
-        Instruction(0x06, 0, 0, 0x7fff_0000),
-    ];
-    let program = Program {
-        len: instructions.len() as u16,
-        instructions: instructions.as_ptr(),
+/// Runs `command` where fdatasync(2) fails with `errno`, as on a disk that fails late.
+fn with_failing_disk(command: Command, errno: i32) -> Output {
+    let refusal = Refusal {
+        call: libc::SYS_fdatasync,
+        when: None,
+        errno,
     };
-    // SAFETY: neither call writes memory, and the second reads a program that is alive.
-    let done = unsafe {
-        prctl(PR_SET_NO_NEW_PRIVS, 1_u64, 0_u64, 0_u64, 0_u64) == 0
-            && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &raw const program) == 0
-    };
-    match done {
-        true => Ok(()),
-        false => Err(std::io::Error::last_os_error()),
-    }
-}
-
-/// Runs `command` where fdatasync(2) fails with `errno`.
-fn with_failing_disk(mut command: Command, errno: u32) -> Output {
-    // SAFETY: only system calls are made between fork and exec.
-    unsafe { command.pre_exec(move || fail_fdatasync(errno)) };
-    command.output().expect("the command runs")
+    let output = refusing(command, &[refusal]).output();
+    output.expect("the command runs")
 }
 
 #[test]
 fn a_disk_that_fails_late_is_an_error() {
-    const EIO: u32 = 5;
-    const EINVAL: u32 = 22;
     let file = Scratch::new();
     let name = file.path().display();
     let message = "Input/output error, when 9 bytes were brought to the disk\n";
 
     let to_file = || squall(&format!("stream --size 9 --output {name}"));
-    let failed = with_failing_disk(to_file(), EIO);
+    let failed = with_failing_disk(to_file(), libc::EIO);
     assert_eq!(text(&failed.stderr), format!("squall: {name}: {message}"));
     assert_eq!(failed.status.code(), Some(1));
 
     let script = format!("{} stream --size 9 > {name}", env!("CARGO_BIN_EXE_squall"));
     let mut to_stdout = Command::new("sh");
     to_stdout.args(["-c", &script]);
-    let failed = with_failing_disk(to_stdout, EIO);
+    let failed = with_failing_disk(to_stdout, libc::EIO);
     assert_eq!(
         text(&failed.stderr),
         format!("squall: standard output: {message}")
     );
     assert_eq!(failed.status.code(), Some(1));
 
-    let odd = with_failing_disk(to_file(), EINVAL);
+    let odd = with_failing_disk(to_file(), libc::EINVAL);
     assert_eq!(
         (text(&odd.stderr), odd.status.code()),
         (String::new(), Some(0))

@@ -9,15 +9,14 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod events;
-mod refuse;
 mod units;
 mod watch;
 
 use std::os::unix::process::CommandExt;
 use std::process::Output;
 
+use common::refuse::{Refusal, refusing};
 use common::{run, squall, text};
-use refuse::{Refusal, call, refusing};
 use rustix::thread::CapabilitySet;
 
 /// What is printed without CAP_SYS_ADMIN.
@@ -139,19 +138,16 @@ fn without_privilege_it_is_one_line_and_nothing_happens() {
 
 /// A kernel that has just booted.
 const NOT_READY: [Refusal; 2] = [
-    // RNDRESEEDCRNG: ENODATA.
+    // RNDRESEEDCRNG.
     Refusal {
-        call: call::IOCTL,
-        argument: 1,
-        value: 0x5207,
-        errno: 61,
+        call: libc::SYS_ioctl,
+        when: Some((1, 0x5207)),
+        errno: libc::ENODATA,
     },
-    // GRND_NONBLOCK: EAGAIN.
     Refusal {
-        call: call::GETRANDOM,
-        argument: 2,
-        value: 1,
-        errno: 11,
+        call: libc::SYS_getrandom,
+        when: Some((2, libc::GRND_NONBLOCK as u64)),
+        errno: libc::EAGAIN,
     },
 ];
 
@@ -160,7 +156,7 @@ fn a_kernel_that_is_not_ready_takes_the_bytes() {
     if !has_privilege() {
         return;
     }
-    let output = refusing("seed", NOT_READY).output();
+    let output = refusing(squall("seed"), &NOT_READY).output();
     let output = output.expect("the command runs");
     assert_eq!(
         text(&output.stdout),

@@ -12,9 +12,9 @@ use rustix::net::RecvFlags;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::thread::UnshareFlags;
 
+use crate::common::refuse::{Refusal, refusing};
 use crate::common::{Scratch, run, squall, text};
 use crate::events::{CLONED, forge, have_the_kernel_send, netlink};
-use crate::refuse::{Refusal, call, refusing};
 use crate::{generation, generations, has_privilege};
 
 /// Longer than anything takes that is waited for.
@@ -149,13 +149,12 @@ fn the_watch_needs_no_reader() {
     assert_eq!(ended, None, "the watch ended");
 }
 
-/// A sandbox without netlink: EAFNOSUPPORT.
-const NO_NETLINK: [Refusal; 2] = [Refusal {
-    call: call::SOCKET,
-    argument: 0,
-    value: 16,
-    errno: 97,
-}; 2];
+/// A sandbox without netlink.
+const NO_NETLINK: Refusal = Refusal {
+    call: libc::SYS_socket,
+    when: Some((0, libc::AF_NETLINK as u64)),
+    errno: libc::EAFNOSUPPORT,
+};
 
 #[test]
 fn where_events_are_hidden_a_reseed_may_be_a_clone() {
@@ -167,7 +166,7 @@ fn where_events_are_hidden_a_reseed_may_be_a_clone() {
         return;
     }
     // Two of them, which see each other's reseeds and must not drive each other.
-    let watches = [(), ()].map(|()| Watch::start(refusing("seed --watch", NO_NETLINK)));
+    let watches = [(), ()].map(|()| Watch::start(refusing(squall("seed --watch"), &[NO_NETLINK])));
     for watch in &watches {
         assert_eq!(
             watch.begins(),

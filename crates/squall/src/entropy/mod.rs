@@ -15,7 +15,7 @@
 //!             │                    ▼             ▼              │
 //!             │     H(3 | fast | slow | counter | cycles | …)   │
 //!             └────────────────────────┬────────────────────────┘
-//!   kernel's RNG, 48 bytes             │ 64 bytes
+//!   kernel's RNG, 48 bytes             │ 48 bytes
 //!             └──────────┬─────────────┘
 //!                        ▼
 //!                     SHA-512  ──▶  a thread's seed, 48 bytes
@@ -57,7 +57,7 @@ pub(crate) const SEED_LEN: usize = 48;
 pub(crate) type Seed = Secret<SEED_LEN>;
 
 /// Bytes of an accumulator that go into a seed.
-pub(crate) type RootBytes = Secret<64>;
+pub(crate) type RootBytes = Secret<SEED_LEN>;
 
 /// Makes a seed of the kernel's bytes and an accumulator's: if either cannot be predicted, nor
 /// can the seed.
@@ -73,15 +73,11 @@ pub(crate) fn seed(kernel: &[u8; SEED_LEN], root: &RootBytes, seed: &mut Seed) {
     wipe(&mut digest);
 }
 
-/// What stands for an accumulator where there must be no state: cycle counts, and words of the
-/// CPU.
+/// What stands for an accumulator where there must be no state: a cycle count, and 256 bits of the
+/// CPU's random instruction.
 pub(crate) fn hedge(bytes: &mut RootBytes) {
-    for (place, word) in bytes
-        .as_chunks_mut()
-        .0
-        .iter_mut()
-        .zip(additional_input::<8>())
-    {
+    let words = additional_input::<5>();
+    for (place, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
         *place = word.to_le_bytes();
     }
 }
