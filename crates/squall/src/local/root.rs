@@ -26,9 +26,9 @@ static ROOT: SharedPage<Whirlwind> = SharedPage::new();
 /// Bootstraps in this process.
 pub(crate) static BOOTSTRAPS: AtomicU64 = AtomicU64::new(0);
 
-/// Inputs that a root begins with where it is not bootstrapped: enough to fill a buffer of the
-/// fast seed.
-const FIRST_INPUTS: usize = 10;
+/// Inputs that a root begins with where it is not bootstrapped: one waits for the slow seed, and
+/// eight fill the fast one's buffer.
+const FIRST_INPUTS: usize = 9;
 
 /// What happened. The numbers are sources of [`Input`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub(super) fn tell(event: Event, about: u64) {
 }
 
 fn tell_to(root: &Whirlwind, event: Event, about: u64) {
+    #[cfg(feature = "testing")]
+    TOLD[event as usize].fetch_add(1, Ordering::Relaxed);
     root.add(Input {
         source: event as u32,
         cycles: cpu::noise() as u32,
@@ -131,6 +133,10 @@ fn renew(place: &Place<Whirlwind>, epoch: Epoch, policy: &Policy) {
         place.set_epoch(epoch);
     }
 }
+
+/// How often the root was told of each event.
+#[cfg(feature = "testing")]
+pub(super) static TOLD: [AtomicU64; 7] = [const { AtomicU64::new(0) }; 7];
 
 fn bootstrap(root: &Whirlwind) {
     root.bootstrap();

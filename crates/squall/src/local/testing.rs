@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use super::{PAGE, RESEEDS};
+use super::{PAGE, RESEEDS, root};
 
 /// The address of this thread's page, to be dropped under it; 0 before its first request.
 pub fn page_address() -> usize {
@@ -12,4 +12,9 @@ pub fn page_address() -> usize {
 /// Seedings in this process so far.
 pub fn reseeds() -> u64 {
     RESEEDS.load(Ordering::Relaxed)
+}
+
+/// How often the root was told of each event, by the event's number.
+pub fn events() -> [u64; 7] {
+    core::array::from_fn(|event| root::TOLD[event].load(Ordering::Relaxed))
 }

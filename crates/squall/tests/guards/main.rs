@@ -149,6 +149,7 @@ const CASES: &[Case] = &[
     case("seed/bootstrap-without-signal", seeds::begins_with_bootstrap, &[Vmgenid, BareMetal], Held),
     case("seed/bootstrap-without-instruction", seeds::begins_with_bootstrap, &[RandomInstruction], Held),
     case("seed/bootstrap/control", seeds::begins_with_bootstrap, &[], Broken),
+    case("seed/events-are-inputs", seeds::events_are_inputs, &[], Held).alone(),
     case("health/stuck-instruction", seeds::stuck_instruction, &[RandomWordsDiffer], Held),
     case("health/stuck-instruction/control", seeds::stuck_instruction, &[RandomWordsDiffer, HealthTests], Broken),
     case("health/stuck-counter", seeds::stuck_counter, &[CycleCounter], Held),

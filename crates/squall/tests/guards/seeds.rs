@@ -3,7 +3,7 @@
 
 use std::io::pipe;
 
-use squall::testing::page_address_for_testing;
+use squall::testing::{events_for_testing, page_address_for_testing};
 use squall::{CloneGuard, NoiseSource};
 
 use crate::Verdict;
@@ -61,6 +61,41 @@ pub fn generation_bootstraps() -> Verdict {
         return Verdict::Skip("a vmclock tells of clones here, so a reseed means none");
     }
     bootstraps_again(|| rng.reseed())
+}
+
+/// The root hears of everything that happens to the guards.
+pub fn events_are_inputs() -> Verdict {
+    let Some(rng) = KernelRng::open() else {
+        return Verdict::Skip("forcing a kernel reseed (RNDRESEEDCRNG) needs CAP_SYS_ADMIN");
+    };
+    let clock = Clock::install();
+    let draw_long_enough = || {
+        let started = std::time::Instant::now();
+        while started.elapsed().as_millis() < 20 {
+            squall::u64();
+        }
+    };
+    let start_thread = || {
+        std::thread::spawn(squall::u32).join().unwrap();
+    };
+    // The reseed ends the hedging that the clone began, under which there are no refills.
+    let events: [(usize, &str, &dyn Fn()); 5] = [
+        (2, "thread start", &start_thread),
+        (4, "clone", &|| clock.set(2)),
+        (3, "reseed", &|| rng.reseed()),
+        (5, "emptied page", &drop_page),
+        (6, "refill", &draw_long_enough),
+    ];
+    squall::u32();
+    for (number, name, happen) in events {
+        let before = events_for_testing()[number];
+        happen();
+        squall::u32();
+        if events_for_testing()[number] == before {
+            return Verdict::Broken(format!("the root did not hear of a {name}"));
+        }
+    }
+    Verdict::Held
 }
 
 /// An instruction that gives the same word for ever is left out.

@@ -43,6 +43,11 @@ impl Lock {
         }
         false
     }
+
+    /// Takes the lock from whoever has it: a thread that a fork did not take along.
+    pub fn reset(&self) {
+        self.0.store(0, Ordering::Release);
+    }
 }
 
 /// A seed of at most 512 bits. Zeros are one that was never set.
@@ -98,8 +103,9 @@ impl Seed {
         }
     }
 
-    /// Erases the seed.
+    /// Erases the seed, and frees it of a holder that is gone.
     pub fn wipe(&self) {
         self.store(&[0; MAX_SEED_LEN]);
+        self.lock.reset();
     }
 }

@@ -59,8 +59,9 @@ impl Shard {
             .then_some(is_full)
     }
 
-    /// Erases the buffers.
+    /// Erases the buffers, and frees them of a holder that is gone.
     pub fn wipe(&self) {
+        self.lock.reset();
         for buffer in [&self.fast, &self.slow] {
             buffer.len.store(0, Ordering::Relaxed);
             for word in &buffer.words {
