@@ -25,6 +25,8 @@ pub enum Seam {
     KernelBytes,
     /// The root's part of a seed, which becomes zeros.
     Root,
+    /// The machine: memory for the root.
+    RootPage,
     /// The bootstrap of the root when the machine may have been cloned.
     Bootstrap,
     /// The health tests of noise sources, which always pass.

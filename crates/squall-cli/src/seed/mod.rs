@@ -12,6 +12,8 @@ use std::fmt;
 use std::io::{self, Write};
 
 use rustix::io::Errno;
+use rustix::mm::{MlockAllFlags, mlockall};
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::rand::{GetRandomFlags, getrandom};
 use squall::entropy::ThisMachine;
 use squall::entropy::whirlwind::{Whirlwind, WithSha512};
@@ -24,6 +26,7 @@ use squall_command::output;
 
 /// Seeds the kernel's generator, once or at every clone.
 pub fn run(options: &SeedArguments) -> Result<(), Failure> {
+    keep_memory_private();
     let seeder = Seeder::open(options.credit)?;
     if options.watch {
         return watch::run(&seeder);
@@ -31,6 +34,12 @@ pub fn run(options: &SeedArguments) -> Result<(), Failure> {
     let seeding = seeder.seed()?;
     seeding.tell_if_early();
     output::print(&format!("{seeding}\n"))
+}
+
+/// Keeps what is seeded out of core dumps, and out of swap where the limit allows.
+fn keep_memory_private() {
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let _ = mlockall(MlockAllFlags::CURRENT);
 }
 
 /// Whirlwind, and the pool that its output goes to.

@@ -194,13 +194,16 @@ impl Signals {
         Ok(())
     }
 
-    /// Remembers a seeding, so that it is not taken for a clone.
+    /// Remembers a seeding, so that it is not taken for a clone. If the generation has moved
+    /// further, one may have come in between: then another seeding is due.
     fn note(&mut self, seeding: &Seeding) {
-        if let Some(generation) = &mut self.generation {
-            *generation = Generation {
-                last: seeding.after,
-                seeded: Instant::now(),
-            };
+        let Some(generation) = &mut self.generation else {
+            return;
+        };
+        generation.seeded = Instant::now();
+        let next = seeding.before.map(|before| before.wrapping_add(1));
+        if seeding.after == next {
+            generation.last = next;
         }
     }
 }

@@ -34,6 +34,10 @@ where
 }
 
 /// Writes the keystream that starts at block `counter` into `out`.
+///
+/// Not inlined: it takes 3 KiB of stack, which the other engines' callers, signal handlers among
+/// them, shall not have to find.
+#[inline(never)]
 pub(super) fn keystream<K: Bytes>(cipher: &impl BlockCipher<K>, counter: u128, out: &mut [u8]) {
     let mut counter = counter;
     let mut blocks = [[0u8; BLOCK]; BATCH];

@@ -63,6 +63,13 @@ impl State {
     fn set(&self, state: NoiseSource) {
         self.0.store(state as u8 + 1, Ordering::Relaxed);
     }
+
+    fn set_if_unknown(&self, state: NoiseSource) {
+        let state = state as u8 + 1;
+        let _ = self
+            .0
+            .compare_exchange(Self::UNKNOWN, state, Ordering::Relaxed, Ordering::Relaxed);
+    }
 }
 
 static RANDOM: State = State::new();
@@ -159,23 +166,26 @@ pub(crate) fn random_state() -> NoiseSource {
         RANDOM.set(NoiseSource::Absent);
         return NoiseSource::Absent;
     }
-    RANDOM.set(NoiseSource::Works);
-    if (0..AT_START).any(|_| tested_word().is_none()) {
-        RANDOM.set(NoiseSource::Failed);
-    }
+    // Another thread may already have found that it fails.
+    RANDOM.set_if_unknown(NoiseSource::Works);
+    let _ = (0..AT_START).try_for_each(|_| tested_word().map(drop));
     random_state()
 }
 
-/// A word that passed; all zeros and all ones count as failures, as AMD's errata ask.
+/// A word that passed. All zeros, all ones, and no word after several tries mean that the
+/// instruction has failed too: AMD's errata say so of the first two, and Intel of the last.
 #[inline]
 fn tested_word() -> Option<u64> {
-    let word = instruction()?;
-    let passes = RANDOM_HEALTH.with(|health| health.passes(word, Limits::HALF_WORD));
-    if !passes && !seam::is_off(Seam::HealthTests) {
+    let word = instruction().filter(|&word| word != 0 && word != u64::MAX);
+    let passes = |&word: &u64| {
+        RANDOM_HEALTH.with(|health| health.passes(word, Limits::HALF_WORD))
+            || seam::is_off(Seam::HealthTests)
+    };
+    let tested = word.filter(passes);
+    if tested.is_none() {
         RANDOM.set(NoiseSource::Failed);
-        return None;
     }
-    (word != 0 && word != u64::MAX).then_some(word)
+    tested
 }
 
 fn is_present() -> bool {

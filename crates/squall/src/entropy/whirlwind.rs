@@ -10,15 +10,16 @@
 //! the CPU and words of the CPU's random instruction.
 //!
 //! Where the paper and the code its authors published differ, the fast seed is advanced as in the
-//! code: in the critical section that copies it. Two outputs never share a seed, and the seed is
-//! erased before its output leaves.
+//! code: in the critical section that copies it, so that the seed is erased before its output
+//! leaves.
 //!
 //! Ours, and not the paper's: **the slow seed is put in use once after the first 100 inputs**, and
 //! after each bootstrap. Otherwise it would be the known constant until 4000 inputs were in (the
 //! paper says 500, which leaves out that a compression takes eight). Everything is big-endian.
-//! And nobody waits: who does not get a lock within microseconds goes on without it.
+//! And nobody waits without end: a lock is taken away from a holder that does not move.
 
 mod functions;
+mod lock;
 mod message;
 mod seed;
 mod shard;
@@ -48,7 +49,7 @@ const PUBLISH_EVERY: u64 = 50;
 const BOOTSTRAP_INPUTS: u64 = 100;
 const MAX_ROUNDS: u64 = 1024;
 
-/// Shards: with the seeds, they fill a page.
+/// Shards of one that threads share: with the seeds, they fill a page.
 const SHARDS: usize = 8;
 
 /// Kinds of input that Whirlwind makes itself; callers use others.
@@ -59,19 +60,21 @@ mod source {
     pub const OUTPUT_END: u32 = 0x5751_0004;
 }
 
-/// The accumulator. Threads share it; nothing in it waits, locks without bound, or allocates.
+/// The accumulator. Threads share it; nothing in it allocates, or waits for longer than some
+/// microseconds. Not for signal handlers that interrupt its use.
 ///
 /// # Security
 /// Unpredictable to whoever lacks the low bits of enough cycle counts, whatever else they know
 /// or choose. Backtracking resistant: the state after an output is a hash of the one before it.
 /// What has been put in counts from the next full buffer on: up to 7 inputs a shard and seed
-/// wait.
+/// wait. `N` is the number of shards: more than one only helps threads that share it, and an
+/// input waits in one of them. Moving one leaves a copy of its state behind: put it where it stays.
 ///
 /// # Forks and clones
 /// A copy of the state, by a fork or a snapshot, has the same seeds: its outputs differ by cycle
 /// counter, process and CPU random words only, until it has inputs of its own. Run
 /// [`bootstrap`](Whirlwind::bootstrap) in the copy before anything else.
-pub struct Whirlwind<F: Functions = WithSha512, M: Machine = ThisMachine> {
+pub struct Whirlwind<F: Functions = WithSha512, M: Machine = ThisMachine, const N: usize = SHARDS> {
     fast: Seed,
     /// Collects; the paper's S'_slow.
     slow: Seed,
@@ -83,18 +86,18 @@ pub struct Whirlwind<F: Functions = WithSha512, M: Machine = ThisMachine> {
     inputs: AtomicU64,
     /// Blocks of output; the paper's Ctr.
     outputs: AtomicU64,
-    shards: [Shard; SHARDS],
+    shards: [Shard; N],
     machine: M,
     functions: PhantomData<F>,
 }
 
-impl<F: Functions, M: Machine + Default> Default for Whirlwind<F, M> {
+impl<F: Functions, M: Machine + Default, const N: usize> Default for Whirlwind<F, M, N> {
     fn default() -> Self {
         Self::new(M::default())
     }
 }
 
-impl<F: Functions, M: Machine> Whirlwind<F, M> {
+impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
     /// One that nothing has gone into: its outputs are as predictable as `machine` is.
     pub fn new(machine: M) -> Self {
         let whirlwind = Whirlwind {
@@ -104,7 +107,7 @@ impl<F: Functions, M: Machine> Whirlwind<F, M> {
             slow_compressions: AtomicU64::new(0),
             inputs: AtomicU64::new(0),
             outputs: AtomicU64::new(0),
-            shards: Default::default(),
+            shards: core::array::from_fn(|_| Shard::default()),
             machine,
             functions: PhantomData,
         };
@@ -154,10 +157,10 @@ impl<F: Functions, M: Machine> Whirlwind<F, M> {
         };
         let mut full = Block::zeroed();
         let bytes = input.to_bytes();
-        let first = shard::of_this_thread();
-        let appended = (0..SHARDS)
-            .find_map(|i| self.shards[(first + i) % SHARDS].append::<F>(pool, &bytes, &mut full));
-        if appended == Some(true) {
+        let (shard, held) = Shard::lock(&self.shards);
+        let is_full = shard.append::<F>(pool, &bytes, &mut full);
+        drop(held);
+        if is_full {
             self.compress(pool, &full);
         }
         if number + 1 == BOOTSTRAP_INPUTS {
@@ -226,13 +229,13 @@ impl<F: Functions, M: Machine> Whirlwind<F, M> {
 // SAFETY: all of it are atomics, and types without bytes; its drop only erases.
 unsafe impl Zeroable for Whirlwind {}
 
-impl<F: Functions, M: Machine> Drop for Whirlwind<F, M> {
+impl<F: Functions, M: Machine, const N: usize> Drop for Whirlwind<F, M, N> {
     fn drop(&mut self) {
         self.wipe();
     }
 }
 
-impl<F: Functions, M: Machine> Accumulator for Whirlwind<F, M> {
+impl<F: Functions, M: Machine, const N: usize> Accumulator for Whirlwind<F, M, N> {
     fn add_input(&mut self, input: Input) {
         self.add(input);
     }
@@ -242,7 +245,7 @@ impl<F: Functions, M: Machine> Accumulator for Whirlwind<F, M> {
     }
 }
 
-impl<F: Functions, M: Machine> Accumulator for &Whirlwind<F, M> {
+impl<F: Functions, M: Machine, const N: usize> Accumulator for &Whirlwind<F, M, N> {
     fn add_input(&mut self, input: Input) {
         self.add(input);
     }
@@ -252,7 +255,7 @@ impl<F: Functions, M: Machine> Accumulator for &Whirlwind<F, M> {
     }
 }
 
-impl<F: Functions, M: Machine> fmt::Debug for Whirlwind<F, M> {
+impl<F: Functions, M: Machine, const N: usize> fmt::Debug for Whirlwind<F, M, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Whirlwind").finish_non_exhaustive()
     }
@@ -261,4 +264,34 @@ impl<F: Functions, M: Machine> fmt::Debug for Whirlwind<F, M> {
 /// A number as two words, the low one first.
 fn halves(number: u64) -> [u32; 2] {
     [number as u32, (number >> 32) as u32]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::functions::MAX_SEED_LEN;
+    use super::*;
+
+    fn fast_seed(whirlwind: &Whirlwind) -> [u8; MAX_SEED_LEN] {
+        let mut seed = SeedBytes::zeroed();
+        whirlwind.fast.load(&mut seed);
+        *seed
+    }
+
+    /// A thread that ended in a handler kept its lock: bootstraps go in, and outputs advance.
+    #[test]
+    fn a_lock_that_is_never_given_back_stops_nothing() {
+        let whirlwind = Whirlwind::<WithSha512>::default();
+        std::thread::scope(|scope| {
+            scope.spawn(|| core::mem::forget(whirlwind.fast.try_lock()));
+        });
+        let mut seeds = vec![fast_seed(&whirlwind)];
+        whirlwind.bootstrap();
+        seeds.push(fast_seed(&whirlwind));
+        for _ in 0..3 {
+            whirlwind.generate(&mut [0; 16]);
+            seeds.push(fast_seed(&whirlwind));
+        }
+        let distinct: std::collections::HashSet<_> = seeds.iter().collect();
+        assert_eq!(distinct.len(), seeds.len());
+    }
 }

@@ -1,56 +1,101 @@
 //! Guarded memory that the threads of a process share, with the epoch of what it holds.
 //!
 //! A page like a thread's own: a fork may empty it, and the kernel may zero it at any moment.
-//! Everything in it is atomic, so that neither is more than a value of zero. [`Place::claim`] and
-//! [`Place::finish`] tell afterwards whether it stayed there in between.
+//! Everything in it is atomic, so that neither is more than a value of zero. Whoever prepares the
+//! value gets a [`Token`] that no other preparation has: whoever uses the value and finds the same
+//! token behind as before used one value all the time.
 
-use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use super::{Epoch, fork, memory};
-use crate::guard::memory::MemoryKind;
+use super::memory::{self, MemoryKind};
+use super::page::read_before_checking;
+use super::{Epoch, fork};
 
 /// What may live in a shared page.
 ///
 /// # Safety
 /// Zeros are a valid value, and any part of it may become zero at any moment: it consists of
-/// atomics, and of what has no bytes. It needs no drop, and is at most [`Place::CAPACITY`] long.
+/// atomics, and of what has no bytes. It needs no drop.
 pub(crate) unsafe trait Zeroable: Sync {}
 
 /// A shared page: what it holds, and since when.
 #[repr(C, align(64))]
 pub(crate) struct Place<T> {
-    /// [`EMPTY`], [`CLAIMED`] or [`READY`].
+    /// 0 if the value is to be prepared, else a [`Token`].
     state: AtomicU64,
-    process: AtomicU64,
     kernel: AtomicU64,
     vm: AtomicU64,
     pub value: T,
 }
 
-const EMPTY: u64 = 0;
-const CLAIMED: u64 = 1;
-const READY: u64 = 2;
+/// A preparation of a value: its number in this process, the process, and whether it has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token(u64);
+
+impl Token {
+    const CLAIMED: u64 = 1;
+    const READY: u64 = 2;
+    const STATE: u64 = 3;
+    const NUMBER_AT: u32 = 32;
+
+    fn new() -> Token {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        Token(u64::from(number) << Self::NUMBER_AT | process() | Self::CLAIMED)
+    }
+
+    fn ended(self) -> Token {
+        Token(self.0 & !Self::STATE | Self::READY)
+    }
+
+    fn is_ready(self) -> bool {
+        self.0 & Self::STATE == Self::READY && self.is_of_this_process()
+    }
+
+    fn is_of_this_process(self) -> bool {
+        self.0 & !Self::STATE & u64::from(u32::MAX) == process()
+    }
+}
+
+/// The process in the bits of a token that are left for it, where memory is not wiped on fork: 22
+/// for its id, which is as many as Linux gives one, and 8 for the forks that led to it.
+fn process() -> u64 {
+    let process = match memory::kind() {
+        MemoryKind::Plain => fork::process(),
+        _ => 0,
+    };
+    let (forks, id) = (process >> 32 & 0xff, process & 0x3f_ffff);
+    (forks << 22 | id) << 2
+}
 
 impl<T: Zeroable> Place<T> {
-    /// Whether somebody has prepared the value, and it is still there.
-    pub fn is_ready(&self) -> bool {
-        self.state.load(Ordering::Acquire) == READY
-            && self.process.load(Ordering::Relaxed) == process()
+    /// The token of the value, if it is prepared; everything read before this call belongs to it
+    /// if it was the same then.
+    pub fn ready(&self) -> Option<Token> {
+        read_before_checking();
+        let token = Token(self.state.load(Ordering::Acquire));
+        token.is_ready().then_some(token)
     }
 
-    /// Begins to prepare the value; true for whoever has it to themselves for that.
-    pub fn claim(&self) -> bool {
-        let process = process();
-        // Memory that a fork copies came with somebody else's value.
-        if self.process.swap(process, Ordering::Relaxed) != process {
-            self.state.store(EMPTY, Ordering::Relaxed);
+    /// Begins to prepare the value; for whoever has it to themselves for that. Nobody has if a
+    /// thread is at it, which stays so should that thread be gone.
+    pub fn claim(&self) -> Option<Token> {
+        let found = self.state.load(Ordering::Acquire);
+        let is_free = found == 0 || !Token(found).is_of_this_process();
+        let token = Token::new();
+        let is_ours = is_free && self.exchange(found, token.0);
+        if is_ours && memory::kind() != MemoryKind::Droppable {
+            // A fork ended the lock that keeps it out of swap.
+            memory::lock(NonNull::from(self).cast());
         }
-        self.exchange(EMPTY, CLAIMED)
+        is_ours.then_some(token)
     }
 
-    /// Ends to prepare the value; false if it was lost meanwhile.
-    pub fn finish(&self) -> bool {
-        self.exchange(CLAIMED, READY)
+    /// Ends to prepare the value; none if it was lost meanwhile.
+    pub fn finish(&self, claim: Token) -> Option<Token> {
+        let ready = claim.ended();
+        self.exchange(claim.0, ready.0).then_some(ready)
     }
 
     fn exchange(&self, from: u64, to: u64) -> bool {
@@ -72,14 +117,6 @@ impl<T: Zeroable> Place<T> {
     pub fn set_epoch(&self, epoch: Epoch) {
         self.kernel.store(epoch.kernel, Ordering::Relaxed);
         self.vm.store(epoch.vm, Ordering::Relaxed);
-    }
-}
-
-/// The process, where memory is not wiped on fork; and never 0.
-fn process() -> u64 {
-    match memory::kind() {
-        MemoryKind::Plain => fork::process() + 1,
-        _ => 1,
     }
 }
 
@@ -116,5 +153,78 @@ impl<T: Zeroable> SharedPage<T> {
         // SAFETY: null, or a page that stays mapped and begins as zeros, which `Zeroable` says
         // are a value, shared by references only; it is aligned as pages are.
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // SAFETY: an atomic.
+    unsafe impl Zeroable for AtomicU64 {}
+
+    fn place() -> Place<AtomicU64> {
+        // Once there is a page, the kind of memory is decided.
+        memory::map().expect("there is memory");
+        Place {
+            state: AtomicU64::new(0),
+            kernel: AtomicU64::new(0),
+            vm: AtomicU64::new(0),
+            value: AtomicU64::new(0),
+        }
+    }
+
+    /// The kernel zeroes the page.
+    fn drop_page(place: &Place<AtomicU64>) {
+        place.state.store(0, Ordering::Relaxed);
+        place.value.store(0, Ordering::Relaxed);
+    }
+
+    #[test]
+    fn one_prepares_and_all_may_use_it() {
+        let place = place();
+        assert_eq!(place.ready(), None);
+        let claim = place.claim().expect("it is empty");
+        assert_eq!((place.claim(), place.ready()), (None, None));
+        let token = place.finish(claim);
+        assert!(token.is_some());
+        assert_eq!(place.ready(), token);
+        assert_eq!(place.claim(), None);
+    }
+
+    #[test]
+    fn what_was_lost_meanwhile_is_not_ready() {
+        let place = place();
+        let claim = place.claim().expect("it is empty");
+        drop_page(&place);
+        assert_eq!(place.finish(claim), None);
+        assert_eq!(place.ready(), None);
+    }
+
+    /// Another thread's claim is not ours to end, and its value not the one we began with.
+    #[test]
+    fn preparations_are_told_apart() {
+        let place = place();
+        let first = place.claim().expect("it is empty");
+        drop_page(&place);
+        let second = place.claim().expect("it is empty again");
+        assert_eq!(place.finish(first), None, "that is the second's");
+        let before = place.finish(second).expect("it is there");
+        assert_eq!(place.ready(), Some(before));
+        drop_page(&place);
+        let third = place.claim().expect("it is empty again");
+        place.finish(third).expect("it is there");
+        assert_ne!(place.ready(), Some(before), "another value");
+    }
+
+    #[test]
+    fn a_token_of_another_process_is_none() {
+        let place = place();
+        let claim = place.claim().expect("it is empty");
+        place.finish(claim).expect("it is there");
+        let foreign = place.state.load(Ordering::Relaxed) ^ 1 << 10;
+        place.state.store(foreign, Ordering::Relaxed);
+        assert_eq!(place.ready(), None);
+        assert!(place.claim().is_some());
     }
 }

@@ -71,11 +71,13 @@ impl VmClock {
         None
     }
 
-    /// The generation counter. Aligned and of 64 bits, it is never seen half-changed, so the
+    /// The generation counter plus one: 0 stands for no vmclock. Aligned and of 64 bits, it is never seen half-changed, so the
     /// page's sequence count, which guards the clock's other fields, is not needed.
     #[inline]
     pub fn generation(self) -> u64 {
-        self.word64(GENERATION_AT).load(Ordering::Acquire)
+        self.word64(GENERATION_AT)
+            .load(Ordering::Acquire)
+            .wrapping_add(1)
     }
 
     fn is_usable(self) -> bool {
@@ -103,15 +105,15 @@ unsafe impl Send for VmClock {}
 // SAFETY: as above.
 unsafe impl Sync for VmClock {}
 
-/// The counter as it was last seen plus one, and the kernel generation at which it was seen to
+/// The counter as it was last seen, and the kernel generation at which it was seen to
 /// change; 0 for never.
 static SEEN: AtomicU64 = AtomicU64::new(0);
 static CHANGED_UNDER: AtomicU64 = AtomicU64::new(0);
 
 /// Notes the counter at a seeding under the kernel's `generation`.
 pub(crate) fn note(counter: u64, generation: u64) {
-    let seen = SEEN.swap(counter.wrapping_add(1), Ordering::Relaxed);
-    if seen != 0 && seen != counter.wrapping_add(1) {
+    let seen = SEEN.swap(counter, Ordering::Relaxed);
+    if seen != 0 && seen != counter {
         CHANGED_UNDER.store(generation, Ordering::Relaxed);
     }
 }

@@ -13,13 +13,16 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::ATTEMPTS;
-use crate::entropy::cpu::{self, NoiseSource};
-use crate::entropy::whirlwind::Whirlwind;
-use crate::entropy::{Input, RootBytes};
+use crate::entropy::cpu;
+use crate::entropy::whirlwind::{Whirlwind, WithSha512};
+use crate::entropy::{Input, RootBytes, ThisMachine};
 use crate::guard::Epoch;
 use crate::guard::policy::Policy;
-use crate::guard::shared::{Place, SharedPage};
+use crate::guard::shared::{Place, SharedPage, Token};
 use crate::seam::{self, Seam};
+
+/// A root with so many shards.
+type Root<const N: usize> = Whirlwind<WithSha512, ThisMachine, N>;
 
 static ROOT: SharedPage<Whirlwind> = SharedPage::new();
 
@@ -56,11 +59,15 @@ pub(super) fn tell(event: Event, about: u64) {
 }
 
 fn tell_to(root: &Whirlwind, event: Event, about: u64) {
+    add(root, event, cpu::noise(), about);
+}
+
+fn add<const N: usize>(root: &Root<N>, event: Event, cycles: u64, about: u64) {
     #[cfg(feature = "testing")]
     TOLD[event as usize].fetch_add(1, Ordering::Relaxed);
     root.add(Input {
         source: event as u32,
-        cycles: cpu::noise() as u32,
+        cycles: cycles as u32,
         values: [about as u32, (about >> 32) as u32],
     });
 }
@@ -76,19 +83,28 @@ pub(super) fn draw(event: Event, epoch: Epoch, policy: &Policy, bytes: &mut Root
 }
 
 fn draw_from_page(event: Event, epoch: Epoch, policy: &Policy, bytes: &mut RootBytes) -> bool {
-    let Some(place) = ROOT.map() else {
+    let Some(place) = page() else {
         return false;
     };
     (0..ATTEMPTS).any(|_| {
-        if place.is_ready() {
+        let ready = place.ready();
+        if ready.is_some() {
             renew(place, epoch, policy);
-        } else if !prepare(place, epoch, policy) {
-            return false;
         }
+        let Some(token) = ready.or_else(|| prepare(place, epoch, policy)) else {
+            return false;
+        };
         tell_to(&place.value, event, epoch.kernel);
         place.value.generate(&mut bytes[..]);
-        place.is_ready()
+        place.ready() == Some(token)
     })
+}
+
+fn page() -> Option<&'static Place<Whirlwind>> {
+    match seam::is_off(Seam::RootPage) {
+        true => None,
+        false => ROOT.map(),
+    }
 }
 
 /// Bytes of a root for this once: there is no memory, another thread is preparing the root, or
@@ -96,31 +112,36 @@ fn draw_from_page(event: Event, epoch: Epoch, policy: &Policy, bytes: &mut RootB
 #[cold]
 #[inline(never)]
 fn draw_once(policy: &Policy, bytes: &mut RootBytes) {
-    let root = Whirlwind::default();
+    let root = Root::<1>::default();
     begin(&root, policy);
     root.generate(&mut bytes[..]);
 }
 
-/// Prepares an empty root; false if another thread is at it, or what was prepared is lost.
-fn prepare(place: &Place<Whirlwind>, epoch: Epoch, policy: &Policy) -> bool {
-    if !place.claim() {
-        return false;
-    }
+/// Prepares an empty root; none if another thread is at it, or what was prepared is lost.
+fn prepare(place: &Place<Whirlwind>, epoch: Epoch, policy: &Policy) -> Option<Token> {
+    let claim = place.claim()?;
     place.value.start();
     begin(&place.value, policy);
     place.set_epoch(epoch);
-    place.finish()
+    place.finish(claim)
 }
 
-/// What goes into a root before its first output.
-fn begin(root: &Whirlwind, policy: &Policy) {
-    if policy.has_clone_signal() && cpu::random_state() == NoiseSource::Works {
-        for _ in 0..FIRST_INPUTS {
-            tell_to(root, Event::Start, cpu::random_word().unwrap_or(0));
-        }
-    } else {
+/// What goes into a root before its first output: words of the CPU, or a bootstrap where there
+/// are none to be had or nothing would tell of a clone.
+fn begin<const N: usize>(root: &Root<N>, policy: &Policy) {
+    let has_words = policy.has_clone_signal() && (0..FIRST_INPUTS).all(|_| add_word(root));
+    if !has_words {
         bootstrap(root);
     }
+}
+
+/// Adds a word of the CPU's random instruction, if it has one.
+fn add_word<const N: usize>(root: &Root<N>) -> bool {
+    let Some(word) = cpu::random_word() else {
+        return false;
+    };
+    add(root, Event::Start, cpu::cycles(), word);
+    true
 }
 
 /// Bootstraps the root again if this machine may have been cloned since it last was.
@@ -138,7 +159,7 @@ fn renew(place: &Place<Whirlwind>, epoch: Epoch, policy: &Policy) {
 #[cfg(feature = "testing")]
 pub(super) static TOLD: [AtomicU64; 7] = [const { AtomicU64::new(0) }; 7];
 
-fn bootstrap(root: &Whirlwind) {
+fn bootstrap<const N: usize>(root: &Root<N>) {
     root.bootstrap();
     BOOTSTRAPS.fetch_add(1, Ordering::Relaxed);
 }

@@ -59,7 +59,7 @@ impl Request<'_> {
         match (page.is_empty(), self.local.seeded_at.get()) {
             (true, 0) => Event::ThreadStart,
             (true, _) => Event::Emptied,
-            _ if page.vm() != around.vm => Event::Clone,
+            _ if page.vm() != 0 && page.vm() != around.vm => Event::Clone,
             _ => Event::Reseed,
         }
     }

@@ -91,8 +91,9 @@ pub fn from_signal_handler() -> Verdict {
     static PIPE: AtomicI32 = AtomicI32::new(-1);
     static FORKS: AtomicUsize = AtomicUsize::new(0);
     static IS_CHILD: AtomicBool = AtomicBool::new(false);
-    /// The last byte of the buffer that is being filled, zero until it is reached; else null.
-    static LAST: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+    /// The last draw's worth of the buffer that is being filled, zeros until it is reached; else
+    /// null. One byte would not do: it may be filled with zero, and the request be past its check.
+    static LAST: AtomicPtr<Draw> = AtomicPtr::new(std::ptr::null_mut());
 
     fn emit(draw: &Draw) {
         // SAFETY: async-signal-safe; the bytes are readable.
@@ -101,7 +102,7 @@ pub fn from_signal_handler() -> Verdict {
     fn is_in_the_middle() -> bool {
         let last = LAST.load(Ordering::Relaxed);
         // SAFETY: the interrupted code keeps the buffer.
-        !last.is_null() && unsafe { last.read_volatile() } == 0
+        !last.is_null() && unsafe { last.read_volatile() } == [0; DRAW_LEN]
     }
     fn fork_and_draw() {
         if IS_CHILD.load(Ordering::Relaxed) || !is_in_the_middle() {
@@ -122,7 +123,8 @@ pub fn from_signal_handler() -> Verdict {
     interrupt_while(|| {
         while FORKS.load(Ordering::Relaxed) < HANDLER_CHILDREN {
             out.fill(0);
-            LAST.store(&raw mut out[LEN - 1], Ordering::Relaxed);
+            let last: &mut Draw = out.last_chunk_mut().unwrap();
+            LAST.store(&raw mut *last, Ordering::Relaxed);
             squall::fill(&mut out);
             LAST.store(std::ptr::null_mut(), Ordering::Relaxed);
             emit(out.last_chunk().unwrap());

@@ -3,7 +3,7 @@
 
 use std::io::pipe;
 
-use squall::testing::{events_for_testing, page_address_for_testing};
+use squall::testing::{Seam, events_for_testing, page_address_for_testing, switch_off_for_testing};
 use squall::{CloneGuard, NoiseSource};
 
 use crate::Verdict;
@@ -21,6 +21,20 @@ pub fn processes_differ() -> Verdict {
     }
     drop(writer);
     judge(collector.join().unwrap())
+}
+
+pub fn processes_differ_with_chacha20() -> Verdict {
+    squall::hazmat::use_engine(squall::Engine::ChaCha20).unwrap();
+    processes_differ()
+}
+
+/// Draws with prediction resistance, which use nothing of the root.
+pub fn fresh_draws_differ() -> Verdict {
+    judge((0..1000).map(|_| {
+        let mut draw = [0; 16];
+        squall::fill_fresh(&mut draw);
+        draw
+    }))
 }
 
 /// The first draw of a process where it needs a bootstrap.
@@ -104,6 +118,28 @@ pub fn stuck_instruction() -> Verdict {
         NoiseSource::Failed => judge((0..1000).map(|_| squall::array())),
         NoiseSource::Absent => Verdict::Skip("the CPU has no random instruction"),
         other => Verdict::Broken(format!("a stuck instruction {other}")),
+    }
+}
+
+/// An instruction that gets stuck later, as after a resume: the root of a child, which begins
+/// anew, must not be made of its words.
+pub fn stuck_after_the_first_draw() -> Verdict {
+    squall::u32();
+    if squall::status().cpu_random != NoiseSource::Works {
+        return Verdict::Skip("the CPU has no random instruction");
+    }
+    switch_off_for_testing(Seam::RandomWordsDiffer);
+    let (reader, writer) = pipe().unwrap();
+    wait(fork(|| {
+        squall::u32();
+        let status = squall::status();
+        let is_right = status.cpu_random == NoiseSource::Failed && status.bootstraps > 0;
+        send(&writer, &[[u8::from(is_right); 16]]);
+    }));
+    drop(writer);
+    match receive(reader)[0][0] {
+        1 => Verdict::Held,
+        _ => Verdict::Broken("a root began with the words of a stuck instruction".to_owned()),
     }
 }
 

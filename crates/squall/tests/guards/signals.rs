@@ -19,7 +19,7 @@ pub fn in_handler(action: fn()) {
     unsafe {
         let mut signal: libc::sigaction = std::mem::zeroed();
         signal.sa_sigaction = handler as extern "C" fn(libc::c_int) as usize;
-        signal.sa_flags = libc::SA_RESTART;
+        signal.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
         libc::sigaction(libc::SIGUSR1, &signal, std::ptr::null_mut());
     }
 }
@@ -96,4 +96,34 @@ pub fn first_draw_in_a_handler() -> Verdict {
     // SAFETY: the handler wrote the first draw.
     let first = unsafe { DRAWS.load(Ordering::Relaxed).read() };
     judge([first, squall::array(), squall::array()])
+}
+
+/// As above, on the smallest alternate stack that programs commonly give their handlers, with
+/// nothing below it.
+pub fn first_draw_on_a_small_stack() -> Verdict {
+    const PAGE: usize = 4096;
+    // SAFETY: getauxval has no preconditions.
+    let frame = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) } as usize;
+    // 8 KiB, but for CPUs whose registers alone take more than 3 of them.
+    let len = libc::SIGSTKSZ.max(frame + 5 * 1024);
+    // SAFETY: a new mapping, of which the first page is taken away again, and which stays.
+    unsafe {
+        let memory = libc::mmap(
+            std::ptr::null_mut(),
+            PAGE + len,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
+        assert_ne!(memory, libc::MAP_FAILED);
+        assert_eq!(libc::mprotect(memory, PAGE, libc::PROT_NONE), 0);
+        let stack = libc::stack_t {
+            ss_sp: memory.add(PAGE),
+            ss_flags: 0,
+            ss_size: len,
+        };
+        assert_eq!(libc::sigaltstack(&stack, std::ptr::null_mut()), 0);
+    }
+    first_draw_in_a_handler()
 }

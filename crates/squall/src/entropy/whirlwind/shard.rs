@@ -1,12 +1,12 @@
 //! Buffers of inputs that wait to be compressed: one pair for each of several threads.
 //!
 //! Threads spread over the shards, so that they seldom meet; where they do, the later one uses
-//! the next shard, and where all are taken its input is lost. Nobody waits.
+//! the next shard that is free.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::functions::{Functions, MAX_BLOCK_LEN};
-use super::seed::Lock;
+use super::lock::{Held, Lock};
 use crate::entropy::INPUT_LEN;
 use crate::secret::Secret;
 
@@ -40,23 +40,30 @@ struct Buffer {
 }
 
 impl Shard {
-    /// Appends `input`; a buffer that it fills is moved to `full`, and true returned with it.
-    /// None if another thread is at it.
+    /// This thread's shard, or the next that is free.
+    #[inline]
+    pub fn lock(shards: &[Shard]) -> (&Shard, Held<'_>) {
+        let first = of_this_thread() % shards.len();
+        let (behind, from) = shards.split_at(first);
+        let free = from
+            .iter()
+            .chain(behind)
+            .find_map(|shard| Some((shard, shard.lock.try_lock()?)));
+        free.unwrap_or_else(|| (&shards[first], shards[first].lock.lock()))
+    }
+
+    /// Appends `input`; true if that filled the buffer, which is moved to `full` then.
     #[inline]
     pub fn append<F: Functions>(
         &self,
         pool: Pool,
         input: &[u8; INPUT_LEN],
         full: &mut Block,
-    ) -> Option<bool> {
-        let buffer = match pool {
-            Pool::Fast => &self.fast,
-            Pool::Slow => &self.slow,
-        };
-        let mut is_full = false;
-        self.lock
-            .try_with(1, || is_full = buffer.append::<F>(input, full))
-            .then_some(is_full)
+    ) -> bool {
+        match pool {
+            Pool::Fast => self.fast.append::<F>(input, full),
+            Pool::Slow => self.slow.append::<F>(input, full),
+        }
     }
 
     /// Erases the buffers, and frees them of a holder that is gone.
@@ -67,6 +74,7 @@ impl Shard {
             for word in &buffer.words {
                 word.store(0, Ordering::Relaxed);
             }
+            zeroize::optimization_barrier(&buffer.words);
         }
     }
 }
@@ -75,7 +83,7 @@ impl Buffer {
     #[inline]
     fn append<F: Functions>(&self, input: &[u8; INPUT_LEN], full: &mut Block) -> bool {
         let capacity = F::BLOCK_LEN / INPUT_LEN;
-        // A page that is dropped loses the count: any number is taken for one within the buffer.
+        // One over the capacity after a full buffer; 0 after a drop of the page.
         let len = self.len.load(Ordering::Relaxed) as usize % capacity;
         let places = &self.words[len * WORDS_OF_INPUT..][..WORDS_OF_INPUT];
         for (place, word) in places.iter().zip(input.as_chunks().0) {
