@@ -6,12 +6,8 @@
 
 use std::process::ExitCode;
 
-use squall_lab::args::{Arguments, Command};
-use squall_lab::{attack, cost};
+use squall_lab::args::Arguments;
 
 fn main() -> ExitCode {
-    squall_command::run::<Arguments>("squall-lab", |command| match command {
-        Command::Attack { attack } => attack::run(&attack),
-        Command::Cost(options) => cost::run(&options),
-    })
+    squall_command::run::<Arguments>("squall-lab", |command| squall_lab::run(&command))
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here depends on how fast the machine is: sizes are bounded to within thousands.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use serde_json::Value;
@@ -11,8 +12,50 @@ const WHIRLWIND: [&str; 3] = [
     "whirlwind_sha256",
     "whirlwind_davies_meyer",
 ];
-const ROBUST: [&str; 3] = ["robust_489", "robust_579", "robust_705"];
-const LEGACY: [&str; 1] = ["legacy"];
+const ALL: [&str; 7] = [
+    "whirlwind_sha512",
+    "whirlwind_sha256",
+    "whirlwind_davies_meyer",
+    "robust_489",
+    "robust_579",
+    "robust_705",
+    "legacy",
+];
+
+/// The documented keys of each object.
+const KEYS: [&str; 6] = [
+    "machine",
+    "quick",
+    "operations",
+    "throughput",
+    "fork",
+    "targets",
+];
+const MACHINE_KEYS: [&str; 5] = [
+    "cpu",
+    "kernel",
+    "release_build",
+    "random_instruction",
+    "sha_instructions",
+];
+const ROW_KEYS: [&str; 3] = ["unit", "generators", "paper"];
+const FIGURE_KEYS: [&str; 4] = ["lower_quartile", "median", "upper_quartile", "mean"];
+const PAPER_KEYS: [&str; 2] = ["whirlwind", "legacy"];
+const PUBLISHED_KEYS: [&str; 3] = ["value", "plus_minus", "text"];
+const OVERHEAD_KEYS: [&str; 4] = ["lower_quartile", "median", "upper_quartile", "interval_95"];
+const FORK_KEYS: [&str; 10] = [
+    "unit",
+    "rounds",
+    "forks_of_a_process",
+    "without_squall",
+    "without_squall_again",
+    "with_squall",
+    "with_squall_child_draws",
+    "overhead_percent",
+    "null_overhead_percent",
+    "paper",
+];
+const TARGET_KEYS: [&str; 6] = ["target", "bound", "limit", "measured", "unit", "met"];
 
 /// Nanoseconds of an input or an output, even in an unoptimised build.
 const CALL: [f64; 2] = [0.5, 1e6];
@@ -31,12 +74,50 @@ fn run(arguments: &[&str]) -> String {
 #[test]
 fn programs_find_every_figure() {
     let report: Value = serde_json::from_str(&run(&["cost", "--quick", "--json"])).unwrap();
+    keys(&report, &KEYS);
     assert_eq!(report["quick"], true);
     machine(&report["machine"]);
     operations(&report["operations"]);
     throughput(&report["throughput"]);
     fork(&report["fork"]);
     targets(&report["targets"]);
+}
+
+/// Every key of the report, and every value that a key may have.
+#[test]
+fn help_names_every_key() {
+    let help = run(&["cost", "--help"]);
+    let words: Vec<_> = help
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .collect();
+    let operations = OPERATIONS.map(|(name, ..)| name);
+    let keys = [
+        &KEYS[..],
+        &MACHINE_KEYS,
+        &ROW_KEYS,
+        &FIGURE_KEYS,
+        &PAPER_KEYS,
+        &PUBLISHED_KEYS,
+        &OVERHEAD_KEYS,
+        &FORK_KEYS,
+        &TARGET_KEYS,
+        &operations,
+        &ALL,
+        &["block_bytes", "at_most", "under", "above"],
+    ];
+    for key in keys.concat() {
+        assert!(words.contains(&key), "{key} is not in the help");
+    }
+    assert!(help.contains("Exit codes: 0 even if a target is missed"));
+    assert!(help.contains("squall-lab cost --quick\n"));
+}
+
+/// `value` is an object with exactly these keys.
+#[track_caller]
+fn keys(value: &Value, keys: &[&str]) {
+    let found: BTreeSet<_> = value.as_object().expect("an object").keys().collect();
+    let keys: Vec<_> = keys.iter().map(|&key| key.to_owned()).collect();
+    assert_eq!(found, keys.iter().collect());
 }
 
 #[test]
@@ -57,56 +138,74 @@ fn people_find_every_table_and_every_target() {
 }
 
 fn machine(machine: &Value) {
+    keys(machine, &MACHINE_KEYS);
     assert_ne!(machine["cpu"], "");
     assert_ne!(machine["kernel"], "unknown");
     assert_eq!(machine["release_build"], !cfg!(debug_assertions));
 }
 
+/// The operations, who has them, and what they plausibly take.
+const OPERATIONS: [(&str, &[&str], [f64; 2]); 11] = [
+    ("add_input_without_compression", &WHIRLWIND, CALL),
+    ("add_input", &ALL, CALL),
+    ("interrupt", &ALL, CALL),
+    ("absorb_16_bytes", &ALL, CALL),
+    ("absorb_61_bytes", &["robust_489", "legacy"], CALL),
+    ("absorb_72_bytes", &["robust_579", "legacy"], CALL),
+    ("absorb_88_bytes", &["robust_705", "legacy"], CALL),
+    ("generate_4_bytes", &ALL, CALL),
+    ("generate_16_bytes", &ALL, CALL),
+    ("generate_64_bytes", &ALL, CALL),
+    ("bootstrap", &WHIRLWIND, [1e3, 1e9]),
+];
+
 fn operations(operations: &Value) {
-    let all = [&WHIRLWIND[..], &ROBUST, &LEGACY].concat();
-    let robust_and_legacy = [&ROBUST[..], &LEGACY].concat();
-    for (name, generators, plausible) in [
-        ("add_input_without_compression", &WHIRLWIND[..], CALL),
-        ("add_input", &all, CALL),
-        ("absorb_16_bytes", &all, CALL),
-        ("absorb_60_bytes", &robust_and_legacy, CALL),
-        ("generate_4_bytes", &all, CALL),
-        ("generate_16_bytes", &all, CALL),
-        ("generate_64_bytes", &all, CALL),
-        ("bootstrap", &WHIRLWIND, [1e3, 1e9]),
-    ] {
+    keys(operations, &OPERATIONS.map(|(name, ..)| name));
+    for (name, generators, plausible) in OPERATIONS {
+        keys(&operations[name], &ROW_KEYS);
         assert_eq!(operations[name]["unit"], "ns", "{name}");
         row(&operations[name], generators, plausible);
     }
-    assert_eq!(operations["add_input"]["paper"]["whirlwind"], 500.0);
-    assert_eq!(operations["generate_4_bytes"]["paper"]["legacy"], 1000.0);
+    let add_input = &operations["add_input"]["paper"];
+    published(&add_input["whirlwind"], 500.0, None);
+    assert_eq!(add_input["legacy"], Value::Null);
+    let words = &operations["generate_4_bytes"]["paper"];
+    published(&words["whirlwind"], 10_300.0, Some(1_800.0));
+    published(&words["legacy"], 1_000.0, Some(500.0));
+}
+
+fn published(figure: &Value, value: f64, plus_minus: Option<f64>) {
+    keys(figure, &PUBLISHED_KEYS);
+    assert_eq!(figure["value"], value);
+    assert_eq!(figure["plus_minus"].as_f64(), plus_minus);
 }
 
 fn throughput(speeds: &Value) {
     let speeds = speeds.as_array().unwrap();
     let lengths: Vec<_> = speeds.iter().map(|speed| &speed["block_bytes"]).collect();
     assert_eq!(lengths, [4, 16, 64, 256, 1024, 4096, 16384, 65536]);
-    let all = [&WHIRLWIND[..], &ROBUST, &LEGACY].concat();
     for speed in speeds {
+        keys(speed, &[&ROW_KEYS[..], &["block_bytes"]].concat());
         assert_eq!(speed["unit"], "MB/s");
-        row(speed, &all, [1e-3, 1e5]);
+        row(speed, &ALL, [1e-3, 1e5]);
     }
-    assert_eq!(speeds[0]["paper"]["whirlwind"], 0.6);
+    published(&speeds[0]["paper"]["whirlwind"], 0.6, None);
     assert_eq!(speeds[4]["paper"]["whirlwind"], Value::Null);
 }
 
 /// A figure for each of `generators` and for no other.
 fn row(row: &Value, generators: &[&str], plausible: [f64; 2]) {
-    let figures = row["generators"].as_object().unwrap();
-    assert_eq!(figures.len(), generators.len(), "{row}");
+    keys(&row["paper"], &PAPER_KEYS);
+    keys(&row["generators"], generators);
     for generator in generators {
-        figure(&figures[*generator], plausible);
+        figure(&row["generators"][*generator], plausible);
     }
 }
 
 fn figure(figure: &Value, [least, most]: [f64; 2]) {
-    let [low, median, high, mean] = ["lower_quartile", "median", "upper_quartile", "mean"]
-        .map(|name| figure[name].as_f64().unwrap_or(f64::NAN));
+    keys(figure, &FIGURE_KEYS);
+    let [low, median, high, mean] =
+        FIGURE_KEYS.map(|name| figure[name].as_f64().unwrap_or(f64::NAN));
     assert!(low <= median && median <= high, "{figure}");
     for value in [median, mean] {
         assert!((least..most).contains(&value), "{figure}");
@@ -114,19 +213,27 @@ fn figure(figure: &Value, [least, most]: [f64; 2]) {
 }
 
 fn fork(fork: &Value) {
+    keys(fork, &FORK_KEYS);
     assert_eq!(fork["unit"], "ns");
     assert!(fork["rounds"].as_u64().unwrap() >= 5);
-    for kind in ["without_squall", "with_squall", "with_squall_child_draws"] {
+    for kind in [
+        "without_squall",
+        "without_squall_again",
+        "with_squall",
+        "with_squall_child_draws",
+    ] {
         figure(&fork[kind], [1e3, 1e9]);
     }
-    let overhead = &fork["overhead_percent"];
-    let median = overhead["median"].as_f64().unwrap();
-    let [low, high] = [0, 1].map(|end| overhead["interval_95"][end].as_f64().unwrap());
-    assert!(low <= median && median <= high, "{overhead}");
+    for overhead in [&fork["overhead_percent"], &fork["null_overhead_percent"]] {
+        keys(overhead, &OVERHEAD_KEYS);
+        let median = overhead["median"].as_f64().unwrap();
+        let [low, high] = [0, 1].map(|end| overhead["interval_95"][end].as_f64().unwrap());
+        assert!(low <= median && median <= high, "{overhead}");
+    }
 }
 
 /// The targets, with their limits.
-const TARGETS: [(&str, f64); 10] = [
+const TARGETS: [(&str, f64); 13] = [
     ("whirlwind_add_input", 0.1),
     ("whirlwind_generate_64_bytes_speedup", 1.0),
     ("whirlwind_bootstrap", 0.7),
@@ -136,6 +243,9 @@ const TARGETS: [(&str, f64); 10] = [
     ("robust_489_refresh_speedup", 1.0),
     ("robust_579_refresh_speedup", 1.0),
     ("robust_705_refresh_speedup", 1.0),
+    ("robust_489_16_bytes_speedup", 1.0),
+    ("robust_579_16_bytes_speedup", 1.0),
+    ("robust_705_16_bytes_speedup", 1.0),
     ("fork_overhead", 1.0),
 ];
 
@@ -143,6 +253,7 @@ fn targets(targets: &Value) {
     let targets = targets.as_array().unwrap();
     assert_eq!(targets.len(), TARGETS.len());
     for (target, (name, limit)) in targets.iter().zip(TARGETS) {
+        keys(target, &TARGET_KEYS);
         assert_eq!(target["target"], name);
         assert_eq!(target["limit"], limit, "{name}");
         let measured = target["measured"].as_f64().unwrap();

@@ -1,13 +1,14 @@
 //! Things compared on a noisy machine: in turns, with medians.
 //!
 //! The ratio of two batches that ran back to back hardly depends on what else the machine did;
-//! each round gives one. The order within a round changes from one to the next. [`compare`] is
-//! for two things that work on the same memory, [`in_turns`] is for any number.
+//! each round gives one. The order within a round changes from one to the next. Every sample is the
+//! mean of a batch of calls, so a median is one of batches. [`compare`] is for two things that
+//! work on the same memory, [`in_turns`] is for any number.
 
 pub mod machine;
 mod turns;
 
-pub use turns::{Effort, Peer, in_turns};
+pub use turns::{Effort, Orders, Peer, in_turns};
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -143,6 +144,34 @@ fn time<T: ?Sized>(calls: u64, on: &mut T, call: &mut impl FnMut(&mut T)) -> f64
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Nine values: two are below the lower quartile, and two above the upper one.
+    #[test]
+    fn quartiles() {
+        let values = [50.0, 90.0, 10.0, 70.0, 30.0, 20.0, 80.0, 40.0, 60.0];
+        let Spread { low, median, high } = Spread::of(values.into());
+        assert_eq!([low, median, high], [30.0, 50.0, 70.0]);
+        let Spread { low, median, high } = Spread::of(vec![7.0]);
+        assert_eq!([low, median, high], [7.0; 3]);
+    }
+
+    /// Ours is the first of a pair.
+    #[test]
+    fn pairs_are_compared_within_a_round() {
+        let pairs = Pairs::new(vec![[1.0, 4.0], [10.0, 20.0], [100.0, 800.0]]);
+        assert_eq!(pairs.ours().median, 10.0);
+        assert_eq!(pairs.theirs().median, 20.0);
+        assert_eq!(pairs.speedup().median, 4.0);
+        assert_eq!(pairs.part().median, 0.25);
+        assert_eq!(pairs.difference().median, -10.0);
+    }
+
+    /// A call of 200 µs fills a batch of a millisecond five times.
+    #[test]
+    fn batches_of_a_millisecond() {
+        assert_eq!(calls_in_batch(|_| 200e3), 5);
+        assert_eq!(calls_in_batch(|_| 5e6), 1);
+    }
 
     #[test]
     fn the_interval_is_where_a_binomial_table_has_it() {

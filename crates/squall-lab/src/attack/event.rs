@@ -5,6 +5,9 @@ use squall::entropy::Input;
 /// The kind of event, for accumulators.
 const TIMER: u32 = 1;
 
+/// Bits of an event's `cycles` and `num`.
+pub const SECRET_BITS: u64 = 64;
+
 /// A timer event, as the old RNG and the accumulators take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -14,15 +17,14 @@ pub struct Event {
     pub cycles: u32,
     /// Which key, or which block of which disk.
     pub num: u32,
-    /// Whether true randomness chose `cycles` and `num`.
+    /// Whether `cycles` and `num` were drawn at random.
     pub is_secret: bool,
 }
 
 impl Event {
     /// Bits that the attacker does not know.
-    pub fn true_bits(&self) -> u64 {
-        let secret_bits = u64::from(u32::BITS + u32::BITS);
-        if self.is_secret { secret_bits } else { 0 }
+    pub fn secret_bits(&self) -> u64 {
+        if self.is_secret { SECRET_BITS } else { 0 }
     }
 
     /// The event as the attacker knows it, with zeros for what they do not.
@@ -47,10 +49,10 @@ impl Event {
     }
 }
 
-/// `count` events that say nothing, at times 4096 and 2048 jiffies apart in turns, for each of
-/// which the estimator credits all it ever does.
-pub fn regular(count: usize) -> Vec<Event> {
-    let mut jiffies = 0;
+/// `count` events behind `start` that say nothing, at times 4096 and 2048 jiffies apart in turns,
+/// for each of which the estimator credits all it ever does.
+pub fn regular(start: u32, count: usize) -> Vec<Event> {
+    let mut jiffies = start;
     let event = |step| {
         jiffies += step;
         Event {
@@ -86,9 +88,9 @@ mod tests {
 
     #[test]
     fn regular_times() {
-        let times: Vec<_> = regular(4).iter().map(|event| event.jiffies).collect();
-        assert_eq!(times, [4096, 6144, 10240, 12288]);
-        assert_eq!(regular(4).iter().map(Event::true_bits).sum::<u64>(), 0);
+        let times: Vec<_> = regular(10, 4).iter().map(|event| event.jiffies).collect();
+        assert_eq!(times, [4106, 6154, 10250, 12298]);
+        assert!(regular(10, 4).iter().all(|event| event.secret_bits() == 0));
     }
 
     #[test]
@@ -98,7 +100,7 @@ mod tests {
             events[0].cycles, events[1].cycles,
             "by chance once in 2^32 runs"
         );
-        assert_eq!(events.iter().map(Event::true_bits).sum::<u64>(), 128);
+        assert_eq!(events.iter().map(Event::secret_bits).sum::<u64>(), 128);
         let known = Event {
             jiffies: 12,
             cycles: 0,
@@ -106,6 +108,6 @@ mod tests {
             is_secret: true,
         };
         assert_eq!(events[1].without_secrets(), known);
-        assert_eq!(regular(1)[0].without_secrets(), regular(1)[0]);
+        assert_eq!(regular(0, 1)[0].without_secrets(), regular(0, 1)[0]);
     }
 }

@@ -3,54 +3,65 @@
 use std::fmt;
 
 use serde::Serialize;
+use squall_command::Failure;
 
 use super::Attack;
 use super::trial::{Claim, Fault, Trial};
 
-/// What the columns mean.
+/// What the columns mean, and where the attacks begin.
 const LEGEND: &str = "\
 predicted: bytes that an attacker computes who has a copy of the state at the start and knows
-all but the true entropy (chance: one of 256). control: the same, given that too.
+every event but the secret bits (by chance one of 256). last 512: the same, knowing all but the
+last 512 secret bits. control: the same, knowing all.
+
+All credit is zero at the start, and nothing but these events happens. Where interrupts come too,
+each 64 of them, or those of a second, earn the old RNG a bit of credit.
 ";
 
 /// What an attack showed.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
-    /// The attack.
-    pub attack: Attack,
+pub struct AttackReport {
+    attack: Attack,
     /// Whether every claim and every control held.
-    pub held: bool,
-    /// What was tried.
-    pub scenarios: Vec<ScenarioReport>,
+    held: bool,
+    scenarios: Vec<ScenarioReport>,
 }
 
 /// What one series of events showed.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScenarioReport {
-    /// Its name.
     pub name: &'static str,
     #[serde(skip)]
-    pub(super) title: &'static str,
+    pub title: &'static str,
     #[serde(skip)]
-    pub(super) story: &'static str,
+    pub story: &'static str,
     #[serde(skip)]
-    pub(super) lesson: &'static str,
+    pub lesson: &'static str,
     /// Events that were fed.
     pub events: usize,
-    /// Bits of them that the attacker did not know.
-    pub true_entropy_bits: u64,
+    /// Bits of them that the attacker does not know.
+    pub secret_bits: u64,
     /// What each system did.
     pub systems: Vec<Trial>,
 }
 
-impl Report {
+impl AttackReport {
     /// The report of `attack`.
-    pub(super) fn new(attack: Attack, scenarios: Vec<ScenarioReport>) -> Report {
-        Report {
+    pub fn new(attack: Attack, scenarios: Vec<ScenarioReport>) -> AttackReport {
+        AttackReport {
             attack,
             held: scenarios.iter().all(ScenarioReport::held),
             scenarios,
         }
+    }
+
+    /// A failure if a claim or a control did not hold.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        if !self.held {
+            let message = "attack: not as claimed: see the systems that have a fault";
+            return Err(Failure::Runtime(message.to_owned()));
+        }
+        Ok(())
     }
 }
 
@@ -60,7 +71,7 @@ impl ScenarioReport {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for AttackReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for scenario in &self.scenarios {
             writeln!(f, "{scenario}")?;
@@ -74,14 +85,14 @@ impl fmt::Display for ScenarioReport {
         writeln!(f, "{}\n\n{}", self.title, self.story)?;
         writeln!(
             f,
-            "{} events, {} bits of true entropy.\n",
-            self.events, self.true_entropy_bits
+            "{} events, {} secret bits.\n",
+            self.events, self.secret_bits
         )?;
         let [system, credited, given] = ["system", "credited", "bytes given"];
-        let [predicted, control] = ["predicted", "control"];
+        let [predicted, last, control] = ["predicted", "last 512", "control"];
         writeln!(
             f,
-            "{system:<22}{credited:>10}{given:>14}{predicted:>12}{control:>10}"
+            "{system:<22}{credited:>10}{given:>14}{predicted:>12}{last:>10}{control:>10}"
         )?;
         for trial in &self.systems {
             writeln!(f, "{trial}")?;
@@ -100,10 +111,13 @@ impl fmt::Display for Trial {
             None => "-".to_owned(),
         };
         let given = format!("{} of {}", self.bytes_given, self.bytes_asked);
+        let predicted = self.bytes_predicted;
+        let last = self.bytes_predicted_without_last_512_bits;
+        let control = self.bytes_predicted_with_secrets;
         write!(
             f,
-            "{:<22}{credited:>10}{given:>14}{:>12}{:>10}",
-            self.title, self.bytes_predicted, self.bytes_predicted_with_secrets
+            "{:<22}{credited:>10}{given:>14}{predicted:>12}{last:>10}{control:>10}",
+            self.title
         )?;
         f.write_str(match (self.fault, self.claim) {
             (None, _) => "",
@@ -113,5 +127,97 @@ impl fmt::Display for Trial {
             (_, Claim::NothingPredicted) => "  FAULT: none should be predicted",
             (_, Claim::NothingGiven) => "  FAULT: none should be given",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(claim: Claim, fault: Option<Fault>) -> Trial {
+        Trial {
+            system: "toy",
+            title: "Toy",
+            credited_bits: Some(3),
+            bytes_asked: 64,
+            bytes_given: 63,
+            bytes_predicted: 62,
+            bytes_predicted_without_last_512_bits: 61,
+            bytes_predicted_with_secrets: 60,
+            claim,
+            fault,
+        }
+    }
+
+    fn scenario(faults: &[Option<Fault>]) -> ScenarioReport {
+        let trial = |&fault| trial(Claim::EverythingPredicted, fault);
+        ScenarioReport {
+            name: "toys",
+            title: "Toys",
+            story: "They are played with.",
+            lesson: "They hold.",
+            events: 5,
+            secret_bits: 64,
+            systems: faults.iter().map(trial).collect(),
+        }
+    }
+
+    /// One faulty trial among any number makes the whole attack fail.
+    #[test]
+    fn one_fault_is_a_failure() {
+        let attack = |scenarios: &[&[Option<Fault>]]| {
+            let scenarios = scenarios.iter().map(|faults| scenario(faults));
+            AttackReport::new(Attack::Urandom, scenarios.collect())
+        };
+        let good = attack(&[&[None, None], &[None]]);
+        assert!(good.held && good.verdict().is_ok());
+        for fault in [Fault::Claim, Fault::Credit, Fault::Control].map(Some) {
+            for scenarios in [
+                [&[fault, None][..], &[None]],
+                [&[None, fault], &[None]],
+                [&[None, None], &[fault]],
+            ] {
+                let report = attack(&scenarios);
+                assert!(!report.held);
+                assert!(matches!(report.verdict(), Err(Failure::Runtime(_))));
+            }
+        }
+    }
+
+    #[test]
+    fn a_fault_is_marked_and_teaches_nothing() {
+        let good = scenario(&[None]).to_string();
+        assert!(good.ends_with("\nThey hold.\n") && !good.contains("FAULT"));
+        let faulty = scenario(&[None, Some(Fault::Credit)]).to_string();
+        assert!(!faulty.contains("They hold."), "{faulty}");
+        assert_eq!(faulty.matches("FAULT").count(), 1);
+    }
+
+    #[test]
+    fn each_fault_has_its_words() {
+        let line = |claim, fault| trial(claim, Some(fault)).to_string();
+        let figures =
+            "Toy                       3 bits      63 of 64          62        61        60";
+        for (claim, fault, words) in [
+            (Claim::NothingGiven, Fault::Credit, "other credit expected"),
+            (
+                Claim::NothingPredicted,
+                Fault::Control,
+                "the control should predict all",
+            ),
+            (
+                Claim::EverythingPredicted,
+                Fault::Claim,
+                "all should be predicted",
+            ),
+            (
+                Claim::NothingPredicted,
+                Fault::Claim,
+                "none should be predicted",
+            ),
+            (Claim::NothingGiven, Fault::Claim, "none should be given"),
+        ] {
+            assert_eq!(line(claim, fault), format!("{figures}  FAULT: {words}"));
+        }
     }
 }

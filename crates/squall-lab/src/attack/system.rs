@@ -22,7 +22,7 @@ pub trait System {
 }
 
 /// A system that can be started again and again in the same state.
-pub struct Target {
+pub struct Subject {
     /// Its name in JSON.
     pub name: &'static str,
     /// Its name for people.
@@ -39,14 +39,14 @@ pub enum Device {
 }
 
 /// The old RNG, read through `device`.
-pub fn legacy(device: Device) -> Target {
+pub fn legacy(device: Device) -> Subject {
     // As good as any state: the attacker has a copy.
     let known = Legacy::new(&squall::array::<256>());
     let (name, title) = match device {
         Device::Random => ("legacy_dev_random", "old /dev/random"),
         Device::Urandom => ("legacy_dev_urandom", "old /dev/urandom"),
     };
-    Target {
+    Subject {
         name,
         title,
         start: Box::new(move || {
@@ -60,8 +60,8 @@ pub fn legacy(device: Device) -> Target {
 
 /// Whirlwind, without its bootstrap and without anything from its machine: nothing but the
 /// events can protect it.
-pub fn whirlwind() -> Target {
-    Target {
+pub fn whirlwind() -> Subject {
+    Subject {
         name: "whirlwind",
         title: "Whirlwind",
         start: Box::new(|| Box::new(Accumulated(Whirlwind::<WithSha512, _>::new(KnownMachine)))),
@@ -69,13 +69,13 @@ pub fn whirlwind() -> Target {
 }
 
 /// The robust generator, with a seed that the attacker knows, as everyone may.
-pub fn robust() -> Target {
+pub fn robust() -> Subject {
     const ELEMENT_LEN: usize = Robust::<Gf489>::ELEMENT_LEN;
     let (x, x_prime) = (
         squall::array::<ELEMENT_LEN>(),
         squall::array::<ELEMENT_LEN>(),
     );
-    Target {
+    Subject {
         name: "robust_489",
         title: "robust PRNG, n = 489",
         start: Box::new(move || {

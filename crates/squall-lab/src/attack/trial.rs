@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 
-use super::event::Event;
-use super::system::Target;
+use super::event::{Event, SECRET_BITS};
+use super::system::Subject;
 
-/// Of so many bytes, one at most may be predicted where nothing should be. By chance it is one of
-/// 256; with 64 bytes or more, this is exceeded once in 10^11 runs.
-const CHANCE: usize = 8;
+/// Probability with which so many bytes are predicted by chance that it is not put down to chance.
+const NEVER: f64 = 1e-11;
+
+/// What the second attacker does not know: the last so many secret bits.
+const LAST_BITS: u64 = 512;
 
 /// What is claimed of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -15,7 +17,7 @@ const CHANCE: usize = 8;
 pub enum Claim {
     /// The system gives something, and the attacker predicts all of it.
     EverythingPredicted,
-    /// The system gives all it is asked for, and the attacker predicts nothing but by chance.
+    /// The system gives all it is asked for, and neither attacker predicts anything but by chance.
     NothingPredicted,
     /// The system gives nothing.
     NothingGiven,
@@ -39,7 +41,7 @@ pub struct Trial {
     /// The system.
     pub system: &'static str,
     #[serde(skip)]
-    pub(super) title: &'static str,
+    pub title: &'static str,
     /// Bits that the estimator credited; none if there is no estimator.
     pub credited_bits: Option<u32>,
     /// Bytes that were asked for.
@@ -48,6 +50,8 @@ pub struct Trial {
     pub bytes_given: usize,
     /// Those of them that the attacker predicted.
     pub bytes_predicted: usize,
+    /// Those of them that an attacker predicted who knew all but the last 512 secret bits.
+    pub bytes_predicted_without_last_512_bits: usize,
     /// Those of them that an attacker predicted who was given the secrets: the control.
     pub bytes_predicted_with_secrets: usize,
     /// What was claimed.
@@ -63,17 +67,20 @@ pub struct Expected {
     pub credited_bits: Option<u32>,
 }
 
-/// Feeds `events` to `target`, reads `asked` bytes, and compares with what two attackers get from
-/// the same start: one without the secrets, one with them.
-pub fn play(target: &Target, events: &[Event], asked: usize, expected: Expected) -> Trial {
-    let known: Vec<_> = events.iter().map(Event::without_secrets).collect();
-    let victim = run(target, events, asked);
-    let predicted = run(target, &known, asked).common_bytes(&victim);
-    let predicted_with_secrets = run(target, events, asked).common_bytes(&victim);
+/// Feeds `events` to `subject`, reads `asked` bytes, and compares with what attackers get from
+/// the same start: one without the secrets, one without the last of them, one with all.
+pub fn play(subject: &Subject, events: &[Event], asked: usize, expected: Expected) -> Trial {
+    let victim = run(subject, events, asked);
+    let predicted_from = |known: &[Event]| run(subject, known, asked).common_bytes(&victim);
+    let predicted = predicted_from(&without_last_secrets(events, u64::MAX));
+    let predicted_but_last = predicted_from(&without_last_secrets(events, LAST_BITS));
+    let predicted_with_secrets = predicted_from(events);
     let given = victim.bytes.len();
     let is_as_claimed = match expected.claim {
         Claim::EverythingPredicted => given > 0 && predicted == given,
-        Claim::NothingPredicted => given == asked && predicted <= given / CHANCE,
+        Claim::NothingPredicted => {
+            given == asked && predicted.max(predicted_but_last) <= most_by_chance(given)
+        }
         Claim::NothingGiven => given == 0,
     };
     let fault = if !is_as_claimed {
@@ -86,16 +93,42 @@ pub fn play(target: &Target, events: &[Event], asked: usize, expected: Expected)
         None
     };
     Trial {
-        system: target.name,
-        title: target.title,
+        system: subject.name,
+        title: subject.title,
         credited_bits: victim.credited_bits,
         bytes_asked: asked,
         bytes_given: given,
         bytes_predicted: predicted,
+        bytes_predicted_without_last_512_bits: predicted_but_last,
         bytes_predicted_with_secrets: predicted_with_secrets,
         claim: expected.claim,
         fault,
     }
+}
+
+/// `events` as someone knows them who does not know the last `bits` secret ones.
+fn without_last_secrets(events: &[Event], bits: u64) -> Vec<Event> {
+    let mut known = events.to_vec();
+    let secret = known.iter_mut().rev().filter(|event| event.is_secret);
+    for event in secret.take((bits / SECRET_BITS) as usize) {
+        *event = event.without_secrets();
+    }
+    known
+}
+
+/// How many of `len` bytes are predicted by chance at most: the number is binomial, with one of
+/// 256 for each, and it is exceeded with a probability below [`NEVER`].
+fn most_by_chance(len: usize) -> usize {
+    let mut count = 0;
+    let mut exactly = (255.0 / 256.0_f64).powf(len as f64);
+    let mut beyond = 1.0 - exactly;
+    while beyond >= NEVER {
+        let odds = (len - count) as f64 / (count + 1) as f64 / 255.0;
+        count += 1;
+        exactly *= odds;
+        beyond -= exactly;
+    }
+    count
 }
 
 struct Outcome {
@@ -111,8 +144,8 @@ impl Outcome {
     }
 }
 
-fn run(target: &Target, events: &[Event], asked: usize) -> Outcome {
-    let mut system = (target.start)();
+fn run(subject: &Subject, events: &[Event], asked: usize) -> Outcome {
+    let mut system = (subject.start)();
     for event in events {
         system.feed(event);
     }
@@ -133,20 +166,23 @@ mod tests {
 
     const ASKED: usize = 64;
 
-    /// Gives `give` bytes by `rule` of the sum of all cycle counts.
+    /// Makes bytes of the cycle counts of all events.
+    type Rule = fn(&[u32], &mut [u8]);
+
+    /// Gives `give` bytes by `rule`.
     struct Toy {
-        sum: u32,
+        cycles: Vec<u32>,
         give: usize,
-        rule: fn(u32, &mut [u8]),
+        rule: Rule,
     }
 
     impl System for Toy {
         fn feed(&mut self, event: &Event) {
-            self.sum += event.cycles;
+            self.cycles.push(event.cycles);
         }
 
         fn read(&mut self, out: &mut [u8]) -> usize {
-            (self.rule)(self.sum, &mut out[..self.give]);
+            (self.rule)(&self.cycles, &mut out[..self.give]);
             self.give
         }
 
@@ -155,31 +191,43 @@ mod tests {
         }
     }
 
-    fn target(give: usize, rule: fn(u32, &mut [u8])) -> Target {
-        Target {
+    fn subject(give: usize, rule: Rule) -> Subject {
+        let start = move || -> Box<dyn System> {
+            Box::new(Toy {
+                cycles: Vec::new(),
+                give,
+                rule,
+            })
+        };
+        Subject {
             name: "toy",
             title: "Toy",
-            start: Box::new(move || Box::new(Toy { sum: 0, give, rule })),
+            start: Box::new(start),
         }
     }
 
-    fn fault(target: &Target, claim: Claim, credited: u32) -> Option<Fault> {
-        let expected = Expected {
-            claim,
-            credited_bits: Some(credited),
-        };
-        let secret = Event {
-            jiffies: 1,
+    /// Nine secret events: one more than the second attacker lacks.
+    fn secrets() -> Vec<Event> {
+        let secret = |jiffies| Event {
+            jiffies,
             cycles: 5,
             num: 0,
             is_secret: true,
         };
-        play(target, &[secret], ASKED, expected).fault
+        (1..=9).map(secret).collect()
+    }
+
+    fn fault(subject: &Subject, claim: Claim, credited: u32) -> Option<Fault> {
+        let expected = Expected {
+            claim,
+            credited_bits: Some(credited),
+        };
+        play(subject, &secrets(), ASKED, expected).fault
     }
 
     #[test]
     fn a_constant_is_predicted() {
-        let constant = target(ASKED, |_, out| out.fill(7));
+        let constant = subject(ASKED, |_, out| out.fill(7));
         assert_eq!(fault(&constant, Claim::EverythingPredicted, 5), None);
         for claim in [Claim::NothingPredicted, Claim::NothingGiven] {
             assert_eq!(fault(&constant, claim, 5), Some(Fault::Claim));
@@ -187,16 +235,50 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_the_secret_is_not() {
-        let secret = target(ASKED, |sum, out| out.fill(sum as u8));
+    fn what_depends_on_the_secrets_is_not() {
+        let secret = subject(ASKED, |cycles, out| out.fill(cycles[8] as u8));
         assert_eq!(fault(&secret, Claim::NothingPredicted, 5), None);
         let claim = Claim::EverythingPredicted;
         assert_eq!(fault(&secret, claim, 5), Some(Fault::Claim));
     }
 
+    /// Who knows all but the last eight secrets predicts what depends on the first alone.
+    #[test]
+    fn the_second_attacker_counts() {
+        let first = subject(ASKED, |cycles, out| out.fill(cycles[0] as u8));
+        let claim = Claim::NothingPredicted;
+        assert_eq!(fault(&first, claim, 5), Some(Fault::Claim));
+        let second = subject(ASKED, |cycles, out| out.fill(cycles[1] as u8));
+        assert_eq!(fault(&second, claim, 5), None);
+    }
+
+    /// Bytes that are the same as the attacker's, up to what chance allows and one more.
+    #[test]
+    fn a_few_bytes_may_be_predicted() {
+        let rules: [Rule; 2] = [
+            |cycles, out| out[8..].fill(cycles[1] as u8),
+            |cycles, out| out[9..].fill(cycles[1] as u8),
+        ];
+        let claim = Claim::NothingPredicted;
+        let [at_most, more] = rules.map(|rule| fault(&subject(ASKED, rule), claim, 5));
+        assert_eq!(at_most, None);
+        assert_eq!(more, Some(Fault::Claim));
+    }
+
+    /// More than 8 of 64 come with 4.8 · 10^-12, more than 7 with 2.0 · 10^-10; of 512, more than
+    /// 17 with 4.9 · 10^-12 and more than 16 with 4.8 · 10^-11: sums of the binomial distribution
+    /// in exact arithmetic.
+    #[test]
+    fn what_chance_allows() {
+        assert_eq!(most_by_chance(64), 8);
+        assert_eq!(most_by_chance(512), 17);
+        assert_eq!(most_by_chance(1), 1);
+        assert_eq!(most_by_chance(0), 0);
+    }
+
     #[test]
     fn nothing_given_is_no_success_for_anyone() {
-        let silent = target(0, |_, _| {});
+        let silent = subject(0, |_, _| {});
         assert_eq!(fault(&silent, Claim::NothingGiven, 5), None);
         for claim in [Claim::NothingPredicted, Claim::EverythingPredicted] {
             assert_eq!(fault(&silent, claim, 5), Some(Fault::Claim));
@@ -205,7 +287,7 @@ mod tests {
 
     #[test]
     fn the_credit_counts() {
-        let constant = target(ASKED, |_, out| out.fill(7));
+        let constant = subject(ASKED, |_, out| out.fill(7));
         let claim = Claim::EverythingPredicted;
         assert_eq!(fault(&constant, claim, 4), Some(Fault::Credit));
     }
@@ -213,7 +295,7 @@ mod tests {
     /// What not even the secrets predict tells nothing about the attacker without them.
     #[test]
     fn the_control_counts() {
-        let noise = target(ASKED, |_, out| squall::fill(out));
+        let noise = subject(ASKED, |_, out| squall::fill(out));
         let claim = Claim::NothingPredicted;
         assert_eq!(fault(&noise, claim, 5), Some(Fault::Control));
     }

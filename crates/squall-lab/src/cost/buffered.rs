@@ -30,30 +30,23 @@ pub fn events() -> Peers<'static> {
 fn event<F: Functions>(capacity: u64) -> Peer<'static> {
     let whirlwind = Whirlwind::<F>::default();
     let mut buffers = Buffers::new(capacity);
-    Peer::self_timed(move |calls| {
-        let (mut timed, mut nanoseconds) = (0, 0.0);
-        while timed < calls {
-            let run = buffers.inputs_until_full();
-            nanoseconds += time(run, || add(&whirlwind));
-            timed += run;
-            add(&whirlwind);
-        }
-        nanoseconds / timed as f64
-    })
+    let add = move || whirlwind.add(Input::now(SOURCE, black_box(VALUES)));
+    Peer::self_timed(move |calls| buffers.mean(calls, |run| time(run, &add), &add))
 }
 
-fn add<F: Functions>(whirlwind: &Whirlwind<F>) {
-    whirlwind.add(Input::now(SOURCE, black_box(VALUES)));
-}
-
-/// Nanoseconds of `calls` calls together, less those of reading the clock.
+/// Nanoseconds of `calls` calls together.
 fn time(calls: u64, call: impl Fn()) -> f64 {
     let before = Instant::now();
     let start = Instant::now();
     for _ in 0..calls {
         call();
     }
-    let end = Instant::now();
+    between(before, start, Instant::now())
+}
+
+/// Nanoseconds from `start` to `end`, less what reading the clock took, as it did from `before` to
+/// `start`.
+fn between(before: Instant, start: Instant, end: Instant) -> f64 {
     (end - start).as_nanos() as f64 - (start - before).as_nanos() as f64
 }
 
@@ -73,6 +66,19 @@ impl Buffers {
             fast: 0,
             slow: 0,
         }
+    }
+
+    /// The mean of at least `calls` inputs that do not compress: `time` makes and times so many of
+    /// them, `compress` makes one that does.
+    fn mean(&mut self, calls: u64, time: impl Fn(u64) -> f64, compress: impl Fn()) -> f64 {
+        let (mut timed, mut nanoseconds) = (0, 0.0);
+        while timed < calls {
+            let run = self.inputs_until_full();
+            nanoseconds += time(run);
+            timed += run;
+            compress();
+        }
+        nanoseconds / timed as f64
     }
 
     /// Counts inputs up to the next that fills a buffer, and that one too: returns how many come
@@ -96,6 +102,9 @@ impl Buffers {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -105,5 +114,33 @@ mod tests {
         assert_eq!(buffers.inputs, 80);
         // Inputs 0, 10, 20 and so on are the slow ones; number 70 fills their buffer.
         assert_eq!(runs, [8, 8, 8, 8, 8, 8, 8, 7, 0, 7]);
+    }
+
+    /// 70 inputs of 3 ns each are in ten runs, each with one behind it that compresses.
+    #[test]
+    fn compressions_are_made_and_not_counted() {
+        let (inputs, compressions) = (Cell::new(0), Cell::new(0));
+        let time = |run| {
+            inputs.set(inputs.get() + run);
+            3.0 * run as f64
+        };
+        let compress = || compressions.set(compressions.get() + 1);
+        assert_eq!(Buffers::new(8).mean(70, time, compress), 3.0);
+        assert_eq!((inputs.get(), compressions.get()), (70, 10));
+    }
+
+    #[test]
+    fn reading_the_clock_is_not_counted() {
+        let before = Instant::now();
+        let start = before + Duration::from_nanos(20);
+        let end = start + Duration::from_nanos(120);
+        assert_eq!(between(before, start, end), 100.0);
+    }
+
+    #[test]
+    fn a_run_is_of_so_many_calls() {
+        let calls = Cell::new(0);
+        time(5, || calls.set(calls.get() + 1));
+        assert_eq!(calls.get(), 5);
     }
 }

@@ -8,7 +8,8 @@ use squall_measure::Spread;
 use super::generators::Generator;
 use super::paper::Published;
 
-/// What was measured of one thing.
+/// What was measured of one thing: of samples that are, but for bootstraps and forks, the means of
+/// batches.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Figure {
     pub lower_quartile: f64,
@@ -67,5 +68,37 @@ impl Row {
     pub fn ratio(&self, one: Generator, other: Generator) -> f64 {
         let ratios = self.samples[&one].iter().zip(&self.samples[&other]);
         Spread::of(ratios.map(|(one, other)| one / other).collect()).median
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::paper;
+    use super::*;
+
+    #[test]
+    fn a_figure_of_five() {
+        let Figure {
+            lower_quartile,
+            median,
+            upper_quartile,
+            mean,
+        } = Figure::of(&[5.0, 1.0, 4.0, 2.0, 13.0]);
+        assert_eq!([lower_quartile, median, upper_quartile], [2.0, 4.0, 5.0]);
+        assert_eq!(mean, 5.0);
+    }
+
+    /// Ratios 4, 2 and 8: the median of ratios, which is not the ratio of medians, 2.
+    #[test]
+    fn ratios_are_of_one_round() {
+        let samples = Samples::from([
+            (Generator::Legacy, vec![4.0, 20.0, 800.0]),
+            (Generator::Robust489, vec![1.0, 10.0, 100.0]),
+        ]);
+        let row = Row::new(samples, "ns", paper::NOTHING);
+        assert_eq!(row.ratio(Generator::Legacy, Generator::Robust489), 4.0);
+        assert_eq!(row.ratio(Generator::Robust489, Generator::Legacy), 0.25);
+        assert_eq!(row.get(Generator::Legacy).map(|f| f.median), Some(20.0));
+        assert!(row.get(Generator::Robust705).is_none());
     }
 }

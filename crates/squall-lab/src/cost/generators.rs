@@ -11,6 +11,7 @@ use squall::entropy::{Accumulator, Input, Machine, ThisMachine};
 use squall_command::Failure;
 use squall_measure::Peer;
 
+use super::hardware;
 use crate::legacy::Legacy;
 
 /// The event that is timed: its kind, and what there is to say about it.
@@ -63,7 +64,8 @@ struct Ours {
 }
 
 impl Generators {
-    /// Generators that are ready for work.
+    /// Generators that are ready for work. All use the CPU's random instruction: Whirlwind hashes
+    /// it in, the old RNG XORs it to what comes out of a pool; the robust PRNG needs none.
     pub fn new() -> Result<Generators, Failure> {
         let ours = Ours {
             sha512: whirlwind(),
@@ -73,8 +75,7 @@ impl Generators {
             n579: robust()?,
             n705: robust()?,
         };
-        let model = Legacy::new(&INPUT.to_bytes());
-        model.draw_int_secret();
+        let model = legacy();
         let legacy = LegacyPools { model, jiffies: 0 };
         Ok(Generators { ours, legacy })
     }
@@ -82,9 +83,14 @@ impl Generators {
     /// An event, from reading the cycle counter on.
     pub fn events(&mut self) -> Peers<'_> {
         let legacy = (Generator::Legacy, event(&mut self.legacy));
-        let ours = self.ours.accumulators().into_iter();
-        let ours = ours.map(|(generator, accumulator)| (generator, event(accumulator)));
-        ours.chain([legacy]).collect()
+        self.ours.events().chain([legacy]).collect()
+    }
+
+    /// An interrupt, from reading the cycle counter on: an event like any other, but for the old
+    /// RNG, which has the fast pool for it.
+    pub fn interrupts(&mut self) -> Peers<'_> {
+        let legacy = (Generator::Legacy, self.legacy.interrupts());
+        self.ours.events().chain([legacy]).collect()
     }
 
     /// The same 16 bytes each: `add`, `refresh`, and mixing into the old RNG's input pool.
@@ -102,16 +108,15 @@ impl Generators {
         ]
     }
 
-    /// The same 60 bytes each, all that fit in an element of the smallest field: `refresh`, and
-    /// mixing into the old RNG's input pool.
-    pub fn wide_inputs(&mut self) -> Peers<'_> {
+    /// For each field as many whole bytes as n bits hold: `refresh`, and mixing the same into the
+    /// old RNG's input pool.
+    pub fn wide_inputs(&mut self) -> [Peers<'_>; 3] {
         let Generators { ours, legacy } = self;
-        let input = [0x5a; 60];
-        vec![
-            (Generator::Robust489, refresh(&mut ours.n489, input)),
-            (Generator::Robust579, refresh(&mut ours.n579, input)),
-            (Generator::Robust705, refresh(&mut ours.n705, input)),
-            (Generator::Legacy, mix(&legacy.model, input)),
+        let model = &legacy.model;
+        [
+            wide::<_, { 489 / 8 }>(Generator::Robust489, &mut ours.n489, model),
+            wide::<_, { 579 / 8 }>(Generator::Robust579, &mut ours.n579, model),
+            wide::<_, { 705 / 8 }>(Generator::Robust705, &mut ours.n705, model),
         ]
     }
 
@@ -143,6 +148,11 @@ impl Ours {
         ]
     }
 
+    fn events(&mut self) -> impl Iterator<Item = (Generator, Peer<'_>)> {
+        let accumulators = self.accumulators().into_iter();
+        accumulators.map(|(generator, accumulator)| (generator, event(accumulator)))
+    }
+
     fn outputs(&mut self, len: usize) -> impl Iterator<Item = (Generator, Peer<'_>)> {
         let accumulators = self.accumulators().into_iter();
         accumulators.map(move |(generator, accumulator)| (generator, output(accumulator, len)))
@@ -160,6 +170,15 @@ fn robust<F: Field>() -> Result<Robust<F>, Failure> {
     seed.iter_mut().for_each(|element| squall::fill(element));
     let [x, x_prime] = seed;
     Robust::new(&x, &x_prime).map_err(|error| Failure::Runtime(format!("robust PRNG: {error}")))
+}
+
+fn legacy() -> Legacy {
+    let mut model = Legacy::new(&INPUT.to_bytes());
+    if let Some(source) = hardware::random() {
+        model = model.with_hardware_random(source);
+    }
+    model.draw_int_secret();
+    model
 }
 
 fn event(accumulator: &mut dyn Accumulator) -> Peer<'_> {
@@ -189,6 +208,18 @@ fn mix<const N: usize>(legacy: &Legacy, input: [u8; N]) -> Peer<'_> {
     Peer::new(move || legacy.mix(black_box(&input)))
 }
 
+fn wide<'a, F: Field, const N: usize>(
+    generator: Generator,
+    robust: &'a mut Robust<F>,
+    legacy: &'a Legacy,
+) -> Peers<'a> {
+    let input = [0x5a; N];
+    vec![
+        (generator, refresh(robust, input)),
+        (Generator::Legacy, mix(legacy, input)),
+    ]
+}
+
 /// The old RNG as an accumulator of timer events, which are 12 bytes and an estimate of their
 /// entropy: steps of one jiffy have none, so that no event is dropped and no pool refilled.
 struct LegacyPools {
@@ -197,6 +228,16 @@ struct LegacyPools {
 }
 
 impl LegacyPools {
+    fn interrupts(&mut self) -> Peer<'_> {
+        let [low, high] = VALUES.map(u64::from);
+        let instruction = high << u32::BITS | low;
+        Peer::new(move || {
+            let cycles = ThisMachine.cycles() as u32;
+            let model = &self.model;
+            model.add_interrupt(SOURCE, black_box(instruction), self.jiffies, cycles);
+        })
+    }
+
     fn words(&mut self) -> Peer<'_> {
         let LegacyPools { model, jiffies } = self;
         // The kernel knows the process without asking.
@@ -218,5 +259,30 @@ impl Accumulator for LegacyPools {
 
     fn generate(&mut self, out: &mut [u8]) {
         self.model.urandom(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Copies differ in what they give where there is hardware to make them.
+    #[test]
+    fn the_old_rng_uses_the_hardware() {
+        let model = legacy();
+        let [one, other] = [model.clone(), model].map(|model| {
+            let mut out = [0; 20];
+            model.urandom(&mut out);
+            out
+        });
+        assert_eq!(one != other, hardware::random().is_some());
+    }
+
+    /// A field of n bits has elements of one byte more.
+    #[test]
+    fn wide_inputs_are_as_wide_as_fields_allow() {
+        assert_eq!(Robust::<Gf489>::ELEMENT_LEN, 61 + 1);
+        assert_eq!(Robust::<Gf579>::ELEMENT_LEN, 72 + 1);
+        assert_eq!(Robust::<Gf705>::ELEMENT_LEN, 88 + 1);
     }
 }

@@ -21,9 +21,14 @@ pub struct Operations {
     pub add_input_without_compression: Row,
     /// The mean over all calls: with the compressions.
     pub add_input: Row,
+    /// The same for an interrupt, which the old RNG only mixes into its fast pool.
+    pub interrupt: Row,
     pub absorb_16_bytes: Row,
-    /// Whirlwind's inputs are of 16 bytes only.
-    pub absorb_60_bytes: Row,
+    /// These three are of a field's size, for the robust PRNG with this field. Whirlwind's inputs
+    /// are of 16 bytes only.
+    pub absorb_61_bytes: Row,
+    pub absorb_72_bytes: Row,
+    pub absorb_88_bytes: Row,
     pub generate_4_bytes: Row,
     /// What one `next` of the robust PRNG gives.
     pub generate_16_bytes: Row,
@@ -34,11 +39,16 @@ pub struct Operations {
 /// Measures them all.
 pub fn measure(generators: &mut Generators, plan: Plan) -> Operations {
     let turns = |peers: Peers, paper| row(peers, plan.operation, paper);
+    let wide = generators.wide_inputs();
+    let [wide_489, wide_579, wide_705] = wide.map(|peers| turns(peers, paper::NOTHING));
     Operations {
         add_input_without_compression: turns(buffered::events(), paper::NOTHING),
         add_input: turns(generators.events(), paper::ADD_INPUT),
+        interrupt: turns(generators.interrupts(), paper::NOTHING),
         absorb_16_bytes: turns(generators.inputs(), paper::NOTHING),
-        absorb_60_bytes: turns(generators.wide_inputs(), paper::NOTHING),
+        absorb_61_bytes: wide_489,
+        absorb_72_bytes: wide_579,
+        absorb_88_bytes: wide_705,
         generate_4_bytes: turns(generators.words(), paper::GENERATE_4_BYTES),
         generate_16_bytes: turns(generators.outputs(16), paper::NOTHING),
         generate_64_bytes: turns(generators.outputs(64), paper::NOTHING),

@@ -3,15 +3,16 @@
 use std::fmt::Write;
 
 use super::figures::{Figure, Row};
-use super::fork::Forks;
+use super::fork::{Forks, Overhead};
 use super::generators::Generator::{
     self, Legacy, Robust489, Robust579, Robust705, WhirlwindDaviesMeyer, WhirlwindSha256,
     WhirlwindSha512,
 };
 use super::machine::MachineDescription;
 use super::operations::Operations;
-use super::report::Report;
-use super::targets::{Bound, Target};
+use super::paper::PublishedFigure;
+use super::report::CostReport;
+use super::targets::{Bound, Verdict};
 use super::throughput::Speed;
 
 /// Lines of an operation: what Whirlwind and the robust PRNG are made with, and which those are.
@@ -26,18 +27,25 @@ const NONE: &str = "–";
 
 const NOTES: &str = "
 Notes
+  Operations and throughput: each sample is the mean of a batch of a millisecond, and medians are of
+  batches. Of bootstraps and forks each one is a sample.
   add-input: an event, from reading the cycle counter on; the old RNG mixes 12 bytes of it.
   Without compression: calls that only put it in a buffer, as 7 of 8 do (SHA-256: 3 of 4).
-  Bytes in: the same to add, refresh, and the mixing of the old RNG's input pool. A refresh costs
-  the same up to n bits; the mixing goes byte by byte.
-  Generate: the old RNG's 4 bytes are get_random_int, all others /dev/urandom; the robust PRNG's
-  16 bytes are one next.
-  The old RNG is a model in this process. The paper's figures are of kernels on its authors'
-  machine; their outputs are system calls, so compare them with each other.
+  interrupt: the same, but that the old RNG has its fast pool for it.
+  Bytes in: the same to add, refresh, and the mixing of the old RNG's input pool. 61, 72 and 88
+  bytes are a field's size. A refresh costs the same up to n bits; the mixing goes byte by byte.
+  Generate: the old RNG's 4 bytes are get_random_int by MD5, all others /dev/urandom; the robust
+  PRNG's 16 bytes are one next. Whirlwind hashes 4 words of the CPU's random instruction into each
+  output; the old RNG XORs 2 to each 10 bytes, as its kernels did; the robust PRNG takes none.
+  The old RNG is a model in this process. Each of its operations takes a lock, some 4 ns without
+  contention; a refresh takes none. Its SHA-1 is the sha1 crate's, with SHA instructions where the
+  CPU has them, which flatters it beside the paper's figures.
+  The paper's figures are of kernels on its authors' machine; their outputs are system calls, so
+  compare them with each other.
 ";
 
 /// The report as text.
-pub fn of(report: &Report) -> String {
+pub fn of(report: &CostReport) -> String {
     let mut text = machine(&report.machine, report.quick);
     operations(&mut text, &report.operations);
     speeds(&mut text, &report.throughput);
@@ -51,8 +59,13 @@ fn machine(machine: &MachineDescription, quick: bool) -> String {
         cpu,
         kernel,
         release_build,
+        random_instruction,
+        sha_instructions,
     } = machine;
     let mut text = format!("{cpu}, Linux {kernel}\n");
+    let has = |has: bool| if has { "yes" } else { "no" };
+    let [random, sha] = [*random_instruction, *sha_instructions].map(has);
+    text += &format!("random instruction: {random}; SHA instructions: {sha}\n");
     if !release_build {
         text += "This is not a release build: its figures say nothing.\n";
     }
@@ -70,8 +83,11 @@ fn operations(text: &mut String, operations: &Operations) {
             &operations.add_input_without_compression,
         ),
         ("add-input, mean of all calls", &operations.add_input),
+        ("interrupt", &operations.interrupt),
         ("16 bytes in", &operations.absorb_16_bytes),
-        ("60 bytes in", &operations.absorb_60_bytes),
+        ("61 bytes in", &operations.absorb_61_bytes),
+        ("72 bytes in", &operations.absorb_72_bytes),
+        ("88 bytes in", &operations.absorb_88_bytes),
         ("generate 4 bytes", &operations.generate_4_bytes),
         ("generate 16 bytes", &operations.generate_16_bytes),
         ("generate 64 bytes", &operations.generate_64_bytes),
@@ -79,15 +95,17 @@ fn operations(text: &mut String, operations: &Operations) {
     ] {
         lines.extend(operation(name, row));
     }
-    section(text, "Operations: median (quartiles)", &lines);
+    section(text, "Operations: median of batches (quartiles)", &lines);
 }
 
-/// Lines for one operation, a variant each; the old RNG and the paper have one figure.
+/// Lines for one operation, one for each variant that has it; the old RNG and the paper have one
+/// figure.
 fn operation(name: &str, row: &Row) -> Vec<Vec<String>> {
     let cell = |generator| row.get(generator).map_or(NONE.into(), time);
-    let paper = |value: Option<f64>| value.map_or(NONE.into(), published_time);
-    let mut lines: Vec<_> = VARIANTS
-        .iter()
+    let has = |generator| row.get(generator).is_some();
+    let variants = VARIANTS.iter();
+    let mut lines: Vec<_> = variants
+        .filter(|&&(_, whirlwind, robust)| has(whirlwind) || has(robust))
         .map(|&(variant, whirlwind, robust)| {
             let blank = String::new();
             let [whirlwind, robust] = [whirlwind, robust].map(cell);
@@ -96,8 +114,12 @@ fn operation(name: &str, row: &Row) -> Vec<Vec<String>> {
         .collect();
     lines[0][0] = name.into();
     lines[0][4] = cell(Legacy);
-    lines[0].extend([paper(row.paper.whirlwind), paper(row.paper.legacy)]);
+    lines[0].extend([row.paper.whirlwind, row.paper.legacy].map(published));
     lines
+}
+
+fn published(figure: Option<PublishedFigure>) -> String {
+    figure.map_or(NONE, |figure| figure.text).into()
 }
 
 fn speeds(text: &mut String, speeds: &[Speed]) {
@@ -109,44 +131,34 @@ fn speeds(text: &mut String, speeds: &[Speed]) {
             let figure = row.get(generator);
             figure.map_or(NONE.into(), speed)
         }));
-        let paper = |value: Option<f64>| value.map_or(NONE.into(), |speed| speed.to_string());
-        line.extend([row.paper.whirlwind, row.paper.legacy].map(paper));
+        line.extend([row.paper.whirlwind, row.paper.legacy].map(published));
         lines.push(line);
     }
-    let title = format!("Throughput by length of a request ({variant}), MB/s: median (quartiles)");
+    let title = format!(
+        "Throughput by length of a request ({variant}), MB/s: median of batches (quartiles)"
+    );
     section(text, &title, &lines);
 }
 
 fn forks(text: &mut String, forks: &Forks) {
-    let overhead = &forks.overhead_percent;
-    let [low, high] = overhead.interval_95;
-    let paper = |value: Option<f64>| {
-        value.map_or(String::new(), |v| format!("paper {}", published_time(v)))
-    };
+    let paper = |figure| format!("paper {}", published(figure));
+    let of_paper = [forks.paper.legacy, forks.paper.whirlwind].map(paper);
+    let [old, whirlwind] = of_paper;
     let lines = [
+        ("never drew", time(&forks.without_squall), old),
         (
-            "never drew",
-            time(&forks.without_squall),
-            paper(forks.paper.legacy),
+            "never drew, again",
+            time(&forks.without_squall_again),
+            String::new(),
         ),
-        (
-            "drew",
-            time(&forks.with_squall),
-            paper(forks.paper.whirlwind),
-        ),
+        ("drew", time(&forks.with_squall), whirlwind),
         (
             "drew, child draws too",
             time(&forks.with_squall_child_draws),
             String::new(),
         ),
-        (
-            "overhead of having drawn",
-            format!(
-                "{:+.2} % ({:+.2} to {:+.2})",
-                overhead.median, overhead.lower_quartile, overhead.upper_quartile
-            ),
-            format!("the median is in {low:+.2} to {high:+.2} with 95 % confidence"),
-        ),
+        overhead("overhead of having drawn", &forks.overhead_percent),
+        overhead("overhead of nothing", &forks.null_overhead_percent),
     ];
     let lines = lines.map(|(name, value, more)| vec![name.into(), value, more]);
     let title = format!(
@@ -156,7 +168,19 @@ fn forks(text: &mut String, forks: &Forks) {
     section(text, &title, &lines);
 }
 
-fn targets(text: &mut String, targets: &[Target]) {
+fn overhead<'a>(name: &'a str, overhead: &Overhead) -> (&'a str, String, String) {
+    let Overhead {
+        lower_quartile,
+        median,
+        upper_quartile,
+        interval_95: [low, high],
+    } = overhead;
+    let value = format!("{median:+.2} % ({lower_quartile:+.2} to {upper_quartile:+.2})");
+    let more = format!("the median is in {low:+.2} to {high:+.2} with 95 % confidence");
+    (name, value, more)
+}
+
+fn targets(text: &mut String, targets: &[Verdict]) {
     let lines: Vec<_> = targets
         .iter()
         .map(|target| {
@@ -208,12 +232,6 @@ fn time(figure: &Figure) -> String {
     let [median, low, high] =
         [figure.median, figure.lower_quartile, figure.upper_quartile].map(|ns| number(ns / scale));
     format!("{median} {unit} ({low} to {high})")
-}
-
-/// A published time, with the digits it was published with.
-fn published_time(ns: f64) -> String {
-    let (unit, scale) = unit_of_time(ns);
-    format!("{} {unit}", ns / scale)
 }
 
 fn unit_of_time(ns: f64) -> (&'static str, f64) {

@@ -57,6 +57,13 @@ mod tests {
         credits(&[100, 108, 118, 128, 131], &[6, 3, 1, 0, 1]);
     }
 
+    /// At 606, d1 = 306, d2 = 306 - 200 = 106 and d3 = 106 - 100 = 6: the third difference alone
+    /// is the least, and fls(3) = 2. At 920, d1 = 314, d2 = 8, d3 = -98, and fls(4) = 3.
+    #[test]
+    fn the_third_difference_counts() {
+        credits(&[100, 300, 606, 920], &[6, 0, 2, 3]);
+    }
+
     #[test]
     fn at_most_eleven_bits() {
         // fls(2047 >> 1) = 10, fls(2048 >> 1) = 11, and far more is not credited more.

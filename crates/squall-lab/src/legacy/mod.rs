@@ -1,21 +1,30 @@
-//! A model of the old Linux RNG (2.6 to 4.7): a baseline to measure against and a target to
-//! attack. Never a source of randomness.
+//! A model of the old Linux RNG: a baseline to measure against and a target to attack. Never a
+//! source of randomness.
 //!
 //! Events are mixed into an input pool, and an estimator guesses how much entropy each brought.
 //! Two output pools draw on it: the blocking one (/dev/random) gives out no more than the
 //! estimator has credited, the nonblocking one (/dev/urandom) gives out any amount. What is in a
 //! pool comes out through SHA-1, ten bytes at a time.
 //!
+//! The design is that of Linux 2.6 to 4.7, the details are those of 3.6 to 3.12:
+//!
+//! - Before 3.6, interrupts that were sampled at all were timer events; there was no fast pool.
+//! - From 3.13 on, credit comes in fractions of a bit and the less the fuller the pool is, the taps
+//!   are others, and no event is dropped. From 3.17 on, the fast pool is mixed otherwise.
+//! - From 4.8 on, /dev/urandom is ChaCha20.
+//!
 //! Written from a description (A. Everspaugh et al.: Not-So-Random Numbers in Virtualized Linux
 //! and the Whirlwind RNG, IEEE S&P 2014; Y. Dodis et al.: Security Analysis of Pseudo-Random
 //! Number Generators with Input: /dev/random is not Robust, CCS 2013), as it is on x86: bytes are
-//! signed and words are little-endian. What the description leaves open, and what was chosen:
+//! signed and words are little-endian. What is simpler than in kernels, or was left open:
 //!
+//! - One lock for everything. Kernels had one a pool, and none for a CPU's own fast pool.
 //! - One device and one CPU: one history of timer events, one fast pool, one hash of
-//!   `get_random_int`. Times are 32 bits, so a timer event is 12 bytes.
+//!   `get_random_int`.
+//! - Jiffies are 32 bits, so a timer event is 12 bytes. 64-bit kernels mixed in 16.
 //! - One jiffy is 4 ms (`CONFIG_HZ=250`); it matters for the fast pool only.
-//! - Events always go to the input pool. Kernels from 3.6 on gave early interrupts to the
-//!   nonblocking pool.
+//! - Events always go to the input pool, where kernels gave the first ones to the nonblocking pool.
+//! - `get_random_int` never asks the hardware; kernels did first, where there was any.
 //! - A read of /dev/random asks again for what is missing until there is no more, where the
 //!   kernel's returned what it had.
 //! - The secret of `get_random_int` is zero until [`Legacy::draw_int_secret`], which a kernel does
@@ -41,7 +50,7 @@ pub use state::{EntropyCounts, TRICKLE_THRESHOLD};
 
 use state::State;
 
-/// The old Linux RNG. Threads share it, and each step of each of them waits for the one lock.
+/// The old Linux RNG. Threads share it, and each step of each of them takes the one lock.
 pub struct Legacy {
     state: Mutex<State>,
 }

@@ -106,8 +106,9 @@ impl<const WORDS: usize> Pool<WORDS> {
         let available = bytes.min(credited - reserved);
         self.entropy = match available == bytes || self.is_limited {
             true => self.entropy - 8 * available as u32,
-            // An unlimited pool gives out more than it was credited, and is left with nothing.
-            false => 8 * reserved as u32,
+            // Out of an unlimited pool comes more than was credited. Nothing is reserved in one:
+            // reserves are for transfers, which are out of the input pool.
+            false => 0,
         };
         if self.is_limited { available } else { bytes }
     }

@@ -64,6 +64,37 @@ fn reads_of_random_add_up() {
     assert_eq!(counts(&whole), counts(&parts));
 }
 
+/// The bytes of a whole read: as many as are asked for are moved at once, from the input pool
+/// into the output pool `pool`, and then extracted from there.
+fn moved_and_extracted<const LEN: usize>(pool: impl FnOnce() -> Pool<32>) -> [u8; LEN] {
+    let (mut input, mut output) = (with_credit().lock().input.clone(), pool());
+    output.mix(INITIAL);
+    let (mut moved, mut out) = ([0; LEN], [0; LEN]);
+    input.extract_to(&mut moved, None);
+    output.mix(&moved);
+    output.extract_to(&mut out, None);
+    out
+}
+
+/// 64 bytes are moved, 512 bits, and read at once.
+#[test]
+fn a_read_of_urandom_moves_as_much_as_it_reads() {
+    let legacy = with_credit();
+    let mut out = [0; 64];
+    legacy.urandom(&mut out);
+    assert_eq!(counts(&legacy), [3586 - 512, 0, 0]);
+    assert_eq!(out, moved_and_extracted(Pool::nonblocking));
+}
+
+#[test]
+fn a_read_of_random_moves_as_much_as_it_reads() {
+    let legacy = with_credit();
+    let mut out = [0; 128];
+    assert_eq!(legacy.random(&mut out), 128);
+    assert_eq!(counts(&legacy), [3586 - 1024, 0, 0]);
+    assert_eq!(out, moved_and_extracted(Pool::blocking));
+}
+
 #[test]
 fn a_copy_goes_its_own_way() {
     let legacy = with_credit();
