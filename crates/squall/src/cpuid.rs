@@ -2,7 +2,8 @@
 //!
 //! The standard library knows, but asks CPUID about ten times before it answers the first
 //! question. In a VM each one is a trap of several microseconds, and together they took half of
-//! the time to a process's first random bytes. Two are enough for what is used here.
+//! the time to a process's first random bytes. Two are enough for what is used here, and the first
+//! bytes need only one.
 
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -23,12 +24,26 @@ impl Features {
     pub const AVX512VL: Features = Features(1 << 8);
     pub const PCLMULQDQ: Features = Features(1 << 9);
     pub const VPCLMULQDQ: Features = Features(1 << 10);
+    /// XGETBV tells which registers the system keeps.
+    const OSXSAVE: Features = Features(1 << 11);
+
+    /// Those that the first CPUID tells.
+    const BASIC: Features = Features::SSSE3
+        .and(Features::AES)
+        .and(Features::RDRAND)
+        .and(Features::HYPERVISOR)
+        .and(Features::PCLMULQDQ)
+        .and(Features::OSXSAVE);
 
     /// Set once CPUID was asked.
     const KNOWN: Features = Features(1 << 31);
 
     pub const fn and(self, other: Features) -> Features {
         Features(self.0 | other.0)
+    }
+
+    const fn contain(self, other: Features) -> bool {
+        self.0 & other.0 == other.0
     }
 
     const fn if_bit(self, register: u32, bit: u32) -> Features {
@@ -39,39 +54,65 @@ impl Features {
 /// Whether the CPU has all of these features, and the system keeps the registers they use.
 #[inline]
 pub(crate) fn has(features: Features) -> bool {
-    static FOUND: AtomicU32 = AtomicU32::new(0);
-    let mut found = FOUND.load(Ordering::Relaxed);
-    if found == 0 {
-        found = detect().and(Features::KNOWN).0;
-        FOUND.store(found, Ordering::Relaxed);
-    }
-    found & features.0 == features.0
+    static BASIC: Found = Found::nothing();
+    static ALL: Found = Found::nothing();
+    let basic = || BASIC.or_detect(|| basic(__cpuid(1).ecx));
+    let found = match Features::BASIC.contain(features) {
+        true => basic(),
+        false => ALL.or_detect(|| with_extended(basic())),
+    };
+    found.contain(features)
 }
 
-/// Asks CPUID (Intel SDM volume 2A, CPUID; volume 1, section 15.2 for the AVX-512 registers).
+/// What CPUID told, once it was asked.
+struct Found(AtomicU32);
+
+impl Found {
+    const fn nothing() -> Found {
+        Found(AtomicU32::new(0))
+    }
+
+    #[inline]
+    fn or_detect(&self, detect: impl FnOnce() -> Features) -> Features {
+        match self.0.load(Ordering::Relaxed) {
+            0 => {
+                let found = detect().and(Features::KNOWN);
+                self.0.store(found.0, Ordering::Relaxed);
+                found
+            }
+            found => Features(found),
+        }
+    }
+}
+
+/// What register ECX of leaf 1 tells (Intel SDM volume 2A, CPUID).
+fn basic(ecx: u32) -> Features {
+    Features::SSSE3
+        .if_bit(ecx, 9)
+        .and(Features::PCLMULQDQ.if_bit(ecx, 1))
+        .and(Features::AES.if_bit(ecx, 25))
+        .and(Features::RDRAND.if_bit(ecx, 30))
+        .and(Features::OSXSAVE.if_bit(ecx, 27))
+        .and(Features::HYPERVISOR.if_bit(ecx, 31))
+}
+
+/// Those, and what leaf 7 tells, as far as the system keeps the registers (volume 1, section 15.2
+/// for those of AVX-512).
 #[cold]
-fn detect() -> Features {
-    const OSXSAVE: u32 = 27;
+fn with_extended(basic: Features) -> Features {
     const YMM_STATE: u64 = 0b110;
     const ZMM_STATE: u64 = 0b1110_0110;
-    let basic = __cpuid(1).ecx;
-    let mut found = Features::SSSE3
-        .if_bit(basic, 9)
-        .and(Features::PCLMULQDQ.if_bit(basic, 1))
-        .and(Features::AES.if_bit(basic, 25))
-        .and(Features::RDRAND.if_bit(basic, 30))
-        .and(Features::HYPERVISOR.if_bit(basic, 31));
-    let keeps = match basic >> OSXSAVE & 1 {
+    let keeps = match basic.contain(Features::OSXSAVE) {
         // SAFETY: OSXSAVE says that XGETBV is there.
-        1 => unsafe { xcr0() },
-        _ => 0,
+        true => unsafe { xcr0() },
+        false => 0,
     };
     // A system that keeps these registers found leaf 13, so leaf 7 is there too.
     if keeps & YMM_STATE != YMM_STATE {
-        return found;
+        return basic;
     }
     let extended = __cpuid_count(7, 0);
-    found = found
+    let mut found = basic
         .and(Features::AVX2.if_bit(extended.ebx, 5))
         .and(Features::VAES.if_bit(extended.ecx, 9))
         .and(Features::VPCLMULQDQ.if_bit(extended.ecx, 10));

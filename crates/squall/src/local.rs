@@ -23,7 +23,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Error;
 use crate::drbg::MAX_REQUEST;
-use crate::engine::Stores;
+use crate::engine::{Engine, Stores};
 use crate::entropy;
 use crate::guard::lock::{self, HOLDER};
 use crate::guard::page::{CAPACITY, Page, Word, read_before_checking};
@@ -220,11 +220,19 @@ impl Request<'_> {
         !self.policy.sees_generation() && self.seed_is_old()
     }
 
+    /// The engine for `len` bytes.
+    fn engine(&self, len: usize) -> Engine {
+        match self.policy.is_provisional() && len <= SMALL {
+            true => generator::first_engine(),
+            false => generator::engine(),
+        }
+    }
+
     /// Writes `out`, from the buffer or in place.
     fn produce(&mut self, page: Page, out: &mut [u8]) {
         let hedged = self.policy.must_hedge(page.generation());
         if hedged || out.len() > SMALL {
-            return generate(page, out, hedged);
+            return generate(page, self.engine(out.len()), out, hedged);
         }
         if self.left < out.len() {
             self.refill(page);
@@ -239,7 +247,7 @@ impl Request<'_> {
         self.local.refill.set((2 * len).min(CAPACITY));
         let input = entropy::additional_input::<2>();
         self.tell_of_refill(input[0]);
-        Generator::in_page(page, |generator| {
+        Generator::in_page(page, self.engine(len), |generator| {
             page.with_buffer(len, |buffer| {
                 generator.generate(buffer, &input, Stores::Cached)
             });
@@ -263,9 +271,9 @@ impl Request<'_> {
 }
 
 /// Generates straight into `out`; if `hedged`, every generator request is made different.
-fn generate(page: Page, out: &mut [u8], hedged: bool) {
+fn generate(page: Page, engine: Engine, out: &mut [u8], hedged: bool) {
     let stores = Stores::for_len(out.len());
-    Generator::in_page(page, |generator| {
+    Generator::in_page(page, engine, |generator| {
         for part in out.chunks_mut(MAX_REQUEST) {
             match hedged {
                 true => generator.generate(part, &entropy::additional_input::<3>(), stores),

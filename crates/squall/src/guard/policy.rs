@@ -111,6 +111,11 @@ impl Policy {
         }
     }
 
+    /// Whether this is the policy of a first request, which must be answered soon.
+    pub fn is_provisional(&self) -> bool {
+        self.is_provisional
+    }
+
     /// Whether a kernel reseed would be noticed.
     pub fn sees_generation(&self) -> bool {
         matches!(vdso::watch(), Watch::Mapped | Watch::Probe)

@@ -23,24 +23,24 @@ pub(super) enum Generator {
 impl Generator {
     /// Lets `work` use the generator whose state `page` holds, and keeps the state behind it.
     #[inline]
-    pub fn in_page(page: Page, work: impl FnOnce(&mut Generator)) {
+    pub fn in_page(page: Page, engine: Engine, work: impl FnOnce(&mut Generator)) {
         let mut state = Secret::zeroed();
         page.load_state(&mut state);
-        Self::in_state(&mut state, work);
+        Self::in_state(&mut state, engine, work);
         page.store_state(&state);
     }
 
     /// Lets `work` use a generator instantiated with `seed`, which is wiped behind it.
     pub fn once(seed: &Seed, work: impl FnOnce(&mut Generator)) {
-        Self::in_state(&mut Secret::zeroed(), |generator| {
+        Self::in_state(&mut Secret::zeroed(), engine(), |generator| {
             generator.reseed(seed);
             work(generator);
         });
     }
 
     #[inline]
-    fn in_state(state: &mut [u8; STATE_LEN], work: impl FnOnce(&mut Generator)) {
-        let mut generator = match engine() {
+    fn in_state(state: &mut [u8; STATE_LEN], engine: Engine, work: impl FnOnce(&mut Generator)) {
+        let mut generator = match engine {
             Engine::ChaCha20 => {
                 let (key, _) = state
                     .split_first_chunk()
@@ -107,6 +107,15 @@ pub(crate) fn engine() -> Engine {
             ENGINE.store(best as u8, Ordering::Relaxed);
             best
         }
+    }
+}
+
+/// An engine of the same kind for a process's first small request: to find the best takes longer
+/// than to serve it.
+pub(super) fn first_engine() -> Engine {
+    match ENGINE.load(Ordering::Relaxed) {
+        0 if Engine::AesNi.is_available() => Engine::AesNi,
+        _ => engine(),
     }
 }
 

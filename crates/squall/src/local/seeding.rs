@@ -44,7 +44,7 @@ impl Request<'_> {
         let mut seed = Seed::zeroed();
         entropy::seed(&bytes, &root, &mut seed);
         page.mark(generation);
-        Generator::in_page(page, |generator| generator.reseed(&seed));
+        Generator::in_page(page, self.engine(0), |generator| generator.reseed(&seed));
         if self.policy.vmclock.is_some() {
             vmclock::note(around.vm, generation);
         }
