@@ -119,6 +119,19 @@ impl core::error::Error for RobustError {}
 
 /// The generator.
 ///
+/// ```
+/// use squall::entropy::robust::Robust;
+///
+/// // Public, but drawn before there are inputs, and independent of them.
+/// let (x, x_prime): ([u8; <Robust>::ELEMENT_LEN], [u8; <Robust>::ELEMENT_LEN]) =
+///     (squall::array(), squall::array());
+/// let mut robust = <Robust>::new(&x, &x_prime)?;
+/// robust.refresh(b"as unpredictable as can be had")?;
+/// let mut bytes = [0; 16];
+/// robust.next(&mut bytes);
+/// # Ok::<(), squall::entropy::robust::RobustError>(())
+/// ```
+///
 /// # Security
 /// Robust with the security of its field, if the seed was drawn uniformly and whoever chooses the
 /// inputs' distribution did not know it. A new one is as predictable as its inputs: nothing else

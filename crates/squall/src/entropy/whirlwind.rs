@@ -60,7 +60,20 @@ mod source {
     pub const OUTPUT_END: u32 = 0x5751_0004;
 }
 
-/// The accumulator. Threads share it; nothing in it allocates, or waits for longer than some
+/// The accumulator.
+///
+/// ```
+/// use squall::entropy::Input;
+/// use squall::entropy::whirlwind::Whirlwind;
+///
+/// let whirlwind = <Whirlwind>::default();
+/// whirlwind.bootstrap();
+/// whirlwind.add(Input::now(1, [4, 2]));
+/// let mut bytes = [0; 48];
+/// whirlwind.generate(&mut bytes);
+/// ```
+///
+/// Threads share it; nothing in it allocates, or waits for longer than some
 /// microseconds. Not for signal handlers that interrupt its use.
 ///
 /// # Security

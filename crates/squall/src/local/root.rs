@@ -4,7 +4,7 @@
 //! A [`Whirlwind`] in guarded memory that the threads share. What happens to the guards is its
 //! input: threads that start, seedings and why they were needed, now and then a refill. It is
 //! used by a thread that holds its own [`lock`](crate::guard::lock), never by a signal handler
-//! within a draw, and nobody waits in it.
+//! within a draw, and nobody waits in it for long.
 //!
 //! In a new process it begins with words of the CPU's random instruction, if the instruction
 //! works and the machine tells of clones; else with a bootstrap. When the machine may have been
@@ -28,6 +28,10 @@ static ROOT: SharedPage<Whirlwind> = SharedPage::new();
 
 /// Bootstraps in this process.
 pub(crate) static BOOTSTRAPS: AtomicU64 = AtomicU64::new(0);
+
+/// How often the root was told of each event.
+#[cfg(feature = "testing")]
+pub(super) static TOLD: [AtomicU64; 7] = [const { AtomicU64::new(0) }; 7];
 
 /// Inputs that a root begins with where it is not bootstrapped: one waits for the slow seed, and
 /// eight fill the fast one's buffer.
@@ -154,10 +158,6 @@ fn renew(place: &Place<Whirlwind>, epoch: Epoch, policy: &Policy) {
         place.set_epoch(epoch);
     }
 }
-
-/// How often the root was told of each event.
-#[cfg(feature = "testing")]
-pub(super) static TOLD: [AtomicU64; 7] = [const { AtomicU64::new(0) }; 7];
 
 fn bootstrap<const N: usize>(root: &Root<N>) {
     root.bootstrap();
