@@ -16,9 +16,10 @@ lint:
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps
 
-# What this machine can run must run: skipping it is a failure.
+# What this machine can run must run: skipping it is a failure. `cargo run` alone is the command.
 unit:
 	env $$(scripts/required.sh) cargo test --workspace --all-features
+	cargo run --quiet -- --version
 
 # AddressSanitizer, valgrind, and the constant-time code that CPUs with AES do not run.
 sanitize:

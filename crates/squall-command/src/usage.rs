@@ -38,6 +38,8 @@ pub fn parse<A: Arguments>() -> Result<Option<A::Command>, Failure> {
 /// what may follow.
 struct Given {
     name: String,
+    /// The last of them alone.
+    last: String,
     choices: String,
 }
 
@@ -53,6 +55,7 @@ fn given(mut command: clap::Command) -> Given {
     let choices: Vec<_> = command.get_subcommands().map(|c| c.get_name()).collect();
     Given {
         name,
+        last: command.get_name().to_owned(),
         choices: choices.join(", "),
     }
 }
@@ -83,7 +86,7 @@ fn one_line(error: &clap::Error, given: &Given) -> String {
             given.choices
         ),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            format!("{}: say which: use one of {}", given.name, given.choices)
+            format!("{}: say which: use one of {}", given.last, given.choices)
         }
         ErrorKind::ArgumentConflict => match first_word(error, ContextKind::PriorArg) {
             prior if prior == argument => format!("{argument}: give it only once"),

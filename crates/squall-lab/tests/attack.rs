@@ -201,10 +201,7 @@ fn refused(arguments: &str, message: &str) {
 #[test]
 fn wrong_arguments_are_one_line() {
     let attacks = "use one of estimator, urandom, random";
-    refused(
-        "attack",
-        &format!("squall-lab attack: say which: {attacks}"),
-    );
+    refused("attack", &format!("attack: say which: {attacks}"));
     refused("attack foo", &format!("no command \"foo\": {attacks}"));
     refused("foo", "no command \"foo\": use one of attack, cost");
     refused("--foo", "no argument \"--foo\": see squall-lab --help");

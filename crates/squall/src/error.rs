@@ -97,3 +97,8 @@ fn write_names(f: &mut fmt::Formatter<'_>, engines: impl Iterator<Item = Engine>
 }
 
 impl core::error::Error for Error {}
+
+/// `errno` of the last failed call.
+pub(crate) fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}

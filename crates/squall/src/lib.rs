@@ -25,6 +25,7 @@
 //! | keys that live for years, when a microsecond does not matter | [`fill_fresh`] |
 //! | code that takes a `rand_core` generator | [`Rng`] |
 //! | the same bytes again: wiping and verifying, seeded data | [`Stream`] |
+//! | collecting entropy of your own | [`entropy`] |
 //! | building something of your own | [`hazmat`] |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -43,6 +44,7 @@ mod seam;
 mod secret;
 mod status;
 mod stream;
+mod zeroable;
 
 pub use engine::Engine;
 pub use error::Error;
@@ -62,7 +64,7 @@ compile_error!("squall is for Linux: its promises rest on Linux interfaces");
 /// # Security
 /// Backtracking resistant: keys are replaced with every refill and served bytes are erased, so
 /// state that leaks later does not tell what was returned. State is seeded anew whenever the
-/// kernel's RNG is. Safe in signal handlers and in destructors of thread locals.
+/// kernel's RNG is, from the kernel's bytes and an accumulator's: either suffices ([`entropy`]). Safe in signal handlers and in destructors of thread locals.
 ///
 /// # Forks and clones
 /// A forked child never repeats its parent. A VM clone never repeats its sibling, within the

@@ -1,6 +1,7 @@
 //! vmclock's counter, which changes before a restored VM runs again.
 //!
-//! The device's page is specified in include/uapi/linux/vmclock-abi.h. It is read by pread(2),
+//! The device's page is specified in include/uapi/linux/vmclock-abi.h; the library maps the same
+//! page (`guard/vmclock.rs`), and this command waits for it. It is read by pread(2),
 //! which its driver has always had (Linux 6.13).
 
 use std::fs::File;

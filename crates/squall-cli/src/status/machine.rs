@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn releases() {
         assert_eq!(version_of("6.11.0-29-generic"), Some((6, 11)));
-        assert_eq!(version_of("6.18.44-fc-v669"), Some((6, 18)));
+        assert_eq!(version_of("6.18.44-custom"), Some((6, 18)));
         assert_eq!(version_of("7.0"), Some((7, 0)));
         assert_eq!(version_of("next"), None);
     }

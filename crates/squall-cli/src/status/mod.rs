@@ -16,11 +16,8 @@ use squall_command::output;
 /// Prints the status of this machine.
 pub fn run(options: &StatusArguments) -> Result<(), Failure> {
     let report = Report::now()?;
-    let text = match options.json {
-        true => serde_json::to_string_pretty(&report)
-            .map(|json| json + "\n")
-            .map_err(|error| Failure::Runtime(error.to_string()))?,
-        false => human::write(&report),
-    };
-    output::print(&text)
+    match options.json {
+        true => output::print_json(&report),
+        false => output::print(&human::write(&report)),
+    }
 }

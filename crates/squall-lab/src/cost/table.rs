@@ -33,7 +33,8 @@ Notes
   Without compression: calls that only put it in a buffer, as 7 of 8 do (SHA-256: 3 of 4).
   interrupt: the same, but that the old RNG has its fast pool for it.
   Bytes in: the same to add, refresh, and the mixing of the old RNG's input pool. 61, 72 and 88
-  bytes are a field's size. A refresh costs the same up to n bits; the mixing goes byte by byte.
+  bytes are the whole ones of a field's n bits. A refresh costs the same up to n bits; the mixing
+  goes byte by byte.
   Generate: the old RNG's 4 bytes are get_random_int by MD5, all others /dev/urandom; the robust
   PRNG's 16 bytes are one next. Whirlwind hashes 4 words of the CPU's random instruction into each
   output; the old RNG XORs 2 to each 10 bytes, as its kernels did; the robust PRNG takes none.

@@ -11,7 +11,8 @@ pub const INPUT_LEN: usize = 16;
 /// or chosen by an attacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// The kind of event; callers choose their own numbers.
+    /// The kind of event; callers choose their own numbers, but 0x57510001 to 0x57510004, which
+    /// are [`Whirlwind`](super::whirlwind::Whirlwind)'s.
     pub source: u32,
     /// The low half of the cycle counter.
     pub cycles: u32,

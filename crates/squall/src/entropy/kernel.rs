@@ -9,7 +9,7 @@ use core::ffi::CStr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::Error;
-use crate::guard::errno;
+use crate::error::errno;
 use crate::seam::{self, Seam};
 
 /// Fills `out` with bytes of the kernel's RNG; waits until it is ready.

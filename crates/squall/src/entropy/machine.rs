@@ -8,7 +8,8 @@ pub const HARDWARE_LEN: usize = 32;
 
 /// The machine under an accumulator.
 pub trait Machine: Send + Sync {
-    /// The cycle counter.
+    /// The cycle counter; of [`ThisMachine`] the time-stamp counter of x86 and the virtual counter
+    /// of ARM, and 0 once it has failed its health test.
     fn cycles(&self) -> u64;
 
     /// The cycle counter at a moment that is not evenly spaced from the last: a sample of noise,
@@ -20,7 +21,7 @@ pub trait Machine: Send + Sync {
     /// The process's number.
     fn process(&self) -> u32;
 
-    /// The number of the CPU that runs this thread.
+    /// The number of the CPU that runs this thread, 0 if it is not known.
     fn cpu(&self) -> u32;
 
     /// Writes words of the CPU's random instruction, zeros where it has none.

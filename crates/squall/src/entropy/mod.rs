@@ -13,13 +13,17 @@
 //!             │                fast seed     slow seed          │
 //!             │                    │             │ now and then │
 //!             │                    ▼             ▼              │
-//!             │     H(3 | fast | slow | counter | cycles | …)   │
+//!             │     H(3 | fast | slow | outputs | cycles | …)   │
 //!             └────────────────────────┬────────────────────────┘
 //!   kernel's RNG, 48 bytes             │ 48 bytes
 //!             └──────────┬─────────────┘
 //!                        ▼
 //!                     SHA-512  ──▶  a thread's seed, 48 bytes
 //! ```
+//!
+//! The 3 tells outputs from the constants that seeds begin as, which are hashes of 1 and 2;
+//! `outputs` counts blocks of output; the dots are process, CPU and 256 bits of the random
+//! instruction. A new root's first inputs are words of the random instruction, or a bootstrap.
 //!
 //! Either arm suffices: if the kernel's bytes cannot be predicted, or the root's cannot, nor can
 //! the seed. Nothing estimates entropy. What the machine gives is collected, tested for being

@@ -18,7 +18,7 @@
 //! - *backward security*: output does again once enough entropy has come in after a compromise;
 //! - *robustness*: all three at once, at any time and as often as the attacker likes.
 //!
-//! | field | n | γ* | security | AES blocks an output |
+//! | field | n | γ* in bits | security | AES blocks an output |
 //! | --- | --- | --- | --- | --- |
 //! | [`Gf489`] | 489 | 449 | 2^-40 | 5 |
 //! | [`Gf579`] | 579 | 529 | 2^-50 | 6 |
@@ -133,7 +133,8 @@ impl core::error::Error for RobustError {}
 /// ```
 ///
 /// # Security
-/// Robust with the security of its field, if the seed was drawn uniformly and whoever chooses the
+/// Do not draw before inputs with γ* bits of min-entropy (449, 529, 641) are in. Robust with the
+/// security of its field, if the seed was drawn uniformly and whoever chooses the
 /// inputs' distribution did not know it. A new one is as predictable as its inputs: nothing else
 /// is in it. The state is wiped on drop; it lives where the caller puts it, and a move leaves a
 /// copy behind.

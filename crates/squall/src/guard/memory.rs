@@ -8,7 +8,7 @@
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
-use super::errno;
+use crate::error::errno;
 use crate::seam::{self, Seam};
 
 /// MAP_DROPPABLE of Linux 6.11, a mapping type of its own (include/uapi/linux/mman.h).

@@ -32,8 +32,3 @@ impl Epoch {
     /// Stands for the kernel's generation where it cannot be seen.
     pub const NO_GENERATION: u64 = u64::MAX - 1;
 }
-
-/// `errno` of the last failed call.
-pub(crate) fn errno() -> i32 {
-    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
-}

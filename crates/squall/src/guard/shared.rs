@@ -11,13 +11,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use super::memory::{self, MemoryKind};
 use super::page::read_before_checking;
 use super::{Epoch, fork};
-
-/// What may live in a shared page.
-///
-/// # Safety
-/// Zeros are a valid value, and any part of it may become zero at any moment: it consists of
-/// atomics, and of what has no bytes. It needs no drop.
-pub(crate) unsafe trait Zeroable: Sync {}
+use crate::zeroable::Zeroable;
 
 /// A shared page: what it holds, and since when.
 #[repr(C, align(64))]

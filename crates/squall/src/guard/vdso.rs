@@ -231,7 +231,7 @@ fn is_readable(address: *const u8) -> bool {
             MASK_LEN,
         )
     };
-    status == -1 && super::errno() == libc::EINVAL
+    status == -1 && crate::error::errno() == libc::EINVAL
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub(crate) static BOOTSTRAPS: AtomicU64 = AtomicU64::new(0);
 
 /// How often the root was told of each event.
 #[cfg(feature = "testing")]
-pub(super) static TOLD: [AtomicU64; 7] = [const { AtomicU64::new(0) }; 7];
+pub(super) static TOLD: [AtomicU64; Event::COUNT] = [const { AtomicU64::new(0) }; Event::COUNT];
 
 /// Inputs that a root begins with where it is not bootstrapped: one waits for the slow seed, and
 /// eight fill the fast one's buffer.
@@ -53,6 +53,12 @@ pub(super) enum Event {
     Emptied = 5,
     /// A buffer was refilled.
     Refill = 6,
+}
+
+#[cfg(feature = "testing")]
+impl Event {
+    /// One more than the last number.
+    pub const COUNT: usize = Event::Refill as usize + 1;
 }
 
 /// Tells the root, if there is one, that something happens now.

@@ -2,6 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
+use super::root::Event;
 use super::{PAGE, RESEEDS, root};
 
 /// The address of this thread's page, to be dropped under it; 0 before its first request.
@@ -15,6 +16,6 @@ pub fn reseeds() -> u64 {
 }
 
 /// How often the root was told of each event, by the event's number.
-pub fn events() -> [u64; 7] {
+pub fn events() -> [u64; Event::COUNT] {
     core::array::from_fn(|event| root::TOLD[event].load(Ordering::Relaxed))
 }
