@@ -2,8 +2,8 @@
 //!
 //! The standard library knows, but asks CPUID about ten times before it answers the first
 //! question. In a VM each one is a trap of several microseconds, and together they took half of
-//! the time to a process's first random bytes. Two are enough for what is used here, and the first
-//! bytes need only one.
+//! the time to a process's first random bytes. Two are enough for what is asked here, and one for
+//! the first bytes; the `sha2` crate asks three of its own.
 
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use core::sync::atomic::{AtomicU32, Ordering};

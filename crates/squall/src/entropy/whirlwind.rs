@@ -136,17 +136,34 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
         whirlwind
     }
 
-    /// Sets everything to what it is at first. Until then it may be zeros.
-    pub(crate) fn start(&self) {
-        self.wipe();
+    /// Sets the seeds to what they are at first.
+    fn start(&self) {
         let mut constant = SeedBytes::zeroed();
         F::hash(&1u64.to_be_bytes(), &mut constant[..F::SEED_LEN]);
         self.fast.store(&constant);
         F::hash(&2u64.to_be_bytes(), &mut constant[..F::SEED_LEN]);
         self.slow.store(&constant);
         self.published.store(&constant);
-        for count in [&self.slow_compressions, &self.inputs, &self.outputs] {
-            count.store(0, Ordering::Relaxed);
+    }
+
+    /// Takes over the seeds and counts of `other`; inputs that wait are given up. For memory that
+    /// was zeroed, or that a fork copied: what others make of it meanwhile is as unpredictable as
+    /// `other`.
+    pub(crate) fn adopt<const K: usize>(&self, other: &Whirlwind<F, M, K>) {
+        let seeds = [&self.fast, &self.slow, &self.published];
+        for (seed, other) in seeds
+            .into_iter()
+            .zip([&other.fast, &other.slow, &other.published])
+        {
+            seed.adopt(other);
+        }
+        for shard in &self.shards {
+            shard.wipe();
+        }
+        let counts = [&self.slow_compressions, &self.inputs, &self.outputs];
+        let others = [&other.slow_compressions, &other.inputs, &other.outputs];
+        for (count, other) in counts.into_iter().zip(others) {
+            count.store(other.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 

@@ -103,10 +103,11 @@ impl Policy {
     }
 
     /// Whether this machine may have been cloned between two epochs. Without a vmclock, any new
-    /// generation of the kernel may stand for that. With one, a first look at it means nothing.
+    /// generation of the kernel may stand for that. With one, so does a first look at it: nobody
+    /// knows what it showed before.
     pub fn may_be_clone(&self, before: Epoch, now: Epoch) -> bool {
         match self.vmclock {
-            Some(_) => before.vm != 0 && before.vm != now.vm,
+            Some(_) => before.vm != now.vm,
             None => self.is_vm && before.kernel != now.kernel,
         }
     }

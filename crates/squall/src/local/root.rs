@@ -128,10 +128,16 @@ fn draw_once(policy: &Policy, bytes: &mut RootBytes) {
 }
 
 /// Prepares an empty root; none if another thread is at it, or what was prepared is lost.
+///
+/// It begins elsewhere and is then copied: should the page be emptied meanwhile, and another root
+/// stand there by then, a late copy brings nothing into it that anyone knows.
+#[cold]
+#[inline(never)]
 fn prepare(place: &Place<Whirlwind>, epoch: Epoch, policy: &Policy) -> Option<Token> {
     let claim = place.claim()?;
-    place.value.start();
-    begin(&place.value, policy);
+    let root = Root::<1>::default();
+    begin(&root, policy);
+    place.value.adopt(&root);
     place.set_epoch(epoch);
     place.finish(claim)
 }

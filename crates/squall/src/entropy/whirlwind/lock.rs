@@ -2,8 +2,9 @@
 //!
 //! Its holder may be preempted by the one that waits, or be gone for good: a thread that ended in
 //! a signal handler, or that a fork did not take along. So after some tries the lock is taken
-//! away. Who had it sees that before they store what they made, and makes it again; only between
-//! that look and the store are they not seen, and may store over what came after.
+//! away. Before it stores what it made, a holder [commits](Held::commit), which fails if it has
+//! lost the lock. Whoever waits for one that has committed lets it run first; only if it does not
+//! end its few stores even then, they may come over what was stored later.
 
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +15,13 @@ use super::shard;
 /// compression holds it for a quarter of one.
 const TRIES: u32 = 1000;
 
+/// Times the CPU is given up for a holder that is about to store.
+const YIELDS: u32 = 100;
+
 const FREE: u32 = 0;
+
+/// Set in a holder's number when it is about to store.
+const COMMITTED: u32 = 1 << 30;
 
 /// Zeros are a free lock; else it is its holder's number.
 #[derive(Default)]
@@ -25,9 +32,7 @@ impl Lock {
     #[inline]
     pub fn try_lock(&self) -> Option<Held<'_>> {
         let holder = this_thread();
-        self.0
-            .compare_exchange(FREE, holder, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
+        self.exchange(FREE, holder)
             .then(|| Held { lock: self, holder })
     }
 
@@ -39,8 +44,14 @@ impl Lock {
             }
             spin_loop();
         }
+        for _ in 0..YIELDS {
+            if self.0.load(Ordering::Relaxed) & COMMITTED == 0 {
+                break;
+            }
+            std::thread::yield_now();
+        }
         let holder = this_thread();
-        self.0.store(holder, Ordering::Relaxed);
+        self.0.swap(holder, Ordering::AcqRel);
         Held { lock: self, holder }
     }
 
@@ -48,12 +59,19 @@ impl Lock {
     pub fn reset(&self) {
         self.0.store(FREE, Ordering::Release);
     }
+
+    #[inline]
+    fn exchange(&self, from: u32, to: u32) -> bool {
+        self.0
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
 }
 
 /// This thread's number as a holder: never that of a free lock.
 #[inline]
 fn this_thread() -> u32 {
-    shard::of_this_thread() as u32 | 1 << 31
+    (shard::of_this_thread() as u32 & !COMMITTED) | 1 << 31
 }
 
 /// A lock that is held until this is dropped, or taken away.
@@ -63,19 +81,17 @@ pub(super) struct Held<'a> {
 }
 
 impl Held<'_> {
-    /// Whether nobody has taken it away.
-    pub fn is_ours(&self) -> bool {
-        self.lock.0.load(Ordering::Relaxed) == self.holder
+    /// Says that what was made under the lock is going to be stored; false if it was taken away.
+    pub fn commit(&self) -> bool {
+        self.lock.exchange(self.holder, self.holder | COMMITTED)
     }
 }
 
 impl Drop for Held<'_> {
     #[inline]
     fn drop(&mut self) {
-        let _ =
-            self.lock
-                .0
-                .compare_exchange(self.holder, FREE, Ordering::Release, Ordering::Relaxed);
+        let _ = self.lock.exchange(self.holder, FREE)
+            || self.lock.exchange(self.holder | COMMITTED, FREE);
     }
 }
 
@@ -88,7 +104,7 @@ mod tests {
         let lock = Lock::default();
         let held = lock.try_lock().expect("it is free");
         assert!(lock.try_lock().is_none());
-        assert!(held.is_ours());
+        assert!(held.commit());
         drop(held);
         assert!(lock.try_lock().is_some());
     }
@@ -101,7 +117,7 @@ mod tests {
         });
         assert!(lock.try_lock().is_none(), "nobody gives it back");
         let held = lock.lock();
-        assert!(held.is_ours());
+        assert!(held.commit());
         drop(held);
         assert!(lock.try_lock().is_some(), "it works again");
     }
@@ -113,10 +129,10 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let held = lock.lock();
-                assert!(held.is_ours() && !slow.is_ours());
+                assert!(!slow.commit() && held.commit());
             });
         });
-        assert!(!slow.is_ours());
+        assert!(!slow.commit());
         drop(slow);
         assert!(lock.try_lock().is_some());
     }

@@ -11,10 +11,6 @@ use crate::secret::Secret;
 
 const WORDS: usize = MAX_SEED_LEN / size_of::<u64>();
 
-/// Times a result is made again because the lock was taken away meanwhile. The last one is stored
-/// in any case: an output must not leave a seed behind, and no input shall be lost.
-const ATTEMPTS: u32 = 4;
-
 /// A seed as bytes, outside the lock.
 pub(super) type SeedBytes = Secret<MAX_SEED_LEN>;
 
@@ -58,12 +54,17 @@ impl Seed {
         after: impl FnOnce(&SeedBytes),
     ) {
         let mut new = SeedBytes::zeroed();
-        for attempt in 1.. {
+        // Each round is one that another thread took the lock away in, and made its own step.
+        loop {
             let held = self.lock.lock();
             self.load(old);
             new.copy_from_slice(&old[..]);
             F::compress(&mut new[..F::SEED_LEN], block);
-            if held.is_ours() || attempt == ATTEMPTS {
+            // Memory that was zeroed: nothing is made of it that could be stored over a new seed.
+            if old.iter().all(|&byte| byte == 0) {
+                return;
+            }
+            if held.commit() {
                 self.store(&new);
                 return after(&new);
             }
@@ -76,10 +77,54 @@ impl Seed {
         self.lock.try_lock()
     }
 
+    /// Takes over `other`, from a holder that is gone if need be. At no moment is the seed one that
+    /// is known, if neither was.
+    pub fn adopt(&self, other: &Seed) {
+        let mut bytes = SeedBytes::zeroed();
+        other.load(&mut bytes);
+        self.lock.reset();
+        self.store(&bytes);
+    }
+
     /// Erases the seed, and frees it of a holder that is gone.
     pub fn wipe(&self) {
         self.store(&[0; MAX_SEED_LEN]);
         zeroize::optimization_barrier(&self.words);
         self.lock.reset();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::functions::WithSha512;
+    use super::*;
+
+    fn bytes_of(seed: &Seed) -> [u8; MAX_SEED_LEN] {
+        let mut bytes = SeedBytes::zeroed();
+        seed.load(&mut bytes);
+        *bytes
+    }
+
+    /// Who read zeros because the memory was emptied must not store what everyone can compute
+    /// over a seed that was put there since.
+    #[test]
+    fn nothing_is_made_of_zeros() {
+        let seed = Seed::default();
+        seed.compress::<WithSha512>(&[1; MAX_BLOCK_LEN], |_| panic!("nothing was made"));
+        assert_eq!(bytes_of(&seed), [0; MAX_SEED_LEN]);
+        seed.store(&[7; MAX_SEED_LEN]);
+        seed.compress::<WithSha512>(&[1; MAX_BLOCK_LEN], |_| {});
+        assert_ne!(bytes_of(&seed), [7; MAX_SEED_LEN]);
+    }
+
+    #[test]
+    fn a_seed_that_is_taken_over_leaves_slow_holders_behind() {
+        let (seed, other) = (Seed::default(), Seed::default());
+        seed.store(&[1; MAX_SEED_LEN]);
+        other.store(&[2; MAX_SEED_LEN]);
+        let slow = seed.try_lock().expect("it is free");
+        seed.adopt(&other);
+        assert!(!slow.commit(), "what it would store is of the old seed");
+        assert_eq!(bytes_of(&seed), [2; MAX_SEED_LEN]);
     }
 }
