@@ -98,6 +98,22 @@ impl<T: Zeroable> Place<T> {
             .is_ok()
     }
 
+    /// Empties the page, as the kernel may at any moment.
+    #[cfg(test)]
+    pub fn empty(&'static self) {
+        let page: *const Self = self;
+        // SAFETY: only what `SharedPage` mapped lives for so long: a page of `Zeroable` contents.
+        let status = unsafe {
+            libc::munlock(page.cast(), memory::page_size());
+            libc::madvise(
+                page.cast_mut().cast(),
+                memory::page_size(),
+                libc::MADV_DONTNEED,
+            )
+        };
+        assert_eq!(status, 0);
+    }
+
     /// The epoch that was last set: kernel's generation and VM's.
     pub fn epoch(&self) -> Epoch {
         Epoch {

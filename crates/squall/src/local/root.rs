@@ -10,6 +10,9 @@
 //! works and the machine tells of clones; else with a bootstrap. When the machine may have been
 //! cloned, the bootstrap runs again before anything is served.
 
+#[cfg(test)]
+mod tests;
+
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::ATTEMPTS;

@@ -1,0 +1,134 @@
+//! Roots whose page is emptied under them, on a machine that tells nothing apart: whatever two
+//! roots differ in, their secrets brought in.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use crate::entropy::whirlwind::{Whirlwind, WithSha512};
+use crate::entropy::{HARDWARE_LEN, Input, Machine};
+use crate::guard::shared::{Place, SharedPage, Token};
+use crate::zeroable::Zeroable;
+
+/// A machine that stands still.
+#[derive(Default)]
+struct Still;
+
+impl Machine for Still {
+    fn cycles(&self) -> u64 {
+        0
+    }
+    fn process(&self) -> u32 {
+        0
+    }
+    fn cpu(&self) -> u32 {
+        0
+    }
+    fn random(&self, out: &mut [u8; HARDWARE_LEN]) {
+        out.fill(0);
+    }
+}
+
+type Root<const N: usize> = Whirlwind<WithSha512, Still, N>;
+type Page = &'static Place<Root<8>>;
+
+// SAFETY: as for the root of the process: atomics, and what has no bytes.
+unsafe impl Zeroable for Root<8> {}
+
+fn page() -> Page {
+    let page: &'static SharedPage<Root<8>> = Box::leak(Box::new(SharedPage::new()));
+    page.map().expect("there is memory")
+}
+
+/// A root that nine inputs with this secret went into.
+fn begun(secret: u64) -> Root<1> {
+    let root = Root::<1>::default();
+    for number in 0..9 {
+        root.add(Input {
+            source: number,
+            cycles: 0,
+            values: [secret as u32, (secret >> 32) as u32],
+        });
+    }
+    root
+}
+
+/// As `prepare` does, with a secret in the place of the machine's.
+fn prepare(page: Page, secret: u64) -> Option<Token> {
+    let claim = page.claim()?;
+    page.value.adopt(&begun(secret));
+    page.finish(claim)
+}
+
+/// An output, if it was made of one root from beginning to end.
+fn accepted(page: Page, token: Token) -> Option<[u8; 48]> {
+    let mut out = [0; 48];
+    page.value.generate(&mut out);
+    (page.ready() == Some(token)).then_some(out)
+}
+
+/// The first outputs of a root that nothing went into.
+fn known() -> HashSet<[u8; 48]> {
+    let root = Root::<1>::default();
+    let outputs = (0..4).map(|_| {
+        let mut out = [0; 48];
+        root.generate(&mut out);
+        out
+    });
+    outputs.collect()
+}
+
+/// A thread that comes late with its root brings nothing that is known into another's.
+#[test]
+fn a_late_preparer_does_no_harm() {
+    let outputs: HashSet<_> = [(1, 2), (1, 3), (4, 2)]
+        .into_iter()
+        .map(|(late, soon)| {
+            let page = page();
+            let claim = page.claim().expect("it is empty");
+            page.empty();
+            let token = prepare(page, soon).expect("it is empty again");
+            page.value.adopt(&begun(late));
+            assert_eq!(page.finish(claim), None);
+            accepted(page, token).expect("it is there")
+        })
+        .collect();
+    assert_eq!(outputs.len(), 2, "the late one's secret is what counts");
+    assert!(outputs.is_disjoint(&known()));
+}
+
+/// Threads prepare and draw while the page is emptied over and over: no output comes twice, and
+/// none is one that anybody could compute.
+#[test]
+fn emptied_over_and_over_nothing_repeats() {
+    const THREADS: u64 = 6;
+    const MOST: usize = 100_000;
+    let page = page();
+    let secrets = &AtomicU64::new(1);
+    let end = Instant::now() + Duration::from_secs(2);
+    let draw = move |thread: u64| {
+        let mut outputs = Vec::new();
+        let mut number = thread;
+        while Instant::now() < end && outputs.len() < MOST {
+            number += 1;
+            if number.is_multiple_of(4) {
+                page.empty();
+            }
+            let prepared = || prepare(page, secrets.fetch_add(1, Ordering::Relaxed));
+            let token = page.ready().or_else(prepared);
+            outputs.extend(token.and_then(|token| accepted(page, token)));
+        }
+        outputs
+    };
+    let outputs: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|t| scope.spawn(move || draw(t))).collect();
+        let drawn = threads
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap());
+        drawn.collect()
+    });
+    let distinct: HashSet<_> = outputs.iter().copied().collect();
+    assert!(outputs.len() > 1000, "{} were drawn", outputs.len());
+    assert_eq!(distinct.len(), outputs.len());
+    assert!(distinct.is_disjoint(&known()));
+}
