@@ -35,9 +35,10 @@ type Page = &'static Place<Root<8>>;
 // SAFETY: as for the root of the process: atomics, and what has no bytes.
 unsafe impl Zeroable for Root<8> {}
 
-fn page() -> Page {
-    let page: &'static SharedPage<Root<8>> = Box::leak(Box::new(SharedPage::new()));
-    page.map().expect("there is memory")
+/// A page that no other number has.
+fn page(number: usize) -> Page {
+    static PAGES: [SharedPage<Root<8>>; 4] = [const { SharedPage::new() }; 4];
+    PAGES[number].map().expect("there is memory")
 }
 
 /// A root that nine inputs with this secret went into.
@@ -83,8 +84,9 @@ fn known() -> HashSet<[u8; 48]> {
 fn a_late_preparer_does_no_harm() {
     let outputs: HashSet<_> = [(1, 2), (1, 3), (4, 2)]
         .into_iter()
-        .map(|(late, soon)| {
-            let page = page();
+        .enumerate()
+        .map(|(number, (late, soon))| {
+            let page = page(number);
             let claim = page.claim().expect("it is empty");
             page.empty();
             let token = prepare(page, soon).expect("it is empty again");
@@ -103,7 +105,7 @@ fn a_late_preparer_does_no_harm() {
 fn emptied_over_and_over_nothing_repeats() {
     const THREADS: u64 = 6;
     const MOST: usize = 100_000;
-    let page = page();
+    let page = page(3);
     let secrets = &AtomicU64::new(1);
     let end = Instant::now() + Duration::from_secs(2);
     let draw = move |thread: u64| {
