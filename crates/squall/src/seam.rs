@@ -23,7 +23,7 @@ pub enum Seam {
     AdditionalInput,
     /// The kernel's part of a seed, which becomes zeros.
     KernelBytes,
-    /// The root's part of a seed, which becomes zeros.
+    /// The other part of a seed, the root's, which becomes zeros.
     Root,
     /// The machine: memory for the root.
     RootPage,

@@ -31,6 +31,16 @@ impl Input {
         }
     }
 
+    /// An event of kind `source` at a cycle count, with 64 bits about it: the low half first.
+    #[inline]
+    pub(crate) fn new(source: u32, cycles: u64, about: u64) -> Input {
+        Input {
+            source,
+            cycles: cycles as u32,
+            values: [about as u32, (about >> 32) as u32],
+        }
+    }
+
     /// The input as 16 bytes: source, cycles and values in big-endian order.
     #[inline]
     pub fn to_bytes(self) -> [u8; INPUT_LEN] {

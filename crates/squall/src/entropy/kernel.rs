@@ -10,17 +10,13 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::Error;
 use crate::error::errno;
-use crate::seam::{self, Seam};
 
 /// Fills `out` with bytes of the kernel's RNG; waits until it is ready.
 pub(crate) fn fill(out: &mut [u8]) -> Result<(), Error> {
-    if let Err(getrandom) = fill_by(out, getrandom) {
-        fill_from_urandom(out).map_err(|urandom| Error::NoEntropy { getrandom, urandom })?;
-    }
-    if seam::is_off(Seam::KernelBytes) {
-        out.fill(0);
-    }
-    Ok(())
+    let Err(getrandom) = fill_by(out, getrandom) else {
+        return Ok(());
+    };
+    fill_from_urandom(out).map_err(|urandom| Error::NoEntropy { getrandom, urandom })
 }
 
 /// Calls `read` until `out` is full; the error is an `errno`.

@@ -38,6 +38,7 @@
 //! two. The root lives in guarded memory, and a forked child's begins anew.
 
 pub(crate) mod cpu;
+mod hash;
 mod health;
 mod input;
 pub(crate) mod kernel;
@@ -48,11 +49,10 @@ pub mod whirlwind;
 pub use input::{Accumulator, INPUT_LEN, Input};
 pub use machine::{HARDWARE_LEN, Machine, ThisMachine};
 
-use sha2::digest::FixedOutputReset;
-use sha2::{Digest, Sha512};
+use sha2::Sha512;
 
 use crate::seam::{self, Seam};
-use crate::secret::{Secret, wipe};
+use crate::secret::Secret;
 
 /// Length of a seed, in bytes: `seedlen` of CTR_DRBG with AES-256.
 pub(crate) const SEED_LEN: usize = 48;
@@ -66,15 +66,16 @@ pub(crate) type RootBytes = Secret<SEED_LEN>;
 /// Makes a seed of the kernel's bytes and an accumulator's: if either cannot be predicted, nor
 /// can the seed.
 pub(crate) fn seed(kernel: &[u8; SEED_LEN], root: &RootBytes, seed: &mut Seed) {
-    let mut hash = Sha512::new();
-    hash.update(b"squall seed 2");
-    hash.update(kernel);
-    hash.update(&root[..]);
-    let mut digest = sha2::digest::Output::<Sha512>::default();
-    // By reference: a hash that is moved leaves its input behind.
-    FixedOutputReset::finalize_into_reset(&mut hash, &mut digest);
-    seed.copy_from_slice(&digest[..SEED_LEN]);
-    wipe(&mut digest);
+    let unless_off = |part, seam| match seam::is_off(seam) {
+        true => &[0; SEED_LEN],
+        false => part,
+    };
+    let parts: [&[u8]; 3] = [
+        b"squall seed 2",
+        unless_off(kernel, Seam::KernelBytes),
+        unless_off(root, Seam::Root),
+    ];
+    hash::hash::<Sha512>(&parts, &mut seed[..]);
 }
 
 /// What stands for an accumulator where there must be no state: a cycle count, and 256 bits of the

@@ -30,6 +30,7 @@ use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 pub use functions::{Functions, WithDaviesMeyer, WithSha256, WithSha512};
+use lock::Held;
 use message::Message;
 use seed::{Seed, SeedBytes};
 use shard::{Block, Pool, Shard};
@@ -76,13 +77,14 @@ mod source {
 /// whirlwind.generate(&mut bytes);
 /// ```
 ///
-/// Threads share it; nothing in it allocates, or waits for longer than some
-/// microseconds. Not for signal handlers that interrupt its use.
+/// Threads share it; nothing in it allocates, or waits without end. Not for signal handlers that
+/// interrupt its use.
 ///
 /// # Security
 /// Unpredictable to whoever lacks the low bits of enough cycle counts (SECURITY.md has what a
 /// bootstrap collects), whatever else they know or choose. Backtracking resistant: the fast seed
 /// is replaced by a one-way function of itself before its output leaves.
+///
 /// What has been put in counts from the next full buffer on: up to 7 inputs a shard and seed
 /// wait. `N` is the number of shards: more than one only helps threads that share it, and an
 /// input waits in one of them. Moving one leaves a copy of its state behind: put it where it stays.
@@ -173,16 +175,12 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
         let mut mixed = 0u64;
         for i in 0..BOOTSTRAP_INPUTS {
             let cycles = self.machine.noise();
-            self.add(Input {
-                source: source::BOOTSTRAP,
-                cycles: self.machine.cycles() as u32,
-                values: halves(cycles),
-            });
+            self.add_now(source::BOOTSTRAP, cycles);
             for j in 0..black_box(cycles % MAX_ROUNDS) {
                 mixed = (j / cycles.saturating_add(1)).wrapping_sub(mixed.wrapping_mul(i));
             }
         }
-        self.add_now(source::BOOTSTRAP_END, halves(mixed));
+        self.add_now(source::BOOTSTRAP_END, mixed);
         self.publish();
     }
 
@@ -193,29 +191,26 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
             0 => Pool::Slow,
             _ => Pool::Fast,
         };
-        let mut full = Block::zeroed();
-        let bytes = input.to_bytes();
         let (shard, held) = Shard::lock(&self.shards);
-        let is_full = shard.append::<F>(pool, &bytes, &mut full);
-        drop(held);
-        if is_full {
-            self.compress(pool, &full);
+        match shard.append::<F>(pool, &input.to_bytes()) {
+            true => self.compress(pool, shard, held),
+            false => drop(held),
         }
         if number + 1 == FIRST_PUBLISH {
             self.publish();
         }
     }
 
-    fn add_now(&self, source: u32, values: [u32; 2]) {
-        self.add(Input {
-            source,
-            cycles: self.machine.cycles() as u32,
-            values,
-        });
+    fn add_now(&self, source: u32, about: u64) {
+        self.add(Input::new(source, self.machine.cycles(), about));
     }
 
+    /// Compresses a full buffer of `shard`, which is held until its inputs are moved out.
     #[cold]
-    fn compress(&self, pool: Pool, block: &Block) {
+    fn compress(&self, pool: Pool, shard: &Shard, held: Held) {
+        let mut block = Block::zeroed();
+        shard.take(pool, &mut block);
+        drop(held);
         let block = &block[..F::BLOCK_LEN];
         match pool {
             Pool::Fast => self.fast.compress::<F>(block, |_| {}),
@@ -239,7 +234,7 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
     pub fn generate(&self, out: &mut [u8]) {
         let blocks = out.len().div_ceil(F::SEED_LEN) as u64;
         let first = self.outputs.fetch_add(blocks, Ordering::Relaxed);
-        self.add_now(source::OUTPUT_BEGIN, [0, 0]);
+        self.add_now(source::OUTPUT_BEGIN, 0);
         let mut message = Message::<F>::zeroed();
         message.set_place(&self.machine);
         message.set_seeds(|fast, slow| {
@@ -250,7 +245,7 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
             message.set_moment(number, self.machine.cycles());
             F::hash(message.bytes(), block);
         }
-        self.add_now(source::OUTPUT_END, [0, 0]);
+        self.add_now(source::OUTPUT_END, 0);
     }
 
     /// Erases every secret.
@@ -297,11 +292,6 @@ impl<F: Functions, M: Machine, const N: usize> fmt::Debug for Whirlwind<F, M, N>
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Whirlwind").finish_non_exhaustive()
     }
-}
-
-/// A number as two words, the low one first.
-fn halves(number: u64) -> [u32; 2] {
-    [number as u32, (number >> 32) as u32]
 }
 
 #[cfg(test)]

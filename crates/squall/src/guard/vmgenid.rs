@@ -5,6 +5,7 @@
 //! hypervisor, so any device bound to the driver counts.
 
 use core::ffi::CStr;
+use core::sync::atomic::{AtomicU8, Ordering};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Directories of the driver: a platform driver since Linux 6.10, an ACPI driver before.
@@ -13,9 +14,21 @@ const DRIVERS: [&CStr; 2] = [
     c"/sys/bus/acpi/drivers/vmgenid",
 ];
 
-/// Whether a device is bound to the kernel's vmgenid driver.
+/// Whether a device is bound to the kernel's vmgenid driver. Looked for once a process: it takes
+/// as long as a third of a first request.
 pub(super) fn is_bound() -> bool {
-    DRIVERS.into_iter().any(has_device)
+    const UNKNOWN: u8 = 0;
+    const BOUND: u8 = 1;
+    const NONE: u8 = 2;
+    static FOUND: AtomicU8 = AtomicU8::new(UNKNOWN);
+    match FOUND.load(Ordering::Relaxed) {
+        UNKNOWN => {
+            let is_bound = DRIVERS.into_iter().any(has_device);
+            FOUND.store(if is_bound { BOUND } else { NONE }, Ordering::Relaxed);
+            is_bound
+        }
+        found => found == BOUND,
+    }
 }
 
 /// Bound devices are links in the driver's directory; so is the module, if it is one.

@@ -78,20 +78,13 @@ fn tell_to(root: &Whirlwind, event: Event, about: u64) {
 fn add<const N: usize>(root: &Root<N>, event: Event, cycles: u64, about: u64) {
     #[cfg(feature = "testing")]
     TOLD[event as usize].fetch_add(1, Ordering::Relaxed);
-    root.add(Input {
-        source: event as u32,
-        cycles: cycles as u32,
-        values: [about as u32, (about >> 32) as u32],
-    });
+    root.add(Input::new(event as u32, cycles, about));
 }
 
 /// Bytes of the root for a seed under `epoch`, after it was told of the event that asks for it.
 pub(super) fn draw(event: Event, epoch: Epoch, policy: &Policy, bytes: &mut RootBytes) {
     if !draw_from_page(event, epoch, policy, bytes) {
         draw_once(policy, bytes);
-    }
-    if seam::is_off(Seam::Root) {
-        bytes.fill(0);
     }
 }
 

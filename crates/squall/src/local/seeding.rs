@@ -13,7 +13,6 @@ use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
 use crate::guard::memory::{self, MemoryKind};
 use crate::guard::page::Page;
 use crate::guard::{Epoch, clock, vdso, vmclock};
-use crate::seam::{self, Seam};
 use crate::secret::Secret;
 
 /// Oldest seed a request may be served from where the kernel's generation cannot be seen, in
@@ -66,14 +65,6 @@ impl Request<'_> {
 
     /// Bytes of the kernel's RNG, and the generation they belong to.
     fn kernel_bytes(&self, page: Page, bytes: &mut [u8; SEED_LEN]) -> Result<u64, Error> {
-        let generation = self.drawn_kernel_bytes(page, bytes)?;
-        if seam::is_off(Seam::KernelBytes) {
-            bytes.fill(0);
-        }
-        Ok(generation)
-    }
-
-    fn drawn_kernel_bytes(&self, page: Page, bytes: &mut [u8; SEED_LEN]) -> Result<u64, Error> {
         for attempt in 1.. {
             let before = vdso::mapped_generation();
             let served = self.policy.vdso.and_then(|vdso| {

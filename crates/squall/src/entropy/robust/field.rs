@@ -2,8 +2,8 @@
 //! one of degree n.
 //!
 //! Coefficients are kept 64 to a word, that of x^0 first and lowest. Everything here takes the
-//! same time for every element: no branch and no address depends on a coefficient. Elements and
-//! what lies between them are wiped.
+//! same time for every element: no branch and no address depends on a coefficient. Elements,
+//! products and tables are wiped; the parts of single words are not, which pass through registers.
 
 use core::marker::PhantomData;
 

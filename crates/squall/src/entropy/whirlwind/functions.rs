@@ -6,9 +6,9 @@
 use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use sha2::block_api::{compress256, compress512};
-use sha2::digest::{FixedOutputReset, Output};
-use sha2::{Digest, Sha256, Sha512};
+use sha2::{Sha256, Sha512};
 
+use crate::entropy::hash::hash;
 use crate::secret::wipe;
 
 /// Longest seed of any variant, in bytes.
@@ -73,7 +73,7 @@ impl sealed::Functions for WithSha512 {
     }
 
     fn hash(message: &[u8], out: &mut [u8]) {
-        digest::<Sha512>(message, out);
+        hash::<Sha512>(&[message], out);
     }
 }
 
@@ -94,7 +94,7 @@ impl sealed::Functions for WithSha256 {
     }
 
     fn hash(message: &[u8], out: &mut [u8]) {
-        digest::<Sha256>(message, out);
+        hash::<Sha256>(&[message], out);
     }
 }
 
@@ -120,16 +120,6 @@ impl sealed::Functions for WithDaviesMeyer {
     }
 
     fn hash(message: &[u8], out: &mut [u8]) {
-        digest::<Sha512>(message, out);
+        hash::<Sha512>(&[message], out);
     }
-}
-
-fn digest<D: Digest + FixedOutputReset>(message: &[u8], out: &mut [u8]) {
-    let mut hash = D::new();
-    Digest::update(&mut hash, message);
-    let mut digest = Output::<D>::default();
-    // By reference: a hash that is moved leaves its input behind.
-    FixedOutputReset::finalize_into_reset(&mut hash, &mut digest);
-    out.copy_from_slice(&digest[..out.len()]);
-    wipe(&mut digest);
 }

@@ -52,17 +52,22 @@ impl Shard {
         free.unwrap_or_else(|| (&shards[first], shards[first].lock.lock()))
     }
 
-    /// Appends `input`; true if that filled the buffer, which is moved to `full` then.
+    /// Appends `input`; true if that filled the buffer, which is to be [taken](Shard::take) then.
     #[inline]
-    pub fn append<F: Functions>(
-        &self,
-        pool: Pool,
-        input: &[u8; INPUT_LEN],
-        full: &mut Block,
-    ) -> bool {
+    pub fn append<F: Functions>(&self, pool: Pool, input: &[u8; INPUT_LEN]) -> bool {
+        self.buffer(pool).append::<F>(input)
+    }
+
+    /// Moves the inputs of a full buffer to `block` and leaves zeros.
+    pub fn take(&self, pool: Pool, block: &mut Block) {
+        self.buffer(pool).take(block);
+    }
+
+    #[inline]
+    fn buffer(&self, pool: Pool) -> &Buffer {
         match pool {
-            Pool::Fast => self.fast.append::<F>(input, full),
-            Pool::Slow => self.slow.append::<F>(input, full),
+            Pool::Fast => &self.fast,
+            Pool::Slow => &self.slow,
         }
     }
 
@@ -81,23 +86,18 @@ impl Shard {
 
 impl Buffer {
     #[inline]
-    fn append<F: Functions>(&self, input: &[u8; INPUT_LEN], full: &mut Block) -> bool {
+    fn append<F: Functions>(&self, input: &[u8; INPUT_LEN]) -> bool {
         let capacity = F::BLOCK_LEN / INPUT_LEN;
-        // One over the capacity after a full buffer; 0 after a drop of the page.
+        // The capacity itself behind a full buffer.
         let len = self.len.load(Ordering::Relaxed) as usize % capacity;
         let places = &self.words[len * WORDS_OF_INPUT..][..WORDS_OF_INPUT];
         for (place, word) in places.iter().zip(input.as_chunks().0) {
             place.store(u64::from_be_bytes(*word), Ordering::Relaxed);
         }
-        let is_full = len + 1 == capacity;
-        if is_full {
-            self.take(full);
-        }
         self.len.store((len + 1) as u32, Ordering::Relaxed);
-        is_full
+        len + 1 == capacity
     }
 
-    /// Moves the inputs to `block` and leaves zeros.
     fn take(&self, block: &mut Block) {
         for (word, bytes) in self.words.iter().zip(block.as_chunks_mut().0) {
             *bytes = word.load(Ordering::Relaxed).to_be_bytes();
