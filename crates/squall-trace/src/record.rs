@@ -1,0 +1,89 @@
+//! Records: what was drawn or put in, and when.
+
+/// A record of a fixed number of words.
+pub trait Record: Sized {
+    /// How many words it is.
+    const WORDS: usize;
+
+    /// The record as words, [`Self::WORDS`] of them.
+    fn to_words(&self) -> impl AsRef<[u64]>;
+
+    /// The record that these words are; there must be [`Self::WORDS`] of them.
+    fn from_words(words: &[u64]) -> Self;
+}
+
+/// 512 bits that a generator gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// The cycle counter before the request.
+    pub asked_at: u64,
+    /// The cycle counter after it.
+    pub given_at: u64,
+    /// The kernel RNG's generation after it; 0 where the kernel does not show it.
+    pub generation: u64,
+    /// vmclock's generation counter after it; 0 where there is none.
+    pub vm_generation: u64,
+    /// What was given.
+    pub bits: [u64; 8],
+}
+
+impl Record for Output {
+    const WORDS: usize = 12;
+
+    fn to_words(&self) -> impl AsRef<[u64]> {
+        let mut words = [0; Self::WORDS];
+        words[..4].copy_from_slice(&[
+            self.asked_at,
+            self.given_at,
+            self.generation,
+            self.vm_generation,
+        ]);
+        words[4..].copy_from_slice(&self.bits);
+        words
+    }
+
+    fn from_words(words: &[u64]) -> Self {
+        Output {
+            asked_at: words[0],
+            given_at: words[1],
+            generation: words[2],
+            vm_generation: words[3],
+            bits: words[4..Self::WORDS].try_into().expect("eight words"),
+        }
+    }
+}
+
+/// An input of an accumulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The cycle count that went in.
+    pub cycles: u64,
+    /// Outputs of the accumulator before it.
+    pub outputs_before: u64,
+    /// Bootstraps that were begun before it.
+    pub bootstraps_before: u64,
+    /// Its number in this process, from 0: it tells which pool and which block it is in.
+    pub number: u64,
+}
+
+impl Record for Input {
+    const WORDS: usize = 4;
+
+    fn to_words(&self) -> impl AsRef<[u64]> {
+        [
+            self.cycles,
+            self.outputs_before,
+            self.bootstraps_before,
+            self.number,
+        ]
+    }
+
+    fn from_words(words: &[u64]) -> Self {
+        Input {
+            cycles: words[0],
+            outputs_before: words[1],
+            bootstraps_before: words[2],
+            number: words[3],
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What draws in a VM, or is recorded there.
+
+use crate::record::{Input, Output, Record};
+
+/// What a channel records: the outputs of a generator, or an accumulator's inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u64)]
+pub enum Source {
+    /// A generator in user space that buffers and guards against nothing: the known victim.
+    Naive = 1,
+    /// getrandom(2), the system call.
+    Getrandom = 2,
+    /// squall as it comes: `fill` of 64 bytes.
+    Squall = 3,
+    /// squall as it comes: eight `u64`.
+    SquallWords = 4,
+    /// squall on a machine that would not tell of clones, where it hedges every request.
+    SquallHedged = 5,
+    /// squall with its guards against clones off: the control.
+    SquallUnguarded = 6,
+    /// squall with nothing but the kernel's generation to tell it of clones.
+    SquallSignalOnly = 7,
+    /// Whirlwind itself, bootstrapped again when the machine tells of a clone.
+    Whirlwind = 8,
+    /// The inputs of that Whirlwind.
+    WhirlwindInputs = 9,
+    /// squall in a child that was forked before the snapshot.
+    SquallChild = 10,
+    /// squall in children that are forked all the time, each for one output.
+    SquallChildren = 11,
+}
+
+impl Source {
+    /// All sources.
+    pub const ALL: [Source; 11] = [
+        Source::Naive,
+        Source::Getrandom,
+        Source::Squall,
+        Source::SquallWords,
+        Source::SquallHedged,
+        Source::SquallUnguarded,
+        Source::SquallSignalOnly,
+        Source::Whirlwind,
+        Source::WhirlwindInputs,
+        Source::SquallChild,
+        Source::SquallChildren,
+    ];
+
+    /// The source that `word` stands for.
+    pub fn from_word(word: u64) -> Option<Source> {
+        Self::ALL.into_iter().find(|&source| source as u64 == word)
+    }
+
+    /// Its name in reports and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::Naive => "naive",
+            Source::Getrandom => "getrandom",
+            Source::Squall => "squall",
+            Source::SquallWords => "squall_words",
+            Source::SquallHedged => "squall_hedged",
+            Source::SquallUnguarded => "squall_unguarded",
+            Source::SquallSignalOnly => "squall_signal_only",
+            Source::Whirlwind => "whirlwind",
+            Source::WhirlwindInputs => "whirlwind_inputs",
+            Source::SquallChild => "squall_child",
+            Source::SquallChildren => "squall_children",
+        }
+    }
+
+    /// Whether it must repeat after every reset, or the experiment shows nothing.
+    pub fn is_control(self) -> bool {
+        matches!(self, Source::Naive | Source::SquallUnguarded)
+    }
+
+    /// Whether it is squall with all its guards, which must never repeat.
+    pub fn is_guarded(self) -> bool {
+        matches!(
+            self,
+            Source::Squall | Source::SquallHedged | Source::SquallChild | Source::SquallChildren
+        )
+    }
+
+    /// Words of one of its records.
+    pub fn record_words(self) -> usize {
+        match self {
+            Source::WhirlwindInputs => Input::WORDS,
+            _ => Output::WORDS,
+        }
+    }
+}
