@@ -192,6 +192,7 @@ pub mod testing {
     pub use crate::guard::clock::advance as advance_clock_for_testing;
     pub use crate::guard::vmclock::open_instead as vmclock_for_testing;
     pub use crate::local::testing::events as events_for_testing;
+    pub use crate::local::testing::generations as generations_for_testing;
     pub use crate::local::testing::page_address as page_address_for_testing;
     pub use crate::local::testing::reseeds as reseeds_for_testing;
     pub use crate::seam::{Seam, switch_off as switch_off_for_testing};

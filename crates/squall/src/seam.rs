@@ -19,6 +19,8 @@ pub enum Seam {
     ReentryLock,
     /// Hedging of requests where a VM clone would not be noticed.
     Hedge,
+    /// Hedging of requests where a VM clone would be noticed, but late.
+    LateSignal,
     /// Additional input to refills and hedged requests, which becomes zeros.
     AdditionalInput,
     /// The kernel's part of a seed, which becomes zeros.

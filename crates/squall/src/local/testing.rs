@@ -4,6 +4,8 @@ use core::sync::atomic::Ordering;
 
 use super::root::Event;
 use super::{PAGE, RESEEDS, root};
+use crate::guard::policy::Policy;
+use crate::guard::vdso;
 
 /// The address of this thread's page, to be dropped under it; 0 before its first request.
 pub fn page_address() -> usize {
@@ -18,4 +20,10 @@ pub fn reseeds() -> u64 {
 /// How often the root was told of each event, by the event's number.
 pub fn events() -> [u64; Event::COUNT] {
     core::array::from_fn(|event| root::TOLD[event].load(Ordering::Relaxed))
+}
+
+/// The kernel's generation and the VM's, as the guards see them; 0 for one that they do not.
+pub fn generations() -> (u64, u64) {
+    let vm = Policy::get().epoch_without_kernel().vm;
+    (vdso::mapped_generation(), vm)
 }
