@@ -12,6 +12,7 @@
 
 mod fresh;
 pub(crate) mod generator;
+mod mask;
 pub(crate) mod root;
 mod seeding;
 #[cfg(feature = "testing")]
@@ -27,7 +28,7 @@ use crate::engine::{Engine, Stores};
 use crate::entropy;
 use crate::guard::lock::{self, HOLDER};
 use crate::guard::page::{CAPACITY, Page, Word, read_before_checking};
-use crate::guard::policy::Policy;
+use crate::guard::policy::{Hedging, Policy};
 use crate::guard::thread;
 use crate::guard::vdso::mapped_generation;
 use crate::seam::{self, Seam};
@@ -96,7 +97,10 @@ pub(crate) struct Unserved {
 /// Fills `out` if it is small and nothing is in the way.
 #[inline(always)]
 pub(crate) fn fill_fast(out: &mut [u8]) -> Result<(), Unserved> {
-    draw(out.len(), |page, at| page.take(at, out))
+    draw(out.len(), |page, at| {
+        page.take(at, out);
+        mask::apply_if_on(page, out);
+    })
 }
 
 /// A random word, if nothing is in the way.
@@ -156,7 +160,7 @@ pub(crate) fn serve(Unserved { left }: Unserved, out: &mut [u8]) -> Result<(), E
             left,
         };
         let served = request.serve(out);
-        let (left, held_back) = match policy.generation_suffices() {
+        let (left, held_back) = match request.fast_path_suffices() {
             true => (request.left, 0),
             false => (0, request.left),
         };
@@ -230,15 +234,30 @@ impl Request<'_> {
 
     /// Writes `out`, from the buffer or in place.
     fn produce(&mut self, page: Page, out: &mut [u8]) {
-        let hedged = self.policy.must_hedge(page.generation());
-        if hedged || out.len() > SMALL {
-            return generate(page, self.engine(out.len()), out, hedged);
+        let is_small = out.len() <= SMALL;
+        let is_hedged = match self.policy.hedging(page.generation()) {
+            Hedging::None => false,
+            Hedging::LongerThanWords if is_small && mask::is_available() => {
+                mask::turn_on();
+                false
+            }
+            Hedging::LongerThanWords => mask::is_for(out.len()),
+            Hedging::All => true,
+        };
+        if is_hedged || !is_small {
+            return generate(page, self.engine(out.len()), out, is_hedged);
         }
         if self.left < out.len() {
             self.refill(page);
         }
         self.left -= out.len();
         page.take(self.left, out);
+        mask::apply_if_on(page, out);
+    }
+
+    /// Whether this thread's next small requests may come from the buffer after one comparison.
+    fn fast_path_suffices(&self) -> bool {
+        self.policy.generation_suffices() && (mask::is_available() || !self.policy.hears_late())
     }
 
     /// Fills the buffer anew; what little was left is overwritten.

@@ -310,6 +310,35 @@ impl<C: Cipher> fmt::Debug for Keystream<C> {
 
 fn assert_wipes_itself<T: ZeroizeOnDrop>(_: &T) {}
 
+/// Length of AES-256's round keys, in bytes.
+pub(crate) const KEPT_KEYS_LEN: usize = 15 * BLOCK;
+
+/// Whether this CPU can use round keys that are kept as plain bytes: see [`xor_keystream`].
+pub(crate) fn can_keep_keys() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return x86_64::aesni::is_available();
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
+}
+
+/// Expands an AES-256 key into round keys to keep; only if [`can_keep_keys`].
+pub(crate) fn keep_keys(key: &[u8; 32], kept: &mut [u8; KEPT_KEYS_LEN]) {
+    #[cfg(target_arch = "x86_64")]
+    return x86_64::kept::expand(key, kept);
+    #[cfg(not(target_arch = "x86_64"))]
+    unreachable!("no engine keeps keys: {key:p} {kept:p}");
+}
+
+/// XORs AES-256 keystream that starts at block `counter` into `out`, under round keys that were
+/// [kept](keep_keys).
+#[inline]
+pub(crate) fn xor_keystream(kept: &[u8; KEPT_KEYS_LEN], counter: u128, out: &mut [u8]) {
+    #[cfg(target_arch = "x86_64")]
+    return x86_64::kept::xor_keystream(kept, counter, out);
+    #[cfg(not(target_arch = "x86_64"))]
+    unreachable!("no engine keeps keys: {kept:p} {counter} {out:p}");
+}
+
 /// Calls `each` with parts of `out` within which the low 64 bits of the block counter do not
 /// overflow.
 #[cfg(target_arch = "x86_64")]

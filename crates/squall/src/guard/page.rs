@@ -28,8 +28,11 @@ const LEN: usize = 4096;
 /// Bytes of keystream kept for small requests: what is left of the page.
 pub(crate) const CAPACITY: usize = LEN - HEADER_LEN;
 
+/// Bytes of round keys that make requests different from those of a clone.
+pub(crate) const MASK_KEYS_LEN: usize = 240;
+
 /// Bytes before the buffer, so that it starts on a cache line.
-const HEADER_LEN: usize = 256;
+const HEADER_LEN: usize = 512;
 
 #[repr(C, align(64))]
 struct Contents {
@@ -41,7 +44,9 @@ struct Contents {
     witness: u64,
     state: [u8; STATE_LEN],
     vdso_state: vdso::State,
-    _to_cache_line: [u8; HEADER_LEN - 3 * size_of::<u64>() - STATE_LEN - vdso::STATE_LEN],
+    mask_keys: [u8; MASK_KEYS_LEN],
+    _to_cache_line:
+        [u8; HEADER_LEN - 3 * size_of::<u64>() - STATE_LEN - vdso::STATE_LEN - MASK_KEYS_LEN],
     buffer: [u8; CAPACITY],
 }
 
@@ -151,6 +156,19 @@ impl Page {
     pub fn store_state(self, state: &[u8; STATE_LEN]) {
         // SAFETY: the page is mapped and this thread's own.
         unsafe { (&raw mut (*self.0.as_ptr()).state).copy_from_nonoverlapping(state, 1) };
+    }
+
+    /// The round keys that make requests different from those of a clone.
+    #[inline]
+    pub fn load_mask_keys(self, keys: &mut [u8; MASK_KEYS_LEN]) {
+        // SAFETY: the page is mapped; any bytes are valid.
+        unsafe { (&raw const (*self.0.as_ptr()).mask_keys).copy_to_nonoverlapping(keys, 1) }
+    }
+
+    /// Keeps them.
+    pub fn store_mask_keys(self, keys: &[u8; MASK_KEYS_LEN]) {
+        // SAFETY: the page is mapped and this thread's own.
+        unsafe { (&raw mut (*self.0.as_ptr()).mask_keys).copy_from_nonoverlapping(keys, 1) };
     }
 
     /// The first `len` bytes of the buffer, to be written.

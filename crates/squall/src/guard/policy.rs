@@ -130,10 +130,23 @@ impl Policy {
             && self.sees_clones()
     }
 
-    /// Whether every request must be made different by itself: this VM can be cloned unseen, or
-    /// it was cloned and the kernel, whose generation is `current`, may not have been told yet.
-    pub fn must_hedge(&self, current: u64) -> bool {
-        (!self.sees_clones() && !seam::is_off(Seam::Hedge)) || vmclock::is_unsettled(current)
+    /// Which requests must be made different by themselves, under the kernel's `current`
+    /// generation.
+    pub fn hedging(&self, current: u64) -> Hedging {
+        let is_unseen = !self.sees_clones() && !seam::is_off(Seam::Hedge);
+        if is_unseen || vmclock::is_unsettled(current) {
+            return Hedging::All;
+        }
+        match self.hears_late() && !seam::is_off(Seam::LateSignal) {
+            true => Hedging::LongerThanWords,
+            false => Hedging::None,
+        }
+    }
+
+    /// Whether a clone may run for a while before it is told that it is one: vmgenid is handled
+    /// by the kernel like any other interrupt.
+    pub fn hears_late(&self) -> bool {
+        self.is_vm && self.has_vmgenid && self.vmclock.is_none()
     }
 
     /// The epoch now; `None` if the vDSO does not answer.
@@ -162,6 +175,18 @@ impl Policy {
             process,
         }
     }
+}
+
+/// Which requests are made different from those of a clone: by the cycle counter and the CPU's
+/// random instruction, whatever state they are served from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hedging {
+    /// None: a clone is noticed before it is served.
+    None,
+    /// Those longer than a `u64`, which may be keys or nonces: a clone is noticed, but late.
+    LongerThanWords,
+    /// All: this VM can be cloned unseen, or it was cloned and the kernel may not have been told.
+    All,
 }
 
 const UNASKED: u8 = 0;

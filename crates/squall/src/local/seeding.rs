@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 
 use super::generator::Generator;
 use super::root::{self, Event};
-use super::{FIRST_REFILL, RESEEDS, Request};
+use super::{FIRST_REFILL, RESEEDS, Request, mask};
 use crate::Error;
 use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
 use crate::guard::memory::{self, MemoryKind};
@@ -43,7 +43,12 @@ impl Request<'_> {
         let mut seed = Seed::zeroed();
         entropy::seed(&bytes, &root, &mut seed);
         page.mark(generation);
-        Generator::in_page(page, self.engine(0), |generator| generator.reseed(&seed));
+        Generator::in_page(page, self.engine(0), |generator| {
+            generator.reseed(&seed);
+            if self.policy.hears_late() && mask::is_available() {
+                mask::prepare(page, generator);
+            }
+        });
         if self.policy.vmclock.is_some() {
             vmclock::note(around.vm, generation);
         }

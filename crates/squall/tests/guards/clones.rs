@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::pipe;
 use std::os::unix::fs::FileExt;
 
+use squall::CloneGuard;
 use squall::testing::{reseeds_for_testing, vmclock_for_testing};
 
 use crate::Verdict;
@@ -46,6 +47,31 @@ fn draws() -> [Draw; 4] {
 /// Nothing tells of the clone: every request is hedged.
 pub fn unseen() -> Verdict {
     copies_draw(draws, || {})
+}
+
+/// The kernel has not handled vmgenid's notice yet: keys and nonces of every size are told apart.
+pub fn told_late() -> Verdict {
+    fn draws() -> [Draw; 4] {
+        let mut nine = [0; 9];
+        let mut small = [0; 256];
+        let mut long = [0; 300];
+        squall::fill(&mut nine);
+        squall::fill(&mut small);
+        squall::fill(&mut long);
+        let mut nine_padded = [0; 16];
+        nine_padded[..9].copy_from_slice(&nine);
+        [
+            nine_padded,
+            squall::array(),
+            small[240..].try_into().unwrap(),
+            long[284..].try_into().unwrap(),
+        ]
+    }
+    let status = squall::status();
+    match status.clone_guard {
+        CloneGuard::Vmgenid => copies_draw(draws, || {}),
+        _ => Verdict::NotHere("no vmgenid, or a better signal"),
+    }
 }
 
 /// A file that imitates vmclock's page.

@@ -31,6 +31,8 @@ pub enum Verdict {
     Broken(String),
     /// The machine cannot run it.
     Skip(&'static str),
+    /// It is about something that this kind of machine does not have.
+    NotHere(&'static str),
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -84,6 +86,8 @@ const STRICT: &[Seam] = &[RandomInstruction, CycleCounter];
 const UNGUARDED: &[Seam] = &[ForkGuard, RandomInstruction, CycleCounter];
 /// A VM that no signal tells of its clones; copies of it are made by an unguarded fork.
 const CLONED_UNSEEN: &[Seam] = &[ForkGuard, Vmgenid, BareMetal];
+/// A VM whose clones have not been told yet.
+const CLONED_UNTOLD: &[Seam] = &[ForkGuard, BareMetal];
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
@@ -119,11 +123,13 @@ const CASES: &[Case] = &[
     case("reseed/by-time", reseeds::by_time, &[Vdso], Held).alone(),
     case("reseed/by-time/control", reseeds::by_time, &[], Broken).alone(),
     case("drop/small", drops::small, &[], Held),
-    case("drop/small/control", drops::small, &[Recheck], Broken),
+    case("drop/small/not-masked", drops::small, &[LateSignal], Held),
+    case("drop/small/control", drops::small, &[LateSignal, Recheck], Broken),
     case("drop/large", drops::large, &[], Held),
     case("signal/draw-in-a-draw", signals::draw_in_a_draw, &[], Held),
     case("signal/draw-in-a-draw/no-vdso", signals::draw_in_a_draw, &[Vdso], Held),
-    case("signal/draw-in-a-draw/control", signals::draw_in_a_draw, &[ReentryLock], Broken),
+    case("signal/draw-in-a-draw/not-masked", signals::draw_in_a_draw, &[LateSignal], Held),
+    case("signal/draw-in-a-draw/control", signals::draw_in_a_draw, &[LateSignal, ReentryLock], Broken),
     case("signal/first-draw-on-a-small-stack", signals::first_draw_on_a_small_stack, &[], Held),
     case("signal/first-draw-on-a-small-stack/no-root-page", signals::first_draw_on_a_small_stack, &[RootPage], Held),
     case("signal/first-draw-in-a-handler", signals::first_draw_in_a_handler, &[], Held),
@@ -138,6 +144,12 @@ const CASES: &[Case] = &[
     case("clone/vmclock/control", clones::vmclock_stands_still, &[ForkGuard], Broken),
     case("clone/vmclock-hedges-until-reseed", clones::vmclock_hedges_until_reseed, &[ForkGuard], Held).alone(),
     case("clone/vmclock-hedges-until-reseed/probe", clones::vmclock_hedges_until_reseed, &[ForkGuard, GenerationPlace], Held).alone(),
+    case("clone/told-late", clones::told_late, CLONED_UNTOLD, Held),
+    case("clone/told-late/probe", clones::told_late, &[ForkGuard, BareMetal, GenerationPlace], Held),
+    case("clone/told-late/no-instruction", clones::told_late, &[ForkGuard, BareMetal, RandomInstruction], Held),
+    case("clone/told-late/no-counter", clones::told_late, &[ForkGuard, BareMetal, CycleCounter], Held),
+    case("clone/told-late/control", clones::told_late, &[ForkGuard, BareMetal, LateSignal], Broken),
+    case("clone/told-late/neither/control", clones::told_late, &[ForkGuard, BareMetal, RandomInstruction, CycleCounter], Broken),
     case("clone/fresh", clones::fresh, &[ForkGuard], Held),
     case("clone/vmclock-bootstraps", seeds::vmclock_bootstraps, &[], Held),
     case("clone/vmclock-bootstraps/control", seeds::vmclock_bootstraps, &[Bootstrap], Broken),
@@ -178,6 +190,7 @@ const CASES: &[Case] = &[
 const SCENARIO: &str = "SQUALL_GUARD_CASE";
 const BROKEN: i32 = 10;
 const SKIPPED: i32 = 11;
+const NOT_HERE: i32 = 12;
 
 fn main() -> ExitCode {
     if let Ok(name) = std::env::var(SCENARIO) {
@@ -204,6 +217,7 @@ fn run_scenario(name: &str) -> ExitCode {
         Verdict::Held => return ExitCode::SUCCESS,
         Verdict::Broken(how) => (how, BROKEN),
         Verdict::Skip(reason) => (reason.to_owned(), SKIPPED),
+        Verdict::NotHere(reason) => (reason.to_owned(), NOT_HERE),
     };
     eprint!("{message}");
     std::process::exit(code)
@@ -226,7 +240,7 @@ fn run_case(case: &'static Case) -> Result<(), libtest_mimic::Failed> {
         (Some(SKIPPED), _) if std::env::var_os("SQUALL_REQUIRE_GUARDS").is_some() => {
             Err(format!("required, but skipped: {message}").into())
         }
-        (Some(SKIPPED), _) => {
+        (Some(SKIPPED | NOT_HERE), _) => {
             println!("SKIP {}: {message}", case.name);
             Ok(())
         }
