@@ -27,10 +27,10 @@ use crate::drbg::MAX_REQUEST;
 use crate::engine::{Engine, Stores};
 use crate::entropy;
 use crate::guard::lock::{self, HOLDER};
+use crate::guard::moment;
 use crate::guard::page::{CAPACITY, Page, Word, read_before_checking};
 use crate::guard::policy::{Hedging, Policy};
-use crate::guard::thread;
-use crate::guard::vdso::mapped_generation;
+use crate::guard::{thread, tick};
 use crate::seam::{self, Seam};
 pub(crate) use fresh::fill_fresh;
 use generator::Generator;
@@ -133,9 +133,10 @@ fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, Unserve
     if seam::is_off(Seam::ReentryLock) {
         lock::unlock(left);
     }
-    let was_fresh = seam::is_off(Seam::Recheck) && page.is_of_generation(mapped_generation());
+    let is_fresh = || page.is_leased(moment::now());
+    let was_fresh = seam::is_off(Seam::Recheck) && is_fresh();
     let taken = take(page, at);
-    if !was_fresh && !page.is_of_generation(mapped_generation()) {
+    if !was_fresh && !is_fresh() {
         // What was taken is erased and lost.
         return Err(Unserved { left: at });
     }
@@ -238,7 +239,7 @@ impl Request<'_> {
         let is_hedged = match self.policy.hedging(page.generation()) {
             Hedging::None => false,
             Hedging::LongerThanWords if is_small && mask::is_available() => {
-                mask::turn_on();
+                self.expect_late_signal();
                 false
             }
             Hedging::LongerThanWords => mask::is_for(out.len()),
@@ -246,6 +247,10 @@ impl Request<'_> {
         };
         if is_hedged || !is_small {
             return generate(page, self.engine(out.len()), out, is_hedged);
+        }
+        if !page.is_leased(moment::now()) {
+            self.discard();
+            self.local.refill.set(FIRST_REFILL);
         }
         if self.left < out.len() {
             self.refill(page);
@@ -260,12 +265,22 @@ impl Request<'_> {
         self.policy.generation_suffices() && (mask::is_available() || !self.policy.hears_late())
     }
 
+    /// Small requests are served as where a clone is told late, from here on.
+    fn expect_late_signal(&self) {
+        if mask::turn_on()
+            && let Some(vdso) = self.policy.vdso
+        {
+            tick::follow(vdso);
+        }
+    }
+
     /// Fills the buffer anew; what little was left is overwritten.
     fn refill(&mut self, page: Page) {
         let len = self.local.refill.get();
         self.local.refill.set((2 * len).min(CAPACITY));
         let input = entropy::additional_input::<2>();
         self.tell_of_refill(input[0]);
+        page.begin_lease(moment::now());
         Generator::in_page(page, self.engine(len), |generator| {
             page.with_buffer(len, |buffer| {
                 generator.generate(buffer, &input, Stores::Cached)

@@ -7,6 +7,7 @@ use crate::engine::Engine;
 pub use crate::entropy::cpu::NoiseSource;
 use crate::guard::memory;
 pub use crate::guard::memory::MemoryKind;
+use crate::guard::moment;
 use crate::guard::policy::Policy;
 use crate::guard::vdso::{self, Watch};
 use crate::{entropy, local};
@@ -89,7 +90,7 @@ impl Status {
     pub(crate) fn now() -> Result<Status, crate::Error> {
         crate::try_fill(&mut [0; 1])?;
         let policy = Policy::get();
-        let generation = vdso::mapped_generation();
+        let generation = moment::mapped_generation();
         Ok(Status {
             engine: local::generator::engine(),
             memory: memory::kind(),

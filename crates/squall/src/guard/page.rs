@@ -39,6 +39,9 @@ struct Contents {
     /// The complement of the kernel's generation, which is never 0: a zeroed page has no
     /// generation, and none that a zeroed generation could equal.
     generation_complement: u64,
+    /// The complement of the moment at which the buffer was filled: the kernel's generation and
+    /// tick.
+    lease: u64,
     vm: u64,
     /// Written when a seeding begins, and never 0: see [`witness`].
     witness: u64,
@@ -46,7 +49,7 @@ struct Contents {
     vdso_state: vdso::State,
     mask_keys: [u8; MASK_KEYS_LEN],
     _to_cache_line:
-        [u8; HEADER_LEN - 3 * size_of::<u64>() - STATE_LEN - vdso::STATE_LEN - MASK_KEYS_LEN],
+        [u8; HEADER_LEN - 4 * size_of::<u64>() - STATE_LEN - vdso::STATE_LEN - MASK_KEYS_LEN],
     buffer: [u8; CAPACITY],
 }
 
@@ -90,6 +93,7 @@ impl Page {
         // SAFETY: the page is mapped and this thread's own.
         unsafe {
             (&raw mut (*contents).generation_complement).write_volatile(0);
+            (&raw mut (*contents).lease).write_volatile(0);
             (&raw mut (*contents).vm).write_volatile(around.vm);
             (&raw mut (*contents).witness).write_volatile(witness(around));
         }
@@ -103,6 +107,22 @@ impl Page {
             (&raw mut (*self.0.as_ptr()).generation_complement).write_volatile(!generation);
         }
         fence(Ordering::SeqCst);
+    }
+
+    /// Says that what is in the buffer from here on was generated at the kernel's `moment`.
+    pub fn begin_lease(self, moment: u64) {
+        // SAFETY: the page is mapped and this thread's own.
+        unsafe { (&raw mut (*self.0.as_ptr()).lease).write_volatile(!moment) };
+        fence(Ordering::SeqCst);
+    }
+
+    /// Whether everything read from the buffer before this call was there, and was generated at
+    /// the kernel's `moment`. An empty page has none.
+    #[inline(always)]
+    pub fn is_leased(self, moment: u64) -> bool {
+        // SAFETY: the page is mapped.
+        let lease = unsafe { (&raw const (*self.0.as_ptr()).lease).read_volatile() };
+        lease ^ moment == u64::MAX
     }
 
     /// The kernel's generation that the state was seeded under.
@@ -138,7 +158,6 @@ impl Page {
 
     /// Whether everything read before this call was there and was seeded under the kernel's
     /// `generation`. A generation of 0 is nobody's.
-    #[inline(always)]
     pub fn is_of_generation(self, generation: u64) -> bool {
         // SAFETY: the page is mapped.
         let complement =

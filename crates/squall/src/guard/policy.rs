@@ -11,7 +11,7 @@ use super::memory::{self, MemoryKind};
 use super::page::Page;
 use super::vdso::{self, Vdso, Watch};
 use super::vmclock::VmClock;
-use super::{Epoch, fork, vmclock, vmgenid};
+use super::{Epoch, fork, moment, vmclock, vmgenid};
 use crate::seam::{self, Seam};
 
 /// The protections of this process.
@@ -83,7 +83,7 @@ impl Policy {
     fn decide() -> Policy {
         let vmclock = VmClock::open();
         if let Some(clock) = vmclock {
-            vmclock::note(clock.generation(), vdso::mapped_generation());
+            vmclock::note(clock.generation(), moment::mapped_generation());
         }
         Policy {
             vmclock,
@@ -152,7 +152,7 @@ impl Policy {
     /// The epoch now; `None` if the vDSO does not answer.
     pub fn epoch(&self, page: Page) -> Option<Epoch> {
         let kernel = match (vdso::watch(), self.vdso) {
-            (Watch::Mapped, _) => vdso::mapped_generation(),
+            (Watch::Mapped, _) => moment::mapped_generation(),
             (Watch::Probe, Some(vdso)) => page.getrandom(vdso, &mut [0])?,
             _ => Epoch::NO_GENERATION,
         };

@@ -7,8 +7,9 @@
 //! that the vDSO itself recorded for the bytes it just gave, which is checked at every seeding.
 //! Where no place passes, the vDSO itself is asked on each request ([`Watch::Probe`]).
 
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
+use super::moment::{self, FROZEN, mapped_generation};
 use crate::seam::{self, Seam};
 
 /// Room for the vDSO's opaque state: 144 bytes in Linux 6.11 to 6.18.
@@ -103,6 +104,11 @@ impl Vdso {
         (got == out.len() as isize && is_plausible).then_some(generation)
     }
 
+    /// Where the vDSO is mapped; its data is right below.
+    pub(super) fn base(self) -> usize {
+        self.base
+    }
+
     /// Places where a kernel may keep its current generation, as run-time addresses.
     ///
     /// The vDSO reaches its data pages at fixed distances below itself, so they are there
@@ -141,25 +147,6 @@ pub(crate) enum Watch {
 
 static WATCH: AtomicU8 = AtomicU8::new(Watch::Undecided as u8);
 
-/// Reads as a generation that no state was seeded under.
-static NEVER: AtomicU64 = AtomicU64::new(0);
-
-/// Where the current generation stands; `NEVER` unless the watch is [`Watch::Mapped`].
-static PLACE: AtomicPtr<AtomicU64> = AtomicPtr::new((&raw const NEVER).cast_mut());
-
-/// What every generation appears to be while a test has switched their comparison off.
-const FROZEN: u64 = 1;
-
-/// The kernel's current generation if it is mapped, else 0, which no state was seeded under.
-#[inline(always)]
-pub(crate) fn mapped_generation() -> u64 {
-    if seam::is_off(Seam::GenerationCheck) {
-        return FROZEN;
-    }
-    // SAFETY: `PLACE` points at `NEVER` or into the vDSO's data, which stays mapped.
-    unsafe { (*PLACE.load(Ordering::Relaxed)).load(Ordering::Relaxed) }
-}
-
 /// How the kernel's generation is followed.
 pub(crate) fn watch() -> Watch {
     match WATCH.load(Ordering::Relaxed) {
@@ -172,11 +159,11 @@ pub(crate) fn watch() -> Watch {
 
 /// Gives up on following the generation: the vDSO cannot be used.
 pub(crate) fn watch_nothing() {
-    decide(Watch::Nothing, &NEVER);
+    decide(Watch::Nothing, None);
 }
 
-fn decide(watch: Watch, place: *const AtomicU64) {
-    PLACE.store(place.cast_mut(), Ordering::Relaxed);
+fn decide(watch: Watch, place: Option<*const AtomicU64>) {
+    moment::read_generation_at(place);
     WATCH.store(watch as u8, Ordering::Relaxed);
 }
 
@@ -196,8 +183,8 @@ pub(crate) fn validate(vdso: Vdso, seeded: u64) -> bool {
 /// Looks for another place that shows `seeded`; without one the vDSO is probed from here on.
 pub(crate) fn relocate(vdso: Vdso, seeded: u64) {
     match vdso.places().find(|&place| shows(place, seeded)) {
-        Some(place) if !seam::is_off(Seam::GenerationPlace) => decide(Watch::Mapped, place),
-        _ => decide(Watch::Probe, &NEVER),
+        Some(place) if !seam::is_off(Seam::GenerationPlace) => decide(Watch::Mapped, Some(place)),
+        _ => decide(Watch::Probe, None),
     }
 }
 
@@ -218,7 +205,7 @@ fn shows(place: *const AtomicU64, generation: u64) -> bool {
 ///
 /// Some data pages raise SIGBUS when read. The kernel reads the new mask before it looks at
 /// `how`, so an impossible `how` gives EINVAL for readable memory and EFAULT for the rest.
-fn is_readable(address: *const u8) -> bool {
+pub(super) fn is_readable(address: *const u8) -> bool {
     const IMPOSSIBLE_HOW: i32 = -1;
     const MASK_LEN: usize = 8;
     // SAFETY: the call can change nothing, whatever the address is.

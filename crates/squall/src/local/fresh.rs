@@ -12,7 +12,7 @@ use crate::drbg::MAX_REQUEST;
 use crate::engine::Stores;
 use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
 use crate::guard::policy::Policy;
-use crate::guard::{Epoch, fork, vdso};
+use crate::guard::{Epoch, fork, moment};
 use crate::secret::Secret;
 
 /// Fills `out`; each 64 KiB of it from a seed of its own.
@@ -53,7 +53,7 @@ fn generate(out: &mut [u8]) -> Result<(), Error> {
 /// Changes when this process is forked or its VM is cloned.
 fn moment() -> Epoch {
     Epoch {
-        kernel: vdso::mapped_generation(),
+        kernel: moment::mapped_generation(),
         process: fork::process(),
         ..Policy::get().epoch_without_kernel()
     }

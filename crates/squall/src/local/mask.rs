@@ -27,9 +27,10 @@ const WORD: usize = size_of::<u64>();
 
 static ON: AtomicBool = AtomicBool::new(false);
 
-/// From here on, requests served from buffers are masked, in the whole process.
-pub(super) fn turn_on() {
-    ON.store(true, Ordering::Relaxed);
+/// From here on, requests served from buffers are masked, in the whole process; true if they were
+/// not before.
+pub(super) fn turn_on() -> bool {
+    !ON.load(Ordering::Relaxed) && !ON.swap(true, Ordering::Relaxed)
 }
 
 /// Whether this CPU is fast enough at it. On others such requests are served by the generator,

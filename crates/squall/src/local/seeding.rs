@@ -12,7 +12,7 @@ use crate::Error;
 use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
 use crate::guard::memory::{self, MemoryKind};
 use crate::guard::page::Page;
-use crate::guard::{Epoch, clock, vdso, vmclock};
+use crate::guard::{Epoch, clock, moment, vdso, vmclock};
 use crate::secret::Secret;
 
 /// Oldest seed a request may be served from where the kernel's generation cannot be seen, in
@@ -71,7 +71,7 @@ impl Request<'_> {
     /// Bytes of the kernel's RNG, and the generation they belong to.
     fn kernel_bytes(&self, page: Page, bytes: &mut [u8; SEED_LEN]) -> Result<u64, Error> {
         for attempt in 1.. {
-            let before = vdso::mapped_generation();
+            let before = moment::mapped_generation();
             let served = self.policy.vdso.and_then(|vdso| {
                 page.getrandom(vdso, &mut bytes[..])
                     .map(|generation| (vdso, generation))

@@ -4,8 +4,8 @@ use core::sync::atomic::Ordering;
 
 use super::root::Event;
 use super::{PAGE, RESEEDS, root};
+use crate::guard::moment;
 use crate::guard::policy::Policy;
-use crate::guard::vdso;
 
 /// The address of this thread's page, to be dropped under it; 0 before its first request.
 pub fn page_address() -> usize {
@@ -25,5 +25,5 @@ pub fn events() -> [u64; Event::COUNT] {
 /// The kernel's generation and the VM's, as the guards see them; 0 for one that they do not.
 pub fn generations() -> (u64, u64) {
     let vm = Policy::get().epoch_without_kernel().vm;
-    (vdso::mapped_generation(), vm)
+    (moment::mapped_generation(), vm)
 }

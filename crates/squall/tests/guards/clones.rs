@@ -6,6 +6,7 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::pipe;
 use std::os::unix::fs::FileExt;
+use std::time::Duration;
 
 use squall::CloneGuard;
 use squall::testing::{reseeds_for_testing, vmclock_for_testing};
@@ -67,9 +68,26 @@ pub fn told_late() -> Verdict {
             long[284..].try_into().unwrap(),
         ]
     }
-    let status = squall::status();
-    match status.clone_guard {
+    match squall::status().clone_guard {
         CloneGuard::Vmgenid => copies_draw(draws, || {}),
+        _ => Verdict::NotHere("no vmgenid, or a better signal"),
+    }
+}
+
+/// The same, of a machine that was stopped while nothing was drawn: words are told apart too,
+/// because their buffer's tick is over.
+pub fn told_late_when_idle() -> Verdict {
+    /// Longer than the longest tick there is, at 100 Hz.
+    const TICK: Duration = Duration::from_millis(11);
+    fn words() -> [Draw; 4] {
+        std::thread::sleep(TICK);
+        std::array::from_fn(|_| {
+            let words = [squall::u64().to_ne_bytes(), squall::u64().to_ne_bytes()];
+            words.concat().try_into().expect("sixteen bytes")
+        })
+    }
+    match squall::status().clone_guard {
+        CloneGuard::Vmgenid => copies_draw(words, || {}),
         _ => Verdict::NotHere("no vmgenid, or a better signal"),
     }
 }

@@ -150,6 +150,8 @@ const CASES: &[Case] = &[
     case("clone/told-late/no-counter", clones::told_late, &[ForkGuard, BareMetal, CycleCounter], Held),
     case("clone/told-late/control", clones::told_late, &[ForkGuard, BareMetal, LateSignal], Broken),
     case("clone/told-late/neither/control", clones::told_late, &[ForkGuard, BareMetal, RandomInstruction, CycleCounter], Broken),
+    case("clone/told-late-when-idle", clones::told_late_when_idle, CLONED_UNTOLD, Held),
+    case("clone/told-late-when-idle/control", clones::told_late_when_idle, &[ForkGuard, BareMetal, Tick], Broken),
     case("clone/fresh", clones::fresh, &[ForkGuard], Held),
     case("clone/vmclock-bootstraps", seeds::vmclock_bootstraps, &[], Held),
     case("clone/vmclock-bootstraps/control", seeds::vmclock_bootstraps, &[Bootstrap], Broken),
