@@ -1,6 +1,6 @@
 # squall. `make test` installs what the tests need and runs them all.
 
-.PHONY: run test lint unit sanitize fuzz bench targets deps
+.PHONY: run test lint unit sanitize fuzz bench targets deps lab-deps
 
 run:
 	cargo run --release -- stream --size 4GiB --progress > /dev/null
@@ -38,3 +38,7 @@ bench:
 
 targets:
 	cargo run --release -p squall-benches --bin targets
+
+# QEMU and Linux kernels for squall-lab, unpacked in a cache outside of the source tree.
+lab-deps:
+	cargo run --release -p squall-lab -- deps

@@ -1,6 +1,13 @@
 //! What can be said on the command line.
 
+use std::path::PathBuf;
+
+use clap::builder::TypedValueParser as _;
 use clap::{Args, Parser, Subcommand};
+
+use crate::clones::{Machine, Scenario};
+use crate::debian::KernelName;
+use crate::vm::Accelerator;
 
 /// Attacks on the old Linux RNG, run for real, and what accumulators cost.
 #[derive(Debug, Parser)]
@@ -69,6 +76,60 @@ Exit codes: 0 if all went as claimed, 1 if not, 2 for a wrong argument.")]
 Exit codes: 0 even if a target is missed, 1 if something could not be measured or written, 2 for a
 wrong argument.")]
     Cost(CostArguments),
+    /// Fetch QEMU and Linux kernels, which are packages of Debian
+    ///
+    /// The machine's apt fetches them from its mirror, without root, and nothing is installed: they
+    /// are unpacked in a cache. What is there already is not fetched again.
+    ///
+    /// The cache is $SQUALL_LAB_CACHE, or else squall-lab in $XDG_CACHE_HOME or in ~/.cache.
+    #[command(after_help = "Examples:
+  squall-lab deps
+      fetch what is missing: 200 MB, 400 MB in the cache, and half a minute
+  squall-lab deps --update
+      fetch what there is a newer version of, and what is damaged
+  squall-lab deps --only 6.12 --cache /tmp/lab
+      QEMU and one kernel, elsewhere
+
+Exit codes: 0 if all is there, 1 if something could not be fetched or written, 2 for a wrong
+argument.")]
+    Deps(DepsArguments),
+    /// Boot virtual machines, and look for what their generators give twice
+    ///
+    /// Each boot is a real kernel under QEMU, with a probe that asks every source for 512 bits every
+    /// 500 µs, for a second. Reports repeats, and how much of what went into Whirlwind nobody can
+    /// know.
+    #[command(after_help = "Examples:
+  squall-lab boot --machine 6.12 --runs 5
+      one machine, five times
+  squall-lab boot --output boots
+      50 boots of each machine: boots/boot.json, boots/boot.md and plots
+
+Needs what `squall-lab deps` fetches. Exit codes: 0 if nothing was wrong, 1 if a claim was or
+something failed, 2 for a wrong argument.")]
+    Boot(BootArguments),
+    /// Resume virtual machines from one snapshot, and look for what clones give twice
+    ///
+    /// A machine is stopped while its sources draw, and resumed many times from there. Reports
+    /// repeats by source, how long it takes until each has new state, how many requests are served
+    /// until then, and how much of what went into Whirlwind nobody can know. The controls, a
+    /// generator without guards and squall with its guards off, must repeat in every clone, or the
+    /// run is invalid.
+    #[command(after_help = "Examples:
+  squall-lab reset --machine 6.12+vmgenid --runs 4
+      one machine, four clones
+  squall-lab reset --scenario threads --scenario forks
+      snapshots in the middle of heavy drawing, and with forked children
+
+Needs what `squall-lab deps` fetches. Exit codes: 0 if nothing was wrong, 1 if a claim was, the run
+is invalid or something failed, 2 for a wrong argument.")]
+    Reset(ResetArguments),
+    /// All boots and all resets, an hour or more
+    #[command(after_help = "Examples:
+  squall-lab campaign --output record
+      record/campaign.json, record/campaign.md and plots
+
+Exit codes as those of boot and reset.")]
+    Campaign(LabArguments),
 }
 
 /// Which attack, and how to report it.
@@ -158,4 +219,83 @@ pub struct CostArguments {
     /// Fewer rounds: some seconds, and figures that are only about right
     #[arg(long)]
     pub quick: bool,
+}
+
+/// What to fetch, and where to.
+#[derive(Debug, Args)]
+pub struct DepsArguments {
+    /// The cache's directory
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+
+    /// Only these kernels, and QEMU: 6.1, 6.12 or newest
+    #[arg(long, value_name = "KERNEL", num_args = 1..)]
+    pub only: Vec<KernelName>,
+
+    /// Also fetch what there is a newer version of, and what is damaged
+    #[arg(long)]
+    pub update: bool,
+}
+
+/// What to boot.
+#[derive(Debug, Args)]
+pub struct BootArguments {
+    /// What experiments have in common.
+    #[command(flatten)]
+    pub lab: LabArguments,
+}
+
+/// What to resume.
+#[derive(Debug, Args)]
+pub struct ResetArguments {
+    /// What experiments have in common.
+    #[command(flatten)]
+    pub lab: LabArguments,
+
+    /// What the clones do; may be given several times
+    #[arg(long, value_enum, default_value = "ticks")]
+    pub scenario: Vec<Scenario>,
+}
+
+/// What experiments with virtual machines have in common.
+#[derive(Debug, Args)]
+pub struct LabArguments {
+    /// How many times each machine is booted or resumed
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(2..=1000).map(usize::from))]
+    pub runs: usize,
+
+    /// Only this machine: 6.1, 6.1+vmgenid, 6.12, 6.12+vmgenid or newest+vmgenid+vmclock; may be
+    /// given several times
+    #[arg(long, value_name = "MACHINE")]
+    pub machine: Vec<Machine>,
+
+    /// How guests are run: tcg, QEMU's translator, or kvm
+    #[arg(long, value_enum, default_value = "tcg")]
+    pub accelerator: Accelerator,
+
+    /// Longest time that a step of a machine may take, in seconds
+    #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub timeout: u64,
+
+    /// The cache of `squall-lab deps`
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+
+    /// Also write the report there: JSON, Markdown and plots
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+
+    /// One JSON object: stable snake_case keys; what does not exist is null
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl LabArguments {
+    /// The machines that were asked for.
+    pub fn machines(&self) -> Vec<Machine> {
+        match self.machine.as_slice() {
+            [] => Machine::ALL.to_vec(),
+            machines => machines.to_vec(),
+        }
+    }
 }

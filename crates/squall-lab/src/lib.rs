@@ -4,10 +4,15 @@
 
 #![deny(unsafe_code)]
 
+pub mod analysis;
 pub mod args;
 mod attack;
+pub mod clones;
 mod cost;
+pub mod debian;
 mod legacy;
+pub mod trace;
+pub mod vm;
 
 use args::Command;
 use squall_command::Failure;
@@ -17,5 +22,9 @@ pub fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Attack { attack } => attack::run(attack),
         Command::Cost(options) => cost::run(options),
+        Command::Deps(options) => debian::run(options),
+        Command::Boot(options) => clones::boot(options),
+        Command::Reset(options) => clones::reset(options),
+        Command::Campaign(options) => clones::everything(options),
     }
 }

@@ -1,0 +1,126 @@
+//! The one-sample Kolmogorov–Smirnov test for whether the low bits of some numbers are uniform.
+//!
+//! Critical values are those of the asymptotic distribution with Stephens's correction for small
+//! samples (M. A. Stephens: EDF statistics for goodness of fit and some comparisons; Journal of
+//! the American Statistical Association 69, 1974, table 1A): D is too large at significance 0.1
+//! if (√n + 0.12 + 0.11 / √n) D exceeds 1.224. Other significances take the first term of the
+//! asymptotic tail, 2 exp(-2 x²), which gives 1.224 there too.
+//!
+//! The statistic is taken against the discrete distribution that the numbers would have, and so
+//! is right for few bits, where numbers coincide. There the critical value is too large, never
+//! too small (W. J. Conover: A Kolmogorov goodness-of-fit test for discontinuous distributions;
+//! same journal 67, 1972): uniform bits are rejected more seldom than the significance says.
+
+/// Most bits that are looked at: an input holds so many of a cycle count.
+pub(super) const MOST_BITS: u32 = 32;
+
+/// A test of samples of one size at one significance.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Test {
+    /// The greatest statistic that passes.
+    limit: f64,
+}
+
+impl Test {
+    /// For samples of `size`.
+    pub fn new(size: usize, significance: f64) -> Test {
+        let root = (size as f64).sqrt();
+        let limit = critical(significance) / (root + 0.12 + 0.11 / root);
+        Test { limit }
+    }
+
+    /// Whether the low `bits` of `sample` pass for uniform. None always do.
+    pub fn passes(self, sample: &[u32], bits: u32) -> bool {
+        bits == 0 || statistic(sample, bits) <= self.limit
+    }
+
+    /// Most low bits that pass for uniform, but `enough` if those are more.
+    pub fn most_bits(self, sample: &[u32], enough: u32) -> u32 {
+        let is_enough = (enough..=MOST_BITS).any(|bits| self.passes(sample, bits));
+        let fewer = || (0..enough).rev().find(|&bits| self.passes(sample, bits));
+        if is_enough {
+            enough
+        } else {
+            fewer().unwrap_or(0)
+        }
+    }
+
+    /// Most low bits that pass and of which all fewer pass too, but `enough` if those are more.
+    pub fn most_bits_without_gap(self, sample: &[u32], enough: u32) -> u32 {
+        let pass = (1..=enough).take_while(|&bits| self.passes(sample, bits));
+        pass.count() as u32
+    }
+}
+
+fn critical(significance: f64) -> f64 {
+    ((2.0 / significance).ln() / 2.0).sqrt()
+}
+
+/// How far the distribution of the low `bits` of `sample` is from the uniform one at most. Both
+/// are steps at whole numbers, so they are furthest apart at a number of the sample or at the
+/// whole number before one. Of equal numbers, the first and the last decide.
+fn statistic(sample: &[u32], bits: u32) -> f64 {
+    let mask = (1u64 << bits) - 1;
+    let mut low: Vec<u64> = sample.iter().map(|&n| u64::from(n) & mask).collect();
+    low.sort_unstable();
+    let (size, range) = (low.len() as f64, (mask + 1) as f64);
+    let distances = low.iter().enumerate().map(|(index, &number)| {
+        let at = (index + 1) as f64 / size - (number + 1) as f64 / range;
+        let before = number as f64 / range - index as f64 / size;
+        at.max(before)
+    });
+    distances.fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::Random;
+    use super::*;
+
+    #[test]
+    fn the_published_critical_value() {
+        assert!((critical(0.1) - 1.224).abs() < 0.0005);
+        assert!((critical(0.01) - 1.628).abs() < 0.0005);
+    }
+
+    #[test]
+    fn statistics_by_hand() {
+        // Each of four numbers once: no distance, coincidences or not.
+        assert_eq!(statistic(&[0, 1, 2, 3], 2), 0.0);
+        assert_eq!(statistic(&[0, 1, 2, 3, 4, 5, 6, 7], 2), 0.0);
+        // All are 0, where a quarter should be; all are 3, and three quarters should be below.
+        assert_eq!(statistic(&[0, 4, 8], 2), 0.75);
+        assert_eq!(statistic(&[3; 5], 2), 0.75);
+        // Three of four bits are 1: a quarter is 0 where half should be.
+        assert_eq!(statistic(&[0, 1, 1, 1], 1), 0.25);
+        // The continuous one of 0.1, 0.2 and 0.9: two thirds at 0.2.
+        let tenth = u32::MAX / 10;
+        let continuous = statistic(&[tenth, 2 * tenth, 9 * tenth], 32);
+        assert!((continuous - (2.0 / 3.0 - 0.2)).abs() < 1e-6);
+    }
+
+    /// Of 2000 samples that are uniform, a tenth is rejected; of single bits, fewer.
+    #[test]
+    fn uniform_numbers_are_rejected_as_often_as_they_should() {
+        let mut random = Random::new(1);
+        let test = Test::new(50, 0.1);
+        let mut rejected = [0; 2];
+        for _ in 0..2000 {
+            let sample: Vec<u32> = (0..50).map(|_| random.word() as u32).collect();
+            rejected[0] += u32::from(!test.passes(&sample, 32));
+            rejected[1] += u32::from(!test.passes(&sample, 1));
+        }
+        assert!((150..250).contains(&rejected[0]), "{rejected:?}");
+        assert!(rejected[1] < 100, "{rejected:?}");
+    }
+
+    #[test]
+    fn gaps_count_in_one_way_only() {
+        let mut random = Random::new(2);
+        let even: Vec<u32> = (0..50).map(|_| random.word() as u32 & !1).collect();
+        let test = Test::new(50, 0.1);
+        assert_eq!(test.most_bits_without_gap(&even, 32), 0);
+        assert!(test.most_bits(&even, 32) >= 29);
+        assert_eq!(test.most_bits(&even, 7), 7);
+    }
+}

@@ -1,0 +1,11 @@
+//! Experiments on clones: machines that are booted, or resumed from one snapshot, many times.
+
+mod campaign;
+mod experiment;
+mod machine;
+mod output;
+mod scenario;
+
+pub use campaign::{boot, everything, reset};
+pub use machine::Machine;
+pub use scenario::Scenario;

@@ -1,0 +1,207 @@
+//! One experiment after the other, and the report on all of them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
+use squall_command::Failure;
+use squall_trace::Mode;
+
+use super::experiment;
+use super::machine::Machine;
+use super::output;
+use super::scenario::Scenario;
+use crate::analysis::{Campaign, Experiment, Setup, Validity, verdict};
+use crate::args::{BootArguments, LabArguments, ResetArguments};
+use crate::debian::{Cache, Kernel, Qemu};
+use crate::vm::{self, Host, Interrupt, Spec};
+
+/// Most runs of a scenario other than [`Scenario::Ticks`] in [`everything`]: their traces are long.
+const RUNS_OF_OTHERS: usize = 16;
+
+/// Boots machines.
+pub fn boot(options: &BootArguments) -> Result<(), Failure> {
+    let lab = Lab::open(&options.lab)?;
+    let mut experiments = Vec::new();
+    for machine in options.lab.machines() {
+        experiments.push(lab.boots(machine, options.lab.runs)?);
+    }
+    lab.report(experiments, "boot")
+}
+
+/// Resumes machines from snapshots.
+pub fn reset(options: &ResetArguments) -> Result<(), Failure> {
+    let lab = Lab::open(&options.lab)?;
+    let mut experiments = Vec::new();
+    for &scenario in &options.scenario {
+        for machine in options.lab.machines() {
+            experiments.push(lab.resets(machine, scenario, options.lab.runs)?);
+        }
+    }
+    lab.report(experiments, "reset")
+}
+
+/// All experiments that there are.
+pub fn everything(options: &LabArguments) -> Result<(), Failure> {
+    let lab = Lab::open(options)?;
+    let mut experiments = Vec::new();
+    for machine in options.machines() {
+        experiments.push(lab.resets(machine, Scenario::Ticks, options.runs)?);
+    }
+    for scenario in [Scenario::Together, Scenario::Threads, Scenario::Forks] {
+        for machine in options.machines() {
+            let runs = options.runs.min(RUNS_OF_OTHERS);
+            experiments.push(lab.resets(machine, scenario, runs)?);
+        }
+    }
+    for machine in options.machines() {
+        experiments.push(lab.boots(machine, options.runs)?);
+    }
+    lab.report(experiments, "campaign")
+}
+
+/// What the experiments need.
+struct Lab<'a> {
+    options: &'a LabArguments,
+    cache: Cache,
+    host: Host,
+    qemu: String,
+    probe: std::path::PathBuf,
+}
+
+impl<'a> Lab<'a> {
+    fn open(options: &'a LabArguments) -> Result<Lab<'a>, Failure> {
+        if let Some(directory) = &options.output {
+            output::prepare(directory)?;
+        }
+        let interrupt = Interrupt::watch()?;
+        let cache = Cache::open(options.cache.as_deref())?;
+        let qemu = cache.qemu()?;
+        for machine in options.machines() {
+            cache.kernel(machine.kernel)?;
+        }
+        let probe = vm::probe()?;
+        Ok(Lab {
+            qemu: qemu.version.clone(),
+            host: host(qemu, interrupt, options)?,
+            options,
+            cache,
+            probe,
+        })
+    }
+
+    fn boots(&self, machine: Machine, runs: usize) -> Result<Experiment, Failure> {
+        let (spec, kernel) = self.spec(machine, Mode::Ticks)?;
+        let progress = progress(&format!("{machine}: boots"), runs);
+        let mut traces = Vec::with_capacity(runs);
+        let mut facts = String::new();
+        for _ in 0..runs {
+            let (trace, said) = experiment::boot(&self.host, &spec)?;
+            facts = said;
+            traces.push(trace);
+            progress.inc(1);
+        }
+        let setup = self.setup(machine, &kernel, Scenario::Ticks, &facts);
+        Ok(finish(&progress, Experiment::of_boots(setup, &traces)))
+    }
+
+    fn resets(
+        &self,
+        machine: Machine,
+        scenario: Scenario,
+        runs: usize,
+    ) -> Result<Experiment, Failure> {
+        let (spec, kernel) = self.spec(machine, scenario.mode())?;
+        let progress = progress(&format!("{machine}: resets, {scenario}"), runs);
+        let original = experiment::snapshot(&self.host, &spec)?;
+        let advance = |done: usize| progress.set_position(done as u64);
+        let order = scenario.order();
+        let resets = experiment::resets(&self.host, &spec, &original, order, runs, advance)?;
+        let setup = self.setup(machine, &kernel, scenario, &original.facts);
+        Ok(finish(&progress, Experiment::of_resets(setup, &resets)))
+    }
+
+    /// The machine with the probe in it.
+    fn spec(&self, machine: Machine, mode: Mode) -> Result<(Spec, Kernel), Failure> {
+        let kernel = self.cache.kernel(machine.kernel)?;
+        let modules: Vec<_> = kernel.module("ptp_vmclock").into_iter().collect();
+        let initramfs = self.host.file("initramfs");
+        vm::initramfs(&initramfs, &self.probe, &modules)?;
+        let spec = Spec {
+            kernel: kernel.image.clone(),
+            initramfs,
+            signals: machine.signals,
+            mode,
+            accelerator: self.options.accelerator,
+        };
+        Ok((spec, kernel))
+    }
+
+    fn setup(&self, machine: Machine, kernel: &Kernel, scenario: Scenario, facts: &str) -> Setup {
+        Setup {
+            machine: machine.to_string(),
+            kernel: kernel.release.clone(),
+            qemu: self.qemu.clone(),
+            accelerator: self.options.accelerator.name().into(),
+            mode: scenario.to_string(),
+            facts: serde_json::from_str(facts).unwrap_or(Value::Null),
+        }
+    }
+
+    /// Shows and writes the report; a failure if it is invalid, or says that a claim is wrong.
+    fn report(&self, experiments: Vec<Experiment>, name: &str) -> Result<(), Failure> {
+        let campaign = Campaign {
+            date: jiff::Timestamp::now().strftime("%F").to_string(),
+            versions: BTreeMap::from([
+                ("qemu".into(), self.qemu.clone()),
+                ("squall".into(), env!("CARGO_PKG_VERSION").into()),
+            ]),
+            experiments,
+        };
+        if let Some(directory) = &self.options.output {
+            output::write(&campaign, directory, name)?;
+        }
+        output::show(&campaign, self.options.json)?;
+        campaign.experiments.iter().try_for_each(judge)
+    }
+}
+
+fn judge(experiment: &Experiment) -> Result<(), Failure> {
+    let verdict = verdict(experiment);
+    let setup = &experiment.setup;
+    let place = format!("{}, {}", setup.machine, setup.mode);
+    if let Validity::Invalid(reason) = verdict.validity {
+        return Err(Failure::Runtime(format!(
+            "the run is invalid: {place}: {reason}"
+        )));
+    }
+    match verdict.violated.first() {
+        Some(claim) => Err(Failure::Runtime(format!(
+            "a claim is wrong: {place}: {claim}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn host(qemu: Qemu, interrupt: Interrupt, options: &LabArguments) -> Result<Host, Failure> {
+    Host::new(qemu, interrupt, Duration::from_secs(options.timeout))
+}
+
+/// A bar on a terminal; elsewhere a line at the end.
+fn progress(what: &str, runs: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg} {pos} of {len} {wide_bar} {eta}")
+        .expect("a template that is known");
+    let bar = ProgressBar::new(runs as u64).with_style(style);
+    bar.set_message(what.to_owned());
+    bar.tick();
+    bar
+}
+
+fn finish(progress: &ProgressBar, experiment: Experiment) -> Experiment {
+    if progress.is_hidden() {
+        eprintln!("{}: {} done", progress.message(), experiment.runs);
+    }
+    progress.finish_and_clear();
+    experiment
+}

@@ -1,0 +1,138 @@
+//! The experiments themselves: which machines run, when they are stopped, and what is kept.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use squall_command::Failure;
+use squall_trace::{Mode, Source};
+
+use crate::trace::{Counts, Resets, Trace};
+use crate::vm::{Guest, Host, Snapshot, Spec};
+
+/// Requests of every ticking source before the snapshot: 0.3 s of them.
+const BEFORE: usize = 600;
+
+/// Requests of every ticking source after a boot or a resume: a second of them.
+const AFTER: usize = 2000;
+
+/// How long threads draw before the snapshot, and after the resume.
+const THREADS_DRAW: Duration = Duration::from_millis(300);
+
+/// Clones that are resumed at the same time.
+const TOGETHER: usize = 4;
+
+/// Who is resumed when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// One clone after the other.
+    OneByOne,
+    /// Several at the same time.
+    Together,
+}
+
+/// Boots the machine once, and records what its sources give in the first second.
+pub fn boot(host: &Host, spec: &Spec) -> Result<(Trace, String), Failure> {
+    let mut guest = host.boot(spec)?;
+    let facts = guest.memory().message()?;
+    guest.run()?;
+    record(&mut guest, spec.mode, &Counts::default(), AFTER)?;
+    guest.stop()?;
+    Ok((guest.memory().trace()?, facts))
+}
+
+/// A snapshot, and the records there were when it was taken.
+#[derive(Debug)]
+pub struct Original {
+    snapshot: Snapshot,
+    before: Counts,
+    /// The machine, in the probe's words.
+    pub facts: String,
+}
+
+/// Boots the machine, and takes a snapshot while it draws.
+pub fn snapshot(host: &Host, spec: &Spec) -> Result<Original, Failure> {
+    let mut guest = host.boot(spec)?;
+    let facts = guest.memory().message()?;
+    guest.run()?;
+    record(&mut guest, spec.mode, &Counts::default(), BEFORE)?;
+    guest.stop()?;
+    let before = guest.memory().counts()?;
+    let snapshot = guest.snapshot(host.file("snapshot"))?;
+    Ok(Original {
+        snapshot,
+        before,
+        facts,
+    })
+}
+
+/// Resumes `runs` clones of `original`, telling `progress` of each, and records what they give.
+pub fn resets(
+    host: &Host,
+    spec: &Spec,
+    original: &Original,
+    order: Order,
+    runs: usize,
+    mut progress: impl FnMut(usize),
+) -> Result<Resets, Failure> {
+    let at_once = match order {
+        Order::OneByOne => 1,
+        Order::Together => TOGETHER,
+    };
+    let mut clones = Vec::with_capacity(runs);
+    while clones.len() < runs {
+        let batch = at_once.min(runs - clones.len());
+        clones.extend(batch_of_clones(host, spec, original, batch)?);
+        progress(clones.len());
+    }
+    Ok(Resets {
+        before: original.before.clone(),
+        clones,
+    })
+}
+
+/// Resumes so many clones at the same time.
+fn batch_of_clones(
+    host: &Host,
+    spec: &Spec,
+    original: &Original,
+    count: usize,
+) -> Result<Vec<Trace>, Failure> {
+    let mut guests = (0..count)
+        .map(|_| host.load(spec, &original.snapshot))
+        .collect::<Result<Vec<Guest>, _>>()?;
+    for guest in &mut guests {
+        guest.go_on()?;
+    }
+    for guest in &mut guests {
+        record(guest, spec.mode, &original.before, AFTER)?;
+    }
+    for guest in &mut guests {
+        guest.stop()?;
+    }
+    guests.iter().map(|guest| guest.memory().trace()).collect()
+}
+
+/// Lets the machine record `requests` more than `before` of every source that ticks; where threads
+/// fill their channels, for a while.
+fn record(guest: &mut Guest, mode: Mode, before: &Counts, requests: usize) -> Result<(), Failure> {
+    if mode == Mode::Threads {
+        guest.wait("threads to draw", |guest| {
+            has_recorded(&guest.memory().counts()?, before, 1)
+        })?;
+        sleep(THREADS_DRAW);
+        return Ok(());
+    }
+    guest.wait("the sources to draw", |guest| {
+        has_recorded(&guest.memory().counts()?, before, requests)
+    })
+}
+
+/// Whether every source that draws on its own has so many more records than `before`.
+fn has_recorded(now: &Counts, before: &Counts, requests: usize) -> Result<bool, Failure> {
+    let count = |counts: &Counts, name| counts.outputs.get(name).copied().unwrap_or(0);
+    Ok(now
+        .outputs
+        .keys()
+        .filter(|(source, _)| *source != Source::SquallChildren)
+        .all(|name| count(now, name) >= count(before, name) + requests))
+}

@@ -1,0 +1,107 @@
+//! What the cache has, and how each is made of packages.
+
+use std::fmt::{self, Display, Formatter};
+use std::path::{Path, PathBuf};
+
+use squall_command::Failure;
+
+use super::apt::Archive;
+use super::kernel::{self, KernelName};
+use super::lists::{Package, Release};
+use super::qemu;
+use super::record::{Record, damaged};
+
+/// One of what the cache has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// QEMU for x86-64.
+    Qemu,
+    /// A kernel.
+    Kernel(KernelName),
+}
+
+/// QEMU and `kernels`, each once.
+pub fn of(kernels: &[KernelName]) -> Vec<Item> {
+    let mut items = vec![Item::Qemu];
+    for &kernel in kernels {
+        let item = Item::Kernel(kernel);
+        if !items.contains(&item) {
+            items.push(item);
+        }
+    }
+    items
+}
+
+impl Display for Item {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self {
+            Item::Qemu => f.write_str("QEMU"),
+            Item::Kernel(name) => write!(f, "kernel {}", name.name()),
+        }
+    }
+}
+
+impl Item {
+    /// Its place in the cache.
+    pub fn directory(self) -> PathBuf {
+        match self {
+            Item::Qemu => "qemu".into(),
+            Item::Kernel(name) => Path::new("kernels").join(name.name()),
+        }
+    }
+
+    /// The release of Debian that it comes from.
+    pub fn release(self) -> Release {
+        match self {
+            Item::Qemu => qemu::RELEASE,
+            Item::Kernel(name) => name.release(),
+        }
+    }
+
+    /// What is known of it before it is fetched; the package that was asked for is the first.
+    pub fn packages(self, archive: &Archive) -> Result<Vec<Package>, Failure> {
+        match self {
+            Item::Qemu => Ok(vec![archive.show(qemu::PACKAGE, qemu::suite())?.package]),
+            Item::Kernel(name) => kernel::packages(name, archive),
+        }
+    }
+
+    /// Fetches `packages`, and for QEMU all that they need.
+    pub fn download(
+        self,
+        archive: &Archive,
+        packages: &[Package],
+        directory: &Path,
+    ) -> Result<(), Failure> {
+        match self {
+            Item::Qemu => archive.download_closure(&packages[0], qemu::suite(), directory),
+            Item::Kernel(_) => archive.download(packages, directory),
+        }
+    }
+
+    /// Moves what is kept of `unpacked` to `tree`; tells what a kernel calls itself.
+    pub fn lay_out(self, unpacked: &Path, tree: &Path) -> Result<Option<String>, Failure> {
+        match self {
+            Item::Qemu => qemu::lay_out(unpacked, tree).map(|()| None),
+            Item::Kernel(_) => kernel::lay_out(unpacked, tree).map(Some),
+        }
+    }
+
+    /// The record of the tree at `place`, if there is one and what matters is in it.
+    pub fn check(self, place: &Path) -> Result<Option<Record>, Failure> {
+        let Some(record) = Record::read(place)? else {
+            return Ok(None);
+        };
+        if matches!(self, Item::Kernel(_)) && record.release.is_none() {
+            return Err(damaged(place, "its record.json names no release"));
+        }
+        let parts: &[&str] = match self {
+            Item::Qemu => &qemu::PARTS,
+            Item::Kernel(_) => &kernel::PARTS,
+        };
+        match parts.iter().find(|part| !place.join(part).exists()) {
+            Some(part) => Err(damaged(place, &format!("it has no {part}"))),
+            None => Ok(Some(record)),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What is drawn from: 512 bits a request.
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use rustix::rand::GetRandomFlags;
+
+/// What a request gives.
+pub type Bits = [u64; 8];
+
+/// Bytes of it.
+const LEN: usize = size_of::<Bits>();
+
+/// Something that gives random bits.
+pub trait Generator: Send {
+    /// A request; none if the generator has come to its end.
+    fn draw(&mut self) -> Option<Bits>;
+}
+
+/// squall, one request for all bits.
+#[derive(Debug)]
+pub struct Squall;
+
+impl Generator for Squall {
+    fn draw(&mut self) -> Option<Bits> {
+        let mut bytes = [0; LEN];
+        squall::fill(&mut bytes);
+        Some(words(&bytes))
+    }
+}
+
+/// squall, a request a word.
+#[derive(Debug)]
+pub struct SquallWords;
+
+impl Generator for SquallWords {
+    fn draw(&mut self) -> Option<Bits> {
+        Some(core::array::from_fn(|_| squall::u64()))
+    }
+}
+
+/// The kernel's generator, by the system call: rustix does not use the vDSO for it.
+#[derive(Debug)]
+pub struct Getrandom;
+
+impl Generator for Getrandom {
+    fn draw(&mut self) -> Option<Bits> {
+        let mut bytes = [0; LEN];
+        getrandom(&mut bytes);
+        Some(words(&bytes))
+    }
+}
+
+/// A generator that is seeded once and guards against nothing.
+#[derive(Debug)]
+pub struct Naive(StdRng);
+
+impl Naive {
+    /// Seeded from the kernel.
+    pub fn new() -> Naive {
+        let mut seed = [0; 32];
+        getrandom(&mut seed);
+        Naive(StdRng::from_seed(seed))
+    }
+}
+
+impl Generator for Naive {
+    fn draw(&mut self) -> Option<Bits> {
+        Some(core::array::from_fn(|_| self.0.next_u64()))
+    }
+}
+
+/// Waits until the kernel's generator is ready. A process that draws from squall before that does
+/// not see the kernel's generation for a minute; those that this probe stands for start later.
+pub fn wait_for_kernel() {
+    getrandom(&mut [0]);
+}
+
+fn getrandom(out: &mut [u8]) {
+    let len = out.len();
+    let got = rustix::rand::getrandom(out, GetRandomFlags::empty());
+    assert_eq!(got, Ok(len), "getrandom");
+}
+
+/// Bytes of a generator as words.
+pub fn words(bytes: &[u8; LEN]) -> Bits {
+    let (words, _) = bytes.as_chunks();
+    core::array::from_fn(|at| u64::from_le_bytes(words[at]))
+}

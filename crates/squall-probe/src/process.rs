@@ -1,0 +1,51 @@
+//! Forked processes.
+//!
+//! The only unsafe code outside the mapping is here: fork itself.
+
+#![allow(unsafe_code)]
+
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitOptions, WaitStatus, wait, waitpid};
+
+use crate::Result;
+
+/// Forks a process that does `work` and ends. The caller has no other thread.
+pub fn fork(work: impl FnOnce()) -> Result<Pid> {
+    // SAFETY: the process has one thread, so that nothing in the child is in the middle of a
+    // change that nobody will finish.
+    let child = unsafe { libc::fork() };
+    match child {
+        0 => {
+            work();
+            std::process::exit(0)
+        }
+        child => Pid::from_raw(child.max(0))
+            .ok_or_else(|| format!("fork: {}", std::io::Error::last_os_error())),
+    }
+}
+
+/// Does `work` in a child and waits for its end.
+pub fn run(work: impl FnOnce()) -> Result<()> {
+    let child = fork(work)?;
+    match waitpid(Some(child), WaitOptions::empty()) {
+        Ok(Some((child, status))) => check(child, status),
+        Ok(None) => Ok(()),
+        Err(error) => Err(format!("waitpid: {error}")),
+    }
+}
+
+/// Whether all children are well, or have ended well.
+pub fn check_children() -> Result<()> {
+    match wait(WaitOptions::NOHANG) {
+        Ok(Some((child, status))) => check(child, status),
+        Ok(None) | Err(Errno::CHILD) => Ok(()),
+        Err(error) => Err(format!("wait: {error}")),
+    }
+}
+
+fn check(child: Pid, status: WaitStatus) -> Result<()> {
+    match status.exit_status() {
+        Some(0) => Ok(()),
+        _ => Err(format!("child {child} ended badly: {status:?}")),
+    }
+}
