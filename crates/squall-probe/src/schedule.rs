@@ -12,7 +12,6 @@ use crate::drawer::Drawer;
 use crate::generator::{Generator as _, Getrandom, Naive, Squall, SquallWords};
 use crate::layout::{CHILD_EVERY, Channels, THREADS};
 use crate::process;
-use crate::system;
 use crate::tick::{self, PERIOD};
 
 /// Processes that tick: this one, one for each of [`VARIANTS`], and the child of [`Mode::Forks`].
@@ -41,13 +40,13 @@ fn hide_clones() {
 
 /// squall with its guards against clones off.
 fn switch_guards_off() {
-    let guards = [Seam::Hedge, Seam::LateSignal, Seam::AdditionalInput];
+    let guards = [
+        Seam::GenerationCheck,
+        Seam::Hedge,
+        Seam::LateSignal,
+        Seam::AdditionalInput,
+    ];
     guards.into_iter().for_each(switch_off_for_testing);
-    // Without a generation there is no check to be switched off: squall would seed for every
-    // request, under one that it never sees again.
-    if system::shows_generation() {
-        switch_off_for_testing(Seam::GenerationCheck);
-    }
     hide_vmclock();
 }
 

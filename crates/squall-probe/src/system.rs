@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
-use rustix::system::{RebootCommand, finit_module, reboot, uname};
+use rustix::system::{RebootCommand, finit_module, reboot};
 use squall_trace::Mode;
 
 use crate::Result;
@@ -65,19 +65,6 @@ fn mode_of(line: &str) -> Option<Mode> {
     Mode::ALL.into_iter().find(|mode| mode.name() == name)
 }
 
-/// Whether the kernel shows the generation of its generator, as it does with getrandom in the
-/// vDSO: from Linux 6.11 on.
-pub fn shows_generation() -> bool {
-    uname().release().to_str().is_ok_and(is_since_6_11)
-}
-
-fn is_since_6_11(release: &str) -> bool {
-    let mut numbers = release
-        .split(|letter: char| !letter.is_ascii_digit())
-        .map_while(|number| number.parse::<u32>().ok());
-    numbers.next().zip(numbers.next()) >= Some((6, 11))
-}
-
 /// The text of a file, without the line break at its end.
 pub fn read(path: &str) -> Result<String> {
     let text = fs::read_to_string(path).map_err(|error| format!("reading {path}: {error}"))?;
@@ -94,16 +81,6 @@ pub fn power_off() {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn kernels_are_told_apart() {
-        for release in ["6.11.0", "6.12.95+deb12-cloud-amd64", "7.3.4"] {
-            assert!(is_since_6_11(release));
-        }
-        for release in ["6.1.0-50-amd64", "6.10", "5.19.1", "none"] {
-            assert!(!is_since_6_11(release));
-        }
-    }
 
     #[test]
     fn modes_are_found_among_other_parameters() {

@@ -18,7 +18,7 @@ pub enum Source {
     SquallHedged = 5,
     /// squall with its guards against clones off: the control.
     SquallUnguarded = 6,
-    /// squall with nothing but the kernel's generation to tell it of clones.
+    /// squall without what it does where a clone is told late: the control of that.
     SquallSignalOnly = 7,
     /// Whirlwind itself, bootstrapped again when the machine tells of a clone.
     Whirlwind = 8,

@@ -262,7 +262,7 @@ impl Request<'_> {
 
     /// Whether this thread's next small requests may come from the buffer after one comparison.
     fn fast_path_suffices(&self) -> bool {
-        self.policy.generation_suffices() && (mask::is_available() || !self.policy.hears_late())
+        self.policy.moment_suffices() && (mask::is_available() || !self.policy.hears_late())
     }
 
     /// Small requests are served as where a clone is told late, from here on.

@@ -36,7 +36,7 @@ pub struct Status {
     pub is_vm: bool,
     /// The kernel's vmgenid driver is bound to a device.
     pub has_vmgenid: bool,
-    /// /dev/vmclock0 is there and readable, with a generation counter.
+    /// /dev/vmclock0 is there and readable.
     pub has_vmclock: bool,
     /// The kernel has getrandom in the vDSO.
     pub has_vdso_getrandom: bool,
@@ -65,7 +65,7 @@ pub enum ForkGuard {
 pub enum CloneGuard {
     /// No hypervisor announces itself.
     NotAVm,
-    /// vmclock's generation counter, which changes before a clone runs.
+    /// vmclock's generation counter, or its disruption marker, which changes before a clone runs.
     VmClock,
     /// vmgenid: the kernel reseeds when it is told of the clone, moments after it runs.
     Vmgenid,

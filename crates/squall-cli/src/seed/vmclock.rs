@@ -1,4 +1,5 @@
-//! vmclock's counter, which changes before a restored VM runs again.
+//! vmclock's count, which changes before a restored VM runs again: the generation counter where
+//! there is one, else the disruption marker, which live migration changes as well.
 //!
 //! The device's page is specified in include/uapi/linux/vmclock-abi.h; the library maps the same
 //! page (`guard/vmclock.rs`), and this command waits for it. It is read by pread(2),
@@ -19,6 +20,7 @@ const MAGIC: u32 = 0x4b4c_4356;
 const MAGIC_AT: usize = 0;
 const SIZE_AT: usize = 4;
 const VERSION_AT: usize = 8;
+const MARKER_AT: usize = 16;
 const FLAGS_AT: usize = 24;
 const COUNTER_AT: usize = 104;
 
@@ -28,10 +30,10 @@ const HEAD_LEN: usize = COUNTER_AT + size_of::<u64>();
 /// `flags` bit that says the counter is there.
 const HAS_COUNTER: u64 = 1 << 8;
 
-/// A vmclock with a counter.
+/// A vmclock and its count.
 pub struct VmClock {
     file: File,
-    counter: u64,
+    count: u64,
     notifies: bool,
 }
 
@@ -44,10 +46,10 @@ impl VmClock {
             Err(error) => return Err(error),
         };
         let notifies = notifies(&file)?;
-        let counter = read_counter(&file)?;
-        Ok(counter.map(|counter| VmClock {
+        let count = read_count(&file)?;
+        Ok(count.map(|count| VmClock {
             file,
-            counter,
+            count,
             notifies,
         }))
     }
@@ -57,14 +59,14 @@ impl VmClock {
         self.notifies.then(|| self.file.as_fd())
     }
 
-    /// The counter as it was and as it is, if it has changed since the last time.
+    /// The count as it was and as it is, if it has changed since the last time.
     pub fn change(&mut self) -> io::Result<Option<(u64, u64)>> {
-        let counter = read_counter(&self.file)?.ok_or(io::ErrorKind::InvalidData)?;
-        let last = std::mem::replace(&mut self.counter, counter);
-        Ok((last != counter).then_some((last, counter)))
+        let count = read_count(&self.file)?.ok_or(io::ErrorKind::InvalidData)?;
+        let last = std::mem::replace(&mut self.count, count);
+        Ok((last != count).then_some((last, count)))
     }
 
-    /// From now on the counter has to be looked at.
+    /// From now on the count has to be looked at.
     pub fn stop_polling(&mut self) {
         self.notifies = false;
     }
@@ -78,9 +80,9 @@ fn notifies(file: &File) -> io::Result<bool> {
     Ok((fds[0].revents() - PollFlags::IN).is_empty())
 }
 
-/// The counter; `None` if this is no page of a vmclock that has one. Reading is also what makes
+/// The count; `None` if this is no page of a vmclock. Reading is also what makes
 /// the device wait for the next change.
-fn read_counter(file: &File) -> io::Result<Option<u64>> {
+fn read_count(file: &File) -> io::Result<Option<u64>> {
     let mut head = [0; HEAD_LEN];
     match file.read_exact_at(&mut head, 0) {
         Ok(()) => {}
@@ -89,11 +91,15 @@ fn read_counter(file: &File) -> io::Result<Option<u64>> {
     }
     let word64 = |at| u64::from_le_bytes(bytes_at(&head, at));
     let word32 = |at| u32::from_le_bytes(bytes_at(&head, at));
+    let has = |at: usize| word32(SIZE_AT) as usize >= at + size_of::<u64>();
     let is_usable = word32(MAGIC_AT) == MAGIC
-        && word32(SIZE_AT) as usize >= HEAD_LEN
         && u16::from_le_bytes(bytes_at(&head, VERSION_AT)) == 1
-        && word64(FLAGS_AT) & HAS_COUNTER != 0;
-    Ok(is_usable.then(|| word64(COUNTER_AT)))
+        && has(MARKER_AT);
+    let count_at = match word64(FLAGS_AT) & HAS_COUNTER != 0 && has(COUNTER_AT) {
+        true => COUNTER_AT,
+        false => MARKER_AT,
+    };
+    Ok(is_usable.then(|| word64(count_at)))
 }
 
 fn bytes_at<const N: usize>(head: &[u8; HEAD_LEN], at: usize) -> [u8; N] {
@@ -146,10 +152,21 @@ mod tests {
     }
 
     #[test]
+    fn the_marker_stands_for_a_counter_that_is_not_there() {
+        let page = Page::new("marker");
+        page.write(FLAGS_AT, &[0; 8]);
+        let mut clock = VmClock::open(&page.0).unwrap().expect("a vmclock");
+        page.write(COUNTER_AT, &[5; 8]);
+        assert_eq!(clock.change().unwrap(), None);
+        page.write(MARKER_AT, &3_u64.to_le_bytes());
+        assert_eq!(clock.change().unwrap(), Some((0, 3)));
+    }
+
+    #[test]
     fn what_does_not_count_is_no_vmclock() {
         assert!(VmClock::open(Path::new("/nonexistent")).unwrap().is_none());
         assert!(VmClock::open(Path::new("/dev/null")).unwrap().is_none());
-        for at in [MAGIC_AT, SIZE_AT, VERSION_AT, FLAGS_AT] {
+        for at in [MAGIC_AT, SIZE_AT, VERSION_AT] {
             let page = Page::new("zeros");
             page.write(at, &[0; 2]);
             assert!(VmClock::open(&page.0).unwrap().is_none(), "{at}");

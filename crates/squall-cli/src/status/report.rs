@@ -34,7 +34,7 @@ pub struct Report {
     pub is_vm: bool,
     /// The kernel is told of clones by a vmgenid device.
     pub has_vmgenid: bool,
-    /// /dev/vmclock0 is readable and counts generations.
+    /// /dev/vmclock0 is there and readable.
     pub has_vmclock: bool,
     /// The kernel has getrandom in the vDSO.
     pub has_vdso_getrandom: bool,

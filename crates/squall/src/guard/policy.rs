@@ -84,6 +84,7 @@ impl Policy {
         let vmclock = VmClock::open();
         if let Some(clock) = vmclock {
             vmclock::note(clock.generation(), moment::mapped_generation());
+            moment::read_second_at(clock.place());
         }
         Policy {
             vmclock,
@@ -122,12 +123,9 @@ impl Policy {
         matches!(vdso::watch(), Watch::Mapped | Watch::Probe)
     }
 
-    /// Whether the mapped generation alone tells everything: one load and one compare.
-    pub fn generation_suffices(&self) -> bool {
-        vdso::watch() == Watch::Mapped
-            && memory::kind() != MemoryKind::Plain
-            && self.vmclock.is_none()
-            && self.sees_clones()
+    /// Whether the moment tells everything: two loads and one compare.
+    pub fn moment_suffices(&self) -> bool {
+        vdso::watch() == Watch::Mapped && memory::kind() != MemoryKind::Plain && self.sees_clones()
     }
 
     /// Which requests must be made different by themselves, under the kernel's `current`

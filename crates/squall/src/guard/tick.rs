@@ -30,7 +30,7 @@ pub(crate) fn follow(vdso: Vdso) {
     if !seam::is_off(Seam::Tick)
         && let Some(place) = find(vdso)
     {
-        moment::read_tick_at(place);
+        moment::read_second_at(place);
     }
 }
 

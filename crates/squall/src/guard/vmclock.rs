@@ -1,8 +1,12 @@
-//! The VM generation counter of vmclock, which changes before a restored VM runs again.
+//! The count of vmclock that changes before a restored VM runs again.
 //!
-//! The device's page is specified in QEMU's docs/specs/vmclock and Linux's
-//! include/uapi/linux/vmclock-abi.h. The counter is a signal, never entropy: sibling clones see
-//! the same new value.
+//! It is the VM generation counter where the device has one, which only a restore from a snapshot
+//! changes, and else the disruption marker, which live migration changes as well: hypervisors are
+//! to change both before the VM goes on. QEMU 10 and 11 have the marker only.
+//!
+//! The device's page is specified in Linux's include/uapi/linux/vmclock-abi.h; what changes when
+//! is said in the cover letter of "ptp: vmclock: add vm generation counter" (B. Chalios, 2025).
+//! The count is a signal, never entropy: sibling clones see the same new value.
 
 use core::ffi::CStr;
 use core::ptr::NonNull;
@@ -15,16 +19,19 @@ const MAGIC: u32 = 0x4b4c_4356;
 const MAGIC_AT: usize = 0;
 const SIZE_AT: usize = 4;
 const VERSION_AT: usize = 8;
+const MARKER_AT: usize = 16;
 const FLAGS_AT: usize = 24;
 const GENERATION_AT: usize = 104;
 
 /// `flags` bit that says the generation counter is there.
 const HAS_GENERATION: u64 = 1 << 8;
 
-/// A mapped vmclock page with a generation counter.
+/// A mapped vmclock page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VmClock {
     page: NonNull<u8>,
+    /// Where in it the count stands.
+    count_at: usize,
 }
 
 impl VmClock {
@@ -61,31 +68,48 @@ impl VmClock {
         if page == libc::MAP_FAILED {
             return None;
         }
-        let clock = VmClock {
+        let mut clock = VmClock {
             page: NonNull::new(page.cast())?,
+            count_at: MARKER_AT,
         };
-        if clock.is_usable() {
-            return Some(clock);
+        match clock.find_count() {
+            Some(count_at) => clock.count_at = count_at,
+            None => {
+                super::memory::unmap(clock.page);
+                return None;
+            }
         }
-        super::memory::unmap(clock.page);
-        None
+        Some(clock)
     }
 
-    /// The generation counter plus one: 0 stands for no vmclock. Aligned and of 64 bits, it is never seen half-changed, so the
-    /// page's sequence count, which guards the clock's other fields, is not needed.
+    /// The count plus one: 0 stands for no vmclock. Aligned and of 64 bits, it is never seen
+    /// half-changed, so the page's sequence count, which guards the clock's other fields, is not
+    /// needed.
     #[inline]
     pub fn generation(self) -> u64 {
-        self.word64(GENERATION_AT)
+        self.word64(self.count_at)
             .load(Ordering::Acquire)
             .wrapping_add(1)
     }
 
-    fn is_usable(self) -> bool {
+    /// Where the count stands, to be read on each request.
+    pub fn place(&self) -> *const AtomicU64 {
+        self.word64(self.count_at)
+    }
+
+    /// Where the page's count stands; nowhere if this is no vmclock's page.
+    fn find_count(self) -> Option<usize> {
         let word32 = |at| self.word32(at).load(Ordering::Relaxed);
-        word32(MAGIC_AT) == MAGIC
-            && word32(SIZE_AT) as usize >= GENERATION_AT + size_of::<u64>()
-            && word32(VERSION_AT) as u16 == 1
-            && self.word64(FLAGS_AT).load(Ordering::Relaxed) & HAS_GENERATION != 0
+        let has = |at: usize| word32(SIZE_AT) as usize >= at + size_of::<u64>();
+        if word32(MAGIC_AT) != MAGIC || word32(VERSION_AT) as u16 != 1 || !has(MARKER_AT) {
+            return None;
+        }
+        let counts_generations =
+            self.word64(FLAGS_AT).load(Ordering::Relaxed) & HAS_GENERATION != 0;
+        match counts_generations && has(GENERATION_AT) {
+            true => Some(GENERATION_AT),
+            false => Some(MARKER_AT),
+        }
     }
 
     fn word32(&self, at: usize) -> &AtomicU32 {
@@ -105,20 +129,20 @@ unsafe impl Send for VmClock {}
 // SAFETY: as above.
 unsafe impl Sync for VmClock {}
 
-/// The counter as it was last seen, and the kernel generation at which it was seen to
+/// The count as it was last seen, and the kernel generation at which it was seen to
 /// change; 0 for never.
 static SEEN: AtomicU64 = AtomicU64::new(0);
 static CHANGED_UNDER: AtomicU64 = AtomicU64::new(0);
 
-/// Notes the counter at a seeding under the kernel's `generation`.
-pub(crate) fn note(counter: u64, generation: u64) {
-    let seen = SEEN.swap(counter, Ordering::Relaxed);
-    if seen != 0 && seen != counter {
+/// Notes the count at a seeding under the kernel's `generation`.
+pub(crate) fn note(count: u64, generation: u64) {
+    let seen = SEEN.swap(count, Ordering::Relaxed);
+    if seen != 0 && seen != count {
         CHANGED_UNDER.store(generation, Ordering::Relaxed);
     }
 }
 
-/// Whether the counter changed and the kernel has not reseeded since: until it has, it may give
+/// Whether the count changed and the kernel has not reseeded since: until it has, it may give
 /// sibling clones the same bytes.
 pub(crate) fn is_unsettled(generation: u64) -> bool {
     let changed_under = CHANGED_UNDER.load(Ordering::Relaxed);

@@ -93,10 +93,23 @@ pub fn told_late_when_idle() -> Verdict {
 }
 
 /// A file that imitates vmclock's page.
-pub struct Clock(File);
+pub struct Clock {
+    file: File,
+    count_at: u64,
+}
 
 impl Clock {
+    /// A clock that counts generations.
     pub fn install() -> Clock {
+        Clock::new(1 << 8, 104)
+    }
+
+    /// A clock that only has a disruption marker.
+    fn with_marker() -> Clock {
+        Clock::new(0, 16)
+    }
+
+    fn new(flags: u64, count_at: u64) -> Clock {
         let path = std::env::temp_dir().join(format!("squall-vmclock-{}", std::process::id()));
         let file = File::options()
             .read(true)
@@ -110,10 +123,10 @@ impl Clock {
             .unwrap();
         file.write_all_at(&4096_u32.to_le_bytes(), 4).unwrap();
         file.write_all_at(&1_u16.to_le_bytes(), 8).unwrap();
-        file.write_all_at(&(1_u64 << 8).to_le_bytes(), 24).unwrap();
+        file.write_all_at(&flags.to_le_bytes(), 24).unwrap();
         let name = CString::new(path.as_os_str().as_encoded_bytes()).unwrap();
         vmclock_for_testing(Box::leak(name.into_boxed_c_str()));
-        let clock = Clock(file);
+        let clock = Clock { file, count_at };
         clock.set(1);
         // Looking at the status decides on the machine's signals.
         let has_vmclock = squall::status().has_vmclock;
@@ -122,14 +135,23 @@ impl Clock {
         clock
     }
 
-    pub fn set(&self, generation: u64) {
-        self.0.write_all_at(&generation.to_le_bytes(), 104).unwrap();
+    pub fn set(&self, count: u64) {
+        let count = count.to_le_bytes();
+        self.file.write_all_at(&count, self.count_at).unwrap();
     }
 }
 
 /// The counter is different in every copy.
 pub fn vmclock_moves() -> Verdict {
-    let clock = Clock::install();
+    copies_of(&Clock::install())
+}
+
+/// The same of the marker.
+pub fn vmclock_marker_moves() -> Verdict {
+    copies_of(&Clock::with_marker())
+}
+
+fn copies_of(clock: &Clock) -> Verdict {
     let (reader, writer) = pipe().unwrap();
     let collector = std::thread::spawn(move || receive(reader));
     for round in 0..200 {

@@ -141,6 +141,7 @@ const CASES: &[Case] = &[
     case("clone/unseen/no-vdso", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, Vdso], Held),
     case("clone/unseen/control", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, Hedge], Broken),
     case("clone/vmclock", clones::vmclock_moves, &[ForkGuard], Held),
+    case("clone/vmclock/marker", clones::vmclock_marker_moves, &[ForkGuard], Held),
     case("clone/vmclock/control", clones::vmclock_stands_still, &[ForkGuard], Broken),
     case("clone/vmclock-hedges-until-reseed", clones::vmclock_hedges_until_reseed, &[ForkGuard], Held).alone(),
     case("clone/vmclock-hedges-until-reseed/probe", clones::vmclock_hedges_until_reseed, &[ForkGuard, GenerationPlace], Held).alone(),
