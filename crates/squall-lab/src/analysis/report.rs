@@ -155,7 +155,8 @@ fn notes(kind: Kind, setup: &Setup) -> Vec<String> {
     if kind == Kind::Reset {
         notes.push(
             "The moment of the resume is taken for the latest record from before the snapshot: \
-             times after it are upper bounds."
+             times after it are upper bounds. A request that was under way then, asked for at \
+             the same cycle in every clone, counts as made before."
                 .into(),
         );
     }

@@ -20,11 +20,24 @@ impl<'a> Runs<'a> {
         Runs { before, traces }
     }
 
+    /// A request that was asked for before the snapshot counts as made before it, even if it was
+    /// recorded after the resume: it is the first record of its channel, and was asked for at the
+    /// same cycle in every clone.
     pub fn of_resets(resets: &'a Resets) -> Runs<'a> {
-        Runs {
-            before: resets.before.clone(),
-            traces: &resets.clones,
+        let mut before = resets.before.clone();
+        let traces = &resets.clones;
+        for (name, count) in &mut before.outputs {
+            let mut asked = traces.iter().map(|trace| {
+                let outputs = trace.outputs.get(name)?;
+                Some(outputs.get(*count)?.asked_at)
+            });
+            if let Some(Some(first)) = asked.next()
+                && asked.all(|asked| asked == Some(first))
+            {
+                *count += 1;
+            }
         }
+        Runs { before, traces }
     }
 
     /// All generators of which there is a channel.
@@ -91,4 +104,40 @@ impl<'a> Runs<'a> {
 
 fn of(owner: Owner, outputs: &[Output]) -> impl Iterator<Item = (Owner, &Output)> + Clone {
     outputs.iter().map(move |output| (owner, output))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic;
+    use super::*;
+
+    #[test]
+    fn a_request_under_way_at_the_snapshot_is_not_the_clones() {
+        let name = (Source::Squall, 0);
+        let records = |first, rest: [u64; 2]| {
+            let mut outputs: Vec<_> = (0..)
+                .map(|tick| synthetic::output(tick, 1, [tick; 8]))
+                .take(4)
+                .collect();
+            outputs[1].asked_at = first;
+            outputs[2].asked_at = rest[0];
+            outputs[3].asked_at = rest[1];
+            outputs
+        };
+        let own = |clones: &[Vec<Output>]| {
+            let mut resets = synthetic::clones(name, 1, &[]);
+            resets.clones = clones
+                .iter()
+                .map(|outputs| synthetic::channel(name, outputs.clone()))
+                .collect();
+            let runs = Runs::of_resets(&resets);
+            runs.channels(&resets.clones[0], |_| true)
+                .next()
+                .expect("a channel")
+                .1
+                .len()
+        };
+        assert_eq!(own(&[records(7, [20, 30]), records(7, [20, 31])]), 2);
+        assert_eq!(own(&[records(7, [20, 30]), records(8, [20, 30])]), 3);
+    }
 }

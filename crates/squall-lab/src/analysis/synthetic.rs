@@ -58,13 +58,24 @@ pub(super) fn channel(name: Name, outputs: Vec<Output>) -> Trace {
 /// Clones of one channel, of which `before` records are from before the snapshot.
 pub(super) fn clones(name: Name, before: usize, clones: &[Vec<Output>]) -> Resets {
     let clones = clones.iter().cloned();
-    Resets {
+    staggered(Resets {
         before: Counts {
             outputs: [(name, before)].into(),
             inputs: 0,
         },
         clones: clones.map(|outputs| channel(name, outputs)).collect(),
+    })
+}
+
+/// No two clones ask at the same cycle.
+fn staggered(mut resets: Resets) -> Resets {
+    for (clone, later) in resets.clones.iter_mut().zip(0..) {
+        for (name, outputs) in &mut clone.outputs {
+            let own = outputs.iter_mut().skip(resets.before.outputs[name]);
+            own.for_each(|output| output.asked_at += later);
+        }
     }
+    resets
 }
 
 /// Whirlwind's inputs and outputs on a machine: a bootstrap, then two inputs a tick.
@@ -181,7 +192,7 @@ pub(super) fn resets(count: usize) -> Resets {
     let outputs = names.map(|&name| (name, before)).collect();
     let inputs = std::mem::take(&mut original.inputs).len();
     let before = Counts { outputs, inputs };
-    Resets { before, clones }
+    staggered(Resets { before, clones })
 }
 
 fn setup(machine: &str, accelerator: &str) -> Setup {

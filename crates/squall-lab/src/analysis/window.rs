@@ -39,9 +39,17 @@ pub struct Window {
 impl Window {
     /// The window of `source`; none where there are no clones.
     pub(super) fn of(runs: &Runs, source: Source, recurrences: &Recurrences) -> Option<Window> {
-        let clones = runs.traces.iter();
+        let lengths: Vec<_> = runs
+            .traces
+            .iter()
+            .map(|t| lengths(runs, t, source))
+            .collect();
+        let clones = runs.traces.iter().enumerate();
         let clones: Vec<_> = clones
-            .map(|trace| CloneWindow::of(runs, trace, source, recurrences))
+            .map(|(number, trace)| {
+                let reach = reach(&lengths, number);
+                CloneWindow::of(runs, trace, source, &reach, recurrences)
+            })
             .collect();
         let count = |of: fn(&CloneWindow) -> usize| clones.iter().map(of);
         let never = |of: fn(&CloneWindow) -> Option<f64>| {
@@ -63,6 +71,28 @@ impl Window {
     }
 }
 
+/// How many records each channel of a clone has.
+fn lengths(runs: &Runs, trace: &Trace, source: Source) -> Vec<usize> {
+    let channels = runs.channels(trace, |other| other == source);
+    channels.map(|(_, outputs)| outputs.len()).collect()
+}
+
+/// How far each channel of the clone with this number can be compared: as far as any other clone
+/// has recorded. What comes later is in no other clone, whether it is new or not.
+fn reach(lengths: &[Vec<usize>], number: usize) -> Vec<usize> {
+    let others = lengths
+        .iter()
+        .enumerate()
+        .filter(|&(other, _)| other != number);
+    let mut reach = vec![0; lengths[number].len()];
+    for (_, lengths) in others {
+        for (reach, &length) in reach.iter_mut().zip(lengths) {
+            *reach = length.max(*reach);
+        }
+    }
+    reach
+}
+
 /// The window in one clone.
 struct CloneWindow {
     requests: usize,
@@ -73,19 +103,28 @@ struct CloneWindow {
 }
 
 impl CloneWindow {
-    fn of(runs: &Runs, trace: &Trace, source: Source, recurrences: &Recurrences) -> CloneWindow {
+    fn of(
+        runs: &Runs,
+        trace: &Trace,
+        source: Source,
+        reach: &[usize],
+        recurrences: &Recurrences,
+    ) -> CloneWindow {
         let start = runs.start(trace);
         let us = |output: &Output| {
             let cycles = output.given_at.saturating_sub(start);
             cycles as f64 / trace.cycles_per_ms.max(1) as f64 * 1e3
         };
         let channels = runs.channels(trace, |other| other == source);
-        let channels = channels.map(|(before, outputs)| {
+        let channels = channels.zip(reach).map(|((before, outputs), &reach)| {
+            let reach = reach.min(outputs.len());
             let at_snapshot = before.last().map(generations);
             let is_noticed =
                 |output: &&Output| at_snapshot.is_some_and(|before| before != generations(output));
-            let new = outputs.iter().position(|o| !recurrences.has_shared_word(o));
-            let (within, after) = outputs.split_at(new.unwrap_or(outputs.len()));
+            let mut comparable = outputs[..reach].iter();
+            let new = comparable.position(|o| !recurrences.has_shared_word(o));
+            let within = &outputs[..new.unwrap_or(reach)];
+            let after = new.map_or(&[][..], |new| &outputs[new..]);
             CloneWindow {
                 requests: within.len(),
                 repeated: within.iter().filter(|o| recurrences.is_shared(o)).count(),
