@@ -67,7 +67,8 @@ pub enum CloneGuard {
     NotAVm,
     /// vmclock's generation counter, or its disruption marker, which changes before a clone runs.
     VmClock,
-    /// vmgenid: the kernel reseeds when it is told of the clone, moments after it runs.
+    /// vmgenid: the kernel reseeds when it is told of the clone, moments after it runs. Until then
+    /// requests longer than a `u64` are told apart by themselves.
     Vmgenid,
     /// None: every request is hedged with the cycle counter and the CPU's random instruction.
     Hedged,

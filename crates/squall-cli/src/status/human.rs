@@ -58,7 +58,9 @@ fn protection(report: &Report) -> [Fact; 4] {
     let clone = match status.clone_guard {
         CloneGuard::NotAVm => "no hypervisor announces itself",
         CloneGuard::VmClock => "a counter changes before a clone runs",
-        CloneGuard::Vmgenid => "the kernel reseeds when told of a clone",
+        CloneGuard::Vmgenid => {
+            "the kernel reseeds when told of a clone; until then keys are masked"
+        }
         _ => "no signal: every request mixes in cycle counter and CPU random words",
     };
     let reseed = match status.reseed_guard {

@@ -116,7 +116,7 @@ pub fn notes(status: &Status, view: View) -> Vec<Warning> {
         Warning::new(
             "clone_signal_is_late",
             "a clone of this virtual machine can run for milliseconds before the kernel is \
-             told by vmgenid",
+             told by vmgenid; until then a u32 or u64 may repeat, and nothing longer",
             "a vmclock device closes this gap",
         )
     });

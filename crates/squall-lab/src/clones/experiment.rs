@@ -12,8 +12,14 @@ use crate::vm::{Guest, Host, Snapshot, Spec};
 /// Requests of every ticking source before the snapshot: 0.3 s of them.
 const BEFORE: usize = 600;
 
-/// Requests of every ticking source after a boot or a resume: a second of them.
-const AFTER: usize = 2000;
+/// Requests of every ticking source after a boot: more than inputs are looked at.
+const AFTER_BOOT: usize = 500;
+
+/// Requests of every ticking source after a resume: most of a second.
+const AFTER_RESET: usize = 1500;
+
+/// The same where children are forked all the time, which slows everything down.
+const AFTER_RESET_WITH_FORKS: usize = 500;
 
 /// How long threads draw before the snapshot, and after the resume.
 const THREADS_DRAW: Duration = Duration::from_millis(300);
@@ -35,7 +41,7 @@ pub fn boot(host: &Host, spec: &Spec) -> Result<(Trace, String), Failure> {
     let mut guest = host.boot(spec)?;
     let facts = guest.memory().message()?;
     guest.run()?;
-    record(&mut guest, spec.mode, &Counts::default(), AFTER)?;
+    record(&mut guest, spec.mode, &Counts::default(), AFTER_BOOT)?;
     guest.stop()?;
     Ok((guest.memory().trace()?, facts))
 }
@@ -103,8 +109,12 @@ fn batch_of_clones(
     for guest in &mut guests {
         guest.go_on()?;
     }
+    let requests = match spec.mode {
+        Mode::Forks => AFTER_RESET_WITH_FORKS,
+        Mode::Ticks | Mode::Threads => AFTER_RESET,
+    };
     for guest in &mut guests {
-        record(guest, spec.mode, &original.before, AFTER)?;
+        record(guest, spec.mode, &original.before, requests)?;
     }
     for guest in &mut guests {
         guest.stop()?;
