@@ -1,6 +1,6 @@
 # squall. `make test` installs what the tests need and runs them all.
 
-.PHONY: run test lint unit sanitize fuzz bench targets deps lab-deps
+.PHONY: run test lint unit sanitize fuzz bench targets deps lab-deps lab
 
 run:
 	cargo run --release -- stream --size 4GiB --progress > /dev/null
@@ -42,3 +42,7 @@ targets:
 # QEMU and Linux kernels for squall-lab, unpacked in a cache outside of the source tree.
 lab-deps:
 	cargo run --release -p squall-lab -- deps
+
+# Every experiment with virtual machines, an hour or more; then the lab's record of them.
+lab: lab-deps
+	cargo run --release -p squall-lab -- campaign --output crates/squall-lab/record

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need: a C linker for Rust, openssl as an independent implementation,
-# valgrind. Says what is missing where it may not install.
+# valgrind. Says what is missing where it may not install. Then fetches QEMU and a kernel for the
+# lab's tests of virtual machines, without which all others go on.
 set -euo pipefail
 
 if ! command -v cargo > /dev/null; then
@@ -14,16 +15,25 @@ missing=()
 for pair in "${wanted[@]}"; do
     command -v "${pair%%:*}" > /dev/null || missing+=("${pair##*:}")
 done
-[ ${#missing[@]} -eq 0 ] && exit 0
 
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-    as_root=(sudo -n)
-fi
-if command -v apt-get > /dev/null && "${as_root[@]}" true 2> /dev/null; then
-    "${as_root[@]}" apt-get update -q
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -yq --no-install-recommends "${missing[@]}"
-else
-    echo "make: missing: ${missing[*]}: install these packages, or run as root on Debian" >&2
-    exit 1
+install() {
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root=(sudo -n)
+    fi
+    if command -v apt-get > /dev/null && "${as_root[@]}" true 2> /dev/null; then
+        "${as_root[@]}" apt-get update -q
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -yq --no-install-recommends "$@"
+    else
+        echo "make: missing: $*: install these packages, or run as root on Debian" >&2
+        exit 1
+    fi
+}
+
+[ ${#missing[@]} -eq 0 ] || install "${missing[@]}"
+
+if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null; then
+    if ! cargo run --quiet --release -p squall-lab -- deps --only 6.12; then
+        echo "make: QEMU and a kernel could not be fetched: no virtual machine is tested, which fails where CI is set" >&2
+    fi
 fi

@@ -21,3 +21,13 @@ oldest=$(printf '%s\n' 6.11 "$(uname -r)" | sort -V | head -n 1)
 if [ "$(id -u)" -eq 0 ] && [ "$oldest" = 6.11 ] && [ "$(uname -m)" = x86_64 ]; then
     echo "SQUALL_REQUIRE_GUARDS=1"
 fi
+
+# Virtual machines need what scripts/deps.sh fetched. It may have been offline; not in CI.
+caches=${XDG_CACHE_HOME:-${HOME:-}/.cache}
+cache=${SQUALL_LAB_CACHE:-$caches/squall-lab}
+fetched() {
+    [ -e "$cache/qemu" ] && [ -e "$cache/kernels/6.12" ]
+}
+if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null && { [ -n "${CI:-}" ] || fetched; }; then
+    echo "SQUALL_REQUIRE_LAB=1"
+fi

@@ -8,9 +8,12 @@ mod guest;
 mod initramfs;
 mod interrupt;
 mod memory;
+mod parent;
 mod qemu;
 mod qmp;
 mod spec;
+#[cfg(test)]
+mod tests;
 
 pub use build::probe;
 pub use guest::{Guest, Snapshot};

@@ -81,13 +81,15 @@ impl<'a> Lab<'a> {
         for machine in options.machines() {
             cache.kernel(machine.kernel)?;
         }
-        let probe = vm::probe()?;
+        let probe = vm::probe();
+        // A signal from the terminal has ended cargo as well.
+        interrupt.check()?;
         Ok(Lab {
             qemu: qemu.version.clone(),
             host: host(qemu, interrupt, options)?,
             options,
             cache,
-            probe,
+            probe: probe?,
         })
     }
 
@@ -97,7 +99,7 @@ impl<'a> Lab<'a> {
         let mut traces = Vec::with_capacity(runs);
         let mut facts = String::new();
         for _ in 0..runs {
-            let (trace, said) = experiment::boot(&self.host, &spec)?;
+            let (trace, said) = experiment::boot(&self.host, &spec).map_err(on(machine))?;
             facts = said;
             traces.push(trace);
             progress.inc(1);
@@ -114,10 +116,11 @@ impl<'a> Lab<'a> {
     ) -> Result<Experiment, Failure> {
         let (spec, kernel) = self.spec(machine, scenario.mode())?;
         let progress = progress(&format!("{machine}: resets, {scenario}"), runs);
-        let original = experiment::snapshot(&self.host, &spec)?;
+        let original = experiment::snapshot(&self.host, &spec).map_err(on(machine))?;
         let advance = |done: usize| progress.set_position(done as u64);
         let order = scenario.order();
-        let resets = experiment::resets(&self.host, &spec, &original, order, runs, advance)?;
+        let resets = experiment::resets(&self.host, &spec, &original, order, runs, advance)
+            .map_err(on(machine))?;
         let setup = self.setup(machine, &kernel, scenario, &original.facts);
         Ok(finish(&progress, Experiment::of_resets(setup, &resets)))
     }
@@ -159,11 +162,22 @@ impl<'a> Lab<'a> {
             ]),
             experiments,
         };
-        if let Some(directory) = &self.options.output {
-            output::write(&campaign, directory, name)?;
-        }
+        let written = match &self.options.output {
+            Some(directory) => output::write(&campaign, directory, name),
+            None => Ok(()),
+        };
+        // What took an hour is shown even if it cannot be kept.
         output::show(&campaign, self.options.json)?;
+        written?;
         campaign.experiments.iter().try_for_each(judge)
+    }
+}
+
+/// Tells which machine failed.
+fn on(machine: Machine) -> impl Fn(Failure) -> Failure {
+    move |failure| match failure {
+        Failure::Runtime(message) => Failure::Runtime(format!("{machine}: {message}")),
+        other => other,
     }
 }
 

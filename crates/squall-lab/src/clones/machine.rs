@@ -50,7 +50,7 @@ impl FromStr for Machine {
         let find = |machine: &Machine| machine.to_string() == name;
         Machine::ALL.into_iter().find(find).ok_or_else(|| {
             let all = Machine::ALL.map(|machine| machine.to_string());
-            format!("there are {}", all.join(", "))
+            format!("{name:?} is not known: use one of {}", all.join(", "))
         })
     }
 }

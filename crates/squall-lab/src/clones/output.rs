@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use squall_command::Failure;
 use squall_command::failure::cause;
@@ -11,11 +11,17 @@ use tempfile::NamedTempFile;
 
 use crate::analysis::{Campaign, Experiment, markdown, plot_uncertainty, plot_window};
 
+/// More than a report takes.
+const ROOM: usize = 1 << 20;
+
 /// Makes sure that `directory` can be written to, before hours are spent.
 pub fn prepare(directory: &Path) -> Result<(), Failure> {
+    if directory.exists() && !directory.is_dir() {
+        return Err(of_file(directory, &io::ErrorKind::NotADirectory.into()));
+    }
     fs::create_dir_all(directory)
         .and_then(|()| NamedTempFile::new_in(directory))
-        .map(drop)
+        .and_then(|mut file| file.write_all(&vec![0; ROOM]))
         .map_err(|error| of_file(directory, &error))
 }
 
@@ -27,7 +33,8 @@ pub fn show(campaign: &Campaign, json: bool) -> Result<(), Failure> {
     }
 }
 
-/// Writes `NAME.json`, `NAME.md` and the plots to `directory`.
+/// Writes `NAME.json`, `NAME.md` and the plots to `directory`: all of them, or none if there is no
+/// room for all.
 pub fn write(campaign: &Campaign, directory: &Path, name: &str) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(campaign)
         .map_err(|error| Failure::Runtime(format!("report: {error}")))?;
@@ -45,8 +52,13 @@ pub fn write(campaign: &Campaign, directory: &Path, name: &str) -> Result<(), Fa
             files.extend(plot.map(|plot| (name, plot)));
         }
     }
-    for (name, text) in files {
-        write_whole(&directory.join(name), &text)?;
+    let written = files
+        .into_iter()
+        .map(|(name, text)| write_aside(directory.join(name), &text))
+        .collect::<Result<Vec<_>, _>>()?;
+    for (file, path) in written {
+        file.persist(&path)
+            .map_err(|error| of_file(&path, &error.error))?;
     }
     Ok(())
 }
@@ -57,17 +69,20 @@ fn file_name(experiment: &Experiment) -> String {
     format!("{kind}-{}-{}", setup.machine, setup.mode).replace('+', "-")
 }
 
-fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
+/// Writes what is to be at `path` to a file beside it.
+fn write_aside(path: PathBuf, text: &str) -> Result<(NamedTempFile, PathBuf), Failure> {
     let directory = path.parent().unwrap_or(Path::new("."));
-    let write = || -> io::Result<()> {
+    let write = || -> io::Result<NamedTempFile> {
         let mut file = tempfile::Builder::new()
             .permissions(permissions())
             .tempfile_in(directory)?;
         file.write_all(text.as_bytes())?;
-        file.persist(path)?;
-        Ok(())
+        Ok(file)
     };
-    write().map_err(|error| of_file(path, &error))
+    match write() {
+        Ok(file) => Ok((file, path)),
+        Err(error) => Err(of_file(&path, &error)),
+    }
 }
 
 /// Those of a file that anyone may read; the user's mask applies.

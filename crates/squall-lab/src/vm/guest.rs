@@ -3,11 +3,11 @@
 use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, ExitStatus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use squall_command::Failure;
 use squall_trace::{Command, State};
 
@@ -17,6 +17,9 @@ use super::qmp::Qmp;
 
 /// Time between two looks at a guest.
 const PAUSE: Duration = Duration::from_millis(2);
+
+/// Time between two questions to QEMU whether it has given up a guest that says nothing.
+const PAUSE_OF_QUESTIONS: Duration = Duration::from_secs(1);
 
 /// A machine that was stopped, in a file that goes with this.
 #[derive(Debug)]
@@ -52,7 +55,8 @@ impl<'host> Guest<'host> {
         memory: SharedMemory,
         files: Files,
     ) -> Result<Guest<'host>, Failure> {
-        let control = Qmp::new(control).map_err(|failure| with(failure, &files.last_words()))?;
+        let control = Qmp::new(control, host.patience)
+            .map_err(|failure| with("", failure, &files.last_words()))?;
         Ok(Guest {
             host,
             process,
@@ -69,12 +73,12 @@ impl<'host> Guest<'host> {
 
     /// Lets a machine that stands still go on.
     pub fn go_on(&mut self) -> Result<(), Failure> {
-        self.control.execute("cont", json!({})).map(drop)
+        self.ask("cont", json!({})).map(drop)
     }
 
     /// Stops the machine: nothing is recorded any more.
     pub fn stop(&mut self) -> Result<(), Failure> {
-        self.control.execute("stop", json!({})).map(drop)
+        self.ask("stop", json!({})).map(drop)
     }
 
     /// Tells the probe to draw and record.
@@ -89,7 +93,7 @@ impl<'host> Guest<'host> {
     pub fn snapshot(&mut self, path: PathBuf) -> Result<Snapshot, Failure> {
         let uri = format!("file:{}", path.display());
         let snapshot = Snapshot(path);
-        self.control.execute("migrate", json!({ "uri": uri }))?;
+        self.ask("migrate", json!({ "uri": uri }))?;
         self.wait("the snapshot to be written", Guest::is_migrated)?;
         Ok(snapshot)
     }
@@ -102,16 +106,20 @@ impl<'host> Guest<'host> {
     ) -> Result<(), Failure> {
         let patience = self.host.patience;
         let deadline = Instant::now() + patience;
+        let mut next_question = Instant::now() + PAUSE_OF_QUESTIONS;
         loop {
             self.host.interrupt.check()?;
-            let is_done = done(self).map_err(|failure| self.explained(failure))?;
-            if is_done {
+            if done(self)? {
                 return Ok(());
             }
             self.check_on_probe()?;
-            if self.process.has_ended() {
-                let reason = Failure::Runtime(format!("the VM ended while waiting for {what}"));
-                return Err(self.explained(reason));
+            if let Some(status) = self.process.ended() {
+                let reason = format!("the VM ended while waiting for {what}: {status}");
+                return Err(self.explained(Failure::Runtime(reason)));
+            }
+            if Instant::now() > next_question {
+                self.check_on_machine(what)?;
+                next_question = Instant::now() + PAUSE_OF_QUESTIONS;
             }
             if Instant::now() > deadline {
                 let seconds = patience.as_secs();
@@ -133,7 +141,7 @@ impl<'host> Guest<'host> {
     }
 
     fn is_migrated(&mut self) -> Result<bool, Failure> {
-        let progress = self.control.execute("query-migrate", json!({}))?;
+        let progress = self.ask("query-migrate", json!({}))?;
         match progress["status"].as_str() {
             Some("completed") => Ok(true),
             Some("failed") => {
@@ -147,11 +155,20 @@ impl<'host> Guest<'host> {
     }
 
     fn is_loaded(&mut self) -> Result<bool, Failure> {
-        let status = self
-            .control
-            .execute("query-status", json!({}))
-            .map_err(|failure| with(failure, "; the snapshot cannot be loaded"))?;
+        let status = self.ask("query-status", json!({})).map_err(not_loaded)?;
         Ok(status["status"] != "inmigrate")
+    }
+
+    /// Whether QEMU has given up: it stops a machine whose CPU the host cannot run. One that does
+    /// not answer has ended, or hangs: whoever waits sees that.
+    fn check_on_machine(&mut self, what: &str) -> Result<(), Failure> {
+        match self.control.execute("query-status", json!({})) {
+            Ok(status) if status["status"] == "internal-error" => {
+                let reason = format!("QEMU gave the VM up while waiting for {what}");
+                Err(self.explained(Failure::Runtime(reason)))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_on_probe(&self) -> Result<(), Failure> {
@@ -166,10 +183,16 @@ impl<'host> Guest<'host> {
         }
     }
 
-    /// A failure, and what QEMU or the guest said last.
+    /// What QEMU answers to `command`.
+    fn ask(&mut self, command: &str, arguments: Value) -> Result<Value, Failure> {
+        let answer = self.control.execute(command, arguments);
+        answer.map_err(|failure| self.explained(failure))
+    }
+
+    /// A failure, and what QEMU or the guest said of it.
     fn explained(&mut self, failure: Failure) -> Failure {
         self.process.end();
-        with(failure, &self.files.last_words())
+        with("", failure, &self.files.last_words())
     }
 }
 
@@ -185,8 +208,9 @@ impl Drop for Guest<'_> {
 pub(super) struct Process(pub Child);
 
 impl Process {
-    fn has_ended(&mut self) -> bool {
-        matches!(self.0.try_wait(), Ok(Some(_)))
+    /// How it ended, if it did.
+    fn ended(&mut self) -> Option<ExitStatus> {
+        self.0.try_wait().ok().flatten()
     }
 
     fn end(&mut self) {
@@ -201,9 +225,14 @@ impl Drop for Process {
     }
 }
 
-fn with(failure: Failure, words: &str) -> Failure {
+/// A failure of a machine that is loaded from a snapshot.
+pub(super) fn not_loaded(failure: Failure) -> Failure {
+    with("the snapshot cannot be loaded: ", failure, "")
+}
+
+fn with(before: &str, failure: Failure, after: &str) -> Failure {
     match failure {
-        Failure::Runtime(message) => Failure::Runtime(message + words),
+        Failure::Runtime(message) => Failure::Runtime(format!("{before}{message}{after}")),
         other => other,
     }
 }

@@ -14,9 +14,10 @@ use squall_command::failure::cause;
 use squall_trace::LEN;
 use tempfile::TempDir;
 
-use super::guest::{Guest, Process, Snapshot};
+use super::guest::{Guest, Process, Snapshot, not_loaded};
 use super::interrupt::Interrupt;
 use super::memory::SharedMemory;
+use super::parent::end_with_us;
 use super::spec::Spec;
 use crate::debian::Qemu;
 
@@ -92,8 +93,12 @@ impl Host {
         if let Some(snapshot) = snapshot {
             command.arg("-incoming").arg(with_path("file:", snapshot));
         }
-        let process = spawn(&mut command, theirs, &files.messages)?;
-        Guest::new(self, process, ours, memory, files)
+        let process = spawn(command, theirs, &files.messages)?;
+        let guest = Guest::new(self, process, ours, memory, files);
+        match snapshot {
+            Some(_) => guest.map_err(not_loaded),
+            None => guest,
+        }
     }
 }
 
@@ -105,10 +110,12 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// The last line of QEMU's messages, or else of the guest's console, to end a sentence with.
+    /// The line of QEMU's messages, or else of the guest's console, that tells most, to end a
+    /// sentence with.
     pub fn last_words(&self) -> String {
-        let said = last_line(&self.messages).map(|line| format!("; QEMU says: {line}"));
-        let shown = || last_line(&self.console).map(|line| format!("; its console ends: {line}"));
+        let (messages, console) = (lines(&self.messages), lines(&self.console));
+        let said = complaint(&messages).map(|line| format!("; QEMU says: {line}"));
+        let shown = || end(&console).map(|line| format!("; its console says: {line}"));
         said.or_else(shown).unwrap_or_default()
     }
 
@@ -120,17 +127,32 @@ impl Files {
     }
 }
 
-fn last_line(path: &Path) -> Option<String> {
-    let text = std::fs::read(path).ok()?;
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
-    Some(line.to_owned())
+/// The lines of a file that are not empty; none if it cannot be read.
+fn lines(path: &Path) -> Vec<String> {
+    let text = std::fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(str::to_owned).collect()
 }
 
-fn spawn(command: &mut Command, control: UnixStream, messages: &Path) -> Result<Process, Failure> {
+/// QEMU's first error. Hints and registers may follow it.
+fn complaint(messages: &[String]) -> Option<&String> {
+    messages.iter().find(|line| !line.contains("warning:"))
+}
+
+/// Why the kernel ended, or else the last that it said: a panic is followed by a trace.
+fn end(console: &[String]) -> Option<&String> {
+    let panic = console.iter().find(|line| line.contains("Kernel panic"));
+    panic.or(console.last())
+}
+
+/// Starts QEMU. The command goes, and with it our copy of QEMU's end of `control`: only so is it
+/// closed when QEMU ends.
+fn spawn(mut command: Command, control: UnixStream, messages: &Path) -> Result<Process, Failure> {
     let input = OwnedFd::from(control);
     let output = input.try_clone().map_err(|error| cannot_start(&error))?;
     let messages = File::create(messages).map_err(|error| cannot_start(&error))?;
+    end_with_us(&mut command);
     command
         .stdin(Stdio::from(input))
         .stdout(Stdio::from(output))
@@ -144,14 +166,8 @@ fn arguments(spec: &Spec, memory: &Path, console: &Path) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     let mut add = |option: &str, value: OsString| arguments.extend([option.into(), value]);
     // The control socket is on standard input and output; nothing else is asked for.
-    for option in [
-        "-qmp stdio",
-        "-display none",
-        "-run-with exit-with-parent=on",
-    ] {
-        let (option, value) = option.split_once(' ').expect("two words");
-        add(option, value.into());
-    }
+    add("-qmp", "stdio".into());
+    add("-display", "none".into());
     add("-accel", spec.accelerator.name().into());
     add("-cpu", spec.accelerator.cpu().into());
     add("-smp", CPUS.to_string().into());

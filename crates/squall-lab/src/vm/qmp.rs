@@ -1,15 +1,12 @@
 //! QEMU's control socket: JSON commands and answers, a line each (QEMU's docs/interop/qmp-spec).
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use squall_command::Failure;
 use squall_command::failure::cause;
-
-/// Longest time an answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A connection that is ready for commands.
 #[derive(Debug)]
@@ -18,11 +15,11 @@ pub(super) struct Qmp {
 }
 
 impl Qmp {
-    /// Greets a QEMU that has just been started.
-    pub fn new(stream: UnixStream) -> Result<Qmp, Failure> {
+    /// Greets a QEMU that has just been started. No answer may take longer than `patience`.
+    pub fn new(stream: UnixStream, patience: Duration) -> Result<Qmp, Failure> {
         let timeouts = stream
-            .set_read_timeout(Some(PATIENCE))
-            .and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
+            .set_read_timeout(Some(patience))
+            .and_then(|()| stream.set_write_timeout(Some(patience)));
         timeouts.map_err(|error| silent(&error))?;
         let mut qmp = Qmp {
             stream: BufReader::new(stream),
@@ -56,7 +53,7 @@ impl Qmp {
     fn receive(&mut self) -> Result<Value, Failure> {
         let mut line = String::new();
         match self.stream.read_line(&mut line) {
-            Ok(0) => Err(silent(&io::ErrorKind::UnexpectedEof.into())),
+            Ok(0) => Err(silent(&ErrorKind::UnexpectedEof.into())),
             Ok(_) => serde_json::from_str(&line)
                 .map_err(|_| Failure::Runtime(format!("QEMU said: {}", line.trim()))),
             Err(error) => Err(silent(&error)),
@@ -65,5 +62,11 @@ impl Qmp {
 }
 
 fn silent(error: &io::Error) -> Failure {
-    Failure::Runtime(format!("QEMU does not answer: {}", cause(error)))
+    Failure::Runtime(match error.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+            "QEMU ended".into()
+        }
+        ErrorKind::WouldBlock => "QEMU hangs: it does not answer".into(),
+        _ => format!("QEMU cannot be asked: {}", cause(error)),
+    })
 }

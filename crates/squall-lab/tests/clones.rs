@@ -1,0 +1,91 @@
+//! `squall-lab boot` and `reset`, with real machines: a kernel that is told of clones.
+
+#[allow(dead_code, reason = "of faults.rs")]
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use common::{Turn, World, contains, files};
+
+/// Longest time that a few clones may take.
+const SOON: Duration = Duration::from_secs(180);
+
+/// Standard output of a run that succeeds.
+#[track_caller]
+fn succeed(mut command: Command) -> String {
+    let output = command.output().expect("the command runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    String::from_utf8(output.stdout).expect("text is UTF-8")
+}
+
+/// How often `source` repeated itself, and in how many clones.
+#[track_caller]
+fn repeats(report: &Value, source: &str) -> (u64, u64) {
+    let sources = report["experiments"][0]["sources"].as_array();
+    let named = |entry: &&Value| entry["source"] == source;
+    let found = sources.expect("sources").iter().find(named);
+    let repeats = &found.expect("the source")["repeats"];
+    let number = |key: &str| repeats[key].as_u64().expect("a number");
+    assert!(number("outputs") > 1000, "{source}");
+    (number("repeated_words"), number("machines_with_repeats"))
+}
+
+#[track_caller]
+fn text_of(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn clones_repeat_only_without_guards() {
+    let Some(_turn) = Turn::take() else { return };
+    let world = World::new();
+    let start = Instant::now();
+    let printed = succeed(world.lab("reset --machine 6.12+vmgenid --runs 4 --json"));
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+
+    let report: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(report["experiments"].as_array().expect("a list").len(), 1);
+    assert_eq!(report["experiments"][0]["runs"], 4);
+    for control in ["naive", "squall_unguarded", "squall_signal_only"] {
+        let (words, clones) = repeats(&report, control);
+        assert!(words > 0, "{control}");
+        assert_eq!(clones, 4, "{control}");
+    }
+    for guarded in ["squall", "squall_words", "squall_hedged"] {
+        assert_eq!(repeats(&report, guarded), (0, 0), "{guarded}");
+    }
+
+    let output = world.path("output");
+    assert_eq!(text_of(&output.join("reset.json")), printed);
+    contains(
+        &text_of(&output.join("reset.md")),
+        &["| valid ", "| 6.12+vmgenid "],
+    );
+    let is_plot = |path: &&Path| path.extension().is_some_and(|kind| kind == "svg");
+    let written = files(&output);
+    let plots: Vec<_> = written.iter().map(|path| &**path).filter(is_plot).collect();
+    assert!(!plots.is_empty());
+    for plot in plots {
+        let plot = text_of(plot);
+        assert!(plot.starts_with("<svg ") && plot.trim_end().ends_with("</svg>"));
+    }
+    assert_eq!(files(&world.path("tmp")), Vec::<&Path>::new());
+    assert_eq!(world.users_of(""), Vec::<u32>::new());
+}
+
+#[test]
+fn boots_do_not_repeat() {
+    let Some(_turn) = Turn::take() else { return };
+    let world = World::new();
+    let printed = succeed(world.lab("boot --machine 6.12 --runs 2 --json"));
+    let report: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(report["experiments"][0]["kind"], "boot");
+    assert_eq!(repeats(&report, "squall"), (0, 0));
+    assert_eq!(text_of(&world.path("output/boot.json")), printed);
+}

@@ -1,0 +1,299 @@
+//! What goes wrong with machines: each run ends with one line that says what happened, and leaves
+//! no process, no temporary file and no report.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::{Turn, World, complaint, contains, files, kernel_image, say_skip};
+
+const BOOT: &str = "boot --machine 6.12 --runs 2";
+const RESET: &str = "reset --machine 6.12 --runs 100";
+
+/// A file of the second machine of a run, which is the first clone.
+const CLONE: &str = "/memory-1";
+
+/// The line of a run that fails and leaves nothing.
+#[track_caller]
+fn fail(world: &World, mut command: Command) -> String {
+    let output = command.output().expect("the command runs");
+    let line = complaint(&output, 1);
+    world.is_clean();
+    line
+}
+
+/// The line of a run that fails for its arguments.
+#[track_caller]
+fn refuse(arguments: &str) -> String {
+    let output = World::new().lab(arguments).output();
+    complaint(&output.expect("the command runs"), 2)
+}
+
+/// A run, when its first clone is there.
+#[track_caller]
+fn clones(world: &World) -> Child {
+    let run = world.lab(RESET).spawn().expect("the command runs");
+    world.wait_for_user_of(CLONE);
+    run
+}
+
+fn signal(name: &str, process: u32) {
+    let kill = format!("kill -{name} {process}");
+    let status = Command::new("sh").args(["-c", &kill]).status();
+    assert!(status.expect("a shell").success());
+}
+
+/// A cache of links to what the real one has.
+struct Links {
+    real: PathBuf,
+    links: PathBuf,
+}
+
+impl Links {
+    fn new(world: &World) -> Links {
+        let image = kernel_image().expect("a kernel");
+        let real = image.ancestors().nth(3).expect("the cache").to_owned();
+        let links = Links {
+            real,
+            links: world.path("cache"),
+        };
+        let qemu = ["record.json", "usr/lib", "usr/share", QEMU];
+        let kernel = ["record.json", "modules", "vmlinuz"];
+        let qemu = qemu.map(|name| format!("qemu/{name}"));
+        let kernel = kernel.map(|name| format!("kernels/6.12/{name}"));
+        qemu.iter().chain(&kernel).for_each(|name| links.link(name));
+        links
+    }
+
+    fn link(&self, name: &str) {
+        let path = self.links.join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        symlink(self.real.join(name), path).expect("a link");
+    }
+
+    /// Puts `content` where the link `name` is.
+    fn replace(&self, name: &str, content: &[u8]) {
+        let path = self.links.join(name);
+        fs::remove_file(&path).expect("a link");
+        fs::write(path, content).expect("a file");
+    }
+}
+
+const QEMU: &str = "usr/bin/qemu-system-x86_64";
+const KERNEL: &str = "kernels/6.12/vmlinuz";
+
+/// A run with the world's own cache.
+fn with_cache(world: &World) -> Command {
+    let mut command = world.lab(BOOT);
+    command.arg("--cache").arg(world.path("cache"));
+    command
+}
+
+/// A small disk, until this goes.
+struct Disk(PathBuf);
+
+impl Disk {
+    /// None where it cannot be mounted, which is said.
+    fn mount(path: PathBuf, size: &str) -> Option<Disk> {
+        fs::create_dir_all(&path).expect("a directory");
+        let output = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "squall-lab"])
+            .arg(&path)
+            .output();
+        if output.is_ok_and(|output| output.status.success()) {
+            return Some(Disk(path));
+        }
+        say_skip("full disks: nothing can be mounted, which takes root");
+        None
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn wrong_arguments_name_what_is_right() {
+    let line = refuse("boot --machine nonsense");
+    contains(&line, &["--machine", "\"nonsense\"", "6.12+vmgenid"]);
+    contains(&refuse("reset --runs 1"), &["--runs", "2..=1000"]);
+    contains(&refuse("boot --timeout 0"), &["--timeout", "1..=3600"]);
+    let line = refuse("reset --scenario sleep");
+    contains(&line, &["--scenario", "\"sleep\"", "ticks"]);
+}
+
+#[test]
+fn an_empty_cache_says_what_to_run() {
+    let world = World::new();
+    let line = fail(&world, with_cache(&world));
+    contains(&line, &["cache/qemu", "QEMU", "make lab-deps"]);
+    fs::create_dir(world.path("cache")).expect("a directory");
+    let line = fail(&world, with_cache(&world));
+    contains(&line, &["cache/qemu", "QEMU", "make lab-deps"]);
+}
+
+#[test]
+fn places_that_cannot_be_written_are_named() {
+    let world = World::new();
+    let file = world.path("file");
+    fs::write(&file, "mine").expect("a file");
+    let inside = file.join("report");
+    for place in [&*file, &*inside, Path::new("/proc/squall-lab")] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_squall-lab"));
+        command.args(BOOT.split(' ')).arg("--output").arg(place);
+        let line = fail(&world, command);
+        contains(&line, &[place.to_str().expect("a path")]);
+    }
+    assert_eq!(fs::read(file).expect("a file"), b"mine");
+    let mut command = world.lab(BOOT);
+    command.env("TMPDIR", "/proc/squall-lab");
+    if Turn::take().is_some() {
+        contains(&fail(&world, command), &["/proc/squall-lab"]);
+    }
+}
+
+#[test]
+fn a_kernel_that_is_none_is_refused() {
+    let Some(_turn) = Turn::take() else { return };
+    for content in [&*vec![0x5a; 100_000], b"", b"MZ"] {
+        let world = World::new();
+        Links::new(&world).replace(KERNEL, content);
+        let line = fail(&world, with_cache(&world));
+        contains(&line, &["6.12: QEMU ended; QEMU says: ", "kernel"]);
+    }
+}
+
+#[test]
+fn a_kernel_that_is_cut_off_does_not_boot() {
+    let Some(_turn) = Turn::take() else { return };
+    let world = World::new();
+    let whole = fs::read(kernel_image().expect("a kernel")).expect("an image");
+    Links::new(&world).replace(KERNEL, &whole[..whole.len() / 3]);
+    let line = fail(&world, with_cache(&world));
+    contains(&line, &["6.12: the VM ended", "the kernel to boot"]);
+}
+
+#[test]
+fn a_qemu_that_is_damaged_says_so() {
+    let Some(_turn) = Turn::take() else { return };
+    let world = World::new();
+    Links::new(&world).replace(&format!("qemu/{QEMU}"), b"\x7fELF");
+    let line = fail(&world, with_cache(&world));
+    contains(&line, &["QEMU ended; QEMU says: ", QEMU]);
+}
+
+#[test]
+fn a_machine_that_is_too_slow_hangs() {
+    let Some(_turn) = Turn::take() else { return };
+    let world = World::new();
+    let line = fail(&world, world.lab(&format!("{BOOT} --timeout 1")));
+    contains(&line, &["6.12: ", "hangs: "]);
+}
+
+#[test]
+fn a_kvm_that_does_not_work_says_so() {
+    let Some(_turn) = Turn::take() else { return };
+    let world = World::new();
+    let mut run = world.lab(&format!("{BOOT} --accelerator kvm --timeout 30"));
+    let output = run.output().expect("the command runs");
+    if output.status.success() {
+        return say_skip("a KVM that does not work: it does");
+    }
+    contains(&complaint(&output, 1), &["QEMU says: ", "KVM"]);
+    world.is_clean();
+}
+
+#[test]
+fn a_full_disk_is_told() {
+    let Some(_turn) = Turn::take() else { return };
+    let faults = [
+        ("40m", "memory-0: No space left on device"),
+        ("100m", "the snapshot cannot be written: "),
+    ];
+    for (size, what) in faults {
+        let world = World::new();
+        let Some(_disk) = Disk::mount(world.path("tmp"), size) else {
+            return;
+        };
+        let line = fail(&world, world.lab(RESET));
+        contains(&line, &[what, "No space left on device"]);
+    }
+}
+
+#[test]
+fn a_full_disk_for_the_report_is_told_at_once() {
+    let world = World::new();
+    let Some(_disk) = Disk::mount(world.path("output"), "64k") else {
+        return;
+    };
+    let line = fail(&world, world.lab(BOOT));
+    contains(&line, &["/output: No space left on device"]);
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_shown() {
+    let Some(_turn) = Turn::take() else { return };
+    let world = World::new();
+    let Some(_disk) = Disk::mount(world.path("output"), "2m") else {
+        return;
+    };
+    let run = world.lab(BOOT).spawn().expect("the command runs");
+    world.wait_for_user_of("/memory-0");
+    // The last 4 KiB are for a part of the report.
+    fs::write(world.path("output/other"), vec![0; (2 << 20) - 4096]).expect("a file");
+    let output = run.wait_with_output().expect("it ends");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    let last = errors.lines().next_back().expect("a line");
+    contains(last, &["squall-lab: ", "/output/boot.", "No space left"]);
+    contains(&String::from_utf8_lossy(&output.stdout), &["| valid "]);
+    assert_eq!(files(&world.path("output")), [world.path("output/other")]);
+}
+
+#[test]
+fn an_interrupted_run_leaves_nothing() {
+    let Some(_turn) = Turn::take() else { return };
+    for name in ["INT", "TERM"] {
+        let world = World::new();
+        let run = clones(&world);
+        signal(name, run.id());
+        let start = Instant::now();
+        let output = run.wait_with_output().expect("it ends");
+        assert!(start.elapsed() < Duration::from_secs(5), "{name}");
+        contains(&complaint(&output, 1), &["interrupted"]);
+        world.is_clean();
+    }
+}
+
+#[test]
+fn machines_end_with_a_lab_that_is_killed() {
+    let Some(_turn) = Turn::take() else { return };
+    let world = World::new();
+    let mut run = clones(&world);
+    signal("KILL", run.id());
+    run.wait().expect("it ends");
+    let deadline = Instant::now() + Duration::from_secs(1);
+    while Instant::now() < deadline && !world.users_of("").is_empty() {
+        sleep(Duration::from_millis(10));
+    }
+    assert_eq!(world.users_of(""), Vec::<u32>::new());
+}
+
+#[test]
+fn a_qemu_that_is_killed_is_noticed() {
+    let Some(_turn) = Turn::take() else { return };
+    let world = World::new();
+    let run = clones(&world);
+    signal("KILL", world.wait_for_user_of(CLONE));
+    let output = run.wait_with_output().expect("it ends");
+    let line = complaint(&output, 1);
+    contains(&line, &["6.12: ", "ended"]);
+    world.is_clean();
+}
