@@ -142,7 +142,7 @@ pub struct StatusArguments {
     /// One JSON object: stable snake_case keys; what is not known is null
     ///
     /// Keys: version, engine, engines_available, memory, fork_guard, clone_guard, reseed_guard,
-    /// kernel_release, cpu_model, hypervisor, is_vm, has_vmgenid, has_vmclock,
+    /// kernel_release, cpu_model, hypervisor, is_vm, has_vmgenid, has_vmclock, follows_tick,
     /// has_vdso_getrandom, cpu_random, cycle_counter, kernel_generation, reseeds, bootstraps,
     /// bytes_discarded, and warnings and notes: lists of objects with code, problem and advice.
     /// New keys may be added.

@@ -8,7 +8,7 @@ use common::{bytes, text};
 use serde_json::Value;
 
 /// The documented keys.
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "version",
     "engine",
     "engines_available",
@@ -22,6 +22,7 @@ const KEYS: [&str; 22] = [
     "is_vm",
     "has_vmgenid",
     "has_vmclock",
+    "follows_tick",
     "has_vdso_getrandom",
     "cpu_random",
     "cycle_counter",
@@ -60,6 +61,7 @@ fn json_tells_what_the_library_tells() {
     assert_eq!(told["is_vm"], known.is_vm);
     assert_eq!(told["has_vmgenid"], known.has_vmgenid);
     assert_eq!(told["has_vmclock"], known.has_vmclock);
+    assert_eq!(told["follows_tick"], known.follows_tick);
     assert_eq!(told["has_vdso_getrandom"], known.has_vdso_getrandom);
     assert_eq!(told["cpu_random"], known.cpu_random.to_string());
     assert_eq!(

@@ -75,14 +75,14 @@ compile_error!("squall is for Linux: its promises rest on Linux interfaces");
 #[inline]
 pub fn fill(out: &mut [u8]) {
     if let Err(unserved) = local::fill_fast(out) {
-        serve_or_abort(unserved, out);
+        serve_or_abort(unserved, local::Want::Bytes, out);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn serve_or_abort(unserved: local::Unserved, out: &mut [u8]) {
-    if let Err(error) = local::serve(unserved, out) {
+fn serve_or_abort(unserved: local::Unserved, want: local::Want, out: &mut [u8]) {
+    if let Err(error) = local::serve(unserved, want, out) {
         abort(error);
     }
 }
@@ -99,7 +99,7 @@ fn serve_or_abort(unserved: local::Unserved, out: &mut [u8]) {
 /// As [`fill`].
 #[inline]
 pub fn try_fill(out: &mut [u8]) -> Result<(), Error> {
-    local::fill_fast(out).or_else(|unserved| local::serve(unserved, out))
+    local::fill_fast(out).or_else(|unserved| local::serve(unserved, local::Want::Bytes, out))
 }
 
 /// Fills `out` with prediction resistance: new kernel entropy in every call, for each 64 KiB.
@@ -126,9 +126,9 @@ pub fn fill_fresh(out: &mut [u8]) {
 
 #[cold]
 #[inline(never)]
-fn array_slowly<const N: usize>(unserved: local::Unserved) -> [u8; N] {
+fn number_slowly<const N: usize>(unserved: local::Unserved) -> [u8; N] {
     let mut bytes = [0; N];
-    serve_or_abort(unserved, &mut bytes);
+    serve_or_abort(unserved, local::Want::Number, &mut bytes);
     bytes
 }
 
@@ -148,18 +148,18 @@ pub fn array<const N: usize>() -> [u8; N] {
 /// draw an [`array`] of 16 bytes where that must not be. SECURITY.md has the limits.
 #[inline]
 pub fn u32() -> u32 {
-    local::word_fast().unwrap_or_else(|unserved| u32::from_ne_bytes(array_slowly(unserved)))
+    local::word_fast().unwrap_or_else(|unserved| u32::from_ne_bytes(number_slowly(unserved)))
 }
 
 /// A random number below 2^64. As [`fill`] in everything else, and for clones as [`u32`].
 #[inline]
 pub fn u64() -> u64 {
-    local::word_fast().unwrap_or_else(|unserved| u64::from_ne_bytes(array_slowly(unserved)))
+    local::word_fast().unwrap_or_else(|unserved| u64::from_ne_bytes(number_slowly(unserved)))
 }
 
 /// The protections of this process and the work of its generator so far.
 ///
-/// Draws a byte, so that everything is decided; aborts the program as [`fill`] does.
+/// Draws two bytes, so that everything is decided; aborts the program as [`fill`] does.
 pub fn status() -> Status {
     Status::now().unwrap_or_else(|error| abort(error))
 }
@@ -196,6 +196,7 @@ pub mod hazmat {
 pub mod testing {
     pub use crate::guard::clock::advance as advance_clock_for_testing;
     pub use crate::guard::vmclock::open_instead as vmclock_for_testing;
+    pub use crate::local::testing::KEYS_AT as KEYS_AT_FOR_TESTING;
     pub use crate::local::testing::events as events_for_testing;
     pub use crate::local::testing::generations as generations_for_testing;
     pub use crate::local::testing::page_address as page_address_for_testing;

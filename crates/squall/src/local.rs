@@ -12,7 +12,7 @@
 
 mod fresh;
 pub(crate) mod generator;
-mod mask;
+pub(crate) mod late;
 pub(crate) mod root;
 mod seeding;
 #[cfg(feature = "testing")]
@@ -30,7 +30,7 @@ use crate::guard::lock::{self, HOLDER};
 use crate::guard::moment;
 use crate::guard::page::{CAPACITY, Page, Word, read_before_checking};
 use crate::guard::policy::{Hedging, Policy};
-use crate::guard::{thread, tick};
+use crate::guard::thread;
 use crate::seam::{self, Seam};
 pub(crate) use fresh::fill_fresh;
 use generator::Generator;
@@ -94,12 +94,21 @@ pub(crate) struct Unserved {
     left: usize,
 }
 
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// Bytes: a key or a nonce, for all we know.
+    Bytes,
+    /// A number, which a clone that is told late may be given too.
+    Number,
+}
+
 /// Fills `out` if it is small and nothing is in the way.
 #[inline(always)]
 pub(crate) fn fill_fast(out: &mut [u8]) -> Result<(), Unserved> {
     draw(out.len(), |page, at| {
         page.take(at, out);
-        mask::apply_if_on(page, out);
+        late::mask(page, out);
     })
 }
 
@@ -147,7 +156,7 @@ fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, Unserve
 /// Fills `out`, whatever the state of the thread.
 #[cold]
 #[inline(never)]
-pub(crate) fn serve(Unserved { left }: Unserved, out: &mut [u8]) -> Result<(), Error> {
+pub(crate) fn serve(Unserved { left }: Unserved, want: Want, out: &mut [u8]) -> Result<(), Error> {
     if left >= HOLDER {
         lock::give_up();
         return fill_fresh(out);
@@ -160,7 +169,7 @@ pub(crate) fn serve(Unserved { left }: Unserved, out: &mut [u8]) -> Result<(), E
             policy,
             left,
         };
-        let served = request.serve(out);
+        let served = request.serve(want, out);
         let (left, held_back) = match request.fast_path_suffices() {
             true => (request.left, 0),
             false => (0, request.left),
@@ -180,7 +189,7 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
-    fn serve(&mut self, out: &mut [u8]) -> Result<(), Error> {
+    fn serve(&mut self, want: Want, out: &mut [u8]) -> Result<(), Error> {
         let Some(page) = self.page() else {
             return fill_fresh(out);
         };
@@ -189,7 +198,7 @@ impl Request<'_> {
                 self.discard();
                 self.seed(page)?;
             }
-            self.produce(page, out);
+            self.produce(page, want, out);
             if self.is_current(page) {
                 return Ok(());
             }
@@ -234,21 +243,20 @@ impl Request<'_> {
     }
 
     /// Writes `out`, from the buffer or in place.
-    fn produce(&mut self, page: Page, out: &mut [u8]) {
+    fn produce(&mut self, page: Page, want: Want, out: &mut [u8]) {
         let is_small = out.len() <= SMALL;
         let is_hedged = match self.policy.hedging(page.generation()) {
             Hedging::None => false,
-            Hedging::LongerThanWords if is_small && mask::is_available() => {
-                self.expect_late_signal();
-                false
+            Hedging::AllButNumbers => {
+                late::begin(&self.policy);
+                want == Want::Bytes && !(is_small && late::can_mask())
             }
-            Hedging::LongerThanWords => mask::is_for(out.len()),
             Hedging::All => true,
         };
         if is_hedged || !is_small {
             return generate(page, self.engine(out.len()), out, is_hedged);
         }
-        if !page.is_leased(moment::now()) {
+        if !page.is_leased(moment::under(page.generation())) {
             self.discard();
             self.local.refill.set(FIRST_REFILL);
         }
@@ -257,30 +265,23 @@ impl Request<'_> {
         }
         self.left -= out.len();
         page.take(self.left, out);
-        mask::apply_if_on(page, out);
+        if want == Want::Bytes {
+            late::mask(page, out);
+        }
     }
 
     /// Whether this thread's next small requests may come from the buffer after one comparison.
     fn fast_path_suffices(&self) -> bool {
-        self.policy.moment_suffices() && (mask::is_available() || !self.policy.hears_late())
-    }
-
-    /// Small requests are served as where a clone is told late, from here on.
-    fn expect_late_signal(&self) {
-        if mask::turn_on()
-            && let Some(vdso) = self.policy.vdso
-        {
-            tick::follow(vdso);
-        }
+        self.policy.moment_suffices() && (late::can_mask() || !self.policy.hears_late())
     }
 
     /// Fills the buffer anew; what little was left is overwritten.
     fn refill(&mut self, page: Page) {
         let len = self.local.refill.get();
         self.local.refill.set((2 * len).min(CAPACITY));
+        page.begin_lease(moment::under(page.generation()));
         let input = entropy::additional_input::<2>();
         self.tell_of_refill(input[0]);
-        page.begin_lease(moment::now());
         Generator::in_page(page, self.engine(len), |generator| {
             page.with_buffer(len, |buffer| {
                 generator.generate(buffer, &input, Stores::Cached)

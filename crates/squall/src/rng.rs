@@ -1,5 +1,7 @@
 //! `Rng`: the generator as the `rand_core` traits want it.
 
+use crate::local::late::numbers_may_repeat;
+
 /// A handle to this thread's generator, of no size: every `Rng` is the same generator as
 /// [`fill`](crate::fill).
 ///
@@ -11,7 +13,9 @@
 /// A cryptographic generator; marked as one.
 ///
 /// # Forks and clones
-/// Protected, as [`fill`](crate::fill).
+/// Protected, as [`fill`](crate::fill), in all its methods: `rand` makes keys of numbers. Where a
+/// clone is told late, as SECURITY.md has it, its `next_u32` and `next_u64` therefore take longer
+/// than [`u32`](crate::u32) and [`u64`](crate::u64).
 ///
 /// ```
 /// use rand_core::Rng as _;
@@ -27,12 +31,12 @@ impl rand_core::TryRng for Rng {
 
     #[inline]
     fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        Ok(crate::u32())
+        Ok(next_u32())
     }
 
     #[inline]
     fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        Ok(crate::u64())
+        Ok(next_u64())
     }
 
     #[inline]
@@ -48,12 +52,12 @@ impl rand_core::TryCryptoRng for Rng {}
 impl rand_core_09::RngCore for Rng {
     #[inline]
     fn next_u32(&mut self) -> u32 {
-        crate::u32()
+        next_u32()
     }
 
     #[inline]
     fn next_u64(&mut self) -> u64 {
-        crate::u64()
+        next_u64()
     }
 
     #[inline]
@@ -64,3 +68,19 @@ impl rand_core_09::RngCore for Rng {
 
 #[cfg(feature = "rand_core_09")]
 impl rand_core_09::CryptoRng for Rng {}
+
+#[inline]
+fn next_u32() -> u32 {
+    match numbers_may_repeat() {
+        true => u32::from_ne_bytes(crate::array()),
+        false => crate::u32(),
+    }
+}
+
+#[inline]
+fn next_u64() -> u64 {
+    match numbers_may_repeat() {
+        true => u64::from_ne_bytes(crate::array()),
+        false => crate::u64(),
+    }
+}

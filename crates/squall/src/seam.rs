@@ -21,6 +21,8 @@ pub enum Seam {
     Hedge,
     /// Hedging of requests where a VM clone would be noticed, but late.
     LateSignal,
+    /// The machine: AES instructions for masks where a VM clone would be noticed late.
+    KeptKeys,
     /// The tick after which buffers are not used any more where a VM clone would be noticed late.
     Tick,
     /// Additional input to refills and hedged requests, which becomes zeros.

@@ -7,9 +7,9 @@ use crate::engine::Engine;
 pub use crate::entropy::cpu::NoiseSource;
 use crate::guard::memory;
 pub use crate::guard::memory::MemoryKind;
-use crate::guard::moment;
 use crate::guard::policy::Policy;
 use crate::guard::vdso::{self, Watch};
+use crate::guard::{moment, tick};
 use crate::{entropy, local};
 
 /// The protections of this process and the work of its generator so far.
@@ -36,8 +36,12 @@ pub struct Status {
     pub is_vm: bool,
     /// The kernel's vmgenid driver is bound to a device.
     pub has_vmgenid: bool,
-    /// /dev/vmclock0 is there and readable.
+    /// /dev/vmclock0 is there and readable. Without a generation counter its disruption marker is
+    /// looked at besides other signals.
     pub has_vmclock: bool,
+    /// Buffers end with the kernel's tick: a clone that is told late, and was stopped while nothing
+    /// was drawn, does not repeat numbers.
+    pub follows_tick: bool,
     /// The kernel has getrandom in the vDSO.
     pub has_vdso_getrandom: bool,
     /// Seedings of threads' generators, in this process and those it was forked from.
@@ -65,7 +69,7 @@ pub enum ForkGuard {
 pub enum CloneGuard {
     /// No hypervisor announces itself.
     NotAVm,
-    /// vmclock's generation counter, or its disruption marker, which changes before a clone runs.
+    /// vmclock's generation counter, which changes before a clone runs.
     VmClock,
     /// vmgenid: the kernel reseeds when it is told of the clone, moments after it runs. Until then
     /// requests longer than a `u64` are told apart by themselves.
@@ -87,8 +91,9 @@ pub enum ReseedGuard {
 }
 
 impl Status {
-    /// Draws once, so that everything is decided, and looks.
+    /// Draws twice, because the second request decides what the first has no time for, and looks.
     pub(crate) fn now() -> Result<Status, crate::Error> {
+        crate::try_fill(&mut [0; 1])?;
         crate::try_fill(&mut [0; 1])?;
         let policy = Policy::get();
         let generation = moment::mapped_generation();
@@ -112,6 +117,7 @@ impl Status {
             is_vm: policy.is_vm,
             has_vmgenid: policy.has_vmgenid,
             has_vmclock: policy.vmclock.is_some(),
+            follows_tick: policy.vdso.is_some_and(tick::is_followed),
             has_vdso_getrandom: policy.vdso.is_some(),
             reseeds: local::RESEEDS.load(Ordering::Relaxed),
             bytes_discarded: local::DISCARDED.load(Ordering::Relaxed),
@@ -120,11 +126,15 @@ impl Status {
 }
 
 fn clone_guard(policy: &Policy) -> CloneGuard {
-    match (policy.is_vm, policy.vmclock, policy.sees_clones()) {
-        (_, Some(_), _) => CloneGuard::VmClock,
+    match (
+        policy.is_vm,
+        policy.counts_generations(),
+        policy.sees_clones(),
+    ) {
+        (_, true, _) => CloneGuard::VmClock,
         (false, ..) => CloneGuard::NotAVm,
-        (true, None, true) => CloneGuard::Vmgenid,
-        (true, None, false) => CloneGuard::Hedged,
+        (true, false, true) => CloneGuard::Vmgenid,
+        (true, false, false) => CloneGuard::Hedged,
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Report {
     pub has_vmgenid: bool,
     /// /dev/vmclock0 is there and readable.
     pub has_vmclock: bool,
+    /// Buffers end with the kernel's tick.
+    pub follows_tick: bool,
     /// The kernel has getrandom in the vDSO.
     pub has_vdso_getrandom: bool,
     /// The CPU's random instruction: `works`, `absent` or `failed`.
@@ -89,6 +91,7 @@ impl Report {
             is_vm: status.is_vm,
             has_vmgenid: status.has_vmgenid,
             has_vmclock: status.has_vmclock,
+            follows_tick: status.follows_tick,
             has_vdso_getrandom: status.has_vdso_getrandom,
             cpu_random: status.cpu_random.to_string(),
             cycle_counter: status.cycle_counter.to_string(),

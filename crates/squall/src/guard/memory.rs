@@ -46,9 +46,7 @@ impl MemoryKind {
             MemoryKind::Droppable => {
                 seam::is_off(Seam::DroppableMemory) || seam::is_off(Seam::ForkGuard)
             }
-            MemoryKind::WipeOnFork => {
-                seam::is_off(Seam::WipeOnFork) || seam::is_off(Seam::ForkGuard)
-            }
+            MemoryKind::WipeOnFork => seam::is_off(Seam::WipeOnFork),
             MemoryKind::Plain => false,
         }
     }
@@ -158,6 +156,7 @@ fn map_as(kind: MemoryKind) -> Result<NonNull<u8>, i32> {
     let pair = NonNull::new(pair.cast()).expect("mmap does not return the null page");
     match kind {
         MemoryKind::Droppable => Ok(pair),
+        MemoryKind::WipeOnFork if seam::is_off(Seam::ForkGuard) => Ok(harden(pair)),
         MemoryKind::WipeOnFork => match advise(pair, libc::MADV_WIPEONFORK) {
             Ok(()) => Ok(harden(pair)),
             Err(error) => {

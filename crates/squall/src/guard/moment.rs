@@ -40,13 +40,38 @@ pub(crate) fn mapped_generation() -> u64 {
 
 /// Changes with the kernel's generation and with the second word, where they are followed.
 ///
-/// Both count in their lower halves, so one half is for each: no change of one undoes the other's.
-/// Never has all bits set: a generation is counted up from 1.
+/// That it has all bits set, which is what an empty page is leased for, takes one count of vmclock
+/// out of 2^64.
 #[inline(always)]
 pub(crate) fn now() -> u64 {
+    under(mapped_generation())
+}
+
+/// The same, with this for the kernel's generation.
+#[inline(always)]
+pub(crate) fn under(generation: u64) -> u64 {
     // SAFETY: the place is `NOTHING`, or in memory that stays mapped, by `read_second_at`.
     let second = unsafe { (*PLACES.second.load(Ordering::Relaxed)).load(Ordering::Relaxed) };
-    mapped_generation() ^ second.rotate_left(32)
+    combined(generation, second)
+}
+
+/// Both words count in their lower halves, so one half is for each: no change of one undoes the
+/// other's.
+#[inline(always)]
+fn combined(generation: u64, second: u64) -> u64 {
+    generation ^ second.rotate_left(32)
+}
+
+/// Where the generation is read, if it is.
+pub(super) fn generation_place() -> Option<*const AtomicU64> {
+    let place = PLACES.generation.load(Ordering::Relaxed).cast_const();
+    (!core::ptr::eq(place, &NEVER)).then_some(place)
+}
+
+/// Where the second word is read, if there is one.
+pub(super) fn second_place() -> Option<*const AtomicU64> {
+    let place = PLACES.second.load(Ordering::Relaxed).cast_const();
+    (!core::ptr::eq(place, &NOTHING)).then_some(place)
 }
 
 /// The generation is read at `place` from here on, which stays mapped; nowhere if there is none.
@@ -58,4 +83,30 @@ pub(super) fn read_generation_at(place: Option<*const AtomicU64>) {
 /// The second word is read at `place` from here on, which stays mapped.
 pub(super) fn read_second_at(place: *const AtomicU64) {
     PLACES.second.store(place.cast_mut(), Ordering::Relaxed);
+}
+
+/// As [`read_second_at`], if the second word is still read at `before`.
+pub(super) fn move_second(before: Option<*const AtomicU64>, place: *const AtomicU64) {
+    let before = before.unwrap_or(&raw const NOTHING).cast_mut();
+    let _ = PLACES.second.compare_exchange(
+        before,
+        place.cast_mut(),
+        Ordering::Relaxed,
+        Ordering::Relaxed,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::combined;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_change_of_one_word_undoes_the_others() {
+        let counts = || (0..64).chain([u64::MAX >> 32]);
+        let moments: HashSet<u64> = counts()
+            .flat_map(|generation| counts().map(move |second| combined(generation, second)))
+            .collect();
+        assert_eq!(moments.len(), 65 * 65);
+    }
 }

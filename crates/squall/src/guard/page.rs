@@ -181,7 +181,8 @@ impl Page {
     #[inline]
     pub fn load_mask_keys(self, keys: &mut [u8; MASK_KEYS_LEN]) {
         // SAFETY: the page is mapped; any bytes are valid.
-        unsafe { (&raw const (*self.0.as_ptr()).mask_keys).copy_to_nonoverlapping(keys, 1) }
+        unsafe { (&raw const (*self.0.as_ptr()).mask_keys).copy_to_nonoverlapping(keys, 1) };
+        read_before_checking();
     }
 
     /// Keeps them.
@@ -238,6 +239,13 @@ impl Page {
         // SAFETY: only computes an address within the page.
         unsafe { (&raw mut (*self.0.as_ptr()).buffer).cast() }
     }
+
+    /// Where the generator's key stands in a page, and the keys of masks, for tests.
+    #[cfg(feature = "testing")]
+    pub const KEYS_AT: [usize; 2] = [
+        core::mem::offset_of!(Contents, state),
+        core::mem::offset_of!(Contents, mask_keys),
+    ];
 
     /// The page's address, for tests that drop it.
     #[cfg(feature = "testing")]

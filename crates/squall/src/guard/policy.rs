@@ -57,11 +57,17 @@ impl Policy {
             }
         }
         let policy = Self::decide();
-        if advance(UNDECIDED, BEING_PUBLISHED) {
-            // SAFETY: nobody else writes, and nobody reads before the state says so.
-            unsafe { (*DECIDED.0.get()).write(policy) };
-            STATE.store(PUBLISHED, Ordering::Release);
+        // Another thread was first: it may have found a device that this one could not open.
+        if !advance(UNDECIDED, BEING_PUBLISHED) {
+            return Self::provisional();
         }
+        if let Some(clock) = policy.vmclock {
+            vmclock::note(clock.generation(), moment::mapped_generation());
+            moment::read_second_at(clock.place());
+        }
+        // SAFETY: nobody else writes, and nobody reads before the state says so.
+        unsafe { (*DECIDED.0.get()).write(policy) };
+        STATE.store(PUBLISHED, Ordering::Release);
         policy
     }
 
@@ -81,13 +87,8 @@ impl Policy {
     }
 
     fn decide() -> Policy {
-        let vmclock = VmClock::open();
-        if let Some(clock) = vmclock {
-            vmclock::note(clock.generation(), moment::mapped_generation());
-            moment::read_second_at(clock.place());
-        }
         Policy {
-            vmclock,
+            vmclock: VmClock::open(),
             is_provisional: false,
             ..Self::provisional()
         }
@@ -100,7 +101,12 @@ impl Policy {
 
     /// Whether a clone of this VM has a way to show itself, or there can be none.
     pub fn has_clone_signal(&self) -> bool {
-        !self.is_vm || self.vmclock.is_some() || (self.has_vmgenid && self.sees_generation())
+        !self.is_vm || self.counts_generations() || (self.has_vmgenid && self.sees_generation())
+    }
+
+    /// Whether a vmclock counts how often this VM was restored.
+    pub fn counts_generations(&self) -> bool {
+        self.vmclock.is_some_and(VmClock::counts_generations)
     }
 
     /// Whether this machine may have been cloned between two epochs. Without a vmclock, any new
@@ -108,8 +114,8 @@ impl Policy {
     /// knows what it showed before.
     pub fn may_be_clone(&self, before: Epoch, now: Epoch) -> bool {
         match self.vmclock {
-            Some(_) => before.vm != now.vm,
-            None => self.is_vm && before.kernel != now.kernel,
+            Some(clock) if clock.counts_generations() => before.vm != now.vm,
+            _ => before.vm != now.vm || (self.is_vm && before.kernel != now.kernel),
         }
     }
 
@@ -136,7 +142,7 @@ impl Policy {
             return Hedging::All;
         }
         match self.hears_late() && !seam::is_off(Seam::LateSignal) {
-            true => Hedging::LongerThanWords,
+            true => Hedging::AllButNumbers,
             false => Hedging::None,
         }
     }
@@ -144,7 +150,7 @@ impl Policy {
     /// Whether a clone may run for a while before it is told that it is one: vmgenid is handled
     /// by the kernel like any other interrupt.
     pub fn hears_late(&self) -> bool {
-        self.is_vm && self.has_vmgenid && self.vmclock.is_none()
+        self.is_vm && self.has_vmgenid && !self.counts_generations()
     }
 
     /// The epoch now; `None` if the vDSO does not answer.
@@ -181,8 +187,8 @@ impl Policy {
 pub(crate) enum Hedging {
     /// None: a clone is noticed before it is served.
     None,
-    /// Those longer than a `u64`, which may be keys or nonces: a clone is noticed, but late.
-    LongerThanWords,
+    /// All but those for a number, which may be keys or nonces: a clone is noticed, but late.
+    AllButNumbers,
     /// All: this VM can be cloned unseen, or it was cloned and the kernel may not have been told.
     All,
 }

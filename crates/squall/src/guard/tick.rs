@@ -25,13 +25,27 @@ const HEADER_WORDS: usize = 5;
 /// Words before the time of [`CLOCK`]: each clock has seconds and nanoseconds, by its number.
 const WORDS_BEFORE: usize = HEADER_WORDS + 2 * CLOCK as usize;
 
-/// Looks for the tick, and follows it where it is found.
+/// Follows the tick, if it can be found and there is nothing better to follow; looks for it again
+/// if it is not where it was, as after a change of the time namespace.
 pub(crate) fn follow(vdso: Vdso) {
-    if !seam::is_off(Seam::Tick)
-        && let Some(place) = find(vdso)
-    {
-        moment::read_second_at(place);
+    let followed = moment::second_place();
+    let is_vmclock = followed.is_some_and(|place| !is_data_of(vdso, place));
+    if seam::is_off(Seam::Tick) || is_vmclock {
+        return;
     }
+    if let Some(place) = find(vdso) {
+        moment::move_second(followed, place);
+    }
+}
+
+/// Whether the tick is followed.
+pub(crate) fn is_followed(vdso: Vdso) -> bool {
+    moment::second_place().is_some_and(|place| is_data_of(vdso, place))
+}
+
+fn is_data_of(vdso: Vdso, place: *const AtomicU64) -> bool {
+    const PAGES: usize = 8;
+    (vdso.base() - PAGES * PAGE..vdso.base()).contains(&place.addr())
 }
 
 fn find(vdso: Vdso) -> Option<*const AtomicU64> {
@@ -45,22 +59,38 @@ fn find(vdso: Vdso) -> Option<*const AtomicU64> {
     })
 }
 
-/// Where a clock may begin: in the pages right below the vDSO, which hold its data.
+const PAGE: usize = 4096;
+
+/// Where a clock may begin.
 fn places(vdso: Vdso) -> impl Iterator<Item = *const AtomicU64> {
-    const PAGES: usize = 8;
-    const PAGE: usize = 4096;
     /// The clocks come first in their page.
     const WITHIN: usize = 1024;
-    (1..=PAGES)
-        .map(move |page| vdso.base() - page * PAGE)
+    pages(vdso)
+        .into_iter()
+        .flatten()
         .filter(|&page| vdso::is_readable(page as *const u8))
         .flat_map(|page| (page..page + WITHIN).step_by(size_of::<u64>()))
         .map(|place| place as *const AtomicU64)
 }
 
+/// The pages of the vDSO's data that may have the clocks. The generation tells which kernel this
+/// is: it shares their page up to Linux 6.14, and has one of its own later, four pages below the
+/// vDSO. There the clocks are six pages below, and five in a time namespace.
+fn pages(vdso: Vdso) -> [Option<usize>; 2] {
+    let Some(generation) = moment::generation_place() else {
+        return [None; 2];
+    };
+    match generation.addr() % PAGE {
+        0 => [6, 5].map(|below| Some(vdso.base() - below * PAGE)),
+        offset => [Some(generation.addr() - offset), None],
+    }
+}
+
 /// Whether a clock begins at `place`, and shows `time`.
 fn is_clock(place: *const AtomicU64, time: [u64; 2]) -> bool {
-    /// The largest of the kernel's modes of clocks (enum vdso_clock_mode).
+    /// The kernel's modes of clocks (enum vdso_clock_mode): none that the vDSO could read, and the
+    /// largest.
+    const NO_CYCLES: u64 = 0;
     const LARGEST_MODE: u64 = 3;
     // SAFETY: the page was found readable, the words are all within it, and the vDSO's data stays
     // mapped.
@@ -69,13 +99,16 @@ fn is_clock(place: *const AtomicU64, time: [u64; 2]) -> bool {
     let (updates, mode) = halves(0);
     let mask = word(3);
     let (factor, shift) = halves(4);
+    let is_plausible = match mode {
+        NO_CYCLES => true,
+        1..=LARGEST_MODE => {
+            mask != 0 && mask & mask.wrapping_add(1) == 0 && factor != 0 && shift <= 32
+        }
+        _ => false,
+    };
     [word(WORDS_BEFORE), word(WORDS_BEFORE + 1)] == time
         && updates.is_multiple_of(2)
-        && mode <= LARGEST_MODE
-        && mask != 0
-        && mask & mask.wrapping_add(1) == 0
-        && factor != 0
-        && shift <= 32
+        && is_plausible
 }
 
 fn coarse_time() -> Option<[u64; 2]> {
@@ -95,8 +128,9 @@ mod tests {
 
     #[test]
     fn it_changes_with_the_coarse_clock() {
+        crate::fill(&mut [0; 16]);
         let Some(place) = Vdso::find().and_then(find) else {
-            return println!("SKIP: no getrandom in the vDSO, or no tick in its data");
+            return println!("SKIP: no generation in the vDSO's data, or no tick");
         };
         // SAFETY: it was found in the vDSO's data, which stays mapped.
         let tick = || unsafe { (*place).load(Ordering::Relaxed) };

@@ -1,12 +1,12 @@
 //! The count of vmclock that changes before a restored VM runs again.
 //!
-//! It is the VM generation counter where the device has one, which only a restore from a snapshot
-//! changes, and else the disruption marker, which live migration changes as well: hypervisors are
-//! to change both before the VM goes on. QEMU 10 and 11 have the marker only.
+//! It is the VM generation counter where the device has one, which a restore from a snapshot
+//! changes, and else the disruption marker, which changes when clocks are disrupted. QEMU 10 and
+//! 11 have the marker only, and change it with each restore. Hypervisors should, says the cover
+//! letter of "ptp: vmclock: add vm generation counter" (B. Chalios, 2025); but the specification
+//! does not, so the marker is looked at and never relied on.
 //!
-//! The device's page is specified in Linux's include/uapi/linux/vmclock-abi.h; what changes when
-//! is said in the cover letter of "ptp: vmclock: add vm generation counter" (B. Chalios, 2025).
-//! The count is a signal, never entropy: sibling clones see the same new value.
+//! The device's page is specified in Linux's include/uapi/linux/vmclock-abi.h. The count is a signal, never entropy: sibling clones see the same new value.
 
 use core::ffi::CStr;
 use core::ptr::NonNull;
@@ -90,6 +90,12 @@ impl VmClock {
         self.word64(self.count_at)
             .load(Ordering::Acquire)
             .wrapping_add(1)
+    }
+
+    /// Whether the count is of restores alone. The marker is one more thing that is looked at: that
+    /// it changes with a restore is what hypervisors do, and not in the device's specification.
+    pub fn counts_generations(self) -> bool {
+        self.count_at == GENERATION_AT
     }
 
     /// Where the count stands, to be read on each request.

@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 
 use super::generator::Generator;
 use super::root::{self, Event};
-use super::{FIRST_REFILL, RESEEDS, Request, mask};
+use super::{FIRST_REFILL, RESEEDS, Request, late};
 use crate::Error;
 use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
 use crate::guard::memory::{self, MemoryKind};
@@ -45,13 +45,14 @@ impl Request<'_> {
         page.mark(generation);
         Generator::in_page(page, self.engine(0), |generator| {
             generator.reseed(&seed);
-            if self.policy.hears_late() && mask::is_available() {
-                mask::prepare(page, generator);
+            if self.policy.hears_late() && late::can_mask() {
+                late::prepare(page, generator);
             }
         });
         if self.policy.vmclock.is_some() {
             vmclock::note(around.vm, generation);
         }
+        late::follow_tick(&self.policy);
         self.local.refill.set(FIRST_REFILL);
         self.local.seeded_at.set(clock::seconds());
         RESEEDS.fetch_add(1, Ordering::Relaxed);

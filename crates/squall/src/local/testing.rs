@@ -5,12 +5,16 @@ use core::sync::atomic::Ordering;
 use super::root::Event;
 use super::{PAGE, RESEEDS, root};
 use crate::guard::moment;
+use crate::guard::page::Page;
 use crate::guard::policy::Policy;
 
 /// The address of this thread's page, to be dropped under it; 0 before its first request.
 pub fn page_address() -> usize {
     PAGE.get().map_or(0, |page| page.address())
 }
+
+/// Where in a page the generator's key stands, and the keys of masks.
+pub const KEYS_AT: [usize; 2] = Page::KEYS_AT;
 
 /// Seedings in this process so far.
 pub fn reseeds() -> u64 {

@@ -9,11 +9,12 @@ use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use squall::CloneGuard;
-use squall::testing::{reseeds_for_testing, vmclock_for_testing};
+use squall::testing::{KEYS_AT_FOR_TESTING, reseeds_for_testing, vmclock_for_testing};
 
 use crate::Verdict;
 use crate::outputs::{Draw, fork, judge, receive, send, wait};
 use crate::reseeds::KernelRng;
+use crate::stack::words_of_page;
 
 /// What two copies of this process draw, after `between` ran in the second.
 fn copies_draw(draw: fn() -> [Draw; 4], between: impl Fn()) -> Verdict {
@@ -53,16 +54,16 @@ pub fn unseen() -> Verdict {
 /// The kernel has not handled vmgenid's notice yet: keys and nonces of every size are told apart.
 pub fn told_late() -> Verdict {
     fn draws() -> [Draw; 4] {
-        let mut nine = [0; 9];
+        let mut eight = [0; 8];
         let mut small = [0; 256];
         let mut long = [0; 300];
-        squall::fill(&mut nine);
+        squall::fill(&mut eight);
         squall::fill(&mut small);
         squall::fill(&mut long);
-        let mut nine_padded = [0; 16];
-        nine_padded[..9].copy_from_slice(&nine);
+        let mut padded = [0; 16];
+        padded[..8].copy_from_slice(&eight);
         [
-            nine_padded,
+            padded,
             squall::array(),
             small[240..].try_into().unwrap(),
             long[284..].try_into().unwrap(),
@@ -71,6 +72,58 @@ pub fn told_late() -> Verdict {
     match squall::status().clone_guard {
         CloneGuard::Vmgenid => copies_draw(draws, || {}),
         _ => Verdict::NotHere("no vmgenid, or a better signal"),
+    }
+}
+
+/// The same of numbers drawn by `rand`'s traits, of which it makes keys.
+pub fn told_late_through_rng() -> Verdict {
+    use rand_core::Rng as _;
+    fn draws() -> [Draw; 4] {
+        let mut rng = squall::Rng;
+        std::array::from_fn(|_| {
+            let words: [u32; 4] = std::array::from_fn(|_| rng.next_u32());
+            match words[0] % 2 {
+                0 => bytes_of(words),
+                _ => bytes_of([rng.next_u64(), rng.next_u64()]),
+            }
+        })
+    }
+    fn bytes_of<W: Into<u64>, const N: usize>(words: [W; N]) -> Draw {
+        let mut draw = [0; 16];
+        for (place, word) in draw.chunks_exact_mut(16 / N).zip(words) {
+            place.copy_from_slice(&word.into().to_ne_bytes()[..16 / N]);
+        }
+        draw
+    }
+    match squall::status().clone_guard {
+        CloneGuard::Vmgenid => copies_draw(draws, || {}),
+        _ => Verdict::NotHere("no vmgenid, or a better signal"),
+    }
+}
+
+/// Every page has keys of masks, and new ones with each seeding.
+pub fn mask_keys() -> Verdict {
+    const WORDS: usize = 30;
+    fn keys() -> Vec<u64> {
+        squall::u64();
+        words_of_page(KEYS_AT_FOR_TESTING[1], WORDS)
+    }
+    if squall::status().clone_guard != CloneGuard::Vmgenid {
+        return Verdict::NotHere("no vmgenid, or a better signal");
+    }
+    let Some(rng) = KernelRng::open() else {
+        return Verdict::Skip("forcing a kernel reseed (RNDRESEEDCRNG) needs CAP_SYS_ADMIN");
+    };
+    let mut all = vec![keys(), std::thread::spawn(keys).join().unwrap()];
+    rng.reseed();
+    all.push(keys());
+    let mut words: Vec<u64> = all.concat();
+    let count = words.len();
+    words.sort_unstable();
+    words.dedup();
+    match words.len() == count && words[0] != 0 {
+        true => Verdict::Held,
+        false => Verdict::Broken("keys of masks are zero or the same".to_owned()),
     }
 }
 

@@ -6,13 +6,15 @@
 //! `cargo test -p squall --all-features --profile dev --test guards -- stack` must fail.
 
 use squall::Engine;
-use squall::testing::page_address_for_testing;
+use squall::testing::{KEYS_AT_FOR_TESTING, page_address_for_testing};
 
 use crate::Verdict;
 
-/// Where the generator's key stands in a page, in words, and how long it is.
-const KEY_AT: usize = 3;
+/// Words of the generator's key.
 const KEY_WORDS: usize = 4;
+
+/// Words of the round keys of masks.
+const MASK_WORDS: usize = 30;
 
 /// Depth that is searched, in words.
 const DEPTH: usize = (24 << 10) / 8;
@@ -31,21 +33,26 @@ pub fn no_keys_left() -> Verdict {
 fn key_found_on(engine: Engine) -> Option<usize> {
     let mut out = Box::new([0; 300]);
     squall::fill(&mut out[..]);
-    let mut needles = vec![0u64; KEY_WORDS];
-    for (word, needle) in needles.iter_mut().enumerate() {
-        // SAFETY: the page is mapped and holds a key there.
-        *needle = unsafe {
-            (page_address_for_testing() as *const u64)
-                .add(KEY_AT + word)
-                .read_volatile()
-        };
-    }
+    let [key_at, masks_at] = KEYS_AT_FOR_TESTING;
+    let mut needles = words_of_page(key_at, KEY_WORDS);
     if engine != Engine::ChaCha20 {
         needles = round_keys(&needles);
     }
+    needles.extend(words_of_page(masks_at, MASK_WORDS));
     prepare_stack();
+    squall::fill(&mut out[..16]);
     squall::fill(&mut out[..]);
     find_below(&needles)
+}
+
+/// So many words of this thread's page, those at `at`.
+pub fn words_of_page(at: usize, words: usize) -> Vec<u64> {
+    let page = page_address_for_testing() as *const u64;
+    let word = |index| {
+        // SAFETY: the page is mapped, and these words are within it.
+        unsafe { page.byte_add(at).add(index).read_volatile() }
+    };
+    (0..words).map(word).collect()
 }
 
 /// Makes the stack deep enough to be searched, and quiet: zeros.
