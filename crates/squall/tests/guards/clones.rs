@@ -54,6 +54,8 @@ pub fn unseen() -> Verdict {
 /// The kernel has not handled vmgenid's notice yet: keys and nonces of every size are told apart.
 pub fn told_late() -> Verdict {
     fn draws() -> [Draw; 4] {
+        // A number may fill the buffer, of which nothing else may be served unmasked.
+        squall::u64();
         let mut eight = [0; 8];
         let mut small = [0; 256];
         let mut long = [0; 300];
