@@ -45,4 +45,7 @@ lab-deps:
 
 # Every experiment with virtual machines, an hour or more; then the lab's record of them.
 lab: lab-deps
-	cargo run --release -p squall-lab -- campaign --output crates/squall-lab/record
+	cargo run --release -p squall-lab -- reset --output crates/squall-lab/record
+	cargo run --release -p squall-lab -- reset --runs 16 --output crates/squall-lab/record \
+		--scenario together --scenario threads --scenario forks
+	cargo run --release -p squall-lab -- boot --output crates/squall-lab/record

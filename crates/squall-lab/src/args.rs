@@ -123,13 +123,6 @@ something failed, 2 for a wrong argument.")]
 Needs what `squall-lab deps` fetches. Exit codes: 0 if nothing was wrong, 1 if a claim was, the run
 is invalid or something failed, 2 for a wrong argument.")]
     Reset(ResetArguments),
-    /// All boots and all resets, an hour or more
-    #[command(after_help = "Examples:
-  squall-lab campaign --output record
-      record/campaign.json, record/campaign.md and plots
-
-Exit codes as those of boot and reset.")]
-    Campaign(LabArguments),
 }
 
 /// Which attack, and how to report it.

@@ -6,6 +6,6 @@ mod machine;
 mod output;
 mod scenario;
 
-pub use campaign::{boot, everything, reset};
+pub use campaign::{boot, reset};
 pub use machine::Machine;
 pub use scenario::Scenario;

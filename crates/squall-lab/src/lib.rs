@@ -25,6 +25,5 @@ pub fn run(command: &Command) -> Result<(), Failure> {
         Command::Deps(options) => debian::run(options),
         Command::Boot(options) => clones::boot(options),
         Command::Reset(options) => clones::reset(options),
-        Command::Campaign(options) => clones::everything(options),
     }
 }

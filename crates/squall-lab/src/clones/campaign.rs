@@ -17,9 +17,6 @@ use crate::args::{BootArguments, LabArguments, ResetArguments};
 use crate::debian::{Cache, Kernel, Qemu};
 use crate::vm::{self, Host, Interrupt, Spec};
 
-/// Most runs of a scenario other than [`Scenario::Ticks`] in [`everything`]: their traces are long.
-const RUNS_OF_OTHERS: usize = 16;
-
 /// Boots machines.
 pub fn boot(options: &BootArguments) -> Result<(), Failure> {
     let lab = Lab::open(&options.lab)?;
@@ -39,26 +36,17 @@ pub fn reset(options: &ResetArguments) -> Result<(), Failure> {
             experiments.push(lab.resets(machine, scenario, options.lab.runs)?);
         }
     }
-    lab.report(experiments, "reset")
+    lab.report(experiments, &name_of(&options.scenario))
 }
 
-/// All experiments that there are.
-pub fn everything(options: &LabArguments) -> Result<(), Failure> {
-    let lab = Lab::open(options)?;
-    let mut experiments = Vec::new();
-    for machine in options.machines() {
-        experiments.push(lab.resets(machine, Scenario::Ticks, options.runs)?);
+/// The name of a report on resets.
+fn name_of(scenarios: &[Scenario]) -> String {
+    match scenarios {
+        [Scenario::Ticks] => "reset".into(),
+        others => others.iter().fold("reset".into(), |name, scenario| {
+            format!("{name}-{scenario}")
+        }),
     }
-    for scenario in [Scenario::Together, Scenario::Threads, Scenario::Forks] {
-        for machine in options.machines() {
-            let runs = options.runs.min(RUNS_OF_OTHERS);
-            experiments.push(lab.resets(machine, scenario, runs)?);
-        }
-    }
-    for machine in options.machines() {
-        experiments.push(lab.boots(machine, options.runs)?);
-    }
-    lab.report(experiments, "campaign")
 }
 
 /// What the experiments need.
