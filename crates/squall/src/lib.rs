@@ -145,7 +145,7 @@ pub fn array<const N: usize>() -> [u8; N] {
 /// # Forks and clones
 /// On a VM whose only signal is vmgenid, which comes late, a number may be repeated by a clone if
 /// the VM was stopped within a tick of its clock (1 to 10 ms) in which this thread drew numbers;
-/// draw an [`array`] of 16 bytes where that must not be. SECURITY.md has the limits.
+/// draw an [`array`] where that must not be. SECURITY.md has the limits.
 #[inline]
 pub fn u32() -> u32 {
     local::word_fast().unwrap_or_else(|unserved| u32::from_ne_bytes(number_slowly(unserved)))

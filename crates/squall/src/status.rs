@@ -72,7 +72,7 @@ pub enum CloneGuard {
     /// vmclock's generation counter, which changes before a clone runs.
     VmClock,
     /// vmgenid: the kernel reseeds when it is told of the clone, moments after it runs. Until then
-    /// requests longer than a `u64` are told apart by themselves.
+    /// all requests but those for a `u32` or `u64` are told apart by themselves.
     Vmgenid,
     /// None: every request is hedged with the cycle counter and the CPU's random instruction.
     Hedged,
