@@ -1,6 +1,7 @@
 //! Who draws from what, when, in which process.
 
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use squall::testing::{Seam, switch_off_for_testing, vmclock_for_testing};
 use squall_trace::{Mode, Source};
@@ -99,8 +100,15 @@ fn tick_alone(channels: &Channels, source: Source, phase: u64) {
     }
 }
 
-/// Starts threads that draw from `source` without pause, until they are told otherwise or their
-/// channel is full.
+/// Outputs that the naive generator gives between two pauses where threads draw. Without them it
+/// would fill its channel before a snapshot is taken, and the control would have nothing to show.
+const NAIVE_BURST: u64 = 8;
+
+/// Length of such a pause.
+const NAIVE_PAUSE: Duration = Duration::from_micros(100);
+
+/// Starts threads that draw from `source` without pause, the naive generator with some, until they
+/// are told otherwise or their channel is full.
 fn start_threads(channels: &Channels, source: Source) -> Vec<JoinHandle<()>> {
     let memory = channels.memory;
     let wanted = THREADS.into_iter().find(|&(wanted, _)| wanted == source);
@@ -112,7 +120,16 @@ fn start_threads(channels: &Channels, source: Source) -> Vec<JoinHandle<()>> {
                 Source::Naive => Drawer::new(channels, source, instance, Naive::new()),
                 _ => Drawer::new(channels, source, instance, Squall),
             };
-            thread::spawn(move || while memory.is_running() && drawer.draw() {})
+            let pauses = source == Source::Naive;
+            thread::spawn(move || {
+                let mut drawn = 0;
+                while memory.is_running() && drawer.draw() {
+                    drawn += 1;
+                    if pauses && drawn % NAIVE_BURST == 0 {
+                        thread::sleep(NAIVE_PAUSE);
+                    }
+                }
+            })
         })
         .collect()
 }

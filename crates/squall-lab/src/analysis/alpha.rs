@@ -3,7 +3,7 @@
 //! its difference to each earlier event of the same trace.
 //!
 //! With fifty trials this sees how wide counts spread, and not which ones never occur: where the
-//! counter moves in steps of s cycles, both numbers are up to log2(s) too large.
+//! counter moves in steps of s cycles, the paper's number is up to log2(s) too large.
 
 use serde::Serialize;
 
@@ -20,9 +20,10 @@ pub(super) const FEWEST_TRIALS: usize = 6;
 pub struct Alpha {
     /// By the paper: the largest number of low bits that passes, whatever fewer do.
     pub paper: u32,
-    /// As many, at most, as pass without a gap: all fewer pass too. An event has thousands of
-    /// such tests, and each would reject one uniform sample of ten; so here the significance is
-    /// that of all its tests together. Never more than the paper's number.
+    /// As many as pass without a gap, all fewer passing too, above lowest bits that the counter's
+    /// steps decide. An event has thousands of such tests, and each would reject one uniform
+    /// sample of ten; so here the significance is that of all its tests together. Never more than
+    /// the paper's number.
     pub conservative: u32,
 }
 

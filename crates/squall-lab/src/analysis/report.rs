@@ -142,7 +142,8 @@ fn name<S: Serializer>(source: &Source, serializer: S) -> Result<S::Ok, S::Error
 fn notes(kind: Kind, setup: &Setup) -> Vec<String> {
     let mut notes = vec![
         "Bits of an event are those of the low end of its cycle count that pass for uniform. \
-         Where the counter moves in steps of s cycles they are up to log2(s) too many."
+         Where the counter moves in steps of s cycles, the paper's are up to log2(s) too many; \
+         those without a gap leave out up to six of the lowest."
             .into(),
     ];
     if setup.accelerator != "kvm" {

@@ -14,6 +14,9 @@
 /// Most bits that are looked at: an input holds so many of a cycle count.
 pub(super) const MOST_BITS: u32 = 32;
 
+/// Most of the lowest bits that may be left out: a counter may move in steps of up to 64 cycles.
+const MOST_STEP_BITS: u32 = 6;
+
 /// A test of samples of one size at one significance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Test {
@@ -45,10 +48,16 @@ impl Test {
         }
     }
 
-    /// Most low bits that pass and of which all fewer pass too, but `enough` if those are more.
+    /// Most bits that pass and of which all fewer pass too, above some of the lowest, at most
+    /// [`MOST_STEP_BITS`], which then count for nothing. Those below `enough` are looked at.
     pub fn most_bits_without_gap(self, sample: &[u32], enough: u32) -> u32 {
-        let pass = (1..=enough).take_while(|&bits| self.passes(sample, bits));
-        pass.count() as u32
+        let above = |step: u32| {
+            let sample: Vec<u32> = sample.iter().map(|number| number >> step).collect();
+            let enough = enough.saturating_sub(step);
+            let pass = (1..=enough).take_while(|&bits| self.passes(&sample, bits));
+            pass.count() as u32
+        };
+        (0..=MOST_STEP_BITS).map(above).max().unwrap_or(0)
     }
 }
 
@@ -117,10 +126,21 @@ mod tests {
     #[test]
     fn gaps_count_in_one_way_only() {
         let mut random = Random::new(2);
-        let even: Vec<u32> = (0..50).map(|_| random.word() as u32 & !1).collect();
+        let hundreds: Vec<u32> = (0..50).map(|_| random.word() as u32 / 128 * 128).collect();
         let test = Test::new(50, 0.1);
-        assert_eq!(test.most_bits_without_gap(&even, 32), 0);
-        assert!(test.most_bits(&even, 32) >= 29);
-        assert_eq!(test.most_bits(&even, 7), 7);
+        assert_eq!(test.most_bits_without_gap(&hundreds, 32), 0);
+        assert!(test.most_bits(&hundreds, 32) >= 29);
+        assert_eq!(test.most_bits(&hundreds, 12), 12);
+    }
+
+    /// A counter that moves in steps has so many bits less.
+    #[test]
+    fn steps_of_the_counter_are_left_out() {
+        let mut random = Random::new(3);
+        let test = Test::new(50, 0.0001);
+        let even: Vec<u32> = (0..50).map(|_| random.word() as u32 % 1024 * 2).collect();
+        assert!((9..=10).contains(&test.most_bits_without_gap(&even, 32)));
+        let steps: Vec<u32> = (0..50).map(|_| random.word() as u32 % 1024 * 26).collect();
+        assert!((8..=14).contains(&test.most_bits_without_gap(&steps, 32)));
     }
 }

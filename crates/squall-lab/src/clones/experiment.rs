@@ -22,7 +22,7 @@ const AFTER_RESET: usize = 1500;
 const AFTER_RESET_WITH_FORKS: usize = 500;
 
 /// How long threads draw before the snapshot, and after the resume.
-const THREADS_DRAW: Duration = Duration::from_millis(300);
+const THREADS_DRAW: Duration = Duration::from_millis(200);
 
 /// Clones that are resumed at the same time.
 const TOGETHER: usize = 4;
