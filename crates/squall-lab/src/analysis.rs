@@ -26,5 +26,5 @@ pub use repeats::Repeats;
 pub use report::{Campaign, Experiment, Kind, Setup, SourceReport};
 pub use summary::Summary;
 pub use uncertainty::{Bootstrap, Moment, OutputUncertainty, Uncertainty};
-pub use verdict::{Validity, Verdict, verdict};
+pub use verdict::{Validity, Verdict};
 pub use window::Window;

@@ -25,6 +25,8 @@ pub struct Counts {
     pub outputs: BTreeMap<Name, usize>,
     /// Of Whirlwind's inputs.
     pub inputs: usize,
+    /// Of the generators' channels, how many records fit.
+    pub room: BTreeMap<Name, usize>,
 }
 
 /// One snapshot and the machines that were resumed from it.

@@ -4,7 +4,7 @@ use super::repeats::Repeats;
 use super::report::{Campaign, Experiment, Kind, SourceReport};
 use super::summary::Summary;
 use super::uncertainty::{Moment, Uncertainty};
-use super::verdict::{Validity, verdict};
+use super::verdict::Validity;
 use super::window::Window;
 
 /// Stands where there is no figure.
@@ -22,7 +22,7 @@ Boots that repeat: those with a word that another has too.
 
 const UNCERTAINTY: &str = "\
 Bits nobody knows, by the paper's method, then in parentheses only as many as pass without a gap; κ: the paper's count for an output.
-Fast, both: bits that are in the fast seed, or in both, when an output is made; each count is that of the run in which it is least.
+Fast, both: bits that are in the fast seed, or in both, when an output is made; each count is that of the run in which it is least. –: not within the first 400 inputs.
 ";
 
 /// The report as Markdown.
@@ -52,8 +52,8 @@ struct Table {
 
 fn experiments_table(experiments: &[Experiment]) -> Table {
     let line = |experiment: &Experiment| {
-        let verdict = verdict(experiment);
-        let validity = match verdict.validity {
+        let verdict = &experiment.verdict;
+        let validity = match &verdict.validity {
             Validity::Valid => "valid".into(),
             Validity::Invalid(reason) => format!("invalid: {reason}"),
         };

@@ -10,6 +10,7 @@ use super::recurrence::Recurrences;
 use super::repeats::Repeats;
 use super::runs::Runs;
 use super::uncertainty::Uncertainty;
+use super::verdict::{Verdict, verdict};
 use super::window::Window;
 use crate::trace::{Resets, Trace};
 
@@ -71,6 +72,10 @@ pub struct Experiment {
     pub setup: Setup,
     /// How many times.
     pub runs: usize,
+    /// What follows from it.
+    pub verdict: Verdict,
+    /// Whether all clones have the same records from before the snapshot; true of boots.
+    pub are_clones: bool,
     /// What each generator gave.
     pub sources: Vec<SourceReport>,
     /// Repeats among all guarded sources together, none of which must ever share a word with
@@ -88,6 +93,10 @@ pub struct SourceReport {
     /// Which generator.
     #[serde(serialize_with = "name")]
     pub source: Source,
+    /// The fewest outputs that it gave in any machine, in clones after the snapshot.
+    pub fewest_outputs: usize,
+    /// Its threads or processes with a request under way when the snapshot was taken.
+    pub under_way: usize,
     /// What it repeated.
     pub repeats: Repeats,
     /// What it did behind a reset.
@@ -108,15 +117,19 @@ impl Experiment {
     fn of(kind: Kind, setup: Setup, runs: &Runs) -> Experiment {
         let sources = runs.sources().into_iter();
         let guarded = Recurrences::of(runs.given(Source::is_guarded));
-        Experiment {
+        let mut experiment = Experiment {
             kind,
             runs: runs.traces.len(),
+            verdict: Verdict::default(),
+            are_clones: runs.are_clones(),
             sources: sources.map(|s| SourceReport::of(kind, runs, s)).collect(),
             guarded_together: Repeats::of(runs, Source::is_guarded, &guarded),
             uncertainty: Uncertainty::of(runs),
             notes: notes(kind, &setup),
             setup,
-        }
+        };
+        experiment.verdict = verdict(&experiment);
+        experiment
     }
 }
 
@@ -126,6 +139,8 @@ impl SourceReport {
         let recurrences = Recurrences::of(runs.given(is_source));
         SourceReport {
             source,
+            fewest_outputs: runs.fewest(source),
+            under_way: runs.under_way(source),
             repeats: Repeats::of(runs, is_source, &recurrences),
             window: match kind {
                 Kind::Boot => None,
@@ -157,7 +172,17 @@ fn notes(kind: Kind, setup: &Setup) -> Vec<String> {
         notes.push(
             "The moment of the resume is taken for the latest record from before the snapshot: \
              times after it are upper bounds. A request that was under way then, asked for at \
-             the same cycle in every clone, counts as made before."
+             the same cycle in every clone, counts as made before: what it gave is not compared."
+                .into(),
+        );
+        notes.push(
+            "Of 6.12+vmgenid a u64 may repeat within the tick in which the machine was stopped \
+             (SECURITY.md, Late signals), so squall_words is judged on the other machines only."
+                .into(),
+        );
+        notes.push(
+            "Whirlwind's inputs are compared by their number since the resume, also where clones \
+             began to bootstrap at different ones."
                 .into(),
         );
     }

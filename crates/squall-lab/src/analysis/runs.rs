@@ -10,34 +10,75 @@ use crate::trace::{Counts, Name, Resets, Trace};
 /// Machines. Boots are clones of nothing: no record is from before they ran.
 #[derive(Debug)]
 pub(super) struct Runs<'a> {
+    /// Records from before the snapshot.
     before: Counts,
+    /// Channels whose next record was under way when the snapshot was taken.
+    under_way: BTreeSet<Name>,
     pub traces: &'a [Trace],
 }
 
 impl<'a> Runs<'a> {
     pub fn of_boots(traces: &'a [Trace]) -> Runs<'a> {
-        let before = Counts::default();
-        Runs { before, traces }
+        Runs {
+            before: Counts::default(),
+            under_way: BTreeSet::new(),
+            traces,
+        }
     }
 
     /// A request that was asked for before the snapshot counts as made before it, even if it was
     /// recorded after the resume: it is the first record of its channel, and was asked for at the
     /// same cycle in every clone.
     pub fn of_resets(resets: &'a Resets) -> Runs<'a> {
-        let mut before = resets.before.clone();
         let traces = &resets.clones;
-        for (name, count) in &mut before.outputs {
+        let is_under_way = |(&name, &count): (&Name, &usize)| {
             let mut asked = traces.iter().map(|trace| {
-                let outputs = trace.outputs.get(name)?;
-                Some(outputs.get(*count)?.asked_at)
+                let outputs = trace.outputs.get(&name)?;
+                Some(outputs.get(count)?.asked_at)
             });
-            if let Some(Some(first)) = asked.next()
-                && asked.all(|asked| asked == Some(first))
-            {
-                *count += 1;
-            }
+            let first = asked.next()??;
+            asked.all(|asked| asked == Some(first)).then_some(name)
+        };
+        Runs {
+            before: resets.before.clone(),
+            under_way: resets
+                .before
+                .outputs
+                .iter()
+                .filter_map(is_under_way)
+                .collect(),
+            traces,
         }
-        Runs { before, traces }
+    }
+
+    /// How many of a source's channels had a request under way when the snapshot was taken.
+    pub fn under_way(&self, source: Source) -> usize {
+        let names = self.under_way.iter();
+        names.filter(|&&(other, _)| other == source).count()
+    }
+
+    /// Whether all machines have the same records from before the snapshot, as clones have.
+    pub fn are_clones(&self) -> bool {
+        let before = |trace: &'a Trace| {
+            let outputs = self.before.outputs.iter().map(|(name, &count)| {
+                let outputs = trace.outputs.get(name)?;
+                outputs.get(..count)
+            });
+            let outputs: Option<Vec<_>> = outputs.collect();
+            Some((outputs?, trace.inputs.get(..self.before.inputs)?))
+        };
+        let mut machines = self.traces.iter().map(before);
+        let first = machines.next().flatten();
+        first.is_none_or(|first| machines.all(|other| other.as_ref() == Some(&first)))
+    }
+
+    /// The fewest records that a source has of its own in any machine, all its instances together.
+    pub fn fewest(&self, source: Source) -> usize {
+        let own = |trace| {
+            let channels = self.channels(trace, |other| other == source);
+            channels.map(|(_, after)| after.len()).sum()
+        };
+        self.traces.iter().map(own).min().unwrap_or(0)
     }
 
     /// All generators of which there is a channel.
@@ -71,7 +112,12 @@ impl<'a> Runs<'a> {
         wanted: impl Fn(Source) -> bool,
     ) -> impl Iterator<Item = (&'a [Output], &'a [Output])> + Clone {
         let cut = |(name, outputs): (&Name, &'a Vec<Output>)| {
-            let before = self.before.outputs.get(name).copied().unwrap_or(0);
+            let under_way = usize::from(self.under_way.contains(name));
+            let before = self
+                .before
+                .outputs
+                .get(name)
+                .map_or(0, |count| count + under_way);
             outputs.split_at(before.min(outputs.len()))
         };
         let channels = trace.outputs.iter();
@@ -91,14 +137,14 @@ impl<'a> Runs<'a> {
     /// times since then come out too long and never too short. For a boot 0, from where the
     /// counter starts.
     pub fn start(&self, trace: &'a Trace) -> u64 {
-        let outputs = self.before(trace).map(|output| output.given_at);
+        let given = |(name, &count): (&Name, &usize)| {
+            let outputs = trace.outputs.get(name)?;
+            let last = outputs.get(..count)?.last()?;
+            Some(last.given_at)
+        };
+        let outputs = self.before.outputs.iter().filter_map(given);
         let inputs = self.inputs(trace).0.iter().map(|input| input.cycles);
         outputs.chain(inputs).max().unwrap_or(0)
-    }
-
-    fn before(&self, trace: &'a Trace) -> impl Iterator<Item = &'a Output> {
-        self.channels(trace, |_| true)
-            .flat_map(|(before, _)| before)
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) fn clones(name: Name, before: usize, clones: &[Vec<Output>]) -> Reset
     staggered(Resets {
         before: Counts {
             outputs: [(name, before)].into(),
-            inputs: 0,
+            ..Counts::default()
         },
         clones: clones.map(|outputs| channel(name, outputs)).collect(),
     })
@@ -191,7 +191,11 @@ pub(super) fn resets(count: usize) -> Resets {
     let names = clones[0].outputs.keys();
     let outputs = names.map(|&name| (name, before)).collect();
     let inputs = std::mem::take(&mut original.inputs).len();
-    let before = Counts { outputs, inputs };
+    let before = Counts {
+        outputs,
+        inputs,
+        ..Counts::default()
+    };
     staggered(Resets { before, clones })
 }
 

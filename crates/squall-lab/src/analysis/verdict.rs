@@ -6,7 +6,7 @@ use squall_trace::Source;
 use super::report::{Experiment, Kind, SourceReport};
 
 /// What follows from an experiment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     /// Whether it shows anything.
     pub validity: Validity,
@@ -15,49 +15,70 @@ pub struct Verdict {
 }
 
 /// Whether an experiment shows anything.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validity {
     /// It does.
+    #[default]
     Valid,
     /// It does not, for this reason.
     Invalid(String),
 }
 
-/// The verdict on `experiment`. After resets the controls must repeat in every clone, and there
-/// must be one: without, clones may not have been clones.
-pub fn verdict(experiment: &Experiment) -> Verdict {
-    let validity = match experiment.kind {
-        Kind::Boot => Validity::Valid,
-        Kind::Reset => controls(experiment),
-    };
+/// The verdict on `experiment`. After resets both controls must repeat in every clone: otherwise
+/// clones may not have been clones.
+pub(super) fn verdict(experiment: &Experiment) -> Verdict {
+    let objection = silent(experiment).or_else(|| match experiment.kind {
+        Kind::Boot => None,
+        Kind::Reset => no_clones(experiment).or_else(|| idle_control(experiment)),
+    });
     Verdict {
-        validity,
+        validity: objection.map_or(Validity::Valid, Validity::Invalid),
         violated: violated(experiment),
     }
 }
 
-fn controls(experiment: &Experiment) -> Validity {
-    let controls = sources(experiment, Source::is_control);
-    let silent = controls
-        .clone()
-        .find(|control| control.repeats.machines_with_repeats < experiment.runs);
-    match silent {
-        Some(control) => Validity::Invalid(format!(
-            "the control {} repeated in {} of {} clones only",
-            control.source.name(),
-            control.repeats.machines_with_repeats,
-            experiment.runs
-        )),
-        None if controls.count() == 0 || experiment.runs == 0 => {
-            Validity::Invalid("no control was recorded".into())
-        }
-        None => Validity::Valid,
+/// A guarded source that gave nothing, of which nothing can be said.
+fn silent(experiment: &Experiment) -> Option<String> {
+    if experiment.runs == 0 {
+        return Some("no machine ran".into());
     }
+    if sources(experiment, |source| source == Source::Squall).count() == 0 {
+        return Some("squall was not recorded".into());
+    }
+    let silent = sources(experiment, Source::is_guarded).find(|source| source.fewest_outputs == 0);
+    silent.map(|source| format!("{} gave nothing in some machine", source.source.name()))
+}
+
+fn no_clones(experiment: &Experiment) -> Option<String> {
+    (!experiment.are_clones).then(|| {
+        "the machines do not have the same records from before the snapshot: they are no clones"
+            .into()
+    })
+}
+
+/// A control that did not repeat a whole output in every clone.
+fn idle_control(experiment: &Experiment) -> Option<String> {
+    let controls = Source::ALL.into_iter().filter(|source| source.is_control());
+    controls.map(Source::name).find_map(|name| {
+        let control = experiment
+            .sources
+            .iter()
+            .find(|report| report.source.name() == name);
+        let Some(SourceReport { repeats, .. }) = control else {
+            return Some(format!("the control {name} was not recorded"));
+        };
+        let (clones, runs) = (repeats.machines_with_repeats, experiment.runs);
+        let is_idle = clones < runs || repeats.repeated_outputs == 0;
+        is_idle.then(|| format!("the control {name} repeated in {clones} of {runs} clones only"))
+    })
 }
 
 fn violated(experiment: &Experiment) -> Vec<String> {
+    let hears_late = experiment.setup.facts["status"]["clone_guard"] == "vmgenid";
     let guarded = sources(experiment, Source::is_guarded);
+    let words = sources(experiment, |source| source == Source::SquallWords);
+    let guarded = guarded.chain(words.filter(|_| !hears_late));
     let repeating: Vec<_> = guarded
         .filter(|source| source.repeats.any())
         .map(|source| {
@@ -97,7 +118,7 @@ mod tests {
         let setup = synthetic::campaign().experiments.remove(0).setup;
         let mut resets = synthetic::resets(8);
         change(&mut resets);
-        verdict(&Experiment::of_resets(setup, &resets))
+        Experiment::of_resets(setup, &resets).verdict
     }
 
     #[test]
@@ -120,13 +141,64 @@ mod tests {
         assert!(verdict.violated.is_empty());
     }
 
+    fn is_invalid(change: impl Fn(&mut Resets)) -> bool {
+        matches!(of(change).validity, Validity::Invalid(_))
+    }
+
+    fn without(source: Source) -> impl Fn(&mut Resets) {
+        move |resets| {
+            let clones = resets.clones.iter_mut();
+            clones.for_each(|clone| clone.outputs.retain(|(other, _), _| *other != source));
+        }
+    }
+
     #[test]
     fn without_a_control_nothing_is_shown() {
-        let verdict = of(|resets| {
-            let clones = resets.clones.iter_mut();
-            clones.for_each(|clone| clone.outputs.retain(|(source, _), _| !source.is_control()));
-        });
-        assert!(matches!(verdict.validity, Validity::Invalid(_)));
+        for control in Source::ALL.into_iter().filter(|source| source.is_control()) {
+            assert!(is_invalid(without(control)), "{}", control.name());
+        }
+    }
+
+    #[test]
+    fn a_guarded_source_must_have_given_something() {
+        assert!(is_invalid(without(Source::Squall)));
+        assert!(is_invalid(|resets| {
+            let outputs = &mut resets.clones[2].outputs;
+            let child = outputs.get_mut(&(Source::SquallChild, 0));
+            child.expect("a channel").truncate(20);
+        }));
+    }
+
+    #[test]
+    fn clones_have_a_past_in_common() {
+        assert!(is_invalid(|resets| {
+            let outputs = &mut resets.clones[3].outputs;
+            let naive = outputs.get_mut(&(Source::Naive, 0));
+            naive.expect("a channel")[4].bits[0] ^= 1;
+        }));
+        assert!(is_invalid(|resets| resets.clones[1].inputs[0].cycles += 1));
+    }
+
+    /// Numbers must not repeat either, but where a clone is told late.
+    #[test]
+    fn numbers_are_judged_by_what_the_machine_tells() {
+        let repeating = |resets: &mut Resets| {
+            let words = (Source::SquallWords, 0);
+            let word = resets.clones[0].outputs[&words][100].bits[3];
+            let other = resets.clones[5].outputs.get_mut(&words);
+            other.expect("a channel")[200].bits[7] = word;
+        };
+        assert_eq!(of(repeating).violated.len(), 1);
+        let mut setup = synthetic::campaign().experiments.remove(0).setup;
+        setup.facts = serde_json::json!({ "status": { "clone_guard": "vmgenid" } });
+        let mut resets = synthetic::resets(8);
+        repeating(&mut resets);
+        assert!(
+            Experiment::of_resets(setup, &resets)
+                .verdict
+                .violated
+                .is_empty()
+        );
     }
 
     #[test]

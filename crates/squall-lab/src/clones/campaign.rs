@@ -12,31 +12,30 @@ use super::experiment;
 use super::machine::Machine;
 use super::output;
 use super::scenario::Scenario;
-use crate::analysis::{Campaign, Experiment, Setup, Validity, verdict};
+use crate::analysis::{Campaign, Experiment, Setup, Validity};
 use crate::args::{BootArguments, LabArguments, ResetArguments};
 use crate::debian::{Cache, Kernel, Qemu};
-use crate::vm::{self, Host, Interrupt, Spec};
+use crate::vm::{self, Host, Interrupt, Signals, Spec};
 
 /// Boots machines.
 pub fn boot(options: &BootArguments) -> Result<(), Failure> {
     let lab = Lab::open(&options.lab)?;
-    let mut experiments = Vec::new();
-    for machine in options.lab.machines() {
-        experiments.push(lab.boots(machine, options.lab.runs)?);
-    }
-    lab.report(experiments, "boot")
+    let machines = options.lab.machines();
+    let boots = machines
+        .into_iter()
+        .map(|machine| lab.boots(machine, options.lab.runs));
+    lab.report(boots, "boot")
 }
 
 /// Resumes machines from snapshots.
 pub fn reset(options: &ResetArguments) -> Result<(), Failure> {
     let lab = Lab::open(&options.lab)?;
-    let mut experiments = Vec::new();
-    for &scenario in &options.scenario {
-        for machine in options.lab.machines() {
-            experiments.push(lab.resets(machine, scenario, options.lab.runs)?);
-        }
-    }
-    lab.report(experiments, &name_of(&options.scenario))
+    let resets = options.scenario.iter().flat_map(|&scenario| {
+        let machines = options.lab.machines().into_iter();
+        machines.map(move |machine| (machine, scenario))
+    });
+    let resets = resets.map(|(machine, scenario)| lab.resets(machine, scenario, options.lab.runs));
+    lab.report(resets, &name_of(&options.scenario))
 }
 
 /// The name of a report on resets.
@@ -92,7 +91,7 @@ impl<'a> Lab<'a> {
             traces.push(trace);
             progress.inc(1);
         }
-        let setup = self.setup(machine, &kernel, Scenario::Ticks, &facts);
+        let setup = self.setup(machine, &kernel, Scenario::Ticks, &facts)?;
         Ok(finish(&progress, Experiment::of_boots(setup, &traces)))
     }
 
@@ -109,7 +108,7 @@ impl<'a> Lab<'a> {
         let order = scenario.order();
         let resets = experiment::resets(&self.host, &spec, &original, order, runs, advance)
             .map_err(on(machine))?;
-        let setup = self.setup(machine, &kernel, scenario, &original.facts);
+        let setup = self.setup(machine, &kernel, scenario, &original.facts)?;
         Ok(finish(&progress, Experiment::of_resets(setup, &resets)))
     }
 
@@ -129,19 +128,54 @@ impl<'a> Lab<'a> {
         Ok((spec, kernel))
     }
 
-    fn setup(&self, machine: Machine, kernel: &Kernel, scenario: Scenario, facts: &str) -> Setup {
-        Setup {
+    /// What the machine was; a failure if the guest did not find the devices that it was given.
+    fn setup(
+        &self,
+        machine: Machine,
+        kernel: &Kernel,
+        scenario: Scenario,
+        facts: &str,
+    ) -> Result<Setup, Failure> {
+        let facts: Value = serde_json::from_str(facts).unwrap_or(Value::Null);
+        let found = Signals {
+            vmgenid: facts["vmgenid"] == true,
+            vmclock: !facts["vmclock"].is_null(),
+        };
+        if found != machine.signals {
+            let reason = "the guest did not find the devices it was given, or found others";
+            return Err(on(machine)(Failure::Runtime(reason.into())));
+        }
+        Ok(Setup {
             machine: machine.to_string(),
             kernel: kernel.release.clone(),
             qemu: self.qemu.clone(),
             accelerator: self.options.accelerator.name().into(),
             mode: scenario.to_string(),
-            facts: serde_json::from_str(facts).unwrap_or(Value::Null),
-        }
+            facts,
+        })
     }
 
-    /// Shows and writes the report; a failure if it is invalid, or says that a claim is wrong.
-    fn report(&self, experiments: Vec<Experiment>, name: &str) -> Result<(), Failure> {
+    /// Makes the experiments, shows and writes the report on them; a failure if it is invalid, or
+    /// says that a claim is wrong. If one cannot be made, the report is on those before it.
+    fn report(
+        &self,
+        made: impl Iterator<Item = Result<Experiment, Failure>>,
+        name: &str,
+    ) -> Result<(), Failure> {
+        let mut experiments = Vec::new();
+        let mut failed = Ok(());
+        for experiment in made {
+            match experiment {
+                Ok(experiment) => experiments.push(experiment),
+                Err(failure) => {
+                    failed = Err(failure);
+                    break;
+                }
+            }
+        }
+        if experiments.is_empty() {
+            return failed;
+        }
         let campaign = Campaign {
             date: jiff::Timestamp::now().strftime("%F").to_string(),
             versions: BTreeMap::from([
@@ -157,6 +191,7 @@ impl<'a> Lab<'a> {
         // What took an hour is shown even if it cannot be kept.
         output::show(&campaign, self.options.json)?;
         written?;
+        failed?;
         campaign.experiments.iter().try_for_each(judge)
     }
 }
@@ -170,10 +205,10 @@ fn on(machine: Machine) -> impl Fn(Failure) -> Failure {
 }
 
 fn judge(experiment: &Experiment) -> Result<(), Failure> {
-    let verdict = verdict(experiment);
+    let verdict = &experiment.verdict;
     let setup = &experiment.setup;
     let place = format!("{}, {}", setup.machine, setup.mode);
-    if let Validity::Invalid(reason) = verdict.validity {
+    if let Validity::Invalid(reason) = &verdict.validity {
         return Err(Failure::Runtime(format!(
             "the run is invalid: {place}: {reason}"
         )));

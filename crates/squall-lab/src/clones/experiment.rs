@@ -6,7 +6,7 @@ use std::time::Duration;
 use squall_command::Failure;
 use squall_trace::{Mode, Source};
 
-use crate::trace::{Counts, Resets, Trace};
+use crate::trace::{Counts, Name, Resets, Trace};
 use crate::vm::{Guest, Host, Snapshot, Spec};
 
 /// Requests of every ticking source before the snapshot: 0.3 s of them.
@@ -36,7 +36,7 @@ pub enum Order {
     Together,
 }
 
-/// Boots the machine once, and records what its sources give in the first second.
+/// Boots the machine once, and records what its sources give at first.
 pub fn boot(host: &Host, spec: &Spec) -> Result<(Trace, String), Failure> {
     let mut guest = host.boot(spec)?;
     let facts = guest.memory().message()?;
@@ -63,6 +63,7 @@ pub fn snapshot(host: &Host, spec: &Spec) -> Result<Original, Failure> {
     record(&mut guest, spec.mode, &Counts::default(), BEFORE)?;
     guest.stop()?;
     let before = guest.memory().counts()?;
+    check_room(&before)?;
     let snapshot = guest.snapshot(host.file("snapshot"))?;
     Ok(Original {
         snapshot,
@@ -125,24 +126,54 @@ fn batch_of_clones(
 /// Lets the machine record `requests` more than `before` of every source that ticks; where threads
 /// fill their channels, for a while.
 fn record(guest: &mut Guest, mode: Mode, before: &Counts, requests: usize) -> Result<(), Failure> {
+    let requests = match mode {
+        Mode::Threads => 1,
+        Mode::Ticks | Mode::Forks => requests,
+    };
+    let recorded = guest.wait("the sources to draw", |guest| {
+        Ok(lagging(&guest.memory().counts()?, before, requests).is_empty())
+    });
+    recorded.map_err(|failure| with_lagging(failure, guest, before, requests))?;
     if mode == Mode::Threads {
-        guest.wait("threads to draw", |guest| {
-            has_recorded(&guest.memory().counts()?, before, 1)
-        })?;
         sleep(THREADS_DRAW);
-        return Ok(());
     }
-    guest.wait("the sources to draw", |guest| {
-        has_recorded(&guest.memory().counts()?, before, requests)
-    })
+    Ok(())
 }
 
-/// Whether every source that draws on its own has so many more records than `before`.
-fn has_recorded(now: &Counts, before: &Counts, requests: usize) -> Result<bool, Failure> {
-    let count = |counts: &Counts, name| counts.outputs.get(name).copied().unwrap_or(0);
-    Ok(now
+/// The sources that draw on their own and have fewer than so many more records than `before`.
+fn lagging(now: &Counts, before: &Counts, requests: usize) -> Vec<Name> {
+    let count = |counts: &Counts, name: &Name| counts.outputs.get(name).copied().unwrap_or(0);
+    let is_lagging = |name: &&Name| {
+        name.0 != Source::SquallChildren && count(now, name) < count(before, name) + requests
+    };
+    now.outputs.keys().filter(is_lagging).copied().collect()
+}
+
+/// Tells which sources were waited for.
+fn with_lagging(failure: Failure, guest: &Guest, before: &Counts, requests: usize) -> Failure {
+    let (Failure::Runtime(message), Ok(now)) = (&failure, guest.memory().counts()) else {
+        return failure;
+    };
+    let names = lagging(&now, before, requests);
+    let names = names.iter().map(|name| {
+        let (source, instance) = name;
+        let (count, room) = (now.outputs[name], now.room[name]);
+        format!("{} {instance} ({count} of {room})", source.name())
+    });
+    let names = names.collect::<Vec<_>>().join(", ");
+    Failure::Runtime(format!("{message}; still waiting for {names}"))
+}
+
+/// A channel without room has nothing to show of the clones.
+fn check_room(before: &Counts) -> Result<(), Failure> {
+    let full = before
         .outputs
-        .keys()
-        .filter(|(source, _)| *source != Source::SquallChildren)
-        .all(|name| count(now, name) >= count(before, name) + requests))
+        .iter()
+        .find(|(name, count)| before.room.get(name) == Some(count));
+    full.map_or(Ok(()), |((source, instance), count)| {
+        Err(Failure::Runtime(format!(
+            "{} {instance} had recorded all it has room for, {count} outputs, before the snapshot",
+            source.name()
+        )))
+    })
 }

@@ -191,6 +191,10 @@ impl<'host> Guest<'host> {
 
     /// A failure, and what QEMU or the guest said of it.
     fn explained(&mut self, failure: Failure) -> Failure {
+        // The terminal's Ctrl-C has reached QEMU too.
+        if let Err(interrupted) = self.host.interrupt.check() {
+            return interrupted;
+        }
         self.process.end();
         with("", failure, &self.files.last_words())
     }

@@ -31,7 +31,7 @@ impl Interrupt {
     pub fn check(&self) -> Result<(), Failure> {
         match self.0.load(Ordering::Relaxed) {
             true => Err(Failure::Runtime(
-                "interrupted: machines ended, no report written".into(),
+                "interrupted: the machines are ended".into(),
             )),
             false => Ok(()),
         }

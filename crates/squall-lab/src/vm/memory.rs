@@ -85,7 +85,9 @@ impl SharedMemory {
             match channel.source {
                 Source::WhirlwindInputs => counts.inputs = count,
                 source => {
-                    counts.outputs.insert((source, channel.instance), count);
+                    let name = (source, channel.instance);
+                    counts.outputs.insert(name, count);
+                    counts.room.insert(name, channel.capacity);
                 }
             }
         }
