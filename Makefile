@@ -18,7 +18,7 @@ lint:
 
 # What this machine can run must run: skipping it is a failure. `cargo run` alone is the command.
 unit:
-	env $$(scripts/required.sh) cargo test --workspace --all-features
+	required=$$(scripts/required.sh) && env $$required cargo test --workspace --all-features
 	cargo run --quiet -- --version
 
 # AddressSanitizer, valgrind, and the constant-time code that CPUs with AES do not run.

@@ -9,12 +9,13 @@ use crate::clones::{Machine, Scenario};
 use crate::debian::KernelName;
 use crate::vm::Accelerator;
 
-/// Attacks on the old Linux RNG, run for real, and what accumulators cost.
+/// Clones of virtual machines, attacks on the old Linux RNG, and what accumulators cost.
 #[derive(Debug, Parser)]
 #[command(
     name = "squall-lab",
     version,
     after_help = "Examples:
+  squall-lab reset --runs 4              clones of real machines, and what they give twice
   squall-lab attack urandom              64,000 random bits in, and every byte out predicted
   squall-lab attack estimator --json     the same kind of report for a program
   squall-lab cost --quick                what an input and an output cost
@@ -96,7 +97,7 @@ argument.")]
     /// Boot virtual machines, and look for what their generators give twice
     ///
     /// Each boot is a real kernel under QEMU, with a probe that asks every source for 512 bits every
-    /// 500 µs, for a second. Reports repeats, and how much of what went into Whirlwind nobody can
+    /// 500 µs, 500 times. Reports repeats, and how much of what went into Whirlwind nobody can
     /// know.
     #[command(after_help = "Examples:
   squall-lab boot --machine 6.12 --runs 5
@@ -279,6 +280,16 @@ pub struct LabArguments {
     pub output: Option<PathBuf>,
 
     /// One JSON object: stable snake_case keys; what does not exist is null
+    ///
+    /// Keys: date, versions and experiments. Each of experiments has kind (boot or reset), machine,
+    /// kernel, qemu, accelerator, mode, facts (what the guest said of itself), runs, verdict (with
+    /// validity, which is "valid" or an object with invalid, and violated), are_clones, sources,
+    /// guarded_together, uncertainty and notes. Each of sources has source, fewest_outputs,
+    /// under_way, repeats (outputs, repeated_outputs, repeated_words,
+    /// repeated_words_of_one_machine, machines_with_repeats) and window, null for a boot (clones,
+    /// requests, repeated_requests, us_to_new_state, clones_without_new_state, us_to_notice,
+    /// clones_without_notice, repeats_after_new_state). uncertainty has trials, events, bootstrap,
+    /// outputs, paper_has_1024, fast_has_512 and both_have_1024. New keys may be added.
     #[arg(long)]
     pub json: bool,
 }

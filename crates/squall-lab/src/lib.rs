@@ -1,4 +1,5 @@
-//! The lab: a model of the old Linux RNG, attacks on it, and what accumulators cost.
+//! The lab: virtual machines that are booted and cloned, a model of the old Linux RNG, attacks on it,
+//! and what accumulators cost.
 //!
 //! Nothing here is a source of randomness, and nothing of it is in the `squall` library.
 
