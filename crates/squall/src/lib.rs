@@ -145,13 +145,13 @@ pub fn array<const N: usize>() -> [u8; N] {
 /// # Forks and clones
 /// On a VM whose only signal is vmgenid, which comes late, a number may be repeated by a clone if
 /// the VM was stopped within a tick of its clock (1 to 10 ms) in which this thread drew numbers;
-/// draw an [`array`] where that must not be. SECURITY.md has the limits.
+/// draw an [`array()`] where that must not be. SECURITY.md has the limits.
 #[inline]
 pub fn u32() -> u32 {
     local::word_fast().unwrap_or_else(|unserved| u32::from_ne_bytes(number_slowly(unserved)))
 }
 
-/// A random number below 2^64. As [`fill`] in everything else, and for clones as [`u32`].
+/// A random number below 2^64. As [`fill`] in everything else, and for clones as [`u32()`].
 #[inline]
 pub fn u64() -> u64 {
     local::word_fast().unwrap_or_else(|unserved| u64::from_ne_bytes(number_slowly(unserved)))
