@@ -1,7 +1,7 @@
 //! What the records of many machines say: which outputs were repeated, for how long clones of a
 //! machine had state in common, and how much of what an accumulator took nobody can know.
 //!
-//! [`Experiment`] is made of traces. From it come a [`verdict`], tables and plots.
+//! [`Experiment`] is made of traces. From it come a [`Verdict`], tables and plots.
 
 mod alpha;
 mod markdown;
