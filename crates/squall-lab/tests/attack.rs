@@ -203,7 +203,10 @@ fn wrong_arguments_are_one_line() {
     let attacks = "use one of estimator, urandom, random";
     refused("attack", &format!("attack: say which: {attacks}"));
     refused("attack foo", &format!("no command \"foo\": {attacks}"));
-    refused("foo", "no command \"foo\": use one of attack, cost");
+    refused(
+        "foo",
+        "no command \"foo\": use one of attack, cost, deps, boot, reset",
+    );
     refused("--foo", "no argument \"--foo\": see squall-lab --help");
     refused(
         "attack --json",
