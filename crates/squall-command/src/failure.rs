@@ -1,6 +1,7 @@
 //! How the command ends when it does not succeed: one line for a person, one code for a script.
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Why the command ends early.
@@ -47,6 +48,11 @@ fn escaped(message: &str) -> String {
         }
     }
     line
+}
+
+/// Tells of an error at `path`.
+pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Failure {
+    move |error| Failure::Runtime(format!("{}: {}", path.display(), cause(&error)))
 }
 
 /// The system's words for an error, without its number.

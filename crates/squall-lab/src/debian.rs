@@ -9,7 +9,6 @@
 //!   to its place when it is complete, so that what is there is never half of something.
 
 mod apt;
-mod fault;
 mod item;
 mod kernel;
 mod lists;
@@ -28,11 +27,11 @@ pub use qemu::Qemu;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use squall_command::failure::at;
 use squall_command::{Failure, output};
 
 use crate::args::DepsArguments;
 use apt::Archive;
-use fault::at;
 use item::Item;
 use lists::Release;
 use lock::Lock;

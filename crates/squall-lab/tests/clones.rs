@@ -5,24 +5,15 @@ mod common;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use common::{Turn, World, contains, files};
+use common::commands::{contains, succeed};
+use common::{Turn, World, files};
 
 /// Longest time that a few clones may take.
 const SOON: Duration = Duration::from_secs(180);
-
-/// Standard output of a run that succeeds.
-#[track_caller]
-fn succeed(mut command: Command) -> String {
-    let output = command.output().expect("the command runs");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{errors}");
-    String::from_utf8(output.stdout).expect("text is UTF-8")
-}
 
 /// How often `source` repeated itself, and in how many clones.
 #[track_caller]

@@ -3,6 +3,9 @@
 //! Nothing here needs a network. Where packages are fetched, the test's own scripts stand for apt
 //! and dpkg, and directories for packages; apt itself runs once, and reaches nobody.
 
+#[path = "common/commands.rs"]
+mod commands;
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -10,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use commands::{contains, succeed};
 use squall_command::Failure;
 use squall_lab::debian::{Cache, KernelName};
 
@@ -168,15 +172,6 @@ impl Drop for World {
     }
 }
 
-/// Standard output of a run that succeeds.
-#[track_caller]
-fn succeed(mut command: Command) -> String {
-    let output = command.output().expect("the command runs");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{errors}");
-    String::from_utf8(output.stdout).expect("text is UTF-8")
-}
-
 /// The last line of a run that fails, which is the only one that says so.
 #[track_caller]
 fn fail(mut command: Command) -> String {
@@ -193,13 +188,6 @@ fn complaint(output: &Output) -> String {
     let last = errors.lines().next_back().expect("a line");
     assert!(is_failure(&last), "{errors}");
     last.to_owned()
-}
-
-#[track_caller]
-fn contains(text: &str, words: &[&str]) {
-    for word in words {
-        assert!(text.contains(word), "{word}: {text}");
-    }
 }
 
 fn message<T>(result: Result<T, Failure>) -> String {

@@ -1,6 +1,7 @@
 //! What goes wrong with machines: each run ends with one line that says what happened, and leaves
 //! no process, no temporary file and no report.
 
+#[allow(dead_code, reason = "of clones.rs")]
 mod common;
 
 use std::fs;
@@ -10,7 +11,8 @@ use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{Turn, World, complaint, contains, files, kernel_image, say_skip};
+use common::commands::contains;
+use common::{Turn, World, complaint, files, kernel_image, say_skip};
 
 const BOOT: &str = "boot --machine 6.12 --runs 2";
 const RESET: &str = "reset --machine 6.12 --runs 100";

@@ -86,7 +86,7 @@ struct Local {
 /// Seedings in this process.
 pub(crate) static RESEEDS: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes generated and thrown away unused in this process, because the epoch had changed.
+/// Bytes generated and thrown away unused in this process, because the epoch or the tick had changed.
 pub(crate) static DISCARDED: AtomicU64 = AtomicU64::new(0);
 
 /// What the fast path leaves to [`serve`]: the lock was asked for, and this is its number.

@@ -48,7 +48,8 @@ pub struct Status {
     pub reseeds: u64,
     /// Bootstraps of the root accumulator, counted likewise.
     pub bootstraps: u64,
-    /// Bytes generated and thrown away unused because the epoch had changed, counted likewise.
+    /// Bytes generated and thrown away unused because the epoch or the tick had changed, counted
+    /// likewise.
     pub bytes_discarded: u64,
 }
 

@@ -117,7 +117,7 @@ pub fn notes(status: &Status, view: View) -> Vec<Warning> {
             "clone_signal_is_late",
             "a clone of this virtual machine can run for milliseconds before the kernel is \
              told by vmgenid; until then a u32 or u64 may repeat, and nothing longer",
-            "a vmclock device closes this gap",
+            "a vmclock device that counts generations closes this gap",
         )
     });
     note.into_iter().collect()

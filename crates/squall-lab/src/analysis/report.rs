@@ -176,8 +176,9 @@ fn notes(kind: Kind, setup: &Setup) -> Vec<String> {
                 .into(),
         );
         notes.push(
-            "Of 6.12+vmgenid a u64 may repeat within the tick in which the machine was stopped \
-             (SECURITY.md, Late signals), so squall_words is judged on the other machines only."
+            "Where vmgenid is what tells squall of clones, a u64 may repeat within the tick in \
+             which the machine was stopped (SECURITY.md, Late signals), so squall_words is judged \
+             on the other machines only: on 6.12+vmgenid and newest+vmgenid+vmclock it is not."
                 .into(),
         );
         notes.push(

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use squall_command::Failure;
-use squall_command::failure::cause;
+use squall_command::failure::at;
 use squall_command::output::{print, print_json};
 use tempfile::NamedTempFile;
 
@@ -17,12 +17,12 @@ const ROOM: usize = 1 << 20;
 /// Makes sure that `directory` can be written to, before hours are spent.
 pub fn prepare(directory: &Path) -> Result<(), Failure> {
     if directory.exists() && !directory.is_dir() {
-        return Err(of_file(directory, &io::ErrorKind::NotADirectory.into()));
+        return Err(at(directory)(io::ErrorKind::NotADirectory.into()));
     }
     fs::create_dir_all(directory)
         .and_then(|()| NamedTempFile::new_in(directory))
         .and_then(|mut file| file.write_all(&vec![0; ROOM]))
-        .map_err(|error| of_file(directory, &error))
+        .map_err(at(directory))
 }
 
 /// Prints the report, as JSON if asked for.
@@ -58,7 +58,7 @@ pub fn write(campaign: &Campaign, directory: &Path, name: &str) -> Result<(), Fa
         .collect::<Result<Vec<_>, _>>()?;
     for (file, path) in written {
         file.persist(&path)
-            .map_err(|error| of_file(&path, &error.error))?;
+            .map_err(|error| at(&path)(error.error))?;
     }
     Ok(())
 }
@@ -81,15 +81,11 @@ fn write_aside(path: PathBuf, text: &str) -> Result<(NamedTempFile, PathBuf), Fa
     };
     match write() {
         Ok(file) => Ok((file, path)),
-        Err(error) => Err(of_file(&path, &error)),
+        Err(error) => Err(at(&path)(error)),
     }
 }
 
 /// Those of a file that anyone may read; the user's mask applies.
 fn permissions() -> fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o666)
-}
-
-fn of_file(path: &Path, error: &io::Error) -> Failure {
-    Failure::Runtime(format!("{}: {}", path.display(), cause(error)))
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use squall_command::Failure;
+use squall_command::failure::at;
 
-use super::fault::at;
 use super::lists::{Package, Release, Stanza};
 use super::tool::{self, step};
 

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use squall_command::Failure;
+use squall_command::failure::at;
 
 use super::apt::Archive;
-use super::fault::at;
 use super::lists::{Package, Release};
 use super::part::{remove, walk};
 use super::record::Record;

@@ -4,8 +4,7 @@ use std::ffi::OsString;
 use std::path::{self, Path, PathBuf};
 
 use squall_command::Failure;
-
-use super::fault::at;
+use squall_command::failure::at;
 
 /// The source tree that the lab was built from.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

@@ -4,8 +4,8 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use squall_command::Failure;
+use squall_command::failure::at;
 
-use super::fault::at;
 use super::tool::step;
 
 /// Held by the run that changes the cache; the system takes it from one that dies.

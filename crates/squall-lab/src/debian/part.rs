@@ -7,8 +7,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use squall_command::Failure;
+use squall_command::failure::at;
 
-use super::fault::at;
 use super::lists::Package;
 use super::record::Record;
 use super::tool;

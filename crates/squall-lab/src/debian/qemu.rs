@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use squall_command::Failure;
+use squall_command::failure::at;
 
-use super::fault::at;
 use super::lists::Release;
 use super::record::Record;
 

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use squall_command::Failure;
+use squall_command::failure::at;
 
-use super::fault::at;
 use super::lists::Package;
 
 const NAME: &str = "record.json";

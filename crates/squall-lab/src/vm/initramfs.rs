@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cpio::newc::{Builder, ModeFileType};
 use squall_command::Failure;
-use squall_command::failure::cause;
+use squall_command::failure::at;
 
 /// Writes an initramfs to `path`: `probe` as /init, and `modules`, in the order they are to be
 /// loaded in.
@@ -30,7 +30,7 @@ pub fn initramfs(path: &Path, probe: &Path, modules: &[PathBuf]) -> Result<(), F
     File::create(path)
         .and_then(|file| cpio::write_cpio(entries.into_iter(), file))
         .map(drop)
-        .map_err(|error| of_file(path, &error))
+        .map_err(at(path))
 }
 
 type Entry = (Builder, Cursor<Vec<u8>>);
@@ -41,15 +41,11 @@ fn directory(name: &str) -> Entry {
 }
 
 fn program(name: &str, file: &Path) -> Result<Entry, Failure> {
-    let contents = std::fs::read(file).map_err(|error| of_file(file, &error))?;
+    let contents = std::fs::read(file).map_err(at(file))?;
     let entry = entry(name, ModeFileType::Regular, 0o755);
     Ok((entry, Cursor::new(contents)))
 }
 
 fn entry(name: &str, kind: ModeFileType, mode: u32) -> Builder {
     Builder::new(name).mode(mode).set_mode_file_type(kind)
-}
-
-fn of_file(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Runtime(format!("{}: {}", path.display(), cause(error)))
 }

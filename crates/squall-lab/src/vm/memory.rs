@@ -4,12 +4,12 @@
 //! the guest wrote is trusted.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use squall_command::Failure;
-use squall_command::failure::cause;
+use squall_command::failure::at;
 use squall_trace::{
     CHANNEL_WORDS, CHANNELS, Channel, Command, Input, LEN, MAGIC, MESSAGE, MESSAGE_LEN, Output,
     Record, Source, State, WORD, header,
@@ -44,7 +44,7 @@ impl SharedMemory {
             Ok(file) => Ok(SharedMemory { file, path }),
             Err(error) => {
                 let _ = std::fs::remove_file(&path);
-                Err(of_file(&path, &error))
+                Err(at(&path)(error))
             }
         }
     }
@@ -56,10 +56,10 @@ impl SharedMemory {
 
     /// Tells the probe what to do.
     pub fn tell(&self, command: Command) -> Result<(), Failure> {
-        let at = (header::COMMAND * WORD) as u64;
+        let place = (header::COMMAND * WORD) as u64;
         self.file
-            .write_all_at(&(command as u64).to_le_bytes(), at)
-            .map_err(|error| of_file(&self.path, &error))
+            .write_all_at(&(command as u64).to_le_bytes(), place)
+            .map_err(at(&self.path))
     }
 
     /// How far the probe is.
@@ -154,13 +154,9 @@ impl SharedMemory {
         let mut bytes = vec![0; len];
         self.file
             .read_exact_at(&mut bytes, (first_word * WORD) as u64)
-            .map_err(|error| of_file(&self.path, &error))?;
+            .map_err(at(&self.path))?;
         Ok(bytes)
     }
-}
-
-fn of_file(path: &Path, error: &io::Error) -> Failure {
-    Failure::Runtime(format!("{}: {}", path.display(), cause(error)))
 }
 
 fn nonsense(what: &str, word: u64) -> Failure {

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use squall_command::Failure;
-use squall_command::failure::cause;
+use squall_command::failure::{at, cause};
 use squall_trace::LEN;
 use tempfile::TempDir;
 
@@ -43,10 +43,7 @@ impl Host {
         let directory = tempfile::Builder::new()
             .prefix("squall-lab-")
             .tempdir()
-            .map_err(|error| {
-                let place = std::env::temp_dir();
-                Failure::Runtime(format!("{}: {}", place.display(), cause(&error)))
-            })?;
+            .map_err(at(&std::env::temp_dir()))?;
         Ok(Host {
             qemu,
             directory,

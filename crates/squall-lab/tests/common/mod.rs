@@ -4,6 +4,8 @@
 //! said on standard error, where the test harness does not hide it; and fails if the environment
 //! variable SQUALL_REQUIRE_LAB is set.
 
+pub mod commands;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -166,11 +168,4 @@ pub fn complaint(output: &Output, code: i32) -> String {
     assert_eq!(errors.lines().count(), 1, "{errors}");
     assert!(errors.starts_with("squall-lab: "), "{errors}");
     errors.trim_end().to_owned()
-}
-
-#[track_caller]
-pub fn contains(text: &str, words: &[&str]) {
-    for word in words {
-        assert!(text.contains(word), "{word}: {text}");
-    }
 }

@@ -33,9 +33,18 @@ pub(crate) fn follow(vdso: Vdso) {
     if seam::is_off(Seam::Tick) || is_vmclock {
         return;
     }
+    if followed.is_some_and(shows_clock) {
+        return;
+    }
     if let Some(place) = find(vdso) {
         moment::move_second(followed, place);
     }
+}
+
+/// A place where the tick is followed, which was found readable, still has the clock. A tick that
+/// comes while it is looked at makes it appear not to.
+fn shows_clock(place: *const AtomicU64) -> bool {
+    coarse_time().is_some_and(|time| is_clock(place, time))
 }
 
 /// Whether the tick is followed.
