@@ -1,0 +1,3 @@
+//! What was measured, and the ways to show it.
+
+pub mod model;
