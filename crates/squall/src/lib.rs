@@ -177,6 +177,7 @@ fn abort(error: Error) -> ! {
 pub mod hazmat {
     pub use crate::drbg::{CtrDrbg, FastKeyErasure, MAX_REQUEST};
     pub use crate::engine::{Aes128, Aes256, Cipher, Keystream, Stores};
+    use crate::guard::{moment, policy};
     use crate::{Engine, Error, local};
 
     /// Makes every thread's generator use `engine` from its next refill on.
@@ -187,6 +188,26 @@ pub mod hazmat {
     /// [`Error::EngineUnavailable`] if this CPU cannot run it.
     pub fn use_engine(engine: Engine) -> Result<(), Error> {
         local::generator::use_engine(engine)
+    }
+
+    /// Makes every request different by itself, as on a VM that nothing tells of clones: the cycle
+    /// counter and a word of the CPU's random instruction are additional input of each, some 200 ns.
+    ///
+    /// For measuring that, and for who does not rely on the machine's signals of clones. Holds for
+    /// the whole process and cannot be taken back; in a thread that has drawn before, from the
+    /// first request on that what is left in its buffer (at most 3584 bytes) cannot serve.
+    pub fn hedge_every_request() {
+        policy::distrust_clone_signals();
+    }
+
+    /// The generation of the kernel's RNG: another number each time that it is reseeded, as it is
+    /// once a minute, and after a VM clone that the kernel was told of. One load.
+    ///
+    /// For pools of one's own. None before this process's first draw, and where the generation is
+    /// not mapped (`ReseedGuard` of [`status`](crate::status)).
+    #[inline]
+    pub fn kernel_generation() -> Option<core::num::NonZeroU64> {
+        core::num::NonZeroU64::new(moment::mapped_generation())
     }
 }
 

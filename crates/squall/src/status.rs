@@ -75,7 +75,10 @@ pub enum CloneGuard {
     /// vmgenid: the kernel reseeds when it is told of the clone, moments after it runs. Until then
     /// all requests but those for a `u32` or `u64` are told apart by themselves.
     Vmgenid,
-    /// None: every request is hedged with the cycle counter and the CPU's random instruction.
+    /// None, or none that the program relies on ([`hedge_every_request`]): every request is hedged
+    /// with the cycle counter and the CPU's random instruction.
+    ///
+    /// [`hedge_every_request`]: crate::hazmat::hedge_every_request
     Hedged,
 }
 
@@ -128,14 +131,14 @@ impl Status {
 
 fn clone_guard(policy: &Policy) -> CloneGuard {
     match (
-        policy.is_vm,
-        policy.counts_generations(),
         policy.sees_clones(),
+        policy.counts_generations(),
+        policy.is_vm,
     ) {
-        (_, true, _) => CloneGuard::VmClock,
-        (false, ..) => CloneGuard::NotAVm,
+        (false, ..) => CloneGuard::Hedged,
+        (true, true, _) => CloneGuard::VmClock,
         (true, false, true) => CloneGuard::Vmgenid,
-        (true, false, false) => CloneGuard::Hedged,
+        (true, false, false) => CloneGuard::NotAVm,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use super::memory::{self, MemoryKind};
 use super::page::Page;
@@ -99,9 +99,12 @@ impl Policy {
         !self.is_provisional && self.has_clone_signal()
     }
 
-    /// Whether a clone of this VM has a way to show itself, or there can be none.
+    /// Whether a clone of this VM has a way to show itself, or there can be none; and the program
+    /// relies on that.
     pub fn has_clone_signal(&self) -> bool {
-        !self.is_vm || self.counts_generations() || (self.has_vmgenid && self.sees_generation())
+        let has = || !self.is_vm || self.counts_generations();
+        !DISTRUSTED.load(Ordering::Relaxed)
+            && (has() || (self.has_vmgenid && self.sees_generation()))
     }
 
     /// Whether a vmclock counts how often this VM was restored.
@@ -179,6 +182,14 @@ impl Policy {
             process,
         }
     }
+}
+
+/// Set once the program does not rely on what tells of clones.
+static DISTRUSTED: AtomicBool = AtomicBool::new(false);
+
+/// Nothing that tells of clones is relied on from here on.
+pub(crate) fn distrust_clone_signals() {
+    DISTRUSTED.store(true, Ordering::Relaxed);
 }
 
 /// Which requests are made different from those of a clone: by the cycle counter and the CPU's

@@ -51,6 +51,12 @@ pub fn unseen() -> Verdict {
     copies_draw(draws, || {})
 }
 
+/// The program does not rely on what would tell of the clone: every request is hedged.
+pub fn distrusted() -> Verdict {
+    squall::hazmat::hedge_every_request();
+    copies_draw(draws, || {})
+}
+
 /// The kernel has not handled vmgenid's notice yet: keys and nonces of every size are told apart.
 pub fn told_late() -> Verdict {
     fn draws() -> [Draw; 4] {

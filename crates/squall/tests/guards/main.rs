@@ -140,6 +140,8 @@ const CASES: &[Case] = &[
     case("clone/unseen", clones::unseen, CLONED_UNSEEN, Held),
     case("clone/unseen/no-vdso", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, Vdso], Held),
     case("clone/unseen/control", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, Hedge], Broken),
+    case("clone/distrusted", clones::distrusted, &[ForkGuard, LateSignal, Tick], Held),
+    case("clone/distrusted/control", clones::distrusted, &[ForkGuard, LateSignal, Tick, Hedge], Broken),
     case("clone/vmclock", clones::vmclock_moves, &[ForkGuard], Held),
     case("clone/vmclock/marker", clones::vmclock_marker_moves, &[ForkGuard], Held),
     case("clone/vmclock/control", clones::vmclock_stands_still, &[ForkGuard], Broken),
