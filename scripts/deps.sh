@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need: a C linker for Rust, openssl as an independent implementation,
-# valgrind. Says what is missing where it may not install. Then fetches QEMU and a kernel for the
-# lab's tests of virtual machines, without which all others go on.
+# valgrind, and a browser for pages. Says what is missing where it may not install. Then fetches
+# QEMU and a kernel for the lab's tests of virtual machines, without which all others go on.
 set -euo pipefail
 
 if ! command -v cargo > /dev/null; then
@@ -10,7 +10,7 @@ if ! command -v cargo > /dev/null; then
 fi
 
 # command:Debian package
-wanted=(cc:gcc openssl:openssl valgrind:valgrind)
+wanted=(cc:gcc openssl:openssl valgrind:valgrind chromium:chromium)
 missing=()
 for pair in "${wanted[@]}"; do
     command -v "${pair%%:*}" > /dev/null || missing+=("${pair##*:}")

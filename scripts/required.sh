@@ -31,3 +31,8 @@ fetched() {
 if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null && { [ -n "${CI:-}" ] || fetched; }; then
     echo "SQUALL_REQUIRE_LAB=1"
 fi
+
+# Pages need a browser, which scripts/deps.sh installs; it may not have been allowed to. Not in CI.
+if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null && [ -n "${CI:-}" ]; then
+    echo "SQUALL_REQUIRE_BROWSER=1"
+fi

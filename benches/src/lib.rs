@@ -1,9 +1,5 @@
-//! What the benchmarks of squall share: the peers, and the start of a process that draws its
-//! first bytes.
-//!
-//! Not published. Peers are measured in the same process as squall, on the same buffers. What a
-//! machine does not have is announced by a line that begins with `SKIP` and left out.
+//! What the Criterion benchmarks share. They are for who works on engines and generators; what a
+//! machine's sources of randomness do is `squall bench`'s matter.
 
 pub mod bench;
-pub mod peers;
-pub mod startup;
+pub mod rustcrypto;

@@ -4,9 +4,9 @@
 //! source and no virtual call; only batches go through one.
 
 use std::hint::black_box;
-use std::time::Instant;
 
 use squall_command::Failure;
+use squall_measure::time;
 
 /// What is asked for.
 #[derive(Debug)]
@@ -19,17 +19,6 @@ pub enum Request<'a> {
     U64,
 }
 
-impl Request<'_> {
-    /// Bytes that one request gives.
-    pub fn len(&self) -> usize {
-        match self {
-            Request::Fill(out) => out.len(),
-            Request::U32 => 4,
-            Request::U64 => 8,
-        }
-    }
-}
-
 /// A source that is ready for use by one thread.
 pub trait Source {
     /// Nanoseconds a request, over `calls` of them.
@@ -37,6 +26,14 @@ pub trait Source {
     /// # Errors
     /// The source has failed, or did nothing.
     fn time(&mut self, request: Request, calls: u64) -> Result<f64, Failure>;
+
+    /// Fills `out`, by one request where the source is in this process.
+    ///
+    /// # Errors
+    /// The source has failed.
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), Failure> {
+        self.sample(out)
+    }
 
     /// Fills `out` by requests of 1 to 4096 bytes: what it gives, to be looked at.
     ///
@@ -71,17 +68,17 @@ const TELLING: usize = 16;
 impl<D: Draw> Source for D {
     fn time(&mut self, request: Request, calls: u64) -> Result<f64, Failure> {
         match request {
-            Request::U32 => Ok(time(calls, || {
+            Request::U32 => Ok(time(calls, &mut || {
                 black_box(self.u32());
             })),
-            Request::U64 => Ok(time(calls, || {
+            Request::U64 => Ok(time(calls, &mut || {
                 black_box(self.u64());
             })),
             Request::Fill(out) => {
                 let before: Vec<u8> = out.iter().copied().take(TELLING).collect();
                 let end = out.len().saturating_sub(TELLING);
                 let last = out[end..].to_vec();
-                let ns = time(calls, || self.fill(black_box(&mut *out)));
+                let ns = time(calls, &mut || Draw::fill(self, black_box(&mut *out)));
                 let is_old = out[..before.len()] == before || out[end..] == last;
                 match is_old && out.len() >= TELLING {
                     true => Err(Failure::Runtime("a buffer was left as it was".into())),
@@ -91,6 +88,11 @@ impl<D: Draw> Source for D {
         }
     }
 
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), Failure> {
+        Draw::fill(self, out);
+        Ok(())
+    }
+
     fn sample(&mut self, out: &mut [u8]) -> Result<(), Failure> {
         const LENGTHS: [usize; 6] = [1, 16, 32, 100, 1000, 4096];
         let mut lengths = LENGTHS.into_iter().cycle();
@@ -98,19 +100,9 @@ impl<D: Draw> Source for D {
         while !rest.is_empty() {
             let len = lengths.next().unwrap_or(1).min(rest.len());
             let (part, behind) = rest.split_at_mut(len);
-            self.fill(part);
+            Draw::fill(self, part);
             rest = behind;
         }
         Ok(())
     }
-}
-
-/// Nanoseconds a call, over `calls` of them.
-#[inline(never)]
-fn time(calls: u64, mut call: impl FnMut()) -> f64 {
-    let clock = Instant::now();
-    for _ in 0..calls {
-        call();
-    }
-    clock.elapsed().as_nanos() as f64 / calls as f64
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use parse_size::{ByteSuffix, Config};
 use squall::Engine;
+use squall_bench::args::BenchArguments;
 use zeroize::Zeroizing;
 
 /// Length of a seed, in bytes.
@@ -32,6 +33,7 @@ const MAX_CREDIT: u16 = 512;
   squall stream | pv > /dev/null                    how fast?
   squall status                                     what protects randomness here?
   squall seed                                       new entropy for the kernel's generator
+  squall bench                                      which source is fast here?
 
 Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure while running,
 2 for a wrong argument.
@@ -59,6 +61,8 @@ pub enum Command {
     Status(StatusArguments),
     /// Add entropy to the kernel's pool and make its generator reseed
     Seed(SeedArguments),
+    /// Measure every source of randomness on this machine, side by side
+    Bench(BenchArguments),
 }
 
 #[derive(Args)]

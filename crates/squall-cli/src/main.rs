@@ -17,5 +17,6 @@ fn main() -> ExitCode {
         Command::Stream(options) => stream::run(options),
         Command::Status(options) => status::run(&options),
         Command::Seed(options) => seed::run(&options),
+        Command::Bench(options) => squall_bench::run(&options, status::view),
     })
 }

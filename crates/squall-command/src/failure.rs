@@ -24,6 +24,14 @@ impl Failure {
         }
     }
 
+    /// The line, without the command's name.
+    pub fn into_text(self) -> String {
+        match self {
+            Failure::Usage(text) | Failure::Runtime(text) => text,
+            Failure::Closed => "its output was closed".into(),
+        }
+    }
+
     /// Prints the line, which begins with the command's name, and gives the exit code.
     pub fn report(self, command: &str) -> ExitCode {
         let (message, code) = match self {

@@ -7,10 +7,12 @@
 #![deny(unsafe_code)]
 
 pub mod failure;
+pub mod interrupt;
 pub mod output;
 pub mod usage;
 
 pub use failure::Failure;
+pub use interrupt::Interrupt;
 
 use std::process::ExitCode;
 

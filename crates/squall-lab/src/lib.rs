@@ -11,7 +11,6 @@ mod attack;
 pub mod clones;
 mod cost;
 pub mod debian;
-mod legacy;
 pub mod trace;
 pub mod vm;
 

@@ -6,7 +6,6 @@
 mod build;
 mod guest;
 mod initramfs;
-mod interrupt;
 mod memory;
 mod parent;
 mod qemu;
@@ -18,7 +17,6 @@ mod tests;
 pub use build::probe;
 pub use guest::{Guest, Snapshot};
 pub use initramfs::initramfs;
-pub use interrupt::Interrupt;
 pub use memory::SharedMemory;
 pub use qemu::Host;
 pub use spec::{Accelerator, Signals, Spec};

@@ -1,8 +1,9 @@
 //! Any number of peers, in turns.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::{calls_in_batch, time};
+use crate::BATCH;
+use crate::lanes::{self, Batch, Budget, Lane, Outcome};
 
 /// How long a comparison goes on: until both are reached.
 #[derive(Clone, Copy, Debug)]
@@ -13,47 +14,39 @@ pub struct Effort {
     pub time: Duration,
 }
 
-/// A call that is measured.
-pub struct Peer<'a>(Box<dyn FnMut(u64) -> f64 + 'a>);
+/// A call that is measured, and that cannot fail.
+#[derive(Debug)]
+pub struct Peer<'a>(Lane<'a>);
 
 impl<'a> Peer<'a> {
     /// What `call` does; what it computes is to go through [`std::hint::black_box`].
-    pub fn new(mut call: impl FnMut() + 'a) -> Peer<'a> {
-        Peer(Box::new(move |calls| {
-            time(calls, &mut (), &mut |()| call())
-        }))
+    pub fn new(call: impl FnMut() + 'a) -> Peer<'a> {
+        Peer(Lane::of_calls("", call))
     }
 
     /// What times itself: `batch` makes at least so many calls and gives the nanoseconds that
     /// one took.
-    pub fn self_timed(batch: impl FnMut(u64) -> f64 + 'a) -> Peer<'a> {
-        Peer(Box::new(batch))
-    }
-
-    /// Nanoseconds a call, over `calls` of them.
-    fn time(&mut self, calls: u64) -> f64 {
-        (self.0)(calls)
+    pub fn self_timed(mut batch: impl FnMut(u64) -> f64 + 'a) -> Peer<'a> {
+        Peer(Lane::new("", move |calls| Ok(batch(calls))))
     }
 }
 
 /// Measures `peers` in turns, in batches of a millisecond: nanoseconds a call, the mean of a
 /// batch; a list for each peer, with an entry for each round.
-pub fn in_turns(peers: &mut [Peer], effort: Effort) -> Vec<Vec<f64>> {
-    let calls: Vec<u64> = peers
-        .iter_mut()
-        .map(|peer| calls_in_batch(|calls| peer.time(calls)))
-        .collect();
-    let mut times = vec![Vec::new(); peers.len()];
-    let mut orders = Orders::default();
-    let clock = Instant::now();
-    let mut round = 0;
-    while round < effort.rounds || clock.elapsed() < effort.time {
-        for turn in orders.next(peers.len()) {
-            times[turn].push(peers[turn].time(calls[turn]));
-        }
-        round += 1;
-    }
-    times
+pub fn in_turns(peers: Vec<Peer>, effort: Effort) -> Vec<Vec<f64>> {
+    let mut lanes: Vec<Lane> = peers.into_iter().map(|Peer(lane)| lane).collect();
+    let budget = Budget {
+        least: effort.rounds,
+        most: usize::MAX,
+        time: effort.time,
+        batch: Batch::Time(BATCH),
+    };
+    let outcomes = lanes::in_turns(&mut lanes, budget, &|| true);
+    let samples = |outcome| match outcome {
+        Outcome::Samples(samples) => samples,
+        Outcome::Failed(reason) => panic!("a call that cannot fail: {reason}"),
+    };
+    outcomes.into_iter().map(samples).collect()
 }
 
 /// Orders of peers that follow no pattern, and are the same in every run: each comes behind each
@@ -84,6 +77,7 @@ impl Orders {
 mod tests {
     use super::*;
     use std::thread::sleep;
+    use std::time::Instant;
 
     /// Nobody sleeps shorter than asked; how much longer is the machine's affair.
     #[test]
@@ -91,7 +85,7 @@ mod tests {
         const SHORT: Duration = Duration::from_micros(200);
         const LONG: Duration = Duration::from_millis(2);
         let mut calls = 0;
-        let mut peers = [
+        let peers = vec![
             Peer::new(|| {
                 calls += 1;
                 sleep(SHORT);
@@ -102,8 +96,7 @@ mod tests {
             rounds: 5,
             time: Duration::from_millis(1),
         };
-        let times = in_turns(&mut peers, effort);
-        drop(peers);
+        let times = in_turns(peers, effort);
         for (times, least) in times.iter().zip([SHORT, LONG]) {
             assert_eq!(times.len(), 5);
             let least = least.as_nanos() as f64;
@@ -119,7 +112,7 @@ mod tests {
             time: Duration::from_millis(20),
         };
         let clock = Instant::now();
-        let times = in_turns(&mut [Peer::self_timed(|_| 1e6)], effort);
+        let times = in_turns(vec![Peer::self_timed(|_| 1e6)], effort);
         assert!(clock.elapsed() >= effort.time);
         assert!(times[0].iter().all(|&time| time == 1e6));
     }

@@ -7,6 +7,8 @@
 use serde::{Deserialize, Serialize};
 use squall_measure::Spread;
 
+use super::units;
+
 /// The number of this form of report.
 pub const SCHEMA: u32 = 1;
 
@@ -98,6 +100,8 @@ pub struct Noise {
 pub enum Group {
     /// squall's generator.
     Squall,
+    /// The same with one thing changed, to see what it is worth: in no competition.
+    Variant,
     /// The kernel's generator, however it is reached.
     Kernel,
     /// Generators of other libraries and languages.
@@ -106,6 +110,18 @@ pub enum Group {
     Accumulator,
     /// Not for secrets: fast numbers, and ciphers that make the same bytes of the same key.
     Other,
+}
+
+impl Group {
+    /// All of them, in the order of tables.
+    pub const ALL: [Group; 6] = [
+        Group::Squall,
+        Group::Variant,
+        Group::Kernel,
+        Group::Library,
+        Group::Accumulator,
+        Group::Other,
+    ];
 }
 
 /// Whether a source was measured.
@@ -157,6 +173,9 @@ pub struct Workload {
     pub kernel: Option<String>,
     /// What was measured, a source each.
     pub series: Vec<Series>,
+    /// What failed, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<String>,
 }
 
 /// Names of workloads.
@@ -287,6 +306,22 @@ impl Workload {
         points.iter().find(|point| point.at == at)
     }
 
+    /// A place of the axis, for people.
+    pub fn place(&self, at: u64) -> String {
+        match self.axis.as_str() {
+            "bytes" => units::length(at),
+            axis if at == 1 => format!("1 {}", axis.trim_end_matches('s')),
+            axis => format!("{at} {axis}"),
+        }
+    }
+
+    /// How many times as fast as the kernel's source `point` is; none where that was not measured
+    /// at the same place.
+    pub fn speedup_over_kernel(&self, point: &Point) -> Option<f64> {
+        let kernel = self.point(self.kernel.as_deref()?, point.at)?;
+        Some(point.ns.speedup_over(&kernel.ns).median)
+    }
+
     /// The places of the axis where anything was measured, in order.
     pub fn places(&self) -> Vec<u64> {
         let points = self.series.iter().flat_map(|series| &series.points);
@@ -310,7 +345,8 @@ impl Report {
 
     /// The fastest among the sources that are fit for secrets, at `at` of `workload`.
     pub fn winner<'a>(&self, workload: &'a Workload, at: u64) -> Option<&'a str> {
-        let is_secure = |name: &str| self.source(name).is_some_and(|source| source.secure);
+        let is_rival = |source: &SourceReport| source.secure && source.group != Group::Variant;
+        let is_secure = |name: &str| self.source(name).is_some_and(is_rival);
         let series = workload.series.iter();
         let secure = series.filter(|series| is_secure(&series.source));
         let times = secure.filter_map(|series| {

@@ -21,3 +21,13 @@ pub fn run(options: &StatusArguments) -> Result<(), Failure> {
         false => output::print(&human::write(&report)),
     }
 }
+
+/// What benchmarks show of this machine.
+pub fn view() -> Result<squall_bench::View, Failure> {
+    let report = Report::now()?;
+    let shown = report.warnings.iter().chain(&report.notes);
+    Ok(squall_bench::View {
+        hypervisor: report.hypervisor.filter(|_| report.is_vm),
+        warnings: shown.map(|warning| warning.code.to_owned()).collect(),
+    })
+}

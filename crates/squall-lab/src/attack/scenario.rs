@@ -1,10 +1,11 @@
 //! What happens in each attack: the events, what is read, and what is claimed of every system.
 
+use squall_legacy::TRICKLE_THRESHOLD;
+
 use super::event::{self, Event};
 use super::report::ScenarioReport;
 use super::system::{self, Device, Subject};
 use super::trial::{Claim, Expected, play};
-use crate::legacy::TRICKLE_THRESHOLD;
 
 /// Most that the old estimator credits for an event, in bits.
 const MOST_CREDIT: u32 = 11;

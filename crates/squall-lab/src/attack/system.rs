@@ -5,9 +5,9 @@
 use squall::entropy::robust::{Gf489, Robust};
 use squall::entropy::whirlwind::{Whirlwind, WithSha512};
 use squall::entropy::{Accumulator, HARDWARE_LEN, Machine};
+use squall_legacy::Legacy;
 
 use super::event::Event;
-use crate::legacy::Legacy;
 
 /// A random number generator with input.
 pub trait System {

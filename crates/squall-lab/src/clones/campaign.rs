@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
-use squall_command::Failure;
+use squall_command::{Failure, Interrupt};
 use squall_trace::Mode;
 
 use super::experiment;
@@ -15,7 +15,7 @@ use super::scenario::Scenario;
 use crate::analysis::{Campaign, Experiment, Setup, Validity};
 use crate::args::{BootArguments, LabArguments, ResetArguments};
 use crate::debian::{Cache, Kernel, Qemu};
-use crate::vm::{self, Host, Interrupt, Signals, Spec};
+use crate::vm::{self, Host, Signals, Spec};
 
 /// Boots machines.
 pub fn boot(options: &BootArguments) -> Result<(), Failure> {
@@ -62,7 +62,7 @@ impl<'a> Lab<'a> {
         if let Some(directory) = &options.output {
             output::prepare(directory)?;
         }
-        let interrupt = Interrupt::watch()?;
+        let interrupt = Interrupt::watch("the machines are ended")?;
         let cache = Cache::open(options.cache.as_deref())?;
         let qemu = cache.qemu()?;
         for machine in options.machines() {

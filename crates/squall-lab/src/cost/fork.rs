@@ -8,8 +8,6 @@
 //! with the interval that it is known to be in. Two kinds are the same: what they differ by shows
 //! how much can be seen.
 
-mod process;
-
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
@@ -20,6 +18,7 @@ use serde::Serialize;
 use squall::MemoryKind;
 use squall_command::Failure;
 use squall_command::output;
+use squall_measure::fork::{self, Forked};
 use squall_measure::{Effort, Orders, Spread, interval_of_median};
 
 use super::figures::Figure;
@@ -198,9 +197,11 @@ pub fn serve(kind: Kind) -> Result<(), Failure> {
     let mut times = Vec::with_capacity(FORKS);
     for fork in 0..WARM_UP + FORKS {
         let clock = Instant::now();
-        process::fork_and_wait(|| {
+        fork::fork(|| {
             black_box(kind.in_child());
+            true
         })
+        .and_then(Forked::wait)
         .map_err(|error| Failure::Runtime(format!("fork: {error}")))?;
         if fork >= WARM_UP {
             times.push(clock.elapsed().as_nanos() as f64);

@@ -9,10 +9,10 @@ use squall::entropy::robust::{Field, Gf489, Gf579, Gf705, Robust};
 use squall::entropy::whirlwind::{Functions, Whirlwind, WithDaviesMeyer, WithSha256, WithSha512};
 use squall::entropy::{Accumulator, Input, Machine, ThisMachine};
 use squall_command::Failure;
+use squall_legacy::Legacy;
 use squall_measure::Peer;
 
 use super::hardware;
-use crate::legacy::Legacy;
 
 /// The event that is timed: its kind, and what there is to say about it.
 pub const SOURCE: u32 = 7;

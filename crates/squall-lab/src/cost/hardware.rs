@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::legacy::HardwareRandom;
+use squall_legacy::HardwareRandom;
 
 /// The random instruction, if there is one.
 pub fn random() -> Option<HardwareRandom> {

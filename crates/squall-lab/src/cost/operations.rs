@@ -57,13 +57,13 @@ pub fn measure(generators: &mut Generators, plan: Plan) -> Operations {
 }
 
 /// Nanoseconds a call of each of `peers`, in turns.
-pub fn samples(peers: Peers, measure: impl FnOnce(&mut [Peer]) -> Vec<Vec<f64>>) -> Samples {
-    let (names, mut peers): (Vec<Generator>, Vec<_>) = peers.into_iter().unzip();
-    names.into_iter().zip(measure(&mut peers)).collect()
+pub fn samples(peers: Peers, effort: Effort) -> Samples {
+    let (names, peers): (Vec<Generator>, Vec<Peer>) = peers.into_iter().unzip();
+    names.into_iter().zip(in_turns(peers, effort)).collect()
 }
 
 fn row(peers: Peers, effort: Effort, paper: Published) -> Row {
-    Row::new(samples(peers, |peers| in_turns(peers, effort)), UNIT, paper)
+    Row::new(samples(peers, effort), UNIT, paper)
 }
 
 /// Bootstraps of Whirlwinds that nothing has gone into.

@@ -1,7 +1,7 @@
 //! How fast output is, by the length of a request, in MB/s (10^6 bytes).
 
 use serde::Serialize;
-use squall_measure::{Effort, in_turns};
+use squall_measure::Effort;
 
 use super::figures::Row;
 use super::generators::Generators;
@@ -22,9 +22,7 @@ pub struct Speed {
 /// Measures every length.
 pub fn measure(generators: &mut Generators, effort: Effort) -> Vec<Speed> {
     let speed = |block_bytes| {
-        let mut samples = samples(generators.outputs(block_bytes), |peers| {
-            in_turns(peers, effort)
-        });
+        let mut samples = samples(generators.outputs(block_bytes), effort);
         for sample in samples.values_mut().flatten() {
             *sample = block_bytes as f64 * 1e3 / *sample;
         }

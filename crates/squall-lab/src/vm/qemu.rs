@@ -9,13 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use squall_command::Failure;
 use squall_command::failure::{at, cause};
+use squall_command::{Failure, Interrupt};
 use squall_trace::LEN;
 use tempfile::TempDir;
 
 use super::guest::{Guest, Process, Snapshot, not_loaded};
-use super::interrupt::Interrupt;
 use super::memory::SharedMemory;
 use super::parent::end_with_us;
 use super::spec::Spec;

@@ -6,10 +6,10 @@ use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use squall_command::Failure;
+use squall_command::{Failure, Interrupt};
 use squall_trace::Mode;
 
-use super::{Accelerator, Guest, Host, Interrupt, Signals, Snapshot, Spec, initramfs, probe};
+use super::{Accelerator, Guest, Host, Signals, Snapshot, Spec, initramfs, probe};
 use crate::debian::{Cache, Kernel, KernelName, Qemu};
 
 /// One machine at a time.
@@ -33,7 +33,12 @@ impl World {
             }
         };
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let host = Host::new(qemu, Interrupt::watch().unwrap(), Duration::from_secs(120)).unwrap();
+        let host = Host::new(
+            qemu,
+            Interrupt::watch("the machines are ended").unwrap(),
+            Duration::from_secs(120),
+        )
+        .unwrap();
         let path = host.file("initramfs");
         initramfs(&path, &probe().unwrap(), &[]).unwrap();
         let spec = Spec {

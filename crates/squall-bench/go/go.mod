@@ -1,0 +1,3 @@
+module squall.invalid/bench
+
+go 1.22

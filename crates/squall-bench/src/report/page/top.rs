@@ -1,0 +1,85 @@
+//! The top of the page: what is to be done, what is to be doubted, and the machine.
+
+use maud::{Markup, html};
+
+use crate::report::model::{Machine, Report};
+
+/// All of it.
+pub fn top(report: &Report) -> Markup {
+    html! {
+        header {
+            p.kicker { "squall bench" }
+            h1 { "Sources of randomness, side by side" }
+            p.note {
+                (report.machine.cpu) ", Linux " (report.machine.kernel) " · "
+                time datetime=(report.date) { (day(&report.date)) }
+            }
+        }
+        @if !report.complete {
+            p.warning {
+                strong { "Incomplete. " }
+                "The run was interrupted: workloads or points are missing."
+            }
+        }
+        @if let Some(warning) = &report.noise.warning {
+            p.warning { strong { "Noise. " } (warning) }
+        }
+        p.advice { (report.advice) }
+        section {
+            h2 id="machine" { "The machine" }
+            dl.facts {
+                @for (name, value) in facts(report) {
+                    div { dt { (name) } dd { (value) } }
+                }
+            }
+            (versions(&report.machine))
+        }
+    }
+}
+
+/// A date as people read it: without the letters of RFC 3339.
+fn day(date: &str) -> String {
+    date.replace('T', " ").replace('Z', " UTC")
+}
+
+fn facts(report: &Report) -> Vec<(&'static str, String)> {
+    let Report { machine, noise, .. } = report;
+    let or_none = |value: &Option<String>, none: &str| value.clone().unwrap_or(none.into());
+    let warnings = match machine.warnings.as_slice() {
+        [] => "none".into(),
+        codes => codes.join(", "),
+    };
+    vec![
+        ("CPU", machine.cpu.clone()),
+        ("CPUs", machine.cpus.to_string()),
+        ("Kernel", format!("Linux {}", machine.kernel)),
+        ("Hypervisor", or_none(&machine.hypervisor, "none")),
+        ("Governor", or_none(&machine.governor, "not told")),
+        (
+            "squall",
+            format!("{}, engine {}", report.squall_version, machine.engine),
+        ),
+        ("Guard against clones", machine.clone_guard.clone()),
+        ("Warnings of squall status", warnings),
+        (
+            "Noise",
+            format!(
+                "quartiles {:.1} % apart, {:.1} % of the time stolen, {} others running",
+                noise.spread_percent, noise.steal_percent, noise.load
+            ),
+        ),
+    ]
+}
+
+fn versions(machine: &Machine) -> Markup {
+    html! {
+        details {
+            summary { "Versions" }
+            dl.facts {
+                @for version in &machine.versions {
+                    div { dt { (version.of) } dd { (version.version) } }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Targets, where time goes, and what has no figures.
+
+use maud::{Markup, html};
+
+use crate::report::model::{Report, SourceReport, State, Verdict};
+
+/// The targets, and what became of them; nothing if there are none.
+pub fn targets(targets: &[Verdict]) -> Markup {
+    let met = targets.iter().filter(|target| target.met).count();
+    html! {
+        @if !targets.is_empty() {
+            section {
+                h2 id="targets" { "Targets" }
+                p.note { (met) " of " (targets.len()) " met." }
+                div.scroll tabindex="0" role="region" aria-labelledby="targets" {
+                    table aria-labelledby="targets" {
+                        thead {
+                            tr {
+                                th scope="col" { "Target" }
+                                th scope="col" { "Measured" }
+                                th scope="col" { "Met" }
+                            }
+                        }
+                        tbody {
+                            @for target in targets {
+                                tr {
+                                    th scope="row" { (target.target) }
+                                    td.text { (target.measured) }
+                                    td.text.(if target.met { "met" } else { "missed" }) {
+                                        (if target.met { "yes" } else { "no" })
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where each source's time goes; nothing if that was not asked for.
+pub fn profiles(report: &Report) -> Markup {
+    let count = |value: Option<f64>, unit: &str| match value {
+        Some(value) => format!("{value:.2}{unit}"),
+        None => "–".into(),
+    };
+    html! {
+        @if !report.profiles.is_empty() {
+            section {
+                h2 id="profiles" { "Where the time goes" }
+                p.note { "Requests of 32 bytes. Cycles and system calls are counted by perf events, where they are permitted." }
+                div.scroll tabindex="0" role="region" aria-labelledby="profiles" {
+                    table.figures aria-labelledby="profiles" {
+                        thead {
+                            tr {
+                                th scope="col" { "Source" }
+                                th scope="col" { "Time in the kernel" }
+                                th scope="col" { "Cycles in the kernel" }
+                                th scope="col" { "System calls a request" }
+                            }
+                        }
+                        tbody {
+                            @for profile in &report.profiles {
+                                tr {
+                                    th scope="row" { (title(report, &profile.source)) }
+                                    td { (format!("{:.1} %", profile.kernel_percent)) }
+                                    td { (count(profile.kernel_cycles_percent, " %")) }
+                                    td { (count(profile.syscalls, "")) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sources without figures, and why; nothing if all have them.
+pub fn left_out(report: &Report) -> Markup {
+    let in_state = |state| {
+        let sources = report.sources.iter();
+        sources
+            .filter(move |source| source.state == state)
+            .collect()
+    };
+    html! {
+        (list("disqualified", "Disqualified", "What they gave cannot be random.", in_state(State::Disqualified)))
+        (list("failed", "Failed", "They failed while they were measured.", in_state(State::Failed)))
+        (list("missing", "Missing", "They are not on this machine.", in_state(State::Missing)))
+    }
+}
+
+fn list(id: &str, heading: &str, note: &str, sources: Vec<&SourceReport>) -> Markup {
+    html! {
+        @if !sources.is_empty() {
+            section {
+                h2 id=(id) { (heading) }
+                p.note { (note) }
+                dl.reasons {
+                    @for source in sources {
+                        div {
+                            dt { (source.title) }
+                            dd { (source.reason.as_deref().unwrap_or("no reason was given")) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The source's name for people.
+pub fn title<'a>(report: &'a Report, source: &'a str) -> &'a str {
+    report.source(source).map_or(source, |source| &source.title)
+}

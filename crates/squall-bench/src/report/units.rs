@@ -1,0 +1,88 @@
+//! Numbers with their units, for people: three digits, and the unit that suits them.
+
+/// A time, of so many nanoseconds.
+pub fn time(ns: f64) -> String {
+    scaled(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
+}
+
+/// So many bytes a second.
+pub fn rate(bytes: f64) -> String {
+    scaled(
+        bytes,
+        &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")],
+    )
+}
+
+/// So many bytes that were made, to three digits.
+pub fn volume(bytes: u64) -> String {
+    match bytes {
+        ..1000 => format!("{bytes} B"),
+        _ => scaled(bytes as f64, &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB")]),
+    }
+}
+
+/// The length of a request, exactly.
+pub fn length(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let whole = UNITS
+        .into_iter()
+        .find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
+    match whole {
+        Some((unit, name)) => format!("{} {name}", bytes / unit),
+        None => format!("{bytes} B"),
+    }
+}
+
+/// How many times as much.
+pub fn times(ratio: f64) -> String {
+    format!("{} ×", number(ratio))
+}
+
+/// A number to three digits.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        99.95.. => format!("{value:.0}"),
+        9.995.. => format!("{value:.1}"),
+        0.9995.. => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// In the first unit, of falling ones, that is not too large when it is rounded.
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    const ROUNDED_UP: f64 = 0.9995;
+    let fits = |&&(unit, _): &&(f64, &str)| value.abs() >= unit * ROUNDED_UP;
+    let smallest = units[units.len() - 1];
+    let (unit, name) = units.iter().find(fits).copied().unwrap_or(smallest);
+    format!("{} {name}", number(value / unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_a_unit() {
+        assert_eq!(time(0.25), "0.250 ns");
+        assert_eq!(time(1.884), "1.88 ns");
+        assert_eq!(time(99.96), "100 ns");
+        assert_eq!(time(999.7), "1.00 µs");
+        assert_eq!(time(1_234_567.0), "1.23 ms");
+        assert_eq!(time(25.72e9), "25.7 s");
+        assert_eq!(rate(13.4e6), "13.4 MB/s");
+        assert_eq!(rate(15.24e9), "15.2 GB/s");
+        assert_eq!(rate(12.0), "12.0 B/s");
+        assert_eq!(times(27.16), "27.2 ×");
+        assert_eq!(volume(999), "999 B");
+        assert_eq!(volume(1_234_567), "1.23 MB");
+    }
+
+    #[test]
+    fn lengths_are_exact() {
+        let shown = [0, 1, 1000, 1024, 1536, 16 << 10, 16 << 20, 1 << 30].map(length);
+        let expected = [
+            "0 B", "1 B", "1000 B", "1 KiB", "1536 B", "16 KiB", "16 MiB", "1 GiB",
+        ];
+        assert_eq!(shown, expected);
+    }
+}

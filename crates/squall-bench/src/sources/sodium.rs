@@ -1,0 +1,80 @@
+//! libsodium's randombytes, loaded at run time and never linked.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+use libloading::Library;
+
+use super::{Entry, Home, here};
+use crate::report::model::Group;
+use crate::source::Draw;
+
+const NAMES: [&str; 3] = ["libsodium.so.26", "libsodium.so.23", "libsodium.so"];
+
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    name: "libsodium",
+    title: "libsodium",
+    group: Group::Library,
+    secure: true,
+    caveat: "the kernel's generator",
+    explained: "randombytes_buf and randombytes_random of libsodium as it is installed: getrandom(2)",
+    home: Home::Here,
+    open: || here(Sodium(functions()?)),
+}];
+
+struct Functions {
+    number: unsafe extern "C" fn() -> u32,
+    fill: unsafe extern "C" fn(*mut c_void, usize),
+    version: unsafe extern "C" fn() -> *const c_char,
+    _library: Library,
+}
+
+struct Sodium(&'static Functions);
+
+impl Draw for Sodium {
+    #[inline]
+    fn fill(&mut self, out: &mut [u8]) {
+        // SAFETY: `out` is writable for its length; the library is initialised.
+        unsafe { (self.0.fill)(out.as_mut_ptr().cast(), out.len()) };
+    }
+
+    #[inline]
+    fn u32(&mut self) -> u32 {
+        // SAFETY: the library is initialised.
+        unsafe { (self.0.number)() }
+    }
+}
+
+/// The version of the library that is loaded.
+pub fn version() -> Option<String> {
+    let functions = functions().ok()?;
+    // SAFETY: sodium_version_string returns a string that is never freed.
+    let text = unsafe { CStr::from_ptr((functions.version)()) };
+    Some(text.to_string_lossy().into_owned())
+}
+
+fn functions() -> Result<&'static Functions, String> {
+    static FUNCTIONS: OnceLock<Option<Functions>> = OnceLock::new();
+    FUNCTIONS
+        .get_or_init(|| NAMES.iter().find_map(|name| load(name)))
+        .as_ref()
+        .ok_or("libsodium is not installed".into())
+}
+
+fn load(name: &str) -> Option<Functions> {
+    // SAFETY: libsodium may be loaded at any time; the functions have the documented signatures
+    // and are kept beside the library, which is never unloaded. sodium_init may be called twice.
+    unsafe {
+        let library = Library::new(name).ok()?;
+        let init = library.get::<unsafe extern "C" fn() -> c_int>("sodium_init");
+        if init.ok()?() < 0 {
+            return None;
+        }
+        Some(Functions {
+            number: *library.get("randombytes_random").ok()?,
+            fill: *library.get("randombytes_buf").ok()?,
+            version: *library.get("sodium_version_string").ok()?,
+            _library: library,
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! getrandom of the vDSO (Linux 6.11): the kernel's generator without a system call.
+//!
+//! Found by the dynamic linker, and given a state of the size and in the kind of memory that it
+//! asks for.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use crate::source::Draw;
+
+type GetRandom = unsafe extern "C" fn(*mut c_void, usize, u32, *mut c_void, usize) -> isize;
+
+/// The function and a state of its own, for one thread.
+#[derive(Debug)]
+pub struct Vdso {
+    getrandom: GetRandom,
+    state: *mut c_void,
+    state_len: usize,
+}
+
+/// struct vgetrandom_opaque_params of include/uapi/linux/random.h.
+#[repr(C)]
+#[derive(Default)]
+struct Params {
+    state_len: u32,
+    protection: u32,
+    flags: u32,
+    reserved: [u32; 13],
+}
+
+impl Vdso {
+    /// Finds the function and maps a state.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn find() -> Result<Vdso, String> {
+        lookup()
+            .and_then(Self::with_state)
+            .ok_or("no getrandom in the vDSO: it came with Linux 6.11".into())
+    }
+
+    fn with_state(getrandom: GetRandom) -> Option<Vdso> {
+        let mut params = Params::default();
+        // SAFETY: the documented query: no buffer, a state length of all ones, and room for the
+        // parameters.
+        let status =
+            unsafe { getrandom(ptr::null_mut(), 0, 0, (&raw mut params).cast(), usize::MAX) };
+        if status != 0 {
+            return None;
+        }
+        let state_len = params.state_len as usize;
+        // SAFETY: an anonymous mapping at an address of the kernel's choice.
+        let state = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                state_len,
+                params.protection as i32,
+                params.flags as i32,
+                -1,
+                0,
+            )
+        };
+        (state != libc::MAP_FAILED).then_some(Vdso {
+            getrandom,
+            state,
+            state_len,
+        })
+    }
+}
+
+impl Draw for Vdso {
+    /// Fills `out` by as many calls as it takes.
+    #[inline]
+    fn fill(&mut self, out: &mut [u8]) {
+        let mut filled = 0;
+        while filled < out.len() {
+            let rest = &mut out[filled..];
+            // SAFETY: `rest` is writable for its length; the state is as the function asked for
+            // and used by this call only.
+            let got = unsafe {
+                (self.getrandom)(
+                    rest.as_mut_ptr().cast(),
+                    rest.len(),
+                    0,
+                    self.state,
+                    self.state_len,
+                )
+            };
+            filled += usize::try_from(got).expect("the vDSO serves this process");
+        }
+    }
+}
+
+impl Drop for Vdso {
+    fn drop(&mut self) {
+        // SAFETY: the state was mapped by `with_state`, and goes with its owner.
+        unsafe { libc::munmap(self.state, self.state_len) };
+    }
+}
+
+/// The function's address, by its versioned name.
+fn lookup() -> Option<GetRandom> {
+    let (name, version) = match cfg!(target_arch = "x86_64") {
+        true => (c"__vdso_getrandom", c"LINUX_2.6"),
+        false => (c"__kernel_getrandom", c"LINUX_2.6.39"),
+    };
+    // SAFETY: the names end with null bytes; the vDSO has no initialisers that could run, and it
+    // is never unloaded.
+    unsafe {
+        let image = libc::dlopen(
+            c"linux-vdso.so.1".as_ptr(),
+            libc::RTLD_NOW | libc::RTLD_NOLOAD,
+        );
+        if image.is_null() {
+            return None;
+        }
+        let symbol = libc::dlvsym(image, name.as_ptr(), version.as_ptr());
+        (!symbol.is_null()).then(|| std::mem::transmute::<*mut c_void, GetRandom>(symbol))
+    }
+}

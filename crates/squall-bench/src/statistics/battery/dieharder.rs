@@ -1,0 +1,91 @@
+//! dieharder: a line a result, whose last field is PASSED, WEAK or FAILED.
+
+use std::process::Command;
+
+use super::Tally;
+
+/// Every test.
+pub(super) const ALL: &[&str] = &["-a"];
+
+/// The tests of `arguments` on raw bytes from the standard input.
+pub(super) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new("dieharder");
+    command.args(["-g", "200"]).args(arguments);
+    command
+}
+
+/// Counts the lines `name | n-tuple | samples | samples | p-value | assessment`.
+pub(super) fn tally(text: &str) -> Tally {
+    let mut tally = Tally::default();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [name, tuple, _, _, p_value, assessment] = fields[..] else {
+            continue;
+        };
+        match assessment {
+            "PASSED" => tally.passed += 1,
+            "WEAK" => tally.suspicious += 1,
+            "FAILED" => tally.failed.push(format!("{name} {tuple} (p {p_value})")),
+            _ => {}
+        }
+    }
+    tally
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::time::Duration;
+
+    use super::super::feed::feed;
+    use super::{Tally, command, tally};
+
+    /// dieharder's sts_monobit, sts_runs and sts_serial.
+    fn judged(fill: &mut dyn FnMut(&mut [u8])) -> io::Result<Tally> {
+        let mut sum = Tally::default();
+        for test in ["100", "101", "102"] {
+            let mut fill = |out: &mut [u8]| {
+                fill(out);
+                Ok(())
+            };
+            let mut command = command(&["-d", test]);
+            let output = feed(&mut command, Duration::from_secs(120), &mut fill)?;
+            let judged = tally(&output.unwrap().text);
+            sum.passed += judged.passed;
+            sum.suspicious += judged.suspicious;
+            sum.failed.extend(judged.failed);
+        }
+        Ok(sum)
+    }
+
+    #[test]
+    fn it_judges() {
+        let good = match judged(&mut squall::fill) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                println!("SKIP: dieharder is not installed");
+                return;
+            }
+            good => good.unwrap(),
+        };
+        assert!(good.passed >= 25 && good.failed.is_empty(), "{good:?}");
+        let bad = judged(&mut |out| out.fill(0x5A)).unwrap();
+        assert!(bad.failed.len() > 20, "{bad:?}");
+    }
+
+    #[test]
+    fn lines_are_counted_by_their_assessment() {
+        let text = "
+   rng_name    |rands/second|   Seed   |
+        test_name   |ntup| tsamples |psamples|  p-value |Assessment
+   diehard_birthdays|   0|       100|     100|0.99993185|   WEAK
+      diehard_operm5|   0|   1000000|     100|0.41570922|  PASSED
+        rgb_lagged_sum|  31|   1000000|     100|0.00000000|  FAILED
+";
+        let expected = Tally {
+            passed: 1,
+            suspicious: 1,
+            failed: vec!["rgb_lagged_sum 31 (p 0.00000000)".into()],
+        };
+        assert_eq!(tally(text), expected);
+    }
+}

@@ -1,0 +1,93 @@
+//! Findings for the terminal: a line a source, and below it what it failed and what batteries say.
+
+use std::fmt::Write as _;
+
+use super::battery::BatteryResult;
+use super::findings::{FALSE_ALARM, Findings, Test};
+
+/// The findings of each source, by its title.
+pub fn table(findings: &[(String, Findings, Vec<BatteryResult>)]) -> String {
+    let titles = findings.iter().map(|(title, ..)| title.chars().count());
+    let width = titles.max().unwrap_or(0);
+    let mut text = String::new();
+    for (title, findings, batteries) in findings {
+        let _ = writeln!(text, "{title:width$}  {}", verdict(findings));
+        for test in findings.failed() {
+            let _ = writeln!(text, "{:width$}    {}", "", failure(test));
+        }
+        for result in batteries {
+            let _ = writeln!(
+                text,
+                "{:width$}    {}: {}",
+                "", result.battery, result.summary
+            );
+        }
+    }
+    text + &note()
+}
+
+fn verdict(findings: &Findings) -> String {
+    let tests = findings.tests.len();
+    let mebibytes = findings.bytes as f64 / f64::from(1 << 20);
+    match findings.failed().count() {
+        0 => format!("passed  {tests} tests of {mebibytes:.0} MiB"),
+        failed => format!("FAILED  {failed} of {tests} tests of {mebibytes:.0} MiB"),
+    }
+}
+
+fn failure(test: &Test) -> String {
+    format!("{}: {} (p {:.0e})", test.name, test.detail, test.p_value)
+}
+
+fn note() -> String {
+    let runs = 1.0 / FALSE_ALARM;
+    format!(
+        "\nA good source fails less than once in {runs:.0} runs. To pass says nothing of security: \
+         a keystream whose key is known passes too.\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::battery::{BatteryResult, State};
+    use super::super::findings::{Findings, Outcome};
+    use super::table;
+
+    fn findings(p_value: f64) -> Findings {
+        let outcome = |name, p_value| Outcome {
+            name,
+            statistic: 12.5,
+            p_value,
+            detail: "chi-square 12.5, 255 expected".into(),
+        };
+        Findings::of(
+            64 << 20,
+            vec![outcome("bytes", p_value), outcome("pairs", 0.5)],
+        )
+    }
+
+    #[test]
+    fn a_line_a_source_and_one_for_each_failure() {
+        let battery = BatteryResult {
+            battery: "dieharder".into(),
+            state: State::NotInstalled,
+            passed: 0,
+            suspicious: 0,
+            failed: 0,
+            summary: "not installed".into(),
+        };
+        let table = table(&[
+            ("squall".into(), findings(0.3), vec![battery]),
+            ("a counter".into(), findings(1e-20), Vec::new()),
+        ]);
+        let expected = "\
+squall     passed  2 tests of 64 MiB
+             dieharder: not installed
+a counter  FAILED  1 of 2 tests of 64 MiB
+             bytes: chi-square 12.5, 255 expected (p 1e-20)
+
+A good source fails less than once in 10000 runs. To pass says nothing of security: a keystream whose key is known passes too.
+";
+        assert_eq!(table, expected);
+    }
+}

@@ -1,0 +1,85 @@
+//! Requests by their length, from a byte to 16 MiB; `openssl speed`'s lengths are among them.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use super::{empty, kernel, requests};
+use crate::candidates::Candidates;
+use crate::measure::Place;
+use crate::report::model::{Workload, workload};
+use crate::session::{Effort, Session};
+use crate::source::Request;
+
+/// Lengths in bytes. `openssl speed` has 16, 64, 256, 1024, 8192 and 16384.
+const LENGTHS: [u64; 14] = [
+    1,
+    8,
+    16,
+    32,
+    64,
+    256,
+    1024,
+    4096,
+    8192,
+    16384,
+    65536,
+    1 << 20,
+    LONG,
+    VERY_LONG,
+];
+const QUICK_LENGTHS: [u64; 8] = [16, 32, 64, 256, 1024, 8192, 16384, 1 << 20];
+
+/// The longest request that is measured of all.
+const LONG: u64 = 16 << 20;
+
+/// Longer than caches are.
+const VERY_LONG: u64 = 256 << 20;
+
+/// Who takes no longer than this for a byte of a long request is asked for longer ones too, in
+/// nanoseconds: others show nothing new there, and take seconds.
+const FAST: f64 = 0.4;
+
+/// How long it takes.
+pub fn expected(effort: Effort) -> Duration {
+    effort.choose(Duration::from_secs(4), Duration::from_secs(24))
+}
+
+/// Measures every length.
+pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
+    let kernel = kernel(&candidates.reports());
+    let title = "Requests by their length";
+    let mut workload = empty(workload::FILL, title, "a request", "bytes", kernel);
+    let lengths = session.effort.choose(&QUICK_LENGTHS[..], &LENGTHS);
+    for &len in lengths {
+        let expected = expected(session.effort) / lengths.len() as u32;
+        session.step(&format!("requests of {len} bytes"), expected);
+        let mut budget = requests(session.effort);
+        if len >= LONG {
+            budget.least = 3;
+        }
+        let fast = fast(&workload);
+        let buffer = RefCell::new(vec![0; len as usize]);
+        candidates.measure(
+            &mut workload,
+            Place {
+                at: len,
+                bytes: len,
+            },
+            budget,
+            session,
+            |entry| len <= LONG || fast.iter().any(|name| name == entry.name),
+            |_, source, calls| source.time(Request::Fill(&mut buffer.borrow_mut()), calls),
+        );
+    }
+    workload
+}
+
+/// Who is fast with long requests.
+fn fast(workload: &Workload) -> Vec<String> {
+    let is_fast = |source: &str| {
+        let point = workload.point(source, LONG);
+        point.is_some_and(|point| point.ns.median < FAST * LONG as f64)
+    };
+    let names = workload.series.iter().map(|series| series.source.clone());
+    names.filter(|name| is_fast(name)).collect()
+}

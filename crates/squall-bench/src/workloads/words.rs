@@ -1,0 +1,37 @@
+//! Numbers: one `u32`, one `u64`.
+
+use std::time::Duration;
+
+use super::{empty, kernel, requests};
+use crate::candidates::Candidates;
+use crate::measure::Place;
+use crate::report::model::{Workload, workload};
+use crate::session::{Effort, Session};
+use crate::source::Request;
+
+/// How long it takes.
+pub fn expected(effort: Effort) -> Duration {
+    effort.choose(Duration::from_millis(600), Duration::from_millis(2400))
+}
+
+/// Measures both.
+pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
+    let kernel = kernel(&candidates.reports());
+    let mut workload = empty(workload::WORDS, "One number", "a number", "bytes", kernel);
+    session.step("numbers", expected(session.effort));
+    for bytes in [4, 8] {
+        let request = || match bytes {
+            4 => Request::U32,
+            _ => Request::U64,
+        };
+        candidates.measure(
+            &mut workload,
+            Place { at: bytes, bytes },
+            requests(session.effort),
+            session,
+            |_| true,
+            |_, source, calls| source.time(request(), calls),
+        );
+    }
+    workload
+}

@@ -1,0 +1,473 @@
+//! A report that looks like one of a real machine, made of a few numbers for each source: every
+//! kind of source, workload and remark is in it, and every key.
+
+use squall_bench::report::model::{
+    Figure, Group, Machine, Noise, Point, Profile, Report, SCHEMA, Series, SourceReport, State,
+    Verdict, Version, Workload, workload,
+};
+
+/// A source that is measured: what a request costs, and a byte.
+struct Spec {
+    name: &'static str,
+    title: &'static str,
+    group: Group,
+    secure: bool,
+    caveat: &'static str,
+    word_ns: f64,
+    request_ns: f64,
+    bytes_a_ns: f64,
+}
+
+const fn spec(
+    name: &'static str,
+    title: &'static str,
+    group: Group,
+    caveat: &'static str,
+    [word_ns, request_ns, bytes_a_ns]: [f64; 3],
+) -> Spec {
+    Spec {
+        name,
+        title,
+        group,
+        secure: matches!(group, Group::Squall | Group::Variant | Group::Kernel),
+        caveat,
+        word_ns,
+        request_ns,
+        bytes_a_ns,
+    }
+}
+
+const SPECS: [Spec; 16] = [
+    spec("squall", "squall", Group::Squall, "", [1.88, 38.0, 14.8]),
+    spec(
+        "squall-fresh",
+        "squall, prediction resistant",
+        Group::Squall,
+        "",
+        [640.0, 640.0, 13.0],
+    ),
+    spec(
+        "squall-aesni",
+        "squall by AES-NI",
+        Group::Variant,
+        "",
+        [1.9, 41.0, 7.6],
+    ),
+    spec(
+        "squall-portable",
+        "squall by portable AES",
+        Group::Variant,
+        "",
+        [5.9, 70.0, 0.31],
+    ),
+    spec(
+        "urandom",
+        "/dev/urandom",
+        Group::Kernel,
+        "",
+        [391.0, 395.0, 0.39],
+    ),
+    spec(
+        "getrandom",
+        "getrandom, system call",
+        Group::Kernel,
+        "",
+        [341.0, 345.0, 0.39],
+    ),
+    spec(
+        "vdso",
+        "getrandom, vDSO",
+        Group::Kernel,
+        "",
+        [13.2, 14.0, 0.46],
+    ),
+    spec(
+        "pool-syscall",
+        "pool over the system call",
+        Group::Kernel,
+        "an experiment: not for signal handlers",
+        [11.6, 14.0, 0.39],
+    ),
+    spec(
+        "pool-vdso",
+        "pool over the vDSO",
+        Group::Kernel,
+        "an experiment: not for signal handlers",
+        [9.1, 11.0, 0.45],
+    ),
+    spec(
+        "thread-rng",
+        "rand's ThreadRng",
+        Group::Library,
+        "a forked child and a VM clone repeat it",
+        [1.66, 4.4, 2.4],
+    ),
+    spec(
+        "openssl-rand",
+        "OpenSSL RAND_bytes",
+        Group::Library,
+        "a VM clone repeats it",
+        [310.0, 316.0, 5.1],
+    ),
+    spec(
+        "go-crypto-rand",
+        "Go crypto/rand",
+        Group::Library,
+        "the kernel's generator",
+        [51.0, 60.0, 0.41],
+    ),
+    spec(
+        "whirlwind",
+        "Whirlwind",
+        Group::Accumulator,
+        "meant for seeds; a forked child repeats it or may",
+        [900.0, 880.0, 0.14],
+    ),
+    spec(
+        "legacy",
+        "old Linux RNG, a model",
+        Group::Accumulator,
+        "broken: see squall-lab attack",
+        [420.0, 900.0, 0.012],
+    ),
+    spec(
+        "openssl-aes128-ctr",
+        "OpenSSL AES-128-CTR",
+        Group::Other,
+        "the same key, the same bytes",
+        [70.0, 72.0, 9.5],
+    ),
+    spec(
+        "openssl-aes128-ctr-noaes",
+        "OpenSSL AES-128-CTR, no AES instructions",
+        Group::Other,
+        "the same key, the same bytes",
+        [95.0, 98.0, 0.52],
+    ),
+];
+
+/// The report.
+pub fn fixture() -> Report {
+    Report {
+        schema: SCHEMA,
+        squall_version: "0.1.0".into(),
+        date: "2026-11-22T10:15:30Z".into(),
+        effort: "full".into(),
+        complete: true,
+        seconds: 98.4,
+        machine: machine(),
+        noise: Noise {
+            spread_percent: 1.7,
+            steal_percent: 0.2,
+            load: 0.0,
+            warning: None,
+        },
+        sources: sources(),
+        workloads: workloads(),
+        targets: vec![
+            verdict(
+                "16 KiB: at least 50 × /dev/urandom",
+                "35.3 × (34.7 to 35.8)",
+                false,
+            ),
+            verdict(
+                "two threads: at least 1.9 × one",
+                "1.97 × (1.95 to 1.98)",
+                true,
+            ),
+        ],
+        profiles: vec![
+            profile("squall", [0.4, 0.0, 0.3]),
+            profile("getrandom", [97.9, 1.0, 96.8]),
+        ],
+        advice: "Use squall here: of the sources that are fit for secrets it is the fastest in 41 \
+                 of 44 rows, and keeps clones of this VM apart, which the kernel learns of late."
+            .into(),
+    }
+}
+
+fn machine() -> Machine {
+    let version = |of: &str, version: &str| Version {
+        of: of.into(),
+        version: version.into(),
+    };
+    Machine {
+        cpu: "AMD EPYC (family 25, model 17)".into(),
+        cpus: 2,
+        kernel: "6.18.44".into(),
+        hypervisor: Some("KVM".into()),
+        governor: Some("performance".into()),
+        pinned: true,
+        clock_ns: 21.0,
+        versions: vec![
+            version("glibc", "2.36"),
+            version("rustc", "1.95.0"),
+            version("OpenSSL", "3.0.19 27 Jan 2026"),
+            version("Go", "go1.26.1"),
+        ],
+        engine: "vaes512".into(),
+        clone_guard: "vmgenid, told late: keys and nonces are masked".into(),
+        warnings: vec!["late-clone-signal".into()],
+    }
+}
+
+fn sources() -> Vec<SourceReport> {
+    let measured = SPECS.iter().map(|spec| SourceReport {
+        name: spec.name.into(),
+        title: spec.title.into(),
+        group: spec.group,
+        secure: spec.secure,
+        caveat: Some(spec.caveat).filter(|c| !c.is_empty()).map(Into::into),
+        state: State::Measured,
+        reason: None,
+    });
+    let without_figures = [
+        (
+            "libsodium",
+            "libsodium",
+            State::Missing,
+            "libsodium.so.23 is not installed",
+        ),
+        (
+            "arc4random",
+            "glibc's arc4random",
+            State::Failed,
+            "the process ended by signal 9",
+        ),
+        (
+            "constant",
+            "a constant",
+            State::Disqualified,
+            "the block 00 00 00 00 is repeated",
+        ),
+    ];
+    let without_figures = without_figures.map(|(name, title, state, reason)| SourceReport {
+        name: name.into(),
+        title: title.into(),
+        group: Group::Library,
+        secure: false,
+        caveat: None,
+        state,
+        reason: Some(reason.into()),
+    });
+    let programs = [
+        ("dd-urandom", "dd if=/dev/urandom", Group::Kernel),
+        ("openssl-enc", "openssl enc -aes-128-ctr", Group::Other),
+    ];
+    let programs = programs.map(|(name, title, group)| SourceReport {
+        name: name.into(),
+        title: title.into(),
+        group,
+        secure: group == Group::Kernel,
+        caveat: None,
+        state: State::Measured,
+        reason: None,
+    });
+    measured.chain(programs).chain(without_figures).collect()
+}
+
+/// A workload: name, title, operation, axis, and whose points.
+type Plan = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&Spec) -> Vec<Point>,
+);
+
+const PLANS: [Plan; 10] = [
+    (workload::WORDS, "Numbers", "a request", "bytes", |spec| {
+        vec![
+            point(spec, 4, 4, spec.word_ns),
+            point(spec, 8, 8, spec.word_ns * 1.2),
+        ]
+    }),
+    (
+        workload::FILL,
+        "Requests by their length",
+        "a request",
+        "bytes",
+        |spec| {
+            let lengths = (0..=24).map(|power| 1 << power).chain([32 << 10 | 1 << 13]);
+            let mut lengths: Vec<u64> = lengths.collect();
+            lengths.sort_unstable();
+            let points = lengths.into_iter();
+            points
+                .map(|len| point(spec, len, len, fill_ns(spec, len)))
+                .collect()
+        },
+    ),
+    (
+        workload::PROPOSAL,
+        "The vDSO proposal's 16,777,216 u32",
+        "a number",
+        "bytes",
+        |spec| {
+            let mut point = point(spec, 4, 4, spec.word_ns);
+            let discards = matches!(spec.name, "squall" | "pool-syscall" | "pool-vdso");
+            point.discarded = discards.then_some(61_440);
+            vec![point]
+        },
+    ),
+    (
+        workload::THREADS_SMALL,
+        "Requests of 32 bytes by threads",
+        "a request",
+        "threads",
+        |spec| threads(spec, 32),
+    ),
+    (
+        workload::THREADS_LARGE,
+        "Requests of 16 KiB by threads",
+        "a request",
+        "threads",
+        |spec| threads(spec, 16 << 10),
+    ),
+    (
+        workload::PIPELINE,
+        "Ten that draw feed ten",
+        "a run",
+        "tasks",
+        |spec| {
+            only(spec, &["squall", "go-crypto-rand", "urandom"], |spec| {
+                point(spec, 10, 0, 41e3 + 100.0 * spec.word_ns)
+            })
+        },
+    ),
+    (
+        workload::RATE,
+        "Bytes in ten seconds",
+        "a read",
+        "bytes",
+        |spec| {
+            only(spec, &["squall", "go-crypto-rand", "urandom"], |spec| {
+                point(spec, 4096, 4096, fill_ns(spec, 4096))
+            })
+        },
+    ),
+    (
+        workload::PIPE,
+        "Blocks through a pipe",
+        "a block",
+        "bytes",
+        |spec| {
+            let sources = ["squall", "urandom", "openssl-aes128-ctr"];
+            let blocks = [4096, 65_536].map(|len| {
+                only(spec, &sources, |spec| {
+                    point(spec, len, len, 350.0 + fill_ns(spec, len))
+                })
+            });
+            blocks.concat()
+        },
+    ),
+    (
+        workload::START,
+        "First bytes of a process",
+        "a start",
+        "bytes",
+        |spec| {
+            only(spec, &["squall", "getrandom"], |spec| {
+                point(spec, 32, 32, 1e6 + spec.word_ns)
+            })
+        },
+    ),
+    (workload::FORK, "A fork", "a fork", "bytes", |spec| {
+        let draws = [0, 32].map(|len| {
+            only(spec, &["squall", "getrandom"], |spec| {
+                point(spec, len, len, 412e3 + 1e3)
+            })
+        });
+        draws.concat()
+    }),
+];
+
+fn workloads() -> Vec<Workload> {
+    let workload = |&(name, title, operation, axis, points): &Plan| {
+        let series = SPECS.iter().map(|spec| Series {
+            source: name_in(name, spec).into(),
+            points: points(spec),
+        });
+        let is_kernel = |spec: &&Spec| spec.group == Group::Kernel && !points(spec).is_empty();
+        Workload {
+            name: name.into(),
+            title: title.into(),
+            operation: operation.into(),
+            axis: axis.into(),
+            kernel: SPECS
+                .iter()
+                .find(is_kernel)
+                .map(|spec| name_in(name, spec).into()),
+            series: series.filter(|series| !series.points.is_empty()).collect(),
+            failures: match name {
+                workload::PIPE => vec!["openssl-chacha20, 65536 bytes: it ended early".into()],
+                _ => Vec::new(),
+            },
+        }
+    };
+    PLANS.iter().map(workload).collect()
+}
+
+/// The source's name: through pipes some are programs.
+fn name_in(workload: &str, spec: &Spec) -> &'static str {
+    match (workload, spec.name) {
+        (workload::PIPE, "urandom") => "dd-urandom",
+        (workload::PIPE, "openssl-aes128-ctr") => "openssl-enc",
+        (_, name) => name,
+    }
+}
+
+fn fill_ns(spec: &Spec, len: u64) -> f64 {
+    spec.request_ns + len as f64 / spec.bytes_a_ns
+}
+
+/// The kernel's sources share a lock, others scale with the two CPUs of the machine.
+fn threads(spec: &Spec, len: u64) -> Vec<Point> {
+    let alone = fill_ns(spec, len);
+    let points = [(1, 1.0), (2, 1.97), (4, 1.96), (8, 1.95)].map(|(threads, scale)| {
+        let scale = if spec.name == "legacy" { 0.8 } else { scale };
+        point(
+            spec,
+            threads,
+            len,
+            alone / if threads == 1 { 1.0 } else { scale },
+        )
+    });
+    points.into()
+}
+
+fn only(spec: &Spec, sources: &[&str], of: impl Fn(&Spec) -> Point) -> Vec<Point> {
+    let is_one = sources.contains(&spec.name);
+    is_one.then(|| of(spec)).into_iter().collect()
+}
+
+/// Nine samples around `ns`, two percent apart at most.
+fn point(spec: &Spec, at: u64, bytes: u64, ns: f64) -> Point {
+    let seed = at + spec.name.len() as u64;
+    let samples = (0..9).map(|round| {
+        let step = (seed + round * 7) % 9;
+        ns * (0.992 + 0.002 * step as f64)
+    });
+    Point {
+        at,
+        bytes,
+        ns: Figure::of(samples.collect()),
+        discarded: None,
+    }
+}
+
+fn verdict(target: &str, measured: &str, met: bool) -> Verdict {
+    Verdict {
+        target: target.into(),
+        measured: measured.into(),
+        met,
+    }
+}
+
+fn profile(source: &str, [kernel_percent, syscalls, cycles]: [f64; 3]) -> Profile {
+    Profile {
+        source: source.into(),
+        kernel_percent,
+        syscalls: Some(syscalls),
+        kernel_cycles_percent: Some(cycles),
+    }
+}

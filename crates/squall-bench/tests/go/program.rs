@@ -1,0 +1,180 @@
+//! Go's program: that it is built once, run only if it can be trusted, and does what it says.
+
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use squall_bench::go::{Program, program_by};
+use squall_bench::source::{Request, Source};
+
+use super::{go, words};
+
+fn path(program: &Program) -> PathBuf {
+    program.command(&[]).get_program().into()
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn its_sources_give_what_is_asked_for() {
+    let Some(go) = go() else { return };
+    assert!(go.version().starts_with("go1."));
+    for name in ["crypto", "math"] {
+        let mut remote = go.source(name).unwrap();
+        for len in [1, 7, 16, 33, 4096] {
+            let mut out = vec![0; len];
+            let ns = remote.time(Request::Fill(&mut out), 100).unwrap();
+            assert!((1.0..1e7).contains(&ns), "{name}, {len} bytes: {ns} ns");
+        }
+        for request in [Request::U32, Request::U64] {
+            let ns = remote.time(request, 10_000).unwrap();
+            assert!((0.5..1e5).contains(&ns), "{name}: {ns} ns");
+        }
+        let [small, large] = [16, 1 << 18].map(|len| {
+            let mut out = vec![0; len];
+            remote.time(Request::Fill(&mut out), 10).unwrap()
+        });
+        assert!(large > 20.0 * small, "{name}: {small} and {large} ns");
+        for threads in [1, 2, 5] {
+            let ns = remote
+                .parallel(threads, 32, Duration::from_millis(20))
+                .unwrap();
+            assert!(
+                (1.0..1e5).contains(&ns),
+                "{name}, {threads} threads: {ns} ns"
+            );
+        }
+        let first = go.first(name).unwrap();
+        assert!((10.0..1e9).contains(&first), "{name}: {first} ns");
+    }
+}
+
+#[test]
+fn its_samples_are_of_all_bytes_and_never_alike() {
+    let Some(go) = go() else { return };
+    for name in ["crypto", "math"] {
+        let mut samples = [vec![0; 100_001], vec![0; 100_001]];
+        for sample in &mut samples {
+            go.source(name).unwrap().sample(sample).unwrap();
+            for byte in 0..=255 {
+                let count = sample.iter().filter(|&&found| found == byte).count();
+                assert!((250..550).contains(&count), "{name}: {count} times {byte}");
+            }
+        }
+        let alike = samples[0]
+            .iter()
+            .zip(&samples[1])
+            .filter(|(a, b)| a == b)
+            .count();
+        assert!((250..550).contains(&alike), "{name}: {alike}");
+    }
+}
+
+#[test]
+fn it_names_what_it_does_not_know() {
+    let Some(go) = go() else { return };
+    assert_eq!(words(go.source("dice")), "no such source: dice");
+    assert_eq!(words(go.first("dice")), "no such source: dice");
+}
+
+/// It does not go on for a minute when nobody is there any more.
+#[test]
+fn it_ends_with_its_input() {
+    let Some(go) = go() else { return };
+    let calls: [(&[&str], &[u8]); 2] = [
+        (&["serve", "math"], b"parallel 2 32 600000\n"),
+        (&["rate", "math", "600000"], b""),
+    ];
+    for (args, request) in calls {
+        let mut command = go.command(args);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(request).unwrap();
+        thread::sleep(Duration::from_millis(300));
+        assert!(child.try_wait().unwrap().is_none(), "{args:?}");
+        drop(input);
+        let clock = Instant::now();
+        child.wait().unwrap();
+        assert!(clock.elapsed() < Duration::from_secs(20), "{args:?}");
+    }
+}
+
+#[test]
+fn it_is_built_once_and_only_if_that_is_allowed() {
+    let Some(_) = go() else { return };
+    let cache = tempfile::tempdir().unwrap();
+    let directory = cache.path().join("of/squall");
+    let program = |may_build| program_by("go".as_ref(), Some(&directory), may_build);
+    assert!(program(false).unwrap_err().contains("not built yet"));
+    let built = program(true).unwrap();
+    assert_eq!(path(&built).parent(), Some(directory.as_path()));
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+    let written = fs::metadata(path(&built)).unwrap().modified().unwrap();
+    for may_build in [false, true] {
+        let found = program(may_build).unwrap();
+        assert_eq!(path(&found), path(&built));
+        assert_eq!(
+            fs::metadata(path(&found)).unwrap().modified().unwrap(),
+            written
+        );
+        assert_eq!(found.version(), built.version());
+    }
+}
+
+#[test]
+fn what_others_could_have_written_is_not_run() {
+    let Some(_) = go() else { return };
+    let cache = tempfile::tempdir().unwrap();
+    let program = |may_build| program_by("go".as_ref(), Some(cache.path()), may_build);
+    let built = path(&program(true).unwrap());
+    set_mode(&built, 0o722);
+    assert!(program(false).is_err());
+    // It is built again over what was there.
+    assert_eq!(path(&program(true).unwrap()), built);
+    assert!(program(false).is_ok());
+    let moved = cache.path().join("moved");
+    fs::rename(&built, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &built).unwrap();
+    assert!(program(false).is_err());
+    fs::remove_file(&built).unwrap();
+    fs::rename(&moved, &built).unwrap();
+    assert!(program(false).is_ok());
+    set_mode(cache.path(), 0o777);
+    assert!(program(false).is_err());
+    let elsewhere = program(true).unwrap();
+    assert!(!path(&elsewhere).starts_with(cache.path()));
+    assert!(elsewhere.first("crypto").is_ok());
+    let directory = path(&elsewhere).parent().unwrap().to_owned();
+    drop(elsewhere);
+    assert!(!directory.exists());
+}
+
+#[test]
+fn without_a_compiler_it_says_what_is_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    let by = |go: &OsStr| program_by(go, Some(directory.path()), true).unwrap_err();
+    assert_eq!(by("/nowhere/go".as_ref()), "Go is not installed");
+    let fake = |script: &str| {
+        let path = directory.path().join("go");
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        set_mode(&path, 0o700);
+        by(path.as_os_str())
+    };
+    let old = fake("echo go version go1.21.3 linux/amd64");
+    assert_eq!(old, "go1.21.3 is too old: go1.22 has math/rand/v2");
+    assert_eq!(fake("echo broken >&2; exit 1"), "broken");
+    let failing = "case $1 in version) echo go version go1.30 linux/amd64;;
+                   *) printf '# of it\\nmain.go:7: no\\nmain.go:8: no\\n' >&2; exit 1;; esac";
+    assert_eq!(fake(failing), "its program cannot be built: main.go:7: no");
+}

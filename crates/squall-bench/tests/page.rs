@@ -1,0 +1,175 @@
+//! The page, as it was when somebody last looked at it, and of reports that are not as usual.
+
+mod common;
+
+use squall_bench::report::model::{Noise, Report};
+use squall_bench::report::page::page;
+
+use common::fixture;
+
+/// `INSTA_UPDATE=always cargo test -p squall-bench --test page` takes a page that was changed on
+/// purpose.
+#[test]
+fn the_page_is_as_it_was() {
+    let page = page(&fixture()).replace("><", ">\n<");
+    insta::assert_snapshot!("page", page);
+}
+
+#[test]
+fn what_is_to_be_doubted_stands_above_everything() {
+    let usual = page(&fixture());
+    let mut report = fixture();
+    report.complete = false;
+    report.noise = Noise {
+        warning: Some("other processes took a third of the time".into()),
+        ..report.noise
+    };
+    let doubted = page(&report);
+    let first_table = doubted.find("<table").expect("a table");
+    for text in ["Incomplete. ", "other processes took a third of the time"] {
+        assert!(!usual.contains(text), "{text}");
+        let place = doubted.find(text).expect("it is said");
+        assert!(place < first_table, "{text}");
+    }
+}
+
+#[test]
+fn sources_without_figures_are_told_with_the_reason() {
+    let page = page(&fixture());
+    for (heading, reason) in [
+        ("Missing", "libsodium.so.23 is not installed"),
+        ("Failed", "the process ended by signal 9"),
+        ("Disqualified", "the block 00 00 00 00 is repeated"),
+        ("Blocks through a pipe", "65536 bytes: it ended early"),
+    ] {
+        let heading = page.find(&format!(">{heading}</h2>")).expect("a heading");
+        let reason = page.find(reason).expect("a reason");
+        assert!(heading < reason);
+    }
+}
+
+/// The fastest of all is not fit for secrets, and so not marked; the fastest that is fit is.
+#[test]
+fn only_sources_for_secrets_win() {
+    let line = |page: &str, source: &str| {
+        let start = page
+            .find(&format!("<th scope=\"row\">{source}</th>"))
+            .expect("a line");
+        page[start..]
+            .split("</tr>")
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let mark = "class=\"best\"";
+    let usual = page(&fixture());
+    assert!(line(&usual, "squall").contains(mark));
+    let thread_rng = "rand's ThreadRng";
+    assert!(!line(&usual, thread_rng).contains(mark));
+    let mut report = fixture();
+    let sources = report.sources.iter_mut();
+    for source in sources.filter(|source| source.title == thread_rng) {
+        source.secure = true;
+    }
+    assert!(line(&page(&report), thread_rng).contains(mark));
+}
+
+/// Where something is published, it is drawn dashed, as many short lines, and told beside.
+#[test]
+fn published_figures_stand_beside_ours() {
+    let page = page(&fixture());
+    for text in [
+        "published: <cite>Linux Kernel CSPRNG Performance</cite> (2014)",
+        "published: <cite>Not-So-Random Numbers in Virtualized Linux and the Whirlwind RNG</cite>",
+        "9.68 ns <a href=\"#document-4\">",
+        "701 MB/s to 953 MB/s <a href=\"#document-1\">",
+        "257 µs <a href=\"#document-3\">",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    let mut report = fixture();
+    let fill = report
+        .workloads
+        .iter_mut()
+        .find(|workload| workload.name == "fill");
+    let series = &mut fill.expect("it is in it").series;
+    series.retain(|series| !series.source.starts_with("openssl-aes"));
+    assert!(!self::page(&report).contains("published: <cite>Linux Kernel CSPRNG"));
+}
+
+/// Names come from elsewhere: they are text, whatever is in them.
+#[test]
+fn hostile_names_stay_text() {
+    const HOSTILE: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;</style>";
+    let count = |page: &str, what: &str| page.matches(what).count();
+    let usual = page(&fixture());
+    let hostile = page(&hostile(HOSTILE));
+    for what in [
+        "<script",
+        "<img",
+        "onerror=alert(1)>",
+        "</style>",
+        "&amp;</",
+    ] {
+        assert_eq!(count(&hostile, what), count(&usual, what), "{what}");
+    }
+    assert!(count(&hostile, "&lt;script&gt;alert(1)&lt;/script&gt;&quot;") > 40);
+    assert!(hostile.contains("&amp;amp;&lt;/style&gt;"));
+}
+
+/// The fixture with `text` in the place of every text that comes from elsewhere.
+fn hostile(text: &str) -> Report {
+    let mut report = fixture();
+    let machine = &mut report.machine;
+    for place in [
+        &mut machine.cpu,
+        &mut machine.kernel,
+        &mut machine.engine,
+        &mut machine.clone_guard,
+        &mut report.squall_version,
+        &mut report.date,
+        &mut report.advice,
+    ] {
+        *place = text.into();
+    }
+    machine.hypervisor = Some(text.into());
+    machine.governor = Some(text.into());
+    machine.warnings = vec![text.into()];
+    report.noise.warning = Some(text.into());
+    for version in &mut machine.versions {
+        version.of = text.into();
+        version.version = text.into();
+    }
+    for source in &mut report.sources {
+        source.title = text.into();
+        source.caveat = Some(text.into());
+        source.reason = Some(text.into());
+    }
+    for workload in &mut report.workloads {
+        workload.title = text.into();
+        workload.operation = text.into();
+        workload.axis = text.into();
+        workload.failures = vec![text.into()];
+    }
+    for target in &mut report.targets {
+        target.target = text.into();
+        target.measured = text.into();
+    }
+    for profile in &mut report.profiles {
+        profile.source = text.into();
+    }
+    report
+}
+
+/// A run that was interrupted at once has nothing to show, and a page.
+#[test]
+fn a_report_without_figures_has_a_page() {
+    let mut report = fixture();
+    report.complete = false;
+    report.workloads.clear();
+    report.targets.clear();
+    report.profiles.clear();
+    let page = page(&report);
+    assert!(page.contains("Incomplete. ") && !page.contains("<svg"));
+    assert!(page.ends_with("</html>"));
+}

@@ -1,0 +1,262 @@
+//! `squall bench` as a user runs it: what it writes, and what it says when it cannot.
+//!
+//! Figures are not judged here: tests share the machine.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::refuse::{Refusal, refusing};
+use common::{end, run, squall, text};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Two sources and one workload: a run of a moment.
+const SHORT: &str = "bench --quick --source squall --source getrandom --workload words";
+
+/// A directory of a test's own.
+struct World(TempDir);
+
+impl World {
+    fn new() -> World {
+        World(TempDir::new().expect("a directory"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// What the directory has.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).expect("a directory").flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+}
+
+fn json(path: &Path) -> Value {
+    let report = fs::read_to_string(path).expect("a report");
+    serde_json::from_str(&report).expect("a report is JSON")
+}
+
+fn squall_to(path: &Path, option: &str, arguments: &str) -> Command {
+    let mut command = squall(arguments);
+    command.arg(option).arg(path);
+    command
+}
+
+/// The only line of a run that fails.
+#[track_caller]
+fn complaint(mut command: Command, code: i32) -> String {
+    let output = command.output().expect("the command runs");
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{errors}");
+    assert_eq!(text(&output.stdout), "");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    assert!(errors.starts_with("squall: "), "{errors}");
+    errors
+}
+
+#[track_caller]
+fn contains(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+}
+
+#[test]
+fn a_quick_run_fills_every_output() {
+    let world = World::new();
+    let mut command = squall_to(&world.path("report.json"), "--json", SHORT);
+    command.arg("--csv").arg(world.path("report.csv"));
+    command.arg("--html").arg(world.path("report.html"));
+    let output = command.output().expect("the command runs");
+    assert_eq!(text(&output.stderr), "");
+    assert!(output.status.success());
+    let table = text(&output.stdout);
+    contains(&table, &["squall", "getrandom", "u32 ns", "u64 ns"]);
+    let report = json(&world.path("report.json"));
+    assert_eq!(report["complete"], true);
+    assert_eq!(report["effort"], "quick");
+    let series = report["workloads"][0]["series"].as_array().expect("series");
+    assert_eq!(series.len(), 2);
+    for series in series {
+        for point in series["points"].as_array().expect("points") {
+            assert!(point["ns"]["median"].as_f64().expect("a time") > 0.0);
+        }
+    }
+    let csv = fs::read_to_string(world.path("report.csv")).expect("figures");
+    assert_eq!(csv.lines().count(), 5, "{csv}");
+    let html = fs::read_to_string(world.path("report.html")).expect("a page");
+    contains(&html, &["<!DOCTYPE html>", "<svg"]);
+    assert_eq!(world.names(), ["report.csv", "report.html", "report.json"]);
+}
+
+/// `-` is standard output, which then has nothing else.
+#[test]
+fn json_on_standard_output_is_alone() {
+    let output = run(&format!("{SHORT} --json -"));
+    assert!(output.status.success());
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(report["schema"], 1);
+}
+
+#[test]
+fn a_run_is_compared_with_an_older_one() {
+    let world = World::new();
+    let path = world.path("old.json");
+    assert!(
+        squall_to(&path, "--json", SHORT)
+            .status()
+            .expect("it runs")
+            .success()
+    );
+    let output = squall_to(&path, "--compare", SHORT)
+        .output()
+        .expect("it runs");
+    assert!(output.status.success());
+    contains(&text(&output.stdout), &["ompar"]);
+    // Nothing is measured for a comparison that cannot be made.
+    let clock = Instant::now();
+    fs::write(&path, "{").expect("a file");
+    let line = complaint(squall_to(&path, "--compare", "bench"), 1);
+    contains(&line, &["old.json"]);
+    let absent = complaint(squall_to(&world.path("absent"), "--compare", "bench"), 1);
+    contains(&absent, &["absent", "No such file"]);
+    assert!(clock.elapsed() < Duration::from_secs(5));
+}
+
+/// Said before minutes are spent, and nothing is left half-written.
+#[test]
+fn an_output_that_cannot_be_written_is_noticed_first() {
+    let world = World::new();
+    let clock = Instant::now();
+    let absent = world.path("absent/page.html");
+    let line = complaint(squall_to(&absent, "--html", "bench"), 1);
+    contains(&line, &["absent/page.html", "No such file"]);
+    let directory = complaint(squall_to(world.0.path(), "--json", "bench"), 1);
+    contains(&directory, &["irectory"]);
+    let mut both = squall_to(&world.path("kept.json"), "--json", "bench");
+    both.arg("--csv").arg(&absent);
+    complaint(both, 1);
+    assert!(clock.elapsed() < Duration::from_secs(5));
+    assert_eq!(world.names(), Vec::<String>::new());
+}
+
+/// What was measured is written, marked incomplete.
+#[test]
+fn an_interrupted_run_keeps_what_it_has() {
+    let world = World::new();
+    let path = world.path("report.json");
+    let child = squall_to(
+        &path,
+        "--json",
+        "bench --workload words --workload vdso-proposal",
+    )
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .expect("the command runs");
+    // Longer than two workloads need to begin, and much shorter than they take.
+    std::thread::sleep(Duration::from_secs(6));
+    let process = Pid::from_child(&child);
+    kill_process(process, Signal::INT).expect("it runs still");
+    let clock = Instant::now();
+    let (code, errors) = end(child);
+    assert!(clock.elapsed() < Duration::from_secs(10));
+    assert_eq!(code, Some(1));
+    contains(&errors, &["squall: interrupted"]);
+    let report = json(&path);
+    assert_eq!(report["complete"], false);
+    let words = &report["workloads"][0];
+    assert_eq!(words["name"], "words");
+    assert!(!words["series"].as_array().expect("series").is_empty());
+    assert_eq!(world.names(), ["report.json"]);
+}
+
+/// Without Go its sources are named as missing, and all else goes on.
+#[test]
+fn a_missing_peer_is_named() {
+    let world = World::new();
+    let path = world.path("report.json");
+    let arguments = format!("{SHORT} --source go-crypto-rand");
+    let status = squall_to(&path, "--json", &arguments)
+        .env("PATH", world.0.path())
+        .stdout(Stdio::null())
+        .status()
+        .expect("it runs");
+    assert!(status.success());
+    let report = json(&path);
+    let sources = report["sources"].as_array().expect("sources");
+    let state = |name: &str| {
+        let named = sources.iter().find(|source| source["name"] == name);
+        named.expect("the source")["state"].clone()
+    };
+    assert_eq!(state("go-crypto-rand"), "missing");
+    assert_eq!(state("squall"), "measured");
+}
+
+/// A machine that allows neither to be bound to a CPU nor to look at performance counters.
+#[test]
+fn without_permissions_it_says_so_and_goes_on() {
+    let world = World::new();
+    let path = world.path("report.json");
+    let refusals = [libc::SYS_sched_setaffinity, libc::SYS_perf_event_open].map(|call| Refusal {
+        call,
+        when: None,
+        errno: libc::EPERM,
+    });
+    let arguments = format!("{SHORT} --profile");
+    let command = squall_to(&path, "--json", &arguments);
+    let output = refusing(command, &refusals).output().expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report = json(&path);
+    assert_eq!(report["machine"]["pinned"], false);
+    for profile in report["profiles"].as_array().expect("profiles") {
+        assert!(profile["syscalls"].is_null() && profile["kernel_cycles_percent"].is_null());
+        let percent = profile["kernel_percent"].as_f64().expect("a share");
+        let is_system_call = profile["source"] == "getrandom";
+        assert_eq!(percent > 50.0, is_system_call, "{profile}");
+    }
+}
+
+#[test]
+fn sources_are_explained() {
+    let explained = text(&common::bytes("bench --explain vdso"));
+    contains(&explained, &["vDSO", "fit for secrets", "median"]);
+    let unknown = complaint(squall("bench --explain nobody"), 2);
+    contains(&unknown, &["--explain", "\"nobody\"", "squall-fresh"]);
+}
+
+#[test]
+fn wrong_arguments_are_one_line() {
+    for (arguments, words) in [
+        ("bench --bytes 1GiB", &["--statistics"][..]),
+        ("bench --statistics --bytes 5", &["--bytes", "1MiB"]),
+        ("bench --statistics --quick", &["--statistics"]),
+        ("bench --workload dance", &["--workload", "words"]),
+    ] {
+        contains(&complaint(squall(arguments), 2), words);
+    }
+}
+
+#[test]
+fn statistics_find_nothing_in_good_sources() {
+    let output = run("bench --statistics --bytes 1MiB --source squall --source getrandom");
+    assert!(output.status.success(), "{}", text(&output.stdout));
+    contains(&text(&output.stdout), &["squall", "getrandom"]);
+}
+
+/// The control: what is no generator is found out, and the command fails.
+#[test]
+fn statistics_find_what_is_no_generator() {
+    let output = run("bench --statistics --bytes 1MiB --source memset");
+    assert_eq!(output.status.code(), Some(1));
+    contains(&text(&output.stderr), &["memset"]);
+}

@@ -1,0 +1,48 @@
+//! Tells a long run that its user wants it to end: it ends between two steps.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::Failure;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// Notes SIGINT, SIGTERM and SIGHUP; a second one ends the process at once.
+#[derive(Clone, Debug)]
+pub struct Interrupt {
+    noted: Arc<AtomicBool>,
+    consequence: &'static str,
+}
+
+impl Interrupt {
+    /// Begins to note them; `consequence` is what becomes of the run then.
+    pub fn watch(consequence: &'static str) -> Result<Interrupt, Failure> {
+        let noted = Arc::new(AtomicBool::new(false));
+        let register = |signal| -> io::Result<()> {
+            signal_hook::flag::register_conditional_shutdown(signal, 1, noted.clone())?;
+            signal_hook::flag::register(signal, noted.clone())?;
+            Ok(())
+        };
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            register(signal)
+                .map_err(|error| Failure::Runtime(format!("signal {signal}: {error}")))?;
+        }
+        Ok(Interrupt { noted, consequence })
+    }
+
+    /// Whether one was noted.
+    pub fn is_noted(&self) -> bool {
+        self.noted.load(Ordering::Relaxed)
+    }
+
+    /// A failure once one was noted.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.is_noted() {
+            true => Err(Failure::Runtime(format!(
+                "interrupted: {}",
+                self.consequence
+            ))),
+            false => Ok(()),
+        }
+    }
+}

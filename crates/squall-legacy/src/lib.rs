@@ -1,0 +1,161 @@
+//! A model of the old Linux RNG: a baseline to measure against and a target to attack. Never a
+//! source of randomness.
+//!
+//! Events are mixed into an input pool, and an estimator guesses how much entropy each brought.
+//! Two output pools draw on it: the blocking one (/dev/random) gives out no more than the
+//! estimator has credited, the nonblocking one (/dev/urandom) gives out any amount. What is in a
+//! pool comes out through SHA-1, ten bytes at a time.
+//!
+//! The design is that of Linux 2.6 to 4.7, the details are those of 3.6 to 3.12:
+//!
+//! - Before 3.6, interrupts that were sampled at all were timer events; there was no fast pool.
+//! - From 3.13 on, credit comes in fractions of a bit and the less the fuller the pool is, the taps
+//!   are others, and no event is dropped. From 3.17 on, the fast pool is mixed otherwise.
+//! - From 4.8 on, /dev/urandom is ChaCha20.
+//!
+//! Written from a description (A. Everspaugh et al.: Not-So-Random Numbers in Virtualized Linux
+//! and the Whirlwind RNG, IEEE S&P 2014; Y. Dodis et al.: Security Analysis of Pseudo-Random
+//! Number Generators with Input: /dev/random is not Robust, CCS 2013), as it is on x86: bytes are
+//! signed and words are little-endian. What is simpler than in kernels, or was left open:
+//!
+//! - One lock for everything. Kernels had one a pool, and none for a CPU's own fast pool.
+//! - One device and one CPU: one history of timer events, one fast pool, one hash of
+//!   `get_random_int`.
+//! - Jiffies are 32 bits, so a timer event is 12 bytes. 64-bit kernels mixed in 16.
+//! - One jiffy is 4 ms (`CONFIG_HZ=250`); it matters for the fast pool only.
+//! - Events always go to the input pool, where kernels gave the first ones to the nonblocking pool.
+//! - `get_random_int` never asks the hardware; kernels did first, where there was any.
+//! - A read of /dev/random asks again for what is missing until there is no more, where the
+//!   kernel's returned what it had.
+//! - The secret of `get_random_int` is zero until [`Legacy::draw_int_secret`], which a kernel does
+//!   late in its boot.
+
+#![deny(unsafe_code)]
+
+mod estimator;
+mod extract;
+mod fast_pool;
+mod ints;
+mod pool;
+#[cfg(test)]
+mod restated;
+mod state;
+#[cfg(test)]
+mod tests;
+mod twist;
+
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use extract::HardwareRandom;
+pub use state::{EntropyCounts, TRICKLE_THRESHOLD};
+
+use extract::EXTRACT_LEN;
+use state::State;
+
+/// The old Linux RNG. Threads share it, and each step of each of them takes the one lock.
+pub struct Legacy {
+    state: Mutex<State>,
+}
+
+impl Legacy {
+    /// One into each of whose pools `initial` was mixed without credit, as a kernel mixes the
+    /// time and the machine's name at boot. With nothing to mix, all pools are zero.
+    pub fn new(initial: &[u8]) -> Legacy {
+        Legacy {
+            state: Mutex::new(State::new(initial)),
+        }
+    }
+
+    /// With a hardware source, XORed to all that comes out of a pool. There is none at first.
+    pub fn with_hardware_random(self, source: HardwareRandom) -> Legacy {
+        self.lock().hardware = Some(source);
+        self
+    }
+
+    /// A timer event: a key, a movement of the mouse, the end of a disk's work. Dropped for all
+    /// but one of 4096 while more than [`TRICKLE_THRESHOLD`] bits are credited; else mixed in, and
+    /// credited with what the estimator makes of its time in jiffies.
+    pub fn add_timer_event(&self, jiffies: u32, cycles: u32, num: u32) {
+        self.lock().add_timer_event(jiffies, cycles, num);
+    }
+
+    /// An interrupt at instruction `ip`: into the fast pool, which goes to the input pool with
+    /// one bit of credit every 64 interrupts, or if it has not for a second.
+    pub fn add_interrupt(&self, irq: u32, ip: u64, jiffies: u32, cycles: u32) {
+        self.lock().add_interrupt(irq, ip, jiffies, cycles);
+    }
+
+    /// Mixes `bytes` into the input pool, without credit.
+    pub fn mix(&self, bytes: &[u8]) {
+        self.lock().input.mix(bytes);
+    }
+
+    /// A read of /dev/urandom: fills `out`, whatever is in the pool.
+    pub fn urandom(&self, out: &mut [u8]) {
+        self.lock().prepare_urandom(out.len());
+        for chunk in out.chunks_mut(EXTRACT_LEN) {
+            let block = self.lock().extract_nonblocking();
+            chunk.copy_from_slice(&block[..chunk.len()]);
+        }
+    }
+
+    /// A read of /dev/random: the number of bytes of `out` that it filled before it would have
+    /// had to wait.
+    pub fn random(&self, out: &mut [u8]) -> usize {
+        let mut given = 0;
+        while given < out.len() {
+            let rest = &mut out[given..];
+            let allowed = self.lock().prepare_random(rest.len());
+            if allowed == 0 {
+                break;
+            }
+            for chunk in rest[..allowed].chunks_mut(EXTRACT_LEN) {
+                let block = self.lock().extract_blocking();
+                chunk.copy_from_slice(&block[..chunk.len()]);
+            }
+            given += allowed;
+        }
+        given
+    }
+
+    /// The number that `get_random_int` gives a process at a time: MD5 with a secret, and no
+    /// entropy of its own.
+    pub fn get_random_int(&self, pid: u32, jiffies: u32, cycles: u32) -> u32 {
+        self.lock().ints.next(pid, jiffies, cycles)
+    }
+
+    /// Draws the secret of `get_random_int` from the nonblocking pool.
+    pub fn draw_int_secret(&self) {
+        let mut secret = [0; ints::SECRET_LEN];
+        self.urandom(&mut secret);
+        self.lock().ints.set_secret(secret);
+    }
+
+    /// What the estimator has credited, in bits.
+    pub fn entropy_count(&self) -> EntropyCounts {
+        self.lock().entropy_count()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every step leaves a state that is one, even if a later step of its caller panics.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A copy of the whole state: what an attacker holds who has seen it once.
+impl Clone for Legacy {
+    fn clone(&self) -> Legacy {
+        Legacy {
+            state: Mutex::new(self.lock().clone()),
+        }
+    }
+}
+
+impl fmt::Debug for Legacy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Legacy")
+            .field("entropy_count", &self.entropy_count())
+            .finish_non_exhaustive()
+    }
+}
