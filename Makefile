@@ -1,6 +1,6 @@
 # squall. `make test` installs what the tests need and runs them all.
 
-.PHONY: run test lint unit sanitize fuzz bench targets deps lab-deps lab
+.PHONY: run test lint unit sanitize fuzz bench criterion deps lab-deps lab
 
 run:
 	cargo run --release -- stream --size 4GiB --progress > /dev/null
@@ -32,12 +32,14 @@ fuzz:
 		cargo +nightly fuzz run $$target -- -max_total_time=$(SECONDS) || exit 1; \
 	done
 
-# Criterion, minutes; then the table of benches/RECORD.md.
+# Every source of randomness on this machine, under two minutes; with the project's targets.
 bench:
-	cargo bench -p squall-benches
+	cargo run --release -- bench --targets
 
-targets:
-	cargo run --release -p squall-benches --bin targets
+# Engines and generators by Criterion, minutes.
+criterion:
+	cargo bench -p squall-benches
+	cargo run --release -p squall-benches --bin medians
 
 # QEMU and Linux kernels for squall-lab, unpacked in a cache outside of the source tree.
 lab-deps:

@@ -69,10 +69,18 @@ pub struct BenchArguments {
     /// Test what each source gives by statistics; measure nothing
     ///
     /// FIPS 140-2's tests on blocks of 20,000 bits, entropy, chi-square, serial correlation and
-    /// more of squall's own; and dieharder, TestU01 and PractRand where they are installed.
+    /// more of squall's own.
     #[arg(long,
         conflicts_with_all = ["quick", "json", "csv", "html", "compare", "workload", "profile", "targets", "explain"])]
     pub statistics: bool,
+
+    /// Hand a stream of each source to dieharder, TestU01's SmallCrush and PractRand as well, where
+    /// they are installed
+    ///
+    /// That takes from minutes (SmallCrush) to half an hour and more (dieharder) for each source:
+    /// name one by --source.
+    #[arg(long, requires = "statistics")]
+    pub batteries: bool,
 
     /// Bytes of each source to test
     #[arg(long, value_name = "SIZE", default_value = "64MiB", requires = "statistics", value_parser = parse_size)]

@@ -74,8 +74,7 @@ pub fn run(options: &BenchArguments) -> Result<(), Failure> {
 
 type Examined = (String, Findings, Vec<BatteryResult>);
 
-/// Tests one source; none if it is not on this machine. Batteries take their time, so they run for
-/// sources that were named.
+/// Tests one source; none if it is not on this machine.
 fn examine(
     candidate: &mut Candidate,
     options: &BenchArguments,
@@ -86,9 +85,9 @@ fn examine(
         return Ok(None);
     };
     let findings = findings(source, options.bytes, session)?;
-    let batteries = match options.source.is_empty() {
-        true => Vec::new(),
-        false => batteries(source, options.bytes)?,
+    let batteries = match options.batteries {
+        true => batteries(source, options.bytes)?,
+        false => Vec::new(),
     };
     Ok(Some((name.to_owned(), findings, batteries)))
 }

@@ -92,6 +92,9 @@ fn one_line(error: &clap::Error, given: &Given) -> String {
             prior if prior == argument => format!("{argument}: give it only once"),
             prior => format!("{argument}: it cannot be used with {prior}: give one of them"),
         },
+        ErrorKind::MissingRequiredArgument => {
+            format!("{} is missing", text(error, ContextKind::InvalidArg))
+        }
         ErrorKind::TooManyValues => format!("{argument}: no value may follow"),
         _ => first_line(error),
     }
