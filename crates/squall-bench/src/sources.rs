@@ -4,6 +4,7 @@ mod accumulators;
 pub mod glibc;
 mod keystreams;
 pub mod libcrypto;
+mod loaded;
 pub mod memory;
 mod ours;
 mod pool;

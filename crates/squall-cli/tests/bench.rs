@@ -121,7 +121,10 @@ fn a_run_is_compared_with_an_older_one() {
         .output()
         .expect("it runs");
     assert!(output.status.success());
-    contains(&text(&output.stdout), &["before: ", "points did not change"]);
+    contains(
+        &text(&output.stdout),
+        &["before: ", "points did not change"],
+    );
     // Nothing is measured for a comparison that cannot be made.
     let clock = Instant::now();
     fs::write(&path, "{").expect("a file");

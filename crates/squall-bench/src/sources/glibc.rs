@@ -1,10 +1,10 @@
 //! glibc's arc4random (2.36), found in the C library that this program runs with.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 
 use libloading::os::unix::Library;
 
-use super::{Entry, Home, here};
+use super::{Entry, Home, here, loaded};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -65,6 +65,6 @@ pub fn version() -> Option<String> {
     unsafe {
         let program = Library::this();
         let version = program.get::<Version>("gnu_get_libc_version").ok()?;
-        Some(CStr::from_ptr(version()).to_string_lossy().into_owned())
+        Some(loaded::text(version()))
     }
 }

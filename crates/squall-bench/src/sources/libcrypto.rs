@@ -3,12 +3,12 @@
 //! Buffers are encrypted in place. They hold zeros at the first call only, so that OpenSSL is
 //! not charged for clearing them: the most favourable way to have a keystream of it.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
-use std::sync::OnceLock;
 
 use libloading::Library;
 
+use super::loaded::{self, Loaded};
 use super::{Entry, Home, Opened, here};
 use crate::report::model::Group;
 use crate::source::Draw;
@@ -197,16 +197,12 @@ pub fn version() -> Option<String> {
     const OPENSSL_VERSION: c_int = 0;
     let functions = functions().ok()?;
     // SAFETY: OpenSSL_version returns a string that is never freed.
-    let text = unsafe { CStr::from_ptr((functions.version)(OPENSSL_VERSION)) };
-    Some(text.to_string_lossy().into_owned())
+    Some(unsafe { loaded::text((functions.version)(OPENSSL_VERSION)) })
 }
 
 fn functions() -> Result<&'static Functions, String> {
-    static FUNCTIONS: OnceLock<Option<Functions>> = OnceLock::new();
-    FUNCTIONS
-        .get_or_init(|| NAMES.iter().find_map(|name| load(name)))
-        .as_ref()
-        .ok_or("libcrypto is not installed".into())
+    static FUNCTIONS: Loaded<Functions> = Loaded::new();
+    FUNCTIONS.get(&NAMES, load)
 }
 
 fn load(name: &str) -> Option<Functions> {

@@ -1,10 +1,10 @@
 //! libsodium's randombytes, loaded at run time and never linked.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::OnceLock;
+use std::ffi::{c_char, c_int, c_void};
 
 use libloading::Library;
 
+use super::loaded::{self, Loaded};
 use super::{Entry, Home, here};
 use crate::report::model::Group;
 use crate::source::Draw;
@@ -49,16 +49,12 @@ impl Draw for Sodium {
 pub fn version() -> Option<String> {
     let functions = functions().ok()?;
     // SAFETY: sodium_version_string returns a string that is never freed.
-    let text = unsafe { CStr::from_ptr((functions.version)()) };
-    Some(text.to_string_lossy().into_owned())
+    Some(unsafe { loaded::text((functions.version)()) })
 }
 
 fn functions() -> Result<&'static Functions, String> {
-    static FUNCTIONS: OnceLock<Option<Functions>> = OnceLock::new();
-    FUNCTIONS
-        .get_or_init(|| NAMES.iter().find_map(|name| load(name)))
-        .as_ref()
-        .ok_or("libsodium is not installed".into())
+    static FUNCTIONS: Loaded<Functions> = Loaded::new();
+    FUNCTIONS.get(&NAMES, load)
 }
 
 fn load(name: &str) -> Option<Functions> {
