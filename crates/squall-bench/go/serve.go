@@ -91,7 +91,8 @@ func parallel(source source, threads, length int, duration time.Duration) float6
 		workers.Add(1)
 		go func() {
 			defer workers.Done()
-			out := make([]byte, length)
+			// In cache lines of its own, as the stacks and heaps of threads are.
+			out := make([]byte, max(length, 128))[:length]
 			source.fill(out)
 			<-start
 			var calls int64

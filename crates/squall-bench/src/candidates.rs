@@ -3,8 +3,10 @@
 use squall_command::Failure;
 use squall_measure::lanes::{Budget, Lane};
 
+use crate::child;
 use crate::go::Program;
-use crate::measure::Place;
+use crate::machine;
+use crate::measure::{Failed, Place};
 use crate::profile;
 use crate::remote::Remote;
 use crate::report::model::{Profile, SourceReport, State, Workload};
@@ -81,6 +83,11 @@ impl Candidate {
         }
     }
 
+    /// Why it is not measured; empty if it is.
+    pub fn reason(&self) -> &str {
+        self.reason.as_deref().unwrap_or_default()
+    }
+
     /// Where the time of its requests goes; none if it is not there.
     pub fn profile(&mut self) -> Option<Result<Profile, Failure>> {
         let name = self.entry.name;
@@ -112,7 +119,14 @@ fn ready(entry: &'static Entry, go: &Result<Program, String>) -> Result<Option<R
     let remote = match entry.home {
         Home::Here => return (entry.open)().map(Ready::Here).map(Some),
         Home::Program => return Ok(None),
-        Home::Child(variable) => crate::child::start(entry.name, variable),
+        Home::Child(variable) => {
+            // Alone on the CPU that sources of this process are measured on; it inherits that.
+            let cpus = machine::cpus();
+            machine::pin(&cpus);
+            let child = child::start(entry.name, variable);
+            machine::unpin(&cpus);
+            child
+        }
         Home::Go(name) => go.as_ref().map_err(Clone::clone)?.source(name),
     };
     remote
@@ -148,6 +162,18 @@ impl Candidates {
         Candidates(wanted.map(|entry| Candidate::open(entry, go)).collect())
     }
 
+    /// Those of `lanes` whose sources are measured.
+    pub fn choose<'a>(&self, lanes: Vec<Lane<'a>>) -> Vec<Lane<'a>> {
+        let is_measured = |name: &str| {
+            let named = self.0.iter().find(|c| c.entry.name == name);
+            named.is_some_and(|candidate| candidate.state == State::Measured)
+        };
+        lanes
+            .into_iter()
+            .filter(|lane| is_measured(&lane.name))
+            .collect()
+    }
+
     /// What became of them.
     pub fn reports(&self) -> Vec<SourceReport> {
         self.0.iter().map(Candidate::report).collect()
@@ -167,12 +193,18 @@ impl Candidates {
         let measured = self.0.iter_mut().filter(|c| is_measured(c.entry));
         let lane = |candidate| lane(candidate, &batch);
         let lanes = measured.filter_map(lane).collect();
-        for (name, reason) in workload.measure(place, lanes, budget, session) {
-            self.fail(&name, reason);
+        let failed = workload.measure(place, lanes, budget, session);
+        self.fail(failed);
+    }
+
+    /// They cannot be measured any further.
+    pub fn fail(&mut self, failed: Vec<Failed>) {
+        for (name, reason) in failed {
+            self.fail_one(&name, reason);
         }
     }
 
-    fn fail(&mut self, name: &str, reason: String) {
+    fn fail_one(&mut self, name: &str, reason: String) {
         let named = self.0.iter_mut().find(|c| c.entry.name == name);
         if let Some(candidate) = named {
             candidate.fail(reason);

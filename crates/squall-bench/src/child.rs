@@ -29,18 +29,15 @@ pub fn serve() -> Option<Result<(), Failure>> {
     Some(found.and_then(|entry| remote::serve((entry.open)())))
 }
 
-/// Libraries that are loaded at run time here, and linked by the programs that use them: they are
-/// opened before the first draw.
-const LOADED: [&str; 3] = ["openssl-rand", "libsodium", "arc4random"];
-
 /// A source that opens itself in its first draw, which is what a program does that needs it.
+///
+/// Libraries are loaded before: they are linked by the programs that use them.
 fn lookup(name: &str) -> Option<Fill> {
     let entry: &Entry = sources::find(name)?;
+    sources::libcrypto::version();
+    sources::sodium::version();
     let open = || (entry.open)().ok();
-    let mut source = match LOADED.contains(&name) {
-        true => Some(open()?),
-        false => None,
-    };
+    let mut source = None;
     Some(Box::new(move |out| {
         if source.is_none() {
             source = open();

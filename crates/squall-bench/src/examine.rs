@@ -9,7 +9,6 @@ use squall_command::{Failure, Interrupt, output};
 use crate::args::BenchArguments;
 use crate::candidates::{Candidate, Candidates};
 use crate::go;
-use crate::process::PROGRAM;
 use crate::session::{Effort, Session};
 use crate::source::Source;
 use crate::sources::{Entry, Home, memory};
@@ -53,12 +52,14 @@ pub fn run(options: &BenchArguments) -> Result<(), Failure> {
     for candidate in &mut candidates.0 {
         let name = candidate.entry.name;
         session.step(name, one);
-        match examine(candidate, options, &session) {
+        let examined_one = examine(candidate, options, &session);
+        interrupt.check()?;
+        match examined_one {
             Ok(Some(result)) => examined.push(result),
-            Ok(None) => {}
+            Ok(None) if options.source.is_empty() => {}
+            Ok(None) => unsound.push(format!("{name} is not here: {}", candidate.reason())),
             Err(failure) => unsound.push(format!("{name} failed: {}", failure.into_text())),
         }
-        interrupt.check()?;
     }
     session.end();
     output::print(&table(&examined))?;
@@ -86,7 +87,7 @@ fn examine(
     };
     let findings = findings(source, options.bytes, session)?;
     let batteries = match options.batteries {
-        true => batteries(source, options.bytes)?,
+        true => batteries(source, options.bytes, session)?,
         false => Vec::new(),
     };
     Ok(Some((name.to_owned(), findings, batteries)))
@@ -99,7 +100,7 @@ fn findings(source: &mut dyn Source, bytes: u64, session: &Session) -> Result<Fi
     while left > 0 && !session.is_interrupted() {
         let len = left.min(PIECE as u64);
         let part = &mut piece[..len as usize];
-        source.fill(part)?;
+        draw(source, part)?;
         examination.add(part);
         left -= len;
         session.tick();
@@ -107,14 +108,29 @@ fn findings(source: &mut dyn Source, bytes: u64, session: &Session) -> Result<Fi
     examination.finish()
 }
 
-fn batteries(source: &mut dyn Source, bytes: u64) -> Result<Vec<BatteryResult>, Failure> {
-    let testu01 = ["env", &format!("{VARIABLE}=1"), PROGRAM, "bench"];
+/// Fills `out` as if it were new: a cipher encrypts what is there.
+fn draw(source: &mut dyn Source, out: &mut [u8]) -> Result<(), Failure> {
+    out.fill(0);
+    source.fill(out)
+}
+
+fn batteries(
+    source: &mut dyn Source,
+    bytes: u64,
+    session: &Session,
+) -> Result<Vec<BatteryResult>, Failure> {
+    // By its number, because /proc/self would be env.
+    let program = format!("/proc/{}/exe", std::process::id());
+    let testu01 = ["env", &format!("{VARIABLE}=1"), &program, "bench"];
     let setting = Setting {
         time: PATIENCE,
         bytes,
         testu01: testu01.map(OsString::from).into(),
     };
-    let mut fill = |out: &mut [u8]| source.fill(out);
+    let mut fill = |out: &mut [u8]| match session.is_interrupted() {
+        true => Err(Failure::Runtime("interrupted".into())),
+        false => draw(source, out),
+    };
     let all = Battery::ALL.into_iter();
     all.map(|battery| battery.run(&setting, &mut fill))
         .collect()

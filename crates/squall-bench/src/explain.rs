@@ -42,7 +42,7 @@ pub fn explain(entry: &Entry) -> String {
 
 /// How everything is measured.
 const METHOD: &str = "
-How: first 128 KiB of it are looked at; a source of zeros or of repeated blocks is disqualified. Then
+How: first 192 KiB of it are looked at; a source of zeros or of repeated blocks is disqualified. Then
 all sources are measured in turns, a batch of a millisecond each, in rounds whose order follows no
 pattern. A figure is the median of the batches, with quartiles; a ratio is the median of the ratios of
 single rounds. Loops are compiled for each source, buffers pass through an optimisation barrier, and a

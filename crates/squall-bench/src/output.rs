@@ -1,7 +1,7 @@
 //! Where reports go: files that are whole or not there, whose directories are looked at before
 //! minutes are spent; or standard output.
 
-use std::fs::Permissions;
+use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,48 +10,69 @@ use squall_command::failure::at;
 use squall_command::{Failure, output};
 use tempfile::NamedTempFile;
 
-/// A file to be, or standard output.
+/// Where text goes.
 #[derive(Debug)]
 pub struct Sink {
     path: PathBuf,
-    /// Beside the file that it will become; none for standard output.
-    file: Option<NamedTempFile>,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Stdout,
+    /// A file that is to be, beside the place where it will be.
+    Aside(NamedTempFile),
+    /// What is there and no file, as a pipe or a device: it is written to and not replaced.
+    Special(File),
 }
 
 impl Sink {
     /// Makes sure that `path` can be written to; `-` is standard output.
     pub fn open(path: &Path) -> Result<Sink, Failure> {
-        let file = match path == Path::new("-") {
-            true => None,
-            false => Some(beside(path).map_err(at(path))?),
+        let kind = match path == Path::new("-") {
+            true => Kind::Stdout,
+            false => kind(path).map_err(at(path))?,
         };
         Ok(Sink {
             path: path.to_owned(),
-            file,
+            kind,
         })
     }
 
     /// Whether this is standard output.
     pub fn is_stdout(&self) -> bool {
-        self.file.is_none()
+        matches!(self.kind, Kind::Stdout)
     }
 
     /// Writes all of `text`.
     pub fn write(self, text: &str) -> Result<(), Failure> {
-        let Some(mut file) = self.file else {
-            return output::print(text);
+        let written = match self.kind {
+            Kind::Stdout => return output::print(text),
+            Kind::Special(mut file) => file.write_all(text.as_bytes()),
+            Kind::Aside(mut file) => file
+                .write_all(text.as_bytes())
+                .and_then(|()| persist(file, &self.path)),
         };
-        file.write_all(text.as_bytes())
-            .and_then(|()| file.persist(&self.path).map_err(|error| error.error))
-            .map(drop)
-            .map_err(at(&self.path))
+        written.map_err(at(&self.path))
+    }
+}
+
+/// A link is followed, and what it leads to replaced.
+fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    file.persist(place).map(drop).map_err(|error| error.error)
+}
+
+fn kind(path: &Path) -> io::Result<Kind> {
+    match fs::metadata(path) {
+        Ok(about) if about.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(about) if !about.is_file() => Ok(Kind::Special(File::options().write(true).open(path)?)),
+        Ok(_) => beside(&path.canonicalize()?).map(Kind::Aside),
+        Err(_) => beside(path).map(Kind::Aside),
     }
 }
 
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    if path.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
     let directory = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),

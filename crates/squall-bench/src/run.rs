@@ -1,6 +1,7 @@
 //! A run from its arguments to its report.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -39,9 +40,9 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
     let old = options.compare.as_deref().map(compare::read).transpose()?;
     let outputs = Outputs::open(options)?;
     let report = measure(options, view)?;
-    let is_silent = outputs.take_stdout();
-    outputs.write(&report)?;
-    if !is_silent {
+    let is_shown = outputs.on_stdout() == 0;
+    let written = outputs.write(&report);
+    if is_shown {
         let mut text = table::table(&report);
         if options.profile {
             text.push_str(&format!("\n{}\n", profile::permissions()));
@@ -54,6 +55,7 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
         }
         output::print(&text)?;
     }
+    written?;
     match report.complete {
         true => Ok(()),
         false => Err(Failure::Runtime(
@@ -71,35 +73,43 @@ struct Outputs {
 
 impl Outputs {
     fn open(options: &BenchArguments) -> Result<Outputs, Failure> {
-        let open = |path: &Option<std::path::PathBuf>| path.as_deref().map(Sink::open).transpose();
-        Ok(Outputs {
+        let open = |path: &Option<PathBuf>| path.as_deref().map(Sink::open).transpose();
+        let outputs = Outputs {
             json: open(&options.json)?,
             csv: open(&options.csv)?,
             html: open(&options.html)?,
-        })
+        };
+        match outputs.on_stdout() {
+            ..2 => Ok(outputs),
+            _ => Err(Failure::Usage(
+                "-: standard output is for one of --json, --csv and --html".into(),
+            )),
+        }
     }
 
-    /// Whether one of them is standard output, which then has nothing else.
-    fn take_stdout(&self) -> bool {
-        [&self.json, &self.csv, &self.html]
-            .into_iter()
-            .flatten()
-            .any(Sink::is_stdout)
+    /// How many are standard output, which then has nothing else.
+    fn on_stdout(&self) -> usize {
+        let all = [&self.json, &self.csv, &self.html].into_iter().flatten();
+        all.filter(|sink| sink.is_stdout()).count()
     }
 
+    /// Writes all of them; one that fails keeps the others from nothing.
     fn write(self, report: &Report) -> Result<(), Failure> {
-        if let Some(sink) = self.json {
+        let write = |sink: Option<Sink>, text: &dyn Fn() -> Result<String, Failure>| match sink {
+            Some(sink) => sink.write(&text()?),
+            None => Ok(()),
+        };
+        let json = || {
             let json = serde_json::to_string(report);
             let json = json.map_err(|error| Failure::Runtime(format!("report: {error}")))?;
-            sink.write(&(json + "\n"))?;
-        }
-        if let Some(sink) = self.csv {
-            sink.write(&csv::csv(report)?)?;
-        }
-        if let Some(sink) = self.html {
-            sink.write(&page::page(report))?;
-        }
-        Ok(())
+            Ok(json + "\n")
+        };
+        let written = [
+            write(self.json, &json),
+            write(self.csv, &|| csv::csv(report)),
+            write(self.html, &|| Ok(page::page(report))),
+        ];
+        written.into_iter().collect()
     }
 }
 

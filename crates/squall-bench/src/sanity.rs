@@ -9,7 +9,7 @@ use squall_command::Failure;
 
 use crate::source::Source;
 
-/// Bytes that are looked at.
+/// Bytes that are looked at, twice of requests by length and once of numbers.
 const LEN: usize = 64 << 10;
 
 /// Length of the blocks that must all differ.
@@ -20,11 +20,14 @@ const BLOCK: usize = 16;
 /// # Errors
 /// It gives no bytes.
 pub fn check(source: &mut dyn Source) -> Result<Option<String>, Failure> {
-    let mut samples = [vec![0; LEN], vec![0; LEN]];
-    for sample in &mut samples {
-        source.sample(sample)?;
-    }
-    Ok(complaint(&samples.concat()))
+    let mut samples = vec![0; 2 * LEN];
+    let (first, second) = samples.split_at_mut(LEN);
+    source.sample(first)?;
+    source.sample(second)?;
+    let mut numbers = vec![0; LEN];
+    source.numbers(&mut numbers)?;
+    let of_numbers = |complaint| format!("numbers: {complaint}");
+    Ok(complaint(&samples).or_else(|| complaint(&numbers).map(of_numbers)))
 }
 
 /// What is wrong with `bytes`.
@@ -74,6 +77,26 @@ mod tests {
         for _ in 0..20 {
             assert_eq!(check_of(By(squall::fill)), None);
         }
+    }
+
+    /// A source whose numbers are made by other code than its bytes.
+    struct Counting(u32);
+
+    impl Draw for Counting {
+        fn fill(&mut self, out: &mut [u8]) {
+            squall::fill(out);
+        }
+
+        fn u32(&mut self) -> u32 {
+            self.0 = (self.0 + 1) % 4;
+            self.0
+        }
+    }
+
+    #[test]
+    fn numbers_are_looked_at_too() {
+        let complaint = check_of(Counting(0)).unwrap();
+        assert!(complaint.starts_with("numbers: it repeated"), "{complaint}");
     }
 
     #[test]

@@ -35,6 +35,15 @@ pub trait Source {
         self.sample(out)
     }
 
+    /// Fills `out` by numbers below 2^32 and then, from its middle on, by numbers below 2^64: what
+    /// these requests give, where they are requests of their own.
+    ///
+    /// # Errors
+    /// The source has failed.
+    fn numbers(&mut self, out: &mut [u8]) -> Result<(), Failure> {
+        self.sample(out)
+    }
+
     /// Fills `out` by requests of 1 to 4096 bytes: what it gives, to be looked at.
     ///
     /// # Errors
@@ -90,6 +99,17 @@ impl<D: Draw> Source for D {
 
     fn fill(&mut self, out: &mut [u8]) -> Result<(), Failure> {
         Draw::fill(self, out);
+        Ok(())
+    }
+
+    fn numbers(&mut self, out: &mut [u8]) -> Result<(), Failure> {
+        let (first, second) = out.split_at_mut(out.len() / 2);
+        for place in first.chunks_mut(size_of::<u32>()) {
+            place.copy_from_slice(&self.u32().to_ne_bytes()[..place.len()]);
+        }
+        for place in second.chunks_mut(size_of::<u64>()) {
+            place.copy_from_slice(&self.u64().to_ne_bytes()[..place.len()]);
+        }
         Ok(())
     }
 

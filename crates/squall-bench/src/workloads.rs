@@ -107,10 +107,10 @@ impl Bench<'_> {
             Kind::Fill => vec![fill::measure(candidates, session)],
             Kind::VdsoProposal => vec![proposal::measure(candidates, session)],
             Kind::Threads => threads::measure(candidates, session, cpus.len()).into(),
-            Kind::Go => article::measure(session, *go).into(),
-            Kind::Pipe => vec![pipe::measure(session)],
-            Kind::Start => vec![start::measure(session, *go)],
-            Kind::Fork => vec![fork::measure(session)],
+            Kind::Go => article::measure(candidates, session, *go).into(),
+            Kind::Pipe => vec![pipe::measure(candidates, session)],
+            Kind::Start => vec![start::measure(candidates, session, *go)],
+            Kind::Fork => vec![fork::measure(candidates, session)],
         }
     }
 }

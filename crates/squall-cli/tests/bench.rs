@@ -152,6 +152,43 @@ fn an_output_that_cannot_be_written_is_noticed_first() {
     assert_eq!(world.names(), Vec::<String>::new());
 }
 
+/// A pipe, a device or a link stays what it is.
+#[test]
+fn what_is_no_file_is_not_replaced() {
+    let world = World::new();
+    let (target, link) = (world.path("target.csv"), world.path("link.csv"));
+    std::os::unix::fs::symlink(&target, &link).expect("a link");
+    fs::write(&target, "old").expect("a file");
+    let mut command = squall_to(Path::new("/dev/stderr"), "--json", SHORT);
+    let output = command.arg("--csv").arg(&link).output().expect("it runs");
+    assert!(output.status.success());
+    let report: Value = serde_json::from_slice(&output.stderr).expect("JSON");
+    assert_eq!(report["schema"], 1);
+    assert!(fs::symlink_metadata(&link).expect("a link").is_symlink());
+    assert!(
+        fs::read_to_string(&target)
+            .expect("figures")
+            .starts_with("workload,")
+    );
+    let twice = complaint(squall("bench --quick --json - --csv -"), 2);
+    contains(&twice, &["standard output", "--json"]);
+}
+
+/// Peers that were not asked for are neither measured nor beaten.
+#[test]
+fn chosen_sources_are_alone_everywhere() {
+    let arguments = "bench --quick --json - --workload start --workload words --source squall";
+    let output = run(arguments);
+    assert!(output.status.success());
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    for workload in report["workloads"].as_array().expect("workloads") {
+        let series = workload["series"].as_array().expect("series");
+        assert_eq!(series.len(), 1, "{workload}");
+    }
+    let targets = report["targets"].to_string();
+    assert!(!targets.contains("first in"), "{targets}");
+}
+
 /// What was measured is written, marked incomplete.
 #[test]
 fn an_interrupted_run_keeps_what_it_has() {
@@ -254,6 +291,18 @@ fn statistics_find_nothing_in_good_sources() {
     let output = run("bench --statistics --bytes 1MiB --source squall --source getrandom");
     assert!(output.status.success(), "{}", text(&output.stdout));
     contains(&text(&output.stdout), &["squall", "getrandom"]);
+}
+
+#[test]
+fn a_source_that_is_not_there_passes_no_test() {
+    let world = World::new();
+    let mut command = squall("bench --statistics --bytes 1MiB --source go-crypto-rand");
+    let output = command
+        .env("PATH", world.0.path())
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    contains(&text(&output.stderr), &["go-crypto-rand is not here"]);
 }
 
 /// The control: what is no generator is found out, and the command fails.

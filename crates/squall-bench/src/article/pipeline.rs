@@ -38,8 +38,10 @@ pub(super) fn run(fill: fn(&mut [u8]), each: u64) -> Result<f64, Failure> {
         let consume = || consume(&receiver, start);
         let consumers: Vec<_> = (0..PARTIES).map(|_| scope.spawn(consume)).collect();
         drop(sender);
+        // Once all are there, before any begins.
         start.wait();
         let clock = Instant::now();
+        start.wait();
         let joined = consumers
             .into_iter()
             .map(|thread| thread.join().expect("a consumer ends"));
@@ -60,6 +62,7 @@ pub(super) fn run(fill: fn(&mut [u8]), each: u64) -> Result<f64, Failure> {
 
 fn produce(sender: &Sender<Vec<u8>>, fill: fn(&mut [u8]), each: u64, start: &Barrier) {
     start.wait();
+    start.wait();
     for _ in 0..each {
         sender
             .send(text(fill))
@@ -69,6 +72,7 @@ fn produce(sender: &Sender<Vec<u8>>, fill: fn(&mut [u8]), each: u64, start: &Bar
 
 fn consume(receiver: &Receiver<Vec<u8>>, start: &Barrier) -> Received {
     let mut received = Received::default();
+    start.wait();
     start.wait();
     for value in receiver {
         received.values += 1;

@@ -27,7 +27,12 @@ pub(super) fn prepare(directory: &Path) -> io::Result<&Path> {
     let mut private = DirBuilder::new();
     private.recursive(true).mode(0o700).create(directory)?;
     let about = fs::symlink_metadata(directory)?;
-    match about.is_dir() && is_private(&about) {
+    let above = directory.canonicalize()?;
+    let is_safe = above
+        .ancestors()
+        .skip(1)
+        .all(|above| fs::metadata(above).is_ok_and(keeps_names));
+    match about.is_dir() && is_private(&about) && is_safe {
         true => Ok(directory),
         false => Err(io::ErrorKind::PermissionDenied.into()),
     }
@@ -40,6 +45,13 @@ pub(super) fn is_ours(path: &Path) -> bool {
 
 fn is_private(about: &Metadata) -> bool {
     about.uid() == geteuid().as_raw() && about.mode() & 0o022 == 0
+}
+
+/// Whether nobody but root and this user can give what is in a directory another name.
+fn keeps_names(about: Metadata) -> bool {
+    const STICKY: u32 = 0o1000;
+    let is_ours = [0, geteuid().as_raw()].contains(&about.uid());
+    is_ours && (about.mode() & 0o022 == 0 || about.mode() & STICKY != 0)
 }
 
 /// A directory to build in: in `cache`, or else where temporary files are.

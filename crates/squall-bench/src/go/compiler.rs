@@ -60,9 +60,13 @@ impl Compiler {
 
     /// What tells programs apart: the sources and who compiles them.
     pub(super) fn key(&self) -> String {
-        let mut hash = Sha256::new();
+        /// What makes another program of the same sources.
+        const SETTINGS: [&str; 3] = ["GOAMD64", "GOARM64", "GOEXPERIMENT"];
+        let settings = SETTINGS.map(|name| env::var(name).unwrap_or_default());
         let texts = SOURCES.iter().flat_map(|(name, text)| [*name, *text]);
-        for part in texts.chain([self.version.as_str(), env::consts::ARCH]) {
+        let texts = texts.chain([self.version.as_str(), env::consts::ARCH]);
+        let mut hash = Sha256::new();
+        for part in texts.chain(settings.iter().map(String::as_str)) {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }

@@ -39,22 +39,28 @@ pub fn serve_on(
         Err(reason) => return write(&error(&reason)),
     };
     write(b"ready\n")?;
+    // Kept from one request to the next, as it is where sources of this process are measured.
+    let mut buffer = Vec::new();
     for line in input.lines() {
         let line = line.map_err(|error| Failure::Runtime(format!("input: {}", cause(&error))))?;
-        let answer = answer(&line, source.as_mut());
+        let answer = answer(&line, source.as_mut(), &mut buffer);
         write(&answer.unwrap_or_else(|failure| error(&failure.into_text())))?;
     }
     Ok(())
 }
 
-fn answer(line: &str, source: &mut dyn Source) -> Result<Vec<u8>, Failure> {
+fn answer(line: &str, source: &mut dyn Source, buffer: &mut Vec<u8>) -> Result<Vec<u8>, Failure> {
     let wrong = || Failure::Usage(format!("no such request: {line}"));
     let number = |word: &str| word.parse::<usize>().map_err(|_| wrong());
     let words: Vec<&str> = line.split(' ').collect();
     let ns = match words[..] {
         ["time", "fill", len, calls] => {
-            let mut out = vec![0; number(len)?];
-            source.time(Request::Fill(&mut out), number(calls)? as u64)?
+            let len = number(len)?;
+            if buffer.len() != len {
+                // Not zero, or its pages would be mapped while it is timed.
+                *buffer = vec![1; len];
+            }
+            source.time(Request::Fill(buffer), number(calls)? as u64)?
         }
         ["time", "u32", calls] => source.time(Request::U32, number(calls)? as u64)?,
         ["time", "u64", calls] => source.time(Request::U64, number(calls)? as u64)?,

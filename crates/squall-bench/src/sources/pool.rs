@@ -140,8 +140,12 @@ where
             false => 0,
         };
         let mut fetched = doubled.clamp(FIRST_FETCH, CAPACITY).max(len);
+        // What is too little for a request that is current is no loss to a reseed.
+        let mut is_stale = !was_current;
         loop {
-            DISCARDED.set(DISCARDED.get() + self.left as u64);
+            if is_stale {
+                DISCARDED.set(DISCARDED.get() + self.left as u64);
+            }
             let page = self.page.bytes();
             page[0] = 1;
             (self.fetch)(&mut page[MARK..MARK + fetched]);
@@ -153,6 +157,7 @@ where
                 return;
             }
             generation = after;
+            is_stale = true;
             fetched = FIRST_FETCH.max(len);
         }
     }

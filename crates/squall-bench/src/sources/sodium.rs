@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use libloading::Library;
 
 use super::loaded::{self, Loaded};
-use super::{Entry, Home, here};
+use super::{Entry, Home, Opened, here};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -19,10 +19,21 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     caveat: "the kernel's generator",
     explained: "randombytes_buf and randombytes_random of libsodium as it is installed: getrandom(2)",
     home: Home::Here,
-    open: || here(Sodium(functions()?)),
+    open,
 }];
 
+/// It must be initialised before anything else, and may be so again.
+fn open() -> Opened {
+    let functions = functions()?;
+    // SAFETY: sodium_init takes nothing, and may be called at any time.
+    match unsafe { (functions.init)() } {
+        ..0 => Err("libsodium cannot be initialised".into()),
+        _ => here(Sodium(functions)),
+    }
+}
+
 struct Functions {
+    init: unsafe extern "C" fn() -> c_int,
     number: unsafe extern "C" fn() -> u32,
     fill: unsafe extern "C" fn(*mut c_void, usize),
     version: unsafe extern "C" fn() -> *const c_char,
@@ -59,14 +70,11 @@ fn functions() -> Result<&'static Functions, String> {
 
 fn load(name: &str) -> Option<Functions> {
     // SAFETY: libsodium may be loaded at any time; the functions have the documented signatures
-    // and are kept beside the library, which is never unloaded. sodium_init may be called twice.
+    // and are kept beside the library, which is never unloaded.
     unsafe {
         let library = Library::new(name).ok()?;
-        let init = library.get::<unsafe extern "C" fn() -> c_int>("sodium_init");
-        if init.ok()?() < 0 {
-            return None;
-        }
         Some(Functions {
+            init: *library.get("sodium_init").ok()?,
             number: *library.get("randombytes_random").ok()?,
             fill: *library.get("randombytes_buf").ok()?,
             version: *library.get("sodium_version_string").ok()?,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{empty, rounds};
 use crate::article::{READ, VALUES, pipeline_lanes, rate_lanes};
+use crate::candidates::Candidates;
 use crate::go::Program;
 use crate::measure::Place;
 use crate::report::model::{Workload, workload};
@@ -20,12 +21,19 @@ pub fn expected(effort: Effort) -> Duration {
 }
 
 /// Measures both.
-pub fn measure(session: &mut Session, go: Option<&Program>) -> [Workload; 2] {
-    [pipeline(session, go), rate(session, go)]
+pub fn measure(
+    candidates: &Candidates,
+    session: &mut Session,
+    go: Option<&Program>,
+) -> [Workload; 2] {
+    [
+        pipeline(candidates, session, go),
+        rate(candidates, session, go),
+    ]
 }
 
 /// Ten that make strings and ten that take them: a fiftieth of the article's.
-fn pipeline(session: &mut Session, go: Option<&Program>) -> Workload {
+fn pipeline(candidates: &Candidates, session: &mut Session, go: Option<&Program>) -> Workload {
     let title = format!("Ten that make strings and ten that take them, from {ARTICLE}");
     let kernel = Some("getrandom");
     let mut workload = empty(workload::PIPELINE, &title, "a string", "threads", kernel);
@@ -33,12 +41,13 @@ fn pipeline(session: &mut Session, go: Option<&Program>) -> Workload {
     session.step("the Go article's first program", expected(effort) / 9);
     let lanes = pipeline_lanes(go, effort.choose(500, VALUES / 50));
     let place = Place { at: 10, bytes: 0 };
+    let lanes = candidates.choose(lanes);
     workload.measure(place, lanes, rounds(effort.choose(3, 5)), session);
     workload
 }
 
 /// As many reads as there is time for, in ten slices.
-fn rate(session: &mut Session, go: Option<&Program>) -> Workload {
+fn rate(candidates: &Candidates, session: &mut Session, go: Option<&Program>) -> Workload {
     let effort = session.effort;
     let seconds = effort.choose("half a second", "ten seconds");
     let title = format!("Reads of {READ} bytes for {seconds}, from {ARTICLE}");
@@ -48,6 +57,7 @@ fn rate(session: &mut Session, go: Option<&Program>) -> Workload {
     let slice = effort.choose(Duration::from_millis(50), Duration::from_secs(1));
     let lanes = rate_lanes(go, slice).into_iter();
     let lanes = lanes.filter(|lane| lane.name != LOCKED).collect();
+    let lanes = candidates.choose(lanes);
     let place = Place {
         at: READ,
         bytes: READ,

@@ -58,7 +58,8 @@ pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
             budget.least = 3;
         }
         let fast = fast(&workload);
-        let buffer = RefCell::new(vec![0; len as usize]);
+        // Not zero, or its pages would be mapped while the first source is timed.
+        let buffer = RefCell::new(vec![1; len as usize]);
         candidates.measure(
             &mut workload,
             Place {

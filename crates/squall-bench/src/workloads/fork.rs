@@ -5,6 +5,7 @@ use std::time::Duration;
 use squall_measure::lanes::{Batch, Budget};
 
 use super::empty;
+use crate::candidates::Candidates;
 use crate::measure::Place;
 use crate::process::{NOTHING, forks};
 use crate::report::model::{Workload, workload};
@@ -19,7 +20,7 @@ pub fn expected(effort: Effort) -> Duration {
 }
 
 /// Measures both kinds of children. What counts is the fork, so bytes say nothing.
-pub fn measure(session: &mut Session) -> Workload {
+pub fn measure(candidates: &Candidates, session: &mut Session) -> Workload {
     let effort = session.effort;
     let title = "A fork of a process that has drawn, by the bytes that the child draws";
     let mut workload = empty(workload::FORK, title, "a fork", "bytes", Some("getrandom"));
@@ -31,7 +32,7 @@ pub fn measure(session: &mut Session) -> Workload {
         batch: Batch::Single,
     };
     for drawn in [0, 32] {
-        let lanes = forks::lanes(&SOURCES, drawn);
+        let lanes = candidates.choose(forks::lanes(&SOURCES, drawn));
         let at = drawn as u64;
         workload.measure(Place { at, bytes: 0 }, lanes, budget, session);
     }

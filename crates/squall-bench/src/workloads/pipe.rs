@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{empty, rounds};
+use crate::candidates::Candidates;
 use crate::measure::Place;
 use crate::process::{NOTHING, pipe};
 use crate::report::model::{Workload, workload};
@@ -25,19 +26,20 @@ pub fn expected(effort: Effort) -> Duration {
 }
 
 /// Measures every length of blocks; in a quick run one of them.
-pub fn measure(session: &mut Session) -> Workload {
+pub fn measure(candidates: &Candidates, session: &mut Session) -> Workload {
     let effort = session.effort;
     let (title, kernel) = ("Blocks through a pipe", Some("dd-urandom"));
     let mut workload = empty(workload::PIPE, title, "a block", "bytes", kernel);
     let lengths = effort.choose(&[64 << 10][..], &pipe::LENGTHS);
-    let bytes = effort.choose(4 << 20, 16 << 20);
+    let bytes = effort.choose(4 << 20, 12 << 20);
     for &len in lengths {
         let at = len as u64;
         let step = format!("blocks of {} through a pipe", units::length(at));
         session.step(&step, expected(effort) / lengths.len() as u32);
         let mut lanes = pipe::lanes(&WRITERS, len, bytes);
         lanes.extend(pipe::program_lanes(len, bytes));
-        let budget = rounds(effort.choose(3, 5));
+        let lanes = candidates.choose(lanes);
+        let budget = rounds(effort.choose(3, 9));
         workload.measure(Place { at, bytes: at }, lanes, budget, session);
     }
     workload

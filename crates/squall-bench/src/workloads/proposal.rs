@@ -62,17 +62,22 @@ pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
             let ns = source.time(Request::U32, calls);
             let more = sources::discarded(entry.name).zip(before);
             if let Some((after, before)) = more {
-                *discarded.borrow_mut().entry(entry.name).or_insert(0) += after - before;
+                let mut discarded = discarded.borrow_mut();
+                let batches: &mut Vec<u64> = discarded.entry(entry.name).or_default();
+                batches.push(after - before);
             }
             ns
         },
     );
+    let discarded = discarded.into_inner();
     for series in &mut workload.series {
-        let discarded = discarded.borrow().get(series.source.as_str()).copied();
+        // The first batch warms up, and is not counted.
+        let batches = discarded.get(series.source.as_str());
+        let sum = batches.map(|batches| batches.iter().skip(1).sum());
         series
             .points
             .iter_mut()
-            .for_each(|point| point.discarded = discarded);
+            .for_each(|point| point.discarded = sum);
     }
     workload
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use squall_measure::lanes::{Batch, Budget};
 
 use super::empty;
+use crate::candidates::Candidates;
 use crate::go::Program;
 use crate::measure::{Place, single};
 use crate::process::{NOTHING, first_bytes};
@@ -30,7 +31,7 @@ pub fn expected(effort: Effort) -> Duration {
 }
 
 /// Starts processes, and Go's too.
-pub fn measure(session: &mut Session, go: Option<&Program>) -> Workload {
+pub fn measure(candidates: &Candidates, session: &mut Session, go: Option<&Program>) -> Workload {
     let effort = session.effort;
     let (title, kernel) = ("The first 32 bytes of a new process", Some("getrandom"));
     let mut workload = empty(workload::START, title, "a process", "bytes", kernel);
@@ -39,6 +40,7 @@ pub fn measure(session: &mut Session, go: Option<&Program>) -> Workload {
     if let Some(go) = go {
         lanes.push(single("go-crypto-rand", || go.first("crypto")));
     }
+    let lanes = candidates.choose(lanes);
     let budget = Budget {
         least: effort.choose(11, 51),
         most: effort.choose(31, 301),

@@ -82,8 +82,10 @@ fn round(
     len: usize,
 ) {
     let window = Duration::from_millis(session.effort.choose(5, 15));
-    let candidates = candidates.0.iter_mut();
-    let measured = candidates.filter(|candidate| is_measured(candidate.entry));
+    let measured = candidates
+        .0
+        .iter_mut()
+        .filter(|candidate| is_measured(candidate.entry));
     let lanes = measured
         .filter_map(|candidate| lane(candidate, threads, len, window))
         .collect();
@@ -91,7 +93,8 @@ fn round(
         at: threads as u64,
         bytes: len as u64,
     };
-    workload.measure(place, lanes, rounds(1), session);
+    let failed = workload.measure(place, lanes, rounds(1), session);
+    candidates.fail(failed);
 }
 
 fn is_measured(entry: &Entry) -> bool {
@@ -127,8 +130,10 @@ fn together(entry: &Entry, threads: usize, len: usize, window: Duration) -> Resu
         let drawing: Vec<_> = (0..threads)
             .map(|_| scope.spawn(|| draw(entry, len, &begin, &is_over, &made)))
             .collect();
+        // Once all are there, before any begins.
         begin.wait();
         let clock = Instant::now();
+        begin.wait();
         thread::sleep(window);
         is_over.store(true, Ordering::Relaxed);
         let ended = drawing
@@ -160,6 +165,7 @@ fn draw(
             Ok((source, ((NOTICE / ns) as u64).max(1)))
         });
     // The others wait here, also for one that failed.
+    begin.wait();
     begin.wait();
     let (mut source, calls) = opened?;
     while !is_over.load(Ordering::Relaxed) {
