@@ -31,11 +31,14 @@ pub fn serve() -> Option<Result<(), Failure>> {
 
 /// A source that opens itself in its first draw, which is what a program does that needs it.
 ///
-/// Libraries are loaded before: they are linked by the programs that use them.
+/// Its library is loaded before, as it is where a program is linked with it.
 fn lookup(name: &str) -> Option<Fill> {
     let entry: &Entry = sources::find(name)?;
-    sources::libcrypto::version();
-    sources::sodium::version();
+    match name {
+        "openssl-rand" => drop(sources::libcrypto::version()),
+        "libsodium" => drop(sources::sodium::version()),
+        _ => {}
+    }
     let open = || (entry.open)().ok();
     let mut source = None;
     Some(Box::new(move |out| {

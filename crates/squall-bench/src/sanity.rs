@@ -110,6 +110,7 @@ mod tests {
             squall::fill(out);
             out.iter_mut().for_each(|byte| *byte &= 0x7f);
         });
-        assert!(check_of(ascii).unwrap().contains("43.7 %"));
+        let complaint = check_of(ascii).unwrap();
+        assert!(complaint.starts_with("43.") && complaint.ends_with("are ones"));
     }
 }

@@ -39,7 +39,7 @@ pub fn measure(candidates: &Candidates, session: &mut Session) -> Workload {
         let mut lanes = pipe::lanes(&WRITERS, len, bytes);
         lanes.extend(pipe::program_lanes(len, bytes));
         let lanes = candidates.choose(lanes);
-        let budget = rounds(effort.choose(3, 9));
+        let budget = rounds(effort.choose(3, 5));
         workload.measure(Place { at, bytes: at }, lanes, budget, session);
     }
     workload

@@ -44,7 +44,7 @@ pub fn measure(candidates: &mut Candidates, session: &mut Session, cpus: usize) 
         session.step(title, expected(session.effort) / 2);
         let kernel = super::kernel(&candidates.reports());
         let mut workload = empty(name, title, "a request of any thread", "threads", kernel);
-        for _ in 0..session.effort.choose(3, 7) {
+        for _ in 0..session.effort.choose(3, 5) {
             for threads in counts(cpus, session.effort) {
                 round(candidates, session, &mut workload, threads, len);
             }
