@@ -1,6 +1,6 @@
 //! `squall bench`: every source of randomness on this machine, side by side.
 //!
-//! [`sources`] has one file a source, [`workloads`] one file a workload; `measure` takes them in
+//! [`sources`] has one file a source, `workloads` one file a workload; `measure` takes them in
 //! turns, and [`report`] shows what came of it.
 
 mod advice;

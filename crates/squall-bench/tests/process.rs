@@ -4,7 +4,10 @@
 use std::thread;
 use std::time::Duration;
 
-use squall_bench::process::{Fill, NOTHING, first_bytes, forks, pipe, serve, this_process};
+use squall_bench::process::{
+    Fill, NOTHING, first_bytes, forks, pipe, repeats_in_child, serve, this_process,
+};
+use squall_bench::sources::{self, Home};
 use squall_measure::lanes::Lane;
 
 /// What `slow` takes: longer than a fork on a busy machine.
@@ -19,7 +22,8 @@ fn main() {
     a_forked_child_draws();
     blocks_come_through_a_pipe();
     what_is_not_there_is_a_failure();
-    println!("test result: ok. 4 passed");
+    what_is_said_of_forks_is_true();
+    println!("test result: ok. 5 passed");
 }
 
 fn lookup(name: &str) -> Option<Fill> {
@@ -89,4 +93,29 @@ fn what_is_not_there_is_a_failure() {
     for mut lane in lanes {
         assert!((lane.batch)(1).is_err());
     }
+}
+
+/// No source that is called fit for secrets repeats itself in a forked child; and those of which
+/// it is said that they do are the control.
+fn what_is_said_of_forks_is_true() {
+    let (mut kept, mut repeated) = (0, 0);
+    for entry in sources::all().filter(|entry| entry.home == Home::Here) {
+        let Ok(mut source) = (entry.open)() else {
+            println!("SKIP {}: it is not here", entry.name);
+            continue;
+        };
+        let draw = &mut |out: &mut [u8]| source.fill(out).expect("a source that works");
+        if entry.secure {
+            assert!(!repeats_in_child(draw).expect("a child"), "{}", entry.name);
+            kept += 1;
+        } else if entry
+            .caveat
+            .starts_with("a forked child and a VM clone repeat it")
+        {
+            assert!(repeats_in_child(draw).expect("a child"), "{}", entry.name);
+            repeated += 1;
+        }
+    }
+    println!("forks: {kept} sources do not repeat themselves, {repeated} do");
+    assert!(kept >= 5 && repeated >= 5);
 }

@@ -17,7 +17,7 @@ const BLOCK: usize = 16;
 const PATIENCE: u32 = 5;
 
 /// Whether a forked child of this process draws bytes that the process itself draws: any 16 of
-/// [`LEN`] of them. The process draws first, so that there is something to inherit.
+/// `LEN` of them. The process draws first, so that there is something to inherit.
 ///
 /// With more threads than one, `draw` is to take no lock that another may hold.
 ///
