@@ -32,7 +32,7 @@ fuzz:
 		cargo +nightly fuzz run $$target -- -max_total_time=$(SECONDS) || exit 1; \
 	done
 
-# Every source of randomness on this machine, under two minutes; with the project's targets.
+# The sources of randomness on this machine, under two minutes; with the project's targets.
 bench:
 	cargo run --release -- bench --targets
 

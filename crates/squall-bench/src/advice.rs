@@ -38,7 +38,7 @@ fn own(fill: &Workload, at: u64) -> Option<f64> {
 fn sentence(report: &Report, fill: &Workload, (kernel, theirs): (&str, f64), ours: f64) -> String {
     let keys = match ours < theirs {
         true => format!(
-            "use squall for keys, nonces and numbers ({} for {KEY} bytes; {kernel} takes {})",
+            "use squall for keys and numbers ({} for {KEY} bytes; {kernel} takes {})",
             units::time(ours),
             units::time(theirs)
         ),
@@ -64,12 +64,12 @@ fn bulk(fill: &Workload) -> String {
         Some((point.rate()?, kernel.rate()?))
     };
     match BUFFERS.into_iter().find_map(rate) {
-        Some((ours, theirs)) => format!(
+        Some((ours, theirs)) if ours > theirs => format!(
             ", and for bulk ({} where the kernel makes {})",
             units::rate(ours),
             units::rate(theirs)
         ),
-        None => String::new(),
+        _ => String::new(),
     }
 }
 

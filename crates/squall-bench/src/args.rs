@@ -11,7 +11,7 @@ use crate::workloads::Kind;
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
   squall bench
-      every source, every workload: under two minutes
+      every source, every workload: under two minutes (once more half a minute to build Go's program)
   squall bench --quick --html bench.html
       under fifteen seconds, with a page to look at
   squall bench --json today.json --compare yesterday.json
@@ -22,8 +22,8 @@ use crate::workloads::Kind;
       statistical tests of what a source gives
 
 Exit codes: 0 for success, 1 for a failure while running, for a run that was interrupted (what was
-measured is written all the same, marked as incomplete) and for a source that fails a statistical
-test, 2 for a wrong argument.")]
+measured is written all the same, marked as incomplete) and for a source that fails a test of
+--statistics, batteries apart, 2 for a wrong argument.")]
 pub struct BenchArguments {
     /// Less of everything, in under fifteen seconds
     #[arg(long)]
@@ -45,7 +45,7 @@ pub struct BenchArguments {
     #[arg(long, value_name = "FILE")]
     pub compare: Option<PathBuf>,
 
-    /// Measure this source alone, or these; all if not given
+    /// Measure this source alone, or these; all if not given (with --statistics, all but memset)
     #[arg(long, value_name = "NAME", value_parser = parse_source)]
     pub source: Vec<String>,
 

@@ -1,7 +1,7 @@
 //! What is measured of a source, and how, for `--explain`.
 
 use crate::report::published;
-use crate::sources::Entry;
+use crate::sources::{Entry, Home};
 
 /// About `entry`.
 pub fn explain(entry: &Entry) -> String {
@@ -15,12 +15,13 @@ pub fn explain(entry: &Entry) -> String {
         "" => String::new(),
         caveat => format!(" ({caveat})"),
     };
-    let there = match (entry.open)() {
-        _ if entry.home != crate::sources::Home::Here => {
-            "it runs in a process of its own".to_owned()
-        }
-        Ok(_) => "it is here".to_owned(),
-        Err(reason) => format!("it is not here: {reason}"),
+    let there = match entry.home {
+        Home::Here => match (entry.open)() {
+            Ok(_) => "it is here".to_owned(),
+            Err(reason) => format!("it is not here: {reason}"),
+        },
+        Home::Child(_) | Home::Go(_) => "it would run in a process of its own".to_owned(),
+        Home::Program => "it is a program of its own, in workloads that start programs".to_owned(),
     };
     let mut text = format!(
         "{} ({})\n\n{}.\n\nSecurity: {fitness}{caveat}.\nOn this machine: {there}.\n{METHOD}",
@@ -43,9 +44,9 @@ pub fn explain(entry: &Entry) -> String {
 /// How everything is measured.
 const METHOD: &str = "
 How: first 192 KiB of it are looked at; a source of zeros or of repeated blocks is disqualified. Then
-all sources are measured in turns, a batch of a millisecond each, in rounds whose order follows no
-pattern. A figure is the median of the batches, with quartiles; a ratio is the median of the ratios of
-single rounds. Loops are compiled for each source, buffers pass through an optimisation barrier, and a
-batch that leaves its buffer as it was is an error. The thread is bound to one CPU where that is
-allowed, but for threads and processes. A look at the clock is shown in the report and is below 0.01 %
-of a batch; from single events it is subtracted.";
+all sources are measured in turns, in rounds whose order changes: of requests and numbers a batch of a
+millisecond each, elsewhere a single operation. A figure is the median of the rounds, with quartiles; a
+ratio is the median of the ratios of single rounds. Loops are compiled for each source, buffers pass
+through an optimisation barrier, and a batch that leaves a buffer of 16 bytes or more as it was is an
+error. The thread that measures is bound to one CPU where that is allowed, but for threads, pipes and
+Go. A look at the clock is shown in the report, and subtracted from first bytes.";

@@ -1,7 +1,7 @@
 //! `squall bench`: every source of randomness on this machine, side by side.
 //!
-//! [`sources`] has one file a source, `workloads` one file a workload; `measure` takes them in
-//! turns, and [`report`] shows what came of it.
+//! [`sources`] has a file for each family of sources, `workloads` one for each workload;
+//! [`squall_measure::lanes`] takes them in turns, and [`report`] shows what came of it.
 
 mod advice;
 pub mod args;

@@ -11,18 +11,17 @@ use squall_measure::{Spread, machine as named};
 use crate::report::model::{Machine, Noise, Version, Workload};
 use crate::sources;
 
-/// Describes this machine. `warnings` and `hypervisor` are as `squall status` has them.
+/// Describes this machine, with what `squall status` knows of it, and the version of Go if it is there.
 pub fn describe(status: &Status, view: View, go: Option<String>) -> Machine {
     let program = |of: &str, version| Version {
         of: of.into(),
         version,
     };
     let versions = [
-        ("squall", Some(env!("CARGO_PKG_VERSION").into())),
         ("OpenSSL", sources::libcrypto::version()),
         ("libsodium", sources::sodium::version()),
         ("glibc", sources::glibc::version()),
-        ("rand", Some(RAND.into())),
+        ("rand and chacha20", Some(RAND.into())),
         ("Go", go),
     ];
     Machine {
@@ -52,8 +51,8 @@ pub struct View {
     pub warnings: Vec<String>,
 }
 
-/// The release of rand and chacha20 that this program is built with.
-const RAND: &str = "rand 0.10, chacha20 0.10";
+/// The releases of both that this program is built with.
+const RAND: &str = "0.10";
 
 /// The CPUs that this process may use.
 pub fn cpus() -> Vec<usize> {
@@ -155,7 +154,7 @@ fn complaint(noise: &Noise) -> Option<String> {
         ))
     } else if *load > 1.0 {
         Some(format!(
-            "{load:.1} other processes wanted to run when it began: {advice}"
+            "the load average was {load:.1} when it began: {advice}"
         ))
     } else {
         None

@@ -37,7 +37,8 @@ impl Workload {
             session.tick();
             !session.is_interrupted()
         };
-        let outcomes = in_turns(&mut lanes, budget, &goes_on);
+        let orders = &mut *session.orders.borrow_mut();
+        let outcomes = in_turns(&mut lanes, budget, orders, &goes_on);
         let mut failed = Vec::new();
         for (lane, outcome) in lanes.into_iter().zip(outcomes) {
             match outcome {

@@ -39,6 +39,11 @@ pub fn run(
 fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
     let old = options.compare.as_deref().map(compare::read).transpose()?;
     let outputs = Outputs::open(options)?;
+    if outputs.on_stdout() > 0 && (options.compare.is_some() || options.targets) {
+        return Err(Failure::Usage(
+            "-: standard output is taken: --compare and --targets need it for their tables".into(),
+        ));
+    }
     let report = measure(options, view)?;
     let is_shown = outputs.on_stdout() == 0;
     let written = outputs.write(&report);

@@ -1,9 +1,11 @@
 //! A run: how much is measured, how far it is, and whether its user wants it to end.
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use squall_command::Interrupt;
+use squall_measure::Orders;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,8 @@ impl Effort {
 pub struct Session {
     /// How much is measured.
     pub effort: Effort,
+    /// The orders of rounds, which go on from one workload to the next.
+    pub orders: RefCell<Orders>,
     interrupt: Interrupt,
     bar: ProgressBar,
     began: Instant,
@@ -60,6 +64,7 @@ impl Session {
         bar.set_style(ProgressStyle::with_template(template).expect("the template is valid"));
         Session {
             effort,
+            orders: RefCell::default(),
             interrupt,
             bar,
             began: Instant::now(),

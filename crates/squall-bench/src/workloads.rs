@@ -28,7 +28,7 @@ pub enum Kind {
     Words,
     /// Requests by their length
     Fill,
-    /// 16,777,216 numbers, as in the proposal of a vDSO getrandom
+    /// 16,777,216 numbers (with --quick 1,048,576), as in the proposal of a vDSO getrandom
     VdsoProposal,
     /// One thread and more of them
     Threads,

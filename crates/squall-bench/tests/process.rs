@@ -95,7 +95,7 @@ fn what_is_not_there_is_a_failure() {
     }
 }
 
-/// No source that is called fit for secrets repeats itself in a forked child; and those of which
+/// No source of this process that is called fit for secrets repeats itself in a forked child; and those of which
 /// it is said that they do are the control.
 fn what_is_said_of_forks_is_true() {
     let (mut kept, mut repeated) = (0, 0);

@@ -73,15 +73,21 @@ pub enum Outcome {
 /// Measures `lanes` in turns, and gives what became of each, in their order. `goes_on` is asked
 /// behind every batch.
 ///
+/// The orders of rounds are the next of `orders`.
+///
 /// If it does not go on, the round that was broken is not counted for anyone, so that rounds stay
 /// comparable.
-pub fn in_turns(lanes: &mut [Lane], budget: Budget, goes_on: &dyn Fn() -> bool) -> Vec<Outcome> {
+pub fn in_turns(
+    lanes: &mut [Lane],
+    budget: Budget,
+    orders: &mut Orders,
+    goes_on: &dyn Fn() -> bool,
+) -> Vec<Outcome> {
     let begin = |lane: &mut Lane| match goes_on() {
         true => Run::begin(lane, budget.batch),
         false => Run::default(),
     };
     let mut runs: Vec<Run> = lanes.iter_mut().map(begin).collect();
-    let mut orders = Orders::default();
     let clock = Instant::now();
     let mut round = 0;
     while round < budget.least || (round < budget.most && clock.elapsed() < budget.time) {
@@ -160,6 +166,10 @@ mod tests {
         batch: Batch::Time(Duration::from_micros(100)),
     };
 
+    fn run(lanes: &mut [Lane], budget: Budget, goes_on: &dyn Fn() -> bool) -> Vec<Outcome> {
+        in_turns(lanes, budget, &mut Orders::default(), goes_on)
+    }
+
     fn always() -> bool {
         true
     }
@@ -174,7 +184,7 @@ mod tests {
             }),
             Lane::new("slow", |_| Ok(1e9)),
         ];
-        let outcomes = in_turns(&mut lanes, BUDGET, &always);
+        let outcomes = run(&mut lanes, BUDGET, &always);
         assert_eq!(calls.get(), 100);
         assert_eq!(outcomes[0], Outcome::Samples(vec![1000.0; 3]));
         assert_eq!(outcomes[1], Outcome::Samples(vec![1e9; 3]));
@@ -182,7 +192,7 @@ mod tests {
             time: Duration::from_secs(60),
             ..BUDGET
         };
-        let outcomes = in_turns(&mut lanes, long, &always);
+        let outcomes = run(&mut lanes, long, &always);
         assert_eq!(outcomes[0], Outcome::Samples(vec![1000.0; 5]));
     }
 
@@ -199,7 +209,7 @@ mod tests {
             }),
             Lane::new("goes on", |_| Ok(2e5)),
         ];
-        let outcomes = in_turns(&mut lanes, BUDGET, &always);
+        let outcomes = run(&mut lanes, BUDGET, &always);
         assert_eq!(outcomes[0], Outcome::Failed("gone".into()));
         assert_eq!(outcomes[1], Outcome::Samples(vec![2e5; 3]));
     }
@@ -211,10 +221,10 @@ mod tests {
             ..BUDGET
         };
         let mut lanes = [f64::NAN, 0.0, -1.0].map(|ns| Lane::new("", move |_| Ok(ns)));
-        let outcomes = in_turns(&mut lanes, single, &always);
+        let outcomes = run(&mut lanes, single, &always);
         let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed(_));
         assert!(outcomes.iter().all(failed));
-        let timeless = in_turns(&mut [Lane::new("", |_| Ok(0.0))], BUDGET, &always);
+        let timeless = run(&mut [Lane::new("", |_| Ok(0.0))], BUDGET, &always);
         assert!(failed(&timeless[0]));
     }
 
@@ -227,7 +237,7 @@ mod tests {
             // Two beginnings, a whole round with its end, and one batch more.
             asked.get() <= 2 + 3 + 1
         };
-        let outcomes = in_turns(&mut lanes, BUDGET, &goes_on);
+        let outcomes = run(&mut lanes, BUDGET, &goes_on);
         assert_eq!(outcomes[0], Outcome::Samples(vec![1e5]));
         assert_eq!(outcomes[1], Outcome::Samples(vec![2e5]));
     }

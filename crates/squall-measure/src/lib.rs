@@ -34,9 +34,10 @@ impl Spread {
     pub fn of(mut values: Vec<f64>) -> Spread {
         values.sort_by(f64::total_cmp);
         let at = |part: f64| values[(part * (values.len() - 1) as f64).round() as usize];
+        let middle = [(values.len() - 1) / 2, values.len() / 2].map(|place| values[place]);
         Spread {
             low: at(0.25),
-            median: at(0.5),
+            median: (middle[0] + middle[1]) / 2.0,
             high: at(0.75),
         }
     }
@@ -44,7 +45,8 @@ impl Spread {
 
 /// Where the median of what `values` are a sample of is, in 95 samples of 100. Nothing is
 /// assumed about its distribution: the number of values below the median is binomial, and the
-/// bounds are the values 1.96 standard deviations of it, √n / 2, from the middle.
+/// bounds are the values 1.96 standard deviations of it, √n / 2, from the middle. Of fewer than six
+/// values they are the least and the greatest, which hold it less often: 75 in 100 of three.
 pub fn interval_of_median(mut values: Vec<f64>) -> [f64; 2] {
     values.sort_by(f64::total_cmp);
     let middle = (values.len() - 1) as f64 / 2.0;
@@ -93,6 +95,7 @@ mod tests {
         let values = [50.0, 90.0, 10.0, 70.0, 30.0, 20.0, 80.0, 40.0, 60.0];
         let Spread { low, median, high } = Spread::of(values.into());
         assert_eq!([low, median, high], [30.0, 50.0, 70.0]);
+        assert_eq!(Spread::of(vec![1.0, 9.0, 2.0, 4.0]).median, 3.0);
         let Spread { low, median, high } = Spread::of(vec![7.0]);
         assert_eq!([low, median, high], [7.0; 3]);
     }

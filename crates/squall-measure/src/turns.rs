@@ -41,7 +41,7 @@ pub fn in_turns(peers: Vec<Peer>, effort: Effort) -> Vec<Vec<f64>> {
         time: effort.time,
         batch: Batch::Time(BATCH),
     };
-    let outcomes = lanes::in_turns(&mut lanes, budget, &|| true);
+    let outcomes = lanes::in_turns(&mut lanes, budget, &mut Orders::default(), &|| true);
     let samples = |outcome| match outcome {
         Outcome::Samples(samples) => samples,
         Outcome::Failed(reason) => panic!("a call that cannot fail: {reason}"),

@@ -14,12 +14,12 @@ use std::fs;
 use std::path::Path;
 
 use squall_command::{Failure, failure};
-use squall_measure::interval_of_median;
+use squall_measure::{Spread, interval_of_median};
 
 use super::model::{Figure, Point, Report, SCHEMA, Workload};
 
 /// Least change that is called one, in parts: so far medians of the same program moved between two
-/// runs of a calm machine, minutes apart (benches/RECORD.md).
+/// runs of a calm machine, minutes apart.
 const CALM: f64 = 0.05;
 
 /// How many times the scatter between runs a change must be.
@@ -188,8 +188,11 @@ fn common(pairs: &[Pair]) -> Option<f64> {
             .or_default()
             .push(pair.ratio());
     }
-    let medians: Vec<f64> = of_sources.into_values().map(median).collect();
-    (medians.len() >= SOURCES).then(|| median(medians))
+    let medians: Vec<f64> = of_sources
+        .into_values()
+        .map(|of_one| Spread::of(of_one).median)
+        .collect();
+    (medians.len() >= SOURCES).then(|| Spread::of(medians).median)
 }
 
 /// The least change that is called one: what a calm machine shows, or what these two runs do.
@@ -199,17 +202,9 @@ fn threshold(pairs: &[Pair], machine: f64) -> f64 {
     if distances.is_empty() {
         return CALM;
     }
-    (BEYOND * DEVIATION * median(distances)).exp_m1().max(CALM)
-}
-
-/// The median of `values`, of which there is at least one.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() % 2 {
-        0 => (values[middle - 1] + values[middle]) / 2.0,
-        _ => values[middle],
-    }
+    (BEYOND * DEVIATION * Spread::of(distances).median)
+        .exp_m1()
+        .max(CALM)
 }
 
 impl Pair<'_> {

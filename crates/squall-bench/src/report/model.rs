@@ -31,7 +31,7 @@ pub struct Report {
     pub machine: Machine,
     /// How calm the machine was.
     pub noise: Noise,
-    /// Every source that is known, in the order of tables.
+    /// Every source that was asked for, in the order of tables.
     pub sources: Vec<SourceReport>,
     /// What was measured.
     pub workloads: Vec<Workload>,
@@ -59,10 +59,10 @@ pub struct Machine {
     pub governor: Option<String>,
     /// Whether the thread that measures was bound to one CPU.
     pub pinned: bool,
-    /// What one look at the clock costs, in nanoseconds. Batches are a millisecond: it is shown and
-    /// not subtracted, but for single events, from which it is.
+    /// What one look at the clock costs, in nanoseconds. Batches are a millisecond: it is shown, and
+    /// subtracted from first bytes alone.
     pub clock_ns: f64,
-    /// Versions: of the kernel's C library, compilers and every peer that was found.
+    /// Versions of the C library and of every peer that was found.
     pub versions: Vec<Version>,
     /// squall's engine.
     pub engine: String,
@@ -88,7 +88,7 @@ pub struct Noise {
     pub spread_percent: f64,
     /// Time that the hypervisor gave to others, as a percentage of this machine's.
     pub steal_percent: f64,
-    /// Processes that wanted to run when the run began, beside this one.
+    /// The load average of a minute when the run began.
     pub load: f64,
     /// What is wrong with that, in one line; none if it is calm.
     pub warning: Option<String>,

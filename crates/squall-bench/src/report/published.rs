@@ -86,7 +86,7 @@ static VDSO: Document = Document {
 /// at the smallest block and the largest.
 pub static FIGURES: [Published; 18] = [
     proposal("getrandom", 170.8, "getrandom, system call"),
-    proposal("vdso", 171.9, "getrandom, vDSO"),
+    proposal("vdso", 171.9, "its vDSO, then a system call"),
     proposal("pool-syscall", 68.7, "pool over the system call"),
     proposal("pool-vdso", 9.68, "pool over the vDSO"),
     go(workload::PIPELINE, "go-math-rand-v1", run(13.17)),
@@ -121,7 +121,7 @@ const fn proposal(source: &'static str, ns: f64, label: &'static str) -> Publish
 const fn go(workload: &'static str, source: &'static str, value: Value) -> Published {
     let label = match source.as_bytes() {
         b"go-crypto-rand" => "crypto/rand",
-        _ => "math/rand",
+        _ => "math/rand of 2016",
     };
     Published {
         workload,

@@ -197,7 +197,8 @@ pub fn version() -> Option<String> {
     const OPENSSL_VERSION: c_int = 0;
     let functions = functions().ok()?;
     // SAFETY: OpenSSL_version returns a string that is never freed.
-    Some(unsafe { loaded::text((functions.version)(OPENSSL_VERSION)) })
+    let text = unsafe { loaded::text((functions.version)(OPENSSL_VERSION)) };
+    Some(text.trim_start_matches("OpenSSL ").to_owned())
 }
 
 fn functions() -> Result<&'static Functions, String> {

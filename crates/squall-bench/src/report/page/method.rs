@@ -14,7 +14,8 @@ pub fn section(report: &Report) -> Markup {
             ul.method {
                 li {
                     "In rounds: each source once a round, in an order that changes. A sample is the "
-                    "mean of a batch of about a millisecond; figures are medians of samples."
+                    "mean of a batch of about a millisecond, or one operation that takes longer; "
+                    "figures are medians of samples."
                 }
                 li {
                     "A ratio is the median of the rounds' ratios, so what the machine did meanwhile "
@@ -22,12 +23,12 @@ pub fn section(report: &Report) -> Markup {
                 }
                 li {
                     @if machine.pinned {
-                        "The thread that measures was bound to one CPU."
+                        "The thread that measures was bound to one CPU, but for threads, pipes and Go."
                     } @else {
-                        "The thread that measures was not bound to a CPU, which was not permitted."
+                        "The thread that measures was not bound to a CPU."
                     }
                     (format!(" A look at the clock costs {:.0} ns, ", machine.clock_ns))
-                    "which is subtracted from single events and nothing beside a batch."
+                    "which is subtracted from first bytes and nothing beside a batch."
                 }
                 li {
                     "Fit for secrets is a cryptographic generator whose output neither a forked "

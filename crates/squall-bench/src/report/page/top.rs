@@ -64,7 +64,7 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         (
             "Noise",
             format!(
-                "quartiles {:.1} % apart, {:.1} % of the time stolen, {} others running",
+                "quartiles {:.1} % apart, {:.1} % of the time stolen, load average {}",
                 noise.spread_percent, noise.steal_percent, noise.load
             ),
         ),
