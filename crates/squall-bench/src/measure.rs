@@ -42,7 +42,10 @@ impl Workload {
         let mut failed = Vec::new();
         for (lane, outcome) in lanes.into_iter().zip(outcomes) {
             match outcome {
-                Outcome::Samples(samples) => self.add(&lane.name, place, samples),
+                Outcome::Samples(samples) if samples.iter().all(|&ns| ns > 0.0) => {
+                    self.add(&lane.name, place, samples);
+                }
+                Outcome::Samples(_) => failed.push((lane.name, "it took no time".into())),
                 Outcome::Failed(reason) => failed.push((lane.name, reason)),
             }
         }
