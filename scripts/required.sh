@@ -22,11 +22,16 @@ if [ "$(id -u)" -eq 0 ] && [ "$oldest" = 6.11 ] && [ "$(uname -m)" = x86_64 ]; t
     echo "SQUALL_REQUIRE_GUARDS=1"
 fi
 
+# Loop devices need root, and the kernel's consent.
+if [ "$(id -u)" -eq 0 ] && [ -w /dev/loop-control ] && command -v losetup > /dev/null; then
+    echo "SQUALL_REQUIRE_LOOP=1"
+fi
+
 # Virtual machines need what scripts/deps.sh fetched. It may have been offline; not in CI.
 caches=${XDG_CACHE_HOME:-${HOME:-}/.cache}
 cache=${SQUALL_LAB_CACHE:-$caches/squall-lab}
 fetched() {
-    [ -e "$cache/qemu" ] && [ -e "$cache/kernels/6.12" ]
+    [ -e "$cache/qemu" ] && [ -e "$cache/kernels/6.12" ] && [ -e "$cache/tools" ]
 }
 if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null && { [ -n "${CI:-}" ] || fetched; }; then
     echo "SQUALL_REQUIRE_LAB=1"

@@ -77,7 +77,7 @@ Exit codes: 0 if all went as claimed, 1 if not, 2 for a wrong argument.")]
 Exit codes: 0 even if a target is missed, 1 if something could not be measured or written, 2 for a
 wrong argument.")]
     Cost(CostArguments),
-    /// Fetch QEMU and Linux kernels, which are packages of Debian
+    /// Fetch QEMU, Linux kernels and programs for guests, which are packages of Debian
     ///
     /// The machine's apt fetches them from its mirror, without root, and nothing is installed: they
     /// are unpacked in a cache. What is there already is not fetched again.
@@ -85,11 +85,11 @@ wrong argument.")]
     /// The cache is $SQUALL_LAB_CACHE, or else squall-lab in $XDG_CACHE_HOME or in ~/.cache.
     #[command(after_help = "Examples:
   squall-lab deps
-      fetch what is missing: 200 MB, 400 MB in the cache, and half a minute
+      fetch what is missing: 210 MB, 425 MB in the cache, and half a minute
   squall-lab deps --update
       fetch what there is a newer version of, and what is damaged
   squall-lab deps --only 6.12 --cache /tmp/lab
-      QEMU and one kernel, elsewhere
+      QEMU, the programs and one kernel, elsewhere
 
 Exit codes: 0 if all is there, 1 if something could not be fetched or written, 2 for a wrong
 argument.")]
@@ -222,7 +222,7 @@ pub struct DepsArguments {
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
 
-    /// Only these kernels, and QEMU: 6.1, 6.12 or newest
+    /// Only these kernels, QEMU and the programs: 6.1, 6.12 or newest
     #[arg(long, value_name = "KERNEL", num_args = 1..)]
     pub only: Vec<KernelName>,
 

@@ -1,9 +1,9 @@
-//! QEMU and Linux kernels for the lab: packages of Debian in a cache outside of the source tree,
+//! QEMU, Linux kernels and programs for guests: packages of Debian in a cache outside of the source tree,
 //! fetched by the machine's own apt without root, and unpacked without being installed.
 //!
 //! Below the cache's directory are
 //!
-//! - `qemu/` and `kernels/NAME/`: an unpacked tree each, with a `record.json` of what it is made of;
+//! - `qemu/`, `tools/` and `kernels/NAME/`: an unpacked tree each, with a `record.json` of what it is made of;
 //! - `apt/`: what apt knows of the archive;
 //! - `part/`: what is being made, by the one who holds the lock on the file `lock`. A tree is renamed
 //!   to its place when it is complete, so that what is there is never half of something.
@@ -20,9 +20,11 @@ mod qemu;
 mod record;
 mod report;
 mod tool;
+mod tools;
 
 pub use kernel::{Kernel, KernelName};
 pub use qemu::Qemu;
+pub use tools::Tools;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,7 +52,7 @@ pub fn run(options: &DepsArguments) -> Result<(), Failure> {
     output::print(&report::of(&cache, kernels)?)
 }
 
-/// Where QEMU and the kernels are kept.
+/// Where QEMU, the tools and the kernels are kept.
 #[derive(Debug)]
 pub struct Cache {
     directory: PathBuf,
@@ -64,7 +66,7 @@ impl Cache {
         })
     }
 
-    /// Fetches QEMU and `kernels`, as far as they are not there; with `update`, also those of which
+    /// Fetches QEMU, the tools and `kernels`, as far as they are not there; with `update`, also those of which
     /// there is a newer version, and those that are damaged.
     pub fn fetch(&self, kernels: &[KernelName], update: bool) -> Result<(), Failure> {
         let mut items = item::of(kernels);
@@ -99,6 +101,12 @@ impl Cache {
     pub fn qemu(&self) -> Result<Qemu, Failure> {
         let record = self.record(Item::Qemu)?;
         Ok(Qemu::of(&self.place(Item::Qemu), record))
+    }
+
+    /// The programs for guests, as they are in the cache.
+    pub fn tools(&self) -> Result<Tools, Failure> {
+        self.record(Item::Tools)?;
+        Ok(Tools::of(self.place(Item::Tools)))
     }
 
     /// The kernel `name`, as it is in the cache.
@@ -138,7 +146,7 @@ impl Cache {
         let packages = item.packages(archive)?;
         let place = self.place(item);
         if let Ok(Some(record)) = item.check(&place)
-            && record.version == packages[0].version
+            && packages.iter().all(|p| record.packages.contains(p))
         {
             step(&format!("{item} {}: the newest", record.version));
             return Ok(());

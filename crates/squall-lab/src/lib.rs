@@ -1,5 +1,5 @@
 //! The lab: virtual machines that are booted and cloned, a model of the old Linux RNG, attacks on it,
-//! and what accumulators cost.
+//! what accumulators cost, and guests in which other programs are tested.
 //!
 //! Nothing here is a source of randomness, and nothing of it is in the `squall` library.
 
@@ -11,8 +11,10 @@ mod attack;
 pub mod clones;
 mod cost;
 pub mod debian;
+mod emulator;
 pub mod trace;
 pub mod vm;
+pub mod workshop;
 
 use args::Command;
 use squall_command::Failure;

@@ -3,20 +3,25 @@
 //! A guest is booted from a kernel and an initramfs, or resumed from a snapshot, and shares memory
 //! with the lab. It ends with the value that stands for it, and with the lab, however that ends.
 
-mod build;
+mod boot;
 mod guest;
 mod initramfs;
 mod memory;
-mod parent;
-mod qemu;
-mod qmp;
 mod spec;
 #[cfg(test)]
 mod tests;
 
-pub use build::probe;
+use std::path::PathBuf;
+
+use squall_command::Failure;
+
+pub use crate::emulator::Host;
 pub use guest::{Guest, Snapshot};
 pub use initramfs::initramfs;
 pub use memory::SharedMemory;
-pub use qemu::Host;
 pub use spec::{Accelerator, Signals, Spec};
+
+/// Builds the probe, or finds it built, and gives its path.
+pub fn probe() -> Result<PathBuf, Failure> {
+    crate::emulator::program("squall-probe", "squall-probe")
+}

@@ -19,14 +19,15 @@ use squall_lab::debian::{Cache, KernelName};
 
 const APT_GET: &str = r#"#!/bin/sh
 echo "$*" >> "$FAKE/log"
+archives=.
 for word; do case $word in Dir::Cache::archives=*) archives=${word#*=} ;; esac; done
 case " $* " in
 *" indextargets "*) echo http://mirror.invalid/debian/ ;;
-*" download "*)
+*" download "* | *" install "*)
     for word; do case $word in
-    *=*) cp -r "$FAKE/archive/${word%%=*}_${word#*=}_amd64.deb" . || exit 100 ;;
+    Dir::*) ;;
+    *=*) cp -r "$FAKE/archive/${word%%=*}_${word#*=}_amd64.deb" "$archives" || exit 100 ;;
     esac; done ;;
-*" install "*) cp -r "$FAKE"/archive/qemu-system-x86_*.deb "$archives" ;;
 esac
 "#;
 
@@ -76,6 +77,7 @@ impl World {
         world.program("apt-cache", APT_CACHE);
         world.program("dpkg-deb", DPKG_DEB);
         world.qemu("1");
+        world.tools("1");
         let (meta, image) = ("linux-image-amd64", "linux-image-6.1-amd64");
         world.package(meta, "6.1-1", &format!("{image} (= 6.1-1)"), &[]);
         let files = [
@@ -134,6 +136,27 @@ impl World {
             "usr/share/seabios/bios.bin",
         ];
         self.package("qemu-system-x86", version, "libc6 (>= 2)", &files);
+    }
+
+    fn tools(&self, version: &str) {
+        let files = [
+            "usr/bin/busybox",
+            "usr/lib/modprobe.d/a.conf",
+            "usr/lib/x86_64-linux-gnu/gconv/KOI8-R.so",
+            "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",
+            "usr/lib64/ld-linux-x86-64.so.2",
+            "usr/share/doc/busybox-static/copyright",
+        ];
+        self.package("busybox-static", version, "", &files);
+        self.package(
+            "cryptsetup-bin",
+            version,
+            "libc6 (>= 2)",
+            &["usr/sbin/cryptsetup"],
+        );
+        self.package("dash", version, "", &["usr/bin/sh"]);
+        self.package("dmsetup", version, "", &["usr/sbin/dmsetup"]);
+        self.package("kmod", version, "", &["usr/bin/kmod"]);
     }
 
     fn cache(&self) -> Cache {
@@ -244,6 +267,7 @@ fn an_empty_cache_says_what_to_run() {
     let place = world.path("cache");
     let place = place.to_str().expect("a path");
     contains(&message(cache.qemu()), &[place, "QEMU", "make lab-deps"]);
+    contains(&message(cache.tools()), &[place, "tools", "make lab-deps"]);
     for name in KernelName::ALL {
         let expected = [place, name.name(), "make lab-deps"];
         contains(&message(cache.kernel(name)), &expected);
@@ -255,12 +279,13 @@ fn everything_is_fetched_once() {
     let world = World::full("fetch");
     let first = succeed(world.deps(""));
     let lines: Vec<_> = first.lines().collect();
-    assert_eq!(lines.len(), 4, "{first}");
+    assert_eq!(lines.len(), 5, "{first}");
     contains(lines[0], &["QEMU", " 1 ", "cache/qemu", "1 MiB"]);
-    contains(lines[1], &["kernel 6.1 ", " 6.1-1 ", "cache/kernels/6.1"]);
-    contains(lines[2], &["kernel 6.12 ", " 7-1 ", "cache/kernels/6.12"]);
+    contains(lines[1], &["tools", " 1 ", "cache/tools", "1 MiB"]);
+    contains(lines[2], &["kernel 6.1 ", " 6.1-1 ", "cache/kernels/6.1"]);
+    contains(lines[3], &["kernel 6.12 ", " 7-1 ", "cache/kernels/6.12"]);
     contains(
-        lines[3],
+        lines[4],
         &["kernel newest ", " 7-1 ", "cache/kernels/newest"],
     );
     assert!(!world.path("cache/part").exists());
@@ -288,6 +313,22 @@ fn qemu_is_run_by_its_own_loader() {
     ];
     assert_eq!(qemu.first_arguments, expected);
     assert!(!tree.join("usr/bin/passwd").exists());
+}
+
+#[test]
+fn of_the_tools_only_what_guests_use_is_kept() {
+    let world = World::full("tools");
+    succeed(world.deps("--only newest"));
+    let cache = world.cache();
+    let tools = cache.tools().expect("tools");
+    assert_eq!(tools.directory(), world.path("cache/tools"));
+    assert!(tools.directory().join("usr/sbin/cryptsetup").is_file());
+    assert!(!tools.directory().join("usr/share").exists());
+    assert!(
+        !world
+            .path("cache/tools/usr/lib/x86_64-linux-gnu/gconv")
+            .exists()
+    );
 }
 
 #[test]
@@ -326,6 +367,20 @@ fn an_update_fetches_what_is_newer() {
     // Is it there? Which mirror? Two releases' lists, and QEMU.
     assert_eq!(world.requests(), 5);
     assert!(!world.path("cache/part").exists());
+}
+
+#[test]
+fn an_update_looks_at_every_package() {
+    let world = World::full("packages");
+    succeed(world.deps("--only 6.1"));
+    let shell = world.path("cache/tools/usr/bin/sh");
+    for (version, same) in [("1", true), ("2", false)] {
+        world.package("dash", version, "", &["usr/bin/sh"]);
+        fs::write(&shell, "changed").expect("a file");
+        succeed(world.deps("--only 6.1 --update"));
+        let text = fs::read_to_string(&shell).expect("a file");
+        assert_eq!(text == "changed", same, "{version}");
+    }
 }
 
 #[test]

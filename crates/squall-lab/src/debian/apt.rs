@@ -67,16 +67,16 @@ impl Archive {
     pub fn download(&self, packages: &[Package], directory: &Path) -> Result<(), Failure> {
         let mut command = self.command("apt-get");
         command.args(["-qq", "download"]).current_dir(directory);
-        command.args(packages.iter().map(|p| format!("{}={}", p.name, p.version)));
+        command.args(packages.iter().map(exactly));
         tool::output(&mut command)
             .map(drop)
             .map_err(Failure::Runtime)
     }
 
-    /// Puts `package` of `suite` and all that it needs into `directory`.
+    /// Puts `packages` of `suite` and all that they need into `directory`.
     pub fn download_closure(
         &self,
-        package: &Package,
+        packages: &[Package],
         suite: &str,
         directory: &Path,
     ) -> Result<(), Failure> {
@@ -88,7 +88,7 @@ impl Archive {
             .arg("-o")
             .arg(format!("Dir::Cache::archives={}", directory.display()));
         command.args(["-qq", "-y", "--download-only", "-t", suite, "install"]);
-        command.arg(format!("{}={}", package.name, package.version));
+        command.args(packages.iter().map(exactly));
         tool::output(&mut command)
             .map(drop)
             .map_err(Failure::Runtime)
@@ -106,6 +106,11 @@ impl Drop for Archive {
         // What apt computes from the lists is four times as long as these, and soon made again.
         let _ = fs::remove_dir_all(self.directory.join(CACHE));
     }
+}
+
+/// A version of a package, as apt wants to be asked for it.
+fn exactly(package: &Package) -> String {
+    format!("{}={}", package.name, package.version)
 }
 
 /// The archive, as apt wants to be told of it.

@@ -10,19 +10,22 @@ use super::kernel::{self, KernelName};
 use super::lists::{Package, Release};
 use super::qemu;
 use super::record::{Record, damaged};
+use super::tools;
 
 /// One of what the cache has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
     /// QEMU for x86-64.
     Qemu,
+    /// Programs for guests.
+    Tools,
     /// A kernel.
     Kernel(KernelName),
 }
 
-/// QEMU and `kernels`, each once.
+/// QEMU, the tools and `kernels`, each once.
 pub fn of(kernels: &[KernelName]) -> Vec<Item> {
-    let mut items = vec![Item::Qemu];
+    let mut items = vec![Item::Qemu, Item::Tools];
     for &kernel in kernels {
         let item = Item::Kernel(kernel);
         if !items.contains(&item) {
@@ -36,6 +39,7 @@ impl Display for Item {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         match self {
             Item::Qemu => f.write_str("QEMU"),
+            Item::Tools => f.write_str("tools"),
             Item::Kernel(name) => write!(f, "kernel {}", name.name()),
         }
     }
@@ -46,6 +50,7 @@ impl Item {
     pub fn directory(self) -> PathBuf {
         match self {
             Item::Qemu => "qemu".into(),
+            Item::Tools => "tools".into(),
             Item::Kernel(name) => Path::new("kernels").join(name.name()),
         }
     }
@@ -54,19 +59,25 @@ impl Item {
     pub fn release(self) -> Release {
         match self {
             Item::Qemu => qemu::RELEASE,
+            Item::Tools => tools::RELEASE,
             Item::Kernel(name) => name.release(),
         }
     }
 
-    /// What is known of it before it is fetched; the package that was asked for is the first.
+    /// What is known of it before it is fetched; the package whose version counts is the first.
     pub fn packages(self, archive: &Archive) -> Result<Vec<Package>, Failure> {
+        let show = |package: &str, suite| Ok(archive.show(package, suite)?.package);
         match self {
-            Item::Qemu => Ok(vec![archive.show(qemu::PACKAGE, qemu::suite())?.package]),
+            Item::Qemu => Ok(vec![show(qemu::PACKAGE, qemu::suite())?]),
+            Item::Tools => {
+                let packages = tools::PACKAGES.iter();
+                packages.map(|name| show(name, tools::suite())).collect()
+            }
             Item::Kernel(name) => kernel::packages(name, archive),
         }
     }
 
-    /// Fetches `packages`, and for QEMU all that they need.
+    /// Fetches `packages`, and for programs all that they need.
     pub fn download(
         self,
         archive: &Archive,
@@ -74,7 +85,8 @@ impl Item {
         directory: &Path,
     ) -> Result<(), Failure> {
         match self {
-            Item::Qemu => archive.download_closure(&packages[0], qemu::suite(), directory),
+            Item::Qemu => archive.download_closure(packages, qemu::suite(), directory),
+            Item::Tools => archive.download_closure(packages, tools::suite(), directory),
             Item::Kernel(_) => archive.download(packages, directory),
         }
     }
@@ -83,6 +95,7 @@ impl Item {
     pub fn lay_out(self, unpacked: &Path, tree: &Path) -> Result<Option<String>, Failure> {
         match self {
             Item::Qemu => qemu::lay_out(unpacked, tree).map(|()| None),
+            Item::Tools => tools::lay_out(unpacked, tree).map(|()| None),
             Item::Kernel(_) => kernel::lay_out(unpacked, tree).map(Some),
         }
     }
@@ -97,6 +110,7 @@ impl Item {
         }
         let parts: &[&str] = match self {
             Item::Qemu => &qemu::PARTS,
+            Item::Tools => &tools::PARTS,
             Item::Kernel(_) => &kernel::PARTS,
         };
         match parts.iter().find(|part| !place.join(part).exists()) {

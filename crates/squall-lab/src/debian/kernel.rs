@@ -129,6 +129,11 @@ impl Kernel {
         }
     }
 
+    /// The directory of its modules.
+    pub fn modules(&self) -> &Path {
+        &self.modules
+    }
+
     /// The file of a module, which may be compressed; `-` and `_` are the same in its name.
     pub fn module(&self, name: &str) -> Option<PathBuf> {
         let mut found = None;

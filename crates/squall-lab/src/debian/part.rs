@@ -125,6 +125,18 @@ fn identify(path: &Path) -> Result<Package, Failure> {
     })
 }
 
+/// Moves what is called `kept` in `unpacked` to `tree`.
+pub fn keep(kept: &[&str], unpacked: &Path, tree: &Path) -> Result<(), Failure> {
+    for name in kept {
+        let (from, to) = (unpacked.join(name), tree.join(name));
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent).map_err(at(parent))?;
+        }
+        fs::rename(&from, &to).map_err(at(&from))?;
+    }
+    Ok(())
+}
+
 /// Removes a directory, if there is one.
 pub fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {

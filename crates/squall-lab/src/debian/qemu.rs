@@ -2,13 +2,12 @@
 //! loader, out of any directory.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use squall_command::Failure;
-use squall_command::failure::at;
 
 use super::lists::Release;
+use super::part::keep;
 use super::record::Record;
 
 /// The release of Debian that it comes from.
@@ -68,12 +67,5 @@ impl Qemu {
 
 /// Moves what is kept to `tree`.
 pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<(), Failure> {
-    for kept in KEPT {
-        let (from, to) = (unpacked.join(kept), tree.join(kept));
-        if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent).map_err(at(parent))?;
-        }
-        fs::rename(&from, &to).map_err(at(&from))?;
-    }
-    Ok(())
+    keep(&KEPT, unpacked, tree)
 }

@@ -15,9 +15,9 @@ const NAME: &str = "record.json";
 /// What a tree is made of.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Record {
-    /// Of the package that was asked for.
+    /// Of the package whose version counts.
     pub version: String,
-    /// What the kernel calls itself; null for QEMU.
+    /// What the kernel calls itself; null for what is none.
     pub release: Option<String>,
     /// The length of its files.
     pub bytes: u64,

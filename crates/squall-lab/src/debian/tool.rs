@@ -14,7 +14,7 @@ pub fn all_there() -> Result<(), Failure> {
     for program in PROGRAMS {
         output(command(program).arg("--version")).map_err(|fault| {
             Failure::Runtime(format!(
-                "{fault}: QEMU and the kernels are packages of Debian and need its apt and dpkg"
+                "{fault}: QEMU, the tools and the kernels are packages of Debian and need its apt and dpkg"
             ))
         })?;
     }

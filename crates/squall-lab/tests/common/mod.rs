@@ -60,7 +60,7 @@ pub fn kernel_image() -> Result<PathBuf, Failure> {
     Ok(cache.kernel(KernelName::V6_12)?.image)
 }
 
-fn message(failure: Failure) -> String {
+pub fn message(failure: Failure) -> String {
     match failure {
         Failure::Runtime(message) => message,
         other => panic!("{other:?}"),
@@ -68,7 +68,7 @@ fn message(failure: Failure) -> String {
 }
 
 /// Says what cannot be tested here, which must not be where everything is required.
-fn skip(what: &str) {
+pub fn skip(what: &str) {
     let required = std::env::var_os("SQUALL_REQUIRE_LAB").is_some();
     assert!(!required, "required, but skipped: {what}");
     say_skip(what);

@@ -10,7 +10,7 @@ use squall_command::failure::cause;
 
 /// A connection that is ready for commands.
 #[derive(Debug)]
-pub(super) struct Qmp {
+pub struct Qmp {
     stream: BufReader<UnixStream>,
 }
 

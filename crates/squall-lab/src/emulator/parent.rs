@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Has the kernel kill the process of `command` when the thread that starts it ends. This is in
 /// force before QEMU is; asked for the same, QEMU comes to it a while after its start.
-pub(super) fn end_with_us(command: &mut Command) {
+pub fn end_with_us(command: &mut Command) {
     let lab = std::process::id();
     let ask = move || {
         // SAFETY: this takes numbers only.

@@ -1,9 +1,10 @@
-//! Builds the probe: static, because it is alone in its guest.
+//! Builds programs of the workspace for guests: static, because a guest has no libraries, or others.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
 use squall_command::Failure;
 use squall_command::failure::cause;
 
@@ -12,13 +13,13 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Where the repository is.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Builds the probe, or finds it built, and gives its path.
-pub fn probe() -> Result<PathBuf, Failure> {
+/// Builds the program `name` of `package`, or finds it built, and gives its path.
+pub fn program(package: &str, name: &str) -> Result<PathBuf, Failure> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(&cargo)
         .current_dir(ROOT)
-        .args(["build", "--release", "--quiet", "--package", "squall-probe"])
-        .args(["--target", TARGET, "--message-format=json"])
+        .args(["build", "--release", "--quiet", "--package", package])
+        .args(["--bin", name, "--target", TARGET, "--message-format=json"])
         .env("CARGO_TARGET_DIR", target_directory())
         .env("RUSTFLAGS", "-C target-feature=+crt-static")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
@@ -27,16 +28,16 @@ pub fn probe() -> Result<PathBuf, Failure> {
         .map_err(|error| {
             let cargo = cargo.display();
             Failure::Runtime(format!(
-                "the probe cannot be built: {cargo}: {}",
+                "{name} cannot be built: {cargo}: {}",
                 cause(&error)
             ))
         })?;
     let messages = String::from_utf8_lossy(&built.stdout);
     match messages.lines().find_map(executable) {
         Some(path) if built.status.success() => Ok(path),
-        _ => Err(Failure::Runtime(
-            "the probe cannot be built; cargo's messages are above".into(),
-        )),
+        _ => Err(Failure::Runtime(format!(
+            "{name} cannot be built; cargo's messages are above"
+        ))),
     }
 }
 
@@ -49,6 +50,6 @@ fn target_directory() -> OsString {
 
 /// The program that a line of cargo's messages tells of.
 fn executable(line: &str) -> Option<PathBuf> {
-    let message: serde_json::Value = serde_json::from_str(line).ok()?;
+    let message: Value = serde_json::from_str(line).ok()?;
     message["executable"].as_str().map(PathBuf::from)
 }

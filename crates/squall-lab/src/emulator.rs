@@ -1,0 +1,17 @@
+//! QEMU: a process that ends with the lab, is asked through its control socket, and boots what it is
+//! given. What every kind of guest shares.
+
+mod arguments;
+mod build;
+mod host;
+mod initramfs;
+mod machine;
+mod parent;
+mod qmp;
+mod words;
+
+pub(crate) use arguments::{Arguments, Hardware, escaped};
+pub(crate) use build::program;
+pub use host::Host;
+pub(crate) use initramfs::Initramfs;
+pub(crate) use machine::{Machine, PAUSE, Wait};

@@ -1,0 +1,103 @@
+#!/bin/sh
+# The first program of a guest: makes a system of it, and does what the lab asks for.
+#
+# Over the virtio port come lines `WORD NUMBER PATH`, one at a time; each is answered by a line
+# `yes VALUE` or `no REASON`:
+#
+#   put LENGTH PATH   LENGTH bytes follow: they become the file
+#   get 0 PATH        VALUE is the file's length; its bytes follow
+#   start JOB         runs /run/command, which was put there, as a session of its own
+#   poll JOB          VALUE is the job's exit status once it has ended, or else nothing
+#   kill JOB          ends it
+#   forget JOB        removes what it printed
+
+# Without udev, device mapper's programs make its devices' files.
+export PATH=/usr/sbin:/usr/bin HOME=/root LC_ALL=C DM_DISABLE_UDEV=1
+jobs=/run/jobs
+
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs devtmpfs /dev
+mkdir -p "$jobs"
+modules=$(cat /etc/modules)
+# shellcheck disable=SC2086 # words
+[ -z "$modules" ] || modprobe -a $modules
+
+yes() {
+    printf 'yes %s\n' "$1" >&3
+}
+
+# Answers yes if what said `said` succeeded, or else no.
+answer() {
+    if [ "$1" = 0 ]; then
+        yes ''
+    else
+        printf 'no %s\n' "$(printf %s "$said" | tr '\n' ' ')" >&3
+    fi
+}
+
+put() {
+    head -c "$number" <&3 >/run/put
+    said=$({ cat /run/put >"$path"; } 2>&1)
+    answer $?
+}
+
+get() {
+    if said=$({ cat "$path" >/run/get; } 2>&1); then
+        yes "$(stat -c %s /run/get)"
+        cat /run/get >&3
+    else
+        answer 1
+    fi
+}
+
+start() {
+    mkdir "$jobs/$number" && mv /run/command "$jobs/$number"
+    run "$jobs/$number" 3>&- &
+    yes ''
+}
+
+# busybox's setsid would prefer its own shell, which prefers its own utilities.
+run() {
+    cd /root || exit
+    # shellcheck disable=SC2016 # expanded by the session
+    setsid /bin/sh -c 'echo $$ >"$1/session"; exec /bin/sh "$1/command"' sh "$1" \
+        </dev/null >"$1/stdout" 2>"$1/stderr"
+    echo $? >"$1/status"
+}
+
+poll() {
+    status=
+    [ ! -s "$jobs/$number/status" ] || read -r status <"$jobs/$number/status"
+    yes "$status"
+}
+
+kill_job() {
+    said=$({ kill -s KILL -- "-$(cat "$jobs/$number/session")"; } 2>&1)
+    answer $?
+}
+
+# The port comes a moment after the kernel, and until the host has opened it, it has an end.
+until set -- /dev/vport*; [ -e "$1" ]; do
+    sleep 0.01
+done
+exec 3<>"$1"
+yes ready
+while :; do
+    if ! read -r word number path <&3; then
+        sleep 0.01
+        continue
+    fi
+    case $word in
+    put | get | start | poll) "$word" ;;
+    kill) kill_job ;;
+    forget)
+        rm -rf "${jobs:?}/$number"
+        yes ''
+        ;;
+    *)
+        said="not understood: $word"
+        answer 1
+        ;;
+    esac
+done

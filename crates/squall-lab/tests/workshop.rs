@@ -1,0 +1,351 @@
+//! Guests at work: what commands say, drives that fail and vanish, power cuts, and how guests end.
+
+#[allow(dead_code, reason = "of clones.rs and faults.rs")]
+mod common;
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use squall_command::{Failure, Interrupt};
+use squall_lab::debian::Cache;
+use squall_lab::workshop::{Bus, Drive, Guest, Setup, Workshop, program};
+use tempfile::TempDir;
+
+use common::commands::contains;
+use common::{message, skip};
+
+const MIB: usize = 1 << 20;
+
+/// One guest at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// A workshop, and a directory for drives.
+struct World {
+    shop: Workshop,
+    directory: TempDir,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl World {
+    /// None where no guest can run, which is said.
+    fn new() -> Option<World> {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let interrupt = Interrupt::watch("the guests are ended").expect("an interrupt");
+        let shop = match open(interrupt) {
+            Ok(shop) => shop,
+            Err(failure) => {
+                skip(&format!("guests: {}", message(failure)));
+                return None;
+            }
+        };
+        Some(World {
+            shop,
+            directory: TempDir::new().expect("a directory"),
+            _alone,
+        })
+    }
+
+    /// The path of a new drive with `len` bytes.
+    fn medium(&self, name: &str, len: usize) -> PathBuf {
+        let path = self.directory.path().join(name);
+        let file = File::create(&path).expect("a file");
+        file.set_len(len as u64).expect("a length");
+        path
+    }
+}
+
+fn open(interrupt: Interrupt) -> Result<Workshop, Failure> {
+    let cache = Cache::open(None)?;
+    cache.tools()?;
+    Workshop::open(&cache, interrupt, Duration::from_secs(120))
+}
+
+/// What a command prints that succeeds.
+#[track_caller]
+fn ok(guest: &mut Guest, command: &str) -> String {
+    let said = guest.sh(command).and_then(|said| said.succeeded());
+    said.unwrap_or_else(|failure| panic!("{command}: {}", message(failure)))
+}
+
+/// What a command complains of that fails.
+#[track_caller]
+fn fails(guest: &mut Guest, command: &str) -> String {
+    let said = guest.sh(command).expect("an end");
+    assert_ne!(said.status, 0, "{command}");
+    String::from_utf8_lossy(&said.stderr).into_owned()
+}
+
+/// Waits until a command succeeds.
+#[track_caller]
+fn soon(guest: &mut Guest, command: &str) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while guest.sh(command).expect("an end").status != 0 {
+        assert!(Instant::now() < deadline, "{command}");
+    }
+}
+
+/// Bytes of every value, in an order that is not seen again.
+fn bytes(len: usize) -> Vec<u8> {
+    let words = (0..len as u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56);
+    words.map(|word| word as u8).collect()
+}
+
+#[test]
+fn a_command_says_all_it_has_to_say() {
+    let Some(world) = World::new() else { return };
+    let mut guest = world.shop.boot(&Setup::default()).expect("a guest");
+
+    let (out, err) = (bytes(MIB), bytes(MIB + 1));
+    guest.write_file("/tmp/out", &out).expect("a file");
+    guest.write_file("/tmp/an err", &err).expect("a file");
+    assert_eq!(guest.read_file("/tmp/out").expect("a file"), out);
+    let said = guest.sh("cat /tmp/out; cat '/tmp/an err' >&2; exit 7");
+    let said = said.expect("an end");
+    assert_eq!(said.status, 7);
+    assert!(said.stdout == out && said.stderr == err);
+
+    let said = guest.sh("kill -TERM $$").expect("an end");
+    assert_eq!((said.status, said.stdout.len()), (128 + 15, 0));
+    assert_eq!(ok(&mut guest, "printf 'a\\nb'"), "a\nb");
+    assert_eq!(
+        guest.read_file("/proc/sys/kernel/ostype").expect("a file"),
+        b"Linux\n"
+    );
+    let line = message(guest.read_file("/none").unwrap_err());
+    contains(&line, &["in the VM", "/none", "No such file"]);
+    let line = message(guest.write_file("/none/x", b"abc").unwrap_err());
+    contains(&line, &["in the VM", "/none/x"]);
+    contains(&ok(&mut guest, "cryptsetup --version"), &["cryptsetup 2."]);
+    contains(&ok(&mut guest, "cat /proc/cpuinfo"), &[" aes ", " vaes "]);
+}
+
+#[test]
+fn a_command_that_hangs_ends_by_its_limit() {
+    let Some(world) = World::new() else { return };
+    let mut guest = world.shop.boot(&Setup::default()).expect("a guest");
+    let limit = Duration::from_secs(2);
+    let start = Instant::now();
+    let line = message(guest.sh_within("sleep 1000; true", limit).unwrap_err());
+    contains(&line, &["`sleep 1000; true` took longer than 2 s"]);
+    assert!(start.elapsed() < Duration::from_secs(20));
+    soon(&mut guest, "! pidof sleep");
+
+    let job = guest
+        .start("while [ ! -e /tmp/go ]; do sleep 0.1; done; echo gone")
+        .expect("a job");
+    assert_eq!(guest.finished(job).expect("an answer"), None);
+    ok(&mut guest, "touch /tmp/go");
+    let said = guest
+        .finish(job, Duration::from_secs(30))
+        .expect("an answer");
+    assert_eq!(said.expect("an end").stdout, b"gone\n");
+
+    let job = guest.start("sleep 1000").expect("a job");
+    soon(&mut guest, "pidof sleep");
+    guest.kill(job).expect("an answer");
+    let said = guest
+        .finish(job, Duration::from_secs(30))
+        .expect("an answer");
+    assert_eq!(said.expect("an end").status, 128 + 9);
+}
+
+#[test]
+fn a_panic_is_told_with_its_last_words() {
+    let Some(world) = World::new() else { return };
+    let mut guest = world.shop.boot(&Setup::default()).expect("a guest");
+    let line = message(guest.sh("echo c > /proc/sysrq-trigger").unwrap_err());
+    contains(
+        &line,
+        &["the VM ended", "Kernel panic - not syncing: sysrq"],
+    );
+    contains(&guest.console(), &["sysrq: Trigger a crash"]);
+}
+
+#[test]
+fn device_mapper_fails_where_it_is_told_to() {
+    let Some(world) = World::new() else { return };
+    let setup = Setup {
+        modules: &["dm-mod", "dm-flakey", "dm-delay", "brd"],
+        ..Setup::default()
+    };
+    let mut guest = world.shop.boot(&setup).expect("a guest");
+    ok(&mut guest, "modprobe brd rd_nr=1 rd_size=1024");
+    let table = "0 1000 linear /dev/ram0 0\\n1000 8 error\\n1008 1000 linear /dev/ram0 1008";
+    let create = format!("printf '{table}' | dmsetup create bad");
+    ok(&mut guest, &create);
+    for good in [124, 126] {
+        ok(&mut guest, &write("bad", good));
+        ok(&mut guest, &read("bad", good));
+    }
+    for command in [write("bad", 125), read("bad", 125)] {
+        contains(&fails(&mut guest, &command), &["Input/output error"]);
+    }
+
+    let create = |name, table| format!("dmsetup create {name} --table '0 2048 {table}'");
+    let flakey = create("weak", "flakey /dev/ram0 0 0 3600 1 error_writes");
+    ok(&mut guest, &flakey);
+    ok(&mut guest, &read("weak", 0));
+    contains(
+        &fails(&mut guest, &write("weak", 0)),
+        &["Input/output error"],
+    );
+    ok(&mut guest, &create("dead", "flakey /dev/ram0 0 0 3600"));
+    contains(
+        &fails(&mut guest, &read("dead", 0)),
+        &["Input/output error"],
+    );
+
+    ok(&mut guest, &create("slow", "delay /dev/ram0 0 2000"));
+    let start = Instant::now();
+    ok(&mut guest, &read("slow", 0));
+    assert!(start.elapsed() > Duration::from_secs(2));
+}
+
+/// Writes a page to a device of device mapper.
+fn write(device: &str, page: usize) -> String {
+    format!("dd if=/dev/zero of=/dev/mapper/{device} bs=4k count=1 seek={page} conv=fsync")
+}
+
+/// Reads a page of a device of device mapper.
+fn read(device: &str, page: usize) -> String {
+    format!("dd if=/dev/mapper/{device} of=/dev/null bs=4k count=1 skip={page}")
+}
+
+#[test]
+fn drives_of_4096_byte_sectors_are_made_up() {
+    let Some(world) = World::new() else { return };
+    let setup = Setup {
+        modules: &["scsi_debug", "sd_mod"],
+        ..Setup::default()
+    };
+    let mut guest = world.shop.boot(&setup).expect("a guest");
+    ok(
+        &mut guest,
+        "modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=16",
+    );
+    soon(&mut guest, "[ -b /dev/sda ]");
+    assert_eq!(ok(&mut guest, "blockdev --getss /dev/sda"), "4096\n");
+    ok(
+        &mut guest,
+        "dd if=/dev/zero of=/dev/sda bs=4k count=4096 conv=fsync",
+    );
+    let line = message(
+        guest
+            .sh("modprobe dm-mod")
+            .and_then(|said| said.succeeded())
+            .unwrap_err(),
+    );
+    contains(&line, &["exit status 1", "dm_mod"]);
+}
+
+#[test]
+fn drives_are_what_they_are_said_to_be_and_vanish() {
+    let Some(world) = World::new() else { return };
+    let medium = |name| world.medium(name, 16 * MIB);
+    let setup = Setup {
+        drives: vec![
+            Drive::new(medium("a"), Bus::VirtioBlk, "BLK-1", 512),
+            Drive::new(medium("b"), Bus::VirtioBlk, "BLK-2", 4096),
+            Drive::new(medium("c"), Bus::VirtioScsi, "SCSI-1", 4096),
+            Drive::new(medium("d"), Bus::Nvme, "NVME-1", 4096),
+        ],
+        ..Setup::default()
+    };
+    let mut guest = world.shop.boot(&setup).expect("a guest");
+    let drives = [
+        ("vda", "serial", "BLK-1", 512),
+        ("vdb", "serial", "BLK-2", 4096),
+        ("sda", "device/vpd_pg80", "SCSI-1", 4096),
+        ("nvme0n1", "device/serial", "NVME-1", 4096),
+    ];
+    for (name, file, serial, block_size) in drives {
+        soon(&mut guest, &format!("[ -b /dev/{name} ]"));
+        contains(
+            &ok(&mut guest, &format!("cat /sys/block/{name}/{file}")),
+            &[serial],
+        );
+        let size = ok(&mut guest, &format!("blockdev --getss /dev/{name}"));
+        assert_eq!(size, format!("{block_size}\n"), "{name}");
+        let sectors = ok(&mut guest, &format!("cat /sys/block/{name}/size"));
+        assert_eq!(sectors, "32768\n", "{name}");
+    }
+    for (name, _, serial, _) in drives {
+        let command = format!(
+            "while [ -b /dev/{name} ]; do dd if=/dev/zero of=/dev/{name} bs=64k conv=fsync; done"
+        );
+        let job = guest.start(&command).expect("a job");
+        let written = format!("[ $(awk '{{ print $7 }}' /sys/block/{name}/stat) -gt 0 ]");
+        soon(&mut guest, &written);
+        guest.unplug(serial).expect("no drive");
+        let said = guest.finish(job, Duration::from_secs(60));
+        let said = said.expect("an answer").expect("an end");
+        contains(&String::from_utf8_lossy(&said.stderr), &["error"]);
+        soon(&mut guest, &format!("[ ! -e /sys/block/{name} ]"));
+    }
+    let line = message(guest.unplug("BLK-3").unwrap_err());
+    contains(&line, &["no drive BLK-3"]);
+}
+
+#[test]
+fn what_was_flushed_survives_a_power_cut() {
+    let Some(world) = World::new() else { return };
+    let setup = Setup {
+        drives: vec![Drive::new(world.medium("a", MIB), Bus::VirtioBlk, "A", 512)],
+        ..Setup::default()
+    };
+    let written = bytes(MIB);
+    let mut guest = world.shop.boot(&setup).expect("a guest");
+    assert_eq!(
+        ok(&mut guest, "cat /sys/block/vda/queue/write_cache"),
+        "write back\n"
+    );
+    guest.write_file("/tmp/written", &written).expect("a file");
+    ok(
+        &mut guest,
+        "dd if=/tmp/written of=/dev/vda bs=64k conv=fsync",
+    );
+    guest.cut_power();
+    let mut guest = world.shop.boot(&setup).expect("a guest");
+    assert!(guest.read_file("/dev/vda").expect("a drive") == written);
+}
+
+#[test]
+fn squall_runs() {
+    let Some(world) = World::new() else { return };
+    let squall = program("squall-cli", "squall").expect("squall");
+    let setup = Setup {
+        programs: &[&squall],
+        ..Setup::default()
+    };
+    let mut guest = world.shop.boot(&setup).expect("a guest");
+    contains(&ok(&mut guest, "/bin/squall --version"), &["squall "]);
+    let said = guest.sh("squall stream --size 1MiB").expect("an end");
+    assert_eq!((said.status, said.stdout.len()), (0, MIB));
+}
+
+#[test]
+fn what_cannot_be_is_named() {
+    let Some(world) = World::new() else { return };
+    let refused = |setup: Setup| message(world.shop.boot(&setup).unwrap_err());
+    let setup = Setup {
+        modules: &["no-such-module"],
+        ..Setup::default()
+    };
+    contains(&refused(setup), &["no module no_such_module"]);
+    let absent = world.directory.path().join("absent");
+    let drives = vec![Drive::new(&absent, Bus::VirtioBlk, "A", 512)];
+    let setup = Setup {
+        drives,
+        ..Setup::default()
+    };
+    contains(&refused(setup), &["QEMU says", "absent"]);
+    let serial = "A serial number that is too long";
+    let drives = vec![Drive::new(&absent, Bus::Nvme, serial, 512)];
+    let setup = Setup {
+        drives,
+        ..Setup::default()
+    };
+    contains(&refused(setup), &[serial, "20 letters"]);
+}
