@@ -1,7 +1,7 @@
 //! Which should I use? One sentence for this machine, from what was measured on it.
 
 use crate::report::model::{Report, Workload, workload};
-use crate::report::units;
+use squall_command::units;
 
 /// A key.
 const KEY: u64 = 32;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use parse_size::{ByteSuffix, Config};
+use squall_command::size;
 
 use crate::workloads::Kind;
 
@@ -105,14 +105,8 @@ fn parse_source(name: &str) -> Result<String, String> {
 const LEAST_BYTES: u64 = 1 << 20;
 
 fn parse_size(text: &str) -> Result<u64, String> {
-    let size = Config::new()
-        .with_byte_suffix(ByteSuffix::Allow)
-        .parse_size(text);
-    match size {
-        Ok(bytes) if bytes >= LEAST_BYTES => Ok(bytes),
-        Ok(_) => Err("too few to conclude anything: give at least 1MiB".into()),
-        Err(_) => Err(format!(
-            "{text:?} is no size: give a number of bytes, as 64MiB or 1GiB"
-        )),
+    match size::parse(text)? {
+        bytes @ LEAST_BYTES.. => Ok(bytes),
+        _ => Err("too few to conclude anything: give at least 1MiB".into()),
     }
 }

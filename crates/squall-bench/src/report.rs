@@ -6,4 +6,3 @@ pub mod model;
 pub mod page;
 pub mod published;
 pub mod table;
-pub mod units;

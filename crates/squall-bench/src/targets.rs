@@ -195,7 +195,7 @@ impl Limit {
                 part.median <= most,
             ),
         };
-        let times = [ours, theirs].map(|figure| crate::report::units::time(figure.median));
+        let times = [ours, theirs].map(|figure| squall_command::units::time(figure.median));
         Verdict {
             target: format!("{subject}: {limit}"),
             measured: format!("{measured}: {} against {}", times[0], times[1]),

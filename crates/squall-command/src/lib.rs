@@ -9,6 +9,8 @@
 pub mod failure;
 pub mod interrupt;
 pub mod output;
+pub mod size;
+pub mod units;
 pub mod usage;
 
 pub use failure::Failure;

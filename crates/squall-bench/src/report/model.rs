@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use squall_measure::Spread;
 
-use super::units;
+use squall_command::units;
 
 /// The number of this form of report.
 pub const SCHEMA: u32 = 1;

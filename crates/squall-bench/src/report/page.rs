@@ -14,7 +14,7 @@ mod table;
 mod top;
 mod verdicts;
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::model::{Report, Workload, workload};
 use table::{Column, Last};
@@ -39,35 +39,20 @@ const SECTIONS: [&str; 9] = [
 
 /// The page.
 pub fn page(report: &Report) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                // No request for an icon either.
-                link rel="icon" href="data:,";
-                title { "Sources of randomness on " (report.machine.cpu) }
-                style { (PreEscaped(style())) }
-            }
-            body {
-                main {
-                    (top::top(report))
-                    (overview(report))
-                    (plots::section(report))
-                    @for workload in SECTIONS.iter().filter_map(|name| report.workload(name)) {
-                        (section(report, workload))
-                    }
-                    (verdicts::targets(&report.targets))
-                    (verdicts::profiles(report))
-                    (verdicts::left_out(report))
-                    (method::section(report))
-                }
-            }
+    let content = html! {
+        (top::top(report))
+        (overview(report))
+        (plots::section(report))
+        @for workload in SECTIONS.iter().filter_map(|name| report.workload(name)) {
+            (section(report, workload))
         }
+        (verdicts::targets(&report.targets))
+        (verdicts::profiles(report))
+        (verdicts::left_out(report))
+        (method::section(report))
     };
-    page.into_string()
+    let title = format!("Sources of randomness on {}", report.machine.cpu);
+    squall_page::page(&title, &style(), &content)
 }
 
 fn style() -> String {

@@ -6,7 +6,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, Table};
 
 use super::model::{Group, Point, Report, SourceReport, State, Workload, workload};
-use super::units;
+use squall_command::units;
 
 /// Where nothing was measured.
 const NONE: &str = "–";

@@ -7,8 +7,8 @@ use crate::candidates::Candidates;
 use crate::measure::Place;
 use crate::process::{NOTHING, pipe};
 use crate::report::model::{Workload, workload};
-use crate::report::units;
 use crate::session::{Effort, Session};
+use squall_command::units;
 
 /// What is written block by block; `nothing` writes the same block again.
 const WRITERS: [&str; 6] = [

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{Change, Comparison};
-use crate::report::units;
+use squall_command::units;
 
 /// A change of the machine that is not worth a word, in parts.
 const SAME: f64 = 0.01;

@@ -7,7 +7,7 @@ use super::selection;
 use super::verdicts::title;
 use crate::report::model::{Point, Report, Series, Workload, workload};
 use crate::report::published::{self, Document};
-use crate::report::units;
+use squall_command::units;
 
 /// A plot of a workload.
 struct Plot {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::groups::{self, groups};
 use crate::report::model::{Point, Report, SourceReport, Workload, workload};
 use crate::report::published::{self, DOCUMENTS, Published, Value};
-use crate::report::units;
+use squall_command::units;
 
 /// Shortest length of which throughput says more than time, in bytes.
 const LONG: u64 = 4 << 10;

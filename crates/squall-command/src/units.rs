@@ -17,7 +17,10 @@ pub fn rate(bytes: f64) -> String {
 pub fn volume(bytes: u64) -> String {
     match bytes {
         ..1000 => format!("{bytes} B"),
-        _ => scaled(bytes as f64, &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB")]),
+        _ => scaled(
+            bytes as f64,
+            &[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")],
+        ),
     }
 }
 
@@ -75,6 +78,7 @@ mod tests {
         assert_eq!(times(27.16), "27.2 ×");
         assert_eq!(volume(999), "999 B");
         assert_eq!(volume(1_234_567), "1.23 MB");
+        assert_eq!(volume(4_000_787_030_016), "4.00 TB");
     }
 
     #[test]

@@ -1,0 +1,195 @@
+//! Pages in a real browser, headless: what a person sees on a phone and on a wide screen, by day
+//! and by night, and on paper.
+//!
+//! Needs `chromium`. Where it is not there [`chromium`] gives nothing and says so on standard
+//! error, where the test harness does not hide it; and fails if the environment variable
+//! SQUALL_REQUIRE_BROWSER is set.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde::Deserialize;
+use tempfile::TempDir;
+
+/// Shows each page and measures it.
+const HARNESS: &str = include_str!("browser/harness.html");
+
+/// Widths in CSS pixels: a phone, a wide screen.
+pub const WIDTHS: [u32; 2] = [390, 1280];
+
+/// Least contrast of text and of curves to what is behind them (WCAG 2.2, 1.4.3 and 1.4.11).
+const TEXT: f64 = 4.5;
+const CURVE: f64 = 3.0;
+
+/// Least height of letters in a plot, in CSS pixels.
+const LETTERS: f64 = 10.0;
+
+/// What the browser prefers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Light letters.
+    Dark,
+    /// Dark ones.
+    Light,
+}
+
+/// What the harness measures of a page at a width.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seen {
+    /// That width.
+    pub width: u32,
+    /// How many drawings there are.
+    pub drawings: usize,
+    /// How far the page can be scrolled sideways.
+    overflow: f64,
+    /// Everything that was asked for from elsewhere.
+    requests: Vec<String>,
+    scripts: usize,
+    /// Drawings without a size, and labels cut off at their edges.
+    invisible: usize,
+    cut_labels: Vec<String>,
+    smallest_label: f64,
+    /// Luminance of the page, from 0 to 1.
+    luminance: f64,
+    text: Contrast,
+    curves: Contrast,
+    /// What a reader who sees nothing would miss.
+    unnamed: Vec<String>,
+}
+
+/// The least contrast, and where.
+#[derive(Debug, Deserialize)]
+struct Contrast {
+    least: f64,
+    #[expect(dead_code, reason = "shown when a check fails")]
+    at: String,
+}
+
+impl Seen {
+    /// What is wrong with the page, by the names of the checks.
+    pub fn faults(&self, scheme: Scheme) -> Vec<&'static str> {
+        let is_of_scheme = match scheme {
+            Scheme::Dark => self.luminance < 0.05,
+            Scheme::Light => self.luminance > 0.8,
+        };
+        let checks = [
+            ("overflow", self.overflow == 0.0),
+            ("requests", self.requests.is_empty()),
+            ("scripts", self.scripts == 0),
+            ("drawings", self.invisible == 0),
+            ("labels", self.cut_labels.is_empty()),
+            ("letters", self.smallest_label >= LETTERS),
+            ("scheme", is_of_scheme),
+            ("contrast", self.text.least >= TEXT),
+            ("curves", self.curves.least >= CURVE),
+            ("names", self.unnamed.is_empty()),
+        ];
+        let failed = checks.into_iter().filter(|(_, is_met)| !is_met);
+        failed.map(|(name, _)| name).collect()
+    }
+}
+
+/// Fails if anything is wrong with any of `pages` at any width, by day or by night. Returns what
+/// was seen.
+pub fn check(chromium: &str, pages: &[&str]) -> Vec<Seen> {
+    let mut all = Vec::new();
+    for scheme in [Scheme::Light, Scheme::Dark] {
+        let (seen, console) = show(chromium, pages, scheme);
+        assert_eq!(seen.len(), pages.len() * WIDTHS.len());
+        for (seen, width) in seen.iter().zip(WIDTHS.into_iter().cycle()) {
+            assert_eq!(seen.width, width);
+            let faults = seen.faults(scheme);
+            assert!(faults.is_empty(), "{scheme:?}: {faults:?}: {seen:#?}");
+        }
+        assert!(console.is_empty(), "{console:#?}");
+        all.extend(seen);
+    }
+    all
+}
+
+/// Shows every page at each width: what was measured, and what the console said.
+pub fn show(chromium: &str, pages: &[&str], scheme: Scheme) -> (Vec<Seen>, Vec<String>) {
+    let frames: Vec<_> = pages
+        .iter()
+        .flat_map(|page| WIDTHS.map(|width| serde_json::json!({ "width": width, "page": page })))
+        .collect();
+    // A script ends where this stands, even in a string.
+    let frames = serde_json::Value::from(frames).to_string();
+    let frames = frames.replace('<', "\\u003c");
+    let harness = HARNESS.replace("\"FRAMES\"", &frames);
+    let directory = TempDir::new().expect("a directory");
+    let output = run(
+        chromium,
+        directory.path(),
+        &harness,
+        scheme,
+        &["--dump-dom"],
+    );
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let result = dom.split_once("<pre id=\"seen\">");
+    let result = result.and_then(|(_, rest)| rest.split_once("</pre>"));
+    let Some((json, _)) = result else {
+        panic!("the harness did not end: {stderr}");
+    };
+    let seen = serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"));
+    let console = stderr.lines().filter(|line| line.contains("CONSOLE"));
+    (seen, console.map(str::to_owned).collect())
+}
+
+/// Prints `page`: the PDF.
+pub fn print(chromium: &str, page: &str) -> Vec<u8> {
+    let directory = TempDir::new().expect("a directory");
+    let pdf = directory.path().join("page.pdf");
+    let option = format!("--print-to-pdf={}", pdf.display());
+    let options = ["--no-pdf-header-footer", option.as_str()];
+    let output = run(chromium, directory.path(), page, Scheme::Light, &options);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    std::fs::read(&pdf).unwrap_or_else(|error| panic!("{error}: {stderr}"))
+}
+
+/// Opens `page` with these options; files of the run are in `directory`.
+fn run(chromium: &str, directory: &Path, page: &str, scheme: Scheme, options: &[&str]) -> Output {
+    let path = directory.join("page.html");
+    std::fs::write(&path, page).expect("a file");
+    let scheme = match scheme {
+        Scheme::Dark => 0,
+        Scheme::Light => 1,
+    };
+    let mut command = Command::new(chromium);
+    command.args([
+        "--headless=new",
+        // Root may not have a sandbox, and the pages are ours.
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        "--disable-dev-shm-usage",
+        "--disable-background-networking",
+        "--enable-logging=stderr",
+        "--window-size=1400,1000",
+    ]);
+    command.args(options);
+    command.arg(format!("--blink-settings=preferredColorScheme={scheme}"));
+    command.arg(format!("--user-data-dir={}", directory.display()));
+    command.arg(format!("file://{}", path.display()));
+    command.output().expect("chromium runs")
+}
+
+/// The browser's name, if it is there.
+pub fn chromium() -> Option<String> {
+    let name = "chromium";
+    let found = Command::new(name).arg("--version").output();
+    if found.is_ok_and(|output| output.status.success()) {
+        return Some(name.into());
+    }
+    let required = std::env::var_os("SQUALL_REQUIRE_BROWSER").is_some();
+    assert!(
+        !required,
+        "required, but skipped: pages in a browser: no chromium"
+    );
+    let said = std::io::stderr().write_all(b"SKIP pages in a browser: no chromium\n");
+    said.expect("standard error takes a line");
+    None
+}
