@@ -5,9 +5,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use parse_size::{ByteSuffix, Config};
 use squall::Engine;
 use squall_bench::args::BenchArguments;
+use squall_command::size;
+use squall_wipe::args::{VerifyArguments, WipeArguments};
 use zeroize::Zeroizing;
 
 /// Length of a seed, in bytes.
@@ -34,6 +35,7 @@ const MAX_CREDIT: u16 = 512;
   squall status                                     what protects randomness here?
   squall seed                                       new entropy for the kernel's generator
   squall bench                                      which source is fast here?
+  squall wipe --dry-run /dev/sdX                    overwrite drives, and verify
 
 Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure while running,
 2 for a wrong argument.
@@ -63,6 +65,10 @@ pub enum Command {
     Seed(SeedArguments),
     /// Measure every source of randomness on this machine, side by side
     Bench(BenchArguments),
+    /// Overwrite drives, many at once, and verify that nothing else is left on them
+    Wipe(WipeArguments),
+    /// Compare wiped drives with what was written to them, by their reports
+    Verify(VerifyArguments),
 }
 
 #[derive(Args)]
@@ -93,7 +99,7 @@ pub struct StreamArguments {
     /// A number with or without a unit: 10, 4KiB, 1.5MiB, 4GiB (powers of 1024), 4GB (powers of
     /// 1000). K, M, G, T, P and E alone are powers of 1024, as in head(1). It must come to whole
     /// bytes.
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub size: Option<u64>,
 
     /// Threads that generate; chosen by kind of output if not given
@@ -204,63 +210,6 @@ pub enum Format {
     Base64,
 }
 
-fn parse_size(text: &str) -> Result<u64, String> {
-    let unit_start = text
-        .find(|c: char| c.is_ascii_alphabetic())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit_start);
-    let scaled = multiple_of(unit).and_then(|multiple| scale(number, multiple));
-    let Some((size, is_whole)) = scaled else {
-        return Err(format!(
-            "{text:?} is not a size below 16 EiB: use a number and a unit, as 10, 4KiB, 1.5MiB \
-             or 4GB"
-        ));
-    };
-    match is_whole {
-        true => Ok(size),
-        false => Err(format!(
-            "{text:?} is not a whole number of bytes: use one, as {size}"
-        )),
-    }
-}
-
-/// Bytes in a unit, as head(1) and dd(1) have it: K is 1024, KB is 1000, KiB is 1024.
-fn multiple_of(unit: &str) -> Option<u64> {
-    let is_known = unit.chars().all(|c| c.is_ascii_alphabetic());
-    let config = match unit.len() {
-        1 => Config::new().with_binary(),
-        _ => Config::new().with_decimal(),
-    };
-    config
-        .with_byte_suffix(ByteSuffix::Allow)
-        .parse_size(format!("1{unit}"))
-        .ok()
-        .filter(|_| is_known)
-}
-
-/// `number` (digits, or digits, a point and digits) times `multiple` in whole bytes, and whether
-/// no fraction was cut off.
-fn scale(number: &str, multiple: u64) -> Option<(u64, bool)> {
-    /// Digits behind the point that are counted: with more it is a fraction of a byte.
-    const MAX_PLACES: usize = 19;
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    if !is_digits(whole) || !is_digits(fraction) {
-        return None;
-    }
-    let fraction = match fraction.trim_end_matches('0') {
-        "" => "0",
-        digits => digits,
-    };
-    let kept = &fraction[..fraction.len().min(MAX_PLACES)];
-    let places: u128 = 10_u128.pow(kept.len() as u32);
-    let part = kept.parse::<u128>().ok()? * u128::from(multiple);
-    let is_whole = kept.len() == fraction.len() && part.is_multiple_of(places);
-    let size = whole.parse::<u64>().ok()?.checked_mul(multiple)?;
-    let size = size.checked_add((part / places) as u64)?;
-    Some((size, is_whole))
-}
-
 fn parse_threads(text: &str) -> Result<usize, String> {
     text.parse()
         .ok()
@@ -312,74 +261,4 @@ pub fn parse_seed(digits: &str) -> Result<Seed, String> {
         .decode_mut(digits.as_bytes(), &mut seed[..])
         .map_err(|_| format!("a seed with other characters than digits: {right}"))?;
     Ok(seed)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parse_size;
-
-    #[test]
-    fn units_of_sizes() {
-        let sizes = [
-            ("0", 0),
-            ("10", 10),
-            ("10B", 10),
-            ("1K", 1024),
-            ("1k", 1024),
-            ("1KB", 1000),
-            ("4KiB", 4096),
-            ("1.5MiB", 3 << 19),
-            ("4G", 4 << 30),
-            ("4GB", 4_000_000_000),
-            ("4GiB", 4 << 30),
-            ("1TiB", 1 << 40),
-            ("2P", 2 << 50),
-            ("1E", 1 << 60),
-            ("1e", 1 << 60),
-            ("1EB", 1_000_000_000_000_000_000),
-            ("15.5EiB", 31 << 59),
-            ("1.50K", 1536),
-            ("0.001KB", 1),
-            ("2.0", 2),
-            ("18446744073709551615", u64::MAX),
-        ];
-        for (text, size) in sizes {
-            assert_eq!(parse_size(text), Ok(size), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_size() {
-        let texts = [
-            "",
-            "x",
-            "-1",
-            "+1",
-            "4Gb/s",
-            "16EiB",
-            "16E",
-            "1.2.3",
-            "KiB",
-            "1 000",
-            "1_000",
-            "1e3",
-            "1E3",
-            "1.",
-            ".5K",
-            "1,5K",
-            " 1",
-            "1K ",
-            "1KK",
-            "0x10",
-            "18446744073709551616",
-        ];
-        for text in texts {
-            let message = parse_size(text).expect_err(text);
-            assert!(message.contains("is not a size"), "{message}");
-        }
-        for text in ["1.5", "0.1B", "1.1K", "1.0001KB", "1.00000000000000000001E"] {
-            let message = parse_size(text).expect_err(text);
-            assert!(message.contains("whole number of bytes"), "{message}");
-        }
-    }
 }

@@ -18,5 +18,7 @@ fn main() -> ExitCode {
         Command::Status(options) => status::run(&options),
         Command::Seed(options) => seed::run(&options),
         Command::Bench(options) => squall_bench::run(&options, status::view),
+        Command::Wipe(options) => squall_wipe::wipe(&options),
+        Command::Verify(options) => squall_wipe::verify(&options),
     })
 }

@@ -1,0 +1,111 @@
+//! What is on targets afterwards: every byte, at every length.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::common::{run, text};
+use crate::world::{OLD, World, assert_keystream, contents, key, ran, read};
+
+const MIB: usize = 1 << 20;
+
+/// Lengths around those of sectors, pages and transfers.
+const LENGTHS: [usize; 9] = [
+    1,
+    511,
+    512,
+    4095,
+    4097,
+    MIB - 1,
+    MIB + 1,
+    9 * MIB + 513,
+    12 * MIB,
+];
+
+#[test]
+fn random_passes_are_the_keystream_of_their_keys() {
+    for direct in ["auto", "off"] {
+        let world = World::new();
+        let name = |size: &usize| format!("target-{size}");
+        let targets: Vec<_> = LENGTHS
+            .iter()
+            .map(|size| world.target(&name(size), *size))
+            .collect();
+        let paths: Vec<&Path> = targets.iter().map(|path| path.as_path()).collect();
+        let options = format!("--keep-key --direct {direct}");
+        ran(world.wipe(&options, &paths)).well();
+        let keys = world.files("key");
+        assert_eq!(keys.len(), LENGTHS.len());
+        for ((target, size), file) in targets.iter().zip(LENGTHS).zip(&keys) {
+            assert_keystream(target, size, &key(file, 0));
+            assert_eq!(fs::metadata(target).unwrap().len(), size as u64);
+        }
+    }
+}
+
+#[test]
+fn a_kept_key_is_a_seed_of_squall_stream() {
+    let world = World::new();
+    let target = world.target("target", 100_001);
+    ran(world.wipe("--keep-key --passes 2", &[&target])).well();
+    let key = &world.files("key")[0];
+    let mode = fs::metadata(key).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let stream = run(&format!(
+        "stream --size 100001 --seed-file {}",
+        key.display()
+    ));
+    assert!(stream.status.success(), "{}", text(&stream.stderr));
+    assert!(stream.stdout == contents(&target, 100_001));
+}
+
+#[test]
+fn zeros_are_zeros_and_need_no_key() {
+    for method in ["zero", "clear"] {
+        let world = World::new();
+        let target = world.target("target", 3 * MIB + 7);
+        let options = format!("--method {method} --keep-key");
+        let done = ran(world.wipe(&options, &[&target])).well();
+        assert!(contents(&target, 3 * MIB + 7).iter().all(|byte| *byte == 0));
+        assert!(world.files("key").is_empty());
+        assert_eq!(done.events("ended")[0]["outcome"], "verified");
+    }
+}
+
+#[test]
+fn keys_end_with_the_job() {
+    let world = World::new();
+    let target = world.target("target", MIB);
+    ran(world.wipe("", &[&target])).well();
+    assert!(world.files("key").is_empty());
+    assert!(!world.has_journal());
+    let report = read(&world.reports()[0]);
+    let drive = &report["drives"][0];
+    assert_eq!(drive["outcome"]["outcome"], "verified");
+    assert_eq!(drive["verification"]["compared"], MIB);
+    assert!(world.files("html").len() == 1);
+    ran(world.verify("")).badly("its key was destroyed");
+}
+
+#[test]
+fn two_runs_have_two_keys() {
+    let world = World::new();
+    let targets = ["one", "two"].map(|name| world.target(name, 4096));
+    ran(world.wipe("--verify none", &[&targets[0], &targets[1]])).well();
+    let [one, two] = targets.each_ref().map(|path| contents(path, 4096));
+    assert!(one != two);
+    ran(world.wipe("--verify none", &[&targets[0]])).well();
+    assert!(contents(&targets[0], 4096) != one);
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let world = World::new();
+    let target = world.target("target", MIB);
+    let plan = ran(world.wipe("--dry-run", &[&target])).well();
+    assert_eq!(plan.events("plan")[0]["drives"][0]["size"], MIB);
+    let plan = run(&format!("wipe --dry-run {}", target.display()));
+    assert!(text(&plan.stdout).contains("nothing was written"));
+    assert!(contents(&target, MIB).iter().all(|byte| *byte == OLD));
+    assert!(!world.path("reports").exists());
+}

@@ -1,0 +1,89 @@
+//! Reports, and directories that do not take them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use squall_loops::Lab;
+
+use crate::world::{OLD, Running, World, contents, ran, read};
+
+const MIB: usize = 1 << 20;
+
+/// A filesystem in memory of so many bytes, mounted until this is dropped.
+struct Small<'a>(&'a Path);
+
+impl Small<'_> {
+    fn mount(path: &Path, size: usize) -> Small<'_> {
+        fs::create_dir_all(path).unwrap();
+        let options = format!("size={size}");
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
+            .arg(path)
+            .status();
+        assert!(mount.unwrap().success());
+        Small(path)
+    }
+
+    /// Leaves no room for anything.
+    fn fill(&self) {
+        let mut file = fs::File::create(self.0.join("ballast")).unwrap();
+        let zeros = vec![0; 4096];
+        while std::io::Write::write_all(&mut file, &zeros).is_ok() {}
+    }
+}
+
+impl Drop for Small<'_> {
+    fn drop(&mut self) {
+        let umount = Command::new("umount").arg(self.0).status();
+        assert!(umount.unwrap().success() || std::thread::panicking());
+    }
+}
+
+#[test]
+fn a_full_directory_is_noticed_before_anything_is_written() {
+    let Some(_) = Lab::new() else { return };
+    let world = World::new();
+    let target = world.target("target", MIB);
+    let reports = world.path("reports");
+    let small = Small::mount(&reports, 64 << 10);
+    small.fill();
+    ran(world.wipe("", &[&target])).badly("No space left on device");
+    assert!(contents(&target, MIB).iter().all(|byte| *byte == OLD));
+    assert!(world.files("key").is_empty() && world.files("json").is_empty());
+}
+
+#[test]
+fn a_directory_that_fills_up_costs_no_report() {
+    let Some(_) = Lab::new() else { return };
+    let world = World::new();
+    let target = world.target("target", 12 * MIB);
+    let reports = world.path("reports");
+    let small = Small::mount(&reports, 64 << 10);
+    let command = world.wipe("--rate-limit 4MiB --checkpoint 1", &[&target]);
+    let mut running = Running::start(command);
+    running.until("pass");
+    small.fill();
+    let note = running.until("note");
+    assert!(
+        note["text"].as_str().unwrap().contains("No space left"),
+        "{note}"
+    );
+    assert_eq!(running.until("ended")["outcome"], "verified");
+    let report = running.rest();
+    let (code, message) = crate::common::end(running.child);
+    assert_eq!(code, Some(1));
+    assert!(message.contains("standard output"), "{message}");
+    let report = report.split_once("\n{\n").expect("a report").1;
+    assert!(report.contains("\"outcome\": \"verified\""), "{report}");
+}
+
+#[test]
+fn targets_without_success_are_reported_too() {
+    let world = World::new();
+    let target = world.target("target", 4096);
+    ran(world.wipe("", &[&target])).well();
+    let report = read(&world.reports()[0]);
+    assert_eq!(report["format"], "squall-wipe/1");
+    assert_eq!(report["drives"][0]["target"]["size"], 4096);
+}

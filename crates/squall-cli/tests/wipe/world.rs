@@ -1,0 +1,227 @@
+//! A directory of a test: targets, reports, and runs of the command on them.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde_json::Value;
+use squall::Stream;
+use tempfile::TempDir;
+
+use crate::common::{squall, text};
+
+/// What targets hold before they are wiped.
+pub const OLD: u8 = 0xa7;
+
+/// A directory of a test's own.
+pub struct World(pub TempDir);
+
+/// How a run ended.
+pub struct Ran {
+    pub code: Option<i32>,
+    pub stderr: String,
+    pub events: Vec<Value>,
+}
+
+impl World {
+    pub fn new() -> World {
+        World(TempDir::new().expect("a directory"))
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A file of `size` bytes that are all [`OLD`].
+    pub fn target(&self, name: &str, size: usize) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, vec![OLD; size]).expect("room for a target");
+        path
+    }
+
+    /// `squall wipe` with JSON events, without questions, its reports in `reports`.
+    pub fn wipe(&self, options: &str, targets: &[&Path]) -> Command {
+        let mut command = squall("wipe --yes --json --report");
+        command
+            .arg(self.path("reports"))
+            .args(options.split_whitespace())
+            .args(targets)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// `squall wipe --resume` of the one journal there is.
+    pub fn resume(&self, options: &str) -> Command {
+        let mut command = squall("wipe --yes --json --resume");
+        command
+            .arg(self.journal())
+            .args(options.split_whitespace())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// `squall verify` of all reports there are.
+    pub fn verify(&self, options: &str) -> Command {
+        let mut command = squall("verify --json");
+        command
+            .args(options.split_whitespace())
+            .args(self.reports())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// What is in the directory of reports, by its ending, in order.
+    pub fn files(&self, ending: &str) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(self.path("reports")) else {
+            return Vec::new();
+        };
+        let paths = entries.flatten().map(|entry| entry.path());
+        let mut paths: Vec<_> = paths
+            .filter(|path| path.extension().is_some_and(|e| e == ending))
+            .collect();
+        paths.sort();
+        paths
+    }
+
+    /// The reports of drives: a journal's name has no number of a drive.
+    pub fn reports(&self) -> Vec<PathBuf> {
+        let mut paths = self.files("json");
+        paths.retain(|path| !is_journal(path));
+        paths
+    }
+
+    /// The one journal.
+    pub fn journal(&self) -> PathBuf {
+        let mut paths = self.files("json");
+        paths.retain(|path| is_journal(path));
+        assert_eq!(paths.len(), 1, "{paths:?}");
+        paths.remove(0)
+    }
+
+    /// Whether there is a journal.
+    pub fn has_journal(&self) -> bool {
+        self.files("json").iter().any(|path| is_journal(path))
+    }
+}
+
+/// `20261122T093000Z-4711.json`, and not `20261122T093000Z-4711-01-name.json`.
+fn is_journal(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    stem.split('-').count() == 2
+}
+
+/// Runs to the end.
+pub fn ran(mut command: Command) -> Ran {
+    let output = command.output().expect("the command runs");
+    let lines = text(&output.stdout);
+    let event = |line: &str| serde_json::from_str(line).expect("a JSON object a line");
+    Ran {
+        code: output.status.code(),
+        stderr: text(&output.stderr),
+        events: lines.lines().map(event).collect(),
+    }
+}
+
+impl Ran {
+    /// Fails unless it succeeded.
+    pub fn well(self) -> Ran {
+        assert_eq!(self.code, Some(0), "{}", self.stderr);
+        self
+    }
+
+    /// Fails unless it failed, with a line that has `words`.
+    pub fn badly(self, words: &str) -> Ran {
+        assert_eq!(self.code, Some(1), "{}", self.stderr);
+        assert!(self.stderr.contains(words), "{words:?} in {}", self.stderr);
+        self
+    }
+
+    /// The events of a name.
+    pub fn events(&self, name: &str) -> Vec<&Value> {
+        let events = self.events.iter();
+        events.filter(|event| event["event"] == name).collect()
+    }
+}
+
+/// A run under way, whose events are read as they come.
+pub struct Running {
+    pub child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Running {
+    pub fn start(mut command: Command) -> Running {
+        let mut child = command.spawn().expect("the command runs");
+        let lines = BufReader::new(child.stdout.take().expect("a pipe"));
+        Running { child, lines }
+    }
+
+    /// The next event of this name; fails if the run ends before.
+    pub fn until(&mut self, name: &str) -> Value {
+        loop {
+            let mut line = String::new();
+            let len = self.lines.read_line(&mut line).expect("events");
+            assert_ne!(len, 0, "the run ended before {name}");
+            let event: Value = serde_json::from_str(&line).expect("a JSON object a line");
+            if event["event"] == name {
+                return event;
+            }
+        }
+    }
+}
+
+/// What `report` says, as JSON.
+pub fn read(report: &Path) -> Value {
+    let text = fs::read(report).expect("a report");
+    serde_json::from_slice(&text).expect("a report is JSON")
+}
+
+/// The key of pass `number`, from 0 on, in the file at `path`.
+pub fn key(path: &Path, number: usize) -> [u8; 32] {
+    let text = fs::read_to_string(path).expect("a file of keys");
+    let line = text.lines().nth(number).expect("a key a line");
+    let digits = data_encoding::HEXLOWER.decode(line.as_bytes());
+    digits.expect("digits").try_into().expect("32 bytes")
+}
+
+/// Fails unless the `size` bytes of `target` are the keystream of `key`.
+pub fn assert_keystream(target: &Path, size: usize, key: &[u8; 32]) {
+    let mut expected = vec![0; size];
+    let mut stream = Stream::new(key);
+    stream.fill(&mut expected).expect("a short stream");
+    let found = contents(target, size);
+    let differing = found.iter().zip(&expected).position(|(a, b)| a != b);
+    assert_eq!(differing, None, "{}", target.display());
+}
+
+/// The first `size` bytes of `target`.
+pub fn contents(target: &Path, size: usize) -> Vec<u8> {
+    let mut bytes = vec![0; size];
+    let file = File::open(target).expect("a target");
+    file.read_exact_at(&mut bytes, 0).expect("its bytes");
+    bytes
+}
+
+/// Changes one byte of `target`.
+pub fn flip(target: &Path, offset: u64) {
+    let file = File::options().read(true).write(true).open(target);
+    let file = file.expect("a target");
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, offset).expect("a byte");
+    file.write_all_at(&[!byte[0]], offset).expect("a byte");
+    file.sync_all().expect("a disk");
+}
+
+impl Running {
+    /// All that comes on standard output.
+    pub fn rest(&mut self) -> String {
+        let mut rest = String::from("\n");
+        std::io::Read::read_to_string(&mut self.lines, &mut rest).expect("text");
+        rest
+    }
+}

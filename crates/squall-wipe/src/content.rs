@@ -1,0 +1,30 @@
+//! What a pass writes, and what is then expected: a function of the offset.
+
+use squall::Stream;
+
+/// The bytes of a pass.
+pub enum Content {
+    /// Keystream under the pass's key, which stays where it is.
+    Keystream(Box<Stream>),
+    /// Zeros.
+    Zeros,
+}
+
+impl Content {
+    /// Fills `out` with the bytes from `offset` on.
+    pub fn fill(&mut self, offset: u64, out: &mut [u8]) {
+        match self {
+            Content::Keystream(stream) => {
+                stream.seek(offset);
+                // A target is shorter than 2^64 bytes, the stream's length.
+                stream.fill(out).expect("an offset within the stream");
+            }
+            Content::Zeros => out.fill(0),
+        }
+    }
+
+    /// Whether it is the same everywhere, so that a buffer needs filling but once.
+    pub fn is_constant(&self) -> bool {
+        matches!(self, Content::Zeros)
+    }
+}

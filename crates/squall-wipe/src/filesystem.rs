@@ -1,0 +1,36 @@
+//! What a filesystem does with what is written to it, as far as its kind tells.
+
+use std::path::Path;
+
+use rustix::fs::StatFs;
+
+/// Magic numbers of linux/magic.h, and of filesystems that are not in it.
+const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
+const COPYING: [(u32, &str); 6] = [
+    (0x9123_683e, "btrfs"),
+    (0x2fc1_2fc1, "zfs"),
+    (0xca45_1a4e, "bcachefs"),
+    (0xf2f5_2010, "f2fs"),
+    (0x3434, "nilfs2"),
+    (0x794c_7630, "overlayfs"),
+];
+
+/// Whether `path` is gone when the machine has no power.
+pub fn is_in_memory(path: &Path) -> bool {
+    kind(path).is_some_and(|kind| IN_MEMORY.contains(&kind))
+}
+
+/// The name of the filesystem of `path`, if it writes changes to other places than what they
+/// replace, so that the old contents stay.
+pub fn copies(path: &Path) -> Option<&'static str> {
+    let kind = kind(path)?;
+    COPYING
+        .iter()
+        .find(|(magic, _)| *magic == kind)
+        .map(|(_, name)| *name)
+}
+
+fn kind(path: &Path) -> Option<u32> {
+    let about: StatFs = rustix::fs::statfs(path).ok()?;
+    Some(about.f_type as u32)
+}

@@ -1,0 +1,218 @@
+//! Whether targets may be overwritten: none that is in use, and none of the running system.
+//!
+//! Nothing is opened to find out. What cannot be seen from here, as mounts of other namespaces, is
+//! caught when a target is opened exclusively.
+
+mod loops;
+mod mounts;
+mod stack;
+mod swap;
+#[cfg(test)]
+mod tests;
+mod twice;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD};
+use squall_command::Failure;
+use squall_command::failure::cause;
+
+use crate::target::device::Device;
+use crate::target::{Inode, Target, shown};
+use loops::Attached;
+use mounts::Mount;
+use swap::Swap;
+
+/// Fails unless all of `targets` may be overwritten; says of each that may not why.
+pub fn check(targets: &[Target]) -> Result<(), Failure> {
+    let machine = Machine::look()?;
+    let mut refusals = Vec::new();
+    for (number, target) in targets.iter().enumerate() {
+        let twice = twice::reason(&targets[..number], target);
+        let reasons = twice.into_iter().chain(machine.reasons(target)?);
+        let name = shown(&target.identity.given);
+        refusals.extend(reasons.map(|reason| format!("{name}: {reason}")));
+    }
+    let others = match &refusals[..] {
+        [] => return Ok(()),
+        [_] => String::new(),
+        [_, others @ ..] => {
+            tell(&refusals);
+            format!(" ({} more above)", others.len())
+        }
+    };
+    Err(Failure::Runtime(format!(
+        "{}{others}: nothing was written",
+        refusals[0]
+    )))
+}
+
+fn tell(refusals: &[String]) {
+    for refusal in refusals {
+        // Standard error may be closed: the failure itself says enough.
+        let _ = writeln!(io::stderr(), "refused: {refusal}");
+    }
+}
+
+/// What is in use on this machine.
+struct Machine {
+    mounts: Vec<Mount>,
+    swap: Swap,
+    loops: Vec<Attached>,
+}
+
+impl Machine {
+    fn look() -> Result<Machine, Failure> {
+        Ok(Machine {
+            mounts: mounts::all()?,
+            swap: swap::all()?,
+            loops: loops::all()?,
+        })
+    }
+
+    /// Why `target` may not be overwritten.
+    fn reasons(&self, target: &Target) -> Result<Vec<String>, Failure> {
+        let path = &target.identity.path;
+        let mut reasons = match (target.device(), target.inode()) {
+            (Some(device), _) => self
+                .device_reasons(device, path)
+                .map_err(|error| Failure::Runtime(format!("{}: {}", shown(path), cause(&error))))?,
+            (None, inode) => inode.map_or_else(Vec::new, |inode| self.file_reasons(inode)),
+        };
+        if let Err(error) = rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS) {
+            reasons.push(format!("cannot be written to: {}", cause(&error.into())));
+        }
+        Ok(reasons)
+    }
+
+    fn file_reasons(&self, inode: Inode) -> Vec<String> {
+        let mut reasons = Vec::new();
+        if self.swap.files.contains(&inode) {
+            reasons.push("is swapped to: run `swapoff` first".into());
+        }
+        let attached = self.loops.iter().filter(|on| on.is_on_file(inode));
+        reasons.extend(attached.map(|on| {
+            let name = on.device.name();
+            format!("is what /dev/{name} is attached to: name that, or run `losetup -d` first")
+        }));
+        reasons
+    }
+
+    fn device_reasons(&self, device: &Device, path: &Path) -> io::Result<Vec<String>> {
+        let mut reasons = Vec::new();
+        if let Some(point) = self.system_on(&device.disk())? {
+            let part = match device.partition() {
+                Some(_) => "is on a disk of the running system",
+                None => "is a disk of the running system",
+            };
+            reasons.push(format!("{part}: {} is on it", shown(point)));
+        }
+        for member in family(device)? {
+            let name = match member == *device {
+                true => String::new(),
+                false => format!("its {} ", relative_name(&member, device)),
+            };
+            reasons.extend(self.uses(&member, &name)?);
+        }
+        if device.value("ro") == Some(1) {
+            reasons.push("is read-only".into());
+        }
+        if device.disk().text("queue/zoned").as_deref() == Some("host-managed") {
+            reasons.push(format!(
+                "has zones (host-managed) that cannot be overwritten in place: let the drive do it \
+                 itself, as by `sg_sanitize --overwrite --zero {}`",
+                shown(path)
+            ));
+        }
+        Ok(reasons)
+    }
+
+    /// How `device`, called `name` if it is not the target itself, is in use.
+    fn uses(&self, device: &Device, name: &str) -> io::Result<Vec<String>> {
+        let mut reasons = Vec::new();
+        if let Some(points) = self.points(device) {
+            reasons.push(format!("{name}is mounted at {points}: unmount it first"));
+        }
+        if self.swap.devices.contains(&device.number) {
+            reasons.push(format!("{name}is swapped to: run `swapoff` first"));
+        }
+        let holders = stack::holders(device, &self.loops)?;
+        if !holders.is_empty() {
+            let held: Vec<String> = holders.iter().map(|holder| self.holder(holder)).collect();
+            reasons.push(format!("{name}is held by {}", held.join(", ")));
+        }
+        Ok(reasons)
+    }
+
+    /// A holder's name and what it is used for.
+    fn holder(&self, holder: &Device) -> String {
+        let name = holder.full_name();
+        match self.points(holder) {
+            Some(points) => format!("{name}, mounted at {points}"),
+            None if self.swap.devices.contains(&holder.number) => format!("{name}, swapped to"),
+            None => name,
+        }
+    }
+
+    /// Where `device` is mounted.
+    fn points(&self, device: &Device) -> Option<String> {
+        const SHOWN: usize = 3;
+        let mut points: Vec<&PathBuf> = self
+            .mounts
+            .iter()
+            .filter(|mount| mount.devices.contains(&device.number))
+            .map(|mount| &mount.point)
+            .collect();
+        points.dedup();
+        let names: Vec<String> = points
+            .iter()
+            .take(SHOWN)
+            .map(|point| shown(point))
+            .collect();
+        match points.len() {
+            0 => None,
+            1..=SHOWN => Some(names.join(", ")),
+            count => Some(format!("{} and {} more", names.join(", "), count - SHOWN)),
+        }
+    }
+
+    /// Where the running system is mounted of what stands on `disk`.
+    fn system_on(&self, disk: &Device) -> io::Result<Option<&Path>> {
+        for mount in self.mounts.iter().filter(|mount| is_system(&mount.point)) {
+            // A device that is gone, or not shown here, is no target's disk either.
+            let devices = mount.devices.iter().flat_map(|&number| Device::at(number));
+            for device in devices {
+                if device == *disk || stack::grounds(&device, &self.loops)?.contains(disk) {
+                    return Ok(Some(&mount.point));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether the running system is on what is mounted at `point`.
+fn is_system(point: &Path) -> bool {
+    let exactly = ["/", "/usr", "/var", "/efi"];
+    exactly.iter().any(|system| point == Path::new(system)) || point.starts_with("/boot")
+}
+
+/// Devices whose use is use of `device`: itself, its partitions, and the disk of which it is one.
+fn family(device: &Device) -> io::Result<Vec<Device>> {
+    let mut family = vec![device.clone()];
+    match device.partition() {
+        Some(_) => family.push(device.disk()),
+        None => family.extend(device.partitions()?),
+    }
+    Ok(family)
+}
+
+/// What `member` of its family is to `device`.
+fn relative_name(member: &Device, device: &Device) -> String {
+    let kind = match device.partition() {
+        Some(_) => "disk",
+        None => "partition",
+    };
+    format!("{kind} {}", member.name())
+}

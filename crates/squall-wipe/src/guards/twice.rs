@@ -1,0 +1,37 @@
+//! Targets that are named twice: by two names, by two paths to the same drive, or as a drive and a
+//! part of it.
+
+use crate::record::Kind;
+use crate::target::{Target, shown};
+
+/// What is wrong with `target`, named behind `earlier` ones.
+pub(super) fn reason(earlier: &[Target], target: &Target) -> Option<String> {
+    earlier.iter().find_map(|other| {
+        let relation = relation(other, target)?;
+        let name = shown(&other.identity.given);
+        Some(format!("{relation} {name}, which is named too: name one"))
+    })
+}
+
+fn relation(other: &Target, target: &Target) -> Option<&'static str> {
+    if let (Some(one), Some(two)) = (other.inode(), target.inode()) {
+        return (one == two).then_some("the same file as");
+    }
+    let (one, two) = (other.device()?, target.device()?);
+    let is_part = |part: &Target| part.identity.kind == Kind::Partition;
+    match () {
+        () if one.number == two.number => Some("the same device as"),
+        () if is_part(target) && two.disk() == *one => Some("a partition of"),
+        () if is_part(other) && one.disk() == *two => Some("the disk of"),
+        () if is_same_drive(other, target) => Some("another path to the same drive as"),
+        () => None,
+    }
+}
+
+/// Whether two disks have all numbers in common that drives have.
+fn is_same_drive(one: &Target, two: &Target) -> bool {
+    let (one, two) = (&one.identity, &two.identity);
+    let is_disk = one.kind == Kind::Disk && two.kind == Kind::Disk;
+    let is_equal = one.wwid == two.wwid && one.serial == two.serial && one.size == two.size;
+    is_disk && is_equal && one.wwid.is_some()
+}

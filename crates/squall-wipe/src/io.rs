@@ -1,0 +1,12 @@
+//! How bytes get to a target and back: past the page cache where it allows that, several transfers
+//! in flight.
+
+mod buffer;
+mod device;
+mod queue;
+mod ring;
+mod threads;
+
+pub use buffer::Buffer;
+pub use device::{Access, Device};
+pub use queue::{Direction, Finished, Queue, Transfer};

@@ -1,0 +1,36 @@
+//! Memory for transfers past the page cache.
+
+use std::ops::{Deref, DerefMut};
+
+use bytemuck::{Pod, Zeroable};
+
+/// What every device's transfers may be aligned to: a page, which no sector exceeds.
+const ALIGNMENT: usize = 4096;
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(4096))]
+struct Page([u8; ALIGNMENT]);
+
+/// Bytes that begin at a page. They hold keystream, which is no secret once it is on a drive.
+pub struct Buffer(Vec<Page>);
+
+impl Buffer {
+    /// Zeros, at least `len` of them.
+    pub fn new(len: usize) -> Buffer {
+        Buffer(bytemuck::zeroed_vec(len.div_ceil(ALIGNMENT)))
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(&mut self.0)
+    }
+}

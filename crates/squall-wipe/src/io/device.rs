@@ -1,0 +1,200 @@
+//! An open target: exclusively ours, and past the page cache where it allows that.
+
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{Advice, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use squall_command::Failure;
+use squall_command::failure::cause;
+
+use super::buffer::Buffer;
+use super::queue::{Direction, Queue};
+use crate::args::Direct;
+use crate::record::Kind;
+use crate::target::Target;
+
+/// What is done with a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It is overwritten and compared.
+    Write,
+    /// It is compared.
+    Read,
+}
+
+/// An open target.
+pub struct Device {
+    file: Arc<File>,
+    /// For the bytes behind the last whole unit: the same file, through the page cache.
+    tail: Option<File>,
+    size: u64,
+    unit: u64,
+    is_block: bool,
+}
+
+impl Device {
+    /// Opens `target`, if it is still what it was and nobody else has it.
+    pub fn open(target: &Target, access: Access, direct: Direct) -> Result<Device, Failure> {
+        let identity = &target.identity;
+        let is_block = identity.kind != Kind::File;
+        let opened = match direct {
+            Direct::Off => None,
+            Direct::Auto | Direct::On => open_direct(&identity.path, access, is_block)
+                .map_err(|error| refused(&identity.path, &error))?,
+        };
+        if opened.is_none() && direct == Direct::On {
+            return Err(Failure::Runtime(format!(
+                "{}: no transfers past the page cache there: use --direct auto",
+                identity.path.display()
+            )));
+        }
+        let at = |error: Errno| refused(&identity.path, &error);
+        let is_direct = opened.is_some();
+        let file = match opened {
+            Some(file) => file,
+            None => open(&identity.path, access, is_block, OFlags::empty()).map_err(at)?,
+        };
+        target.confirm(&file)?;
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(at)?;
+        let unit = match is_direct {
+            true => u64::from(identity.sector),
+            false => 1,
+        };
+        let tail = match identity.size.is_multiple_of(unit) {
+            true => None,
+            false => Some(open(&identity.path, access, is_block, OFlags::empty()).map_err(at)?),
+        };
+        if let Some(tail) = &tail {
+            target.confirm(tail)?;
+        }
+        Ok(Device {
+            file: Arc::new(file),
+            tail,
+            size: identity.size,
+            unit,
+            is_block,
+        })
+    }
+
+    /// Whether transfers go past the page cache.
+    pub fn is_direct(&self) -> bool {
+        self.unit > 1
+    }
+
+    /// Where the last whole unit ends: only transfers before go through a [`Queue`].
+    pub fn end_of_units(&self) -> u64 {
+        self.size - self.size % self.unit
+    }
+
+    /// A queue for `depth` transfers.
+    pub fn queue(&self, depth: usize) -> io::Result<Queue> {
+        let waits = !(self.is_direct() && self.is_block);
+        Queue::open(self.file.clone(), depth, waits)
+    }
+
+    /// Transfers all of `bytes`, one after the other.
+    pub fn transfer(
+        &self,
+        direction: Direction,
+        mut bytes: &mut [u8],
+        mut offset: u64,
+    ) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let file = match &self.tail {
+                Some(tail) if offset >= self.end_of_units() => tail,
+                _ => &self.file,
+            };
+            let done = match direction {
+                Direction::Write => file.write_at(bytes, offset),
+                Direction::Read => file.read_at(bytes, offset),
+            };
+            match done {
+                Ok(0) => return Err(Errno::IO.into()),
+                Ok(done) => {
+                    bytes = &mut bytes[done..];
+                    offset += done as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until everything written is on the medium, and not in a cache of the drive either.
+    pub fn flush(&self) -> io::Result<()> {
+        rustix::io::retry_on_intr(|| rustix::fs::fdatasync(&self.file))?;
+        Ok(())
+    }
+
+    /// Drops what the page cache holds of it, so that it is read from the medium.
+    pub fn forget(&self) -> io::Result<()> {
+        rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)?;
+        Ok(())
+    }
+
+    /// Has the kernel look for partitions again: there are none any more.
+    pub fn forget_partitions(&self) {
+        if self.is_block {
+            // Refused to what has no partitions, which is as good.
+            let _ = reread_partitions(self.file.as_fd());
+        }
+    }
+}
+
+/// Opens `path` for transfers past the page cache; nothing if there are none.
+fn open_direct(path: &Path, access: Access, is_block: bool) -> Result<Option<File>, Errno> {
+    let file = match open(path, access, is_block, OFlags::DIRECT) {
+        Ok(file) => file,
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    // Some filesystems refuse only the transfer.
+    let mut buffer = Buffer::new(4096);
+    match rustix::io::pread(&file, &mut buffer[..], 0) {
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(None),
+        _ => Ok(Some(file)),
+    }
+}
+
+fn open(path: &Path, access: Access, is_block: bool, flags: OFlags) -> Result<File, Errno> {
+    let access = match access {
+        Access::Write => OFlags::RDWR,
+        Access::Read => OFlags::RDONLY,
+    };
+    // Without O_CREAT, and of a block device, O_EXCL claims it as a mount does (open(2)).
+    let exclusive = match is_block {
+        true => OFlags::EXCL,
+        false => OFlags::NOFOLLOW,
+    };
+    let flags = flags | access | exclusive | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))?;
+    rustix::fs::fcntl_setfl(&file, flags & (OFlags::DIRECT | OFlags::RDWR))?;
+    Ok(file.into())
+}
+
+fn refused(path: &Path, error: &Errno) -> Failure {
+    let why = match *error {
+        Errno::BUSY => "somebody else is using it".to_owned(),
+        Errno::WOULDBLOCK => "another process has locked it".to_owned(),
+        Errno::ACCESS | Errno::PERM => {
+            format!("{}: are you root?", cause(&(*error).into()))
+        }
+        error => cause(&error.into()),
+    };
+    Failure::Runtime(format!("{}: {why}; nothing was written", path.display()))
+}
+
+fn reread_partitions(file: impl AsFd) -> rustix::io::Result<()> {
+    /// BLKRRPART of linux/fs.h, `_IO(0x12, 95)`.
+    const REREAD: rustix::ioctl::Opcode = rustix::ioctl::opcode::none(0x12, 95);
+    // SAFETY: this request takes no argument.
+    unsafe { rustix::ioctl::ioctl(file, rustix::ioctl::NoArg::<REREAD>::new()) }
+}

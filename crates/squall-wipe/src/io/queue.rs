@@ -1,0 +1,87 @@
+//! Several transfers in flight: by io_uring, or by threads where the kernel refuses that.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use super::buffer::Buffer;
+use super::ring::Ring;
+use super::threads::Threads;
+use crate::record::QueueKind;
+
+/// Where bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To the target.
+    Write,
+    /// From it.
+    Read,
+}
+
+/// The first `len` bytes of a buffer, to or from an offset.
+pub struct Transfer {
+    /// Where the bytes are.
+    pub buffer: Buffer,
+    /// How many.
+    pub len: usize,
+    /// Where on the target.
+    pub offset: u64,
+    /// Where they go.
+    pub direction: Direction,
+}
+
+/// A transfer that is over, and how many bytes of it were done.
+pub struct Finished {
+    /// The transfer, with its buffer.
+    pub transfer: Transfer,
+    /// What the kernel said.
+    pub result: io::Result<usize>,
+}
+
+/// Transfers in flight. They come back in any order.
+pub enum Queue {
+    /// The kernel's queue.
+    Ring(Box<Ring>),
+    /// Threads, each of which waits for one transfer.
+    Threads(Threads),
+}
+
+impl Queue {
+    /// A queue for `depth` transfers with `file`. `waits` is whether the kernel would do them at
+    /// once and not in the background, as it does with what goes through the page cache.
+    pub fn open(file: Arc<File>, depth: usize, waits: bool) -> io::Result<Queue> {
+        match Ring::open(file.clone(), depth, waits) {
+            Ok(ring) => Ok(Queue::Ring(Box::new(ring))),
+            Err(_) => Queue::of_threads(file, depth),
+        }
+    }
+
+    /// A queue that needs nothing of the kernel but pread and pwrite.
+    pub fn of_threads(file: Arc<File>, depth: usize) -> io::Result<Queue> {
+        Threads::start(file, depth).map(Queue::Threads)
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> QueueKind {
+        match self {
+            Queue::Ring(_) => QueueKind::Ring,
+            Queue::Threads(_) => QueueKind::Threads,
+        }
+    }
+
+    /// Begins a transfer. No more than `depth` may be in flight.
+    pub fn submit(&mut self, transfer: Transfer) -> io::Result<()> {
+        match self {
+            Queue::Ring(ring) => ring.submit(transfer),
+            Queue::Threads(threads) => threads.submit(transfer),
+        }
+    }
+
+    /// Waits for the next one that is over; nothing if none is in flight.
+    pub fn wait(&mut self) -> io::Result<Option<Finished>> {
+        match self {
+            Queue::Ring(ring) => ring.wait(),
+            Queue::Threads(threads) => threads.wait(),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! `squall wipe`: drives overwritten, many at once, verified, and reported on.
+//!
+//! [`target`] says what a name on the command line is, `guards` whether it may be overwritten, and
+//! `confirm` whether it is meant. Then each drive has a thread (`drive`), which writes
+//! ([`write`](mod@write)) and verifies ([`verify`]) through a queue of transfers (`io`), while the
+//! first thread shows how far they are (`show`). The `journal` keeps what a power cut must not
+//! take: a [`record`] of each drive, which in the end is its `report`.
+
+pub mod args;
+mod confirm;
+mod content;
+mod crew;
+mod drive;
+mod event;
+mod filesystem;
+mod gauge;
+mod guards;
+pub mod io;
+mod journal;
+mod keys;
+mod pace;
+mod pipeline;
+mod plan;
+mod ranges;
+pub mod record;
+mod report;
+mod reports;
+mod rescue;
+mod run;
+mod sample;
+mod show;
+pub mod target;
+mod verify;
+mod write;
+
+pub use run::{verify, wipe};

@@ -1,0 +1,111 @@
+//! What will be done, before it is: shown to be read before anything is confirmed.
+
+use std::fmt::Write;
+
+use serde_json::json;
+use squall_command::units;
+
+use crate::record::{Identity, Kind, Method, Plan, Scope};
+use crate::report;
+use crate::target::Target;
+
+/// The plan as text: a block a target, and what is done with all of them.
+pub fn text(targets: &[Target], plan: &Plan) -> String {
+    let mut text = String::new();
+    for target in targets {
+        block(&mut text, &target.identity);
+    }
+    let total: u64 = targets.iter().map(|target| target.identity.size).sum();
+    let number = targets.len();
+    let noun = if number == 1 { "target" } else { "targets" };
+    line(
+        &mut text,
+        &format!("{number} {noun}, {} in all", units::volume(total)),
+    );
+    line(
+        &mut text,
+        &format!("{}; {}", passes(plan), verification(plan.verify)),
+    );
+    for advice in advice(targets) {
+        line(&mut text, &format!("note: {advice}"));
+    }
+    text
+}
+
+/// The plan as one JSON object, for programs.
+pub fn json(targets: &[Target], plan: &Plan) -> String {
+    let drives: Vec<_> = targets.iter().map(|target| &target.identity).collect();
+    let plan = json!({ "event": "plan", "drives": drives, "plan": plan });
+    format!("{plan}\n")
+}
+
+fn block(text: &mut String, identity: &Identity) {
+    line(text, &identity.given.display().to_string());
+    if identity.path != identity.given {
+        line(text, &format!("  is        {}", identity.path.display()));
+    }
+    if let Some(model) = &identity.model {
+        line(text, &format!("  model     {model}"));
+    }
+    if let Some(serial) = &identity.serial {
+        line(text, &format!("  serial    {serial}"));
+    }
+    let size = identity.size;
+    line(
+        text,
+        &format!("  size      {} ({size} bytes)", units::volume(size)),
+    );
+    let kind = match (identity.kind, identity.flash) {
+        (Kind::Disk, Some(true)) => "drive, flash",
+        (Kind::Disk, Some(false)) => "drive, magnetic",
+        (Kind::Disk, None) => "drive",
+        (Kind::Partition, _) => "partition",
+        (Kind::Loop, _) => "loop device",
+        (Kind::Mapped, _) => "mapped device",
+        (Kind::File, _) => "file",
+    };
+    line(
+        text,
+        &format!("  kind      {kind}, {} byte sectors", identity.sector),
+    );
+}
+
+fn passes(plan: &Plan) -> String {
+    let content = match plan.method {
+        Method::Random => "keystream of AES-256",
+        Method::Zero => "zeros",
+        Method::Clear => "zeros, as Clear of NIST SP 800-88 Rev. 1",
+    };
+    match plan.passes {
+        1 => format!("overwritten once with {content}"),
+        passes => format!("overwritten {passes} times with {content}"),
+    }
+}
+
+fn verification(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Full => "then every byte is read back and compared",
+        Scope::Sample => "then a tenth, at random places, is read back and compared",
+        Scope::None => "nothing is read back",
+    }
+}
+
+/// What overwriting does not reach, each once.
+fn advice(targets: &[Target]) -> Vec<String> {
+    let mut advice: Vec<String> = Vec::new();
+    for target in targets {
+        advice.extend(report::flash_advice(&target.identity));
+    }
+    advice.dedup();
+    advice
+}
+
+/// One line; a name in it cannot make it two, or reach the terminal's controls.
+fn line(text: &mut String, line: &str) {
+    let escape = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    let line: String = line.chars().map(escape).collect();
+    let _ = writeln!(text, "{line}");
+}

@@ -1,0 +1,312 @@
+//! What is known of a job: the same in the journal, from which it is resumed, and in the report of
+//! each drive. No secret is in it.
+//!
+//! All numbers of bytes are exact; times are in UTC.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What this layout is called; another number is another layout.
+pub const FORMAT: &str = "squall-wipe/1";
+
+/// Everything known of a job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Job {
+    /// [`FORMAT`].
+    pub format: String,
+    /// What wiped.
+    pub tool: Tool,
+    /// When it began, as its files are called.
+    pub id: String,
+    /// What was asked for.
+    pub plan: Plan,
+    /// A record a target, in the order of the command line.
+    pub drives: Vec<Drive>,
+}
+
+/// The program, and where it ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tool {
+    /// `squall`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// How keystream was computed, as `vaes512`.
+    pub engine: String,
+    /// The kernel's release.
+    pub kernel: String,
+    /// The machine's name.
+    pub host: String,
+}
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What is written.
+    pub method: Method,
+    /// How often.
+    pub passes: u32,
+    /// How much of it is compared.
+    pub verify: Scope,
+    /// Whether the keys outlive the job.
+    pub keep_key: bool,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Keystream of AES-256 under a key that is drawn for each drive and pass
+    Random,
+    /// Zeros
+    Zero,
+    /// Zeros, and verified: Clear of NIST SP 800-88 Rev. 1
+    Clear,
+}
+
+impl Method {
+    /// What a pass writes.
+    pub fn content(self) -> ContentKind {
+        match self {
+            Method::Random => ContentKind::Keystream,
+            Method::Zero | Method::Clear => ContentKind::Zeros,
+        }
+    }
+}
+
+/// How much is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// Every byte
+    Full,
+    /// A tenth, spread as NIST SP 800-88 Rev. 1 asks for, with both ends
+    Sample,
+    /// Nothing
+    None,
+}
+
+/// What a pass writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContentKind {
+    /// Byte `i` of the target is byte `i` of [`squall::Stream`] under the pass's key.
+    Keystream,
+    /// Zeros.
+    Zeros,
+}
+
+/// One target: what it is, and what became of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Drive {
+    /// What it is.
+    pub target: Identity,
+    /// Its passes, the finished ones and the one under way.
+    pub passes: Vec<Pass>,
+    /// What was compared, if that has begun.
+    pub verification: Option<Verification>,
+    /// How it ended; nothing while it is under way.
+    pub outcome: Option<Outcome>,
+    /// Whether transfers went past the page cache, and by what.
+    pub transfer: Option<Transfer>,
+    /// What else is to be known: slowness, losses, what overwriting cannot reach.
+    pub notes: Vec<Note>,
+}
+
+/// What a target is. Two that are equal in all of it are the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The name that was given.
+    pub given: PathBuf,
+    /// Where that leads, without links.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: Kind,
+    /// Length in bytes.
+    pub size: u64,
+    /// The unit of its transfers, in bytes; of a file, that of direct ones.
+    pub sector: u32,
+    /// What it is made of, as far as the kernel tells.
+    pub model: Option<String>,
+    /// Its maker's number, or else the kernel's for this attachment of it (`diskseq-12`).
+    pub serial: Option<String>,
+    /// Its name in the world (WWN, NVMe's EUI-64 or NGUID).
+    pub wwid: Option<String>,
+    /// `major:minor` of a device; `device:inode` of a file.
+    pub number: String,
+    /// Whether it is flash; nothing if the kernel does not know, or it is no drive.
+    pub flash: Option<bool>,
+}
+
+/// Kinds of targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A whole drive, or what the kernel shows as one.
+    Disk,
+    /// A part of one.
+    Partition,
+    /// A loop device.
+    Loop,
+    /// A mapped device (dm).
+    Mapped,
+    /// A regular file.
+    File,
+}
+
+/// One pass over a target.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Pass {
+    /// What it writes.
+    pub content: ContentKind,
+    /// When it began.
+    pub began: Timestamp,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// Time it took, without interruptions, in seconds.
+    pub seconds: f64,
+    /// Everything before this offset is dealt with and flushed.
+    pub offset: u64,
+    /// What could not be overwritten.
+    pub unwritten: Vec<Extent>,
+}
+
+/// What was compared after the last pass.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Verification {
+    /// How much was to be.
+    pub scope: Scope,
+    /// When it began.
+    pub began: Timestamp,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// Time it took, without interruptions, in seconds.
+    pub seconds: f64,
+    /// Everything before this offset is dealt with.
+    pub offset: u64,
+    /// Bytes that were compared.
+    pub compared: u64,
+    /// Bytes that differ, exactly.
+    pub differing_bytes: u64,
+    /// Where they are: differing bytes with fewer than 16 equal ones between them are one range.
+    pub differing: Vec<Extent>,
+    /// Ranges that differ beyond those that are listed.
+    pub differing_unlisted: u64,
+    /// What could not be read.
+    pub unreadable: Vec<Extent>,
+}
+
+/// A range of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extent {
+    /// The first.
+    pub offset: u64,
+    /// How many.
+    pub length: u64,
+}
+
+/// How bytes went to and from a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transfer {
+    /// Whether past the page cache.
+    pub direct: bool,
+    /// `io_uring` or `threads`.
+    pub queue: QueueKind,
+}
+
+/// Kinds of queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum QueueKind {
+    /// The kernel's.
+    #[serde(rename = "io_uring")]
+    Ring,
+    /// Threads that wait.
+    #[serde(rename = "threads")]
+    Threads,
+}
+
+/// How a drive's part of a job ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// All of it was overwritten, and everything compared is as it was written.
+    Verified,
+    /// All of it was overwritten; nothing was compared, as asked.
+    Overwritten,
+    /// Some of it could not be overwritten, or could not be read back.
+    Incomplete,
+    /// What is on it is not what was written.
+    Differs,
+    /// Its user ended the job.
+    Interrupted,
+    /// It disappeared.
+    Vanished,
+    /// It could not go on.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Outcome {
+    /// Whether everything that was asked for was done.
+    pub fn is_success(&self) -> bool {
+        matches!(self, Outcome::Verified | Outcome::Overwritten)
+    }
+
+    /// Whether there is something left to resume.
+    pub fn is_resumable(&self) -> bool {
+        matches!(
+            self,
+            Outcome::Interrupted | Outcome::Vanished | Outcome::Failed { .. }
+        )
+    }
+}
+
+/// Something else to be known of a drive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// When it was noted.
+    pub at: Timestamp,
+    /// A sentence.
+    pub text: String,
+}
+
+impl Drive {
+    /// A target to which nothing was done yet.
+    pub fn new(target: Identity) -> Drive {
+        Drive {
+            target,
+            passes: Vec::new(),
+            verification: None,
+            outcome: None,
+            transfer: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Bytes that the last pass did not overwrite: refused ones, and those it did not come to.
+    pub fn not_overwritten(&self) -> u64 {
+        match self.passes.last() {
+            Some(pass) => {
+                let refused: u64 = pass.unwritten.iter().map(|extent| extent.length).sum();
+                self.target.size - pass.offset + refused
+            }
+            None => self.target.size,
+        }
+    }
+
+    /// Whether there is something left to resume.
+    pub fn is_resumable(&self) -> bool {
+        self.outcome.as_ref().is_none_or(Outcome::is_resumable)
+    }
+
+    /// Adds a note.
+    pub fn note(&mut self, text: String) {
+        let at = Timestamp::now();
+        self.notes.push(Note { at, text });
+    }
+}

@@ -1,0 +1,36 @@
+//! What is kept of a drive when a job is over: a record for programs, and a page for people.
+
+mod advice;
+mod page;
+#[cfg(test)]
+pub mod schema;
+pub mod share;
+#[cfg(test)]
+mod tests;
+
+use crate::record::{Job, Verification};
+
+pub use advice::{Advice, flash_advice};
+pub use page::html;
+
+/// The report of the drive of this number: the job, with this drive alone.
+pub fn json(job: &Job, drive: usize) -> String {
+    let alone = Job {
+        format: job.format.clone(),
+        tool: job.tool.clone(),
+        id: job.id.clone(),
+        plan: job.plan,
+        drives: vec![job.drives[drive].clone()],
+    };
+    let json = serde_json::to_string_pretty(&alone);
+    json.expect("a record is text, as the journal had to have it too")
+}
+
+/// Bytes that could not be read, or differ.
+pub fn unreadable_bytes(verification: &Verification) -> u64 {
+    verification
+        .unreadable
+        .iter()
+        .map(|extent| extent.length)
+        .sum()
+}

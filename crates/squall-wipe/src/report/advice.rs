@@ -1,0 +1,115 @@
+//! What overwriting does not reach on flash, and what does: the drive's own commands.
+
+use std::path::Path;
+
+use crate::record::{Identity, Kind};
+
+/// Why overwriting is not enough, and what to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// What overwriting did not reach, and what the commands do.
+    pub text: String,
+    /// They, in their order: each with what it does.
+    pub commands: Vec<(String, &'static str)>,
+}
+
+/// What overwriting could not reach of a target on flash, and what to run instead, in one line.
+/// Nothing of what is no flash.
+pub fn flash_advice(identity: &Identity) -> Option<String> {
+    let Advice { text, commands } = Advice::of(identity)?;
+    let commands = commands
+        .iter()
+        .map(|(command, what)| format!("`{command}` ({what})"));
+    let commands: Vec<_> = commands.collect();
+    match commands.is_empty() {
+        true => Some(text),
+        false => Some(format!("{text} {}", commands.join(", "))),
+    }
+}
+
+impl Advice {
+    /// On this target.
+    pub fn of(identity: &Identity) -> Option<Advice> {
+        if identity.flash != Some(true) {
+            return None;
+        }
+        let commands = match identity.kind {
+            Kind::Disk => disk(&identity.path),
+            Kind::Partition => partition(&identity.path),
+            Kind::Loop | Kind::Mapped | Kind::File => Vec::new(),
+        };
+        let scope = match identity.kind {
+            Kind::Disk => "Only the drive itself erases those too",
+            _ => "Only the drive itself erases those too, and all of it at once",
+        };
+        let scope = match commands.is_empty() {
+            true => format!("{scope}."),
+            false => format!("{scope}, if it supports this:"),
+        };
+        let text = format!(
+            "This is flash: it keeps cells aside, and moves data between them. What was in those \
+             cannot be overwritten from outside. {scope}"
+        );
+        Some(Advice { text, commands })
+    }
+}
+
+/// Commands for a whole drive; its contents are gone afterwards, those of the wipe too.
+fn disk(path: &Path) -> Vec<(String, &'static str)> {
+    let shown = path.display();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if let Some(controller) = controller(&name) {
+        return vec![
+            (
+                format!("nvme sanitize {controller} --sanact=2"),
+                "erases every block, of all namespaces",
+            ),
+            (
+                format!("nvme sanitize-log {controller}"),
+                "shows when that is done",
+            ),
+        ];
+    }
+    if name.starts_with("mmcblk") {
+        return vec![
+            (
+                format!("blkdiscard --secure {shown}"),
+                "erases what is mapped",
+            ),
+            (format!("mmc sanitize {shown}"), "erases what is not (eMMC)"),
+        ];
+    }
+    if name.starts_with("sd") {
+        return vec![
+            (
+                format!("hdparm --yes-i-know-what-i-am-doing --sanitize-block-erase {shown}"),
+                "erases every block (SATA)",
+            ),
+            (
+                format!("hdparm --sanitize-status {shown}"),
+                "shows when that is done",
+            ),
+            (
+                format!("sg_sanitize --block {shown}"),
+                "erases every block (SAS)",
+            ),
+        ];
+    }
+    vec![(
+        format!("blkdiscard --secure {shown}"),
+        "erases what is mapped",
+    )]
+}
+
+/// A drive erases a part of itself by secure discards alone.
+fn partition(path: &Path) -> Vec<(String, &'static str)> {
+    let command = format!("blkdiscard --secure {}", path.display());
+    vec![(command, "erases what is mapped, of this partition alone")]
+}
+
+/// The controller of an NVMe namespace: `/dev/nvme0` of `nvme0n1`.
+fn controller(name: &str) -> Option<String> {
+    let digits = name.strip_prefix("nvme")?;
+    let end = digits.find(|c: char| !c.is_ascii_digit())?;
+    (end > 0).then(|| format!("/dev/nvme{}", &digits[..end]))
+}

@@ -1,0 +1,73 @@
+//! Where a drive refused bytes, or gave back others than were written: tables of ranges.
+
+use maud::{Markup, html};
+
+use crate::record::{Drive, Extent};
+use crate::report::share;
+
+/// So many ranges of a kind are printed; all are in the JSON file.
+const MOST: usize = 200;
+
+/// A section on each kind of error that there is; a sentence if there is none.
+pub fn sections(drive: &Drive) -> Markup {
+    let pass = drive.passes.last();
+    let unwritten = pass.map_or(&[][..], |pass| &pass.unwritten);
+    let (unreadable, differing, unlisted) = match &drive.verification {
+        Some(verification) => (
+            &verification.unreadable[..],
+            &verification.differing[..],
+            verification.differing_unlisted,
+        ),
+        None => (&[][..], &[][..], 0),
+    };
+    let is_clean = unwritten.is_empty() && unreadable.is_empty() && differing.is_empty();
+    html! {
+        section {
+            h2 { "Errors" }
+            @if is_clean { p { (clean(drive)) } }
+            (kind("Not overwritten", unwritten, 0))
+            (kind("Not readable", unreadable, 0))
+            (kind("Not as written", differing, unlisted))
+        }
+    }
+}
+
+/// What can be said of a drive without errors.
+fn clean(drive: &Drive) -> &'static str {
+    match (drive.passes.is_empty(), drive.not_overwritten()) {
+        (true, _) => "Nothing was written, and so nothing was refused.",
+        (false, 0) => "None: the drive refused no byte, and none that was read back differed.",
+        _ => "None as far as it came: the drive refused no byte that was written.",
+    }
+}
+
+fn kind(title: &str, extents: &[Extent], unlisted: u64) -> Markup {
+    let shown = &extents[..extents.len().min(MOST)];
+    let in_file = extents.len() - shown.len();
+    html! {
+        @if !extents.is_empty() {
+            h3 { (title) }
+            div.scroll.ranges tabindex="0" role="region" aria-label=(title) {
+                table.figures {
+                    thead { tr {
+                        th scope="col" { "First byte" }
+                        th scope="col" { "Bytes" }
+                    } }
+                    tbody {
+                        @for Extent { offset, length } in shown {
+                            tr { td { (share::exact(*offset)) } td { (share::exact(*length)) } }
+                        }
+                    }
+                }
+            }
+            @if in_file > 0 {
+                p.note.below { (share::exact(in_file as u64)) " more ranges are in the JSON file." }
+            }
+            @if unlisted > 0 {
+                p.note.below {
+                    (share::exact(unlisted)) " more ranges were counted and not recorded."
+                }
+            }
+        }
+    }
+}

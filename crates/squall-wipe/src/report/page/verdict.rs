@@ -1,0 +1,96 @@
+//! The verdict on a drive: a mark, a word, and a sentence.
+
+use maud::{Markup, html};
+
+use crate::record::{Drive, Job, Outcome, Scope};
+use crate::report::share;
+
+/// How good it is.
+enum Grade {
+    Good,
+    Doubtful,
+    Bad,
+}
+
+/// The word.
+pub fn word(drive: &Drive) -> &'static str {
+    match drive.outcome {
+        None => "Under way",
+        Some(Outcome::Verified) => "Verified",
+        Some(Outcome::Overwritten) => "Overwritten, not verified",
+        Some(Outcome::Incomplete) => "Incomplete",
+        Some(Outcome::Differs) => "Differs",
+        Some(Outcome::Interrupted) => "Interrupted",
+        Some(Outcome::Vanished) => "Vanished",
+        Some(Outcome::Failed { .. }) => "Failed",
+    }
+}
+
+/// All of it.
+pub fn section(job: &Job, drive: &Drive) -> Markup {
+    let (class, mark) = match grade(drive) {
+        Grade::Good => ("verdict good", "✓"),
+        Grade::Doubtful => ("verdict doubtful", "!"),
+        Grade::Bad => ("verdict bad", "✗"),
+    };
+    html! {
+        div class=(class) {
+            span.mark aria-hidden="true" { (mark) }
+            div {
+                p.word { (word(drive)) }
+                p { (sentence(job, drive)) }
+            }
+        }
+    }
+}
+
+fn grade(drive: &Drive) -> Grade {
+    match drive.outcome {
+        Some(Outcome::Verified) => Grade::Good,
+        None | Some(Outcome::Overwritten | Outcome::Interrupted) => Grade::Doubtful,
+        _ => Grade::Bad,
+    }
+}
+
+/// What became of it, in a sentence that is true.
+pub fn sentence(job: &Job, drive: &Drive) -> String {
+    let missing = drive.not_overwritten();
+    let left = match missing {
+        0 => "every byte had been overwritten".into(),
+        _ => format!("{} bytes were not overwritten", share::exact(missing)),
+    };
+    match &drive.outcome {
+        None => format!("It was still under way when this was written: {left}."),
+        Some(Outcome::Verified) => match compared(job, drive) {
+            Scope::Full => {
+                "Every byte was overwritten, read back, and found as it was written.".into()
+            }
+            _ => "Every byte was overwritten; a sample of them was read back, and found as it \
+                  was written."
+                .into(),
+        },
+        Some(Outcome::Overwritten) => {
+            "Every byte was overwritten. Nothing was read back, as was asked for.".into()
+        }
+        Some(Outcome::Incomplete) => match missing {
+            0 => "Every byte was overwritten, but some could not be read back.".into(),
+            _ => format!("{} bytes could not be overwritten.", share::exact(missing)),
+        },
+        Some(Outcome::Differs) => match &drive.verification {
+            Some(verification) => format!(
+                "{} of the bytes that were read back are not what was written.",
+                share::exact(verification.differing_bytes)
+            ),
+            None => "What was read back is not what was written.".into(),
+        },
+        Some(Outcome::Interrupted) => format!("It was ended before it was done: {left}."),
+        Some(Outcome::Vanished) => format!("The drive disappeared: {left}."),
+        Some(Outcome::Failed { reason }) => format!("It could not go on ({reason}): {left}."),
+    }
+}
+
+/// How much was compared.
+fn compared(job: &Job, drive: &Drive) -> Scope {
+    let verification = drive.verification.as_ref();
+    verification.map_or(job.plan.verify, |verification| verification.scope)
+}

@@ -1,0 +1,140 @@
+//! All drives of a run as they are shown, and their sums.
+
+use std::time::Duration;
+
+use crate::gauge::Gauge;
+use crate::record::Job;
+
+use super::cost::Cost;
+use super::meter::Left;
+use super::row::Row;
+
+/// A drive is asked for its temperature no more often than this: some answer slowly.
+const TEMPERATURE: Duration = Duration::from_secs(10);
+
+/// Asks the drive of a number for its temperature.
+pub type Temperatures<'a> = Box<dyn Fn(usize) -> Option<f64> + 'a>;
+
+/// All drives.
+pub struct Run<'a> {
+    /// A row a drive.
+    pub rows: Vec<Row>,
+    gauges: &'a [Gauge],
+    temperatures: Temperatures<'a>,
+    asked: Option<Duration>,
+    at: Duration,
+    cost: Cost,
+}
+
+/// The sums of all drives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Totals {
+    /// How many there are.
+    pub drives: usize,
+    /// How many of them have not ended.
+    pub under_way: usize,
+    /// Bytes written and read.
+    pub moved: u64,
+    /// Bytes a second over the last seconds.
+    pub now: Option<f64>,
+    /// Seconds since the run began.
+    pub seconds: f64,
+    /// Until the last drive ends.
+    pub left: Left,
+    /// CPU seconds of this process since the run began.
+    pub cpu_seconds: f64,
+}
+
+impl<'a> Run<'a> {
+    /// Before it begins.
+    pub fn new(job: &Job, gauges: &'a [Gauge], temperatures: Temperatures<'a>) -> Run<'a> {
+        let gauged = gauges.iter().enumerate().take(job.drives.len());
+        let mut rows: Vec<_> = gauged
+            .map(|(number, gauge)| Row::new(job, number, gauge.read()))
+            .collect();
+        tell_apart(&mut rows);
+        Run {
+            rows,
+            gauges,
+            temperatures,
+            asked: None,
+            at: Duration::ZERO,
+            cost: Cost::begin(),
+        }
+    }
+
+    /// Looks at all gauges. Returns notes on drives that have become slow.
+    pub fn update(&mut self, at: Duration) -> Vec<(usize, String)> {
+        self.at = at;
+        let asks = self
+            .asked
+            .is_none_or(|asked| at.saturating_sub(asked) >= TEMPERATURE);
+        let mut notes = Vec::new();
+        for (row, gauge) in self.rows.iter_mut().zip(self.gauges) {
+            row.update(at, gauge.read());
+            if asks {
+                // One that vanished is not asked.
+                let celsius = row.is_at_work().then(|| (self.temperatures)(row.number));
+                row.celsius = celsius.flatten();
+            }
+            notes.extend(row.slowness().map(|note| (row.number, note)));
+        }
+        if asks {
+            self.asked = Some(at);
+        }
+        notes
+    }
+
+    /// The sums.
+    pub fn totals(&self) -> Totals {
+        let under_way = self.rows.iter().filter(|row| row.outcome.is_none());
+        Totals {
+            drives: self.rows.len(),
+            under_way: under_way.clone().count(),
+            moved: self.rows.iter().map(|row| row.reading.moved).sum(),
+            now: self
+                .rows
+                .iter()
+                .filter_map(Row::now)
+                .reduce(|sum, rate| sum + rate),
+            seconds: self.at.as_secs_f64(),
+            left: under_way
+                .map(Row::left)
+                .reduce(longest)
+                .unwrap_or(Left::Unknown),
+            cpu_seconds: self.cost.seconds(),
+        }
+    }
+}
+
+impl Totals {
+    /// Bytes a second since the run began.
+    pub fn average(&self) -> Option<f64> {
+        (self.seconds >= 1.0).then(|| self.moved as f64 / self.seconds)
+    }
+
+    /// CPU seconds for a billion bytes.
+    pub fn cpu_per_gb(&self) -> Option<f64> {
+        (self.moved > 0).then(|| self.cpu_seconds / (self.moved as f64 / 1e9))
+    }
+}
+
+/// Drives of the same name, as files in two directories, are called as they were given.
+fn tell_apart(rows: &mut [Row]) {
+    let names: Vec<_> = rows.iter().map(|row| row.name.clone()).collect();
+    for row in rows {
+        let same = names.iter().filter(|name| **name == row.name);
+        if same.count() > 1 {
+            row.name = row.target.clone();
+        }
+    }
+}
+
+/// What lasts longer; one of which nobody knows makes all of them so.
+fn longest(one: Left, other: Left) -> Left {
+    match (one, other) {
+        (Left::Seconds(one), Left::Seconds(other)) => Left::Seconds(one.max(other)),
+        (Left::Stalled, _) | (_, Left::Stalled) => Left::Stalled,
+        _ => Left::Unknown,
+    }
+}

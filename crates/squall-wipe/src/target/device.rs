@@ -1,0 +1,215 @@
+//! A block device as sysfs shows it. Nothing is opened but files of sysfs.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// A device's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Number {
+    major: u32,
+    minor: u32,
+}
+
+impl Number {
+    /// Of what stat(2) gives.
+    pub fn new(number: u64) -> Number {
+        Number {
+            major: rustix::fs::major(number),
+            minor: rustix::fs::minor(number),
+        }
+    }
+
+    /// Whether it names no device, but one of the file systems that have none to themselves.
+    pub fn is_anonymous(self) -> bool {
+        self.major == 0
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+impl FromStr for Number {
+    type Err = io::Error;
+
+    fn from_str(text: &str) -> io::Result<Number> {
+        let numbers = text.split_once(':').and_then(|(major, minor)| {
+            Some(Number {
+                major: major.parse().ok()?,
+                minor: minor.parse().ok()?,
+            })
+        });
+        numbers.ok_or_else(|| io::Error::other(format!("{text:?} is no device number")))
+    }
+}
+
+/// A block device.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Device {
+    /// Its number.
+    pub number: Number,
+    /// Its directory in sysfs, without links.
+    directory: PathBuf,
+}
+
+impl Device {
+    /// The one with this number.
+    pub fn at(number: Number) -> io::Result<Device> {
+        let directory = fs::canonicalize(format!("/sys/dev/block/{number}"))?;
+        Ok(Device { number, directory })
+    }
+
+    /// The one whose directory in sysfs this is, or leads to.
+    pub fn in_directory(directory: &Path) -> io::Result<Device> {
+        let directory = fs::canonicalize(directory)?;
+        let number = fs::read_to_string(directory.join("dev"))?.trim().parse()?;
+        Ok(Device { number, directory })
+    }
+
+    /// All that are whole.
+    pub fn all() -> io::Result<Vec<Device>> {
+        devices_in(Path::new("/sys/block"))
+    }
+
+    /// A file or directory of it in sysfs.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// The kernel's name for it, as `sda1`.
+    pub fn name(&self) -> String {
+        let name = self.directory.file_name().unwrap_or_default();
+        // sysfs writes it this way for those that are in a directory of /dev.
+        name.to_string_lossy().replace('!', "/")
+    }
+
+    /// Its name, and that of what it is a part of, if it is a mapped one: `dm-3 (vg-root)`.
+    pub fn full_name(&self) -> String {
+        match self.text("dm/name") {
+            Some(mapped) => format!("{} ({mapped})", self.name()),
+            None => self.name(),
+        }
+    }
+
+    /// Its path in /dev.
+    pub fn path(&self) -> PathBuf {
+        Path::new("/dev").join(self.name())
+    }
+
+    /// What is printable of one of its files, if anything.
+    pub fn text(&self, name: &str) -> Option<String> {
+        text(&self.join(name))
+    }
+
+    /// A number in one of its files.
+    pub fn value(&self, name: &str) -> Option<u64> {
+        self.text(name)?.parse().ok()
+    }
+
+    /// Whether it has a file or directory of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.join(name).exists()
+    }
+
+    /// Length in bytes.
+    pub fn size(&self) -> u64 {
+        const UNIT: u64 = 512;
+        self.value("size").unwrap_or(0) * UNIT
+    }
+
+    /// Which partition it is, if it is one.
+    pub fn partition(&self) -> Option<u64> {
+        self.value("partition")
+    }
+
+    /// The whole that it is, or is a part of.
+    pub fn disk(&self) -> Device {
+        self.partition()
+            .and_then(|_| Device::in_directory(self.directory.parent()?).ok())
+            .unwrap_or_else(|| self.clone())
+    }
+
+    /// Its partitions.
+    pub fn partitions(&self) -> io::Result<Vec<Device>> {
+        let mut partitions = devices_in(&self.directory)?;
+        partitions.retain(|device| device.partition().is_some());
+        Ok(partitions)
+    }
+
+    /// How often something was attached to the machine when this was; nothing before Linux 5.15.
+    pub fn attachment(&self) -> Option<u64> {
+        self.disk().value("diskseq")
+    }
+}
+
+/// The devices whose directories are in `directory`, in the order of their names.
+pub(crate) fn devices_in(directory: &Path) -> io::Result<Vec<Device>> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut devices = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        // Others are files, directories of something else, or devices that have just gone.
+        if path.join("dev").exists() {
+            devices.extend(Device::in_directory(&path).ok());
+        }
+    }
+    devices.sort();
+    Ok(devices)
+}
+
+/// What is printable of a file, if anything.
+pub(crate) fn text(path: &Path) -> Option<String> {
+    printable_bytes(&fs::read(path).ok()?)
+}
+
+/// What drives say of themselves: single blanks between words, and a question mark for everything
+/// that is not printable ASCII.
+pub(crate) fn printable_bytes(bytes: &[u8]) -> Option<String> {
+    let character = |&byte: &u8| match byte {
+        b'!'..=b'~' => byte as char,
+        0 | b' ' | b'\t' | b'\n' | b'\r' => ' ',
+        _ => '?',
+    };
+    let text: String = bytes.iter().map(character).collect();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_the_kernel_does() {
+        let number: Number = "259:1048575".parse().unwrap();
+        assert_eq!(number.to_string(), "259:1048575");
+        let made = rustix::fs::makedev(259, 1_048_575);
+        assert_eq!(Number::new(made), number);
+        for wrong in ["", "8", "8:", ":1", "8:1:2", "8:x"] {
+            assert!(wrong.parse::<Number>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_drive_reaches_the_terminal_unseen() {
+        let cases: [(&[u8], Option<&str>); 6] = [
+            (b"  WDC  WD40EFRX-68N \n", Some("WDC WD40EFRX-68N")),
+            (b"WD-1\0\0\0", Some("WD-1")),
+            (b"a\x1b[2Jb\x07\x9b", Some("a?[2Jb??")),
+            ("Ü\u{202e}".as_bytes(), Some("?????")),
+            (b"    \n", None),
+            (b"", None),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(printable_bytes(bytes).as_deref(), expected, "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What the kernel knows of the drive behind a block device: model, numbers, medium, temperature.
+//!
+//! A partition has its drive's, with `-part1` and so on behind numbers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::device::{Device, printable_bytes, text};
+use crate::record::Kind;
+
+/// What a serial number that is the kernel's begins with.
+const ATTACHMENT: &str = "diskseq-";
+
+/// Whether `serial` stays with a drive wherever it is attached.
+pub(crate) fn is_lasting(serial: &str) -> bool {
+    !serial.starts_with(ATTACHMENT)
+}
+
+/// What `device` is.
+pub(super) fn kind(device: &Device) -> Kind {
+    match device {
+        _ if device.partition().is_some() => Kind::Partition,
+        _ if device.has("dm") => Kind::Mapped,
+        _ if device.name().starts_with("loop") => Kind::Loop,
+        _ => Kind::Disk,
+    }
+}
+
+/// Its maker's name for it: with the vendor for SCSI, the name that was given for mapped ones.
+pub(super) fn model(device: &Device) -> Option<String> {
+    let disk = device.disk();
+    let first = |names: &[&str]| names.iter().find_map(|name| disk.text(name));
+    let model = first(&["device/model", "device/name", "dm/name"])?;
+    let vendor = match bus(&disk).as_deref() {
+        // What all drives behind an ATA bridge have.
+        Some("scsi") => disk.text("device/vendor").filter(|name| name != "ATA"),
+        _ => None,
+    };
+    match vendor {
+        Some(vendor) => Some(format!("{vendor} {model}")),
+        None => Some(model),
+    }
+}
+
+/// Its serial number, or else the kernel's for this attachment of it.
+pub(super) fn serial(device: &Device) -> Option<String> {
+    let disk = device.disk();
+    let attachment = || {
+        let number = device.attachment()?;
+        Some(format!("{ATTACHMENT}{number}"))
+    };
+    let serial = makers_serial(&disk).or_else(attachment)?;
+    Some(with_part(device, serial))
+}
+
+/// Its name in the world.
+pub(super) fn wwid(device: &Device) -> Option<String> {
+    let disk = device.disk();
+    let wwid = ["wwid", "device/wwid"]
+        .iter()
+        .find_map(|name| disk.text(name))?;
+    Some(with_part(device, wwid))
+}
+
+fn with_part(device: &Device, of_disk: String) -> String {
+    match device.partition() {
+        Some(number) => format!("{of_disk}-part{number}"),
+        None => of_disk,
+    }
+}
+
+fn makers_serial(disk: &Device) -> Option<String> {
+    let page = || unit_serial(&fs::read(disk.join("device/vpd_pg80")).ok()?);
+    let serial = disk
+        .text("serial")
+        .or_else(page)
+        .or_else(|| disk.text("device/serial"))
+        .or_else(|| disk.text("dm/uuid"))
+        .or_else(|| disk.text("md/uuid"))
+        .or_else(|| usb_serial(disk))?;
+    // An NVMe controller's number is that of all its namespaces.
+    match disk.value("nsid") {
+        Some(namespace) if namespace > 1 => Some(format!("{serial}-ns{namespace}")),
+        _ => Some(serial),
+    }
+}
+
+/// The serial number in SCSI's page of vital product data 0x80.
+fn unit_serial(page: &[u8]) -> Option<String> {
+    const HEADER: usize = 4;
+    let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
+    let end = page.len().min(HEADER + length);
+    printable_bytes(&page[HEADER..end])
+}
+
+/// The serial number of the USB device that a drive is behind.
+fn usb_serial(disk: &Device) -> Option<String> {
+    let directory = fs::canonicalize(disk.join("device")).ok()?;
+    let usb = directory
+        .ancestors()
+        .take_while(|ancestor| ancestor.starts_with("/sys/devices/"))
+        .find(|ancestor| ancestor.join("idVendor").exists())?;
+    text(&usb.join("serial"))
+}
+
+/// What a disk is attached by, as `scsi`.
+fn bus(disk: &Device) -> Option<String> {
+    let subsystem = fs::canonicalize(disk.join("device/subsystem")).ok()?;
+    Some(subsystem.file_name()?.to_string_lossy().into_owned())
+}
+
+/// Whether it is flash. Only drives say so: what virtual ones and mapped ones say is a default.
+pub(super) fn is_flash(device: &Device) -> Option<bool> {
+    let disk = device.disk();
+    let turns = disk.value("queue/rotational")? != 0;
+    match bus(&disk)?.as_str() {
+        "nvme" | "nvme-subsystem" | "mmc" => Some(!turns),
+        "scsi" => match fs::read(disk.join("device/vpd_pgb1")) {
+            Ok(page) => is_flash_by(&page),
+            // Without the page, that it turns is a default.
+            Err(_) => (!turns).then_some(true),
+        },
+        _ => None,
+    }
+}
+
+/// By the medium's rotation rate in SCSI's page of vital product data 0xB1.
+fn is_flash_by(page: &[u8]) -> Option<bool> {
+    match u16::from_be_bytes([*page.get(4)?, *page.get(5)?]) {
+        1 => Some(true),
+        0x401..=0xfffe => Some(false),
+        _ => None,
+    }
+}
+
+/// Its temperature in degrees Celsius, by the sensor that the kernel shows with the drive.
+pub(super) fn temperature(device: &Device) -> Option<f64> {
+    let drive = device.disk().join("device");
+    // drivetemp's, NVMe's, NVMe's on older kernels, and those of NVMe with several paths.
+    let mut places = vec![
+        drive.join("hwmon"),
+        drive.clone(),
+        drive.join("device/hwmon"),
+    ];
+    places.extend(entries(&drive, "nvme"));
+    places
+        .iter()
+        .flat_map(|place| entries(place, "hwmon"))
+        .find_map(|sensor| {
+            let thousandths: f64 = text(&sensor.join("temp1_input"))?.parse().ok()?;
+            Some(thousandths / 1000.0)
+        })
+}
+
+/// What is in `directory` with a name that begins with `start`.
+fn entries(directory: &Path, start: &str) -> Vec<PathBuf> {
+    let all = fs::read_dir(directory).into_iter().flatten().flatten();
+    all.filter(|entry| entry.file_name().to_string_lossy().starts_with(start))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_vital_product_data() {
+        let page = b"\x00\x80\x00\x14      WD-WX12A3456789\xff";
+        assert_eq!(unit_serial(page).as_deref(), Some("WD-WX12A345678"));
+        let page = b"\x00\x80\x00\x15      WD-WX12A3456789\xff";
+        assert_eq!(unit_serial(page).as_deref(), Some("WD-WX12A3456789"));
+        assert_eq!(unit_serial(b"\x00\x80\x00\x04    "), None);
+        assert_eq!(unit_serial(b"\x00\x80"), None);
+        assert_eq!(is_flash_by(b"\x00\xb1\x00\x3c\x00\x01"), Some(true));
+        assert_eq!(is_flash_by(b"\x00\xb1\x00\x3c\x1c\x20"), Some(false));
+        assert_eq!(is_flash_by(b"\x00\xb1\x00\x3c\x00\x00"), None);
+        assert_eq!(is_flash_by(b"\x00\xb1"), None);
+    }
+
+    #[test]
+    fn numbers_of_attachments_do_not_last() {
+        assert!(is_lasting("WD-WX12A3456789-part1"));
+        assert!(!is_lasting("diskseq-12"));
+        assert!(!is_lasting("diskseq-12-part1"));
+    }
+}

@@ -1,0 +1,54 @@
+//! A regular file: which one it is, and how it takes direct transfers.
+
+use std::fmt;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, StatxFlags};
+
+use super::device::Number;
+
+/// Unit of direct transfers that every file system takes which takes them at all.
+const COMMON_UNIT: u32 = 4096;
+
+/// Which file it is, by whatever name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inode {
+    device: Number,
+    number: u64,
+}
+
+impl Inode {
+    /// The one that stat(2) speaks of.
+    pub fn of(metadata: &Metadata) -> Inode {
+        Inode {
+            device: Number::new(metadata.dev()),
+            number: metadata.ino(),
+        }
+    }
+}
+
+impl fmt::Display for Inode {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}:{}", self.device, self.number)
+    }
+}
+
+/// The number in its file system of what is shown as `inode`.
+pub(super) fn number_in_file_system(inode: &str) -> Option<&str> {
+    Some(inode.rsplit_once(':')?.1)
+}
+
+/// The unit of direct transfers of the file at `path`.
+pub(super) fn direct_unit(path: &Path) -> u32 {
+    let wanted = StatxFlags::DIOALIGN;
+    let told = rustix::fs::statx(CWD, path, AtFlags::empty(), wanted)
+        .ok()
+        .filter(|statx| statx.stx_mask & wanted.bits() != 0)
+        .map(|statx| statx.stx_dio_offset_align);
+    match told {
+        None | Some(0) => COMMON_UNIT,
+        Some(unit) => unit,
+    }
+}
