@@ -1,6 +1,6 @@
 //! What can be said to `squall wipe` and `squall verify`.
 
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -19,22 +19,23 @@ const MAX_DEPTH: i64 = 64;
 #[command(after_help = "Examples:
   squall wipe --dry-run /dev/sdb /dev/sdc
       what would be wiped, and whether it may be; nothing is written
-  squall wipe /dev/disk/by-id/ata-*
-      overwrites and verifies them all at once, after a question
+  squall wipe /dev/disk/by-id/ata-ST4000NM0035_ZC1A2B3C /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
+      overwrites and verifies both at once, after a question
   squall wipe --yes --json --serial WD-WX12A3456789 /dev/sdb
       for scripts: the drive with this serial number, without a question
-  squall wipe --resume /var/lib/squall/wipe/20261122T093000Z.json
-      goes on after an interruption or a power cut
+  squall wipe --resume /var/lib/squall/wipe/20261122T093000Z-4711.json
+      goes on after an interruption or a power cut; to give a job up, remove its files instead
 
 Every named target is looked at before anything is written. Refused are those that are mounted,
-swapped to, held by another device (RAID, LVM, encryption), read-only, on a disk of the running
-system, or in use by anybody else.
+swapped to, held by another device (RAID, LVM, encryption), read-only, or on a disk of the running
+system, and those that stand on such a device; devices that somebody else has claimed (O_EXCL) or
+locked, and files that somebody else has open or locked. Who merely has a device open is not seen.
 
-Overwriting does not reach what flash memory keeps aside. The plan and the report say what to run
-instead.
+Overwriting does not reach what flash memory keeps aside. A drive's own erase does: --purge asks for
+it before anything is overwritten. For what has none, plan and report say what to run instead.
 
-Exit codes: 0 if every drive was overwritten and verified as asked, 1 if one was not, 2 for a
-wrong argument.")]
+Exit codes: 0 if every drive was overwritten and verified as asked, 1 if one was not, 2 if nothing
+was written: a wrong argument, or a target that was refused.")]
 pub struct WipeArguments {
     /// Drives, partitions, loop devices or files
     #[arg(value_name = "TARGET", required_unless_present = "resume")]
@@ -52,6 +53,14 @@ pub struct WipeArguments {
     /// How much is read back after the last pass and compared
     #[arg(long, value_enum, default_value_t = Scope::Full, conflicts_with = "resume")]
     pub verify: Scope,
+
+    /// Have each drive erase itself first: NVMe's Format NVM, or a secure discard
+    ///
+    /// That reaches what flash keeps aside, as overwriting does not, and nothing outside the target.
+    /// Targets that cannot do it are refused. It cannot be interrupted. Without this and without
+    /// --yes, flash that can do it is asked about.
+    #[arg(long, conflicts_with = "resume")]
+    pub purge: bool,
 
     /// Show what would be done, and write nothing
     #[arg(long)]
@@ -79,8 +88,9 @@ pub struct WipeArguments {
     pub(crate) transfer: TransferArguments,
 
     /// Seconds between two checkpoints: the most that a power cut costs
-    #[arg(long, value_name = "SECONDS", default_value = "30")]
-    pub checkpoint: NonZeroU32,
+    #[arg(long, value_name = "SECONDS", default_value_t = 30,
+          value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub checkpoint: u32,
 
     #[command(flatten)]
     pub(crate) shown: ShownArguments,
@@ -89,12 +99,12 @@ pub struct WipeArguments {
 /// What can be said to `squall verify`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  squall verify /var/lib/squall/wipe/20261122T093000Z-WD-WX12A3456789.json
+  squall verify /var/lib/squall/wipe/20261122T093000Z-4711-01-WD-WX12A3456789.json
       compares the drive of this report with what was written to it
 
 A pass of zeros can be verified at any time; a random one only if it was wiped with --keep-key.
 
-Exit codes: 0 if all is as it was written, 1 if not, 2 for a wrong argument.")]
+Exit codes: 0 if all is as it was written, 1 if not, 2 if nothing was compared.")]
 pub struct VerifyArguments {
     /// Reports of `squall wipe`
     #[arg(value_name = "REPORT", required = true)]
@@ -116,7 +126,7 @@ pub struct VerifyArguments {
 pub struct Consent {
     /// Ask nothing; every target must have a name that stays, or be given by --serial
     ///
-    /// Names that stay are those below /dev/disk, as /dev/disk/by-id/ata-…, and those of files.
+    /// Names that stay are those below /dev/disk/by-id and by-diskseq, and those of files.
     #[arg(long)]
     pub yes: bool,
 

@@ -1,7 +1,7 @@
 //! Whether targets are meant: by their names, by serial numbers that were given, or by what the
 //! user types.
 //!
-//! A name below /dev/disk stays with a drive, as /dev/sdb does not: it is another drive's after the
+//! A name below /dev/disk/by-id stays with a drive, as /dev/sdb does not: it is another drive's after the
 //! next boot. What is given by such a name, or by its serial number, is asked for together with all
 //! others of this kind; everything else by its serial number.
 
@@ -16,16 +16,36 @@ use squall_command::Failure;
 use squall_command::units::volume;
 
 use crate::args::Consent;
-use crate::record::Kind;
+use crate::record::{Kind, Means};
 use crate::target::{Target, shown};
 
 /// What to use where nobody can be asked.
-const SCRIPTS: &str = "in scripts use --yes with names below /dev/disk or --serial";
+const SCRIPTS: &str = "in scripts use --yes with names below /dev/disk/by-id or --serial";
 
 /// Fails unless each of `targets` is meant. `again` is whether they were confirmed in an earlier
 /// run, whose drives these are by serial number and size.
 pub fn confirm(targets: &[Target], consent: &Consent, again: bool) -> Result<(), Failure> {
     confirm_on(&io::stdin(), io::stderr(), targets, consent, again)
+}
+
+/// Which of `offers`, targets that are meant and what they could erase themselves by, are to do so:
+/// whose user says it.
+pub fn purges(offers: &[(&Target, Option<Means>)]) -> Result<Vec<Option<Means>>, Failure> {
+    purges_on(&io::stdin(), io::stderr(), offers)
+}
+
+/// The same with questions to `questions` and answers from `answers`.
+fn purges_on(
+    answers: &impl AsFd,
+    questions: impl Write,
+    offers: &[(&Target, Option<Means>)],
+) -> Result<Vec<Option<Means>>, Failure> {
+    let mut dialog = Dialog::new(answers, questions)?;
+    let choose = |(target, means): &(&Target, Option<Means>)| match means {
+        Some(means) if dialog.offer(target, *means)? => Ok(Some(*means)),
+        _ => Ok(None),
+    };
+    offers.iter().map(choose).collect()
 }
 
 /// The same with questions to `questions` and answers from `answers`.
@@ -48,11 +68,7 @@ fn confirm_on(
             "nobody can be asked, as standard input is no terminal: nothing was written: {SCRIPTS}"
         )));
     }
-    let answers = answers.as_fd().try_clone_to_owned().map_err(unasked)?;
-    let mut dialog = Dialog {
-        answers: BufReader::new(File::from(answers)),
-        questions,
-    };
+    let mut dialog = Dialog::new(answers, questions)?;
     if !named.is_empty() {
         dialog.confirm_together(&named, unnamed.is_empty())?;
     }
@@ -110,8 +126,11 @@ fn none_unnamed(unnamed: &[&Target]) -> Result<(), Failure> {
         })
         .collect();
     let right = match options.len() == unnamed.len() {
-        true => format!("use names below /dev/disk, or add {}", options.join(" ")),
-        false => "use names below /dev/disk".into(),
+        true => format!(
+            "use names below /dev/disk/by-id, or add {}",
+            options.join(" ")
+        ),
+        false => "use names below /dev/disk/by-id".into(),
     };
     Err(Failure::Usage(format!(
         "--yes: names that may be another drive's at the next boot: {}: nothing was written: {right}",
@@ -150,6 +169,14 @@ struct Dialog<Q> {
 }
 
 impl<Q: Write> Dialog<Q> {
+    fn new(answers: &impl AsFd, questions: Q) -> Result<Dialog<Q>, Failure> {
+        let answers = answers.as_fd().try_clone_to_owned().map_err(unasked)?;
+        Ok(Dialog {
+            answers: BufReader::new(File::from(answers)),
+            questions,
+        })
+    }
+
     /// One question for all of `targets`; `are_all` is whether there are no others.
     fn confirm_together(&mut self, targets: &[&Target], are_all: bool) -> Result<(), Failure> {
         let count = targets.len();
@@ -179,7 +206,7 @@ impl<Q: Write> Dialog<Q> {
         let Some(serial) = &target.identity.serial else {
             return Err(Failure::Usage(format!(
                 "{name}: it has no serial number to confirm it by: nothing was written: use its \
-                 name below /dev/disk"
+                 name below /dev/disk/by-id"
             )));
         };
         let question = format!(
@@ -189,7 +216,31 @@ impl<Q: Write> Dialog<Q> {
         self.ask(&question, serial)
     }
 
+    /// Whether `target` is to erase itself.
+    fn offer(&mut self, target: &Target, means: Means) -> Result<bool, Failure> {
+        let question = format!(
+            "{}\nIt is flash, and can erase itself first, by {}: that reaches cells which \
+             overwriting does not, and nothing outside this target. It cannot be interrupted.\n\
+             Type \"erase\" for both, or press Enter to only overwrite: ",
+            describe(target),
+            means.name()
+        );
+        match self.answer(&question)?.as_deref() {
+            Some(b"erase") => Ok(true),
+            Some(b"") => Ok(false),
+            _ => Err(not_confirmed()),
+        }
+    }
+
     fn ask(&mut self, question: &str, expected: &str) -> Result<(), Failure> {
+        match self.answer(question)?.as_deref() == Some(expected.as_bytes()) {
+            true => Ok(()),
+            false => Err(not_confirmed()),
+        }
+    }
+
+    /// The answer to `question`; none if it was broken off.
+    fn answer(&mut self, question: &str) -> Result<Option<Vec<u8>>, Failure> {
         let asked = self
             .questions
             .write_all(question.as_bytes())
@@ -199,15 +250,13 @@ impl<Q: Write> Dialog<Q> {
         self.answers
             .read_until(b'\n', &mut answer)
             .map_err(unasked)?;
-        // Without its end the answer was broken off.
-        let given = answer.strip_suffix(b"\n").map(<[u8]>::trim_ascii);
-        match given == Some(expected.as_bytes()) {
-            true => Ok(()),
-            false => Err(Failure::Runtime(format!(
-                "not confirmed: nothing was written; {SCRIPTS}"
-            ))),
-        }
+        let whole = answer.strip_suffix(b"\n").map(<[u8]>::trim_ascii);
+        Ok(whole.map(<[u8]>::to_vec))
     }
+}
+
+fn not_confirmed() -> Failure {
+    Failure::Runtime(format!("not confirmed: nothing was written; {SCRIPTS}"))
 }
 
 /// A target in a line.

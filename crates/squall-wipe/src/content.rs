@@ -2,6 +2,9 @@
 
 use squall::Stream;
 
+use crate::keys::Key;
+use crate::record::ContentKind;
+
 /// The bytes of a pass.
 pub enum Content {
     /// Keystream under the pass's key, which stays where it is.
@@ -11,6 +14,14 @@ pub enum Content {
 }
 
 impl Content {
+    /// What a pass of this kind writes; nothing if it takes a key that there is not.
+    pub fn of(kind: ContentKind, key: Option<&Key>) -> Option<Content> {
+        match kind {
+            ContentKind::Zeros => Some(Content::Zeros),
+            ContentKind::Keystream => Some(Content::Keystream(Box::new(Stream::new(key?)))),
+        }
+    }
+
     /// Fills `out` with the bytes from `offset` on.
     pub fn fill(&mut self, offset: u64, out: &mut [u8]) {
         match self {

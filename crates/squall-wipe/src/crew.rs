@@ -1,9 +1,11 @@
 //! A thread for each drive, and the first one, which shows how far they are.
 
+use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use squall_command::failure::cause;
 use squall_command::{Failure, Interrupt};
 
 use crate::args::TransferArguments;
@@ -51,7 +53,7 @@ pub struct Crew<'a> {
 impl Crew<'_> {
     /// Has each of `parts` do `work`, all at once, and waits for them. A drive that stops leaves
     /// the others alone, and so does a screen that cannot be written to, which is told in the end.
-    pub fn run(&self, parts: &[Part], work: fn(&Worker<'_>) -> Outcome) -> Result<(), Failure> {
+    pub fn run(&self, parts: &[Part], work: fn(&Worker<'_>)) -> Result<(), Failure> {
         let gauges = self.gauges();
         let temperature = |drive: usize| {
             let part = parts.iter().find(|part| part.number == drive)?;
@@ -63,12 +65,26 @@ impl Crew<'_> {
         let shown = thread::scope(|scope| {
             for part in parts {
                 let worker = self.worker(part, &gauges[part.number], &teller);
-                scope.spawn(move || work(&worker));
+                let number = part.number;
+                let thread = thread::Builder::new().spawn_scoped(scope, move || work(&worker));
+                if let Err(error) = thread {
+                    self.cannot_begin(number, &error, &teller);
+                }
             }
             drop(teller);
             self.watch(&events, &mut show)
         });
         shown.and(show.end(&self.journal.job()))
+    }
+
+    /// There is no thread for the drive of this number.
+    fn cannot_begin(&self, number: usize, error: &io::Error, teller: &Sender<Event>) {
+        let outcome = Outcome::Failed {
+            reason: format!("thread: {}", cause(error)),
+        };
+        self.journal
+            .update(number, |drive| drive.outcome = Some(outcome.clone()));
+        Teller::new(number, teller.clone()).tell(What::Ended(outcome));
     }
 
     fn gauges(&self) -> Vec<Gauge> {
@@ -108,6 +124,7 @@ impl Crew<'_> {
     fn watch(&self, events: &Receiver<Event>, show: &mut Show<'_>) -> Result<(), Failure> {
         let mut shown = Ok(());
         let mut next_tick = Instant::now() + TICK;
+        let mut is_told = false;
         loop {
             let patience = next_tick.saturating_duration_since(Instant::now());
             match events.recv_timeout(patience) {
@@ -116,6 +133,10 @@ impl Crew<'_> {
                 Err(RecvTimeoutError::Disconnected) => return shown,
             }
             if Instant::now() >= next_tick {
+                if self.interrupt.is_noted() && !is_told {
+                    shown = shown.and_then(|()| show.stopping());
+                    is_told = true;
+                }
                 shown = shown.and_then(|()| self.tick(show));
                 next_tick = Instant::now() + TICK;
             }

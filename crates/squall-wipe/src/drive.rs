@@ -1,10 +1,11 @@
 //! One drive's part of a job, from its first pass to its outcome, in a thread of its own.
 
+mod purge;
+
 use std::io;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use squall::Stream;
 use squall_command::Interrupt;
 use squall_command::failure::cause;
 
@@ -14,7 +15,7 @@ use crate::event::{Teller, What};
 use crate::gauge::{Gauge, Phase};
 use crate::io::{Buffer, Device};
 use crate::journal::Journal;
-use crate::keys::Keys;
+use crate::keys::{Key, Keys};
 use crate::pace::Pace;
 use crate::pipeline::{Lane, Stop, TRANSFER};
 use crate::ranges::Ranges;
@@ -54,22 +55,23 @@ pub struct Worker<'a> {
 
 impl Worker<'_> {
     /// Overwrites what is not overwritten yet, and verifies.
-    pub fn wipe(&self) -> Outcome {
+    pub fn wipe(&self) {
         self.finish(|lane| {
+            self.purge()?;
             for number in self.first_pass()..=self.plan.passes {
                 self.overwrite(lane, number)?;
             }
             self.device.forget_partitions();
             self.compare(lane, self.plan.verify)
-        })
+        });
     }
 
     /// Only verifies.
-    pub fn verify(&self) -> Outcome {
-        self.finish(|lane| self.compare(lane, self.plan.verify))
+    pub fn verify(&self) {
+        self.finish(|lane| self.compare(lane, self.plan.verify));
     }
 
-    fn finish(&self, work: impl FnOnce(&mut Lane<'_>) -> Result<(), Stop>) -> Outcome {
+    fn finish(&self, work: impl FnOnce(&mut Lane<'_>) -> Result<(), Stop>) {
         let ended = self.lane().and_then(|mut lane| work(&mut lane));
         let outcome = match ended {
             Ok(()) => self.journal.update(self.number, judge),
@@ -78,8 +80,7 @@ impl Worker<'_> {
         self.update(|drive| drive.outcome = Some(outcome.clone()));
         self.save();
         self.gauge.end();
-        self.teller.tell(What::Ended(outcome.clone()));
-        outcome
+        self.teller.tell(What::Ended(outcome));
     }
 
     fn lane(&self) -> Result<Lane<'_>, Stop> {
@@ -101,7 +102,7 @@ impl Worker<'_> {
             gauge: self.gauge,
             teller: &self.teller,
             interrupt: self.interrupt,
-            refused_on_end: 0,
+            refused_in_a_row: None,
         })
     }
 
@@ -115,7 +116,8 @@ impl Worker<'_> {
     }
 
     fn overwrite(&self, lane: &mut Lane<'_>, number: u32) -> Result<(), Stop> {
-        let mut content = self.content(number)?;
+        let key = self.keys.and_then(|keys| keys.of_pass(number));
+        let mut content = self.content(key)?;
         let kind = self.plan.method.content();
         let index = number as usize - 1;
         let begun = self.update(|drive| {
@@ -156,7 +158,7 @@ impl Worker<'_> {
             }],
             Scope::Sample => samples(size, squall::u64),
         };
-        let mut content = self.content(self.plan.passes)?;
+        let mut content = self.content(self.keys.and_then(Keys::last))?;
         // Samples are chosen anew when a job is resumed.
         let begun = self.update(|drive| match &drive.verification {
             Some(begun) if scope == Scope::Full => begun.clone(),
@@ -191,14 +193,9 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn content(&self, pass: u32) -> Result<Content, Stop> {
-        match self.plan.method.content() {
-            ContentKind::Zeros => Ok(Content::Zeros),
-            ContentKind::Keystream => match self.keys.and_then(|keys| keys.of_pass(pass)) {
-                Some(key) => Ok(Content::Keystream(Box::new(Stream::new(key)))),
-                None => Err(Stop::Failed(format!("no key of pass {pass}"))),
-            },
-        }
+    fn content(&self, key: Option<&Key>) -> Result<Content, Stop> {
+        let content = Content::of(self.plan.method.content(), key);
+        content.ok_or_else(|| Stop::Failed("its key is missing".into()))
     }
 
     fn update<T>(&self, change: impl FnOnce(&mut Drive) -> T) -> T {
@@ -264,8 +261,15 @@ fn new_verification(scope: Scope) -> Verification {
     }
 }
 
-/// How a drive ended that came to its end.
+/// How a drive ended that came to its end: an erase that was asked for is missed as a byte is.
 fn judge(drive: &mut Drive) -> Outcome {
+    match judge_bytes(drive) {
+        outcome if outcome.is_success() && drive.purge_failure().is_some() => Outcome::Incomplete,
+        outcome => outcome,
+    }
+}
+
+fn judge_bytes(drive: &Drive) -> Outcome {
     let unwritten = drive.passes.last().map_or(&[][..], |pass| &pass.unwritten);
     let refused = Ranges::before(unwritten, u64::MAX);
     let Some(verification) = &drive.verification else {

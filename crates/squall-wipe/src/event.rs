@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::Sender;
 
-use crate::record::{Extent, Outcome};
+use crate::record::{Extent, Means, Outcome};
 
 /// Something that happened to the drive of this number, from 0 on.
 #[derive(Clone, Debug)]
@@ -16,6 +16,15 @@ pub struct Event {
 /// What happened.
 #[derive(Clone, Debug)]
 pub enum What {
+    /// The drive begins to erase itself.
+    Purge(Means),
+    /// It has ended doing so.
+    Purged {
+        /// By what.
+        means: Means,
+        /// Why it failed, if it did.
+        failure: Option<String>,
+    },
     /// A pass began, from 1 on, at this offset.
     Pass {
         /// Which.

@@ -1,8 +1,10 @@
 //! Whether targets may be overwritten: none that is in use, and none of the running system.
 //!
-//! Nothing is opened to find out. What cannot be seen from here, as mounts of other namespaces, is
-//! caught when a target is opened exclusively.
+//! What is above a target counts, and what is below it: a loop device over a mounted one is refused
+//! as that is. Nothing is opened to find out but loop devices, to be asked. What cannot be seen from
+//! here, as mounts of other namespaces, is caught when a target is opened exclusively.
 
+mod family;
 mod loops;
 mod mounts;
 mod stack;
@@ -20,6 +22,7 @@ use squall_command::failure::cause;
 
 use crate::target::device::Device;
 use crate::target::{Inode, Target, shown};
+use family::{family, relative_name};
 use loops::Attached;
 use mounts::Mount;
 use swap::Swap;
@@ -91,7 +94,7 @@ impl Machine {
         if self.swap.files.contains(&inode) {
             reasons.push("is swapped to: run `swapoff` first".into());
         }
-        let attached = self.loops.iter().filter(|on| on.is_on_file(inode));
+        let attached = self.loops.iter().filter(|on| on.file() == Some(inode));
         reasons.extend(attached.map(|on| {
             let name = on.device.name();
             format!("is what /dev/{name} is attached to: name that, or run `losetup -d` first")
@@ -101,20 +104,24 @@ impl Machine {
 
     fn device_reasons(&self, device: &Device, path: &Path) -> io::Result<Vec<String>> {
         let mut reasons = Vec::new();
-        if let Some(point) = self.system_on(&device.disk())? {
-            let part = match device.partition() {
-                Some(_) => "is on a disk of the running system",
-                None => "is a disk of the running system",
+        let chain = stack::chain(device, &self.loops)?;
+        if let Some(point) = self.system_on(&chain)? {
+            let part = match chain.len() {
+                1 => "is a disk of the running system",
+                _ => "is on a disk of the running system",
             };
             reasons.push(format!("{part}: {} is on it", shown(point)));
         }
-        for member in family(device)? {
-            let name = match member == *device {
+        let family = family(device)?;
+        for member in &family {
+            let name = match member == device {
                 true => String::new(),
-                false => format!("its {} ", relative_name(&member, device)),
+                false => format!("its {} ", relative_name(member)),
             };
-            reasons.extend(self.uses(&member, &name)?);
+            reasons.extend(self.uses(member, &name, &chain)?);
         }
+        reasons.extend(self.lower_uses(&chain, family)?);
+        reasons.extend(self.uses_of_files(&chain));
         if device.value("ro") == Some(1) {
             reasons.push("is read-only".into());
         }
@@ -128,8 +135,55 @@ impl Machine {
         Ok(reasons)
     }
 
-    /// How `device`, called `name` if it is not the target itself, is in use.
-    fn uses(&self, device: &Device, name: &str) -> io::Result<Vec<String>> {
+    /// How what the first of `chain` stands on, which is the rest of it, is in use by others; without
+    /// those that were `seen`.
+    fn lower_uses(&self, chain: &[Device], mut seen: Vec<Device>) -> io::Result<Vec<String>> {
+        let mut reasons = Vec::new();
+        for lower in &chain[1..] {
+            let is_in_part = chain
+                .iter()
+                .any(|part| part != lower && part.disk() == *lower);
+            let members = match is_in_part {
+                true => vec![lower.clone()],
+                false => family(lower)?,
+            };
+            for member in members.into_iter().filter(|it| !chain[..1].contains(it)) {
+                if !seen.contains(&member) {
+                    let name = format!("{}, whose bytes it has, ", member.full_name());
+                    reasons.extend(self.uses(&member, &name, chain)?);
+                    seen.push(member);
+                }
+            }
+        }
+        Ok(reasons)
+    }
+
+    /// How files behind loop devices of `chain` are in use by others.
+    fn uses_of_files(&self, chain: &[Device]) -> Vec<String> {
+        let mut reasons = Vec::new();
+        let of_chain = |on: &&Attached| chain.contains(&on.device);
+        for on in self.loops.iter().filter(of_chain) {
+            let Some(file) = on.file() else { continue };
+            let name = on.device.name();
+            if self.swap.files.contains(&file) {
+                reasons.push(format!(
+                    "the file behind {name} is swapped to: run `swapoff` first"
+                ));
+            }
+            let others = self.loops.iter().filter(|other| !of_chain(other));
+            let others = others.filter(|other| other.file() == Some(file));
+            reasons.extend(others.map(|other| {
+                format!(
+                    "the file behind {name} is behind /dev/{} too: run `losetup -d` first",
+                    other.device.name()
+                )
+            }));
+        }
+        reasons
+    }
+
+    /// How `device`, called `name` if it is not the target itself, is in use by others than `chain`.
+    fn uses(&self, device: &Device, name: &str, chain: &[Device]) -> io::Result<Vec<String>> {
         let mut reasons = Vec::new();
         if let Some(points) = self.points(device) {
             reasons.push(format!("{name}is mounted at {points}: unmount it first"));
@@ -137,7 +191,7 @@ impl Machine {
         if self.swap.devices.contains(&device.number) {
             reasons.push(format!("{name}is swapped to: run `swapoff` first"));
         }
-        let holders = stack::holders(device, &self.loops)?;
+        let holders = stack::holders(device, &self.loops, chain)?;
         if !holders.is_empty() {
             let held: Vec<String> = holders.iter().map(|holder| self.holder(holder)).collect();
             reasons.push(format!("{name}is held by {}", held.join(", ")));
@@ -177,13 +231,14 @@ impl Machine {
         }
     }
 
-    /// Where the running system is mounted of what stands on `disk`.
-    fn system_on(&self, disk: &Device) -> io::Result<Option<&Path>> {
+    /// Where the running system is mounted of what stands on one of `chain`.
+    fn system_on(&self, chain: &[Device]) -> io::Result<Option<&Path>> {
         for mount in self.mounts.iter().filter(|mount| is_system(&mount.point)) {
             // A device that is gone, or not shown here, is no target's disk either.
             let devices = mount.devices.iter().flat_map(|&number| Device::at(number));
             for device in devices {
-                if device == *disk || stack::grounds(&device, &self.loops)?.contains(disk) {
+                let grounds = stack::grounds(&device, &self.loops)?;
+                if chain.iter().any(|it| *it == device || grounds.contains(it)) {
                     return Ok(Some(&mount.point));
                 }
             }
@@ -196,23 +251,4 @@ impl Machine {
 fn is_system(point: &Path) -> bool {
     let exactly = ["/", "/usr", "/var", "/efi"];
     exactly.iter().any(|system| point == Path::new(system)) || point.starts_with("/boot")
-}
-
-/// Devices whose use is use of `device`: itself, its partitions, and the disk of which it is one.
-fn family(device: &Device) -> io::Result<Vec<Device>> {
-    let mut family = vec![device.clone()];
-    match device.partition() {
-        Some(_) => family.push(device.disk()),
-        None => family.extend(device.partitions()?),
-    }
-    Ok(family)
-}
-
-/// What `member` of its family is to `device`.
-fn relative_name(member: &Device, device: &Device) -> String {
-    let kind = match device.partition() {
-        Some(_) => "disk",
-        None => "partition",
-    };
-    format!("{kind} {}", member.name())
 }

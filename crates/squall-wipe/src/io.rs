@@ -2,7 +2,9 @@
 //! in flight.
 
 mod buffer;
+mod claim;
 mod device;
+mod partitions;
 mod queue;
 mod ring;
 mod threads;

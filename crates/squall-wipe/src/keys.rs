@@ -11,6 +11,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use squall_command::Failure;
 use squall_command::failure::at;
 use zeroize::Zeroizing;
@@ -27,7 +28,6 @@ pub type Key = Zeroizing<[u8; KEY]>;
 /// The keys of one drive.
 pub struct Keys {
     path: PathBuf,
-    file: File,
     keys: Vec<Key>,
 }
 
@@ -35,32 +35,33 @@ impl Keys {
     /// Draws `count` keys and keeps them at `path`, where nothing may be.
     pub fn draw(path: PathBuf, count: u32) -> Result<Keys, Failure> {
         let keys: Vec<Key> = (0..count).map(|_| fresh()).collect();
-        let create = || -> io::Result<File> {
+        let create = || -> io::Result<()> {
             let mut options = OpenOptions::new();
             let options = options.read(true).write(true).create_new(true).mode(0o600);
             let mut file = options.open(&path)?;
             file.write_all(&text(&keys))?;
-            file.sync_all()?;
-            Ok(file)
+            file.sync_all()
         };
-        let file = create().map_err(at(&path))?;
-        Ok(Keys { path, file, keys })
+        if let Err(error) = create() {
+            // Another's file of this name is not ours to remove.
+            if error.kind() != io::ErrorKind::AlreadyExists {
+                let _ = std::fs::remove_file(&path);
+            }
+            return Err(at(&path)(error));
+        }
+        Ok(Keys { path, keys })
     }
 
-    /// The keys at `path`.
-    pub fn load(path: PathBuf) -> Result<Keys, Failure> {
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(at(&path))?;
+    /// The keys at `path`, which are to be `count`.
+    pub fn load(path: PathBuf, count: u32) -> Result<Keys, Failure> {
+        let mut file = open(&path).map_err(at(&path))?;
         let mut text = Zeroizing::new(Vec::new());
         file.read_to_end(&mut text).map_err(at(&path))?;
         let keys: Option<Vec<Key>> = text.chunks(LINE).map(key).collect();
         match keys {
-            Some(keys) if !keys.is_empty() => Ok(Keys { path, file, keys }),
+            Some(keys) if keys.len() == count as usize => Ok(Keys { path, keys }),
             _ => Err(Failure::Runtime(format!(
-                "{}: no keys in it: use the file as squall wipe left it",
+                "{}: not {count} keys: use the file as squall wipe left it",
                 path.display()
             ))),
         }
@@ -71,30 +72,59 @@ impl Keys {
         self.keys.get(number as usize - 1)
     }
 
-    /// Keeps only the key of the last pass, for a later verification.
-    pub fn keep_last(self) -> Result<(), Failure> {
-        let last = &self.keys[self.keys.len() - 1..];
-        let keep = || -> io::Result<()> {
-            self.file
-                .write_all_at(&vec![b'0'; self.keys.len() * LINE], 0)?;
-            self.file.sync_data()?;
-            self.file.write_all_at(&text(last), 0)?;
-            self.file.set_len(LINE as u64)?;
-            self.file.sync_all()
-        };
-        keep().map_err(at(&self.path))
+    /// The key of the last pass, which is what a drive holds in the end.
+    pub fn last(&self) -> Option<&Key> {
+        self.keys.last()
     }
+}
 
-    /// Overwrites and removes the file.
-    pub fn destroy(self) -> Result<(), Failure> {
-        let destroy = || -> io::Result<()> {
-            self.file
-                .write_all_at(&vec![b'0'; self.keys.len() * LINE], 0)?;
-            self.file.sync_data()?;
-            std::fs::remove_file(&self.path)
-        };
-        destroy().map_err(at(&self.path))
+/// Overwrites and removes the files of keys that nobody will need.
+pub fn destroy(keys: Vec<Option<Keys>>) {
+    for keys in keys.into_iter().flatten() {
+        // Nothing was written with them, so that a file that stays tells nobody anything.
+        let _ = end(&keys.path, false);
     }
+}
+
+/// What becomes of the keys at `path` when their drive is done: the file is overwritten and
+/// removed, or, if it `is_kept`, has only the key of the last pass, for a later verification.
+/// Where that was done before, nothing is.
+pub fn end(path: &Path, is_kept: bool) -> Result<(), Failure> {
+    let file = match open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(at(path)(error)),
+    };
+    let end = || match is_kept {
+        true => keep_last(&file),
+        false => blank(&file).and_then(|()| std::fs::remove_file(path)),
+    };
+    end().map_err(at(path))
+}
+
+fn keep_last(file: &File) -> io::Result<()> {
+    let len = file.metadata()?.len();
+    let mut last = Zeroizing::new([0; LINE]);
+    file.read_exact_at(&mut last[..], len.saturating_sub(LINE as u64))?;
+    blank(file)?;
+    file.write_all_at(&last[..], 0)?;
+    file.set_len(LINE as u64)?;
+    file.sync_all()
+}
+
+fn blank(file: &File) -> io::Result<()> {
+    let len = file.metadata()?.len();
+    file.write_all_at(&vec![b'0'; len as usize], 0)?;
+    file.sync_data()
+}
+
+/// Opens the file of keys at `path`, which is no link that leads to another.
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+        .open(path)
 }
 
 /// Where the keys of the record at `path` are.

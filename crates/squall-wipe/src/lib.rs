@@ -1,10 +1,12 @@
 //! `squall wipe`: drives overwritten, many at once, verified, and reported on.
 //!
-//! [`target`] says what a name on the command line is, `guards` whether it may be overwritten, and
+//! `target` says what a name on the command line is, `guards` whether it may be overwritten, and
 //! `confirm` whether it is meant. Then each drive has a thread (`drive`), which writes
-//! ([`write`](mod@write)) and verifies ([`verify`]) through a queue of transfers (`io`), while the
+//! (`write`) and verifies (`verify`) through a queue of transfers (`io`), while the
 //! first thread shows how far they are (`show`). The `journal` keeps what a power cut must not
-//! take: a [`record`] of each drive, which in the end is its `report`.
+//! take: a `record` of each drive, which in the end is its `report`.
+
+#![deny(unsafe_code)]
 
 pub mod args;
 mod confirm;
@@ -15,21 +17,22 @@ mod event;
 mod filesystem;
 mod gauge;
 mod guards;
-pub mod io;
+mod io;
 mod journal;
 mod keys;
 mod pace;
 mod pipeline;
 mod plan;
+mod purge;
 mod ranges;
-pub mod record;
+mod record;
 mod report;
 mod reports;
 mod rescue;
 mod run;
 mod sample;
 mod show;
-pub mod target;
+mod target;
 mod verify;
 mod write;
 

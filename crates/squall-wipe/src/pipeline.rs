@@ -8,7 +8,7 @@ use std::iter::Peekable;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use squall_command::{Interrupt, units};
+use squall_command::Interrupt;
 
 use crate::event::Teller;
 use crate::gauge::Gauge;
@@ -24,6 +24,9 @@ pub const TRANSFER: usize = 1 << 20;
 /// Bytes refused one after the other after which a drive is given up: it would take weeks to try
 /// each sector of one that has died.
 const DEAD: u64 = 64 << 20;
+
+/// How long it may refuse one sector after the other.
+const DYING: Duration = Duration::from_secs(1800);
 
 /// What is done with each transfer.
 pub trait Task {
@@ -50,8 +53,12 @@ pub enum Stop {
     Interrupted,
     /// It disappeared.
     Vanished,
+    /// What it wrote last may not be on the medium: why.
+    Unflushed(String),
     /// It cannot.
     Failed(String),
+    /// It has died.
+    Dead(String),
 }
 
 impl From<Stop> for Outcome {
@@ -59,7 +66,8 @@ impl From<Stop> for Outcome {
         match stop {
             Stop::Interrupted => Outcome::Interrupted,
             Stop::Vanished => Outcome::Vanished,
-            Stop::Failed(reason) => Outcome::Failed { reason },
+            Stop::Unflushed(reason) | Stop::Failed(reason) => Outcome::Failed { reason },
+            Stop::Dead(reason) => Outcome::Dead { reason },
         }
     }
 }
@@ -84,8 +92,8 @@ pub struct Lane<'a> {
     pub teller: &'a Teller,
     /// Whether its user wants it to end.
     pub interrupt: &'a Interrupt,
-    /// Bytes that were refused since the last that were not.
-    pub refused_on_end: u64,
+    /// Bytes that were refused since the last that were not, and since when.
+    pub refused_in_a_row: Option<(u64, Instant)>,
 }
 
 impl Lane<'_> {
@@ -93,20 +101,22 @@ impl Lane<'_> {
     /// fails or is interrupted in the middle of a rescue counts from its last checkpoint.
     pub fn run<T: Task>(&mut self, regions: &[Extent], task: &mut T) -> Result<(), Stop> {
         let end = self.device.end_of_units();
+        let size = self.target.identity.size;
+        let mut kept = regions.first().map_or(size, |region| region.offset);
         let in_units = regions.iter().flat_map(|region| cut(*region, 0..end));
-        let whole = self.run_units(in_units, task);
+        let whole = self.run_units(in_units, &mut kept, task);
         self.take_back()?;
         whole?;
-        let size = self.target.identity.size;
         for tail in regions.iter().flat_map(|region| cut(*region, end..size)) {
             rescue::in_pieces(self, tail, task)?;
         }
-        task.checkpoint(size)
+        self.checkpoint(&mut kept, size, task)
     }
 
     fn run_units<T: Task>(
         &mut self,
         extents: impl Iterator<Item = Extent>,
+        kept: &mut u64,
         task: &mut T,
     ) -> Result<(), Stop> {
         let mut extents = extents.peekable();
@@ -120,12 +130,12 @@ impl Lane<'_> {
                 self.settle(finished, task)?;
                 continue;
             }
-            let Some(next) = extents.peek() else {
+            let Some(next) = extents.peek().map(|extent| extent.offset) else {
                 return Ok(());
             };
             let is_over = self.interrupt.is_noted();
             if is_due || is_over {
-                task.checkpoint(next.offset)?;
+                self.checkpoint(kept, next, task)?;
                 last_checkpoint = Instant::now();
             }
             if is_over {
@@ -134,22 +144,50 @@ impl Lane<'_> {
         }
     }
 
+    /// Has `task` keep that everything before `offset` is dealt with; `kept` is until where that is
+    /// so already. What cannot be flushed is transferred again, a piece after the other, which
+    /// shows where the fault is.
+    fn checkpoint<T: Task>(
+        &mut self,
+        kept: &mut u64,
+        offset: u64,
+        task: &mut T,
+    ) -> Result<(), Stop> {
+        if let Err(stop) = task.checkpoint(offset) {
+            if !matches!(stop, Stop::Unflushed(_)) {
+                return Err(stop);
+            }
+            let since = Extent {
+                offset: *kept,
+                length: offset - *kept,
+            };
+            for extent in cut(since, 0..offset) {
+                rescue::in_pieces(self, extent, task)?;
+            }
+            task.checkpoint(offset)?;
+        }
+        *kept = offset;
+        Ok(())
+    }
+
     /// So many bytes were transferred.
     pub fn accepted(&mut self, bytes: u64) {
-        self.refused_on_end = 0;
+        self.refused_in_a_row = None;
         self.gauge.moved(bytes);
     }
 
     /// So many bytes were given up; fails when it is time to give up the drive.
     pub fn refused(&mut self, bytes: u64) -> Result<(), Stop> {
         self.gauge.refused(bytes);
-        self.refused_on_end += bytes;
-        match self.refused_on_end {
-            DEAD.. => Err(Stop::Failed(format!(
-                "{} refused one after the other: it has died; destroy it",
-                units::length(DEAD)
+        let (before, since) = self.refused_in_a_row.unwrap_or((0, Instant::now()));
+        let bytes = before + bytes;
+        self.refused_in_a_row = Some((bytes, since));
+        match bytes >= DEAD || since.elapsed() >= DYING {
+            true => Err(Stop::Dead(format!(
+                "it refused {bytes} bytes one after the other, for {} s",
+                since.elapsed().as_secs()
             ))),
-            _ => Ok(()),
+            false => Ok(()),
         }
     }
 

@@ -5,15 +5,20 @@ use std::fmt::Write;
 use serde_json::json;
 use squall_command::units;
 
-use crate::record::{Identity, Kind, Method, Plan, Scope};
+use crate::purge;
+use crate::record::{Identity, Kind, Means, Method, Plan, Scope};
 use crate::report;
 use crate::target::Target;
 
-/// The plan as text: a block a target, and what is done with all of them.
-pub fn text(targets: &[Target], plan: &Plan) -> String {
+/// The plan as text: a block a target, and what is done with all of them; whether they erase
+/// themselves first if that is asked for as `purge`.
+pub fn text(targets: &[Target], plan: &Plan, purge: bool) -> String {
     let mut text = String::new();
     for target in targets {
         block(&mut text, &target.identity);
+        if let Some(erase) = erase(target) {
+            line(&mut text, &format!("  erase     {erase}"));
+        }
     }
     let total: u64 = targets.iter().map(|target| target.identity.size).sum();
     let number = targets.len();
@@ -22,6 +27,9 @@ pub fn text(targets: &[Target], plan: &Plan) -> String {
         &mut text,
         &format!("{number} {noun}, {} in all", units::volume(total)),
     );
+    if purge {
+        line(&mut text, "first each erases itself, or is refused; then");
+    }
     line(
         &mut text,
         &format!("{}; {}", passes(plan), verification(plan.verify)),
@@ -33,9 +41,13 @@ pub fn text(targets: &[Target], plan: &Plan) -> String {
 }
 
 /// The plan as one JSON object, for programs.
-pub fn json(targets: &[Target], plan: &Plan) -> String {
+pub fn json(targets: &[Target], plan: &Plan, purge: bool) -> String {
     let drives: Vec<_> = targets.iter().map(|target| &target.identity).collect();
-    let plan = json!({ "event": "plan", "drives": drives, "plan": plan });
+    let means = targets.iter().map(|target| purge::foreseen(target)?.ok());
+    let means: Vec<_> = means.collect();
+    let plan = json!({
+        "event": "plan", "drives": drives, "plan": plan, "purge": purge, "means": means,
+    });
     format!("{plan}\n")
 }
 
@@ -68,6 +80,23 @@ fn block(text: &mut String, identity: &Identity) {
         text,
         &format!("  kind      {kind}, {} byte sectors", identity.sector),
     );
+}
+
+/// What is known of a target's own erase before it is open.
+fn erase(target: &Target) -> Option<String> {
+    let identity = &target.identity;
+    let is_memory_card = || {
+        let name = identity.path.file_name().unwrap_or_default();
+        identity.flash == Some(true) && name.to_string_lossy().starts_with("mmcblk")
+    };
+    match purge::foreseen(target) {
+        Some(Ok(means)) => Some(format!("of its own, by {} (--purge)", means.name())),
+        Some(Err(why)) => Some(format!("none of its own: {why}")),
+        None => is_memory_card().then(|| {
+            let name = Means::SecureDiscard.name();
+            format!("of its own, by {name}, if it has that (--purge)")
+        }),
+    }
 }
 
 fn passes(plan: &Plan) -> String {

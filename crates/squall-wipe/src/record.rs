@@ -9,13 +9,16 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What this layout is called; another number is another layout.
+/// What the layout of a report is called; another number is another layout.
 pub const FORMAT: &str = "squall-wipe/1";
+
+/// What the layout of a journal is called: that of a report, with all drives of the job.
+pub const JOURNAL: &str = "squall-wipe-journal/1";
 
 /// Everything known of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// [`FORMAT`].
+    /// [`FORMAT`] or [`JOURNAL`].
     pub format: String,
     /// What wiped.
     pub tool: Tool,
@@ -110,6 +113,8 @@ pub struct Drive {
     pub verification: Option<Verification>,
     /// How it ended; nothing while it is under way.
     pub outcome: Option<Outcome>,
+    /// Its own erase before the first pass, if that was asked for.
+    pub purge: Option<Purge>,
     /// Whether transfers went past the page cache, and by what.
     pub transfer: Option<Transfer>,
     /// What else is to be known: slowness, losses, what overwriting cannot reach.
@@ -155,6 +160,56 @@ pub enum Kind {
     Mapped,
     /// A regular file.
     File,
+}
+
+/// A drive's own erase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Purge {
+    /// By what.
+    pub means: Means,
+    /// When it began.
+    pub began: Option<Timestamp>,
+    /// When it ended, well or not.
+    pub ended: Option<Timestamp>,
+    /// Why it failed, if it did.
+    pub failure: Option<String>,
+}
+
+impl Purge {
+    /// One that is asked for.
+    pub fn asked(means: Means) -> Purge {
+        Purge {
+            means,
+            began: None,
+            ended: None,
+            failure: None,
+        }
+    }
+
+    /// By what the drive erased itself, if it did.
+    pub fn done(&self) -> Option<Means> {
+        (self.ended.is_some() && self.failure.is_none()).then_some(self.means)
+    }
+}
+
+/// By what a drive erases itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Means {
+    /// Format NVM of NVM Express, with User Data Erase.
+    NvmeFormat,
+    /// The kernel's secure discard.
+    SecureDiscard,
+}
+
+impl Means {
+    /// As it stands in sentences.
+    pub fn name(self) -> &'static str {
+        match self {
+            Means::NvmeFormat => "Format NVM with User Data Erase",
+            Means::SecureDiscard => "secure discard",
+        }
+    }
 }
 
 /// One pass over a target.
@@ -236,7 +291,7 @@ pub enum Outcome {
     Verified,
     /// All of it was overwritten; nothing was compared, as asked.
     Overwritten,
-    /// Some of it could not be overwritten, or could not be read back.
+    /// Some of it could not be overwritten, or could not be read back, or its own erase failed.
     Incomplete,
     /// What is on it is not what was written.
     Differs,
@@ -246,6 +301,11 @@ pub enum Outcome {
     Vanished,
     /// It could not go on.
     Failed {
+        /// Why.
+        reason: String,
+    },
+    /// It was given up, as one that has died.
+    Dead {
         /// Why.
         reason: String,
     },
@@ -275,6 +335,13 @@ pub struct Note {
     pub text: String,
 }
 
+impl Job {
+    /// Whether this is no journal, from which something could be resumed.
+    pub fn is_report(&self) -> bool {
+        self.format == FORMAT
+    }
+}
+
 impl Drive {
     /// A target to which nothing was done yet.
     pub fn new(target: Identity) -> Drive {
@@ -283,6 +350,7 @@ impl Drive {
             passes: Vec::new(),
             verification: None,
             outcome: None,
+            purge: None,
             transfer: None,
             notes: Vec::new(),
         }
@@ -297,6 +365,11 @@ impl Drive {
             }
             None => self.target.size,
         }
+    }
+
+    /// Why its own erase failed, if it did.
+    pub fn purge_failure(&self) -> Option<&str> {
+        self.purge.as_ref()?.failure.as_deref()
     }
 
     /// Whether there is something left to resume.

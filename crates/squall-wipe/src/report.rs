@@ -8,7 +8,7 @@ pub mod share;
 #[cfg(test)]
 mod tests;
 
-use crate::record::{Job, Verification};
+use crate::record::{FORMAT, Job, Verification};
 
 pub use advice::{Advice, flash_advice};
 pub use page::html;
@@ -16,7 +16,7 @@ pub use page::html;
 /// The report of the drive of this number: the job, with this drive alone.
 pub fn json(job: &Job, drive: usize) -> String {
     let alone = Job {
-        format: job.format.clone(),
+        format: FORMAT.into(),
         tool: job.tool.clone(),
         id: job.id.clone(),
         plan: job.plan,

@@ -1,34 +1,54 @@
 //! Puts the reports of a job beside its journal.
 
+use std::io;
+use std::path::Path;
+
+use serde_json::{Value, json};
 use squall_command::failure::cause;
 use squall_command::{Failure, output};
 
 use crate::journal::{self, Journal};
+use crate::record::Job;
 use crate::report;
+use crate::show::Manner;
 
 /// Mode of the reports' files.
 const MODE: u32 = 0o644;
 
-/// Writes the report of each of `drives`, as JSON and as a page. One that cannot be written to its
-/// place goes to standard output, and is a failure.
-pub fn write(journal: &Journal, drives: impl Iterator<Item = usize>) -> Result<(), Failure> {
+/// Writes the report of each drive of `job`, as JSON and as a page. One that cannot be written to
+/// its place goes to standard output, and is a failure; the others are written all the same.
+pub fn write(journal: &Journal, job: &Job, manner: Manner) -> Result<(), Failure> {
     let mut result = Ok(());
-    for drive in drives {
-        let job = journal.job().clone();
+    for drive in 0..job.drives.len() {
         let path = journal.report_path(drive);
-        let text = report::json(&job, drive) + "\n";
-        let written = journal::replace(&path, text.as_bytes(), MODE).and_then(|()| {
-            let page = report::html(&job, drive);
-            journal::replace(&path.with_extension("html"), page.as_bytes(), MODE)
-        });
-        if let Err(error) = written {
-            output::print(&text)?;
-            result = Err(Failure::Runtime(format!(
+        let text = report::json(job, drive) + "\n";
+        let page = report::html(job, drive);
+        if let Err(error) = put(&path, &text, &page) {
+            let shown = print(&text, manner);
+            let reason = format!(
                 "{}: {}: the report is on standard output",
                 path.display(),
                 cause(&error)
-            )));
+            );
+            result = result.and(shown).and(Err(Failure::Runtime(reason)));
         }
     }
     result
+}
+
+fn put(path: &Path, text: &str, page: &str) -> io::Result<()> {
+    journal::replace(path, text.as_bytes(), MODE)?;
+    journal::replace(&path.with_extension("html"), page.as_bytes(), MODE)
+}
+
+/// Prints a report; for programs as an event, in a line.
+fn print(text: &str, manner: Manner) -> Result<(), Failure> {
+    match manner {
+        Manner::Json => {
+            let report: Value = serde_json::from_str(text).unwrap_or_default();
+            let event = json!({ "event": "report", "report": report });
+            output::print(&format!("{event}\n"))
+        }
+        Manner::Screen | Manner::Log => output::print(text),
+    }
 }

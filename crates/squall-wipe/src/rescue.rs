@@ -2,6 +2,8 @@
 //! each asked for again before it is given up.
 
 use std::io;
+use std::thread::sleep;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use squall_command::failure::cause;
@@ -13,10 +15,16 @@ use crate::record::Extent;
 /// How often a sector is tried before it is given up.
 const TRIES: u32 = 3;
 
+/// How often a machine that is short of memory is waited for, and how long.
+const PATIENCE: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// What an error says of a drive.
 enum Fate {
     /// Something there cannot be transferred, other places may.
     Refused,
+    /// This machine is short of something, which says nothing of the drive.
+    Busy,
     /// It is gone.
     Vanished,
     /// It is there, and will not do this anywhere.
@@ -59,14 +67,22 @@ fn attempt<T: Task>(
     bytes: &mut [u8],
     offset: u64,
 ) -> Result<bool, Stop> {
-    for _ in 0..tries {
+    let (mut refused, mut busy) = (0, 0);
+    while refused < tries {
         let Err(error) = lane.device.transfer(T::DIRECTION, bytes, offset) else {
             return Ok(true);
         };
         match fate(&error, lane.target.is_there()) {
-            Fate::Refused => {}
+            Fate::Refused => refused += 1,
+            Fate::Busy if busy < PATIENCE => {
+                busy += 1;
+                sleep(PAUSE);
+            }
             Fate::Vanished => return Err(Stop::Vanished),
-            Fate::Fatal => return Err(Stop::Failed(cause(&error))),
+            Fate::Busy | Fate::Fatal => {
+                let cause = cause(&error);
+                return Err(Stop::Failed(format!("byte {offset}: {cause}")));
+            }
         }
     }
     Ok(false)
@@ -100,10 +116,9 @@ fn fate(error: &io::Error, is_there: bool) -> Fate {
             | Errno::ILSEQ
             | Errno::TIMEDOUT
             | Errno::NOLINK
-            | Errno::BADE
-            | Errno::NOMEM
-            | Errno::AGAIN,
+            | Errno::BADE,
         ) => Fate::Refused,
+        Some(Errno::NOMEM | Errno::AGAIN) => Fate::Busy,
         _ => Fate::Fatal,
     }
 }

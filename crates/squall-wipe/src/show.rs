@@ -51,6 +51,9 @@ impl Manner {
     }
 }
 
+/// What is said when the user asks for the end.
+const STOPPING: &str = "stopping at a checkpoint; once more stops now";
+
 /// Where lines go; each call is given whole ones.
 type Out<'a> = Box<dyn FnMut(&str) -> Result<(), Failure> + 'a>;
 
@@ -62,6 +65,8 @@ trait Face {
     }
     /// Something happened to a drive.
     fn event(&mut self, now: Timestamp, row: &Row, what: &What) -> Result<(), Failure>;
+    /// The user has asked for its end.
+    fn stopping(&mut self, now: Timestamp) -> Result<(), Failure>;
     /// Time went by: it is so old.
     fn tick(&mut self, now: Timestamp, age: Duration, run: &Run) -> Result<(), Failure>;
     /// It is over.
@@ -111,6 +116,11 @@ impl<'a> Show<'a> {
     /// Shows what happened.
     pub fn event(&mut self, event: &Event) -> Result<(), Failure> {
         self.event_at(Timestamp::now(), event)
+    }
+
+    /// Says that the user's wish for an end was heard.
+    pub fn stopping(&mut self) -> Result<(), Failure> {
+        self.face.stopping(Timestamp::now())
     }
 
     /// To be called ten times a second: shows how far the drives are. Returns notes on those that

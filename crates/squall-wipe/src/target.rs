@@ -20,16 +20,9 @@ use crate::record::{Identity, Kind};
 use device::{Device, Number};
 pub(crate) use file::Inode;
 
-/// Directories of /dev/disk whose names lead to the same drive, or to the same content.
-const STABLE: [&str; 7] = [
-    "by-id",
-    "by-path",
-    "by-uuid",
-    "by-partuuid",
-    "by-label",
-    "by-partlabel",
-    "by-diskseq",
-];
+/// Directories of /dev/disk whose names are one drive's alone. Not that of a slot, in which there may
+/// be another drive, nor of contents, which a copy has too.
+const STABLE: [&str; 2] = ["by-id", "by-diskseq"];
 
 /// What a target may be.
 const RIGHT: &str = "name a drive, a partition, a loop device or a file";
@@ -39,7 +32,7 @@ const RIGHT: &str = "name a drive, a partition, a loop device or a file";
 pub struct Target {
     /// What it is.
     pub identity: Identity,
-    /// Whether the name that was given stays with it: one below /dev/disk, or a file's.
+    /// Whether the name that was given stays with it: one below /dev/disk/by-id, or a file's.
     pub has_stable_name: bool,
     place: Place,
 }

@@ -66,7 +66,7 @@ impl Task for Writing<'_> {
 
     fn checkpoint(&mut self, offset: u64) -> Result<(), Stop> {
         let flushed = self.device.flush();
-        flushed.map_err(|error| Stop::Failed(format!("flush: {}", cause(&error))))?;
+        flushed.map_err(|error| Stop::Unflushed(format!("flush: {}", cause(&error))))?;
         (self.save)(offset, &self.unwritten);
         self.teller.tell(What::Checkpoint { offset });
         Ok(())

@@ -57,6 +57,9 @@ fn a_kept_key_is_a_seed_of_squall_stream() {
     ));
     assert!(stream.status.success(), "{}", text(&stream.stderr));
     assert!(stream.stdout == contents(&target, 100_001));
+    ran(world.verify("")).well();
+    fs::remove_file(key).unwrap();
+    ran(world.verify("")).refused("its key is not beside it");
 }
 
 #[test]
@@ -84,7 +87,7 @@ fn keys_end_with_the_job() {
     assert_eq!(drive["outcome"]["outcome"], "verified");
     assert_eq!(drive["verification"]["compared"], MIB);
     assert!(world.files("html").len() == 1);
-    ran(world.verify("")).badly("its key was destroyed");
+    ran(world.verify("")).refused("its key was destroyed");
 }
 
 #[test]

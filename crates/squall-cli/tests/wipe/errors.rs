@@ -29,6 +29,7 @@ fn wrong_arguments_are_one_line() {
         "wipe --resume a b",
         "wipe --resume a --passes 2",
         "wipe --method clear --verify none x",
+        "verify --verify none x",
         "verify",
     ];
     for arguments in wrong {
@@ -43,13 +44,13 @@ fn wrong_arguments_are_one_line() {
 fn what_is_no_target_is_one_line() {
     for target in ["/nowhere", "/dev/null", "/tmp"] {
         let (code, message) = said(&format!("wipe --yes {target}"));
-        assert_eq!(code, Some(1), "{message}");
+        assert_eq!(code, Some(2), "{message}");
         assert_eq!(message.lines().count(), 1, "{message}");
         assert!(message.contains(target), "{message}");
     }
     for journal in ["/nowhere", "/etc/hostname", "/dev/null"] {
         let (code, message) = said(&format!("wipe --yes --resume {journal}"));
-        assert_eq!(code, Some(1), "{message}");
+        assert_eq!(code, Some(2), "{message}");
         assert_eq!(message.lines().count(), 1, "{message}");
     }
 }
@@ -59,8 +60,8 @@ fn one_target_that_is_refused_saves_the_others() {
     let world = World::new();
     let good = world.target("good", 4096);
     let empty = world.target("empty", 0);
-    ran(world.wipe("", &[&good, &empty])).badly("empty");
-    ran(world.wipe("", &[&good, &good])).badly("nothing was written");
+    ran(world.wipe("", &[&good, &empty])).refused("empty");
+    ran(world.wipe("", &[&good, &good])).refused("nothing was written");
     assert!(contents(&good, 4096).iter().all(|byte| *byte == OLD));
 }
 
@@ -84,7 +85,7 @@ fn what_somebody_uses_is_refused() {
     let good = world.target("good", 4096);
     let serial = format!("--serial {}", serial(&device.path));
     let mounted = lab.mounted(&device.path);
-    ran(world.wipe("", &[&good, &device.path])).badly("nothing was written");
+    ran(world.wipe("", &[&good, &device.path])).refused("nothing was written");
     assert!(contents(&good, 4096).iter().all(|byte| *byte == OLD));
     drop(mounted);
     ran(world.wipe(&serial, &[&good, &device.path])).well();
@@ -107,7 +108,7 @@ fn two_runs_do_not_share_a_target() {
     let target = world.target("target", 8 << 20);
     let mut first = crate::world::Running::start(world.wipe("--rate-limit 1MiB", &[&target]));
     first.until("pass");
-    ran(world.wipe("", &[&target])).badly("locked");
+    ran(world.wipe("", &[&target])).refused("locked");
     let _ = first.child.kill();
     let _ = first.child.wait();
 }

@@ -8,6 +8,7 @@ mod common;
 mod contents;
 mod errors;
 mod interrupted;
+mod limits;
 mod loops;
 mod reports;
 mod verified;

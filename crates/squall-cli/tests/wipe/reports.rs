@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::process::{Pid, Signal, kill_process};
 use squall_loops::Lab;
 
 use crate::world::{OLD, Running, World, contents, ran, read};
@@ -48,7 +49,7 @@ fn a_full_directory_is_noticed_before_anything_is_written() {
     let reports = world.path("reports");
     let small = Small::mount(&reports, 64 << 10);
     small.fill();
-    ran(world.wipe("", &[&target])).badly("No space left on device");
+    ran(world.wipe("", &[&target])).refused("No space left on device");
     assert!(contents(&target, MIB).iter().all(|byte| *byte == OLD));
     assert!(world.files("key").is_empty() && world.files("json").is_empty());
 }
@@ -70,20 +71,29 @@ fn a_directory_that_fills_up_costs_no_report() {
         "{note}"
     );
     assert_eq!(running.until("ended")["outcome"], "verified");
-    let report = running.rest();
+    let event = running.until("report");
     let (code, message) = crate::common::end(running.child);
     assert_eq!(code, Some(1));
     assert!(message.contains("standard output"), "{message}");
-    let report = report.split_once("\n{\n").expect("a report").1;
-    assert!(report.contains("\"outcome\": \"verified\""), "{report}");
+    let outcome = &event["report"]["drives"][0]["outcome"]["outcome"];
+    assert_eq!(outcome, "verified", "{event}");
 }
 
 #[test]
-fn targets_without_success_are_reported_too() {
+fn an_interrupted_target_is_reported_too() {
     let world = World::new();
-    let target = world.target("target", 4096);
-    ran(world.wipe("", &[&target])).well();
+    let target = world.target("target", 12 * MIB);
+    let mut running = Running::start(world.wipe("--rate-limit 4MiB", &[&target]));
+    running.until("progress");
+    kill_process(Pid::from_child(&running.child), Signal::INT).unwrap();
+    assert_eq!(running.until("ended")["outcome"], "interrupted");
+    running.child.wait().unwrap();
     let report = read(&world.reports()[0]);
     assert_eq!(report["format"], "squall-wipe/1");
-    assert_eq!(report["drives"][0]["target"]["size"], 4096);
+    assert_eq!(report["drives"][0]["outcome"]["outcome"], "interrupted");
+    let mut command = crate::common::squall("wipe --yes --resume");
+    let refused = command.arg(&world.reports()[0]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "a report is no journal");
+    assert!(world.reports()[0].exists() && world.has_journal());
+    ran(world.verify("")).refused("did not end");
 }

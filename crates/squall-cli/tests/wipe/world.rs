@@ -141,6 +141,13 @@ impl Ran {
         self
     }
 
+    /// Fails unless it was refused before anything was written, with a line that has `words`.
+    pub fn refused(self, words: &str) -> Ran {
+        assert_eq!(self.code, Some(2), "{}", self.stderr);
+        assert!(self.stderr.contains(words), "{words:?} in {}", self.stderr);
+        self
+    }
+
     /// The events of a name.
     pub fn events(&self, name: &str) -> Vec<&Value> {
         let events = self.events.iter();
@@ -215,13 +222,4 @@ pub fn flip(target: &Path, offset: u64) {
     file.read_exact_at(&mut byte, offset).expect("a byte");
     file.write_all_at(&[!byte[0]], offset).expect("a byte");
     file.sync_all().expect("a disk");
-}
-
-impl Running {
-    /// All that comes on standard output.
-    pub fn rest(&mut self) -> String {
-        let mut rest = String::from("\n");
-        std::io::Read::read_to_string(&mut self.lines, &mut rest).expect("text");
-        rest
-    }
 }

@@ -51,25 +51,30 @@ fn asked(
     again: bool,
     answers: &[&str],
 ) -> (String, Result<(), Failure>) {
+    typed(answers, |program| {
+        confirm_on(program, program, targets, consent, again)
+    })
+}
+
+/// Does `work` with a user who types `answers`, each when it is asked for; what the user saw, and
+/// what comes of it.
+fn typed<T: Send>(answers: &[&str], work: impl FnOnce(&File) -> T + Send) -> (String, T) {
     let (mut user, program) = terminal();
     let program = File::from(program);
     thread::scope(|scope| {
-        let confirmed = scope.spawn(|| {
-            let ended = confirm_on(&program, &program, targets, consent, again);
+        let work = scope.spawn(|| {
+            let ended = work(&program);
             (&program).write_all(b"(end)").unwrap();
             ended
         });
         let mut seen = String::new();
+        let ends = ["overwrite it: ", "overwrite them: ", "only overwrite: "];
         for answer in answers {
-            read_until(
-                &mut user,
-                &mut seen,
-                &["overwrite it: ", "overwrite them: "],
-            );
+            read_until(&mut user, &mut seen, &ends);
             user.write_all(answer.as_bytes()).unwrap();
         }
         read_until(&mut user, &mut seen, &["(end)"]);
-        (seen, confirmed.join().unwrap())
+        (seen, work.join().unwrap())
     })
 }
 
@@ -215,7 +220,10 @@ fn yes_takes_names_that_stay() {
     );
     contains(
         &text,
-        &["use names below /dev/disk", r"add --serial 'it'\''s 1'"],
+        &[
+            "use names below /dev/disk/by-id",
+            r"add --serial 'it'\''s 1'",
+        ],
     );
 }
 
@@ -261,4 +269,32 @@ fn confirmed_by_arguments(
     let ended = confirm_on(&nobody, &mut questions, targets, consent, again);
     assert_eq!(questions, b"");
     ended
+}
+
+/// Each drive that can erase itself is asked about, and no other.
+#[test]
+fn an_erase_of_its_own_is_asked_about() {
+    let lab = Lab::of_files();
+    let drives = ["WD-1", "WD-2", "WD-3"].map(|serial| drive(&lab, Some(serial)));
+    let means = [Some(Means::NvmeFormat), None, Some(Means::SecureDiscard)];
+    let offers: Vec<_> = drives.iter().zip(means).collect();
+    let offered = |answers: &[&str]| typed(answers, |program| purges_on(program, program, &offers));
+    let (seen, chosen) = offered(&["erase\n", "\n"]);
+    assert_eq!(chosen.unwrap(), [Some(Means::NvmeFormat), None, None]);
+    contains(
+        &seen,
+        &[
+            "serial number WD-1,",
+            "by Format NVM with User Data Erase:",
+            "nothing outside this target",
+            "It cannot be interrupted",
+            "serial number WD-3,",
+            "by secure discard:",
+        ],
+    );
+    assert!(!seen.contains("WD-2"), "{seen}");
+    for wrong in ["yes\n", "Erase\n", "\x04"] {
+        let (_, chosen) = offered(&[wrong]);
+        not_confirmed(chosen.map(drop));
+    }
 }

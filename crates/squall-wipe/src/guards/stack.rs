@@ -4,31 +4,59 @@
 use std::io;
 
 use super::loops::Attached;
-use crate::target::device::{Device, devices_in};
+use crate::target::device::{Device, Number, devices_in};
 
-/// All devices that stand on `device`, also by way of others. Its partitions are not among them,
-/// those of its holders are.
-pub(super) fn holders(device: &Device, loops: &[Attached]) -> io::Result<Vec<Device>> {
+/// All devices that stand on `device`, also by way of others, but not by way of `chain`. Its
+/// partitions are not among them, those of its holders are.
+pub(super) fn holders(
+    device: &Device,
+    loops: &[Attached],
+    chain: &[Device],
+) -> io::Result<Vec<Device>> {
     closure(vec![device.clone()], |below| {
         let mut above = devices_in(&below.join("holders"))?;
-        let on_it = loops.iter().filter(|on| on.is_on_device(below.number));
+        // Mapped devices have each its own part of what they stand on.
+        if above.iter().any(|holder| chain.contains(holder)) {
+            above.clear();
+        }
+        let on_it = loops
+            .iter()
+            .filter(|on| on.on_device() == Some(below.number));
         above.extend(on_it.map(|on| on.device.clone()));
         if below != device {
             above.extend(below.partitions()?);
         }
+        above.retain(|holder| !chain.contains(holder));
         Ok(above)
     })
 }
 
-/// All devices that `device` stands on, also by way of others, down to drives.
+/// `device` and all whose bytes it has, down to drives: not what a file behind a loop device is on.
+pub(super) fn chain(device: &Device, loops: &[Attached]) -> io::Result<Vec<Device>> {
+    let below = closure(vec![device.clone()], |above| {
+        below(above, loops, Attached::on_device)
+    })?;
+    Ok([vec![device.clone()], below].concat())
+}
+
+/// All devices that `device` stands on, also by way of others and of files, down to drives.
 pub(super) fn grounds(device: &Device, loops: &[Attached]) -> io::Result<Vec<Device>> {
     closure(vec![device.clone()], |above| {
-        let mut below = devices_in(&above.join("slaves"))?;
-        below.push(above.disk());
-        let behind = loops.iter().filter(|on| on.device == *above);
-        below.extend(behind.filter_map(|on| Device::at(on.ground()).ok()));
-        Ok(below)
+        below(above, loops, |on| Some(on.ground()))
     })
+}
+
+/// What `above` stands on itself; of a loop device, what `ground` says.
+fn below(
+    above: &Device,
+    loops: &[Attached],
+    ground: impl Fn(&Attached) -> Option<Number>,
+) -> io::Result<Vec<Device>> {
+    let mut below = devices_in(&above.join("slaves"))?;
+    below.push(above.disk());
+    let behind = loops.iter().filter(|on| on.device == *above);
+    below.extend(behind.filter_map(|on| Device::at(ground(on)?).ok()));
+    Ok(below)
 }
 
 /// What `next` leads to from `found`, without those that it began with.

@@ -282,6 +282,149 @@ fn the_disk_of_the_running_system() {
 }
 
 #[test]
+fn what_is_below_a_loop_device() {
+    let Some(lab) = Lab::new() else { return };
+    let below = lab.device(8 * MIB);
+    let first = Loop::attach(&[], &below.path);
+    let top = Loop::attach(&[], &first.path);
+    allowed(&[find(&top.path)]);
+
+    let mount = lab.mounted(&below.path);
+    refused(
+        &[find(&top.path)],
+        &["whose bytes it has, is mounted at /", "a mount: unmount it"],
+    );
+    drop(mount);
+    let beside = Loop::attach(&[], &below.path);
+    refused(&[find(&top.path)], &["whose bytes it has, is held by loop"]);
+    drop(beside);
+    let part = below.part(2, 4 * MIB, 2 * MIB);
+    let swap = Lab::swapped(&part.path);
+    refused(
+        &[find(&top.path)],
+        &["p2, whose bytes it has, is swapped to"],
+    );
+    drop(swap);
+    allowed(&[find(&top.path)]);
+}
+
+#[test]
+fn what_is_below_a_loop_device_over_a_partition() {
+    let Some(lab) = Lab::new() else { return };
+    let disk = lab.device(8 * MIB);
+    let (part, beside) = (disk.part(1, MIB, 2 * MIB), disk.part(2, 4 * MIB, 2 * MIB));
+    let top = Loop::attach(&[], &part.path);
+    let mount = lab.mounted(&beside.path);
+    allowed(&[find(&top.path)]);
+    drop(mount);
+    let mount = lab.mounted(&part.path);
+    refused(
+        &[find(&top.path)],
+        &["p1, whose bytes it has, is mounted at"],
+    );
+    drop(mount);
+    let whole = Loop::attach(&[], &disk.path);
+    refused(&[find(&top.path)], &["whose bytes it has, is held by loop"]);
+    drop(whole);
+    allowed(&[find(&top.path)]);
+}
+
+#[test]
+fn a_file_behind_two_loop_devices() {
+    let Some(lab) = Lab::new() else { return };
+    let image = lab.image("image", MIB);
+    let hard = lab.path("hard");
+    fs::hard_link(&image, &hard).unwrap();
+    let (one, two) = (Loop::attach(&[], &image), Loop::attach(&[], &hard));
+    for (target, other) in [(&one, &two), (&two, &one)] {
+        let too = format!("is behind {} too", other.path.display());
+        refused(&[find(&target.path)], &["the file behind loop", &too]);
+    }
+    drop(two);
+    allowed(&[find(&one.path)]);
+}
+
+#[test]
+fn a_file_whose_name_is_another_files() {
+    let Some(lab) = Lab::new() else { return };
+    let (image, moved) = (lab.image("image", MIB), lab.path("moved"));
+    let device = Loop::attach(&[], &image);
+    // The kernel shows a name that is followed to the wrong file.
+    fs::hard_link(&image, &moved).unwrap();
+    fs::remove_file(&image).unwrap();
+    lab.image("image (deleted)", MIB);
+    refused(&[find(&moved)], &["is what /dev/loop", "is attached to"]);
+    allowed(&[find(&lab.path("image (deleted)"))]);
+    drop(device);
+    allowed(&[find(&moved)]);
+}
+
+#[test]
+fn a_loop_device_over_a_file_that_is_swapped_to() {
+    let Some(lab) = Lab::new() else { return };
+    let file = lab.path("file");
+    fs::write(&file, vec![0; 4 << 20]).unwrap();
+    let swap = Lab::swapped(&file);
+    let device = Loop::attach(&[], &file);
+    refused(
+        &[find(&device.path)],
+        &["the file behind loop", "is swapped to"],
+    );
+    drop(swap);
+    allowed(&[find(&device.path)]);
+}
+
+#[test]
+fn an_extended_partition() {
+    let Some(lab) = Lab::new() else { return };
+    let disk = lab.device(8 * MIB);
+    // As the kernel shows them of an MS-DOS table.
+    let (extended, logical) = (disk.part(2, MIB, 1024), disk.part(5, 2 * MIB, 4 * MIB));
+    allowed(&[find(&extended.path)]);
+    let mount = lab.mounted(&logical.path);
+    refused(
+        &[find(&extended.path)],
+        &["its partition loop", "p5 is mounted at"],
+    );
+    drop(mount);
+    allowed(&[find(&extended.path)]);
+}
+
+#[test]
+fn what_has_bytes_of_a_disk_of_the_system() {
+    let Some(lab) = Lab::new() else { return };
+    let disk = lab.device(8 * MIB);
+    let part = disk.part(1, MIB, 4 * MIB);
+    let mount = lab.mounted(&part.path);
+    let file = lab.path("a mount/file");
+    fs::write(&file, "text").unwrap();
+    let (above, on_file) = (
+        Loop::attach(&[], &disk.path),
+        Loop::attach(&["--sizelimit", "512"], &lab.image("a mount/image", 4096)),
+    );
+    let reasons = |device: &Loop, machine: &Machine| {
+        let reasons = machine.reasons(&find(&device.path)).unwrap();
+        reasons.join("; ")
+    };
+    let mut machine = Machine::look().unwrap();
+    assert!(!reasons(&above, &machine).contains("running system"));
+    let number = Number::new(fs::metadata(&part.path).unwrap().rdev());
+    machine.mounts.push(Mount {
+        point: "/".into(),
+        devices: vec![number],
+    });
+    let text = reasons(&above, &machine);
+    assert!(
+        text.contains("is on a disk of the running system: / is on it"),
+        "{text}"
+    );
+    let text = reasons(&disk, &machine);
+    assert!(text.contains("is a disk of the running system"), "{text}");
+    assert_eq!(reasons(&on_file, &machine), "");
+    drop((on_file, above, mount));
+}
+
+#[test]
 fn where_the_running_system_is() {
     for (point, is) in [
         ("/", true),

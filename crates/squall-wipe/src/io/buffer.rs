@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use bytemuck::{Pod, Zeroable};
 
-/// What every device's transfers may be aligned to: a page, which no sector exceeds.
+/// What memory is aligned to for every device: a page is more than any asks for.
 const ALIGNMENT: usize = 4096;
 
 #[derive(Clone, Copy, Pod, Zeroable)]

@@ -1,21 +1,20 @@
 //! An open target: exclusively ours, and past the page cache where it allows that.
 
-#![allow(unsafe_code)]
-
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{Advice, FlockOperation, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags};
 use squall_command::Failure;
 use squall_command::failure::cause;
 
 use super::buffer::Buffer;
 use super::queue::{Direction, Queue};
+use super::{claim, partitions};
 use crate::args::Direct;
 use crate::record::Kind;
 use crate::target::Target;
@@ -46,8 +45,9 @@ impl Device {
         let is_block = identity.kind != Kind::File;
         let opened = match direct {
             Direct::Off => None,
-            Direct::Auto | Direct::On => open_direct(&identity.path, access, is_block)
-                .map_err(|error| refused(&identity.path, &error))?,
+            Direct::Auto | Direct::On => {
+                open_direct(target, access).map_err(|error| refused(&identity.path, &error))?
+            }
         };
         if opened.is_none() && direct == Direct::On {
             return Err(Failure::Runtime(format!(
@@ -62,14 +62,26 @@ impl Device {
             None => open(&identity.path, access, is_block, OFlags::empty()).map_err(at)?,
         };
         target.confirm(&file)?;
+        if is_block && access == Access::Write {
+            // Somebody who has a partition open would write over what we write. What has no
+            // partitions does not know this request.
+            match partitions::reread(&file) {
+                Err(Errno::BUSY) => return Err(at(Errno::BUSY)),
+                _ => target.confirm(&file)?,
+            }
+        }
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(at)?;
+        if access == Access::Write {
+            claim::claim(&file, is_block).map_err(at)?;
+        }
         let unit = match is_direct {
             true => u64::from(identity.sector),
             false => 1,
         };
         let tail = match identity.size.is_multiple_of(unit) {
             true => None,
-            false => Some(open(&identity.path, access, is_block, OFlags::empty()).map_err(at)?),
+            // The first has claimed it for us.
+            false => Some(open(&identity.path, access, false, OFlags::empty()).map_err(at)?),
         };
         if let Some(tail) = &tail {
             target.confirm(tail)?;
@@ -81,6 +93,11 @@ impl Device {
             unit,
             is_block,
         })
+    }
+
+    /// It, for requests that are no transfers.
+    pub fn file(&self) -> &File {
+        &self.file
     }
 
     /// Whether transfers go past the page cache.
@@ -112,7 +129,7 @@ impl Device {
                 _ => &self.file,
             };
             let done = match direction {
-                Direction::Write => file.write_at(bytes, offset),
+                Direction::Write => self.write_through(file, bytes, offset),
                 Direction::Read => file.read_at(bytes, offset),
             };
             match done {
@@ -126,6 +143,16 @@ impl Device {
             }
         }
         Ok(())
+    }
+
+    /// Writes to the medium: through the page cache, if it goes there, so that an error is known.
+    fn write_through(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let flags = match self.is_direct() {
+            true => ReadWriteFlags::empty(),
+            false => ReadWriteFlags::DSYNC,
+        };
+        let parts = [IoSlice::new(bytes)];
+        Ok(rustix::io::pwritev2(file, &parts, offset, flags)?)
     }
 
     /// Waits until everything written is on the medium, and not in a cache of the drive either.
@@ -144,20 +171,22 @@ impl Device {
     pub fn forget_partitions(&self) {
         if self.is_block {
             // Refused to what has no partitions, which is as good.
-            let _ = reread_partitions(self.file.as_fd());
+            let _ = partitions::reread(self.file.as_fd());
         }
     }
 }
 
-/// Opens `path` for transfers past the page cache; nothing if there are none.
-fn open_direct(path: &Path, access: Access, is_block: bool) -> Result<Option<File>, Errno> {
-    let file = match open(path, access, is_block, OFlags::DIRECT) {
+/// Opens `target` for transfers past the page cache; nothing if there are none.
+fn open_direct(target: &Target, access: Access) -> Result<Option<File>, Errno> {
+    let identity = &target.identity;
+    let is_block = identity.kind != Kind::File;
+    let file = match open(&identity.path, access, is_block, OFlags::DIRECT) {
         Ok(file) => file,
         Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(None),
         Err(error) => return Err(error),
     };
     // Some filesystems refuse only the transfer.
-    let mut buffer = Buffer::new(4096);
+    let mut buffer = Buffer::new(identity.sector as usize);
     match rustix::io::pread(&file, &mut buffer[..], 0) {
         Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(None),
         _ => Ok(Some(file)),
@@ -180,6 +209,7 @@ fn open(path: &Path, access: Access, is_block: bool, flags: OFlags) -> Result<Fi
     Ok(file.into())
 }
 
+/// Why a target cannot be opened, which is before anything is written.
 fn refused(path: &Path, error: &Errno) -> Failure {
     let why = match *error {
         Errno::BUSY => "somebody else is using it".to_owned(),
@@ -190,11 +220,4 @@ fn refused(path: &Path, error: &Errno) -> Failure {
         error => cause(&error.into()),
     };
     Failure::Runtime(format!("{}: {why}; nothing was written", path.display()))
-}
-
-fn reread_partitions(file: impl AsFd) -> rustix::io::Result<()> {
-    /// BLKRRPART of linux/fs.h, `_IO(0x12, 95)`.
-    const REREAD: rustix::ioctl::Opcode = rustix::ioctl::opcode::none(0x12, 95);
-    // SAFETY: this request takes no argument.
-    unsafe { rustix::ioctl::ioctl(file, rustix::ioctl::NoArg::<REREAD>::new()) }
 }

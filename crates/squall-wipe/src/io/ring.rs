@@ -1,4 +1,4 @@
-//! Transfers by io_uring. All unsafe code of transfers is here.
+//! Transfers by io_uring, with all the unsafe code that takes.
 //!
 //! The kernel reads and writes a transfer's buffer while it is in flight, so the ring owns it for
 //! that time, and is not dropped before the kernel has given back every one.

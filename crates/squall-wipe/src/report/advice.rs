@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::record::{Identity, Kind};
+use crate::record::{Drive, Identity, Kind, Means, Purge};
 
 /// Why overwriting is not enough, and what to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,30 @@ pub fn flash_advice(identity: &Identity) -> Option<String> {
 }
 
 impl Advice {
+    /// On a drive that was overwritten, and may have erased itself before.
+    pub fn on(drive: &Drive) -> Option<Advice> {
+        let target = &drive.target;
+        let Some(means) = drive.purge.as_ref().and_then(Purge::done) else {
+            return Advice::of(target);
+        };
+        let (reach, commands) = match means {
+            Means::NvmeFormat => (
+                "all it holds, with the cells that it keeps aside".to_owned(),
+                Vec::new(),
+            ),
+            Means::SecureDiscard => (
+                "what is mapped, with copies of it; not what was mapped no more".to_owned(),
+                beyond_discards(target),
+            ),
+        };
+        let text = format!(
+            "Before it was overwritten, the drive erased itself by {}: {reach}. It says so, and \
+             nobody can look from outside whether it did.",
+            means.name()
+        );
+        Some(Advice { text, commands })
+    }
+
     /// On this target.
     pub fn of(identity: &Identity) -> Option<Advice> {
         if identity.flash != Some(true) {
@@ -99,6 +123,16 @@ fn disk(path: &Path) -> Vec<(String, &'static str)> {
         format!("blkdiscard --secure {shown}"),
         "erases what is mapped",
     )]
+}
+
+/// Commands for what a secure discard does not reach.
+fn beyond_discards(target: &Identity) -> Vec<(String, &'static str)> {
+    let mut commands = match target.kind {
+        Kind::Disk => disk(&target.path),
+        _ => Vec::new(),
+    };
+    commands.retain(|(command, _)| command.starts_with("mmc sanitize "));
+    commands
 }
 
 /// A drive erases a part of itself by secure discards alone.

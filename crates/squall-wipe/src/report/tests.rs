@@ -5,7 +5,7 @@ mod browser;
 use serde_json::Value;
 
 use super::{Advice, flash_advice, html, json, schema};
-use crate::record::{Extent, Job, Kind, Note, Outcome};
+use crate::record::{Extent, Job, Kind, Means, Note, Outcome};
 use crate::show::made;
 
 const SCHEMA: &str = include_str!("../../schema/wipe-report.schema.json");
@@ -16,6 +16,8 @@ fn outcomes() -> Job {
     let mut under_way = job.drives[3].clone();
     under_way.outcome = None;
     job.drives.push(under_way);
+    job.drives[2].purge = Some(made::purge(None));
+    job.drives[6].purge = Some(made::purge(Some("the drive refused")));
     job
 }
 
@@ -168,6 +170,33 @@ fn flash_gets_the_commands_of_its_kind() {
         !advice.commands.iter().any(sanitize),
         "it would erase other partitions"
     );
+}
+
+/// What a drive did to itself is not advised any more, and what failed is said.
+#[test]
+fn a_drive_that_erased_itself_needs_no_more() {
+    let mut job = made::job();
+    let drive = &mut job.drives[2];
+    drive.outcome = Some(Outcome::Verified);
+    assert!(html(&job, 2).contains("nvme sanitize"));
+    job.drives[2].purge = Some(made::purge(None));
+    let page = html(&job, 2);
+    assert!(!page.contains("nvme sanitize") && page.contains("done, as the drive says"));
+    assert!(page.contains("the drive erased itself by Format NVM with User Data Erase"));
+
+    job.drives[2].purge = Some(made::purge(Some("refused")));
+    job.drives[2].outcome = Some(Outcome::Incomplete);
+    let page = html(&job, 2);
+    assert!(page.contains("nvme sanitize") && page.contains("failed: refused"));
+    assert!(page.contains("its own erase failed."));
+
+    let mut discarded = made::purge(None);
+    discarded.means = Means::SecureDiscard;
+    job.drives[2].purge = Some(discarded);
+    job.drives[2].target.path = "/dev/mmcblk0".into();
+    let advice = Advice::on(&job.drives[2]).expect("flash");
+    assert_eq!(advice.commands.len(), 1, "{advice:?}");
+    assert_eq!(advice.commands[0].0, "mmc sanitize /dev/mmcblk0");
 }
 
 /// Names come from elsewhere: they are text, whatever is in them.

@@ -91,6 +91,10 @@ impl Face for Json<'_> {
 
     fn event(&mut self, now: Timestamp, row: &Row, what: &What) -> Result<(), Failure> {
         let (event, more) = match what {
+            What::Purge(means) => ("purge", json!({ "means": means })),
+            What::Purged { means, failure } => {
+                ("purged", json!({ "means": means, "failure": failure }))
+            }
             What::Pass { number, offset } => {
                 ("pass", json!({ "number": number, "offset": offset }))
             }
@@ -103,6 +107,10 @@ impl Face for Json<'_> {
             What::Ended(outcome) => ("ended", json!(outcome)),
         };
         self.line(now, event, Some(row), more)
+    }
+
+    fn stopping(&mut self, now: Timestamp) -> Result<(), Failure> {
+        self.line(now, "stopping", None, json!({}))
     }
 
     fn tick(&mut self, now: Timestamp, age: Duration, run: &Run) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use super::meter::Left;
 use super::row::Row;
 use super::run::{Run, Totals};
 use super::words::Words;
-use super::{Face, Out, table, text};
+use super::{Face, Out, STOPPING, table, text};
 
 /// A line a drive is written so often.
 const INTERVAL: Duration = Duration::from_secs(30);
@@ -52,6 +52,10 @@ impl Face for Log<'_> {
             Some(text) => self.line(now, &format!("{}: {text}", name(row))),
             None => Ok(()),
         }
+    }
+
+    fn stopping(&mut self, now: Timestamp) -> Result<(), Failure> {
+        self.line(now, STOPPING)
     }
 
     fn tick(&mut self, now: Timestamp, age: Duration, run: &Run) -> Result<(), Failure> {

@@ -3,8 +3,8 @@
 use jiff::{Timestamp, ToSpan};
 
 use crate::record::{
-    ContentKind, Drive, Extent, FORMAT, Identity, Job, Kind, Method, Note, Outcome, Pass, Plan,
-    QueueKind, Scope, Tool, Transfer, Verification,
+    ContentKind, Drive, Extent, Identity, JOURNAL, Job, Kind, Means, Method, Note, Outcome, Pass,
+    Plan, Purge, QueueKind, Scope, Tool, Transfer, Verification,
 };
 
 /// When everything began.
@@ -21,7 +21,7 @@ pub fn at(seconds: i64) -> Timestamp {
 /// The job: verified, incomplete, differs, interrupted, vanished, failed, overwritten.
 pub fn job() -> Job {
     Job {
-        format: FORMAT.into(),
+        format: JOURNAL.into(),
         tool: Tool {
             name: "squall".into(),
             version: "0.1.0".into(),
@@ -52,6 +52,16 @@ fn verified() -> Drive {
     let mut drive = drive("/dev/sdb", "WD-WX12A3456789", Outcome::Verified);
     drive.verification = Some(verification(SIZE));
     drive
+}
+
+/// An erase of a drive by itself.
+pub fn purge(failure: Option<&str>) -> Purge {
+    Purge {
+        means: Means::NvmeFormat,
+        began: Some(at(0)),
+        ended: Some(at(60)),
+        failure: failure.map(str::to_owned),
+    }
 }
 
 fn incomplete() -> Drive {
@@ -145,6 +155,7 @@ fn drive(path: &str, serial: &str, outcome: Outcome) -> Drive {
         passes: vec![pass],
         verification: None,
         outcome: Some(outcome),
+        purge: None,
         transfer: Some(Transfer { direct, queue }),
         notes: Vec::new(),
     }

@@ -181,6 +181,7 @@ pub fn word(outcome: &Outcome) -> &'static str {
         Outcome::Interrupted => "interrupted",
         Outcome::Vanished => "vanished",
         Outcome::Failed { .. } => "failed",
+        Outcome::Dead { .. } => "dead",
     }
 }
 

@@ -15,7 +15,7 @@ use super::meter::Left;
 use super::row::Row;
 use super::run::{Run, Totals};
 use super::words::Words;
-use super::{Face, table, tell, text};
+use super::{Face, STOPPING, table, tell, text};
 
 /// The size of a terminal that does not tell its own: columns, lines.
 const USUAL: (usize, usize) = (80, 24);
@@ -81,6 +81,11 @@ impl Face for Screen {
             let serial = serial.unwrap_or_default();
             self.bars.println(format!("{}{serial}: {line}", row.name));
         }
+        Ok(())
+    }
+
+    fn stopping(&mut self, _now: Timestamp) -> Result<(), Failure> {
+        self.bars.println(STOPPING);
         Ok(())
     }
 

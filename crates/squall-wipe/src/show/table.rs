@@ -49,7 +49,11 @@ pub fn plan(job: &Job) -> String {
 /// The table, sums, and advice.
 pub fn table(job: &Job, totals: &Totals) -> String {
     let mut text = format!("\n{}\n{}\n", drives(job), sums(totals));
-    let mut next = job.drives.iter().filter_map(next).peekable();
+    let mut next = job
+        .drives
+        .iter()
+        .filter_map(|drive| next(job, drive))
+        .peekable();
     if next.peek().is_some() {
         text += "\nWhat to do next:\n";
         next.for_each(|line| text += &format!("  {line}\n"));
@@ -62,11 +66,11 @@ pub fn table(job: &Job, totals: &Totals) -> String {
 fn flash(job: &Job) -> String {
     let mut names = Vec::new();
     let (mut texts, mut commands) = (Vec::new(), Vec::new());
-    for target in job.drives.iter().map(|drive| &drive.target) {
-        let Some(advice) = Advice::of(target) else {
+    for drive in &job.drives {
+        let Some(advice) = Advice::on(drive) else {
             continue;
         };
-        names.push(text::path(&target.given));
+        names.push(text::path(&drive.target.given));
         texts.push(advice.text);
         commands.extend(advice.commands);
     }
@@ -157,11 +161,14 @@ fn sums(totals: &Totals) -> String {
 }
 
 /// What to do with a drive that did not succeed.
-fn next(drive: &Drive) -> Option<String> {
+fn next(job: &Job, drive: &Drive) -> Option<String> {
     let advice = match drive.outcome.as_ref()? {
         Outcome::Verified | Outcome::Overwritten => return None,
         Outcome::Incomplete if drive.not_overwritten() > 0 => {
             "parts of it could not be overwritten: destroy it, or have the drive sanitize itself"
+        }
+        Outcome::Incomplete if faults(drive).is_none() => {
+            "overwritten, but its own erase failed: have it sanitize itself, or destroy it"
         }
         Outcome::Incomplete => {
             "overwritten, but parts of it could not be read back: verify it again, or destroy it"
@@ -170,8 +177,11 @@ fn next(drive: &Drive) -> Option<String> {
             "it does not hold what was written to it: do not trust it; wipe it again, and destroy \
              it if it differs again"
         }
+        Outcome::Interrupted if job.is_report() => "verify it again",
         Outcome::Interrupted => "resume the job",
+        Outcome::Vanished if job.is_report() => "attach it again and verify it",
         Outcome::Vanished => "attach it again and resume the job",
+        Outcome::Dead { .. } => "it has died: destroy it",
         Outcome::Failed { reason } => {
             let target = text::path(&drive.target.given);
             let reason = text::plain(reason);
@@ -179,9 +189,11 @@ fn next(drive: &Drive) -> Option<String> {
             let reason = reason
                 .strip_prefix(&format!("{target}: "))
                 .unwrap_or(&reason);
-            return Some(format!(
-                "{target}: {reason}: put that right and resume the job"
-            ));
+            let then = match job.is_report() {
+                true => "verify it again",
+                false => "resume the job",
+            };
+            return Some(format!("{target}: {reason}: put that right and {then}"));
         }
     };
     Some(format!("{}: {advice}", text::path(&drive.target.given)))

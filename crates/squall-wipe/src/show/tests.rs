@@ -11,7 +11,7 @@ use super::run::{Run, Totals};
 use super::{Face, Show, made, screen, table};
 use crate::event::{Event, What};
 use crate::gauge::{Gauge, Phase};
-use crate::record::{Extent, Job, Outcome};
+use crate::record::{Extent, Job, Means, Outcome};
 use crate::report::schema;
 
 const SCHEMA: &str = include_str!("../../schema/wipe-events.schema.json");
@@ -195,7 +195,13 @@ fn the_schema_knows_every_event() {
         offset: 0,
         length: 512,
     };
+    let means = Means::NvmeFormat;
     for what in [
+        What::Purge(means),
+        What::Purged {
+            means,
+            failure: None,
+        },
         What::Verification { offset: 0 },
         What::Checkpoint { offset: 4096 },
         What::Unreadable(extent),

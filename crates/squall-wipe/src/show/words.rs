@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Extent, Outcome};
+use crate::record::{Extent, Means, Outcome};
 
 use super::row::{Row, word};
 use super::text;
@@ -35,6 +35,8 @@ impl Words {
             What::Differing(extent) => (Kind::Differing, place(extent, "not as written")),
             What::Note(note) => (Kind::Note, text::plain(note)),
             What::Ended(outcome) => return Some(end(outcome)),
+            What::Purge(means) => return Some(format!("erases itself: {}", means.name())),
+            What::Purged { means, failure } => return Some(purged(*means, failure.as_deref())),
             What::Pass { .. } | What::Verification { .. } | What::Checkpoint { .. } => return None,
         };
         let said = self.said.entry((row.number, kind)).or_default();
@@ -49,6 +51,14 @@ impl Words {
 
 fn place(extent: &Extent, what: &str) -> String {
     format!("{} B at {} {what}", extent.length, extent.offset)
+}
+
+fn purged(means: Means, failure: Option<&str>) -> String {
+    let name = means.name();
+    match failure {
+        Some(why) => format!("{name} failed: {}", text::plain(why)),
+        None => format!("{name} done"),
+    }
 }
 
 fn end(outcome: &Outcome) -> String {

@@ -15,8 +15,10 @@ const COMMON_UNIT: u32 = 4096;
 /// Which file it is, by whatever name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inode {
-    device: Number,
-    number: u64,
+    /// The device of its file system.
+    pub device: Number,
+    /// Its number there.
+    pub number: u64,
 }
 
 impl Inode {

@@ -178,7 +178,7 @@ fn sectors_and_parts_of_devices() {
 fn names_that_stay() {
     for (name, is) in [
         ("/dev/disk/by-id/ata-WDC_WD40EFRX", true),
-        ("/dev//disk/by-path/pci-0000:00:1f.2-ata-1", true),
+        ("/dev//disk/by-path/pci-0000:00:1f.2-ata-1", false),
         ("/dev/disk/by-diskseq/12", true),
         ("/dev/sdb", false),
         ("/dev/disk/by-id/../../sdb", false),

@@ -5,7 +5,8 @@ use maud::{Markup, html};
 use squall_command::units;
 
 use crate::record::{
-    ContentKind, Drive, Identity, Job, Kind, Method, Outcome, Pass, QueueKind, Scope, Verification,
+    ContentKind, Drive, Identity, Job, Kind, Method, Outcome, Pass, Purge, QueueKind, Scope,
+    Verification,
 };
 use crate::report::{share, unreadable_bytes};
 
@@ -27,6 +28,7 @@ pub fn sections(job: &Job, drive: &Drive) -> Markup {
             (list(&transfer(job, drive)))
             (passes(&drive.passes))
         }
+        @if let Some(purge) = &drive.purge { (section("The drive's own erase", &own(purge))) }
         (section("Tool", &tool(job)))
     }
 }
@@ -145,6 +147,25 @@ fn method(job: &Job, drive: &Drive) -> String {
                           reach (appendix A): overwritten with zeros, and verified."
             .into(),
     }
+}
+
+/// The drive's own erase.
+fn own(purge: &Purge) -> Vec<Fact> {
+    let moment = |at: Option<Timestamp>, none: &str| match at {
+        Some(at) => at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        None => none.into(),
+    };
+    let result = match (&purge.failure, purge.ended) {
+        (Some(why), _) => format!("failed: {why}"),
+        (None, Some(_)) => "done, as the drive says".into(),
+        (None, None) => "not known".into(),
+    };
+    vec![
+        ("By", purge.means.name().into()),
+        ("Began", moment(purge.began, "not begun")),
+        ("Ended", moment(purge.ended, "not ended")),
+        ("Result", result),
+    ]
 }
 
 fn transfer(job: &Job, drive: &Drive) -> Vec<Fact> {

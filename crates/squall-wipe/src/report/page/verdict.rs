@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::record::{Drive, Job, Outcome, Scope};
-use crate::report::share;
+use crate::report::{share, unreadable_bytes};
 
 /// How good it is.
 enum Grade {
@@ -23,6 +23,7 @@ pub fn word(drive: &Drive) -> &'static str {
         Some(Outcome::Interrupted) => "Interrupted",
         Some(Outcome::Vanished) => "Vanished",
         Some(Outcome::Failed { .. }) => "Failed",
+        Some(Outcome::Dead { .. }) => "Dead",
     }
 }
 
@@ -73,6 +74,9 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
             "Every byte was overwritten. Nothing was read back, as was asked for.".into()
         }
         Some(Outcome::Incomplete) => match missing {
+            0 if is_read_back(drive) => "Every byte was overwritten, but not what only the drive \
+                                         itself reaches: its own erase failed."
+                .into(),
             0 => "Every byte was overwritten, but some could not be read back.".into(),
             _ => format!("{} bytes could not be overwritten.", share::exact(missing)),
         },
@@ -86,7 +90,14 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
         Some(Outcome::Interrupted) => format!("It was ended before it was done: {left}."),
         Some(Outcome::Vanished) => format!("The drive disappeared: {left}."),
         Some(Outcome::Failed { reason }) => format!("It could not go on ({reason}): {left}."),
+        Some(Outcome::Dead { reason }) => format!("The drive has died ({reason}): {left}."),
     }
+}
+
+/// Whether everything could be read that was to be.
+fn is_read_back(drive: &Drive) -> bool {
+    let verification = drive.verification.as_ref();
+    verification.is_none_or(|verification| unreadable_bytes(verification) == 0)
 }
 
 /// How much was compared.

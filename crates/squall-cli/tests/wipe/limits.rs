@@ -1,0 +1,49 @@
+//! Where the machine or its administrator gives less than usual.
+
+use std::process::Command;
+
+use crate::common::refuse::{Refusal, refusing};
+use crate::world::{World, assert_keystream, key, ran, read};
+
+const SIZE: usize = (6 << 20) + 513;
+
+#[test]
+fn without_io_uring_threads_do_the_same() {
+    for (refused, queue) in [(false, "io_uring"), (true, "threads")] {
+        let world = World::new();
+        let target = world.target("target", SIZE);
+        let mut command = world.wipe("--keep-key", &[&target]);
+        if refused {
+            let refusal = Refusal {
+                call: libc::SYS_io_uring_setup,
+                when: None,
+                errno: libc::EPERM,
+            };
+            command = refusing(command, &[refusal]);
+        }
+        ran(command).well();
+        let report = read(&world.reports()[0]);
+        assert_eq!(report["drives"][0]["transfer"]["queue"], queue);
+        assert_keystream(&target, SIZE, &key(&world.files("key")[0], 0));
+    }
+}
+
+#[test]
+fn with_little_memory_to_lock_it_works() {
+    let world = World::new();
+    let targets = ["one", "two"].map(|name| world.target(name, SIZE));
+    let wipe = world.wipe("--keep-key", &[&targets[0], &targets[1]]);
+    let mut command = Command::new("bash");
+    command
+        .args([
+            "-c",
+            r#"ulimit -l 8192 && exec setpriv --bounding-set=-ipc_lock "$@""#,
+            "-",
+        ])
+        .arg(wipe.get_program())
+        .args(wipe.get_args());
+    ran(command).well();
+    for (target, file) in targets.iter().zip(world.files("key")) {
+        assert_keystream(target, SIZE, &key(&file, 0));
+    }
+}

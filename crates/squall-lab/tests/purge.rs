@@ -1,0 +1,147 @@
+//! NVMe drives that erase themselves before `squall wipe` overwrites them, in a kernel that has them
+//! do it.
+//!
+//! The wipe is slow, and killed when the drive has erased itself: what it did not come to is what
+//! the drive made of it. The control is the same without `--purge`.
+
+#[allow(dead_code, reason = "of clones.rs and faults.rs")]
+mod common;
+#[path = "wipe/world.rs"]
+#[allow(dead_code, reason = "of wipe/main.rs")]
+mod world;
+
+use serde_json::{Value, json};
+use squall_lab::workshop::Bus;
+
+use world::{Desk, MIB, OLD, Running, World, id};
+
+const SIZE: u64 = 32;
+
+/// Nothing behind it is overwritten when a run is killed.
+const REACHED: usize = 16 * MIB as usize;
+
+/// Slow enough.
+const SLOWLY: &str = "--rate-limit 1MiB --checkpoint 1";
+
+#[test]
+fn a_namespace_erases_itself_and_no_other() {
+    let Some(world) = World::new() else { return };
+    let drives = vec![
+        world.drive(Bus::Nvme, "ERASED", 512, SIZE),
+        world.drive(Bus::Nvme, "LARGE", 4096, SIZE),
+        world.drive(Bus::Nvme, "CONTROL", 512, SIZE),
+        world.drive(Bus::VirtioBlk, "NONE", 512, SIZE),
+    ];
+    let mut desk = world.boot(&[], drives);
+    foreseen(&mut desk);
+    refused(&world, &mut desk);
+    for serial in ["ERASED", "LARGE"] {
+        erases_itself(&world, &mut desk, serial);
+    }
+    keeps_what_is_not_overwritten(&world, &mut desk);
+    is_no_success_without_its_erase(&mut desk);
+}
+
+/// The plan says which drives can, and nothing is done by looking.
+fn foreseen(desk: &mut Desk) {
+    let drives = ["ERASED", "NONE"].map(id).join(" ");
+    let plan = desk.ok(&format!("squall wipe --dry-run --json {drives}"));
+    let plan: Value = serde_json::from_str(&plan).expect("a plan");
+    assert_eq!(plan["means"], json!(["nvme-format", null]));
+    let plan = desk.ok(&format!("squall wipe --dry-run {drives}"));
+    let line = "erase     of its own, by Format NVM with User Data Erase (--purge)";
+    assert_eq!(plan.matches("erase  ").count(), 1, "{plan}");
+    assert!(plan.contains(line), "{plan}");
+}
+
+/// One that cannot keeps all of them as they were.
+fn refused(world: &World, desk: &mut Desk) {
+    let ran = desk.wipe("refused", "--purge", &["ERASED", "NONE"]);
+    assert_eq!(ran.status, 2, "{}", ran.errors);
+    assert!(ran.errors.contains("no erase of its own"), "{}", ran.errors);
+    for serial in ["ERASED", "NONE"] {
+        let is_old = world.medium(serial).iter().all(|byte| *byte == OLD);
+        assert!(is_old, "{serial}");
+    }
+}
+
+fn erases_itself(world: &World, desk: &mut Desk, serial: &str) {
+    let options = format!("--purge --keep-key {SLOWLY}");
+    let running = desk.start(serial, &options, &[serial]);
+    let purged = desk.until(&running, 0, |event| event["event"] == "purged");
+    assert_eq!(purged["means"], "nvme-format");
+    assert_eq!(purged["failure"], Value::Null);
+    desk.until(&running, 0, |event| event["event"] == "pass");
+    killed(desk, running);
+    let left = &world.medium(serial)[REACHED..];
+    assert!(left.iter().all(|byte| *byte == 0), "{serial}");
+
+    // It is not done again, and then overwritten and verified as ever.
+    let ran = desk.resume(serial, "").well();
+    assert_eq!(ran.outcome(0), "verified");
+    assert!(ran.events("purge").is_empty() && ran.events("purged").is_empty());
+    let report = desk.report(serial, 0);
+    assert_eq!(report["purge"]["failure"], Value::Null);
+    assert!(report["purge"]["ended"].is_string(), "{report}");
+    let page = String::from_utf8(desk.report_file(serial, 0, "html")).expect("text");
+    assert!(page.contains("the drive erased itself by Format NVM"));
+    let size = (SIZE * MIB) as usize;
+    assert!(world.medium(serial) == desk.keystream(serial, 0, size));
+}
+
+/// The control.
+fn keeps_what_is_not_overwritten(world: &World, desk: &mut Desk) {
+    let running = desk.start("control", SLOWLY, &["CONTROL"]);
+    desk.until_checkpoint(&running, 0);
+    killed(desk, running);
+    let left = &world.medium("CONTROL")[REACHED..];
+    assert!(left.iter().all(|byte| *byte == OLD));
+}
+
+/// An erase that fails: a drive has it no more when the job goes on. Everything else is done.
+fn is_no_success_without_its_erase(desk: &mut Desk) {
+    for (name, erase) in [
+        ("without", Value::Null),
+        (
+            "failing",
+            json!({ "means": "secure-discard", "began": null, "ended": null, "failure": null }),
+        ),
+    ] {
+        let running = desk.start(name, SLOWLY, &["NONE"]);
+        desk.until_checkpoint(&running, 0);
+        killed(desk, running);
+        let path = desk.journal(name).expect("a journal");
+        let journal = desk.guest.read_file(&path).expect("a journal");
+        let mut journal: Value = serde_json::from_slice(&journal).expect("JSON");
+        journal["drives"][0]["passes"] = json!([]);
+        journal["drives"][0]["purge"] = erase;
+        let journal = journal.to_string();
+        desk.guest
+            .write_file(&path, journal.as_bytes())
+            .expect("room");
+    }
+    let control = desk.resume("without", "").well();
+    assert_eq!(control.outcome(0), "verified");
+    let ran = desk
+        .resume("failing", "")
+        .badly("1 of 1 drives not wiped as asked");
+    assert_eq!(ran.outcome(0), "incomplete");
+    let why = ran.events("purged")[0]["failure"].clone();
+    assert!(
+        why.as_str()
+            .is_some_and(|why| why.contains("not supported")),
+        "{why}"
+    );
+    let report = desk.report("failing", 0);
+    assert_eq!(report["purge"]["failure"], why);
+    assert_eq!(report["verification"]["compared"], SIZE * MIB);
+    assert_eq!(report["verification"]["differing_bytes"], 0);
+    let page = String::from_utf8(desk.report_file("failing", 0, "html")).expect("text");
+    assert!(page.contains("its own erase failed."));
+}
+
+/// Kills a run at once, and waits for its end.
+fn killed(desk: &mut Desk, running: Running) {
+    desk.ok("kill -KILL $(pidof squall)");
+    assert_eq!(desk.end(running).status, 128 + 9);
+}

@@ -1,0 +1,371 @@
+//! Drives of a test, guests in which `squall wipe` works on them, and what it says there.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use squall_command::{Failure, Interrupt};
+use squall_lab::debian::Cache;
+use squall_lab::workshop::{Bus, Drive, Guest, Job, Setup, Workshop, program};
+use tempfile::TempDir;
+
+use crate::common::{Turn, message, skip};
+
+pub const MIB: u64 = 1 << 20;
+
+/// What drives hold before they are wiped.
+pub const OLD: u8 = 0xa7;
+
+/// Longest time that anything may take that is waited for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A workshop, and the drives of a test.
+pub struct World {
+    shop: Workshop,
+    squall: PathBuf,
+    directory: TempDir,
+    _turn: Turn,
+}
+
+impl World {
+    /// None where no guest can run, which is said.
+    pub fn new() -> Option<World> {
+        let _turn = Turn::take()?;
+        let shop = match open() {
+            Ok(shop) => shop,
+            Err(failure) => {
+                skip(&format!("guests: {}", message(failure)));
+                return None;
+            }
+        };
+        Some(World {
+            shop,
+            squall: program("squall-cli", "squall").expect("squall"),
+            directory: TempDir::new().expect("a directory"),
+            _turn,
+        })
+    }
+
+    /// A drive full of [`OLD`].
+    pub fn drive(&self, bus: Bus, serial: &str, sector: usize, mib: u64) -> Drive {
+        let path = self.directory.path().join(serial);
+        let mut file = File::create(&path).expect("a file");
+        for _ in 0..mib {
+            file.write_all(&[OLD; MIB as usize]).expect("room");
+        }
+        Drive::new(path, bus, serial, sector)
+    }
+
+    /// What is on a drive.
+    pub fn medium(&self, serial: &str) -> Vec<u8> {
+        fs::read(self.directory.path().join(serial)).expect("a drive")
+    }
+
+    /// Whether a drive is as it was.
+    pub fn is_old(&self, serial: &str) -> bool {
+        self.medium(serial).iter().all(|byte| *byte == OLD)
+    }
+
+    /// A guest with `drives`, which have names below /dev/disk/by-id.
+    pub fn boot(&self, modules: &[&str], drives: Vec<Drive>) -> Desk<'_> {
+        let serials: Vec<_> = drives.iter().map(|drive| drive.serial.clone()).collect();
+        let setup = Setup {
+            modules,
+            drives,
+            programs: &[&self.squall],
+            ..Setup::default()
+        };
+        let guest = self.shop.boot(&setup).expect("a guest");
+        let reports = "/tmp".into();
+        let mut desk = Desk { guest, reports };
+        desk.guest.write_file("/tmp/name", NAME).expect("a file");
+        desk.ok("mkdir -p /dev/disk/by-id");
+        for serial in serials {
+            desk.name(&serial);
+        }
+        desk
+    }
+}
+
+/// Names drives by their serial numbers, as udev does.
+const NAME: &[u8] = b"for disk in /sys/block/*; do
+    serial=$(cat $disk/serial $disk/device/serial || tail -c +5 $disk/device/vpd_pg80)
+    set -- $serial
+    [ -z \"$1\" ] || ln -sf /dev/${disk##*/} /dev/disk/by-id/$1
+done";
+
+fn open() -> Result<Workshop, Failure> {
+    let cache = Cache::open(None)?;
+    cache.tools()?;
+    let interrupt = Interrupt::watch("the guests are ended")?;
+    Workshop::open(&cache, interrupt, PATIENCE)
+}
+
+/// The name of a drive that stays with it.
+pub fn id(serial: &str) -> String {
+    format!("/dev/disk/by-id/{serial}")
+}
+
+/// A guest at work.
+pub struct Desk<'w> {
+    pub guest: Guest<'w>,
+    /// Where directories of reports are.
+    pub reports: String,
+}
+
+/// A run under way.
+pub struct Running {
+    job: Job,
+    name: String,
+}
+
+/// How a run ended.
+pub struct Ran {
+    pub status: i32,
+    pub errors: String,
+    pub events: Vec<Value>,
+}
+
+impl Desk<'_> {
+    /// What a command prints that succeeds.
+    #[track_caller]
+    pub fn ok(&mut self, command: &str) -> String {
+        let said = self.guest.sh(command).and_then(|said| said.succeeded());
+        said.unwrap_or_else(|failure| panic!("{command}: {}", message(failure)))
+    }
+
+    /// Waits until a command succeeds.
+    #[track_caller]
+    pub fn soon(&mut self, command: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.guest.sh(command).expect("an end").status != 0 {
+            assert!(Instant::now() < deadline, "{command}");
+        }
+    }
+
+    /// Waits for a drive with this serial number, and gives it its name below /dev/disk/by-id.
+    #[track_caller]
+    pub fn name(&mut self, serial: &str) {
+        self.soon(&format!("sh /tmp/name; [ -b {} ]", id(serial)));
+    }
+
+    /// Keeps reports on the drive with this serial number, which has a file system.
+    #[track_caller]
+    pub fn keep_reports_on(&mut self, serial: &str) {
+        self.ok(&format!("mount -t ext4 {} /mnt", id(serial)));
+        self.reports = "/mnt".into();
+    }
+
+    /// Makes a device of device mapper whose serial number is `name`, and which is called so below
+    /// /dev/disk/by-id.
+    #[track_caller]
+    pub fn map(&mut self, name: &str, table: &str) {
+        let link = format!("ln -sf /dev/mapper/{name} {}", id(name));
+        self.ok(&format!(
+            "printf '{table}' | dmsetup create {name} -u {name} && {link}"
+        ));
+    }
+
+    /// Gives a device of device mapper another table.
+    #[track_caller]
+    pub fn remap(&mut self, name: &str, table: &str) {
+        self.ok(&format!(
+            "printf '{table}' | dmsetup load {name} && dmsetup resume {name}"
+        ));
+    }
+
+    /// Starts `squall wipe` on the drives with these names below /dev/disk/by-id; its reports go
+    /// to the directory `name`.
+    pub fn start(&mut self, name: &str, options: &str, drives: &[&str]) -> Running {
+        let report = format!("{}/{name}", self.reports);
+        let targets: Vec<_> = drives.iter().map(|serial| id(serial)).collect();
+        let targets = targets.join(" ");
+        self.squall(
+            name,
+            &format!("wipe --yes --report {report} {options} {targets}"),
+        )
+    }
+
+    /// Starts `squall wipe --resume` of the job of that name.
+    pub fn restart(&mut self, name: &str, options: &str) -> Running {
+        let journal = self.journal(name).expect("a journal");
+        let resumed = format!("{name}-again");
+        self.squall(
+            &resumed,
+            &format!("wipe --yes --resume {journal} {options}"),
+        )
+    }
+
+    /// Starts squall with these arguments; what it says goes to files called `name`.
+    pub fn squall(&mut self, name: &str, arguments: &str) -> Running {
+        let command =
+            format!("exec squall {arguments} --json >/tmp/{name}.events 2>/tmp/{name}.errors");
+        Running {
+            job: self.guest.start(&command).expect("a job"),
+            name: name.into(),
+        }
+    }
+
+    /// `squall wipe` to its end.
+    pub fn wipe(&mut self, name: &str, options: &str, drives: &[&str]) -> Ran {
+        let running = self.start(name, options, drives);
+        self.end(running)
+    }
+
+    /// `squall wipe --resume` to its end.
+    pub fn resume(&mut self, name: &str, options: &str) -> Ran {
+        let running = self.restart(name, options);
+        self.end(running)
+    }
+
+    /// How a run ends.
+    #[track_caller]
+    pub fn end(&mut self, running: Running) -> Ran {
+        let said = self.guest.finish(running.job, PATIENCE).expect("an answer");
+        let said = said.unwrap_or_else(|| panic!("{} does not end", running.name));
+        let errors = self
+            .guest
+            .read_file(&format!("/tmp/{}.errors", running.name));
+        Ran {
+            status: said.status,
+            errors: String::from_utf8_lossy(&errors.expect("a file")).into_owned(),
+            events: self.events(&running),
+        }
+    }
+
+    /// What a run has told until now.
+    pub fn events(&mut self, running: &Running) -> Vec<Value> {
+        let path = format!("/tmp/{}.events", running.name);
+        let text = self.guest.read_file(&path).unwrap_or_default();
+        let whole = text.split_inclusive(|byte| *byte == b'\n');
+        let whole = whole.filter(|line| line.ends_with(b"\n"));
+        let event = |line| serde_json::from_slice(line).expect("a JSON object a line");
+        whole.map(event).collect()
+    }
+
+    /// Waits for an event of this drive.
+    #[track_caller]
+    pub fn until(
+        &mut self,
+        running: &Running,
+        drive: u64,
+        is_it: impl Fn(&Value) -> bool,
+    ) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let events = self.events(running);
+            let found = events
+                .iter()
+                .find(|event| event["drive"] == drive && is_it(event));
+            if let Some(event) = found {
+                return event.clone();
+            }
+            let has_ended = events.iter().any(|event| event["event"] == "end");
+            let last = events.last();
+            assert!(
+                !has_ended && Instant::now() < deadline,
+                "{}: {last:?}",
+                running.name
+            );
+        }
+    }
+
+    /// Waits until a drive is checkpointed behind its beginning.
+    #[track_caller]
+    pub fn until_checkpoint(&mut self, running: &Running, drive: u64) -> u64 {
+        let is_it = |event: &Value| event["event"] == "checkpoint" && event["offset"] != 0;
+        let event = self.until(running, drive, is_it);
+        event["offset"].as_u64().expect("an offset")
+    }
+
+    /// Files of a job's reports that end so.
+    fn files(&mut self, name: &str, ending: &str) -> Vec<String> {
+        let list = format!("ls {}/{name}/*.{ending} || true", self.reports);
+        self.ok(&list).lines().map(str::to_owned).collect()
+    }
+
+    /// The journal of a job, if it is there: its name has no number of a drive.
+    pub fn journal(&mut self, name: &str) -> Option<String> {
+        let directory = format!("{}/{name}/", self.reports);
+        let is_journal = |path: &String| path[directory.len()..].matches('-').count() == 1;
+        self.files(name, "json").into_iter().find(is_journal)
+    }
+
+    /// The file of a drive's report with that ending.
+    #[track_caller]
+    pub fn report_file(&mut self, name: &str, drive: usize, ending: &str) -> Vec<u8> {
+        let number = format!("-{:02}-", drive + 1);
+        let mut files = self.files(name, ending);
+        files.retain(|path| path.contains(&number));
+        assert_eq!(files.len(), 1, "{files:?}");
+        self.guest.read_file(&files[0]).expect("a file")
+    }
+
+    /// What is reported of a drive.
+    #[track_caller]
+    pub fn report(&mut self, name: &str, drive: usize) -> Value {
+        let report = self.report_file(name, drive, "json");
+        let report: Value = serde_json::from_slice(&report).expect("JSON");
+        report["drives"][0].clone()
+    }
+
+    /// What a drive's last pass wrote, by its key, which was kept.
+    #[track_caller]
+    pub fn keystream(&mut self, name: &str, drive: usize, size: usize) -> Vec<u8> {
+        let keys = self.report_file(name, drive, "key");
+        let line = keys
+            .split(|byte| *byte == b'\n')
+            .rfind(|line| !line.is_empty());
+        let digits = str::from_utf8(line.expect("a key")).expect("digits");
+        let byte = |at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).expect("digits");
+        let key: [u8; 32] = std::array::from_fn(byte);
+        let mut written = vec![0; size];
+        let filled = squall::Stream::new(&key).fill(&mut written);
+        filled.expect("a short stream");
+        written
+    }
+}
+
+impl Ran {
+    /// Fails unless everything was done.
+    #[track_caller]
+    pub fn well(self) -> Ran {
+        assert_eq!(self.status, 0, "{}", self.errors);
+        self
+    }
+
+    /// Fails unless something was not, and this was said.
+    #[track_caller]
+    pub fn badly(self, words: &str) -> Ran {
+        self.ended(1, words)
+    }
+
+    /// Fails unless nothing was begun, and this was said.
+    #[track_caller]
+    pub fn refused(self, words: &str) -> Ran {
+        self.ended(2, words)
+    }
+
+    #[track_caller]
+    fn ended(self, status: i32, words: &str) -> Ran {
+        assert_eq!(self.status, status, "{}", self.errors);
+        assert!(self.errors.contains(words), "{words:?}: {}", self.errors);
+        self
+    }
+
+    /// The events of this name.
+    pub fn events(&self, name: &str) -> Vec<&Value> {
+        let events = self.events.iter();
+        events.filter(|event| event["event"] == name).collect()
+    }
+
+    /// How a drive ended.
+    #[track_caller]
+    pub fn outcome(&self, drive: u64) -> &str {
+        let ended = self.events("ended");
+        let ended = ended.into_iter().find(|event| event["drive"] == drive);
+        ended.expect("an end")["outcome"].as_str().expect("a word")
+    }
+}

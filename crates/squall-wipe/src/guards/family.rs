@@ -1,0 +1,106 @@
+//! Devices of one disk that have bytes in common.
+
+use std::io;
+
+use crate::target::device::Device;
+
+/// Devices whose use is use of `device`: itself, its partitions, the disk of which it is one, and
+/// other partitions of that disk that it overlaps or leads to.
+pub(super) fn family(device: &Device) -> io::Result<Vec<Device>> {
+    let disk = device.disk();
+    let mut family = vec![device.clone()];
+    let mut others = disk.partitions()?;
+    if let Some(part) = Part::of(device) {
+        others.retain(|other| Part::of(other).is_some_and(|other| part.reaches(&other)));
+        others.retain(|other| other != device);
+        family.push(disk);
+    }
+    family.extend(others);
+    Ok(family)
+}
+
+/// What `member` of its family is to a device.
+pub(super) fn relative_name(member: &Device) -> String {
+    let kind = match member.partition() {
+        Some(_) => "partition",
+        None => "disk",
+    };
+    format!("{kind} {}", member.name())
+}
+
+/// Where a partition is, in units of 512 bytes.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    number: u64,
+    start: u64,
+    length: u64,
+    /// That of the disk's logical sectors.
+    sector: u64,
+}
+
+impl Part {
+    fn of(device: &Device) -> Option<Part> {
+        const UNIT: u64 = 512;
+        let sector = device.disk().value("queue/logical_block_size");
+        Some(Part {
+            number: device.partition()?,
+            start: device.value("start")?,
+            length: device.value("size")?,
+            sector: sector.unwrap_or(UNIT) / UNIT,
+        })
+    }
+
+    /// Whether who overwrites it destroys `other`, or the way to it.
+    fn reaches(&self, other: &Part) -> bool {
+        let is_apart =
+            self.start + self.length <= other.start || other.start + other.length <= self.start;
+        !is_apart || self.is_extended() && other.is_logical()
+    }
+
+    /// Whether it may be the extended partition of an MS-DOS table, of which the kernel shows only
+    /// the two sectors that lead to the logical ones (parse_extended in block/partitions/msdos.c).
+    fn is_extended(&self) -> bool {
+        !self.is_logical() && self.length <= self.sector.max(2)
+    }
+
+    /// Whether it would be a logical one in such a table.
+    fn is_logical(&self) -> bool {
+        self.number >= 5
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_that_others_reach() {
+        let part = |number, start, length| Part {
+            number,
+            start,
+            length,
+            sector: 1,
+        };
+        let extended = part(2, 100, 2);
+        let cases = [
+            (part(1, 0, 100), extended, false),
+            (part(1, 0, 101), extended, true),
+            (extended, part(1, 0, 101), true),
+            (extended, part(1, 0, 100), false),
+            (part(1, 50, 10), part(3, 0, 100), true),
+            (extended, part(5, 200, 50), true),
+            (extended, part(3, 200, 50), false),
+            (part(2, 100, 3), part(5, 200, 50), false),
+            (part(6, 100, 2), part(5, 200, 50), false),
+            (part(5, 200, 50), extended, false),
+        ];
+        for (one, other, expected) in cases {
+            assert_eq!(one.reaches(&other), expected, "{one:?} {other:?}");
+        }
+        let large = Part {
+            sector: 8,
+            ..part(2, 100, 8)
+        };
+        assert!(large.reaches(&part(5, 200, 50)));
+    }
+}

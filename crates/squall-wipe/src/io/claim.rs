@@ -1,0 +1,149 @@
+//! Whether an open target is ours alone, as far as the kernel tells: open file description locks
+//! (as QEMU takes them on images), and for files a lease, which is given only to who alone has the
+//! file open.
+
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+
+/// F_SETSIG of asm-generic/fcntl.h.
+const SET_SIGNAL: libc::c_int = 10;
+
+/// How long somebody else may have it who is about to leave it, as a process that has just begun has
+/// what its parent had.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Locks `file`, opened for writing, for as long as it is open. Fails with [`Errno::WOULDBLOCK`] if
+/// somebody else has locked a byte of it, and if it is a regular file with [`Errno::BUSY`] if
+/// somebody else has it open.
+pub fn claim(file: &File, is_block: bool) -> Result<(), Errno> {
+    let started = Instant::now();
+    loop {
+        let claimed = lock(file).and_then(|()| match is_block {
+            true => Ok(()),
+            false => is_alone(file),
+        });
+        if claimed.is_ok() || started.elapsed() > PATIENCE {
+            return claimed;
+        }
+        thread::sleep(PATIENCE / 50);
+    }
+}
+
+fn lock(file: &File) -> Result<(), Errno> {
+    let all = libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    // SAFETY: the descriptor is open while `file` is borrowed, and the request reads a flock, which
+    // `all` is until it returns.
+    let answer = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &all) };
+    match errno(answer) {
+        Err(Errno::AGAIN | Errno::ACCESS) => Err(Errno::WOULDBLOCK),
+        // Not every file system has locks.
+        _ => Ok(()),
+    }
+}
+
+/// Whether nobody else has the regular file `file` open at this moment.
+fn is_alone(file: &File) -> Result<(), Errno> {
+    // Somebody who opens it before the lease is given up is told by a signal to us: not by SIGIO,
+    // which would end this process, but by one that is ignored.
+    set(file, SET_SIGNAL, libc::SIGURG)?;
+    match set(file, libc::F_SETLEASE, libc::F_WRLCK) {
+        Ok(()) => set(file, libc::F_SETLEASE, libc::F_UNLCK),
+        Err(Errno::AGAIN) => Err(Errno::BUSY),
+        // Not every file system has leases, nor may everybody take one.
+        Err(_) => Ok(()),
+    }
+}
+
+fn set(file: &File, request: libc::c_int, value: libc::c_int) -> Result<(), Errno> {
+    // SAFETY: the descriptor is open while `file` is borrowed, and these requests take a number.
+    errno(unsafe { libc::fcntl(file.as_raw_fd(), request, value) })
+}
+
+fn errno(answer: libc::c_int) -> Result<(), Errno> {
+    match answer {
+        -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+    use std::path::Path;
+
+    use rustix::fs::{Mode, OFlags};
+
+    use super::super::{Access, Device};
+    use super::*;
+    use crate::args::Direct;
+    use crate::target::tests::find;
+    use squall_loops::Lab;
+
+    fn writable(path: &Path) -> File {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).open(path).unwrap()
+    }
+
+    #[test]
+    fn whoever_has_it_open_is_noticed() {
+        let lab = Lab::of_files();
+        let image = lab.image("image", 1 << 20);
+        let ours = writable(&image);
+        for open in [writable, |path: &Path| File::open(path).unwrap()] {
+            let theirs = open(&image);
+            assert_eq!(claim(&ours, false), Err(Errno::BUSY));
+            assert_eq!(claim(&ours, true), Ok(()));
+            drop(theirs);
+            assert_eq!(claim(&ours, false), Ok(()));
+        }
+        // The lease is given up: nobody waits for it, as this one would not.
+        let flags = OFlags::RDWR | OFlags::NONBLOCK;
+        rustix::fs::open(&image, flags, Mode::empty()).unwrap();
+    }
+
+    #[test]
+    fn a_target_is_claimed_when_it_is_opened() {
+        let lab = Lab::of_files();
+        let target = find(&lab.image("image", 1 << 20));
+        let theirs = File::open(&target.identity.path).unwrap();
+        let open = |access| Device::open(&target, access, Direct::Auto).map(drop);
+        let text = open(Access::Write).unwrap_err().into_text();
+        assert!(text.contains("somebody else is using it"), "{text}");
+        open(Access::Read).unwrap();
+        drop(theirs);
+        open(Access::Write).unwrap();
+    }
+
+    #[test]
+    fn a_lock_on_one_byte_is_noticed() {
+        let lab = Lab::of_files();
+        let image = lab.image("image", 1 << 20);
+        let (ours, theirs) = (writable(&image), writable(&image));
+        let one = libc::flock {
+            l_type: libc::F_RDLCK as libc::c_short,
+            l_whence: libc::SEEK_SET as libc::c_short,
+            l_start: 100,
+            l_len: 1,
+            l_pid: 0,
+        };
+        // SAFETY: the descriptor is open, and the request reads a flock, which `one` is.
+        let answer = unsafe { libc::fcntl(theirs.as_raw_fd(), libc::F_OFD_SETLK, &one) };
+        assert_eq!(answer, 0);
+        assert_eq!(claim(&ours, true), Err(Errno::WOULDBLOCK));
+        drop(theirs);
+        assert_eq!(claim(&ours, true), Ok(()));
+        assert_eq!(claim(&writable(&image), true), Err(Errno::WOULDBLOCK));
+    }
+}

@@ -1,0 +1,111 @@
+//! A new job: what is asked for, of which targets, which may be wiped and are meant.
+
+use std::path::PathBuf;
+
+use squall_command::Failure;
+use squall_command::failure::at;
+
+use super::{Prepared, new_job, open_all, protect_memory, say, say_plan};
+use crate::args::WipeArguments;
+use crate::crew::Part;
+use crate::journal::{self, Journal};
+use crate::keys::{self, Keys};
+use crate::record::{ContentKind, Drive, Kind, Means, Method, Plan, Purge, Scope};
+use crate::target::Target;
+use crate::{confirm, filesystem, guards, purge};
+
+/// What is to be done anew; nothing if only a plan was asked for.
+pub fn begun(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
+    let plan = asked(options)?;
+    let find = |path: &PathBuf| Target::find(path);
+    let targets: Vec<Target> = options.targets.iter().map(find).collect::<Result<_, _>>()?;
+    guards::check(&targets)?;
+    if !say_plan(options, &targets, &plan)? {
+        return Ok(None);
+    }
+    let directory = match &options.report {
+        Some(directory) => directory.clone(),
+        None => journal::usual_directory()?,
+    };
+    journal::make_directory(&directory)?;
+    confirm::confirm(&targets, &options.consent, false)?;
+    protect_memory();
+    let devices = open_all(&targets, &options.transfer)?;
+    let purges = purge::choose(options.purge, &options.consent, &targets, &devices)?;
+    let drives = targets.iter().zip(purges);
+    let drives = drives
+        .map(|(target, means)| new_drive(target, means))
+        .collect();
+    let journal = Journal::create(&directory, new_job(plan, drives));
+    if filesystem::is_in_memory(&directory) {
+        let directory = directory.display();
+        say(&format!(
+            "note: {directory} is in memory: a power cut takes what is needed to resume"
+        ));
+    }
+    let keys = draw_keys(&journal, plan, targets.len())?;
+    guards::check(&targets)?;
+    if let Err(error) = journal.save() {
+        keys::destroy(keys);
+        return Err(at(journal.path())(error));
+    }
+    let parts = targets.into_iter().zip(devices).zip(keys).enumerate();
+    let parts = parts.map(|(number, ((target, device), keys))| Part {
+        number,
+        plan,
+        target,
+        device,
+        keys,
+    });
+    let parts = parts.collect();
+    Ok(Some((journal, parts)))
+}
+
+/// What is asked for, if it makes sense.
+fn asked(options: &WipeArguments) -> Result<Plan, Failure> {
+    if options.method == Method::Clear && options.verify == Scope::None {
+        return Err(Failure::Usage(
+            "--method clear: Clear of NIST SP 800-88 is verified: use --verify full or sample"
+                .into(),
+        ));
+    }
+    Ok(Plan {
+        method: options.method,
+        passes: options.passes,
+        verify: options.verify,
+        keep_key: options.keep_key,
+    })
+}
+
+fn new_drive(target: &Target, purge: Option<Means>) -> Drive {
+    let mut drive = Drive::new(target.identity.clone());
+    drive.purge = purge.map(Purge::asked);
+    let path = &target.identity.path;
+    if let Some(name) = filesystem::copies(path).filter(|_| target.identity.kind == Kind::File) {
+        drive.note(format!(
+            "the file is on {name}, which writes elsewhere than where the old contents are: they \
+             may still be there; wipe the whole device"
+        ));
+    }
+    drive
+}
+
+/// Draws the keys of all drives; if one cannot be kept, none is.
+fn draw_keys(journal: &Journal, plan: Plan, drives: usize) -> Result<Vec<Option<Keys>>, Failure> {
+    let mut drawn = Vec::new();
+    for drive in 0..drives {
+        let path = keys::beside(&journal.report_path(drive));
+        let keys = match plan.method.content() {
+            ContentKind::Zeros => Ok(None),
+            ContentKind::Keystream => Keys::draw(path, plan.passes).map(Some),
+        };
+        match keys {
+            Ok(keys) => drawn.push(keys),
+            Err(failure) => {
+                keys::destroy(drawn);
+                return Err(failure);
+            }
+        }
+    }
+    Ok(drawn)
+}

@@ -1,0 +1,110 @@
+//! A job that was interrupted, and what is left of it to do.
+
+use std::path::Path;
+
+use squall_command::Failure;
+
+use super::finish::finish;
+use super::{Prepared, open_all, protect_memory, recognise, say, say_plan};
+use crate::args::WipeArguments;
+use crate::crew::Part;
+use crate::journal::Journal;
+use crate::keys::{self, Keys};
+use crate::record::{ContentKind, Drive, Outcome};
+use crate::show::Manner;
+use crate::target::Target;
+use crate::{confirm, guards};
+
+/// What is left to do of the job whose journal is at `path`; nothing if only a plan was asked for.
+///
+/// A drive that is not there is left for another time, unless none is there.
+pub fn resumed(options: &WipeArguments, path: &Path) -> Result<Option<Prepared>, Failure> {
+    let journal = Journal::open(path)?;
+    let plan = journal.job().plan;
+    let left = left(&journal);
+    if left.is_empty() {
+        // It was killed after its last drive.
+        finish(&journal, Manner::choose(options.shown.json))?;
+        return Ok(None);
+    }
+    let (numbers, targets) = found(&journal, &left)?;
+    guards::check(&targets)?;
+    if !say_plan(options, &targets, &plan)? {
+        return Ok(None);
+    }
+    confirm::confirm(&targets, &options.consent, true)?;
+    protect_memory();
+    let keys: Vec<Option<Keys>> = numbers
+        .iter()
+        .map(|number| keys_of(&journal, *number))
+        .collect::<Result<_, _>>()?;
+    let devices = open_all(&targets, &options.transfer)?;
+    guards::check(&targets)?;
+    for ((number, device), keys) in numbers.iter().zip(&devices).zip(&keys) {
+        let drive = journal.job().drives[*number].clone();
+        recognise::check(&drive, device, keys.as_ref())?;
+    }
+    let found = numbers.into_iter().zip(targets).zip(devices).zip(keys);
+    let parts = found.map(|(((number, target), device), keys)| {
+        journal.update(number, |drive| again(drive, &target));
+        Part {
+            number,
+            plan,
+            target,
+            device,
+            keys,
+        }
+    });
+    let parts = parts.collect();
+    Ok(Some((journal, parts)))
+}
+
+/// The drives that have not ended.
+fn left(journal: &Journal) -> Vec<usize> {
+    let drives = &journal.job().drives;
+    let is_left = |number: &usize| drives[*number].is_resumable();
+    (0..drives.len()).filter(is_left).collect()
+}
+
+/// Those that are there, wherever they are now.
+fn found(journal: &Journal, left: &[usize]) -> Result<(Vec<usize>, Vec<Target>), Failure> {
+    let mut found = (Vec::new(), Vec::new());
+    let mut missing = None;
+    for number in left {
+        let identity = journal.update(*number, |drive| drive.target.clone());
+        match Target::find_again(&identity) {
+            Ok(target) => {
+                found.0.push(*number);
+                found.1.push(target);
+            }
+            Err(failure) => {
+                let text = failure.into_text();
+                say(&format!("left for another time: {text}"));
+                journal.update(*number, |drive| drive.outcome = Some(Outcome::Vanished));
+                missing = Some(text);
+            }
+        }
+    }
+    match (found.0.is_empty(), missing) {
+        (true, Some(text)) => Err(Failure::Runtime(text)),
+        _ => Ok(found),
+    }
+}
+
+fn keys_of(journal: &Journal, number: usize) -> Result<Option<Keys>, Failure> {
+    let plan = journal.job().plan;
+    match plan.method.content() {
+        ContentKind::Zeros => Ok(None),
+        ContentKind::Keystream => {
+            let path = keys::beside(&journal.report_path(number));
+            Keys::load(path, plan.passes).map(Some)
+        }
+    }
+}
+
+/// The drive has something to do again, perhaps under another name.
+fn again(drive: &mut Drive, target: &Target) {
+    drive.outcome = None;
+    drive.target.path = target.identity.path.clone();
+    drive.target.number = target.identity.number.clone();
+}
