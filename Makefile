@@ -1,6 +1,6 @@
 # squall. `make test` installs what the tests need and runs them all.
 
-.PHONY: run test lint unit sanitize fuzz bench criterion deps lab-deps lab
+.PHONY: run test lint unit sanitize fuzz bench bench-wipe criterion deps lab-deps lab
 
 run:
 	cargo run --release -- stream --size 4GiB --progress > /dev/null
@@ -40,6 +40,11 @@ bench:
 criterion:
 	cargo bench -p squall-benches
 	cargo run --release -p squall-benches --bin medians
+
+# squall wipe beside shred, nwipe, openssl and dd, in memory; as root, minutes.
+bench-wipe:
+	cargo build --release
+	cargo run --release -p squall-benches --bin wipe
 
 # QEMU and Linux kernels for squall-lab, unpacked in a cache outside of the source tree.
 lab-deps:

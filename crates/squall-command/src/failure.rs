@@ -4,6 +4,8 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::output;
+
 /// Why the command ends early.
 #[derive(Debug)]
 pub enum Failure {
@@ -39,23 +41,11 @@ impl Failure {
             Failure::Runtime(message) => (message, 1),
             Failure::Closed => return ExitCode::SUCCESS,
         };
-        let line = format!("{command}: {}\n", escaped(&message));
+        let line = format!("{command}: {}\n", output::in_a_line(&message));
         // Standard error may be closed as well; then there is nobody to tell.
         let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
         ExitCode::from(code)
     }
-}
-
-/// `message` in one line: control characters, as a file's name may have them, are escaped.
-fn escaped(message: &str) -> String {
-    let mut line = String::with_capacity(message.len());
-    for c in message.chars() {
-        match c.is_control() {
-            true => line.extend(c.escape_debug()),
-            false => line.push(c),
-        }
-    }
-    line
 }
 
 /// Tells of an error at `path`.

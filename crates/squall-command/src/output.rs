@@ -21,3 +21,15 @@ pub fn print_json(report: &impl Serialize) -> Result<(), Failure> {
         .map_err(|error| Failure::Runtime(format!("report: {error}")))?;
     print(&(json + "\n"))
 }
+
+/// `text` in one line that cannot reach a terminal's controls, as a file's name may want to.
+pub fn in_a_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() {
+            true => line.extend(c.escape_debug()),
+            false => line.push(c),
+        }
+    }
+    line
+}

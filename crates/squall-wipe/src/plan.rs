@@ -1,9 +1,7 @@
 //! What will be done, before it is: shown to be read before anything is confirmed.
 
-use std::fmt::Write;
-
 use serde_json::json;
-use squall_command::units;
+use squall_command::{output, units};
 
 use crate::purge;
 use crate::record::{Identity, Kind, Means, Method, Plan, Scope};
@@ -129,12 +127,8 @@ fn advice(targets: &[Target]) -> Vec<String> {
     advice
 }
 
-/// One line; a name in it cannot make it two, or reach the terminal's controls.
+/// One line, whatever names are in it.
 fn line(text: &mut String, line: &str) {
-    let escape = |c: char| match c.is_control() {
-        true => c.escape_default().to_string(),
-        false => c.to_string(),
-    };
-    let line: String = line.chars().map(escape).collect();
-    let _ = writeln!(text, "{line}");
+    text.push_str(&output::in_a_line(line));
+    text.push('\n');
 }

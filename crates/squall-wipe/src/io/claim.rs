@@ -14,24 +14,32 @@ use rustix::io::Errno;
 /// F_SETSIG of asm-generic/fcntl.h.
 const SET_SIGNAL: libc::c_int = 10;
 
-/// How long somebody else may have it who is about to leave it, as a process that has just begun has
-/// what its parent had.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long somebody else may have it who is about to leave it: a process that was killed while
+/// transfers were under way, or one that has just begun and has what its parent had.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Locks `file`, opened for writing, for as long as it is open. Fails with [`Errno::WOULDBLOCK`] if
 /// somebody else has locked a byte of it, and if it is a regular file with [`Errno::BUSY`] if
 /// somebody else has it open.
 pub fn claim(file: &File, is_block: bool) -> Result<(), Errno> {
-    let started = Instant::now();
-    loop {
-        let claimed = lock(file).and_then(|()| match is_block {
+    patiently(|| {
+        lock(file)?;
+        match is_block {
             true => Ok(()),
             false => is_alone(file),
-        });
-        if claimed.is_ok() || started.elapsed() > PATIENCE {
-            return claimed;
         }
-        thread::sleep(PATIENCE / 50);
+    })
+}
+
+/// What `attempt` comes to when whoever is about to leave has left.
+pub fn patiently(attempt: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
+    let started = Instant::now();
+    loop {
+        let answer = attempt();
+        if answer.is_ok() || started.elapsed() > PATIENCE {
+            return answer;
+        }
+        thread::sleep(PATIENCE / 100);
     }
 }
 

@@ -70,7 +70,8 @@ impl Device {
                 _ => target.confirm(&file)?,
             }
         }
-        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(at)?;
+        let exclusively = FlockOperation::NonBlockingLockExclusive;
+        claim::patiently(|| rustix::fs::flock(&file, exclusively)).map_err(at)?;
         if access == Access::Write {
             claim::claim(&file, is_block).map_err(at)?;
         }

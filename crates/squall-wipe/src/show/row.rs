@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use squall_command::output::in_a_line;
 use squall_command::units;
 
 use crate::gauge::{Phase, Reading};
@@ -44,12 +45,12 @@ impl Row {
         let drive = &job.drives[number];
         let identity = &drive.target;
         let name = identity.path.file_name().unwrap_or_default();
-        let serial = identity.serial.as_deref().map(text::plain);
+        let serial = identity.serial.as_deref().map(in_a_line);
         Row {
             number,
             target: text::path(&identity.given),
             serial: serial.filter(|_| identity.kind != Kind::File),
-            name: text::plain(&name.to_string_lossy()),
+            name: in_a_line(&name.to_string_lossy()),
             reading,
             meter: Meter::default(),
             celsius: None,

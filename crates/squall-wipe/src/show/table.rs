@@ -2,6 +2,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, Table};
+use squall_command::output::in_a_line;
 use squall_command::units;
 
 use crate::record::{Drive, Job, Method, Outcome, Scope};
@@ -82,7 +83,7 @@ fn flash(job: &Job) -> String {
     let width = width.unwrap_or(0);
     let mut all = format!("\nFlash ({}):\n{}\n", names.join(", "), texts.join("\n"));
     for (command, what) in &commands {
-        all += &format!("  {:width$}  # {what}\n", text::plain(command));
+        all += &format!("  {:width$}  # {what}\n", in_a_line(command));
     }
     all
 }
@@ -112,7 +113,7 @@ fn row(drive: &Drive) -> [String; 8] {
     let overwritten = size.saturating_sub(drive.not_overwritten());
     let seconds = seconds(drive);
     let rate = dealt_with(drive) as f64 / seconds;
-    let serial = drive.target.serial.as_deref().map(text::plain);
+    let serial = drive.target.serial.as_deref().map(in_a_line);
     let outcome = drive.outcome.as_ref().map_or("under way", word);
     [
         text::path(&drive.target.given),
@@ -184,7 +185,7 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
         Outcome::Dead { .. } => "it has died: destroy it",
         Outcome::Failed { reason } => {
             let target = text::path(&drive.target.given);
-            let reason = text::plain(reason);
+            let reason = in_a_line(reason);
             // Reasons of the system's begin with the path already.
             let reason = reason
                 .strip_prefix(&format!("{target}: "))

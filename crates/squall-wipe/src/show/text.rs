@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::meter::Left;
+use squall_command::output::in_a_line;
 
 /// Where there is nothing to tell.
 pub const NONE: &str = "–";
@@ -37,21 +38,9 @@ pub fn percent(done: u64, total: u64) -> u64 {
     }
 }
 
-/// In one line, without control characters: names may have them.
-pub fn plain(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c.is_control() {
-            true => line.extend(c.escape_debug()),
-            false => line.push(c),
-        }
-    }
-    line
-}
-
 /// A path in one line.
 pub fn path(path: &Path) -> String {
-    plain(&path.to_string_lossy())
+    in_a_line(&path.to_string_lossy())
 }
 
 #[cfg(test)]
@@ -84,6 +73,6 @@ mod tests {
 
     #[test]
     fn names_cannot_steer_the_terminal() {
-        assert_eq!(plain("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\n");
+        assert_eq!(in_a_line("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\n");
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::record::{Extent, Means, Outcome};
+use squall_command::output::in_a_line;
 
 use super::row::{Row, word};
-use super::text;
 use crate::event::What;
 
 /// So many lines of a kind a drive has; its report has all.
@@ -33,7 +33,7 @@ impl Words {
             What::Unwritten(extent) => (Kind::Unwritten, place(extent, "could not be overwritten")),
             What::Unreadable(extent) => (Kind::Unreadable, place(extent, "could not be read")),
             What::Differing(extent) => (Kind::Differing, place(extent, "not as written")),
-            What::Note(note) => (Kind::Note, text::plain(note)),
+            What::Note(note) => (Kind::Note, in_a_line(note)),
             What::Ended(outcome) => return Some(end(outcome)),
             What::Purge(means) => return Some(format!("erases itself: {}", means.name())),
             What::Purged { means, failure } => return Some(purged(*means, failure.as_deref())),
@@ -56,14 +56,14 @@ fn place(extent: &Extent, what: &str) -> String {
 fn purged(means: Means, failure: Option<&str>) -> String {
     let name = means.name();
     match failure {
-        Some(why) => format!("{name} failed: {}", text::plain(why)),
+        Some(why) => format!("{name} failed: {}", in_a_line(why)),
         None => format!("{name} done"),
     }
 }
 
 fn end(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Failed { reason } => format!("failed: {}", text::plain(reason)),
+        Outcome::Failed { reason } => format!("failed: {}", in_a_line(reason)),
         _ => word(outcome).into(),
     }
 }

@@ -1,0 +1,127 @@
+//! `squall wipe` beside the programs that people wipe with, on files and loop devices in memory.
+//!
+//! All take turns; a figure is the median of the rounds, a ratio that of single rounds' ratios.
+//! Root, and `cargo build --release` before. Programs that are not installed are left out by name.
+
+#[path = "wipe/field.rs"]
+mod field;
+#[path = "wipe/peers.rs"]
+mod peers;
+#[path = "wipe/race.rs"]
+mod race;
+#[path = "wipe/throttle.rs"]
+mod throttle;
+
+use std::process::ExitCode;
+
+use field::Field;
+use race::{Race, Racer};
+use squall_command::Failure;
+use squall_measure::Spread;
+use throttle::Throttle;
+
+/// Length of a target, in bytes.
+const SIZE: u64 = 1 << 30;
+
+/// Rate of the slow devices, in bytes a second: that of a disk.
+const SLOW: u64 = 200_000_000;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report("wipe"),
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    let rounds = match std::env::args().nth(1).as_deref() {
+        None => 9,
+        Some("--quick") => 3,
+        Some(other) => {
+            return Err(Failure::Usage(format!("{other:?}: only --quick is known")));
+        }
+    };
+    println!(
+        "{}, Linux {}",
+        squall_measure::machine::cpu(),
+        squall_measure::machine::kernel()
+    );
+    println!("{rounds} rounds, targets of {} MiB\n", SIZE >> 20);
+    let field = Field::new()?;
+
+    let file = field.file("file", SIZE);
+    beside_peers(
+        "a file in memory",
+        rounds,
+        peers::of_files(&field, &file, SIZE)?,
+    );
+    let device = field.device(SIZE);
+    beside_peers(
+        "a loop device in memory",
+        rounds,
+        peers::of_devices(&field, &device.path, SIZE)?,
+    );
+    drop(device);
+    scaling(&field, rounds)
+}
+
+/// One table: each racer's time, rate, CPU time, and how squall compares.
+fn beside_peers(title: &str, rounds: usize, racers: Vec<Racer>) {
+    println!("{title}");
+    println!(
+        "  {:<34} {:>8} {:>10} {:>12} {:>18}",
+        "", "s", "GB/s", "CPU s/GB", "of squall's speed"
+    );
+    let race = Race::run(rounds, racers);
+    for lane in &race.lanes {
+        match &lane.failed {
+            Some(why) => println!("  {:<34} left out: {why}", lane.name),
+            None => println!(
+                "  {:<34} {:>8.3} {:>10.2} {:>12.3} {:>18.2}",
+                lane.name,
+                Spread::of(lane.seconds.clone()).median,
+                SIZE as f64 / 1e9 / Spread::of(lane.seconds.clone()).median,
+                Spread::of(lane.cpu.clone()).median / (SIZE as f64 / 1e9),
+                race.speed_of(lane),
+            ),
+        }
+    }
+    println!();
+}
+
+/// One, two and four devices at once: in memory, and as slow as disks.
+fn scaling(field: &Field, rounds: usize) -> Result<(), Failure> {
+    for (title, throttle) in [
+        ("devices in memory at once", None),
+        ("devices of 200 MB/s at once", Some(SLOW)),
+    ] {
+        println!("{title}");
+        println!(
+            "  {:>8} {:>8} {:>10} {:>14}",
+            "devices", "s", "GB/s", "of one alone"
+        );
+        let size = SIZE / 4;
+        let devices: Vec<_> = (0..4).map(|_| field.device(size)).collect();
+        let _slow = match throttle {
+            Some(rate) => Some(Throttle::begin(&devices, rate)?),
+            None => None,
+        };
+        let counts = [1, 2, 4];
+        let racers = counts.map(|count| peers::of_many(field, &devices[..count]));
+        let racers: Result<Vec<_>, _> = racers.into_iter().collect();
+        let rounds = if throttle.is_some() {
+            rounds.min(3)
+        } else {
+            rounds
+        };
+        let race = Race::run(rounds, racers?);
+        for (lane, count) in race.lanes.iter().zip(counts) {
+            let seconds = Spread::of(lane.seconds.clone()).median;
+            let rate = (size * count as u64) as f64 / 1e9 / seconds;
+            let times = race.speed_of(lane) * count as f64;
+            println!("  {count:>8} {seconds:>8.3} {rate:>10.2} {times:>14.2}");
+        }
+        println!();
+    }
+    Ok(())
+}
