@@ -35,7 +35,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Failure> {
     let rounds = match std::env::args().nth(1).as_deref() {
-        None => 9,
+        None => 5,
         Some("--quick") => 3,
         Some(other) => {
             return Err(Failure::Usage(format!("{other:?}: only --quick is known")));

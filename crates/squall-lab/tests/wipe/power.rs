@@ -1,0 +1,79 @@
+//! Power cuts in the middle of a job.
+
+use squall_lab::workshop::Bus;
+
+use crate::world::{Desk, MIB, World, id};
+
+const SIZE: usize = 16 * MIB as usize;
+
+/// What is wiped.
+const DRIVES: [&str; 2] = ["CUT-BLK", "CUT-NVME"];
+
+#[test]
+fn a_job_goes_on_after_a_power_cut() {
+    let Some(world) = World::new() else { return };
+    let drives = vec![
+        world.drive(Bus::VirtioBlk, DRIVES[0], 512, 16),
+        world.drive(Bus::Nvme, DRIVES[1], 4096, 16),
+        world.drive(Bus::VirtioScsi, "REPORTS", 512, 8),
+    ];
+    let mut desk = world.boot(&["ext4"], drives.clone());
+    desk.ok(&format!("mke2fs {}", id("REPORTS")));
+    desk.keep_reports_on("REPORTS");
+    let slowly = "--keep-key --rate-limit 2MiB --checkpoint 1";
+    let running = desk.start("cut", slowly, &DRIVES);
+    let offsets = [0, 1].map(|drive| desk.until_checkpoint(&running, drive));
+    desk.guest.cut_power();
+    let written = DRIVES.map(|serial| world.medium(serial));
+    for medium in &written {
+        assert!(medium[SIZE - MIB as usize..] == [crate::world::OLD; MIB as usize]);
+    }
+
+    let mut desk = world.boot(&["ext4"], drives);
+    // Nobody has checked this file system since.
+    desk.ok(&format!(
+        "mount -t ext4 -o ro {} /mnt && cp -a /mnt/cut /tmp",
+        id("REPORTS")
+    ));
+    without_its_files(&mut desk);
+    let ran = desk.resume("cut", "").well();
+    let passes = ran.events("pass");
+    for (drive, serial) in DRIVES.into_iter().enumerate() {
+        let pass = passes
+            .iter()
+            .find(|pass| pass["drive"] == drive)
+            .expect("a pass");
+        let from = pass["offset"].as_u64().expect("an offset");
+        assert!(
+            (offsets[drive]..SIZE as u64).contains(&from),
+            "{serial}: {from}"
+        );
+        assert_eq!(ran.outcome(drive as u64), "verified", "{serial}");
+        let key = desk.keystream("cut", drive, SIZE);
+        assert!(world.medium(serial) == key, "{serial}");
+        // What came before the checkpoint was there when the power was cut.
+        assert!(
+            written[drive][..from as usize] == key[..from as usize],
+            "{serial}"
+        );
+    }
+    assert_eq!(desk.journal("cut"), None);
+}
+
+/// Without its journal, or the keys, nothing goes on.
+fn without_its_files(desk: &mut Desk) {
+    let journal = desk.journal("cut").expect("a journal");
+    let keys = "/tmp/cut/*.key";
+    for (files, complaint) in [(journal.as_str(), "No such file"), (keys, ".key: No such")] {
+        desk.ok(&format!("mkdir /tmp/aside && mv {files} /tmp/aside"));
+        let again = desk.squall("aside", &format!("wipe --yes --resume {journal}"));
+        let refused = desk.end(again).refused(complaint);
+        assert!(refused.events.is_empty());
+        let said = refused
+            .errors
+            .lines()
+            .filter(|line| line.starts_with("squall: "));
+        assert_eq!(said.count(), 1, "{}", refused.errors);
+        desk.ok("mv /tmp/aside/* /tmp/cut && rmdir /tmp/aside");
+    }
+}

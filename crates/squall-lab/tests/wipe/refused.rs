@@ -1,0 +1,208 @@
+//! Drives that refuse sectors, or change what they are given, in a kernel that says so.
+
+use serde_json::{Value, json};
+use squall_lab::workshop::Bus;
+
+use crate::world::{Desk, MIB, OLD, World};
+
+const SIZE: u64 = 8 * MIB;
+
+/// Sectors of device mapper on each drive.
+const SECTORS: u64 = SIZE / 512;
+
+#[test]
+fn what_is_refused_or_changed_is_recorded_to_the_sector() {
+    let Some(world) = World::new() else { return };
+    let drives = vec![
+        world.drive(Bus::VirtioBlk, "SMALL", 512, 8),
+        world.drive(Bus::VirtioBlk, "LARGE", 4096, 8),
+        world.drive(Bus::VirtioScsi, "FLAKEY", 512, 8),
+    ];
+    let modules = ["dm-mod", "dm-flakey"];
+    let mut desk = world.boot(&modules, drives);
+    bad_sectors(&world, &mut desk, "SMALL", 512, 8191);
+    bad_sectors(&world, &mut desk, "LARGE", 4096, 1001);
+    a_time_of_refusals(&world, &mut desk);
+    a_refused_flush(&world, &mut desk);
+    dropped(&world, &mut desk);
+    changed_when_written(&world, &mut desk);
+    changed_when_read(&world, &mut desk);
+}
+
+/// A table of one target over all of a drive.
+fn over(target: &str, drive: &str, arguments: &str) -> String {
+    format!("0 {SECTORS} {target} /dev/disk/by-id/{drive} 0 {arguments}")
+}
+
+/// Three sectors that can be neither written nor read, beginning with number `bad`.
+fn bad_sectors(world: &World, desk: &mut Desk, drive: &str, sector: u64, bad: u64) {
+    let (from, end) = (bad * sector, (bad + 3) * sector);
+    let (first, last) = (from / 512, end / 512);
+    let device = format!("/dev/disk/by-id/{drive}");
+    let table = format!(
+        "0 {first} linear {device} 0\\n{first} {} error\\n{last} {} linear {device} {last}",
+        last - first,
+        SECTORS - last
+    );
+    let name = format!("bad{sector}");
+    desk.map(&name, &table);
+    let ran = desk
+        .wipe(&name, "--keep-key", &[&name])
+        .badly("1 of 1 drives");
+    assert_eq!(ran.outcome(0), "incomplete");
+    let hole = json!([{ "offset": from, "length": 3 * sector }]);
+    let report = desk.report(&name, 0);
+    assert_eq!(report["target"]["sector"], sector);
+    assert_eq!(report["passes"][0]["unwritten"], hole);
+    assert_eq!(report["verification"]["unreadable"], hole);
+    assert_eq!(report["verification"]["differing_bytes"], 0);
+    let compared = SIZE - 3 * sector;
+    assert_eq!(report["verification"]["compared"], compared);
+    let end_of_run = ran.events("end")[0];
+    assert_eq!(end_of_run["drives"][0]["not_overwritten_bytes"], 3 * sector);
+    let thousandths = compared * 100_000 / SIZE;
+    let share = format!("{}.{:03} %", thousandths / 1000, thousandths % 1000);
+    let page = desk.report_file(&name, 0, "html");
+    assert!(String::from_utf8_lossy(&page).contains(&share), "{share}");
+
+    let mut expected = desk.keystream(&name, 0, SIZE as usize);
+    expected[from as usize..end as usize].fill(OLD);
+    assert!(world.medium(drive) == expected, "{name}");
+
+    // The control: the same without bad sectors.
+    desk.remap(&name, &over("linear", drive, ""));
+    let control = format!("good{sector}");
+    let ran = desk.wipe(&control, "--keep-key", &[&name]).well();
+    assert_eq!(ran.outcome(0), "verified");
+    assert!(world.medium(drive) == desk.keystream(&control, 0, SIZE as usize));
+}
+
+/// Nothing can be written for a time in the middle.
+fn a_time_of_refusals(world: &World, desk: &mut Desk) {
+    let good = over("linear", "FLAKEY", "");
+    desk.map("weak", &good);
+    let running = desk.start("weak", "--keep-key --rate-limit 2MiB", &["weak"]);
+    desk.until(&running, 0, |event| event["done"].as_u64() > Some(0));
+    desk.remap("weak", &over("flakey", "FLAKEY", "0 3600 1 error_writes"));
+    desk.until(&running, 0, |event| event["event"] == "unwritten");
+    desk.remap("weak", &good);
+    let ran = desk.end(running).badly("1 of 1 drives");
+    assert_eq!(ran.outcome(0), "incomplete");
+
+    let report = desk.report("weak", 0);
+    let unwritten = &report["passes"][0]["unwritten"];
+    let mut expected = desk.keystream("weak", 0, SIZE as usize);
+    let refused = fill(&mut expected, unwritten);
+    assert!(refused > 0 && refused < SIZE / 2, "{refused}");
+    assert!(world.medium("FLAKEY") == expected);
+    let written = desk.keystream("weak", 0, SIZE as usize);
+    assert_differences(&report["verification"], &expected, &written);
+    let told: u64 = ran
+        .events("unwritten")
+        .iter()
+        .map(|event| length(event))
+        .sum();
+    assert_eq!(told, refused);
+}
+
+/// Puts [`OLD`] into `extents` of `bytes`; how much that is.
+fn fill(bytes: &mut [u8], extents: &Value) -> u64 {
+    let mut sum = 0;
+    for extent in extents.as_array().expect("a list") {
+        let from = extent["offset"].as_u64().expect("a number") as usize;
+        let length = length(extent);
+        bytes[from..from + length as usize].fill(OLD);
+        sum += length;
+    }
+    sum
+}
+
+fn length(extent: &Value) -> u64 {
+    extent["length"].as_u64().expect("a number")
+}
+
+/// A drive that cannot flush what it was given has failed; when it can, the job goes on.
+fn a_refused_flush(world: &World, desk: &mut Desk) {
+    let slowly = "--keep-key --rate-limit 2MiB --checkpoint 1";
+    let running = desk.start("tired", slowly, &["weak"]);
+    let offset = desk.until_checkpoint(&running, 0);
+    desk.remap("weak", &over("flakey", "FLAKEY", "0 3600 1 error_writes"));
+    let ran = desk.end(running).badly("squall wipe --resume");
+    assert_eq!(ran.outcome(0), "failed");
+    assert_eq!(
+        ran.events("ended")[0]["reason"],
+        "flush: Input/output error"
+    );
+
+    desk.remap("weak", &over("linear", "FLAKEY", ""));
+    let ran = desk.resume("tired", "").well();
+    assert!(ran.events("pass")[0]["offset"].as_u64() >= Some(offset));
+    assert!(world.medium("FLAKEY") == desk.keystream("tired", 0, SIZE as usize));
+}
+
+/// Some of what was said to be written was not.
+fn dropped(world: &World, desk: &mut Desk) {
+    let device = "/dev/disk/by-id/FLAKEY";
+    let table = format!(
+        "0 5000 linear {device} 0\\n5000 7 flakey {device} 5000 0 3600 1 drop_writes\\n\
+         5007 {} linear {device} 5007",
+        SECTORS - 5007
+    );
+    desk.map("forgetful", &table);
+    let ran = desk
+        .wipe("forgetful", "--keep-key", &["forgetful"])
+        .badly("1 of 1 drives");
+    assert_eq!(ran.outcome(0), "differs");
+    let report = desk.report("forgetful", 0);
+    assert_eq!(report["passes"][0]["unwritten"], json!([]));
+    let written = desk.keystream("forgetful", 0, SIZE as usize);
+    let medium = world.medium("FLAKEY");
+    assert!(medium[5000 * 512..5007 * 512] != written[5000 * 512..5007 * 512]);
+    assert_differences(&report["verification"], &medium, &written);
+}
+
+/// A byte of each transfer is another one on the medium.
+fn changed_when_written(world: &World, desk: &mut Desk) {
+    let corrupt = over("flakey", "FLAKEY", "0 3600 5 corrupt_bio_byte 1000 w 85 0");
+    desk.map("forger", &corrupt);
+    let ran = desk
+        .wipe("forger", "--keep-key", &["forger"])
+        .badly("1 of 1 drives");
+    assert_eq!(ran.outcome(0), "differs");
+    let report = desk.report("forger", 0);
+    let written = desk.keystream("forger", 0, SIZE as usize);
+    let medium = world.medium("FLAKEY");
+    assert!(medium != written);
+    assert_differences(&report["verification"], &medium, &written);
+}
+
+/// A byte of each transfer is another one than on the medium.
+fn changed_when_read(world: &World, desk: &mut Desk) {
+    let corrupt = over("flakey", "FLAKEY", "0 3600 5 corrupt_bio_byte 1000 r 85 0");
+    desk.map("liar", &corrupt);
+    let ran = desk
+        .wipe("liar", "--keep-key", &["liar"])
+        .badly("1 of 1 drives");
+    assert_eq!(ran.outcome(0), "differs");
+    let verification = &desk.report("liar", 0)["verification"];
+    for extent in verification["differing"].as_array().expect("a list") {
+        assert_eq!(length(extent), 1);
+    }
+    assert!(world.medium("FLAKEY") == desk.keystream("liar", 0, SIZE as usize));
+}
+
+/// `verification` tells exactly where `found` is not what was `written`.
+#[track_caller]
+fn assert_differences(verification: &Value, found: &[u8], written: &[u8]) {
+    let differs = |at: &usize| found[*at] != written[*at];
+    let mut left: Vec<_> = (0..SIZE as usize).filter(differs).collect();
+    assert_eq!(verification["differing_bytes"], left.len());
+    assert_eq!(verification["unreadable"], json!([]));
+    for extent in verification["differing"].as_array().expect("a list") {
+        let from = extent["offset"].as_u64().expect("a number") as usize;
+        let end = from + length(extent) as usize;
+        assert!(differs(&from) && differs(&(end - 1)), "{extent}");
+        left.retain(|at| !(from..end).contains(at));
+    }
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -1,0 +1,111 @@
+//! Drives that are slow, and drives that answer no more.
+
+use serde_json::Value;
+use squall_lab::workshop::Bus;
+
+use crate::world::{Desk, MIB, Ran, Running, World, id};
+
+const SIZE: u64 = 8 * MIB;
+
+const SECTORS: u64 = SIZE / 512;
+
+#[test]
+fn slow_drives_are_waited_for_together_and_hung_ones_alone() {
+    let Some(world) = World::new() else { return };
+    let names = ["ONE", "TWO", "THREE", "FOUR"];
+    let mut drives = names
+        .map(|serial| world.drive(Bus::VirtioBlk, serial, 512, 8))
+        .to_vec();
+    drives.push(world.drive(Bus::VirtioBlk, "LARGE", 512, 24));
+    let mut desk = world.boot(&["dm-mod", "dm-delay"], drives);
+    delays_overlap(&mut desk, &names);
+    a_hung_drive_is_alone(&world, &mut desk);
+    a_second_signal(&world, &mut desk);
+}
+
+/// Delayed drives take as long together as one of them, and several transfers of a drive as long
+/// as one.
+fn delays_overlap(desk: &mut Desk, names: &[&str; 4]) {
+    let slow = names.map(|name| format!("slow-{name}"));
+    for (name, slow) in names.iter().zip(&slow) {
+        desk.map(slow, &format!("0 {SECTORS} delay {} 0 250", id(name)));
+    }
+    let slow = slow.each_ref().map(String::as_str);
+    let mut took = |name, depth, drives: &[&str]| {
+        let ran = desk.wipe(name, &format!("--depth {depth}"), drives).well();
+        seconds(&ran)
+    };
+    let (one, four) = (took("one", 1, &slow[..1]), took("four", 1, &slow));
+    let deep = took("deep", 4, &slow[..1]);
+    assert!(one > 2.0 * 8.0 * 0.25, "{one}");
+    assert!(four < 2.0 * one, "{four} and {one}");
+    assert!(deep < 0.7 * one, "{deep} and {one}");
+    for name in slow {
+        desk.ok(&format!("dmsetup remove {name}"));
+    }
+}
+
+fn seconds(ran: &Ran) -> f64 {
+    ran.events("end")[0]["seconds"].as_f64().expect("seconds")
+}
+
+/// A drive that answers no more does not keep others from their end, or from stopping.
+fn a_hung_drive_is_alone(world: &World, desk: &mut Desk) {
+    let running = hung(desk, "hung");
+    desk.ok("kill -INT $(pidof squall)");
+    let others = [1, 2].map(|drive| desk.until(&running, drive, has_ended));
+    let outcomes = others.map(|event| event["outcome"].clone());
+    assert_eq!(outcomes, ["verified", "interrupted"]);
+    desk.ok("sleep 1; pidof squall");
+    assert!(
+        !desk
+            .events(&running)
+            .iter()
+            .any(|event| event["drive"] == 0 && has_ended(event))
+    );
+
+    desk.ok("dmsetup resume stuck");
+    let ran = desk.end(running).badly("squall wipe --resume");
+    assert_eq!(ran.outcome(0), "interrupted");
+    let ran = desk.resume("hung", "").well();
+    assert_eq!([ran.outcome(0), ran.outcome(2)], ["verified", "verified"]);
+    assert!(world.medium("ONE") == desk.keystream("hung", 0, SIZE as usize));
+    let written = desk.keystream("hung", 2, 3 * SIZE as usize);
+    assert!(world.medium("LARGE") == written);
+}
+
+/// A second signal ends the process while its transfers hang.
+fn a_second_signal(world: &World, desk: &mut Desk) {
+    let running = hung(desk, "killed");
+    desk.ok("kill -INT $(pidof squall)");
+    desk.until(&running, 2, has_ended);
+    desk.ok("kill -INT $(pidof squall)");
+    desk.soon("! pidof squall");
+    desk.ok("dmsetup resume stuck");
+    let ran = desk.end(running);
+    assert_eq!(ran.status, 1);
+    assert!(ran.events("end").is_empty());
+    desk.resume("killed", "").well();
+    assert!(world.medium("ONE") == desk.keystream("killed", 0, SIZE as usize));
+}
+
+/// A run of which drive 0 hangs, drive 1 has ended, and drive 2 is under way.
+fn hung(desk: &mut Desk, name: &str) -> Running {
+    desk.ok("dmsetup remove stuck; dmsetup remove little; true");
+    desk.map("stuck", &format!("0 {SECTORS} linear {} 0", id("ONE")));
+    desk.map("little", &format!("0 2048 linear {} 0", id("TWO")));
+    let slowly = "--keep-key --rate-limit 2MiB --checkpoint 1";
+    let running = desk.start(name, slowly, &["stuck", "little", "LARGE"]);
+    desk.until_checkpoint(&running, 0);
+    desk.ok("dmsetup suspend --noflush --nolockfs stuck");
+    desk.until(&running, 1, has_ended);
+    let beyond = desk.until_checkpoint(&running, 2);
+    let further =
+        |event: &Value| event["event"] == "checkpoint" && event["offset"].as_u64() > Some(beyond);
+    desk.until(&running, 2, further);
+    running
+}
+
+fn has_ended(event: &Value) -> bool {
+    event["event"] == "ended"
+}

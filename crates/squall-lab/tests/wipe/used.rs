@@ -1,0 +1,169 @@
+//! Drives that something uses, or that cannot be wiped: refused, and as they were.
+
+use serde_json::Value;
+use squall_lab::workshop::Bus;
+
+use crate::world::{Desk, MIB, World, id};
+
+const SIZE: u64 = 12 * MIB;
+
+const SECTORS: u64 = SIZE / 512;
+
+/// The drive that is used in turn by all.
+const USED: &str = "USED";
+
+#[test]
+fn what_is_used_is_refused_and_left_alone() {
+    let Some(world) = World::new() else { return };
+    let drives = vec![
+        world.drive(Bus::VirtioBlk, USED, 512, 12),
+        world.drive(Bus::VirtioScsi, "FREE", 4096, 12),
+        world.drive(Bus::Nvme, "NVME", 4096, 12),
+    ];
+    let modules = [
+        "dm-mod",
+        "dm-crypt",
+        "ext4",
+        "null_blk",
+        "xts",
+        "aes-generic",
+        "aesni-intel",
+    ];
+    let mut desk = world.boot(&modules, drives);
+    drives_are_told_apart(&mut desk);
+    names_that_do_not_stay(&mut desk);
+    mapped(&world, &mut desk);
+    encrypted(&world, &mut desk);
+    mounted_on_a_mapped(&world, &mut desk);
+    swapped_to(&world, &mut desk);
+    named_twice(&world, &mut desk);
+    zoned(&mut desk);
+    desk.wipe("free", "", &[USED, "FREE"]).well();
+    assert!(!world.is_old("FREE"));
+}
+
+/// What a dry run tells of the drives.
+fn drives_are_told_apart(desk: &mut Desk) {
+    let drives = [USED, "FREE", "NVME"];
+    let expected = [
+        (Value::Null, 512, Value::Null),
+        ("QEMU QEMU HARDDISK".into(), 4096, Value::Null),
+        ("QEMU NVMe Ctrl".into(), 4096, true.into()),
+    ];
+    let running = desk.start("plan", "--dry-run", &drives);
+    let ran = desk.end(running).well();
+    let plan = ran.events("plan")[0]["drives"].clone();
+    for (drive, (serial, (model, sector, flash))) in drives.into_iter().zip(expected).enumerate() {
+        let told = &plan[drive];
+        assert_eq!(told["serial"], serial);
+        assert_eq!(told["model"], model, "{serial}");
+        assert_eq!(told["size"], SIZE, "{serial}");
+        assert_eq!(told["sector"], sector, "{serial}");
+        assert_eq!(told["flash"], flash, "{serial}");
+        assert_eq!(told["kind"], "disk", "{serial}");
+        let path = desk.ok(&format!("readlink -f {}", id(serial)));
+        assert_eq!(told["path"], path.trim(), "{serial}");
+    }
+}
+
+/// Without a question, names in /dev alone are not enough.
+fn names_that_do_not_stay(desk: &mut Desk) {
+    let path = desk.ok(&format!("readlink -f {}", id(USED)));
+    let path = path.trim();
+    let running = desk.squall("unnamed", &format!("wipe --yes {path}"));
+    let ran = desk.end(running);
+    assert_eq!(ran.status, 2);
+    let advice = format!("{path} (serial number {USED}): nothing was written");
+    assert!(ran.errors.contains(&advice), "{}", ran.errors);
+}
+
+/// [`USED`] is refused for this reason with another drive, and neither is written to; when `free`
+/// has been run it is not refused any more.
+#[track_caller]
+fn is_refused(world: &World, desk: &mut Desk, reason: &str, free: &str) {
+    desk.ok("sync");
+    let before = world.medium(USED);
+    desk.wipe("refused", "", &["FREE", USED]).refused(reason);
+    desk.ok("sync");
+    assert!(world.medium(USED) == before, "{reason}");
+    assert!(world.is_old("FREE"), "{reason}");
+    desk.ok(free);
+    desk.wipe("refused", "--dry-run", &["FREE", USED]).well();
+}
+
+fn mapped(world: &World, desk: &mut Desk) {
+    desk.map("part", &format!("0 1000 linear {} 100", id(USED)));
+    is_refused(
+        world,
+        desk,
+        "is held by dm-0 (part): nothing was written",
+        "dmsetup remove part",
+    );
+}
+
+fn encrypted(world: &World, desk: &mut Desk) {
+    let open =
+        "cryptsetup open --type plain --cipher aes-xts-plain64 --key-size 256 --key-file /tmp/key";
+    desk.ok("head -c 32 /dev/urandom >/tmp/key");
+    desk.ok(&format!("{open} {} secret", id(USED)));
+    is_refused(
+        world,
+        desk,
+        "is held by dm-0 (secret)",
+        "cryptsetup close secret",
+    );
+}
+
+fn mounted_on_a_mapped(world: &World, desk: &mut Desk) {
+    desk.map("volume", &format!("0 {SECTORS} linear {} 0", id(USED)));
+    desk.ok("mke2fs /dev/mapper/volume && mount -t ext4 /dev/mapper/volume /mnt");
+    let free = "umount /mnt && dmsetup remove volume";
+    is_refused(
+        world,
+        desk,
+        "is held by dm-0 (volume), mounted at /mnt",
+        free,
+    );
+
+    desk.ok(&format!("mount -t ext4 {} /mnt", id(USED)));
+    is_refused(
+        world,
+        desk,
+        "is mounted at /mnt: unmount it first",
+        "umount /mnt",
+    );
+}
+
+fn swapped_to(world: &World, desk: &mut Desk) {
+    desk.ok(&format!("mkswap {0} && swapon {0}", id(USED)));
+    let free = format!("swapoff {}", id(USED));
+    is_refused(world, desk, "is swapped to: run `swapoff` first", &free);
+}
+
+fn named_twice(world: &World, desk: &mut Desk) {
+    desk.ok(&format!(
+        "ln -s $(readlink -f {}) {}",
+        id("FREE"),
+        id("ANOTHER")
+    ));
+    let reason = format!("the same device as {}, which is named too", id("FREE"));
+    desk.wipe("twice", "", &["FREE", "ANOTHER"])
+        .refused(&reason);
+    assert!(world.is_old("FREE"));
+    desk.wipe("once", "--dry-run", &["ANOTHER"]).well();
+}
+
+/// Drives with zones that are written in order, and the same without zones.
+fn zoned(desk: &mut Desk) {
+    let make = "modprobe null_blk nr_devices=1 gb=1 memory_backed=1";
+    for (zoned, status) in [(1, 2), (0, 0)] {
+        desk.ok(&format!(
+            "{make} zoned={zoned} && ln -sf /dev/nullb0 {}",
+            id("NULL")
+        ));
+        let ran = desk.wipe("zones", "--dry-run", &["NULL"]);
+        assert_eq!(ran.status, status, "{}", ran.errors);
+        assert_eq!(ran.errors.contains("has zones (host-managed)"), zoned == 1);
+        desk.ok("rmmod null_blk");
+    }
+}

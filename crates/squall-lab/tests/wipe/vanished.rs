@@ -1,0 +1,125 @@
+//! Drives that vanish in the middle of a job, and come back under other names.
+
+use squall_lab::workshop::{Bus, Drive};
+
+use crate::world::{Desk, MIB, World, id};
+
+const SIZE: usize = 12 * MIB as usize;
+
+/// Slow enough for all that happens meanwhile.
+const SLOWLY: &str = "--keep-key --rate-limit 2MiB --checkpoint 1";
+
+/// Drives that go, by every bus.
+const GONE: [&str; 3] = ["BLK-GONE", "SCSI-GONE", "NVME-GONE"];
+
+#[test]
+fn a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back() {
+    let Some(world) = World::new() else { return };
+    let gone = [Bus::VirtioBlk, Bus::VirtioScsi, Bus::Nvme];
+    let gone = gone.into_iter().zip(GONE);
+    let mut drives: Vec<Drive> = gone
+        .map(|(bus, serial)| world.drive(bus, serial, 512, 12))
+        .collect();
+    let others = ["BLK-STAYS", "BLK-REPORTS"];
+    drives.extend(others.map(|serial| world.drive(Bus::VirtioBlk, serial, 512, 12)));
+
+    let mut desk = world.boot(&["ext4"], drives.clone());
+    desk.ok(&format!("mke2fs {}", id("BLK-REPORTS")));
+    desk.keep_reports_on("BLK-REPORTS");
+    let names = GONE.map(|serial| desk.ok(&format!("readlink -f {}", id(serial))));
+    let offsets = pulled(&mut desk);
+    desk.ok("umount /mnt");
+    drop(desk);
+    assert!(world.medium("BLK-STAYS") != world.medium("BLK-GONE"));
+
+    // Other drives come first, so that all have other names.
+    let mut drives_now: Vec<Drive> = ["NEW-1", "NEW-2", "NEW-3"]
+        .into_iter()
+        .zip([Bus::VirtioBlk, Bus::VirtioScsi, Bus::Nvme])
+        .map(|(serial, bus)| world.drive(bus, serial, 512, 12))
+        .collect();
+    drives_now.extend(drives);
+    let mut desk = world.boot(&["ext4"], drives_now);
+    desk.keep_reports_on("BLK-REPORTS");
+    for (serial, name) in GONE.into_iter().zip(names) {
+        assert_ne!(
+            desk.ok(&format!("readlink -f {}", id(serial))),
+            name,
+            "{serial}"
+        );
+    }
+    let ran = desk.resume("pulled", "").well();
+    for (drive, serial) in GONE.into_iter().enumerate() {
+        assert_eq!(ran.outcome(drive as u64), "verified", "{serial}");
+        let passes = ran.events("pass");
+        let pass = passes.iter().find(|pass| pass["drive"] == drive);
+        assert!(pass.expect("a pass")["offset"].as_u64() >= Some(offsets[drive]));
+        let written = desk.keystream("pulled", drive, SIZE);
+        assert!(world.medium(serial) == written, "{serial}");
+    }
+    assert_eq!(
+        ran.events("pass").len(),
+        GONE.len(),
+        "the other one is done"
+    );
+    for serial in ["NEW-1", "NEW-2", "NEW-3"] {
+        assert!(world.is_old(serial), "{serial}");
+    }
+}
+
+/// All of [`GONE`] are pulled out, and another drive is not; how far each was at least.
+fn pulled(desk: &mut Desk) -> Vec<u64> {
+    let drives = [&GONE[..], &["BLK-STAYS"]].concat();
+    let running = desk.start("pulled", SLOWLY, &drives);
+    let mut offsets = Vec::new();
+    for drive in 0..GONE.len() as u64 {
+        offsets.push(desk.until_checkpoint(&running, drive));
+    }
+    for serial in GONE {
+        desk.guest.unplug(serial).expect("a drive");
+    }
+    let ran = desk.end(running).badly("3 of 4 drives not wiped as asked");
+    let journal = desk.journal("pulled").expect("a journal");
+    assert!(
+        ran.errors
+            .contains(&format!("squall wipe --resume {journal}"))
+    );
+    let outcomes: Vec<_> = (0..4).map(|drive| ran.outcome(drive)).collect();
+    assert_eq!(outcomes, ["vanished", "vanished", "vanished", "verified"]);
+    for (drive, serial) in GONE.into_iter().enumerate() {
+        assert_eq!(
+            desk.report("pulled", drive)["outcome"]["outcome"],
+            "vanished",
+            "{serial}"
+        );
+    }
+    let refused = desk.resume("pulled", "").refused("is not attached");
+    let names_it = |serial: &&str| refused.errors.contains(*serial);
+    assert!(GONE.iter().all(names_it), "{}", refused.errors);
+    offsets
+}
+
+#[test]
+fn a_drive_that_is_deleted_and_found_again_goes_on() {
+    let Some(world) = World::new() else { return };
+    let stays = world.drive(Bus::VirtioBlk, "STAYS", 512, 12);
+    let mut desk = world.boot(&["scsi_debug", "sd_mod"], vec![stays]);
+    desk.ok("modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=12 opts=0");
+    desk.soon("[ -b /dev/sda ]");
+    let serial = desk.ok("tail -c +5 /sys/block/sda/device/vpd_pg80 | tr -d ' '");
+    desk.name(&serial);
+
+    let running = desk.start("deleted", SLOWLY, &[&serial, "STAYS"]);
+    let offset = desk.until_checkpoint(&running, 0);
+    desk.ok("echo 1 >/sys/block/sda/device/delete");
+    let ran = desk.end(running).badly("1 of 2 drives");
+    assert_eq!([ran.outcome(0), ran.outcome(1)], ["vanished", "verified"]);
+
+    desk.ok("for host in /sys/class/scsi_host/*; do echo - - - >$host/scan; done");
+    desk.soon("[ -b /dev/sd? ]");
+    let ran = desk.resume("deleted", "").well();
+    assert!(ran.events("pass")[0]["offset"].as_u64() >= Some(offset));
+    let written = desk.keystream("deleted", 0, SIZE);
+    desk.name(&serial);
+    assert!(desk.guest.read_file(&id(&serial)).expect("a drive") == written);
+}
