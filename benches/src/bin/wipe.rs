@@ -12,6 +12,7 @@ mod race;
 #[path = "wipe/throttle.rs"]
 mod throttle;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use field::Field;
@@ -50,6 +51,7 @@ fn run() -> Result<(), Failure> {
     let field = Field::new()?;
 
     let file = field.file("file", SIZE);
+    beside_zeros(&field, &file, rounds)?;
     beside_peers(
         "a file in memory",
         rounds,
@@ -63,6 +65,30 @@ fn run() -> Result<(), Failure> {
     );
     drop(device);
     scaling(&field, rounds)
+}
+
+/// What keystream costs: the same transfers of zeros beside it, in many rounds, as they are short.
+fn beside_zeros(field: &Field, file: &Path, rounds: usize) -> Result<(), Failure> {
+    println!("speed of random bytes, of that of zeros by the same transfers");
+    let device = [field.device(SIZE)];
+    let race = |target, rounds| -> Result<f64, Failure> {
+        let racers = peers::random_and_zeros(field, target)?;
+        let race = Race::run(rounds, racers.into());
+        Ok(1.0 / race.speed_of(&race.lanes[1]))
+    };
+    println!(
+        "  {:<34} {:>8.2}",
+        "a file in memory",
+        race(file, 6 * rounds)?
+    );
+    let in_memory = race(&device[0].path, 6 * rounds)?;
+    println!("  {:<34} {in_memory:>8.2}", "a loop device in memory");
+    let device = [field.device(SIZE / 4)];
+    let throttle = Throttle::begin(&device, SLOW)?;
+    let as_a_disk = race(&device[0].path, rounds.min(3))?;
+    println!("  {:<34} {as_a_disk:>8.2}\n", "a device of 200 MB/s");
+    drop(throttle);
+    Ok(())
 }
 
 /// One table: each racer's time, rate, CPU time, and how squall compares.

@@ -12,8 +12,7 @@ use super::race::Racer;
 
 /// Those that wipe a file.
 pub fn of_files(field: &Field, file: &Path, size: u64) -> Result<Vec<Racer>, Failure> {
-    let mut racers = vec![squall(field, "squall wipe", "random", &[file])?];
-    racers.push(squall(field, "squall wipe --method zero", "zero", &[file])?);
+    let mut racers = Vec::from(random_and_zeros(field, file)?);
     racers.extend(of_shell(file, size, "conv=notrunc,fdatasync"));
     Ok(racers)
 }
@@ -30,6 +29,14 @@ pub fn of_devices(field: &Field, device: &Path, size: u64) -> Result<Vec<Racer>,
     racers.extend(of_shell(device, size, "oflag=direct conv=fdatasync"));
     racers.push(nwipe(device));
     Ok(racers)
+}
+
+/// squall with random bytes, and with zeros.
+pub fn random_and_zeros(field: &Field, target: &Path) -> Result<[Racer; 2], Failure> {
+    Ok([
+        squall(field, "squall wipe", "random", &[target])?,
+        squall(field, "squall wipe --method zero", "zero", &[target])?,
+    ])
 }
 
 /// squall with all of `devices` at once.
