@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need: a C linker for Rust, openssl as an independent implementation,
 # valgrind. Says what is missing where it may not install. Then a browser for the tests of pages, and
-# QEMU and a kernel for the lab's tests of virtual machines, without which all others go on.
+# QEMU, a kernel and tools for the lab's tests of virtual machines, without which all others go on.
 set -euo pipefail
 
 if ! command -v cargo > /dev/null; then
@@ -11,6 +11,8 @@ fi
 
 # command:Debian package
 wanted=(cc:gcc openssl:openssl valgrind:valgrind)
+# For tests on loop devices, which take root.
+[ "$(id -u)" -ne 0 ] || wanted+=(losetup:mount mkfs.ext4:e2fsprogs setpriv:util-linux)
 missing=()
 for pair in "${wanted[@]}"; do
     command -v "${pair%%:*}" > /dev/null || missing+=("${pair##*:}")

@@ -283,7 +283,16 @@ fn judge_bytes(drive: &Drive) -> Outcome {
         verification.differing_unlisted > 0 || !verification.differing.iter().all(is_refused);
     match (differs, unwritten, &verification.unreadable[..]) {
         (true, ..) => Outcome::Differs,
-        (false, [], []) => Outcome::Verified,
+        (false, [], []) if is_compared(drive, verification) => Outcome::Verified,
         _ => Outcome::Incomplete,
+    }
+}
+
+/// Whether as much was compared as was to be: of every byte, all.
+fn is_compared(drive: &Drive, verification: &Verification) -> bool {
+    match verification.scope {
+        Scope::Full => verification.compared == drive.target.size,
+        Scope::Sample => verification.compared > 0,
+        Scope::None => false,
     }
 }

@@ -104,8 +104,8 @@ fn passes(plan: &Plan) -> String {
         Method::Clear => "zeros, as Clear of NIST SP 800-88 Rev. 1",
     };
     match plan.passes {
-        1 => format!("overwritten once with {content}"),
-        passes => format!("overwritten {passes} times with {content}"),
+        1 => format!("to be overwritten once with {content}"),
+        passes => format!("to be overwritten {passes} times with {content}"),
     }
 }
 

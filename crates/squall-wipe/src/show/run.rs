@@ -115,9 +115,12 @@ impl Totals {
 
     /// CPU seconds for a billion bytes.
     pub fn cpu_per_gb(&self) -> Option<f64> {
-        (self.moved > 0).then(|| self.cpu_seconds / (self.moved as f64 / 1e9))
+        (self.moved >= LEAST).then(|| self.cpu_seconds / (self.moved as f64 / 1e9))
     }
 }
+
+/// Bytes of a run below which its start is most of what it costs.
+const LEAST: u64 = 100_000_000;
 
 /// Drives of the same name, as files in two directories, are called as they were given.
 fn tell_apart(rows: &mut [Row]) {
