@@ -82,7 +82,7 @@ fn seeds_are_checked_and_not_repeated() {
 fn names() {
     refused(
         "strem",
-        "no command \"strem\": use one of stream, status, seed, bench",
+        "no command \"strem\": use one of stream, status, seed, bench, wipe, verify",
     );
     refused(
         "stream --sise 1",
@@ -103,7 +103,7 @@ fn names() {
     refused("--zz", "no argument \"--zz\": see squall --help");
     refused(
         "help strem",
-        "no command \"strem\": use one of stream, status, seed, bench",
+        "no command \"strem\": use one of stream, status, seed, bench, wipe, verify",
     );
 }
 
