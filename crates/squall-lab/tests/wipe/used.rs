@@ -114,9 +114,10 @@ fn encrypted(world: &World, desk: &mut Desk) {
     );
 }
 
+/// Mounted to be read, as a file system that may write does so when it likes.
 fn mounted_on_a_mapped(world: &World, desk: &mut Desk) {
     desk.map("volume", &format!("0 {SECTORS} linear {} 0", id(USED)));
-    desk.ok("mke2fs /dev/mapper/volume && mount -t ext4 /dev/mapper/volume /mnt");
+    desk.ok("mke2fs /dev/mapper/volume && mount -o ro -t ext4 /dev/mapper/volume /mnt");
     let free = "umount /mnt && dmsetup remove volume";
     is_refused(
         world,
@@ -125,7 +126,7 @@ fn mounted_on_a_mapped(world: &World, desk: &mut Desk) {
         free,
     );
 
-    desk.ok(&format!("mount -t ext4 {} /mnt", id(USED)));
+    desk.ok(&format!("mount -o ro -t ext4 {} /mnt", id(USED)));
     is_refused(
         world,
         desk,
