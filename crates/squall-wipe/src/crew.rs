@@ -36,6 +36,25 @@ pub struct Part {
     pub keys: Option<Keys>,
 }
 
+/// The parts of a job: for each of `numbers` what it is, that open, and its keys, in their order.
+pub fn parts(
+    plan: Plan,
+    numbers: impl IntoIterator<Item = usize>,
+    targets: Vec<Target>,
+    devices: Vec<Device>,
+    keys: Vec<Option<Keys>>,
+) -> Vec<Part> {
+    let all = numbers.into_iter().zip(targets).zip(devices).zip(keys);
+    let part = |(((number, target), device), keys)| Part {
+        number,
+        plan,
+        target,
+        device,
+        keys,
+    };
+    all.map(part).collect()
+}
+
 /// How all parts are worked on.
 pub struct Crew<'a> {
     /// Where they keep how far they are.

@@ -65,18 +65,18 @@ fn block(text: &mut String, identity: &Identity) {
         text,
         &format!("  size      {} ({size} bytes)", units::volume(size)),
     );
-    let kind = match (identity.kind, identity.flash) {
-        (Kind::Disk, Some(true)) => "drive, flash",
-        (Kind::Disk, Some(false)) => "drive, magnetic",
-        (Kind::Disk, None) => "drive",
-        (Kind::Partition, _) => "partition",
-        (Kind::Loop, _) => "loop device",
-        (Kind::Mapped, _) => "mapped device",
-        (Kind::File, _) => "file",
+    let medium = match (identity.kind, identity.flash) {
+        (Kind::Disk, Some(true)) => ", flash",
+        (Kind::Disk, Some(false)) => ", magnetic",
+        _ => "",
     };
+    let kind = identity.kind.name();
     line(
         text,
-        &format!("  kind      {kind}, {} byte sectors", identity.sector),
+        &format!(
+            "  kind      {kind}{medium}, {} byte sectors",
+            identity.sector
+        ),
     );
 }
 

@@ -78,6 +78,11 @@ impl Method {
             Method::Zero | Method::Clear => ContentKind::Zeros,
         }
     }
+
+    /// Whether each of its passes has a key.
+    pub fn has_keys(self) -> bool {
+        self.content() == ContentKind::Keystream
+    }
 }
 
 /// How much is compared.
@@ -160,6 +165,19 @@ pub enum Kind {
     Mapped,
     /// A regular file.
     File,
+}
+
+impl Kind {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Disk => "drive",
+            Kind::Partition => "partition",
+            Kind::Loop => "loop device",
+            Kind::Mapped => "mapped device",
+            Kind::File => "file",
+        }
+    }
 }
 
 /// A drive's own erase.

@@ -44,21 +44,26 @@ pub fn patiently(attempt: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
 }
 
 fn lock(file: &File) -> Result<(), Errno> {
-    let all = libc::flock {
-        l_type: libc::F_WRLCK as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
-    };
-    // SAFETY: the descriptor is open while `file` is borrowed, and the request reads a flock, which
-    // `all` is until it returns.
-    let answer = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &all) };
-    match errno(answer) {
+    // From the first byte to the last there may ever be.
+    match set_lock(file, libc::F_WRLCK, 0, 0) {
         Err(Errno::AGAIN | Errno::ACCESS) => Err(Errno::WOULDBLOCK),
         // Not every file system has locks.
         _ => Ok(()),
     }
+}
+
+/// Has `file` locked, in this way, for `len` bytes from `start` on.
+fn set_lock(file: &File, kind: libc::c_int, start: i64, len: i64) -> Result<(), Errno> {
+    let lock = libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: start,
+        l_len: len,
+        l_pid: 0,
+    };
+    // SAFETY: the descriptor is open while `file` is borrowed, and the request reads a flock, which
+    // `lock` is until it returns.
+    errno(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) })
 }
 
 /// Whether nobody else has the regular file `file` open at this moment.
@@ -139,19 +144,27 @@ mod tests {
         let lab = Lab::of_files();
         let image = lab.image("image", 1 << 20);
         let (ours, theirs) = (writable(&image), writable(&image));
-        let one = libc::flock {
-            l_type: libc::F_RDLCK as libc::c_short,
-            l_whence: libc::SEEK_SET as libc::c_short,
-            l_start: 100,
-            l_len: 1,
-            l_pid: 0,
-        };
-        // SAFETY: the descriptor is open, and the request reads a flock, which `one` is.
-        let answer = unsafe { libc::fcntl(theirs.as_raw_fd(), libc::F_OFD_SETLK, &one) };
-        assert_eq!(answer, 0);
+        set_lock(&theirs, libc::F_RDLCK, 100, 1).unwrap();
         assert_eq!(claim(&ours, true), Err(Errno::WOULDBLOCK));
         drop(theirs);
         assert_eq!(claim(&ours, true), Ok(()));
         assert_eq!(claim(&writable(&image), true), Err(Errno::WOULDBLOCK));
+    }
+
+    #[test]
+    fn a_partition_that_somebody_has_open_is_noticed() {
+        let Some(lab) = Lab::new() else { return };
+        let device = lab.device_with(&["--partscan"], 4 << 20);
+        let part = device.part(1, 1 << 20, 1 << 20);
+        let target = find(&device.path);
+        let open = || Device::open(&target, Access::Write, Direct::Auto).map(drop);
+        let theirs = File::open(&part.path).unwrap();
+        let text = open().unwrap_err().into_text();
+        assert!(text.contains("somebody else is using it"), "{text}");
+        drop(theirs);
+        open().unwrap();
+        // The device's own table has no such partition.
+        assert!(!part.path.exists());
+        std::mem::forget(part);
     }
 }

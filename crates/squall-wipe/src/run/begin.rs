@@ -7,10 +7,10 @@ use squall_command::failure::at;
 
 use super::{Prepared, new_job, open_all, protect_memory, say, say_plan};
 use crate::args::WipeArguments;
-use crate::crew::Part;
+use crate::crew::parts;
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
-use crate::record::{ContentKind, Drive, Kind, Means, Method, Plan, Purge, Scope};
+use crate::record::{Drive, Kind, Means, Method, Plan, Purge, Scope};
 use crate::target::Target;
 use crate::{confirm, filesystem, guards, purge};
 
@@ -31,6 +31,7 @@ pub fn begun(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     confirm::confirm(&targets, &options.consent, false)?;
     protect_memory();
     let devices = open_all(&targets, &options.transfer)?;
+    guards::check(&targets)?;
     let purges = purge::choose(options.purge, &options.consent, &targets, &devices)?;
     let drives = targets.iter().zip(purges);
     let drives = drives
@@ -44,20 +45,11 @@ pub fn begun(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
         ));
     }
     let keys = draw_keys(&journal, plan, targets.len())?;
-    guards::check(&targets)?;
     if let Err(error) = journal.save() {
         keys::destroy(keys);
         return Err(at(journal.path())(error));
     }
-    let parts = targets.into_iter().zip(devices).zip(keys).enumerate();
-    let parts = parts.map(|(number, ((target, device), keys))| Part {
-        number,
-        plan,
-        target,
-        device,
-        keys,
-    });
-    let parts = parts.collect();
+    let parts = parts(plan, 0.., targets, devices, keys);
     Ok(Some((journal, parts)))
 }
 
@@ -95,10 +87,8 @@ fn draw_keys(journal: &Journal, plan: Plan, drives: usize) -> Result<Vec<Option<
     let mut drawn = Vec::new();
     for drive in 0..drives {
         let path = keys::beside(&journal.report_path(drive));
-        let keys = match plan.method.content() {
-            ContentKind::Zeros => Ok(None),
-            ContentKind::Keystream => Keys::draw(path, plan.passes).map(Some),
-        };
+        let has_keys = plan.method.has_keys();
+        let keys = has_keys.then(|| Keys::draw(path, plan.passes)).transpose();
         match keys {
             Ok(keys) => drawn.push(keys),
             Err(failure) => {

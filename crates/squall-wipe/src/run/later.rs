@@ -11,7 +11,7 @@ use crate::crew::{Crew, Part};
 use crate::io::{Access, Device};
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
-use crate::record::{ContentKind, Drive, FORMAT, Job, Outcome, Plan, Scope};
+use crate::record::{Drive, FORMAT, Job, Outcome, Plan, Scope};
 use crate::show::Manner;
 use crate::target::Target;
 
@@ -80,10 +80,11 @@ fn part(
             "{path}: its passes did not end: resume the job first"
         )));
     }
-    let keys = match plan.method.content() {
-        ContentKind::Zeros => None,
-        ContentKind::Keystream => Some(key(path, plan)?),
-    };
+    let keys = plan
+        .method
+        .has_keys()
+        .then(|| key(path, plan))
+        .transpose()?;
     let target = Target::find_again(&drive.target)?;
     let device = Device::open(&target, Access::Read, transfer.direct)?;
     Ok(Part {

@@ -7,10 +7,10 @@ use squall_command::Failure;
 use super::finish::finish;
 use super::{Prepared, open_all, protect_memory, recognise, say, say_plan};
 use crate::args::WipeArguments;
-use crate::crew::Part;
+use crate::crew::parts;
 use crate::journal::Journal;
 use crate::keys::{self, Keys};
-use crate::record::{ContentKind, Drive, Outcome};
+use crate::record::{Drive, Outcome};
 use crate::show::Manner;
 use crate::target::Target;
 use crate::{confirm, guards};
@@ -44,18 +44,10 @@ pub fn resumed(options: &WipeArguments, path: &Path) -> Result<Option<Prepared>,
         let drive = journal.job().drives[*number].clone();
         recognise::check(&drive, device, keys.as_ref())?;
     }
-    let found = numbers.into_iter().zip(targets).zip(devices).zip(keys);
-    let parts = found.map(|(((number, target), device), keys)| {
-        journal.update(number, |drive| again(drive, &target));
-        Part {
-            number,
-            plan,
-            target,
-            device,
-            keys,
-        }
-    });
-    let parts = parts.collect();
+    for (number, target) in numbers.iter().zip(&targets) {
+        journal.update(*number, |drive| again(drive, target));
+    }
+    let parts = parts(plan, numbers, targets, devices, keys);
     Ok(Some((journal, parts)))
 }
 
@@ -93,13 +85,9 @@ fn found(journal: &Journal, left: &[usize]) -> Result<(Vec<usize>, Vec<Target>),
 
 fn keys_of(journal: &Journal, number: usize) -> Result<Option<Keys>, Failure> {
     let plan = journal.job().plan;
-    match plan.method.content() {
-        ContentKind::Zeros => Ok(None),
-        ContentKind::Keystream => {
-            let path = keys::beside(&journal.report_path(number));
-            Keys::load(path, plan.passes).map(Some)
-        }
-    }
+    let path = keys::beside(&journal.report_path(number));
+    let has_keys = plan.method.has_keys();
+    has_keys.then(|| Keys::load(path, plan.passes)).transpose()
 }
 
 /// The drive has something to do again, perhaps under another name.

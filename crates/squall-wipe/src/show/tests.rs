@@ -83,16 +83,21 @@ fn play<'a>(face: Box<dyn Face + 'a>, job: &Job, gauges: &'a [Gauge]) -> Show<'a
     show
 }
 
+/// A log in `text`.
+fn log(text: &RefCell<String>) -> Box<dyn Face + '_> {
+    let out = |line: &str| {
+        text.borrow_mut().push_str(line);
+        Ok(())
+    };
+    Box::new(Log::new(Box::new(out)))
+}
+
 /// What a run looks like in a log.
 #[test]
 fn log_lines_are_as_they_were() {
     let (job, text) = (job(), RefCell::new(String::new()));
     let gauges = gauges(&job);
-    let out = |line: &str| {
-        text.borrow_mut().push_str(line);
-        Ok(())
-    };
-    drop(play(Box::new(Log::new(Box::new(out))), &job, &gauges));
+    drop(play(log(&text), &job, &gauges));
     let text = text.borrow();
     assert!(!text.chars().any(|c| c.is_control() && c != '\n'));
     insta::assert_snapshot!("log", *text);
@@ -260,13 +265,8 @@ fn distinct(values: &[Value]) -> Vec<Value> {
 fn lines_of_a_kind_are_counted() {
     let (job, text) = (job(), RefCell::new(String::new()));
     let gauges = gauges(&job);
-    let out = |line: &str| {
-        text.borrow_mut().push_str(line);
-        Ok(())
-    };
     let run = Run::new(&job, &gauges, Box::new(|_| None));
-    let face = Box::new(Log::new(Box::new(out)));
-    let mut show = Show::with(face, made::at(0), &job, run).expect("it begins");
+    let mut show = Show::with(log(&text), made::at(0), &job, run).expect("it begins");
     let mut tell = |drive, what| {
         show.event_at(made::at(1), &Event { drive, what })
             .expect("it is shown");

@@ -5,8 +5,7 @@ use maud::{Markup, html};
 use squall_command::units;
 
 use crate::record::{
-    ContentKind, Drive, Identity, Job, Kind, Method, Outcome, Pass, Purge, QueueKind, Scope,
-    Verification,
+    ContentKind, Drive, Identity, Job, Method, Outcome, Pass, Purge, QueueKind, Scope, Verification,
 };
 use crate::report::{share, unreadable_bytes};
 
@@ -35,8 +34,11 @@ pub fn sections(job: &Job, drive: &Drive) -> Markup {
 
 /// A moment to the second, as people read it.
 pub fn time(at: Timestamp) -> Markup {
-    let text = at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string();
-    html! { time datetime=(format!("{at:.0}")) { (text) } }
+    html! { time datetime=(format!("{at:.0}")) { (moment(at)) } }
+}
+
+fn moment(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
 fn section(title: &str, facts: &[Fact]) -> Markup {
@@ -53,13 +55,6 @@ fn list(facts: &[Fact]) -> Markup {
 
 fn target(target: &Identity) -> Vec<Fact> {
     let told = |value: &Option<String>| value.clone().unwrap_or(UNKNOWN.into());
-    let kind = match target.kind {
-        Kind::Disk => "drive",
-        Kind::Partition => "partition",
-        Kind::Loop => "loop device",
-        Kind::Mapped => "mapped device",
-        Kind::File => "file",
-    };
     let medium = match target.flash {
         Some(true) => "flash",
         Some(false) => "magnetic",
@@ -74,7 +69,7 @@ fn target(target: &Identity) -> Vec<Fact> {
             "Sector",
             format!("{} bytes", share::exact(target.sector.into())),
         ),
-        ("Kind", kind.into()),
+        ("Kind", target.kind.name().into()),
         ("Medium", medium.into()),
         ("Path", target.path.display().to_string()),
     ];
@@ -109,22 +104,14 @@ fn verification(drive: &Drive) -> Vec<Fact> {
         Scope::Sample => "a sample of a tenth, with both ends",
         Scope::None => "nothing",
     };
-    let ended = verification
-        .ended
-        .map(|at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
+    let ended = verification.ended.map(moment);
     vec![
         ("Scope", scope.into()),
         ("Compared", bytes(*compared)),
         ("Share", share::percent(*compared, drive.target.size)),
         ("Differing", bytes(*differing_bytes)),
         ("Unreadable", bytes(unreadable_bytes(verification))),
-        (
-            "Began",
-            verification
-                .began
-                .strftime("%Y-%m-%d %H:%M:%S UTC")
-                .to_string(),
-        ),
+        ("Began", moment(verification.began)),
         ("Ended", ended.unwrap_or("not ended".into())),
         ("Took", took(verification.seconds)),
     ]
@@ -151,10 +138,7 @@ fn method(job: &Job, drive: &Drive) -> String {
 
 /// The drive's own erase.
 fn own(purge: &Purge) -> Vec<Fact> {
-    let moment = |at: Option<Timestamp>, none: &str| match at {
-        Some(at) => at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
-        None => none.into(),
-    };
+    let moment = |at: Option<Timestamp>, none: &str| at.map_or(none.into(), moment);
     let result = match (&purge.failure, purge.ended) {
         (Some(why), _) => format!("failed: {why}"),
         (None, Some(_)) => "done, as the drive says".into(),
