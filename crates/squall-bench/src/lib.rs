@@ -13,7 +13,6 @@ mod explain;
 pub mod go;
 mod machine;
 mod measure;
-mod output;
 pub mod process;
 pub mod profile;
 pub mod remote;

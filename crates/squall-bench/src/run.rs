@@ -1,16 +1,15 @@
 //! A run from its arguments to its report.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use squall_command::reports::Reports;
 use squall_command::{Failure, Interrupt, output};
 
 use crate::args::BenchArguments;
 use crate::candidates::Candidates;
 use crate::machine::{self, View, Watch};
-use crate::output::Sink;
 use crate::report::compare;
 use crate::report::model::{Profile, Report, SCHEMA, Workload};
 use crate::report::{csv, page, table};
@@ -38,7 +37,11 @@ pub fn run(
 
 fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
     let old = options.compare.as_deref().map(compare::read).transpose()?;
-    let outputs = Outputs::open(options)?;
+    let outputs = Reports::open(
+        options.json.as_deref(),
+        options.csv.as_deref(),
+        options.html.as_deref(),
+    )?;
     if outputs.on_stdout() > 0 && (options.compare.is_some() || options.targets) {
         return Err(Failure::Usage(
             "-: standard output is taken: --compare and --targets need it for their tables".into(),
@@ -46,7 +49,7 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
     }
     let report = measure(options, view)?;
     let is_shown = outputs.on_stdout() == 0;
-    let written = outputs.write(&report);
+    let written = outputs.write(&report, || csv::csv(&report), || page::page(&report));
     if is_shown {
         let mut text = table::table(&report);
         if options.profile {
@@ -66,55 +69,6 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
         false => Err(Failure::Runtime(
             "interrupted: the report has what was measured until then".into(),
         )),
-    }
-}
-
-/// The files that were asked for.
-struct Outputs {
-    json: Option<Sink>,
-    csv: Option<Sink>,
-    html: Option<Sink>,
-}
-
-impl Outputs {
-    fn open(options: &BenchArguments) -> Result<Outputs, Failure> {
-        let open = |path: &Option<PathBuf>| path.as_deref().map(Sink::open).transpose();
-        let outputs = Outputs {
-            json: open(&options.json)?,
-            csv: open(&options.csv)?,
-            html: open(&options.html)?,
-        };
-        match outputs.on_stdout() {
-            ..2 => Ok(outputs),
-            _ => Err(Failure::Usage(
-                "-: standard output is for one of --json, --csv and --html".into(),
-            )),
-        }
-    }
-
-    /// How many are standard output, which then has nothing else.
-    fn on_stdout(&self) -> usize {
-        let all = [&self.json, &self.csv, &self.html].into_iter().flatten();
-        all.filter(|sink| sink.is_stdout()).count()
-    }
-
-    /// Writes all of them; one that fails keeps the others from nothing.
-    fn write(self, report: &Report) -> Result<(), Failure> {
-        let write = |sink: Option<Sink>, text: &dyn Fn() -> Result<String, Failure>| match sink {
-            Some(sink) => sink.write(&text()?),
-            None => Ok(()),
-        };
-        let json = || {
-            let json = serde_json::to_string(report);
-            let json = json.map_err(|error| Failure::Runtime(format!("report: {error}")))?;
-            Ok(json + "\n")
-        };
-        let written = [
-            write(self.json, &json),
-            write(self.csv, &|| csv::csv(report)),
-            write(self.html, &|| Ok(page::page(report))),
-        ];
-        written.into_iter().collect()
     }
 }
 

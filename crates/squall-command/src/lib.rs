@@ -9,6 +9,10 @@
 pub mod failure;
 pub mod interrupt;
 pub mod output;
+pub mod reports;
+#[cfg(feature = "schema")]
+pub mod schema;
+pub mod sink;
 pub mod size;
 pub mod units;
 pub mod usage;

@@ -15,6 +15,12 @@ pub fn print(text: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::of_write("standard output", &error))
 }
 
+/// Columns of the terminal that standard output is; none if it is no terminal.
+pub fn width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
+    Some(size.ws_col.into()).filter(|columns| *columns > 0)
+}
+
 /// Prints `report` as an indented JSON object and a newline.
 pub fn print_json(report: &impl Serialize) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(report)

@@ -3,8 +3,10 @@
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use squall_command::size;
+use squall_drives::confirm::Consent;
+use squall_drives::io::Direct;
 
 use crate::record::{Method, Scope};
 
@@ -121,20 +123,6 @@ pub struct VerifyArguments {
     pub(crate) shown: ShownArguments,
 }
 
-/// How a user says that a target is meant.
-#[derive(Args, Clone, Debug, Default)]
-pub struct Consent {
-    /// Ask nothing; every target must have a name that stays, or be given by --serial
-    ///
-    /// Names that stay are those below /dev/disk/by-id and by-diskseq, and those of files.
-    #[arg(long)]
-    pub yes: bool,
-
-    /// A serial number, as the plan shows it, of a target that is meant; may be repeated
-    #[arg(long, value_name = "SERIAL")]
-    pub serial: Vec<String>,
-}
-
 /// How bytes go to a drive and come from it.
 #[derive(Args, Clone, Debug)]
 pub struct TransferArguments {
@@ -158,17 +146,6 @@ pub struct ShownArguments {
     /// One JSON object a line on standard output, for programs
     #[arg(long)]
     pub json: bool,
-}
-
-/// Whether transfers go past the page cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Direct {
-    /// Where the target allows it
-    Auto,
-    /// Always: a target that does not allow it is refused
-    On,
-    /// Never: what was written is flushed and dropped from the cache before it is verified
-    Off,
 }
 
 fn parse_rate(text: &str) -> Result<NonZeroU64, String> {

@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use squall_command::failure::cause;
 use squall_command::{Failure, Interrupt};
+use squall_drives::Target;
+use squall_drives::io::Device;
 
 use crate::args::TransferArguments;
 use crate::drive::Worker;
 use crate::event::{Event, Teller, What};
 use crate::gauge::Gauge;
-use crate::io::Device;
 use crate::journal::Journal;
 use crate::keys::Keys;
 use crate::record::{Outcome, Plan};
 use crate::show::{Manner, Show};
-use crate::target::Target;
 
 /// Time between two looks at how far drives are.
 const TICK: Duration = Duration::from_millis(100);

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use squall_command::Interrupt;
 use squall_command::failure::cause;
+use squall_drives::Target;
+use squall_drives::io::{Buffer, Device};
 
 use crate::args::TransferArguments;
 use crate::content::Content;
 use crate::event::{Teller, What};
 use crate::gauge::{Gauge, Phase};
-use crate::io::{Buffer, Device};
 use crate::journal::Journal;
 use crate::keys::{Key, Keys};
 use crate::pace::Pace;
@@ -23,7 +24,6 @@ use crate::record::{
     ContentKind, Drive, Extent, Outcome, Pass, Plan, Scope, Transfer, Verification,
 };
 use crate::sample::samples;
-use crate::target::Target;
 use crate::verify::{self, Found};
 use crate::write;
 

@@ -8,9 +8,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use squall_command::Failure;
 use squall_command::failure::at;
+use squall_drives::Identity;
 use tempfile::Builder;
 
-use crate::record::{Drive, Extent, FORMAT, Identity, JOURNAL, Job, Pass, Verification};
+use crate::record::{Drive, Extent, FORMAT, JOURNAL, Job, Pass, Verification};
 
 /// A job, and the file that says how far it is.
 pub struct Journal {

@@ -1,23 +1,21 @@
 //! `squall wipe`: drives overwritten, many at once, verified, and reported on.
 //!
-//! `target` says what a name on the command line is, `guards` whether it may be overwritten, and
-//! `confirm` whether it is meant. Then each drive has a thread (`drive`), which writes
-//! (`write`) and verifies (`verify`) through a queue of transfers (`io`), while the
-//! first thread shows how far they are (`show`). The `journal` keeps what a power cut must not
-//! take: a `record` of each drive, which in the end is its `report`.
+//! `squall_drives` says what a name on the command line is, whether it may be overwritten, and
+//! whether it is meant. Then each drive has a thread (`drive`), which writes (`write`) and verifies
+//! (`verify`) through a queue of transfers, while the first thread shows how far they are (`show`). The
+//! `journal` keeps what a power cut must not take: a `record` of each drive, which in the end is its
+//! `report`.
 
 #![deny(unsafe_code)]
 
+mod again;
 pub mod args;
-mod confirm;
 mod content;
 mod crew;
 mod drive;
 mod event;
 mod filesystem;
 mod gauge;
-mod guards;
-mod io;
 mod journal;
 mod keys;
 mod pace;
@@ -32,7 +30,6 @@ mod rescue;
 mod run;
 mod sample;
 mod show;
-mod target;
 mod verify;
 mod write;
 

@@ -9,14 +9,14 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use squall_command::Interrupt;
+use squall_drives::Target;
+use squall_drives::io::{Buffer, Device, Direction, Finished, Queue, Transfer};
 
 use crate::event::Teller;
 use crate::gauge::Gauge;
-use crate::io::{Buffer, Device, Direction, Finished, Queue, Transfer};
 use crate::pace::Pace;
 use crate::record::{Extent, Outcome};
 use crate::rescue;
-use crate::target::Target;
 
 /// Length of a transfer, in bytes: as much as most drives take at once.
 pub const TRANSFER: usize = 1 << 20;

@@ -1,12 +1,14 @@
 //! What will be done, before it is: shown to be read before anything is confirmed.
 
+use jiff::Timestamp;
 use serde_json::json;
-use squall_command::{output, units};
+use squall_command::{Failure, output, units};
+use squall_drives::{Identity, Kind, Target};
 
 use crate::purge;
-use crate::record::{Identity, Kind, Means, Method, Plan, Scope};
+use crate::record::{Means, Method, Plan, Scope};
 use crate::report;
-use crate::target::Target;
+use crate::show::json::{FORMAT, Name, line};
 
 /// The plan as text: a block a target, and what is done with all of them; whether they erase
 /// themselves first if that is asked for as `purge`.
@@ -15,53 +17,53 @@ pub fn text(targets: &[Target], plan: &Plan, purge: bool) -> String {
     for target in targets {
         block(&mut text, &target.identity);
         if let Some(erase) = erase(target) {
-            line(&mut text, &format!("  erase     {erase}"));
+            add(&mut text, &format!("  erase     {erase}"));
         }
     }
     let total: u64 = targets.iter().map(|target| target.identity.size).sum();
     let number = targets.len();
     let noun = if number == 1 { "target" } else { "targets" };
-    line(
+    add(
         &mut text,
         &format!("{number} {noun}, {} in all", units::volume(total)),
     );
     if purge {
-        line(&mut text, "first each erases itself, or is refused; then");
+        add(&mut text, "first each erases itself, or is refused; then");
     }
-    line(
+    add(
         &mut text,
         &format!("{}; {}", passes(plan), verification(plan.verify)),
     );
     for advice in advice(targets) {
-        line(&mut text, &format!("note: {advice}"));
+        add(&mut text, &format!("note: {advice}"));
     }
     text
 }
 
-/// The plan as one JSON object, for programs.
-pub fn json(targets: &[Target], plan: &Plan, purge: bool) -> String {
+/// The plan as an event, for programs.
+pub fn event(targets: &[Target], plan: &Plan, purge: bool) -> Result<String, Failure> {
     let drives: Vec<_> = targets.iter().map(|target| &target.identity).collect();
     let means = targets.iter().map(|target| purge::foreseen(target)?.ok());
     let means: Vec<_> = means.collect();
-    let plan = json!({
-        "event": "plan", "drives": drives, "plan": plan, "purge": purge, "means": means,
+    let more = json!({
+        "format": FORMAT, "drives": drives, "plan": plan, "purge": purge, "means": means,
     });
-    format!("{plan}\n")
+    line(Timestamp::now(), Name::Plan, None, more)
 }
 
 fn block(text: &mut String, identity: &Identity) {
-    line(text, &identity.given.display().to_string());
+    add(text, &identity.given.display().to_string());
     if identity.path != identity.given {
-        line(text, &format!("  is        {}", identity.path.display()));
+        add(text, &format!("  is        {}", identity.path.display()));
     }
     if let Some(model) = &identity.model {
-        line(text, &format!("  model     {model}"));
+        add(text, &format!("  model     {model}"));
     }
     if let Some(serial) = &identity.serial {
-        line(text, &format!("  serial    {serial}"));
+        add(text, &format!("  serial    {serial}"));
     }
     let size = identity.size;
-    line(
+    add(
         text,
         &format!("  size      {} ({size} bytes)", units::volume(size)),
     );
@@ -71,7 +73,7 @@ fn block(text: &mut String, identity: &Identity) {
         _ => "",
     };
     let kind = identity.kind.name();
-    line(
+    add(
         text,
         &format!(
             "  kind      {kind}{medium}, {} byte sectors",
@@ -127,8 +129,8 @@ fn advice(targets: &[Target]) -> Vec<String> {
     advice
 }
 
-/// One line, whatever names are in it.
-fn line(text: &mut String, line: &str) {
+/// Adds one line, whatever names are in it.
+fn add(text: &mut String, line: &str) {
     text.push_str(&output::in_a_line(line));
     text.push('\n');
 }

@@ -7,6 +7,7 @@
 
 mod discard;
 mod nvme;
+mod offer;
 #[cfg(test)]
 mod tests;
 
@@ -14,12 +15,11 @@ use std::fs::File;
 
 use rustix::fs::{Mode, OFlags};
 use squall_command::Failure;
+use squall_drives::confirm::Consent;
+use squall_drives::io::Device;
+use squall_drives::{Kind, Target, shown};
 
-use crate::args::Consent;
-use crate::confirm;
-use crate::io::Device;
 use crate::record::Means;
-use crate::target::{Target, shown};
 
 /// By what each of `targets`, which are open, is to erase itself: all of them if it was `asked` for
 /// on the command line, or those whose user says so now.
@@ -45,15 +45,15 @@ pub fn choose(
             (target, means.ok().filter(|_| is_flash))
         })
         .collect();
-    confirm::purges(&offers)
+    offer::choose(&offers)
 }
 
 /// By what `target`, open for writing as `file`, can erase itself, or why it cannot. Nothing is
 /// changed by asking.
 fn means(target: &Target, file: &File) -> Result<Means, String> {
-    match namespace(target) {
+    match target.namespace() {
         Some(_) => nvme::Format::of(file).map(|_| Means::NvmeFormat),
-        None if target.device().is_none() => Err("it is a file".into()),
+        None if target.identity.kind == Kind::File => Err("it is a file".into()),
         None if discard::is_supported(file) => Ok(Means::SecureDiscard),
         None => Err("it has no secure discard that the kernel knows of".into()),
     }
@@ -62,7 +62,7 @@ fn means(target: &Target, file: &File) -> Result<Means, String> {
 /// What is known of that before `target` is opened for writing, which alone would have others look
 /// at it anew: nothing, if it is no NVMe namespace or may not be asked.
 pub fn foreseen(target: &Target) -> Option<Result<Means, String>> {
-    namespace(target)?;
+    target.namespace()?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::open(&target.identity.path, flags, Mode::empty()).ok()?;
     let file = File::from(file);
@@ -76,11 +76,6 @@ pub fn purge(target: &Target, file: &File, means: Means) -> Result<(), String> {
         Means::NvmeFormat => nvme::Format::of(file)?.run(file),
         Means::SecureDiscard => discard::run(file, target.identity.size),
     }
-}
-
-/// The number of the NVMe namespace that a target is, as a whole.
-fn namespace(target: &Target) -> Option<u64> {
-    target.device()?.value("nsid")
 }
 
 fn refused(target: &Target, why: &str) -> Failure {

@@ -3,11 +3,11 @@
 //!
 //! All numbers of bytes are exact; times are in UTC.
 
-use std::path::PathBuf;
-
 use clap::ValueEnum;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use squall_drives::Identity;
+use squall_drives::io::QueueKind;
 
 /// What the layout of a report is called; another number is another layout.
 pub const FORMAT: &str = "squall-wipe/1";
@@ -126,60 +126,6 @@ pub struct Drive {
     pub notes: Vec<Note>,
 }
 
-/// What a target is. Two that are equal in all of it are the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    /// The name that was given.
-    pub given: PathBuf,
-    /// Where that leads, without links.
-    pub path: PathBuf,
-    /// What it is.
-    pub kind: Kind,
-    /// Length in bytes.
-    pub size: u64,
-    /// The unit of its transfers, in bytes; of a file, that of direct ones.
-    pub sector: u32,
-    /// What it is made of, as far as the kernel tells.
-    pub model: Option<String>,
-    /// Its maker's number, or else the kernel's for this attachment of it (`diskseq-12`).
-    pub serial: Option<String>,
-    /// Its name in the world (WWN, NVMe's EUI-64 or NGUID).
-    pub wwid: Option<String>,
-    /// `major:minor` of a device; `device:inode` of a file.
-    pub number: String,
-    /// Whether it is flash; nothing if the kernel does not know, or it is no drive.
-    pub flash: Option<bool>,
-}
-
-/// Kinds of targets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// A whole drive, or what the kernel shows as one.
-    Disk,
-    /// A part of one.
-    Partition,
-    /// A loop device.
-    Loop,
-    /// A mapped device (dm).
-    Mapped,
-    /// A regular file.
-    File,
-}
-
-impl Kind {
-    /// What it is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Disk => "drive",
-            Kind::Partition => "partition",
-            Kind::Loop => "loop device",
-            Kind::Mapped => "mapped device",
-            Kind::File => "file",
-        }
-    }
-}
-
 /// A drive's own erase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Purge {
@@ -288,17 +234,6 @@ pub struct Transfer {
     pub direct: bool,
     /// `io_uring` or `threads`.
     pub queue: QueueKind,
-}
-
-/// Kinds of queues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum QueueKind {
-    /// The kernel's.
-    #[serde(rename = "io_uring")]
-    Ring,
-    /// Threads that wait.
-    #[serde(rename = "threads")]
-    Threads,
 }
 
 /// How a drive's part of a job ended.

@@ -2,8 +2,6 @@
 
 mod advice;
 mod page;
-#[cfg(test)]
-pub mod schema;
 pub mod share;
 #[cfg(test)]
 mod tests;

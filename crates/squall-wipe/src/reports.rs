@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use squall_command::failure::cause;
 use squall_command::{Failure, output};
@@ -11,6 +12,7 @@ use crate::journal::{self, Journal};
 use crate::record::Job;
 use crate::report;
 use crate::show::Manner;
+use crate::show::json::{Name, line};
 
 /// Mode of the reports' files.
 const MODE: u32 = 0o644;
@@ -44,11 +46,18 @@ fn put(path: &Path, text: &str, page: &str) -> io::Result<()> {
 /// Prints a report; for programs as an event, in a line.
 fn print(text: &str, manner: Manner) -> Result<(), Failure> {
     match manner {
-        Manner::Json => {
-            let report: Value = serde_json::from_str(text).unwrap_or_default();
-            let event = json!({ "event": "report", "report": report });
-            output::print(&format!("{event}\n"))
-        }
+        Manner::Json => output::print(&event(text)?),
         Manner::Screen | Manner::Log => output::print(text),
     }
+}
+
+/// A report as an event.
+pub fn event(text: &str) -> Result<String, Failure> {
+    let report: Value = serde_json::from_str(text).unwrap_or_default();
+    line(
+        Timestamp::now(),
+        Name::Report,
+        None,
+        json!({ "report": report }),
+    )
 }

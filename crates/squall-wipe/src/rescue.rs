@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use squall_command::failure::cause;
+use squall_drives::io::Buffer;
 
-use crate::io::Buffer;
 use crate::pipeline::{Lane, Stop, Task};
 use crate::record::Extent;
 

@@ -15,17 +15,26 @@ use rustix::process::{DumpableBehavior, Resource};
 use rustix::thread::CapabilitySet;
 use squall::Engine;
 use squall_command::{Failure, Interrupt, output};
+use squall_drives::io::{Access, Device};
+use squall_drives::{Purpose, Target, shown};
 
 use crate::args::{TransferArguments, WipeArguments};
 use crate::crew::{Crew, Part};
-use crate::io::{Access, Device};
 use crate::journal::Journal;
 use crate::plan;
 use crate::record::{Drive, FORMAT, Job, Plan, Tool};
 use crate::show::Manner;
-use crate::target::Target;
 
 pub use later::verify;
+
+/// What targets are overwritten for.
+const PURPOSE: Purpose = Purpose {
+    verb: "wipe",
+    instead: |path| {
+        let path = shown(path);
+        format!("let the drive do it itself, as by `sg_sanitize --overwrite --zero {path}`")
+    },
+};
 
 /// A job, and its drives that have something to do.
 type Prepared = (Journal, Vec<Part>);
@@ -65,7 +74,7 @@ fn refused(failure: Failure) -> Failure {
 /// Says what will be done; whether it is to be done.
 fn say_plan(options: &WipeArguments, targets: &[Target], plan: &Plan) -> Result<bool, Failure> {
     if options.dry_run && options.shown.json {
-        output::print(&plan::json(targets, plan, options.purge))?;
+        output::print(&plan::event(targets, plan, options.purge)?)?;
     } else if options.dry_run {
         let text = plan::text(targets, plan, options.purge);
         output::print(&(text + "dry run: nothing was written\n"))?;

@@ -2,7 +2,7 @@
 //! events for a program. All show the same, and none is waited for by a drive.
 
 mod cost;
-mod json;
+pub mod json;
 mod log;
 #[cfg(test)]
 pub mod made;

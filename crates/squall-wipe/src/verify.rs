@@ -1,11 +1,11 @@
 //! What is on a target, read from the medium and compared with what was written.
 
 use squall_command::failure::cause;
+use squall_drives::io::{Buffer, Direction};
 
 use crate::content::Content;
 use crate::event::{Teller, What};
 use crate::gauge::Gauge;
-use crate::io::{Buffer, Direction};
 use crate::pipeline::{Lane, Stop, TRANSFER, Task};
 use crate::ranges::{Differences, Ranges};
 use crate::record::{Extent, Verification};

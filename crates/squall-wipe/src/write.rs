@@ -1,10 +1,10 @@
 //! One pass: every byte of a target overwritten.
 
 use squall_command::failure::cause;
+use squall_drives::io::{Device, Direction};
 
 use crate::content::Content;
 use crate::event::{Teller, What};
-use crate::io::{Device, Direction};
 use crate::pipeline::{Lane, Stop, Task};
 use crate::ranges::Ranges;
 use crate::record::Extent;

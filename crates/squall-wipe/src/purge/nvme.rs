@@ -11,8 +11,7 @@ use std::ops::Deref;
 
 use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, opcode};
 use squall_command::failure::cause;
-
-use crate::io::Buffer;
+use squall_drives::io::Buffer;
 
 /// Bytes of every structure that Identify tells.
 const IDENTIFIED: usize = 4096;

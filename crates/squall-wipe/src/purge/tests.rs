@@ -1,13 +1,18 @@
 //! What may be formatted, by what drives tell; and devices that cannot erase themselves.
 
+use std::path::Path;
+
 use super::*;
-use crate::args::Direct;
-use crate::io::Access;
-use crate::target::tests::find;
 use nvme::{Controller, as_it_is};
+use squall_drives::io::{Access, Direct};
 use squall_loops::Lab;
 
 const MIB: u64 = 1 << 20;
+
+/// What is at `path`.
+fn find(path: &Path) -> Target {
+    Target::find(path).expect("a target")
+}
 
 /// What Identify tells of a controller.
 fn controller(oacs: u8, fna: u8, cmic: u8) -> Controller<Vec<u8>> {

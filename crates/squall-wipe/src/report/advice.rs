@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::record::{Drive, Identity, Kind, Means, Purge};
+use squall_drives::{Identity, Kind};
+
+use crate::record::{Drive, Means, Purge};
 
 /// Why overwriting is not enough, and what to run.
 #[derive(Clone, Debug, PartialEq, Eq)]

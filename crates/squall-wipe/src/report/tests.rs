@@ -3,9 +3,11 @@
 mod browser;
 
 use serde_json::Value;
+use squall_command::schema::Schema;
+use squall_drives::Kind;
 
-use super::{Advice, flash_advice, html, json, schema};
-use crate::record::{Extent, Job, Kind, Means, Note, Outcome};
+use super::{Advice, flash_advice, html, json};
+use crate::record::{Extent, Job, Means, Note, Outcome};
 use crate::show::made;
 
 const SCHEMA: &str = include_str!("../../schema/wipe-report.schema.json");
@@ -27,7 +29,7 @@ fn the_schema_knows_every_report() {
     let reports: Vec<Value> = (0..job.drives.len())
         .map(|drive| serde_json::from_str(&json(&job, drive)).expect("JSON"))
         .collect();
-    schema::check(SCHEMA, &reports, &[]);
+    Schema::new(SCHEMA).check(&reports, &[]);
 }
 
 /// A report can be resumed and verified from: it is read as what it was.

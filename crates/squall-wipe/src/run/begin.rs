@@ -4,22 +4,22 @@ use std::path::PathBuf;
 
 use squall_command::Failure;
 use squall_command::failure::at;
+use squall_drives::{Kind, Target, confirm, guards};
 
-use super::{Prepared, new_job, open_all, protect_memory, say, say_plan};
+use super::{PURPOSE, Prepared, new_job, open_all, protect_memory, say, say_plan};
 use crate::args::WipeArguments;
 use crate::crew::parts;
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
-use crate::record::{Drive, Kind, Means, Method, Plan, Purge, Scope};
-use crate::target::Target;
-use crate::{confirm, filesystem, guards, purge};
+use crate::record::{Drive, Means, Method, Plan, Purge, Scope};
+use crate::{filesystem, purge};
 
 /// What is to be done anew; nothing if only a plan was asked for.
 pub fn begun(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     let plan = asked(options)?;
     let find = |path: &PathBuf| Target::find(path);
     let targets: Vec<Target> = options.targets.iter().map(find).collect::<Result<_, _>>()?;
-    guards::check(&targets)?;
+    guards::check(&targets, &PURPOSE)?;
     if !say_plan(options, &targets, &plan)? {
         return Ok(None);
     }
@@ -28,10 +28,10 @@ pub fn begun(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
         None => journal::usual_directory()?,
     };
     journal::make_directory(&directory)?;
-    confirm::confirm(&targets, &options.consent, false)?;
+    confirm::confirm(&targets, &options.consent, &PURPOSE)?;
     protect_memory();
     let devices = open_all(&targets, &options.transfer)?;
-    guards::check(&targets)?;
+    guards::check(&targets, &PURPOSE)?;
     let purges = purge::choose(options.purge, &options.consent, &targets, &devices)?;
     let drives = targets.iter().zip(purges);
     let drives = drives

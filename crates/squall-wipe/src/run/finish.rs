@@ -24,12 +24,19 @@ pub fn finish(journal: &Journal, manner: Manner) -> Result<(), Failure> {
     if !job.drives.iter().any(Drive::is_resumable) {
         ended = ended.and(journal.remove());
     }
-    if let Some(text) = unfinished(journal, &job) {
-        return Err(Failure::Runtime(text));
+    let kept = reported.and(ended);
+    match (unfinished(journal, &job), kept) {
+        (Some(text), Ok(())) => Err(Failure::Runtime(text)),
+        (Some(text), Err(other)) => {
+            let other = other.into_text();
+            Err(Failure::Runtime(format!("{text}; {other}")))
+        }
+        (None, Err(failure)) => Err(failure),
+        (None, Ok(())) => {
+            say(&format!("reports: {}", journal.directory().display()));
+            Ok(())
+        }
     }
-    reported.and(ended)?;
-    say(&format!("reports: {}", journal.directory().display()));
-    Ok(())
 }
 
 /// Why the run is no success, and what to do; nothing if it is one.
@@ -53,4 +60,36 @@ fn unfinished(journal: &Journal, job: &Job) -> Option<String> {
         false => format!("see the reports in {}", journal.directory().display()),
     };
     Some(format!("{what}: {advice}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::show::made;
+
+    /// Of a drive that was interrupted, whose report may or may not be written.
+    #[test]
+    fn a_report_that_is_lost_is_told_with_unfinished_drives() {
+        let mut job = made::job();
+        job.drives = vec![job.drives[3].clone()];
+        assert_eq!(job.drives[0].outcome, Some(Outcome::Interrupted));
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::create(directory.path(), job);
+        let told = || {
+            let ended = finish(&journal, Manner::Json);
+            ended.expect_err("it is not done").into_text()
+        };
+        let text = told();
+        assert!(text.contains("--resume"), "{text}");
+        assert!(!text.contains("standard output"), "{text}");
+
+        let place = journal.report_path(0);
+        fs::remove_file(&place).unwrap();
+        fs::create_dir(&place).unwrap();
+        let text = told();
+        assert!(text.contains("--resume"), "{text}");
+        assert!(text.contains("the report is on standard output"), "{text}");
+    }
 }

@@ -4,16 +4,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use squall_command::{Failure, Interrupt};
+use squall_drives::io::{Access, Device};
 
 use super::{new_job, protect_memory, refused};
+use crate::again;
 use crate::args::{TransferArguments, VerifyArguments};
 use crate::crew::{Crew, Part};
-use crate::io::{Access, Device};
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
 use crate::record::{Drive, FORMAT, Job, Outcome, Plan, Scope};
 use crate::show::Manner;
-use crate::target::Target;
 
 /// Runs `squall verify`.
 pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
@@ -85,7 +85,7 @@ fn part(
         .has_keys()
         .then(|| key(path, plan))
         .transpose()?;
-    let target = Target::find_again(&drive.target)?;
+    let target = again::find(&drive.target)?;
     let device = Device::open(&target, Access::Read, transfer.direct)?;
     Ok(Part {
         number,

@@ -2,9 +2,9 @@
 //! there. Serial numbers may be those of a dock, and numbers of files are used again.
 
 use squall_command::Failure;
+use squall_drives::io::{Buffer, Device, Direction};
 
 use crate::content::Content;
-use crate::io::{Buffer, Device, Direction};
 use crate::keys::Keys;
 use crate::pipeline::TRANSFER;
 use crate::ranges::Ranges;

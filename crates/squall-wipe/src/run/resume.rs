@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use squall_command::Failure;
+use squall_drives::{Target, confirm, guards};
 
 use super::finish::finish;
-use super::{Prepared, open_all, protect_memory, recognise, say, say_plan};
+use super::{PURPOSE, Prepared, open_all, protect_memory, recognise, say, say_plan};
+use crate::again;
 use crate::args::WipeArguments;
 use crate::crew::parts;
 use crate::journal::Journal;
 use crate::keys::{self, Keys};
 use crate::record::{Drive, Outcome};
 use crate::show::Manner;
-use crate::target::Target;
-use crate::{confirm, guards};
 
 /// What is left to do of the job whose journal is at `path`; nothing if only a plan was asked for.
 ///
@@ -28,24 +28,24 @@ pub fn resumed(options: &WipeArguments, path: &Path) -> Result<Option<Prepared>,
         return Ok(None);
     }
     let (numbers, targets) = found(&journal, &left)?;
-    guards::check(&targets)?;
+    guards::check(&targets, &PURPOSE)?;
     if !say_plan(options, &targets, &plan)? {
         return Ok(None);
     }
-    confirm::confirm(&targets, &options.consent, true)?;
+    confirm::confirm(&targets, &options.consent, &PURPOSE)?;
     protect_memory();
     let keys: Vec<Option<Keys>> = numbers
         .iter()
         .map(|number| keys_of(&journal, *number))
         .collect::<Result<_, _>>()?;
     let devices = open_all(&targets, &options.transfer)?;
-    guards::check(&targets)?;
+    guards::check(&targets, &PURPOSE)?;
     for ((number, device), keys) in numbers.iter().zip(&devices).zip(&keys) {
         let drive = journal.job().drives[*number].clone();
         recognise::check(&drive, device, keys.as_ref())?;
     }
     for (number, target) in numbers.iter().zip(&targets) {
-        journal.update(*number, |drive| again(drive, target));
+        journal.update(*number, |drive| begin_again(drive, target));
     }
     let parts = parts(plan, numbers, targets, devices, keys);
     Ok(Some((journal, parts)))
@@ -64,7 +64,7 @@ fn found(journal: &Journal, left: &[usize]) -> Result<(Vec<usize>, Vec<Target>),
     let mut missing = None;
     for number in left {
         let identity = journal.update(*number, |drive| drive.target.clone());
-        match Target::find_again(&identity) {
+        match again::find(&identity) {
             Ok(target) => {
                 found.0.push(*number);
                 found.1.push(target);
@@ -91,7 +91,7 @@ fn keys_of(journal: &Journal, number: usize) -> Result<Option<Keys>, Failure> {
 }
 
 /// The drive has something to do again, perhaps under another name.
-fn again(drive: &mut Drive, target: &Target) {
+fn begin_again(drive: &mut Drive, target: &Target) {
     drive.outcome = None;
     drive.target.path = target.identity.path.clone();
     drive.target.number = target.identity.number.clone();

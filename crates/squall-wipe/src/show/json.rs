@@ -1,15 +1,19 @@
 //! Events for programs: one JSON object a line. `schema/wipe-events.schema.json` has their keys.
 
+mod line;
+
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::Serialize;
 use serde_json::{Value, json};
 use squall_command::Failure;
+use squall_drives::Identity;
 
 use crate::event::What;
 use crate::gauge::Phase;
-use crate::record::{Drive, Extent, Identity, Job};
+use crate::record::{Drive, Extent, Job};
+
+pub use line::{Name, line};
 
 use super::meter::Left;
 use super::row::{Row, dealt_with};
@@ -17,7 +21,7 @@ use super::run::Run;
 use super::{Face, Out, text};
 
 /// What this layout is called; another number is another layout.
-const FORMAT: &str = "squall-wipe-events/1";
+pub const FORMAT: &str = "squall-wipe-events/1";
 
 /// How far each drive is is told so often.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -26,24 +30,6 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub struct Json<'a> {
     out: Out<'a>,
     last: Option<Duration>,
-}
-
-/// One of them: common keys come first.
-#[derive(Serialize)]
-struct Line<'a> {
-    event: &'a str,
-    at: String,
-    #[serde(flatten)]
-    drive: Option<Name<'a>>,
-    #[serde(flatten)]
-    more: Value,
-}
-
-#[derive(Serialize)]
-struct Name<'a> {
-    drive: usize,
-    target: &'a str,
-    serial: Option<&'a str>,
 }
 
 impl<'a> Json<'a> {
@@ -55,24 +41,11 @@ impl<'a> Json<'a> {
     fn line(
         &mut self,
         now: Timestamp,
-        event: &str,
+        name: Name,
         row: Option<&Row>,
         more: Value,
     ) -> Result<(), Failure> {
-        let drive = row.map(|row| Name {
-            drive: row.number,
-            target: &row.target,
-            serial: row.serial.as_deref(),
-        });
-        let at = format!("{now:.3}");
-        let line = serde_json::to_string(&Line {
-            event,
-            at,
-            drive,
-            more,
-        });
-        let line = line.map_err(|error| Failure::Runtime(format!("event: {error}")))?;
-        (self.out)(&(line + "\n"))
+        (self.out)(&line(now, name, row, more)?)
     }
 }
 
@@ -86,31 +59,31 @@ impl Face for Json<'_> {
         let more = json!({
             "format": FORMAT, "job": job.id, "tool": job.tool, "plan": job.plan, "drives": drives,
         });
-        self.line(now, "begin", None, more)
+        self.line(now, Name::Begin, None, more)
     }
 
     fn event(&mut self, now: Timestamp, row: &Row, what: &What) -> Result<(), Failure> {
-        let (event, more) = match what {
-            What::Purge(means) => ("purge", json!({ "means": means })),
+        let (name, more) = match what {
+            What::Purge(means) => (Name::Purge, json!({ "means": means })),
             What::Purged { means, failure } => {
-                ("purged", json!({ "means": means, "failure": failure }))
+                (Name::Purged, json!({ "means": means, "failure": failure }))
             }
             What::Pass { number, offset } => {
-                ("pass", json!({ "number": number, "offset": offset }))
+                (Name::Pass, json!({ "number": number, "offset": offset }))
             }
-            What::Verification { offset } => ("verification", json!({ "offset": offset })),
-            What::Checkpoint { offset } => ("checkpoint", json!({ "offset": offset })),
-            What::Unwritten(extent) => ("unwritten", place(extent)),
-            What::Unreadable(extent) => ("unreadable", place(extent)),
-            What::Differing(extent) => ("differing", place(extent)),
-            What::Note(note) => ("note", json!({ "text": note })),
-            What::Ended(outcome) => ("ended", json!(outcome)),
+            What::Verification { offset } => (Name::Verification, json!({ "offset": offset })),
+            What::Checkpoint { offset } => (Name::Checkpoint, json!({ "offset": offset })),
+            What::Unwritten(extent) => (Name::Unwritten, place(extent)),
+            What::Unreadable(extent) => (Name::Unreadable, place(extent)),
+            What::Differing(extent) => (Name::Differing, place(extent)),
+            What::Note(note) => (Name::Note, json!({ "text": note })),
+            What::Ended(outcome) => (Name::Ended, json!(outcome)),
         };
-        self.line(now, event, Some(row), more)
+        self.line(now, name, Some(row), more)
     }
 
     fn stopping(&mut self, now: Timestamp) -> Result<(), Failure> {
-        self.line(now, "stopping", None, json!({}))
+        self.line(now, Name::Stopping, None, json!({}))
     }
 
     fn tick(&mut self, now: Timestamp, age: Duration, run: &Run) -> Result<(), Failure> {
@@ -122,7 +95,7 @@ impl Face for Json<'_> {
         }
         self.last = Some(age);
         for row in run.rows.iter().filter(|row| row.is_at_work()) {
-            self.line(now, "progress", Some(row), progress(row))?;
+            self.line(now, Name::Progress, Some(row), progress(row))?;
         }
         Ok(())
     }
@@ -140,7 +113,7 @@ impl Face for Json<'_> {
             "cpu_seconds_per_gb": totals.cpu_per_gb(),
             "drives": drives,
         });
-        self.line(now, "end", None, more)
+        self.line(now, Name::End, None, more)
     }
 }
 

@@ -1,10 +1,12 @@
 //! A job as it might have been, for tests: a drive of every outcome.
 
 use jiff::{Timestamp, ToSpan};
+use squall_drives::io::QueueKind;
+use squall_drives::{Identity, Kind};
 
 use crate::record::{
-    ContentKind, Drive, Extent, Identity, JOURNAL, Job, Kind, Means, Method, Note, Outcome, Pass,
-    Plan, Purge, QueueKind, Scope, Tool, Transfer, Verification,
+    ContentKind, Drive, Extent, JOURNAL, Job, Means, Method, Note, Outcome, Pass, Plan, Purge,
+    Scope, Tool, Transfer, Verification,
 };
 
 /// When everything began.

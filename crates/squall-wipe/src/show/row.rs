@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use squall_command::output::in_a_line;
 use squall_command::units;
+use squall_drives::Kind;
 
 use crate::gauge::{Phase, Reading};
-use crate::record::{Drive, Job, Kind, Outcome, Plan, Scope};
+use crate::record::{Drive, Job, Outcome, Plan, Scope};
 
 use super::meter::{Left, Meter};
 use super::text;

@@ -4,17 +4,27 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use serde_json::Value;
+use squall_command::schema::Schema;
+use squall_drives::Target;
+use squall_loops::Lab;
+use strum::IntoEnumIterator;
 
-use super::json::Json;
+use super::json::{Json, Name};
 use super::log::Log;
 use super::run::{Run, Totals};
 use super::{Face, Show, made, screen, table};
 use crate::event::{Event, What};
 use crate::gauge::{Gauge, Phase};
 use crate::record::{Extent, Job, Means, Outcome};
-use crate::report::schema;
+use crate::{plan, report, reports};
 
 const SCHEMA: &str = include_str!("../../schema/wipe-events.schema.json");
+
+/// What it refers to.
+const REPORT: (&str, &str) = (
+    "wipe-report.schema.json",
+    include_str!("../../schema/wipe-report.schema.json"),
+);
 
 const MB: u64 = 1_000_000;
 
@@ -220,8 +230,12 @@ fn the_schema_knows_every_event() {
     job.drives[2].outcome = Some(Outcome::Failed {
         reason: "No space left".into(),
     });
+    show.stopping().expect("it is shown");
     show.end(&job).expect("it is shown");
-    let lines = lines.borrow();
+    let mut lines = lines.borrow_mut();
+    assert!(lines[0].starts_with(r#"{"event":"begin","at":"2026-11-22T09:30:00.000Z""#));
+    assert!(lines[lines.len() - 1].starts_with(r#"{"event":"end","at":"#));
+    lines.extend(beside_the_run());
     let whole = |line: &String| line.ends_with("}\n") && line.matches('\n').count() == 1;
     assert!(lines.iter().all(whole));
     let values: Vec<Value> = lines
@@ -239,12 +253,24 @@ fn the_schema_knows_every_event() {
         2 * 150,
         "each second, of each drive at work"
     );
-    assert!(lines[0].starts_with(r#"{"event":"begin","at":"2026-11-22T09:30:00.000Z""#));
-    let last = &values[values.len() - 1];
-    assert_eq!(last["event"], "end");
-    assert_eq!(last["drives"][2]["reason"], "No space left");
+    for name in Name::iter() {
+        let name = serde_json::to_value(name).expect("a name");
+        assert!(values.iter().any(|value| value["event"] == name), "{name}");
+    }
+    let end = values.iter().find(|value| value["event"] == "end");
+    assert_eq!(end.expect("an end")["drives"][2]["reason"], "No space left");
     // A drive that is under way has no outcome, and one that failed has a reason.
-    schema::check(SCHEMA, &distinct(&values), &["reason"]);
+    Schema::with(SCHEMA, &[REPORT]).check(&distinct(&values), &["reason"]);
+}
+
+/// Events that are written before a run, and after it.
+fn beside_the_run() -> [String; 2] {
+    let lab = Lab::of_files();
+    let target = Target::find(&lab.image("image", 4096)).expect("a target");
+    let job = made::job();
+    let plan = plan::event(&[target], &job.plan, true).expect("a plan");
+    let report = reports::event(&report::json(&job, 0)).expect("a report");
+    [plan, report]
 }
 
 /// The first event of each kind, the first progress that knows everything, and the last event.

@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use maud::{Markup, html};
 use squall_command::units;
+use squall_drives::Identity;
+use squall_drives::io::QueueKind;
 
-use crate::record::{
-    ContentKind, Drive, Identity, Job, Method, Outcome, Pass, Purge, QueueKind, Scope, Verification,
-};
+use crate::record::{ContentKind, Drive, Job, Method, Outcome, Pass, Purge, Scope, Verification};
 use crate::report::{share, unreadable_bytes};
 
 /// A name and a value.

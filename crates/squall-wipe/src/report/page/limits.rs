@@ -1,8 +1,9 @@
 //! What overwriting cannot reach, in plain words: more of it on flash, little on a magnetic disk.
 
 use maud::{Markup, html};
+use squall_drives::Kind;
 
-use crate::record::{Drive, Kind};
+use crate::record::Drive;
 use crate::report::Advice;
 
 /// The section.

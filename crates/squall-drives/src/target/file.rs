@@ -37,11 +37,6 @@ impl fmt::Display for Inode {
     }
 }
 
-/// The number in its file system of what is shown as `inode`.
-pub(super) fn number_in_file_system(inode: &str) -> Option<&str> {
-    Some(inode.rsplit_once(':')?.1)
-}
-
 /// The unit of direct transfers of the file at `path`.
 pub(super) fn direct_unit(path: &Path) -> u32 {
     let wanted = StatxFlags::DIOALIGN;

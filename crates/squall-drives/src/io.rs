@@ -10,5 +10,5 @@ mod ring;
 mod threads;
 
 pub use buffer::Buffer;
-pub use device::{Access, Device};
-pub use queue::{Direction, Finished, Queue, Transfer};
+pub use device::{Access, Device, Direct};
+pub use queue::{Direction, Finished, Queue, QueueKind, Transfer};

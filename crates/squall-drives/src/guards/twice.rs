@@ -1,8 +1,7 @@
 //! Targets that are named twice: by two names, by two paths to the same drive, or as a drive and a
 //! part of it.
 
-use crate::record::Kind;
-use crate::target::{Target, shown};
+use crate::{Kind, Target, shown};
 
 /// What is wrong with `target`, named behind `earlier` ones.
 pub(super) fn reason(earlier: &[Target], target: &Target) -> Option<String> {

@@ -6,9 +6,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use squall_command::failure::at;
-use squall_command::{Failure, output};
 use tempfile::NamedTempFile;
+
+use crate::failure::at;
+use crate::{Failure, output};
 
 /// Where text goes.
 #[derive(Debug)]
@@ -78,7 +79,7 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
         _ => Path::new("."),
     };
     tempfile::Builder::new()
-        .prefix(".squall-bench-")
+        .prefix(".squall-")
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(directory)
 }

@@ -9,6 +9,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::*;
+use crate::Kind;
+use crate::purpose::tests::WIPE;
 use crate::target::tests::find;
 use squall_loops::Lab;
 
@@ -45,30 +47,27 @@ fn terminal() -> (File, OwnedFd) {
 
 /// Confirms `targets` with a user who types `answers`, each when it is asked for; what the user
 /// saw, and how it ended.
-fn asked(
-    targets: &[Target],
-    consent: &Consent,
-    again: bool,
-    answers: &[&str],
-) -> (String, Result<(), Failure>) {
-    typed(answers, |program| {
-        confirm_on(program, program, targets, consent, again)
-    })
+fn asked(targets: &[Target], consent: &Consent, answers: &[&str]) -> (String, Result<(), Failure>) {
+    asked_for(&WIPE, targets, consent, answers)
 }
 
-/// Does `work` with a user who types `answers`, each when it is asked for; what the user saw, and
-/// what comes of it.
-fn typed<T: Send>(answers: &[&str], work: impl FnOnce(&File) -> T + Send) -> (String, T) {
+/// The same for another purpose.
+fn asked_for(
+    purpose: &Purpose,
+    targets: &[Target],
+    consent: &Consent,
+    answers: &[&str],
+) -> (String, Result<(), Failure>) {
     let (mut user, program) = terminal();
     let program = File::from(program);
     thread::scope(|scope| {
         let work = scope.spawn(|| {
-            let ended = work(&program);
+            let ended = confirm_on(&program, &program, targets, consent, purpose);
             (&program).write_all(b"(end)").unwrap();
             ended
         });
         let mut seen = String::new();
-        let ends = ["overwrite it: ", "overwrite them: ", "only overwrite: "];
+        let ends = ["overwrite it: ", "overwrite them: "];
         for answer in answers {
             read_until(&mut user, &mut seen, &ends);
             user.write_all(answer.as_bytes()).unwrap();
@@ -110,7 +109,7 @@ fn stable_names_are_confirmed_together() {
     let lab = Lab::of_files();
     let targets = [find(&lab.image("one", MIB)), find(&lab.image("two", MIB))];
     let none = consent(false, &[]);
-    let (seen, ended) = asked(&targets, &none, false, &["wipe 2\n"]);
+    let (seen, ended) = asked(&targets, &none, &["wipe 2\n"]);
     ended.unwrap();
     contains(
         &seen,
@@ -129,11 +128,27 @@ fn stable_names_are_confirmed_together() {
         "wipe 2 \x04\x04",
         "\x04",
     ] {
-        let (_, ended) = asked(&targets, &none, false, &[wrong]);
+        let (_, ended) = asked(&targets, &none, &[wrong]);
         not_confirmed(ended);
     }
-    let (_, ended) = asked(&targets[..1], &none, false, &[" wipe 1\n"]);
+    let (_, ended) = asked(&targets[..1], &none, &[" wipe 1\n"]);
     ended.unwrap();
+}
+
+#[test]
+fn what_is_typed_is_the_purpose() {
+    let lab = Lab::of_files();
+    let targets = [find(&lab.image("one", MIB))];
+    let none = consent(false, &[]);
+    let other = Purpose {
+        verb: "measure",
+        ..WIPE
+    };
+    let (seen, ended) = asked_for(&other, &targets, &none, &["measure 1\n"]);
+    ended.unwrap();
+    contains(&seen, &["Type \"measure 1\""]);
+    let (_, ended) = asked_for(&other, &targets, &none, &["wipe 1\n"]);
+    not_confirmed(ended);
 }
 
 #[test]
@@ -146,7 +161,7 @@ fn other_targets_are_confirmed_by_serial_number() {
     let targets = [sdb, file, sdc];
     let none = consent(false, &[]);
     let answers = ["wipe 1\n", "WD-WX12 \u{fc}\n", "diskseq-9\n"];
-    let (seen, ended) = asked(&targets, &none, false, &answers);
+    let (seen, ended) = asked(&targets, &none, &answers);
     ended.unwrap();
     let words = [
         "/file: 1.05 MB",
@@ -168,10 +183,10 @@ fn other_targets_are_confirmed_by_serial_number() {
         &["wipe 1\n", "\x04"],
         &["wipe 1\n", "WD-WX12 \u{fc}\n", "wipe 1\n"],
     ] {
-        let (_, ended) = asked(&targets, &none, false, wrong);
+        let (_, ended) = asked(&targets, &none, wrong);
         not_confirmed(ended);
     }
-    let (_, ended) = asked(&[drive(&lab, None)], &none, false, &[]);
+    let (_, ended) = asked(&[drive(&lab, None)], &none, &[]);
     contains(
         &ended.unwrap_err().into_text(),
         &["/dev/sdb: it has no serial number"],
@@ -183,14 +198,14 @@ fn serial_numbers_that_were_given_count_as_names() {
     let lab = Lab::of_files();
     let targets = [drive(&lab, Some("WD-1")), find(&lab.image("file", MIB))];
     for serial in ["WD-1", " WD-1 ", "naa.50014ee2b5d0a1f3"] {
-        let (seen, ended) = asked(&targets, &consent(false, &[serial]), false, &["wipe 2\n"]);
+        let (seen, ended) = asked(&targets, &consent(false, &[serial]), &["wipe 2\n"]);
         ended.unwrap();
         contains(&seen, &["Type \"wipe 2\""]);
-        confirmed_by_arguments(&targets, &consent(true, &[serial]), false).unwrap();
+        confirmed_by_arguments(&targets, &consent(true, &[serial])).unwrap();
     }
     for yes in [false, true] {
         let slip = consent(yes, &["WD-1", "WD-2"]);
-        let ended = confirmed_by_arguments(&targets, &slip, false);
+        let ended = confirmed_by_arguments(&targets, &slip);
         let text = ended.unwrap_err().into_text();
         contains(
             &text,
@@ -210,9 +225,9 @@ fn yes_takes_names_that_stay() {
     let mut stable = drive(&lab, Some("WD-1"));
     stable.has_stable_name = true;
     let yes = consent(true, &[]);
-    confirmed_by_arguments(&[file.clone(), stable], &yes, false).unwrap();
+    confirmed_by_arguments(&[file.clone(), stable], &yes).unwrap();
     let sdb = drive(&lab, Some("it's 1"));
-    let ended = confirmed_by_arguments(&[file, sdb], &yes, false);
+    let ended = confirmed_by_arguments(&[file, sdb], &yes);
     let text = ended.unwrap_err().into_text();
     contains(
         &text,
@@ -228,26 +243,10 @@ fn yes_takes_names_that_stay() {
 }
 
 #[test]
-fn drives_of_an_earlier_run_are_known_by_their_serial_numbers() {
-    let lab = Lab::of_files();
-    let yes = consent(true, &[]);
-    let real = [drive(&lab, Some("WD-1"))];
-    assert!(confirmed_by_arguments(&real, &yes, false).is_err());
-    confirmed_by_arguments(&real, &yes, true).unwrap();
-    for passing in [Some("diskseq-9"), None] {
-        let drives = [drive(&lab, passing)];
-        assert!(
-            confirmed_by_arguments(&drives, &yes, true).is_err(),
-            "{passing:?}"
-        );
-    }
-}
-
-#[test]
 fn nobody_is_asked_without_a_terminal() {
     let lab = Lab::of_files();
     let targets = [find(&lab.image("file", MIB))];
-    let ended = confirmed_by_arguments(&targets, &consent(false, &[]), false);
+    let ended = confirmed_by_arguments(&targets, &consent(false, &[]));
     let text = ended.unwrap_err().into_text();
     contains(
         &text,
@@ -259,42 +258,10 @@ fn nobody_is_asked_without_a_terminal() {
 }
 
 /// Confirms `targets` where there is no terminal; nothing may be asked.
-fn confirmed_by_arguments(
-    targets: &[Target],
-    consent: &Consent,
-    again: bool,
-) -> Result<(), Failure> {
+fn confirmed_by_arguments(targets: &[Target], consent: &Consent) -> Result<(), Failure> {
     let nobody = File::open(Path::new("/dev/null")).unwrap();
     let mut questions = Vec::new();
-    let ended = confirm_on(&nobody, &mut questions, targets, consent, again);
+    let ended = confirm_on(&nobody, &mut questions, targets, consent, &WIPE);
     assert_eq!(questions, b"");
     ended
-}
-
-/// Each drive that can erase itself is asked about, and no other.
-#[test]
-fn an_erase_of_its_own_is_asked_about() {
-    let lab = Lab::of_files();
-    let drives = ["WD-1", "WD-2", "WD-3"].map(|serial| drive(&lab, Some(serial)));
-    let means = [Some(Means::NvmeFormat), None, Some(Means::SecureDiscard)];
-    let offers: Vec<_> = drives.iter().zip(means).collect();
-    let offered = |answers: &[&str]| typed(answers, |program| purges_on(program, program, &offers));
-    let (seen, chosen) = offered(&["erase\n", "\n"]);
-    assert_eq!(chosen.unwrap(), [Some(Means::NvmeFormat), None, None]);
-    contains(
-        &seen,
-        &[
-            "serial number WD-1,",
-            "by Format NVM with User Data Erase:",
-            "nothing outside this target",
-            "It cannot be interrupted",
-            "serial number WD-3,",
-            "by secure discard:",
-        ],
-    );
-    assert!(!seen.contains("WD-2"), "{seen}");
-    for wrong in ["yes\n", "Erase\n", "\x04"] {
-        let (_, chosen) = offered(&[wrong]);
-        not_confirmed(chosen.map(drop));
-    }
 }

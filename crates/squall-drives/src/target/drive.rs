@@ -6,15 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::device::{Device, printable_bytes, text};
-use crate::record::Kind;
-
-/// What a serial number that is the kernel's begins with.
-const ATTACHMENT: &str = "diskseq-";
-
-/// Whether `serial` stays with a drive wherever it is attached.
-pub(crate) fn is_lasting(serial: &str) -> bool {
-    !serial.starts_with(ATTACHMENT)
-}
+use crate::Kind;
+use crate::identity::ATTACHMENT;
 
 /// What `device` is.
 pub(super) fn kind(device: &Device) -> Kind {
@@ -176,12 +169,5 @@ mod tests {
         assert_eq!(is_flash_by(b"\x00\xb1\x00\x3c\x1c\x20"), Some(false));
         assert_eq!(is_flash_by(b"\x00\xb1\x00\x3c\x00\x00"), None);
         assert_eq!(is_flash_by(b"\x00\xb1"), None);
-    }
-
-    #[test]
-    fn numbers_of_attachments_do_not_last() {
-        assert!(is_lasting("WD-WX12A3456789-part1"));
-        assert!(!is_lasting("diskseq-12"));
-        assert!(!is_lasting("diskseq-12-part1"));
     }
 }

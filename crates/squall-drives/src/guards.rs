@@ -20,16 +20,17 @@ use rustix::fs::{Access, AtFlags, CWD};
 use squall_command::Failure;
 use squall_command::failure::cause;
 
+use crate::target::Inode;
 use crate::target::device::Device;
-use crate::target::{Inode, Target, shown};
+use crate::{Purpose, Target, shown};
 use family::{family, relative_name};
 use loops::Attached;
 use mounts::Mount;
 use swap::Swap;
 
 /// Fails unless all of `targets` may be overwritten; says of each that may not why.
-pub fn check(targets: &[Target]) -> Result<(), Failure> {
-    let machine = Machine::look()?;
+pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
+    let machine = Machine::look(*purpose)?;
     let mut refusals = Vec::new();
     for (number, target) in targets.iter().enumerate() {
         let twice = twice::reason(&targets[..number], target);
@@ -58,16 +59,18 @@ fn tell(refusals: &[String]) {
     }
 }
 
-/// What is in use on this machine.
+/// What is in use on this machine, and what targets are for.
 struct Machine {
+    purpose: Purpose,
     mounts: Vec<Mount>,
     swap: Swap,
     loops: Vec<Attached>,
 }
 
 impl Machine {
-    fn look() -> Result<Machine, Failure> {
+    fn look(purpose: Purpose) -> Result<Machine, Failure> {
         Ok(Machine {
+            purpose,
             mounts: mounts::all()?,
             swap: swap::all()?,
             loops: loops::all()?,
@@ -127,9 +130,8 @@ impl Machine {
         }
         if device.disk().text("queue/zoned").as_deref() == Some("host-managed") {
             reasons.push(format!(
-                "has zones (host-managed) that cannot be overwritten in place: let the drive do it \
-                 itself, as by `sg_sanitize --overwrite --zero {}`",
-                shown(path)
+                "has zones (host-managed) that cannot be overwritten in place: {}",
+                (self.purpose.instead)(path)
             ));
         }
         Ok(reasons)

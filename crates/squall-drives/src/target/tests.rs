@@ -61,10 +61,6 @@ fn a_file_is_itself_by_any_name() {
     );
     assert!(target.has_stable_name && target.is_there());
     target.confirm(&open(&image)).unwrap();
-    assert_eq!(
-        Target::find_again(identity).unwrap().identity.number,
-        identity.number
-    );
 }
 
 #[test]
@@ -79,11 +75,9 @@ fn a_file_that_changed_is_another() {
         text.contains("1048577 bytes, a moment ago 1048576: nothing was written"),
         "{text}"
     );
-    assert!(Target::find_again(&target.identity).is_err());
 
     open(&image).set_len(MIB).unwrap();
     target.confirm(&open(&image)).unwrap();
-    Target::find_again(&target.identity).unwrap();
 
     let other = lab.image("other", MIB);
     fs::rename(&other, &image).unwrap();
@@ -92,7 +86,6 @@ fn a_file_that_changed_is_another() {
         text.contains("another one than a moment ago: nothing was written"),
         "{text}"
     );
-    assert!(Target::find_again(&target.identity).is_err());
 }
 
 #[test]
@@ -104,10 +97,11 @@ fn a_loop_device_is_known_by_its_attachment() {
     assert_eq!((identity.kind, identity.size), (Kind::Loop, 3 * MIB + 512));
     assert_eq!((identity.sector, identity.flash), (512, None));
     assert!(identity.serial.as_ref().unwrap().starts_with("diskseq-"));
-    assert!(!target.has_stable_name && !target.has_lasting_serial());
+    assert!(!target.has_stable_name && identity.lasting_serial().is_none());
     assert!(target.is_there());
     target.confirm(&open(&device.path)).unwrap();
-    assert_eq!(Target::find_again(identity).unwrap().identity, *identity);
+    let is_it = |found: &Target| found.identity == *identity;
+    assert!(Target::all().unwrap().iter().any(is_it));
 
     let other = lab.device(3 * MIB + 512);
     assert!(target.confirm(&open(&other.path)).is_err());
@@ -135,8 +129,6 @@ fn what_is_attached_in_its_place_is_another() {
         text.contains("another one than a moment ago: nothing was written"),
         "{text}"
     );
-    let again = Target::find_again(&target.identity).unwrap();
-    assert!(!again.has_lasting_serial(), "so it is confirmed anew");
     let found = find(&device.path);
     assert!(found.is_there());
     found.confirm(&open(&device.path)).unwrap();
@@ -189,52 +181,4 @@ fn names_that_stay() {
     ] {
         assert_eq!(is_stable(Path::new(name)), is, "{name}");
     }
-}
-
-#[test]
-fn a_drive_is_found_again_by_its_serial_number() {
-    let record = Identity {
-        given: "/dev/sdb".into(),
-        path: "/dev/sdb".into(),
-        kind: Kind::Disk,
-        size: 4_000_787_030_016,
-        sector: 512,
-        model: None,
-        serial: Some("WD-WX12A3456789".into()),
-        wwid: Some("naa.50014ee2b5d0a1f3".into()),
-        number: "8:16".into(),
-        flash: Some(false),
-    };
-    let moved = Identity {
-        path: "/dev/sdf".into(),
-        number: "8:80".into(),
-        ..record.clone()
-    };
-    assert!(is_same_drive(&record, &moved));
-    let others = [
-        Identity {
-            serial: Some("WD-WX12A3456780".into()),
-            ..moved.clone()
-        },
-        Identity {
-            size: 4_000_787_030_528,
-            ..moved.clone()
-        },
-        Identity {
-            wwid: Some("naa.50014ee2b5d0a1f4".into()),
-            ..moved.clone()
-        },
-        Identity {
-            kind: Kind::Partition,
-            ..moved.clone()
-        },
-    ];
-    for other in others {
-        assert!(!is_same_drive(&record, &other), "{other:?}");
-    }
-    let text = Target::find_again(&record).unwrap_err().into_text();
-    assert!(
-        text.contains("WD-WX12A3456789 and 4000787030016 bytes is not attached"),
-        "{text}"
-    );
 }

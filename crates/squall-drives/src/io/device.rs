@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use rustix::fs::{Advice, FlockOperation, Mode, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 use squall_command::Failure;
@@ -15,9 +16,7 @@ use squall_command::failure::cause;
 use super::buffer::Buffer;
 use super::queue::{Direction, Queue};
 use super::{claim, partitions};
-use crate::args::Direct;
-use crate::record::Kind;
-use crate::target::Target;
+use crate::{Kind, Target};
 
 /// What is done with a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +25,17 @@ pub enum Access {
     Write,
     /// It is compared.
     Read,
+}
+
+/// Whether transfers go past the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Direct {
+    /// Where the target allows it
+    Auto,
+    /// Always: a target that does not allow it is refused
+    On,
+    /// Never: what was written is flushed and dropped from the cache before it is verified
+    Off,
 }
 
 /// An open target.

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use super::*;
-use crate::record::Kind;
+use crate::Kind;
+use crate::purpose::tests::WIPE;
 use crate::target::device::Number;
 use crate::target::tests::find;
 use squall_loops::{Lab, Loop};
@@ -16,7 +17,7 @@ const MIB: u64 = 1 << 20;
 /// What is said of `targets`, of which one may not be overwritten.
 #[track_caller]
 fn refusal(targets: &[Target]) -> String {
-    check(targets).expect_err("a refusal").into_text()
+    check(targets, &WIPE).expect_err("a refusal").into_text()
 }
 
 /// Fails unless `targets` are refused with all of `words`, and that nothing was written.
@@ -36,7 +37,7 @@ fn skip(why: &str) {
 
 #[track_caller]
 fn allowed(targets: &[Target]) {
-    check(targets).unwrap();
+    check(targets, &WIPE).unwrap();
 }
 
 #[test]
@@ -406,7 +407,7 @@ fn what_has_bytes_of_a_disk_of_the_system() {
         let reasons = machine.reasons(&find(&device.path)).unwrap();
         reasons.join("; ")
     };
-    let mut machine = Machine::look().unwrap();
+    let mut machine = Machine::look(WIPE).unwrap();
     assert!(!reasons(&above, &machine).contains("running system"));
     let number = Number::new(fs::metadata(&part.path).unwrap().rdev());
     machine.mounts.push(Mount {

@@ -12,40 +12,32 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::os::fd::AsFd;
 
+use clap::Args;
 use squall_command::Failure;
 use squall_command::units::volume;
 
-use crate::args::Consent;
-use crate::record::{Kind, Means};
-use crate::target::{Target, shown};
+use crate::{Purpose, Target, shown};
+
+/// How a user says that a target is meant.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Consent {
+    /// Ask nothing; every target must have a name that stays, or be given by --serial
+    ///
+    /// Names that stay are those below /dev/disk/by-id and by-diskseq, and those of files.
+    #[arg(long)]
+    pub yes: bool,
+
+    /// A serial number, as the plan shows it, of a target that is meant; may be repeated
+    #[arg(long, value_name = "SERIAL")]
+    pub serial: Vec<String>,
+}
 
 /// What to use where nobody can be asked.
 const SCRIPTS: &str = "in scripts use --yes with names below /dev/disk/by-id or --serial";
 
-/// Fails unless each of `targets` is meant. `again` is whether they were confirmed in an earlier
-/// run, whose drives these are by serial number and size.
-pub fn confirm(targets: &[Target], consent: &Consent, again: bool) -> Result<(), Failure> {
-    confirm_on(&io::stdin(), io::stderr(), targets, consent, again)
-}
-
-/// Which of `offers`, targets that are meant and what they could erase themselves by, are to do so:
-/// whose user says it.
-pub fn purges(offers: &[(&Target, Option<Means>)]) -> Result<Vec<Option<Means>>, Failure> {
-    purges_on(&io::stdin(), io::stderr(), offers)
-}
-
-/// The same with questions to `questions` and answers from `answers`.
-fn purges_on(
-    answers: &impl AsFd,
-    questions: impl Write,
-    offers: &[(&Target, Option<Means>)],
-) -> Result<Vec<Option<Means>>, Failure> {
-    let mut dialog = Dialog::new(answers, questions)?;
-    let choose = |(target, means): &(&Target, Option<Means>)| match means {
-        Some(means) if dialog.offer(target, *means)? => Ok(Some(*means)),
-        _ => Ok(None),
-    };
-    offers.iter().map(choose).collect()
+/// Fails unless each of `targets` is meant for `purpose`.
+pub fn confirm(targets: &[Target], consent: &Consent, purpose: &Purpose) -> Result<(), Failure> {
+    confirm_on(&io::stdin(), io::stderr(), targets, consent, purpose)
 }
 
 /// The same with questions to `questions` and answers from `answers`.
@@ -54,12 +46,12 @@ fn confirm_on(
     questions: impl Write,
     targets: &[Target],
     consent: &Consent,
-    again: bool,
+    purpose: &Purpose,
 ) -> Result<(), Failure> {
     check_serials(targets, &consent.serial)?;
     let (named, unnamed): (Vec<&Target>, Vec<&Target>) = targets
         .iter()
-        .partition(|target| is_named(target, &consent.serial, again));
+        .partition(|target| is_named(target, &consent.serial));
     if consent.yes {
         return none_unnamed(&unnamed);
     }
@@ -70,7 +62,7 @@ fn confirm_on(
     }
     let mut dialog = Dialog::new(answers, questions)?;
     if !named.is_empty() {
-        dialog.confirm_together(&named, unnamed.is_empty())?;
+        dialog.confirm_together(&named, unnamed.is_empty(), purpose)?;
     }
     unnamed
         .iter()
@@ -91,12 +83,8 @@ fn check_serials(targets: &[Target], serials: &[String]) -> Result<(), Failure> 
 }
 
 /// Whether `target` is given by something that stays with it.
-fn is_named(target: &Target, serials: &[String], again: bool) -> bool {
-    let was_confirmed =
-        again && (target.identity.kind == Kind::File || target.has_lasting_serial());
-    target.has_stable_name
-        || was_confirmed
-        || serials.iter().any(|serial| has_serial(target, serial))
+fn is_named(target: &Target, serials: &[String]) -> bool {
+    target.has_stable_name || serials.iter().any(|serial| has_serial(target, serial))
 }
 
 fn has_serial(target: &Target, serial: &str) -> bool {
@@ -163,13 +151,14 @@ fn unasked(error: io::Error) -> Failure {
 }
 
 /// Questions and their answers.
-struct Dialog<Q> {
+pub struct Dialog<Q> {
     answers: BufReader<File>,
     questions: Q,
 }
 
 impl<Q: Write> Dialog<Q> {
-    fn new(answers: &impl AsFd, questions: Q) -> Result<Dialog<Q>, Failure> {
+    /// With questions to `questions` and answers from `answers`.
+    pub fn new(answers: &impl AsFd, questions: Q) -> Result<Dialog<Q>, Failure> {
         let answers = answers.as_fd().try_clone_to_owned().map_err(unasked)?;
         Ok(Dialog {
             answers: BufReader::new(File::from(answers)),
@@ -178,7 +167,12 @@ impl<Q: Write> Dialog<Q> {
     }
 
     /// One question for all of `targets`; `are_all` is whether there are no others.
-    fn confirm_together(&mut self, targets: &[&Target], are_all: bool) -> Result<(), Failure> {
+    fn confirm_together(
+        &mut self,
+        targets: &[&Target],
+        are_all: bool,
+        purpose: &Purpose,
+    ) -> Result<(), Failure> {
         let count = targets.len();
         let size = targets.iter().map(|target| target.identity.size).sum();
         let mut question = String::new();
@@ -191,7 +185,7 @@ impl<Q: Write> Dialog<Q> {
             1 => ("1 target".to_owned(), "it"),
             _ => (format!("{count} targets"), "them"),
         };
-        let expected = format!("wipe {count}");
+        let expected = format!("{} {count}", purpose.verb);
         question += &format!(
             "Everything on {what} will be overwritten, {} in all.\n\
              Type \"{expected}\" to overwrite {their}: ",
@@ -216,22 +210,6 @@ impl<Q: Write> Dialog<Q> {
         self.ask(&question, serial)
     }
 
-    /// Whether `target` is to erase itself.
-    fn offer(&mut self, target: &Target, means: Means) -> Result<bool, Failure> {
-        let question = format!(
-            "{}\nIt is flash, and can erase itself first, by {}: that reaches cells which \
-             overwriting does not, and nothing outside this target. It cannot be interrupted.\n\
-             Type \"erase\" for both, or press Enter to only overwrite: ",
-            describe(target),
-            means.name()
-        );
-        match self.answer(&question)?.as_deref() {
-            Some(b"erase") => Ok(true),
-            Some(b"") => Ok(false),
-            _ => Err(not_confirmed()),
-        }
-    }
-
     fn ask(&mut self, question: &str, expected: &str) -> Result<(), Failure> {
         match self.answer(question)?.as_deref() == Some(expected.as_bytes()) {
             true => Ok(()),
@@ -240,7 +218,7 @@ impl<Q: Write> Dialog<Q> {
     }
 
     /// The answer to `question`; none if it was broken off.
-    fn answer(&mut self, question: &str) -> Result<Option<Vec<u8>>, Failure> {
+    pub fn answer(&mut self, question: &str) -> Result<Option<Vec<u8>>, Failure> {
         let asked = self
             .questions
             .write_all(question.as_bytes())
@@ -255,12 +233,13 @@ impl<Q: Write> Dialog<Q> {
     }
 }
 
-fn not_confirmed() -> Failure {
+/// What an answer that was not asked for comes to.
+pub fn not_confirmed() -> Failure {
     Failure::Runtime(format!("not confirmed: nothing was written; {SCRIPTS}"))
 }
 
 /// A target in a line.
-fn describe(target: &Target) -> String {
+pub fn describe(target: &Target) -> String {
     let identity = &target.identity;
     let mut line = format!("{}:", shown(&identity.given));
     if identity.given != identity.path {

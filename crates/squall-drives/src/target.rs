@@ -16,7 +16,7 @@ use rustix::fs::SeekFrom;
 use squall_command::Failure;
 use squall_command::failure::{at, cause};
 
-use crate::record::{Identity, Kind};
+use crate::{Identity, Kind};
 use device::{Device, Number};
 pub(crate) use file::Inode;
 
@@ -32,7 +32,7 @@ const RIGHT: &str = "name a drive, a partition, a loop device or a file";
 pub struct Target {
     /// What it is.
     pub identity: Identity,
-    /// Whether the name that was given stays with it: one below /dev/disk/by-id, or a file's.
+    /// Whether what it is known by stays with it: a name below /dev/disk/by-id, or a file's.
     pub has_stable_name: bool,
     place: Place,
 }
@@ -48,8 +48,8 @@ enum Place {
 }
 
 impl Target {
-    /// What `given` is. Fails if it is nothing that can be wiped: a directory, a character device,
-    /// something of length zero.
+    /// What `given` is. Fails if it is nothing that can be overwritten: a directory, a character
+    /// device, something of length zero.
     pub fn find(given: &Path) -> Result<Target, Failure> {
         let missing = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => wrong(given, &format!("{}: {RIGHT}", cause(&error))),
@@ -57,7 +57,7 @@ impl Target {
         };
         let path = fs::canonicalize(given).map_err(missing)?;
         let metadata = fs::metadata(&path).map_err(missing)?;
-        // Journals and reports are text.
+        // What is recorded of it is text.
         for name in [given, &path] {
             if name.to_str().is_none() {
                 return Err(wrong(given, "its name is not UTF-8: give it one that is"));
@@ -131,26 +131,15 @@ impl Target {
         }
     }
 
-    /// What `record` of an earlier run names, wherever it is now: at its old path, or any drive
-    /// with the same serial number and size.
-    ///
-    /// Only one drive may have them. What has no serial number that lasts must be of its old size at
-    /// its old path, where its user confirms it again; and a file must be the same one.
-    pub fn find_again(record: &Identity) -> Result<Target, Failure> {
-        let serial = record.serial.as_deref();
-        match serial.filter(|serial| drive::is_lasting(serial)) {
-            Some(serial) => find_drive(record, serial),
-            None => {
-                let found = Target::find(&record.path)?;
-                match is_same_place(record, &found.identity) {
-                    true => Ok(found),
-                    false => Err(wrong(
-                        &record.path,
-                        "it is not what was wiped before: name what is to be wiped, and begin anew",
-                    )),
-                }
-            }
+    /// All drives and their partitions that have bytes and a name in /dev.
+    pub fn all() -> Result<Vec<Target>, Failure> {
+        let mut found = Vec::new();
+        for disk in Device::all().map_err(at(Path::new("/sys/block")))? {
+            let partitions = disk.partitions().unwrap_or_default();
+            let devices = [disk].into_iter().chain(partitions);
+            found.extend(devices.flat_map(|device| Target::find(&device.path())));
         }
+        Ok(found)
     }
 
     /// Fails unless `file`, just opened from it, is this target still: the same device or inode,
@@ -193,12 +182,9 @@ impl Target {
         drive::temperature(self.device()?)
     }
 
-    /// Whether its serial number stays with it wherever it is attached.
-    pub(crate) fn has_lasting_serial(&self) -> bool {
-        self.identity
-            .serial
-            .as_deref()
-            .is_some_and(drive::is_lasting)
+    /// The number of the NVMe namespace that it is, as a whole.
+    pub fn namespace(&self) -> Option<u64> {
+        self.device()?.value("nsid")
     }
 
     /// The device that it is, if it is one.
@@ -216,63 +202,6 @@ impl Target {
             Place::File(inode) => Some(inode),
         }
     }
-}
-
-/// The only drive with `record`'s serial number and size.
-fn find_drive(record: &Identity, serial: &str) -> Result<Target, Failure> {
-    let mut found = Vec::new();
-    for disk in Device::all().map_err(at(Path::new("/sys/block")))? {
-        let partitions = disk.partitions().unwrap_or_default();
-        for device in [disk].into_iter().chain(partitions) {
-            // One that has no medium, or no name in /dev, is not it.
-            found.extend(Target::find(&device.path()).ok());
-        }
-    }
-    found.retain(|target| is_same_drive(record, &target.identity));
-    let drive = format!(
-        "a drive with serial number {serial} and {} bytes",
-        record.size
-    );
-    match found.len() {
-        1 => Ok(found.remove(0)),
-        0 => Err(Failure::Runtime(format!(
-            "{drive} is not attached: attach it, and resume again"
-        ))),
-        _ => {
-            let names: Vec<String> = found
-                .iter()
-                .map(|target| shown(&target.identity.path))
-                .collect();
-            Err(Failure::Runtime(format!(
-                "{drive} is there more than once ({}): detach those that are not meant",
-                names.join(", ")
-            )))
-        }
-    }
-}
-
-fn is_same_drive(record: &Identity, now: &Identity) -> bool {
-    let is_same_name = match (&record.wwid, &now.wwid) {
-        (Some(then), Some(now)) => then == now,
-        _ => true,
-    };
-    is_same_name
-        && record.kind == now.kind
-        && record.serial == now.serial
-        && record.size == now.size
-}
-
-/// Whether both may be the same, at the same path: of a file, only the same one is.
-fn is_same_place(record: &Identity, now: &Identity) -> bool {
-    let is_same_file = match record.kind {
-        // Devices of file systems are numbered as they come.
-        Kind::File => {
-            file::number_in_file_system(&record.number) == file::number_in_file_system(&now.number)
-        }
-        _ => true,
-    };
-    let is_same_wwid = record.wwid == now.wwid;
-    is_same_file && is_same_wwid && record.kind == now.kind && record.size == now.size
 }
 
 /// Whether `given`, before links are followed, is a name below /dev/disk.
@@ -307,7 +236,7 @@ fn wrong(name: &Path, text: &str) -> Failure {
 }
 
 /// `path` for a terminal: what is not printable is escaped.
-pub(crate) fn shown(path: &Path) -> String {
+pub fn shown(path: &Path) -> String {
     let mut text = String::new();
     for c in path.to_string_lossy().chars() {
         let escaped = c.escape_debug();

@@ -98,9 +98,8 @@ mod tests {
 
     use rustix::fs::{Mode, OFlags};
 
-    use super::super::{Access, Device};
+    use super::super::{Access, Device, Direct};
     use super::*;
-    use crate::args::Direct;
     use crate::target::tests::find;
     use squall_loops::Lab;
 

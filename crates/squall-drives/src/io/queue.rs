@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::buffer::Buffer;
 use super::ring::Ring;
 use super::threads::Threads;
-use crate::record::QueueKind;
 
 /// Where bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,17 @@ pub struct Finished {
     pub transfer: Transfer,
     /// What the kernel said.
     pub result: io::Result<usize>,
+}
+
+/// Kinds of queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum QueueKind {
+    /// The kernel's.
+    #[serde(rename = "io_uring")]
+    Ring,
+    /// Threads that wait.
+    #[serde(rename = "threads")]
+    Threads,
 }
 
 /// Transfers in flight. They come back in any order.

@@ -11,7 +11,7 @@ const ALIGNMENT: usize = 4096;
 #[repr(C, align(4096))]
 struct Page([u8; ALIGNMENT]);
 
-/// Bytes that begin at a page. They hold keystream, which is no secret once it is on a drive.
+/// Bytes that begin at a page. They are not wiped: what they hold is no secret once it is on a drive.
 pub struct Buffer(Vec<Page>);
 
 impl Buffer {
