@@ -5,6 +5,8 @@
 
 #[cfg(feature = "browser")]
 pub mod browser;
+#[cfg(feature = "figures")]
+pub mod figures;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

@@ -5,7 +5,6 @@
 //! are made here, stand as they are.
 
 mod chart;
-mod colours;
 mod groups;
 mod method;
 mod plots;
@@ -15,6 +14,7 @@ mod top;
 mod verdicts;
 
 use maud::{Markup, html};
+use squall_page::figures;
 
 use super::model::{Report, Workload, workload};
 use table::{Column, Last};
@@ -56,7 +56,7 @@ pub fn page(report: &Report) -> String {
 }
 
 fn style() -> String {
-    [STYLE, &colours::light(), &colours::dark()].concat()
+    [&figures::style(), STYLE].concat()
 }
 
 /// One line a source.

@@ -6,16 +6,10 @@ use plotters::coord::Shift;
 use plotters::coord::combinators::{BindKeyPoints, IntoLogRange, LogCoord, WithKeyPoints};
 use plotters::prelude::*;
 use plotters::series::DashedLineSeries;
+use squall_page::figures::{AXIS, CURVES, FONT, MESH, TEXT, WIDTH};
 
-use super::colours::{AXIS, CURVES, MESH, TEXT};
-
-/// Size in units of the drawing, which is as wide as its place: a phone shows a unit as four
-/// fifths of a pixel, a wide page as more than one.
-const WIDTH: u32 = 440;
+/// In units of the drawing.
 const HEIGHT: u32 = 320;
-
-/// The backend draws letters four fifths of this high.
-const FONT: (&str, u32) = ("sans-serif", 17);
 
 /// Room for labels: below, and left.
 const BELOW: u32 = 42;

@@ -1,9 +1,20 @@
-//! The colours of plots. Plots are drawn in those for a light page; a style sheet turns each into
-//! one for a dark page.
+//! Pages of measurements: what tables of figures look like, and plots with their names beside them.
+//!
+//! Plots are drawn in the colours for a light page; the style sheet turns each into one for a dark
+//! page.
 
 use std::fmt::Write;
 
 use plotters::style::RGBColor;
+
+const STYLE: &str = include_str!("figures.css");
+
+/// Width of a plot in units of the drawing, which is as wide as its place: a phone shows a unit as
+/// four fifths of a pixel, a wide page as more than one.
+pub const WIDTH: u32 = 440;
+
+/// Letters of plots. The backend draws them four fifths of this high.
+pub const FONT: (&str, u32) = ("sans-serif", 17);
 
 /// A colour on a light page and on a dark one.
 pub struct Pair(pub RGBColor, pub RGBColor);
@@ -21,15 +32,21 @@ pub const CURVES: [Pair; 8] = [
     Pair(RGBColor(0x8A, 0x45, 0x2A), RGBColor(0xDB, 0xA5, 0x80)),
 ];
 
-/// Lines behind the curves, and axes.
+/// Lines behind the curves.
 pub const MESH: Pair = Pair(RGBColor(0xE3, 0xE6, 0xEA), RGBColor(0x2C, 0x33, 0x3B));
+/// Axes.
 pub const AXIS: Pair = Pair(RGBColor(0x86, 0x90, 0x9B), RGBColor(0x6A, 0x75, 0x81));
 
 /// Text in plots.
 pub const TEXT: Pair = Pair(RGBColor(0x44, 0x4C, 0x56), RGBColor(0xB4, 0xBD, 0xC8));
 
-/// The style sheet of dark pages: what is drawn in a light colour takes its dark one.
-pub fn dark() -> String {
+/// The rules of such a page: they come before its own.
+pub fn style() -> String {
+    [STYLE, &light(), &dark()].concat()
+}
+
+/// Those of dark pages: what is drawn in a light colour takes its dark one.
+fn dark() -> String {
     let mut css = String::from("@media(prefers-color-scheme:dark){");
     for Pair(light, dark) in CURVES.iter().chain([&MESH, &AXIS, &TEXT]) {
         let [light, dark] = [light, dark].map(hex);
@@ -44,8 +61,8 @@ pub fn dark() -> String {
     css + "}"
 }
 
-/// The style sheet of names of curves, which have their colours.
-pub fn light() -> String {
+/// Those of names of curves, which have their colours.
+fn light() -> String {
     let curves = CURVES.iter().enumerate();
     let rules = curves.map(|(index, Pair(light, _))| format!(".c{index}{{color:{}}}", hex(light)));
     rules.collect()
