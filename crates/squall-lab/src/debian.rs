@@ -66,8 +66,8 @@ impl Cache {
         })
     }
 
-    /// Fetches QEMU, the tools and `kernels`, as far as they are not there; with `update`, also those of which
-    /// there is a newer version, and those that are damaged.
+    /// Fetches QEMU, the tools and `kernels`, as far as they are not there or were made by another
+    /// list; with `update`, also those of which there is a newer version, and those that are damaged.
     pub fn fetch(&self, kernels: &[KernelName], update: bool) -> Result<(), Failure> {
         let mut items = item::of(kernels);
         if !update && self.missing(&items)?.is_empty() {
@@ -124,10 +124,11 @@ impl Cache {
     fn record(&self, item: Item) -> Result<Record, Failure> {
         let place = self.place(item);
         item.check(&place)?.ok_or_else(|| {
-            Failure::Runtime(format!(
-                "{}: no {item} there: run `make lab-deps`",
-                place.display()
-            ))
+            let fault = match place.exists() {
+                true => format!("the {item} there are not those that are needed now"),
+                false => format!("no {item} there"),
+            };
+            Failure::Runtime(format!("{}: {fault}: run `make lab-deps`", place.display()))
         })
     }
 
@@ -157,6 +158,13 @@ impl Cache {
         step(&format!("{item} {}: unpacking", packages[0].version));
         let unpacked = part.unpack()?;
         let release = item.lay_out(part.unpacked(), part.tree())?;
-        part.finish(unpacked, &packages[0].version, release, &place)
+        let record = Record {
+            version: packages[0].version.clone(),
+            release,
+            bytes: part.length()?,
+            packages: unpacked,
+            list: item.list(),
+        };
+        part.finish(&record, &place)
     }
 }

@@ -27,6 +27,9 @@ pub use setup::{Bus, Drive, Setup};
 /// The agent, which is a guest's first program.
 const AGENT: &str = include_str!("workshop/agent.sh");
 
+/// What starts udev in a guest.
+const UDEV: &str = include_str!("workshop/udev.sh");
+
 /// Where programs find each other: Debian has all of them below /usr.
 const LINKS: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
 
@@ -114,10 +117,14 @@ impl Workshop {
             initramfs.program(&format!("usr/bin/{name}"), program)?;
         }
         let drivers = setup.drivers();
-        let modules = [setup.modules, &drivers].concat();
+        let mut modules = [setup.modules, &drivers].concat();
+        if setup.crypto {
+            modules.extend(self.modules.crypto());
+        }
         self.modules.add(&modules, &mut initramfs)?;
         initramfs.contents("etc/modules", drivers.join(" ").into_bytes());
         initramfs.contents("init", AGENT.into());
+        initramfs.contents("usr/sbin/start-udev", UDEV.into());
         Ok(initramfs)
     }
 

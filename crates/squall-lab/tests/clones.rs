@@ -1,6 +1,6 @@
 //! `squall-lab boot` and `reset`, with real machines: a kernel that is told of clones.
 
-#[allow(dead_code, reason = "of faults.rs")]
+#[allow(dead_code, reason = "of other tests")]
 mod common;
 
 use std::fs;

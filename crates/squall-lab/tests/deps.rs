@@ -14,6 +14,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use commands::{contains, succeed};
+use serde_json::Value;
 use squall_command::Failure;
 use squall_lab::debian::{Cache, KernelName};
 
@@ -54,6 +55,63 @@ case $1 in
     cp -r "$2/." "$3" ;;
 esac
 "#;
+
+/// Packages of the tools, and what is in them.
+const TOOLS: [(&str, &[&str]); 10] = [
+    (
+        "busybox-static",
+        &[
+            "usr/bin/busybox",
+            "usr/lib/x86_64-linux-gnu/gconv/KOI8-R.so",
+            "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",
+            "usr/lib/x86_64-linux-gnu/libssl.so.3",
+            "usr/lib64/ld-linux-x86-64.so.2",
+            "usr/share/doc/busybox-static/copyright",
+        ],
+    ),
+    (
+        "cryptsetup",
+        &[
+            "usr/lib/cryptsetup/functions",
+            "usr/sbin/cryptdisks_start",
+            "usr/sbin/cryptdisks_stop",
+        ],
+    ),
+    ("cryptsetup-bin", &["usr/sbin/cryptsetup"]),
+    ("dash", &["usr/bin/dash", "usr/bin/sh"]),
+    ("dmsetup", &["usr/sbin/dmsetup"]),
+    (
+        "kmod",
+        &[
+            "usr/bin/kmod",
+            "usr/lib/modprobe.d/a.conf",
+            "usr/sbin/depmod",
+            "usr/sbin/insmod",
+            "usr/sbin/lsmod",
+            "usr/sbin/modinfo",
+            "usr/sbin/modprobe",
+            "usr/sbin/rmmod",
+        ],
+    ),
+    ("systemd-standalone-sysusers", &["usr/bin/systemd-sysusers"]),
+    (
+        "sysvinit-utils",
+        &["usr/lib/init/vars.sh", "usr/lib/lsb/init-functions"],
+    ),
+    (
+        "udev",
+        &[
+            "usr/bin/udevadm",
+            "usr/lib/systemd/systemd-udevd",
+            "usr/lib/udev/hwdb.d/20-OUI.hwdb",
+            "usr/lib/udev/rules.d/60-block.rules",
+        ],
+    ),
+    (
+        "util-linux",
+        &["usr/bin/su", "usr/sbin/blkid", "usr/sbin/mkswap"],
+    ),
+];
 
 /// A directory with an archive, programs that fetch from it, and a cache; gone at the end.
 struct World {
@@ -139,24 +197,9 @@ impl World {
     }
 
     fn tools(&self, version: &str) {
-        let files = [
-            "usr/bin/busybox",
-            "usr/lib/modprobe.d/a.conf",
-            "usr/lib/x86_64-linux-gnu/gconv/KOI8-R.so",
-            "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",
-            "usr/lib64/ld-linux-x86-64.so.2",
-            "usr/share/doc/busybox-static/copyright",
-        ];
-        self.package("busybox-static", version, "", &files);
-        self.package(
-            "cryptsetup-bin",
-            version,
-            "libc6 (>= 2)",
-            &["usr/sbin/cryptsetup"],
-        );
-        self.package("dash", version, "", &["usr/bin/sh"]);
-        self.package("dmsetup", version, "", &["usr/sbin/dmsetup"]);
-        self.package("kmod", version, "", &["usr/bin/kmod"]);
+        for (name, files) in TOOLS {
+            self.package(name, version, "libc6 (>= 2)", files);
+        }
     }
 
     fn cache(&self) -> Cache {
@@ -322,13 +365,64 @@ fn of_the_tools_only_what_guests_use_is_kept() {
     let cache = world.cache();
     let tools = cache.tools().expect("tools");
     assert_eq!(tools.directory(), world.path("cache/tools"));
-    assert!(tools.directory().join("usr/sbin/cryptsetup").is_file());
-    assert!(!tools.directory().join("usr/share").exists());
-    assert!(
-        !world
-            .path("cache/tools/usr/lib/x86_64-linux-gnu/gconv")
-            .exists()
-    );
+    let is_there = |path| tools.directory().join(path).exists();
+    for kept in ["usr/sbin/cryptsetup", "usr/lib/udev/rules.d"] {
+        assert!(is_there(kept), "{kept}");
+    }
+    let libraries = "usr/lib/x86_64-linux-gnu";
+    for removed in [
+        "usr/share",
+        "usr/bin/su",
+        "usr/lib/udev/hwdb.d",
+        &format!("{libraries}/gconv"),
+        &format!("{libraries}/libssl.so.3"),
+    ] {
+        assert!(!is_there(removed), "{removed}");
+    }
+}
+
+#[test]
+fn of_util_linux_nothing_is_fetched_that_it_needs() {
+    let world = World::full("alone");
+    succeed(world.deps("--only newest"));
+    let log = fs::read_to_string(world.path("log")).expect("a log");
+    let asking = |word| {
+        let mut lines = log.lines().filter(move |line| line.contains(word));
+        lines.next_back().expect("a request")
+    };
+    contains(asking("download util-linux"), &["util-linux=1"]);
+    contains(asking("udev="), &["--download-only", "cryptsetup=1"]);
+    assert!(!asking("udev=").contains("util-linux"));
+}
+
+#[test]
+fn tools_of_another_list_are_fetched_again() {
+    let world = World::full("list");
+    let first = succeed(world.deps("--only 6.1"));
+    let tree = world.path("cache/tools");
+    let record = tree.join("record.json");
+    let text = fs::read_to_string(&record).expect("a record");
+    let mut older: Value = serde_json::from_str(&text).expect("a record");
+    let lists: [fn(&mut Value); 2] = [
+        |record| drop(record.as_object_mut().expect("an object").remove("list")),
+        |record| drop(record["list"].as_array_mut().expect("an array").pop()),
+    ];
+    for change in lists {
+        change(&mut older);
+        fs::write(&record, older.to_string()).expect("a record");
+        fs::remove_file(tree.join("usr/bin/udevadm")).expect("a program");
+        let place = tree.to_str().expect("a path");
+        let expected = [place, "not those that are needed now", "make lab-deps"];
+        contains(&message(world.cache().tools()), &expected);
+        world.requests();
+        assert_eq!(succeed(world.deps("--only 6.1")), first);
+        assert_ne!(world.requests(), 0);
+        assert!(world.cache().tools().is_ok());
+        assert_eq!(fs::read_to_string(&record).expect("a record"), text);
+        older = serde_json::from_str(&text).expect("a record");
+    }
+    succeed(world.deps("--only 6.1"));
+    assert_eq!(world.requests(), 0);
 }
 
 #[test]
@@ -375,7 +469,7 @@ fn an_update_looks_at_every_package() {
     succeed(world.deps("--only 6.1"));
     let shell = world.path("cache/tools/usr/bin/sh");
     for (version, same) in [("1", true), ("2", false)] {
-        world.package("dash", version, "", &["usr/bin/sh"]);
+        world.package("dash", version, "", &["usr/bin/dash", "usr/bin/sh"]);
         fs::write(&shell, "changed").expect("a file");
         succeed(world.deps("--only 6.1 --update"));
         let text = fs::read_to_string(&shell).expect("a file");

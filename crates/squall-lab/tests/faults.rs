@@ -1,7 +1,7 @@
 //! What goes wrong with machines: each run ends with one line that says what happened, and leaves
 //! no process, no temporary file and no report.
 
-#[allow(dead_code, reason = "of clones.rs")]
+#[allow(dead_code, reason = "of other tests")]
 mod common;
 
 use std::fs;

@@ -4,7 +4,7 @@
 //! The wipe is slow, and killed when the drive has erased itself: what it did not come to is what
 //! the drive made of it. The control is the same without `--purge`.
 
-#[allow(dead_code, reason = "of clones.rs and faults.rs")]
+#[allow(dead_code, reason = "of other tests")]
 mod common;
 #[path = "wipe/world.rs"]
 #[allow(dead_code, reason = "of wipe/main.rs")]

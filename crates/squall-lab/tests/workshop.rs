@@ -1,90 +1,17 @@
 //! Guests at work: what commands say, drives that fail and vanish, power cuts, and how guests end.
 
-#[allow(dead_code, reason = "of clones.rs and faults.rs")]
+#[allow(dead_code, reason = "of other tests")]
 mod common;
 
-use std::fs::File;
-use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use squall_command::{Failure, Interrupt};
-use squall_lab::debian::Cache;
-use squall_lab::workshop::{Bus, Drive, Guest, Setup, Workshop, program};
-use tempfile::TempDir;
+use squall_lab::workshop::{Bus, Drive, Setup, program};
 
 use common::commands::contains;
-use common::{message, skip};
+use common::guests::{World, fails, ok, soon};
+use common::message;
 
 const MIB: usize = 1 << 20;
-
-/// One guest at a time.
-static ALONE: Mutex<()> = Mutex::new(());
-
-/// A workshop, and a directory for drives.
-struct World {
-    shop: Workshop,
-    directory: TempDir,
-    _alone: MutexGuard<'static, ()>,
-}
-
-impl World {
-    /// None where no guest can run, which is said.
-    fn new() -> Option<World> {
-        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let interrupt = Interrupt::watch("the guests are ended").expect("an interrupt");
-        let shop = match open(interrupt) {
-            Ok(shop) => shop,
-            Err(failure) => {
-                skip(&format!("guests: {}", message(failure)));
-                return None;
-            }
-        };
-        Some(World {
-            shop,
-            directory: TempDir::new().expect("a directory"),
-            _alone,
-        })
-    }
-
-    /// The path of a new drive with `len` bytes.
-    fn medium(&self, name: &str, len: usize) -> PathBuf {
-        let path = self.directory.path().join(name);
-        let file = File::create(&path).expect("a file");
-        file.set_len(len as u64).expect("a length");
-        path
-    }
-}
-
-fn open(interrupt: Interrupt) -> Result<Workshop, Failure> {
-    let cache = Cache::open(None)?;
-    cache.tools()?;
-    Workshop::open(&cache, interrupt, Duration::from_secs(120))
-}
-
-/// What a command prints that succeeds.
-#[track_caller]
-fn ok(guest: &mut Guest, command: &str) -> String {
-    let said = guest.sh(command).and_then(|said| said.succeeded());
-    said.unwrap_or_else(|failure| panic!("{command}: {}", message(failure)))
-}
-
-/// What a command complains of that fails.
-#[track_caller]
-fn fails(guest: &mut Guest, command: &str) -> String {
-    let said = guest.sh(command).expect("an end");
-    assert_ne!(said.status, 0, "{command}");
-    String::from_utf8_lossy(&said.stderr).into_owned()
-}
-
-/// Waits until a command succeeds.
-#[track_caller]
-fn soon(guest: &mut Guest, command: &str) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while guest.sh(command).expect("an end").status != 0 {
-        assert!(Instant::now() < deadline, "{command}");
-    }
-}
 
 /// Bytes of every value, in an order that is not seen again.
 fn bytes(len: usize) -> Vec<u8> {
@@ -243,7 +170,7 @@ fn drives_of_4096_byte_sectors_are_made_up() {
 #[test]
 fn drives_are_what_they_are_said_to_be_and_vanish() {
     let Some(world) = World::new() else { return };
-    let medium = |name| world.medium(name, 16 * MIB);
+    let medium = |name| world.medium(name, 16 * MIB as u64);
     let setup = Setup {
         drives: vec![
             Drive::new(medium("a"), Bus::VirtioBlk, "BLK-1", 512),
@@ -292,7 +219,12 @@ fn drives_are_what_they_are_said_to_be_and_vanish() {
 fn what_was_flushed_survives_a_power_cut() {
     let Some(world) = World::new() else { return };
     let setup = Setup {
-        drives: vec![Drive::new(world.medium("a", MIB), Bus::VirtioBlk, "A", 512)],
+        drives: vec![Drive::new(
+            world.medium("a", MIB as u64),
+            Bus::VirtioBlk,
+            "A",
+            512,
+        )],
         ..Setup::default()
     };
     let written = bytes(MIB);
@@ -334,7 +266,7 @@ fn what_cannot_be_is_named() {
         ..Setup::default()
     };
     contains(&refused(setup), &["no module no_such_module"]);
-    let absent = world.directory.path().join("absent");
+    let absent = world.path("absent");
     let drives = vec![Drive::new(&absent, Bus::VirtioBlk, "A", 512)];
     let setup = Setup {
         drives,

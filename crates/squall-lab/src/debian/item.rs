@@ -70,14 +70,14 @@ impl Item {
         match self {
             Item::Qemu => Ok(vec![show(qemu::PACKAGE, qemu::suite())?]),
             Item::Tools => {
-                let packages = tools::PACKAGES.iter();
+                let packages = tools::PACKAGES.iter().chain(&tools::ALONE);
                 packages.map(|name| show(name, tools::suite())).collect()
             }
             Item::Kernel(name) => kernel::packages(name, archive),
         }
     }
 
-    /// Fetches `packages`, and for programs all that they need.
+    /// Fetches `packages`, and for programs all that these need.
     pub fn download(
         self,
         archive: &Archive,
@@ -86,7 +86,14 @@ impl Item {
     ) -> Result<(), Failure> {
         match self {
             Item::Qemu => archive.download_closure(packages, qemu::suite(), directory),
-            Item::Tools => archive.download_closure(packages, tools::suite(), directory),
+            Item::Tools => {
+                let (alone, others) = packages
+                    .iter()
+                    .cloned()
+                    .partition::<Vec<_>, _>(|p| tools::ALONE.contains(&p.name.as_str()));
+                archive.download_closure(&others, tools::suite(), directory)?;
+                archive.download(&alone, directory)
+            }
             Item::Kernel(_) => archive.download(packages, directory),
         }
     }
@@ -100,11 +107,23 @@ impl Item {
         }
     }
 
-    /// The record of the tree at `place`, if there is one and what matters is in it.
+    /// What its tree is made by, where that has changed or may change.
+    pub fn list(self) -> Vec<String> {
+        match self {
+            Item::Tools => tools::list(),
+            Item::Qemu | Item::Kernel(_) => Vec::new(),
+        }
+    }
+
+    /// The record of the tree at `place`, if there is one, made by the list of today, and what
+    /// matters is in it.
     pub fn check(self, place: &Path) -> Result<Option<Record>, Failure> {
         let Some(record) = Record::read(place)? else {
             return Ok(None);
         };
+        if record.list != self.list() {
+            return Ok(None);
+        }
         if matches!(self, Item::Kernel(_)) && record.release.is_none() {
             return Err(damaged(place, "its record.json names no release"));
         }

@@ -77,20 +77,13 @@ impl Part {
         Ok(paths)
     }
 
+    /// The length of the tree's files.
+    pub fn length(&self) -> Result<u64, Failure> {
+        length(&self.tree).map_err(at(&self.tree))
+    }
+
     /// Writes the tree's record and moves the tree to `place`, instead of what is there.
-    pub fn finish(
-        self,
-        packages: Vec<Package>,
-        version: &str,
-        release: Option<String>,
-        place: &Path,
-    ) -> Result<(), Failure> {
-        let record = Record {
-            version: version.to_owned(),
-            release,
-            bytes: length(&self.tree).map_err(at(&self.tree))?,
-            packages,
-        };
+    pub fn finish(self, record: &Record, place: &Path) -> Result<(), Failure> {
         record.write(&self.tree)?;
         self.replace(place).map_err(at(place))
     }
@@ -137,9 +130,13 @@ pub fn keep(kept: &[&str], unpacked: &Path, tree: &Path) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Removes a directory, if there is one.
+/// Removes a directory or a file, if there is one.
 pub fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
+    let removed = match path.is_file() {
+        true => fs::remove_file(path),
+        false => fs::remove_dir_all(path),
+    };
+    match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }

@@ -23,6 +23,9 @@ pub struct Record {
     pub bytes: u64,
     /// What was unpacked for it.
     pub packages: Vec<Package>,
+    /// The list that it was made by; empty for what is always made alike.
+    #[serde(default)]
+    pub list: Vec<String>,
 }
 
 impl Record {

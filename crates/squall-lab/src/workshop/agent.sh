@@ -11,7 +11,7 @@
 #   kill JOB          ends it
 #   forget JOB        removes what it printed
 
-# Without udev, device mapper's programs make its devices' files.
+# Without udev, device mapper's programs make its devices' files. With it, jobs leave that to it.
 export PATH=/usr/sbin:/usr/bin HOME=/root LC_ALL=C DM_DISABLE_UDEV=1
 jobs=/run/jobs
 
@@ -60,6 +60,7 @@ start() {
 # busybox's setsid would prefer its own shell, which prefers its own utilities.
 run() {
     cd /root || exit
+    [ ! -S /run/udev/control ] || unset DM_DISABLE_UDEV
     # shellcheck disable=SC2016 # expanded by the session
     setsid /bin/sh -c 'echo $$ >"$1/session"; exec /bin/sh "$1/command"' sh "$1" \
         </dev/null >"$1/stdout" 2>"$1/stderr"

@@ -11,14 +11,22 @@ use squall_command::failure::at;
 use crate::debian::{Kernel, Tools};
 use crate::emulator::Initramfs;
 
-/// What modprobe reads of the index, and this program.
-const INDEX: [&str; 6] = [
+/// What modprobe reads of the index, this program, and those that look for modules.
+const INDEX: [&str; 7] = [
+    "modules.alias",
     "modules.alias.bin",
     "modules.builtin.alias.bin",
     "modules.builtin.bin",
     "modules.dep",
     "modules.dep.bin",
     "modules.softdep",
+];
+
+/// Where a kernel has its crypto modules.
+const CRYPTO: [&str; 3] = [
+    "kernel/arch/x86/crypto/",
+    "kernel/crypto/",
+    "kernel/lib/crypto/",
 ];
 
 /// The modules of a kernel.
@@ -56,6 +64,14 @@ impl Modules {
             files: dependencies.lines().filter_map(entry).collect(),
             builtin: builtin.lines().map(name).collect(),
         })
+    }
+
+    /// The names of all crypto modules.
+    pub fn crypto(&self) -> impl Iterator<Item = &str> {
+        let is_crypto =
+            |files: &Vec<String>| CRYPTO.iter().any(|place| files[0].starts_with(place));
+        let crypto = self.files.iter().filter(move |(_, files)| is_crypto(files));
+        crypto.map(|(name, _)| name.as_str())
     }
 
     /// Adds those of `names`, with all they need, and the index.

@@ -75,6 +75,8 @@ impl Drive {
 pub struct Setup<'a> {
     /// Modules that modprobe finds, with all they need; those of the drives are loaded anyway.
     pub modules: &'a [&'a str],
+    /// Whether modprobe finds all crypto modules as well: about a hundred.
+    pub crypto: bool,
     /// Drives, in order.
     pub drives: Vec<Drive>,
     /// Programs to put into /usr/bin; they must be static, or need no library that is not there.
@@ -91,6 +93,7 @@ impl Default for Setup<'_> {
     fn default() -> Self {
         Setup {
             modules: &[],
+            crypto: false,
             drives: Vec::new(),
             programs: &[],
             memory_mib: 512,

@@ -5,6 +5,7 @@
 //! variable SQUALL_REQUIRE_LAB is set.
 
 pub mod commands;
+pub mod guests;
 
 use std::fs;
 use std::io::Write;

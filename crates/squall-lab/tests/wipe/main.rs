@@ -5,7 +5,7 @@
 
 mod becoming_slow;
 #[path = "../common/mod.rs"]
-#[allow(dead_code, reason = "of clones.rs and faults.rs")]
+#[allow(dead_code, reason = "of other tests")]
 mod common;
 mod power;
 mod refused;

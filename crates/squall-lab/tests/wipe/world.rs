@@ -3,54 +3,36 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
-use squall_command::{Failure, Interrupt};
-use squall_lab::debian::Cache;
-use squall_lab::workshop::{Bus, Drive, Guest, Job, Setup, Workshop, program};
-use tempfile::TempDir;
+use squall_lab::workshop::{Bus, Drive, Guest, Job, Setup, program};
 
-use crate::common::{Turn, message, skip};
+use crate::common::guests::{self, PATIENCE};
 
 pub const MIB: u64 = 1 << 20;
 
 /// What drives hold before they are wiped.
 pub const OLD: u8 = 0xa7;
 
-/// Longest time that anything may take that is waited for.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// A workshop, and the drives of a test.
+/// Guests, squall for them, and the drives of a test.
 pub struct World {
-    shop: Workshop,
+    guests: guests::World,
     squall: PathBuf,
-    directory: TempDir,
-    _turn: Turn,
 }
 
 impl World {
     /// None where no guest can run, which is said.
     pub fn new() -> Option<World> {
-        let _turn = Turn::take()?;
-        let shop = match open() {
-            Ok(shop) => shop,
-            Err(failure) => {
-                skip(&format!("guests: {}", message(failure)));
-                return None;
-            }
-        };
         Some(World {
-            shop,
+            guests: guests::World::new()?,
             squall: program("squall-cli", "squall").expect("squall"),
-            directory: TempDir::new().expect("a directory"),
-            _turn,
         })
     }
 
     /// A drive full of [`OLD`].
     pub fn drive(&self, bus: Bus, serial: &str, sector: usize, mib: u64) -> Drive {
-        let path = self.directory.path().join(serial);
+        let path = self.guests.path(serial);
         let mut file = File::create(&path).expect("a file");
         for _ in 0..mib {
             file.write_all(&[OLD; MIB as usize]).expect("room");
@@ -60,7 +42,7 @@ impl World {
 
     /// What is on a drive.
     pub fn medium(&self, serial: &str) -> Vec<u8> {
-        fs::read(self.directory.path().join(serial)).expect("a drive")
+        fs::read(self.guests.path(serial)).expect("a drive")
     }
 
     /// Whether a drive is as it was.
@@ -77,7 +59,7 @@ impl World {
             programs: &[&self.squall],
             ..Setup::default()
         };
-        let guest = self.shop.boot(&setup).expect("a guest");
+        let guest = self.guests.shop.boot(&setup).expect("a guest");
         let reports = "/tmp".into();
         let mut desk = Desk { guest, reports };
         desk.guest.write_file("/tmp/name", NAME).expect("a file");
@@ -95,13 +77,6 @@ const NAME: &[u8] = b"for disk in /sys/block/*; do
     set -- $serial
     [ -z \"$1\" ] || ln -sf /dev/${disk##*/} /dev/disk/by-id/$1
 done";
-
-fn open() -> Result<Workshop, Failure> {
-    let cache = Cache::open(None)?;
-    cache.tools()?;
-    let interrupt = Interrupt::watch("the guests are ended")?;
-    Workshop::open(&cache, interrupt, PATIENCE)
-}
 
 /// The name of a drive that stays with it.
 pub fn id(serial: &str) -> String {
@@ -132,17 +107,13 @@ impl Desk<'_> {
     /// What a command prints that succeeds.
     #[track_caller]
     pub fn ok(&mut self, command: &str) -> String {
-        let said = self.guest.sh(command).and_then(|said| said.succeeded());
-        said.unwrap_or_else(|failure| panic!("{command}: {}", message(failure)))
+        guests::ok(&mut self.guest, command)
     }
 
     /// Waits until a command succeeds.
     #[track_caller]
     pub fn soon(&mut self, command: &str) {
-        let deadline = Instant::now() + PATIENCE;
-        while self.guest.sh(command).expect("an end").status != 0 {
-            assert!(Instant::now() < deadline, "{command}");
-        }
+        guests::soon(&mut self.guest, command);
     }
 
     /// Waits for a drive with this serial number, and gives it its name below /dev/disk/by-id.
