@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use squall::Engine;
 use squall_bench::args::BenchArguments;
 use squall_command::size;
+use squall_dmcrypt::args::DmcryptArguments;
 use squall_wipe::args::{VerifyArguments, WipeArguments};
 use zeroize::Zeroizing;
 
@@ -36,6 +37,7 @@ const MAX_CREDIT: u16 = 512;
   squall seed                                       new entropy for the kernel's generator
   squall bench                                      which source is fast here?
   squall wipe --dry-run /dev/sdX                    overwrite drives, and verify
+  squall dmcrypt bench                              which disk encryption is fast here?
 
 Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure while running,
 2 for a wrong argument.
@@ -69,6 +71,8 @@ pub enum Command {
     Wipe(WipeArguments),
     /// Compare wiped drives with what was written to them, by their reports
     Verify(VerifyArguments),
+    /// Find out which disk encryption is valid here, which is secure, and which is fast
+    Dmcrypt(DmcryptArguments),
 }
 
 #[derive(Args)]

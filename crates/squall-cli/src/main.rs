@@ -20,5 +20,6 @@ fn main() -> ExitCode {
         Command::Bench(options) => squall_bench::run(&options, status::view),
         Command::Wipe(options) => squall_wipe::wipe(&options),
         Command::Verify(options) => squall_wipe::verify(&options),
+        Command::Dmcrypt(options) => squall_dmcrypt::run(&options),
     })
 }

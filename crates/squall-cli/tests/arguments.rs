@@ -82,7 +82,7 @@ fn seeds_are_checked_and_not_repeated() {
 fn names() {
     refused(
         "strem",
-        "no command \"strem\": use one of stream, status, seed, bench, wipe, verify",
+        "no command \"strem\": use one of stream, status, seed, bench, wipe, verify, dmcrypt",
     );
     refused(
         "stream --sise 1",
@@ -103,7 +103,38 @@ fn names() {
     refused("--zz", "no argument \"--zz\": see squall --help");
     refused(
         "help strem",
-        "no command \"strem\": use one of stream, status, seed, bench, wipe, verify",
+        "no command \"strem\": use one of stream, status, seed, bench, wipe, verify, dmcrypt",
+    );
+}
+
+#[test]
+fn disk_encryption() {
+    let right = "use one as \"aes-xts-plain64 512\"";
+    refused(
+        "dmcrypt bench --cipher aes-xts-plain64",
+        &format!(
+            "--cipher: \"aes-xts-plain64\" is no cipher with the bits of its key: {right}"
+        ),
+    );
+    refused(
+        "dmcrypt bench --size 1MiB",
+        "--size: too few to measure anything: give at least 16MiB",
+    );
+    refused(
+        "dmcrypt bench --size 20000001",
+        "--size: it must come to whole MiB",
+    );
+    refused(
+        "dmcrypt bench --all --secure",
+        "--all: it cannot be used with --secure: give one of them",
+    );
+    refused(
+        "dmcrypt list --json - --csv -",
+        "-: standard output is for one of --json, --csv and --html",
+    );
+    refused(
+        "dmcrypt lost",
+        "no command \"lost\": use one of list, bench",
     );
 }
 

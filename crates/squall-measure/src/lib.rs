@@ -14,12 +14,14 @@ pub use turns::{Effort, Orders, Peer, in_turns};
 
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
 /// Time a batch takes: long beside the clock's cost, and shorter than a time slice of the
 /// scheduler, so that most batches run uninterrupted on a busy machine too.
 pub const BATCH: Duration = Duration::from_millis(1);
 
 /// A median with its quartiles.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
     /// A quarter of the values is below.
     pub low: f64,

@@ -2,6 +2,9 @@
 
 use std::fs;
 
+/// The hypervisor's name where the CPU is emulated, and not only shared.
+const EMULATOR: &str = "QEMU";
+
 /// The CPU's name, family and model, and how many of its cores are visible.
 pub fn cpu() -> String {
     let info = file("/proc/cpuinfo");
@@ -19,6 +22,45 @@ pub fn cpu() -> String {
 /// The kernel's release, as `uname -r` has it.
 pub fn kernel() -> String {
     file("/proc/sys/kernel/osrelease")
+}
+
+/// The hypervisor's name (CPUID leaf 0x40000000); `None` if none announces itself or its name is
+/// unknown.
+#[cfg(target_arch = "x86_64")]
+pub fn hypervisor() -> Option<String> {
+    use raw_cpuid::Hypervisor;
+    let name = match raw_cpuid::CpuId::new().get_hypervisor_info()?.identify() {
+        Hypervisor::KVM => "KVM",
+        Hypervisor::VMware => "VMware",
+        Hypervisor::HyperV => "Hyper-V",
+        Hypervisor::Xen => "Xen",
+        Hypervisor::QEMU => EMULATOR,
+        Hypervisor::Bhyve => "bhyve",
+        Hypervisor::QNX => "QNX",
+        Hypervisor::ACRN => "ACRN",
+        Hypervisor::Unknown(ebx, ecx, edx) => {
+            let bytes = [ebx, ecx, edx].map(u32::to_le_bytes).concat();
+            let name: String = bytes
+                .into_iter()
+                .filter(u8::is_ascii_graphic)
+                .map(char::from)
+                .collect();
+            return Some(name).filter(|name| !name.is_empty());
+        }
+    };
+    Some(name.to_owned())
+}
+
+/// The hypervisor's name, where sysfs tells it.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn hypervisor() -> Option<String> {
+    let name = std::fs::read_to_string("/sys/hypervisor/type").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// Whether the CPU is a program (QEMU's TCG), so that speeds say nothing of any CPU: where CPUID tells.
+pub fn is_emulated() -> bool {
+    hypervisor().is_some_and(|name| name == EMULATOR)
 }
 
 fn file(path: &str) -> String {

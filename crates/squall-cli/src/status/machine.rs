@@ -36,40 +36,6 @@ pub fn cpu_model() -> Option<String> {
     None
 }
 
-/// The hypervisor's name (CPUID leaf 0x40000000); `None` if none announces itself or its name is
-/// unknown.
-#[cfg(target_arch = "x86_64")]
-pub fn hypervisor() -> Option<String> {
-    use raw_cpuid::Hypervisor;
-    let name = match raw_cpuid::CpuId::new().get_hypervisor_info()?.identify() {
-        Hypervisor::KVM => "KVM",
-        Hypervisor::VMware => "VMware",
-        Hypervisor::HyperV => "Hyper-V",
-        Hypervisor::Xen => "Xen",
-        Hypervisor::QEMU => "QEMU",
-        Hypervisor::Bhyve => "bhyve",
-        Hypervisor::QNX => "QNX",
-        Hypervisor::ACRN => "ACRN",
-        Hypervisor::Unknown(ebx, ecx, edx) => {
-            let bytes = [ebx, ecx, edx].map(u32::to_le_bytes).concat();
-            let name: String = bytes
-                .into_iter()
-                .filter(u8::is_ascii_graphic)
-                .map(char::from)
-                .collect();
-            return Some(name).filter(|name| !name.is_empty());
-        }
-    };
-    Some(name.to_owned())
-}
-
-/// The hypervisor's name, where sysfs tells it.
-#[cfg(not(target_arch = "x86_64"))]
-pub fn hypervisor() -> Option<String> {
-    let name = std::fs::read_to_string("/sys/hypervisor/type").ok()?;
-    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
-}
-
 /// Whether the vmclock device is there and this user may not read it.
 pub fn vmclock_is_forbidden() -> bool {
     File::open(VMCLOCK).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)

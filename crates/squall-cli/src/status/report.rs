@@ -74,7 +74,7 @@ impl Report {
         };
         let warnings = warnings::of(&status, &kernel_release, view);
         let hypervisor = match status.is_vm {
-            true => machine::hypervisor(),
+            true => squall_measure::machine::hypervisor(),
             false => Some("none".to_owned()),
         };
         Ok(Report {

@@ -1,0 +1,113 @@
+//! `squall dmcrypt bench`: encrypted devices measured beside the one below them, and what to use.
+
+mod choice;
+mod devices;
+
+use jiff::Timestamp;
+use squall_command::reports::Reports;
+use squall_command::{Failure, Interrupt, output};
+
+use crate::args::BenchArguments;
+use crate::ground::Ground;
+use crate::ram::Ram;
+use crate::report::model::{BENCH_FORMAT, Bench, Machine, Measured, Options};
+use crate::session::Session;
+use crate::{measure, rank, recommend, report};
+use choice::{Choice, Chosen};
+use devices::Run;
+
+/// Does what was asked for.
+pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
+    let reports = Reports::open(
+        options.json.as_deref(),
+        options.csv.as_deref(),
+        options.html.as_deref(),
+    )?;
+    let interrupt = Interrupt::watch("the report has what was measured until then")?;
+    let mut session = Session::begin()?;
+    let choice = choice::choose(&session, options, &interrupt)?;
+    interrupt.check()?;
+    let report = on_ground(&mut session, options, choice, &interrupt)?;
+    let is_shown = reports.on_stdout() == 0;
+    let csv = || report::csv::csv(&report);
+    let written = reports.write(&report, csv, || report::page::html(&report));
+    if is_shown {
+        output::print(&report::table::text(&report, output::width()))?;
+    }
+    written?;
+    match report.is_complete {
+        true => Ok(()),
+        false => interrupt.check(),
+    }
+}
+
+/// Lays the ground, and takes it away again.
+fn on_ground(
+    session: &mut Session,
+    options: &BenchArguments,
+    choice: Choice,
+    interrupt: &Interrupt,
+) -> Result<Bench, Failure> {
+    if let Some(path) = &options.device {
+        let ground = Ground::of_device(&session.control, path, &options.consent, options.size)?;
+        return measured(session, &ground, options, choice, interrupt);
+    }
+    session.has_driver(true)?;
+    let report = Ram::make(options.size).and_then(|ram| {
+        let ground = Ground::of_ram(&session.control, &ram, options.size)?;
+        measured(session, &ground, options, choice, interrupt)
+    });
+    session.has_driver(false)?;
+    report
+}
+
+/// Measures what was chosen, then the best few with other options.
+fn measured(
+    session: &Session,
+    ground: &Ground,
+    options: &BenchArguments,
+    choice: Choice,
+    interrupt: &Interrupt,
+) -> Result<Bench, Failure> {
+    let mut run = Run {
+        session,
+        ground,
+        options,
+        interrupt,
+        failures: Vec::new(),
+        is_complete: true,
+    };
+    let at = Timestamp::now();
+    run.prepare()?;
+    let all = choice.measured.into_iter().map(|chosen| (chosen, rank::PLAIN));
+    let (raw, ranking) = run.side_by_side(all.collect(), "encrypted devices")?;
+    let variants = match run.is_complete {
+        true => run.side_by_side(variants(&ranking), "sectors and flags")?.1,
+        false => Vec::new(),
+    };
+    let recommendation = recommend::recommend(&ranking, &variants, &ground.about);
+    Ok(Bench {
+        format: BENCH_FORMAT,
+        at,
+        machine: Machine::this(),
+        ground: ground.about.clone(),
+        rounds: options.rounds as usize,
+        sample_ms: options.sample,
+        is_complete: run.is_complete,
+        workloads: measure::workloads(),
+        raw,
+        ranking,
+        variants,
+        left_out: choice.left_out,
+        failures: run.failures,
+        recommendation,
+    })
+}
+
+/// The best few, with other options.
+fn variants(ranking: &[Measured]) -> Vec<(Chosen, Options)> {
+    let variants = rank::variants(ranking).into_iter();
+    variants
+        .map(|(best, options)| (Chosen::of(best), options))
+        .collect()
+}

@@ -1,0 +1,155 @@
+//! Encrypted devices, measured side by side with the one below.
+
+use std::sync::Arc;
+
+use rustix::fs::OFlags;
+use squall_command::{Failure, Interrupt};
+
+use super::choice::Chosen;
+use crate::args::BenchArguments;
+use crate::crypt::{self, Key};
+use crate::ground::Ground;
+use crate::mapper::Mapped;
+use crate::measure::{self, Lane, Plan};
+use crate::progress::Progress;
+use crate::rank;
+use crate::report::model::{Failed, Figure, Measured, Options};
+use crate::session::Session;
+
+/// Measurements on one ground.
+pub struct Run<'a> {
+    /// Where devices are made.
+    pub session: &'a Session,
+    /// What they stand on.
+    pub ground: &'a Ground,
+    /// How long they are measured.
+    pub options: &'a BenchArguments,
+    /// Whether its user wants it to end.
+    pub interrupt: &'a Interrupt,
+    /// What could not be measured.
+    pub failures: Vec<Failed>,
+    /// Whether everything was measured until now.
+    pub is_complete: bool,
+}
+
+/// A specification with options, and the device that it has now.
+struct Entry {
+    chosen: Chosen,
+    options: Options,
+    device: Mapped,
+}
+
+impl Run<'_> {
+    /// Overwrites the ground, so that there is something to read everywhere.
+    pub fn prepare(&self) -> Result<(), Failure> {
+        let progress = Progress::begin(self.ground.about.bytes, "random data");
+        let goes_on = || !self.interrupt.is_noted();
+        measure::prepare(&self.ground.lane(), &goes_on, &|bytes| progress.reach(bytes, ""))?;
+        self.interrupt.check()
+    }
+
+    /// Figures of the ground, and of all of `wanted`, the best first.
+    pub fn side_by_side(
+        &mut self,
+        wanted: Vec<(Chosen, Options)>,
+        title: &'static str,
+    ) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
+        let mut entries = Vec::new();
+        for (chosen, options) in wanted {
+            self.interrupt.check()?;
+            match self.device(entries.len(), &chosen, options) {
+                Ok(device) => entries.push(Entry {
+                    chosen,
+                    options,
+                    device,
+                }),
+                Err(failure) => self.failed(&chosen, options, failure.into_text()),
+            }
+        }
+        let mut lanes = vec![self.ground.lane()];
+        for entry in &entries {
+            lanes.push(self.lane(entry)?);
+        }
+        let taken = self.measure(&lanes, title);
+        self.figures(entries, taken)
+    }
+
+    /// An encrypted device over the ground, under a key of its own.
+    fn device(&self, number: usize, chosen: &Chosen, options: Options) -> Result<Mapped, Failure> {
+        let key = Key::draw(chosen.spec.key_len());
+        let (below, sectors) = (self.ground.number, self.ground.sectors());
+        let table = crypt::table(&chosen.spec, options, &key, below, sectors);
+        Mapped::start(&self.session.control, &number.to_string(), &table)
+    }
+
+    fn lane(&self, entry: &Entry) -> Result<Lane, Failure> {
+        let file = entry.device.open(OFlags::RDWR | OFlags::DIRECT)?;
+        Ok(Lane {
+            name: entry.chosen.spec.to_string(),
+            file: Arc::new(file),
+            bytes: self.ground.about.bytes,
+        })
+    }
+
+    fn measure(&mut self, lanes: &[Lane], title: &'static str) -> measure::Taken {
+        let workloads = measure::workloads();
+        let plan = Plan {
+            rounds: self.options.rounds as usize,
+            sample: self.options.sample(),
+        };
+        let turns = plan.rounds * workloads.len();
+        let progress = Progress::begin(turns as u64, title);
+        let turn = |done: usize, _| {
+            let what = &workloads[(done - 1) % workloads.len()].title;
+            progress.reach(done as u64, what);
+        };
+        let goes_on = || !self.interrupt.is_noted();
+        let taken = measure::run(lanes, &workloads, plan, &goes_on, &turn);
+        self.is_complete &= taken.rounds == plan.rounds;
+        taken
+    }
+
+    fn figures(
+        &mut self,
+        entries: Vec<Entry>,
+        taken: measure::Taken,
+    ) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
+        let mut lanes = taken.lanes.into_iter();
+        let raw = lanes.next().unwrap_or_else(|| Ok(Vec::new()));
+        let raw = raw.map_err(|reason| {
+            Failure::Runtime(format!("{}: {reason}", self.ground.about.name))
+        })?;
+        if taken.rounds == 0 {
+            self.interrupt.check()?;
+        }
+        let mut measured = Vec::new();
+        for (entry, samples) in entries.into_iter().zip(lanes) {
+            match samples {
+                Ok(samples) => measured.push(entry.measured(rank::figures(&samples, &raw))),
+                Err(reason) => self.failed(&entry.chosen, entry.options, reason),
+            }
+        }
+        rank::sort(&mut measured);
+        Ok((rank::figures(&raw, &raw), measured))
+    }
+
+    fn failed(&mut self, chosen: &Chosen, options: Options, reason: String) {
+        self.failures.push(Failed {
+            name: format!("{}, sectors of {} bytes", chosen.spec, options.sector_size),
+            reason,
+        });
+    }
+}
+
+impl Entry {
+    fn measured(self, figures: Vec<Figure>) -> Measured {
+        Measured {
+            spec: self.chosen.spec,
+            options: self.options,
+            verdict: self.chosen.verdict,
+            stands_for: self.chosen.stands_for,
+            score: rank::score(&figures),
+            figures,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Tables of dm-crypt: a specification with a key, over a device.
+
+use data_encoding::HEXLOWER;
+use zeroize::Zeroizing;
+
+use crate::mapper::{Number, Table};
+use crate::report::model::Options;
+use crate::spec::Spec;
+
+/// The name of dm-crypt's target.
+const TARGET: &str = "crypt";
+
+/// A random key, in hexadecimal digits as a table has it; wiped when it is no longer needed.
+pub struct Key(Zeroizing<String>);
+
+impl Key {
+    /// A key of `len` bytes.
+    pub fn draw(len: usize) -> Key {
+        let mut bytes = Zeroizing::new(vec![0; len]);
+        squall::fill(&mut bytes);
+        let mut digits = Zeroizing::new(String::with_capacity(2 * len));
+        HEXLOWER.encode_append(&bytes, &mut digits);
+        Key(digits)
+    }
+
+    /// The digits of its first `len` bytes; `-` is the key of no bytes.
+    fn digits(&self, len: usize) -> &str {
+        match len {
+            0 => "-",
+            len => &self.0[..2 * len],
+        }
+    }
+}
+
+/// The table of `spec` with the first bytes of `key`, over the first `sectors` (of 512 bytes) of the
+/// device `below`.
+pub fn table(spec: &Spec, options: Options, key: &Key, below: Number, sectors: u64) -> Table {
+    let key = key.digits(spec.key_len());
+    let mut parameters = Zeroizing::new(String::with_capacity(512 + key.len()));
+    parameters.push_str(&spec.name());
+    parameters.push(' ');
+    parameters.push_str(key);
+    parameters.push_str(&format!(" 0 {below} 0"));
+    let options = words(options);
+    if !options.is_empty() {
+        parameters.push_str(&format!(" {} {}", options.len(), options.join(" ")));
+    }
+    Table {
+        target: TARGET,
+        sectors,
+        parameters,
+    }
+}
+
+/// Options as a table has them.
+fn words(options: Options) -> Vec<String> {
+    let mut words = Vec::new();
+    if options.sector_size != 512 {
+        words.push(format!("sector_size:{}", options.sector_size));
+    }
+    if options.no_workqueues {
+        words.extend(["no_read_workqueue", "no_write_workqueue"].map(str::to_owned));
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_as_the_kernels_documentation_has_it() {
+        let spec: Spec = "aes-cbc-essiv:sha256 128".parse().unwrap();
+        let key = Key(Zeroizing::new("00112233445566778899aabbccddeeff".repeat(2)));
+        let below = Number { major: 1, minor: 0 };
+        let plain = Options {
+            sector_size: 512,
+            no_workqueues: false,
+        };
+        let parameters = |options| table(&spec, options, &key, below, 8).parameters.to_string();
+        let begin = "aes-cbc-essiv:sha256 00112233445566778899aabbccddeeff 0 1:0 0";
+        assert_eq!(parameters(plain), begin);
+        let all = Options {
+            sector_size: 4096,
+            no_workqueues: true,
+        };
+        assert_eq!(
+            parameters(all),
+            format!("{begin} 3 sector_size:4096 no_read_workqueue no_write_workqueue")
+        );
+    }
+
+    #[test]
+    fn no_key_is_a_dash() {
+        let key = Key::draw(0);
+        assert_eq!(key.digits(0), "-");
+        let one = Key::draw(32);
+        assert_eq!(one.digits(16).len(), 32);
+        assert_ne!(one.digits(32), Key::draw(32).digits(32));
+    }
+}

@@ -1,0 +1,90 @@
+//! `squall dmcrypt list`: what this kernel accepts, and what of it is secure.
+
+use std::fs;
+
+use jiff::Timestamp;
+use squall_command::reports::Reports;
+use squall_command::{Failure, Interrupt, output};
+
+use crate::args::ListArguments;
+use crate::names::Names;
+use crate::probe::Prober;
+use crate::progress::Progress;
+use crate::report::model::{Entry, LIST_FORMAT, List, Machine};
+use crate::session::Session;
+use crate::spec::Spec;
+use crate::survey::{Found, Kernel, Method, survey};
+use crate::{report, rules, same};
+
+/// Does what was asked for.
+pub fn list(options: &ListArguments) -> Result<(), Failure> {
+    let reports = Reports::open(options.json.as_deref(), options.csv.as_deref(), None)?;
+    let interrupt = Interrupt::watch("the list has what was found until then")?;
+    let session = Session::begin()?;
+    let list = found(&session, options.exhaustive, &interrupt)?;
+    if reports.on_stdout() == 0 {
+        output::print(&report::list::text(&list, output::width()))?;
+    }
+    let csv = || report::list::csv(&list);
+    reports.write(&list, csv, String::new)?;
+    match list.is_complete {
+        true => Ok(()),
+        false => interrupt.check(),
+    }
+}
+
+/// What the kernel accepts.
+pub fn found(session: &Session, is_exhaustive: bool, interrupt: &Interrupt) -> Result<List, Failure> {
+    let names = Names::look();
+    let mut kernel = Linux(Prober::new(&session.control)?);
+    let progress = Progress::begin(crate::survey::candidates(&names), "what this kernel accepts");
+    let found = survey(
+        &names,
+        &mut kernel,
+        &Method {
+            is_exhaustive,
+            interrupt,
+            progress: &|done, what| progress.reach(done, what),
+        },
+    )?;
+    Ok(described(found))
+}
+
+/// This kernel.
+struct Linux(Prober);
+
+impl Kernel for Linux {
+    fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
+        self.0.accepts(spec)
+    }
+
+    fn has(&mut self, name: &str) -> bool {
+        let Ok(crypto) = fs::read_to_string("/proc/crypto") else {
+            return true;
+        };
+        let mut fields = crypto.lines().filter_map(|line| line.split_once(':'));
+        fields.any(|(key, value)| key.trim() == "name" && value.trim() == name)
+    }
+}
+
+fn described(found: Found) -> List {
+    List {
+        format: LIST_FORMAT,
+        at: Timestamp::now(),
+        machine: Machine::this(),
+        tried: found.asked,
+        is_complete: !found.is_broken,
+        accepted: found.accepted.into_iter().map(entry).collect(),
+    }
+}
+
+/// What is told of a specification that is accepted.
+pub fn entry(spec: Spec) -> Entry {
+    let (verdict, reasons) = rules::judge(&spec);
+    Entry {
+        same_as: same::same_as(&spec),
+        spec,
+        verdict,
+        reasons,
+    }
+}

@@ -1,0 +1,9 @@
+//! The kernel's device mapper: devices of ours, that go when this process goes.
+
+mod control;
+mod device;
+mod ioctl;
+mod node;
+
+pub use control::{Control, Number};
+pub use device::{Mapped, PREFIX, Table};

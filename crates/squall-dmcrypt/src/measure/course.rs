@@ -1,0 +1,75 @@
+//! Where on a device transfers go: on from where the last one ended, or anywhere.
+
+use crate::report::model::Workload;
+
+/// Where transfers have got to.
+#[derive(Debug, Default)]
+pub struct Course {
+    next: u64,
+}
+
+impl Course {
+    /// Where the next transfer of `workload` goes, of the first `bytes` of the device: a multiple of
+    /// its length, and all of it before the end. Nothing if there is no room for one.
+    pub fn next(&mut self, workload: &Workload, bytes: u64) -> Option<u64> {
+        let block = workload.block as u64;
+        let blocks = bytes / block;
+        if blocks == 0 {
+            return None;
+        }
+        let number = match workload.is_random {
+            true => below(blocks),
+            false => {
+                let number = self.next.div_ceil(block) % blocks;
+                self.next = (number + 1) * block;
+                number
+            }
+        };
+        Some(number * block)
+    }
+}
+
+/// A number below `bound`; how unequally they come is less than one part in 2^64 / `bound`.
+fn below(bound: u64) -> u64 {
+    ((u128::from(squall::u64()) * u128::from(bound)) >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::measure::workloads;
+
+    fn workload(is_random: bool) -> Workload {
+        let is_wanted = |workload: &Workload| workload.is_random == is_random;
+        workloads().into_iter().find(is_wanted).unwrap()
+    }
+
+    #[test]
+    fn a_sequence_goes_on_and_begins_again_at_the_end() {
+        let large = workload(false);
+        let mut course = Course::default();
+        let offsets: Vec<u64> = (0..5)
+            .map(|_| course.next(&large, (3 << 20) + 4096).unwrap() >> 20)
+            .collect();
+        assert_eq!(offsets, [0, 1, 2, 0, 1]);
+        assert_eq!(course.next(&large, (1 << 20) - 1), None);
+    }
+
+    #[test]
+    fn random_ones_are_everywhere_and_within() {
+        let small = workload(true);
+        let mut course = Course::default();
+        let bytes = 64 * 4096 + 512;
+        let offsets: Vec<u64> = (0..4096)
+            .map(|_| course.next(&small, bytes).unwrap())
+            .collect();
+        assert!(offsets.iter().all(|offset| offset % 4096 == 0));
+        let found: BTreeSet<u64> = offsets.iter().map(|offset| offset / 4096).collect();
+        assert_eq!(found, (0..64).collect());
+        let is_next = |pair: &[u64]| pair[1] == pair[0] + 4096;
+        let runs = offsets.windows(2).filter(|pair| is_next(pair)).count();
+        assert!(runs < 200, "{runs} of 4095 follow the one before, not 64");
+    }
+}

@@ -1,0 +1,174 @@
+//! The ciphers, modes and digests that this kernel has or could load: what it says of itself, what
+//! its modules are called, and what Linux is known to have or have had.
+
+pub mod known;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::spec::of_algorithm;
+
+/// Names to make specifications of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// Single ciphers: each is tried in each mode.
+    pub ciphers: BTreeSet<String>,
+    /// Modes that take a single cipher.
+    pub modes: BTreeSet<String>,
+    /// A mode with the cipher that goes with it and no other, as `("adiantum", "xchacha12,aes")`.
+    pub pairs: BTreeSet<(String, String)>,
+    /// Generators of IVs that need no digest.
+    pub ivs: BTreeSet<String>,
+    /// Digests for ESSIV.
+    pub digests: BTreeSet<String>,
+}
+
+impl Names {
+    /// The names of this machine. What it does not tell, as in a container without the kernel's
+    /// modules, is left out.
+    pub fn look() -> Names {
+        let crypto = fs::read_to_string("/proc/crypto").unwrap_or_default();
+        Names::of(&crypto, &aliases().unwrap_or_default())
+    }
+
+    /// The names in `crypto`, the text of /proc/crypto, and in `aliases`, that of modules.alias,
+    /// with the known ones.
+    pub fn of(crypto: &str, aliases: &str) -> Names {
+        let mut names = Names::known();
+        for entry in crypto.split("\n\n") {
+            names.add_entry(entry);
+        }
+        let words: BTreeSet<&str> = aliases.lines().filter_map(word).collect();
+        for word in &words {
+            names.add_word(word, &words);
+        }
+        names
+    }
+
+    fn known() -> Names {
+        let names = |table: &[(&str, u32)]| table.iter().map(|(name, _)| (*name).into()).collect();
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).into()).collect();
+        let pairs = known::PAIRS.iter();
+        Names {
+            ciphers: names(known::CIPHERS),
+            modes: owned(known::MODES),
+            pairs: pairs
+                .map(|(mode, cipher)| ((*mode).into(), (*cipher).into()))
+                .collect(),
+            ivs: owned(known::IVS),
+            digests: names(known::DIGESTS),
+        }
+    }
+
+    /// An entry of /proc/crypto: what the kernel has now.
+    fn add_entry(&mut self, entry: &str) {
+        let field = |wanted: &str| {
+            let mut fields = entry.lines().filter_map(|line| line.split_once(':'));
+            let found = fields.find(|(name, _)| name.trim() == wanted);
+            found.map(|(_, value)| value.trim())
+        };
+        let (Some(name), Some(kind)) = (field("name"), field("type")) else {
+            return;
+        };
+        if !is_name(name) || field("internal") == Some("yes") {
+            return;
+        }
+        match kind {
+            "cipher" if is_word(name) => drop(self.ciphers.insert(name.into())),
+            "skcipher" | "lskcipher" | "blkcipher" | "ablkcipher" | "givcipher" => {
+                self.add_algorithm(name);
+            }
+            "shash" | "ahash" | "digest" if is_word(name) && !is_other(name) => {
+                self.digests.insert(name.into());
+            }
+            _ => {}
+        }
+    }
+
+    /// A mode over a cipher, as `xts(camellia)`; one without a mode is a stream cipher.
+    fn add_algorithm(&mut self, name: &str) {
+        let Some((mode, cipher)) = of_algorithm(name) else {
+            return;
+        };
+        if cipher.contains(',') {
+            self.pairs.insert((mode, cipher));
+        } else if !is_other(outermost(&mode)) || self.modes.contains(&mode) {
+            self.modes.insert(mode);
+            self.ciphers.insert(cipher);
+        }
+    }
+
+    /// A word by which a module can be asked for: if nothing says what it is, it may be anything.
+    fn add_word(&mut self, word: &str, all: &BTreeSet<&str>) {
+        if word.contains('(') {
+            return self.add_algorithm(word);
+        }
+        let is_known = self.has(word) || is_other(word) || self.is_driver(word, all);
+        if !is_known {
+            for names in [&mut self.ciphers, &mut self.modes, &mut self.digests] {
+                names.insert(word.into());
+            }
+        }
+    }
+
+    fn has(&self, word: &str) -> bool {
+        [&self.ciphers, &self.modes, &self.digests]
+            .iter()
+            .any(|names| names.contains(word))
+    }
+
+    /// Whether `word` is a driver's, as `serpent-asm` or `xts-aes-aesni`: they begin with what they
+    /// drive.
+    fn is_driver(&self, word: &str, all: &BTreeSet<&str>) -> bool {
+        let dashes = word.match_indices('-').map(|(at, _)| &word[..at]);
+        let mut beginnings = dashes.filter(|beginning| !beginning.is_empty());
+        beginnings.any(|beginning| self.has(beginning) || all.contains(beginning))
+    }
+}
+
+/// The text of modules.alias of this kernel.
+fn aliases() -> Option<String> {
+    let system = rustix::system::uname();
+    let release = system.release().to_str().ok()?;
+    let read =
+        |root| fs::read_to_string(format!("{root}/lib/modules/{release}/modules.alias")).ok();
+    ["", "/usr"].into_iter().find_map(read)
+}
+
+/// The word of a line `alias crypto-WORD MODULE`.
+fn word(line: &str) -> Option<&str> {
+    let mut parts = line.split_ascii_whitespace();
+    let alias = parts
+        .next()
+        .filter(|first| *first == "alias")
+        .and(parts.next())?;
+    alias.strip_prefix("crypto-").filter(|word| is_name(word))
+}
+
+/// Whether a table of dm-crypt can hold `name`, and others than the kernel itself may use it.
+fn is_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-(),".contains(&byte);
+    !name.is_empty() && !name.starts_with("__") && name.bytes().all(is_plain)
+}
+
+/// Whether `name` is one word, and no algorithm made of several.
+fn is_word(name: &str) -> bool {
+    !name.contains(['(', ')', ','])
+}
+
+/// Whether `name` is certainly neither a cipher, a mode nor a digest without a key.
+fn is_other(name: &str) -> bool {
+    let is_of = |other: &&str| match name.strip_prefix(*other) {
+        Some(rest) => rest.is_empty() || rest.starts_with(['-', '(']),
+        None => false,
+    };
+    known::OTHERS.iter().any(is_of) || name.starts_with("drbg_")
+}
+
+/// The first word of a mode: `cts` of `cts(cbc)`.
+fn outermost(mode: &str) -> &str {
+    mode.split('(').next().unwrap_or(mode)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! The names that Linux has or had, and what its sources say of them: a search begins with these
+//! whatever a machine tells of itself, because what a module holds shows only once it is loaded.
+
+/// Single ciphers with the bits of their blocks.
+pub const CIPHERS: &[(&str, u32)] = &[
+    ("aes", 128),
+    ("anubis", 128),
+    ("arc4", 8),
+    ("aria", 128),
+    ("blowfish", 64),
+    ("camellia", 128),
+    ("cast5", 64),
+    ("cast6", 128),
+    ("cipher_null", 8),
+    ("des", 64),
+    ("des3_ede", 64),
+    ("fcrypt", 64),
+    ("khazad", 64),
+    ("seed", 128),
+    ("serpent", 128),
+    ("sm4", 128),
+    ("tea", 64),
+    ("tnepres", 128),
+    ("twofish", 128),
+    ("xeta", 64),
+    ("xtea", 64),
+];
+
+/// Modes that take a single cipher.
+pub const MODES: &[&str] = &[
+    "cbc",
+    "cfb",
+    "ctr",
+    "cts(cbc)",
+    "ecb",
+    "hctr2",
+    "kw",
+    "lrw",
+    "ofb",
+    "pcbc",
+    "rfc3686(ctr)",
+    "xctr",
+    "xts",
+];
+
+/// Modes with the only ciphers that they take.
+pub const PAIRS: &[(&str, &str)] = &[("adiantum", "xchacha12,aes"), ("adiantum", "xchacha20,aes")];
+
+/// Generators of IVs that need no digest: all that dm-crypt has.
+pub const IVS: &[&str] = &[
+    "benbi",
+    "eboiv",
+    "elephant",
+    "lmk",
+    "null",
+    "plain",
+    "plain64",
+    "plain64be",
+    "random",
+    "tcw",
+];
+
+/// Digests that need no key, with the bits of their output; ESSIV takes checksums as well.
+pub const DIGESTS: &[(&str, u32)] = &[
+    ("blake2b-160", 160),
+    ("blake2b-256", 256),
+    ("blake2b-384", 384),
+    ("blake2b-512", 512),
+    ("blake2s-128", 128),
+    ("blake2s-160", 160),
+    ("blake2s-224", 224),
+    ("blake2s-256", 256),
+    ("crc32", 32),
+    ("crc32c", 32),
+    ("crc64-rocksoft", 64),
+    ("crct10dif", 16),
+    ("digest_null", 0),
+    ("md4", 128),
+    ("md5", 128),
+    ("poly1305", 128),
+    ("rmd128", 128),
+    ("rmd160", 160),
+    ("rmd256", 256),
+    ("rmd320", 320),
+    ("sha1", 160),
+    ("sha224", 224),
+    ("sha256", 256),
+    ("sha3-224", 224),
+    ("sha3-256", 256),
+    ("sha3-384", 384),
+    ("sha3-512", 512),
+    ("sha384", 384),
+    ("sha512", 512),
+    ("sm3", 256),
+    ("streebog256", 256),
+    ("streebog512", 512),
+    ("tgr128", 128),
+    ("tgr160", 160),
+    ("tgr192", 192),
+    ("wp256", 256),
+    ("wp384", 384),
+    ("wp512", 512),
+    ("xxhash64", 64),
+];
+
+/// What a module of the crypto API may be for that is neither a cipher, a mode nor a digest without
+/// a key: the first words of its names.
+pub const OTHERS: &[&str] = &[
+    // Compressors.
+    "842",
+    "compress_null",
+    "deflate",
+    "lz4",
+    "lz4hc",
+    "lzo",
+    "zlib",
+    "zstd",
+    // Random numbers.
+    "ansi_cprng",
+    "drbg",
+    "jitterentropy_rng",
+    "stdrng",
+    // Authenticated encryption, and what makes its IVs.
+    "aegis128",
+    "aegis128l",
+    "aegis256",
+    "authenc",
+    "authencesn",
+    "ccm",
+    "ccm_base",
+    "chainiv",
+    "echainiv",
+    "eseqiv",
+    "gcm",
+    "gcm_base",
+    "krb5enc",
+    "morus1280",
+    "morus640",
+    "rfc4106",
+    "rfc4309",
+    "rfc4543",
+    "rfc7539",
+    "rfc7539esp",
+    "seqiv",
+    "seqniv",
+    // Authenticators, and digests with a key.
+    "cbcmac",
+    "cmac",
+    "ghash",
+    "hmac",
+    "michael_mic",
+    "nhpoly1305",
+    "phmac",
+    "polyval",
+    "siphash",
+    "vmac",
+    "vmac64",
+    "xcbc",
+    // Public keys and key agreement.
+    "curve25519",
+    "dh",
+    "ecdh",
+    "ecdsa",
+    "ecrdsa",
+    "ffdhe2048",
+    "ffdhe3072",
+    "ffdhe4096",
+    "ffdhe6144",
+    "ffdhe8192",
+    "mldsa44",
+    "mldsa65",
+    "mldsa87",
+    "p1363",
+    "pkcs1",
+    "pkcs1pad",
+    "rsa",
+    "sm2",
+    "x962",
+    // Stream ciphers, which stand without a mode.
+    "chacha20",
+    "salsa20",
+    "xchacha12",
+    "xchacha20",
+    // Parts of modes and wrappers of algorithms.
+    "adiantum",
+    "async",
+    "cryptd",
+    "cryptomgr",
+    "cts",
+    "eboiv",
+    "essiv",
+    "fpu",
+    "hctr2_base",
+    "mcryptd",
+    "pcrypt",
+    "rfc3686",
+    "simd",
+];
+
+/// Bits of a block of a single cipher, if it is known.
+pub fn block_bits(cipher: &str) -> Option<u32> {
+    bits(CIPHERS, cipher)
+}
+
+/// Bits of a digest's output, if it is known.
+pub fn digest_bits(digest: &str) -> Option<u32> {
+    bits(DIGESTS, digest)
+}
+
+fn bits(table: &[(&str, u32)], name: &str) -> Option<u32> {
+    let entry = table.iter().find(|(known, _)| *known == name)?;
+    Some(entry.1)
+}

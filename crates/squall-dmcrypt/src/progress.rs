@@ -1,0 +1,34 @@
+//! How far a run is, on standard error while that is a terminal.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar.
+pub struct Progress(ProgressBar);
+
+impl Progress {
+    /// Begins one of `steps`, which is about `title`.
+    pub fn begin(steps: u64, title: &'static str) -> Progress {
+        let bar = ProgressBar::new(steps);
+        let style = ProgressStyle::with_template("{prefix}: {percent}% {wide_bar} {msg:<24} {eta}");
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        bar.set_prefix(title);
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Progress(bar)
+    }
+
+    /// So many steps are over; `what` is the last of them.
+    pub fn reach(&self, steps: u64, what: &str) {
+        self.0.set_message(what.to_owned());
+        self.0.set_position(steps);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,303 @@
+//! A RAM disk of our own (brd), for as long as it is needed.
+//!
+//! brd has its disks from when it is loaded until it is unloaded, so it is loaded for this and
+//! unloaded behind it; where somebody else has loaded it, nothing is touched. Who makes one notes
+//! first that it will, so that what a killed run left can be told from what is somebody else's.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use squall_command::Failure;
+use squall_command::failure::{at, cause};
+
+/// The module, and where the kernel shows that it is there.
+const MODULE: &str = "brd";
+const LOADED: &str = "/sys/module/brd";
+
+/// Its first disk.
+const NODE: &str = "/dev/ram0";
+const SIZE: &str = "/sys/block/ram0/size";
+
+/// What part of the memory that is free a RAM disk may take.
+const PART: u64 = 2;
+
+/// What to do where there can be none.
+const INSTEAD: &str = "or name a device with --device";
+
+/// How long others, as udev is, may have it open who look at every new disk.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A RAM disk, which is gone when this is dropped.
+#[derive(Debug)]
+pub struct Ram {
+    path: PathBuf,
+}
+
+impl Ram {
+    /// One of `bytes`, if there is memory for it, and nobody has loaded brd.
+    pub fn make(bytes: u64) -> Result<Ram, Failure> {
+        has_room(bytes, &read("/proc/meminfo")?)?;
+        is_unused(Path::new(LOADED))?;
+        let kib = bytes.div_ceil(1024);
+        modprobe(&[MODULE, "rd_nr=1", &format!("rd_size={kib}"), "max_part=0"])?;
+        // Who was faster than we has another length, and keeps it.
+        is_of_length(kib)?;
+        let ram = Ram { path: NODE.into() };
+        ram.is_ours_alone()?;
+        Ok(ram)
+    }
+
+    /// Its node.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Unloads brd, which a run that was killed has loaded and left.
+    pub fn unload_left() -> Result<(), Failure> {
+        unload()
+    }
+
+    /// Fails if somebody else uses it.
+    fn is_ours_alone(&self) -> Result<(), Failure> {
+        let flags = OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC;
+        let open = || rustix::fs::open(&self.path, flags, Mode::empty()).map(drop);
+        patiently(open, &[Errno::BUSY, Errno::NOENT]).map_err(|error| match error {
+            Errno::BUSY => wrong(&format!("somebody else uses it: end that, {INSTEAD}")),
+            error => at(&self.path)(error.into()),
+        })
+    }
+}
+
+impl Drop for Ram {
+    fn drop(&mut self) {
+        // What is still in use is found by the next run, by what was noted.
+        let _ = unload();
+    }
+}
+
+/// Fails unless the first disk has the length that was asked for.
+fn is_of_length(kib: u64) -> Result<(), Failure> {
+    if !Path::new(SIZE).exists() {
+        return Err(wrong(&format!(
+            "it is not there, though brd was loaded: leave brd as it is in modprobe.d, {INSTEAD}"
+        )));
+    }
+    let sectors = read(SIZE)?;
+    match sectors.trim().parse() == Ok(kib * 2) {
+        true => Ok(()),
+        false => Err(wrong(&format!(
+            "it has {} sectors, and not {}: somebody else has loaded brd: unload that, {INSTEAD}",
+            sectors.trim(),
+            kib * 2
+        ))),
+    }
+}
+
+fn wrong(text: &str) -> Failure {
+    Failure::Runtime(format!("{NODE}: {text}"))
+}
+
+/// Fails if `bytes` are more than a RAM disk may take of what /proc/meminfo tells.
+fn has_room(bytes: u64, meminfo: &str) -> Result<(), Failure> {
+    let kib = meminfo.lines().find_map(|line| {
+        let rest = line.strip_prefix("MemAvailable:")?;
+        rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
+    });
+    let Some(kib) = kib else {
+        return Err(Failure::Runtime(format!(
+            "/proc/meminfo does not tell how much memory is free for a RAM disk: mount /proc, {INSTEAD}"
+        )));
+    };
+    match kib * 1024 / PART {
+        most if bytes <= most => Ok(()),
+        most => Err(Failure::Usage(format!(
+            "a RAM disk of {} MiB is more than half of the memory that is free: use --size {}MiB, \
+             {INSTEAD}",
+            bytes >> 20,
+            most >> 20
+        ))),
+    }
+}
+
+/// Fails if somebody else has brd already.
+fn is_unused(loaded: &Path) -> Result<(), Failure> {
+    if !loaded.exists() {
+        return Ok(());
+    }
+    let how = match loaded.join("initstate").exists() {
+        true => {
+            "brd is loaded already, by somebody else: name one of its disks with --device, or unload it by `modprobe -r brd`"
+        }
+        false => "brd is built into this kernel: name one of its disks with --device, as /dev/ram0",
+    };
+    Err(Failure::Runtime(how.into()))
+}
+
+/// Loads a module.
+fn modprobe(arguments: &[&str]) -> Result<(), Failure> {
+    /// Where it is for those in whose search path it is not.
+    const PLACES: [&str; 3] = ["modprobe", "/usr/sbin/modprobe", "/sbin/modprobe"];
+    for place in PLACES {
+        match Command::new(place).args(arguments).output() {
+            Ok(output) => return of_modprobe(&output),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(at(Path::new(place))(error)),
+        }
+    }
+    Err(Failure::Runtime(format!(
+        "a RAM disk takes the kernel's module brd, and there is no modprobe to load it: install \
+         kmod, {INSTEAD}"
+    )))
+}
+
+fn of_modprobe(output: &Output) -> Result<(), Failure> {
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().next().unwrap_or("it does not say why");
+    Err(Failure::Runtime(match said {
+        _ if said.contains("not found") => format!(
+            "a RAM disk takes the kernel's module brd, which is not there: install the package \
+             with all modules of this kernel, {INSTEAD}"
+        ),
+        _ if said.contains("not permitted") => format!(
+            "a RAM disk takes the kernel's module brd, which may not be loaded here: be root, \
+             outside of containers, {INSTEAD}"
+        ),
+        _ => format!("brd could not be loaded ({said}): load it by hand, {INSTEAD}"),
+    }))
+}
+
+/// Unloads brd, if it is loaded, as soon as nobody uses it.
+fn unload() -> Result<(), Failure> {
+    if !Path::new(LOADED).exists() {
+        return Ok(());
+    }
+    let delete = || rustix::system::delete_module(c"brd", at_once());
+    match patiently(delete, &[Errno::BUSY, Errno::AGAIN]) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(Failure::Runtime(format!(
+            "brd, which holds a RAM disk, could not be unloaded ({}): end what uses {NODE}, then \
+             `modprobe -r brd`",
+            cause(&error.into())
+        ))),
+    }
+}
+
+/// Not to wait for who uses it (delete_module(2)).
+fn at_once() -> i32 {
+    OFlags::NONBLOCK.bits() as i32
+}
+
+/// What `attempt` comes to when it no longer fails by one of `passing`, or after a while.
+fn patiently(attempt: impl Fn() -> Result<(), Errno>, passing: &[Errno]) -> Result<(), Errno> {
+    let started = Instant::now();
+    loop {
+        match attempt() {
+            Err(error) if passing.contains(&error) && started.elapsed() < PATIENCE => {
+                thread::sleep(PATIENCE / 500);
+            }
+            answer => return answer,
+        }
+    }
+}
+
+fn read(path: &str) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(at(Path::new(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    const MEMINFO: &str = "MemTotal:        8000000 kB\nMemFree:          100000 kB\n\
+                           MemAvailable:    2097152 kB\nBuffers:           10000 kB\n";
+
+    fn text(result: Result<(), Failure>) -> String {
+        result.expect_err("it is refused").into_text()
+    }
+
+    #[test]
+    fn half_of_what_is_free_may_be_taken() {
+        assert!(has_room(1 << 30, MEMINFO).is_ok());
+        let refused = text(has_room((1 << 30) + 1, MEMINFO));
+        assert!(refused.contains("use --size 1024MiB"), "{refused}");
+        assert!(text(has_room(1, "MemTotal: 1 kB\n")).contains("/proc/meminfo"));
+    }
+
+    /// The memory of this machine, and what it has free.
+    #[test]
+    fn a_disk_larger_than_memory_is_refused() {
+        let failure = Ram::make(1 << 60).expect_err("nobody has that");
+        assert!(matches!(failure, Failure::Usage(_)));
+        assert!(!Path::new(SIZE).exists() || Path::new(LOADED).exists());
+    }
+
+    #[test]
+    fn what_somebody_else_has_loaded_is_left_alone() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let module = directory.path().join("brd");
+        assert!(is_unused(&module).is_ok());
+        fs::create_dir(&module).expect("it is made");
+        assert!(text(is_unused(&module)).contains("built into"));
+        fs::write(module.join("initstate"), "live\n").expect("it is written");
+        assert!(text(is_unused(&module)).contains("by somebody else"));
+    }
+
+    #[test]
+    fn what_modprobe_says_becomes_a_sentence() {
+        let said = |stderr: &str, code: i32| {
+            of_modprobe(&Output {
+                status: ExitStatus::from_raw(code << 8),
+                stdout: Vec::new(),
+                stderr: stderr.into(),
+            })
+        };
+        assert!(said("", 0).is_ok());
+        let missing = "modprobe: FATAL: Module brd not found in directory /lib/modules/6.12\n";
+        assert!(text(said(missing, 1)).contains("install the package"));
+        let refused = "modprobe: ERROR: could not insert 'brd': Operation not permitted\n";
+        assert!(text(said(refused, 1)).contains("be root"));
+        let other = "modprobe: ERROR: could not insert 'brd': Key was rejected by service\n";
+        assert!(text(said(other, 1)).contains("Key was rejected"));
+        assert!(text(said("", 1)).contains("does not say"));
+    }
+
+    /// Where there is neither brd nor a way to load it; a machine that has both is not touched.
+    #[test]
+    fn without_brd_it_says_what_to_do() {
+        let release = read("/proc/sys/kernel/osrelease").expect("it is told");
+        let modules = Path::new("/lib/modules").join(release.trim());
+        if Path::new(LOADED).exists() || modules.exists() {
+            return;
+        }
+        let failure = Ram::make(1 << 20).expect_err("there is no brd");
+        assert!(failure.into_text().contains("--device"));
+        assert!(!Path::new(LOADED).exists());
+        assert!(Ram::unload_left().is_ok(), "nothing is left");
+    }
+
+    #[test]
+    fn what_passes_is_waited_for() {
+        let left = std::cell::Cell::new(3);
+        let attempt = || match left.replace(left.get() - 1) {
+            0 => Ok(()),
+            _ => Err(Errno::BUSY),
+        };
+        assert_eq!(patiently(attempt, &[Errno::BUSY]), Ok(()));
+        assert_eq!(
+            patiently(|| Err(Errno::PERM), &[Errno::BUSY]),
+            Err(Errno::PERM)
+        );
+    }
+}

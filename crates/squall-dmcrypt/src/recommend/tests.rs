@@ -1,0 +1,149 @@
+//! The lines, what is said of them, and from which measurements.
+
+use super::*;
+use crate::rank::PLAIN;
+use crate::rank::tests::measured;
+use crate::verdict::Verdict;
+
+fn device(name: &str) -> Ground {
+    Ground {
+        kind: GroundKind::Device,
+        name: name.into(),
+        bytes: 1 << 30,
+        sector: 512,
+    }
+}
+
+fn ram() -> Ground {
+    Ground {
+        kind: GroundKind::Ram,
+        ..device("/dev/ram0")
+    }
+}
+
+fn with(text: &str, part: f64, sector_size: u32, no_workqueues: bool) -> Measured {
+    let mut measured = measured(text, &[part; 30]);
+    measured.options = Options {
+        sector_size,
+        no_workqueues,
+    };
+    measured
+}
+
+#[test]
+fn lines_with_every_option() {
+    let variants = [
+        with("aes-xts-plain64 512", 0.5, 512, false),
+        with("aes-xts-plain64 512", 0.7, 4096, true),
+    ];
+    let ground = device("/dev/disk/by-id/nvme-DISK_1");
+    let found = of_machine(&[], &variants, &ground, false).expect("one is secure");
+    assert_eq!(
+        found.swap,
+        "swap /dev/disk/by-id/nvme-DISK_1 /dev/urandom swap,plain,cipher=aes-xts-plain64,size=512,\
+         sector-size=4096,no-read-workqueue,no-write-workqueue"
+    );
+    assert_eq!(
+        found.luks_format,
+        "cryptsetup luksFormat --type luks2 --cipher aes-xts-plain64 --key-size 512 \
+         --sector-size 4096 /dev/disk/by-id/nvme-DISK_1"
+    );
+    assert_eq!(
+        found.luks_open,
+        "cryptsetup open --perf-no_read_workqueue --perf-no_write_workqueue --persistent \
+         /dev/disk/by-id/nvme-DISK_1 volume"
+    );
+    assert_eq!(
+        found.luks_crypttab,
+        "volume /dev/disk/by-id/nvme-DISK_1 none luks"
+    );
+    assert_eq!(
+        found.why,
+        "It is the fastest of the 2 secure ones that were compared last: 0.700 of the raw device's \
+         speed."
+    );
+    assert_eq!(found.notes.len(), 4);
+}
+
+#[test]
+fn plain_lines_name_no_device_of_memory() {
+    let ranking = [with("aes-cbc-essiv:sha256 256", 0.5, 512, false)];
+    let found = of_machine(&ranking, &[], &ram(), false).expect("one is secure");
+    assert_eq!(
+        found.swap,
+        "swap /dev/disk/by-id/DEVICE /dev/urandom \
+         swap,plain,cipher=aes-cbc-essiv:sha256,size=256"
+    );
+    assert_eq!(
+        found.luks_format,
+        "cryptsetup luksFormat --type luks2 --cipher aes-cbc-essiv:sha256 --key-size 256 \
+         --sector-size 512 /dev/disk/by-id/DEVICE"
+    );
+    assert_eq!(
+        found.luks_open,
+        "cryptsetup open /dev/disk/by-id/DEVICE volume"
+    );
+    assert!(found.why.starts_with("It is the only secure one"));
+    assert!(found.notes[0].contains("measured over memory"));
+}
+
+/// A comma separates options, and a space fields; Debian's scripts read octal numbers in both.
+#[test]
+fn what_separates_is_escaped() {
+    let ranking = [with("xchacha12,aes-adiantum-plain64 256", 0.5, 512, false)];
+    let found = of_machine(&ranking, &[], &device("/dev/a disk's"), false).expect("one");
+    assert_eq!(
+        found.swap,
+        "swap /dev/a\\040disk's /dev/urandom \
+         swap,plain,cipher=xchacha12\\054aes-adiantum-plain64,size=256"
+    );
+    assert_eq!(
+        found.luks_format,
+        "cryptsetup luksFormat --type luks2 --cipher xchacha12,aes-adiantum-plain64 \
+         --key-size 256 --sector-size 512 '/dev/a disk'\\''s'"
+    );
+    let said = |word: &str| found.notes.iter().any(|note| note.contains(word));
+    assert!(said("\\054") && said("below /dev/disk/by-id"));
+}
+
+#[test]
+fn variants_come_before_the_ranking_and_only_what_is_secure() {
+    let mut fast = with("aes-ctr-plain64 256", 0.9, 512, false);
+    fast.verdict = Verdict::Insecure;
+    let ranking = [with("aes-xts-plain64 256", 0.8, 512, false), fast.clone()];
+    let variants = [
+        with("camellia-xts-plain64 512", 0.2, 512, true),
+        fast.clone(),
+    ];
+    let found = |variants: &[Measured]| {
+        let found = of_machine(&ranking, variants, &ram(), false).expect("one is secure");
+        (found.spec.to_string(), found.options)
+    };
+    assert_eq!(found(&variants).0, "camellia-xts-plain64 512");
+    assert_eq!(found(&variants[1..]), ("aes-xts-plain64 256".into(), PLAIN));
+    assert!(of_machine(&[fast], &[], &ram(), false).is_none());
+}
+
+#[test]
+fn why_the_fastest_gave_way() {
+    let mut fastest = with("camellia-xts-plain64 512", 0.5, 4096, true);
+    fastest.score += 0.001;
+    let ranking = [fastest, with("aes-xts-plain64 512", 0.5, 512, false)];
+    let found = of_machine(&ranking, &[], &ram(), false).expect("one is secure");
+    assert_eq!(
+        found.why,
+        "The difference to the fastest, camellia-xts-plain64 512 with sectors of 4096 bytes \
+         without work queues, is within the noise (0.500 of the raw device's speed, not 0.501), \
+         and its cipher is AES."
+    );
+}
+
+#[test]
+fn an_emulated_machine_is_told_first() {
+    let ranking = [with("aes-xts-plain64 512", 0.5, 512, false)];
+    let first = |is_emulated| {
+        let found = of_machine(&ranking, &[], &ram(), is_emulated).expect("one is secure");
+        found.notes[0].contains("emulated")
+    };
+    assert!(first(true) && !first(false));
+}

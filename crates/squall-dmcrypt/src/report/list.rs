@@ -1,0 +1,258 @@
+//! What a kernel accepts: on a terminal, where thousands of specifications are a few groups, and as
+//! comma-separated values, where each has a line.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use squall_command::Failure;
+
+use super::columns::{columns, lines, paragraph, whole};
+use super::model::{Entry, List};
+use super::words;
+use crate::spec::{Iv, Spec};
+use crate::verdict::{Reason, Verdict};
+
+/// The list on a terminal: what is secure, a row a cipher with its mode and IV, and the rest by the
+/// rules against it. Nothing but names that no line can hold is wider than `width`.
+pub fn text(list: &List, width: Option<usize>) -> String {
+    let mut text = String::new();
+    machine(&mut text, list, width);
+    secure(&mut text, list, width);
+    for verdict in [Verdict::Compatible, Verdict::Insecure] {
+        ruled_out(&mut text, list, verdict, width);
+    }
+    text
+}
+
+fn machine(text: &mut String, list: &List, width: Option<usize>) {
+    let machine = &list.machine;
+    if machine.is_emulated {
+        text.push_str(&paragraph(
+            "EMULATED: the CPU of this machine is a program.",
+            width,
+        ));
+    }
+    if !list.is_complete {
+        text.push_str(&paragraph(
+            "INCOMPLETE: the run was interrupted, and specifications are missing.",
+            width,
+        ));
+    }
+    let place = format!(
+        "Linux {}, squall {}; {}",
+        machine.kernel, machine.squall, machine.cpu
+    );
+    text.push_str(&paragraph(&place, width));
+    let of = |verdict| {
+        let count = list
+            .accepted
+            .iter()
+            .filter(|entry| entry.verdict == verdict)
+            .count();
+        format!("{count} {}", words::verdict(verdict))
+    };
+    let again = list
+        .accepted
+        .iter()
+        .filter(|entry| entry.same_as.is_some())
+        .count();
+    let counts = format!(
+        "{} specifications accepted of {} that were tried: {}, {}, {}. {again} of them mean the same \
+         as another.",
+        list.accepted.len(),
+        list.tried,
+        of(Verdict::Secure),
+        of(Verdict::Compatible),
+        of(Verdict::Insecure),
+    );
+    text.push_str(&paragraph(&counts, width));
+}
+
+/// A row of what is secure: the specification without digest and key, as `aes-cbc-essiv`.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    rank: usize,
+    name: String,
+    key_bits: Vec<u32>,
+}
+
+fn secure(text: &mut String, list: &List, width: Option<usize>) {
+    let entries = list
+        .accepted
+        .iter()
+        .filter(|entry| entry.verdict == Verdict::Secure);
+    let rows = rows(entries.map(|entry| &entry.spec));
+    text.push_str("\nSecure\n");
+    if rows.is_empty() {
+        return text.push_str(&paragraph("Nothing that this kernel accepts is.", width));
+    }
+    let mut table = columns(width);
+    table.set_header(["", "bits of key", "digests"]);
+    for (row, digests) in rows {
+        let bits: Vec<String> = row.key_bits.iter().map(u32::to_string).collect();
+        table.add_row([row.name, bits.join(" "), joined(&digests, " ")]);
+    }
+    whole(&mut table, 0);
+    text.push_str(&lines(&mut table, &[]));
+}
+
+/// Rows with their digests: those of one row have the same lengths of keys.
+fn rows<'a>(specs: impl Iterator<Item = &'a Spec>) -> BTreeMap<Row, BTreeSet<&'a str>> {
+    let mut bits: BTreeMap<(Spec, &str), Vec<u32>> = BTreeMap::new();
+    for spec in specs {
+        let of = Spec {
+            iv: Iv::plain(&spec.iv.name),
+            key_bits: 0,
+            ..spec.clone()
+        };
+        let digest = spec.iv.digest.as_deref().unwrap_or_default();
+        bits.entry((of, digest)).or_default().push(spec.key_bits);
+    }
+    let mut rows: BTreeMap<Row, BTreeSet<&str>> = BTreeMap::new();
+    for ((spec, digest), key_bits) in bits {
+        let row = Row {
+            rank: rank(&spec.mode),
+            name: spec.name(),
+            key_bits,
+        };
+        rows.entry(row).or_default().insert(digest);
+    }
+    rows
+}
+
+/// The usual modes first.
+fn rank(mode: &str) -> usize {
+    let usual = ["xts", "adiantum", "hctr2", "cbc"];
+    usual
+        .iter()
+        .position(|name| *name == mode)
+        .unwrap_or(usual.len())
+}
+
+/// A group: everything of which a rule is the first reason.
+struct Group<'a> {
+    reason: Reason,
+    count: usize,
+    algorithms: BTreeSet<String>,
+    ivs: BTreeSet<&'a str>,
+}
+
+fn ruled_out(text: &mut String, list: &List, verdict: Verdict, width: Option<usize>) {
+    let groups = groups(
+        list.accepted
+            .iter()
+            .filter(|entry| entry.verdict == verdict),
+    );
+    if groups.is_empty() {
+        return;
+    }
+    let heading = match verdict {
+        Verdict::Compatible => "For disks that another program made so, and nothing else",
+        _ => "Insecure",
+    };
+    text.push('\n');
+    text.push_str(&paragraph(
+        &format!("{heading}: specifications, by the first rule against them"),
+        width,
+    ));
+    let mut table = columns(width);
+    for group in groups {
+        let Reason {
+            rule,
+            reason,
+            source,
+            ..
+        } = group.reason;
+        let what = format!(
+            "{reason} ({source})\n{}\nwith {}",
+            joined(&group.algorithms, " "),
+            joined(&group.ivs, " "),
+        );
+        table.add_row([group.count.to_string(), rule.to_owned(), what]);
+    }
+    whole(&mut table, 1);
+    text.push_str(&lines(&mut table, &[0]));
+}
+
+/// Groups, the largest first.
+fn groups<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<Group<'a>> {
+    let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
+    for entry in entries {
+        let Some(&reason) = entry.reasons.first() else {
+            continue;
+        };
+        let group = groups.entry(reason.rule).or_insert_with(|| Group {
+            reason,
+            count: 0,
+            algorithms: BTreeSet::new(),
+            ivs: BTreeSet::new(),
+        });
+        group.count += 1;
+        group.algorithms.insert(entry.spec.algorithm());
+        group.ivs.insert(&entry.spec.iv.name);
+    }
+    let mut groups: Vec<Group> = groups.into_values().collect();
+    groups.sort_by_key(|group| Reverse(group.count));
+    groups
+}
+
+fn joined(names: &BTreeSet<impl AsRef<str>>, between: &str) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    names.join(between)
+}
+
+/// A line; its fields are the columns.
+#[derive(Serialize)]
+struct Line<'a> {
+    specification: String,
+    cipher: &'a str,
+    mode: &'a str,
+    iv: &'a str,
+    digest: Option<&'a str>,
+    key_bits: u32,
+    verdict: Verdict,
+    rules: String,
+    reason: Option<&'a str>,
+    source: Option<&'a str>,
+    same_as: Option<String>,
+}
+
+/// The list as comma-separated values, with the names of columns in the first line; what there is
+/// not is empty. Of several reasons the first is told in full.
+///
+/// # Errors
+/// A line cannot be written.
+pub fn csv(list: &List) -> Result<String, Failure> {
+    let failure = |error: ::csv::Error| Failure::Runtime(format!("CSV: {error}"));
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    for entry in &list.accepted {
+        writer.serialize(line(entry)).map_err(failure)?;
+    }
+    let bytes = writer
+        .into_inner()
+        .map_err(|error| failure(error.into_error().into()))?;
+    String::from_utf8(bytes).map_err(|error| Failure::Runtime(format!("CSV: {error}")))
+}
+
+fn line(entry: &Entry) -> Line<'_> {
+    let spec = &entry.spec;
+    let rules: Vec<&str> = entry.reasons.iter().map(|reason| reason.rule).collect();
+    let first = entry.reasons.first();
+    Line {
+        specification: spec.name(),
+        cipher: &spec.cipher,
+        mode: &spec.mode,
+        iv: &spec.iv.name,
+        digest: spec.iv.digest.as_deref(),
+        key_bits: spec.key_bits,
+        verdict: entry.verdict,
+        rules: rules.join(" "),
+        reason: first.map(|reason| reason.reason),
+        source: first.map(|reason| reason.source),
+        same_as: entry.same_as.as_ref().map(Spec::to_string),
+    }
+}
+
+#[cfg(test)]
+mod tests;

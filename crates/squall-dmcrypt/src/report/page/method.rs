@@ -1,0 +1,50 @@
+//! How it was measured, and how to measure it again.
+
+use maud::{Markup, html};
+
+use crate::report::model::{Bench, GroundKind};
+
+/// All of it.
+pub fn section(bench: &Bench) -> Markup {
+    html! {
+        section {
+            h2 id="method" { "How it was measured" }
+            ul.method {
+                li {
+                    "On dm-crypt devices of the kernel, under random keys that were given to the "
+                    "kernel and wiped; each lay over the same device."
+                }
+                li {
+                    "In rounds: the device without encryption and each specification once a round, "
+                    "in an order that changes. Figures are medians over the rounds, with quartiles."
+                }
+                li {
+                    "A ratio is the median of the rounds' ratios to the device without encryption, "
+                    "so what the machine did meanwhile is in both of its parts."
+                }
+                li {
+                    "Transfers go past the page cache (O_DIRECT), one or several at once, in "
+                    "sequence or at random offsets. What a sample wrote is flushed behind the clock, "
+                    "so that no other one pays for it."
+                }
+                li {
+                    "ESSIV hashes the key when a table is loaded and not after: of specifications "
+                    "that differ in that digest only, one was measured."
+                }
+            }
+            p { "The same on another machine:" }
+            pre tabindex="0" { code { (command(bench)) } }
+        }
+        footer { p.note { "squall " (bench.machine.squall) ", report " (bench.format) } }
+    }
+}
+
+/// What makes this page again.
+fn command(bench: &Bench) -> String {
+    let device = match bench.ground.kind {
+        GroundKind::Ram => "",
+        GroundKind::Device => " --device DEVICE",
+    };
+    let rounds = bench.rounds;
+    format!("squall dmcrypt bench{device} --rounds {rounds} --html dmcrypt.html")
+}

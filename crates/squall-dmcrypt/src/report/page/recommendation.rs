@@ -1,0 +1,45 @@
+//! What to use on this machine, with the lines that make it so.
+
+use maud::{Markup, html};
+
+use super::emulated;
+use crate::report::model::{Bench, Recommendation};
+use crate::report::words;
+
+/// All of it.
+pub fn section(bench: &Bench) -> Markup {
+    html! {
+        section {
+            h2 id="recommendation" { "Recommendation" }
+            @match &bench.recommendation {
+                Some(recommendation) => {
+                    (advice(recommendation))
+                    (emulated(bench))
+                    (lines(recommendation))
+                }
+                None => p { (words::NO_RECOMMENDATION) }
+            }
+        }
+    }
+}
+
+fn advice(recommendation: &Recommendation) -> Markup {
+    let Recommendation {
+        spec, options, why, ..
+    } = recommendation;
+    html! {
+        p.advice { strong { (spec) } ", " (words::options(options)) ". " (why) }
+    }
+}
+
+fn lines(recommendation: &Recommendation) -> Markup {
+    html! {
+        @for (what, line) in words::to_copy(recommendation) {
+            p.copy { (what) ":" }
+            pre tabindex="0" { code { (line) } }
+        }
+        @if !recommendation.notes.is_empty() {
+            ul.notes { @for note in &recommendation.notes { li { (note) } } }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! How many bits of a table's key are the cipher's own.
+
+use crate::names::known;
+use crate::spec::Spec;
+
+/// Bits of whitening in the key of a table with `tcw`.
+const WHITENING: u32 = 128;
+
+/// Bits of the key that the cipher of `spec` encrypts data under: the others are for tweaks, IVs, a
+/// diffuser, whitening or a nonce.
+pub fn data_key_bits(spec: &Spec) -> u32 {
+    let whole = match (spec.iv.name.as_str(), ignores_iv(spec)) {
+        ("elephant", false) => spec.key_bits / 2,
+        ("tcw", false) => spec.key_bits.saturating_sub(iv_bits(spec) + WHITENING),
+        _ => spec.key_bits,
+    };
+    match spec.mode.as_str() {
+        "xts" => whole / 2,
+        "lrw" => whole.saturating_sub(128),
+        "rfc3686(ctr)" => whole.saturating_sub(32),
+        _ => whole,
+    }
+}
+
+/// Whether the mode has no IV, so that its name means nothing.
+pub fn ignores_iv(spec: &Spec) -> bool {
+    spec.mode == "ecb"
+}
+
+/// Bits of the mode's IV.
+fn iv_bits(spec: &Spec) -> u32 {
+    match spec.mode.as_str() {
+        "adiantum" | "hctr2" => 256,
+        "rfc3686(ctr)" | "kw" => 64,
+        _ => known::block_bits(&spec.cipher).unwrap_or(128).max(64),
+    }
+}

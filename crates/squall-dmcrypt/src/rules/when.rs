@@ -1,0 +1,69 @@
+//! What a rule is about: a condition as data.
+
+use super::strength::{data_key_bits, ignores_iv};
+use crate::names::known;
+use crate::spec::Spec;
+
+/// A condition on a specification.
+pub enum When {
+    /// The cipher is one of these.
+    Cipher(&'static [&'static str]),
+    /// The cipher, single or with another, is in none of squall's lists.
+    UnknownCipher,
+    /// The cipher's blocks have so many bits.
+    Block(u32),
+    /// The mode is one of these.
+    Mode(&'static [&'static str]),
+    /// The mode is in none of squall's lists.
+    UnknownMode,
+    /// The mode has an IV, and its generator is one of these.
+    Iv(&'static [&'static str]),
+    /// The mode has an IV, and squall does not know its generator.
+    UnknownIv,
+    /// ESSIV's digest is one of these.
+    Digest(&'static [&'static str]),
+    /// ESSIV's digest is in none of squall's lists.
+    UnknownDigest,
+    /// ESSIV's digest has fewer bits than the key of the data.
+    DigestBelowKey,
+    /// The key of the data has fewer bits.
+    KeyBelow(u32),
+    /// This does not hold.
+    Not(&'static When),
+    /// All of these hold.
+    All(&'static [When]),
+}
+
+impl When {
+    /// Whether it holds for `spec`.
+    pub fn holds(&self, spec: &Spec) -> bool {
+        let iv = (!ignores_iv(spec)).then_some(spec.iv.name.as_str());
+        let digest = spec.iv.digest.as_deref().filter(|_| iv == Some("essiv"));
+        match self {
+            When::Cipher(names) => names.contains(&spec.cipher.as_str()),
+            When::UnknownCipher => !is_known_cipher(&spec.cipher),
+            When::Block(bits) => known::block_bits(&spec.cipher) == Some(*bits),
+            When::Mode(names) => names.contains(&spec.mode.as_str()),
+            When::UnknownMode => !is_known_mode(&spec.mode),
+            When::Iv(names) => iv.is_some_and(|iv| names.contains(&iv)),
+            When::UnknownIv => iv.is_some_and(|iv| iv != "essiv" && !known::IVS.contains(&iv)),
+            When::Digest(names) => digest.is_some_and(|digest| names.contains(&digest)),
+            When::UnknownDigest => digest.is_some_and(|it| known::digest_bits(it).is_none()),
+            When::DigestBelowKey => digest
+                .and_then(known::digest_bits)
+                .is_some_and(|bits| bits < data_key_bits(spec)),
+            When::KeyBelow(bits) => data_key_bits(spec) < *bits,
+            When::Not(when) => !when.holds(spec),
+            When::All(all) => all.iter().all(|when| when.holds(spec)),
+        }
+    }
+}
+
+fn is_known_cipher(cipher: &str) -> bool {
+    let is_paired = known::PAIRS.iter().any(|(_, known)| *known == cipher);
+    is_paired || known::block_bits(cipher).is_some()
+}
+
+fn is_known_mode(mode: &str) -> bool {
+    known::MODES.contains(&mode) || known::PAIRS.iter().any(|(known, _)| *known == mode)
+}

@@ -1,0 +1,60 @@
+//! Which specifications mean the same, and which need not all be measured.
+//!
+//! ECB is the only mode that has no IV, so that dm-crypt ignores its name (`crypt_ctr_ivmode` of
+//! drivers/md/dm-crypt.c). Nothing else is the same. `plain` and `plain64` differ beyond 2 TiB;
+//! `cts(cbc)` swaps the last two blocks of a sector of CBC even though they are whole; and what is
+//! written in two ways, as `capi:xts(aes)-plain64`, has one [`Spec`].
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::rules;
+use crate::spec::{Iv, Spec};
+use crate::verdict::Verdict;
+
+/// The specification that means the same as `spec` and stands for all that do, if it is another.
+pub fn same_as(spec: &Spec) -> Option<Spec> {
+    let canonical = canonical(spec);
+    (canonical != *spec).then_some(canonical)
+}
+
+fn canonical(spec: &Spec) -> Spec {
+    let iv = match spec.mode.as_str() {
+        "ecb" => Iv::plain("null"),
+        _ => spec.iv.clone(),
+    };
+    Spec { iv, ..spec.clone() }
+}
+
+/// What of `specs` to measure, each with those that it stands for: they mean the same, or differ
+/// only in ESSIV's digest, which works once, when a table is loaded. The first of them is the one
+/// with the best verdict, and of several the one with SHA-256.
+pub fn alike(specs: &[Spec]) -> Vec<(Spec, Vec<Spec>)> {
+    let mut groups: BTreeMap<Spec, Vec<Spec>> = BTreeMap::new();
+    for spec in specs {
+        let mut of = canonical(spec);
+        of.iv.digest = None;
+        groups.entry(of).or_default().push(spec.clone());
+    }
+    groups.into_values().filter_map(first).collect()
+}
+
+/// The one of `group` to measure, and the others.
+fn first(mut group: Vec<Spec>) -> Option<(Spec, Vec<Spec>)> {
+    group.sort_by_cached_key(|spec| (preference(spec), spec.clone()));
+    group.dedup();
+    let others = group.split_off(1.min(group.len()));
+    Some((group.pop()?, others))
+}
+
+/// Lower for what is rather measured.
+fn preference(spec: &Spec) -> (Verdict, Reverse<bool>) {
+    let is_usual = match &spec.iv.digest {
+        Some(digest) => digest == "sha256",
+        None => same_as(spec).is_none(),
+    };
+    (rules::judge(spec).0, Reverse(is_usual))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! A cipher specification: what the table of a dm-crypt device says of its cipher, and the length
+//! of its key.
+//!
+//! One meaning has one value: `aes-xts-plain64` and `capi:xts(aes)-plain64` are read as the same
+//! (Documentation/admin-guide/device-mapper/dm-crypt.rst of the kernel).
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+/// Mode and cipher with its IV, and the bits of the key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct Spec {
+    /// The block cipher, as `aes`; of Adiantum its stream cipher too, as `xchacha12,aes`.
+    pub cipher: String,
+    /// The mode, as `xts`; one in another with the inner one in brackets, as `cts(cbc)`.
+    pub mode: String,
+    /// How the IV of a sector is made.
+    pub iv: Iv,
+    /// All of the key that the table has, in bits: what XTS doubles is counted twice.
+    pub key_bits: u32,
+}
+
+/// How the IV of a sector is made.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct Iv {
+    /// Its generator, as `plain64` or `essiv`.
+    pub name: String,
+    /// The digest that it needs, as `sha256`.
+    pub digest: Option<String>,
+}
+
+impl Iv {
+    /// The generator `name`, with no digest.
+    pub fn plain(name: &str) -> Iv {
+        Iv {
+            name: name.into(),
+            digest: None,
+        }
+    }
+
+    /// ESSIV with `digest`.
+    pub fn essiv(digest: &str) -> Iv {
+        Iv {
+            name: "essiv".into(),
+            digest: Some(digest.into()),
+        }
+    }
+}
+
+impl fmt::Display for Iv {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        match &self.digest {
+            Some(digest) => write!(f, ":{digest}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Spec {
+    /// What stands in a table, without the key: `aes-xts-plain64`, and where modes are nested
+    /// `capi:cts(cbc(aes))-plain64`.
+    pub fn name(&self) -> String {
+        let Spec {
+            cipher, mode, iv, ..
+        } = self;
+        match mode.contains('(') {
+            true => format!("capi:{}-{iv}", self.algorithm()),
+            false => format!("{cipher}-{mode}-{iv}"),
+        }
+    }
+
+    /// Mode and cipher as the kernel's crypto API calls them: `xts(aes)`, `cts(cbc(aes))`.
+    pub fn algorithm(&self) -> String {
+        algorithm(&self.mode, &self.cipher)
+    }
+
+    /// Bytes of the key.
+    pub fn key_len(&self) -> usize {
+        self.key_bits as usize / 8
+    }
+}
+
+/// As [`Spec::name`], with the bits of the key behind it: `aes-xts-plain64 512`.
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name(), self.key_bits)
+    }
+}
+
+/// The kernel's name of `mode` over `cipher`.
+pub fn algorithm(mode: &str, cipher: &str) -> String {
+    match mode.strip_suffix(')') {
+        Some(open) => format!("{open}({cipher}))"),
+        None => format!("{mode}({cipher})"),
+    }
+}
+
+/// Mode and cipher of the kernel's name: `("xts", "aes")` of `xts(aes)`.
+pub fn of_algorithm(name: &str) -> Option<(String, String)> {
+    let (mode, inner) = name.strip_suffix(')')?.split_once('(')?;
+    match of_algorithm(inner) {
+        Some((inner, cipher)) => Some((format!("{mode}({inner})"), cipher)),
+        None if inner.contains(['(', ')']) => None,
+        None => Some((mode.into(), inner.into())),
+    }
+}
+
+/// Reads what [`Spec`] is shown as: `aes-xts-plain64 512`.
+impl FromStr for Spec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Spec, String> {
+        parse(text).ok_or_else(|| {
+            format!(
+                "{text:?} is no cipher with the bits of its key: use one as \"aes-xts-plain64 512\""
+            )
+        })
+    }
+}
+
+fn parse(text: &str) -> Option<Spec> {
+    let (name, bits) = text.trim().rsplit_once(' ')?;
+    let (mode, cipher, iv) = match name.strip_prefix("capi:") {
+        Some(rest) => {
+            let (open, iv) = rest.rsplit_once(")-")?;
+            let (mode, cipher) = of_algorithm(&format!("{open})"))?;
+            (mode, cipher, iv)
+        }
+        None => {
+            let mut parts = name.splitn(3, '-');
+            let (cipher, mode) = (parts.next()?, parts.next()?);
+            (mode.into(), cipher.into(), parts.next()?)
+        }
+    };
+    let (iv, digest) = match iv.split_once(':') {
+        Some((iv, digest)) => (iv, Some(digest.to_owned())),
+        None => (iv, None),
+    };
+    let key_bits = bits.parse().ok().filter(|bits| bits % 8 == 0)?;
+    let is_word = |word: &str| !word.is_empty() && !word.contains([' ', ':']);
+    let are_words = [&cipher, &mode, iv].into_iter().all(is_word);
+    are_words.then(|| Spec {
+        cipher,
+        mode,
+        iv: Iv {
+            name: iv.into(),
+            digest,
+        },
+        key_bits,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_is_read_back() {
+        for text in [
+            "aes-xts-plain64 512",
+            "aes-cbc-essiv:sha3-256 256",
+            "xchacha12,aes-adiantum-plain64 256",
+            "capi:cts(cbc(aes))-essiv:sha256 128",
+        ] {
+            let spec: Spec = text.parse().unwrap();
+            assert_eq!(spec.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn one_meaning_has_one_value() {
+        let read = |text: &str| text.parse::<Spec>().unwrap();
+        assert_eq!(
+            read("capi:xts(aes)-plain64 512"),
+            read(" aes-xts-plain64 512")
+        );
+        let nested = read("capi:cts(cbc(aes))-plain64 256");
+        assert_eq!((nested.mode.as_str(), nested.cipher.as_str()), ("cts(cbc)", "aes"));
+        assert_eq!(nested.algorithm(), "cts(cbc(aes))");
+        let adiantum = read("xchacha20,aes-adiantum-plain64 256");
+        assert_eq!(adiantum.algorithm(), "adiantum(xchacha20,aes)");
+        assert_eq!(adiantum, read("capi:adiantum(xchacha20,aes)-plain64 256"));
+    }
+
+    #[test]
+    fn what_is_no_specification_is_refused() {
+        for text in [
+            "aes-xts-plain64",
+            "aes-xts 512",
+            "aes-xts-plain64 five",
+            "aes-xts-plain64 511",
+            "aes:64-cbc-lmk 512",
+            "capi:xts(aes-plain64 512",
+            "-xts-plain64 512",
+        ] {
+            let error = text.parse::<Spec>().unwrap_err();
+            assert!(error.contains("aes-xts-plain64 512"), "{error}");
+        }
+    }
+}
