@@ -34,7 +34,8 @@ pub enum DmcryptCommand {
 
 /// What to list, and how.
 #[derive(Args, Debug, Default)]
-#[command(after_help = "A table is loaded with each specification, and never used: nothing is read, written or
+#[command(
+    after_help = "A table is loaded with each specification, and never used: nothing is read, written or
 encrypted, and no device is needed. Candidates are what /proc/crypto and the kernel's modules
 name, and what Linux ever had. Modules that the kernel loads to answer stay loaded.
 
@@ -47,7 +48,8 @@ Examples:
 It takes CAP_SYS_ADMIN.
 
 Exit codes: 0 for success, 1 for a failure while running and for a list that was interrupted, 2 for
-a wrong argument.")]
+a wrong argument."
+)]
 pub struct ListArguments {
     /// Ask about every candidate, even of ciphers and digests that the kernel said it does not have
     ///
@@ -66,7 +68,8 @@ pub struct ListArguments {
 
 /// What to measure, on what, and how.
 #[derive(Args, Debug)]
-#[command(after_help = "Every specification has a device of dm-crypt with a random key, all over the same memory or
+#[command(
+    after_help = "Every specification has a device of dm-crypt with a random key, all over the same memory or
 drive, and they take turns with each other and with the device below: 1 MiB after 1 MiB and 4 KiB
 here and there, read and written, one at a time and many at once, past the page cache.
 
@@ -81,7 +84,8 @@ Examples:
 It takes CAP_SYS_ADMIN.
 
 Exit codes: 0 for success, 1 for a failure while running and for a run that was interrupted (what
-was measured is shown and written all the same, marked as incomplete), 2 for a wrong argument.")]
+was measured is shown and written all the same, marked as incomplete), 2 for a wrong argument."
+)]
 pub struct BenchArguments {
     /// Measure over this device, whose data that destroys; over memory if not given
     ///

@@ -24,10 +24,10 @@ pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
         options.html.as_deref(),
     )?;
     let interrupt = Interrupt::watch("the report has what was measured until then")?;
-    let mut session = Session::begin()?;
+    let session = Session::begin()?;
     let choice = choice::choose(&session, options, &interrupt)?;
     interrupt.check()?;
-    let report = on_ground(&mut session, options, choice, &interrupt)?;
+    let report = on_ground(&session, options, choice, &interrupt)?;
     let is_shown = reports.on_stdout() == 0;
     let csv = || report::csv::csv(&report);
     let written = reports.write(&report, csv, || report::page::html(&report));
@@ -43,7 +43,7 @@ pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
 
 /// Lays the ground, and takes it away again.
 fn on_ground(
-    session: &mut Session,
+    session: &Session,
     options: &BenchArguments,
     choice: Choice,
     interrupt: &Interrupt,
@@ -52,12 +52,13 @@ fn on_ground(
         let ground = Ground::of_device(&session.control, path, &options.consent, options.size)?;
         return measured(session, &ground, options, choice, interrupt);
     }
-    session.has_driver(true)?;
-    let report = Ram::make(options.size).and_then(|ram| {
+    let report = Ram::make(options.size, || session.note_driver(true)).and_then(|ram| {
         let ground = Ground::of_ram(&session.control, &ram, options.size)?;
         measured(session, &ground, options, choice, interrupt)
     });
-    session.has_driver(false)?;
+    if !Ram::has_driver() {
+        session.note_driver(false)?;
+    }
     report
 }
 
@@ -74,12 +75,16 @@ fn measured(
         ground,
         options,
         interrupt,
+        devices: 0,
         failures: Vec::new(),
         is_complete: true,
     };
     let at = Timestamp::now();
     run.prepare()?;
-    let all = choice.measured.into_iter().map(|chosen| (chosen, rank::PLAIN));
+    let all = choice
+        .measured
+        .into_iter()
+        .map(|chosen| (chosen, rank::PLAIN));
     let (raw, ranking) = run.side_by_side(all.collect(), "encrypted devices")?;
     let variants = match run.is_complete {
         true => run.side_by_side(variants(&ranking), "sectors and flags")?.1,

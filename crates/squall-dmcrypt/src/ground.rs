@@ -127,7 +127,9 @@ fn found(path: &Path, bytes: u64) -> Result<Target, Failure> {
     let target = Target::find(path)?;
     let wrong = |text: String| Err(Failure::Usage(format!("--device {}: {text}", shown(path))));
     if target.identity.kind == Kind::File {
-        return wrong("is a file: attach it by `losetup --find --show` and name what that says".into());
+        return wrong(
+            "is a file: attach it by `losetup --find --show` and name what that says".into(),
+        );
     }
     if target.identity.size < bytes {
         let size = target.identity.size >> 20;
@@ -157,4 +159,3 @@ fn is_empty(target: &Target) -> Result<(), Failure> {
     }
     Ok(())
 }
-

@@ -10,11 +10,11 @@ use crate::args::ListArguments;
 use crate::names::Names;
 use crate::probe::Prober;
 use crate::progress::Progress;
+use crate::report;
 use crate::report::model::{Entry, LIST_FORMAT, List, Machine};
 use crate::session::Session;
 use crate::spec::Spec;
 use crate::survey::{Found, Kernel, Method, survey};
-use crate::{report, rules, same};
 
 /// Does what was asked for.
 pub fn list(options: &ListArguments) -> Result<(), Failure> {
@@ -34,10 +34,17 @@ pub fn list(options: &ListArguments) -> Result<(), Failure> {
 }
 
 /// What the kernel accepts.
-pub fn found(session: &Session, is_exhaustive: bool, interrupt: &Interrupt) -> Result<List, Failure> {
+pub fn found(
+    session: &Session,
+    is_exhaustive: bool,
+    interrupt: &Interrupt,
+) -> Result<List, Failure> {
     let names = Names::look();
     let mut kernel = Linux(Prober::new(&session.control)?);
-    let progress = Progress::begin(crate::survey::candidates(&names), "what this kernel accepts");
+    let progress = Progress::begin(
+        crate::survey::candidates(&names),
+        "what this kernel accepts",
+    );
     let found = survey(
         &names,
         &mut kernel,
@@ -74,17 +81,6 @@ fn described(found: Found) -> List {
         machine: Machine::this(),
         tried: found.asked,
         is_complete: !found.is_broken,
-        accepted: found.accepted.into_iter().map(entry).collect(),
-    }
-}
-
-/// What is told of a specification that is accepted.
-pub fn entry(spec: Spec) -> Entry {
-    let (verdict, reasons) = rules::judge(&spec);
-    Entry {
-        same_as: same::same_as(&spec),
-        spec,
-        verdict,
-        reasons,
+        accepted: found.accepted.into_iter().map(Entry::of).collect(),
     }
 }

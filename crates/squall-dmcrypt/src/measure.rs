@@ -140,7 +140,13 @@ pub fn run(
                     break 'rounds;
                 }
                 runs[turn].go(place, workload, |lane| {
-                    sample(lane, &mut course, workload, plan.sample, &mut supplies[place])
+                    sample(
+                        lane,
+                        &mut course,
+                        workload,
+                        plan.sample,
+                        &mut supplies[place],
+                    )
                 });
             }
             turns += 1;

@@ -40,10 +40,12 @@ pub struct Ram {
 }
 
 impl Ram {
-    /// One of `bytes`, if there is memory for it, and nobody has loaded brd.
-    pub fn make(bytes: u64) -> Result<Ram, Failure> {
+    /// One of `bytes`, if there is memory for it, and nobody has loaded brd. `note` is called right
+    /// before that is loaded.
+    pub fn make(bytes: u64, note: impl FnOnce() -> Result<(), Failure>) -> Result<Ram, Failure> {
         has_room(bytes, &read("/proc/meminfo")?)?;
         is_unused(Path::new(LOADED))?;
+        note()?;
         let kib = bytes.div_ceil(1024);
         modprobe(&[MODULE, "rd_nr=1", &format!("rd_size={kib}"), "max_part=0"])?;
         // Who was faster than we has another length, and keeps it.
@@ -61,6 +63,11 @@ impl Ram {
     /// Unloads brd, which a run that was killed has loaded and left.
     pub fn unload_left() -> Result<(), Failure> {
         unload()
+    }
+
+    /// Whether brd is loaded, by whomever.
+    pub fn has_driver() -> bool {
+        Path::new(LOADED).exists()
     }
 
     /// Fails if somebody else uses it.
@@ -238,7 +245,7 @@ mod tests {
     /// The memory of this machine, and what it has free.
     #[test]
     fn a_disk_larger_than_memory_is_refused() {
-        let failure = Ram::make(1 << 60).expect_err("nobody has that");
+        let failure = Ram::make(1 << 60, || Ok(())).expect_err("nobody has that");
         assert!(matches!(failure, Failure::Usage(_)));
         assert!(!Path::new(SIZE).exists() || Path::new(LOADED).exists());
     }
@@ -281,7 +288,7 @@ mod tests {
         if Path::new(LOADED).exists() || modules.exists() {
             return;
         }
-        let failure = Ram::make(1 << 20).expect_err("there is no brd");
+        let failure = Ram::make(1 << 20, || Ok(())).expect_err("there is no brd");
         assert!(failure.into_text().contains("--device"));
         assert!(!Path::new(LOADED).exists());
         assert!(Ram::unload_left().is_ok(), "nothing is left");

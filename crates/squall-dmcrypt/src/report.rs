@@ -10,4 +10,4 @@ pub mod page;
 pub mod table;
 #[cfg(test)]
 mod tests;
-mod words;
+pub mod words;

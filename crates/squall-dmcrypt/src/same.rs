@@ -6,7 +6,7 @@
 //! written in two ways, as `capi:xts(aes)-plain64`, has one [`Spec`].
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rules;
 use crate::spec::{Iv, Spec};
@@ -27,16 +27,37 @@ fn canonical(spec: &Spec) -> Spec {
 }
 
 /// What of `specs` to measure, each with those that it stands for: they mean the same, or differ
-/// only in ESSIV's digest, which works once, when a table is loaded. The first of them is the one
-/// with the best verdict, and of several the one with SHA-256.
+/// only in ESSIV's digest, which works once, when a table is loaded, or in a length of key that AES
+/// does not have, where the next longer is there. The first of them is the one with the best
+/// verdict, and of several the one with SHA-256.
 pub fn alike(specs: &[Spec]) -> Vec<(Spec, Vec<Spec>)> {
+    let kinds: BTreeSet<Spec> = specs.iter().map(kind).collect();
     let mut groups: BTreeMap<Spec, Vec<Spec>> = BTreeMap::new();
     for spec in specs {
-        let mut of = canonical(spec);
-        of.iv.digest = None;
+        let own = kind(spec);
+        let usual = Spec {
+            key_bits: usual_bits(spec),
+            ..own.clone()
+        };
+        let of = if kinds.contains(&usual) { usual } else { own };
         groups.entry(of).or_default().push(spec.clone());
     }
     groups.into_values().filter_map(first).collect()
+}
+
+/// What `spec` has in common with all that differ from it in a digest only.
+fn kind(spec: &Spec) -> Spec {
+    let mut kind = canonical(spec);
+    kind.iv.digest = None;
+    kind
+}
+
+/// The least length of key that AES has in this mode and that is not shorter.
+fn usual_bits(spec: &Spec) -> u32 {
+    let keys = if spec.mode == "xts" { 2 } else { 1 };
+    let usual = [128, 192, 256].map(|bits| keys * bits);
+    let longer = usual.into_iter().find(|bits| *bits >= spec.key_bits);
+    longer.unwrap_or(spec.key_bits)
 }
 
 /// The one of `group` to measure, and the others.
@@ -48,12 +69,17 @@ fn first(mut group: Vec<Spec>) -> Option<(Spec, Vec<Spec>)> {
 }
 
 /// Lower for what is rather measured.
-fn preference(spec: &Spec) -> (Verdict, Reverse<bool>) {
+fn preference(spec: &Spec) -> (Verdict, Reverse<bool>, Reverse<bool>) {
     let is_usual = match &spec.iv.digest {
         Some(digest) => digest == "sha256",
         None => same_as(spec).is_none(),
     };
-    (rules::judge(spec).0, Reverse(is_usual))
+    let has_usual_key = usual_bits(spec) == spec.key_bits;
+    (
+        rules::judge(spec).0,
+        Reverse(has_usual_key),
+        Reverse(is_usual),
+    )
 }
 
 #[cfg(test)]

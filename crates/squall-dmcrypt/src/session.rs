@@ -55,13 +55,13 @@ impl Session {
             }
             locked => locked.map_err(|error| at(Path::new(RECORD))(error.into()))?,
         }
-        let mut session = Session { record, control };
+        let session = Session { record, control };
         session.clean()?;
         Ok(session)
     }
 
     /// Removes what is left of a run that was killed.
-    fn clean(&mut self) -> Result<(), Failure> {
+    fn clean(&self) -> Result<(), Failure> {
         for name in self.control.names()? {
             if name.starts_with(PREFIX) {
                 // Somebody else may have it open: then it goes with them.
@@ -69,27 +69,25 @@ impl Session {
             }
         }
         let mut left = String::new();
-        self.record
+        (&self.record)
             .read_to_string(&mut left)
             .map_err(at(Path::new(RECORD)))?;
         if left == DRIVER {
             Ram::unload_left()?;
-            self.keep("")?;
+            self.note_driver(false)?;
         }
         Ok(())
     }
 
-    /// The RAM disk's driver is about to be loaded, or was unloaded.
-    pub fn has_driver(&mut self, has: bool) -> Result<(), Failure> {
-        self.keep(if has { DRIVER } else { "" })
-    }
-
-    fn keep(&mut self, text: &str) -> Result<(), Failure> {
-        let mut keep = || {
-            self.record.set_len(0)?;
-            self.record.rewind()?;
-            self.record.write_all(text.as_bytes())
+    /// Notes whether the RAM disk's driver is there because of this run.
+    pub fn note_driver(&self, is_ours: bool) -> Result<(), Failure> {
+        let text = if is_ours { DRIVER } else { "" };
+        let mut record = &self.record;
+        let mut note = || {
+            record.set_len(0)?;
+            record.rewind()?;
+            record.write_all(text.as_bytes())
         };
-        keep().map_err(at(Path::new(RECORD)))
+        note().map_err(at(Path::new(RECORD)))
     }
 }

@@ -178,7 +178,10 @@ mod tests {
             read(" aes-xts-plain64 512")
         );
         let nested = read("capi:cts(cbc(aes))-plain64 256");
-        assert_eq!((nested.mode.as_str(), nested.cipher.as_str()), ("cts(cbc)", "aes"));
+        assert_eq!(
+            (nested.mode.as_str(), nested.cipher.as_str()),
+            ("cts(cbc)", "aes")
+        );
         assert_eq!(nested.algorithm(), "cts(cbc(aes))");
         let adiantum = read("xchacha20,aes-adiantum-plain64 256");
         assert_eq!(adiantum.algorithm(), "adiantum(xchacha20,aes)");

@@ -53,11 +53,7 @@ pub fn candidates(names: &Names) -> u64 {
 }
 
 /// Asks `kernel` about everything that `names` make.
-pub fn survey(
-    names: &Names,
-    kernel: &mut impl Kernel,
-    method: &Method,
-) -> Result<Found, Failure> {
+pub fn survey(names: &Names, kernel: &mut impl Kernel, method: &Method) -> Result<Found, Failure> {
     let mut found = Found::default();
     let mut absent = BTreeSet::new();
     let mut candidates = 0;
@@ -183,7 +179,14 @@ mod tests {
         }
 
         fn has(&mut self, name: &str) -> bool {
-            ["cbc(aes)", "xts(aes)", "sha256", "md5", "essiv(cbc(aes),sha256)"].contains(&name)
+            [
+                "cbc(aes)",
+                "xts(aes)",
+                "sha256",
+                "md5",
+                "essiv(cbc(aes),sha256)",
+            ]
+            .contains(&name)
         }
     }
 
@@ -207,16 +210,21 @@ mod tests {
         let names: BTreeSet<String> = short.accepted.iter().map(Spec::name).collect();
         let expected = ["aes-cbc-essiv:sha256", "aes-cbc-plain64", "aes-xts-plain64"];
         assert_eq!(names, BTreeSet::from(expected.map(str::to_owned)));
-        assert_eq!((short.asked, long.asked), (few.asked.len(), many.asked.len()));
+        assert_eq!(
+            (short.asked, long.asked),
+            (few.asked.len(), many.asked.len())
+        );
         assert!(few.asked.len() * 10 < many.asked.len());
     }
 
     #[test]
     fn what_cannot_be_is_asked_about_once() {
         let (_, kernel) = survey_of(false);
-        let count = |is_it: &dyn Fn(&Spec) -> bool| kernel.asked.iter().filter(|it| is_it(it)).count();
+        let count =
+            |is_it: &dyn Fn(&Spec) -> bool| kernel.asked.iter().filter(|it| is_it(it)).count();
         assert_eq!(count(&|spec| spec.algorithm() == "cbc(twofish)"), 1);
-        let with = |digest: &'static str| move |spec: &Spec| spec.iv.digest.as_deref() == Some(digest);
+        let with =
+            |digest: &'static str| move |spec: &Spec| spec.iv.digest.as_deref() == Some(digest);
         // Not there: once in all. There and not fitting: once for each algorithm.
         assert_eq!(count(&with("sha1")), 1);
         assert_eq!(count(&with("md5")), 2);

@@ -139,7 +139,7 @@ mod tests {
     fn entries(specs: &[&str]) -> Vec<Entry> {
         specs
             .iter()
-            .map(|text| list::entry(text.parse().expect("a specification")))
+            .map(|text| Entry::of(text.parse().expect("a specification")))
             .collect()
     }
 
@@ -155,20 +155,38 @@ mod tests {
             "aes-ecb-plain64 256",
         ]);
         let choice = of_list(&list, false);
-        let names: Vec<_> = choice.measured.iter().map(|it| it.spec.to_string()).collect();
+        let names: Vec<_> = choice
+            .measured
+            .iter()
+            .map(|it| it.spec.to_string())
+            .collect();
         assert_eq!(names, ["aes-cbc-essiv:sha256 256", "aes-xts-plain64 512"]);
         assert_eq!(choice.measured[0].stands_for.len(), 1);
         let counts: Vec<_> = choice.left_out.iter().map(|left| left.count).collect();
         assert_eq!(counts, [2, 2]);
-        let ctr = choice.left_out.iter().find(|left| left.algorithms.contains(&"ctr(aes)".into()));
-        assert_eq!(ctr.expect("a reason").algorithms, ["ctr(aes)", "ctr(twofish)"]);
+        let ctr = choice
+            .left_out
+            .iter()
+            .find(|left| left.algorithms.contains(&"ctr(aes)".into()));
+        assert_eq!(
+            ctr.expect("a reason").algorithms,
+            ["ctr(aes)", "ctr(twofish)"]
+        );
     }
 
     #[test]
     fn all_are_measured_once() {
-        let list = entries(&["aes-ctr-plain64 256", "aes-ecb-null 256", "aes-ecb-plain64 256"]);
+        let list = entries(&[
+            "aes-ctr-plain64 256",
+            "aes-ecb-null 256",
+            "aes-ecb-plain64 256",
+        ]);
         let choice = of_list(&list, true);
-        let names: Vec<_> = choice.measured.iter().map(|it| it.spec.to_string()).collect();
+        let names: Vec<_> = choice
+            .measured
+            .iter()
+            .map(|it| it.spec.to_string())
+            .collect();
         assert_eq!(names, ["aes-ctr-plain64 256", "aes-ecb-null 256"]);
         assert_eq!(choice.measured[0].verdict, Verdict::Insecure);
         assert_eq!(choice.left_out.len(), 1);

@@ -14,6 +14,7 @@ use crate::measure::{self, Lane, Plan};
 use crate::progress::Progress;
 use crate::rank;
 use crate::report::model::{Failed, Figure, Measured, Options};
+use crate::report::words;
 use crate::session::Session;
 
 /// Measurements on one ground.
@@ -26,6 +27,8 @@ pub struct Run<'a> {
     pub options: &'a BenchArguments,
     /// Whether its user wants it to end.
     pub interrupt: &'a Interrupt,
+    /// How many devices were made; each has a name of its own.
+    pub devices: usize,
     /// What could not be measured.
     pub failures: Vec<Failed>,
     /// Whether everything was measured until now.
@@ -44,7 +47,9 @@ impl Run<'_> {
     pub fn prepare(&self) -> Result<(), Failure> {
         let progress = Progress::begin(self.ground.about.bytes, "random data");
         let goes_on = || !self.interrupt.is_noted();
-        measure::prepare(&self.ground.lane(), &goes_on, &|bytes| progress.reach(bytes, ""))?;
+        measure::prepare(&self.ground.lane(), &goes_on, &|bytes| {
+            progress.reach(bytes, "")
+        })?;
         self.interrupt.check()
     }
 
@@ -57,7 +62,7 @@ impl Run<'_> {
         let mut entries = Vec::new();
         for (chosen, options) in wanted {
             self.interrupt.check()?;
-            match self.device(entries.len(), &chosen, options) {
+            match self.device(&chosen, options) {
                 Ok(device) => entries.push(Entry {
                     chosen,
                     options,
@@ -71,15 +76,18 @@ impl Run<'_> {
             lanes.push(self.lane(entry)?);
         }
         let taken = self.measure(&lanes, title);
+        // A device goes when nobody has it open.
+        drop(lanes);
         self.figures(entries, taken)
     }
 
     /// An encrypted device over the ground, under a key of its own.
-    fn device(&self, number: usize, chosen: &Chosen, options: Options) -> Result<Mapped, Failure> {
+    fn device(&mut self, chosen: &Chosen, options: Options) -> Result<Mapped, Failure> {
+        self.devices += 1;
         let key = Key::draw(chosen.spec.key_len());
         let (below, sectors) = (self.ground.number, self.ground.sectors());
         let table = crypt::table(&chosen.spec, options, &key, below, sectors);
-        Mapped::start(&self.session.control, &number.to_string(), &table)
+        Mapped::start(&self.session.control, &self.devices.to_string(), &table)
     }
 
     fn lane(&self, entry: &Entry) -> Result<Lane, Failure> {
@@ -116,9 +124,8 @@ impl Run<'_> {
     ) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
         let mut lanes = taken.lanes.into_iter();
         let raw = lanes.next().unwrap_or_else(|| Ok(Vec::new()));
-        let raw = raw.map_err(|reason| {
-            Failure::Runtime(format!("{}: {reason}", self.ground.about.name))
-        })?;
+        let raw = raw
+            .map_err(|reason| Failure::Runtime(format!("{}: {reason}", self.ground.about.name)))?;
         if taken.rounds == 0 {
             self.interrupt.check()?;
         }
@@ -135,7 +142,7 @@ impl Run<'_> {
 
     fn failed(&mut self, chosen: &Chosen, options: Options, reason: String) {
         self.failures.push(Failed {
-            name: format!("{}, sectors of {} bytes", chosen.spec, options.sector_size),
+            name: format!("{}, {}", chosen.spec, words::options(&options)),
             reason,
         });
     }

@@ -128,7 +128,9 @@ fn missing(error: &io::Error) -> String {
 }
 
 fn forbidden() -> String {
-    format!("{CONTROL}: the device mapper takes orders from root alone: run this as root, with CAP_SYS_ADMIN")
+    format!(
+        "{CONTROL}: the device mapper takes orders from root alone: run this as root, with CAP_SYS_ADMIN"
+    )
 }
 
 /// Has modprobe load a module; whether that helped is seen by what was needed.
@@ -147,12 +149,17 @@ fn load_module(name: &str) {
 fn names(mut data: &[u8]) -> Vec<String> {
     const NAME: usize = 12;
     let mut names = Vec::new();
-    while let (Some(dev), Some(next), Some(name)) = (data.get(..8), data.get(8..12), data.get(NAME..)) {
+    while let (Some(dev), Some(next), Some(name)) =
+        (data.get(..8), data.get(8..12), data.get(NAME..))
+    {
         // Where there are no devices, one entry without a number says so.
         if dev == [0; 8] {
             break;
         }
-        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        let end = name
+            .iter()
+            .position(|byte| *byte == 0)
+            .unwrap_or(name.len());
         names.push(String::from_utf8_lossy(&name[..end]).into_owned());
         let next = u32::from_ne_bytes(next.try_into().unwrap_or_default()) as usize;
         data = match next {
@@ -176,7 +183,10 @@ mod tests {
     #[test]
     fn numbers_are_unpacked() {
         assert_eq!(Number::of(0xfd01).to_string(), "253:1");
-        let large = Number { major: 253, minor: 0x12345 };
+        let large = Number {
+            major: 253,
+            minor: 0x12345,
+        };
         assert_eq!(Number::of(0x1230_fd45), large);
     }
 

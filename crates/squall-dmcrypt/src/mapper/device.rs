@@ -84,7 +84,10 @@ impl Mapped {
         };
         // A device has no node before it has a table.
         device.load(table).map_err(|error| {
-            failed(&format!("table {} of device {}", table.target, device.name), error)
+            failed(
+                &format!("table {} of device {}", table.target, device.name),
+                error,
+            )
         })?;
         device.keeper = Some(device.open(OFlags::RDONLY)?);
         control
@@ -133,7 +136,9 @@ impl Mapped {
     }
 
     fn is_there(&self) -> bool {
-        let status = self.control.ask(Command::Status, Header::of(&self.name), &[]);
+        let status = self
+            .control
+            .ask(Command::Status, Header::of(&self.name), &[]);
         !matches!(status.map(drop), Err(Errno::NXIO))
     }
 }

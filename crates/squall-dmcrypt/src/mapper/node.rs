@@ -24,7 +24,9 @@ pub fn open(number: Number, flags: OFlags) -> io::Result<File> {
 /// The node that the kernel gives it, if devtmpfs is at /dev.
 fn given(number: Number) -> Option<PathBuf> {
     let about = std::fs::read_to_string(format!("/sys/dev/block/{number}/uevent")).ok()?;
-    let name = about.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
+    let name = about
+        .lines()
+        .find_map(|line| line.strip_prefix("DEVNAME="))?;
     Some(Path::new("/dev").join(name))
 }
 

@@ -6,6 +6,7 @@ use squall_measure::{Spread, machine};
 
 use crate::spec::Spec;
 use crate::verdict::{Reason, Verdict};
+use crate::{rules, same};
 
 /// What the layout of a list is called; another number is another layout.
 pub const LIST_FORMAT: &str = "squall-dmcrypt-list/1";
@@ -67,6 +68,19 @@ pub struct Entry {
     pub reasons: Vec<Reason>,
     /// The specification that means the same, if this is another name of it.
     pub same_as: Option<Spec>,
+}
+
+impl Entry {
+    /// What is told of `spec`.
+    pub fn of(spec: Spec) -> Entry {
+        let (verdict, reasons) = rules::judge(&spec);
+        Entry {
+            same_as: same::same_as(&spec),
+            spec,
+            verdict,
+            reasons,
+        }
+    }
 }
 
 /// What was measured.
@@ -162,7 +176,8 @@ pub struct Measured {
     pub options: Options,
     /// What it is fit for.
     pub verdict: Verdict,
-    /// Other specifications that were not measured because they differ in a digest only.
+    /// Other specifications that were not measured because they differ only in ESSIV's digest, or
+    /// in a length of key that AES does not have.
     pub stands_for: Vec<Spec>,
     /// One for each workload.
     pub figures: Vec<Figure>,

@@ -1,5 +1,7 @@
 //! What every report says in the same words.
 
+use std::collections::BTreeSet;
+
 use squall_measure::Spread;
 
 use super::model::{Bench, Direction, GroundKind, Measured, Options, Recommendation};
@@ -88,16 +90,31 @@ pub fn ratio(ratio: &Spread) -> String {
 
 /// Whom else the figures hold for, in a sentence without its end; none if it stands for itself.
 pub fn stands_for(measured: &Measured) -> Option<String> {
-    let names = measured.stands_for.iter().map(|spec| spec.iv.to_string());
-    let names: Vec<_> = names.collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "{} stands for the same with {}, whose digest is used when a table is loaded and not \
-             after",
-            measured.spec,
-            names.join(", ")
-        )
-    })
+    let Measured {
+        spec, stands_for, ..
+    } = measured;
+    let others = stands_for.iter();
+    let digests: BTreeSet<String> = others
+        .clone()
+        .filter(|other| other.iv != spec.iv)
+        .map(|other| other.iv.to_string())
+        .collect();
+    let lengths: BTreeSet<u32> = others
+        .filter(|other| other.key_bits != spec.key_bits)
+        .map(|other| other.key_bits)
+        .collect();
+    let mut parts = Vec::new();
+    if !digests.is_empty() {
+        let names = Vec::from_iter(digests).join(", ");
+        parts.push(format!(
+            "with {names}, whose digest is used when a table is loaded and not after"
+        ));
+    }
+    if !lengths.is_empty() {
+        let bits: Vec<String> = lengths.iter().map(u32::to_string).collect();
+        parts.push(format!("with keys of {} bits", bits.join(", ")));
+    }
+    (!parts.is_empty()).then(|| format!("{spec} stands for the same {}", parts.join(", and ")))
 }
 
 /// The lines of a recommendation, each with what it is for.

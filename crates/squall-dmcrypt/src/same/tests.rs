@@ -89,3 +89,28 @@ fn every_specification_is_in_one_group() {
     assert!(groups.len() < specs.len() / 2);
     assert_eq!(alike(&[]), []);
 }
+
+/// Where the next longer one is there; and never in place of one that is better.
+#[test]
+fn a_length_that_aes_does_not_have_is_not_measured_by_itself() {
+    let specs = read_all(&[
+        "serpent-xts-plain64 288",
+        "serpent-xts-plain64 384",
+        "serpent-xts-plain64 416",
+        "cast6-cbc-essiv:blake2b-160 160",
+        "cast6-cbc-essiv:sha256 192",
+    ]);
+    let groups = alike(&specs);
+    let group = |text: &str| groups.iter().find(|(first, _)| *first == read(text));
+    assert_eq!(groups.len(), 3);
+    let behind = |text: &str| group(text).expect("it is measured").1.clone();
+    assert_eq!(
+        behind("serpent-xts-plain64 384"),
+        read_all(&["serpent-xts-plain64 288"])
+    );
+    assert_eq!(behind("serpent-xts-plain64 416"), []);
+    assert_eq!(
+        behind("cast6-cbc-essiv:sha256 192"),
+        read_all(&["cast6-cbc-essiv:blake2b-160 160"])
+    );
+}

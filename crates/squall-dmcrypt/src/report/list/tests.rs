@@ -1,24 +1,14 @@
 use super::*;
 use crate::candidates::model;
 use crate::report::made;
-use crate::{rules, same};
 
 /// What a kernel like Debian's accepts.
 fn debian() -> List {
-    let entry = |spec: Spec| {
-        let (verdict, reasons) = rules::judge(&spec);
-        Entry {
-            same_as: same::same_as(&spec),
-            spec,
-            verdict,
-            reasons,
-        }
-    };
     let mut accepted = model::accepted();
     accepted.sort();
     List {
         tried: 96_103,
-        accepted: accepted.into_iter().map(entry).collect(),
+        accepted: accepted.into_iter().map(Entry::of).collect(),
         ..made::list()
     }
 }

@@ -29,7 +29,8 @@ pub fn section(bench: &Bench) -> Markup {
                 }
                 li {
                     "ESSIV hashes the key when a table is loaded and not after: of specifications "
-                    "that differ in that digest only, one was measured."
+                    "that differ in that digest only, or in a length of key that AES does not have, "
+                    "one was measured."
                 }
             }
             p { "The same on another machine:" }
