@@ -10,10 +10,10 @@ use squall_command::{Failure, Interrupt, output};
 use crate::args::BenchArguments;
 use crate::ground::Ground;
 use crate::ram::Ram;
-use crate::report::model::{BENCH_FORMAT, Bench, Machine, Measured, Options};
+use crate::report::model::{BENCH_FORMAT, Bench, Machine};
 use crate::session::Session;
 use crate::{measure, rank, recommend, report};
-use choice::{Choice, Chosen};
+use choice::Choice;
 use devices::Run;
 
 /// Does what was asked for.
@@ -52,12 +52,12 @@ fn on_ground(
         let ground = Ground::of_device(&session.control, path, &options.consent, options.size)?;
         return measured(session, &ground, options, choice, interrupt);
     }
-    let report = Ram::make(options.size, || session.note_driver(true)).and_then(|ram| {
+    let report = Ram::make(options.size, |text| session.note(text)).and_then(|ram| {
         let ground = Ground::of_ram(&session.control, &ram, options.size)?;
         measured(session, &ground, options, choice, interrupt)
     });
     if !Ram::has_driver() {
-        session.note_driver(false)?;
+        session.note("")?;
     }
     report
 }
@@ -85,9 +85,9 @@ fn measured(
         .measured
         .into_iter()
         .map(|chosen| (chosen, rank::PLAIN));
-    let (raw, ranking) = run.side_by_side(all.collect(), "encrypted devices")?;
+    let (raw, ranking) = run.all(all.collect())?;
     let variants = match run.is_complete {
-        true => run.side_by_side(variants(&ranking), "sectors and flags")?.1,
+        true => run.variants(&ranking),
         false => Vec::new(),
     };
     let recommendation = recommend::recommend(&ranking, &variants, &ground.about);
@@ -107,12 +107,4 @@ fn measured(
         failures: run.failures,
         recommendation,
     })
-}
-
-/// The best few, with other options.
-fn variants(ranking: &[Measured]) -> Vec<(Chosen, Options)> {
-    let variants = rank::variants(ranking).into_iter();
-    variants
-        .map(|(best, options)| (Chosen::of(best), options))
-        .collect()
 }

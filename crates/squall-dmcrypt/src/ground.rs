@@ -1,11 +1,12 @@
 //! What is encrypted: memory, or a drive that its user named and means.
 //!
-//! From the moment that a ground is laid until it is dropped, the device mapper has claimed it:
-//! nobody can mount it, or open it exclusively.
+//! From the moment that a ground is laid until it is dropped, the device mapper has claimed it, so
+//! that nobody can mount it or swap to it; only the device mapper's other users could have it too, as
+//! LVM: it is looked for them. The locks that udev and virtual machines respect are held as well.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,11 +14,11 @@ use rustix::fs::{Mode, OFlags, major, minor};
 use squall_command::Failure;
 use squall_command::failure::at;
 use squall_drives::confirm::{Consent, confirm};
-use squall_drives::io::{Access, Buffer, Device, Direct};
+use squall_drives::io::{Access, Buffer, Device, Direct, hold, reread_partitions};
 use squall_drives::{Kind, Purpose, Target, guards, shown};
 use zeroize::Zeroizing;
 
-use crate::mapper::{Control, Mapped, Number, Table};
+use crate::mapper::{Control, Mapped, Number, PREFIX, Table};
 use crate::measure::Lane;
 use crate::ram::Ram;
 use crate::report::model::{self, GroundKind};
@@ -28,9 +29,9 @@ const PURPOSE: Purpose = Purpose {
     instead: |path| format!("name another device than {}", shown(path)),
 };
 
-/// How much is looked at of either end to tell whether a device is empty: all that labels,
-/// partition tables and file systems begin and end with.
-const END: usize = 1 << 20;
+/// How much is read at once, and how much of the end is looked at: all that labels, partition tables
+/// and file systems end with.
+const STEP: usize = 4 << 20;
 
 /// What is encrypted, claimed.
 pub struct Ground {
@@ -40,7 +41,7 @@ pub struct Ground {
     pub number: Number,
     /// It, open for direct transfers.
     file: Arc<File>,
-    _claim: Mapped,
+    claim: Option<Mapped>,
 }
 
 impl Ground {
@@ -52,14 +53,17 @@ impl Ground {
         bytes: u64,
     ) -> Result<Ground, Failure> {
         let target = found(path, bytes)?;
-        guards::check(std::slice::from_ref(&target), &PURPOSE)?;
+        let alone = std::slice::from_ref(&target);
+        guards::check(alone, &PURPOSE)?;
         if !consent.yes {
-            is_empty(&target)?;
+            is_empty(&target, bytes)?;
         }
-        confirm(std::slice::from_ref(&target), consent, &PURPOSE)?;
-        // Exclusively, once: whoever has it open so is noticed. The device mapper claims it next, which
-        // could not while it is open so.
-        drop(Device::open(&target, Access::Write, Direct::Auto)?);
+        confirm(alone, consent, &PURPOSE)?;
+        // Who has it open exclusively is noticed, and what happened while the user was asked. The device
+        // mapper claims it next, which it could not while it is open so.
+        let device = Device::open(&target, Access::Write, Direct::Auto)?;
+        guards::check(alone, &PURPOSE)?;
+        drop(device);
         let about = model::Ground {
             kind: GroundKind::Device,
             name: shown(path),
@@ -68,6 +72,7 @@ impl Ground {
         };
         let ground = Ground::claimed(control, &target.identity.path, about)?;
         target.confirm(&ground.file)?;
+        ground.is_held_by_us_alone()?;
         Ok(ground)
     }
 
@@ -90,6 +95,7 @@ impl Ground {
         let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
         let opened = rustix::fs::open(path, flags, Mode::empty());
         let file: File = opened.map_err(|error| at(path)(error.into()))?.into();
+        hold(&file).map_err(|error| at(path)(error.into()))?;
         let rdev = file.metadata().map_err(at(path))?.rdev();
         let number = Number {
             major: major(rdev),
@@ -104,8 +110,33 @@ impl Ground {
             about,
             number,
             file: Arc::new(file),
-            _claim: Mapped::start(control, "claim", &whole)?,
+            claim: Some(Mapped::start(control, "claim", &whole)?),
         })
+    }
+
+    /// Fails if anything but our devices stands on it, on a part of it or on the disk it is a part of.
+    fn is_held_by_us_alone(&self) -> Result<(), Failure> {
+        let node = PathBuf::from(format!("/sys/dev/block/{}", self.number));
+        let node = fs::canonicalize(&node).map_err(at(&node))?;
+        let mut members = vec![node.clone()];
+        if node.join("partition").exists() {
+            members.extend(node.parent().map(Path::to_owned));
+        }
+        members.extend(inside(&node).filter(|member| member.join("partition").exists()));
+        for holder in members
+            .iter()
+            .flat_map(|member| inside(&member.join("holders")))
+        {
+            let name = fs::read_to_string(holder.join("dm/name")).unwrap_or_default();
+            if !name.starts_with(PREFIX) {
+                let holder = holder.file_name().unwrap_or_default().to_string_lossy();
+                return Err(Failure::Runtime(format!(
+                    "{}: it is held by {holder}, which came this moment: nothing was written",
+                    self.about.name
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// It, to be measured beside others.
@@ -140,16 +171,26 @@ fn found(path: &Path, bytes: u64) -> Result<Target, Failure> {
     Ok(target)
 }
 
-/// Fails if there is anything at either end of `target`.
-fn is_empty(target: &Target) -> Result<(), Failure> {
+/// What is in a directory; nothing if it is none.
+fn inside(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
+}
+
+/// Fails if there is anything in the first `bytes` of `target`, which are to be overwritten, or at its
+/// end.
+fn is_empty(target: &Target, bytes: u64) -> Result<(), Failure> {
     let path = &target.identity.path;
     let file = File::open(path).map_err(at(path))?;
-    let mut buffer = Buffer::new(END);
-    let len = target.identity.size.min(END as u64) as usize;
-    for offset in [0, target.identity.size - len as u64] {
-        let bytes = &mut buffer[..len];
-        file.read_exact_at(bytes, offset).map_err(at(path))?;
-        if bytes.iter().any(|byte| *byte != 0) {
+    let mut buffer = Buffer::new(STEP);
+    let size = target.identity.size;
+    let steps = (0..bytes)
+        .step_by(STEP)
+        .chain([size.saturating_sub(STEP as u64)]);
+    for offset in steps {
+        let part = &mut buffer[..(size - offset).min(STEP as u64) as usize];
+        file.read_exact_at(part, offset).map_err(at(path))?;
+        if part.iter().any(|byte| *byte != 0) {
             return Err(Failure::Runtime(format!(
                 "{}: it is not empty, and its data would be destroyed: nothing was written: add \
                  --yes if that is meant, or name another device",
@@ -158,4 +199,15 @@ fn is_empty(target: &Target) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+impl Drop for Ground {
+    /// The partitions that a drive had are no longer there.
+    fn drop(&mut self) {
+        if self.about.kind == GroundKind::Device {
+            drop(self.claim.take());
+            // Refused to what has no partitions, which is as good.
+            let _ = reread_partitions(&self.file);
+        }
+    }
 }

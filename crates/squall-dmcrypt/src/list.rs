@@ -8,11 +8,11 @@ use squall_command::{Failure, Interrupt, output};
 
 use crate::args::ListArguments;
 use crate::names::Names;
-use crate::probe::Prober;
+use crate::probe::{Prober, unclear};
 use crate::progress::Progress;
 use crate::report;
 use crate::report::model::{Entry, LIST_FORMAT, List, Machine};
-use crate::session::Session;
+use crate::session::{Session, tell};
 use crate::spec::Spec;
 use crate::survey::{Found, Kernel, Method, survey};
 
@@ -40,10 +40,13 @@ pub fn found(
     interrupt: &Interrupt,
 ) -> Result<List, Failure> {
     let names = Names::look();
-    let mut kernel = Linux(Prober::new(&session.control)?);
+    let mut kernel = Linux {
+        prober: Prober::new(&session.control)?,
+        unclear: Vec::new(),
+    };
     let progress = Progress::begin(
         crate::survey::candidates(&names),
-        "what this kernel accepts",
+        "what this kernel accepts".into(),
     );
     let found = survey(
         &names,
@@ -54,15 +57,36 @@ pub fn found(
             progress: &|done, what| progress.reach(done, what),
         },
     )?;
+    drop(progress);
+    kernel.tell_unclear();
     Ok(described(found))
 }
 
 /// This kernel.
-struct Linux(Prober);
+struct Linux {
+    prober: Prober,
+    /// About what it said neither yes nor no.
+    unclear: Vec<String>,
+}
+
+impl Linux {
+    fn tell_unclear(&self) {
+        if let Some(first) = self.unclear.first() {
+            let count = self.unclear.len();
+            tell(&format!(
+                "{count} of the specifications that are not listed may be accepted another time: {first}"
+            ));
+        }
+    }
+}
 
 impl Kernel for Linux {
     fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
-        self.0.accepts(spec)
+        let answer = self.prober.accepts(spec)?;
+        Ok(answer.unwrap_or_else(|error| {
+            self.unclear.push(unclear(spec, error));
+            false
+        }))
     }
 
     fn has(&mut self, name: &str) -> bool {

@@ -129,7 +129,7 @@ pub fn run(
         .collect();
     let mut supplies: Vec<Vec<Buffer>> = workloads.iter().map(supply).collect();
     let mut orders = Orders::default();
-    let mut course = Course::default();
+    let course = Course::default();
     let mut turns = 0;
     let mut rounds = 0;
     'rounds: while rounds < plan.rounds {
@@ -140,13 +140,7 @@ pub fn run(
                     break 'rounds;
                 }
                 runs[turn].go(place, workload, |lane| {
-                    sample(
-                        lane,
-                        &mut course,
-                        workload,
-                        plan.sample,
-                        &mut supplies[place],
-                    )
+                    sample(lane, &course, workload, plan.sample, &mut supplies[place])
                 });
             }
             turns += 1;
@@ -199,13 +193,13 @@ impl<'a> Run<'a> {
 /// Bytes a second of one sample.
 fn sample(
     lane: &Lane,
-    course: &mut Course,
+    course: &Course,
     workload: &Workload,
     time: Duration,
-    supply: &mut Vec<Buffer>,
+    buffers: &mut [Buffer],
 ) -> io::Result<f64> {
     rustix::fs::fadvise(&lane.file, 0, None, Advice::DontNeed)?;
-    let rate = flight::fly(lane, course, workload, time, supply)?;
+    let rate = flight::fly(lane, course, workload, time, buffers)?;
     if workload.direction == Direction::Write {
         flush(lane)?;
     }
@@ -223,20 +217,18 @@ fn supply(workload: &Workload) -> Vec<Buffer> {
     let mut buffers: Vec<Buffer> = (0..workload.depth)
         .map(|_| Buffer::new(workload.block))
         .collect();
-    keystream(&mut buffers);
+    buffers.iter_mut().for_each(|buffer| keystream(buffer));
     buffers
 }
 
 /// New bytes for what is to be written.
 fn renew(supply: &mut [Buffer], workload: &Workload) {
     if workload.direction == Direction::Write {
-        keystream(supply);
+        supply.iter_mut().for_each(|buffer| keystream(buffer));
     }
 }
 
-fn keystream(buffers: &mut [Buffer]) {
+fn keystream(bytes: &mut [u8]) {
     let mut stream = squall::Stream::new(&squall::array());
-    for buffer in buffers {
-        stream.fill(buffer).expect("a stream has 16 EiB");
-    }
+    stream.fill(bytes).expect("a stream has 16 EiB");
 }

@@ -7,18 +7,15 @@ use std::rc::Rc;
 
 use rustix::io::Errno;
 use squall_command::Failure;
-use zeroize::Zeroizing;
+use squall_command::failure::cause;
 
 use crate::crypt::{self, Key};
 use crate::mapper::{Control, Mapped, Table};
 use crate::report::model::Options;
-use crate::spec::Spec;
+use crate::spec::{MOST_KEY_BITS, Spec};
 
 /// Length of the devices, in sectors of 512 bytes.
 const SECTORS: u64 = 2048;
-
-/// Longest key that is asked about, in bytes.
-const KEY_LEN: usize = 512;
 
 const OPTIONS: Options = Options {
     sector_size: 512,
@@ -35,32 +32,34 @@ pub struct Prober {
 impl Prober {
     /// Makes the devices.
     pub fn new(control: &Rc<Control>) -> Result<Prober, Failure> {
-        let nothing = Table {
-            target: "error",
-            sectors: SECTORS,
-            parameters: Zeroizing::new(String::new()),
-        };
+        let nothing = Table::refusing(SECTORS);
         let base = Mapped::start(control, "base", &nothing)?;
         Ok(Prober {
             probe: Mapped::create(control, "probe", &nothing)?,
             base,
-            key: Key::draw(KEY_LEN),
+            key: Key::draw(MOST_KEY_BITS as usize / 8),
         })
     }
 
-    /// Whether the kernel accepts `spec`.
-    pub fn accepts(&self, spec: &Spec) -> Result<bool, Failure> {
+    /// Whether the kernel accepts `spec`; an error if it said neither yes nor no.
+    pub fn accepts(&self, spec: &Spec) -> Result<Result<bool, Errno>, Failure> {
         let table = crypt::table(spec, OPTIONS, &self.key, self.base.number(), SECTORS);
         match self.probe.load(&table) {
-            Ok(()) => Ok(true),
+            Ok(()) => Ok(Ok(true)),
+            Err(Errno::INVAL | Errno::NOENT | Errno::LIBBAD) => Ok(Ok(false)),
             // What has nothing to do with the specification.
             Err(error @ (Errno::NOMEM | Errno::PERM | Errno::NXIO | Errno::BUSY)) => {
-                Err(Failure::Runtime(format!(
-                    "{spec}: the kernel could not look at it: {}",
-                    squall_command::failure::cause(&error.into())
-                )))
+                Err(Failure::Runtime(unclear(spec, error)))
             }
-            Err(_) => Ok(false),
+            Err(error) => Ok(Err(error)),
         }
     }
+}
+
+/// Tells that the kernel said neither yes nor no.
+pub fn unclear(spec: &Spec, error: Errno) -> String {
+    format!(
+        "{spec}: the kernel could not look at it: {}",
+        cause(&error.into())
+    )
 }

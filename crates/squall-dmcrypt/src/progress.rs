@@ -9,7 +9,7 @@ pub struct Progress(ProgressBar);
 
 impl Progress {
     /// Begins one of `steps`, which is about `title`.
-    pub fn begin(steps: u64, title: &'static str) -> Progress {
+    pub fn begin(steps: u64, title: String) -> Progress {
         let bar = ProgressBar::new(steps);
         let style = ProgressStyle::with_template("{prefix}: {percent}% {wide_bar} {msg:<24} {eta}");
         if let Ok(style) = style {

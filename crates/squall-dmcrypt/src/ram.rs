@@ -24,6 +24,9 @@ const LOADED: &str = "/sys/module/brd";
 const NODE: &str = "/dev/ram0";
 const SIZE: &str = "/sys/block/ram0/size";
 
+/// Noted before brd is loaded: it may be there because of us.
+const LOADING: &str = "loading";
+
 /// What part of the memory that is free a RAM disk may take.
 const PART: u64 = 2;
 
@@ -40,17 +43,18 @@ pub struct Ram {
 }
 
 impl Ram {
-    /// One of `bytes`, if there is memory for it, and nobody has loaded brd. `note` is called right
-    /// before that is loaded.
-    pub fn make(bytes: u64, note: impl FnOnce() -> Result<(), Failure>) -> Result<Ram, Failure> {
+    /// One of `bytes`, if there is memory for it, and nobody has loaded brd. `note` keeps what
+    /// [`Ram::unload_left`] is to be told if this process is killed.
+    pub fn make(bytes: u64, note: impl Fn(&str) -> Result<(), Failure>) -> Result<Ram, Failure> {
         has_room(bytes, &read("/proc/meminfo")?)?;
         is_unused(Path::new(LOADED))?;
-        note()?;
         let kib = bytes.div_ceil(1024);
+        note(LOADING)?;
         modprobe(&[MODULE, "rd_nr=1", &format!("rd_size={kib}"), "max_part=0"])?;
         // Who was faster than we has another length, and keeps it.
         is_of_length(kib)?;
         let ram = Ram { path: NODE.into() };
+        note(&disk().unwrap_or_default())?;
         ram.is_ours_alone()?;
         Ok(ram)
     }
@@ -60,9 +64,17 @@ impl Ram {
         &self.path
     }
 
-    /// Unloads brd, which a run that was killed has loaded and left.
-    pub fn unload_left() -> Result<(), Failure> {
-        unload()
+    /// Unloads brd, if it is what a run that was killed had `noted`.
+    pub fn unload_left(noted: &str) -> Result<(), Failure> {
+        match noted {
+            LOADING if Ram::has_driver() => Err(Failure::Runtime(
+                "brd is loaded, perhaps by a run that was killed as it began: if it is nobody's, \
+                 unload it by `modprobe -r brd`"
+                    .into(),
+            )),
+            noted if !noted.is_empty() && disk().as_deref() == Some(noted) => unload(),
+            _ => Ok(()),
+        }
     }
 
     /// Whether brd is loaded, by whomever.
@@ -86,6 +98,13 @@ impl Drop for Ram {
         // What is still in use is found by the next run, by what was noted.
         let _ = unload();
     }
+}
+
+/// Which disk the first one is, as no other is until the next boot (diskseq), with its length.
+fn disk() -> Option<String> {
+    let number = fs::read_to_string("/sys/block/ram0/diskseq").unwrap_or_default();
+    let size = fs::read_to_string(SIZE).ok()?;
+    Some(format!("disk {} {}", number.trim(), size.trim()))
 }
 
 /// Fails unless the first disk has the length that was asked for.
@@ -245,7 +264,7 @@ mod tests {
     /// The memory of this machine, and what it has free.
     #[test]
     fn a_disk_larger_than_memory_is_refused() {
-        let failure = Ram::make(1 << 60, || Ok(())).expect_err("nobody has that");
+        let failure = Ram::make(1 << 60, |_| Ok(())).expect_err("nobody has that");
         assert!(matches!(failure, Failure::Usage(_)));
         assert!(!Path::new(SIZE).exists() || Path::new(LOADED).exists());
     }
@@ -288,10 +307,10 @@ mod tests {
         if Path::new(LOADED).exists() || modules.exists() {
             return;
         }
-        let failure = Ram::make(1 << 20, || Ok(())).expect_err("there is no brd");
+        let failure = Ram::make(1 << 20, |_| Ok(())).expect_err("there is no brd");
         assert!(failure.into_text().contains("--device"));
         assert!(!Path::new(LOADED).exists());
-        assert!(Ram::unload_left().is_ok(), "nothing is left");
+        assert!(Ram::unload_left(LOADING).is_ok(), "nothing is left");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use squall_measure::machine;
 
 use crate::prefer::{Preferred, preference, preferred};
 use crate::report::model::{Ground, GroundKind, Measured, Options, Recommendation};
-use lines::Lines;
+use lines::{Lines, has_lasting_name};
 
 /// The best of `variants`, or of `ranking` where no variant that is secure was measured; nothing
 /// without anything secure. Those two are of different rounds, and are not compared.
@@ -76,7 +76,7 @@ fn why(found: &Preferred) -> String {
         _ => "its options are plainer",
     };
     format!(
-        "The difference to the fastest, {}, is within the noise ({speed}, not {}), and {advantage}.",
+        "The difference to the fastest, {}, is too small to count ({speed}, not {}), and {advantage}.",
         named(fastest),
         number(fastest.score),
     )
@@ -101,7 +101,7 @@ fn named(measured: &Measured) -> String {
 /// What to look out for, a sentence each.
 fn notes(chosen: &Measured, ground: &Ground, is_emulated: bool) -> Vec<String> {
     let is_ram = ground.kind == GroundKind::Ram;
-    let is_passing_name = !is_ram && !ground.name.starts_with("/dev/disk/by-");
+    let is_passing_name = !is_ram && !has_lasting_name(ground);
     let notes: [(bool, &str); 8] = [
         (
             is_emulated,
@@ -116,8 +116,9 @@ fn notes(chosen: &Measured, ground: &Ground, is_emulated: bool) -> Vec<String> {
         ),
         (
             is_passing_name,
-            "The name of the device may be another device's after the next start, and a line for \
-             swap overwrites whatever has it: use its name below /dev/disk/by-id.",
+            "The name that was given may be another device's after the next start, and a line for \
+             swap overwrites whatever has it: put the device's name below /dev/disk/by-id in the \
+             place of /dev/disk/by-id/DEVICE.",
         ),
         (
             true,
@@ -142,8 +143,9 @@ fn notes(chosen: &Measured, ground: &Ground, is_emulated: bool) -> Vec<String> {
         ),
         (
             chosen.spec.cipher.contains(','),
-            "The comma in the cipher's name is \\054 for Debian's cryptdisks_start; where systemd \
-             reads /etc/crypttab write \\, in its place.",
+            "The comma in the cipher's name is \\054 for Debian's cryptdisks_start. systemd's reader \
+             of /etc/crypttab parts options at commas, and what it takes instead depends on its \
+             version: see crypttab(5) there, or have swap on a LUKS2 volume.",
         ),
     ];
     let told = notes.into_iter().filter(|(applies, _)| *applies);

@@ -26,19 +26,17 @@ fn canonical(spec: &Spec) -> Spec {
     Spec { iv, ..spec.clone() }
 }
 
-/// What of `specs` to measure, each with those that it stands for: they mean the same, or differ
-/// only in ESSIV's digest, which works once, when a table is loaded, or in a length of key that AES
-/// does not have, where the next longer is there. The first of them is the one with the best
-/// verdict, and of several the one with SHA-256.
+/// What of `specs` to measure, each with those that it stands for: they have the same verdict, and
+/// mean the same, or differ only in ESSIV's digest, which works once, when a table is loaded, or in a
+/// length of key that AES does not have, where the next longer is there and the cipher pads the
+/// shorter (Serpent, CAST6). Of several the first is the one with SHA-256.
 pub fn alike(specs: &[Spec]) -> Vec<(Spec, Vec<Spec>)> {
-    let kinds: BTreeSet<Spec> = specs.iter().map(kind).collect();
-    let mut groups: BTreeMap<Spec, Vec<Spec>> = BTreeMap::new();
+    let kinds: BTreeSet<(Verdict, Spec)> = specs.iter().map(kind).collect();
+    let mut groups: BTreeMap<(Verdict, Spec), Vec<Spec>> = BTreeMap::new();
     for spec in specs {
         let own = kind(spec);
-        let usual = Spec {
-            key_bits: usual_bits(spec),
-            ..own.clone()
-        };
+        let mut usual = own.clone();
+        usual.1.key_bits = usual_bits(spec);
         let of = if kinds.contains(&usual) { usual } else { own };
         groups.entry(of).or_default().push(spec.clone());
     }
@@ -46,15 +44,20 @@ pub fn alike(specs: &[Spec]) -> Vec<(Spec, Vec<Spec>)> {
 }
 
 /// What `spec` has in common with all that differ from it in a digest only.
-fn kind(spec: &Spec) -> Spec {
+fn kind(spec: &Spec) -> (Verdict, Spec) {
     let mut kind = canonical(spec);
     kind.iv.digest = None;
-    kind
+    (rules::judge(spec).0, kind)
 }
 
-/// The least length of key that AES has in this mode and that is not shorter.
+/// The least length of key that AES has in this mode and that is not shorter, if the cipher works
+/// the same with it.
 fn usual_bits(spec: &Spec) -> u32 {
-    let keys = if spec.mode == "xts" { 2 } else { 1 };
+    let keys = match (spec.cipher.as_str(), spec.mode.as_str()) {
+        ("serpent" | "cast6", "xts") => 2,
+        ("serpent" | "cast6", "cbc") => 1,
+        _ => return spec.key_bits,
+    };
     let usual = [128, 192, 256].map(|bits| keys * bits);
     let longer = usual.into_iter().find(|bits| *bits >= spec.key_bits);
     longer.unwrap_or(spec.key_bits)
@@ -69,17 +72,13 @@ fn first(mut group: Vec<Spec>) -> Option<(Spec, Vec<Spec>)> {
 }
 
 /// Lower for what is rather measured.
-fn preference(spec: &Spec) -> (Verdict, Reverse<bool>, Reverse<bool>) {
+fn preference(spec: &Spec) -> (Reverse<bool>, Reverse<bool>) {
     let is_usual = match &spec.iv.digest {
         Some(digest) => digest == "sha256",
         None => same_as(spec).is_none(),
     };
     let has_usual_key = usual_bits(spec) == spec.key_bits;
-    (
-        rules::judge(spec).0,
-        Reverse(has_usual_key),
-        Reverse(is_usual),
-    )
+    (Reverse(has_usual_key), Reverse(is_usual))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! being made in that moment, and a RAM disk: both are removed by the next run.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::rc::Rc;
@@ -13,6 +13,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use squall_command::Failure;
 use squall_command::failure::at;
+use squall_command::output::in_a_line;
 
 use crate::mapper::{Control, PREFIX};
 use crate::ram::Ram;
@@ -20,9 +21,6 @@ use crate::ram::Ram;
 /// Locked by who runs; holds what it must not leave behind. It is gone with the next boot, as
 /// all of that is.
 const RECORD: &str = "/run/squall-dmcrypt";
-
-/// Says that the RAM disk's driver was loaded by a run.
-const DRIVER: &str = "brd\n";
 
 /// The right to run, alone.
 #[derive(Debug)]
@@ -72,16 +70,19 @@ impl Session {
         (&self.record)
             .read_to_string(&mut left)
             .map_err(at(Path::new(RECORD)))?;
-        if left == DRIVER {
-            Ram::unload_left()?;
-            self.note_driver(false)?;
+        match Ram::unload_left(&left) {
+            Ok(()) => self.note(""),
+            // It is in nobody's way but of the next RAM disk.
+            Err(failure) => {
+                tell(&failure.into_text());
+                Ok(())
+            }
         }
-        Ok(())
     }
 
-    /// Notes whether the RAM disk's driver is there because of this run.
-    pub fn note_driver(&self, is_ours: bool) -> Result<(), Failure> {
-        let text = if is_ours { DRIVER } else { "" };
+    /// Notes what the next run is to know if this one is killed: nothing, or what [`Ram::make`] has to
+    /// say.
+    pub fn note(&self, text: &str) -> Result<(), Failure> {
         let mut record = &self.record;
         let mut note = || {
             record.set_len(0)?;
@@ -90,4 +91,10 @@ impl Session {
         };
         note().map_err(at(Path::new(RECORD)))
     }
+}
+
+/// Tells of what does not keep a run from its work.
+pub fn tell(text: &str) {
+    // Standard error may be closed; then there is nobody to tell.
+    let _ = writeln!(io::stderr(), "note: {}", in_a_line(text));
 }

@@ -9,6 +9,9 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+/// Most bits of a key: more than any cipher takes in any mode.
+pub const MOST_KEY_BITS: u32 = 4096;
+
 /// Mode and cipher with its IV, and the bits of the key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Spec {
@@ -139,9 +142,10 @@ fn parse(text: &str) -> Option<Spec> {
         Some((iv, digest)) => (iv, Some(digest.to_owned())),
         None => (iv, None),
     };
-    let key_bits = bits.parse().ok().filter(|bits| bits % 8 == 0)?;
-    let is_word = |word: &str| !word.is_empty() && !word.contains([' ', ':']);
-    let are_words = [&cipher, &mode, iv].into_iter().all(is_word);
+    let key_bits = bits.parse().ok();
+    let key_bits = key_bits.filter(|bits| bits % 8 == 0 && *bits <= MOST_KEY_BITS)?;
+    let words = [&cipher, &mode, iv].into_iter();
+    let are_words = words.chain(digest.as_deref()).all(is_word);
     are_words.then(|| Spec {
         cipher,
         mode,
@@ -151,6 +155,12 @@ fn parse(text: &str) -> Option<Spec> {
         },
         key_bits,
     })
+}
+
+/// Whether `word` may stand in a table, where it is one of several in a line.
+fn is_word(word: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-_,()".contains(c);
+    !word.is_empty() && word.chars().all(is_part)
 }
 
 #[cfg(test)]
@@ -198,6 +208,10 @@ mod tests {
             "aes:64-cbc-lmk 512",
             "capi:xts(aes-plain64 512",
             "-xts-plain64 512",
+            "aes-xts-plain64 8192",
+            "aes-cbc-essiv:a b 256",
+            "aes-cbc-essiv:sha256\t 256",
+            "aes-xts-plain64\n 512",
         ] {
             let error = text.parse::<Spec>().unwrap_err();
             assert!(error.contains("aes-xts-plain64 512"), "{error}");

@@ -17,6 +17,9 @@ use crate::report::model::{Failed, Figure, Measured, Options};
 use crate::report::words;
 use crate::session::Session;
 
+/// How many devices there are at once: what a process may have open, with room to spare.
+const GROUP: usize = 64;
+
 /// Measurements on one ground.
 pub struct Run<'a> {
     /// Where devices are made.
@@ -39,13 +42,15 @@ pub struct Run<'a> {
 struct Entry {
     chosen: Chosen,
     options: Options,
+    /// Goes when it was measured.
+    #[expect(dead_code, reason = "it is what is measured")]
     device: Mapped,
 }
 
 impl Run<'_> {
     /// Overwrites the ground, so that there is something to read everywhere.
     pub fn prepare(&self) -> Result<(), Failure> {
-        let progress = Progress::begin(self.ground.about.bytes, "random data");
+        let progress = Progress::begin(self.ground.about.bytes, "random data".into());
         let goes_on = || !self.interrupt.is_noted();
         measure::prepare(&self.ground.lane(), &goes_on, &|bytes| {
             progress.reach(bytes, "")
@@ -53,27 +58,77 @@ impl Run<'_> {
         self.interrupt.check()
     }
 
-    /// Figures of the ground, and of all of `wanted`, the best first.
-    pub fn side_by_side(
+    /// Figures of the ground, and of all of `wanted`, the best first. Many are measured in groups,
+    /// each beside the ground.
+    pub fn all(
         &mut self,
         wanted: Vec<(Chosen, Options)>,
-        title: &'static str,
     ) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
+        let mut raw = Vec::new();
+        let mut measured = Vec::new();
+        let groups = wanted.chunks(GROUP);
+        let count = groups.len();
+        for (number, group) in groups.enumerate() {
+            let title = match count {
+                1 => "encrypted devices".to_owned(),
+                _ => format!("encrypted devices, group {} of {count}", number + 1),
+            };
+            let (beside, figures) = match self.side_by_side(group, title) {
+                Err(_) if number > 0 && self.interrupt.is_noted() => {
+                    self.is_complete = false;
+                    break;
+                }
+                measured => measured?,
+            };
+            raw.push(beside);
+            measured.extend(figures);
+            if !self.is_complete {
+                break;
+            }
+        }
+        rank::sort(&mut measured);
+        Ok((rank::joined(&raw), measured))
+    }
+
+    /// Figures of the best few of `ranking` with other options, the best first. What keeps them from
+    /// being measured is a failure of theirs, and not of what was measured before.
+    pub fn variants(&mut self, ranking: &[Measured]) -> Vec<Measured> {
+        let variants = rank::variants(ranking).into_iter();
+        let wanted: Vec<(Chosen, Options)> = variants
+            .map(|(best, options)| (Chosen::of(best), options))
+            .collect();
+        match self.side_by_side(&wanted, "sectors and flags".into()) {
+            Ok((_, mut measured)) => {
+                rank::sort(&mut measured);
+                measured
+            }
+            Err(failure) => {
+                self.is_complete = false;
+                self.failures.push(Failed {
+                    name: "sizes of sectors and flags".into(),
+                    reason: failure.into_text(),
+                });
+                Vec::new()
+            }
+        }
+    }
+
+    fn side_by_side(
+        &mut self,
+        wanted: &[(Chosen, Options)],
+        title: String,
+    ) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
+        let mut lanes = vec![self.ground.lane()];
         let mut entries = Vec::new();
         for (chosen, options) in wanted {
             self.interrupt.check()?;
-            match self.device(&chosen, options) {
-                Ok(device) => entries.push(Entry {
-                    chosen,
-                    options,
-                    device,
-                }),
-                Err(failure) => self.failed(&chosen, options, failure.into_text()),
+            match self.entry(chosen.clone(), *options) {
+                Ok((entry, lane)) => {
+                    entries.push(entry);
+                    lanes.push(lane);
+                }
+                Err(failure) => self.failed(chosen, *options, failure.into_text()),
             }
-        }
-        let mut lanes = vec![self.ground.lane()];
-        for entry in &entries {
-            lanes.push(self.lane(entry)?);
         }
         let taken = self.measure(&lanes, title);
         // A device goes when nobody has it open.
@@ -81,25 +136,34 @@ impl Run<'_> {
         self.figures(entries, taken)
     }
 
+    /// An encrypted device, to be measured.
+    fn entry(&mut self, chosen: Chosen, options: Options) -> Result<(Entry, Lane), Failure> {
+        let device = self.device(&chosen, options)?;
+        let file = device.open(OFlags::RDWR | OFlags::DIRECT)?;
+        let lane = Lane {
+            name: chosen.spec.to_string(),
+            file: Arc::new(file),
+            bytes: self.ground.about.bytes,
+        };
+        let entry = Entry {
+            chosen,
+            options,
+            device,
+        };
+        Ok((entry, lane))
+    }
+
     /// An encrypted device over the ground, under a key of its own.
     fn device(&mut self, chosen: &Chosen, options: Options) -> Result<Mapped, Failure> {
+        let number = self.devices;
         self.devices += 1;
         let key = Key::draw(chosen.spec.key_len());
         let (below, sectors) = (self.ground.number, self.ground.sectors());
         let table = crypt::table(&chosen.spec, options, &key, below, sectors);
-        Mapped::start(&self.session.control, &self.devices.to_string(), &table)
+        Mapped::start(&self.session.control, &number.to_string(), &table)
     }
 
-    fn lane(&self, entry: &Entry) -> Result<Lane, Failure> {
-        let file = entry.device.open(OFlags::RDWR | OFlags::DIRECT)?;
-        Ok(Lane {
-            name: entry.chosen.spec.to_string(),
-            file: Arc::new(file),
-            bytes: self.ground.about.bytes,
-        })
-    }
-
-    fn measure(&mut self, lanes: &[Lane], title: &'static str) -> measure::Taken {
+    fn measure(&mut self, lanes: &[Lane], title: String) -> measure::Taken {
         let workloads = measure::workloads();
         let plan = Plan {
             rounds: self.options.rounds as usize,
@@ -136,7 +200,6 @@ impl Run<'_> {
                 Err(reason) => self.failed(&entry.chosen, entry.options, reason),
             }
         }
-        rank::sort(&mut measured);
         Ok((rank::figures(&raw, &raw), measured))
     }
 

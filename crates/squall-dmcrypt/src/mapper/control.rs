@@ -57,6 +57,10 @@ impl Control {
         match control.has_crypt() {
             Ok(()) => Ok(control),
             Err(Errno::PERM | Errno::ACCESS) => Err(Failure::Runtime(forbidden())),
+            Err(Errno::NOTTY) => Err(Failure::Runtime(
+                "this kernel's device mapper does not tell what it has: use Linux 5.4 or later"
+                    .into(),
+            )),
             Err(_) => Err(Failure::Runtime(
                 "this kernel's device mapper has no dm-crypt: load the module dm-crypt, or use a \
                  kernel that has it (CONFIG_DM_CRYPT)"

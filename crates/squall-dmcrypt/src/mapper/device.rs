@@ -42,6 +42,15 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table that refuses all transfers.
+    pub fn refusing(sectors: u64) -> Table {
+        Table {
+            target: "error",
+            sectors,
+            parameters: Zeroizing::new(String::new()),
+        }
+    }
+
     /// As the kernel takes it.
     fn payload(&self) -> Zeroizing<Vec<u8>> {
         let len = (SPEC_LEN + self.parameters.len() + 1).next_multiple_of(8);
@@ -71,6 +80,10 @@ pub struct Mapped {
 impl Mapped {
     /// A device with `table`, not yet in use. Its name begins with [`PREFIX`] and this process's
     /// number, and ends with `label`.
+    ///
+    /// A device has no node before it has a table, so the first is one that refuses everything. Only
+    /// when the device goes with this process does it get the other: none that is left behind
+    /// holds a key, or the device below.
     pub fn create(control: &Rc<Control>, label: &str, table: &Table) -> Result<Mapped, Failure> {
         let name = format!("{PREFIX}{}-{label}", std::process::id());
         let header = Header::of(&name).with_uuid();
@@ -82,17 +95,12 @@ impl Mapped {
             number: Number::of(created.header.dev),
             keeper: None,
         };
-        // A device has no node before it has a table.
-        device.load(table).map_err(|error| {
-            failed(
-                &format!("table {} of device {}", table.target, device.name),
-                error,
-            )
-        })?;
+        device.load_first(&Table::refusing(table.sectors))?;
         device.keeper = Some(device.open(OFlags::RDONLY)?);
         control
             .remove(&device.name)
             .map_err(|error| failed(&format!("removal of device {}", device.name), error))?;
+        device.load_first(table)?;
         Ok(device)
     }
 
@@ -101,6 +109,13 @@ impl Mapped {
         let device = Mapped::create(control, label, table)?;
         device.resume()?;
         Ok(device)
+    }
+
+    fn load_first(&self, table: &Table) -> Result<(), Failure> {
+        self.load(table).map_err(|error| {
+            let what = format!("table {} of device {}", table.target, self.name);
+            failed(&what, error)
+        })
     }
 
     /// Loads another table, which waits until it is brought into use.

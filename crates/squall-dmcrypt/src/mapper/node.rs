@@ -47,6 +47,8 @@ fn open_own(number: Number, flags: OFlags) -> io::Result<File> {
     let path = Path::new(&path);
     let dev = makedev(number.major, number.minor);
     let mode = Mode::RUSR | Mode::WUSR;
+    // What a process of this number left that was killed here.
+    let _ = unlink(path);
     mknodat(CWD, path, FileType::BlockDevice, mode, dev)?;
     let opened = open_at(path, number, flags);
     unlink(path)?;

@@ -1,17 +1,20 @@
 //! Where on a device transfers go: on from where the last one ended, or anywhere.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::report::model::Workload;
 
 /// Where transfers have got to.
 #[derive(Debug, Default)]
 pub struct Course {
-    next: u64,
+    /// Where the next one in sequence begins, in bytes.
+    next: AtomicU64,
 }
 
 impl Course {
     /// Where the next transfer of `workload` goes, of the first `bytes` of the device: a multiple of
     /// its length, and all of it before the end. Nothing if there is no room for one.
-    pub fn next(&mut self, workload: &Workload, bytes: u64) -> Option<u64> {
+    pub fn next(&self, workload: &Workload, bytes: u64) -> Option<u64> {
         let block = workload.block as u64;
         let blocks = bytes / block;
         if blocks == 0 {
@@ -19,11 +22,7 @@ impl Course {
         }
         let number = match workload.is_random {
             true => below(blocks),
-            false => {
-                let number = self.next.div_ceil(block) % blocks;
-                self.next = (number + 1) * block;
-                number
-            }
+            false => (self.next.fetch_add(block, Ordering::Relaxed) / block) % blocks,
         };
         Some(number * block)
     }
@@ -49,7 +48,7 @@ mod tests {
     #[test]
     fn a_sequence_goes_on_and_begins_again_at_the_end() {
         let large = workload(false);
-        let mut course = Course::default();
+        let course = Course::default();
         let offsets: Vec<u64> = (0..5)
             .map(|_| course.next(&large, (3 << 20) + 4096).unwrap() >> 20)
             .collect();
@@ -60,7 +59,7 @@ mod tests {
     #[test]
     fn random_ones_are_everywhere_and_within() {
         let small = workload(true);
-        let mut course = Course::default();
+        let course = Course::default();
         let bytes = 64 * 4096 + 512;
         let offsets: Vec<u64> = (0..4096)
             .map(|_| course.next(&small, bytes).unwrap())

@@ -1,105 +1,131 @@
-//! Transfers in flight: as many as a workload has, for as long as a sample takes.
+//! Transfers of one sample: one after the other in this thread, or by several threads at once, each of
+//! which has one in flight.
+//!
+//! The kernel's own queue (io_uring) would serve devices in different ways: what it may begin without
+//! waiting, as a RAM disk's transfers, runs where it is submitted, and what it may not, as dm-crypt's,
+//! in threads of the kernel. Here every device is served in the same way.
 
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use squall_drives::io::{Buffer, Direction, Finished, Queue, Transfer};
+use squall_drives::io::Buffer;
 
 use super::course::Course;
 use super::{Lane, keystream};
-use crate::report::model::{self, Workload};
+use crate::report::model::{Direction, Workload};
 
-/// Bytes a second of `workload`, whose transfers use `supply`, which is made up to what it takes.
-/// No transfer begins after `time`; those in flight then are waited for, and count.
+/// Bytes a second of `workload`, whose threads have one each of `buffers`. No transfer begins after
+/// `time`; those in flight then are waited for, and count.
 pub fn fly(
     lane: &Lane,
-    course: &mut Course,
+    course: &Course,
     workload: &Workload,
     time: Duration,
-    supply: &mut Vec<Buffer>,
+    buffers: &mut [Buffer],
 ) -> io::Result<f64> {
-    make_up(supply, workload);
-    let mut queue = Queue::open(lane.file.clone(), workload.depth, false)?;
-    let mut next = |buffer| -> io::Result<Transfer> {
-        let offset = course.next(workload, lane.bytes);
-        Ok(Transfer {
-            buffer,
-            len: workload.block,
-            offset: offset.ok_or_else(|| io::Error::other("it is smaller than a transfer"))?,
-            direction: direction(workload),
-        })
+    let flight = Flight {
+        lane,
+        course,
+        workload,
+        time,
+        has_failed: AtomicBool::new(false),
     };
-    let mut bytes = 0;
-    let clock = Instant::now();
-    for buffer in supply.drain(..) {
-        queue.submit(next(buffer)?)?;
+    if let [buffer] = buffers {
+        let clock = Instant::now();
+        let bytes = flight.transfers(clock, buffer)?;
+        return Ok(bytes as f64 / clock.elapsed().as_secs_f64());
     }
-    while let Some(finished) = queue.wait()? {
-        let transfer = whole(finished)?;
-        bytes += transfer.len;
-        match clock.elapsed() < time {
-            true => queue.submit(next(transfer.buffer)?)?,
-            false => supply.push(transfer.buffer),
-        }
-    }
-    Ok(bytes as f64 / clock.elapsed().as_secs_f64())
-}
-
-/// Writes keystream to all that is used of `lane`.
-pub fn fill(lane: &Lane, goes_on: &dyn Fn() -> bool, progress: &dyn Fn(u64)) -> io::Result<()> {
-    const DEPTH: usize = 4;
-    const STEP: usize = 1 << 20;
-    let mut queue = Queue::open(lane.file.clone(), DEPTH, false)?;
-    let mut free: Vec<Buffer> = (0..DEPTH).map(|_| Buffer::new(STEP)).collect();
-    let mut offset = 0;
-    let mut written = 0;
-    loop {
-        while offset < lane.bytes && goes_on() {
-            let Some(mut buffer) = free.pop() else { break };
-            keystream(std::slice::from_mut(&mut buffer));
-            let len = (lane.bytes - offset).min(STEP as u64) as usize;
-            queue.submit(Transfer {
-                buffer,
-                len,
-                offset,
-                direction: Direction::Write,
-            })?;
-            offset += len as u64;
-        }
-        let Some(finished) = queue.wait()? else {
-            return Ok(());
+    let start = Barrier::new(buffers.len());
+    let sums: Vec<(u64, Instant, Instant)> = thread::scope(|scope| {
+        let begin = |buffer| {
+            let (flight, start) = (&flight, &start);
+            scope.spawn(move || {
+                start.wait();
+                let clock = Instant::now();
+                let bytes = flight.transfers(clock, buffer)?;
+                Ok((bytes, clock, Instant::now()))
+            })
         };
-        let transfer = whole(finished)?;
-        written += transfer.len as u64;
-        progress(written);
-        free.push(transfer.buffer);
+        let threads: Vec<_> = buffers.iter_mut().map(begin).collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, io::Result<_>>| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect::<io::Result<_>>()
+    })?;
+    let bytes: u64 = sums.iter().map(|(bytes, ..)| bytes).sum();
+    let first = sums.iter().map(|(_, start, _)| *start).min();
+    let last = sums.iter().map(|(.., end)| *end).max();
+    let took = first.zip(last).map(|(first, last)| last - first);
+    Ok(bytes as f64 / took.unwrap_or(time).as_secs_f64())
+}
+
+/// What the threads of a sample share.
+struct Flight<'a> {
+    lane: &'a Lane,
+    course: &'a Course,
+    workload: &'a Workload,
+    time: Duration,
+    /// Whether a transfer failed, so that the others need not go on.
+    has_failed: AtomicBool,
+}
+
+impl Flight<'_> {
+    /// Transfers by `buffer` until the time since `clock` is over: their bytes.
+    fn transfers(&self, clock: Instant, buffer: &mut Buffer) -> io::Result<u64> {
+        let mut bytes = 0;
+        loop {
+            let done = self.transfer(buffer);
+            self.has_failed.fetch_or(done.is_err(), Ordering::Relaxed);
+            bytes += done?;
+            if clock.elapsed() >= self.time || self.has_failed.load(Ordering::Relaxed) {
+                return Ok(bytes);
+            }
+        }
+    }
+
+    fn transfer(&self, buffer: &mut Buffer) -> io::Result<u64> {
+        let offset = self.course.next(self.workload, self.lane.bytes);
+        let offset = offset.ok_or_else(|| io::Error::other("it is smaller than a transfer"))?;
+        let bytes = &mut buffer[..self.workload.block];
+        let done = match self.workload.direction {
+            Direction::Read => self.lane.file.read_at(bytes, offset)?,
+            Direction::Write => self.lane.file.write_at(bytes, offset)?,
+        };
+        whole(done, bytes.len(), offset)
     }
 }
 
-/// Buffers in place of those that were lost when a device failed.
-fn make_up(supply: &mut Vec<Buffer>, workload: &Workload) {
-    while supply.len() < workload.depth {
-        let mut buffer = Buffer::new(workload.block);
-        keystream(std::slice::from_mut(&mut buffer));
-        supply.push(buffer);
+/// Writes keystream to all that is used of `lane`; tells `progress` how far it is.
+pub fn fill(lane: &Lane, goes_on: &dyn Fn() -> bool, progress: &dyn Fn(u64)) -> io::Result<()> {
+    const STEP: usize = 4 << 20;
+    let mut buffer = Buffer::new(STEP);
+    let mut offset = 0;
+    while offset < lane.bytes && goes_on() {
+        let bytes = &mut buffer[..(lane.bytes - offset).min(STEP as u64) as usize];
+        keystream(bytes);
+        offset += write(&lane.file, bytes, offset)?;
+        progress(offset);
     }
+    Ok(())
 }
 
-fn direction(workload: &Workload) -> Direction {
-    match workload.direction {
-        model::Direction::Read => Direction::Read,
-        model::Direction::Write => Direction::Write,
-    }
+fn write(file: &File, bytes: &[u8], offset: u64) -> io::Result<u64> {
+    whole(file.write_at(bytes, offset)?, bytes.len(), offset)
 }
 
-/// The transfer, if all of it was done.
-fn whole(finished: Finished) -> io::Result<Transfer> {
-    let transfer = finished.transfer;
-    match finished.result? {
-        done if done == transfer.len => Ok(transfer),
-        done => Err(io::Error::other(format!(
-            "only {done} of {} bytes at {} were transferred",
-            transfer.len, transfer.offset
+/// The bytes of a transfer, if it was done whole.
+fn whole(done: usize, len: usize, offset: u64) -> io::Result<u64> {
+    match done == len {
+        true => Ok(len as u64),
+        false => Err(io::Error::other(format!(
+            "only {done} of {len} bytes at {offset} were transferred"
         ))),
     }
 }

@@ -5,7 +5,7 @@
 use crate::report::model::{Ground, GroundKind, Options};
 use crate::spec::Spec;
 
-/// Stands for a device where none was named; no device can have this name, as those begin with what
+/// Stands for a device where none was named that keeps its name; no device can have this name, as those begin with what
 /// the drive is attached to.
 const PLACEHOLDER: &str = "/dev/disk/by-id/DEVICE";
 
@@ -75,11 +75,17 @@ impl Lines<'_> {
     }
 
     fn device(&self) -> &str {
-        match self.ground.kind {
-            GroundKind::Ram => PLACEHOLDER,
-            GroundKind::Device => &self.ground.name,
+        match has_lasting_name(self.ground) {
+            true => &self.ground.name,
+            false => PLACEHOLDER,
         }
     }
+}
+
+/// Whether the name of what was measured is the drive's own, which a line for swap may have: one that
+/// is another drive's after the next start would have that overwritten.
+pub fn has_lasting_name(ground: &Ground) -> bool {
+    ground.kind == GroundKind::Device && ground.name.starts_with("/dev/disk/by-id/")
 }
 
 /// `text` as a word of a shell.

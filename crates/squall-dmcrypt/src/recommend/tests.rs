@@ -91,19 +91,45 @@ fn plain_lines_name_no_device_of_memory() {
 #[test]
 fn what_separates_is_escaped() {
     let ranking = [with("xchacha12,aes-adiantum-plain64 256", 0.5, 512, false)];
-    let found = of_machine(&ranking, &[], &device("/dev/a disk's"), false).expect("one");
+    let found = of_machine(&ranking, &[], &device("/dev/disk/by-id/a disk's"), false).expect("one");
     assert_eq!(
         found.swap,
-        "swap /dev/a\\040disk's /dev/urandom \
+        "swap /dev/disk/by-id/a\\040disk's /dev/urandom \
          swap,plain,cipher=xchacha12\\054aes-adiantum-plain64,size=256"
     );
     assert_eq!(
         found.luks_format,
         "cryptsetup luksFormat --type luks2 --cipher xchacha12,aes-adiantum-plain64 \
-         --key-size 256 --sector-size 512 '/dev/a disk'\\''s'"
+         --key-size 256 --sector-size 512 '/dev/disk/by-id/a disk'\\''s'"
     );
-    let said = |word: &str| found.notes.iter().any(|note| note.contains(word));
-    assert!(said("\\054") && said("below /dev/disk/by-id"));
+    assert!(found.notes.iter().any(|note| note.contains("\\054")));
+}
+
+/// What is another drive's after the next start would be overwritten then.
+#[test]
+fn names_that_do_not_last_are_not_in_lines() {
+    let ranking = [with("aes-xts-plain64 512", 0.5, 512, false)];
+    for name in [
+        "/dev/sdb",
+        "/dev/disk/by-diskseq/7",
+        "/dev/disk/by-path/x",
+        "sdb",
+    ] {
+        let found = of_machine(&ranking, &[], &device(name), false).expect("one");
+        for line in [
+            &found.swap,
+            &found.luks_format,
+            &found.luks_open,
+            &found.luks_crypttab,
+        ] {
+            assert!(
+                line.contains(" /dev/disk/by-id/DEVICE") && !line.contains(name),
+                "{line}"
+            );
+        }
+        let said = |note: &String| note.contains("below /dev/disk/by-id");
+        assert!(found.notes.iter().any(said));
+    }
 }
 
 #[test]
@@ -133,7 +159,7 @@ fn why_the_fastest_gave_way() {
     assert_eq!(
         found.why,
         "The difference to the fastest, camellia-xts-plain64 512 with sectors of 4096 bytes \
-         without work queues, is within the noise (0.500 of the raw device's speed, not 0.501), \
+         without work queues, is too small to count (0.500 of the raw device's speed, not 0.501), \
          and its cipher is AES."
     );
 }

@@ -114,7 +114,7 @@ pub fn stands_for(measured: &Measured) -> Option<String> {
         let bits: Vec<String> = lengths.iter().map(u32::to_string).collect();
         parts.push(format!("with keys of {} bits", bits.join(", ")));
     }
-    (!parts.is_empty()).then(|| format!("{spec} stands for the same {}", parts.join(", and ")))
+    (!parts.is_empty()).then(|| format!("{spec} stands for others {}", parts.join(", and ")))
 }
 
 /// The lines of a recommendation, each with what it is for.

@@ -9,6 +9,7 @@ use std::os::fd::AsRawFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
 /// F_SETSIG of asm-generic/fcntl.h.
@@ -29,6 +30,14 @@ pub fn claim(file: &File, is_block: bool) -> Result<(), Errno> {
             false => is_alone(file),
         }
     })
+}
+
+/// Locks the block device `file` for as long as it is open, as those do who must not meet: udev by
+/// flock(2), virtual machines by locks on bytes. Fails with [`Errno::WOULDBLOCK`] if somebody else
+/// has.
+pub fn hold(file: &File) -> Result<(), Errno> {
+    patiently(|| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive))?;
+    claim(file, true)
 }
 
 /// What `attempt` comes to when whoever is about to leave has left.

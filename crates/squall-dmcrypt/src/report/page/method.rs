@@ -23,8 +23,9 @@ pub fn section(bench: &Bench) -> Markup {
                     "so what the machine did meanwhile is in both of its parts."
                 }
                 li {
-                    "Transfers go past the page cache (O_DIRECT), one or several at once, in "
-                    "sequence or at random offsets. What a sample wrote is flushed behind the clock, "
+                    "Transfers go past the page cache (O_DIRECT), in sequence or at random offsets, "
+                    "one after the other or by several threads that have one in flight each: the "
+                    "same way for every device. What a sample wrote is flushed behind the clock, "
                     "so that no other one pays for it."
                 }
                 li {
@@ -33,7 +34,7 @@ pub fn section(bench: &Bench) -> Markup {
                     "one was measured."
                 }
             }
-            p { "The same on another machine:" }
+            p { "As much on another machine, of what is secure there:" }
             pre tabindex="0" { code { (command(bench)) } }
         }
         footer { p.note { "squall " (bench.machine.squall) ", report " (bench.format) } }
@@ -46,6 +47,12 @@ fn command(bench: &Bench) -> String {
         GroundKind::Ram => "",
         GroundKind::Device => " --device DEVICE",
     };
-    let rounds = bench.rounds;
-    format!("squall dmcrypt bench{device} --rounds {rounds} --html dmcrypt.html")
+    let Bench {
+        rounds, sample_ms, ..
+    } = bench;
+    let mib = bench.ground.bytes >> 20;
+    format!(
+        "squall dmcrypt bench{device} --rounds {rounds} --sample {sample_ms} --size {mib}MiB \
+         --html dmcrypt.html"
+    )
 }
