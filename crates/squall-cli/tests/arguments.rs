@@ -112,9 +112,7 @@ fn disk_encryption() {
     let right = "use one as \"aes-xts-plain64 512\"";
     refused(
         "dmcrypt bench --cipher aes-xts-plain64",
-        &format!(
-            "--cipher: \"aes-xts-plain64\" is no cipher with the bits of its key: {right}"
-        ),
+        &format!("--cipher: \"aes-xts-plain64\" is no cipher with the bits of its key: {right}"),
     );
     refused(
         "dmcrypt bench --size 1MiB",

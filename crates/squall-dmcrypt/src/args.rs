@@ -89,8 +89,8 @@ was measured is shown and written all the same, marked as incomplete), 2 for a w
 pub struct BenchArguments {
     /// Measure over this device, whose data that destroys; over memory if not given
     ///
-    /// It must not be in use, and is refused as by `squall wipe`. It must be empty (zeros at its
-    /// beginning and its end), or --yes be given.
+    /// It must not be in use, and is refused as by `squall wipe`. It must be empty (zeros in what is
+    /// overwritten, and at its end), or --yes be given.
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<PathBuf>,
 
@@ -106,7 +106,7 @@ pub struct BenchArguments {
     #[arg(long, conflicts_with_all = ["all", "cipher"])]
     pub secure: bool,
 
-    /// Measure this specification alone, or these, as \"aes-xts-plain64 512\": the last is the
+    /// Measure this specification alone, or these, as "aes-xts-plain64 512": the last is the
     /// length of the key in bits
     #[arg(long, value_name = "SPEC")]
     pub cipher: Vec<Spec>,

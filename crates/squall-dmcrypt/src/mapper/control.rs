@@ -47,7 +47,7 @@ impl Control {
     /// Opens it, and makes sure that it has dm-crypt; loads their modules if need be.
     pub fn open() -> Result<Control, Failure> {
         let control = match File::open(CONTROL) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(error) if leads_nowhere(&error) => {
                 load_module("dm-mod");
                 File::open(CONTROL)
             }
@@ -116,18 +116,25 @@ pub(super) fn failed(what: &str, error: Errno) -> Failure {
     }
 }
 
+/// Whether there is no node, or a node of a driver that is not there.
+fn leads_nowhere(error: &io::Error) -> bool {
+    let errors = [Errno::NOENT, Errno::NODEV, Errno::NXIO];
+    Errno::from_io_error(error).is_some_and(|error| errors.contains(&error))
+}
+
 fn missing(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound if Path::new("/sys/class/misc/device-mapper").exists() => format!(
+        io::ErrorKind::PermissionDenied => forbidden(),
+        _ if !leads_nowhere(error) => format!("{CONTROL}: {}", cause(error)),
+        _ if Path::new("/sys/class/misc/device-mapper").exists() => format!(
             "{CONTROL} is not there although this kernel has a device mapper: mount devtmpfs at \
              /dev, or run this outside of the container"
         ),
-        io::ErrorKind::NotFound => format!(
-            "this kernel has no device mapper ({CONTROL} is not there): load the module dm-mod, or \
-             use a kernel that has it (CONFIG_BLK_DEV_DM)"
+        _ => format!(
+            "this kernel has no device mapper ({CONTROL}: {}): load the module dm-mod, or use a \
+             kernel that has it (CONFIG_BLK_DEV_DM)",
+            cause(error)
         ),
-        io::ErrorKind::PermissionDenied => forbidden(),
-        _ => format!("{CONTROL}: {}", cause(error)),
     }
 }
 
