@@ -46,7 +46,8 @@ impl Prober {
         let table = crypt::table(spec, OPTIONS, &self.key, self.base.number(), SECTORS);
         match self.probe.load(&table) {
             Ok(()) => Ok(Ok(true)),
-            Err(Errno::INVAL | Errno::NOENT | Errno::LIBBAD) => Ok(Ok(false)),
+            // A digest that needs a key of its own has none (NOKEY).
+            Err(Errno::INVAL | Errno::NOENT | Errno::LIBBAD | Errno::NOKEY) => Ok(Ok(false)),
             // What has nothing to do with the specification.
             Err(error @ (Errno::NOMEM | Errno::PERM | Errno::NXIO | Errno::BUSY)) => {
                 Err(Failure::Runtime(unclear(spec, error)))

@@ -1,0 +1,234 @@
+//! `squall dmcrypt bench` over memory and over a drive: what it writes, and that what goes through
+//! its devices is encrypted.
+
+use serde_json::{Value, json};
+
+use crate::common::commands::contains;
+use crate::world::{Desk, LOAD_USUAL, MEASURED, MIB, NAMES, USUAL, World, id};
+
+const SERIAL: &str = "DRIVE-1";
+
+/// Quick, and precise enough for a machine whose speeds mean nothing.
+const QUICK: &str = "--size 16MiB --rounds 2 --sample 5";
+
+/// Ways to read and write.
+const WORKLOADS: usize = 8;
+
+#[test]
+fn memory_is_measured_and_given_back() {
+    let Some(world) = World::new() else { return };
+    let mut desk = world.boot_with(USUAL, Vec::new());
+    let ciphers = "--cipher 'aes-xts-plain64 512' --cipher 'aes-cbc-essiv:sha256 256'";
+    let reports = "--json /tmp/b.json --csv /tmp/b.csv --html /tmp/b.html";
+    let text = desk
+        .squall(&format!("dmcrypt bench {QUICK} {ciphers} {reports}"))
+        .well();
+    desk.nothing_is_left();
+    let report = desk.json("/tmp/b.json");
+    is_whole(&report, 2);
+    assert_eq!(names(&report["ranking"]).len(), 2);
+    let ground = json!({ "kind": "ram", "name": "/dev/ram0", "bytes": 16 * MIB, "sector": 512 });
+    assert_eq!(report["ground"], ground);
+    contains(
+        &text,
+        &[
+            "EMULATED",
+            "is emulated",
+            "aes-xts-plain64 512",
+            "/dev/disk/by-id/DEVICE",
+        ],
+    );
+    let lines = desk.text("/tmp/b.csv").lines().count();
+    // Of one cipher only the better specification is measured with other options.
+    assert_eq!(lines, 1 + WORKLOADS * (1 + 2 + 4));
+    contains(
+        &desk.text("/tmp/b.html"),
+        &["<svg", "emulated", "aes-xts-plain64 512"],
+    );
+
+    the_secure_ones_are_measured(&mut desk);
+}
+
+/// What is measured where nothing is said: what is secure, and of digests one.
+fn the_secure_ones_are_measured(desk: &mut Desk) {
+    desk.ok(LOAD_USUAL);
+    desk.load_no_more();
+    // brd is loaded by its name, and no longer by the kernel.
+    let once = "--size 16MiB --rounds 1 --sample 1 --json /tmp/all.json";
+    desk.squall(&format!("dmcrypt bench {once}")).well();
+    desk.nothing_is_left();
+    let report = desk.json("/tmp/all.json");
+    is_whole(&report, 1);
+    let mut measured = names(&report["ranking"]);
+    measured.sort();
+    assert_eq!(measured, SECURE);
+    let left_out = report["left_out"].as_array().expect("a list");
+    let rules: Vec<&str> = left_out
+        .iter()
+        .filter_map(|it| it["rule"].as_str())
+        .collect();
+    assert!(
+        rules.contains(&"ecb") && rules.contains(&"predictable-iv"),
+        "{rules:?}"
+    );
+}
+
+/// What is secure with the usual modules.
+const SECURE: [&str; 8] = [
+    "aes cbc essiv 128",
+    "aes cbc essiv 192",
+    "aes cbc essiv 256",
+    "aes xts plain64 256",
+    "aes xts plain64 384",
+    "aes xts plain64 512",
+    "xchacha12,aes adiantum plain64 256",
+    "xchacha20,aes adiantum plain64 256",
+];
+
+/// Everything was measured, the raw device's ratio to itself is 1, and a recommendation was made.
+#[track_caller]
+fn is_whole(report: &Value, rounds: usize) {
+    assert_eq!(report["format"], "squall-dmcrypt-bench/1");
+    assert_eq!(
+        (&report["is_complete"], &report["failures"]),
+        (&json!(true), &json!([]))
+    );
+    assert_eq!(report["machine"]["is_emulated"], true);
+    assert_eq!(report["rounds"], rounds);
+    assert_eq!(
+        report["workloads"].as_array().map(Vec::len),
+        Some(WORKLOADS)
+    );
+    let raw = report["raw"].as_array().expect("figures");
+    assert!(raw.iter().all(|figure| figure["ratio"]["median"] == 1.0));
+    let measured = ["ranking", "variants"].map(|part| report[part].as_array().expect("a list"));
+    for measured in measured.into_iter().flatten() {
+        let figures = measured["figures"].as_array().expect("figures");
+        assert_eq!(figures.len(), WORKLOADS);
+        for figure in figures {
+            assert_eq!(figure["samples"].as_array().map(Vec::len), Some(rounds));
+            assert!(figure["rate"]["median"].as_f64() > Some(0.0), "{figure}");
+        }
+    }
+    assert!(!report["variants"].as_array().expect("a list").is_empty());
+    assert!(report["recommendation"]["why"].is_string());
+}
+
+/// What was measured, without digests.
+fn names(measured: &Value) -> Vec<String> {
+    let word = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    let name = |it: &Value| {
+        [
+            &it["cipher"],
+            &it["mode"],
+            &it["iv"]["name"],
+            &it["key_bits"],
+        ]
+        .map(word)
+        .join(" ")
+    };
+    measured
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(name)
+        .collect()
+}
+
+/// A run is stopped in the middle. What is written through its device is not on the drive, and is
+/// read back through another device with its key, which dmsetup has made; with another key it is
+/// not. Then the run goes on to its end.
+#[test]
+fn what_goes_through_is_encrypted() {
+    let Some(world) = World::new() else { return };
+    let mut desk = world.boot_with(USUAL, vec![world.drive(SERIAL, 24)]);
+    desk.start_udev();
+    let ciphers = "--cipher 'aes-xts-plain64 512'";
+    let drive = id(SERIAL);
+    let long = "--size 16MiB --rounds 1 --sample 1500 --json /tmp/b.json";
+    let run = desk.start(&format!(
+        "dmcrypt bench --device {drive} --yes {ciphers} {long}"
+    ));
+    desk.until_device(MEASURED);
+    desk.ok("sleep 1; kill -s STOP $(pidof squall); sleep 1");
+    let table = desk.ok(&format!(
+        "dmsetup table --showkeys $({NAMES} | grep -E '^squall-.*-[0-9]+$')"
+    ));
+    let key = table.split(' ').nth(4).expect("a key").to_owned();
+    let number = desk.ok("cat /sys/block/vda/dev");
+    let over = format!(" 0 {} 0", number.trim());
+    contains(&table, &["0 32768 crypt aes-xts-plain64 ", &over]);
+    assert_eq!(key.len(), 128, "{table}");
+    second_devices(&mut desk, &table, &key);
+    compare(&mut desk);
+    desk.ok("dmsetup remove same && dmsetup remove other");
+    desk.ok("kill -s CONT $(pidof squall)");
+    desk.end(run).well();
+    desk.nothing_is_left();
+    let report = desk.json("/tmp/b.json");
+    is_whole(&report, 1);
+    assert_eq!(report["ground"]["name"], drive);
+    assert_eq!(report["ground"]["kind"], "device");
+    desk.ok("sync");
+    drop(desk);
+    overwritten_as_far_as_said(&world.medium(SERIAL));
+}
+
+/// Makes the devices `same`, with the key of the run, and `other`, with another, of the same table.
+fn second_devices(desk: &mut Desk, table: &str, key: &str) {
+    let other: String = key.chars().rev().collect();
+    assert_ne!(other, key);
+    for (name, table) in [
+        ("same", table.to_owned()),
+        ("other", table.replace(key, &other)),
+    ] {
+        desk.write("/tmp/table", table);
+        desk.ok(&format!("dmsetup create {name} /tmp/table"));
+    }
+}
+
+/// Text that is written through the device of the run, and all that the run has written.
+fn compare(desk: &mut Desk) {
+    desk.ok("yes 'plaintext that nobody may read' | head -c 1048576 >/tmp/text");
+    desk.ok(&format!(
+        "name=$({NAMES} | grep -E '^squall-.*-[0-9]+$')
+        ln -s /dev/dm-$(dmsetup info -c --noheadings -o minor $name) /tmp/ours
+        dd if=/tmp/text of=/tmp/ours bs=1M oflag=direct conv=notrunc,fsync"
+    ));
+    desk.ok("for name in same other; do
+            dd if=/dev/mapper/$name of=/tmp/$name bs=1M iflag=direct
+        done
+        dd if=/dev/vda of=/tmp/raw bs=1M count=16 iflag=direct
+        dd if=/tmp/ours of=/tmp/ours.bytes bs=1M iflag=direct");
+    let ours = desk.read("/tmp/ours.bytes");
+    let text = desk.read("/tmp/text");
+    assert_eq!(ours.len() as u64, 16 * MIB);
+    assert!(ours.starts_with(&text));
+    assert!(
+        desk.read("/tmp/same") == ours,
+        "the same key reads the same"
+    );
+    for other in ["other", "raw"] {
+        let bytes = desk.read(&format!("/tmp/{other}"));
+        assert_eq!(bytes.len(), ours.len());
+        let sectors = bytes.chunks(512).zip(ours.chunks(512));
+        let equal = sectors.filter(|(one, other)| one == other).count();
+        assert_eq!(equal, 0, "{other} has sectors of the plaintext");
+        let has_text = bytes.windows(16).any(|window| window == &text[..16]);
+        assert!(!has_text, "{other} has words of the plaintext");
+    }
+}
+
+/// No sector that was to be overwritten is still empty, and none behind it was touched.
+fn overwritten_as_far_as_said(medium: &[u8]) {
+    let is_empty = |sector: &[u8]| sector.iter().all(|byte| *byte == 0);
+    let (used, rest) = medium.split_at(16 * MIB as usize);
+    let empty = used.chunks(512).filter(|sector| is_empty(sector)).count();
+    assert_eq!(empty, 0, "sectors are empty");
+    assert_eq!(rest.len() as u64, 8 * MIB);
+    assert!(is_empty(rest), "more was overwritten than was to be");
+}

@@ -1,0 +1,142 @@
+//! What other tests stand on: a guest with dm-crypt, all crypto modules, RAM disks, Debian's way from
+//! a line of crypttab to a device, LUKS2, and udev where it is wanted.
+
+use crate::common::commands::contains;
+use crate::world::{BARE, Desk, World, id};
+
+const SERIAL: &str = "DRIVE-1";
+
+/// Options of crypttab, and the options of the table that come of them.
+const SWAP: &str = "swap,plain,cipher=aes-xts-plain64,size=512,sector-size=4096,no-read-workqueue,no-write-workqueue";
+const FAST: &str = "no_read_workqueue no_write_workqueue sector_size:4096";
+
+#[test]
+fn a_line_of_crypttab_becomes_swap_without_udev() {
+    let Some(world) = World::new() else { return };
+    let mut desk = world.boot(vec![world.drive(SERIAL, 64)]);
+    crypttab(&mut desk, "/dev/vda");
+    swap_is_made(&mut desk);
+    desk.ok("[ -b /dev/mapper/swap ] && [ ! -L /dev/mapper/swap ]");
+    desk.ok("cryptdisks_stop swap && [ ! -e /dev/mapper/swap ]");
+
+    luks(&mut desk, "", "");
+    contains(&unusable(&mut desk), &["crypto_LUKS"]);
+    desk.ok("dd if=/dev/zero of=/dev/vda bs=1M count=17 conv=fsync");
+    swap_is_made(&mut desk);
+}
+
+#[test]
+fn udev_names_drives_and_devices_where_it_is_started() {
+    let Some(world) = World::new() else { return };
+    let mut desk = world.boot(vec![world.drive(SERIAL, 64)]);
+    crypttab(&mut desk, &id(SERIAL));
+    desk.ok("[ ! -e /dev/disk ]");
+    contains(&unusable(&mut desk), &["does not exist"]);
+
+    desk.start_udev();
+    let link = desk.ok(&format!("readlink -f {}", id(SERIAL)));
+    assert_eq!(link, "/dev/vda\n");
+    swap_is_made(&mut desk);
+    assert_eq!(desk.ok("readlink /dev/mapper/swap"), "../dm-0\n");
+    desk.ok("ls /dev/disk/by-id/dm-name-swap");
+    desk.ok("cryptdisks_stop swap && [ ! -L /dev/mapper/swap ]");
+}
+
+/// Makes the only line of crypttab one for swap on `device`.
+fn crypttab(desk: &mut Desk, device: &str) {
+    desk.write(
+        "/etc/crypttab",
+        format!("swap {device} /dev/urandom {SWAP}\n"),
+    );
+}
+
+/// The line of crypttab is executed, and the kernel swaps to what comes of it.
+#[track_caller]
+fn swap_is_made(desk: &mut Desk) {
+    contains(&desk.ok("cryptdisks_start swap"), &["swap (started)"]);
+    let table = desk.ok("dmsetup table swap");
+    contains(&table, &["crypt aes-xts-plain64", FAST]);
+    desk.ok("swapon /dev/mapper/swap");
+    assert_eq!(desk.ok("cat /proc/swaps").lines().count(), 2);
+    desk.ok("swapoff /dev/mapper/swap");
+}
+
+/// What is said where the line of crypttab cannot be executed.
+#[track_caller]
+fn unusable(desk: &mut Desk) -> String {
+    desk.fails("cryptdisks_start swap >&2")
+}
+
+/// Makes a LUKS2 volume on the drive, and opens it as `volume` once with the options, and again
+/// without.
+#[track_caller]
+fn luks(desk: &mut Desk, options: &str, expected: &str) {
+    desk.write("/tmp/key", "a secret");
+    desk.ok(
+        "cryptsetup luksFormat -q --type luks2 --cipher aes-xts-plain64 --key-size 512 \
+         --sector-size 4096 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 /dev/vda /tmp/key",
+    );
+    let open = "cryptsetup open --key-file /tmp/key /dev/vda volume";
+    desk.ok(&format!(
+        "{open} {options} && cryptsetup close volume && {open}"
+    ));
+    let table = desk.ok("dmsetup table volume");
+    contains(
+        &table,
+        &["crypt aes-xts-plain64", expected, "sector_size:4096"],
+    );
+    assert_eq!(table.contains(FAST), expected == FAST, "{table}");
+    desk.ok("cryptsetup close volume");
+}
+
+#[test]
+fn a_luks2_volume_remembers_what_makes_it_fast() {
+    let Some(world) = World::new() else { return };
+    let mut desk = world.boot(vec![world.drive(SERIAL, 64)]);
+    let fast = "--perf-no_read_workqueue --perf-no_write_workqueue";
+    luks(&mut desk, &format!("{fast} --persistent"), FAST);
+    luks(&mut desk, fast, "");
+}
+
+#[test]
+fn every_crypto_module_is_at_hand() {
+    let Some(world) = World::new() else { return };
+    let mut desk = world.boot(Vec::new());
+    desk.ok("modprobe brd rd_nr=1 rd_size=65536");
+    assert_eq!(desk.ok("cat /sys/block/ram0/size"), "131072\n");
+    let release = desk.ok("uname -r");
+    let aliases = desk.read(&format!("/lib/modules/{}/modules.alias", release.trim()));
+    contains(
+        &String::from_utf8_lossy(&aliases),
+        &["alias crypto-twofish twofish"],
+    );
+    for (number, cipher) in CIPHERS.into_iter().enumerate() {
+        desk.ok(&create(number, cipher));
+    }
+    contains(&desk.squall("--version").well(), &["squall "]);
+    contains(&desk.squall("--none").badly(2), &["--none"]);
+
+    let mut desk = world.boot_with(BARE, Vec::new());
+    desk.ok("modprobe brd rd_nr=1 rd_size=65536");
+    for (number, cipher) in CIPHERS.into_iter().enumerate() {
+        contains(
+            &desk.fails(&create(number, cipher)),
+            &["No such file or directory"],
+        );
+    }
+}
+
+/// Ciphers with keys of 256 bits, whose modules are in the three places.
+const CIPHERS: [&str; 4] = [
+    "twofish-cbc-essiv:sha256",
+    "capi:adiantum(xchacha12,aes)-plain64",
+    "serpent-xts-plain64",
+    "camellia-lrw-benbi",
+];
+
+/// Makes a device of device mapper.
+fn create(number: usize, cipher: &str) -> String {
+    let key = "0123456789abcdef".repeat(4);
+    let table = format!("0 2048 crypt {cipher} {key} 0 /dev/ram0 0");
+    format!("dmsetup create probe{number} --table '{table}'")
+}

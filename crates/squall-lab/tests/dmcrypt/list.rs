@@ -1,0 +1,287 @@
+//! `squall dmcrypt list` against the kernel's own answers, and what it says of them.
+
+mod grid;
+mod sample;
+mod told;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::common::commands::contains;
+use crate::world::{BARE, Desk, LOAD_USUAL, USUAL, World};
+use told::{List, Spec};
+
+#[test]
+fn the_list_is_what_the_kernel_accepts() {
+    let Some(world) = World::new() else { return };
+    let mut desk = world.boot_for_all_tables();
+    let (list, text) = listed(&mut desk, "");
+    is_told(&mut desk, &list, &text);
+    desk.load_no_more();
+    agrees(&mut desk, &list);
+    is_the_grid_and_what_is_around_it(&list);
+    assert_eq!(secure(&list), BTreeSet::from(SECURE.map(str::to_owned)));
+    has_these_verdicts(&list);
+    only_ecb_has_several_names(&list);
+}
+
+/// The list of everything that this kernel has, and its text.
+#[track_caller]
+fn listed(desk: &mut Desk, options: &str) -> (List, String) {
+    let arguments = format!("dmcrypt list {options} --json /tmp/list.json --csv /tmp/list.csv");
+    let text = desk.squall(&arguments).well();
+    desk.nothing_is_left();
+    assert_eq!(desk.ok("dmsetup ls"), "No devices found\n");
+    let list = serde_json::from_slice(&desk.read("/tmp/list.json"));
+    (list.expect("a list"), text)
+}
+
+/// Text and CSV are of the same list, and the machine is not taken for a real one.
+fn is_told(desk: &mut Desk, list: &List, text: &str) {
+    assert_eq!(list.format, "squall-dmcrypt-list/1");
+    assert!(list.machine.is_emulated && list.is_complete);
+    assert!(list.tried > list.accepted.len());
+    let counts = format!(
+        "{} specifications accepted of {} that were tried: 121 secure",
+        list.accepted.len(),
+        list.tried
+    );
+    let what = ["EMULATED: the CPU of this machine is a program.", &counts];
+    contains(text, &what);
+    let csv = desk.text("/tmp/list.csv");
+    assert_eq!(csv.lines().count(), list.accepted.len() + 1);
+    contains(
+        &csv,
+        &["\naes-xts-plain64,aes,xts,plain64,,512,secure,,,,\n"],
+    );
+}
+
+/// dmsetup gets the same answers.
+fn agrees(desk: &mut Desk, list: &List) {
+    let sample = sample::of(list);
+    let specs: Vec<&Spec> = sample.iter().map(|(spec, _)| spec).collect();
+    let answers = sample::asked(desk, &specs);
+    assert_eq!(answers.len(), sample.len());
+    let differs = |((_, is_listed), answer): &(&(Spec, bool), &bool)| is_listed != *answer;
+    let differing: Vec<String> = sample
+        .iter()
+        .zip(&answers)
+        .filter(differs)
+        .map(|((spec, is_listed), _)| format!("{}: listed: {is_listed}", spec.shown()))
+        .collect();
+    assert_eq!(differing, [""; 0]);
+    let accepted = answers.iter().filter(|answer| **answer).count();
+    assert!(
+        accepted > 250 && answers.len() - accepted > 350,
+        "{accepted} of {}",
+        answers.len()
+    );
+}
+
+/// Nothing is missing of what was found by hand, and everything beyond it is for a reason.
+fn is_the_grid_and_what_is_around_it(list: &List) {
+    let specs = list.accepted.iter().map(|entry| &entry.spec);
+    let mut around: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut pairs = BTreeSet::new();
+    let mut inside = 0;
+    for spec in specs {
+        match grid::outside(spec) {
+            Some(reason) => *around.entry(reason).or_default() += 1,
+            None => {
+                inside += 1;
+                pairs.insert((&spec.mode, &spec.cipher));
+            }
+        }
+    }
+    assert_eq!((inside, pairs.len()), (2850, 55));
+    assert_eq!(
+        around,
+        BTreeMap::from([("mode", 1430), ("iv", 519), ("length", 1500)])
+    );
+}
+
+/// What is secure, a line a specification without its digest: digests with the same lengths of keys
+/// are one.
+fn secure(list: &List) -> BTreeSet<String> {
+    let secure = list
+        .accepted
+        .iter()
+        .filter(|entry| entry.verdict == "secure");
+    let mut lengths: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
+    for entry in secure {
+        assert_eq!(entry.rules(), "");
+        let Spec {
+            cipher,
+            mode,
+            iv,
+            key_bits,
+        } = &entry.spec;
+        let name = format!("{cipher}-{mode}-{}", iv.name);
+        let digest = iv.digest.clone().unwrap_or_default();
+        lengths.entry((name, digest)).or_default().push(*key_bits);
+    }
+    let mut digests: BTreeMap<(String, Vec<usize>), Vec<String>> = BTreeMap::new();
+    for ((name, digest), bits) in lengths {
+        digests.entry((name, bits)).or_default().push(digest);
+    }
+    let line = |((name, bits), digests): ((String, Vec<usize>), Vec<String>)| {
+        format!("{name} {bits:?} {}", digests.join(" "))
+            .trim_end()
+            .to_owned()
+    };
+    digests.into_iter().map(line).collect()
+}
+
+/// All that is secure in Debian's Linux 6.12.
+const SECURE: [&str; 16] = [
+    "aes-cbc-essiv [128, 192, 256] blake2b-256 sha256 sha3-256 wp256",
+    "aes-xts-plain64 [256, 384, 512]",
+    "camellia-cbc-essiv [128, 192, 256] blake2b-256 sha256 sha3-256 wp256",
+    "camellia-xts-plain64 [256, 384, 512]",
+    "cast6-cbc-essiv [128, 160, 192, 224, 256] blake2b-256 sha256 sha3-256 wp256",
+    "cast6-cbc-essiv [128, 160, 192, 224] sha224 sha3-224",
+    "cast6-cbc-essiv [128, 160] blake2b-160",
+    "cast6-xts-plain64 [256, 320, 384, 448, 512]",
+    "serpent-cbc-essiv [128, 160, 192, 224, 256] blake2b-256 sha256 sha3-256 wp256",
+    "serpent-cbc-essiv [128, 160, 192, 224] sha224 sha3-224",
+    "serpent-cbc-essiv [128, 160] blake2b-160",
+    "serpent-xts-plain64 [256, 288, 320, 352, 384, 416, 448, 480, 512]",
+    "twofish-cbc-essiv [128, 192, 256] blake2b-256 sha256 sha3-256 wp256",
+    "twofish-xts-plain64 [256, 384, 512]",
+    "xchacha12,aes-adiantum-plain64 [256]",
+    "xchacha20,aes-adiantum-plain64 [256]",
+];
+
+fn has_these_verdicts(list: &List) {
+    for (shown, verdict, rules) in VERDICTS {
+        let entry = list
+            .accepted
+            .iter()
+            .find(|entry| entry.spec.shown() == shown);
+        let entry = entry.unwrap_or_else(|| panic!("{shown} is not in the list"));
+        assert_eq!(
+            (entry.verdict.as_str(), entry.rules().as_str()),
+            (verdict, rules),
+            "{shown}"
+        );
+    }
+    for mode in ["ctr", "ecb", "kw", "pcbc", "rfc3686(ctr)", "xctr"] {
+        let mut of = list.accepted.iter().filter(|entry| entry.spec.mode == mode);
+        assert!(of.all(|entry| entry.verdict == "insecure"), "{mode}");
+    }
+}
+
+#[rustfmt::skip]
+const VERDICTS: [(&str, &str, &str); 25] = [
+    ("aes-cbc-eboiv 256", "compatible", "bitlocker-cbc"),
+    ("aes-cbc-elephant 512", "compatible", "bitlocker-elephant"),
+    ("aes-cbc-essiv:md5 128", "insecure", "broken-digest"),
+    ("aes-cbc-essiv:poly1305 256", "insecure", "no-digest short-digest"),
+    ("aes-cbc-essiv:streebog256 256", "compatible", "streebog"),
+    ("aes-cbc-lmk 256", "insecure", "loop-aes"),
+    ("aes-cbc-null 256", "insecure", "null-iv"),
+    ("aes-cbc-plain64 256", "insecure", "predictable-iv"),
+    ("aes-cbc-tcw 512", "compatible", "truecrypt"),
+    ("aes-ctr-plain64 256", "insecure", "keystream"),
+    ("aes-ecb-plain64 256", "insecure", "ecb"),
+    ("aes-kw-plain64 256", "insecure", "key-wrap"),
+    ("aes-lrw-benbi 256", "compatible", "lrw"),
+    ("aes-lrw-plain64be 256", "insecure", "lrw-overlap lrw"),
+    ("aes-pcbc-plain64 256", "insecure", "pcbc predictable-iv"),
+    ("aes-xctr-plain64 256", "insecure", "keystream"),
+    ("aes-xts-essiv:sha256 512", "compatible", "needless-essiv"),
+    ("aes-xts-plain 512", "compatible", "plain"),
+    ("blowfish-cbc-essiv:sha256 256", "insecure", "short-block"),
+    ("capi:cts(cbc(aes))-essiv:sha256 256", "compatible", "stealing"),
+    ("capi:rfc3686(ctr(aes))-plain64 160", "insecure", "keystream"),
+    ("cipher_null-ecb-null 0", "insecure", "null-cipher ecb short-key"),
+    ("des-cbc-plain64 64", "insecure", "predictable-iv short-block short-key"),
+    ("serpent-xts-plain64 64", "insecure", "short-key"),
+    ("twofish-ctr-plain64 256", "insecure", "keystream"),
+];
+
+/// What means the same as another is ECB, whose other name is in the list and means itself.
+fn only_ecb_has_several_names(list: &List) {
+    let names: BTreeSet<&Spec> = list.accepted.iter().map(|entry| &entry.spec).collect();
+    for entry in &list.accepted {
+        let spec = &entry.spec;
+        let is_another_name = spec.mode == "ecb" && spec.iv.name != "null";
+        assert_eq!(entry.same_as.is_some(), is_another_name, "{}", spec.shown());
+        let Some(other) = &entry.same_as else {
+            continue;
+        };
+        assert!(names.contains(other), "{}", other.shown());
+        let expected = (&spec.cipher, "ecb", "null", spec.key_bits);
+        assert_eq!(
+            (
+                &other.cipher,
+                other.mode.as_str(),
+                other.iv.name.as_str(),
+                other.key_bits
+            ),
+            expected
+        );
+    }
+}
+
+/// Modules are found by what the list asks for, and what has none is not in the list.
+#[test]
+fn the_list_has_what_there_are_modules_for() {
+    let Some(world) = World::new() else { return };
+    let mut desk = world.boot_with(BARE, Vec::new());
+    let (bare, _) = listed(&mut desk, "");
+    assert_eq!(
+        algorithms(&bare),
+        BTreeSet::from(BUILT_IN.map(str::to_owned))
+    );
+
+    let modules = [USUAL, &["twofish_generic"][..]].concat();
+    let mut desk = world.boot_with(&modules, Vec::new());
+    let loaded = desk.ok("cat /proc/modules");
+    assert!(!loaded.contains("twofish") && !loaded.contains("dm_crypt"));
+    let (list, _) = listed(&mut desk, "");
+    let mut expected = algorithms(&bare);
+    expected.extend(WITH_MODULES.map(str::to_owned));
+    assert_eq!(algorithms(&list), expected);
+    contains(
+        &desk.ok("cat /proc/modules"),
+        &["twofish_generic", "dm_crypt"],
+    );
+}
+
+/// What Debian's Linux 6.12 has without modules, and what the named ones add.
+const BUILT_IN: [&str; 4] = ["cbc(aes)", "ctr(aes)", "ecb(aes)", "rfc3686(ctr)(aes)"];
+const WITH_MODULES: [&str; 8] = [
+    "adiantum(xchacha12,aes)",
+    "adiantum(xchacha20,aes)",
+    "cbc(twofish)",
+    "ctr(twofish)",
+    "ecb(twofish)",
+    "rfc3686(ctr)(twofish)",
+    "xts(aes)",
+    "xts(twofish)",
+];
+
+/// Modes and ciphers of a list.
+fn algorithms(list: &List) -> BTreeSet<String> {
+    let algorithm = |spec: &Spec| format!("{}({})", spec.mode, spec.cipher);
+    list.accepted
+        .iter()
+        .map(|entry| algorithm(&entry.spec))
+        .collect()
+}
+
+/// Every candidate is asked about, of which there are tens of thousands, and answers come slowly from
+/// an emulated kernel.
+#[test]
+#[ignore = "it takes minutes: `cargo test -p squall-lab --test dmcrypt -- --ignored`"]
+fn the_shortcut_misses_nothing() {
+    let Some(world) = World::new() else { return };
+    let mut desk = world.boot_with(USUAL, Vec::new());
+    desk.ok(LOAD_USUAL);
+    desk.load_no_more();
+    let (short, _) = listed(&mut desk, "");
+    let (long, _) = listed(&mut desk, "--exhaustive");
+    let specs = |list: List| list.accepted.into_iter().map(|entry| entry.spec);
+    assert!(long.tried > 10 * short.tried);
+    assert!(specs(long).eq(specs(short)));
+}

@@ -1,0 +1,124 @@
+//! A sample of what a list has and of what it has not, and what the kernel says of that through
+//! dmsetup.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::told::{Iv, List, Spec};
+use crate::world::Desk;
+
+/// How many are taken of each mode over each cipher: of what is accepted, and of what is refused.
+const OF_EACH: usize = 4;
+
+/// Names that this kernel does not have, nor any module of it.
+const ABSENT_CIPHERS: [&str; 7] = ["anubis", "aria", "khazad", "seed", "sm4", "tea", "xtea"];
+const ABSENT_MODES: [&str; 3] = ["cfb", "hctr2", "ofb"];
+
+/// Digests that no cipher takes as a key, and one that is not there.
+const USELESS_DIGESTS: [&str; 3] = ["sha512", "streebog512", "tgr192"];
+
+/// A sample: specifications, and whether they are in the list.
+pub fn of(list: &List) -> Vec<(Spec, bool)> {
+    let accepted: BTreeSet<&Spec> = list.accepted.iter().map(|entry| &entry.spec).collect();
+    let mut by_algorithm: BTreeMap<(&str, &str), Vec<&Spec>> = BTreeMap::new();
+    for spec in &accepted {
+        let algorithm = (spec.mode.as_str(), spec.cipher.as_str());
+        by_algorithm.entry(algorithm).or_default().push(spec);
+    }
+    let (ivs, lengths) = (ivs(&accepted), lengths(&accepted));
+    let mut sample = Vec::new();
+    for ((mode, cipher), specs) in &by_algorithm {
+        let taken = spread(specs.iter().map(|spec| (**spec).clone()).collect(), OF_EACH);
+        sample.extend(taken.into_iter().map(|spec| (spec, true)));
+        let mut others = all(mode, cipher, &ivs, &lengths);
+        others.retain(|spec| !accepted.contains(spec));
+        sample.extend(
+            spread(others, OF_EACH)
+                .into_iter()
+                .map(|spec| (spec, false)),
+        );
+    }
+    for (mode, cipher) in impossible(&by_algorithm) {
+        let others = all(mode, cipher, &ivs, &lengths);
+        sample.extend(spread(others, 1).into_iter().map(|spec| (spec, false)));
+    }
+    sample
+}
+
+fn ivs(accepted: &BTreeSet<&Spec>) -> BTreeSet<Iv> {
+    let useless = USELESS_DIGESTS.map(|digest| Iv {
+        name: "essiv".into(),
+        digest: Some(digest.into()),
+    });
+    accepted
+        .iter()
+        .map(|spec| spec.iv.clone())
+        .chain(useless)
+        .collect()
+}
+
+fn lengths(accepted: &BTreeSet<&Spec>) -> BTreeSet<usize> {
+    accepted.iter().map(|spec| spec.key_bits).collect()
+}
+
+/// Modes over ciphers of which a list has nothing.
+fn impossible<'a, T>(possible: &BTreeMap<(&'a str, &'a str), T>) -> Vec<(&'a str, &'a str)> {
+    let modes = possible.keys().map(|(mode, _)| *mode).chain(ABSENT_MODES);
+    let ciphers = possible
+        .keys()
+        .map(|(_, cipher)| *cipher)
+        .chain(ABSENT_CIPHERS);
+    let (modes, ciphers): (BTreeSet<_>, BTreeSet<_>) = (modes.collect(), ciphers.collect());
+    let pairs = modes
+        .iter()
+        .flat_map(|mode| ciphers.iter().map(|cipher| (*mode, *cipher)));
+    pairs.filter(|pair| !possible.contains_key(pair)).collect()
+}
+
+/// Everything with one mode over one cipher, but for what means several keys (loop-AES's IV with a
+/// name of the crypto API).
+fn all(mode: &str, cipher: &str, ivs: &BTreeSet<Iv>, lengths: &BTreeSet<usize>) -> Vec<Spec> {
+    let has_one_key = |iv: &&Iv| iv.name != "lmk" || !mode.contains('(');
+    let with_lengths = |iv: &Iv| {
+        let spec = |key_bits: &usize| Spec {
+            cipher: cipher.into(),
+            mode: mode.into(),
+            iv: iv.clone(),
+            key_bits: *key_bits,
+        };
+        lengths.iter().map(spec).collect::<Vec<_>>()
+    };
+    ivs.iter()
+        .filter(has_one_key)
+        .flat_map(with_lengths)
+        .collect()
+}
+
+/// So many of `all`, from everywhere in it.
+fn spread(all: Vec<Spec>, count: usize) -> Vec<Spec> {
+    let step = all.len().div_ceil(count).max(1);
+    let offset = all.len() % step;
+    all.into_iter()
+        .skip(offset.min(step / 2))
+        .step_by(step)
+        .collect()
+}
+
+/// The kernel, asked through dmsetup: a table is loaded over a device that refuses all transfers.
+pub fn asked(desk: &mut Desk, specs: &[&Spec]) -> Vec<bool> {
+    let tables: Vec<String> = specs.iter().map(|spec| table(spec)).collect();
+    desk.write("/tmp/tables", tables.join("\n") + "\n");
+    desk.ok("dmsetup create base --table '0 2048 error' && dmsetup create asked --notable");
+    let said = desk.ok("while read -r table; do
+            dmsetup load asked --table \"$table\" >/dev/null 2>&1 && echo yes || echo no
+        done </tmp/tables");
+    desk.ok("dmsetup remove asked && dmsetup remove base");
+    said.lines().map(|line| line == "yes").collect()
+}
+
+/// A table whose key has no byte twice.
+fn table(spec: &Spec) -> String {
+    let byte = |number: usize| format!("{:02x}", (number * 167 + 13) % 256);
+    let key: String = (0..spec.key_bits / 8).map(byte).collect();
+    let key = if key.is_empty() { "-" } else { &key };
+    format!("0 2048 crypt {} {key} 0 /dev/mapper/base 0", spec.name())
+}

@@ -1,0 +1,126 @@
+//! What `squall dmcrypt bench` recommends is executed as it stands: by Debian's scripts and by
+//! cryptsetup.
+//!
+//! Which sectors and flags it recommends here is chance, as speeds of an emulated machine are; what
+//! the lines are with both, unit tests say, and those are executed in `ground`.
+
+use serde_json::Value;
+
+use crate::common::commands::contains;
+use crate::world::{Desk, USUAL, World, id};
+
+const SERIAL: &str = "DRIVE-1";
+
+/// What makes a passphrase cheap to try, and is no part of what is recommended.
+const CHEAP: &str = "-q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /tmp/key";
+
+#[test]
+fn what_is_recommended_works() {
+    let Some(world) = World::new() else { return };
+    let mut desk = world.boot_with(USUAL, vec![world.drive(SERIAL, 64)]);
+    desk.start_udev();
+    desk.write("/tmp/key", "a secret");
+    for (cipher, in_crypttab) in [
+        ("aes-xts-plain64 512", "cipher=aes-xts-plain64,size=512"),
+        (
+            "aes-cbc-essiv:sha256 256",
+            "cipher=aes-cbc-essiv:sha256,size=256",
+        ),
+        (
+            "xchacha12,aes-adiantum-plain64 256",
+            "cipher=xchacha12\\054aes-adiantum-plain64,size=256",
+        ),
+    ] {
+        let found = recommended(&mut desk, cipher);
+        contains(line(&found, "swap"), &[&id(SERIAL), in_crypttab]);
+        let name = cipher.split(' ').next().unwrap_or_default();
+        swap(&mut desk, &found, name);
+        luks(&mut desk, &found, name);
+    }
+}
+
+/// What is recommended where one cipher was measured.
+#[track_caller]
+fn recommended(desk: &mut Desk, cipher: &str) -> Value {
+    let bench = "dmcrypt bench --size 16MiB --rounds 1 --sample 5 --json /tmp/b.json --yes";
+    let ran = desk.squall(&format!(
+        "{bench} --device {} --cipher '{cipher}'",
+        id(SERIAL)
+    ));
+    let text = ran.well();
+    desk.nothing_is_left();
+    let found = desk.json("/tmp/b.json")["recommendation"].clone();
+    for key in ["swap", "luks_format", "luks_open", "luks_crypttab"] {
+        assert!(
+            text.lines()
+                .any(|printed| printed.trim() == line(&found, key)),
+            "{key}: {text}"
+        );
+    }
+    found
+}
+
+#[track_caller]
+fn line<'a>(found: &'a Value, key: &str) -> &'a str {
+    found[key].as_str().expect("a line")
+}
+
+/// Swap by the line of crypttab.
+fn swap(desk: &mut Desk, found: &Value, name: &str) {
+    desk.write("/etc/crypttab", format!("{}\n", line(found, "swap")));
+    contains(&desk.ok("cryptdisks_start swap"), &["swap (started)"]);
+    is_as_recommended(desk, found, "swap", name);
+    desk.ok("swapon /dev/mapper/swap");
+    assert_eq!(desk.ok("cat /proc/swaps").lines().count(), 2);
+    desk.ok("swapoff /dev/mapper/swap && cryptdisks_stop swap");
+    // The start of the next one is refused by Debian's scripts if anything is found on the device.
+    desk.ok("dd if=/dev/zero of=/dev/vda bs=1M count=1 conv=fsync");
+}
+
+/// A volume, made and opened by the commands, and then by the line of crypttab.
+fn luks(desk: &mut Desk, found: &Value, name: &str) {
+    desk.ok(&format!("{} {CHEAP}", line(found, "luks_format")));
+    desk.ok(&format!("{} --key-file /tmp/key", line(found, "luks_open")));
+    is_as_recommended(desk, found, "volume", name);
+    desk.ok("yes volume | head -c 1048576 >/tmp/text && dd if=/tmp/text of=/dev/mapper/volume conv=fsync");
+    desk.ok("cryptsetup close volume");
+
+    desk.write(
+        "/etc/crypttab",
+        format!("{}\n", line(found, "luks_crypttab")),
+    );
+    let started = desk.ok(UNLOCK);
+    contains(&started, &["volume (started)"]);
+    is_as_recommended(desk, found, "volume", name);
+    desk.ok("cmp -n 1048576 /tmp/text /dev/mapper/volume && cryptdisks_stop volume");
+    desk.ok("dd if=/dev/zero of=/dev/vda bs=1M count=17 conv=fsync");
+}
+
+/// Executes the line of crypttab, and gives the passphrase to who asks for it, where boot screens do.
+const UNLOCK: &str = "
+    cryptdisks_start volume & start=$!
+    while kill -0 $start; do
+        [ ! -p /lib/cryptsetup/passfifo ] || printf 'a secret' 1<>/lib/cryptsetup/passfifo
+        sleep 0.2
+    done
+    wait $start";
+
+/// The table of a device has the cipher and the options that were recommended.
+#[track_caller]
+fn is_as_recommended(desk: &mut Desk, found: &Value, device: &str, name: &str) {
+    let table = desk.ok(&format!("dmsetup table {device}"));
+    contains(&table, &[&format!(" crypt {name} ")]);
+    let options = &found["options"];
+    assert_eq!(
+        table.contains("sector_size:4096"),
+        options["sector_size"] == 4096,
+        "{table}"
+    );
+    for flag in ["no_read_workqueue", "no_write_workqueue"] {
+        assert_eq!(
+            table.contains(flag),
+            options["no_workqueues"] == true,
+            "{table}"
+        );
+    }
+}

@@ -1,0 +1,260 @@
+//! Guests with dm-crypt, crypto modules, drives and squall, and what squall says there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use squall_lab::workshop::{Bus, Drive, Guest, Job, Setup, program};
+
+use crate::common::commands::contains;
+use crate::common::guests;
+
+pub const MIB: u64 = 1 << 20;
+
+/// Longest time that a run of squall may take: thousands of tables on an emulated machine.
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// Modules with which devices can be encrypted over memory, by what the kernel has built in.
+pub const BARE: &[&str] = &["brd", "dm-crypt"];
+
+/// The same, with the usual modes of AES, and with a file system.
+pub const USUAL: &[&str] = &[
+    "adiantum",
+    "brd",
+    "chacha_generic",
+    "dm-crypt",
+    "essiv",
+    "ext4",
+    "nhpoly1305",
+    "xts",
+];
+
+/// How the names end of devices that are measured: with a number.
+pub const MEASURED: &str = "[0-9]+";
+
+/// Loads what of these a table might need.
+pub const LOAD_USUAL: &str = "modprobe -a adiantum chacha_generic dm-crypt essiv nhpoly1305 xts";
+
+/// Prints the names of all devices of the device mapper, a line each.
+pub const NAMES: &str = "dmsetup info -c --noheadings -o name | tr -d ' '";
+
+/// Guests, squall for them, and the drives of a test.
+pub struct World {
+    guests: guests::World,
+    squall: PathBuf,
+}
+
+impl World {
+    /// None where no guest can run, which is said.
+    pub fn new() -> Option<World> {
+        Some(World {
+            guests: guests::World::new()?,
+            squall: program("squall-cli", "squall").expect("squall"),
+        })
+    }
+
+    /// A drive full of zeros; the first is /dev/vda, and udev calls it [`id`].
+    pub fn drive(&self, serial: &str, mib: u64) -> Drive {
+        let path = self.guests.medium(serial, mib * MIB);
+        Drive::new(path, Bus::VirtioBlk, serial, 512)
+    }
+
+    /// What is on a drive, as far as its guest has flushed it.
+    pub fn medium(&self, serial: &str) -> Vec<u8> {
+        fs::read(self.guests.path(serial)).expect("a drive")
+    }
+
+    /// A guest with all crypto modules.
+    pub fn boot(&self, drives: Vec<Drive>) -> Desk<'_> {
+        self.boot_of(Setup {
+            modules: BARE,
+            crypto: true,
+            drives,
+            ..Setup::default()
+        })
+    }
+
+    /// The same on one CPU, without what keeps a kernel safe and makes every table slower.
+    pub fn boot_for_all_tables(&self) -> Desk<'_> {
+        self.boot_of(Setup {
+            modules: BARE,
+            crypto: true,
+            cpus: 1,
+            command_line: "init_on_alloc=0 mitigations=off",
+            ..Setup::default()
+        })
+    }
+
+    /// A guest with these modules alone.
+    pub fn boot_with(&self, modules: &[&str], drives: Vec<Drive>) -> Desk<'_> {
+        self.boot_of(Setup {
+            modules,
+            drives,
+            ..Setup::default()
+        })
+    }
+
+    fn boot_of(&self, setup: Setup) -> Desk<'_> {
+        let programs: &[&Path] = &[&self.squall];
+        let guest = self.guests.shop.boot(&Setup { programs, ..setup });
+        Desk {
+            guest: guest.expect("a guest"),
+        }
+    }
+}
+
+/// The name that udev gives to a drive.
+pub fn id(serial: &str) -> String {
+    format!("/dev/disk/by-id/virtio-{serial}")
+}
+
+/// A guest at work.
+pub struct Desk<'w> {
+    pub guest: Guest<'w>,
+}
+
+/// How a run of squall ended.
+pub struct Ran {
+    pub status: i32,
+    pub output: String,
+    pub errors: String,
+}
+
+impl Desk<'_> {
+    /// What a command prints that succeeds.
+    #[track_caller]
+    pub fn ok(&mut self, command: &str) -> String {
+        guests::ok(&mut self.guest, command)
+    }
+
+    /// What a command complains of that fails.
+    #[track_caller]
+    pub fn fails(&mut self, command: &str) -> String {
+        guests::fails(&mut self.guest, command)
+    }
+
+    /// Waits until a command succeeds.
+    #[track_caller]
+    pub fn soon(&mut self, command: &str) {
+        guests::soon(&mut self.guest, command);
+    }
+
+    /// What is in a file.
+    #[track_caller]
+    pub fn read(&mut self, path: &str) -> Vec<u8> {
+        self.guest.read_file(path).expect("a file")
+    }
+
+    /// What is in a file of text.
+    #[track_caller]
+    pub fn text(&mut self, path: &str) -> String {
+        String::from_utf8(self.read(path)).expect("text")
+    }
+
+    /// What is in a file of JSON.
+    #[track_caller]
+    pub fn json(&mut self, path: &str) -> Value {
+        serde_json::from_slice(&self.read(path)).expect("JSON")
+    }
+
+    /// Makes a file.
+    #[track_caller]
+    pub fn write(&mut self, path: &str, contents: impl AsRef<[u8]>) {
+        let written = self.guest.write_file(path, contents.as_ref());
+        written.expect("a file");
+    }
+
+    /// Starts udev, which until then is absent.
+    #[track_caller]
+    pub fn start_udev(&mut self) {
+        self.ok("start-udev");
+    }
+
+    /// Has the kernel find no modules from now on but those that are loaded.
+    #[track_caller]
+    pub fn load_no_more(&mut self) {
+        self.ok("echo > /proc/sys/kernel/modprobe");
+    }
+
+    /// Starts squall with these arguments.
+    #[track_caller]
+    pub fn start(&mut self, arguments: &str) -> Job {
+        let command = format!("exec squall {arguments}");
+        self.guest.start(&command).expect("a job")
+    }
+
+    /// How a run of squall ends.
+    #[track_caller]
+    pub fn end(&mut self, job: Job) -> Ran {
+        let said = self.guest.finish(job, LIMIT).expect("an answer");
+        let said = said.expect("an end");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ran {
+            status: said.status,
+            output: text(&said.stdout),
+            errors: text(&said.stderr),
+        }
+    }
+
+    /// Squall with these arguments, to its end.
+    #[track_caller]
+    pub fn squall(&mut self, arguments: &str) -> Ran {
+        let job = self.start(arguments);
+        self.end(job)
+    }
+
+    /// Waits until a run has a device whose name ends so, as an extended regular expression has it.
+    #[track_caller]
+    pub fn until_device(&mut self, ending: &str) {
+        self.soon(&format!(
+            "{NAMES} | grep -qE '^squall-dmcrypt-[0-9]+-{ending}$'"
+        ));
+    }
+
+    /// No device of squall is left, or not for long, and none of its nodes.
+    #[track_caller]
+    pub fn no_device_is_left(&mut self) {
+        self.ok(&format!(
+            "for turn in $(seq 20); do {NAMES} | grep -q '^squall-dmcrypt-' || break; sleep 0.1; done
+            ! {NAMES} | grep '^squall-dmcrypt-' >&2"
+        ));
+        let nodes = self.ok("find /dev/ -name '*squall*'");
+        assert_eq!(nodes, "", "nodes are left");
+    }
+
+    /// Nothing is left of squall but its record, which is empty.
+    #[track_caller]
+    pub fn nothing_is_left(&mut self) {
+        self.no_device_is_left();
+        self.ok("[ ! -e /sys/module/brd ] && [ ! -e /dev/ram0 ]");
+        let record = self.ok("cd /run && find . -name '*squall*' && cat squall-dmcrypt");
+        assert_eq!(record, "./squall-dmcrypt\n");
+    }
+}
+
+impl Ran {
+    /// What was printed, if all went well.
+    #[track_caller]
+    pub fn well(self) -> String {
+        assert_eq!(self.status, 0, "{}", self.errors);
+        self.output
+    }
+
+    /// What was complained of by a run that ended so.
+    #[track_caller]
+    pub fn badly(self, status: i32) -> String {
+        assert_eq!(self.status, status, "{}", self.errors);
+        self.errors
+    }
+
+    /// Fails unless it ended so with one line, in which all of `words` are, and nothing else.
+    #[track_caller]
+    pub fn refused(self, status: i32, words: &[&str]) {
+        assert_eq!(self.output, "");
+        let line = self.badly(status);
+        assert!(line.starts_with("squall: "), "{line}");
+        assert_eq!(line.lines().count(), 1, "{line}");
+        contains(&line, words);
+    }
+}
