@@ -85,25 +85,17 @@ fn luks(desk: &mut Desk, found: &Value, name: &str) {
     desk.ok("yes volume | head -c 1048576 >/tmp/text && dd if=/tmp/text of=/dev/mapper/volume conv=fsync");
     desk.ok("cryptsetup close volume");
 
-    desk.write(
-        "/etc/crypttab",
-        format!("{}\n", line(found, "luks_crypttab")),
-    );
-    let started = desk.ok(UNLOCK);
+    // Nobody is there who could be asked for a passphrase.
+    let line = line(found, "luks_crypttab");
+    let with_key = line.replace(" none ", " /tmp/key ");
+    assert_ne!(with_key, line);
+    desk.write("/etc/crypttab", format!("{with_key}\n"));
+    let started = desk.ok("chmod 600 /tmp/key && cryptdisks_start volume");
     contains(&started, &["volume (started)"]);
     is_as_recommended(desk, found, "volume", name);
     desk.ok("cmp -n 1048576 /tmp/text /dev/mapper/volume && cryptdisks_stop volume");
     desk.ok("dd if=/dev/zero of=/dev/vda bs=1M count=17 conv=fsync");
 }
-
-/// Executes the line of crypttab, and gives the passphrase to who asks for it, where boot screens do.
-const UNLOCK: &str = "
-    cryptdisks_start volume & start=$!
-    while kill -0 $start; do
-        [ ! -p /lib/cryptsetup/passfifo ] || printf 'a secret' 1<>/lib/cryptsetup/passfifo
-        sleep 0.2
-    done
-    wait $start";
 
 /// The table of a device has the cipher and the options that were recommended.
 #[track_caller]

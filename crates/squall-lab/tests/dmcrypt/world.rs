@@ -18,9 +18,11 @@ const LIMIT: Duration = Duration::from_secs(900);
 /// Modules with which devices can be encrypted over memory, by what the kernel has built in.
 pub const BARE: &[&str] = &["brd", "dm-crypt"];
 
-/// The same, with the usual modes of AES, and with a file system.
+/// The same, with the usual modes of AES, what cryptsetup encrypts keys of Adiantum with, and a file
+/// system.
 pub const USUAL: &[&str] = &[
     "adiantum",
+    "algif_skcipher",
     "brd",
     "chacha_generic",
     "dm-crypt",
