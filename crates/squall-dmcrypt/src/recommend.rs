@@ -76,7 +76,7 @@ fn why(found: &Preferred) -> String {
         _ => "its options are plainer",
     };
     format!(
-        "The difference to the fastest, {}, is too small to count ({speed}, not {}), and {advantage}.",
+        "The difference to the fastest, {}, is noise, or too small to count ({speed}, not {}), and {advantage}.",
         named(fastest),
         number(fastest.score),
     )

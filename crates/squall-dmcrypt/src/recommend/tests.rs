@@ -159,7 +159,7 @@ fn why_the_fastest_gave_way() {
     assert_eq!(
         found.why,
         "The difference to the fastest, camellia-xts-plain64 512 with sectors of 4096 bytes \
-         without work queues, is too small to count (0.500 of the raw device's speed, not 0.501), \
+         without work queues, is noise, or too small to count (0.500 of the raw device's speed, not 0.501), \
          and its cipher is AES."
     );
 }
