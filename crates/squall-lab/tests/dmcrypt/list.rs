@@ -273,7 +273,7 @@ fn algorithms(list: &List) -> BTreeSet<String> {
 /// Every candidate is asked about, of which there are 300,000, and an emulated kernel answers a few
 /// hundred in a second.
 #[test]
-#[ignore = "it takes half an hour: `cargo test -p squall-lab --test dmcrypt -- --ignored`"]
+#[ignore = "it takes ten minutes: `cargo test -p squall-lab --test dmcrypt -- --ignored`"]
 fn the_shortcut_misses_nothing() {
     let Some(world) = World::new() else { return };
     let mut desk = world.boot_for_many_tables(USUAL, false);
