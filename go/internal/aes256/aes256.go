@@ -1,0 +1,68 @@
+// Package aes256 computes AES with a 256-bit key (FIPS 197) in counter mode, by the CPU's
+// instructions for it, for callers whose keys must never be in Go's memory.
+//
+// Keys, counters and output are read and written where the caller keeps them. No function copies
+// them to the stack or the heap, and all clear the registers that held them before they return.
+// There is no code for CPUs without the instructions: callers check that [Best] is not [None]
+// before they use anything else.
+package aes256
+
+//go:generate go -C ../asmgen run . -out ../aes256/aes256_amd64.s -stubs ../aes256/stubs_amd64.go -pkg aes256
+
+const (
+	// BlockSize is the length of an AES block, in bytes (FIPS 197 table 3).
+	BlockSize = 16
+	// KeySize is the length of a key, in bytes.
+	KeySize = 32
+	// KeysSize is the length of the 15 round keys of a key, in bytes.
+	KeysSize = 15 * BlockSize
+)
+
+// MaxShort is the length that [Mask] and [Take] accept at most, in bytes.
+const MaxShort = 256
+
+// Engine is a way to compute AES on this CPU. All write the same bytes.
+type Engine uint8
+
+const (
+	// None stands for a CPU or a build without an engine.
+	None Engine = iota
+	// AESNI is AES by AES-NI on 128-bit registers: 8 blocks in flight.
+	AESNI
+	// VAES512 is AES by VAES on 512-bit registers: 32 blocks in flight.
+	VAES512
+)
+
+// String gives the engine's name.
+func (e Engine) String() string {
+	switch e {
+	case AESNI:
+		return "aesni"
+	case VAES512:
+		return "vaes512"
+	default:
+		return "none"
+	}
+}
+
+// available has the engines that this CPU and build can run, the slowest first.
+var available = detect()
+
+var best = fastest(available)
+
+// Available gives the engines that this CPU and build can run, the slowest first.
+func Available() []Engine {
+	return append([]Engine(nil), available...)
+}
+
+// Best gives the fastest engine that this CPU and build can run, or None.
+func Best() Engine {
+	return best
+}
+
+func fastest(engines []Engine) Engine {
+	if len(engines) == 0 {
+		return None
+	}
+	return engines[len(engines)-1]
+}

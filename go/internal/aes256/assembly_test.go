@@ -1,0 +1,55 @@
+//go:build amd64 && !purego
+
+// What only builds with assembly have.
+
+package aes256
+
+import (
+	"bytes"
+	"testing"
+)
+
+const hasAssembly = true
+
+var hasRandom = numberSource == sourceCyclesAndRandom
+
+// FIPS 197 appendix A.3: the words of the key schedule.
+const schedule = "" +
+	"603deb1015ca71be2b73aef0857d7781" + "1f352c073b6108d72d9810a30914dff4" +
+	"9ba354118e6925afa51a8b5f2067fcde" + "a8b09c1a93d194cdbe49846eb75d5b9a" +
+	"d59aecb85bf3c917fee94248de8ebe96" + "b5a9328a2678a647983122292f6c79b3" +
+	"812c81addadf48ba24360af2fab8b464" + "98c5bfc9bebd198e268c3ba709e04214" +
+	"68007bacb2df331696e939e46c518d80" + "c814e20476a9fb8a5025c02d59c58239" +
+	"de1369676ccc5a71fa2563959674ee15" + "5886ca5d2e2f31d77e0af1fa27cf73c3" +
+	"749c47ab18501ddae2757e4f7401905a" + "cafaaae3e4d59b349adf6acebd10190d" +
+	"fe4890d1e6188d0b046df344706c631e"
+
+func TestExpand(t *testing.T) {
+	if keys := expanded(t, testKey); !bytes.Equal(keys[:], unhex(schedule)) {
+		t.Errorf("round keys %x", keys)
+	}
+}
+
+func TestMaskAtKnownNumbers(t *testing.T) {
+	keys := expanded(t, testKey)
+	for _, at := range []struct{ word, cycles uint64 }{
+		{0, 0}, {0x0123456789abcdef, 0x00dcba9876543210}, {1<<64 - 1, 1<<60 - 1},
+	} {
+		for length := 1; length <= MaxShort; length++ {
+			offset := length % 17
+			dst := newGuarded(offset, length)
+			expected := make([]byte, length)
+			for i := range length {
+				dst.bytes[i], expected[i] = byte(i), byte(i)
+			}
+			mask(keys, dst.bytes, sourceCaller, at.word, at.cycles)
+			xorReference(t, testKey, at.word, at.cycles<<4, expected)
+			if !bytes.Equal(dst.bytes, expected) {
+				t.Fatalf("wrong keystream: block %x:%x, length %d", at.word, at.cycles<<4, length)
+			}
+			if !dst.intact() {
+				t.Fatalf("wrote beyond dst: length %d", length)
+			}
+		}
+	}
+}

@@ -1,0 +1,94 @@
+//go:build amd64 && !purego
+
+// What is there on x86-64, and the checks in front of the assembly.
+
+package aes256
+
+import "golang.org/x/sys/cpu"
+
+// Where the number of Mask's first block comes from, as the assembly takes it.
+const (
+	sourceCaller = iota
+	sourceCycles
+	sourceCyclesAndRandom
+)
+
+// narrowUpTo is the longest request, in bytes, for which 512-bit registers are no faster than those of
+// AES-NI. Measured on an EPYC 9004.
+const narrowUpTo = 2 * BlockSize
+
+var numberSource = detectSource()
+
+// detect finds what the assembly of each engine uses.
+func detect() []Engine {
+	x86 := &cpu.X86
+	if !x86.HasAES || !x86.HasSSSE3 || !x86.HasSSE41 {
+		return nil
+	}
+	engines := []Engine{AESNI}
+	if x86.HasAVX2 && x86.HasAVX512F && x86.HasAVX512BW && x86.HasAVX512VAES {
+		engines = append(engines, VAES512)
+	}
+	return engines
+}
+
+func detectSource() int {
+	if cpu.X86.HasRDRAND {
+		return sourceCyclesAndRandom
+	}
+	return sourceCycles
+}
+
+// Expand writes the 15 round keys of key (FIPS 197 section 5.2).
+func Expand(key *[KeySize]byte, keys *[KeysSize]byte) {
+	expand(key, keys)
+}
+
+// Keystream fills dst with the blocks E(counter+1), E(counter+2) and so on, the last one cut, and
+// sets counter to the last number used. counter is a 128-bit big-endian number that wraps: so
+// CTR_DRBG counts (SP 800-90A section 10.2.1.2). The engine must be one of [Available].
+func (e Engine) Keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte) {
+	if len(dst) == 0 {
+		return
+	}
+	switch {
+	case e == VAES512 && len(dst) > narrowUpTo:
+		keystreamVAES512(keys, counter, dst)
+	case e == AESNI || e == VAES512:
+		keystreamAESNI(keys, counter, dst)
+	default:
+		panic("aes256: no engine")
+	}
+}
+
+// Mask XORs keystream into dst, which has at most [MaxShort] bytes. The number of its first block
+// is word<<64 | cycles<<4, with cycles the CPU's cycle counter and word one of its random
+// instruction, or zero where there is none or it fails 10 times. Two calls use different numbers as
+// long as the cycle counter does not go back.
+func Mask(keys *[KeysSize]byte, dst []byte) {
+	checkShort(len(dst))
+	if len(dst) > 0 {
+		mask(keys, dst, numberSource, 0, 0)
+	}
+}
+
+// Noise gives the CPU's cycle counter and two words of its random instruction, zeros where there is
+// none or it fails 10 times.
+func Noise(out *[3]uint64) {
+	noise(out, numberSource == sourceCyclesAndRandom)
+}
+
+// Take moves len(dst) bytes, at most [MaxShort], from src to dst and leaves zeros in src. The two
+// must not overlap.
+func Take(dst []byte, src *byte) {
+	checkShort(len(dst))
+	if len(dst) > 0 {
+		take(dst, src)
+	}
+}
+
+func checkShort(length int) {
+	if length > MaxShort {
+		panic("aes256: more than 256 bytes")
+	}
+}

@@ -1,0 +1,36 @@
+//go:build !amd64 || purego
+
+// Builds without assembly: there is no engine, and nothing else may be called.
+
+package aes256
+
+const noEngine = "aes256: no engine in this build"
+
+func detect() []Engine {
+	return nil
+}
+
+// Expand panics: this build has no engine.
+func Expand(key *[KeySize]byte, keys *[KeysSize]byte) {
+	panic(noEngine)
+}
+
+// Keystream panics: this build has no engine.
+func (e Engine) Keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte) {
+	panic(noEngine)
+}
+
+// Mask panics: this build has no engine.
+func Mask(keys *[KeysSize]byte, dst []byte) {
+	panic(noEngine)
+}
+
+// Noise panics: this build has no engine.
+func Noise(out *[3]uint64) {
+	panic(noEngine)
+}
+
+// Take panics: this build has no engine.
+func Take(dst []byte, src *byte) {
+	panic(noEngine)
+}

@@ -1,0 +1,110 @@
+package aes256
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+)
+
+func TestMaskUsesNewNumbers(t *testing.T) {
+	keys := expanded(t, testKey)
+	seen := map[string]bool{}
+	for range 1000 {
+		dst := make([]byte, BlockSize)
+		Mask(keys, dst)
+		seen[string(dst)] = true
+	}
+	if len(seen) != 1000 {
+		t.Errorf("1000 masks, %d of them different", len(seen))
+	}
+}
+
+func TestMaskStaysWithinDst(t *testing.T) {
+	keys := expanded(t, testKey)
+	for length := range MaxShort + 1 {
+		dst := newGuarded(length%13, length)
+		Mask(keys, dst.bytes)
+		if !dst.intact() {
+			t.Fatalf("wrote beyond dst: length %d", length)
+		}
+		if length >= BlockSize && bytes.Equal(dst.bytes[length-BlockSize:], make([]byte, BlockSize)) {
+			t.Fatalf("did not mask the end: length %d", length)
+		}
+	}
+}
+
+func TestNoiseIsNew(t *testing.T) {
+	requireEngine(t)
+	var first, second [3]uint64
+	Noise(&first)
+	Noise(&second)
+	if second[0] <= first[0] {
+		t.Errorf("cycle counter %d, then %d", first[0], second[0])
+	}
+	if !hasRandom {
+		t.Skip("SKIP: this CPU has no random instruction")
+	}
+	words := []uint64{first[1], first[2], second[1], second[2]}
+	slices.Sort(words)
+	if len(slices.Compact(words)) != 4 || words[0] == 0 {
+		t.Errorf("random words %x", words)
+	}
+}
+
+func TestTake(t *testing.T) {
+	requireEngine(t)
+	for length := range MaxShort + 1 {
+		for _, offset := range []int{0, 1, 9} {
+			src, dst := newGuarded(offset, length), newGuarded(2*offset, length)
+			for i := range src.bytes {
+				src.bytes[i] = byte(i + 1)
+			}
+			expected := bytes.Clone(src.bytes)
+			Take(dst.bytes, &src.memory[guardSize+offset])
+			if !bytes.Equal(dst.bytes, expected) {
+				t.Fatalf("%d bytes arrived as %x", length, dst.bytes)
+			}
+			if !bytes.Equal(src.bytes, make([]byte, length)) {
+				t.Fatalf("%d bytes left %x behind", length, src.bytes)
+			}
+			if !src.intact() || !dst.intact() {
+				t.Fatalf("%d bytes: wrote beyond them", length)
+			}
+		}
+	}
+}
+
+func TestTooLongIsRefused(t *testing.T) {
+	keys := expanded(t, testKey)
+	long := make([]byte, MaxShort+1)
+	for name, call := range map[string]func(){
+		"Mask": func() { Mask(keys, long) },
+		"Take": func() { Take(long, &make([]byte, len(long))[0]) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s accepted %d bytes", name, len(long))
+				}
+			}()
+			call()
+		}()
+	}
+}
+
+func TestNothingIsAllocated(t *testing.T) {
+	keys := expanded(t, testKey)
+	counter, dst, noise := new([BlockSize]byte), make([]byte, 1000), new([3]uint64)
+	allocations := testing.AllocsPerRun(100, func() {
+		Expand(testKey, keys)
+		for _, engine := range available {
+			engine.Keystream(keys, counter, dst)
+		}
+		Mask(keys, dst[:40])
+		Noise(noise)
+		Take(dst[:40], &dst[100])
+	})
+	if allocations != 0 {
+		t.Errorf("%v allocations", allocations)
+	}
+}
