@@ -1,0 +1,96 @@
+//go:build linux && amd64 && !purego
+
+// Package guard answers two questions: may this state still be used, and where may it live?
+//
+// It knows the operating system and no cryptography. It gives memory outside Go's heap that a fork
+// or the kernel wipes ([Page]), and epochs ([Epoch]): numbers of which one changes when state that
+// was seeded under them must not be used again. Epochs are compared for inequality only.
+//
+// It has no lock that another thread could hold: a child of a raw fork has only one.
+package guard
+
+import (
+	"unsafe"
+
+	"github.com/squall-rng/squall/go/internal/seam"
+	"golang.org/x/sys/unix"
+)
+
+// MemoryKind is the kind of memory that holds state.
+type MemoryKind uint32
+
+const (
+	// NoMemory is none: there is no memory that a fork wipes, before Linux 4.14.
+	NoMemory MemoryKind = iota
+	// WipeOnFork is MADV_WIPEONFORK with MADV_DONTDUMP, locked into memory where the limit allows.
+	WipeOnFork
+	// Droppable is MAP_DROPPABLE of Linux 6.11: wiped on fork, never in swap or a core dump, and the
+	// kernel may zero it at any moment.
+	Droppable
+)
+
+// String is the kind as `squall status` names it.
+func (k MemoryKind) String() string {
+	return [...]string{"none", "wipe-on-fork", "droppable"}[k]
+}
+
+// PageSize is the length of a [Page], in bytes, and the kernel's page on this architecture.
+const PageSize = 4096
+
+// mapDroppable is MAP_DROPPABLE, a mapping type of its own (include/uapi/linux/mman.h).
+const mapDroppable = 0x08
+
+// MapPages maps count empty pages of the best kind that there is; none if there is none.
+func MapPages(count int) ([]*Page, MemoryKind) {
+	length := uintptr(count * PageSize)
+	if start, ok := mapAs(mapDroppable, length); ok {
+		return pages(start, count), Droppable
+	}
+	start, ok := mapAs(unix.MAP_PRIVATE, length)
+	if !ok {
+		return nil, NoMemory
+	}
+	memory := unsafe.Slice((*byte)(start), length)
+	if !seam.ForkGuard.Off() && !wipesOnFork(memory) {
+		unmap(start, length)
+		return nil, NoMemory
+	}
+	// Neither is a promise: the limit may be too low, and the process may be without dumps.
+	_ = unix.Madvise(memory, unix.MADV_DONTDUMP)
+	_ = unix.Mlock(memory)
+	return pages(start, count), WipeOnFork
+}
+
+// UnmapPages gives back what MapPages gave, which nobody has used.
+func UnmapPages(mapped []*Page) {
+	unmap(unsafe.Pointer(mapped[0]), uintptr(len(mapped)*PageSize))
+}
+
+func mapAs(kind int, length uintptr) (unsafe.Pointer, bool) {
+	if kind == mapDroppable && (seam.Droppable.Off() || seam.ForkGuard.Off()) {
+		return nil, false
+	}
+	flags := kind | unix.MAP_ANONYMOUS | unix.MAP_POPULATE
+	start, err := unix.MmapPtr(-1, 0, nil, length, unix.PROT_READ|unix.PROT_WRITE, flags)
+	return start, err == nil
+}
+
+func unmap(start unsafe.Pointer, length uintptr) {
+	_ = unix.MunmapPtr(start, length)
+}
+
+// wipesOnFork asks for it. Some emulators accept all advice, so it is believed only where advice
+// that does not exist is refused.
+func wipesOnFork(memory []byte) bool {
+	const noAdvice = -1
+	return unix.Madvise(memory, noAdvice) != nil && unix.Madvise(memory, unix.MADV_WIPEONFORK) == nil
+}
+
+func pages(start unsafe.Pointer, count int) []*Page {
+	all := make([]*Page, count)
+	for i := range all {
+		// SAFETY: the mapping has that many pages, and a Page is as long as one.
+		all[i] = (*Page)(unsafe.Add(start, i*PageSize))
+	}
+	return all
+}

@@ -1,0 +1,145 @@
+//go:build linux && amd64 && !purego
+
+package guard
+
+import (
+	"math"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/squall-rng/squall/go/internal/seam"
+)
+
+// Epoch is what must be unchanged for state to be usable.
+type Epoch struct {
+	// Kernel is the kernel RNG's generation, or [NoGeneration]; never 0.
+	Kernel uint64
+	// VM is the count of vmclock, 0 where there is none.
+	VM uint64
+}
+
+// NoGeneration stands for the kernel's generation where it cannot be seen.
+const NoGeneration = math.MaxUint64 - 1
+
+// Policy is which protections this machine gives.
+type Policy struct {
+	vdso    *VDSO
+	vmclock *vmClock
+	// IsVM tells whether a hypervisor announces itself.
+	IsVM bool
+	// HasVMGenID tells whether a clone of the VM moves the kernel's generation.
+	HasVMGenID bool
+}
+
+var decided atomic.Pointer[Policy]
+
+// ThisPolicy is the process's policy, decided at the first call. Several goroutines may each decide;
+// the first to publish wins, and nobody waits.
+func ThisPolicy() *Policy {
+	if policy := decided.Load(); policy != nil {
+		return policy
+	}
+	isVM := hasHypervisor() || seam.BareMetal.Off()
+	policy := &Policy{
+		vdso:       findVDSO(),
+		vmclock:    openVMClock(),
+		IsVM:       isVM,
+		HasVMGenID: isVM && !seam.VMGenID.Off() && hasVMGenID(),
+	}
+	if policy.vdso == nil {
+		decideOn(Nothing, nil)
+	}
+	if !decided.CompareAndSwap(nil, policy) {
+		return decided.Load()
+	}
+	if clock := policy.vmclock; clock != nil {
+		noteCount(clock.generation(), mappedGeneration())
+		secondPlace.Store(clock.count)
+	}
+	return policy
+}
+
+// SeesClones tells whether a clone of this VM would be noticed, or there can be none.
+func (p *Policy) SeesClones() bool {
+	return !p.IsVM || p.CountsGenerations() || (p.HasVMGenID && p.SeesGeneration())
+}
+
+// CountsGenerations tells whether a vmclock counts how often this VM was restored.
+func (p *Policy) CountsGenerations() bool { return p.vmclock != nil && p.vmclock.countsGenerations }
+
+// HasVMClock tells whether there is a vmclock, with or without such a count.
+func (p *Policy) HasVMClock() bool { return p.vmclock != nil }
+
+// HasVDSO tells whether the kernel has getrandom in the vDSO.
+func (p *Policy) HasVDSO() bool { return p.vdso != nil }
+
+// SeesGeneration tells whether a reseed of the kernel would be noticed.
+func (p *Policy) SeesGeneration() bool { return watched() == Mapped || watched() == Probe }
+
+// Watch is how a reseed of the kernel is noticed.
+func (p *Policy) Watch() Watch { return watched() }
+
+// Generation is the kernel's generation where it is mapped, else 0.
+func (p *Policy) Generation() uint64 { return mappedGeneration() }
+
+// FollowsTick tells whether buffers end with the kernel's tick.
+func (p *Policy) FollowsTick() bool { return p.vdso != nil && p.vdso.isData(secondPlace.Load()) }
+
+// MomentSuffices tells whether the moment tells everything: two loads and one comparison.
+func (p *Policy) MomentSuffices() bool { return watched() == Mapped && p.SeesClones() }
+
+// HearsLate tells whether a clone may run for a while before it is told that it is one: vmgenid is
+// handled by the kernel like any other interrupt.
+func (p *Policy) HearsLate() bool {
+	return p.IsVM && p.HasVMGenID && !p.CountsGenerations() && !seam.LateSignal.Off()
+}
+
+// Hedging is which requests must be made different by themselves.
+type Hedging int
+
+const (
+	// HedgeNone is none: a clone is noticed before it is served.
+	HedgeNone Hedging = iota
+	// HedgeBytes is all but those for a number, which may be keys or nonces: a clone is noticed, but late.
+	HedgeBytes
+	// HedgeAll is all: this VM can be cloned unseen, or was cloned and the kernel may not have been told.
+	HedgeAll
+)
+
+// Hedging is what requests need under the kernel's generation.
+func (p *Policy) Hedging(generation uint64) Hedging {
+	switch {
+	case !p.SeesClones() && !seam.Hedge.Off(), isUnsettled(generation):
+		return HedgeAll
+	case p.HearsLate():
+		return HedgeBytes
+	default:
+		return HedgeNone
+	}
+}
+
+// Epoch is the epoch now; false if the vDSO does not answer. Who calls has the page alone.
+func (p *Policy) Epoch(page *Page) (Epoch, bool) {
+	now := Epoch{Kernel: NoGeneration, VM: p.vmclock.generation()}
+	switch watched() {
+	case Mapped:
+		now.Kernel = mappedGeneration()
+	case Probe:
+		now.Kernel = p.vdso.fill(page, unsafe.Pointer(&page.Seed), 1)
+		page.Seed[0] = 0
+	}
+	return now, now.Kernel != 0
+}
+
+// VM is the count of vmclock, 0 where there is none.
+func (p *Policy) VM() uint64 { return p.vmclock.generation() }
+
+// Settle is to be called when a page was seeded under an epoch.
+func (p *Policy) Settle(epoch Epoch) {
+	if p.vmclock != nil {
+		noteCount(epoch.VM, epoch.Kernel)
+	}
+	if p.vdso != nil && p.HearsLate() {
+		p.vdso.followTick()
+	}
+}

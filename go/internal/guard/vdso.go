@@ -1,0 +1,132 @@
+//go:build linux && amd64 && !purego
+
+package guard
+
+import (
+	"bytes"
+	"debug/elf"
+	"math"
+	"unsafe"
+
+	"github.com/squall-rng/squall/go/internal/seam"
+	"golang.org/x/sys/unix"
+)
+
+// The kernel's RNG as the vDSO shows it: bytes without a system call, and their generation.
+//
+// getrandom in the vDSO (Linux 6.11) keeps an opaque state in memory of ours and refills it when
+// the kernel reseeds. Two facts about it are not part of the kernel's promised interface: where in
+// the state the generation stands, and where the kernel's current generation stands in the vDSO's
+// data. Neither is trusted: a place is used only while it equals the generation that the vDSO
+// itself recorded with the bytes it just gave, which is checked at every seeding.
+
+// stateGenerationAt is where the generation stands in a state of 144 bytes: behind a batch of 96
+// bytes and a key of 32.
+const stateGenerationAt = 128
+
+// VDSO is the vDSO's getrandom.
+type VDSO struct {
+	getrandom uintptr
+	base      uintptr
+}
+
+// callGetrandom calls getrandom with flags of 0; a negative value is an errno.
+//
+//go:noescape
+func callGetrandom(function uintptr, out unsafe.Pointer, length uintptr, state unsafe.Pointer, stateLength uintptr) int64
+
+// hasHypervisor tells whether a hypervisor announces itself (CPUID.1:ECX[31]).
+func hasHypervisor() bool
+
+// findVDSO finds the function, and checks that its state has the known length.
+func findVDSO() *VDSO {
+	if seam.VDSO.Off() {
+		return nil
+	}
+	vdso := &VDSO{base: vdsoBase()}
+	if vdso.base == 0 {
+		return nil
+	}
+	if vdso.getrandom = vdso.function("__vdso_getrandom"); vdso.getrandom == 0 {
+		return nil
+	}
+	// struct vgetrandom_opaque_params (include/uapi/linux/random.h).
+	var params struct {
+		stateLength, mmapProt, mmapFlags uint32
+		reserved                         [13]uint32
+	}
+	status := callGetrandom(vdso.getrandom, nil, 0, unsafe.Pointer(&params), math.MaxUint)
+	if status != 0 || params.stateLength != vdsoLen {
+		return nil
+	}
+	return vdso
+}
+
+func vdsoBase() uintptr {
+	const sysinfoEhdr = 33 // AT_SYSINFO_EHDR
+	vector, err := unix.Auxv()
+	if err != nil {
+		return 0
+	}
+	for _, entry := range vector {
+		if entry[0] == sysinfoEhdr {
+			return entry[1]
+		}
+	}
+	return 0
+}
+
+// function finds a function in the image, which is the kernel's own and trusted to be well formed;
+// 0 if there is none of that name.
+func (v *VDSO) function(name string) uintptr {
+	// SAFETY: the kernel gave the address of the image it mapped; it has a header, whose tables tell
+	// how long it is: the section headers come last.
+	header := (*elf.Header64)(v.at(0))
+	length := header.Shoff + uint64(header.Shentsize)*uint64(header.Shnum)
+	image := unsafe.Slice((*byte)(v.at(0)), length)
+	file, err := elf.NewFile(bytes.NewReader(image))
+	if err != nil {
+		return 0
+	}
+	symbols, err := file.DynamicSymbols()
+	if err != nil {
+		return 0
+	}
+	for _, symbol := range symbols {
+		if symbol.Name == name && symbol.Section != elf.SHN_UNDEF {
+			// The image is linked to begin at address 0.
+			return v.base + uintptr(symbol.Value)
+		}
+	}
+	return 0
+}
+
+// at is the address of a byte of the image, or of the data below it.
+func (v *VDSO) at(offset int) unsafe.Pointer {
+	address := v.base + uintptr(offset)
+	return pointer(address)
+}
+
+// pointer makes a pointer of an address that is not in Go's heap.
+func pointer(address uintptr) unsafe.Pointer {
+	// SAFETY: the collector ignores what does not point into the heap. By way of memory, because an
+	// address that the kernel gave is none of the conversions that vet knows.
+	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
+}
+
+// fill writes length bytes to out, at most 256, with the state that is in the page; and returns the
+// kernel's generation they belong to, or 0 if the vDSO does not serve. Who calls has the page alone.
+func (v *VDSO) fill(page *Page, out unsafe.Pointer, length uintptr) uint64 {
+	// SAFETY: the state is within one page that a fork empties, was zero at first, and is this P's.
+	got := callGetrandom(v.getrandom, out, length, unsafe.Pointer(&page.vdso), vdsoLen)
+	generation := *(*uint64)(unsafe.Pointer(&page.vdso[stateGenerationAt]))
+	if seam.GenerationCheck.Off() {
+		generation = frozen
+	}
+	// It counts up from 1, about once a minute. Were the state laid out anew at the same length,
+	// there would be a key's bytes here.
+	if got != int64(length) || generation >= 1<<40 {
+		return 0
+	}
+	return generation
+}

@@ -1,0 +1,31 @@
+//go:build linux && amd64 && !purego
+
+#include "textflag.h"
+
+// func callGetrandom(function uintptr, out unsafe.Pointer, length uintptr, state unsafe.Pointer, stateLength uintptr) int64
+//
+// Calls the vDSO's getrandom by the C calling convention (System V ABI for AMD64, section 3.2) on
+// the goroutine's own stack, for which it has more room than the function uses: that is built to
+// keep no secrets on the stack, and uses a few hundred bytes.
+TEXT ·callGetrandom(SB), 0, $8192-48
+	MOVQ function+0(FP), AX
+	MOVQ out+8(FP), DI
+	MOVQ length+16(FP), SI
+	XORL DX, DX
+	MOVQ state+24(FP), CX
+	MOVQ stateLength+32(FP), R8
+	MOVQ SP, R12
+	ANDQ $~15, SP
+	CALL AX
+	MOVQ R12, SP
+	MOVQ AX, ret+40(FP)
+	RET
+
+// func hasHypervisor() bool
+TEXT ·hasHypervisor(SB), NOSPLIT, $0-1
+	MOVL $1, AX
+	XORL CX, CX
+	CPUID
+	SHRL $31, CX
+	MOVB CX, ret+0(FP)
+	RET

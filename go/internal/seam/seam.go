@@ -1,0 +1,38 @@
+// Package seam has the switches with which tests turn single guards off, so that each guard has a
+// control: the same test without it must fail.
+//
+// Without the build tag squall_testing they are constants, and leave no trace in a program.
+package seam
+
+// Seam is a guard that a test can turn off.
+type Seam uint
+
+// The guards.
+const (
+	// GenerationCheck compares the kernel's generation on each request.
+	GenerationCheck Seam = iota
+	// GenerationPlace reads the generation where it is mapped; without it the vDSO is asked.
+	GenerationPlace
+	// VDSO uses getrandom in the vDSO at all.
+	VDSO
+	// ForkGuard empties pages in a forked child.
+	ForkGuard
+	// Droppable uses droppable memory.
+	Droppable
+	// Recheck looks at the page's mark behind the read; without it, before.
+	Recheck
+	// Hedge makes each request different where a clone would not be noticed.
+	Hedge
+	// LateSignal masks requests where a clone is noticed late.
+	LateSignal
+	// Tick ends a buffer with the kernel's tick.
+	Tick
+	// VMClock looks at a vmclock.
+	VMClock
+	// VMGenID believes in the kernel's vmgenid driver.
+	VMGenID
+	// Pin keeps a goroutine on its P while it uses the P's page.
+	Pin
+	// BareMetal believes a CPU that tells of no hypervisor.
+	BareMetal
+)
