@@ -1,0 +1,93 @@
+//go:build linux && amd64 && !purego
+
+// Package local serves requests from state that belongs to the P that the goroutine runs on.
+//
+// Each P has a page: a generator's state and a buffer of keystream. Small requests come out of the
+// buffer and are erased there; larger ones are generated where the caller wants them. Either way the
+// bytes leave only after the page's mark was found to be current after they were read: had the page
+// been dropped, forked away, outlived a reseed of the kernel or been restored from a snapshot, they
+// are thrown away and drawn anew.
+//
+// A request is pinned to its P while it uses the page: 64 KiB at most at a time, some microseconds.
+// Nothing is locked, and nobody waits.
+package local
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/squall-rng/squall/go/internal/aes256"
+	"github.com/squall-rng/squall/go/internal/guard"
+	"github.com/squall-rng/squall/go/internal/seam"
+)
+
+// small is the longest request served from the buffer, in bytes. Beyond it, generating in place costs
+// less than copying and erasing.
+const small = 256
+
+// masked tells that requests for bytes are masked when they leave the buffer.
+var masked atomic.Bool
+
+// Fill fills out with random bytes.
+func Fill(out []byte) {
+	if length := uint64(len(out)); length <= small {
+		number := guard.Pin()
+		if pages := all.Load().pages; uint(number) < uint(len(pages)) {
+			page := pages[number]
+			// One comparison for length <= Left <= BufferLen: an underflow is too large.
+			if at := page.Left - length; at <= guard.BufferLen-length {
+				wasFresh := seam.Recheck.Off() && page.IsLeased(guard.Moment())
+				aes256.Take(out, bufferAt(page, at))
+				if masked.Load() {
+					aes256.Mask(&page.MaskKeys, out)
+				}
+				isFresh := wasFresh || page.IsLeased(guard.Moment())
+				page.Left = at
+				guard.Unpin()
+				if isFresh {
+					return
+				}
+				serve(wantBytes, out)
+				return
+			}
+		}
+		guard.Unpin()
+	}
+	serve(wantBytes, out)
+}
+
+// Word is a random word.
+func Word() uint64 {
+	const length = uint64(unsafe.Sizeof(uint64(0)))
+	number := guard.Pin()
+	if pages := all.Load().pages; uint(number) < uint(len(pages)) {
+		page := pages[number]
+		if at := page.Left - length; at <= guard.BufferLen-length {
+			wasFresh := seam.Recheck.Off() && page.IsLeased(guard.Moment())
+			place := (*uint64)(unsafe.Pointer(bufferAt(page, at)))
+			word := *place
+			*place = 0
+			isFresh := wasFresh || page.IsLeased(guard.Moment())
+			page.Left = at
+			guard.Unpin()
+			if isFresh {
+				return word
+			}
+			return served()
+		}
+	}
+	guard.Unpin()
+	return served()
+}
+
+// served is a word that the fast path leaves to serve.
+func served() (word uint64) {
+	serve(wantNumber, unsafe.Slice((*byte)(unsafe.Pointer(&word)), unsafe.Sizeof(word)))
+	return word
+}
+
+// bufferAt is a byte of the page's buffer.
+func bufferAt(page *guard.Page, at uint64) *byte {
+	// SAFETY: who calls has found at to be within the buffer.
+	return (*byte)(unsafe.Add(unsafe.Pointer(&page.Buffer), at))
+}

@@ -1,0 +1,56 @@
+//go:build linux && amd64 && !purego
+
+package local
+
+import (
+	"github.com/squall-rng/squall/go/internal/drbg"
+	"github.com/squall-rng/squall/go/internal/guard"
+	"github.com/squall-rng/squall/go/internal/kernel"
+)
+
+// Fresh fills out with prediction resistance: each 64 KiB of it from a seed of its own, by a system
+// call. It uses no state and leaves none: nothing that leaked before, and nothing that leaks later,
+// tells what it returned.
+func Fresh(out []byte) {
+	if !isReady() {
+		kernel.FillFresh(out)
+		return
+	}
+	policy := guard.ThisPolicy()
+	for attempt := 1; ; attempt++ {
+		vm, generation := policy.VM(), policy.Generation()
+		served := true
+		for rest := out; len(rest) > 0 && served; {
+			part := rest[:min(len(rest), drbg.MaxRequest)]
+			rest = rest[len(part):]
+			served = freshPart(policy, part)
+		}
+		// A clone in between left both sides with the same bytes. Reseeds without pause look like
+		// clones: they hold a request up for so long and no longer.
+		isSame := vm == policy.VM() && (generation == policy.Generation() || attempt >= attempts)
+		if served && isSame {
+			return
+		}
+	}
+}
+
+// freshPart fills one request to a generator of its own; false if the page was emptied meanwhile.
+func freshPart(policy *guard.Policy, out []byte) bool {
+	page := pin()
+	page.Attend()
+	request := request{policy: policy, page: page}
+	if !guard.FreshSeed(page) {
+		guard.Unpin()
+		kernel.FillFresh(out)
+		return true
+	}
+	stir(&page.Seed)
+	generator := request.generator(&page.Once)
+	generator.Reseed(&page.Seed)
+	noise(&page.Seed)
+	generator.Generate(out, &page.Seed)
+	page.Wipe()
+	wasThere := page.WasThere()
+	guard.Unpin()
+	return wasThere
+}

@@ -1,0 +1,339 @@
+//go:build linux && amd64 && !purego && squall_testing
+
+package local
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/squall-rng/squall/go/internal/guard"
+	"github.com/squall-rng/squall/go/internal/seam"
+	"golang.org/x/sys/unix"
+)
+
+// Each guard is tried twice, in processes of their own: with it nothing repeats and nothing is stale,
+// and without it the same trial fails. A trial that cannot fail would be found so.
+
+// trials say nothing if the guard held, and what went wrong if not.
+var trials = map[string]func() error{
+	"reseed":  nothingOutlivesAReseed,
+	"fork":    aChildDoesNotRepeat,
+	"dropped": droppedPagesAreNotServed,
+	"pin":     onePageIsOneGoroutines,
+	"words":   func() error { return restored(word8) },
+	"bytes":   func() error { return restored(fill16) },
+	"later":   func() error { return restoredLater(word8) },
+	"works":   everythingWorks,
+}
+
+var seams = map[string]seam.Seam{
+	"GenerationCheck": seam.GenerationCheck, "GenerationPlace": seam.GenerationPlace, "VDSO": seam.VDSO,
+	"ForkGuard": seam.ForkGuard, "Droppable": seam.Droppable, "Recheck": seam.Recheck, "Hedge": seam.Hedge,
+	"LateSignal": seam.LateSignal, "Tick": seam.Tick, "VMClock": seam.VMClock, "VMGenID": seam.VMGenID,
+	"Pin": seam.Pin, "BareMetal": seam.BareMetal,
+}
+
+const (
+	trialVariable = "SQUALL_TRIAL"
+	offVariable   = "SQUALL_OFF"
+	// skipped is how a trial ends that this machine cannot make, failed one whose guard did not hold.
+	skipped, failed = 77, 78
+)
+
+// errSkip is what a trial says that this machine cannot make.
+var errSkip = errors.New("SKIP")
+
+func TestMain(m *testing.M) {
+	name := os.Getenv(trialVariable)
+	if name == "" {
+		os.Exit(m.Run())
+	}
+	for _, off := range strings.Fields(os.Getenv(offVariable)) {
+		seams[off].TurnOff()
+	}
+	err := trials[name]()
+	switch {
+	case errors.Is(err, errSkip):
+		fmt.Println(err)
+		os.Exit(skipped)
+	case err != nil:
+		fmt.Println(err)
+		os.Exit(failed)
+	}
+	os.Exit(0)
+}
+
+// tried is how a trial ends with these guards off, and what it said.
+func tried(t *testing.T, name, off string) (int, string) {
+	t.Helper()
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), trialVariable+"="+name, offVariable+"="+off)
+	output, err := command.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return command.ProcessState.ExitCode(), strings.TrimSpace(string(output))
+}
+
+func TestGuards(t *testing.T) {
+	needsState(t)
+	cases := []struct {
+		trial string
+		// off are guards that are off both times, for others to be needed.
+		off string
+		// control are those without which it must fail.
+		control string
+	}{
+		{"reseed", "", "GenerationCheck"},
+		{"reseed", "GenerationPlace", "GenerationCheck"},
+		{"fork", "", "ForkGuard"},
+		{"fork", "Droppable", "ForkGuard"},
+		{"fork", "GenerationPlace", "ForkGuard"},
+		{"fork", "VDSO BareMetal", "ForkGuard Hedge"},
+		{"dropped", "", "Recheck"},
+		{"pin", "", "Pin"},
+		{"words", "BareMetal VMGenID VMClock", "Hedge"},
+		{"bytes", "BareMetal VMGenID VMClock", "Hedge"},
+		{"bytes", "BareMetal VMClock Tick", "LateSignal"},
+		{"later", "BareMetal VMClock", "Tick"},
+		{"works", "VDSO", ""},
+		{"works", "Droppable", ""},
+		{"works", "GenerationPlace", ""},
+	}
+	for _, c := range cases {
+		t.Run(strings.Join([]string{c.trial, c.off, "control", c.control}, " "), func(t *testing.T) {
+			code, said := tried(t, c.trial, c.off)
+			if code == skipped {
+				if os.Getenv("SQUALL_REQUIRE_GUARDS") != "" {
+					t.Fatalf("required, but skipped: %s", said)
+				}
+				t.Skip(said)
+			}
+			if code != 0 {
+				t.Fatalf("with the guard, exit code %d: %s", code, said)
+			}
+			if c.control == "" {
+				return
+			}
+			if code, said = tried(t, c.trial, c.off+" "+c.control); code != failed {
+				t.Fatalf("without the guard the trial must fail: exit code %d: %s", code, said)
+			}
+			t.Logf("without: %s", said)
+		})
+	}
+}
+
+func word8() (out [16]byte) {
+	*(*uint64)(unsafe.Pointer(&out)) = Word()
+	return out
+}
+
+func fill16() (out [16]byte) {
+	Fill(out[:])
+	return out
+}
+
+// reseedKernel has the kernel's RNG reseed itself.
+func reseedKernel() error {
+	const reseed = 0x5207 // RNDRESEEDCRNG
+	file, err := os.OpenFile("/dev/urandom", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, file.Fd(), reseed, 0); errno != 0 {
+		return fmt.Errorf("%w: the kernel's RNG cannot be reseeded: %v", errSkip, errno)
+	}
+	return nil
+}
+
+// After a reseed of the kernel the next number is of a new seed.
+func nothingOutlivesAReseed() error {
+	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread()
+	for range 20 {
+		Word()
+		before := Reseeds.Load()
+		Word()
+		if Reseeds.Load() != before {
+			continue // the kernel did so by itself
+		}
+		if err := reseedKernel(); err != nil {
+			return err
+		}
+		Word()
+		if Reseeds.Load() == before {
+			return errors.New("a number came of the old seed")
+		}
+	}
+	return nil
+}
+
+// A raw fork leaves a child whose next numbers are not its parent's.
+func aChildDoesNotRepeat() error {
+	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread()
+	Word()
+	fill16()
+	const count = 32
+	var pipe [2]int
+	if err := syscall.Pipe(pipe[:]); err != nil {
+		return err
+	}
+	var theirs, ours [count][16]byte
+	child, _, errno := syscall.RawSyscall(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	for i := range ours {
+		if i%2 == 0 {
+			ours[i] = word8()
+		} else {
+			ours[i] = fill16()
+		}
+	}
+	if child == 0 {
+		length := unsafe.Sizeof(ours)
+		syscall.RawSyscall(syscall.SYS_WRITE, uintptr(pipe[1]), uintptr(unsafe.Pointer(&ours)), length)
+		syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
+	}
+	memory := unsafe.Slice((*byte)(unsafe.Pointer(&theirs)), unsafe.Sizeof(theirs))
+	if got, err := syscall.Read(pipe[0], memory); got != len(memory) || err != nil {
+		return fmt.Errorf("the child wrote %d bytes: %v", got, err)
+	}
+	seen := map[[16]byte]bool{}
+	for _, out := range ours {
+		seen[out] = true
+	}
+	for i, out := range theirs {
+		if seen[out] {
+			return fmt.Errorf("output %d of the child is the parent's", i)
+		}
+	}
+	return nil
+}
+
+// Pages that the kernel drops under load give nobody zeros.
+func droppedPagesAreNotServed() error {
+	Word()
+	var stop atomic.Bool
+	var group sync.WaitGroup
+	var zeros atomic.Uint64
+	for range 8 {
+		group.Go(func() {
+			for !stop.Load() {
+				if Word() == 0 {
+					zeros.Add(1)
+				}
+				if out := fill16(); out == [16]byte{} {
+					zeros.Add(1)
+				}
+			}
+		})
+	}
+	for began := time.Now(); time.Since(began) < 3*time.Second && zeros.Load() == 0; {
+		for _, page := range all.Load().pages {
+			memory := unsafe.Slice((*byte)(unsafe.Pointer(page)), guard.PageSize)
+			if err := unix.Madvise(memory, unix.MADV_DONTNEED); err != nil {
+				return fmt.Errorf("%w: pages cannot be dropped: %v", errSkip, err)
+			}
+		}
+	}
+	stop.Store(true)
+	group.Wait()
+	if count := zeros.Load(); count > 0 {
+		return fmt.Errorf("%d outputs of a dropped page", count)
+	}
+	return nil
+}
+
+// While a goroutine uses a page nobody else does.
+func onePageIsOneGoroutines() error {
+	runtime.GOMAXPROCS(max(4, runtime.NumCPU()))
+	const goroutines = 16
+	for range 20 {
+		drawn := make([][]uint64, goroutines)
+		var group sync.WaitGroup
+		for i := range drawn {
+			group.Go(func() {
+				words := make([]uint64, 50_000)
+				for j := range words {
+					words[j] = Word()
+				}
+				drawn[i] = words
+			})
+		}
+		group.Wait()
+		seen := make(map[uint64]bool, goroutines*50_000)
+		for _, words := range drawn {
+			for _, word := range words {
+				if seen[word] {
+					return fmt.Errorf("%#x was given to two", word)
+				}
+				seen[word] = true
+			}
+		}
+	}
+	return nil
+}
+
+// restored draws, puts all pages back as they were, as a restored snapshot does, and draws again.
+func restored(draw func() [16]byte) error { return restoredAfter(draw, func() {}) }
+
+// restoredLater does so when the kernel's tick is over.
+func restoredLater(draw func() [16]byte) error {
+	return restoredAfter(draw, func() { time.Sleep(30 * time.Millisecond) })
+}
+
+func restoredAfter(draw func() [16]byte, pause func()) error {
+	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread()
+	if !guard.ThisPolicy().HasVMGenID && guard.ThisPolicy().SeesClones() {
+		return fmt.Errorf("%w: nothing here needs it", errSkip)
+	}
+	const count = 50
+	for range count {
+		draw()
+		page := all.Load().pages[0]
+		memory := unsafe.Slice((*byte)(unsafe.Pointer(page)), guard.PageSize)
+		snapshot := bytes.Clone(memory)
+		one := draw()
+		pause()
+		copy(memory, snapshot)
+		other := draw()
+		if one == other {
+			return fmt.Errorf("both clones were given %x", one)
+		}
+	}
+	return nil
+}
+
+// All kinds of requests are served, each different from the last.
+func everythingWorks() error {
+	seen := map[[16]byte]bool{}
+	for range 2000 {
+		long, fresh := make([]byte, 100_000), make([]byte, 16)
+		Fill(long)
+		Fresh(fresh)
+		for _, out := range [][16]byte{word8(), fill16(), [16]byte(long[99_984:]), [16]byte(fresh)} {
+			if seen[out] {
+				return fmt.Errorf("%x was given out twice", out)
+			}
+			seen[out] = true
+		}
+	}
+	fmt.Printf("%+v\n", Now())
+	return nil
+}

@@ -1,0 +1,223 @@
+//go:build linux && amd64 && !purego
+
+package local
+
+import (
+	"bytes"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/squall-rng/squall/go/internal/aes256"
+	"github.com/squall-rng/squall/go/internal/guard"
+)
+
+// needsState skips where this process can keep none.
+func needsState(t *testing.T) {
+	t.Helper()
+	if !isReady() {
+		t.Skip("SKIP: no AES instructions, or no memory that a fork wipes")
+	}
+}
+
+// Every byte of every length is written, and none behind it.
+func TestEveryByteIsWritten(t *testing.T) {
+	lengths := []int{1000, 4095, 4096, 4097, 65535, 65536, 65537, 200_000}
+	for length := range 600 {
+		lengths = append(lengths, length)
+	}
+	for _, length := range lengths {
+		const guardByte, guards = 0xa5, 64
+		memory := bytes.Repeat([]byte{guardByte}, length+2*guards)
+		out := memory[guards : guards+length]
+		written := make([]byte, length)
+		for range 12 { // a byte is zero by chance once in 256
+			clear(out)
+			Fill(out)
+			for i, b := range out {
+				written[i] |= b
+			}
+		}
+		if at := bytes.IndexByte(written, 0); at >= 0 {
+			t.Errorf("length %d: byte %d is never written", length, at)
+		}
+		around := append(memory[:guards:guards], memory[guards+length:]...)
+		if bytes.Count(around, []byte{guardByte}) != 2*guards {
+			t.Errorf("length %d: something beside it is written", length)
+		}
+	}
+}
+
+// What was given out is erased, and nothing of a request is left but the state.
+func TestWhatWasGivenOutIsErased(t *testing.T) {
+	needsState(t)
+	looked := 0
+	for attempt := range 200 {
+		length := 1 + attempt%small
+		before, _ := look(length)
+		Fill(make([]byte, length))
+		after, taken := look(length)
+		if _, scratch := look(0); len(scratch) > 0 {
+			t.Fatalf("%d bytes: some of what the request needed is left", length)
+		}
+		if before.page != after.page || before.left-uint64(length) != after.left {
+			continue // it was refilled, or another P's
+		}
+		looked++
+		if len(taken) > 0 {
+			t.Fatalf("%d bytes: they are still in the buffer", length)
+		}
+	}
+	if looked < 100 {
+		t.Errorf("only %d requests came from the buffer", looked)
+	}
+}
+
+// looked is what was seen of a P's page.
+type looked struct {
+	page *guard.Page
+	left uint64
+}
+
+// look gives what is not zero of the length bytes behind the unread ones, or for a length of 0 of what
+// a request needs.
+func look(length int) (looked, []byte) {
+	page := pin()
+	defer guard.Unpin()
+	left := page.Left + page.Held
+	part := page.Buffer[left:min(left+uint64(length), guard.BufferLen)]
+	if length == 0 {
+		part = slices.Concat(page.Once[:], page.Seed[:], page.Keys[:], page.Block[:])
+	}
+	return looked{page, left}, bytes.Trim(bytes.Clone(part), "\x00")
+}
+
+// No two of many goroutines are given the same, while the number of Ps changes.
+func TestGoroutinesDoNotShare(t *testing.T) {
+	const goroutines, draws = 64, 20_000
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	stop := make(chan struct{})
+	changed := make(chan struct{})
+	go func() {
+		defer close(changed)
+		for count := 1; ; count = count%16 + 1 {
+			select {
+			case <-stop:
+				return
+			default:
+				runtime.GOMAXPROCS(count)
+			}
+		}
+	}()
+	drawn := make([][]uint64, goroutines)
+	var group sync.WaitGroup
+	for i := range drawn {
+		group.Go(func() {
+			words := make([]uint64, draws)
+			for j := range words {
+				words[j] = Word()
+				if j%64 == 0 {
+					runtime.Gosched()
+				}
+			}
+			drawn[i] = words
+		})
+	}
+	group.Wait()
+	close(stop)
+	<-changed
+	seen := make(map[uint64]struct{}, goroutines*draws)
+	for _, words := range drawn {
+		for _, word := range words {
+			if _, twice := seen[word]; twice {
+				t.Fatalf("%#x was given out twice", word)
+			}
+			seen[word] = struct{}{}
+		}
+	}
+}
+
+// More Ps than this machine has CPUs have pages too.
+func TestShardsGrow(t *testing.T) {
+	needsState(t)
+	before := len(all.Load().pages)
+	if !grow(before + 5) {
+		t.Fatal("no memory")
+	}
+	pages := all.Load().pages
+	if len(pages) < before+5 {
+		t.Fatalf("%d pages of %d", len(pages), before+5)
+	}
+	seen := map[*guard.Page]bool{}
+	for _, page := range pages {
+		if page == nil || seen[page] {
+			t.Fatal("two Ps have one page")
+		}
+		seen[page] = true
+	}
+}
+
+// A request allocates nothing.
+func TestNothingIsAllocated(t *testing.T) {
+	needsState(t)
+	var small [32]byte
+	large := make([]byte, 300_000)
+	cases := map[string]func(){
+		"32 bytes":      func() { Fill(small[:]) },
+		"300,000 bytes": func() { Fill(large) },
+		"fresh":         func() { Fresh(small[:]) },
+		"a word":        func() { Word() },
+		"on the stack":  func() { var b [64]byte; Fill(b[:]) },
+	}
+	for name, call := range cases {
+		if count := testing.AllocsPerRun(100, call); count != 0 {
+			t.Errorf("%s: %v allocations", name, count)
+		}
+	}
+}
+
+// Words that come from all sides are different ones.
+func TestWordsDoNotRepeat(t *testing.T) {
+	seen := map[uint64]bool{}
+	for range 100_000 {
+		for _, word := range []uint64{Word(), fresh8()} {
+			if seen[word] {
+				t.Fatalf("%#x was given out twice", word)
+			}
+			seen[word] = true
+		}
+	}
+}
+
+func fresh8() uint64 {
+	var b [8]byte
+	Fill(b[:])
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+}
+
+// A page is as long as the kernel's, and the lengths that two packages know are the same.
+func TestLengthsAgree(t *testing.T) {
+	if guard.KeysLen != aes256.KeysSize || guard.StateLen != aes256.KeySize+aes256.BlockSize {
+		t.Error("guard and aes256 differ")
+	}
+}
+
+func FuzzLengths(f *testing.F) {
+	for _, length := range []uint{0, 1, 15, 16, 17, 255, 256, 257, 3136, 65536, 65537, 1 << 20} {
+		f.Add(length, uint(0))
+	}
+	f.Fuzz(func(t *testing.T, length, offset uint) {
+		length, offset = length%(1<<20+1), offset%64
+		memory := make([]byte, length+offset+64)
+		out := memory[offset : offset+length]
+		Fill(out)
+		if !bytes.Equal(memory[:offset], make([]byte, offset)) || !bytes.Equal(memory[offset+length:], make([]byte, 64)) {
+			t.Fatal("something beside it is written")
+		}
+		if length >= 32 && bytes.Equal(out[length-16:], make([]byte, 16)) {
+			t.Fatal("the end is not written")
+		}
+	})
+}

@@ -1,0 +1,56 @@
+//go:build linux && amd64 && !purego
+
+package local
+
+import (
+	"github.com/squall-rng/squall/go/internal/aes256"
+	"github.com/squall-rng/squall/go/internal/guard"
+)
+
+// Now draws, so that everything is decided, and looks.
+func Now() Status {
+	Word()
+	if !isReady() {
+		return Status{Engine: "none", Memory: "none", ForkGuard: "kernel", CloneGuard: "kernel", ReseedGuard: "kernel"}
+	}
+	policy := guard.ThisPolicy()
+	return Status{
+		Engine:           aes256.Best().String(),
+		Memory:           all.Load().kind.String(),
+		ForkGuard:        "wiped",
+		CloneGuard:       cloneGuard(policy),
+		ReseedGuard:      reseedGuard(policy),
+		KernelGeneration: policy.Generation(),
+		IsVM:             policy.IsVM,
+		HasVMGenID:       policy.HasVMGenID,
+		HasVMClock:       policy.HasVMClock(),
+		HasVDSOGetrandom: policy.HasVDSO(),
+		FollowsTick:      policy.FollowsTick(),
+		Reseeds:          Reseeds.Load(),
+		BytesDiscarded:   Discarded.Load(),
+	}
+}
+
+func cloneGuard(policy *guard.Policy) string {
+	switch {
+	case !policy.SeesClones():
+		return "hedged"
+	case policy.CountsGenerations():
+		return "vmclock"
+	case policy.IsVM:
+		return "vmgenid"
+	default:
+		return "not-a-vm"
+	}
+}
+
+func reseedGuard(policy *guard.Policy) string {
+	switch policy.Watch() {
+	case guard.Mapped:
+		return "mapped-generation"
+	case guard.Probe:
+		return "vdso-probe"
+	default:
+		return "time"
+	}
+}

@@ -1,0 +1,87 @@
+//go:build linux && amd64 && !purego
+
+package local
+
+import (
+	"time"
+	"unsafe"
+
+	"github.com/squall-rng/squall/go/internal/aes256"
+	"github.com/squall-rng/squall/go/internal/guard"
+)
+
+// maxSeedAge is the oldest seed that a request may be served from where the kernel's generation cannot
+// be seen: the interval of the kernel's own reseeds (CRNG_RESEED_INTERVAL, drivers/char/random.c).
+const maxSeedAge = 60 * time.Second
+
+// seed seeds the page's generator and marks it with the epoch of the seed; false if the kernel gives
+// no bytes.
+//
+// The epoch is the one that the vDSO recorded for the bytes it gave, and the count of vmclock from
+// before: whatever changes later makes the mark stale. The seed is 48 bytes of the kernel's RNG as
+// entropy input, with the cycle counter and the CPU's random instruction as additional input; what the
+// state was goes into it too.
+func (r *request) seed() bool {
+	vm := r.policy.VM()
+	r.page.BeginSeeding(vm)
+	generation, ok := r.policy.SeedFromKernel(r.page)
+	if !ok {
+		return false
+	}
+	r.page.Mark(generation)
+	stir(&r.page.Seed)
+	generator := r.generator(&r.page.State)
+	generator.Reseed(&r.page.Seed)
+	if r.policy.HearsLate() {
+		generator.Generate(r.page.Once[:aes256.KeySize], nil)
+		aes256.Expand((*[aes256.KeySize]byte)(r.page.Once[:]), &r.page.MaskKeys)
+	}
+	r.policy.Settle(guard.Epoch{Kernel: generation, VM: vm})
+	r.page.Refill = 0
+	if !r.policy.SeesGeneration() {
+		r.page.SeededAt = clocks()
+	}
+	Reseeds.Add(1)
+	return true
+}
+
+// isOutdated tells whether the seed is older than the kernel's own would be, where its generation does
+// not tell.
+func (r *request) isOutdated() bool {
+	if r.policy.SeesGeneration() {
+		return false
+	}
+	now := clocks()
+	for i, seeded := range r.page.SeededAt {
+		if age := now[i] - seeded; age < 0 || age > int64(maxSeedAge) {
+			return true
+		}
+	}
+	return false
+}
+
+var started = time.Now()
+
+// clocks are two clocks in nanoseconds: one that only goes forward but stands still while the machine
+// sleeps, and the one on the wall, which does neither.
+func clocks() [2]int64 {
+	now := time.Now()
+	return [2]int64{int64(now.Sub(started)), now.UnixNano()}
+}
+
+// noise is additional input: the cycle counter and two words of the CPU's random instruction, and
+// zeros.
+func noise(input *[guard.StateLen]byte) {
+	clear(input[:])
+	stir(input)
+}
+
+// stir XORs noise into the first 24 bytes.
+func stir(input *[guard.StateLen]byte) {
+	var words [3]uint64
+	aes256.Noise(&words)
+	// SAFETY: the bytes are aligned as the page's fields are, and there are more than three words.
+	for i, word := range words {
+		*(*uint64)(unsafe.Pointer(&input[8*i])) ^= word
+	}
+}

@@ -1,0 +1,29 @@
+//go:build !linux || !amd64 || purego
+
+// Package local keeps no state in this build: the assembly that keeps it safe is for Linux on AMD64.
+// Each request is one to the operating system.
+package local
+
+import (
+	"unsafe"
+
+	"github.com/squall-rng/squall/go/internal/kernel"
+)
+
+// Fill fills out with random bytes.
+func Fill(out []byte) { kernel.Fill(out) }
+
+// Fresh fills out with prediction resistance.
+func Fresh(out []byte) { kernel.FillFresh(out) }
+
+// Word is a random word.
+func Word() (word uint64) {
+	// SAFETY: any bytes are a word.
+	kernel.Fill(unsafe.Slice((*byte)(unsafe.Pointer(&word)), unsafe.Sizeof(word)))
+	return word
+}
+
+// Now is what this build gives.
+func Now() Status {
+	return Status{Engine: "none", Memory: "none", ForkGuard: "kernel", CloneGuard: "kernel", ReseedGuard: "kernel"}
+}
