@@ -1,0 +1,107 @@
+// Package squall gives cryptographic random bytes at the speed of the CPU's AES units: without a
+// system call, without a lock, never stale and never repeated.
+//
+//	squall.Read(key[:])                  // as crypto/rand.Read: never fails, always fills
+//	n := squall.Uint64()
+//	token := squall.Text()
+//	dice := rand.New(squall.Source())    // math/rand/v2: IntN, Shuffle, Perm, secure
+//	rand.Reader = squall.Reader          // crypto/rand
+//
+// # Which should I use
+//
+//   - Keys, nonces, tokens, salts: [Read], [Bytes], [Text]. Of the same strength as crypto/rand, and
+//     faster where many are drawn.
+//   - Numbers in a range, shuffles, floats: rand.New(squall.[Source]()) of math/rand/v2.
+//   - Long-lived keys, once in a while: [Fresh], or crypto/rand itself: there is nothing to be gained.
+//   - Repeatable simulations: math/rand/v2 with a seed of your own; squall cannot be seeded.
+//   - On systems other than Linux on AMD64, and with the build tag purego, all of this is crypto/rand,
+//     at its speed.
+//
+// # What it promises
+//
+// Every request is served by CTR_DRBG with AES-256 (NIST SP 800-90A Rev. 1, section 10.2.1), seeded by
+// the kernel's RNG, with a security strength of 256 bits. The state is never older than the kernel's
+// own: each request checks the generation that the kernel's RNG is in, after it has read its bytes and
+// before it gives them out. The state is in memory outside of Go's heap that a fork empties, that is
+// never swapped or dumped, and in which what was given out is erased (backtracking resistance). A
+// restored VM snapshot does not repeat what its sibling gives out: see [Status] for how that is known
+// on this machine, and SECURITY.md for what remains.
+//
+// All functions may be called by any number of goroutines at once. None waits for another.
+//
+// # crypto/rand.Reader
+//
+// After crypto/rand.Reader = squall.Reader these draw from squall, in Go 1.26, and a test looks that
+// they do: crypto/rand.Read, Text and Int; the hellos, session identifiers and tickets of crypto/tls;
+// ed25519.GenerateKey, rsa.SignPSS and rsa.EncryptOAEP when they are given the reader; and all of
+// others' code that reads from it. These ignore the reader they are given, and ask the kernel:
+// crypto/rand.Prime, keys and signatures of crypto/ecdsa, keys of crypto/ecdh and crypto/rsa, and so
+// the key exchange of crypto/tls; unless GODEBUG=cryptocustomrand=1 is set.
+// math/rand and math/rand/v2 have generators of their own.
+package squall
+
+import (
+	"io"
+	"math/rand/v2"
+
+	"github.com/squall-rng/squall/go/internal/local"
+)
+
+// Reader is an io.Reader of random bytes that never fails and always fills what it is given.
+var Reader io.Reader = reader{}
+
+type reader struct{}
+
+func (reader) Read(b []byte) (int, error) { return Read(b) }
+
+// Read fills b with random bytes. The error is always nil, and n is len(b).
+func Read(b []byte) (n int, err error) {
+	local.Fill(b)
+	return len(b), nil
+}
+
+// Fill fills b with random bytes.
+func Fill(b []byte) { local.Fill(b) }
+
+// Fresh fills b with prediction resistance: from new bytes of the kernel's RNG, by a system call for
+// each 64 KiB, whatever is known of any state before or after. It takes about a microsecond.
+func Fresh(b []byte) { local.Fresh(b) }
+
+// Bytes returns n random bytes. It panics if n is negative.
+func Bytes(n int) []byte {
+	b := make([]byte, n)
+	local.Fill(b)
+	return b
+}
+
+// Uint32 returns a random number of 32 bits.
+//
+// Where a VM clone is told late that it is one ([CloneGuard] "vmgenid"), two clones may be given the same
+// number within the kernel's tick in which the machine was stopped: make keys and nonces of bytes.
+func Uint32() uint32 { return uint32(local.Word()) }
+
+// Uint64 returns a random number of 64 bits; what [Uint32] says of clones is true of it too.
+func Uint64() uint64 { return local.Word() }
+
+// textLen is how many characters of 5 bits give at least 128 bits.
+const textLen = 26
+
+// Text returns 26 random characters of the base32 alphabet of RFC 4648, as crypto/rand.Text does: 130
+// bits, which nobody can guess.
+func Text() string {
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+	var text [textLen]byte
+	local.Fill(text[:])
+	for i, b := range text {
+		text[i] = alphabet[b%uint8(len(alphabet))]
+	}
+	return string(text[:])
+}
+
+// Source returns a source for math/rand/v2: rand.New(squall.Source()) has its IntN, Perm, Shuffle and
+// the rest, from bytes that nobody can predict. It has no state and may be shared; a rand.Rand, too.
+func Source() rand.Source { return source{} }
+
+type source struct{}
+
+func (source) Uint64() uint64 { return Uint64() }
