@@ -44,13 +44,12 @@ func FreshSeed(page *Page) bool {
 	return errno == 0 && got == StateLen
 }
 
-// WaitForKernel waits until the kernel's RNG is ready, which it then stays; it tells why it never is.
-func WaitForKernel() error {
-	var first [1]byte
-	for {
-		_, err := unix.Getrandom(first[:], 0)
-		if err != unix.EINTR {
-			return err
-		}
+// WaitForKernel waits until the kernel's RNG is ready, which it then stays; false if there is no such
+// system call.
+func WaitForKernel() bool {
+	_, _, errno := unix.RawSyscall(unix.SYS_GETRANDOM, 0, 0, unix.GRND_NONBLOCK)
+	for errno == unix.EAGAIN || errno == unix.EINTR {
+		_, _, errno = unix.Syscall(unix.SYS_GETRANDOM, 0, 0, 0)
 	}
+	return errno == 0
 }

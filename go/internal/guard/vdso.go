@@ -3,7 +3,6 @@
 package guard
 
 import (
-	"bytes"
 	"debug/elf"
 	"math"
 	"unsafe"
@@ -76,26 +75,26 @@ func vdsoBase() uintptr {
 	return 0
 }
 
-// function finds a function in the image, which is the kernel's own and trusted to be well formed;
-// 0 if there is none of that name.
+// function finds a function in the image, which is the kernel's own and trusted to be well formed
+// (System V ABI, chapter 4); 0 if there is none of that name. debug/elf would take as long as all the
+// rest of a first request.
 func (v *VDSO) function(name string) uintptr {
-	// SAFETY: the kernel gave the address of the image it mapped; it has a header, whose tables tell
-	// how long it is: the section headers come last.
+	// SAFETY: the kernel gave the address of the image it mapped, whole and from its first byte on, and
+	// the image's tables tell where its parts are.
 	header := (*elf.Header64)(v.at(0))
-	length := header.Shoff + uint64(header.Shentsize)*uint64(header.Shnum)
-	image := unsafe.Slice((*byte)(v.at(0)), length)
-	file, err := elf.NewFile(bytes.NewReader(image))
-	if err != nil {
-		return 0
-	}
-	symbols, err := file.DynamicSymbols()
-	if err != nil {
-		return 0
-	}
-	for _, symbol := range symbols {
-		if symbol.Name == name && symbol.Section != elf.SHN_UNDEF {
-			// The image is linked to begin at address 0.
-			return v.base + uintptr(symbol.Value)
+	sections := unsafe.Slice((*elf.Section64)(v.at(int(header.Shoff))), header.Shnum)
+	for _, section := range sections {
+		if elf.SectionType(section.Type) != elf.SHT_DYNSYM {
+			continue
+		}
+		names := sections[section.Link]
+		text := unsafe.Slice((*byte)(v.at(int(names.Off))), names.Size)
+		symbols := unsafe.Slice((*elf.Sym64)(v.at(int(section.Off))), section.Size/elf.Sym64Size)
+		for _, symbol := range symbols {
+			if unix.ByteSliceToString(text[symbol.Name:]) == name && symbol.Shndx != 0 {
+				// The image is linked to begin at address 0.
+				return v.base + uintptr(symbol.Value)
+			}
 		}
 	}
 	return 0

@@ -2,20 +2,34 @@
 
 package guard
 
-import "os"
+import "golang.org/x/sys/unix"
 
 // hasVMGenID tells whether a device is bound to the kernel's vmgenid driver (Linux 5.18), which
 // reseeds the kernel's RNG when the hypervisor gives the VM a new identity. The device's name depends
-// on the hypervisor, so any counts; devices are links in the driver's directory, as is the module.
+// on the hypervisor, so any counts.
 func hasVMGenID() bool {
 	// A platform driver since Linux 6.10, an ACPI driver before.
-	drivers := [...]string{"/sys/bus/platform/drivers/vmgenid", "/sys/bus/acpi/drivers/vmgenid"}
-	for _, driver := range drivers {
-		entries, _ := os.ReadDir(driver)
-		for _, entry := range entries {
-			if entry.Type()&os.ModeSymlink != 0 && entry.Name() != "module" {
-				return true
-			}
+	return hasDevice("/sys/bus/platform/drivers/vmgenid") || hasDevice("/sys/bus/acpi/drivers/vmgenid")
+}
+
+// hasDevice tells whether a driver's directory in sysfs has anything but what all of them have.
+func hasDevice(driver string) bool {
+	directory, err := unix.Open(driver, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(directory)
+	var entries [1024]byte
+	length, err := unix.ReadDirent(directory, entries[:])
+	if err != nil {
+		return false
+	}
+	_, _, names := unix.ParseDirent(entries[:length], -1, nil)
+	for _, name := range names {
+		switch name {
+		case "bind", "unbind", "uevent", "module":
+		default:
+			return true
 		}
 	}
 	return false

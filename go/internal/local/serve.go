@@ -62,7 +62,7 @@ func isReady() bool {
 	if ready.Load() {
 		return true
 	}
-	if aes256.Best() == aes256.None || guard.WaitForKernel() != nil {
+	if aes256.Best() == aes256.None || !guard.WaitForKernel() {
 		return false
 	}
 	page := pin()

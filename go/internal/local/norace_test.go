@@ -1,0 +1,6 @@
+//go:build !race
+
+package local
+
+// isRace tells that the race detector is at work.
+const isRace = false
