@@ -3,16 +3,18 @@
 package guard
 
 import (
+	"runtime"
 	_ "unsafe" // for linkname
 
 	"github.com/squall-rng/squall/go/internal/seam"
 )
 
-// Pin is as in other builds, if no test turned it off.
+// Pin is as in other builds, if no test turned it off: then the goroutine soon runs on another P.
 func Pin() int {
 	number := procPin()
 	if seam.Pin.Off() {
 		procUnpin()
+		runtime.Gosched()
 	}
 	return number
 }

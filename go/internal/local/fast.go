@@ -37,7 +37,7 @@ func Fill(out []byte) {
 			// One comparison for length <= Left <= BufferLen: an underflow is too large.
 			if at := page.Left - length; at <= guard.BufferLen-length {
 				wasFresh := seam.Recheck.Off() && page.IsLeased(guard.Moment())
-				aes256.Take(out, bufferAt(page, at))
+				take(out, bufferAt(page, at))
 				if masked.Load() {
 					aes256.Mask(&page.MaskKeys, out)
 				}
@@ -84,6 +84,36 @@ func Word() uint64 {
 func served() (word uint64) {
 	serve(wantNumber, unsafe.Slice((*byte)(unsafe.Pointer(&word)), unsafe.Sizeof(word)))
 	return word
+}
+
+// take moves len(out) bytes to out, 256 at most, and leaves zeros. The shortest are moved here: a call of
+// assembly would take longer.
+func take(out []byte, from *byte) {
+	switch length := len(out); {
+	case length > 16:
+		aes256.Take(out, from)
+	case length >= 8:
+		takeWords[uint64](out, from)
+	case length >= 4:
+		takeWords[uint32](out, from)
+	default:
+		for i := range out {
+			place := (*byte)(unsafe.Add(unsafe.Pointer(from), i))
+			out[i], *place = *place, 0
+		}
+	}
+}
+
+// takeWords moves one word or two, which overlap: the second is read before the first is erased.
+func takeWords[W uint32 | uint64](out []byte, from *byte) {
+	// SAFETY: out and what is at from are as long as a word, and no longer than two.
+	last := uintptr(len(out)) - unsafe.Sizeof(W(0))
+	target := unsafe.Pointer(unsafe.SliceData(out))
+	first, second := (*W)(unsafe.Pointer(from)), (*W)(unsafe.Add(unsafe.Pointer(from), last))
+	head, tail := *first, *second
+	*first, *second = 0, 0
+	*(*W)(target) = head
+	*(*W)(unsafe.Add(target, last)) = tail
 }
 
 // bufferAt is a byte of the page's buffer.

@@ -167,7 +167,7 @@ func (r *request) produce(want want, out []byte) {
 		r.refill()
 	}
 	r.left -= uint64(len(out))
-	aes256.Take(out, bufferAt(r.page, r.left))
+	take(out, bufferAt(r.page, r.left))
 	if want == wantBytes && masked.Load() {
 		aes256.Mask(&r.page.MaskKeys, out)
 	}

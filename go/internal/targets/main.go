@@ -1,0 +1,204 @@
+// Command targets measures squall beside Go's own generators in one run, and prints each of the
+// module's targets beside the figure.
+//
+// The peers take turns within each round, and each ratio is the median of the rounds' ratios, so that a
+// noise that lasts longer than a round is in both. Exit code 1 if a target is missed.
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	mathrand "math/rand/v2"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	squall "github.com/squall-rng/squall/go"
+)
+
+const (
+	rounds = 25
+	// sample is how long each is measured in a round.
+	sample = 20 * time.Millisecond
+)
+
+// sink keeps what is drawn from being optimised away.
+var sink uint64
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == "first" {
+		first()
+		return
+	}
+	without()
+	fmt.Printf("%s, %d CPUs, %s\n%s\n\n", runtime.Version(), runtime.NumCPU(), cpu(), squall.Status())
+	isMet := true
+	for _, target := range targets() {
+		isMet = target.print() && isMet
+	}
+	if !isMet {
+		os.Exit(1)
+	}
+}
+
+// target is something to be reached.
+type target struct {
+	name   string
+	figure float64
+	unit   string
+	// details are what it was made of.
+	details string
+	// atLeast tells that the figure must not be less than the bound; else not more.
+	atLeast bool
+	bound   float64
+}
+
+func (t *target) print() bool {
+	isMet := t.figure <= t.bound
+	relation := "at most"
+	if t.atLeast {
+		isMet, relation = t.figure >= t.bound, "at least"
+	}
+	verdict := map[bool]string{true: "met", false: "MISSED"}[isMet]
+	fmt.Printf("%-34s %9.2f %-3s %-8s %6.4g  %-6s  %s\n", t.name, t.figure, t.unit, relation, t.bound, verdict, t.details)
+	return isMet
+}
+
+func targets() []target {
+	var all []target
+	for _, length := range []int{4, 16, 32} {
+		all = append(all, faster(fmt.Sprintf("Read of %d bytes / crypto/rand", length), length, 4))
+	}
+	all = append(all, faster("Read of 1 MiB / crypto/rand", 1<<20, 20), words(), goroutines(), allocations(), firstByte())
+	return all
+}
+
+// faster is how often faster Read is than crypto/rand's.
+func faster(name string, length int, bound float64) target {
+	buffer := make([]byte, length)
+	ratio, theirs, ours := compare(
+		func() { rand.Read(buffer) },
+		func() { squall.Read(buffer) },
+	)
+	details := fmt.Sprintf("%.1f and %.1f ns", theirs, ours)
+	return target{name: name, figure: ratio, unit: "×", details: details, atLeast: true, bound: bound}
+}
+
+// words is how long Uint64 takes beside the top-level one of math/rand/v2.
+func words() target {
+	ratio, ours, theirs := compare(
+		func() { sink += squall.Uint64() },
+		func() { sink += mathrand.Uint64() },
+	)
+	details := fmt.Sprintf("%.2f and %.2f ns", ours, theirs)
+	return target{name: "Uint64 / math/rand/v2", figure: ratio, unit: "×", details: details, bound: 2}
+}
+
+// goroutines is how long the same work takes a thousand goroutines, beside as many as there are CPUs.
+func goroutines() target {
+	const draws = 4_000_000
+	spread := func(count int) func() {
+		return func() {
+			var group sync.WaitGroup
+			for range count {
+				group.Go(func() {
+					var sum uint64
+					for range draws / count {
+						sum += squall.Uint64()
+					}
+					if sum == 0 {
+						fmt.Println("zero")
+					}
+				})
+			}
+			group.Wait()
+		}
+	}
+	few := runtime.NumCPU()
+	ratio, many, ours := compare(spread(1000), spread(few))
+	details := fmt.Sprintf("%.2f and %.2f ms for %d draws", many/1e6, ours/1e6, draws)
+	name := fmt.Sprintf("1000 goroutines / %d", few)
+	return target{name: name, figure: ratio, unit: "×", details: details, bound: 1.1}
+}
+
+// compare is the median of one call's time over another's, and the median times, in nanoseconds.
+func compare(one, other func()) (ratio, first, second float64) {
+	var ratios, ones, others []float64
+	for range rounds {
+		a, b := perCall(one), perCall(other)
+		ratios, ones, others = append(ratios, a/b), append(ones, a), append(others, b)
+	}
+	return median(ratios), median(ones), median(others)
+}
+
+// perCall is how long a call takes, in nanoseconds.
+func perCall(call func()) float64 {
+	calls := 0
+	began := time.Now()
+	for batch := 1; ; batch = min(2*batch, 10_000) {
+		for range batch {
+			call()
+		}
+		calls += batch
+		if took := time.Since(began); took >= sample {
+			return float64(took.Nanoseconds()) / float64(calls)
+		}
+	}
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// allocations is how many a call makes, of all kinds of them.
+func allocations() target {
+	var small [32]byte
+	large := make([]byte, 1<<20)
+	count := testing.AllocsPerRun(1000, func() {
+		squall.Read(small[:])
+		squall.Read(large)
+		squall.Fresh(small[:])
+		sink += squall.Uint64() + uint64(squall.Uint32())
+	})
+	return target{name: "allocations a call", figure: count, unit: "", bound: 0}
+}
+
+// firstByte is how long the first 32 bytes of a new process take, seen from within.
+func firstByte() target {
+	var times []float64
+	for range 2 * rounds {
+		command := exec.Command(os.Args[0], "first")
+		output, err := command.Output()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "targets: cannot start itself:", err)
+			os.Exit(1)
+		}
+		nanoseconds, _ := strconv.Atoi(string(output))
+		times = append(times, float64(nanoseconds)/1e3)
+	}
+	details := fmt.Sprintf("best %.1f µs", slices.Min(times))
+	return target{name: "first 32 bytes of a process", figure: median(times), unit: "µs", details: details, bound: 100}
+}
+
+// first prints how long the first bytes take.
+func first() {
+	var bytes [32]byte
+	began := time.Now()
+	squall.Fill(bytes[:])
+	fmt.Print(time.Since(began).Nanoseconds())
+}
+
+// cpu is the CPU's name, as Linux tells it.
+func cpu() string {
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	_, rest, _ := strings.Cut(string(info), "model name\t: ")
+	name, _, _ := strings.Cut(rest, "\n")
+	return name
+}

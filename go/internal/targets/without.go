@@ -1,0 +1,5 @@
+//go:build !squall_testing
+
+package main
+
+func without() {}
