@@ -9,8 +9,8 @@ use squall_command::{Failure, Interrupt, output};
 
 use crate::args::BenchArguments;
 use crate::ground::Ground;
+use crate::model::{BENCH_FORMAT, Bench, Machine};
 use crate::ram::Ram;
-use crate::report::model::{BENCH_FORMAT, Bench, Machine};
 use crate::session::Session;
 use crate::{measure, rank, recommend, report};
 use choice::Choice;

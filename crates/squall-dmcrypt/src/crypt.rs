@@ -4,7 +4,7 @@ use data_encoding::HEXLOWER;
 use zeroize::Zeroizing;
 
 use crate::mapper::{Number, Table};
-use crate::report::model::Options;
+use crate::model::Options;
 use crate::spec::Spec;
 
 /// The name of dm-crypt's target.

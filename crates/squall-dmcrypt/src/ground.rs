@@ -20,8 +20,8 @@ use zeroize::Zeroizing;
 
 use crate::mapper::{Control, Mapped, Number, PREFIX, Table};
 use crate::measure::Lane;
+use crate::model::{self, GroundKind};
 use crate::ram::Ram;
-use crate::report::model::{self, GroundKind};
 
 /// What a device's data are destroyed for.
 const PURPOSE: Purpose = Purpose {

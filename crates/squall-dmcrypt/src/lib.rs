@@ -11,6 +11,7 @@ mod ground;
 mod list;
 mod mapper;
 mod measure;
+mod model;
 mod names;
 mod prefer;
 mod probe;

@@ -7,11 +7,11 @@ use squall_command::reports::Reports;
 use squall_command::{Failure, Interrupt, output};
 
 use crate::args::ListArguments;
+use crate::model::{Entry, LIST_FORMAT, List, Machine};
 use crate::names::Names;
 use crate::probe::{Prober, unclear};
 use crate::progress::Progress;
 use crate::report;
-use crate::report::model::{Entry, LIST_FORMAT, List, Machine};
 use crate::session::{Session, tell};
 use crate::spec::Spec;
 use crate::survey::{Found, Kernel, Method, survey};

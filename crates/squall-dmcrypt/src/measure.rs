@@ -24,7 +24,7 @@ use squall_command::units;
 use squall_drives::io::Buffer;
 use squall_measure::Orders;
 
-use crate::report::model::{Direction, Workload};
+use crate::model::{Direction, Workload};
 use course::Course;
 
 /// A device that is measured beside others.

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 
 use squall_measure::{Spread, interval_of_median};
 
-use crate::report::model::{Figure, Measured};
+use crate::model::{Figure, Measured};
 use crate::verdict::Verdict;
 
 /// What was chosen, and of what.

@@ -11,7 +11,7 @@ use squall_command::failure::cause;
 
 use crate::crypt::{self, Key};
 use crate::mapper::{Control, Mapped, Table};
-use crate::report::model::Options;
+use crate::model::Options;
 use crate::spec::{MOST_KEY_BITS, Spec};
 
 /// Length of the devices, in sectors of 512 bytes.

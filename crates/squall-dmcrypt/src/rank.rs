@@ -2,8 +2,8 @@
 
 use squall_measure::Spread;
 
+use crate::model::{Figure, Measured, Options};
 use crate::prefer::preferred;
-use crate::report::model::{Figure, Measured, Options};
 
 /// How every specification is measured first.
 pub const PLAIN: Options = Options {

@@ -8,8 +8,8 @@ mod tests;
 use squall_command::units::number;
 use squall_measure::machine;
 
+use crate::model::{Ground, GroundKind, Measured, Options, Recommendation};
 use crate::prefer::{Preferred, preference, preferred};
-use crate::report::model::{Ground, GroundKind, Measured, Options, Recommendation};
 use lines::{Lines, has_lasting_name};
 
 /// The best of `variants`, or of `ranking` where no variant that is secure was measured; nothing

@@ -5,7 +5,6 @@ pub mod csv;
 pub mod list;
 #[cfg(test)]
 mod made;
-pub mod model;
 pub mod page;
 pub mod table;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use squall_command::{Failure, Interrupt};
 
 use crate::args::BenchArguments;
 use crate::list;
-use crate::report::model::{Entry, LeftOut, Measured};
+use crate::model::{Entry, LeftOut, Measured};
 use crate::session::Session;
 use crate::spec::Spec;
 use crate::verdict::{Reason, Verdict};

@@ -11,9 +11,9 @@ use crate::crypt::{self, Key};
 use crate::ground::Ground;
 use crate::mapper::Mapped;
 use crate::measure::{self, Lane, Plan};
+use crate::model::{Failed, Figure, Measured, Options};
 use crate::progress::Progress;
 use crate::rank;
-use crate::report::model::{Failed, Figure, Measured, Options};
 use crate::report::words;
 use crate::session::Session;
 

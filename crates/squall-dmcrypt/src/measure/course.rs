@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::report::model::Workload;
+use crate::model::Workload;
 
 /// Where transfers have got to.
 #[derive(Debug, Default)]

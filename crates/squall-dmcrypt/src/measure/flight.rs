@@ -17,7 +17,7 @@ use squall_drives::io::Buffer;
 
 use super::course::Course;
 use super::{Lane, keystream};
-use crate::report::model::{Direction, Workload};
+use crate::model::{Direction, Workload};
 
 /// Bytes a second of `workload`, whose threads have one each of `buffers`. No transfer begins after
 /// `time`; those in flight then are waited for, and count.

@@ -2,7 +2,7 @@
 //! them. Both count all of the key, of XTS twice, and take names of ciphers as the kernel does.
 //! The size of sectors is always said to `luksFormat`, which would choose one by the drive.
 
-use crate::report::model::{Ground, GroundKind, Options};
+use crate::model::{Ground, GroundKind, Options};
 use crate::spec::Spec;
 
 /// Stands for a device where none was named that keeps its name; no device can have this name, as those begin with what

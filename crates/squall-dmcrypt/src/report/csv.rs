@@ -4,7 +4,7 @@
 use serde::Serialize;
 use squall_command::Failure;
 
-use super::model::{Bench, Direction, Figure, Measured, Workload};
+use crate::model::{Bench, Direction, Figure, Measured, Workload};
 use crate::verdict::Verdict;
 
 /// What a line is about.

@@ -8,8 +8,8 @@ use serde::Serialize;
 use squall_command::Failure;
 
 use super::columns::{columns, lines, paragraph, whole};
-use super::model::{Entry, List};
 use super::words;
+use crate::model::{Entry, List};
 use crate::spec::{Iv, Spec};
 use crate::verdict::{Reason, Verdict};
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use squall_measure::Spread;
 
-use super::model::*;
+use crate::model::*;
 use crate::spec::Spec;
 use crate::verdict::{Reason, Verdict};
 

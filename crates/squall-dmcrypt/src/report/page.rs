@@ -14,8 +14,8 @@ use maud::{Markup, html};
 use squall_command::units;
 use squall_page::figures;
 
-use super::model::{Bench, LeftOut};
 use super::words;
+use crate::model::{Bench, LeftOut};
 
 const STYLE: &str = include_str!("page/style.css");
 

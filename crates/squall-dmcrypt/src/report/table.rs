@@ -8,8 +8,8 @@ use squall_command::output::in_a_line;
 use squall_command::units;
 
 use super::columns::{columns, lines, paragraph};
-use super::model::{Bench, LeftOut, Measured};
 use super::words;
+use crate::model::{Bench, LeftOut, Measured};
 use crate::verdict::Verdict;
 
 /// All of it. Nothing but lines to copy, and names that no line can hold, is wider than `width`;

@@ -7,8 +7,8 @@ use serde_json::Value;
 use squall_command::schema::Schema;
 
 use super::made::{bench, interrupted, list};
-use super::model::{Bench, Failed};
 use super::{csv, page, table};
+use crate::model::{Bench, Failed};
 use crate::verdict::Verdict;
 
 const BENCH: &str = include_str!("../../schema/bench.schema.json");

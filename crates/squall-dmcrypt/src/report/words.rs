@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use squall_measure::Spread;
 
-use super::model::{Bench, Direction, GroundKind, Measured, Options, Recommendation};
+use crate::model::{Bench, Direction, GroundKind, Measured, Options, Recommendation};
 use crate::verdict::Verdict;
 
 /// Of a machine whose CPU is a program.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::report::model::{Bench, GroundKind};
+use crate::model::{Bench, GroundKind};
 
 /// All of it.
 pub fn section(bench: &Bench) -> Markup {

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 use squall_command::units;
 
 use super::chart::{self, Row};
-use crate::report::model::{Bench, Workload};
+use crate::model::{Bench, Workload};
 use crate::report::words;
 
 /// Most specifications of a plot; others are folded away below it.

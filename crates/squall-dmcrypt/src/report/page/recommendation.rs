@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::emulated;
-use crate::report::model::{Bench, Recommendation};
+use crate::model::{Bench, Recommendation};
 use crate::report::words;
 
 /// All of it.

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use squall_command::units;
 
-use crate::report::model::{Bench, Figure, Measured};
+use crate::model::{Bench, Figure, Measured};
 use crate::report::words;
 use crate::verdict::Verdict;
 

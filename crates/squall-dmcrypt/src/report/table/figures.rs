@@ -7,8 +7,8 @@ use comfy_table::Cell;
 use squall_command::output::in_a_line;
 use squall_command::units;
 
+use crate::model::{Bench, Figure, Measured, Workload};
 use crate::report::columns::{columns, lines};
-use crate::report::model::{Bench, Figure, Measured, Workload};
 use crate::report::words;
 
 /// Between columns.

@@ -3,8 +3,8 @@
 use squall_command::output::in_a_line;
 
 use super::{heading, warnings};
+use crate::model::{Bench, Recommendation};
 use crate::report::columns::paragraph;
-use crate::report::model::{Bench, Recommendation};
 use crate::report::words;
 
 /// Writes it below what is in `text`.
