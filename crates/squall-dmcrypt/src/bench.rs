@@ -9,10 +9,10 @@ use squall_command::{Failure, Interrupt, output};
 
 use crate::args::BenchArguments;
 use crate::ground::Ground;
-use crate::model::{BENCH_FORMAT, Bench, Machine};
+use crate::model::{BENCH_FORMAT, Bench, Machine, Options};
 use crate::ram::Ram;
 use crate::session::Session;
-use crate::{measure, rank, recommend, report};
+use crate::{measure, recommend, report};
 use choice::Choice;
 use devices::Run;
 
@@ -84,7 +84,7 @@ fn measured(
     let all = choice
         .measured
         .into_iter()
-        .map(|chosen| (chosen, rank::PLAIN));
+        .map(|chosen| (chosen, Options::PLAIN));
     let (raw, ranking) = run.all(all.collect())?;
     let variants = match run.is_complete {
         true => run.variants(&ranking),

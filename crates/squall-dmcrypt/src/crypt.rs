@@ -73,13 +73,9 @@ mod tests {
         let spec: Spec = "aes-cbc-essiv:sha256 128".parse().unwrap();
         let key = Key(Zeroizing::new("00112233445566778899aabbccddeeff".repeat(2)));
         let below = Number { major: 1, minor: 0 };
-        let plain = Options {
-            sector_size: 512,
-            no_workqueues: false,
-        };
         let parameters = |options| table(&spec, options, &key, below, 8).parameters.to_string();
         let begin = "aes-cbc-essiv:sha256 00112233445566778899aabbccddeeff 0 1:0 0";
-        assert_eq!(parameters(plain), begin);
+        assert_eq!(parameters(Options::PLAIN), begin);
         let all = Options {
             sector_size: 4096,
             no_workqueues: true,

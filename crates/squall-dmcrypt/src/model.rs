@@ -195,6 +195,14 @@ pub struct Options {
     pub no_workqueues: bool,
 }
 
+impl Options {
+    /// None: how every specification is measured first.
+    pub const PLAIN: Options = Options {
+        sector_size: 512,
+        no_workqueues: false,
+    };
+}
+
 /// A workload's figures of one device.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {

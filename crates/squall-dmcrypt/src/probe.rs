@@ -17,11 +17,6 @@ use crate::spec::{MOST_KEY_BITS, Spec};
 /// Length of the devices, in sectors of 512 bytes.
 const SECTORS: u64 = 2048;
 
-const OPTIONS: Options = Options {
-    sector_size: 512,
-    no_workqueues: false,
-};
-
 /// Devices to ask with.
 pub struct Prober {
     probe: Mapped,
@@ -43,7 +38,7 @@ impl Prober {
 
     /// Whether the kernel accepts `spec`; an error if it said neither yes nor no.
     pub fn accepts(&self, spec: &Spec) -> Result<Result<bool, Errno>, Failure> {
-        let table = crypt::table(spec, OPTIONS, &self.key, self.base.number(), SECTORS);
+        let table = crypt::table(spec, Options::PLAIN, &self.key, self.base.number(), SECTORS);
         match self.probe.load(&table) {
             Ok(()) => Ok(Ok(true)),
             // A digest that needs a key of its own has none (NOKEY).

@@ -5,12 +5,6 @@ use squall_measure::Spread;
 use crate::model::{Figure, Measured, Options};
 use crate::prefer::preferred;
 
-/// How every specification is measured first.
-pub const PLAIN: Options = Options {
-    sector_size: 512,
-    no_workqueues: false,
-};
-
 /// How many ciphers are measured with other options.
 const BEST: usize = 3;
 
@@ -97,7 +91,7 @@ pub(crate) mod tests {
         let figures = figures(&vec![samples; 8], &raw);
         Measured {
             spec: text.parse().expect("a specification"),
-            options: PLAIN,
+            options: Options::PLAIN,
             verdict: Verdict::Secure,
             stands_for: Vec::new(),
             score: score(&figures),

@@ -1,7 +1,6 @@
 //! The lines, what is said of them, and from which measurements.
 
 use super::*;
-use crate::rank::PLAIN;
 use crate::rank::tests::measured;
 use crate::verdict::Verdict;
 
@@ -146,7 +145,10 @@ fn variants_come_before_the_ranking_and_only_what_is_secure() {
         (found.spec.to_string(), found.options)
     };
     assert_eq!(found(&variants).0, "camellia-xts-plain64 512");
-    assert_eq!(found(&variants[1..]), ("aes-xts-plain64 256".into(), PLAIN));
+    assert_eq!(
+        found(&variants[1..]),
+        ("aes-xts-plain64 256".into(), Options::PLAIN)
+    );
     assert!(of_machine(&[fast], &[], &ram(), false).is_none());
 }
 

@@ -6,6 +6,7 @@ use squall_measure::Spread;
 use crate::model::*;
 use crate::spec::Spec;
 use crate::verdict::{Reason, Verdict};
+use crate::{measure, rank};
 
 const ROUNDS: usize = 30;
 
@@ -45,7 +46,7 @@ pub fn bench() -> Bench {
         rounds: ROUNDS,
         sample_ms: 100,
         is_complete: true,
-        workloads: workloads(),
+        workloads: measure::workloads(),
         raw: figures(1.0, 0),
         ranking: ranking(),
         variants: variants(),
@@ -120,64 +121,6 @@ fn machine() -> Machine {
     }
 }
 
-fn workloads() -> Vec<Workload> {
-    let workload = |name, title: &str, direction, block: usize, depth, is_random| Workload {
-        name,
-        title: title.into(),
-        direction,
-        block,
-        depth,
-        is_random,
-    };
-    let (long, short) = (1 << 20, 4 << 10);
-    use Direction::{Read, Write};
-    vec![
-        workload("read-sequential", "read 1 MiB", Read, long, 1, false),
-        workload("write-sequential", "write 1 MiB", Write, long, 1, false),
-        workload(
-            "read-sequential-deep",
-            "read 1 MiB, 8 at once",
-            Read,
-            long,
-            8,
-            false,
-        ),
-        workload(
-            "write-sequential-deep",
-            "write 1 MiB, 8 at once",
-            Write,
-            long,
-            8,
-            false,
-        ),
-        workload("read-random", "read 4 KiB at random", Read, short, 1, true),
-        workload(
-            "write-random",
-            "write 4 KiB at random",
-            Write,
-            short,
-            1,
-            true,
-        ),
-        workload(
-            "read-random-deep",
-            "read 4 KiB at random, 32 at once",
-            Read,
-            short,
-            32,
-            true,
-        ),
-        workload(
-            "write-random-deep",
-            "write 4 KiB at random, 32 at once",
-            Write,
-            short,
-            32,
-            true,
-        ),
-    ]
-}
-
 /// What a specification leaves of the device's speed: less of long transfers than of short ones.
 fn figures(part: f64, seed: usize) -> Vec<Figure> {
     let figure = |(number, raw): (usize, &f64)| {
@@ -204,25 +147,20 @@ fn figures(part: f64, seed: usize) -> Vec<Figure> {
 
 fn measured(name: &str, options: Options, part: f64, seed: usize) -> Measured {
     let figures = figures(part, seed);
-    let logarithms: f64 = figures.iter().map(|figure| figure.ratio.median.ln()).sum();
     Measured {
         spec: spec(name),
         options,
         verdict: Verdict::Secure,
         stands_for: Vec::new(),
-        score: (logarithms / figures.len() as f64).exp(),
+        score: rank::score(&figures),
         figures,
     }
 }
 
 fn ranking() -> Vec<Measured> {
-    let plain = Options {
-        sector_size: 512,
-        no_workqueues: false,
-    };
     let ranking = RANKING.iter().enumerate();
     let mut ranking: Vec<_> = ranking
-        .map(|(index, (name, part))| measured(name, plain, *part, index + 1))
+        .map(|(index, (name, part))| measured(name, Options::PLAIN, *part, index + 1))
         .collect();
     ranking[3].stands_for = vec![
         spec("aes-cbc-essiv:blake2b-256 256"),
