@@ -28,11 +28,21 @@ pub struct Chosen {
     pub spec: Spec,
     /// What it is fit for.
     pub verdict: Verdict,
-    /// Others, which differ from it in a digest only.
+    /// Others, which differ from it only in ESSIV's digest, or in a length of key that AES does not
+    /// have.
     pub stands_for: Vec<Spec>,
 }
 
 impl Chosen {
+    /// `spec`, to be measured for `stands_for` too.
+    fn new(spec: Spec, stands_for: Vec<Spec>) -> Chosen {
+        Chosen {
+            verdict: rules::judge(&spec).0,
+            spec,
+            stands_for,
+        }
+    }
+
     /// What was measured, to be measured again.
     pub fn of(measured: &Measured) -> Chosen {
         Chosen {
@@ -69,11 +79,7 @@ fn named(session: &Session, specs: &[Spec]) -> Result<Choice, Failure> {
             )));
         }
         if !measured.iter().any(|chosen| chosen.spec == *spec) {
-            measured.push(Chosen {
-                spec: spec.clone(),
-                verdict: rules::judge(spec).0,
-                stands_for: Vec::new(),
-            });
+            measured.push(Chosen::new(spec.clone(), Vec::new()));
         }
     }
     Ok(Choice {
@@ -90,17 +96,11 @@ fn of_list(accepted: &[Entry], all: bool) -> Choice {
     };
     let (measured, others): (Vec<&Entry>, Vec<&Entry>) = accepted.iter().partition(is_measured);
     let specs: Vec<Spec> = measured.iter().map(|entry| entry.spec.clone()).collect();
-    let verdict = |spec: &Spec| {
-        let entry = measured.iter().find(|entry| entry.spec == *spec);
-        entry.map_or(Verdict::Insecure, |entry| entry.verdict)
-    };
-    let chosen = |(spec, stands_for)| Chosen {
-        verdict: verdict(&spec),
-        spec,
-        stands_for,
-    };
+    let alike = same::alike(&specs).into_iter();
     Choice {
-        measured: same::alike(&specs).into_iter().map(chosen).collect(),
+        measured: alike
+            .map(|(spec, stands_for)| Chosen::new(spec, stands_for))
+            .collect(),
         // What only means the same as something that is measured is not left out.
         left_out: left_out(others.into_iter().filter(|it| !all || it.same_as.is_none())),
     }
