@@ -18,6 +18,7 @@ mod probe;
 mod progress;
 mod ram;
 mod rank;
+mod reasons;
 mod recommend;
 mod report;
 mod rules;

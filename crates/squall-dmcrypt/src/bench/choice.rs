@@ -1,13 +1,11 @@
 //! What is measured, and what is not and why.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-
 use squall_command::{Failure, Interrupt};
 
 use crate::args::BenchArguments;
 use crate::list;
 use crate::model::{Entry, LeftOut, Measured};
+use crate::reasons::by_reason;
 use crate::session::Session;
 use crate::spec::Spec;
 use crate::verdict::{Reason, Verdict};
@@ -108,18 +106,7 @@ fn of_list(accepted: &[Entry], all: bool) -> Choice {
 
 /// Why others are not measured, each counted under its first reason.
 fn left_out<'a>(others: impl Iterator<Item = &'a Entry>) -> Vec<LeftOut> {
-    let mut by_rule: BTreeMap<&str, (Reason, Vec<&Spec>)> = BTreeMap::new();
-    for entry in others {
-        if let Some(reason) = entry.reasons.first() {
-            let (_, specs) = by_rule
-                .entry(reason.rule)
-                .or_insert_with(|| (*reason, Vec::new()));
-            specs.push(&entry.spec);
-        }
-    }
-    let mut left: Vec<LeftOut> = by_rule.into_values().map(counted).collect();
-    left.sort_by_key(|it| Reverse(it.count));
-    left
+    by_reason(others).into_iter().map(counted).collect()
 }
 
 fn counted((reason, specs): (Reason, Vec<&Spec>)) -> LeftOut {

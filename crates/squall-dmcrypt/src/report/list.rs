@@ -1,7 +1,6 @@
 //! What a kernel accepts: on a terminal, where thousands of specifications are a few groups, and as
 //! comma-separated values, where each has a line.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -10,6 +9,7 @@ use squall_command::Failure;
 use super::columns::{columns, lines, paragraph, whole};
 use super::words;
 use crate::model::{Entry, List};
+use crate::reasons::by_reason;
 use crate::spec::{Iv, Spec};
 use crate::verdict::{Reason, Verdict};
 
@@ -130,20 +130,9 @@ fn rank(mode: &str) -> usize {
         .unwrap_or(usual.len())
 }
 
-/// A group: everything of which a rule is the first reason.
-struct Group<'a> {
-    reason: Reason,
-    count: usize,
-    algorithms: BTreeSet<String>,
-    ivs: BTreeSet<&'a str>,
-}
-
 fn ruled_out(text: &mut String, list: &List, verdict: Verdict, width: Option<usize>) {
-    let groups = groups(
-        list.accepted
-            .iter()
-            .filter(|entry| entry.verdict == verdict),
-    );
+    let is_such = |entry: &&Entry| entry.verdict == verdict;
+    let groups = by_reason(list.accepted.iter().filter(is_such));
     if groups.is_empty() {
         return;
     }
@@ -157,44 +146,29 @@ fn ruled_out(text: &mut String, list: &List, verdict: Verdict, width: Option<usi
         width,
     ));
     let mut table = columns(width);
-    for group in groups {
-        let Reason {
-            rule,
-            reason,
-            source,
-            ..
-        } = group.reason;
-        let what = format!(
-            "{reason} ({source})\n{}\nwith {}",
-            joined(&group.algorithms, " "),
-            joined(&group.ivs, " "),
-        );
-        table.add_row([group.count.to_string(), rule.to_owned(), what]);
+    for (reason, specs) in groups {
+        table.add_row(row(&reason, &specs));
     }
     whole(&mut table, 1);
     text.push_str(&lines(&mut table, &[0]));
 }
 
-/// Groups, the largest first.
-fn groups<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<Group<'a>> {
-    let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
-    for entry in entries {
-        let Some(&reason) = entry.reasons.first() else {
-            continue;
-        };
-        let group = groups.entry(reason.rule).or_insert_with(|| Group {
-            reason,
-            count: 0,
-            algorithms: BTreeSet::new(),
-            ivs: BTreeSet::new(),
-        });
-        group.count += 1;
-        group.algorithms.insert(entry.spec.algorithm());
-        group.ivs.insert(&entry.spec.iv.name);
-    }
-    let mut groups: Vec<Group> = groups.into_values().collect();
-    groups.sort_by_key(|group| Reverse(group.count));
-    groups
+/// The specifications against which a rule speaks first.
+fn row(reason: &Reason, specs: &[&Spec]) -> [String; 3] {
+    let Reason {
+        rule,
+        reason,
+        source,
+        ..
+    } = reason;
+    let algorithms: BTreeSet<String> = specs.iter().map(|spec| spec.algorithm()).collect();
+    let ivs: BTreeSet<&str> = specs.iter().map(|spec| spec.iv.name.as_str()).collect();
+    let what = format!(
+        "{reason} ({source})\n{}\nwith {}",
+        joined(&algorithms, " "),
+        joined(&ivs, " "),
+    );
+    [specs.len().to_string(), (*rule).to_owned(), what]
 }
 
 fn joined(names: &BTreeSet<impl AsRef<str>>, between: &str) -> String {

@@ -45,9 +45,9 @@ fn every_specification_is_in_one_group() {
         .accepted
         .iter()
         .filter(|entry| entry.verdict != Verdict::Secure);
-    let counted = groups(not_secure.clone())
+    let counted = by_reason(not_secure.clone())
         .iter()
-        .map(|group| group.count)
+        .map(|(_, specs)| specs.len())
         .sum::<usize>();
     assert_eq!(counted, not_secure.count());
     let secure: Vec<&Spec> = list
