@@ -6,6 +6,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod csv;
 pub mod failure;
 pub mod interrupt;
 pub mod output;

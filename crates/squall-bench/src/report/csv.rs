@@ -27,20 +27,13 @@ struct Line<'a> {
 /// # Errors
 /// A line cannot be written.
 pub fn csv(report: &Report) -> Result<String, Failure> {
-    let failure = |error: ::csv::Error| Failure::Runtime(format!("CSV: {error}"));
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    for workload in &report.workloads {
-        for series in &workload.series {
-            for point in &series.points {
-                let line = line(report, workload, &series.source, point);
-                writer.serialize(line).map_err(failure)?;
-            }
-        }
-    }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| failure(error.into_error().into()))?;
-    String::from_utf8(bytes).map_err(|error| Failure::Runtime(format!("CSV: {error}")))
+    let lines = report.workloads.iter().flat_map(|workload| {
+        workload.series.iter().flat_map(move |series| {
+            let points = series.points.iter();
+            points.map(move |point| line(report, workload, &series.source, point))
+        })
+    });
+    squall_command::csv::text(lines)
 }
 
 fn line<'a>(report: &Report, workload: &'a Workload, source: &'a str, point: &Point) -> Line<'a> {

@@ -48,20 +48,12 @@ struct Line<'a> {
 /// # Errors
 /// A line cannot be written.
 pub fn csv(bench: &Bench) -> Result<String, Failure> {
-    let failure = |error: ::csv::Error| Failure::Runtime(format!("CSV: {error}"));
     let raw = lines(bench, Part::Raw, None, &bench.raw);
     let of =
         |part| move |measured: &'_ Measured| lines(bench, part, Some(measured), &measured.figures);
     let ranking = bench.ranking.iter().flat_map(of(Part::Ranking));
     let variants = bench.variants.iter().flat_map(of(Part::Variant));
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    for line in raw.into_iter().chain(ranking).chain(variants) {
-        writer.serialize(line).map_err(failure)?;
-    }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| failure(error.into_error().into()))?;
-    String::from_utf8(bytes).map_err(|error| Failure::Runtime(format!("CSV: {error}")))
+    squall_command::csv::text(raw.into_iter().chain(ranking).chain(variants))
 }
 
 /// A line a workload.

@@ -1,10 +1,8 @@
-//! What a kernel accepts: on a terminal, where thousands of specifications are a few groups, and as
-//! comma-separated values, where each has a line.
+//! What a kernel accepts, on a terminal: thousands of specifications are a few groups there.
+
+mod csv;
 
 use std::collections::{BTreeMap, BTreeSet};
-
-use serde::Serialize;
-use squall_command::Failure;
 
 use super::columns::{columns, lines, paragraph, whole};
 use super::words;
@@ -12,6 +10,8 @@ use crate::model::{Entry, List};
 use crate::reasons::by_reason;
 use crate::spec::{Iv, Spec};
 use crate::verdict::{Reason, Verdict};
+
+pub use csv::csv;
 
 /// The list on a terminal: what is secure, a row a cipher with its mode and IV, and the rest by the
 /// rules against it. Nothing but names that no line can hold is wider than `width`.
@@ -174,58 +174,6 @@ fn row(reason: &Reason, specs: &[&Spec]) -> [String; 3] {
 fn joined(names: &BTreeSet<impl AsRef<str>>, between: &str) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     names.join(between)
-}
-
-/// A line; its fields are the columns.
-#[derive(Serialize)]
-struct Line<'a> {
-    specification: String,
-    cipher: &'a str,
-    mode: &'a str,
-    iv: &'a str,
-    digest: Option<&'a str>,
-    key_bits: u32,
-    verdict: Verdict,
-    rules: String,
-    reason: Option<&'a str>,
-    source: Option<&'a str>,
-    same_as: Option<String>,
-}
-
-/// The list as comma-separated values, with the names of columns in the first line; what there is
-/// not is empty. Of several reasons the first is told in full.
-///
-/// # Errors
-/// A line cannot be written.
-pub fn csv(list: &List) -> Result<String, Failure> {
-    let failure = |error: ::csv::Error| Failure::Runtime(format!("CSV: {error}"));
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    for entry in &list.accepted {
-        writer.serialize(line(entry)).map_err(failure)?;
-    }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| failure(error.into_error().into()))?;
-    String::from_utf8(bytes).map_err(|error| Failure::Runtime(format!("CSV: {error}")))
-}
-
-fn line(entry: &Entry) -> Line<'_> {
-    let spec = &entry.spec;
-    let rules: Vec<&str> = entry.reasons.iter().map(|reason| reason.rule).collect();
-    let first = entry.reasons.first();
-    Line {
-        specification: spec.name(),
-        cipher: &spec.cipher,
-        mode: &spec.mode,
-        iv: &spec.iv.name,
-        digest: spec.iv.digest.as_deref(),
-        key_bits: spec.key_bits,
-        verdict: entry.verdict,
-        rules: rules.join(" "),
-        reason: first.map(|reason| reason.reason),
-        source: first.map(|reason| reason.source),
-        same_as: entry.same_as.as_ref().map(Spec::to_string),
-    }
 }
 
 #[cfg(test)]
