@@ -48,28 +48,30 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
         ));
     }
     let report = measure(options, view)?;
-    let is_shown = outputs.on_stdout() == 0;
-    let written = outputs.write(&report, || csv::csv(&report), || page::page(&report));
-    if is_shown {
-        let mut text = table::table(&report);
-        if options.profile {
-            text.push_str(&format!("\n{}\n", profile::permissions()));
-        }
-        if options.targets {
-            text.push_str(&table::targets(&report));
-        }
-        if let Some(old) = &old {
-            text.push_str(&format!("\n{}", compare::compare(old, &report)));
-        }
-        output::print(&text)?;
-    }
-    written?;
+    let csv = || csv::csv(&report);
+    let html = || page::page(&report);
+    outputs.give(&report, csv, html, || text(options, &report, old.as_ref()))?;
     match report.complete {
         true => Ok(()),
         false => Err(Failure::Runtime(
             "interrupted: the report has what was measured until then".into(),
         )),
     }
+}
+
+/// What is shown of `report`, and what became of `old`.
+fn text(options: &BenchArguments, report: &Report, old: Option<&Report>) -> String {
+    let mut text = table::table(report);
+    if options.profile {
+        text.push_str(&format!("\n{}\n", profile::permissions()));
+    }
+    if options.targets {
+        text.push_str(&table::targets(report));
+    }
+    if let Some(old) = old {
+        text.push_str(&format!("\n{}", compare::compare(old, report)));
+    }
+    text
 }
 
 /// What opening sources takes, and looking at them.

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::Failure;
 use crate::sink::Sink;
+use crate::{Failure, output};
 
 /// The files that were asked for.
 #[derive(Debug)]
@@ -43,8 +43,27 @@ impl Reports {
         all.filter(|sink| sink.is_stdout()).count()
     }
 
+    /// Writes all of them, and prints `text` unless one of them is standard output. What fails keeps
+    /// the others from nothing, and a file that could not be written is told before a reader of
+    /// standard output that has left.
+    pub fn give(
+        self,
+        report: &impl Serialize,
+        csv: impl FnOnce() -> Result<String, Failure>,
+        html: impl FnOnce() -> String,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        let is_shown = self.on_stdout() == 0;
+        let written = self.write(report, csv, html);
+        let shown = match is_shown {
+            true => output::print(&text()),
+            false => Ok(()),
+        };
+        written.and(shown)
+    }
+
     /// Writes all of them; one that fails keeps the others from nothing.
-    pub fn write(
+    fn write(
         self,
         report: &impl Serialize,
         csv: impl FnOnce() -> Result<String, Failure>,

@@ -28,13 +28,10 @@ pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
     let choice = choice::choose(&session, options, &interrupt)?;
     interrupt.check()?;
     let report = on_ground(&session, options, choice, &interrupt)?;
-    let is_shown = reports.on_stdout() == 0;
     let csv = || report::csv::csv(&report);
-    let written = reports.write(&report, csv, || report::page::html(&report));
-    if is_shown {
-        output::print(&report::table::text(&report, output::width()))?;
-    }
-    written?;
+    let html = || report::page::html(&report);
+    let text = || report::table::text(&report, output::width());
+    reports.give(&report, csv, html, text)?;
     match report.is_complete {
         true => Ok(()),
         false => interrupt.check(),

@@ -22,11 +22,9 @@ pub fn list(options: &ListArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::watch("the list has what was found until then")?;
     let session = Session::begin()?;
     let list = found(&session, options.exhaustive, &interrupt)?;
-    if reports.on_stdout() == 0 {
-        output::print(&report::list::text(&list, output::width()))?;
-    }
     let csv = || report::list::csv(&list);
-    reports.write(&list, csv, String::new)?;
+    let text = || report::list::text(&list, output::width());
+    reports.give(&list, csv, String::new, text)?;
     match list.is_complete {
         true => Ok(()),
         false => interrupt.check(),
