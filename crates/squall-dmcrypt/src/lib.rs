@@ -12,6 +12,7 @@ mod list;
 mod mapper;
 mod measure;
 mod model;
+mod modprobe;
 mod names;
 mod prefer;
 mod probe;

@@ -7,7 +7,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use squall_command::Failure;
 use squall_command::failure::{at, cause};
+
+use crate::modprobe::modprobe;
 
 /// The module, and where the kernel shows that it is there.
 const MODULE: &str = "brd";
@@ -50,7 +52,7 @@ impl Ram {
         is_unused(Path::new(LOADED))?;
         let kib = bytes.div_ceil(1024);
         note(LOADING)?;
-        modprobe(&[MODULE, "rd_nr=1", &format!("rd_size={kib}"), "max_part=0"])?;
+        load(&["rd_nr=1", &format!("rd_size={kib}"), "max_part=0"])?;
         // Who was faster than we has another length, and keeps it.
         is_of_length(kib)?;
         let ram = Ram { path: NODE.into() };
@@ -165,21 +167,17 @@ fn is_unused(loaded: &Path) -> Result<(), Failure> {
     Err(Failure::Runtime(how.into()))
 }
 
-/// Loads a module.
-fn modprobe(arguments: &[&str]) -> Result<(), Failure> {
-    /// Where it is for those in whose search path it is not.
-    const PLACES: [&str; 3] = ["modprobe", "/usr/sbin/modprobe", "/sbin/modprobe"];
-    for place in PLACES {
-        match Command::new(place).args(arguments).output() {
-            Ok(output) => return of_modprobe(&output),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(at(Path::new(place))(error)),
-        }
+/// Loads brd with these parameters.
+fn load(parameters: &[&str]) -> Result<(), Failure> {
+    let arguments = [&[MODULE], parameters].concat();
+    match modprobe(&arguments) {
+        Ok(output) => of_modprobe(&output),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Failure::Runtime(format!(
+            "a RAM disk takes the kernel's module brd, and there is no modprobe to load it: install \
+             kmod, {INSTEAD}"
+        ))),
+        Err(error) => Err(at(Path::new("modprobe"))(error)),
     }
-    Err(Failure::Runtime(format!(
-        "a RAM disk takes the kernel's module brd, and there is no modprobe to load it: install \
-         kmod, {INSTEAD}"
-    )))
 }
 
 fn of_modprobe(output: &Output) -> Result<(), Failure> {

@@ -4,13 +4,13 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::process::{Command as Program, Stdio};
 
 use rustix::io::Errno;
 use squall_command::Failure;
 use squall_command::failure::cause;
 
 use super::ioctl::{Answer, Command, Header, flag, request};
+use crate::modprobe::modprobe;
 
 const CONTROL: &str = "/dev/mapper/control";
 
@@ -144,15 +144,9 @@ fn forbidden() -> String {
     )
 }
 
-/// Has modprobe load a module; whether that helped is seen by what was needed.
+/// Loads a module; whether that helped is seen by what was needed.
 fn load_module(name: &str) {
-    let program = Program::new("modprobe")
-        .args(["-q", name])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    drop(program);
+    let _ = modprobe(&["-q", name]);
 }
 
 /// The names in the kernel's answer: entries of a number, the distance to the next entry, and a

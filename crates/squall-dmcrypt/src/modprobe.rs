@@ -1,0 +1,37 @@
+//! The kernel's modules, loaded by modprobe(8).
+
+use std::io;
+use std::process::{Command, Output};
+
+/// Where it is, also for those in whose search path it is not.
+const PLACES: [&str; 3] = ["modprobe", "/usr/sbin/modprobe", "/sbin/modprobe"];
+
+/// Has modprobe do what `args` say; an error of kind NotFound if there is none.
+pub fn modprobe(args: &[&str]) -> io::Result<Output> {
+    first_of(&PLACES, args)
+}
+
+/// Runs the first of `programs` that is there.
+fn first_of(programs: &[&str], args: &[&str]) -> io::Result<Output> {
+    for program in programs {
+        match Command::new(program).args(args).output() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            ended => return ended,
+        }
+    }
+    Err(io::ErrorKind::NotFound.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_that_is_there_is_run() {
+        let said = |programs: &[&str]| first_of(programs, &["a word"]);
+        let output = said(&["/nowhere/echo", "echo", "false"]).expect("there is an echo");
+        assert_eq!(output.stdout, b"a word\n");
+        let error = said(&["/nowhere/echo"]).expect_err("there is none");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}
