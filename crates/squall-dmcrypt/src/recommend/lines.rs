@@ -85,7 +85,10 @@ impl Lines<'_> {
 /// Whether the name of what was measured is the drive's own, which a line for swap may have: one that
 /// is another drive's after the next start would have that overwritten.
 pub fn has_lasting_name(ground: &Ground) -> bool {
-    ground.kind == GroundKind::Device && ground.name.starts_with("/dev/disk/by-id/")
+    let own = ground.name.strip_prefix("/dev/disk/by-id/");
+    // Neither the directory itself, nor a way out of it.
+    let is_plain = |name: &str| !["", ".", ".."].contains(&name) && !name.contains('/');
+    ground.kind == GroundKind::Device && own.is_some_and(is_plain)
 }
 
 /// `text` as a word of a shell.

@@ -112,6 +112,10 @@ fn names_that_do_not_last_are_not_in_lines() {
         "/dev/sdb",
         "/dev/disk/by-diskseq/7",
         "/dev/disk/by-path/x",
+        "/dev/disk/by-id/../../sdb",
+        "/dev/disk/by-id/..",
+        "/dev/disk/by-id/a/../../../sdb",
+        "/dev/disk/by-idle",
         "sdb",
     ] {
         let found = of_machine(&ranking, &[], &device(name), false).expect("one");
