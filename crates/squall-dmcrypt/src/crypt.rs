@@ -1,9 +1,10 @@
 //! Tables of dm-crypt: a specification with a key, over a device.
 
 use data_encoding::HEXLOWER;
+use squall_drives::Number;
 use zeroize::Zeroizing;
 
-use crate::mapper::{Number, Table};
+use crate::mapper::Table;
 use crate::model::Options;
 use crate::spec::Spec;
 
@@ -72,7 +73,7 @@ mod tests {
     fn a_table_is_as_the_kernels_documentation_has_it() {
         let spec: Spec = "aes-cbc-essiv:sha256 128".parse().unwrap();
         let key = Key(Zeroizing::new("00112233445566778899aabbccddeeff".repeat(2)));
-        let below = Number { major: 1, minor: 0 };
+        let below = "1:0".parse().expect("a number");
         let parameters = |options| table(&spec, options, &key, below, 8).parameters.to_string();
         let begin = "aes-cbc-essiv:sha256 00112233445566778899aabbccddeeff 0 1:0 0";
         assert_eq!(parameters(Options::PLAIN), begin);

@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags, major, minor};
+use rustix::fs::{Mode, OFlags};
 use squall_command::Failure;
 use squall_command::failure::at;
 use squall_drives::confirm::{Consent, confirm};
 use squall_drives::io::{Access, Buffer, Device, Direct, hold, reread_partitions};
-use squall_drives::{Kind, Purpose, Target, guards, shown};
+use squall_drives::{Kind, Number, Purpose, Target, guards, shown};
 use zeroize::Zeroizing;
 
-use crate::mapper::{Control, Mapped, Number, PREFIX, Table};
+use crate::mapper::{Control, Mapped, PREFIX, Table};
 use crate::measure::Lane;
 use crate::model::{self, GroundKind};
 use crate::ram::Ram;
@@ -96,11 +96,7 @@ impl Ground {
         let opened = rustix::fs::open(path, flags, Mode::empty());
         let file: File = opened.map_err(|error| at(path)(error.into()))?.into();
         hold(&file).map_err(|error| at(path)(error.into()))?;
-        let rdev = file.metadata().map_err(at(path))?.rdev();
-        let number = Number {
-            major: major(rdev),
-            minor: minor(rdev),
-        };
+        let number = Number::new(file.metadata().map_err(at(path))?.rdev());
         let whole = Table {
             target: "linear",
             sectors: about.bytes / 512,

@@ -5,5 +5,5 @@ mod device;
 mod ioctl;
 mod node;
 
-pub use control::{Control, Number};
+pub use control::Control;
 pub use device::{Mapped, PREFIX, Table};

@@ -16,4 +16,5 @@ mod target;
 
 pub use identity::{Identity, Kind};
 pub use purpose::Purpose;
+pub use target::device::Number;
 pub use target::{Target, shown};

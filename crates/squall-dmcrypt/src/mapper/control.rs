@@ -1,6 +1,5 @@
 //! The door to the device mapper, and what is asked of it as a whole.
 
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -13,31 +12,6 @@ use super::ioctl::{Answer, Command, Header, flag, request};
 use crate::modprobe::modprobe;
 
 const CONTROL: &str = "/dev/mapper/control";
-
-/// A block device's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Number {
-    /// That of its driver.
-    pub major: u32,
-    /// That of the device.
-    pub minor: u32,
-}
-
-impl Number {
-    /// From what the kernel packs into one word.
-    pub fn of(dev: u64) -> Number {
-        Number {
-            major: (dev >> 8 & 0xfff) as u32,
-            minor: (dev & 0xff | dev >> 12 & 0xfff00) as u32,
-        }
-    }
-}
-
-impl fmt::Display for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.major, self.minor)
-    }
-}
 
 /// The device mapper, open.
 #[derive(Debug)]
@@ -183,16 +157,6 @@ mod tests {
         let mut entry = [&dev.to_ne_bytes()[..], &next.to_ne_bytes(), name.as_bytes()].concat();
         entry.resize(32, 0);
         entry
-    }
-
-    #[test]
-    fn numbers_are_unpacked() {
-        assert_eq!(Number::of(0xfd01).to_string(), "253:1");
-        let large = Number {
-            major: 253,
-            minor: 0x12345,
-        };
-        assert_eq!(Number::of(0x1230_fd45), large);
     }
 
     #[test]

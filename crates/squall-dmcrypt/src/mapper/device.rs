@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use squall_command::Failure;
+use squall_drives::Number;
 use zeroize::Zeroizing;
 
-use super::control::{Control, Number, failed};
+use super::control::{Control, failed};
 use super::ioctl::{Command, Header, flag};
 use super::node;
 
@@ -92,7 +93,7 @@ impl Mapped {
         let mut device = Mapped {
             control: control.clone(),
             name,
-            number: Number::of(created.header.dev),
+            number: Number::new(created.header.dev),
             keeper: None,
         };
         device.load_first(&Table::refusing(table.sectors))?;

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mknodat, unlink};
 use rustix::io::Errno;
-
-use super::control::Number;
+use squall_drives::Number;
 
 /// Opens the block device of that number.
 pub fn open(number: Number, flags: OFlags) -> io::Result<File> {
@@ -37,15 +36,15 @@ fn open_at(path: &Path, number: Number, flags: OFlags) -> Result<Option<File>, E
         rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))?.into();
     let is_it = file
         .metadata()
-        .is_ok_and(|metadata| metadata.rdev() == makedev(number.major, number.minor));
+        .is_ok_and(|metadata| Number::new(metadata.rdev()) == number);
     Ok(is_it.then_some(file))
 }
 
 /// Opens a node that is made for this, and is gone afterwards.
 fn open_own(number: Number, flags: OFlags) -> io::Result<File> {
-    let path = format!("/dev/.squall-{}-{}", std::process::id(), number.minor);
+    let path = format!("/dev/.squall-{}-{}", std::process::id(), number.minor());
     let path = Path::new(&path);
-    let dev = makedev(number.major, number.minor);
+    let dev = makedev(number.major(), number.minor());
     let mode = Mode::RUSR | Mode::WUSR;
     // What a process of this number left that was killed here.
     let _ = unlink(path);

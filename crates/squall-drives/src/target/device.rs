@@ -8,18 +8,28 @@ use std::str::FromStr;
 
 /// A device's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Number {
+pub struct Number {
     major: u32,
     minor: u32,
 }
 
 impl Number {
-    /// Of what stat(2) gives.
+    /// Of what stat(2) gives, and the device mapper.
     pub fn new(number: u64) -> Number {
         Number {
             major: rustix::fs::major(number),
             minor: rustix::fs::minor(number),
         }
+    }
+
+    /// That of its driver.
+    pub fn major(self) -> u32 {
+        self.major
+    }
+
+    /// That of the device among its driver's.
+    pub fn minor(self) -> u32 {
+        self.minor
     }
 
     /// Whether it names no device, but one of the file systems that have none to themselves.
@@ -193,6 +203,9 @@ mod tests {
         assert_eq!(number.to_string(), "259:1048575");
         let made = rustix::fs::makedev(259, 1_048_575);
         assert_eq!(Number::new(made), number);
+        assert_eq!((number.major(), number.minor()), (259, 1_048_575));
+        assert_eq!(Number::new(0xfd01).to_string(), "253:1");
+        assert_eq!(Number::new(0x1230_fd45).to_string(), "253:74565");
         for wrong in ["", "8", "8:", ":1", "8:1:2", "8:x"] {
             assert!(wrong.parse::<Number>().is_err(), "{wrong}");
         }
