@@ -4,9 +4,9 @@
 //! that nobody can mount it or swap to it; only the device mapper's other users could have it too, as
 //! LVM: it is looked for them. The locks that udev and virtual machines respect are held as well.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ impl Ground {
         };
         let ground = Ground::claimed(control, &target.identity.path, about)?;
         target.confirm(&ground.file)?;
-        ground.is_held_by_us_alone()?;
+        is_held_by_us_alone(&target)?;
         Ok(ground)
     }
 
@@ -110,31 +110,6 @@ impl Ground {
         })
     }
 
-    /// Fails if anything but our devices stands on it, on a part of it or on the disk it is a part of.
-    fn is_held_by_us_alone(&self) -> Result<(), Failure> {
-        let node = PathBuf::from(format!("/sys/dev/block/{}", self.number));
-        let node = fs::canonicalize(&node).map_err(at(&node))?;
-        let mut members = vec![node.clone()];
-        if node.join("partition").exists() {
-            members.extend(node.parent().map(Path::to_owned));
-        }
-        members.extend(inside(&node).filter(|member| member.join("partition").exists()));
-        for holder in members
-            .iter()
-            .flat_map(|member| inside(&member.join("holders")))
-        {
-            let name = fs::read_to_string(holder.join("dm/name")).unwrap_or_default();
-            if !name.starts_with(PREFIX) {
-                let holder = holder.file_name().unwrap_or_default().to_string_lossy();
-                return Err(Failure::Runtime(format!(
-                    "{}: it is held by {holder}, which came this moment: nothing was written",
-                    self.about.name
-                )));
-            }
-        }
-        Ok(())
-    }
-
     /// It, to be measured beside others.
     pub fn lane(&self) -> Lane {
         Lane {
@@ -167,10 +142,18 @@ fn found(path: &Path, bytes: u64) -> Result<Target, Failure> {
     Ok(target)
 }
 
-/// What is in a directory; nothing if it is none.
-fn inside(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path())
+/// Fails if anything but our devices stands on `target`, on a part of it or on the disk it is a part
+/// of.
+fn is_held_by_us_alone(target: &Target) -> Result<(), Failure> {
+    let others = guards::holders(target, |name| name.starts_with(PREFIX))?;
+    match others.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Runtime(format!(
+            "{}: it is held by {}, which came this moment: nothing was written",
+            shown(&target.identity.given),
+            others.join(", ")
+        ))),
+    }
 }
 
 /// Fails if there is anything in the first `bytes` of `target`, which are to be overwritten, or at its

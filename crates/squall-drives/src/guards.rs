@@ -5,6 +5,7 @@
 //! here, as mounts of other namespaces, is caught when a target is opened exclusively.
 
 mod family;
+mod holders;
 mod loops;
 mod mounts;
 mod stack;
@@ -27,6 +28,8 @@ use family::{family, relative_name};
 use loops::Attached;
 use mounts::Mount;
 use swap::Swap;
+
+pub use holders::holders;
 
 /// Fails unless all of `targets` may be overwritten; says of each that may not why.
 pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {

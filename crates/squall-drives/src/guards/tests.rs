@@ -330,6 +330,39 @@ fn what_is_below_a_loop_device_over_a_partition() {
     allowed(&[find(&top.path)]);
 }
 
+/// What [`holders`] says of the device at `path`, without the loop device `ours`.
+#[track_caller]
+fn held(path: &Path, ours: &Loop) -> Vec<String> {
+    let name = loop_name(ours);
+    holders(&find(path), |holder| holder == name).unwrap()
+}
+
+fn loop_name(device: &Loop) -> String {
+    let name = device.path.file_name().unwrap();
+    name.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn who_else_stands_on_a_target() {
+    let Some(lab) = Lab::new() else { return };
+    let disk = lab.device(8 * MIB);
+    let (part, beside) = (disk.part(1, MIB, 2 * MIB), disk.part(2, 4 * MIB, 2 * MIB));
+    let ours = Loop::attach(&[], &part.path);
+    for path in [&disk.path, &part.path] {
+        assert_eq!(held(path, &ours), [""; 0]);
+        assert_eq!(held(path, &disk), [loop_name(&ours)]);
+    }
+    assert_eq!(held(&beside.path, &disk), [""; 0]);
+
+    let above = Loop::attach(&[], &ours.path);
+    assert_eq!(held(&part.path, &ours), [loop_name(&above)]);
+    drop(above);
+    let whole = Loop::attach(&[], &disk.path);
+    assert_eq!(held(&part.path, &ours), [loop_name(&whole)]);
+    drop(whole);
+    assert_eq!(held(&part.path, &ours), [""; 0]);
+}
+
 #[test]
 fn a_file_behind_two_loop_devices() {
     let Some(lab) = Lab::new() else { return };
