@@ -14,7 +14,7 @@ use rustix::fs::{Mode, OFlags};
 use squall_command::Failure;
 use squall_command::failure::at;
 use squall_drives::confirm::{Consent, confirm};
-use squall_drives::io::{Access, Buffer, Device, Direct, hold, reread_partitions};
+use squall_drives::io::{Access, Buffer, Device, Direct, forget_partitions, hold};
 use squall_drives::{Kind, Number, Purpose, Target, guards, shown};
 use zeroize::Zeroizing;
 
@@ -185,8 +185,7 @@ impl Drop for Ground {
     fn drop(&mut self) {
         if self.about.kind == GroundKind::Device {
             drop(self.claim.take());
-            // Refused to what has no partitions, which is as good.
-            let _ = reread_partitions(&self.file);
+            forget_partitions(&self.file);
         }
     }
 }

@@ -12,5 +12,5 @@ mod threads;
 pub use buffer::Buffer;
 pub use claim::hold;
 pub use device::{Access, Device, Direct};
-pub use partitions::reread as reread_partitions;
+pub use partitions::forget as forget_partitions;
 pub use queue::{Direction, Finished, Queue, QueueKind, Transfer};

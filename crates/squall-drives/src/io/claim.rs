@@ -32,16 +32,22 @@ pub fn claim(file: &File, is_block: bool) -> Result<(), Errno> {
     })
 }
 
+/// Locks `file` by flock(2) for as long as it is open, as udev does, and whoever else must not look
+/// into what is being overwritten. Fails with [`Errno::WOULDBLOCK`] if somebody else has.
+pub fn reserve(file: &File) -> Result<(), Errno> {
+    patiently(|| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive))
+}
+
 /// Locks the block device `file` for as long as it is open, as those do who must not meet: udev by
 /// flock(2), virtual machines by locks on bytes. Fails with [`Errno::WOULDBLOCK`] if somebody else
 /// has.
 pub fn hold(file: &File) -> Result<(), Errno> {
-    patiently(|| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive))?;
+    reserve(file)?;
     claim(file, true)
 }
 
 /// What `attempt` comes to when whoever is about to leave has left.
-pub fn patiently(attempt: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
+fn patiently(attempt: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
     let started = Instant::now();
     loop {
         let answer = attempt();
@@ -157,6 +163,28 @@ mod tests {
         drop(theirs);
         assert_eq!(claim(&ours, true), Ok(()));
         assert_eq!(claim(&writable(&image), true), Err(Errno::WOULDBLOCK));
+    }
+
+    /// As udev does while it looks into a drive, or systemd-repart while it makes partitions.
+    #[test]
+    fn a_drive_that_somebody_has_locked_is_left_alone() {
+        let Some(lab) = Lab::new() else { return };
+        let device = lab.device(4 << 20);
+        let target = find(&device.path);
+        let open = |access| Device::open(&target, access, Direct::Auto).map(drop);
+        let theirs = File::open(&device.path).unwrap();
+        rustix::fs::flock(&theirs, FlockOperation::LockExclusive).unwrap();
+        for access in [Access::Write, Access::Read] {
+            let text = open(access).unwrap_err().into_text();
+            assert!(text.contains("another process has locked it"), "{text}");
+        }
+        assert_eq!(hold(&writable(&device.path)), Err(Errno::WOULDBLOCK));
+        drop(theirs);
+        open(Access::Write).unwrap();
+        open(Access::Read).unwrap();
+        let ours = writable(&device.path);
+        assert_eq!(hold(&ours), Ok(()));
+        assert_eq!(hold(&writable(&device.path)), Err(Errno::WOULDBLOCK));
     }
 
     #[test]

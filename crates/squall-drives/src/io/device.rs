@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use rustix::fs::{Advice, FlockOperation, Mode, OFlags};
+use rustix::fs::{Advice, Mode, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 use squall_command::Failure;
 use squall_command::failure::cause;
@@ -80,8 +80,7 @@ impl Device {
                 _ => target.confirm(&file)?,
             }
         }
-        let exclusively = FlockOperation::NonBlockingLockExclusive;
-        claim::patiently(|| rustix::fs::flock(&file, exclusively)).map_err(at)?;
+        claim::reserve(&file).map_err(at)?;
         if access == Access::Write {
             claim::claim(&file, is_block).map_err(at)?;
         }
@@ -181,8 +180,7 @@ impl Device {
     /// Has the kernel look for partitions again: there are none any more.
     pub fn forget_partitions(&self) {
         if self.is_block {
-            // Refused to what has no partitions, which is as good.
-            let _ = partitions::reread(self.file.as_fd());
+            partitions::forget(self.file.as_fd());
         }
     }
 }

@@ -13,3 +13,9 @@ pub fn reread(drive: impl AsFd) -> rustix::io::Result<()> {
     // SAFETY: this request takes no argument.
     unsafe { ioctl(drive, NoArg::<REREAD>::new()) }
 }
+
+/// Has the kernel look for partitions again where there are none any more.
+pub fn forget(drive: impl AsFd) {
+    // Refused to what has no partitions, which is as good.
+    let _ = reread(drive);
+}
