@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::report;
 use crate::session::{Session, tell};
 use crate::spec::Spec;
-use crate::survey::{Found, Kernel, Method, survey};
+use crate::survey::{Found, Kernel, Method, steps, survey};
 
 /// Does what was asked for.
 pub fn list(options: &ListArguments) -> Result<(), Failure> {
@@ -42,10 +42,7 @@ pub fn found(
         prober: Prober::new(&session.control)?,
         unclear: Vec::new(),
     };
-    let progress = Progress::begin(
-        crate::survey::candidates(&names),
-        "what this kernel accepts".into(),
-    );
+    let progress = Progress::begin(steps(&names), "what this kernel accepts".into());
     let found = survey(
         &names,
         &mut kernel,

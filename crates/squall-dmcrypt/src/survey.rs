@@ -30,7 +30,7 @@ pub struct Method<'a> {
     pub is_exhaustive: bool,
     /// Whether its user wants it to end.
     pub interrupt: &'a Interrupt,
-    /// Is told how many candidates are dealt with, and of which mode and cipher.
+    /// Is told how many of the [`steps`] are over, and which mode and cipher was the last.
     pub progress: &'a dyn Fn(u64, &str),
 }
 
@@ -45,19 +45,16 @@ pub struct Found {
     pub is_broken: bool,
 }
 
-/// How many candidates there are.
-pub fn candidates(names: &Names) -> u64 {
-    let algorithms = candidates::algorithms(names);
-    let count = |(mode, cipher): &(String, String)| candidates::specs(mode, cipher, names).len();
-    algorithms.iter().map(|it| count(it) as u64).sum()
+/// How many steps a survey has: one for each mode over each cipher.
+pub fn steps(names: &Names) -> u64 {
+    candidates::algorithms(names).len() as u64
 }
 
 /// Asks `kernel` about everything that `names` make.
 pub fn survey(names: &Names, kernel: &mut impl Kernel, method: &Method) -> Result<Found, Failure> {
     let mut found = Found::default();
     let mut absent = BTreeSet::new();
-    let mut candidates = 0;
-    for (mode, cipher) in candidates::algorithms(names) {
+    for (step, (mode, cipher)) in (1..).zip(candidates::algorithms(names)) {
         if method.interrupt.is_noted() {
             found.is_broken = true;
             break;
@@ -74,8 +71,7 @@ pub fn survey(names: &Names, kernel: &mut impl Kernel, method: &Method) -> Resul
         if method.is_exhaustive || asked.is_possible(&specs, &algorithm)? {
             asked.all(&specs, &algorithm)?;
         }
-        candidates += specs.len() as u64;
-        (method.progress)(candidates, &algorithm);
+        (method.progress)(step, &algorithm);
     }
     found.accepted.sort();
     Ok(found)
