@@ -38,12 +38,10 @@ pub struct Run<'a> {
     pub is_complete: bool,
 }
 
-/// A specification with options, and the device that it has now.
-struct Entry {
+/// A specification with options, and the device that it has while it is measured.
+struct Stand {
     chosen: Chosen,
     options: Options,
-    /// Goes when it was measured.
-    #[expect(dead_code, reason = "it is what is measured")]
     device: Mapped,
 }
 
@@ -119,12 +117,12 @@ impl Run<'_> {
         title: String,
     ) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
         let mut lanes = vec![self.ground.lane()];
-        let mut entries = Vec::new();
+        let mut stands = Vec::new();
         for (chosen, options) in wanted {
             self.interrupt.check()?;
-            match self.entry(chosen.clone(), *options) {
-                Ok((entry, lane)) => {
-                    entries.push(entry);
+            match self.stand(chosen, *options) {
+                Ok((stand, lane)) => {
+                    stands.push(stand);
                     lanes.push(lane);
                 }
                 Err(failure) => self.failed(chosen, *options, failure.into_text()),
@@ -133,24 +131,18 @@ impl Run<'_> {
         let taken = self.measure(&lanes, title);
         // A device goes when nobody has it open.
         drop(lanes);
-        self.figures(entries, taken)
+        self.figures(stands, taken)
     }
 
     /// An encrypted device, to be measured.
-    fn entry(&mut self, chosen: Chosen, options: Options) -> Result<(Entry, Lane), Failure> {
-        let device = self.device(&chosen, options)?;
-        let file = device.open(OFlags::RDWR | OFlags::DIRECT)?;
-        let lane = Lane {
-            name: chosen.spec.to_string(),
-            file: Arc::new(file),
-            bytes: self.ground.about.bytes,
-        };
-        let entry = Entry {
-            chosen,
+    fn stand(&mut self, chosen: &Chosen, options: Options) -> Result<(Stand, Lane), Failure> {
+        let stand = Stand {
+            device: self.device(chosen, options)?,
+            chosen: chosen.clone(),
             options,
-            device,
         };
-        Ok((entry, lane))
+        let lane = stand.lane(self.ground.about.bytes)?;
+        Ok((stand, lane))
     }
 
     /// An encrypted device over the ground, under a key of its own.
@@ -183,7 +175,7 @@ impl Run<'_> {
 
     fn figures(
         &mut self,
-        entries: Vec<Entry>,
+        stands: Vec<Stand>,
         taken: measure::Taken,
     ) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
         let mut lanes = taken.lanes.into_iter();
@@ -194,10 +186,10 @@ impl Run<'_> {
             self.interrupt.check()?;
         }
         let mut measured = Vec::new();
-        for (entry, samples) in entries.into_iter().zip(lanes) {
+        for (stand, samples) in stands.into_iter().zip(lanes) {
             match samples {
-                Ok(samples) => measured.push(entry.measured(rank::figures(&samples, &raw))),
-                Err(reason) => self.failed(&entry.chosen, entry.options, reason),
+                Ok(samples) => measured.push(stand.measured(rank::figures(&samples, &raw))),
+                Err(reason) => self.failed(&stand.chosen, stand.options, reason),
             }
         }
         Ok((rank::figures(&raw, &raw), measured))
@@ -211,7 +203,17 @@ impl Run<'_> {
     }
 }
 
-impl Entry {
+impl Stand {
+    /// Its device, open, to be measured over `bytes`.
+    fn lane(&self, bytes: u64) -> Result<Lane, Failure> {
+        let file = self.device.open(OFlags::RDWR | OFlags::DIRECT)?;
+        Ok(Lane {
+            name: self.chosen.spec.to_string(),
+            file: Arc::new(file),
+            bytes,
+        })
+    }
+
     fn measured(self, figures: Vec<Figure>) -> Measured {
         Measured {
             spec: self.chosen.spec,
