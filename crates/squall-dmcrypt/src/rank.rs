@@ -29,18 +29,6 @@ pub fn score(figures: &[Figure]) -> f64 {
     (logs.sum::<f64>() / figures.len() as f64).exp()
 }
 
-/// The raw device's figures, of all groups that were measured beside it.
-pub fn joined(groups: &[Vec<Figure>]) -> Vec<Figure> {
-    let workloads = groups.iter().map(Vec::len).min().unwrap_or(0);
-    let samples: Vec<Vec<f64>> = (0..workloads)
-        .map(|workload| {
-            let of_group = |group: &Vec<Figure>| group[workload].samples.clone();
-            groups.iter().flat_map(of_group).collect()
-        })
-        .collect();
-    figures(&samples, &samples)
-}
-
 /// The best first; of equals, by name.
 pub fn sort(measured: &mut [Measured]) {
     measured.sort_by(|one, other| {

@@ -38,6 +38,9 @@ pub struct Run<'a> {
     pub is_complete: bool,
 }
 
+/// Bytes a second, for each workload a list with an entry a round.
+type Samples = Vec<Vec<f64>>;
+
 /// A specification with options, and the device that it has while it is measured.
 struct Stand {
     chosen: Chosen,
@@ -62,7 +65,7 @@ impl Run<'_> {
         &mut self,
         wanted: Vec<(Chosen, Options)>,
     ) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
-        let mut raw = Vec::new();
+        let mut raw = Samples::new();
         let mut measured = Vec::new();
         let groups = wanted.chunks(GROUP);
         let count = groups.len();
@@ -71,21 +74,21 @@ impl Run<'_> {
                 1 => "encrypted devices".to_owned(),
                 _ => format!("encrypted devices, group {} of {count}", number + 1),
             };
-            let (beside, figures) = match self.side_by_side(group, title) {
+            let (beside, of_group) = match self.side_by_side(group, title) {
                 Err(_) if number > 0 && self.interrupt.is_noted() => {
                     self.is_complete = false;
                     break;
                 }
                 measured => measured?,
             };
-            raw.push(beside);
-            measured.extend(figures);
+            append(&mut raw, beside);
+            measured.extend(of_group);
             if !self.is_complete {
                 break;
             }
         }
         rank::sort(&mut measured);
-        Ok((rank::joined(&raw), measured))
+        Ok((rank::figures(&raw, &raw), measured))
     }
 
     /// Figures of the best few of `ranking` with other options, the best first. What keeps them from
@@ -111,11 +114,12 @@ impl Run<'_> {
         }
     }
 
+    /// Samples of the ground, and what `wanted` were measured beside it.
     fn side_by_side(
         &mut self,
         wanted: &[(Chosen, Options)],
         title: String,
-    ) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
+    ) -> Result<(Samples, Vec<Measured>), Failure> {
         let mut lanes = vec![self.ground.lane()];
         let mut stands = Vec::new();
         for (chosen, options) in wanted {
@@ -131,7 +135,7 @@ impl Run<'_> {
         let taken = self.measure(&lanes, title);
         // A device goes when nobody has it open.
         drop(lanes);
-        self.figures(stands, taken)
+        self.measured(stands, taken)
     }
 
     /// An encrypted device, to be measured.
@@ -173,11 +177,11 @@ impl Run<'_> {
         taken
     }
 
-    fn figures(
+    fn measured(
         &mut self,
         stands: Vec<Stand>,
         taken: measure::Taken,
-    ) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
+    ) -> Result<(Samples, Vec<Measured>), Failure> {
         let mut lanes = taken.lanes.into_iter();
         let raw = lanes.next().unwrap_or_else(|| Ok(Vec::new()));
         let raw = raw
@@ -192,7 +196,7 @@ impl Run<'_> {
                 Err(reason) => self.failed(&stand.chosen, stand.options, reason),
             }
         }
-        Ok((rank::figures(&raw, &raw), measured))
+        Ok((raw, measured))
     }
 
     fn failed(&mut self, chosen: &Chosen, options: Options, reason: String) {
@@ -223,5 +227,13 @@ impl Stand {
             score: rank::score(&figures),
             figures,
         }
+    }
+}
+
+/// Adds the samples of more rounds.
+fn append(all: &mut Samples, more: Samples) {
+    all.resize(more.len(), Vec::new());
+    for (all, more) in all.iter_mut().zip(more) {
+        all.extend(more);
     }
 }
