@@ -120,8 +120,9 @@ impl Run<'_> {
         wanted: &[(Chosen, Options)],
         title: String,
     ) -> Result<(Samples, Vec<Measured>), Failure> {
-        let mut lanes = vec![self.ground.lane()];
+        // Dropped behind `lanes`: a device goes when nobody has it open.
         let mut stands = Vec::new();
+        let mut lanes = vec![self.ground.lane()];
         for (chosen, options) in wanted {
             self.interrupt.check()?;
             match self.stand(chosen, *options) {
@@ -133,7 +134,6 @@ impl Run<'_> {
             }
         }
         let taken = self.measure(&lanes, title);
-        // A device goes when nobody has it open.
         drop(lanes);
         self.measured(stands, taken)
     }
