@@ -54,7 +54,9 @@ fn on_ground(
         measured(session, &ground, options, choice, interrupt)
     });
     if !Ram::has_driver() {
-        session.note("")?;
+        // What was measured is worth more than a record that cannot be cleared, which the next run
+        // clears.
+        let _ = session.note("");
     }
     report
 }
