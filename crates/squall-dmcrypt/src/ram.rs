@@ -4,9 +4,11 @@
 //! unloaded behind it; where somebody else has loaded it, nothing is touched. Who makes one notes
 //! first that it will, so that what a killed run left can be told from what is somebody else's.
 
+mod left;
+
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,6 +19,7 @@ use squall_command::Failure;
 use squall_command::failure::{at, cause};
 
 use crate::modprobe::modprobe;
+use left::{LOADING, disk};
 
 /// The module, and where the kernel shows that it is there.
 const MODULE: &str = "brd";
@@ -24,10 +27,8 @@ const LOADED: &str = "/sys/module/brd";
 
 /// Its first disk.
 const NODE: &str = "/dev/ram0";
+const BLOCK: &str = "/sys/block/ram0";
 const SIZE: &str = "/sys/block/ram0/size";
-
-/// Noted before brd is loaded: it may be there because of us.
-const LOADING: &str = "loading";
 
 /// What part of the memory that is free a RAM disk may take.
 const PART: u64 = 2;
@@ -40,9 +41,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A RAM disk, which is gone when this is dropped.
 #[derive(Debug)]
-pub struct Ram {
-    path: PathBuf,
-}
+pub struct Ram(());
 
 impl Ram {
     /// One of `bytes`, if there is memory for it, and nobody has loaded brd. `note` keeps what
@@ -55,43 +54,28 @@ impl Ram {
         load(&["rd_nr=1", &format!("rd_size={kib}"), "max_part=0"])?;
         // Who was faster than we has another length, and keeps it.
         is_of_length(kib)?;
-        let ram = Ram { path: NODE.into() };
-        note(&disk().unwrap_or_default())?;
-        ram.is_ours_alone()?;
+        let ram = Ram(());
+        note(&disk(Path::new(BLOCK)).unwrap_or_default())?;
+        is_ours_alone()?;
         Ok(ram)
     }
 
     /// Its node.
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> &'static Path {
+        Path::new(NODE)
     }
 
     /// Unloads brd, if it is what a run that was killed had `noted`.
     pub fn unload_left(noted: &str) -> Result<(), Failure> {
-        match noted {
-            LOADING if Ram::has_driver() => Err(Failure::Runtime(
-                "brd is loaded, perhaps by a run that was killed as it began: if it is nobody's, \
-                 unload it by `modprobe -r brd`"
-                    .into(),
-            )),
-            noted if !noted.is_empty() && disk().as_deref() == Some(noted) => unload(),
-            _ => Ok(()),
+        match left::is_ours(noted, Path::new(LOADED), Path::new(BLOCK))? {
+            true => unload(),
+            false => Ok(()),
         }
     }
 
     /// Whether brd is loaded, by whomever.
     pub fn has_driver() -> bool {
         Path::new(LOADED).exists()
-    }
-
-    /// Fails if somebody else uses it.
-    fn is_ours_alone(&self) -> Result<(), Failure> {
-        let flags = OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC;
-        let open = || rustix::fs::open(&self.path, flags, Mode::empty()).map(drop);
-        patiently(open, &[Errno::BUSY, Errno::NOENT]).map_err(|error| match error {
-            Errno::BUSY => wrong(&format!("somebody else uses it: end that, {INSTEAD}")),
-            error => at(&self.path)(error.into()),
-        })
     }
 }
 
@@ -102,11 +86,14 @@ impl Drop for Ram {
     }
 }
 
-/// Which disk the first one is, as no other is until the next boot (diskseq), with its length.
-fn disk() -> Option<String> {
-    let number = fs::read_to_string("/sys/block/ram0/diskseq").unwrap_or_default();
-    let size = fs::read_to_string(SIZE).ok()?;
-    Some(format!("disk {} {}", number.trim(), size.trim()))
+/// Fails if somebody else uses the first disk.
+fn is_ours_alone() -> Result<(), Failure> {
+    let flags = OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC;
+    let open = || rustix::fs::open(NODE, flags, Mode::empty()).map(drop);
+    patiently(open, &[Errno::BUSY, Errno::NOENT]).map_err(|error| match error {
+        Errno::BUSY => wrong(&format!("somebody else uses it: end that, {INSTEAD}")),
+        error => at(Path::new(NODE))(error.into()),
+    })
 }
 
 /// Fails unless the first disk has the length that was asked for.
