@@ -96,12 +96,12 @@ impl Mapped {
             number: Number::new(created.header.dev),
             keeper: None,
         };
-        device.load_first(&Table::refusing(table.sectors))?;
+        device.load_or_fail(&Table::refusing(table.sectors))?;
         device.keeper = Some(device.open(OFlags::RDONLY)?);
         control
             .remove(&device.name)
             .map_err(|error| failed(&format!("removal of device {}", device.name), error))?;
-        device.load_first(table)?;
+        device.load_or_fail(table)?;
         Ok(device)
     }
 
@@ -112,7 +112,7 @@ impl Mapped {
         Ok(device)
     }
 
-    fn load_first(&self, table: &Table) -> Result<(), Failure> {
+    fn load_or_fail(&self, table: &Table) -> Result<(), Failure> {
         self.load(table).map_err(|error| {
             let what = format!("table {} of device {}", table.target, self.name);
             failed(&what, error)

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 const VERSION: [u32; 3] = [4, 0, 0];
 
 /// Longest name of a device, in bytes, without the end that is 0.
-pub const NAME_LEN: usize = 127;
+const NAME_LEN: usize = 127;
 
 /// Room for answers, in bytes: a list of all devices of a large machine.
 const ROOM: usize = 256 << 10;
@@ -57,8 +57,7 @@ pub struct Header {
     data_start: u32,
     /// How many targets a table has.
     pub target_count: u32,
-    /// How often the device is open.
-    pub open_count: i32,
+    open_count: i32,
     /// Bits of [`flag`].
     pub flags: u32,
     /// What udev's rules are told, in the upper half.
