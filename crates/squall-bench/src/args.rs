@@ -37,7 +37,7 @@ pub struct BenchArguments {
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
-    /// Write a page with tables and plots to this file
+    /// Write a page with tables and plots to this file; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 

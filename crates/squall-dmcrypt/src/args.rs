@@ -45,7 +45,7 @@ Examples:
   squall dmcrypt list --csv - | grep ,secure,
       a line a specification
 
-It takes CAP_SYS_ADMIN.
+It takes root, with CAP_SYS_ADMIN.
 
 Exit codes: 0 for success, 1 for a failure while running and for a list that was interrupted, 2 for
 a wrong argument."
@@ -81,7 +81,7 @@ Examples:
   squall dmcrypt bench --cipher \"aes-xts-plain64 512\" --cipher \"aes-xts-plain64 256\"
       only these
 
-It takes CAP_SYS_ADMIN.
+It takes root, with CAP_SYS_ADMIN, and over memory CAP_SYS_MODULE.
 
 Exit codes: 0 for success, 1 for a failure while running and for a run that was interrupted (what
 was measured is shown and written all the same, marked as incomplete), 2 for a wrong argument."

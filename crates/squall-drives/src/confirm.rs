@@ -27,7 +27,7 @@ pub struct Consent {
     #[arg(long)]
     pub yes: bool,
 
-    /// A serial number, as the plan shows it, of a target that is meant; may be repeated
+    /// A serial number, as squall shows it, of a target that is meant; may be repeated
     #[arg(long, value_name = "SERIAL")]
     pub serial: Vec<String>,
 }
