@@ -3,7 +3,7 @@
 //! Two that were measured in the same rounds are compared round by round: how much slower one was
 //! than the other, over all workloads. It is slower if the interval that holds the median of that in
 //! 95 of 100 cases is above zero, otherwise the difference is noise; and if it is at least a twentieth,
-//! because for less nobody should give up what is preferred. Of fewer than five rounds no interval
+//! because for less nobody should give up what is preferred. Of fewer than six rounds no interval
 //! holds so much, so there a difference has to be a tenth.
 
 use std::cmp::Reverse;
@@ -73,7 +73,7 @@ pub fn preference(measured: &Measured) -> Preference {
 
 /// Whether `measured` is as fast as `fastest`, as far as can be told.
 fn is_level(measured: &Measured, fastest: &Measured) -> bool {
-    const FEW: usize = 5;
+    const FEW: usize = 6;
     let lags = lags(measured, fastest);
     if lags.is_empty() {
         return true;
@@ -194,6 +194,8 @@ mod tests {
         let is_level = |part, rounds| is_level(&slow(part, rounds), &fast(rounds));
         assert!(!is_level(0.8, 3));
         assert!(is_level(0.92, 3));
+        assert!(is_level(0.92, 5));
+        assert!(!is_level(0.92, 6));
         assert!(!is_level(0.92, 30));
     }
 }
