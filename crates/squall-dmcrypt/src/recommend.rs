@@ -102,7 +102,7 @@ fn named(measured: &Measured) -> String {
 fn notes(chosen: &Measured, ground: &Ground, is_emulated: bool) -> Vec<String> {
     let is_ram = ground.kind == GroundKind::Ram;
     let is_passing_name = !is_ram && !has_lasting_name(ground);
-    let notes: [(bool, &str); 8] = [
+    let notes: [(bool, &str); 9] = [
         (
             is_emulated,
             "The machine is emulated: these speeds mean nothing, and this recommendation is worth \
@@ -146,6 +146,11 @@ fn notes(chosen: &Measured, ground: &Ground, is_emulated: bool) -> Vec<String> {
             "The comma in the cipher's name is \\054 for Debian's cryptdisks_start. systemd's reader \
              of /etc/crypttab parts options at commas, and what it takes instead depends on its \
              version: see crypttab(5) there, or have swap on a LUKS2 volume.",
+        ),
+        (
+            chosen.spec.mode == "adiantum",
+            "Key slots of a LUKS2 volume with Adiantum are written and read by the kernel for \
+             cryptsetup, which takes its module algif_skcipher.",
         ),
     ];
     let told = notes.into_iter().filter(|(applies, _)| *applies);

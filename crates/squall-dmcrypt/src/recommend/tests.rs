@@ -104,6 +104,19 @@ fn what_separates_is_escaped() {
     assert!(found.notes.iter().any(|note| note.contains("\\054")));
 }
 
+#[test]
+fn key_slots_with_adiantum_take_a_module() {
+    for (text, takes) in [
+        ("xchacha20,aes-adiantum-plain64 256", true),
+        ("aes-xts-plain64 512", false),
+    ] {
+        let ranking = [with(text, 0.5, 512, false)];
+        let found = of_machine(&ranking, &[], &ram(), false).expect("one is secure");
+        let said = |note: &String| note.contains("algif_skcipher");
+        assert_eq!(found.notes.iter().any(said), takes, "{text}");
+    }
+}
+
 /// What is another drive's after the next start would be overwritten then.
 #[test]
 fn names_that_do_not_last_are_not_in_lines() {
