@@ -126,7 +126,8 @@ impl Ground {
 }
 
 fn found(path: &Path, bytes: u64) -> Result<Target, Failure> {
-    let target = Target::find(path)?;
+    let target = Target::find(path)
+        .map_err(|failure| Failure::Usage(format!("--device {}", failure.into_text())))?;
     let wrong = |text: String| Err(Failure::Usage(format!("--device {}: {text}", shown(path))));
     if target.identity.kind == Kind::File {
         return wrong(

@@ -47,7 +47,7 @@ fn killed(desk: &mut Desk) {
 #[track_caller]
 fn next(desk: &mut Desk) {
     let ran = desk.squall(&format!("dmcrypt bench {CIPHER} --device /dev/none"));
-    ran.refused(1, &["/dev/none: No such file or directory"]);
+    ran.refused(2, &["/dev/none: No such file or directory"]);
 }
 
 /// What a run might leave that is killed between two steps is known by its name, and nothing else is

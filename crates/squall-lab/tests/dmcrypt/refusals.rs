@@ -95,8 +95,8 @@ fn wrong(world: &World, desk: &mut Desk) {
         world,
         desk,
         &missing,
-        1,
-        &[&id(SERIAL), "No such file or directory"],
+        2,
+        &["--device", &id(SERIAL), "No such file or directory"],
     );
 
     let why = ["--cipher \"serpent-xts-plain64 512\": this kernel does not accept it"];
