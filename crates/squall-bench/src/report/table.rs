@@ -172,9 +172,8 @@ fn cell(
 
 /// How many times as fast as the kernel's source; none if either was not measured there.
 fn ratio_to_kernel(workload: &Workload, source: &str, at: u64) -> Option<String> {
-    let kernel = workload.point(workload.kernel.as_deref()?, at)?;
-    let own = workload.point(source, at)?;
-    Some(units::number(own.ns.speedup_over(&kernel.ns).median))
+    let ratio = workload.speedup_over_kernel(workload.point(source, at)?)?;
+    Some(units::number(ratio))
 }
 
 /// A workload with a line a source and a column a place.
