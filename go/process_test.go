@@ -43,7 +43,11 @@ func child(t testing.TB, what string) string {
 // Children by os/exec, and this process, do not repeat each other.
 func TestProcessesDoNotRepeat(t *testing.T) {
 	seen := map[string]bool{}
-	for range 20 {
+	count := 20
+	if testing.Short() {
+		count = 3
+	}
+	for range count {
 		for _, drawn := range []string{child(t, "draw"), fmt.Sprintf("%x", squall.Bytes(16))} {
 			if seen[drawn] || len(drawn) != 32 {
 				t.Fatalf("%s is given out twice, or no 16 bytes", drawn)
@@ -56,6 +60,9 @@ func TestProcessesDoNotRepeat(t *testing.T) {
 // The first bytes of a process are there within 100 µs: where nothing is in their way, so the best of
 // some processes counts.
 func TestFirstByte(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIP: no time is measured in short tests")
+	}
 	const most = 100 * time.Microsecond
 	var times []time.Duration
 	for range 30 {

@@ -41,6 +41,7 @@
 package squall
 
 import (
+	"encoding/binary"
 	"io"
 	"math/rand/v2"
 
@@ -99,9 +100,14 @@ func Text() string {
 }
 
 // Source returns a source for math/rand/v2: rand.New(squall.Source()) has its IntN, Perm, Shuffle and
-// the rest, from bytes that nobody can predict. It has no state and may be shared; a rand.Rand, too.
+// the rest, from bytes that nobody can predict. It has no state and may be shared, as may such a
+// rand.Rand. Its words are drawn as bytes are, as passwords may be made of them.
 func Source() rand.Source { return source{} }
 
 type source struct{}
 
-func (source) Uint64() uint64 { return Uint64() }
+func (source) Uint64() uint64 {
+	var word [8]byte
+	local.Fill(word[:])
+	return binary.NativeEndian.Uint64(word[:])
+}

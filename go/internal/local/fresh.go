@@ -37,6 +37,10 @@ func Fresh(out []byte) {
 // freshPart fills one request to a generator of its own; false if the page was emptied meanwhile.
 func freshPart(policy *guard.Policy, out []byte) bool {
 	page := pin()
+	if page == nil {
+		kernel.FillFresh(out)
+		return true
+	}
 	page.Attend()
 	request := request{policy: policy, page: page}
 	if !guard.FreshSeed(page) {
@@ -44,7 +48,7 @@ func freshPart(policy *guard.Policy, out []byte) bool {
 		kernel.FillFresh(out)
 		return true
 	}
-	stir(&page.Seed)
+	stir((*[noiseLen]byte)(page.Seed[:]))
 	generator := request.generator(&page.Once)
 	generator.Reseed(&page.Seed)
 	noise(&page.Seed)

@@ -3,8 +3,8 @@
 package local
 
 import (
+	"encoding/binary"
 	"time"
-	"unsafe"
 
 	"github.com/squall-rng/squall/go/internal/aes256"
 	"github.com/squall-rng/squall/go/internal/guard"
@@ -19,8 +19,8 @@ const maxSeedAge = 60 * time.Second
 //
 // The epoch is the one that the vDSO recorded for the bytes it gave, and the count of vmclock from
 // before: whatever changes later makes the mark stale. The seed is 48 bytes of the kernel's RNG as
-// entropy input, with the cycle counter and the CPU's random instruction as additional input; what the
-// state was goes into it too.
+// entropy input, with 48 of the CPU's as additional input: two cycle counts and 256 bits of its random
+// instruction; what the state was goes into it too.
 func (r *request) seed() bool {
 	vm := r.policy.VM()
 	r.page.BeginSeeding(vm)
@@ -29,7 +29,8 @@ func (r *request) seed() bool {
 		return false
 	}
 	r.page.Mark(generation)
-	stir(&r.page.Seed)
+	stir((*[noiseLen]byte)(r.page.Seed[:]))
+	stir((*[noiseLen]byte)(r.page.Seed[noiseLen:]))
 	generator := r.generator(&r.page.State)
 	generator.Reseed(&r.page.Seed)
 	if r.policy.HearsLate() {
@@ -69,19 +70,22 @@ func clocks() [2]int64 {
 	return [2]int64{int64(now.Sub(started)), now.UnixNano()}
 }
 
+// noiseLen is the length of what [stir] mixes in, in bytes: half a seed.
+const noiseLen = guard.StateLen / 2
+
 // noise is additional input: the cycle counter and two words of the CPU's random instruction, and
 // zeros.
 func noise(input *[guard.StateLen]byte) {
 	clear(input[:])
-	stir(input)
+	stir((*[noiseLen]byte)(input[:]))
 }
 
-// stir XORs noise into the first 24 bytes.
-func stir(input *[guard.StateLen]byte) {
+// stir XORs the cycle counter and two words of the CPU's random instruction into bytes.
+func stir(bytes *[noiseLen]byte) {
 	var words [3]uint64
 	aes256.Noise(&words)
-	// SAFETY: the bytes are aligned as the page's fields are, and there are more than three words.
 	for i, word := range words {
-		*(*uint64)(unsafe.Pointer(&input[8*i])) ^= word
+		place := bytes[8*i : 8*i+8]
+		binary.NativeEndian.PutUint64(place, binary.NativeEndian.Uint64(place)^word)
 	}
 }

@@ -94,6 +94,9 @@ func serveOnce(want want, out []byte) bool {
 // epochNow is the epoch now; none if it cannot be told.
 func epochNow() guard.Epoch {
 	page := pin()
+	if page == nil {
+		return guard.Epoch{}
+	}
 	epoch, _ := guard.ThisPolicy().Epoch(page)
 	guard.Unpin()
 	return epoch
@@ -102,6 +105,9 @@ func epochNow() guard.Epoch {
 // servePart fills one request to the generator, and tells the epoch it belongs to.
 func servePart(want want, out []byte) (guard.Epoch, bool) {
 	page := pin()
+	if page == nil {
+		return guard.Epoch{}, false
+	}
 	request := request{policy: guard.ThisPolicy(), page: page, left: page.Left + page.Held}
 	page.Left, page.Held = 0, 0
 	epoch, ok := request.serve(want, out)
