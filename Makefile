@@ -1,11 +1,11 @@
 # squall. `make test` installs what the tests need and runs them all.
 
-.PHONY: run test lint unit sanitize fuzz bench bench-wipe criterion deps lab-deps lab
+.PHONY: run test lint unit go sanitize fuzz bench bench-wipe criterion deps lab-deps lab
 
 run:
 	cargo run --release -- stream --size 4GiB --progress > /dev/null
 
-test: deps lint unit sanitize
+test: deps lint unit go sanitize
 
 # What the tests need, installed where it is missing.
 deps:
@@ -20,6 +20,10 @@ lint:
 unit:
 	required=$$(scripts/required.sh) && env $$required cargo test --workspace --all-features
 	cargo run --quiet -- --version
+
+# The Go module, where there is a Go that is new enough.
+go:
+	required=$$(scripts/required.sh) && env $$required scripts/go.sh
 
 # AddressSanitizer, valgrind, and the constant-time code that CPUs with AES do not run.
 sanitize:
