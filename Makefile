@@ -29,12 +29,14 @@ go:
 sanitize:
 	scripts/sanitize.sh
 
-# Differential fuzzing, SECONDS a target (needs a nightly toolchain and cargo-fuzz).
+# Differential fuzzing, SECONDS a target (needs a nightly toolchain and cargo-fuzz; Go for the last two).
 SECONDS ?= 60
 fuzz:
 	for target in engine drbg stream; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=$(SECONDS) || exit 1; \
 	done
+	go -C go test -run - -fuzz FuzzKeystream -fuzztime $(SECONDS)s ./internal/aes256
+	go -C go test -run - -fuzz FuzzLengths -fuzztime $(SECONDS)s ./internal/local
 
 # The sources of randomness on this machine, under two minutes; with the project's targets.
 bench:
