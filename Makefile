@@ -61,4 +61,6 @@ lab: lab-deps
 	cargo run --release -p squall-lab -- reset --output crates/squall-lab/record
 	cargo run --release -p squall-lab -- reset --runs 16 --output crates/squall-lab/record \
 		--scenario together --scenario threads --scenario forks
+	cargo run --release -p squall-lab -- reset --runs 20 --output crates/squall-lab/record \
+		--scenario go
 	cargo run --release -p squall-lab -- boot --output crates/squall-lab/record

@@ -114,12 +114,14 @@ something failed, 2 for a wrong argument.")]
     /// repeats by source, how long it takes until each has new state, how many requests are served
     /// until then, and how much of what went into Whirlwind nobody can know. The controls, a
     /// generator without guards and squall with its guards off, must repeat in every clone, or the
-    /// run is invalid.
+    /// run is invalid; in the scenario go, a generator without guards.
     #[command(after_help = "Examples:
   squall-lab reset --machine 6.12+vmgenid --runs 4
       one machine, four clones
   squall-lab reset --scenario threads --scenario forks
       snapshots in the middle of heavy drawing, and with forked children
+  squall-lab reset --scenario go --runs 20
+      a program in Go, which takes Go 1.26 to build
 
 Needs what `squall-lab deps` fetches. Exit codes: 0 if nothing was wrong, 1 if a claim was, the run
 is invalid or something failed, 2 for a wrong argument.")]

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod build;
+mod build_go;
 mod host;
 mod initramfs;
 mod machine;
@@ -12,6 +13,7 @@ mod words;
 
 pub(crate) use arguments::{Arguments, Hardware, escaped};
 pub(crate) use build::program;
+pub(crate) use build_go::program as go_program;
 pub use host::Host;
 pub(crate) use initramfs::Initramfs;
 pub(crate) use machine::{Machine, PAUSE, Wait};

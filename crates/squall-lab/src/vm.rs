@@ -11,7 +11,7 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use squall_command::Failure;
 
@@ -24,4 +24,9 @@ pub use spec::{Accelerator, Signals, Spec};
 /// Builds the probe, or finds it built, and gives its path.
 pub fn probe() -> Result<PathBuf, Failure> {
     crate::emulator::program("squall-probe", "squall-probe")
+}
+
+/// Builds the program in Go that the probe starts, at `path`.
+pub fn go_probe(path: &Path) -> Result<(), Failure> {
+    crate::emulator::go_program("labprobe", path)
 }

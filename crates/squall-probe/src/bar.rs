@@ -25,6 +25,11 @@ const DEVICE: &str = "0x1110";
 /// The BAR with the shared memory.
 const RESOURCE: &str = "resource2";
 
+/// The file that is the shared memory.
+pub fn resource() -> Result<PathBuf> {
+    Ok(find()?.join(RESOURCE))
+}
+
 /// Finds the device, switches it on and maps its memory.
 pub fn map() -> Result<Memory> {
     let device = find()?;

@@ -62,6 +62,11 @@ impl Channels {
         self.memory.records_before(channel.first)
     }
 
+    /// All of them, in their order.
+    pub fn table(&self) -> &[Channel] {
+        &self.table
+    }
+
     fn index(&self, source: Source, instance: u64) -> usize {
         let wanted = (source, instance);
         let mut channels = self.table.iter();
@@ -109,6 +114,7 @@ fn wanted(mode: Mode) -> Vec<(Source, u64, Room)> {
         Mode::Ticks => ticking(),
         Mode::Threads => threads(),
         Mode::Forks => [ticking(), forked()].concat(),
+        Mode::Go => go(),
     }
 }
 
@@ -150,6 +156,20 @@ fn threads() -> Vec<(Source, u64, Room)> {
         wanted.extend((0..threads).map(|instance| (source, instance, Room::Share(1))));
     }
     wanted
+}
+
+/// A goroutine each: those of squall are more, so that each CPU's state is drawn from.
+fn go() -> Vec<(Source, u64, Room)> {
+    [
+        (Source::GoSquall, 0),
+        (Source::GoSquall, 1),
+        (Source::GoSquallWords, 0),
+        (Source::GoSquallWords, 1),
+        (Source::GoCryptoRand, 0),
+        (Source::GoNaive, 0),
+    ]
+    .map(|(source, instance)| (source, instance, Room::Share(1)))
+    .into()
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 //! before this one draws, because that is for a whole process. Then it describes the machine,
 //! waits until the lab says so, draws until it says otherwise, and switches the machine off.
 //!
+//! In [`Mode::Go`] it starts a program that draws, describes the machine, and watches.
+//!
 //! Whatever goes wrong is told in the memory, where the lab reads it; the console hears only that
 //! there is no such memory.
 
@@ -16,6 +18,7 @@ mod bar;
 mod drawer;
 mod facts;
 mod generator;
+mod go;
 mod layout;
 mod memory;
 mod process;
@@ -60,17 +63,40 @@ fn fail(memory: Memory, why: &str) -> ! {
 fn probe(memory: Memory) -> Result<()> {
     let mode = system::mode()?;
     let channels = Channels::lay_out(memory, mode);
+    match mode {
+        Mode::Go => watch_program(&channels),
+        _ => draw(&channels, mode),
+    }
+}
+
+/// Has the program in Go draw.
+fn watch_program(channels: &Channels) -> Result<()> {
+    generator::wait_for_kernel();
+    let status = go::start(channels)?;
+    describe(channels.memory, Mode::Go, status)?;
+    channels.memory.set_ready();
+    go::watch(channels)
+}
+
+/// Draws itself.
+fn draw(channels: &Channels, mode: Mode) -> Result<()> {
     let whirlwind = (mode != Mode::Threads)
         .then(|| Recorded::bootstrapped(channels.writer(Source::WhirlwindInputs, 0)));
-    schedule::fork_before_drawing(&channels, mode)?;
+    schedule::fork_before_drawing(channels, mode)?;
     generator::wait_for_kernel();
-    memory.tell(&facts::gather(mode)?);
-    memory.set_cycles_per_ms(tick::cycles_per_ms());
-    schedule::fork_after_drawing(&channels, mode)?;
-    let schedule = Schedule::new(&channels, mode, whirlwind);
-    memory.set_ready();
-    match memory.wait_for_run() {
+    describe(channels.memory, mode, facts::status())?;
+    schedule::fork_after_drawing(channels, mode)?;
+    let schedule = Schedule::new(channels, mode, whirlwind);
+    channels.memory.set_ready();
+    match channels.memory.wait_for_run() {
         true => schedule.run(),
         false => Ok(()),
     }
+}
+
+/// Tells what the machine is, and how fast its cycle counter counts.
+fn describe(memory: Memory, mode: Mode, status: serde_json::Value) -> Result<()> {
+    memory.tell(&facts::gather(mode, status)?);
+    memory.set_cycles_per_ms(tick::cycles_per_ms());
+    Ok(())
 }

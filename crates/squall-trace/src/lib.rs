@@ -109,11 +109,13 @@ pub enum Mode {
     Threads,
     /// As [`Mode::Ticks`], with children forked before and meanwhile.
     Forks,
+    /// A program in Go, each source of which gives once every 500 µs.
+    Go,
 }
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Mode; 3] = [Mode::Ticks, Mode::Threads, Mode::Forks];
+    pub const ALL: [Mode; 4] = [Mode::Ticks, Mode::Threads, Mode::Forks, Mode::Go];
 
     /// The mode's name on the kernel command line.
     pub fn name(self) -> &'static str {
@@ -121,6 +123,23 @@ impl Mode {
             Mode::Ticks => "ticks",
             Mode::Threads => "threads",
             Mode::Forks => "forks",
+            Mode::Go => "go",
+        }
+    }
+
+    /// The source that the mode is about: without it, it shows nothing.
+    pub fn subject(self) -> Source {
+        match self {
+            Mode::Ticks | Mode::Threads | Mode::Forks => Source::Squall,
+            Mode::Go => Source::GoSquall,
+        }
+    }
+
+    /// The sources that must repeat after every reset, or it shows nothing.
+    pub fn controls(self) -> &'static [Source] {
+        match self {
+            Mode::Ticks | Mode::Threads | Mode::Forks => &[Source::Naive, Source::SquallUnguarded],
+            Mode::Go => &[Source::GoNaive],
         }
     }
 

@@ -28,11 +28,19 @@ pub enum Source {
     SquallChild = 10,
     /// squall in children that are forked all the time, each for one output.
     SquallChildren = 11,
+    /// In a program in Go: what it has buffered of crypto/rand, guarded against nothing.
+    GoNaive = 12,
+    /// There: crypto/rand itself.
+    GoCryptoRand = 13,
+    /// There: squall's Go module, `Read` of 64 bytes.
+    GoSquall = 14,
+    /// There: the same, eight `Uint64`.
+    GoSquallWords = 15,
 }
 
 impl Source {
     /// All sources.
-    pub const ALL: [Source; 11] = [
+    pub const ALL: [Source; 15] = [
         Source::Naive,
         Source::Getrandom,
         Source::Squall,
@@ -44,6 +52,10 @@ impl Source {
         Source::WhirlwindInputs,
         Source::SquallChild,
         Source::SquallChildren,
+        Source::GoNaive,
+        Source::GoCryptoRand,
+        Source::GoSquall,
+        Source::GoSquallWords,
     ];
 
     /// The source that `word` stands for.
@@ -65,20 +77,29 @@ impl Source {
             Source::WhirlwindInputs => "whirlwind_inputs",
             Source::SquallChild => "squall_child",
             Source::SquallChildren => "squall_children",
+            Source::GoNaive => "go_naive",
+            Source::GoCryptoRand => "go_crypto_rand",
+            Source::GoSquall => "go_squall",
+            Source::GoSquallWords => "go_squall_words",
         }
-    }
-
-    /// Whether it must repeat after every reset, or the experiment shows nothing.
-    pub fn is_control(self) -> bool {
-        matches!(self, Source::Naive | Source::SquallUnguarded)
     }
 
     /// Whether it is squall with all its guards, which must never repeat.
     pub fn is_guarded(self) -> bool {
         matches!(
             self,
-            Source::Squall | Source::SquallHedged | Source::SquallChild | Source::SquallChildren
+            Source::Squall
+                | Source::SquallHedged
+                | Source::SquallChild
+                | Source::SquallChildren
+                | Source::GoSquall
         )
+    }
+
+    /// Whether it is squall with all its guards, asked for numbers: they must never repeat where a
+    /// clone is told in time that it is one.
+    pub fn is_guarded_words(self) -> bool {
+        matches!(self, Source::SquallWords | Source::GoSquallWords)
     }
 
     /// Words of one of its records.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use squall_trace::Source;
+use squall_trace::{Mode, Source};
 
 use super::recurrence::Recurrences;
 use super::repeats::Repeats;
@@ -56,8 +56,11 @@ pub struct Setup {
     pub qemu: String,
     /// QEMU's name for how instructions were run: "kvm" or "tcg".
     pub accelerator: String,
-    /// What the probe did.
+    /// The scenario's name.
     pub mode: String,
+    /// What the probe did in it.
+    #[serde(skip)]
+    pub probe: Mode,
     /// What the probe said of the machine.
     pub facts: Value,
 }
@@ -177,8 +180,9 @@ fn notes(kind: Kind, setup: &Setup) -> Vec<String> {
         );
         notes.push(
             "Where vmgenid is what tells squall of clones, a u64 may repeat within the tick in \
-             which the machine was stopped (SECURITY.md, Late signals), so squall_words is judged \
-             on the other machines only: on 6.12+vmgenid and newest+vmgenid+vmclock it is not."
+             which the machine was stopped (SECURITY.md, Late signals), so squall_words and \
+             go_squall_words are judged on the other machines only: on 6.12+vmgenid and \
+             newest+vmgenid+vmclock they are not."
                 .into(),
         );
         notes.push(

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use serde_json::json;
-use squall_trace::{Input, Output, Source};
+use squall_trace::{Input, Mode, Output, Source};
 
 use super::report::{Campaign, Experiment, Setup};
 use crate::trace::{Counts, Name, Resets, Trace};
@@ -206,6 +206,7 @@ fn setup(machine: &str, accelerator: &str) -> Setup {
         qemu: "7.2".into(),
         accelerator: accelerator.into(),
         mode: "ticks".into(),
+        probe: Mode::Ticks,
         facts: json!({ "vmgenid": true }),
     }
 }

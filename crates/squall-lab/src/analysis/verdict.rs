@@ -25,7 +25,7 @@ pub enum Validity {
     Invalid(String),
 }
 
-/// The verdict on `experiment`. After resets both controls must repeat in every clone: otherwise
+/// The verdict on `experiment`. After resets all controls must repeat in every clone: otherwise
 /// clones may not have been clones.
 pub(super) fn verdict(experiment: &Experiment) -> Verdict {
     let objection = silent(experiment).or_else(|| match experiment.kind {
@@ -43,8 +43,9 @@ fn silent(experiment: &Experiment) -> Option<String> {
     if experiment.runs == 0 {
         return Some("no machine ran".into());
     }
-    if sources(experiment, |source| source == Source::Squall).count() == 0 {
-        return Some("squall was not recorded".into());
+    let subject = experiment.setup.probe.subject();
+    if sources(experiment, |source| source == subject).count() == 0 {
+        return Some(format!("{} was not recorded", subject.name()));
     }
     let silent = sources(experiment, Source::is_guarded).find(|source| source.fewest_outputs == 0);
     silent.map(|source| format!("{} gave nothing in some machine", source.source.name()))
@@ -59,8 +60,8 @@ fn no_clones(experiment: &Experiment) -> Option<String> {
 
 /// A control that did not repeat a whole output in every clone.
 fn idle_control(experiment: &Experiment) -> Option<String> {
-    let controls = Source::ALL.into_iter().filter(|source| source.is_control());
-    controls.map(Source::name).find_map(|name| {
+    let controls = experiment.setup.probe.controls().iter();
+    controls.map(|control| control.name()).find_map(|name| {
         let control = experiment
             .sources
             .iter()
@@ -77,7 +78,7 @@ fn idle_control(experiment: &Experiment) -> Option<String> {
 fn violated(experiment: &Experiment) -> Vec<String> {
     let hears_late = experiment.setup.facts["status"]["clone_guard"] == "vmgenid";
     let guarded = sources(experiment, Source::is_guarded);
-    let words = sources(experiment, |source| source == Source::SquallWords);
+    let words = sources(experiment, Source::is_guarded_words);
     let guarded = guarded.chain(words.filter(|_| !hears_late));
     let repeating: Vec<_> = guarded
         .filter(|source| source.repeats.any())
@@ -102,7 +103,7 @@ fn violated(experiment: &Experiment) -> Vec<String> {
 
 fn sources(
     experiment: &Experiment,
-    wanted: fn(Source) -> bool,
+    wanted: impl Fn(Source) -> bool + Clone,
 ) -> impl Iterator<Item = &SourceReport> + Clone {
     let sources = experiment.sources.iter();
     sources.filter(move |report| wanted(report.source))
@@ -110,6 +111,8 @@ fn sources(
 
 #[cfg(test)]
 mod tests {
+    use squall_trace::Mode;
+
     use super::super::synthetic;
     use super::*;
     use crate::trace::Resets;
@@ -154,8 +157,8 @@ mod tests {
 
     #[test]
     fn without_a_control_nothing_is_shown() {
-        for control in Source::ALL.into_iter().filter(|source| source.is_control()) {
-            assert!(is_invalid(without(control)), "{}", control.name());
+        for control in Mode::Ticks.controls() {
+            assert!(is_invalid(without(*control)), "{}", control.name());
         }
     }
 
@@ -199,6 +202,59 @@ mod tests {
                 .violated
                 .is_empty()
         );
+    }
+
+    /// Of a program in Go, whose sources did what those of the probe do in its place.
+    fn of_go(change: impl FnOnce(&mut Resets)) -> Verdict {
+        let sources = [
+            (Source::Naive, Source::GoNaive),
+            (Source::Squall, Source::GoSquall),
+            (Source::SquallWords, Source::GoSquallWords),
+        ];
+        let mut setup = synthetic::campaign().experiments.remove(0).setup;
+        setup.probe = Mode::Go;
+        let mut resets = synthetic::resets(8);
+        let before = &mut resets.before.outputs;
+        *before = sources
+            .iter()
+            .map(|&(_, source)| ((source, 0), before[&(Source::Naive, 0)]))
+            .collect();
+        for clone in &mut resets.clones {
+            let outputs = sources.map(|(played, source)| {
+                let outputs = clone.outputs.remove(&(played, 0));
+                ((source, 0), outputs.expect("a channel"))
+            });
+            clone.outputs = outputs.into();
+        }
+        change(&mut resets);
+        Experiment::of_resets(setup, &resets).verdict
+    }
+
+    #[test]
+    fn a_program_in_go_is_judged_by_its_own_sources() {
+        let as_claimed = Verdict::default();
+        assert_eq!(of_go(|_| {}), as_claimed);
+        for source in [Source::GoNaive, Source::GoSquall] {
+            let validity = of_go(without(source)).validity;
+            let reason = validity_reason(&validity);
+            assert!(reason.contains(source.name()), "{reason}");
+        }
+        for source in [Source::GoSquall, Source::GoSquallWords] {
+            let verdict = of_go(|resets| {
+                let word = resets.clones[0].outputs[&(source, 0)][100].bits[3];
+                let other = resets.clones[5].outputs.get_mut(&(source, 0));
+                other.expect("a channel")[200].bits[7] = word;
+            });
+            let violated = format!("{} repeated 1 words, and 0 whole outputs", source.name());
+            assert_eq!(verdict.violated, [violated]);
+        }
+    }
+
+    fn validity_reason(validity: &Validity) -> &str {
+        match validity {
+            Validity::Valid => "",
+            Validity::Invalid(reason) => reason,
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One experiment after the other, and the report on all of them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -19,7 +20,7 @@ use crate::vm::{self, Host, Signals, Spec};
 
 /// Boots machines.
 pub fn boot(options: &BootArguments) -> Result<(), Failure> {
-    let lab = Lab::open(&options.lab)?;
+    let lab = Lab::open(&options.lab, &[Scenario::Ticks])?;
     let machines = options.lab.machines();
     let boots = machines
         .into_iter()
@@ -29,7 +30,7 @@ pub fn boot(options: &BootArguments) -> Result<(), Failure> {
 
 /// Resumes machines from snapshots.
 pub fn reset(options: &ResetArguments) -> Result<(), Failure> {
-    let lab = Lab::open(&options.lab)?;
+    let lab = Lab::open(&options.lab, &options.scenario)?;
     let resets = options.scenario.iter().flat_map(|&scenario| {
         let machines = options.lab.machines().into_iter();
         machines.map(move |machine| (machine, scenario))
@@ -54,11 +55,13 @@ struct Lab<'a> {
     cache: Cache,
     host: Host,
     qemu: String,
-    probe: std::path::PathBuf,
+    probe: PathBuf,
+    /// The program in Go, where a scenario has it draw.
+    go: Option<PathBuf>,
 }
 
 impl<'a> Lab<'a> {
-    fn open(options: &'a LabArguments) -> Result<Lab<'a>, Failure> {
+    fn open(options: &'a LabArguments, scenarios: &[Scenario]) -> Result<Lab<'a>, Failure> {
         if let Some(directory) = &options.output {
             output::prepare(directory)?;
         }
@@ -68,20 +71,23 @@ impl<'a> Lab<'a> {
         for machine in options.machines() {
             cache.kernel(machine.kernel)?;
         }
-        let probe = vm::probe();
-        // A signal from the terminal has ended cargo as well.
-        interrupt.check()?;
+        let version = qemu.version.clone();
+        let host = host(qemu, interrupt, options)?;
+        let (probe, go) = (vm::probe(), go_probe(&host, scenarios));
+        // A signal from the terminal has ended the compilers as well.
+        host.interrupt.check()?;
         Ok(Lab {
-            qemu: qemu.version.clone(),
-            host: host(qemu, interrupt, options)?,
             options,
             cache,
+            host,
+            qemu: version,
             probe: probe?,
+            go: go?,
         })
     }
 
     fn boots(&self, machine: Machine, runs: usize) -> Result<Experiment, Failure> {
-        let (spec, kernel) = self.spec(machine, Mode::Ticks)?;
+        let (spec, kernel) = self.spec(machine, Scenario::Ticks.mode())?;
         let progress = progress(&format!("{machine}: boots"), runs);
         let mut traces = Vec::with_capacity(runs);
         let mut facts = String::new();
@@ -117,7 +123,8 @@ impl<'a> Lab<'a> {
         let kernel = self.cache.kernel(machine.kernel)?;
         let modules: Vec<_> = kernel.module("ptp_vmclock").into_iter().collect();
         let initramfs = self.host.file("initramfs");
-        vm::initramfs(&initramfs, &self.probe, &modules)?;
+        let go = self.go.as_deref().filter(|_| mode == Mode::Go);
+        vm::initramfs(&initramfs, &self.probe, go, &modules)?;
         let spec = Spec {
             kernel: kernel.image.clone(),
             initramfs,
@@ -151,6 +158,7 @@ impl<'a> Lab<'a> {
             qemu: self.qemu.clone(),
             accelerator: self.options.accelerator.name().into(),
             mode: scenario.to_string(),
+            probe: scenario.mode(),
             facts,
         })
     }
@@ -223,6 +231,16 @@ fn judge(experiment: &Experiment) -> Result<(), Failure> {
 
 fn host(qemu: Qemu, interrupt: Interrupt, options: &LabArguments) -> Result<Host, Failure> {
     Host::new(qemu, interrupt, Duration::from_secs(options.timeout))
+}
+
+/// Builds the program in Go if one of the scenarios has it draw, before hours are spent.
+fn go_probe(host: &Host, scenarios: &[Scenario]) -> Result<Option<PathBuf>, Failure> {
+    if !scenarios.iter().any(|scenario| scenario.mode() == Mode::Go) {
+        return Ok(None);
+    }
+    let path = host.file("go-probe");
+    vm::go_probe(&path)?;
+    Ok(Some(path))
 }
 
 /// A bar on a terminal; elsewhere a line at the end.

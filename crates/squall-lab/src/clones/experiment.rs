@@ -112,7 +112,7 @@ fn batch_of_clones(
     }
     let requests = match spec.mode {
         Mode::Forks => AFTER_RESET_WITH_FORKS,
-        Mode::Ticks | Mode::Threads => AFTER_RESET,
+        Mode::Ticks | Mode::Threads | Mode::Go => AFTER_RESET,
     };
     for guest in &mut guests {
         record(guest, spec.mode, &original.before, requests)?;
@@ -128,7 +128,7 @@ fn batch_of_clones(
 fn record(guest: &mut Guest, mode: Mode, before: &Counts, requests: usize) -> Result<(), Failure> {
     let requests = match mode {
         Mode::Threads => 1,
-        Mode::Ticks | Mode::Forks => requests,
+        Mode::Ticks | Mode::Forks | Mode::Go => requests,
     };
     let recorded = guest.wait("the sources to draw", |guest| {
         Ok(lagging(&guest.memory().counts()?, before, requests).is_empty())

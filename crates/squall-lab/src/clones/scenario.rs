@@ -17,6 +17,8 @@ pub enum Scenario {
     Threads,
     /// As ticks, with a child forked before the snapshot, and children forked all the time
     Forks,
+    /// A program in Go draws from squall's Go module, and from a buffer beside it; takes Go to build it
+    Go,
 }
 
 impl Scenario {
@@ -26,6 +28,7 @@ impl Scenario {
             Scenario::Ticks | Scenario::Together => Mode::Ticks,
             Scenario::Threads => Mode::Threads,
             Scenario::Forks => Mode::Forks,
+            Scenario::Go => Mode::Go,
         }
     }
 
@@ -45,6 +48,7 @@ impl fmt::Display for Scenario {
             Scenario::Together => "together",
             Scenario::Threads => "threads",
             Scenario::Forks => "forks",
+            Scenario::Go => "go",
         })
     }
 }

@@ -11,7 +11,7 @@ use squall_command::failure::cause;
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Where the repository is.
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+pub(super) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Builds the program `name` of `package`, or finds it built, and gives its path.
 pub fn program(package: &str, name: &str) -> Result<PathBuf, Failure> {

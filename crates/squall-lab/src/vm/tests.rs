@@ -40,7 +40,7 @@ impl World {
         )
         .unwrap();
         let path = host.file("initramfs");
-        initramfs(&path, &probe().unwrap(), &[]).unwrap();
+        initramfs(&path, &probe().unwrap(), None, &[]).unwrap();
         let spec = Spec {
             kernel: kernel.image,
             initramfs: path,
@@ -130,4 +130,17 @@ fn a_panic_of_the_kernel_is_told() {
     fs::write(&world.spec.initramfs, "no archive").unwrap();
     let line = message(world.host.boot(&world.spec).unwrap_err());
     contains(&line, &["the VM ended", "Kernel panic - not syncing"]);
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_told() {
+    let Some(mut world) = World::new() else {
+        return;
+    };
+    world.spec.mode = Mode::Go;
+    let line = message(world.host.boot(&world.spec).unwrap_err());
+    contains(
+        &line,
+        &["the probe in the VM failed: /go-probe: No such file"],
+    );
 }

@@ -1,0 +1,78 @@
+//! `squall-lab reset --scenario go`: clones of a program in Go, with a real machine.
+
+#[allow(dead_code, reason = "of other tests")]
+mod common;
+
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use common::commands::{contains, succeed};
+use common::{Turn, World, files, say_skip};
+
+/// Longest time that a few clones may take.
+const SOON: Duration = Duration::from_secs(180);
+
+/// Whether there is a Go that is new enough for the program; if not, that is said.
+fn has_go() -> bool {
+    let module = concat!(env!("CARGO_MANIFEST_DIR"), "/../../go");
+    let mut look = Command::new("go");
+    look.args(["list", "-m"]).current_dir(module);
+    let looked = look.env("GOTOOLCHAIN", "local").output();
+    let found = looked.is_ok_and(|output| output.status.success());
+    if !found {
+        say_skip("clones of a program in Go: install Go 1.26 or later (https://go.dev/dl)");
+    }
+    found
+}
+
+/// What is said of `source`, which must have given much.
+#[track_caller]
+fn source<'a>(report: &'a Value, source: &str) -> &'a Value {
+    let sources = report["experiments"][0]["sources"].as_array();
+    let named = |entry: &&Value| entry["source"] == source;
+    let found = sources.expect("sources").iter().find(named);
+    let found = found.expect("the source");
+    assert!(found["repeats"]["outputs"].as_u64() > Some(1000), "{found}");
+    found
+}
+
+#[test]
+fn clones_of_a_go_program_repeat_only_what_it_buffers() {
+    if !has_go() {
+        return;
+    }
+    let Some(_turn) = Turn::take() else { return };
+    let world = World::new();
+    let start = Instant::now();
+    let printed = succeed(world.lab("reset --scenario go --machine 6.12+vmgenid --runs 3 --json"));
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+
+    let report: Value = serde_json::from_str(&printed).expect("JSON");
+    let experiment = &report["experiments"][0];
+    assert_eq!(experiment["mode"], "go");
+    assert_eq!(experiment["runs"], 3);
+    assert_eq!(experiment["verdict"]["validity"], "valid");
+    let naive = &source(&report, "go_naive")["repeats"];
+    assert_eq!(naive["machines_with_repeats"], 3, "{naive}");
+    assert!(naive["repeated_outputs"].as_u64() > Some(1000), "{naive}");
+    let squall = source(&report, "go_squall");
+    assert_eq!(squall["repeats"]["repeated_words"], 0, "{squall}");
+    assert_eq!(squall["window"]["clones_without_notice"], 0, "{squall}");
+    source(&report, "go_squall_words");
+    source(&report, "go_crypto_rand");
+
+    // What was tested is squall's own state, on a machine that tells late.
+    let status = &experiment["facts"]["status"];
+    assert_eq!(status["clone_guard"], "vmgenid", "{status}");
+    assert_eq!(status["engine"], "aesni", "{status}");
+
+    let output = world.path("output");
+    let read = |name: &str| fs::read_to_string(output.join(name)).expect("a report");
+    assert_eq!(read("reset-go.json"), printed);
+    contains(&read("reset-go.md"), &["| go_squall ", "| valid "]);
+    assert!(files(&world.path("tmp")).is_empty());
+    assert_eq!(world.users_of(""), Vec::<u32>::new());
+}

@@ -1,0 +1,69 @@
+//go:build linux && amd64 && !purego
+
+package main
+
+import (
+	"sync"
+	"time"
+
+	"github.com/squall-rng/squall/go/internal/aes256"
+	"github.com/squall-rng/squall/go/internal/guard"
+)
+
+// Who draws when: each source once a period, in a goroutine of its own, which Go moves between threads
+// as it likes.
+
+// period is the time between two requests of a source.
+const period = 500 * time.Microsecond
+
+// drawer is a source, and the channel that records what it gives.
+type drawer struct {
+	draw   func() output
+	writer writer
+}
+
+func newDrawers(memory []uint64, plan plan) ([]drawer, error) {
+	drawers := make([]drawer, 0, len(plan.Channels))
+	for _, channel := range plan.Channels {
+		source, err := newSource(channel.Source)
+		if err != nil {
+			return nil, err
+		}
+		drawers = append(drawers, drawer{draw: source, writer: newWriter(memory, channel)})
+	}
+	return drawers, nil
+}
+
+// drawAll draws from all sources while the lab wants records.
+func drawAll(drawers []drawer, command command) {
+	var all sync.WaitGroup
+	for _, drawer := range drawers {
+		all.Go(func() {
+			for range time.Tick(period) {
+				if !command.isRun() {
+					return
+				}
+				drawer.record()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// record draws once.
+func (d drawer) record() {
+	var record record
+	record.askedAt = cycles()
+	record.bits = d.draw()
+	record.givenAt = cycles()
+	policy := guard.ThisPolicy()
+	record.generation, record.vmGeneration = policy.Generation(), policy.VM()
+	d.writer.write(&record)
+}
+
+// cycles is the CPU's cycle counter.
+func cycles() uint64 {
+	var noise [3]uint64
+	aes256.Noise(&noise)
+	return noise[0]
+}

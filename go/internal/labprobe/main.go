@@ -1,0 +1,44 @@
+//go:build linux && amd64 && !purego
+
+// Command labprobe draws in a VM that is cloned: from squall, and from others beside it.
+//
+// The lab's probe (crates/squall-probe) starts it in the guest, and tells it in its only argument
+// where in memory to record what each source gives; the lab outside reads that. It says what
+// protects it in a line of JSON, or in a line of text why it cannot go on; then it waits until the
+// lab wants records, and draws until it wants no more.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}
+
+func run(arguments []string) error {
+	plan, err := readPlan(arguments)
+	if err != nil {
+		return err
+	}
+	memory, err := mapMemory(plan.Memory, plan.MemoryBytes)
+	if err != nil {
+		return err
+	}
+	drawers, err := newDrawers(memory, plan)
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(status()); err != nil {
+		return err
+	}
+	command := command{word: &memory[plan.Command], run: plan.Run}
+	command.await()
+	drawAll(drawers, command)
+	return nil
+}

@@ -1,0 +1,71 @@
+//go:build linux && amd64 && !purego
+
+package main
+
+import (
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The memory that the lab sees, and records in it. A record is counted after it was written, so that
+// whoever stops the machine at any moment finds counted records whole.
+
+const wordBytes = 8
+
+// mapMemory maps so many bytes of a file, for as long as the process lives.
+func mapMemory(path string, bytes int) ([]uint64, error) {
+	file, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	defer unix.Close(file)
+	start, err := unix.MmapPtr(file, 0, nil, uintptr(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("mapping %s: %w", path, err)
+	}
+	// SAFETY: the kernel has mapped so many bytes there, aligned to a page, and nothing unmaps them.
+	return unsafe.Slice((*uint64)(start), bytes/wordBytes), nil
+}
+
+// record is 512 bits that a source gave, and when; in the order of crates/squall-trace.
+type record struct {
+	// askedAt and givenAt are the cycle counter before the request and after it.
+	askedAt, givenAt uint64
+	// generation is the kernel RNG's after it, and vmGeneration vmclock's; 0 where it is not shown.
+	generation, vmGeneration uint64
+	bits                     output
+}
+
+// recordWords is the length of a record.
+const recordWords = int(unsafe.Sizeof(record{})) / wordBytes
+
+// words is the record as it is written.
+func (r *record) words() *[recordWords]uint64 {
+	// SAFETY: a record is so many words and nothing else.
+	return (*[recordWords]uint64)(unsafe.Pointer(r))
+}
+
+// writer writes the records of a channel, which nobody else writes.
+type writer struct {
+	count *uint64
+	words []uint64
+}
+
+func newWriter(memory []uint64, channel channel) writer {
+	words := memory[channel.First:][:channel.Capacity*recordWords]
+	return writer{count: &memory[channel.Count], words: words}
+}
+
+// write writes a record, if it fits.
+func (w writer) write(record *record) {
+	count := atomic.LoadUint64(w.count)
+	rest := w.words[min(int(count)*recordWords, len(w.words)):]
+	if len(rest) < recordWords {
+		return
+	}
+	copy(rest, record.words()[:])
+	atomic.StoreUint64(w.count, count+1)
+}

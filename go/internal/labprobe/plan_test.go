@@ -1,0 +1,44 @@
+//go:build linux && amd64 && !purego
+
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// told is what the probe says of a memory with one channel, which ends where the memory does.
+const told = `{"memory": "file", "memory_bytes": 1024, "command": 1, "run": 7, "record_words": 12,
+	"channels": [{"source": "go_squall", "count": 4, "first": 8, "capacity": 10}]}`
+
+func TestAPlanIsRead(t *testing.T) {
+	plan, err := readPlan([]string{told})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := channel{Source: "go_squall", Count: 4, First: 8, Capacity: 10}
+	if len(plan.Channels) != 1 || plan.Channels[0] != want {
+		t.Errorf("channels: %+v", plan.Channels)
+	}
+	if plan.Memory != "file" || plan.MemoryBytes != 1024 || plan.Command != 1 || plan.Run != 7 {
+		t.Errorf("plan: %+v", plan)
+	}
+}
+
+func TestAPlanThatDoesNotFitIsRefused(t *testing.T) {
+	for old, bad := range map[string]string{
+		`"record_words": 12`: `"record_words": 13`,
+		`"command": 1`:       `"command": 128`,
+		`"count": 4`:         `"count": -1`,
+		`"first": 8`:         `"first": 9`,
+		`"capacity": 10`:     `"capacity": 11`,
+		`"channels":`:        `channels:`,
+	} {
+		if _, err := readPlan([]string{strings.Replace(told, old, bad, 1)}); err == nil {
+			t.Errorf("taken: %s", bad)
+		}
+	}
+	if _, err := readPlan(nil); err == nil {
+		t.Error("taken: no plan")
+	}
+}

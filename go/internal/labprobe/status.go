@@ -1,0 +1,31 @@
+//go:build linux && amd64 && !purego
+
+package main
+
+import (
+	"runtime"
+
+	squall "github.com/squall-rng/squall/go"
+)
+
+// What protects squall in this process, as the lab's report has it.
+
+// status has the keys of the library in Rust, where they mean the same.
+func status() map[string]any {
+	status := squall.Status()
+	return map[string]any{
+		"go":                 runtime.Version(),
+		"gomaxprocs":         runtime.GOMAXPROCS(0),
+		"engine":             status.Engine,
+		"memory":             status.Memory,
+		"fork_guard":         status.ForkGuard,
+		"clone_guard":        status.CloneGuard,
+		"reseed_guard":       status.ReseedGuard,
+		"follows_tick":       status.FollowsTick,
+		"kernel_generation":  status.KernelGeneration,
+		"is_vm":              status.IsVM,
+		"has_vmgenid":        status.HasVMGenID,
+		"has_vmclock":        status.HasVMClock,
+		"has_vdso_getrandom": status.HasVDSOGetrandom,
+	}
+}
