@@ -87,7 +87,10 @@ func served() (word uint64) {
 }
 
 // take moves len(out) bytes to out, 256 at most, and leaves zeros. The shortest are moved here: a call of
-// assembly would take longer.
+// assembly would take longer. Pinned, it must not be where the scheduler's wish to preempt is found, which
+// would be forgotten.
+//
+//go:nosplit
 func take(out []byte, from *byte) {
 	switch length := len(out); {
 	case length > 16:
@@ -105,6 +108,8 @@ func take(out []byte, from *byte) {
 }
 
 // takeWords moves one word or two, which overlap: the second is read before the first is erased.
+//
+//go:nosplit
 func takeWords[W uint32 | uint64](out []byte, from *byte) {
 	// SAFETY: out and what is at from are as long as a word, and no longer than two.
 	last := uintptr(len(out)) - unsafe.Sizeof(W(0))

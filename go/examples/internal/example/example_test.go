@@ -1,0 +1,69 @@
+package example
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Every source fills what it is given, and no two reads are the same.
+func TestReadersFill(t *testing.T) {
+	for name, source := range Readers {
+		seen := map[string]bool{}
+		for range 2 {
+			reader := source()
+			for range 2 {
+				b := make([]byte, 10_000)
+				if n, err := reader.Read(b); n != len(b) || err != nil {
+					t.Fatalf("%s: %d bytes: %v", name, n, err)
+				}
+				if bytes.Count(b, []byte{0}) > 200 || seen[string(b)] {
+					t.Errorf("%s: bytes are left as they were, or repeated", name)
+				}
+				seen[string(b)] = true
+			}
+		}
+		if n, err := source().Read(nil); n != 0 || err != nil {
+			t.Errorf("%s: nothing: %d bytes, %v", name, n, err)
+		}
+	}
+}
+
+func TestCostOfWork(t *testing.T) {
+	cost, err := Measure("", func() error {
+		for began := time.Now(); time.Since(began) < 200*time.Millisecond; {
+		}
+		return nil
+	})
+	if err != nil || cost.Time < 200*time.Millisecond || cost.Time > 20*time.Second {
+		t.Errorf("%v: %v", cost, err)
+	}
+	if cpu := cost.User + cost.System; cpu > 0 && (cpu < 10*time.Millisecond || cpu > 20*time.Second) {
+		t.Errorf("200 ms of work cost %v", cost)
+	}
+}
+
+func TestCostInALine(t *testing.T) {
+	known := Cost{Time: time.Second, User: 1500 * time.Millisecond, System: 500 * time.Millisecond}
+	if line := known.String(); line != "1.000 s; CPU: 1.500 s user, 0.500 s system, 25.0 % in the kernel" {
+		t.Error(line)
+	}
+	if line := (Cost{Time: time.Second}).String(); line != "1.000 s; CPU time is not known" {
+		t.Error(line)
+	}
+}
+
+func TestErrorsOfWorkAreTold(t *testing.T) {
+	for _, profile := range []string{"", t.TempDir() + "/cpu"} {
+		if _, err := Measure(profile, func() error { return io.ErrUnexpectedEOF }); err != io.ErrUnexpectedEOF {
+			t.Error(err)
+		}
+	}
+	var errs strings.Builder
+	failing := func([]string, io.Writer) error { return io.ErrUnexpectedEOF }
+	if status := Run("it", failing, nil, io.Discard, &errs); status != 1 || errs.String() != "it: unexpected EOF\n" {
+		t.Errorf("status %d, %q", status, errs.String())
+	}
+}
