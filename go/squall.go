@@ -14,18 +14,19 @@
 //   - Numbers in a range, shuffles, floats: rand.New(squall.[Source]()) of math/rand/v2.
 //   - Long-lived keys, once in a while: [Fresh], or crypto/rand itself: there is nothing to be gained.
 //   - Repeatable simulations: math/rand/v2 with a seed of your own; squall cannot be seeded.
-//   - On systems other than Linux on AMD64, and with the build tag purego, all of this is crypto/rand,
-//     at its speed.
+//   - On systems other than Linux on AMD64, on CPUs without AES instructions, where no memory is emptied
+//     by a fork, and with the build tag purego, all of this is crypto/rand, at its speed.
 //
 // # What it promises
 //
 // Every request is served by CTR_DRBG with AES-256 (NIST SP 800-90A Rev. 1, section 10.2.1), seeded by
 // the kernel's RNG, with a security strength of 256 bits. The state is never older than the kernel's
 // own: each request checks the generation that the kernel's RNG is in, after it has read its bytes and
-// before it gives them out. The state is in memory outside of Go's heap that a fork empties, that is
-// never swapped or dumped, and in which what was given out is erased (backtracking resistance). A
-// restored VM snapshot does not repeat what its sibling gives out: see [Status] for how that is known
-// on this machine, and SECURITY.md for what remains.
+// before it gives them out; before Linux 6.11, which shows none, a seed lasts 60 seconds
+// ([State].ReseedGuard). The state is in memory outside of Go's heap that a fork empties, that is not
+// dumped, nor swapped where it can be locked, and in which what was given out is erased (backtracking
+// resistance). A restored VM snapshot does not repeat what its sibling gives out: see [Status] for how
+// that is known on this machine, and SECURITY.md for what remains.
 //
 // All functions may be called by any number of goroutines at once. None waits for another.
 //
@@ -77,7 +78,7 @@ func Bytes(n int) []byte {
 
 // Uint32 returns a random number of 32 bits.
 //
-// Where a VM clone is told late that it is one ([CloneGuard] "vmgenid"), two clones may be given the same
+// Where a VM clone is told late that it is one ([State].CloneGuard "vmgenid"), two clones may be given the same
 // number within the kernel's tick in which the machine was stopped: make keys and nonces of bytes.
 func Uint32() uint32 { return uint32(local.Word()) }
 

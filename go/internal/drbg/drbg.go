@@ -14,7 +14,7 @@
 package drbg
 
 import (
-	"crypto/subtle"
+	"encoding/binary"
 
 	"github.com/squall-rng/squall/go/internal/aes256"
 )
@@ -64,8 +64,15 @@ func (d *DRBG) Generate(out []byte, additional *[SeedLen]byte) {
 // update is CTR_DRBG_Update (section 10.2.1.2), under round keys that are expanded already.
 func (d *DRBG) update(provided *[SeedLen]byte) {
 	d.Engine.Keystream(d.Keys, d.v(), d.Block[:])
-	if provided != nil {
-		subtle.XORBytes(d.Block[:], d.Block[:], provided[:])
+	for at := 0; at < SeedLen; at += wordLen {
+		word := binary.NativeEndian.Uint64(d.Block[at:])
+		if provided != nil {
+			word ^= binary.NativeEndian.Uint64(provided[at:])
+		}
+		binary.NativeEndian.PutUint64(d.State[at:], word)
 	}
-	*d.State = *d.Block
 }
+
+// wordLen is how much of a state is moved at a time, in bytes: copied whole, or XORed by crypto/subtle,
+// it would stay in vector registers, which a signal saves to the heap.
+const wordLen = 8

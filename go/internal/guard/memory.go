@@ -55,15 +55,19 @@ func MapPages(count int) ([]*Page, MemoryKind) {
 		unmap(start, length)
 		return nil, NoMemory
 	}
-	// Neither is a promise: the limit may be too low, and the process may be without dumps.
 	_ = unix.Madvise(memory, unix.MADV_DONTDUMP)
-	_ = unix.Mlock(memory)
 	return pages(start, count), WipeOnFork
 }
 
 // UnmapPages gives back what MapPages gave, which nobody has used.
 func UnmapPages(mapped []*Page) {
 	unmap(unsafe.Pointer(mapped[0]), uintptr(len(mapped)*PageSize))
+}
+
+// Lock keeps the page out of swap, where the limit allows; a fork ends that in the child. Droppable
+// memory is never swapped.
+func (p *Page) Lock() {
+	_, _, _ = unix.RawSyscall(unix.SYS_MLOCK, uintptr(unsafe.Pointer(p)), PageSize, 0)
 }
 
 func mapAs(kind int, length uintptr) (unsafe.Pointer, bool) {

@@ -14,7 +14,7 @@ const (
 	KeysLen    = 240 // the round keys of AES-256
 	vdsoLen    = 144 // the vDSO's opaque state in Linux 6.11 to 6.18
 	headerLen  = 960
-	headerUsed = 10*8 + 4*StateLen + vdsoLen + 2*KeysLen
+	headerUsed = 11*8 + 4*StateLen + vdsoLen + 2*KeysLen
 	BufferLen  = PageSize - headerLen
 )
 
@@ -47,6 +47,8 @@ type Page struct {
 	// SeededAt is when the state was seeded, for kernels that do not show their generation: by the
 	// clock that only goes forward and by the one on the wall, in nanoseconds.
 	SeededAt [2]int64
+	// Drawn is how many bytes were generated since the goroutine last let others run.
+	Drawn uint64
 	// alive is whether the page was emptied since it was last asked for.
 	alive atomic.Uint64
 
@@ -87,7 +89,7 @@ func (p *Page) Mark(generation uint64) { p.generation.Store(^generation) }
 func (p *Page) BeginLease(moment uint64) { p.lease.Store(^moment) }
 
 // IsLeased tells whether everything read from the buffer before this call was there, and was
-// generated at this moment. An empty page has no lease.
+// generated at this moment.
 func (p *Page) IsLeased(moment uint64) bool { return p.lease.Load()^moment == math.MaxUint64 }
 
 // IsCurrent tells whether everything read before this call was there and belongs to the epoch.

@@ -49,12 +49,13 @@ func ThisPolicy() *Policy {
 	if policy.vdso == nil {
 		decideOn(Nothing, nil)
 	}
+	// Whoever gets the policy finds its vmclock looked at.
+	if clock := policy.vmclock; clock != nil {
+		secondPlace.CompareAndSwap(&nothing, clock.count)
+		noteCount(clock.generation(), NoGeneration)
+	}
 	if !decided.CompareAndSwap(nil, policy) {
 		return decided.Load()
-	}
-	if clock := policy.vmclock; clock != nil {
-		noteCount(clock.generation(), mappedGeneration())
-		secondPlace.Store(clock.count)
 	}
 	return policy
 }

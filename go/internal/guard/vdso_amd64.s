@@ -5,8 +5,8 @@
 // func callGetrandom(function uintptr, out unsafe.Pointer, length uintptr, state unsafe.Pointer, stateLength uintptr) int64
 //
 // Calls the vDSO's getrandom by the C calling convention (System V ABI for AMD64, section 3.2) on
-// the goroutine's own stack, for which it has more room than the function uses: that is built to
-// keep no secrets on the stack, and uses a few hundred bytes.
+// the goroutine's own stack: from the top of a frame, whose 8000 bytes below are the function's. It is
+// built to keep no secrets on the stack, and uses a few hundred bytes.
 TEXT ·callGetrandom(SB), 0, $8192-48
 	MOVQ function+0(FP), AX
 	MOVQ out+8(FP), DI
@@ -15,6 +15,7 @@ TEXT ·callGetrandom(SB), 0, $8192-48
 	MOVQ state+24(FP), CX
 	MOVQ stateLength+32(FP), R8
 	MOVQ SP, R12
+	ADDQ $8000, SP
 	ANDQ $~15, SP
 	CALL AX
 	MOVQ R12, SP

@@ -45,26 +45,38 @@ var places = [...]place{
 }
 
 // validate tells whether the generation recorded with the last seed is what the watched place shows.
-// It decides on a place first if there is none.
+// Before there is one, it looks for it.
 func (v *VDSO) validate(seeded uint64) bool {
-	if watched() == Undecided {
-		v.relocate(seeded)
+	switch watched() {
+	case Mapped:
+		return mappedGeneration() == seeded
+	case Undecided:
+		return v.locate(seeded)
+	default:
+		return true
 	}
-	return watched() != Mapped || mappedGeneration() == seeded
 }
 
 // relocate looks for another place that shows the generation; without one the vDSO is probed from
 // here on.
 func (v *VDSO) relocate(seeded uint64) {
-	if !seam.GenerationPlace.Off() {
-		for _, place := range places {
-			if found := (*uint64)(v.at(place.offset - place.below)); shows(found, seeded) {
-				decideOn(Mapped, found)
-				return
-			}
+	if !v.locate(seeded) {
+		decideOn(Probe, nil)
+	}
+}
+
+// locate decides on the place that shows the generation; false if none does.
+func (v *VDSO) locate(seeded uint64) bool {
+	if seam.GenerationPlace.Off() {
+		return false
+	}
+	for _, place := range places {
+		if found := (*uint64)(v.at(place.offset - place.below)); shows(found, seeded) {
+			decideOn(Mapped, found)
+			return true
 		}
 	}
-	decideOn(Probe, nil)
+	return false
 }
 
 // shows tells whether a place holds this generation and, behind it, the flag that the RNG is ready:

@@ -19,6 +19,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/squall-rng/squall/go/internal/aes256"
 	"github.com/squall-rng/squall/go/internal/guard"
 	"github.com/squall-rng/squall/go/internal/seam"
 	"golang.org/x/sys/unix"
@@ -36,6 +37,8 @@ var trials = map[string]func() error{
 	"words":   func() error { return restored(word8) },
 	"bytes":   func() error { return restored(fill16) },
 	"later":   func() error { return restoredLater(word8) },
+	"fresh":   droppedPagesGiveNothingFresh,
+	"age":     nothingGetsOld,
 	"works":   everythingWorks,
 }
 
@@ -43,7 +46,8 @@ var seams = map[string]seam.Seam{
 	"GenerationCheck": seam.GenerationCheck, "GenerationPlace": seam.GenerationPlace, "VDSO": seam.VDSO,
 	"ForkGuard": seam.ForkGuard, "Droppable": seam.Droppable, "Recheck": seam.Recheck, "Hedge": seam.Hedge,
 	"LateSignal": seam.LateSignal, "Tick": seam.Tick, "VMClock": seam.VMClock, "VMGenID": seam.VMGenID,
-	"Pin": seam.Pin, "BareMetal": seam.BareMetal,
+	"Pin": seam.Pin, "BareMetal": seam.BareMetal, "FreshCheck": seam.FreshCheck, "SeedAge": seam.SeedAge,
+	"Noise": seam.Noise,
 }
 
 const (
@@ -107,6 +111,9 @@ func TestGuards(t *testing.T) {
 		{"fork", "GenerationPlace", "ForkGuard"},
 		{"fork", "VDSO BareMetal", "ForkGuard Hedge"},
 		{"dropped", "", "Recheck"},
+		{"dropped", "LateSignal", "Recheck"},
+		{"fresh", "Noise", "FreshCheck"},
+		{"age", "VDSO", "SeedAge"},
 		{"pin", "", "Pin"},
 		{"words", "BareMetal VMGenID VMClock", "Hedge"},
 		{"bytes", "BareMetal VMGenID VMClock", "Hedge"},
@@ -172,18 +179,20 @@ func nothingOutlivesAReseed() error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
 	for range 20 {
-		Word()
-		before := Reseeds.Load()
-		Word()
-		if Reseeds.Load() != before {
-			continue // the kernel did so by itself
-		}
-		if err := reseedKernel(); err != nil {
-			return err
-		}
-		Word()
-		if Reseeds.Load() == before {
-			return errors.New("a number came of the old seed")
+		for _, draw := range []func() [16]byte{word8, fill16} {
+			draw()
+			before := Reseeds.Load()
+			draw()
+			if Reseeds.Load() != before {
+				continue // the kernel did so by itself
+			}
+			if err := reseedKernel(); err != nil {
+				return err
+			}
+			draw()
+			if Reseeds.Load() == before {
+				return errors.New("a number came of the old seed")
+			}
 		}
 	}
 	return nil
@@ -275,25 +284,71 @@ func (d *drawn) repeats(others *drawn) error {
 	return nil
 }
 
-// Pages that the kernel drops under load give nobody zeros.
+// Pages that the kernel drops under load give nobody zeros, nor keystream of a key that is zero.
 func droppedPagesAreNotServed() error {
+	known := knownBlocks()
+	return whileDropped(func() error {
+		if Word() == 0 || fill16() == [16]byte{} {
+			return errors.New("zeros of a dropped page")
+		}
+		var long [400]byte
+		Fill(long[:])
+		if block := [16]byte(long[:]); known[block] {
+			return fmt.Errorf("%x is keystream of a dropped page", block)
+		}
+		return nil
+	})
+}
+
+// knownBlocks are what comes first of a state of zeros, and of round keys that are zero.
+func knownBlocks() map[[16]byte]bool {
+	known := map[[16]byte]bool{}
+	var keys, none [guard.KeysLen]byte
+	aes256.Expand(new([aes256.KeySize]byte), &keys)
+	for _, keys := range []*[guard.KeysLen]byte{&keys, &none} {
+		var block [16]byte
+		aes256.Best().Keystream(keys, new([16]byte), block[:])
+		known[block] = true
+	}
+	return known
+}
+
+// Fresh bytes are not made of a seed that was dropped: without noise it would be the same each time.
+func droppedPagesGiveNothingFresh() error {
+	var mutex sync.Mutex
+	seen := map[[16]byte]bool{}
+	return whileDropped(func() error {
+		var out [16]byte
+		Fresh(out[:])
+		mutex.Lock()
+		defer mutex.Unlock()
+		if seen[out] {
+			return fmt.Errorf("%x was given out twice", out)
+		}
+		seen[out] = true
+		return nil
+	})
+}
+
+// whileDropped lets several goroutines draw while all pages are dropped over and over, until one fails or
+// some seconds are over.
+func whileDropped(draw func() error) error {
 	Word()
+	var failed atomic.Pointer[error]
 	var stop atomic.Bool
 	var group sync.WaitGroup
-	var zeros atomic.Uint64
-	for range 8 {
+	for range 4 {
 		group.Go(func() {
 			for !stop.Load() {
-				if Word() == 0 {
-					zeros.Add(1)
-				}
-				if out := fill16(); out == [16]byte{} {
-					zeros.Add(1)
+				if err := draw(); err != nil {
+					failed.Store(&err)
 				}
 			}
 		})
 	}
-	for began := time.Now(); time.Since(began) < 3*time.Second && zeros.Load() == 0; {
+	defer group.Wait()
+	defer stop.Store(true)
+	for began := time.Now(); time.Since(began) < 3*time.Second && failed.Load() == nil; {
 		for _, page := range all.Load().pages {
 			memory := unsafe.Slice((*byte)(unsafe.Pointer(page)), guard.PageSize)
 			if err := unix.Madvise(memory, unix.MADV_DONTNEED); err != nil {
@@ -301,10 +356,31 @@ func droppedPagesAreNotServed() error {
 			}
 		}
 	}
-	stop.Store(true)
-	group.Wait()
-	if count := zeros.Load(); count > 0 {
-		return fmt.Errorf("%d outputs of a dropped page", count)
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Where the kernel does not show its generation, a seed ends with its minute, and when a clock goes back.
+func nothingGetsOld() error {
+	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread()
+	for _, later := range []time.Duration{61 * time.Second, -time.Hour} {
+		shift := later
+		Word()
+		before := Reseeds.Load()
+		Word()
+		if Reseeds.Load() != before {
+			return errors.New("it is seeded at each request")
+		}
+		clock = func() time.Time { return time.Now().Add(shift) }
+		Word()
+		if Reseeds.Load() == before {
+			return fmt.Errorf("a seed is used %v after it was made", later)
+		}
+		clock = time.Now
+		Word()
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/squall-rng/squall/go/internal/aes256"
 	"github.com/squall-rng/squall/go/internal/guard"
+	"github.com/squall-rng/squall/go/internal/seam"
 )
 
 // maxSeedAge is the oldest seed that a request may be served from where the kernel's generation cannot
@@ -22,6 +23,9 @@ const maxSeedAge = 60 * time.Second
 // entropy input, with 48 of the CPU's as additional input: two cycle counts and 256 bits of its random
 // instruction; what the state was goes into it too.
 func (r *request) seed() bool {
+	if all.Load().kind == guard.WipeOnFork {
+		r.page.Lock()
+	}
 	vm := r.policy.VM()
 	r.page.BeginSeeding(vm)
 	generation, ok := r.policy.SeedFromKernel(r.page)
@@ -49,7 +53,7 @@ func (r *request) seed() bool {
 // isOutdated tells whether the seed is older than the kernel's own would be, where its generation does
 // not tell.
 func (r *request) isOutdated() bool {
-	if r.policy.SeesGeneration() {
+	if r.policy.SeesGeneration() || seam.SeedAge.Off() {
 		return false
 	}
 	now := clocks()
@@ -61,12 +65,16 @@ func (r *request) isOutdated() bool {
 	return false
 }
 
-var started = time.Now()
+var (
+	started = time.Now()
+	// clock is the system's; a test may put another there.
+	clock = time.Now
+)
 
 // clocks are two clocks in nanoseconds: one that only goes forward but stands still while the machine
 // sleeps, and the one on the wall, which does neither.
 func clocks() [2]int64 {
-	now := time.Now()
+	now := clock()
 	return [2]int64{int64(now.Sub(started)), now.UnixNano()}
 }
 
@@ -83,7 +91,9 @@ func noise(input *[guard.StateLen]byte) {
 // stir XORs the cycle counter and two words of the CPU's random instruction into bytes.
 func stir(bytes *[noiseLen]byte) {
 	var words [3]uint64
-	aes256.Noise(&words)
+	if !seam.Noise.Off() {
+		aes256.Noise(&words)
+	}
 	for i, word := range words {
 		place := bytes[8*i : 8*i+8]
 		binary.NativeEndian.PutUint64(place, binary.NativeEndian.Uint64(place)^word)

@@ -3,6 +3,7 @@
 package local
 
 import (
+	"runtime"
 	"sync/atomic"
 
 	"github.com/squall-rng/squall/go/internal/aes256"
@@ -16,6 +17,8 @@ const (
 	// firstRefill is the first refill after a seeding, in bytes; each next one is twice as long. What
 	// a new generation of the kernel makes worthless is then in proportion to what was used.
 	firstRefill = 256
+	// turn is how many bytes are generated, in some 16 µs, before others may run.
+	turn = 4 * drbg.MaxRequest
 	// attempts is how often a request is started over when the epoch changes under it. After that it
 	// is served afresh: somebody is forcing reseeds faster than requests can be served.
 	attempts = 8
@@ -55,18 +58,20 @@ func serve(want want, out []byte) {
 	Fresh(out)
 }
 
-var ready atomic.Bool
+// What is known of whether this process can have state: a fork does not change it.
+var ready, stateless atomic.Bool
 
 // isReady makes sure that the kernel's RNG is ready, and tells whether this process can have state.
 func isReady() bool {
 	if ready.Load() {
 		return true
 	}
-	if aes256.Best() == aes256.None || !guard.WaitForKernel() {
+	if stateless.Load() || aes256.Best() == aes256.None || !guard.WaitForKernel() {
 		return false
 	}
 	page := pin()
 	if page == nil {
+		stateless.Store(true)
 		return false
 	}
 	guard.Unpin()
@@ -120,8 +125,23 @@ func servePart(want want, out []byte) (guard.Epoch, bool) {
 	} else {
 		page.Held = request.left
 	}
-	guard.Unpin()
+	unpin(page, len(out))
 	return epoch, ok
+}
+
+// unpin ends a request of so many bytes. Now and then it lets others run: a wish of the scheduler to stop
+// this goroutine that came while it was pinned is forgotten, and who does little else but draw would
+// have the garbage collector wait for long.
+func unpin(page *guard.Page, length int) {
+	page.Drawn += uint64(length)
+	isTurn := page.Drawn >= turn
+	if isTurn {
+		page.Drawn = 0
+	}
+	guard.Unpin()
+	if isTurn {
+		runtime.Gosched()
+	}
 }
 
 // request is a request that has its P's page to itself.

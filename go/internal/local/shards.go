@@ -13,7 +13,8 @@ import (
 // unmapped.
 type shards struct {
 	pages []*guard.Page
-	kind  guard.MemoryKind
+	// kind is the weakest of them.
+	kind guard.MemoryKind
 }
 
 var all atomic.Pointer[shards]
@@ -46,6 +47,9 @@ func grow(count int) bool {
 	pages, kind := guard.MapPages(missing)
 	if kind == guard.NoMemory {
 		return false
+	}
+	if len(old.pages) > 0 {
+		kind = min(kind, old.kind)
 	}
 	larger := &shards{pages: append(old.pages[:len(old.pages):len(old.pages)], pages...), kind: kind}
 	if !all.CompareAndSwap(old, larger) {

@@ -33,6 +33,12 @@ const (
 	VMGenID
 	// Pin keeps a goroutine on its P while it uses the P's page.
 	Pin
+	// FreshCheck looks whether the page was there while a fresh request was served.
+	FreshCheck
+	// SeedAge ends a seed after 60 seconds where the kernel's generation is not seen.
+	SeedAge
+	// Noise is what the CPU adds to seeds and hedged requests.
+	Noise
 	// BareMetal believes a CPU that tells of no hypervisor.
 	BareMetal
 )

@@ -1,0 +1,59 @@
+//go:build linux && amd64 && !purego
+
+package local
+
+import (
+	"runtime"
+	"runtime/metrics"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Goroutines that do nothing but draw do not hold up who stops the world, as the garbage collector does.
+func TestTheWorldStopsSoon(t *testing.T) {
+	needsState(t)
+	const most = 2 * time.Millisecond
+	var stop atomic.Bool
+	defer stop.Store(true)
+	for range runtime.GOMAXPROCS(0) {
+		go func() {
+			out := make([]byte, 1<<16)
+			for !stop.Load() {
+				Fill(out)
+				Fresh(out)
+			}
+		}()
+	}
+	before := stops()
+	for range 60 {
+		runtime.GC()
+	}
+	if median := medianOf(before, stops()); median > most {
+		t.Errorf("the world takes %v to stop, and not %v", median, most)
+	} else {
+		t.Logf("the world stops within %v", median)
+	}
+}
+
+// stops tells how long the garbage collector's stops of the world took to begin, since the process did.
+func stops() *metrics.Float64Histogram {
+	sample := []metrics.Sample{{Name: "/sched/pauses/stopping/gc:seconds"}}
+	metrics.Read(sample)
+	return sample[0].Value.Float64Histogram()
+}
+
+// medianOf is the median of what came between, at most.
+func medianOf(before, after *metrics.Float64Histogram) time.Duration {
+	total := uint64(0)
+	for i := range after.Counts {
+		total += after.Counts[i] - before.Counts[i]
+	}
+	sum := uint64(0)
+	for i := range after.Counts {
+		if sum += after.Counts[i] - before.Counts[i]; 2*sum >= total {
+			return time.Duration(after.Buckets[i+1] * float64(time.Second))
+		}
+	}
+	return 0
+}
