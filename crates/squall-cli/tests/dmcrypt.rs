@@ -21,7 +21,7 @@ fn what_is_missing_is_said_in_a_line() {
     if has_mapper() {
         return;
     }
-    for command in ["list", "bench", "bench --device /dev/null", "bench --yes"] {
+    for command in ["list", "bench", "bench --yes"] {
         let output = run(&format!("dmcrypt {command}"));
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{command}: {message}");
@@ -34,6 +34,19 @@ fn what_is_missing_is_said_in_a_line() {
         ] {
             assert!(message.contains(words), "{words}: {message}");
         }
+    }
+}
+
+/// Before the device mapper is looked for, and before minutes of questions to it.
+#[test]
+fn a_wrong_device_is_told_first() {
+    for device in ["/dev/null", "/dev/none", "/tmp", file!()] {
+        let output = run(&format!("dmcrypt bench --device {device}"));
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{device}: {message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+        let start = format!("squall: --device {device}");
+        assert!(message.starts_with(&start), "{message}");
     }
 }
 

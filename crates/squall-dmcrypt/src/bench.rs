@@ -12,7 +12,7 @@ use crate::ground::Ground;
 use crate::model::{BENCH_FORMAT, Bench, Machine, Options};
 use crate::ram::Ram;
 use crate::session::Session;
-use crate::{measure, recommend, report};
+use crate::{ground, measure, recommend, report};
 use choice::Choice;
 use devices::Run;
 
@@ -24,6 +24,10 @@ pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
         options.html.as_deref(),
     )?;
     let interrupt = Interrupt::watch("the report has what was measured until then")?;
+    // A wrong argument is told before anything else, which takes minutes.
+    if let Some(path) = &options.device {
+        ground::found(path, options.size)?;
+    }
     let session = Session::begin()?;
     let choice = choice::choose(&session, options, &interrupt)?;
     interrupt.check()?;

@@ -125,7 +125,8 @@ impl Ground {
     }
 }
 
-fn found(path: &Path, bytes: u64) -> Result<Target, Failure> {
+/// The device at `path`, if it has so many bytes to measure on; what is on it is not looked at.
+pub fn found(path: &Path, bytes: u64) -> Result<Target, Failure> {
     let target = Target::find(path)
         .map_err(|failure| Failure::Usage(format!("--device {}", failure.into_text())))?;
     let wrong = |text: String| Err(Failure::Usage(format!("--device {}: {text}", shown(path))));

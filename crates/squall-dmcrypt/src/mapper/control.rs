@@ -105,8 +105,8 @@ fn missing(error: &io::Error) -> String {
              /dev, or run this outside of the container"
         ),
         _ => format!(
-            "this kernel has no device mapper ({CONTROL}: {}): load the module dm-mod, or use a \
-             kernel that has it (CONFIG_BLK_DEV_DM)",
+            "this kernel has no device mapper ({CONTROL}: {}): load the module dm-mod as root, if \
+             there is one, or use a kernel that has it (CONFIG_BLK_DEV_DM)",
             cause(error)
         ),
     }
