@@ -5,7 +5,7 @@
 //	n := squall.Uint64()
 //	token := squall.Text()
 //	dice := rand.New(squall.Source())    // math/rand/v2: IntN, Shuffle, Perm, secure
-//	rand.Reader = squall.Reader          // crypto/rand
+//	cryptorand.Reader = squall.Reader    // crypto/rand
 //
 // # Which should I use
 //

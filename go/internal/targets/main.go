@@ -32,9 +32,13 @@ const (
 var sink uint64
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == "first" {
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == "first":
 		first()
 		return
+	case len(os.Args) > 1:
+		fmt.Fprintln(os.Stderr, "targets: it takes no arguments")
+		os.Exit(2)
 	}
 	without()
 	fmt.Printf("%s, %d CPUs, %s\n%s\n\n", runtime.Version(), runtime.NumCPU(), cpu(), squall.Status())
