@@ -1,4 +1,4 @@
-//go:build !race
+//go:build !race && squall_testing
 
 package local
 
