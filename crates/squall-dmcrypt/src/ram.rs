@@ -37,7 +37,7 @@ const PART: u64 = 2;
 const INSTEAD: &str = "or name a device with --device";
 
 /// How long others, as udev is, may have it open who look at every new disk.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A RAM disk, which is gone when this is dropped.
 #[derive(Debug)]
@@ -213,7 +213,7 @@ fn patiently(attempt: impl Fn() -> Result<(), Errno>, passing: &[Errno]) -> Resu
     loop {
         match attempt() {
             Err(error) if passing.contains(&error) && started.elapsed() < PATIENCE => {
-                thread::sleep(PATIENCE / 500);
+                thread::sleep(PATIENCE / 2000);
             }
             answer => return answer,
         }

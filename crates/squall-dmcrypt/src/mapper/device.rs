@@ -162,7 +162,7 @@ impl Mapped {
 impl Drop for Mapped {
     /// Waits until it is gone, as a device below it cannot go before.
     fn drop(&mut self) {
-        const PATIENCE: Duration = Duration::from_secs(5);
+        const PATIENCE: Duration = Duration::from_secs(20);
         let started = Instant::now();
         drop(self.keeper.take());
         while self.is_there() && started.elapsed() < PATIENCE {

@@ -219,7 +219,7 @@ impl Desk<'_> {
     #[track_caller]
     pub fn no_device_is_left(&mut self) {
         self.ok(&format!(
-            "for turn in $(seq 20); do {NAMES} | grep -q '^squall-dmcrypt-' || break; sleep 0.1; done
+            "for turn in $(seq 200); do {NAMES} | grep -q '^squall-dmcrypt-' || break; sleep 0.1; done
             ! {NAMES} | grep '^squall-dmcrypt-' >&2"
         ));
         let nodes = self.ok("find /dev/ -name '*squall*'");
