@@ -39,6 +39,7 @@ pub mod entropy;
 mod error;
 mod guard;
 mod local;
+mod per_thread;
 mod rng;
 mod seam;
 mod secret;

@@ -31,6 +31,7 @@ use crate::guard::moment;
 use crate::guard::page::{CAPACITY, Page, Word, read_before_checking};
 use crate::guard::policy::{Hedging, Policy};
 use crate::guard::thread;
+use crate::per_thread::{ZeroAtStart, per_thread};
 use crate::seam::{self, Seam};
 pub(crate) use fresh::fill_fresh;
 use generator::Generator;
@@ -53,18 +54,12 @@ const REFILLS_APART: u64 = 1 << 16;
 /// [`fill_fresh`]: somebody is forcing reseeds faster than requests can be served.
 const ATTEMPTS: usize = 8;
 
-thread_local! {
-    static PAGE: Cell<Option<Page>> = const { Cell::new(None) };
+per_thread! {
+    static PAGE: Cell<Option<Page>>
+}
 
-    static LOCAL: Local = const {
-        Local {
-            held_back: Cell::new(0),
-            refill: Cell::new(FIRST_REFILL),
-            seeded_at: Cell::new(0),
-            told_at: Cell::new(0),
-            is_closed: Cell::new(false),
-        }
-    };
+per_thread! {
+    static LOCAL: Local
 }
 
 /// What else a thread keeps outside its page: nothing secret.
@@ -72,7 +67,7 @@ struct Local {
     /// What the lock's number would be, where the kernel's generation alone does not tell that
     /// the page is current: the number is 0 then, which keeps requests off the fast path.
     held_back: Cell<usize>,
-    /// Length of the next refill, in bytes.
+    /// Length of the next refill, in bytes; set by the seeding before it.
     refill: Cell<usize>,
     /// When the state was seeded, for machines that do not show the kernel's generation; 0 before
     /// the thread's first seeding.
@@ -82,6 +77,9 @@ struct Local {
     /// The thread is ending and has given its page back.
     is_closed: Cell<bool>,
 }
+
+// SAFETY: numbers and a truth value, of which zeros are some, and which need no drop.
+unsafe impl ZeroAtStart for Local {}
 
 /// Seedings in this process.
 pub(crate) static RESEEDS: AtomicU64 = AtomicU64::new(0);
@@ -136,7 +134,7 @@ fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, Unserve
     if len > SMALL || at > CAPACITY - len {
         return Err(Unserved { left });
     }
-    let Some(page) = PAGE.get() else {
+    let Some(page) = PAGE.with(Cell::get) else {
         return Err(Unserved { left });
     };
     if seam::is_off(Seam::ReentryLock) {
@@ -210,14 +208,14 @@ impl Request<'_> {
     /// This thread's page, mapped at the first request; none for a thread that is ending, or if
     /// the system has no memory or no thread key.
     fn page(&self) -> Option<Page> {
-        if let Some(page) = PAGE.get() {
+        if let Some(page) = PAGE.with(Cell::get) {
             return Some(page);
         }
         if self.local.is_closed.get() || !thread::on_exit(close) {
             return None;
         }
         let page = Page::map().ok()?;
-        PAGE.set(Some(page));
+        PAGE.with(|own| own.set(Some(page)));
         Some(page)
     }
 
@@ -327,7 +325,7 @@ extern "C" fn close(_: *mut c_void) {
     let page = LOCAL.with(|local| {
         local.is_closed.set(true);
         local.held_back.set(0);
-        PAGE.take()
+        PAGE.with(Cell::take)
     });
     lock::unlock(0);
     if let Some(page) = page {

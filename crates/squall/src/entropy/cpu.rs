@@ -10,6 +10,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use super::health::{Health, Limits};
+use crate::per_thread::per_thread;
 use crate::seam::{self, Seam};
 
 #[cfg(target_arch = "x86_64")]
@@ -75,11 +76,17 @@ impl State {
 static RANDOM: State = State::new();
 static COUNTER: State = State::new();
 
-thread_local! {
-    static RANDOM_HEALTH: Health = const { Health::new() };
-    static COUNTER_HEALTH: Health = const { Health::new() };
+per_thread! {
+    static RANDOM_HEALTH: Health
+}
+
+per_thread! {
+    static COUNTER_HEALTH: Health
+}
+
+per_thread! {
     /// The count at the last [`noise`].
-    static LAST_COUNT: core::cell::Cell<u64> = const { core::cell::Cell::new(0) };
+    static LAST_COUNT: core::cell::Cell<u64>
 }
 
 /// The cycle counter: the time-stamp counter of x86, the virtual counter of ARM. 0 once it has
@@ -97,7 +104,7 @@ pub(crate) fn cycles() -> u64 {
 /// The low byte of what passed since the thread's last moment is the raw sample that is tested.
 pub(crate) fn noise() -> u64 {
     let count = cycles();
-    let passed = count.wrapping_sub(LAST_COUNT.replace(count));
+    let passed = count.wrapping_sub(LAST_COUNT.with(|last| last.replace(count)));
     let passes = COUNTER_HEALTH.with(|health| health.passes(passed & 0xff, Limits::ONE_BIT));
     if !passes && !seam::is_off(Seam::HealthTests) {
         COUNTER.set(NoiseSource::Failed);

@@ -8,6 +8,8 @@
 
 use core::cell::Cell;
 
+use crate::per_thread::ZeroAtStart;
+
 /// Samples in a window of the adaptive proportion test (for sources that are not binary).
 const WINDOW: u32 = 512;
 
@@ -37,7 +39,7 @@ impl Limits {
 }
 
 /// The tests of one source in one thread.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Health {
     /// The last sample, and how often it came in a row; 0 before the first.
     last: Cell<u64>,
@@ -48,17 +50,10 @@ pub(crate) struct Health {
     left: Cell<u32>,
 }
 
-impl Health {
-    pub const fn new() -> Health {
-        Health {
-            last: Cell::new(0),
-            run: Cell::new(0),
-            first: Cell::new(0),
-            same: Cell::new(0),
-            left: Cell::new(0),
-        }
-    }
+// SAFETY: numbers, of which 0 is one, and which need no drop.
+unsafe impl ZeroAtStart for Health {}
 
+impl Health {
     /// Takes a sample; false if the source fails a test with it.
     #[inline]
     pub fn passes(&self, sample: u64, limits: Limits) -> bool {
@@ -99,7 +94,7 @@ mod tests {
 
     /// How many samples `source` gives until it fails, if it does within `most`.
     fn failure(limits: Limits, most: usize, mut source: impl FnMut(usize) -> u64) -> Option<usize> {
-        let health = Health::new();
+        let health = Health::default();
         (0..most).position(|i| !health.passes(source(i), limits))
     }
 

@@ -11,9 +11,11 @@
 
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-thread_local! {
+use crate::per_thread::per_thread;
+
+per_thread! {
     /// The number, below 2^16, and above it the count of holders.
-    static WORD: AtomicU64 = const { AtomicU64::new(0) };
+    static WORD: AtomicU64
 }
 
 /// One holder. A number from here on is none: [`lock`] did not get the lock.

@@ -9,6 +9,7 @@
 //!
 //! The page belongs to one thread. Its contents are plain bytes: zeros are valid, if useless.
 
+use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{Ordering, fence};
 
@@ -17,6 +18,7 @@ use zeroize::Zeroize;
 use super::Epoch;
 use super::memory::{self, MemoryKind};
 use super::vdso::{self, Vdso};
+use crate::per_thread::ZeroAtStart;
 use crate::seam::{self, Seam};
 
 /// Bytes of generator state: a 32-byte key and a 16-byte counter.
@@ -65,7 +67,11 @@ impl Word for u128 {}
 
 /// Handle to a mapped page. Whoever holds it is the page's thread.
 #[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
 pub(crate) struct Page(NonNull<Contents>);
+
+// SAFETY: zeros are `None`, as of any `Option` of a `NonNull`, and a handle needs no drop.
+unsafe impl ZeroAtStart for Cell<Option<Page>> {}
 
 impl Page {
     /// Maps an empty page; the error is an `errno`.

@@ -1,5 +1,6 @@
 //! What tests need to see of the generator, without drawing from it.
 
+use core::cell::Cell;
 use core::sync::atomic::Ordering;
 
 use super::root::Event;
@@ -10,7 +11,7 @@ use crate::guard::policy::Policy;
 
 /// The address of this thread's page, to be dropped under it; 0 before its first request.
 pub fn page_address() -> usize {
-    PAGE.get().map_or(0, |page| page.address())
+    PAGE.with(Cell::get).map_or(0, |page| page.address())
 }
 
 /// Where in a page the generator's key stands, and the keys of masks.

@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use super::functions::{Functions, MAX_BLOCK_LEN};
 use super::lock::{Held, Lock};
 use crate::entropy::INPUT_LEN;
+use crate::per_thread::per_thread;
 use crate::secret::Secret;
 
 const WORDS: usize = MAX_BLOCK_LEN / size_of::<u64>();
@@ -106,17 +107,18 @@ impl Buffer {
     }
 }
 
+per_thread! {
+    /// 0 before the thread has one.
+    static NUMBER: core::cell::Cell<usize>
+}
+
 /// A number that this thread keeps: threads that start one after the other get different ones.
 #[inline]
 pub(super) fn of_this_thread() -> usize {
-    const NONE: usize = usize::MAX;
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local! {
-        static NUMBER: core::cell::Cell<usize> = const { core::cell::Cell::new(NONE) };
-    }
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
     NUMBER.with(|number| {
-        if number.get() == NONE {
-            number.set(NEXT.fetch_add(1, Ordering::Relaxed) % NONE);
+        while number.get() == 0 {
+            number.set(NEXT.fetch_add(1, Ordering::Relaxed));
         }
         number.get()
     })
