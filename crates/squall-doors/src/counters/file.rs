@@ -1,0 +1,103 @@
+//! The file as who watches has it: made before, and read at any time.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::layout::{Contents, Count, Door, LANES, LEN, Lane, MAGIC};
+
+/// What was counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Totals {
+    /// Processes that had a door when they were started, or loaded it. Forked children are not
+    /// counted again.
+    pub processes: u64,
+    /// By door.
+    pub doors: Vec<Total>,
+}
+
+/// What went through a door.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Total {
+    /// The door's name.
+    pub door: &'static str,
+    /// Requests that squall served.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Requests that were left to the kernel.
+    pub forwarded: u64,
+}
+
+impl Totals {
+    /// What went through `door`.
+    pub fn of(&self, door: Door) -> &Total {
+        &self.doors[door as usize]
+    }
+}
+
+/// Makes a file of counters, all zero, that its owner may read and write. What was there is
+/// replaced.
+///
+/// # Errors
+/// Those of making a file.
+pub fn create(path: &Path) -> io::Result<()> {
+    // A new file: processes that still count in an old one keep their mapping of it.
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    let mut contents = vec![0; LEN];
+    contents[..size_of::<u64>()].copy_from_slice(&MAGIC.to_ne_bytes());
+    file.write_all(&contents)
+}
+
+/// Reads a file of counters.
+///
+/// # Errors
+/// Those of reading it; `InvalidData` if it is none.
+pub fn read(path: &Path) -> io::Result<Totals> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(LEN as u64 + 1)
+        .read_to_end(&mut bytes)?;
+    let words: Vec<u64> = bytes
+        .chunks_exact(size_of::<u64>())
+        .map(|word| u64::from_ne_bytes(word.try_into().expect("a word's length")))
+        .collect();
+    if bytes.len() != LEN || words[0] != MAGIC {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok(Totals {
+        processes: words[std::mem::offset_of!(Contents, processes) / size_of::<u64>()],
+        doors: Door::ALL.map(|door| total(&words, door)).into(),
+    })
+}
+
+fn total(words: &[u64], door: Door) -> Total {
+    let sum = |field: usize| {
+        let of_lane = |lane: usize| {
+            let place = std::mem::offset_of!(Contents, lanes)
+                + lane * size_of::<Lane>()
+                + door as usize * size_of::<Count>()
+                + field;
+            words[place / size_of::<u64>()]
+        };
+        (0..LANES).map(of_lane).sum()
+    };
+    Total {
+        door: door.name(),
+        requests: sum(std::mem::offset_of!(Count, requests)),
+        bytes: sum(std::mem::offset_of!(Count, bytes)),
+        forwarded: sum(std::mem::offset_of!(Count, forwarded)),
+    }
+}

@@ -1,0 +1,71 @@
+//! What `squall::status` says, as names for programs. Keys are stable: new ones may be added, none
+//! removed.
+
+use serde::Serialize;
+use squall::{Engine, Status};
+
+/// The protections of this process and the work of its generator.
+#[derive(Clone, Debug, Serialize)]
+pub struct Facts {
+    /// Version of squall.
+    pub version: &'static str,
+    /// The engine in use.
+    pub engine: &'static str,
+    /// Engines that this CPU can run, the most preferred first.
+    pub engines_available: Vec<&'static str>,
+    /// `droppable`, `wipe-on-fork` or `plain`.
+    pub memory: String,
+    /// `wiped` or `process-id`.
+    pub fork_guard: String,
+    /// `not-a-vm`, `vmclock`, `vmgenid` or `hedged`.
+    pub clone_guard: String,
+    /// `mapped-generation`, `vdso-probe` or `time`.
+    pub reseed_guard: String,
+    /// A hypervisor announces itself.
+    pub is_vm: bool,
+    /// The kernel is told of clones by a vmgenid device.
+    pub has_vmgenid: bool,
+    /// /dev/vmclock0 is there and readable.
+    pub has_vmclock: bool,
+    /// Buffers end with the kernel's tick.
+    pub follows_tick: bool,
+    /// The kernel has getrandom in the vDSO.
+    pub has_vdso_getrandom: bool,
+    /// The CPU's random instruction: `works`, `absent` or `failed`.
+    pub cpu_random: String,
+    /// The cycle counter: `works` or `failed`.
+    pub cycle_counter: String,
+    /// The kernel RNG's generation, where it can be read.
+    pub kernel_generation: Option<u64>,
+    /// Seedings of generators in this process.
+    pub reseeds: u64,
+    /// Bootstraps of the root accumulator in this process.
+    pub bootstraps: u64,
+    /// Bytes thrown away in this process because they had become stale.
+    pub bytes_discarded: u64,
+}
+
+impl From<&Status> for Facts {
+    fn from(status: &Status) -> Facts {
+        Facts {
+            version: env!("CARGO_PKG_VERSION"),
+            engine: status.engine.name(),
+            engines_available: Engine::available().map(Engine::name).collect(),
+            memory: status.memory.to_string(),
+            fork_guard: status.fork_guard.to_string(),
+            clone_guard: status.clone_guard.to_string(),
+            reseed_guard: status.reseed_guard.to_string(),
+            is_vm: status.is_vm,
+            has_vmgenid: status.has_vmgenid,
+            has_vmclock: status.has_vmclock,
+            follows_tick: status.follows_tick,
+            has_vdso_getrandom: status.has_vdso_getrandom,
+            cpu_random: status.cpu_random.to_string(),
+            cycle_counter: status.cycle_counter.to_string(),
+            kernel_generation: status.kernel_generation,
+            reseeds: status.reseeds,
+            bootstraps: status.bootstraps,
+            bytes_discarded: status.bytes_discarded,
+        }
+    }
+}

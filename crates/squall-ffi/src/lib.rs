@@ -1,0 +1,1 @@
+//! libsquall, for C and C++.

@@ -1,0 +1,1 @@
+//! A provider that gives OpenSSL 3 its random bytes.
