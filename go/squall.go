@@ -66,7 +66,8 @@ func Read(b []byte) (n int, err error) {
 func Fill(b []byte) { local.Fill(b) }
 
 // Fresh fills b with prediction resistance: from new bytes of the kernel's RNG, by a system call for
-// each 64 KiB, whatever is known of any state before or after. It takes about a microsecond.
+// each 64 KiB, whatever is known of any state before or after. Up to 4 KiB take about a microsecond, and
+// each 64 KiB about six, on an AMD EPYC with VAES.
 func Fresh(b []byte) { local.Fresh(b) }
 
 // Bytes returns n random bytes. It panics if n is negative.

@@ -14,6 +14,7 @@ mod measure;
 mod model;
 mod modprobe;
 mod names;
+mod patience;
 mod prefer;
 mod probe;
 mod progress;

@@ -10,8 +10,6 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::Output;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -19,6 +17,7 @@ use squall_command::Failure;
 use squall_command::failure::{at, cause};
 
 use crate::modprobe::modprobe;
+use crate::patience::patiently;
 use left::{LOADING, disk};
 
 /// The module, and where the kernel shows that it is there.
@@ -35,9 +34,6 @@ const PART: u64 = 2;
 
 /// What to do where there can be none.
 const INSTEAD: &str = "or name a device with --device";
-
-/// How long others, as udev is, may have it open who look at every new disk.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A RAM disk, which is gone when this is dropped.
 #[derive(Debug)]
@@ -207,19 +203,6 @@ fn at_once() -> i32 {
     OFlags::NONBLOCK.bits() as i32
 }
 
-/// What `attempt` comes to when it no longer fails by one of `passing`, or after a while.
-fn patiently(attempt: impl Fn() -> Result<(), Errno>, passing: &[Errno]) -> Result<(), Errno> {
-    let started = Instant::now();
-    loop {
-        match attempt() {
-            Err(error) if passing.contains(&error) && started.elapsed() < PATIENCE => {
-                thread::sleep(PATIENCE / 2000);
-            }
-            answer => return answer,
-        }
-    }
-}
-
 fn read(path: &str) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(at(Path::new(path)))
 }
@@ -296,19 +279,5 @@ mod tests {
         assert!(failure.into_text().contains("--device"));
         assert!(!Path::new(LOADED).exists());
         assert!(Ram::unload_left(LOADING).is_ok(), "nothing is left");
-    }
-
-    #[test]
-    fn what_passes_is_waited_for() {
-        let left = std::cell::Cell::new(3);
-        let attempt = || match left.replace(left.get() - 1) {
-            0 => Ok(()),
-            _ => Err(Errno::BUSY),
-        };
-        assert_eq!(patiently(attempt, &[Errno::BUSY]), Ok(()));
-        assert_eq!(
-            patiently(|| Err(Errno::PERM), &[Errno::BUSY]),
-            Err(Errno::PERM)
-        );
     }
 }

@@ -3,7 +3,6 @@
 package local
 
 import (
-	"github.com/squall-rng/squall/go/internal/drbg"
 	"github.com/squall-rng/squall/go/internal/guard"
 	"github.com/squall-rng/squall/go/internal/kernel"
 	"github.com/squall-rng/squall/go/internal/seam"
@@ -20,12 +19,7 @@ func Fresh(out []byte) {
 	policy := guard.ThisPolicy()
 	for attempt := 1; ; attempt++ {
 		vm, generation := policy.VM(), policy.Generation()
-		served := true
-		for rest := out; len(rest) > 0 && served; {
-			part := rest[:min(len(rest), drbg.MaxRequest)]
-			rest = rest[len(part):]
-			served = freshPart(policy, part)
-		}
+		served := freshOnce(out)
 		// A clone in between left both sides with the same bytes. Reseeds without pause look like
 		// clones: they hold a request up for so long and no longer.
 		isSame := vm == policy.VM() && (generation == policy.Generation() || attempt >= attempts)
@@ -35,22 +29,31 @@ func Fresh(out []byte) {
 	}
 }
 
+// freshOnce fills out, part by part; false if a page was emptied meanwhile.
+func freshOnce(out []byte) bool {
+	for part, rest := split(out); len(part) > 0; part, rest = split(rest) {
+		if !freshPart(part) {
+			return false
+		}
+	}
+	return true
+}
+
 // freshPart fills one request to a generator of its own; false if the page was emptied meanwhile.
-func freshPart(policy *guard.Policy, out []byte) bool {
+func freshPart(out []byte) bool {
 	page := pin()
 	if page == nil {
 		kernel.FillFresh(out)
 		return true
 	}
 	page.Attend()
-	request := request{policy: policy, page: page}
 	if !guard.FreshSeed(page) {
 		guard.Unpin()
 		kernel.FillFresh(out)
 		return true
 	}
 	stir((*[noiseLen]byte)(page.Seed[:]))
-	generator := request.generator(&page.Once)
+	generator := generator(page, &page.Once)
 	generator.Reseed(&page.Seed)
 	noise(&page.Seed)
 	generator.Generate(out, &page.Seed)

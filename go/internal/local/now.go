@@ -11,7 +11,7 @@ import (
 func Now() Status {
 	Word()
 	if !isReady() {
-		return Status{Engine: "none", Memory: "none", ForkGuard: "kernel", CloneGuard: "kernel", ReseedGuard: "kernel"}
+		return withoutState
 	}
 	policy := guard.ThisPolicy()
 	return Status{

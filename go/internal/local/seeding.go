@@ -35,7 +35,7 @@ func (r *request) seed() bool {
 	r.page.Mark(generation)
 	stir((*[noiseLen]byte)(r.page.Seed[:]))
 	stir((*[noiseLen]byte)(r.page.Seed[noiseLen:]))
-	generator := r.generator(&r.page.State)
+	generator := generator(r.page, &r.page.State)
 	generator.Reseed(&r.page.Seed)
 	if r.policy.HearsLate() {
 		generator.Generate(r.page.Once[:aes256.KeySize], nil)

@@ -84,9 +84,7 @@ func isReady() bool {
 func serveOnce(want want, out []byte) bool {
 	isLong := len(out) > drbg.MaxRequest
 	var first guard.Epoch
-	for rest := out; len(rest) > 0; {
-		part := rest[:min(len(rest), drbg.MaxRequest)]
-		rest = rest[len(part):]
+	for part, rest := split(out); len(part) > 0; part, rest = split(rest) {
 		epoch, ok := servePart(want, part)
 		if !ok || (first != guard.Epoch{} && epoch != first) {
 			return false
@@ -94,6 +92,13 @@ func serveOnce(want want, out []byte) bool {
 		first = epoch
 	}
 	return !isLong || epochNow() == first
+}
+
+// split cuts off what one request to a generator can fill. An iterator, as slices.Chunk is, would have
+// what the caller keeps on the stack moved to the heap.
+func split(out []byte) (part, rest []byte) {
+	length := min(len(out), drbg.MaxRequest)
+	return out[:length], out[length:]
 }
 
 // epochNow is the epoch now; none if it cannot be told.
@@ -211,7 +216,7 @@ func (r *request) refill() {
 // generate runs the generator; if hedged, with the cycle counter and the CPU's random instruction as
 // additional input.
 func (r *request) generate(out []byte, hedged bool) {
-	generator := r.generator(&r.page.State)
+	generator := generator(r.page, &r.page.State)
 	if !hedged {
 		generator.Generate(out, nil)
 		return
@@ -221,8 +226,8 @@ func (r *request) generate(out []byte, hedged bool) {
 }
 
 // generator is the one with this state, which is in the page.
-func (r *request) generator(state *[guard.StateLen]byte) drbg.DRBG {
-	return drbg.DRBG{Engine: aes256.Best(), State: state, Keys: &r.page.Keys, Block: &r.page.Block}
+func generator(page *guard.Page, state *[guard.StateLen]byte) drbg.DRBG {
+	return drbg.DRBG{Engine: aes256.Best(), State: state, Keys: &page.Keys, Block: &page.Block}
 }
 
 // discard gives up what the buffer still holds.

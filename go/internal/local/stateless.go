@@ -24,6 +24,4 @@ func Word() (word uint64) {
 }
 
 // Now is what this build gives.
-func Now() Status {
-	return Status{Engine: "none", Memory: "none", ForkGuard: "kernel", CloneGuard: "kernel", ReseedGuard: "kernel"}
-}
+func Now() Status { return withoutState }

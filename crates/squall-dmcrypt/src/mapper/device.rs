@@ -7,8 +7,6 @@
 
 use std::fs::File;
 use std::rc::Rc;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -19,6 +17,7 @@ use zeroize::Zeroizing;
 use super::control::{Control, failed};
 use super::ioctl::{Command, Header, flag};
 use super::node;
+use crate::patience::patiently;
 
 /// How the names of all devices begin that this program makes.
 pub const PREFIX: &str = "squall-dmcrypt-";
@@ -151,6 +150,16 @@ impl Mapped {
         })
     }
 
+    /// Has it removed; fails with BUSY as long as it is there.
+    fn remove(&self) -> Result<(), Errno> {
+        if !self.is_there() {
+            return Ok(());
+        }
+        // Refused while somebody has it open, as udev may for a moment; then it goes later.
+        let _ = self.control.remove(&self.name);
+        Err(Errno::BUSY)
+    }
+
     fn is_there(&self) -> bool {
         let status = self
             .control
@@ -162,13 +171,7 @@ impl Mapped {
 impl Drop for Mapped {
     /// Waits until it is gone, as a device below it cannot go before.
     fn drop(&mut self) {
-        const PATIENCE: Duration = Duration::from_secs(20);
-        let started = Instant::now();
         drop(self.keeper.take());
-        while self.is_there() && started.elapsed() < PATIENCE {
-            // Refused while somebody has it open, as udev may for a moment; then it goes later.
-            let _ = self.control.remove(&self.name);
-            sleep(Duration::from_millis(1));
-        }
+        let _ = patiently(|| self.remove(), &[Errno::BUSY]);
     }
 }
