@@ -37,6 +37,7 @@ mod drbg;
 mod engine;
 pub mod entropy;
 mod error;
+mod file;
 mod guard;
 mod local;
 mod per_thread;
@@ -119,10 +120,25 @@ pub fn try_fill(out: &mut [u8]) -> Result<(), Error> {
 /// # Source
 /// NIST SP 800-90A Rev. 1 section 8.8 (prediction resistance).
 pub fn fill_fresh(out: &mut [u8]) {
-    // A first draw finds out how clones show themselves here.
-    if let Err(error) = local::prime().and_then(|()| local::fill_fresh(out)) {
+    if let Err(error) = try_fill_fresh(out) {
         abort(error);
     }
+}
+
+/// Fills `out` with prediction resistance, or tells why it cannot.
+///
+/// # Errors
+/// [`Error::NoEntropy`] if there is no source of randomness; `out` must not be used then.
+///
+/// # Security
+/// As [`fill_fresh`].
+///
+/// # Forks and clones
+/// As [`fill_fresh`].
+pub fn try_fill_fresh(out: &mut [u8]) -> Result<(), Error> {
+    // A first draw finds out how clones show themselves here.
+    local::prime()?;
+    local::fill_fresh(out)
 }
 
 #[cold]

@@ -6,10 +6,10 @@
 //! signal handler could wait on for ever.
 
 use core::ffi::CStr;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::Error;
 use crate::error::errno;
+use crate::file::File;
 
 /// Fills `out` with bytes of the kernel's RNG; waits until it is ready.
 pub(crate) fn fill(out: &mut [u8]) -> Result<(), Error> {
@@ -49,7 +49,7 @@ fn fill_from_urandom(out: &mut [u8]) -> Result<(), i32> {
         unsafe {
             libc::syscall(
                 libc::SYS_read,
-                device.as_raw_fd(),
+                device.descriptor(),
                 rest.as_mut_ptr(),
                 rest.len(),
             ) as isize
@@ -61,13 +61,18 @@ fn fill_from_urandom(out: &mut [u8]) -> Result<(), i32> {
 fn wait_until_ready() -> Result<(), i32> {
     let device = open_device(c"/dev/random", 8)?;
     let mut poll = libc::pollfd {
-        fd: device.as_raw_fd(),
+        fd: device.descriptor(),
         events: libc::POLLIN,
         revents: 0,
     };
     loop {
-        // SAFETY: one valid entry.
-        match unsafe { libc::poll(&mut poll, 1, -1) } {
+        // SAFETY: one valid entry, for ever, with the signals blocked that are. A raw call, because
+        // `poll` is a cancellation point.
+        let ready = unsafe {
+            let none = core::ptr::null::<u8>();
+            libc::syscall(libc::SYS_ppoll, &raw mut poll, 1, none, none, 0)
+        };
+        match ready {
             1 => return Ok(()),
             _ if errno() == libc::EINTR => {}
             _ => return Err(errno()),
@@ -77,12 +82,12 @@ fn wait_until_ready() -> Result<(), i32> {
 
 /// Opens a device of the kernel's RNG, and makes sure that it is one: major number 1, and this
 /// minor (Linux Documentation/admin-guide/devices.txt).
-fn open_device(path: &CStr, minor: u32) -> Result<OwnedFd, i32> {
-    let device = open(path)?;
+fn open_device(path: &CStr, minor: u32) -> Result<File, i32> {
+    let device = File::open(path, 0)?;
     // SAFETY: zeros are a valid stat, which the call then writes.
     let (status, stat) = unsafe {
         let mut stat: libc::stat = core::mem::zeroed();
-        (libc::fstat(device.as_raw_fd(), &mut stat), stat)
+        (libc::fstat(device.descriptor(), &mut stat), stat)
     };
     let is_device = status == 0
         && stat.st_mode & libc::S_IFMT == libc::S_IFCHR
@@ -91,19 +96,5 @@ fn open_device(path: &CStr, minor: u32) -> Result<OwnedFd, i32> {
         Ok(device)
     } else {
         Err(libc::ENODEV)
-    }
-}
-
-fn open(path: &CStr) -> Result<OwnedFd, i32> {
-    loop {
-        // SAFETY: the path ends with a null byte.
-        match unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) } {
-            fd if fd >= 0 => {
-                // SAFETY: the descriptor was just opened and has no other owner.
-                return Ok(unsafe { OwnedFd::from_raw_fd(fd) });
-            }
-            _ if errno() == libc::EINTR => {}
-            _ => return Err(errno()),
-        }
     }
 }

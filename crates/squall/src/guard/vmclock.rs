@@ -11,9 +11,9 @@
 use core::ffi::CStr;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use super::memory::page_size;
+use crate::file::File;
 
 const MAGIC: u32 = 0x4b4c_4356;
 const MAGIC_AT: usize = 0;
@@ -45,13 +45,7 @@ impl VmClock {
     }
 
     fn open_at(path: &CStr) -> Option<VmClock> {
-        // SAFETY: `path` ends with a null byte.
-        let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-        if fd < 0 {
-            return None;
-        }
-        // SAFETY: the descriptor was just opened and has no other owner.
-        let file = unsafe { OwnedFd::from_raw_fd(fd) };
+        let file = File::open(path, 0).ok()?;
         let protection = libc::PROT_READ;
         // SAFETY: a new mapping at an address of the kernel's choice. The device wants exactly
         // one page.
@@ -61,7 +55,7 @@ impl VmClock {
                 page_size(),
                 protection,
                 libc::MAP_SHARED,
-                file.as_raw_fd(),
+                file.descriptor(),
                 0,
             )
         };

@@ -6,7 +6,8 @@
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU8, Ordering};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::file::File;
 
 /// Directories of the driver: a platform driver since Linux 6.10, an ACPI driver before.
 const DRIVERS: [&CStr; 2] = [
@@ -33,20 +34,15 @@ pub(super) fn is_bound() -> bool {
 
 /// Bound devices are links in the driver's directory; so is the module, if it is one.
 fn has_device(driver: &CStr) -> bool {
-    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
-    // SAFETY: the path ends with a null byte.
-    let fd = unsafe { libc::open(driver.as_ptr(), flags) };
-    if fd < 0 {
+    let Ok(directory) = File::open(driver, libc::O_DIRECTORY) else {
         return false;
-    }
-    // SAFETY: the descriptor was just opened and has no other owner.
-    let directory = unsafe { OwnedFd::from_raw_fd(fd) };
+    };
     let mut buffer = [0u8; 1024];
     // SAFETY: the buffer is writable for its length. A raw call, because readdir allocates.
     let filled = unsafe {
         libc::syscall(
             libc::SYS_getdents64,
-            directory.as_raw_fd(),
+            directory.descriptor(),
             buffer.as_mut_ptr(),
             buffer.len(),
         )

@@ -1,0 +1,41 @@
+//! A file that is open for reading, by system calls made directly.
+//!
+//! The C library's `open` and `close` may be those of a library that was preloaded, and are
+//! cancellation points: a thread that is cancelled in one would leave a draw in the middle.
+
+use core::ffi::{CStr, c_int};
+
+use crate::error::errno;
+
+/// The descriptor; closed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct File(c_int);
+
+impl File {
+    /// Opens `path` for reading, with these flags besides; the error is an `errno`.
+    pub fn open(path: &CStr, flags: c_int) -> Result<File, i32> {
+        let flags = flags | libc::O_RDONLY | libc::O_CLOEXEC;
+        loop {
+            // SAFETY: the path ends with a null byte.
+            let fd =
+                unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0) };
+            match errno() {
+                _ if fd >= 0 => return Ok(File(fd as c_int)),
+                libc::EINTR => {}
+                error => return Err(error),
+            }
+        }
+    }
+
+    /// Its number.
+    pub fn descriptor(&self) -> c_int {
+        self.0
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: opened here, closed once.
+        unsafe { libc::syscall(libc::SYS_close, self.0) };
+    }
+}
