@@ -1,1 +1,51 @@
-//! libsquall-preload.so: squall in the place of getrandom, getentropy, arc4random and /dev/urandom, for programs as they are.
+//! libsquall-preload.so: squall in the place of getrandom, getentropy, arc4random and /dev/urandom,
+//! for programs as they are.
+//!
+//! Named in `LD_PRELOAD`, it serves a program's requests for random bytes from
+//! [`squall::try_fill`], and leaves to the kernel what it cannot serve exactly as the kernel would.
+//! Everything else that a program can see stays: results, `errno`, blocking, cancellation points.
+//!
+//! - [`getrandom`]: getrandom(2) and getentropy(3), once the kernel itself has said that it would
+//!   serve such a request ([`gate`]).
+//! - [`arc4random`]: arc4random(3) and its like.
+//! - [`reads`]: read(2) and its like, of descriptors of /dev/random and /dev/urandom. The kernel is
+//!   asked what a descriptor is ([`device`]); [`descriptors`] and [`messages`] see where a number
+//!   comes to mean another file.
+//! - [`sandbox`]: nothing that the program did not ask for is done in a sandbox that it has entered.
+//!
+//! # What stays the kernel's
+//! What does not come through these functions: programs that are linked statically, system calls
+//! made by `syscall(2)`, `FILE` streams (the C library reads with a `read` of its own), io_uring,
+//! splice(2), and what the C library needs itself. A set-user-ID program is loaded without the
+//! library. Also requests longer than 2^31 - 4096 bytes, reads with flags, and all requests while
+//! the kernel's RNG is not ready yet.
+//!
+//! # Differences
+//! - A buffer that is not the program's ends it with a signal, as with getrandom of glibc 2.41 and
+//!   later, where the kernel would say `EFAULT`. It still does for addresses that can be nobody's:
+//!   the first page, and from 2^56 on.
+//! - A request of more than 256 bytes is never cut short by a signal.
+//! - getrandom is no cancellation point when squall serves it, as in glibc 2.41; reads are.
+//! - After getrandom has been refused to a process that drew before (a sandbox), it goes on giving
+//!   bytes as long as squall has a source.
+//!
+//! # Signal handlers, `malloc`, constructors, `vfork`
+//! Each function may be called in a signal handler, within `malloc`, before any constructor has
+//! run, and after `fork` and `vfork`: no lock is taken, and nothing is allocated.
+//!
+//! # Stack
+//! A process's first draw takes up to 6 KiB of stack (x86-64); up to 4 KiB a thread's first one,
+//! one after a fork, and one in a minute; any other 1 KiB. That fits a thread of
+//! `PTHREAD_STACK_MIN`. Of a signal stack of 8192 bytes the kernel's frame takes 3 KiB where the
+//! CPU has AVX-512, which leaves room for a process's first draw, and for little else.
+
+mod arc4random;
+mod descriptors;
+mod device;
+mod draw;
+mod gate;
+mod getrandom;
+mod messages;
+mod reads;
+mod real;
+mod sandbox;

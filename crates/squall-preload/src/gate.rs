@@ -1,0 +1,70 @@
+//! Whether the kernel would serve a request of getrandom(2), so that squall may.
+//!
+//! The kernel is asked with a request of no bytes, which it refuses as any other (`random.c` of
+//! Linux 5.6 and later looks at the flags before the length). That it agrees is remembered for the
+//! process, a bit for each combination of flags, because its RNG stays ready once it is. Anything
+//! else is not remembered: the request itself is then made to the kernel, which waits, is
+//! interrupted, or fails as it would without this library.
+
+use core::ffi::{c_int, c_uint};
+use core::ptr;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use crate::draw;
+
+/// All flags that there are: 1, 2 and 4.
+const FLAGS: c_uint = libc::GRND_NONBLOCK | libc::GRND_RANDOM | libc::GRND_INSECURE;
+
+/// Combinations of flags that the kernel agreed to, a bit each, by their number.
+static AGREED: AtomicU8 = AtomicU8::new(0);
+
+/// Whether squall may serve requests with these flags. Never waits, and leaves `errno` as it was.
+#[inline(always)]
+pub(crate) fn is_open(flags: c_uint) -> bool {
+    flags <= FLAGS && (AGREED.load(Ordering::Relaxed) & 1 << flags != 0 || ask(flags))
+}
+
+/// Whether the kernel's RNG is ready, and gives bytes to this process.
+pub(crate) fn is_ready() -> bool {
+    is_open(libc::GRND_NONBLOCK)
+}
+
+#[cold]
+fn ask(flags: c_uint) -> bool {
+    let is_first = || AGREED.load(Ordering::Relaxed) == 0;
+    // First of all whether the RNG is ready: squall would wait for it, whatever the flags.
+    if is_first() && flags != libc::GRND_NONBLOCK && !is_ready() {
+        return false;
+    }
+    // SAFETY: no bytes are asked for. A raw call, which is no cancellation point.
+    let answer = draw::keep_errno(|| unsafe {
+        libc::syscall(libc::SYS_getrandom, ptr::null_mut::<u8>(), 0usize, flags)
+    });
+    if answer < 0 {
+        return false;
+    }
+    if is_first() {
+        decide();
+    }
+    AGREED.fetch_or(1 << flags, Ordering::Relaxed);
+    true
+}
+
+/// Draws twice. That decides all that squall decides once a process, so that no later draw opens a
+/// device, in a sandbox perhaps. The kernel's RNG must be ready.
+///
+/// The thread cannot be cancelled meanwhile: squall does not expect it where it opens devices.
+fn decide() {
+    unsafe extern "C" {
+        fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
+    }
+    /// The same number in glibc and musl.
+    const PTHREAD_CANCEL_DISABLE: c_int = 1;
+    let mut before = 0;
+    // SAFETY: `before` is writable.
+    unsafe { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &mut before) };
+    draw::fill(&mut [0]);
+    draw::fill(&mut [0]);
+    // SAFETY: as above; the state is one that was given.
+    unsafe { pthread_setcancelstate(before, &mut before) };
+}

@@ -1,0 +1,7 @@
+//! Programs in C with libsquall-preload.so and without it: what they say is the same, and the
+//! counters tell who served them.
+
+mod kit;
+mod protections;
+mod same;
+mod symbols;

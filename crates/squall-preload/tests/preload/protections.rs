@@ -1,0 +1,87 @@
+//! What the library promises beyond being no different: forks, sandboxes, small stacks.
+
+use crate::kit::Program;
+
+#[test]
+fn no_block_comes_twice_in_a_storm_of_forks() {
+    let Some(program) = Program::compile("forks", &[]) else {
+        return;
+    };
+    let preloaded = program.run_preloaded(&[]);
+    assert!(preloaded.status.success(), "{preloaded:?}");
+    assert_eq!(preloaded.said, "repeats none\n");
+    for door in ["getrandom", "getentropy", "device"] {
+        let (served, forwarded) = preloaded.counted(door);
+        assert!(served > 5000 && forwarded == 0, "{preloaded:?}");
+    }
+    // The control: repeats are found where there are any.
+    let naive = Program::compile("forks", &["-DNAIVE"]).expect("compiled before");
+    for run in [naive.run_plain(&[]), naive.run_preloaded(&[])] {
+        assert!(run.status.success(), "{run:?}");
+        assert_eq!(run.said, "repeats some\n");
+    }
+}
+
+/// A program that may no longer call getrandom draws on, in children too, from /dev/urandom.
+#[test]
+fn getrandom_may_be_refused_later() {
+    let Some(program) = Program::compile("sandbox", &[]) else {
+        return;
+    };
+    let refused = "getrandom(bytes, 16, 0): -1, Operation not permitted\n";
+    let drawn = "getrandom(bytes, 16, 0): 16, errno as it was\n";
+    let said = |run: crate::kit::Run| {
+        assert!(run.status.success(), "{run:?}");
+        run.said
+    };
+    let plain = said(program.run_plain(&["refused"]));
+    assert_eq!(plain, format!("refused\n{}", refused.repeat(2)));
+    let preloaded = said(program.run_preloaded(&["refused"]));
+    assert_eq!(preloaded, format!("refused\n{}", drawn.repeat(2)));
+}
+
+/// The control of what is done before a sandbox is entered: one that is entered unseen, before
+/// anything was drawn, ends the program at its first draw.
+#[test]
+fn a_sandbox_that_nobody_sees_kills() {
+    use std::os::unix::process::ExitStatusExt;
+    const SIGSYS: i32 = 31;
+    let Some(program) = Program::compile("sandbox", &[]) else {
+        return;
+    };
+    let plain = program.run_plain(&["unseen"]);
+    assert!(plain.status.success(), "{plain:?}");
+    let preloaded = program.run_preloaded(&["unseen"]);
+    assert_eq!(preloaded.status.signal(), Some(SIGSYS), "{preloaded:?}");
+}
+
+/// As much stack as the library's documentation says, in bytes.
+#[test]
+fn little_stack_is_taken() {
+    let Some(program) = Program::compile("stack", &[]) else {
+        return;
+    };
+    let run = program.run_preloaded(&[]);
+    assert!(run.status.success(), "{run:?}");
+    print!("{}", run.said);
+    let mut lines = run.said.lines().filter_map(|line| line.split_once(' '));
+    for (what, most) in [
+        ("process", 6144),
+        ("later", 4096),
+        ("device", 4096),
+        ("frame", usize::MAX),
+        ("thread", 4096),
+        ("later", 4096),
+        ("device", 4096),
+    ] {
+        let (name, taken) = lines.next().expect("a line");
+        assert_eq!(name, what);
+        let taken: usize = taken.parse().expect("a number");
+        assert!(taken <= most, "{what}: {taken}");
+    }
+    assert!(
+        run.said.ends_with("smallest thread: drawn\n"),
+        "{}",
+        run.said
+    );
+}

@@ -1,0 +1,132 @@
+//! What a program says is the same with the library and without, and what it thinks was served is
+//! what was counted.
+
+use crate::kit::{Program, Run};
+
+/// Runs the program both ways, compares, and looks at the counters.
+#[track_caller]
+fn assert_same(program: Option<Program>, arguments: &[&str]) {
+    let Some(program) = program else { return };
+    let plain = program.run_plain(arguments);
+    let preloaded = program.run_preloaded(arguments);
+    assert!(plain.status.success(), "{plain:?}");
+    assert_eq!(preloaded.status, plain.status, "{preloaded:?}");
+    for (after, before) in preloaded.said.lines().zip(plain.said.lines()) {
+        assert_eq!(after, before);
+    }
+    assert_eq!(preloaded.said, plain.said);
+    assert_counted(&preloaded);
+}
+
+/// Compares the lines that tell what is to be counted with the counters.
+#[track_caller]
+fn assert_counted(run: &Run) {
+    let mut lines = 0;
+    for line in run.said.lines() {
+        let Some(expected) = line.strip_prefix("counted ") else {
+            continue;
+        };
+        lines += 1;
+        let words: Vec<_> = expected.split(' ').collect();
+        let number = |word: &str| word.parse::<u64>().expect("a number");
+        match words[..] {
+            ["at", "least", door, served] => {
+                let (counted, _) = run.counted(door);
+                assert!(counted >= number(served), "{line}: {counted}");
+            }
+            [door, served, forwarded] => {
+                assert_eq!(
+                    run.counted(door),
+                    (number(served), number(forwarded)),
+                    "{line}"
+                );
+            }
+            _ => panic!("{line}"),
+        }
+    }
+    assert!(
+        lines > 0,
+        "the program says what is to be counted: {}",
+        run.said
+    );
+}
+
+#[test]
+fn calls() {
+    assert_same(Program::compile("calls", &[]), &[]);
+}
+
+#[test]
+fn reads() {
+    assert_same(Program::compile("reads", &[]), &[]);
+    let fortified = ["-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"];
+    assert_same(Program::compile("reads", &fortified), &[]);
+}
+
+#[test]
+fn numbers_of_descriptors() {
+    assert_same(Program::compile("numbers", &[]), &[]);
+}
+
+#[test]
+fn fortified_numbers_of_descriptors() {
+    let fortified = ["-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"];
+    assert_same(Program::compile("numbers", &fortified), &[]);
+}
+
+#[test]
+fn children() {
+    assert_same(Program::compile("children", &[]), &[]);
+}
+
+#[test]
+fn before_constructors() {
+    assert_same(Program::compile("early", &[]), &[]);
+    assert_same(
+        Program::compile_with_library("constructed", "constructor"),
+        &[],
+    );
+}
+
+#[test]
+fn within_malloc() {
+    let options = ["-fno-builtin"];
+    assert_same(Program::compile("allocator", &options), &[]);
+    assert_same(
+        Program::compile("allocator", &[options[0], "-DDEVICE"]),
+        &[],
+    );
+}
+
+#[test]
+fn in_signal_handlers() {
+    assert_same(Program::compile("storm", &[]), &[]);
+}
+
+#[test]
+fn cancellation_and_interruption() {
+    assert_same(Program::compile("cancel", &[]), &[]);
+}
+
+#[test]
+fn in_a_sandbox() {
+    for mode in ["filter", "drawn", "strict"] {
+        assert_same(Program::compile("sandbox", &[]), &[mode]);
+    }
+}
+
+/// A buffer that is too short for what is read ends a fortified program.
+#[test]
+fn overflow_is_noticed() {
+    let fortified = ["-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"];
+    let Some(program) = Program::compile("overflow", &fortified) else {
+        return;
+    };
+    for way in ["read", "pread"] {
+        let plain = program.run_plain(&[way]);
+        let preloaded = program.run_preloaded(&[way]);
+        assert!(!plain.status.success(), "{plain:?}");
+        assert_eq!(preloaded.status, plain.status);
+        assert_eq!(preloaded.said, plain.said);
+    }
+}

@@ -1,0 +1,97 @@
+/* Reads are cancellation points, and are interrupted by signals. */
+#include "said.h"
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+
+static int ends[2];
+static int device;
+static int was_cleaned;
+static volatile long device_reads;
+
+static void clean(void *argument) {
+    (void)argument;
+    was_cleaned++;
+}
+
+static void *read_pipe(void *argument) {
+    char byte;
+    pthread_cleanup_push(clean, NULL);
+    MUST(read(ends[0], &byte, 1) == 1);
+    pthread_cleanup_pop(0);
+    return argument;
+}
+
+static void *readv_pipe(void *argument) {
+    char byte;
+    struct iovec buffer = {&byte, 1};
+    pthread_cleanup_push(clean, NULL);
+    MUST(readv(ends[0], &buffer, 1) == 1);
+    pthread_cleanup_pop(0);
+    return argument;
+}
+
+static void *open_fifo(void *argument) {
+    pthread_cleanup_push(clean, NULL);
+    open(argument, O_RDONLY);
+    pthread_cleanup_pop(0);
+    return argument;
+}
+
+static void *read_device(void *argument) {
+    unsigned char bytes[16];
+    pthread_cleanup_push(clean, NULL);
+    for (;; device_reads++) MUST(read(device, bytes, 16) == 16);
+    pthread_cleanup_pop(0);
+    return argument;
+}
+
+static void *wait_for_record_lock(void *argument) {
+    struct flock lock = {.l_type = F_WRLCK};
+    pthread_cleanup_push(clean, NULL);
+    MUST(fcntl(*(int *)argument, F_OFD_SETLKW, &lock) == 0);
+    pthread_cleanup_pop(0);
+    return argument;
+}
+
+static void cancelled(const char *what, void *(*work)(void *), void *argument) {
+    pthread_t thread;
+    void *result;
+    MUST(pthread_create(&thread, NULL, work, argument) == 0);
+    do usleep(50000);
+    while (work == read_device && device_reads < 1000);
+    MUST(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0);
+    printf("%s: %s, %d\n", what, result == PTHREAD_CANCELED ? "cancelled" : "ended", was_cleaned);
+    fflush(stdout);
+}
+
+static void handle(int signal) { (void)signal; }
+
+int main(void) {
+    char folder[] = "/tmp/squall-test-XXXXXX", path[64];
+    char byte;
+    MUST(pipe(ends) == 0);
+    device = open("/dev/urandom", O_RDONLY);
+    cancelled("read", read_pipe, NULL);
+    cancelled("readv", readv_pipe, NULL);
+    cancelled("a device", read_device, NULL);
+    MUST(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/fifo", folder);
+    MUST(mkfifo(path, 0600) == 0);
+    cancelled("open", open_fifo, path);
+    MUST(unlink(path) == 0);
+    snprintf(path, sizeof path, "%s/file", folder);
+    int locked = open(path, O_CREAT | O_RDWR, 0600), waits = open(path, O_RDWR);
+    struct flock lock = {.l_type = F_WRLCK};
+    MUST(fcntl(locked, F_OFD_SETLK, &lock) == 0);
+    cancelled("fcntl", wait_for_record_lock, &waits);
+    MUST(unlink(path) == 0 && rmdir(folder) == 0);
+    /* Interrupted. */
+    struct sigaction action = {.sa_handler = handle};
+    struct itimerval soon = {.it_value = {.tv_usec = 50000}};
+    MUST(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &soon, NULL) == 0);
+    SAY(read(ends[0], &byte, 1));
+    counted_at_least("device", 1000);
+    return 0;
+}

@@ -1,0 +1,37 @@
+/* Draws before any constructor has run, in the executable's own .preinit_array. */
+#include "said.h"
+
+static unsigned char drawn[7][16];
+static long results[7];
+static int contents[2];
+
+static void draw(int count, char **arguments, char **environment) {
+    (void)count, (void)arguments, (void)environment;
+    results[0] = getrandom(drawn[0], 16, 0);
+    results[1] = getrandom(drawn[1], 16, GRND_NONBLOCK);
+    results[2] = getentropy(drawn[2], 16);
+    int fd = open("/dev/urandom", O_RDONLY), other = openat(AT_FDCWD, "/dev/zero", O_RDONLY);
+    results[3] = read(fd, drawn[3], 16);
+    results[4] = pread(fd, drawn[4], 16, 0);
+    struct iovec buffer = {drawn[5], 16};
+    int twice = dup2(fd, fcntl(fd, F_DUPFD, 20));
+    results[5] = readv(twice, &buffer, 1);
+    results[6] = getrandom(drawn[6], 16, 64);
+    contents[0] = (int)read(other, &contents[1], sizeof contents[1]);
+    close(fd), close(other), close(twice);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const first)(int, char **,
+                                                                          char **) = draw;
+
+int main(void) {
+    for (int i = 0; i < 7; i++) {
+        printf("%d: %ld, %s\n", i, results[i], looks_drawn(drawn[i], 16) ? "drawn" : "nothing");
+    }
+    printf("zeros: %d %d\n", contents[0], contents[1]);
+    MUST(repeats(drawn, 6) == 0);
+    /* From here on. */
+    MUST(getrandom(drawn[0], 16, 0) == 16);
+    counted("getrandom", 1, 0);
+    return 0;
+}

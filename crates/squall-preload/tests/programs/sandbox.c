@@ -1,0 +1,110 @@
+/* A program that enters a sandbox and goes on drawing. What it is given:
+   refused   getrandom is refused from then on, after a first draw
+   filter    anything but a few system calls kills, entered by prctl before any draw
+   drawn     the same, entered by seccomp(2) itself after one draw
+   unseen    the same, entered by seccomp(2) itself before any draw
+   strict    the strict mode: read, write and _exit only */
+#include "said.h"
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+
+#define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+
+static struct sock_filter refusal[] = {
+    NUMBER,
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getrandom, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+/* What a server's child needs that draws, speaks, forks and ends. */
+static struct sock_filter sandbox[] = {
+    NUMBER,
+    ALLOW(SYS_read),
+    ALLOW(SYS_write),
+    ALLOW(SYS_getrandom),
+    ALLOW(SYS_close),
+    ALLOW(SYS_getpid),
+    ALLOW(SYS_gettid),
+    ALLOW(SYS_mmap),
+    ALLOW(SYS_munmap),
+    ALLOW(SYS_mprotect),
+    ALLOW(SYS_madvise),
+    ALLOW(SYS_brk),
+    ALLOW(SYS_futex),
+    ALLOW(SYS_clone),
+    ALLOW(SYS_wait4),
+    ALLOW(SYS_set_robust_list),
+    ALLOW(SYS_rt_sigprocmask),
+    ALLOW(SYS_clock_gettime),
+    ALLOW(SYS_exit),
+    ALLOW(SYS_exit_group),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+};
+
+static void enter(struct sock_filter *filter, unsigned short length, int by_prctl) {
+    struct sock_fprog program = {length, filter};
+    MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    if (by_prctl) MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+    else MUST(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0);
+}
+
+static unsigned char bytes[4096];
+
+static void draw(void) {
+    for (int i = 0; i < 10000; i++) MUST(getrandom(bytes, 16, 0) == 16 && looks_drawn(bytes, 16));
+    MUST(getrandom(bytes, sizeof bytes, 0) == sizeof bytes && looks_drawn(bytes, sizeof bytes));
+    MUST(getentropy(bytes, 16) == 0);
+}
+
+int main(int count, char **arguments) {
+    int ends[2], device = open("/dev/urandom", O_RDONLY), status;
+    const char *how = arguments[count - 1];
+    MUST(pipe(ends) == 0 && write(ends[1], "in a pipe", 9) == 9);
+    /* The stream's own memory and questions, before they are forbidden. */
+    printf("%s\n", how);
+    fflush(stdout);
+    if (!strcmp(how, "strict")) {
+        MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0);
+        if (read(ends[0], bytes, 9) != 9 || memcmp(bytes, "in a pipe", 9)) syscall(SYS_exit, 1);
+        if (read(device, bytes, 16) != 16) syscall(SYS_exit, 2);
+        const char said[] = "read\ncounted device 0 0\n";
+        if (write(1, said, sizeof said - 1) != sizeof said - 1) syscall(SYS_exit, 3);
+        syscall(SYS_exit, 0);
+    }
+    if (!strcmp(how, "refused")) {
+        MUST(getrandom(bytes, 16, 0) == 16);
+        enter(refusal, sizeof refusal / sizeof *refusal, 1);
+        SAY(getrandom(bytes, 16, 0));
+        pid_t child = fork();
+        MUST(child >= 0);
+        if (!child) {
+            SAY(getrandom(bytes, 16, 0));
+            _exit(0);
+        }
+        MUST(waitpid(child, &status, 0) == child);
+        return status != 0;
+    }
+    if (!strcmp(how, "drawn")) MUST(getrandom(bytes, 16, 0) == 16);
+    enter(sandbox, sizeof sandbox / sizeof *sandbox, !strcmp(how, "filter"));
+    draw();
+    if (!strcmp(how, "filter")) {
+        MUST(read(ends[0], bytes, 9) == 9 && !memcmp(bytes, "in a pipe", 9));
+        MUST(read(device, bytes, 16) == 16);
+    }
+    pid_t child = fork();
+    MUST(child >= 0);
+    if (!child) {
+        draw();
+        _exit(0);
+    }
+    MUST(waitpid(child, &status, 0) == child && status == 0);
+    draw();
+    printf("drawn\n");
+    counted_at_least("getrandom", 20000);
+    return 0;
+}
