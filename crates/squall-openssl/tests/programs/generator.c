@@ -1,0 +1,255 @@
+/* The generator SQUALL through EVP_RAND, in a library context of its own: its life, its
+ * parameters, and as the parent of OpenSSL's generators. Argument: the folder of squall.so. */
+#include "check.h"
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <openssl/proverr.h>
+#include <openssl/provider.h>
+#include <openssl/rand.h>
+#include <string.h>
+#include <time.h>
+
+static OSSL_LIB_CTX *library;
+
+static EVP_RAND_CTX *create(const char *name, EVP_RAND_CTX *parent)
+{
+    EVP_RAND *rand = EVP_RAND_fetch(library, name, NULL);
+    EVP_RAND_CTX *generator;
+
+    CHECK(rand != NULL);
+    generator = EVP_RAND_CTX_new(rand, parent);
+    EVP_RAND_free(rand);
+    CHECK(generator != NULL);
+    return generator;
+}
+
+static unsigned int number(EVP_RAND_CTX *generator, const char *name)
+{
+    unsigned int value = 12345;
+    OSSL_PARAM params[] = { OSSL_PARAM_construct_uint(name, &value), OSSL_PARAM_END };
+
+    CHECK(EVP_RAND_CTX_get_params(generator, params));
+    CHECK(OSSL_PARAM_modified(params));
+    return value;
+}
+
+static void provider_says_who_it_is(OSSL_PROVIDER *provider)
+{
+    const char *name = NULL, *version = NULL, *build = NULL;
+    int status = 0;
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_ptr(OSSL_PROV_PARAM_NAME, (char **)&name, 0),
+        OSSL_PARAM_construct_utf8_ptr(OSSL_PROV_PARAM_VERSION, (char **)&version, 0),
+        OSSL_PARAM_construct_utf8_ptr(OSSL_PROV_PARAM_BUILDINFO, (char **)&build, 0),
+        OSSL_PARAM_construct_int(OSSL_PROV_PARAM_STATUS, &status),
+        OSSL_PARAM_END
+    };
+
+    CHECK(OSSL_PROVIDER_get_params(provider, params));
+    CHECK(strcmp(name, "squall") == 0 && strlen(version) >= 5);
+    CHECK(strncmp(build, "squall ", 7) == 0 && status == 1);
+    for (const OSSL_PARAM *param = params; param->key != NULL; param++)
+        CHECK(OSSL_PARAM_locate_const(OSSL_PROVIDER_gettable_params(provider), param->key));
+}
+
+static void it_is_found_by_name_and_property(void)
+{
+    static const char *const found[] = { "provider=squall", "provider!=default", "" };
+    EVP_RAND *rand;
+
+    for (size_t i = 0; i < 3; i++) {
+        CHECK((rand = EVP_RAND_fetch(library, "squall", found[i])) != NULL);
+        CHECK(EVP_RAND_is_a(rand, "SQUALL"));
+        EVP_RAND_free(rand);
+    }
+    CHECK(EVP_RAND_fetch(library, "SQUALL", "provider=default") == NULL);
+    CHECK(EVP_RAND_fetch(library, "SQUALL", "fips=yes") == NULL);
+    CHECK(EVP_RAND_fetch(library, "CTR-DRBG", "provider=squall") == NULL);
+    ERR_clear_error();
+}
+
+static void all_parameters_are_answered(void)
+{
+    EVP_RAND_CTX *generator = create("SQUALL", NULL);
+    const OSSL_PARAM *known = EVP_RAND_CTX_gettable_params(generator);
+    size_t max_request = 0;
+    time_t seeded = 0;
+    int state = -1;
+    unsigned int unknown = 12345;
+    OSSL_PARAM asked[] = {
+        OSSL_PARAM_construct_size_t(OSSL_RAND_PARAM_MAX_REQUEST, &max_request),
+        OSSL_PARAM_construct_time_t(OSSL_DRBG_PARAM_RESEED_TIME, &seeded),
+        OSSL_PARAM_construct_int(OSSL_RAND_PARAM_STATE, &state),
+        OSSL_PARAM_construct_uint("unknown", &unknown),
+        OSSL_PARAM_END
+    };
+    int count = 0;
+
+    CHECK(known != NULL);
+    for (; known->key != NULL; known++, count++)
+        number(generator, known->key);
+    CHECK(count == 13);
+    CHECK(number(generator, OSSL_RAND_PARAM_STATE) == EVP_RAND_STATE_UNINITIALISED);
+    CHECK(number(generator, OSSL_RAND_PARAM_STRENGTH) == 256);
+    CHECK(EVP_RAND_get_strength(generator) == 256);
+    CHECK(EVP_RAND_instantiate(generator, 256, 0, NULL, 0, NULL));
+    CHECK(EVP_RAND_CTX_get_params(generator, asked));
+    CHECK(max_request == 0x7fffffff && state == EVP_RAND_STATE_READY);
+    CHECK(time(NULL) - seeded >= 0 && time(NULL) - seeded < 60);
+    CHECK(unknown == 12345 && !OSSL_PARAM_modified(&asked[3]));
+    CHECK(EVP_RAND_CTX_get_params(generator, asked + 4));
+    EVP_RAND_CTX_free(generator);
+}
+
+/* OpenSSL 3.0 hands these to whichever generator is configured. */
+static void settings_of_other_generators_are_taken(void)
+{
+    EVP_RAND_CTX *generator = create("SQUALL", NULL);
+    unsigned int requests = 7;
+    int derive = 1;
+    time_t seconds = 7;
+    OSSL_PARAM settings[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_DRBG_PARAM_CIPHER, "AES-256-CTR", 0),
+        OSSL_PARAM_construct_utf8_string(OSSL_DRBG_PARAM_DIGEST, "SHA256", 0),
+        OSSL_PARAM_construct_utf8_string(OSSL_DRBG_PARAM_MAC, "HMAC", 0),
+        OSSL_PARAM_construct_utf8_string(OSSL_DRBG_PARAM_PROPERTIES, "provider=squall", 0),
+        OSSL_PARAM_construct_int(OSSL_DRBG_PARAM_USE_DF, &derive),
+        OSSL_PARAM_construct_uint(OSSL_DRBG_PARAM_RESEED_REQUESTS, &requests),
+        OSSL_PARAM_construct_time_t(OSSL_DRBG_PARAM_RESEED_TIME_INTERVAL, &seconds),
+        OSSL_PARAM_END
+    };
+
+    CHECK(EVP_RAND_instantiate(generator, 0, 0, NULL, 0, settings));
+    CHECK(EVP_RAND_CTX_set_params(generator, settings));
+    /* None of them has an effect, and it does not say so. */
+    CHECK(EVP_RAND_CTX_settable_params(generator) == NULL);
+    CHECK(number(generator, OSSL_DRBG_PARAM_RESEED_REQUESTS) == 0);
+    EVP_RAND_CTX_free(generator);
+}
+
+static void a_life(void)
+{
+    static const unsigned char zeros[32];
+    unsigned char bytes[4][32] = { { 0 } };
+    EVP_RAND_CTX *generator = create("SQUALL", NULL);
+    unsigned int counter;
+
+    CHECK(!EVP_RAND_generate(generator, bytes[0], 32, 0, 0, NULL, 0));
+    CHECK_REASON(PROV_R_NOT_INSTANTIATED);
+    CHECK(!EVP_RAND_reseed(generator, 0, NULL, 0, NULL, 0));
+    CHECK_REASON(PROV_R_NOT_INSTANTIATED);
+    CHECK(!EVP_RAND_instantiate(generator, 257, 0, NULL, 0, NULL));
+    CHECK_REASON(PROV_R_INSUFFICIENT_DRBG_STRENGTH);
+    CHECK(EVP_RAND_get_state(generator) == EVP_RAND_STATE_UNINITIALISED);
+    CHECK(EVP_RAND_instantiate(generator, 256, 1, bytes[0], 3, NULL));
+    CHECK(!EVP_RAND_instantiate(generator, 256, 0, NULL, 0, NULL));
+    CHECK_REASON(PROV_R_ALREADY_INSTANTIATED);
+    CHECK(EVP_RAND_enable_locking(generator));
+
+    CHECK(EVP_RAND_generate(generator, bytes[0], 32, 256, 0, NULL, 0));
+    CHECK(EVP_RAND_generate(generator, bytes[1], 32, 128, 1, NULL, 0));
+    CHECK(EVP_RAND_generate(generator, bytes[2], 32, 0, 0, zeros, sizeof(zeros)));
+    CHECK(EVP_RAND_nonce(generator, bytes[3], 32));
+    for (int i = 0; i < 4; i++) {
+        CHECK(memcmp(bytes[i], zeros, 32) != 0);
+        for (int j = 0; j < i; j++)
+            CHECK(memcmp(bytes[i], bytes[j], 32) != 0);
+    }
+    memset(bytes, 0, sizeof(bytes));
+    CHECK(!EVP_RAND_generate(generator, bytes[0], 32, 257, 0, NULL, 0));
+    CHECK_REASON(PROV_R_INSUFFICIENT_DRBG_STRENGTH);
+    CHECK(memcmp(bytes[0], zeros, 32) == 0);
+
+    counter = number(generator, OSSL_DRBG_PARAM_RESEED_COUNTER);
+    CHECK(EVP_RAND_reseed(generator, 1, zeros, 32, zeros, 32));
+    CHECK(counter != number(generator, OSSL_DRBG_PARAM_RESEED_COUNTER));
+
+    CHECK(EVP_RAND_uninstantiate(generator));
+    CHECK(EVP_RAND_verify_zeroization(generator));
+    CHECK(EVP_RAND_get_state(generator) == EVP_RAND_STATE_UNINITIALISED);
+    CHECK(!EVP_RAND_generate(generator, bytes[0], 32, 0, 0, NULL, 0));
+    CHECK_REASON(PROV_R_NOT_INSTANTIATED);
+    CHECK(!EVP_RAND_nonce(generator, bytes[0], 32));
+    CHECK_REASON(PROV_R_NOT_INSTANTIATED);
+    CHECK(memcmp(bytes[0], zeros, 32) == 0);
+    CHECK(EVP_RAND_instantiate(generator, 0, 0, NULL, 0, NULL));
+    CHECK(EVP_RAND_generate(generator, bytes[0], 32, 0, 0, NULL, 0));
+    EVP_RAND_CTX_free(generator);
+}
+
+static void parent_of(const char *name, OSSL_PARAM settings[])
+{
+    unsigned char bytes[3][48] = { { 0 } };
+    EVP_RAND_CTX *parent = create("SQUALL", NULL), *child, *grandchild;
+    unsigned int counter, epoch;
+
+    child = create(name, parent);
+    CHECK(!EVP_RAND_instantiate(child, 256, 0, NULL, 0, settings));
+    ERR_clear_error();
+    EVP_RAND_CTX_free(child);
+    CHECK(EVP_RAND_instantiate(parent, 256, 0, NULL, 0, NULL));
+    child = create(name, parent);
+    CHECK(EVP_RAND_enable_locking(child));
+    CHECK(EVP_RAND_instantiate(child, 256, 0, NULL, 0, settings));
+    grandchild = create(name, child);
+    CHECK(EVP_RAND_instantiate(grandchild, 128, 1, NULL, 0, settings));
+    CHECK(EVP_RAND_generate(child, bytes[0], 48, 256, 0, NULL, 0));
+    CHECK(EVP_RAND_generate(grandchild, bytes[1], 48, 0, 1, NULL, 0));
+    /* It takes a new seed when its parent has a new epoch, and else not. Once a minute the
+     * kernel's RNG begins one. */
+    do {
+        epoch = number(parent, OSSL_DRBG_PARAM_RESEED_COUNTER);
+        CHECK(EVP_RAND_reseed(child, 1, NULL, 0, NULL, 0));
+        counter = number(child, OSSL_DRBG_PARAM_RESEED_COUNTER);
+        CHECK(EVP_RAND_generate(child, bytes[2], 48, 0, 0, NULL, 0));
+    } while (epoch != number(parent, OSSL_DRBG_PARAM_RESEED_COUNTER));
+    CHECK(counter == number(child, OSSL_DRBG_PARAM_RESEED_COUNTER));
+    CHECK(EVP_RAND_reseed(parent, 0, NULL, 0, NULL, 0));
+    CHECK(EVP_RAND_generate(child, bytes[2], 48, 0, 0, NULL, 0));
+    CHECK(counter != number(child, OSSL_DRBG_PARAM_RESEED_COUNTER));
+    CHECK(memcmp(bytes[0], bytes[1], 48) != 0 && memcmp(bytes[1], bytes[2], 48) != 0);
+    /* Seeds come from nowhere else. */
+    CHECK(EVP_RAND_uninstantiate(parent));
+    CHECK(!EVP_RAND_reseed(child, 0, NULL, 0, NULL, 0));
+    ERR_clear_error();
+    EVP_RAND_CTX_free(grandchild);
+    EVP_RAND_CTX_free(child);
+    EVP_RAND_CTX_free(parent);
+}
+
+int main(int argc, char **argv)
+{
+    OSSL_PROVIDER *squall, *builtin;
+    OSSL_PARAM ctr[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_DRBG_PARAM_CIPHER, "AES-256-CTR", 0),
+        OSSL_PARAM_END
+    };
+    int derive = 0;
+    OSSL_PARAM plain_ctr[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_DRBG_PARAM_CIPHER, "AES-256-CTR", 0),
+        OSSL_PARAM_construct_int(OSSL_DRBG_PARAM_USE_DF, &derive),
+        OSSL_PARAM_END
+    };
+    OSSL_PARAM hash[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_DRBG_PARAM_DIGEST, "SHA512", 0),
+        OSSL_PARAM_END
+    };
+
+    CHECK(argc == 2 && (library = OSSL_LIB_CTX_new()) != NULL);
+    CHECK(OSSL_PROVIDER_set_default_search_path(library, argv[1]));
+    CHECK((squall = OSSL_PROVIDER_load(library, "squall")) != NULL);
+    CHECK((builtin = OSSL_PROVIDER_load(library, "default")) != NULL);
+    provider_says_who_it_is(squall);
+    it_is_found_by_name_and_property();
+    all_parameters_are_answered();
+    settings_of_other_generators_are_taken();
+    a_life();
+    parent_of("CTR-DRBG", ctr);
+    parent_of("CTR-DRBG", plain_ctr);
+    parent_of("HASH-DRBG", hash);
+    CHECK(ERR_peek_error() == 0);
+    OSSL_PROVIDER_unload(squall);
+    OSSL_PROVIDER_unload(builtin);
+    OSSL_LIB_CTX_free(library);
+    return 0;
+}

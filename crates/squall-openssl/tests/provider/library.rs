@@ -1,0 +1,84 @@
+//! The library itself: what it exports, what it lets itself be loaded into, and that it stays.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::artifacts::{self, CRATE};
+use crate::world::{World, run, said};
+
+#[test]
+fn it_exports_one_function() {
+    let provider = artifacts::modules().join("squall.so");
+    let mut nm = Command::new("nm");
+    let symbols = said(
+        nm.args(["--dynamic", "--defined-only", "--format=just-symbols"])
+            .arg(provider),
+    );
+    let listed = std::fs::read_to_string(format!("{CRATE}/symbols.txt")).expect("symbols.txt");
+    assert_eq!(symbols, listed);
+}
+
+#[test]
+fn it_is_loaded_into_openssl_from_3_0_on() {
+    let world = World::unused();
+    for version in ["3.0.0", "3.0.22", "3.5.0", "3.6.0-dev", "4.0.0"] {
+        // The error is the one of OpenSSL's own generators: PROV_R_INSUFFICIENT_DRBG_STRENGTH.
+        let drawn = "accepted\nerror 1\nin random_bytes\n181: \ndrawn\n";
+        assert_eq!(load_into(&world, version), drawn, "{version}");
+    }
+    let [bytes, _] = world.drawn();
+    assert_eq!((bytes.requests, bytes.bytes), (15, 10_000));
+}
+
+#[test]
+fn it_is_not_loaded_into_anything_else() {
+    let world = World::unused();
+    for version in ["2.9.0", "1.1.1", "1.1.1w", "garbage", "3", "", "none"] {
+        let refused = "error 1\nin OSSL_provider_init\n\
+                       268: squall can be loaded into OpenSSL 3.0.0 and later\nrefused\n";
+        assert_eq!(load_into(&world, version), refused, "{version}");
+    }
+    // A core without functions, even to say so.
+    assert_eq!(load_into(&world, "nothing"), "refused\n");
+}
+
+/// What comes of loading it into a core that says it has this version.
+fn load_into(world: &World, version: &str) -> String {
+    let provider = artifacts::modules().join("squall.so");
+    world.run("core", &[version, &provider.to_string_lossy()])
+}
+
+/// A thread's page is given back by the library's own code when the thread ends.
+#[test]
+fn it_stays_for_threads_that_end_after_it_was_unloaded() {
+    let world = World::unused();
+    let folder = artifacts::modules().to_string_lossy();
+    assert_eq!(world.run("unload", &[&folder]), "done\n");
+}
+
+/// The control: the same library without the mark.
+#[test]
+fn without_staying_such_threads_crash() {
+    let world = World::unused();
+    let copy = world.path("squall.so");
+    let mut library = std::fs::read(artifacts::modules().join("squall.so")).expect("the provider");
+    may_be_unloaded(&mut library);
+    std::fs::write(&copy, library).expect("a copy");
+    let folder: &Path = copy.parent().expect("a folder");
+    let output = run(world.command(world.program("unload")).arg(folder));
+    assert!(output.status.signal().is_some(), "{output:?}");
+}
+
+/// Takes the mark NODELETE out of the flags (elf(5), DT_FLAGS_1).
+fn may_be_unloaded(library: &mut [u8]) {
+    const DT_FLAGS_1: u64 = 0x6fff_fffb;
+    const DF_1_NODELETE: u64 = 8;
+    let words = library.chunks_exact_mut(8);
+    let mut entries = words.skip_while(|word| **word != DT_FLAGS_1.to_le_bytes());
+    entries.next().expect("flags");
+    let flags = entries.next().expect("their value");
+    let before = u64::from_le_bytes((&*flags).try_into().expect("a word"));
+    assert_eq!(before & DF_1_NODELETE, DF_1_NODELETE);
+    flags.copy_from_slice(&(before & !DF_1_NODELETE).to_le_bytes());
+}

@@ -1,0 +1,49 @@
+//! Many threads, processes with children, and sandboxes: nothing is given twice, or without a
+//! source.
+
+use std::collections::HashSet;
+
+use crate::artifacts;
+use crate::world::World;
+
+#[test]
+fn threads_draw_different_bytes() {
+    for world in [World::instead(), World::seeding()] {
+        let draws = world.run("many", &["threads"]);
+        assert_eq!(draws.lines().count(), 8 * 3 * 3000);
+        assert_eq!(repeats(&draws), 0);
+    }
+}
+
+#[test]
+fn children_of_a_fork_draw_different_bytes() {
+    for world in [World::instead(), World::seeding()] {
+        let draws = world.run("many", &["forks"]);
+        assert!(draws.lines().count() > 9000);
+        assert_eq!(repeats(&draws), 0);
+    }
+}
+
+/// The control: OpenSSL hands a fork on to providers as it is.
+#[test]
+fn children_of_a_provider_without_guards_repeat() {
+    let world = World::control("NAIVE");
+    assert_eq!(repeats(&world.run("many", &["threads"])), 0);
+    assert!(repeats(&world.run("many", &["forks"])) > 1000);
+}
+
+fn repeats(draws: &str) -> usize {
+    let different: HashSet<&str> = draws.lines().collect();
+    draws.lines().count() - different.len()
+}
+
+/// What is to be fresh comes from the kernel, and where that refuses OpenSSL is told: the program
+/// goes on.
+#[test]
+fn without_a_source_nothing_is_fresh() {
+    let folder = artifacts::modules().to_string_lossy();
+    for when in ["late", "early"] {
+        let world = World::unused();
+        world.run("refused", &[&folder, when]);
+    }
+}
