@@ -85,7 +85,7 @@ wrong argument.")]
     /// The cache is $SQUALL_LAB_CACHE, or else squall-lab in $XDG_CACHE_HOME or in ~/.cache.
     #[command(after_help = "Examples:
   squall-lab deps
-      fetch what is missing: 210 MB, 425 MB in the cache, and half a minute
+      fetch what is missing: 220 MB, 440 MB in the cache, and half a minute
   squall-lab deps --update
       fetch what there is a newer version of, and what is damaged
   squall-lab deps --only 6.12 --cache /tmp/lab
@@ -114,7 +114,8 @@ something failed, 2 for a wrong argument.")]
     /// repeats by source, how long it takes until each has new state, how many requests are served
     /// until then, and how much of what went into Whirlwind nobody can know. The controls, a
     /// generator without guards and squall with its guards off, must repeat in every clone, or the
-    /// run is invalid; in the scenario go, a generator without guards.
+    /// run is invalid; in the scenario go, a generator without guards; in the scenario doors, a
+    /// buffer in a program in C and OpenSSL's own generator in nginx.
     #[command(after_help = "Examples:
   squall-lab reset --machine 6.12+vmgenid --runs 4
       one machine, four clones
@@ -122,6 +123,8 @@ something failed, 2 for a wrong argument.")]
       snapshots in the middle of heavy drawing, and with forked children
   squall-lab reset --scenario go --runs 20
       a program in Go, which takes Go 1.26 to build
+  squall-lab reset --scenario doors --runs 20
+      a program in C that preloads squall, and nginx with OpenSSL's provider
 
 Needs what `squall-lab deps` fetches. Exit codes: 0 if nothing was wrong, 1 if a claim was, the run
 is invalid or something failed, 2 for a wrong argument.")]

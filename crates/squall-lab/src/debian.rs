@@ -3,7 +3,7 @@
 //!
 //! Below the cache's directory are
 //!
-//! - `qemu/`, `tools/` and `kernels/NAME/`: an unpacked tree each, with a `record.json` of what it is made of;
+//! - `qemu/`, `tools/`, `nginx/` and `kernels/NAME/`: an unpacked tree each, with a `record.json` of what it is made of;
 //! - `apt/`: what apt knows of the archive;
 //! - `part/`: what is being made, by the one who holds the lock on the file `lock`. A tree is renamed
 //!   to its place when it is complete, so that what is there is never half of something.
@@ -15,14 +15,17 @@ mod lists;
 mod location;
 mod lock;
 mod mirror;
+mod nginx;
 mod part;
 mod qemu;
 mod record;
 mod report;
 mod tool;
 mod tools;
+mod userland;
 
 pub use kernel::{Kernel, KernelName};
+pub use nginx::Nginx;
 pub use qemu::Qemu;
 pub use tools::Tools;
 
@@ -52,7 +55,7 @@ pub fn run(options: &DepsArguments) -> Result<(), Failure> {
     output::print(&report::of(&cache, kernels)?)
 }
 
-/// Where QEMU, the tools and the kernels are kept.
+/// Where QEMU, the programs and the kernels are kept.
 #[derive(Debug)]
 pub struct Cache {
     directory: PathBuf,
@@ -66,7 +69,7 @@ impl Cache {
         })
     }
 
-    /// Fetches QEMU, the tools and `kernels`, as far as they are not there or were made by another
+    /// Fetches QEMU, the tools, nginx and `kernels`, as far as they are not there or were made by another
     /// list; with `update`, also those of which there is a newer version, and those that are damaged.
     pub fn fetch(&self, kernels: &[KernelName], update: bool) -> Result<(), Failure> {
         let mut items = item::of(kernels);
@@ -107,6 +110,12 @@ impl Cache {
     pub fn tools(&self) -> Result<Tools, Failure> {
         self.record(Item::Tools)?;
         Ok(Tools::of(self.place(Item::Tools)))
+    }
+
+    /// nginx and OpenSSL for guests, as they are in the cache.
+    pub fn nginx(&self) -> Result<Nginx, Failure> {
+        let record = self.record(Item::Nginx)?;
+        Ok(Nginx::of(self.place(Item::Nginx), record))
     }
 
     /// The kernel `name`, as it is in the cache.

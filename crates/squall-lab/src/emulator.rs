@@ -3,6 +3,7 @@
 
 mod arguments;
 mod build;
+mod build_c;
 mod build_go;
 mod host;
 mod initramfs;
@@ -12,7 +13,8 @@ mod qmp;
 mod words;
 
 pub(crate) use arguments::{Arguments, Hardware, escaped};
-pub(crate) use build::program;
+pub(crate) use build::{library, program};
+pub(crate) use build_c::program as c_program;
 pub(crate) use build_go::program as go_program;
 pub use host::Host;
 pub(crate) use initramfs::Initramfs;

@@ -113,6 +113,29 @@ const TOOLS: [(&str, &[&str]); 10] = [
     ),
 ];
 
+/// Packages of nginx, and what is in them.
+const NGINX: [(&str, &[&str]); 9] = [
+    ("nginx", &["usr/sbin/nginx"]),
+    (
+        "libc6",
+        &[
+            "usr/lib/x86_64-linux-gnu/gconv/KOI8-R.so",
+            "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",
+            "usr/lib64/ld-linux-x86-64.so.2",
+        ],
+    ),
+    ("libcrypt1", &["usr/lib/x86_64-linux-gnu/libcrypt.so.1"]),
+    ("libgcc-s1", &["usr/lib/x86_64-linux-gnu/libgcc_s.so.1"]),
+    (
+        "libpcre2-8-0",
+        &["usr/lib/x86_64-linux-gnu/libpcre2-8.so.0"],
+    ),
+    ("libssl3t64", &["usr/lib/x86_64-linux-gnu/libssl.so.3"]),
+    ("libzstd1", &["usr/lib/x86_64-linux-gnu/libzstd.so.1"]),
+    ("openssl", &["usr/bin/c_rehash", "usr/bin/openssl"]),
+    ("zlib1g", &["usr/lib/x86_64-linux-gnu/libz.so.1"]),
+];
+
 /// A directory with an archive, programs that fetch from it, and a cache; gone at the end.
 struct World {
     directory: PathBuf,
@@ -135,7 +158,7 @@ impl World {
         world.program("apt-cache", APT_CACHE);
         world.program("dpkg-deb", DPKG_DEB);
         world.qemu("1");
-        world.tools("1");
+        world.programs("1");
         let (meta, image) = ("linux-image-amd64", "linux-image-6.1-amd64");
         world.package(meta, "6.1-1", &format!("{image} (= 6.1-1)"), &[]);
         let files = [
@@ -196,8 +219,8 @@ impl World {
         self.package("qemu-system-x86", version, "libc6 (>= 2)", &files);
     }
 
-    fn tools(&self, version: &str) {
-        for (name, files) in TOOLS {
+    fn programs(&self, version: &str) {
+        for (name, files) in TOOLS.into_iter().chain(NGINX) {
             self.package(name, version, "libc6 (>= 2)", files);
         }
     }
@@ -311,6 +334,7 @@ fn an_empty_cache_says_what_to_run() {
     let place = place.to_str().expect("a path");
     contains(&message(cache.qemu()), &[place, "QEMU", "make lab-deps"]);
     contains(&message(cache.tools()), &[place, "tools", "make lab-deps"]);
+    contains(&message(cache.nginx()), &[place, "nginx", "make lab-deps"]);
     for name in KernelName::ALL {
         let expected = [place, name.name(), "make lab-deps"];
         contains(&message(cache.kernel(name)), &expected);
@@ -322,13 +346,14 @@ fn everything_is_fetched_once() {
     let world = World::full("fetch");
     let first = succeed(world.deps(""));
     let lines: Vec<_> = first.lines().collect();
-    assert_eq!(lines.len(), 5, "{first}");
+    assert_eq!(lines.len(), 6, "{first}");
     contains(lines[0], &["QEMU", " 1 ", "cache/qemu", "1 MiB"]);
     contains(lines[1], &["tools", " 1 ", "cache/tools", "1 MiB"]);
-    contains(lines[2], &["kernel 6.1 ", " 6.1-1 ", "cache/kernels/6.1"]);
-    contains(lines[3], &["kernel 6.12 ", " 7-1 ", "cache/kernels/6.12"]);
+    contains(lines[2], &["nginx", " 1 ", "cache/nginx", "1 MiB"]);
+    contains(lines[3], &["kernel 6.1 ", " 6.1-1 ", "cache/kernels/6.1"]);
+    contains(lines[4], &["kernel 6.12 ", " 7-1 ", "cache/kernels/6.12"]);
     contains(
-        lines[4],
+        lines[5],
         &["kernel newest ", " 7-1 ", "cache/kernels/newest"],
     );
     assert!(!world.path("cache/part").exists());
@@ -379,6 +404,31 @@ fn of_the_tools_only_what_guests_use_is_kept() {
     ] {
         assert!(!is_there(removed), "{removed}");
     }
+}
+
+#[test]
+fn of_nginx_only_what_guests_use_is_fetched_and_kept() {
+    let world = World::full("nginx");
+    succeed(world.deps("--only newest"));
+    let cache = world.cache();
+    let nginx = cache.nginx().expect("nginx");
+    assert_eq!(nginx.version, "1");
+    assert_eq!(nginx.directory(), world.path("cache/nginx"));
+    let is_there = |path| nginx.directory().join(path).exists();
+    let libraries = "usr/lib/x86_64-linux-gnu";
+    let (kept, removed) = (
+        format!("{libraries}/libssl.so.3"),
+        format!("{libraries}/gconv"),
+    );
+    for kept in ["usr/sbin/nginx", "usr/bin/openssl", &kept] {
+        assert!(is_there(kept), "{kept}");
+    }
+    for removed in ["usr/bin/c_rehash", &removed] {
+        assert!(!is_there(removed), "{removed}");
+    }
+    let log = fs::read_to_string(world.path("log")).expect("a log");
+    let asked = log.lines().find(|line| line.contains("nginx=1"));
+    contains(asked.expect("a request"), &["download nginx=1 libc6=1"]);
 }
 
 #[test]

@@ -21,8 +21,9 @@ const VMCLOCK: &str = "/dev/vmclock0";
 
 const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// Everything, as JSON, with the status of the library that is drawn from.
-pub fn gather(mode: Mode, status: Value) -> Result<String> {
+/// Everything, as JSON, with the status of the library that is drawn from, and what programs have
+/// been served by it; null where none are counted.
+pub fn gather(mode: Mode, status: Value, served: Value) -> Result<String> {
     let cpus = std::thread::available_parallelism();
     let cpus = cpus.map_err(|error| format!("the number of CPUs: {error}"))?;
     let facts = json!({
@@ -35,6 +36,7 @@ pub fn gather(mode: Mode, status: Value) -> Result<String> {
         "vmgenid": VMGENID.into_iter().any(|path| Path::new(path).exists()),
         "vmclock": vmclock()?,
         "status": status,
+        "served": served,
     });
     Ok(facts.to_string())
 }

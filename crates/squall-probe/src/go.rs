@@ -5,19 +5,15 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use squall_trace::{Channel, LEN, Output, Record, header};
 
 use crate::layout::Channels;
-use crate::{Result, bar, process};
+use crate::{Result, bar};
 
 /// Where the initramfs has it.
 const PROGRAM: &str = "/go-probe";
-
-/// How long to wait between two looks at how it is.
-const PAUSE: Duration = Duration::from_millis(10);
 
 /// Starts the program, and gives what it says of itself. It then waits for the lab, as this one does.
 pub fn start(channels: &Channels) -> Result<Value> {
@@ -38,16 +34,6 @@ pub fn start(channels: &Channels) -> Result<Value> {
         "" => format!("{PROGRAM} ended without a word"),
         why => format!("{PROGRAM}: {why}"),
     })
-}
-
-/// Waits for the lab, then until it wants no more records; a failure if the program ends before.
-pub fn watch(channels: &Channels) -> Result<()> {
-    channels.memory.wait_for_run();
-    while channels.memory.is_running() {
-        process::check_children()?;
-        std::thread::sleep(PAUSE);
-    }
-    Ok(())
 }
 
 /// What the program is told. All places are indices of words.

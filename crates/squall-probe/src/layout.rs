@@ -115,6 +115,7 @@ fn wanted(mode: Mode) -> Vec<(Source, u64, Room)> {
         Mode::Threads => threads(),
         Mode::Forks => [ticking(), forked()].concat(),
         Mode::Go => go(),
+        Mode::Doors => doors(),
     }
 }
 
@@ -169,6 +170,21 @@ fn go() -> Vec<(Source, u64, Room)> {
         (Source::GoNaive, 0),
     ]
     .map(|(source, instance)| (source, instance, Room::Share(1)))
+    .into()
+}
+
+/// A thread for each program.
+fn doors() -> Vec<(Source, u64, Room)> {
+    [
+        Source::DoorGetrandom,
+        Source::DoorArc4random,
+        Source::DoorDevice,
+        Source::DoorNaive,
+        Source::DoorKernel,
+        Source::NginxSquall,
+        Source::NginxOpenssl,
+    ]
+    .map(|source| (source, 0, Room::Share(1)))
     .into()
 }
 

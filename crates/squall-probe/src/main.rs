@@ -6,7 +6,8 @@
 //! before this one draws, because that is for a whole process. Then it describes the machine,
 //! waits until the lab says so, draws until it says otherwise, and switches the machine off.
 //!
-//! In [`Mode::Go`] it starts a program that draws, describes the machine, and watches.
+//! In [`Mode::Go`] it starts a program that draws, describes the machine, and watches; in
+//! [`Mode::Doors`] it starts programs that it asks for what they draw.
 //!
 //! Whatever goes wrong is told in the memory, where the lab reads it; the console hears only that
 //! there is no such memory.
@@ -15,6 +16,7 @@
 
 mod accumulator;
 mod bar;
+mod doors;
 mod drawer;
 mod facts;
 mod generator;
@@ -26,6 +28,7 @@ mod schedule;
 mod system;
 mod tick;
 
+use serde_json::Value;
 use squall_trace::{Mode, Source};
 
 use accumulator::Recorded;
@@ -65,6 +68,7 @@ fn probe(memory: Memory) -> Result<()> {
     let channels = Channels::lay_out(memory, mode);
     match mode {
         Mode::Go => watch_program(&channels),
+        Mode::Doors => ask_programs(&channels),
         _ => draw(&channels, mode),
     }
 }
@@ -73,9 +77,21 @@ fn probe(memory: Memory) -> Result<()> {
 fn watch_program(channels: &Channels) -> Result<()> {
     generator::wait_for_kernel();
     let status = go::start(channels)?;
-    describe(channels.memory, Mode::Go, status)?;
+    describe(channels.memory, Mode::Go, status, Value::Null)?;
     channels.memory.set_ready();
-    go::watch(channels)
+    process::watch(channels.memory)
+}
+
+/// Asks programs that know nothing of squall for what they draw.
+fn ask_programs(channels: &Channels) -> Result<()> {
+    generator::wait_for_kernel();
+    let status = facts::status();
+    let mut programs = doors::start(channels)?;
+    let served = programs.warm_up()?;
+    describe(channels.memory, Mode::Doors, status, served)?;
+    programs.run();
+    channels.memory.set_ready();
+    process::watch(channels.memory)
 }
 
 /// Draws itself.
@@ -84,7 +100,7 @@ fn draw(channels: &Channels, mode: Mode) -> Result<()> {
         .then(|| Recorded::bootstrapped(channels.writer(Source::WhirlwindInputs, 0)));
     schedule::fork_before_drawing(channels, mode)?;
     generator::wait_for_kernel();
-    describe(channels.memory, mode, facts::status())?;
+    describe(channels.memory, mode, facts::status(), Value::Null)?;
     schedule::fork_after_drawing(channels, mode)?;
     let schedule = Schedule::new(channels, mode, whirlwind);
     channels.memory.set_ready();
@@ -95,8 +111,8 @@ fn draw(channels: &Channels, mode: Mode) -> Result<()> {
 }
 
 /// Tells what the machine is, and how fast its cycle counter counts.
-fn describe(memory: Memory, mode: Mode, status: serde_json::Value) -> Result<()> {
-    memory.tell(&facts::gather(mode, status)?);
+fn describe(memory: Memory, mode: Mode, status: Value, served: Value) -> Result<()> {
+    memory.tell(&facts::gather(mode, status, served)?);
     memory.set_cycles_per_ms(tick::cycles_per_ms());
     Ok(())
 }

@@ -4,10 +4,16 @@
 
 #![allow(unsafe_code)]
 
+use std::time::Duration;
+
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, WaitStatus, wait, waitpid};
 
 use crate::Result;
+use crate::memory::Memory;
+
+/// How long to wait between two looks at how children are.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Forks a process that does `work` and ends. The caller has no other thread.
 pub fn fork(work: impl FnOnce()) -> Result<Pid> {
@@ -41,6 +47,17 @@ pub fn check_children() -> Result<()> {
         Ok(None) | Err(Errno::CHILD) => Ok(()),
         Err(error) => Err(format!("wait: {error}")),
     }
+}
+
+/// Waits for the lab, then until it wants no more records; a failure if a program that draws ends
+/// before.
+pub fn watch(memory: Memory) -> Result<()> {
+    memory.wait_for_run();
+    while memory.is_running() {
+        check_children()?;
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
 }
 
 fn check(child: Pid, status: WaitStatus) -> Result<()> {

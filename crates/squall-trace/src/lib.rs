@@ -111,11 +111,20 @@ pub enum Mode {
     Forks,
     /// A program in Go, each source of which gives once every 500 µs.
     Go,
+    /// Programs as they are, in C and nginx, each source of which gives once every 500 µs or as
+    /// often as it can.
+    Doors,
 }
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Mode; 4] = [Mode::Ticks, Mode::Threads, Mode::Forks, Mode::Go];
+    pub const ALL: [Mode; 5] = [
+        Mode::Ticks,
+        Mode::Threads,
+        Mode::Forks,
+        Mode::Go,
+        Mode::Doors,
+    ];
 
     /// The mode's name on the kernel command line.
     pub fn name(self) -> &'static str {
@@ -124,6 +133,7 @@ impl Mode {
             Mode::Threads => "threads",
             Mode::Forks => "forks",
             Mode::Go => "go",
+            Mode::Doors => "doors",
         }
     }
 
@@ -132,6 +142,7 @@ impl Mode {
         match self {
             Mode::Ticks | Mode::Threads | Mode::Forks => Source::Squall,
             Mode::Go => Source::GoSquall,
+            Mode::Doors => Source::DoorGetrandom,
         }
     }
 
@@ -140,6 +151,7 @@ impl Mode {
         match self {
             Mode::Ticks | Mode::Threads | Mode::Forks => &[Source::Naive, Source::SquallUnguarded],
             Mode::Go => &[Source::GoNaive],
+            Mode::Doors => &[Source::DoorNaive, Source::NginxOpenssl],
         }
     }
 

@@ -36,11 +36,27 @@ pub enum Source {
     GoSquall = 14,
     /// There: the same, eight `Uint64`.
     GoSquallWords = 15,
+    /// In a program in C that preloads squall: what it has buffered of the kernel's bytes, guarded
+    /// against nothing.
+    DoorNaive = 16,
+    /// In the same program, started without squall: getrandom(2).
+    DoorKernel = 17,
+    /// In the program that preloads squall: getrandom(2).
+    DoorGetrandom = 18,
+    /// There: arc4random_buf(3).
+    DoorArc4random = 19,
+    /// There: reads of /dev/urandom.
+    DoorDevice = 20,
+    /// nginx whose OpenSSL has squall's provider: of a handshake, the server's random and the public
+    /// key of its key exchange.
+    NginxSquall = 21,
+    /// nginx with OpenSSL's own generator: the same.
+    NginxOpenssl = 22,
 }
 
 impl Source {
     /// All sources.
-    pub const ALL: [Source; 15] = [
+    pub const ALL: [Source; 22] = [
         Source::Naive,
         Source::Getrandom,
         Source::Squall,
@@ -56,6 +72,13 @@ impl Source {
         Source::GoCryptoRand,
         Source::GoSquall,
         Source::GoSquallWords,
+        Source::DoorNaive,
+        Source::DoorKernel,
+        Source::DoorGetrandom,
+        Source::DoorArc4random,
+        Source::DoorDevice,
+        Source::NginxSquall,
+        Source::NginxOpenssl,
     ];
 
     /// The source that `word` stands for.
@@ -81,6 +104,13 @@ impl Source {
             Source::GoCryptoRand => "go_crypto_rand",
             Source::GoSquall => "go_squall",
             Source::GoSquallWords => "go_squall_words",
+            Source::DoorNaive => "door_naive",
+            Source::DoorKernel => "door_kernel",
+            Source::DoorGetrandom => "door_getrandom",
+            Source::DoorArc4random => "door_arc4random",
+            Source::DoorDevice => "door_device",
+            Source::NginxSquall => "nginx_squall",
+            Source::NginxOpenssl => "nginx_openssl",
         }
     }
 
@@ -93,7 +123,16 @@ impl Source {
                 | Source::SquallChild
                 | Source::SquallChildren
                 | Source::GoSquall
+                | Source::DoorGetrandom
+                | Source::DoorArc4random
+                | Source::DoorDevice
+                | Source::NginxSquall
         )
+    }
+
+    /// Whether an output takes a TLS handshake, which is milliseconds.
+    pub fn is_slow(self) -> bool {
+        matches!(self, Source::NginxSquall | Source::NginxOpenssl)
     }
 
     /// Whether it is squall with all its guards, asked for numbers: they must never repeat where a

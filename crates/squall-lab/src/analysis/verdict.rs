@@ -204,15 +204,14 @@ mod tests {
         );
     }
 
-    /// Of a program in Go, whose sources did what those of the probe do in its place.
-    fn of_go(change: impl FnOnce(&mut Resets)) -> Verdict {
-        let sources = [
-            (Source::Naive, Source::GoNaive),
-            (Source::Squall, Source::GoSquall),
-            (Source::SquallWords, Source::GoSquallWords),
-        ];
+    /// Of programs, whose sources did what those of the probe do in their place.
+    fn of_programs(
+        mode: Mode,
+        sources: &[(Source, Source)],
+        change: impl FnOnce(&mut Resets),
+    ) -> Verdict {
         let mut setup = synthetic::campaign().experiments.remove(0).setup;
-        setup.probe = Mode::Go;
+        setup.probe = mode;
         let mut resets = synthetic::resets(8);
         let before = &mut resets.before.outputs;
         *before = sources
@@ -220,27 +219,27 @@ mod tests {
             .map(|&(_, source)| ((source, 0), before[&(Source::Naive, 0)]))
             .collect();
         for clone in &mut resets.clones {
-            let outputs = sources.map(|(played, source)| {
+            let outputs = sources.iter().map(|&(played, source)| {
                 let outputs = clone.outputs.remove(&(played, 0));
                 ((source, 0), outputs.expect("a channel"))
             });
-            clone.outputs = outputs.into();
+            clone.outputs = outputs.collect();
         }
         change(&mut resets);
         Experiment::of_resets(setup, &resets).verdict
     }
 
-    #[test]
-    fn a_program_in_go_is_judged_by_its_own_sources() {
-        let as_claimed = Verdict::default();
-        assert_eq!(of_go(|_| {}), as_claimed);
-        for source in [Source::GoNaive, Source::GoSquall] {
-            let validity = of_go(without(source)).validity;
+    /// What programs are judged by: `needed` must have been recorded, and of `judged` no word may
+    /// repeat.
+    fn are_judged(mode: Mode, sources: &[(Source, Source)], needed: &[Source], judged: &[Source]) {
+        assert_eq!(of_programs(mode, sources, |_| {}), Verdict::default());
+        for &source in needed {
+            let validity = of_programs(mode, sources, without(source)).validity;
             let reason = validity_reason(&validity);
             assert!(reason.contains(source.name()), "{reason}");
         }
-        for source in [Source::GoSquall, Source::GoSquallWords] {
-            let verdict = of_go(|resets| {
+        for &source in judged {
+            let verdict = of_programs(mode, sources, |resets| {
                 let word = resets.clones[0].outputs[&(source, 0)][100].bits[3];
                 let other = resets.clones[5].outputs.get_mut(&(source, 0));
                 other.expect("a channel")[200].bits[7] = word;
@@ -248,6 +247,43 @@ mod tests {
             let violated = format!("{} repeated 1 words, and 0 whole outputs", source.name());
             assert_eq!(verdict.violated, [violated]);
         }
+    }
+
+    #[test]
+    fn a_program_in_go_is_judged_by_its_own_sources() {
+        let sources = [
+            (Source::Naive, Source::GoNaive),
+            (Source::Squall, Source::GoSquall),
+            (Source::SquallWords, Source::GoSquallWords),
+        ];
+        let needed = [Source::GoNaive, Source::GoSquall];
+        let judged = [Source::GoSquall, Source::GoSquallWords];
+        are_judged(Mode::Go, &sources, &needed, &judged);
+    }
+
+    #[test]
+    fn programs_as_they_are_are_judged_by_their_own_sources() {
+        let sources = [
+            (Source::Naive, Source::DoorNaive),
+            (Source::SquallUnguarded, Source::NginxOpenssl),
+            (Source::Getrandom, Source::DoorKernel),
+            (Source::Squall, Source::DoorGetrandom),
+            (Source::SquallHedged, Source::DoorArc4random),
+            (Source::SquallChild, Source::DoorDevice),
+            (Source::SquallChildren, Source::NginxSquall),
+        ];
+        let needed = [
+            Source::DoorNaive,
+            Source::NginxOpenssl,
+            Source::DoorGetrandom,
+        ];
+        let judged = [
+            Source::DoorGetrandom,
+            Source::DoorArc4random,
+            Source::DoorDevice,
+            Source::NginxSquall,
+        ];
+        are_judged(Mode::Doors, &sources, &needed, &judged);
     }
 
     fn validity_reason(validity: &Validity) -> &str {

@@ -118,7 +118,9 @@ impl CloneWindow {
         let channels = runs.channels(trace, |other| other == source);
         let channels = channels.zip(reach).map(|((before, outputs), &reach)| {
             let reach = reach.min(outputs.len());
-            let at_snapshot = before.last().map(generations);
+            // A request under way then was given later, and may have been told already.
+            let mut given_before = before.iter().rev().filter(|o| o.given_at <= start);
+            let at_snapshot = given_before.next().map(generations);
             let is_noticed =
                 |output: &&Output| at_snapshot.is_some_and(|before| before != generations(output));
             let mut comparable = outputs[..reach].iter();
@@ -208,6 +210,29 @@ mod tests {
         assert_eq!(window.us_to_notice.map(three), Some([1500.0; 3]));
         assert_eq!(window.clones_without_new_state, 0);
         assert_eq!(window.repeats_after_new_state, 0);
+    }
+
+    /// The second record was asked for before the snapshot, and given when the generation had
+    /// changed: the next one shows that.
+    #[test]
+    fn what_was_under_way_tells_nothing_of_before() {
+        let mut random = Random::new(14);
+        let clone = |bits: Vec<[u64; 8]>| {
+            let outputs = (0..).zip(bits);
+            let outputs = outputs.map(|(tick, bits)| output(tick, u64::from(tick > 0), bits));
+            outputs.collect::<Vec<_>>()
+        };
+        let common: Vec<_> = (0..2).map(|_| random.bits()).collect();
+        let mut own = || clone([common.clone(), vec![random.bits()]].concat());
+        let mut resets = clones(NAME, 1, &[own(), own()]);
+        for clone in &mut resets.clones {
+            clone.outputs.get_mut(&NAME).expect("a channel")[1].asked_at = 600_000;
+        }
+        let runs = Runs::of_resets(&resets);
+        assert_eq!(runs.under_way(NAME.0), 1);
+        let recurrences = Recurrences::of(runs.given(|_| true));
+        let window = Window::of(&runs, NAME.0, &recurrences).expect("clones");
+        assert_eq!(window.us_to_notice.map(three), Some([1000.0; 3]));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::scenario::Scenario;
 use crate::analysis::{Campaign, Experiment, Setup, Validity};
 use crate::args::{BootArguments, LabArguments, ResetArguments};
 use crate::debian::{Cache, Kernel, Qemu};
-use crate::vm::{self, Host, Signals, Spec};
+use crate::vm::{self, Contents, Doors, Host, Signals, Spec};
 
 /// Boots machines.
 pub fn boot(options: &BootArguments) -> Result<(), Failure> {
@@ -58,6 +58,8 @@ struct Lab<'a> {
     probe: PathBuf,
     /// The program in Go, where a scenario has it draw.
     go: Option<PathBuf>,
+    /// Programs as they are, where a scenario has them draw.
+    doors: Option<Doors>,
 }
 
 impl<'a> Lab<'a> {
@@ -74,6 +76,7 @@ impl<'a> Lab<'a> {
         let version = qemu.version.clone();
         let host = host(qemu, interrupt, options)?;
         let (probe, go) = (vm::probe(), go_probe(&host, scenarios));
+        let doors = doors(&host, &cache, scenarios);
         // A signal from the terminal has ended the compilers as well.
         host.interrupt.check()?;
         Ok(Lab {
@@ -83,6 +86,7 @@ impl<'a> Lab<'a> {
             qemu: version,
             probe: probe?,
             go: go?,
+            doors: doors?,
         })
     }
 
@@ -123,8 +127,13 @@ impl<'a> Lab<'a> {
         let kernel = self.cache.kernel(machine.kernel)?;
         let modules: Vec<_> = kernel.module("ptp_vmclock").into_iter().collect();
         let initramfs = self.host.file("initramfs");
-        let go = self.go.as_deref().filter(|_| mode == Mode::Go);
-        vm::initramfs(&initramfs, &self.probe, go, &modules)?;
+        let contents = Contents {
+            probe: &self.probe,
+            go: self.go.as_deref().filter(|_| mode == Mode::Go),
+            doors: self.doors.as_ref().filter(|_| mode == Mode::Doors),
+            modules: &modules,
+        };
+        vm::initramfs(&initramfs, &contents)?;
         let spec = Spec {
             kernel: kernel.image.clone(),
             initramfs,
@@ -163,6 +172,20 @@ impl<'a> Lab<'a> {
         })
     }
 
+    /// Versions of what takes part, by name.
+    fn versions(&self) -> BTreeMap<String, String> {
+        let nginx = self.doors.as_ref().map(Doors::version);
+        let known = [
+            ("nginx", nginx),
+            ("qemu", Some(self.qemu.as_str())),
+            ("squall", Some(env!("CARGO_PKG_VERSION"))),
+        ];
+        let known = known.into_iter();
+        known
+            .filter_map(|(name, version)| Some((name.into(), version?.into())))
+            .collect()
+    }
+
     /// Makes the experiments, shows and writes the report on them; a failure if it is invalid, or
     /// says that a claim is wrong. If one cannot be made, the report is on those before it.
     fn report(
@@ -186,10 +209,7 @@ impl<'a> Lab<'a> {
         }
         let campaign = Campaign {
             date: jiff::Timestamp::now().strftime("%F").to_string(),
-            versions: BTreeMap::from([
-                ("qemu".into(), self.qemu.clone()),
-                ("squall".into(), env!("CARGO_PKG_VERSION").into()),
-            ]),
+            versions: self.versions(),
             experiments,
         };
         let written = match &self.options.output {
@@ -235,12 +255,24 @@ fn host(qemu: Qemu, interrupt: Interrupt, options: &LabArguments) -> Result<Host
 
 /// Builds the program in Go if one of the scenarios has it draw, before hours are spent.
 fn go_probe(host: &Host, scenarios: &[Scenario]) -> Result<Option<PathBuf>, Failure> {
-    if !scenarios.iter().any(|scenario| scenario.mode() == Mode::Go) {
+    if !has(scenarios, Mode::Go) {
         return Ok(None);
     }
     let path = host.file("go-probe");
     vm::go_probe(&path)?;
     Ok(Some(path))
+}
+
+/// Makes what programs as they are need, likewise.
+fn doors(host: &Host, cache: &Cache, scenarios: &[Scenario]) -> Result<Option<Doors>, Failure> {
+    match has(scenarios, Mode::Doors) {
+        true => Doors::make(host, cache.nginx()?).map(Some),
+        false => Ok(None),
+    }
+}
+
+fn has(scenarios: &[Scenario], mode: Mode) -> bool {
+    scenarios.iter().any(|scenario| scenario.mode() == mode)
 }
 
 /// A bar on a terminal; elsewhere a line at the end.

@@ -21,6 +21,12 @@ const AFTER_RESET: usize = 1500;
 /// The same where children are forked all the time, which slows everything down.
 const AFTER_RESET_WITH_FORKS: usize = 500;
 
+/// The same of programs that answer requests one after the other.
+const AFTER_RESET_OF_PROGRAMS: usize = 800;
+
+/// So many times fewer of a source that is slow.
+const SLOWER: usize = 4;
+
 /// How long threads draw before the snapshot, and after the resume.
 const THREADS_DRAW: Duration = Duration::from_millis(200);
 
@@ -112,6 +118,7 @@ fn batch_of_clones(
     }
     let requests = match spec.mode {
         Mode::Forks => AFTER_RESET_WITH_FORKS,
+        Mode::Doors => AFTER_RESET_OF_PROGRAMS,
         Mode::Ticks | Mode::Threads | Mode::Go => AFTER_RESET,
     };
     for guest in &mut guests {
@@ -128,7 +135,7 @@ fn batch_of_clones(
 fn record(guest: &mut Guest, mode: Mode, before: &Counts, requests: usize) -> Result<(), Failure> {
     let requests = match mode {
         Mode::Threads => 1,
-        Mode::Ticks | Mode::Forks | Mode::Go => requests,
+        Mode::Ticks | Mode::Forks | Mode::Go | Mode::Doors => requests,
     };
     let recorded = guest.wait("the sources to draw", |guest| {
         Ok(lagging(&guest.memory().counts()?, before, requests).is_empty())
@@ -140,11 +147,17 @@ fn record(guest: &mut Guest, mode: Mode, before: &Counts, requests: usize) -> Re
     Ok(())
 }
 
-/// The sources that draw on their own and have fewer than so many more records than `before`.
+/// The sources that draw on their own and have fewer than so many more records than `before`; of
+/// slow ones not so many are wanted.
 fn lagging(now: &Counts, before: &Counts, requests: usize) -> Vec<Name> {
     let count = |counts: &Counts, name: &Name| counts.outputs.get(name).copied().unwrap_or(0);
+    let wanted = |source: Source| match source.is_slow() {
+        true => requests / SLOWER,
+        false => requests,
+    };
     let is_lagging = |name: &&Name| {
-        name.0 != Source::SquallChildren && count(now, name) < count(before, name) + requests
+        let due = count(before, name) + wanted(name.0);
+        name.0 != Source::SquallChildren && count(now, name) < due
     };
     now.outputs.keys().filter(is_lagging).copied().collect()
 }

@@ -19,6 +19,8 @@ pub enum Scenario {
     Forks,
     /// A program in Go draws from squall's Go module, and from a buffer beside it; takes Go to build it
     Go,
+    /// A program in C preloads squall, and nginx has it as OpenSSL's provider; takes a C compiler
+    Doors,
 }
 
 impl Scenario {
@@ -29,6 +31,7 @@ impl Scenario {
             Scenario::Threads => Mode::Threads,
             Scenario::Forks => Mode::Forks,
             Scenario::Go => Mode::Go,
+            Scenario::Doors => Mode::Doors,
         }
     }
 
@@ -49,6 +52,7 @@ impl fmt::Display for Scenario {
             Scenario::Threads => "threads",
             Scenario::Forks => "forks",
             Scenario::Go => "go",
+            Scenario::Doors => "doors",
         })
     }
 }

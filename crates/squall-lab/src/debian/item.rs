@@ -8,6 +8,7 @@ use squall_command::Failure;
 use super::apt::Archive;
 use super::kernel::{self, KernelName};
 use super::lists::{Package, Release};
+use super::nginx;
 use super::qemu;
 use super::record::{Record, damaged};
 use super::tools;
@@ -19,13 +20,15 @@ pub enum Item {
     Qemu,
     /// Programs for guests.
     Tools,
+    /// nginx and OpenSSL for guests.
+    Nginx,
     /// A kernel.
     Kernel(KernelName),
 }
 
-/// QEMU, the tools and `kernels`, each once.
+/// QEMU, the tools, nginx and `kernels`, each once.
 pub fn of(kernels: &[KernelName]) -> Vec<Item> {
-    let mut items = vec![Item::Qemu, Item::Tools];
+    let mut items = vec![Item::Qemu, Item::Tools, Item::Nginx];
     for &kernel in kernels {
         let item = Item::Kernel(kernel);
         if !items.contains(&item) {
@@ -40,6 +43,7 @@ impl Display for Item {
         match self {
             Item::Qemu => f.write_str("QEMU"),
             Item::Tools => f.write_str("tools"),
+            Item::Nginx => f.write_str("nginx"),
             Item::Kernel(name) => write!(f, "kernel {}", name.name()),
         }
     }
@@ -51,6 +55,7 @@ impl Item {
         match self {
             Item::Qemu => "qemu".into(),
             Item::Tools => "tools".into(),
+            Item::Nginx => "nginx".into(),
             Item::Kernel(name) => Path::new("kernels").join(name.name()),
         }
     }
@@ -60,6 +65,7 @@ impl Item {
         match self {
             Item::Qemu => qemu::RELEASE,
             Item::Tools => tools::RELEASE,
+            Item::Nginx => nginx::RELEASE,
             Item::Kernel(name) => name.release(),
         }
     }
@@ -72,6 +78,11 @@ impl Item {
             Item::Tools => {
                 let packages = tools::PACKAGES.iter().chain(&tools::ALONE);
                 packages.map(|name| show(name, tools::suite())).collect()
+            }
+            Item::Nginx => {
+                let suite = nginx::RELEASE.suite();
+                let packages = nginx::PACKAGES.iter();
+                packages.map(|name| show(name, suite)).collect()
             }
             Item::Kernel(name) => kernel::packages(name, archive),
         }
@@ -94,7 +105,7 @@ impl Item {
                 archive.download_closure(&others, tools::suite(), directory)?;
                 archive.download(&alone, directory)
             }
-            Item::Kernel(_) => archive.download(packages, directory),
+            Item::Nginx | Item::Kernel(_) => archive.download(packages, directory),
         }
     }
 
@@ -103,6 +114,7 @@ impl Item {
         match self {
             Item::Qemu => qemu::lay_out(unpacked, tree).map(|()| None),
             Item::Tools => tools::lay_out(unpacked, tree).map(|()| None),
+            Item::Nginx => nginx::lay_out(unpacked, tree).map(|()| None),
             Item::Kernel(_) => kernel::lay_out(unpacked, tree).map(Some),
         }
     }
@@ -111,6 +123,7 @@ impl Item {
     pub fn list(self) -> Vec<String> {
         match self {
             Item::Tools => tools::list(),
+            Item::Nginx => nginx::list(),
             Item::Qemu | Item::Kernel(_) => Vec::new(),
         }
     }
@@ -130,6 +143,7 @@ impl Item {
         let parts: &[&str] = match self {
             Item::Qemu => &qemu::PARTS,
             Item::Tools => &tools::PARTS,
+            Item::Nginx => &nginx::PARTS,
             Item::Kernel(_) => &kernel::PARTS,
         };
         match parts.iter().find(|part| !place.join(part).exists()) {

@@ -9,7 +9,7 @@ use super::{Cache, KernelName};
 
 const MIB: u64 = 1 << 20;
 
-/// One line for QEMU, the tools and each of `kernels`.
+/// One line for QEMU, the tools, nginx and each of `kernels`.
 pub fn of(cache: &Cache, kernels: &[KernelName]) -> Result<String, Failure> {
     let mut text = String::new();
     for item in item::of(kernels) {

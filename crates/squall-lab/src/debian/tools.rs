@@ -9,7 +9,7 @@ use squall_command::failure::at;
 
 use super::lists::Release;
 use super::part::{keep, remove};
-use super::tool;
+use super::userland::{self, LIBRARIES, LOADER};
 
 /// The release of Debian that they come from.
 pub const RELEASE: Release = Release::Trixie;
@@ -42,9 +42,6 @@ pub const PARTS: [&str; 7] = [
     "usr/sbin/cryptsetup",
     "usr/sbin/dmsetup",
 ];
-
-const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
-const LOADER: &str = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
 
 /// What is kept of the packages.
 const KEPT: [&str; 25] = [
@@ -112,17 +109,7 @@ impl Tools {
         name: &str,
         arguments: impl FnOnce(&mut Command),
     ) -> Result<String, Failure> {
-        let loader = self.directory.join(LOADER);
-        let mut command = tool::command(&loader.to_string_lossy());
-        command
-            .arg("--library-path")
-            .arg(self.directory.join(LIBRARIES));
-        command
-            .args(["--argv0", name])
-            .arg(self.directory.join(path));
-        arguments(&mut command);
-        tool::output(&mut command)
-            .map_err(|fault| Failure::Runtime(format!("{name} of the lab's tools: {fault}")))
+        userland::run(&self.directory, path, name, arguments)
     }
 }
 

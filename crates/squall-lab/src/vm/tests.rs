@@ -9,7 +9,7 @@ use std::time::Duration;
 use squall_command::{Failure, Interrupt};
 use squall_trace::Mode;
 
-use super::{Accelerator, Guest, Host, Signals, Snapshot, Spec, initramfs, probe};
+use super::{Accelerator, Contents, Guest, Host, Signals, Snapshot, Spec, initramfs, probe};
 use crate::debian::{Cache, Kernel, KernelName, Qemu};
 
 /// One machine at a time.
@@ -40,7 +40,13 @@ impl World {
         )
         .unwrap();
         let path = host.file("initramfs");
-        initramfs(&path, &probe().unwrap(), None, &[]).unwrap();
+        let contents = Contents {
+            probe: &probe().unwrap(),
+            go: None,
+            doors: None,
+            modules: &[],
+        };
+        initramfs(&path, &contents).unwrap();
         let spec = Spec {
             kernel: kernel.image,
             initramfs: path,
@@ -137,10 +143,12 @@ fn a_program_that_cannot_be_started_is_told() {
     let Some(mut world) = World::new() else {
         return;
     };
-    world.spec.mode = Mode::Go;
-    let line = message(world.host.boot(&world.spec).unwrap_err());
-    contains(
-        &line,
-        &["the probe in the VM failed: /go-probe: No such file"],
-    );
+    for (mode, reason) in [
+        (Mode::Go, "/go-probe: No such file"),
+        (Mode::Doors, "/usr/sbin/nginx (squall): No such file"),
+    ] {
+        world.spec.mode = mode;
+        let line = message(world.host.boot(&world.spec).unwrap_err());
+        contains(&line, &[&format!("the probe in the VM failed: {reason}")]);
+    }
 }

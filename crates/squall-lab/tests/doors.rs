@@ -1,0 +1,104 @@
+//! `squall-lab reset --scenario doors`: clones of programs that know nothing of squall, with a real
+//! machine.
+
+#[allow(dead_code, reason = "of other tests")]
+mod common;
+
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use squall_lab::debian::Cache;
+use squall_lab::vm;
+
+use common::commands::{contains, succeed};
+use common::{Turn, World, files, message, say_skip, skip};
+
+/// Longest time that a few clones may take.
+const SOON: Duration = Duration::from_secs(180);
+
+/// Whether the programs can be had; if not, that is said.
+fn has_programs() -> bool {
+    if Command::new("cc").arg("--version").output().is_err() {
+        say_skip("clones of a program in C: install gcc or clang");
+        return false;
+    }
+    match Cache::open(None).and_then(|cache| cache.nginx()) {
+        Ok(_) => true,
+        Err(failure) => {
+            skip(&format!("clones of nginx: {}", message(failure)));
+            false
+        }
+    }
+}
+
+/// What is said of `source`, which must have given at least so many outputs.
+#[track_caller]
+fn source<'a>(report: &'a Value, source: &str, outputs: u64) -> &'a Value {
+    let sources = report["experiments"][0]["sources"].as_array();
+    let named = |entry: &&Value| entry["source"] == source;
+    let found = sources.expect("sources").iter().find(named);
+    let found = found.expect("the source");
+    assert!(
+        found["repeats"]["outputs"].as_u64() >= Some(outputs),
+        "{found}"
+    );
+    found
+}
+
+/// How many requests squall has counted at `door` when all had been asked once.
+fn served(facts: &Value, door: &str) -> Option<u64> {
+    let doors = facts["served"]["doors"].as_array()?;
+    let found = doors.iter().find(|entry| entry["door"] == door)?;
+    found["requests"].as_u64()
+}
+
+#[test]
+fn clones_of_programs_repeat_only_what_squall_does_not_give() {
+    if !has_programs() {
+        return;
+    }
+    let Some(_turn) = Turn::take() else { return };
+    let world = World::new();
+    // The run finds them built: that is no part of its time.
+    vm::libraries().expect("squall's libraries");
+    let start = Instant::now();
+    let printed =
+        succeed(world.lab("reset --scenario doors --machine 6.12+vmgenid --runs 3 --json"));
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+
+    let report: Value = serde_json::from_str(&printed).expect("JSON");
+    let experiment = &report["experiments"][0];
+    assert_eq!(experiment["mode"], "doors");
+    assert_eq!(experiment["runs"], 3);
+    assert_eq!(experiment["verdict"]["validity"], "valid");
+    for (control, outputs) in [("door_naive", 1000), ("nginx_openssl", 200)] {
+        let repeats = &source(&report, control, outputs)["repeats"];
+        assert_eq!(repeats["machines_with_repeats"], 3, "{repeats}");
+        assert!(
+            repeats["repeated_outputs"].as_u64() > Some(100),
+            "{repeats}"
+        );
+    }
+    for (guarded, outputs, door) in [
+        ("door_getrandom", 1000, "getrandom"),
+        ("door_arc4random", 1000, "arc4random"),
+        ("door_device", 1000, "device"),
+        ("nginx_squall", 200, "openssl"),
+    ] {
+        let found = source(&report, guarded, outputs);
+        assert_eq!(found["repeats"]["repeated_words"], 0, "{found}");
+        assert_eq!(found["window"]["clones_without_notice"], 0, "{found}");
+        let facts = &experiment["facts"];
+        assert!(served(facts, door) > Some(0), "{door}: {facts}");
+    }
+    source(&report, "door_kernel", 1000);
+
+    let output = world.path("output");
+    let read = |name: &str| fs::read_to_string(output.join(name)).expect("a report");
+    assert_eq!(read("reset-doors.json"), printed);
+    contains(&read("reset-doors.md"), &["| nginx_squall ", "| valid "]);
+    assert!(files(&world.path("tmp")).is_empty());
+    assert_eq!(world.users_of(""), Vec::<u32>::new());
+}

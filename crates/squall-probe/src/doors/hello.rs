@@ -1,0 +1,253 @@
+//! As much of TLS 1.3 (RFC 8446) as it takes to have a server draw: a ClientHello, and what the
+//! server drew for its ServerHello. Nothing of it is a secret, and nothing is computed.
+
+use std::io::{self, Read};
+
+/// Bytes of a server's random, and of its X25519 key.
+const RANDOM: usize = 32;
+const KEY: usize = 32;
+
+/// Types of records (section 5.1) and of handshake messages (section 4).
+const ALERT: u8 = 21;
+const HANDSHAKE: u8 = 22;
+const CLIENT_HELLO: u8 = 1;
+const SERVER_HELLO: u8 = 2;
+
+/// Types of extensions (section 4.2).
+const SUPPORTED_GROUPS: u16 = 10;
+const SIGNATURE_ALGORITHMS: u16 = 13;
+const SUPPORTED_VERSIONS: u16 = 43;
+const KEY_SHARE: u16 = 51;
+
+/// The version that both say for the sake of old machines between them: that of TLS 1.2.
+const LEGACY_VERSION: [u8; 2] = [3, 3];
+
+/// The number of X25519 among the groups (section 4.2.7).
+const X25519: [u8; 2] = [0x00, 0x1d];
+
+/// A ClientHello in a record of its own (section 4.1.2): TLS 1.3 alone, one cipher suite, one kind
+/// of signature, and X25519's base point as the share of a key, which anyone may use whose secrets
+/// nobody needs.
+pub fn client_hello() -> Vec<u8> {
+    let mut base_point = [0; 32];
+    base_point[0] = 9;
+    let share = [&X25519[..], &with_len(2, &base_point)].concat();
+    let extensions = [
+        extension(SUPPORTED_VERSIONS, &with_len(1, &[3, 4])),
+        extension(SUPPORTED_GROUPS, &with_len(2, &X25519)),
+        // ecdsa_secp256r1_sha256
+        extension(SIGNATURE_ALGORITHMS, &with_len(2, &[0x04, 0x03])),
+        extension(KEY_SHARE, &with_len(2, &share)),
+    ]
+    .concat();
+    let body = [
+        &LEGACY_VERSION[..],
+        &[0; RANDOM],
+        // No session, TLS_AES_128_GCM_SHA256, no compression.
+        &with_len(1, &[]),
+        &with_len(2, &[0x13, 0x01]),
+        &with_len(1, &[0]),
+        &with_len(2, &extensions),
+    ]
+    .concat();
+    let message = [&[CLIENT_HELLO][..], &with_len(3, &body)].concat();
+    [&[HANDSHAKE, 3, 1][..], &with_len(2, &message)].concat()
+}
+
+fn extension(kind: u16, body: &[u8]) -> Vec<u8> {
+    [&kind.to_be_bytes()[..], &with_len(2, body)].concat()
+}
+
+/// `body` behind its length, which has so many bytes.
+fn with_len(bytes: usize, body: &[u8]) -> Vec<u8> {
+    let len = body.len().to_be_bytes();
+    [&len[len.len() - bytes..], body].concat()
+}
+
+/// Reads the server's answer to [`client_hello`], and gives what it drew for that: its random, and
+/// the public key that follows from the secret one it made. What comes after is left unread.
+///
+/// # Errors
+/// Those of reading; `InvalidData` if a server says anything else.
+pub fn drawn_by(server: &mut impl Read) -> io::Result<[u8; RANDOM + KEY]> {
+    let mut header = [0; 5];
+    server.read_exact(&mut header)?;
+    let len = usize::from(u16::from_be_bytes([header[3], header[4]]));
+    let mut record = vec![0; len];
+    server.read_exact(&mut record)?;
+    match (header[0], &record[..]) {
+        (HANDSHAKE, hello) => {
+            drawn_for(hello).ok_or_else(|| nonsense("no ServerHello with an X25519 key".into()))
+        }
+        (ALERT, [_, alert, ..]) => Err(nonsense(format!("the server refused: alert {alert}"))),
+        (kind, _) => Err(nonsense(format!("a record of type {kind} and {len} bytes"))),
+    }
+}
+
+/// What was drawn for a ServerHello (section 4.1.3), which is all of `hello` or its beginning; none
+/// if that is something else.
+fn drawn_for(hello: &[u8]) -> Option<[u8; RANDOM + KEY]> {
+    let (kind, rest) = hello.split_first()?;
+    let (body, _) = behind_len(3, rest)?;
+    let (version, rest) = body.split_first_chunk::<2>()?;
+    let (random, rest) = rest.split_first_chunk::<RANDOM>()?;
+    let (_session, rest) = behind_len(1, rest)?;
+    let (_suite_and_compression, rest) = rest.split_first_chunk::<3>()?;
+    let (mut extensions, _) = behind_len(2, rest)?;
+    if *kind != SERVER_HELLO || *version != LEGACY_VERSION {
+        return None;
+    }
+    while let Some((kind, rest)) = extensions.split_first_chunk::<2>() {
+        let (share, rest) = behind_len(2, rest)?;
+        if u16::from_be_bytes(*kind) == KEY_SHARE {
+            let key = share.strip_prefix(&X25519)?;
+            let (key, _) = behind_len(2, key)?;
+            return [random, key].concat().try_into().ok();
+        }
+        extensions = rest;
+    }
+    None
+}
+
+/// What is behind its length, which has so many bytes, and what follows.
+fn behind_len(bytes: usize, from: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (len, rest) = from.split_at_checked(bytes)?;
+    let len = len
+        .iter()
+        .fold(0, |len, &byte| len << 8 | usize::from(byte));
+    rest.split_at_checked(len)
+}
+
+fn nonsense(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+    use std::path::Path;
+    use std::process::{Child, Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn lengths_are_those_of_what_follows() {
+        let hello = client_hello();
+        assert_eq!(hello[..3], [HANDSHAKE, 3, 1]);
+        assert_eq!(usize::from(hello[4]), hello.len() - 5);
+        assert_eq!(usize::from(hello[8]), hello.len() - 9);
+    }
+
+    fn said(bytes: &[u8]) -> io::Result<[u8; RANDOM + KEY]> {
+        drawn_by(&mut &*bytes)
+    }
+
+    /// A ServerHello with this random and this key.
+    fn server_hello(random: [u8; RANDOM], key: [u8; KEY]) -> Vec<u8> {
+        let share = [&X25519[..], &with_len(2, &key)].concat();
+        let extensions = [
+            extension(SUPPORTED_VERSIONS, &[3, 4]),
+            extension(KEY_SHARE, &share),
+        ];
+        let body = [
+            &LEGACY_VERSION[..],
+            &random,
+            &with_len(1, &[]),
+            &[0x13, 0x01, 0],
+            &with_len(2, &extensions.concat()),
+        ];
+        let message = [&[SERVER_HELLO][..], &with_len(3, &body.concat())].concat();
+        [&[HANDSHAKE, 3, 3][..], &with_len(2, &message)].concat()
+    }
+
+    #[test]
+    fn what_was_drawn_is_found_and_nothing_else_taken_for_it() {
+        let hello = server_hello([7; RANDOM], [8; KEY]);
+        let drawn = said(&hello).expect("what was drawn");
+        assert_eq!(drawn, *[[7; RANDOM], [8; KEY]].as_flattened());
+        // The record's type, the message's, its length, the version, the extension's type and group.
+        let share = hello.len() - KEY - 8;
+        for place in [0, 5, 8, 10, share + 1, share + 5] {
+            let mut hello = hello.clone();
+            hello[place] ^= 0x40;
+            assert!(said(&hello).is_err(), "{place}");
+        }
+        for len in 0..hello.len() {
+            assert!(said(&hello[..len]).is_err(), "{len}");
+        }
+        let refused = said(&[ALERT, 3, 3, 0, 2, 2, 40]).expect_err("an alert");
+        assert_eq!(refused.to_string(), "the server refused: alert 40");
+    }
+
+    /// `openssl s_server` at a socket; it ends with this.
+    struct Server(Child);
+
+    impl Drop for Server {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    /// A server with these versions of TLS; none where there is no openssl.
+    fn serve(directory: &Path, versions: &str) -> Option<Server> {
+        let mut make = Command::new("openssl");
+        make.args([
+            "req", "-x509", "-newkey", "ec", "-nodes", "-subj", "/CN=lab",
+        ]);
+        make.args(["-pkeyopt", "ec_paramgen_curve:P-256"]);
+        make.args(["-keyout", "key.pem", "-out", "certificate.pem"]);
+        let Ok(made) = make.current_dir(directory).output() else {
+            eprintln!("SKIP: openssl is missing: no server to shake hands with");
+            return None;
+        };
+        assert!(made.status.success(), "{made:?}");
+        let server = Command::new("openssl")
+            .args(["s_server", "-quiet", "-unix", "socket", versions])
+            .args(["-cert", "certificate.pem", "-key", "key.pem"])
+            .current_dir(directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        Some(Server(server.expect("a server")))
+    }
+
+    fn shake(directory: &Path) -> io::Result<[u8; RANDOM + KEY]> {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let mut server = loop {
+            match UnixStream::connect(directory.join("socket")) {
+                Ok(server) => break server,
+                Err(error) if Instant::now() > deadline => return Err(error),
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            }
+        };
+        server.set_read_timeout(Some(Duration::from_secs(30)))?;
+        server.write_all(&client_hello())?;
+        drawn_by(&mut server)
+    }
+
+    #[test]
+    fn a_real_server_understands_and_is_understood() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let Some(_server) = serve(directory.path(), "-tls1_3") else {
+            return;
+        };
+        let drawn = [(); 2].map(|()| shake(directory.path()).expect("what was drawn"));
+        let (words, _) = drawn.as_flattened().as_chunks::<8>();
+        let different: std::collections::BTreeSet<_> = words.iter().collect();
+        assert_eq!(different.len(), 2 * (RANDOM + KEY) / 8);
+    }
+
+    #[test]
+    fn a_real_server_that_refuses_is_understood() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let Some(_server) = serve(directory.path(), "-tls1_2") else {
+            return;
+        };
+        let refused = shake(directory.path()).expect_err("an alert");
+        assert_eq!(refused.to_string(), "the server refused: alert 70");
+    }
+}

@@ -1,0 +1,91 @@
+//! nginx with TLS at a socket: what it draws for a handshake is an output.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::RUN;
+use super::hello::{client_hello, drawn_by};
+use crate::Result;
+use crate::generator::{Bits, Generator, words};
+use crate::process;
+
+/// Where the initramfs has the server and its configuration, which names the socket and the file
+/// for the process's number relative to the directory that it is started in.
+const PROGRAM: &str = "/usr/sbin/nginx";
+const CONFIGURATION: &str = "/doors/nginx.conf";
+const SOCKET: &str = "socket";
+
+/// Longest time that it may take to start, and that an answer may take: emulated, in a machine
+/// that others share.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Time between two attempts to reach it while it starts.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A server, and what it is asked.
+pub struct Nginx {
+    socket: PathBuf,
+    hello: Vec<u8>,
+}
+
+impl Nginx {
+    /// Starts a server in a directory of this name, with these variables in its environment and no
+    /// other, and waits until it answers.
+    pub fn start(name: &str, environment: &[(&str, &str)]) -> Result<Nginx> {
+        let directory = Path::new(RUN).join(name);
+        let failed = |error: io::Error| format!("{PROGRAM} ({name}): {error}");
+        fs::create_dir_all(&directory).map_err(failed)?;
+        Command::new(PROGRAM)
+            .args(["-c", CONFIGURATION, "-e", "stderr", "-p"])
+            .arg(&directory)
+            .current_dir(&directory)
+            .env_clear()
+            .envs(environment.iter().copied())
+            .stdin(Stdio::null())
+            .spawn()
+            .map_err(failed)?;
+        let nginx = Nginx {
+            socket: directory.join(SOCKET),
+            hello: client_hello(),
+        };
+        nginx
+            .wait()
+            .map_err(|why| format!("{PROGRAM} ({name}): {why}"))?;
+        Ok(nginx)
+    }
+
+    fn wait(&self) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        while let Err(error) = self.shake() {
+            process::check_children()?;
+            if Instant::now() > deadline {
+                return Err(format!(
+                    "no answer within {} s: {error}",
+                    PATIENCE.as_secs()
+                ));
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// What the server draws for a handshake, which is then given up.
+    fn shake(&self) -> io::Result<Bits> {
+        let mut server = UnixStream::connect(&self.socket)?;
+        server.set_read_timeout(Some(PATIENCE))?;
+        server.write_all(&self.hello)?;
+        drawn_by(&mut server).map(|bytes| words(&bytes))
+    }
+}
+
+impl Generator for Nginx {
+    fn draw(&mut self) -> Option<Bits> {
+        let shaken = self.shake();
+        let at = self.socket.display();
+        Some(shaken.unwrap_or_else(|error| panic!("{PROGRAM} at {at}: {error}")))
+    }
+}
