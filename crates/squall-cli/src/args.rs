@@ -9,6 +9,7 @@ use squall::Engine;
 use squall_bench::args::BenchArguments;
 use squall_command::size;
 use squall_dmcrypt::args::DmcryptArguments;
+use squall_run::args::{OpensslConfArguments, RunArguments};
 use squall_wipe::args::{VerifyArguments, WipeArguments};
 use zeroize::Zeroizing;
 
@@ -38,9 +39,11 @@ const MAX_CREDIT: u16 = 512;
   squall bench                                      which source is fast here?
   squall wipe --dry-run /dev/sdX                    overwrite drives, and verify
   squall dmcrypt bench                              which disk encryption is fast here?
+  squall run -- nginx                               an existing program, with squall
+  squall openssl-conf > openssl.cnf                 OpenSSL, with squall
 
 Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure while running,
-2 for a wrong argument.
+2 for a wrong argument. With `squall run` the program's own.
 
 See `squall stream --help` for more."
 )]
@@ -73,6 +76,13 @@ pub enum Command {
     Verify(VerifyArguments),
     /// Find out which disk encryption is valid here, which is secure, and which is fast
     Dmcrypt(DmcryptArguments),
+    /// Run an existing program with squall in the place of the kernel's random bytes
+    Run(RunArguments),
+    /// Show the lines that make OpenSSL draw from squall, or whether they took effect
+    OpensslConf(OpensslConfArguments),
+    /// Write the manual pages of these commands into a folder, for packages
+    #[command(hide = true)]
+    Man(ManArguments),
 }
 
 #[derive(Args)]
@@ -159,9 +169,26 @@ pub struct StatusArguments {
     /// kernel_release, cpu_model, hypervisor, is_vm, has_vmgenid, has_vmclock, follows_tick,
     /// has_vdso_getrandom, cpu_random, cycle_counter, kernel_generation, reseeds, bootstraps,
     /// bytes_discarded, and warnings and notes: lists of objects with code, problem and advice.
-    /// New keys may be added.
+    /// New keys may be added. With --counters: processes, and doors, a list of objects with door,
+    /// requests, bytes and forwarded.
     #[arg(long)]
     pub json: bool,
+
+    /// Show instead what was counted in this file: by squall run --counters, or by programs that
+    /// SQUALL_COUNTERS names it to
+    ///
+    /// Requests that squall served, their bytes, and requests that were left to the kernel, by the
+    /// door that they came through.
+    #[arg(long, value_name = "FILE")]
+    pub counters: Option<PathBuf>,
+}
+
+/// Where to write manual pages.
+#[derive(Args)]
+pub struct ManArguments {
+    /// The folder, made if it is missing: squall.1, and a page for each command
+    #[arg(value_name = "DIRECTORY")]
+    pub directory: PathBuf,
 }
 
 #[derive(Args)]

@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 mod args;
+mod man;
 mod progress;
 mod seed;
 mod status;
@@ -21,5 +22,8 @@ fn main() -> ExitCode {
         Command::Wipe(options) => squall_wipe::wipe(&options),
         Command::Verify(options) => squall_wipe::verify(&options),
         Command::Dmcrypt(options) => squall_dmcrypt::run(&options),
+        Command::Run(options) => squall_run::run(&options),
+        Command::OpensslConf(options) => squall_run::openssl_conf(&options),
+        Command::Man(options) => man::write(&options.directory),
     })
 }

@@ -82,7 +82,8 @@ fn seeds_are_checked_and_not_repeated() {
 fn names() {
     refused(
         "strem",
-        "no command \"strem\": use one of stream, status, seed, bench, wipe, verify, dmcrypt",
+        "no command \"strem\": use one of stream, status, seed, bench, wipe, verify, dmcrypt, \
+         run, openssl-conf",
     );
     refused(
         "stream --sise 1",
@@ -103,7 +104,8 @@ fn names() {
     refused("--zz", "no argument \"--zz\": see squall --help");
     refused(
         "help strem",
-        "no command \"strem\": use one of stream, status, seed, bench, wipe, verify, dmcrypt",
+        "no command \"strem\": use one of stream, status, seed, bench, wipe, verify, dmcrypt, \
+         run, openssl-conf",
     );
 }
 

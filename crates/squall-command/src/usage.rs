@@ -52,7 +52,8 @@ fn given(mut command: clap::Command) -> Given {
         name = format!("{name} {}", found.get_name());
         command = found;
     }
-    let choices: Vec<_> = command.get_subcommands().map(|c| c.get_name()).collect();
+    let shown = command.get_subcommands().filter(|c| !c.is_hide_set());
+    let choices: Vec<_> = shown.map(clap::Command::get_name).collect();
     Given {
         name,
         last: command.get_name().to_owned(),

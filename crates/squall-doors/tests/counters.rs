@@ -88,8 +88,18 @@ fn what_is_no_file_of_counters_is_left_alone() {
         assert_eq!(std::fs::read(&path).expect("the file"), contents, "{name}");
         assert!(counters::read(&path).is_err(), "{name}");
     }
+    for (name, is_replaced) in [("zeros", false), ("empty", false), ("whole", true)] {
+        let before = std::fs::read(folder.path().join(name)).expect("the file");
+        let created = counters::create(&folder.path().join(name));
+        assert_eq!(created.is_ok(), is_replaced, "{name}");
+        assert_eq!(
+            std::fs::read(folder.path().join(name)).expect("the file"),
+            before
+        );
+    }
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&whole, &link).expect("a link");
+    assert!(counters::create(&link).is_err());
     counted(Some(&link));
     assert_eq!(counters::read(&whole).expect("counters").processes, 0);
 }

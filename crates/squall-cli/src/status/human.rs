@@ -12,7 +12,7 @@ const NAME_WIDTH: usize = 18;
 
 /// Writes `report` as aligned lines of text without colour.
 pub fn write(report: &Report) -> String {
-    let mut text = format!("squall {}\n", report.version);
+    let mut text = format!("squall {}\n", report.facts.version);
     section(&mut text, "Machine", &machine(report));
     section(&mut text, "Protection", &protection(report));
     section(&mut text, "Generator", &generator(report));
@@ -36,11 +36,11 @@ fn machine(report: &Report) -> [Fact; 8] {
         ("Kernel", format!("Linux {}", report.kernel_release)),
         ("CPU", or_unknown(&report.cpu_model)),
         ("Hypervisor", or_unknown(&report.hypervisor)),
-        ("vDSO getrandom", yes(report.has_vdso_getrandom)),
-        ("vmgenid", yes(report.has_vmgenid)),
-        ("vmclock", yes(report.has_vmclock)),
-        ("CPU random words", report.cpu_random.clone()),
-        ("Cycle counter", report.cycle_counter.clone()),
+        ("vDSO getrandom", yes(report.facts.has_vdso_getrandom)),
+        ("vmgenid", yes(report.facts.has_vmgenid)),
+        ("vmclock", yes(report.facts.has_vmclock)),
+        ("CPU random words", report.facts.cpu_random.clone()),
+        ("Cycle counter", report.facts.cycle_counter.clone()),
     ]
 }
 
@@ -69,33 +69,42 @@ fn protection(report: &Report) -> [Fact; 4] {
         _ => "not noticed: state is seeded anew by time",
     };
     [
-        ("Memory of state", explained(&report.memory, memory)),
-        ("Fork", explained(&report.fork_guard, fork)),
-        ("Clone of the VM", explained(&report.clone_guard, clone)),
-        ("Kernel reseed", explained(&report.reseed_guard, reseed)),
+        ("Memory of state", explained(&report.facts.memory, memory)),
+        ("Fork", explained(&report.facts.fork_guard, fork)),
+        (
+            "Clone of the VM",
+            explained(&report.facts.clone_guard, clone),
+        ),
+        (
+            "Kernel reseed",
+            explained(&report.facts.reseed_guard, reseed),
+        ),
     ]
 }
 
 fn generator(report: &Report) -> [Fact; 6] {
-    let generation = match report.kernel_generation {
+    let generation = match report.facts.kernel_generation {
         Some(generation) => generation.to_string(),
         None => "unknown".to_owned(),
     };
     [
-        ("Engine", report.engine.to_owned()),
-        ("Engines here", report.engines_available.join(", ")),
+        ("Engine", report.facts.engine.to_owned()),
+        ("Engines here", report.facts.engines_available.join(", ")),
         ("Kernel generation", generation),
         (
             "Seeded",
-            format!("{} in this process", count(report.reseeds, "time")),
+            format!("{} in this process", count(report.facts.reseeds, "time")),
         ),
         (
             "Bootstrapped",
-            format!("{} in this process", count(report.bootstraps, "time")),
+            format!("{} in this process", count(report.facts.bootstraps, "time")),
         ),
         (
             "Thrown away stale",
-            format!("{} in this process", count(report.bytes_discarded, "byte")),
+            format!(
+                "{} in this process",
+                count(report.facts.bytes_discarded, "byte")
+            ),
         ),
     ]
 }

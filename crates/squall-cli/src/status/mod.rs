@@ -1,8 +1,10 @@
 //! `squall status`: what this machine gives to keep randomness unique, and what it lacks.
 //!
 //! [`report`] gathers facts and names what is missing; [`human`] writes them for people; the
-//! report's own fields are the JSON object that `--json` documents.
+//! report's own fields are the JSON object that `--json` documents. [`counters`] shows instead what
+//! programs drew.
 
+mod counters;
 mod human;
 mod machine;
 mod report;
@@ -13,8 +15,11 @@ use report::Report;
 use squall_command::Failure;
 use squall_command::output;
 
-/// Prints the status of this machine.
+/// Prints the status of this machine, or what a file of counters holds.
 pub fn run(options: &StatusArguments) -> Result<(), Failure> {
+    if let Some(file) = &options.counters {
+        return counters::show(file, options.json);
+    }
     let report = Report::now()?;
     match options.json {
         true => output::print_json(&report),
@@ -27,7 +32,7 @@ pub fn view() -> Result<squall_bench::View, Failure> {
     let report = Report::now()?;
     let shown = report.warnings.iter().chain(&report.notes);
     Ok(squall_bench::View {
-        hypervisor: report.hypervisor.filter(|_| report.is_vm),
+        hypervisor: report.hypervisor.filter(|_| report.facts.is_vm),
         warnings: shown.map(|warning| warning.code.to_owned()).collect(),
     })
 }

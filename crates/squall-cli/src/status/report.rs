@@ -1,8 +1,9 @@
 //! The facts, as `--json` gives them. Keys are stable: new ones may be added, none removed.
 
 use serde::Serialize;
-use squall::{Engine, Status};
+use squall::Status;
 use squall_command::Failure;
+use squall_doors::facts::Facts;
 
 use super::machine;
 use super::warnings::{self, View, Warning};
@@ -10,48 +11,15 @@ use super::warnings::{self, View, Warning};
 /// Everything that is known about this machine and the generator on it.
 #[derive(Serialize)]
 pub struct Report {
-    /// Version of squall.
-    pub version: &'static str,
-    /// The engine in use.
-    pub engine: &'static str,
-    /// Engines that this CPU can run, the most preferred first.
-    pub engines_available: Vec<&'static str>,
-    /// `droppable`, `wipe-on-fork` or `plain`.
-    pub memory: String,
-    /// `wiped` or `process-id`.
-    pub fork_guard: String,
-    /// `not-a-vm`, `vmclock`, `vmgenid` or `hedged`.
-    pub clone_guard: String,
-    /// `mapped-generation`, `vdso-probe` or `time`.
-    pub reseed_guard: String,
+    /// What protects this process, and what its generator did.
+    #[serde(flatten)]
+    pub facts: Facts,
     /// As `uname -r` has it.
     pub kernel_release: String,
     /// The CPU's name for itself.
     pub cpu_model: Option<String>,
     /// The hypervisor's name; `none` if there is none.
     pub hypervisor: Option<String>,
-    /// A hypervisor announces itself.
-    pub is_vm: bool,
-    /// The kernel is told of clones by a vmgenid device.
-    pub has_vmgenid: bool,
-    /// /dev/vmclock0 is there and readable.
-    pub has_vmclock: bool,
-    /// Buffers end with the kernel's tick.
-    pub follows_tick: bool,
-    /// The kernel has getrandom in the vDSO.
-    pub has_vdso_getrandom: bool,
-    /// The CPU's random instruction: `works`, `absent` or `failed`.
-    pub cpu_random: String,
-    /// The cycle counter: `works` or `failed`.
-    pub cycle_counter: String,
-    /// The kernel RNG's generation, where it can be read.
-    pub kernel_generation: Option<u64>,
-    /// Seedings of generators in this process.
-    pub reseeds: u64,
-    /// Bootstraps of the root accumulator in this process.
-    pub bootstraps: u64,
-    /// Bytes thrown away in this process because they had become stale.
-    pub bytes_discarded: u64,
     /// What is missing, and what to do about it.
     pub warnings: Vec<Warning>,
     /// What is good to know though nothing is missing.
@@ -78,27 +46,10 @@ impl Report {
             false => Some("none".to_owned()),
         };
         Ok(Report {
-            version: env!("CARGO_PKG_VERSION"),
-            engine: status.engine.name(),
-            engines_available: Engine::available().map(Engine::name).collect(),
-            memory: status.memory.to_string(),
-            fork_guard: status.fork_guard.to_string(),
-            clone_guard: status.clone_guard.to_string(),
-            reseed_guard: status.reseed_guard.to_string(),
+            facts: Facts::from(&status),
             kernel_release,
             cpu_model: machine::cpu_model(),
             hypervisor,
-            is_vm: status.is_vm,
-            has_vmgenid: status.has_vmgenid,
-            has_vmclock: status.has_vmclock,
-            follows_tick: status.follows_tick,
-            has_vdso_getrandom: status.has_vdso_getrandom,
-            cpu_random: status.cpu_random.to_string(),
-            cycle_counter: status.cycle_counter.to_string(),
-            kernel_generation: status.kernel_generation,
-            reseeds: status.reseeds,
-            bootstraps: status.bootstraps,
-            bytes_discarded: status.bytes_discarded,
             warnings,
             notes: warnings::notes(&status, view),
             status,

@@ -39,16 +39,15 @@ impl Totals {
     }
 }
 
-/// Makes a file of counters, all zero, that its owner may read and write. What was there is
-/// replaced.
+/// Makes a file of counters, all zero, that its owner may read and write. It replaces one that is
+/// there, and nothing else.
 ///
 /// # Errors
-/// Those of making a file.
+/// Those of making a file; `AlreadyExists` if there is something else.
 pub fn create(path: &Path) -> io::Result<()> {
     // A new file: processes that still count in an old one keep their mapping of it.
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+    if is_one(path) {
+        std::fs::remove_file(path)?;
     }
     let mut file = OpenOptions::new()
         .write(true)
@@ -58,6 +57,12 @@ pub fn create(path: &Path) -> io::Result<()> {
     let mut contents = vec![0; LEN];
     contents[..size_of::<u64>()].copy_from_slice(&MAGIC.to_ne_bytes());
     file.write_all(&contents)
+}
+
+/// Whether there is a file of counters, and not a link to one.
+fn is_one(path: &Path) -> bool {
+    let is_file = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    is_file(path) && read(path).is_ok()
 }
 
 /// Reads a file of counters.

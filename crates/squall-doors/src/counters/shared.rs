@@ -80,7 +80,8 @@ fn path() -> Option<&'static CStr> {
 fn map(path: &CStr) -> Option<&'static Contents> {
     let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
     // SAFETY: the path ends with a null byte. Raw calls, because a door replaces `open` and `close`.
-    let fd = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0) } as i32;
+    let fd =
+        unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0) } as i32;
     if fd < 0 {
         return None;
     }

@@ -1,0 +1,48 @@
+//! What went through squall's doors, as a file of counters has it.
+
+use std::fmt::Write;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use squall_command::failure::at;
+use squall_command::{Failure, output, units};
+use squall_doors::counters::{self, Totals};
+
+/// Shows what `file` holds, for people or as JSON.
+///
+/// # Errors
+/// It cannot be read, or it is no file of counters.
+pub fn show(file: &Path, as_json: bool) -> Result<(), Failure> {
+    let totals = counters::read(file).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => Failure::Runtime(format!(
+            "{}: no file of counters: give one that squall run --counters made",
+            file.display()
+        )),
+        _ => at(file)(error),
+    })?;
+    match as_json {
+        true => output::print_json(&totals),
+        false => output::print(&table(&totals)),
+    }
+}
+
+fn table(totals: &Totals) -> String {
+    let plural = if totals.processes == 1 { "" } else { "es" };
+    let mut text = format!("{} process{plural}\n", totals.processes);
+    let used = |total: &&counters::Total| total.requests + total.forwarded > 0;
+    let mut doors = totals.doors.iter().filter(used).peekable();
+    if doors.peek().is_none() {
+        return text + "Nothing was drawn.\n";
+    }
+    let _ = writeln!(
+        text,
+        "\n{:14}{:>14}{:>10}{:>14}",
+        "door", "requests", "bytes", "to the kernel"
+    );
+    for total in doors {
+        let bytes = units::volume(total.bytes);
+        let (door, requests, forwarded) = (total.door, total.requests, total.forwarded);
+        let _ = writeln!(text, "{door:14}{requests:>14}{bytes:>10}{forwarded:>14}");
+    }
+    text
+}

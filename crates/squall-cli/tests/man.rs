@@ -1,0 +1,98 @@
+//! Every command has a manual page, the same each time, that man(1) has no complaints about.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::{bytes, text};
+
+fn pages(folder: &Path) -> BTreeSet<String> {
+    bytes(&format!("man {}", folder.display()));
+    let entries = fs::read_dir(folder).expect("a folder");
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
+    entries
+        .map(|entry| name(entry).into_string().expect("text"))
+        .collect()
+}
+
+/// The commands below `command` that its help names.
+fn commands(command: &str) -> Vec<String> {
+    let help = text(&bytes(&format!("{command} --help")));
+    help.lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .map(|name| format!("{command} {name}").trim().to_owned())
+        .collect()
+}
+
+#[test]
+fn every_command_has_a_page_and_nothing_else_has() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut all = commands("");
+    let nested: Vec<_> = all.iter().flat_map(|command| commands(command)).collect();
+    assert!(nested.contains(&"dmcrypt list".to_owned()), "{nested:?}");
+    all.extend(nested);
+    all.push(String::new());
+    let page = |command: &String| format!("squall {command}").trim().replace(' ', "-") + ".1";
+    assert_eq!(pages(folder.path()), all.iter().map(page).collect());
+}
+
+#[test]
+fn pages_are_the_same_each_time() {
+    let [first, second] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    for name in pages(first.path()) {
+        pages(second.path());
+        let read = |folder: &Path| fs::read_to_string(folder.join(&name)).expect("a page");
+        assert_eq!(read(first.path()), read(second.path()));
+        assert!(read(first.path()).is_ascii(), "{name}");
+    }
+}
+
+#[test]
+fn groff_has_no_warnings() {
+    if Command::new("groff").arg("--version").output().is_err() {
+        println!("SKIP: groff is not installed");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let warnings = |page: &Path| {
+        let groff = ["-man", "-Tutf8", "-ww", "-z"];
+        let output = Command::new("groff").args(groff).arg(page).output();
+        text(&output.expect("groff runs").stderr)
+    };
+    for name in pages(folder.path()) {
+        assert_eq!(warnings(&folder.path().join(&name)), "", "{name}");
+    }
+    let broken = folder.path().join("broken.1");
+    fs::write(&broken, ".TH broken 1\n.nosuchmacro\n").expect("a page");
+    assert_ne!(warnings(&broken), "", "the control");
+}
+
+#[test]
+fn pages_have_their_sections() {
+    let folder = tempfile::tempdir().expect("a folder");
+    pages(folder.path());
+    let page = fs::read_to_string(folder.path().join("squall-run.1")).expect("a page");
+    for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "NOTES"] {
+        assert!(page.contains(&format!(".SH {section}\n")), "{page}");
+    }
+    assert!(page.contains(".SH \"EXIT STATUS\"\n"), "{page}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_made() {
+    let output = common::run("man /dev/null/pages");
+    assert_eq!(output.status.code(), Some(1));
+    let message = text(&output.stderr);
+    assert!(
+        message.starts_with("squall: /dev/null/pages: "),
+        "{message}"
+    );
+}

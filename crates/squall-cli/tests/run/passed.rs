@@ -1,0 +1,62 @@
+//! The program takes squall's place: its process, its arguments, its end.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+use super::world::{World, output, run, text_of};
+
+fn shell(script: &str) -> Command {
+    let mut command = run();
+    command.args(["--", "sh", "-c", script]);
+    command
+}
+
+#[test]
+fn exit_codes_and_signals() {
+    for code in [0, 1, 2, 77, 126, 255] {
+        let output = output(&mut shell(&format!("exit {code}")));
+        assert_eq!(output.status.code(), Some(code));
+        assert_eq!(text_of(&output.stderr), "");
+    }
+    for signal in [9, 15] {
+        let output = output(&mut shell(&format!("kill -{signal} $$")));
+        assert_eq!(output.status.signal(), Some(signal));
+    }
+}
+
+#[test]
+fn it_is_the_same_process() {
+    let child = shell("echo $$").stdout(Stdio::piped()).spawn().unwrap();
+    let id = child.id();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(text_of(&output.stdout), format!("{id}\n"));
+}
+
+#[test]
+fn arguments_and_names() {
+    let world = World::new();
+    let source = "#include <stdio.h>\nint main(int n, char **a) \
+                  { for (int i = 0; i < n; i++) printf(\"[%s]\", a[i]); return 0; }";
+    let Some(program) = world.program("shows", source, &[]) else {
+        return;
+    };
+    let path = std::env::join_paths([world.path("")]).unwrap();
+    for separator in [&["--"][..], &[]] {
+        let mut command = run();
+        command.env("PATH", &path).args(separator);
+        command.args(["shows", "--counters", "x", "--", "--help", "a b", ""]);
+        let expected = "[shows][--counters][x][--][--help][a b][]";
+        assert_eq!(text_of(&output(&mut command).stdout), expected);
+    }
+    let named = output(run().arg(&program));
+    assert_eq!(text_of(&named.stdout), format!("[{}]", program.display()));
+}
+
+#[test]
+fn a_pipe_that_is_closed_ends_it() {
+    let mut command = shell("while echo yes; do :; done 2>/dev/null");
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    const SIGPIPE: i32 = 13;
+    assert_eq!(child.wait().unwrap().signal(), Some(SIGPIPE));
+}

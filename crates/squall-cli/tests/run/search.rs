@@ -1,0 +1,59 @@
+//! Programs that are not there, or cannot be executed: the exit codes of env(1) and nohup(1).
+
+use std::ffi::OsStr;
+use std::process::{Command, Output};
+
+use super::world::{World, output, refused, run, set_mode};
+
+/// The same by squall and by env(1).
+fn both(name: impl AsRef<OsStr>, path: &OsStr) -> [Output; 2] {
+    let by_env = format!("exec env {:?}", name.as_ref().display().to_string());
+    let mut env = Command::new("/bin/sh");
+    env.args(["-c", &by_env]);
+    [run().arg("--").arg(name), &mut env].map(|command| output(command.env("PATH", path)))
+}
+
+#[test]
+fn as_env_does() {
+    let world = World::new();
+    let not_executable = world.file("forbidden", "");
+    set_mode(&not_executable, 0o644);
+    let elf = world.file("broken", "\x7fELF and nothing else");
+    let data = world.file("data", b"MZ\0\0");
+    let lost = world.file("lost", "#!/nonexistent/interpreter\n");
+    let folders = [world.path(""), "/usr/bin".into(), "/bin".into()];
+    let path = std::env::join_paths(folders).unwrap();
+    let in_slash = |name: &str| world.path(name).into_os_string();
+    for (name, code) in [
+        ("no-such-program".into(), 127),
+        (in_slash("missing"), 127),
+        (in_slash("forbidden/x"), 126),
+        (in_slash(""), 126),
+        (not_executable.into_os_string(), 126),
+        ("forbidden".into(), 126),
+        (lost.into_os_string(), 127),
+    ] {
+        let [ours, by_env] = both(&name, &path);
+        refused(&ours, code, &[]);
+        assert_eq!(by_env.status.code(), Some(code), "env {name:?}");
+    }
+    // env(1) leaves these to a shell.
+    refused(&both(elf, &path)[0], 126, &["damaged"]);
+    refused(
+        &both(data, &path)[0],
+        126,
+        &["neither an ELF program nor a script"],
+    );
+}
+
+#[test]
+fn the_path_is_shown() {
+    let path = "/nonexistent:/also-not";
+    let [ours, _] = both("missing", path.as_ref());
+    refused(&ours, 127, &["missing: no such program", path]);
+}
+
+#[test]
+fn nothing_to_run() {
+    refused(&output(&mut run()), 2, &["PROGRAM"]);
+}

@@ -1,0 +1,264 @@
+//! What squall says of secure mode is what the kernel does: for owners, bits, capabilities, mounts
+//! and callers, a program that prints AT_SECURE runs if and only if it would print 0.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use super::world::{
+    LOADED, NOBODY, Public, SECURE, World, is_root, refused, set, set_mode, text_of,
+};
+
+/// Callers, as options of setpriv(1).
+const CALLERS: [&[&str]; 9] = [
+    &["--reuid=0", "--regid=0", "--clear-groups"],
+    &["--reuid=65534", "--regid=65534", "--clear-groups"],
+    &["--reuid=1000", "--regid=1000", "--groups=65534"],
+    &[
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "--no-new-privs",
+    ],
+    &[
+        "--reuid=1000",
+        "--regid=1000",
+        "--clear-groups",
+        "--bounding-set=-net_raw",
+    ],
+    &["--ruid=65534", "--regid=0", "--clear-groups"],
+    &["--euid=65534", "--regid=0", "--clear-groups"],
+    &["--rgid=65534", "--clear-groups"],
+    &["--rgid=65534", "--groups=65534,0"],
+];
+
+/// What the kernel does, told by the program itself, and what squall does.
+fn compare(public: &Public, caller: &[&str], program: &Path, what: &str) -> bool {
+    // Through env(1), as squall too was executed before it executes: that may change capabilities.
+    let mut direct = Command::new("setpriv");
+    let direct = direct
+        .args(caller)
+        .arg("env")
+        .arg(program)
+        .output()
+        .unwrap();
+    let ours = public.run_by(caller, program);
+    judged(&direct, &ours, &format!("{what} by {caller:?}"))
+}
+
+/// Whether it was in secure mode, which squall agrees on.
+fn judged(direct: &Output, ours: &Output, what: &str) -> bool {
+    let kernel = text_of(&direct.stdout);
+    if !direct.status.success() {
+        // It may not be executed at all: squall does not either.
+        let code = ours.status.code();
+        assert!(matches!(code, Some(2 | 126)), "{what}: {code:?}");
+        return false;
+    }
+    let is_secure = kernel.starts_with("secure 1");
+    match is_secure {
+        true => {
+            let shown = text_of(&ours.stdout);
+            assert_eq!(ours.status.code(), Some(2), "{what}: {kernel}{shown}");
+            refused(ours, 2, &["preloads nothing into it"]);
+        }
+        false => assert_eq!(
+            text_of(&ours.stdout),
+            LOADED,
+            "{what}: {}",
+            text_of(&ours.stderr)
+        ),
+    }
+    is_secure
+}
+
+#[test]
+fn owners_and_bits() {
+    let world = World::new();
+    let (true, Some(program)) = (is_root(), world.teller()) else {
+        return;
+    };
+    let public = world.public();
+    let (mut secure, mut all) = (0, 0);
+    for (owner, group) in [(0, 0), (NOBODY, NOBODY), (1000, 0), (0, NOBODY)] {
+        for mode in [0o755, 0o4755, 0o2755, 0o2745, 0o6755, 0o4711, 0o1755] {
+            set(&program, owner, group, mode);
+            for caller in CALLERS {
+                let what = format!("{owner}:{group} {mode:o}");
+                // Who may not read a program is told that nobody knows.
+                if mode & 0o044 == 0 {
+                    unreadable(&public, caller, &program);
+                    continue;
+                }
+                all += 1;
+                secure += u32::from(compare(&public, caller, &program, &what));
+            }
+        }
+    }
+    assert!(secure > all / 4 && secure < all, "{secure} of {all}");
+}
+
+/// A program that may be executed and not read is not run without squall.
+fn unreadable(public: &Public, caller: &[&str], program: &Path) {
+    let ours = public.run_by(caller, program);
+    if text_of(&ours.stdout) != LOADED {
+        refused(&ours, 2, &[]);
+    }
+}
+
+#[test]
+fn capabilities() {
+    let world = World::new();
+    let (true, Some(program)) = (is_root(), world.teller()) else {
+        return;
+    };
+    let public = world.public();
+    for capabilities in [
+        "cap_net_raw+ep",
+        "cap_net_raw+p",
+        "cap_net_raw+i",
+        "cap_net_raw+eip",
+        "",
+    ] {
+        let mut setcap = Command::new("setcap");
+        if !setcap
+            .arg(capabilities)
+            .arg(&program)
+            .output()
+            .is_ok_and(|o| o.status.success())
+        {
+            println!("SKIP: setcap is not installed, or does nothing here");
+            return;
+        }
+        for caller in CALLERS {
+            compare(&public, caller, &program, capabilities);
+        }
+    }
+    let caller = CALLERS[1];
+    let mut setcap = Command::new("setcap");
+    setcap.arg("cap_net_raw+ep").arg(&program).output().unwrap();
+    refused(
+        &public.run_by(caller, &program),
+        2,
+        &["capabilities", "setcap -r"],
+    );
+}
+
+#[test]
+fn inheritable_and_ambient_capabilities() {
+    let world = World::new();
+    let (true, Some(program)) = (is_root(), world.teller()) else {
+        return;
+    };
+    let public = world.public();
+    let user = ["--reuid=1000", "--regid=1000", "--clear-groups"];
+    let inheritable = [&user[..], &["--inh-caps=+net_raw"]].concat();
+    let ambient = [&inheritable[..], &["--ambient-caps=+net_raw"]].concat();
+    for capabilities in ["", "cap_net_raw+i", "cap_net_raw+p", "cap_chown+i"] {
+        let mut setcap = Command::new("setcap");
+        if !setcap
+            .arg(capabilities)
+            .arg(&program)
+            .output()
+            .is_ok_and(|o| o.status.success())
+        {
+            println!("SKIP: setcap is not installed, or does nothing here");
+            return;
+        }
+        for caller in [&user[..], &inheritable, &ambient] {
+            compare(&public, caller, &program, capabilities);
+        }
+    }
+}
+
+#[test]
+fn bits_of_scripts_are_ignored() {
+    let world = World::new();
+    let (true, Some(program)) = (is_root(), world.teller()) else {
+        return;
+    };
+    let public = world.public();
+    let script = world.file("script", format!("#!{}\n", program.display()));
+    set(&script, 0, 0, 0o6755);
+    let run = || public.run_by(CALLERS[1], &script);
+    assert_eq!(text_of(&run().stdout), LOADED);
+    // The control: those of its interpreter count.
+    set_mode(&program, 0o4755);
+    refused(&run(), 2, &["set-user-ID", "as user 0", "which runs"]);
+}
+
+/// In a namespace of mounts that ends with the commands.
+#[test]
+fn mounts_without_set_user_id() {
+    let world = World::new();
+    let (true, Some(program)) = (is_root(), world.teller()) else {
+        return;
+    };
+    let public = world.public();
+    let point = world.path("mounted");
+    fs::create_dir(&point).unwrap();
+    let run = |option: &str| {
+        let script = "mount -t tmpfs -o mode=755,$1 tmpfs \"$2\" && cp \"$3\" \"$2/p\" && \
+                      chmod 4755 \"$2/p\" && shift 3 && exec \"$@\"";
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--mount", "sh", "-c", script, "sh", option]);
+        unshare
+            .arg(&point)
+            .arg(&program)
+            .arg("setpriv")
+            .args(CALLERS[1]);
+        unshare
+    };
+    let of = |option: &str, through: bool| {
+        let mut command = run(option);
+        if through {
+            command.arg(&public.command).args(["run", "--library"]);
+            command.arg(&public.library).arg("--");
+        }
+        command.arg(point.join("p")).output().unwrap()
+    };
+    let direct = of("nosuid", false);
+    if !direct.status.success() {
+        println!("SKIP: no mounts: {}", text_of(&direct.stderr));
+        return;
+    }
+    assert!(!judged(&direct, &of("nosuid", true), "nosuid"));
+    let direct = of("suid", false);
+    assert_eq!(text_of(&direct.stdout), SECURE, "the control");
+    assert!(judged(&direct, &of("suid", true), "suid"));
+}
+
+#[test]
+fn users_that_a_namespace_does_not_have() {
+    let world = World::new();
+    let (true, Some(program)) = (is_root(), world.teller()) else {
+        return;
+    };
+    let public = world.public();
+    set(&program, 1000, 1000, 0o6755);
+    let of = |options: &[&str], through: bool| {
+        let mut command = Command::new("unshare");
+        command.args(options);
+        if through {
+            command.arg(&public.command).args(["run", "--library"]);
+            command.arg(&public.library).arg("--");
+        }
+        command.arg(&program).output().unwrap()
+    };
+    let without = ["--user", "--map-root-user"];
+    let direct = of(&without, false);
+    if !direct.status.success() {
+        println!("SKIP: no user namespaces: {}", text_of(&direct.stderr));
+        return;
+    }
+    assert!(!judged(
+        &direct,
+        &of(&without, true),
+        "a namespace without the owner"
+    ));
+    assert!(judged(
+        &of(&["--mount"], false),
+        &of(&["--mount"], true),
+        "the control"
+    ));
+}

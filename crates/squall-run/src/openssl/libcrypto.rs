@@ -1,0 +1,236 @@
+//! What is asked of OpenSSL's libcrypto, loaded at run time and never unloaded.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_ulong, c_void};
+use std::ptr;
+
+use libloading::Library;
+
+/// Those with providers.
+const NAMES: [&str; 2] = ["libcrypto.so.3", "libcrypto.so.4"];
+
+type Pointer = *mut c_void;
+type Text = *const c_char;
+type Fill = unsafe extern "C" fn(*mut u8, c_int) -> c_int;
+type Get0 = unsafe extern "C" fn(Pointer) -> Pointer;
+type GetText = unsafe extern "C" fn(Pointer) -> Text;
+type GetError =
+    unsafe extern "C" fn(*mut Text, *mut c_int, *mut Text, *mut Text, *mut c_int) -> c_ulong;
+
+/// A generator of OpenSSL's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The parent of the others.
+    Primary,
+    /// RAND_bytes.
+    Public,
+    /// RAND_priv_bytes, for what stays secret.
+    Private,
+}
+
+/// A generator that OpenSSL uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generator {
+    /// Its name, as CTR-DRBG.
+    pub name: String,
+    /// Its provider's.
+    pub provider: String,
+}
+
+/// The loaded library.
+#[derive(Debug)]
+pub struct Libcrypto {
+    init: unsafe extern "C" fn(u64, Pointer) -> c_int,
+    version: unsafe extern "C" fn(c_int) -> Text,
+    public: Fill,
+    private: Fill,
+    get0: [Get0; 3],
+    get0_rand: Get0,
+    rand_name: GetText,
+    rand_provider: Get0,
+    provider_name: GetText,
+    configuration: unsafe extern "C" fn() -> *mut c_char,
+    new_context: unsafe extern "C" fn() -> Pointer,
+    load_configuration: unsafe extern "C" fn(Pointer, Text) -> c_int,
+    load_provider: unsafe extern "C" fn(Pointer, Text) -> Pointer,
+    get_error: GetError,
+    reason: unsafe extern "C" fn(c_ulong) -> Text,
+    _library: &'static Library,
+}
+
+impl Libcrypto {
+    /// Loads it, and lets it read its configuration as programs do.
+    ///
+    /// # Errors
+    /// There is none, or it is none of OpenSSL 3 or later.
+    pub fn load() -> Result<Libcrypto, String> {
+        const INIT_LOAD_CONFIG: u64 = 0x40;
+        // SAFETY: libcrypto may be loaded at any time.
+        let load = |name: &&str| unsafe { Library::new(*name) }.ok();
+        let library = NAMES
+            .iter()
+            .find_map(load)
+            .ok_or_else(|| format!("{} is not installed", NAMES[0]))?;
+        let libcrypto = Libcrypto::with(Box::leak(Box::new(library)))
+            .map_err(|error| format!("{}: {error}", NAMES[0]))?;
+        // SAFETY: no settings is allowed. Whether it succeeds shows in what comes out.
+        unsafe { (libcrypto.init)(INIT_LOAD_CONFIG, ptr::null_mut()) };
+        Ok(libcrypto)
+    }
+
+    fn with(library: &'static Library) -> Result<Libcrypto, libloading::Error> {
+        // SAFETY: the functions have the signatures of OpenSSL's manual (section 3) and of its
+        // headers, and the library is never unloaded.
+        unsafe {
+            let get0 = |name: &str| library.get::<Get0>(name).map(|found| *found);
+            Ok(Libcrypto {
+                init: *library.get("OPENSSL_init_crypto")?,
+                version: *library.get("OpenSSL_version")?,
+                public: *library.get("RAND_bytes")?,
+                private: *library.get("RAND_priv_bytes")?,
+                get0: [
+                    get0("RAND_get0_primary")?,
+                    get0("RAND_get0_public")?,
+                    get0("RAND_get0_private")?,
+                ],
+                get0_rand: get0("EVP_RAND_CTX_get0_rand")?,
+                rand_name: *library.get("EVP_RAND_get0_name")?,
+                rand_provider: get0("EVP_RAND_get0_provider")?,
+                provider_name: *library.get("OSSL_PROVIDER_get0_name")?,
+                configuration: *library.get("CONF_get1_default_config_file")?,
+                new_context: *library.get("OSSL_LIB_CTX_new")?,
+                load_configuration: *library.get("OSSL_LIB_CTX_load_config")?,
+                load_provider: *library.get("OSSL_PROVIDER_load")?,
+                get_error: *library.get("ERR_get_error_all")?,
+                reason: *library.get("ERR_reason_error_string")?,
+                _library: library,
+            })
+        }
+    }
+
+    /// Its version, as it says it.
+    pub fn version(&self) -> String {
+        const FULL_NAME: c_int = 0;
+        // SAFETY: any number is allowed.
+        unsafe { text((self.version)(FULL_NAME)) }
+    }
+
+    /// The file that it reads where nobody names another.
+    pub fn configuration(&self) -> String {
+        // SAFETY: it gives a new string, or null; the string is left to the end of the process.
+        unsafe { text((self.configuration)()) }
+    }
+
+    /// Draws 32 bytes from a generator that serves programs.
+    ///
+    /// # Errors
+    /// What OpenSSL says.
+    pub fn draw(&self, role: Role) -> Result<(), String> {
+        let fill = match role {
+            Role::Private => self.private,
+            _ => self.public,
+        };
+        let mut bytes = [0u8; 32];
+        // SAFETY: the bytes are writable for their length.
+        match unsafe { fill(bytes.as_mut_ptr(), bytes.len() as c_int) } {
+            1 => Ok(()),
+            _ => Err(self.errors()),
+        }
+    }
+
+    /// The generator in a role.
+    ///
+    /// # Errors
+    /// There is none: what OpenSSL says.
+    pub fn generator(&self, role: Role) -> Result<Generator, String> {
+        // SAFETY: null is the default context. What is given belongs to the library, and lives as
+        // long as this thread and its generators do.
+        unsafe {
+            let context = self.get0[role as usize](ptr::null_mut());
+            if context.is_null() {
+                return Err(self.errors());
+            }
+            let rand = (self.get0_rand)(context);
+            let provider = (self.rand_provider)(rand);
+            Ok(Generator {
+                name: text((self.rand_name)(rand)),
+                provider: text((self.provider_name)(provider)),
+            })
+        }
+    }
+
+    /// Loads the provider at `path`: OpenSSL's configuration does not tell if it cannot.
+    ///
+    /// # Errors
+    /// What OpenSSL says.
+    pub fn load_provider(&self, path: &str) -> Result<(), String> {
+        let path = CString::new(path).map_err(|error| error.to_string())?;
+        self.queue();
+        // SAFETY: null is the default context; the name ends with a null byte.
+        let provider = unsafe { (self.load_provider)(ptr::null_mut(), path.as_ptr()) };
+        match provider.is_null() {
+            true => Err(self.errors()),
+            false => Ok(()),
+        }
+    }
+
+    /// Reads the configuration in `file` once more, strictly.
+    ///
+    /// # Errors
+    /// What OpenSSL says.
+    pub fn load_configuration(&self, file: &str) -> Result<(), String> {
+        let file = CString::new(file).map_err(|error| error.to_string())?;
+        self.queue();
+        // SAFETY: a new context of its own, left to the end of the process; the name ends with a
+        // null byte.
+        match unsafe { (self.load_configuration)((self.new_context)(), file.as_ptr()) } {
+            1 => Ok(()),
+            _ => Err(self.errors()),
+        }
+    }
+
+    fn errors(&self) -> String {
+        match &self.queue()[..] {
+            [] => "OpenSSL does not say why".into(),
+            errors => errors.join(", "),
+        }
+    }
+
+    /// What its queue of errors holds, the first first; the queue is empty afterwards.
+    fn queue(&self) -> Vec<String> {
+        let mut errors = Vec::new();
+        loop {
+            let (mut line, mut flags) = (0, 0);
+            let (mut file, mut function, mut data) = (ptr::null(), ptr::null(), ptr::null());
+            // SAFETY: all of them are writable; the strings that are given are valid until the
+            // next error.
+            let said = unsafe {
+                let (file, function) = (&raw mut file, &raw mut function);
+                let code = (self.get_error)(file, &mut line, function, &mut data, &mut flags);
+                if code == 0 {
+                    break;
+                }
+                (text((self.reason)(code)), text(data))
+            };
+            errors.push(match said {
+                (reason, data) if data.is_empty() => reason,
+                (reason, data) => format!("{reason} ({data})"),
+            });
+        }
+        errors.dedup();
+        errors
+    }
+}
+
+/// A string of the library's; empty if it is null.
+///
+/// # Safety
+/// `text` is null or ends with a null byte.
+unsafe fn text(text: Text) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(text) }
+        .to_string_lossy()
+        .into_owned()
+}

@@ -1,0 +1,114 @@
+//! Where squall's libraries are: below the folder that the command was installed in, or beside the
+//! command in a tree that it was built in.
+
+use std::env::consts::ARCH;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use squall_command::Failure;
+
+/// A library of squall's, as it is installed and as it is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Library {
+    /// Its path below a folder of libraries.
+    pub installed: &'static str,
+    /// Its name beside a command that was built and not installed.
+    pub built: &'static str,
+    /// The option that names another place.
+    pub option: &'static str,
+}
+
+/// What programs preload.
+pub const PRELOAD: Library = Library {
+    installed: "libsquall-preload.so",
+    built: "libsquall_preload.so",
+    option: "--library",
+};
+
+/// OpenSSL's provider.
+pub const PROVIDER: Library = Library {
+    installed: "ossl-modules/squall.so",
+    built: "libsquall_openssl.so",
+    option: "--module",
+};
+
+/// The absolute path of `library`: the `given` one, or where it belongs.
+///
+/// # Errors
+/// It is not there: where it was looked for, and what would be right.
+pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(given) = given {
+        let path = std::path::absolute(given).map_err(squall_command::failure::at(given))?;
+        return match path.is_file() {
+            true => Ok(path),
+            false => Err(Failure::Usage(format!(
+                "{}: {} is no file: name {}",
+                library.option,
+                given.display(),
+                library.installed
+            ))),
+        };
+    }
+    // /proc says where the command is, links followed.
+    let command = std::env::current_exe().map_err(|error| {
+        let option = library.option;
+        Failure::Runtime(format!(
+            "where this command is: {error}: mount /proc, or give {option}"
+        ))
+    })?;
+    let places = places(library, &command);
+    let found = places.iter().find(|place| place.is_file());
+    found.cloned().ok_or_else(|| {
+        let shown = |place: &PathBuf| place.display().to_string();
+        let looked: Vec<_> = places.iter().map(shown).collect();
+        Failure::Runtime(format!(
+            "{} is not installed: looked for {}: install it there, or give {}",
+            library.installed,
+            looked.join(" and "),
+            library.option
+        ))
+    })
+}
+
+/// Where it may be, seen from `command`.
+fn places(library: Library, command: &Path) -> Vec<PathBuf> {
+    let folder = command.parent().unwrap_or(Path::new("/"));
+    let mut places = Vec::new();
+    if folder.file_name().is_some_and(is_folder_of_commands) {
+        let libraries = folder.with_file_name("lib");
+        places.push(libraries.join(library.installed));
+        // Debian's folders for more than one kind of machine: multiarch(7).
+        let multiarch = libraries.join(format!("{ARCH}-linux-gnu"));
+        places.push(multiarch.join(library.installed));
+    }
+    places.push(folder.join(library.built));
+    places
+}
+
+fn is_folder_of_commands(name: &OsStr) -> bool {
+    name == "bin" || name == "sbin"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn below_the_folder_that_bin_is_in() {
+        let places = places(PROVIDER, Path::new("/opt/squall/bin/squall"));
+        let multiarch = format!("/opt/squall/lib/{ARCH}-linux-gnu/ossl-modules/squall.so");
+        let expected = [
+            "/opt/squall/lib/ossl-modules/squall.so",
+            &multiarch,
+            "/opt/squall/bin/libsquall_openssl.so",
+        ];
+        assert_eq!(places, expected.map(PathBuf::from));
+    }
+
+    #[test]
+    fn beside_a_command_that_was_built() {
+        let places = places(PRELOAD, Path::new("/src/target/release/squall"));
+        let expected = PathBuf::from("/src/target/release/libsquall_preload.so");
+        assert_eq!(places, [expected]);
+    }
+}

@@ -1,0 +1,126 @@
+//! `squall run`: becomes a program, with libsquall-preload.so before it.
+//!
+//! It is an exec: same process, same descriptors and signals, and the program's own end.
+
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use squall_command::Failure;
+use squall_command::failure::{at, cause};
+use squall_doors::counters;
+
+use crate::args::RunArguments;
+use crate::places::{self, PRELOAD};
+use crate::program::{self, Refusal};
+
+/// What ld.so(8) reads.
+const VARIABLE: &str = "LD_PRELOAD";
+
+/// Exit codes of env(1), nohup(1) and shells.
+const NOT_EXECUTABLE: i32 = 126;
+const NOT_FOUND: i32 = 127;
+
+/// Executes the program; comes back only if that is not done.
+///
+/// A program that is not there or cannot be executed ends the process, with 127 or 126.
+///
+/// # Errors
+/// squall would not reach it, or there is no library.
+pub fn run(options: &RunArguments) -> Result<(), Failure> {
+    let library = places::find(PRELOAD, options.library.as_deref())?;
+    let preloaded = preloaded(&library, std::env::var_os(VARIABLE).as_deref())?;
+    let [name, arguments @ ..] = &options.program[..] else {
+        return Err(Failure::Usage("PROGRAM is missing: say what to run".into()));
+    };
+    let path = program::find(name, &library).map_err(refused)?;
+    let mut command = Command::new(&path);
+    command.arg0(name).args(arguments).env(VARIABLE, preloaded);
+    if let Some(file) = &options.counters {
+        let file = std::path::absolute(file).map_err(at(file))?;
+        counters::create(&file).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => Failure::Usage(format!(
+                "--counters: {} is something else than counters: name a new file",
+                file.display()
+            )),
+            _ => at(&file)(error),
+        })?;
+        command.env(counters::VARIABLE, file);
+    }
+    let error = command.exec();
+    let text = format!("{}: {}", path.display(), cause(&error));
+    Err(refused(Refusal::of(text, &error)))
+}
+
+/// What becomes of a refusal: a wrong argument, or the end of this process.
+fn refused(refusal: Refusal) -> Failure {
+    let (text, code) = match refusal {
+        Refusal::Unreached(text) => return Failure::Usage(text),
+        Refusal::NotExecutable(text) => (text, NOT_EXECUTABLE),
+        Refusal::NotFound(text) => (text, NOT_FOUND),
+    };
+    let _ = Failure::Runtime(text).report("squall");
+    std::process::exit(code)
+}
+
+/// The variable's new value: `library` before what is there already, and once.
+///
+/// # Errors
+/// Its path cannot be said there.
+fn preloaded(library: &Path, before: Option<&OsStr>) -> Result<OsString, Failure> {
+    let library = library.as_os_str().as_bytes();
+    // Separators, and the beginning of $ORIGIN and its like: nothing escapes them.
+    let is_separator = |byte: &u8| matches!(byte, b' ' | b':');
+    if library
+        .iter()
+        .any(|byte| is_separator(byte) || *byte == b'$')
+    {
+        return Err(Failure::Usage(format!(
+            "{}: {VARIABLE} cannot hold a path with blanks, colons or dollar signs: give a copy of \
+             the library at another one by {}",
+            Path::new(OsStr::from_bytes(library)).display(),
+            PRELOAD.option
+        )));
+    }
+    let before = before.unwrap_or_default().as_bytes();
+    let others = before
+        .split(is_separator)
+        .filter(|other| !other.is_empty() && *other != library);
+    let all: Vec<_> = std::iter::once(library).chain(others).collect();
+    Ok(OsString::from_vec(all.join(&b':')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(library: &str, before: Option<&str>) -> Result<String, String> {
+        preloaded(Path::new(library), before.map(OsStr::new))
+            .map(|value| value.into_string().expect("text"))
+            .map_err(Failure::into_text)
+    }
+
+    #[test]
+    fn in_front_and_once() {
+        let is = |before, expected: &str| assert_eq!(value("/l.so", before).unwrap(), expected);
+        is(None, "/l.so");
+        is(Some(""), "/l.so");
+        is(Some("/a.so"), "/l.so:/a.so");
+        is(Some("/a.so /l.so::/b.so"), "/l.so:/a.so:/b.so");
+        is(Some("/l.so:/l.so"), "/l.so");
+    }
+
+    #[test]
+    fn paths_that_cannot_be_said() {
+        for library in ["/a b/l.so", "/a:b/l.so", "/$LIB/l.so"] {
+            let error = value(library, None).unwrap_err();
+            assert!(
+                error.contains(library) && error.contains("--library"),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The first line of a script, as the kernel reads it (fs/binfmt_script.c; execve(2)).
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// Bytes at the beginning of a file that the kernel looks at (Linux 5.1 and later).
+pub const HEAD_LEN: usize = 256;
+
+/// Interpreters that may follow each other before the kernel gives up.
+pub const MAX_INTERPRETERS: usize = 5;
+
+/// What a file is that begins with `head`, its first [`HEAD_LEN`] bytes or all of it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A program that the kernel maps.
+    Elf,
+    /// A script, and the interpreter that its first line names.
+    Script(PathBuf),
+    /// Text without such a line, which execvp(3) gives to the shell.
+    Text,
+    /// Nothing that can be executed.
+    Other,
+}
+
+/// Tells what kind of file it is.
+pub fn kind(head: &[u8]) -> Kind {
+    if head.starts_with(b"\x7fELF") {
+        return Kind::Elf;
+    }
+    if let Some(line) = head.strip_prefix(b"#!") {
+        return interpreter(line, head.len() == HEAD_LEN).map_or(Kind::Other, Kind::Script);
+    }
+    match head.contains(&0) {
+        true => Kind::Other,
+        false => Kind::Text,
+    }
+}
+
+/// The interpreter's path in what follows `#!`; none if there is none, or if it may not have ended.
+fn interpreter(line: &[u8], is_cut: bool) -> Option<PathBuf> {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let start = line.iter().position(|byte| !is_blank(byte))?;
+    let path = &line[start..];
+    let end = path
+        .iter()
+        .position(|byte| is_blank(byte) || matches!(byte, b'\n' | 0));
+    let path = match end {
+        Some(end) => &path[..end],
+        None if is_cut => return None,
+        None => path,
+    };
+    (!path.is_empty()).then(|| OsStr::from_bytes(path).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_lines() {
+        let script = |path: &str| Kind::Script(path.into());
+        assert_eq!(kind(b"#!/bin/sh\necho"), script("/bin/sh"));
+        assert_eq!(kind(b"#! \t/usr/bin/env -S a b\n"), script("/usr/bin/env"));
+        assert_eq!(kind(b"#!/bin/sh"), script("/bin/sh"));
+        assert_eq!(kind(b"#!a/relative\tone\n"), script("a/relative"));
+        assert_eq!(kind(b"#!\n/bin/sh"), Kind::Other);
+        assert_eq!(kind(b"#!   "), Kind::Other);
+        assert_eq!(kind(b"echo\n"), Kind::Text);
+        assert_eq!(kind(b""), Kind::Text);
+        assert_eq!(kind(b"MZ\0\0"), Kind::Other);
+        assert_eq!(kind(b"\x7fELF\x02"), Kind::Elf);
+    }
+
+    #[test]
+    fn a_path_that_may_have_been_cut() {
+        let mut head = vec![b'x'; HEAD_LEN];
+        head[..3].copy_from_slice(b"#!/");
+        assert_eq!(kind(&head), Kind::Other);
+        head[HEAD_LEN - 1] = b' ';
+        assert!(matches!(kind(&head), Kind::Script(_)));
+    }
+}

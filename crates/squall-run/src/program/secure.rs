@@ -1,0 +1,229 @@
+//! Whether the kernel would tell the loader that a program has more rights than its caller
+//! (`AT_SECURE`): then LD_PRELOAD is not looked at as it is here, ld.so(8).
+//!
+//! The rules are those of execve(2), capabilities(7) and Linux 6.18's security/commoncap.c, which
+//! older kernels only differ from for callers whose identities differ already. What a security
+//! module adds (AppArmor's and SELinux's transitions) is not known here.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{StatVfsMountFlags, fgetxattr, fstatvfs};
+use rustix::io::Errno;
+
+use super::caller::Caller;
+
+const SET_USER: u32 = 0o4000;
+const SET_GROUP: u32 = 0o2000;
+const GROUP_EXECUTES: u32 = 0o0010;
+
+/// What the kernel looks at of a program's file.
+#[derive(Clone, Copy, Debug)]
+pub struct Owned {
+    /// Its owner.
+    pub owner: u32,
+    /// Its group.
+    pub group: u32,
+    /// Its mode.
+    pub mode: u32,
+    /// Its file system is mounted so that neither bits nor capabilities count.
+    pub is_nosuid: bool,
+    /// Its capabilities, if it has any.
+    pub capabilities: Option<FileCapabilities>,
+}
+
+/// Capabilities of a file, a bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileCapabilities {
+    /// Given to who executes it, as far as the bounding set has them.
+    pub permitted: u64,
+    /// Given to who has them as inheritable ones.
+    pub inheritable: u64,
+    /// What is given takes effect at once.
+    pub is_effective: bool,
+}
+
+/// Why a program runs in secure mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secure {
+    /// The caller's own effective identities are others than its real ones.
+    Caller,
+    /// It runs as this user.
+    User(u32),
+    /// It runs as this group.
+    Group(u32),
+    /// It has capabilities.
+    Capabilities,
+}
+
+impl Owned {
+    /// What `file` is.
+    ///
+    /// # Errors
+    /// Those of asking the file system.
+    pub fn of(file: &File) -> io::Result<Owned> {
+        let metadata = file.metadata()?;
+        let is_nosuid = fstatvfs(file)?.f_flag.contains(StatVfsMountFlags::NOSUID);
+        Ok(Owned {
+            owner: metadata.uid(),
+            group: metadata.gid(),
+            mode: metadata.mode(),
+            is_nosuid,
+            capabilities: capabilities_of(file)?,
+        })
+    }
+}
+
+/// The attribute `security.capability`, as this process's user namespace has it.
+fn capabilities_of(file: &File) -> io::Result<Option<FileCapabilities>> {
+    let mut value = [0u8; 64];
+    match fgetxattr(file, c"security.capability", &mut value) {
+        Ok(len) => Ok(parse(&value[..len])),
+        // None, none possible, or those of another user namespace, which do not count.
+        Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::OVERFLOW) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// `struct vfs_cap_data` of linux/capability.h.
+fn parse(value: &[u8]) -> Option<FileCapabilities> {
+    const EFFECTIVE: u32 = 1;
+    let words: Vec<_> = value
+        .chunks_exact(4)
+        .map(|word| u32::from_le_bytes(word.try_into().expect("a word's length")))
+        .collect();
+    let wide = |low: usize| u64::from(words[low]) | u64::from(words[low + 2]) << 32;
+    let (permitted, inheritable) = match (words.first()? >> 24, words.len()) {
+        (1, 3) => (u64::from(words[1]), u64::from(words[2])),
+        (2, 5) => (wide(1), wide(2)),
+        // With the root user of the namespace that they are for.
+        (3, 6) if words[5] == 0 => (wide(1), wide(2)),
+        _ => return None,
+    };
+    Some(FileCapabilities {
+        permitted,
+        inheritable,
+        is_effective: words[0] & EFFECTIVE != 0,
+    })
+}
+
+/// Why `file` would run in secure mode if `caller` executed it; none if it would not.
+pub fn why(file: &Owned, caller: &Caller) -> Option<Secure> {
+    let (euid, egid) = identities(file, caller);
+    let are_others = euid != caller.euid || !caller.is_in(egid);
+    let differ = euid != caller.uid || egid != caller.gid;
+    if !are_others && !differ {
+        return gains_capabilities(file, caller).then_some(Secure::Capabilities);
+    }
+    Some(match () {
+        () if caller.euid != caller.uid || caller.egid != caller.gid => Secure::Caller,
+        () if euid != caller.euid => Secure::User(euid),
+        () => Secure::Group(egid),
+    })
+}
+
+/// The effective user and group that it would run as.
+fn identities(file: &Owned, caller: &Caller) -> (u32, u32) {
+    let (mut euid, mut egid) = (caller.euid, caller.egid);
+    let is_known = caller.users.has(file.owner) && caller.groups_known.has(file.group);
+    if !file.is_nosuid && !caller.no_new_privs && is_known {
+        if file.mode & SET_USER != 0 {
+            euid = file.owner;
+        }
+        // Without the second bit the first once meant mandatory locking.
+        if file.mode & (SET_GROUP | GROUP_EXECUTES) == SET_GROUP | GROUP_EXECUTES {
+            egid = file.group;
+        }
+    }
+    (euid, egid)
+}
+
+/// Whether the file's capabilities give the caller more than it has as a matter of course: root
+/// has all.
+fn gains_capabilities(file: &Owned, caller: &Caller) -> bool {
+    let Some(capabilities) = file.capabilities.filter(|_| !file.is_nosuid) else {
+        return false;
+    };
+    let mut gained =
+        capabilities.permitted & caller.bounding | capabilities.inheritable & caller.inheritable;
+    if caller.no_new_privs {
+        gained &= caller.permitted;
+    }
+    caller.uid != 0 && (capabilities.is_effective || gained != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::caller::Range;
+    use super::*;
+
+    fn user(id: u32) -> Caller {
+        Caller {
+            uid: id,
+            euid: id,
+            gid: id,
+            egid: id,
+            groups: vec![id],
+            no_new_privs: false,
+            permitted: 0,
+            inheritable: 0,
+            bounding: u64::MAX,
+            users: Range::ALL,
+            groups_known: Range::ALL,
+        }
+    }
+
+    fn file(owner: u32, mode: u32) -> Owned {
+        Owned {
+            owner,
+            group: owner,
+            mode,
+            is_nosuid: false,
+            capabilities: None,
+        }
+    }
+
+    #[test]
+    fn callers_that_differ_from_themselves() {
+        let caller = Caller { euid: 0, ..user(1) };
+        assert_eq!(why(&file(1, 0o755), &caller), Some(Secure::Caller));
+        let caller = Caller { egid: 0, ..user(1) };
+        assert_eq!(why(&file(1, 0o755), &caller), Some(Secure::Caller));
+    }
+
+    #[test]
+    fn attributes_as_setcap_writes_them() {
+        // cap_net_raw=ep, as getfattr(1) shows it.
+        let value = [
+            1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        ];
+        let expected = FileCapabilities {
+            permitted: 1 << 13,
+            inheritable: 0,
+            is_effective: true,
+        };
+        assert_eq!(parse(&value), Some(expected));
+        let of_root = |root: u8| {
+            let mut value = value.to_vec();
+            value[3] = 3;
+            value.extend([root, 0, 0, 0]);
+            parse(&value)
+        };
+        assert_eq!(of_root(0), Some(expected));
+        assert_eq!(of_root(5), None);
+        assert_eq!(parse(&value[..19]), None);
+        assert_eq!(parse(&[]), None);
+    }
+
+    #[test]
+    fn users_that_a_namespace_does_not_have() {
+        let file = file(0, 0o4755);
+        assert_eq!(why(&file, &user(1)), Some(Secure::User(0)));
+        let caller = Caller {
+            users: Range::only(1),
+            ..user(1)
+        };
+        assert_eq!(why(&file, &caller), None);
+    }
+}
