@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds squall's command and libraries in release mode and installs them below a folder:
+# Builds squall's command and libraries and installs them below a folder:
 #   install.sh PREFIX
 # DESTDIR, if set, goes before PREFIX, as packages are made; LIBDIR is lib below PREFIX if not set.
+# With PROFILE=test it installs what `cargo test` has built, for tests.
 set -euo pipefail
 
 if [ $# -ne 1 ] || [ "${1#/}" = "$1" ]; then
@@ -11,17 +12,34 @@ fi
 cd "$(dirname "$0")/.."
 prefix=${DESTDIR:-}$1
 libraries=${DESTDIR:-}${LIBDIR:-$1/lib}
-target=${CARGO_TARGET_DIR:-target}/release
+target=${CARGO_TARGET_DIR:-target}
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 
-# The command apart from the libraries: these reach a thread's variables another way.
-cargo build --quiet --release -p squall-cli
-cargo build --quiet --release -p squall-ffi -p squall-preload -p squall-openssl
+if [ "${PROFILE:-release}" = test ]; then
+    target+=/debug
+    cargo build --quiet --profile test --workspace --all-features
+else
+    target+=/release
+    # The command apart from the libraries: these reach a thread's variables another way.
+    cargo build --quiet --release -p squall-cli
+    cargo build --quiet --release -p squall-ffi -p squall-preload -p squall-openssl
+fi
 
 install -D -m 755 "$target/squall" "$prefix/bin/squall"
+"$target/squall" man "$prefix/share/man/man1"
+install -d "$prefix/lib/systemd/system"
+for unit in systemd/*.service; do
+    sed "s|/usr/local/bin|$1/bin|" "$unit" > "$prefix/lib/systemd/system/${unit##*/}"
+    chmod 644 "$prefix/lib/systemd/system/${unit##*/}"
+done
 install -D -m 644 "$target/libsquall_ffi.so" "$libraries/libsquall.so.$version"
 ln -sf "libsquall.so.$version" "$libraries/libsquall.so.${version%%.*}"
 ln -sf "libsquall.so.${version%%.*}" "$libraries/libsquall.so"
 install -D -m 644 "$target/libsquall_ffi.a" "$libraries/libsquall.a"
+install -d "$prefix/include" "$libraries/pkgconfig"
+install -m 644 crates/squall-ffi/include/*.h "$prefix/include"
+sed "s|@PREFIX@|$1|; s|@LIBDIR@|${LIBDIR:-$1/lib}|; s|@VERSION@|$version|" \
+    crates/squall-ffi/squall.pc.in > "$libraries/pkgconfig/squall.pc"
+chmod 644 "$libraries/pkgconfig/squall.pc"
 install -D -m 644 "$target/libsquall_preload.so" "$libraries/libsquall-preload.so"
 install -D -m 644 "$target/libsquall_openssl.so" "$libraries/ossl-modules/squall.so"

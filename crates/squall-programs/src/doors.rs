@@ -1,5 +1,5 @@
-//! squall's libraries and command, built in release mode and installed by `scripts/install.sh` into
-//! a folder below the build's, as `make install` does it for a user.
+//! squall's libraries and command, built as this program is and installed by `scripts/install.sh`
+//! into a folder below the build's, as `make install` does it for a user.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,14 +8,21 @@ use std::sync::LazyLock;
 /// Where everything was installed.
 static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root.canonicalize().expect("the repository");
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
     let target = std::path::absolute(target).expect("a folder");
-    let prefix = target.join("installed");
+    let profile = if cfg!(debug_assertions) {
+        "test"
+    } else {
+        "release"
+    };
+    let prefix = target.join("installed").join(profile);
     let mut install = Command::new(root.join("scripts/install.sh"));
     // A build of its own: not with the flags of the tests that ask for it.
     install
         .arg(&prefix)
         .env_remove("RUSTFLAGS")
+        .env("PROFILE", profile)
         .env("CARGO_TARGET_DIR", &target);
     let output = install.output().expect("scripts/install.sh can be run");
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,0 +1,96 @@
+//! The command openssl: random bytes, keys, certificates, and a server of TLS.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::programs::installed;
+use crate::server::{Server, free_port};
+use crate::world::{Way, World, said, succeeded};
+
+/// `openssl`, to be run this way.
+///
+/// # Errors
+/// Why there is none.
+pub fn command(world: &World, way: Way) -> Result<Command, String> {
+    let openssl = installed("openssl", "openssl")?;
+    let mut command = world.command(way, openssl);
+    command.stdin(Stdio::null());
+    Ok(command)
+}
+
+/// `count` random bytes of `openssl rand`.
+///
+/// # Errors
+/// Why there is no openssl.
+pub fn random(world: &World, way: Way, count: u64) -> Result<Vec<u8>, String> {
+    let mut command = command(world, way)?;
+    Ok(succeeded(command.arg("rand").arg(count.to_string())).stdout)
+}
+
+/// A new private key on the curve P-256, in PEM.
+///
+/// # Errors
+/// Why there is no openssl.
+pub fn key(world: &World, way: Way) -> Result<String, String> {
+    let mut command = command(world, way)?;
+    let curve = "ec_paramgen_curve:P-256";
+    Ok(said(command.args([
+        "genpkey",
+        "-algorithm",
+        "EC",
+        "-pkeyopt",
+        curve,
+    ])))
+}
+
+/// Files of a certificate and its key for localhost, signed by itself.
+///
+/// # Errors
+/// Why there is no openssl.
+pub fn certificate(world: &World) -> Result<[PathBuf; 2], String> {
+    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| world.path(name));
+    let mut command = command(world, Way::Plain)?;
+    command.args([
+        "req",
+        "-x509",
+        "-nodes",
+        "-subj",
+        "/CN=localhost",
+        "-days",
+        "30",
+    ]);
+    command.args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]);
+    command
+        .arg("-keyout")
+        .arg(&key)
+        .arg("-out")
+        .arg(&certificate);
+    succeeded(&mut command);
+    Ok([certificate, key])
+}
+
+/// `openssl s_server` on a port of its own.
+///
+/// # Errors
+/// Why there is no openssl.
+pub fn serve(world: &World, way: Way) -> Result<(Server, u16), String> {
+    let [certificate, key] = certificate(world)?;
+    let port = free_port();
+    let mut command = command(world, way)?;
+    command.args(["s_server", "-www", "-accept", &port.to_string()]);
+    command.arg("-cert").arg(certificate).arg("-key").arg(key);
+    let server = Server::start(&mut command, port, world.path("s_server.log"));
+    Ok((server, port))
+}
+
+/// What a client says of a connection with localhost, which it verifies.
+///
+/// # Errors
+/// Why there is no openssl.
+pub fn connect(world: &World, port: u16) -> Result<String, String> {
+    let mut command = command(world, Way::Plain)?;
+    command.args(["s_client", "-verify_return_error", "-CAfile"]);
+    command.arg(world.path("certificate.pem"));
+    command.args(["-connect", &format!("localhost:{port}")]);
+    Ok(said(&mut command))
+}

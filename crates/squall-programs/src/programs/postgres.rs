@@ -1,0 +1,122 @@
+//! PostgreSQL: `gen_random_uuid`, which asks OpenSSL.
+
+use std::os::unix::fs::chown;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::server::{Server, free_port};
+use crate::world::{Way, World, said, succeeded};
+
+/// A server with an empty database.
+pub struct Postgres<'a> {
+    world: &'a World,
+    programs: PathBuf,
+    port: u16,
+    _server: Server,
+}
+
+impl<'a> Postgres<'a> {
+    /// Makes the database and starts the server.
+    ///
+    /// # Errors
+    /// Why there is no PostgreSQL.
+    pub fn start(world: &'a World, way: Way) -> Result<Postgres<'a>, String> {
+        let programs = programs()?;
+        let port = free_port();
+        let data = world.folder(&format!("postgres-{port}"));
+        if rustix::process::geteuid().is_root() {
+            let (user, group) = postgres_user()?;
+            chown(&data, Some(user), Some(group)).expect("the server's folder");
+        }
+        let mut initdb = as_postgres(world, Way::Plain, programs.join("initdb"))?;
+        initdb.args(["--auth", "trust", "--username", "squall", "--no-sync", "-D"]);
+        succeeded(initdb.arg(&data));
+        let mut server = as_postgres(world, way, programs.join("postgres"))?;
+        server
+            .args(["-h", "127.0.0.1", "-p", &port.to_string(), "-k"])
+            .arg(&data);
+        server.args(["-c", "fsync=off", "-D"]).arg(&data);
+        let log = world.path(&format!("postgres-{port}.log"));
+        let server = Server::start(&mut server, port, log);
+        let postgres = Postgres {
+            world,
+            programs,
+            port,
+            _server: server,
+        };
+        postgres.wait_until_ready();
+        Ok(postgres)
+    }
+
+    /// It listens before it answers.
+    fn wait_until_ready(&self) {
+        let mut ready = Command::new(self.programs.join("pg_isready"));
+        ready.args([
+            "-q",
+            "-h",
+            "127.0.0.1",
+            "-t",
+            "60",
+            "-p",
+            &self.port.to_string(),
+        ]);
+        for _ in 0..600 {
+            if ready.status().is_ok_and(|status| status.success()) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        panic!("PostgreSQL does not answer");
+    }
+
+    /// What a query gives, as text.
+    pub fn query(&self, query: &str) -> String {
+        let mut psql = self.world.command(Way::Plain, self.programs.join("psql"));
+        psql.args([
+            "-h",
+            "127.0.0.1",
+            "-p",
+            &self.port.to_string(),
+            "-U",
+            "squall",
+        ]);
+        psql.args(["-d", "postgres", "-XAtc", query]);
+        said(&mut psql).trim_end().to_owned()
+    }
+}
+
+/// The folder of the newest version's programs.
+fn programs() -> Result<PathBuf, String> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql");
+    let folders = versions.into_iter().flatten().flatten();
+    folders
+        .map(|version| version.path().join("bin"))
+        .filter(|bin| bin.join("initdb").exists() && bin.join("postgres").exists())
+        .max()
+        .ok_or_else(|| "PostgreSQL is not here: install the package postgresql".to_owned())
+}
+
+/// The user and group that Debian's package makes: the server refuses to be root.
+fn postgres_user() -> Result<(u32, u32), String> {
+    let id = |option| -> Option<u32> {
+        let output = Command::new("id")
+            .args([option, "postgres"])
+            .output()
+            .ok()?;
+        String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+    };
+    id("-u")
+        .zip(id("-g"))
+        .ok_or_else(|| "there is no user postgres: install the package postgresql".to_owned())
+}
+
+fn as_postgres(world: &World, way: Way, program: PathBuf) -> Result<Command, String> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(world.command(way, program));
+    }
+    let (user, group) = postgres_user()?;
+    let mut command = world.command(way, "setpriv");
+    command.args([format!("--reuid={user}"), format!("--regid={group}")]);
+    command.arg("--clear-groups").arg(program);
+    Ok(command)
+}

@@ -1,0 +1,57 @@
+//! Python: `os.urandom`, `secrets`, `uuid`, which ask getrandom(3), and /dev/urandom as a file.
+
+use crate::programs::installed;
+use crate::world::{Way, World, said};
+
+/// Draws `count` times 16 bytes each way, and prints how many different values of each there were.
+const DRAWS: &str = "
+import os, secrets, sys, uuid
+count = int(sys.argv[1])
+with open('/dev/urandom', 'rb', buffering=0) as device:
+    ways = [
+        lambda: os.urandom(16),
+        lambda: secrets.token_bytes(16),
+        lambda: uuid.uuid4().bytes,
+        lambda: device.read(16),
+    ]
+    for way in ways:
+        print(len({way() for _ in range(count)}), len(way()))
+assert all(uuid.uuid4().version == 4 for _ in range(10))
+";
+
+/// Prints nanoseconds for each of `count` calls of `os.urandom(16)` and of `uuid.uuid4()`.
+const TIMES: &str = "
+import os, sys, time, uuid
+count = int(sys.argv[1])
+def cost(call):
+    begin = time.perf_counter_ns()
+    for _ in range(count):
+        call()
+    return (time.perf_counter_ns() - begin) / count
+print(cost(lambda: os.urandom(16)), cost(uuid.uuid4))
+";
+
+fn run(world: &World, way: Way, script: &str, count: u64) -> Result<String, String> {
+    let python = installed("python3", "python3")?;
+    let mut command = world.command(way, python);
+    Ok(said(command.args(["-c", script]).arg(count.to_string())))
+}
+
+/// Different values among `count` of each way, and the length of one, as Python prints them.
+///
+/// # Errors
+/// Why there is no Python.
+pub fn draws(world: &World, way: Way, count: u64) -> Result<String, String> {
+    run(world, way, DRAWS, count)
+}
+
+/// Nanoseconds of `os.urandom(16)` and of `uuid.uuid4()`, in `count` calls of each.
+///
+/// # Errors
+/// Why there is no Python.
+pub fn times(world: &World, way: Way, count: u64) -> Result<[f64; 2], String> {
+    let line = run(world, way, TIMES, count)?;
+    let mut numbers = line.split_whitespace().map(str::parse);
+    let mut next = || numbers.next().and_then(Result::ok).expect("a number");
+    Ok([next(), next()])
+}

@@ -1,0 +1,97 @@
+//! OpenSSH: keys, and a server whose user logs in with one.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::programs::installed;
+use crate::server::{Server, free_port};
+use crate::world::{Way, World, said, succeeded};
+
+/// Makes a key of this type (`ed25519`, `rsa`, …) in the file `name`, without a passphrase.
+///
+/// # Errors
+/// Why there is no ssh-keygen.
+pub fn key(world: &World, way: Way, kind: &str, name: &str) -> Result<PathBuf, String> {
+    let keygen = installed("ssh-keygen", "openssh-client")?;
+    let path = world.path(name);
+    let mut command = world.command(way, keygen);
+    succeeded(command.args(["-q", "-N", "", "-t", kind, "-f"]).arg(&path));
+    Ok(path)
+}
+
+/// A server of this user's, who may log in with a key.
+pub struct Ssh<'a> {
+    world: &'a World,
+    server: Server,
+    port: u16,
+    key: PathBuf,
+}
+
+impl<'a> Ssh<'a> {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// Why there is no OpenSSH.
+    pub fn start(world: &'a World, way: Way) -> Result<Ssh<'a>, String> {
+        let sshd = installed("sshd", "openssh-server")?;
+        let host_key = key(world, Way::Plain, "ed25519", "host")?;
+        let key = key(world, Way::Plain, "ed25519", "user")?;
+        fs::copy(world.path("user.pub"), world.path("authorized")).expect("a copy");
+        if rustix::process::geteuid().is_root() {
+            // Where a server that root starts locks its children up.
+            fs::create_dir_all("/run/sshd").expect("the server's folder");
+        }
+        let port = free_port();
+        let configuration = format!(
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\n\
+             StrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin yes\n\
+             MaxStartups 100\nPasswordAuthentication no\nLogLevel VERBOSE\n",
+            host_key.display(),
+            world.path("authorized").display(),
+        );
+        let configuration = world.write("sshd_config", &configuration);
+        let mut command = world.command(way, sshd);
+        command.args(["-D", "-e", "-f"]).arg(configuration);
+        let server = Server::start(&mut command, port, world.path("sshd.log"));
+        Ok(Ssh {
+            world,
+            server,
+            port,
+            key,
+        })
+    }
+
+    /// What `command` says on the other side.
+    ///
+    /// # Panics
+    /// If logging in fails.
+    #[track_caller]
+    pub fn run(&self, command: &str) -> String {
+        let mut ssh = self.world.command(Way::Plain, "ssh");
+        ssh.args(["-F", "none", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR"]);
+        ssh.args([
+            "-o",
+            "StrictHostKeyChecking=no",
+            "-o",
+            "UserKnownHostsFile=/dev/null",
+        ]);
+        ssh.arg("-i").arg(&self.key);
+        ssh.args(["-p", &self.port.to_string(), "127.0.0.1", command]);
+        said(&mut ssh)
+    }
+
+    /// What the server said so far.
+    pub fn log(&self) -> String {
+        self.server.said()
+    }
+}
+
+/// The fingerprint of the key in `file`, as ssh-keygen reads it.
+///
+/// # Errors
+/// Why there is no ssh-keygen.
+pub fn fingerprint(file: &PathBuf) -> Result<String, String> {
+    let keygen = installed("ssh-keygen", "openssh-client")?;
+    Ok(said(Command::new(keygen).arg("-lf").arg(file)))
+}
