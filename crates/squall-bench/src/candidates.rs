@@ -119,11 +119,11 @@ fn ready(entry: &'static Entry, go: &Result<Program, String>) -> Result<Option<R
     let remote = match entry.home {
         Home::Here => return (entry.open)().map(Ready::Here).map(Some),
         Home::Program => return Ok(None),
-        Home::Child(variable) => {
+        Home::Child(setting) => {
             // Alone on the CPU that sources of this process are measured on; it inherits that.
             let cpus = machine::cpus();
             machine::pin(&cpus);
-            let child = child::start(entry.name, variable);
+            let child = child::start(entry.name, setting);
             machine::unpin(&cpus);
             child
         }

@@ -7,15 +7,23 @@ use squall_command::Failure;
 
 use crate::process::{self, Fill, PROGRAM};
 use crate::remote::{self, Remote};
-use crate::sources::{self, Entry};
+use crate::sources::{self, Entry, Setting};
 
 /// Names the source that a child serves. No argument, as it is no part of the command's interface.
 const VARIABLE: &str = "SQUALL_BENCH_SOURCE";
 
-/// Starts a child that serves the source named `name`, with `variable` in its environment.
-pub fn start(name: &str, variable: Option<(&str, &str)>) -> Result<Remote, Failure> {
+/// Starts a child that serves the source named `name`, with `setting` in its environment.
+pub fn start(name: &str, setting: Setting) -> Result<Remote, Failure> {
     let mut command = Command::new(PROGRAM);
-    command.arg("bench").env(VARIABLE, name).envs(variable);
+    command.arg("bench").env(VARIABLE, name);
+    match setting {
+        Setting::None => &mut command,
+        Setting::Variable(name, value) => command.env(name, value),
+        Setting::Preload => {
+            let (name, value) = sources::doors::preload().map_err(Failure::Runtime)?;
+            command.env(name, value)
+        }
+    };
     Remote::start(command)
 }
 

@@ -1,6 +1,7 @@
 //! The sources that are measured, in the order of tables.
 
 mod accumulators;
+pub mod doors;
 pub mod glibc;
 mod keystreams;
 pub mod libcrypto;
@@ -25,14 +26,25 @@ pub type Opened = Result<Box<dyn Source>, String>;
 pub enum Home {
     /// In this process.
     Here,
-    /// In a process of its own, made of this program, with this environment variable if there is
-    /// one: what the source sets holds for a whole process.
-    Child(Option<(&'static str, &'static str)>),
+    /// In a process of its own, made of this program: what the source sets holds for a whole
+    /// process.
+    Child(Setting),
     /// In the Go program, which knows it by this name.
     Go(&'static str),
     /// In programs that do nothing else: it is part of workloads that start programs, and of no
     /// other.
     Program,
+}
+
+/// What such a process finds in its environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// Nothing of the source's.
+    None,
+    /// A variable and its value.
+    Variable(&'static str, &'static str),
+    /// libsquall-preload.so, for the loader.
+    Preload,
 }
 
 /// A source of random bytes that is known.
@@ -60,6 +72,7 @@ pub struct Entry {
 pub fn all() -> impl Iterator<Item = &'static Entry> {
     [
         ours::ENTRIES,
+        doors::ENTRIES,
         syscall::ENTRIES,
         pool::ENTRIES,
         rust::ENTRIES,

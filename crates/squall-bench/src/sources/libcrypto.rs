@@ -3,13 +3,15 @@
 //! Buffers are encrypted in place. They hold zeros at the first call only, so that OpenSSL is
 //! not charged for clearing them: the most favourable way to have a keystream of it.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::Path;
 use std::ptr;
 
 use libloading::Library;
+use squall_run::places::{self, PROVIDER};
 
 use super::loaded::{self, Loaded};
-use super::{Entry, Home, Opened, here};
+use super::{Entry, Home, Opened, Setting, here};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -51,7 +53,7 @@ pub(super) const KEYSTREAMS: &[Entry] = &[
         title: "OpenSSL AES-128-CTR, no AES instructions",
         explained: "EVP_EncryptUpdate of libcrypto as it is installed, in place, in a process of \
                     its own that hides AES and PCLMUL instructions from it (OPENSSL_ia32cap)",
-        home: Home::Child(Some(("OPENSSL_ia32cap", WITHOUT_AES))),
+        home: Home::Child(Setting::Variable("OPENSSL_ia32cap", WITHOUT_AES)),
         open: || evp(Cipher::Aes128Ctr),
         ..KEYSTREAM
     },
@@ -71,6 +73,19 @@ const KEYSTREAM: Entry = Entry {
 /// OPENSSL_ia32cap(3): all that there is but AES-NI (bit 57) and PCLMULQDQ (bit 33).
 const WITHOUT_AES: &str = "~0x200000200000000";
 
+/// RAND_bytes of a process whose generators are squall's, if it has not drawn yet.
+pub fn open_with_squall() -> Opened {
+    let functions = functions()?;
+    let provider = places::find(PROVIDER, None).map_err(squall_command::Failure::into_text)?;
+    let folder = provider.parent().unwrap_or(Path::new("/"));
+    let [folder, name] = [Some(folder.as_os_str()), provider.file_stem()].map(|text| {
+        let text = text.unwrap_or_default().as_encoded_bytes();
+        CString::new(text).expect("a path has no null bytes")
+    });
+    functions.use_squall(&folder, &name)?;
+    here(Rand(functions))
+}
+
 fn evp(cipher: Cipher) -> Opened {
     here(Evp::new(cipher)?)
 }
@@ -87,6 +102,38 @@ struct Functions {
     update: unsafe extern "C" fn(Pointer, *mut u8, *mut c_int, *const u8, c_int) -> c_int,
     rand: unsafe extern "C" fn(*mut u8, c_int) -> c_int,
     library: Library,
+}
+
+impl Functions {
+    /// Has RAND_bytes draw from the generator of the provider `name` in `folder`.
+    fn use_squall(&self, folder: &CStr, name: &CStr) -> Result<(), String> {
+        type SearchPath = unsafe extern "C" fn(Pointer, *const c_char) -> c_int;
+        type Load = unsafe extern "C" fn(Pointer, *const c_char) -> Pointer;
+        type Text = *const c_char;
+        type SetType = unsafe extern "C" fn(Pointer, Text, Text, Text, Text) -> c_int;
+        const NONE: Pointer = ptr::null_mut();
+        const NO_TEXT: Text = ptr::null();
+        let missing = |error: libloading::Error| error.to_string();
+        // SAFETY: the signatures are those of OSSL_PROVIDER(3) and RAND_set_DRBG_type(3), which
+        // take null for their defaults; the strings end with null bytes, and are copied.
+        let done = unsafe {
+            let library = &self.library;
+            let search = library.get::<SearchPath>("OSSL_PROVIDER_set_default_search_path");
+            let load = library.get::<Load>("OSSL_PROVIDER_load").map_err(missing)?;
+            let set_type = library
+                .get::<SetType>("RAND_set_DRBG_type")
+                .map_err(missing)?;
+            let has_default = !load(NONE, c"default".as_ptr()).is_null();
+            has_default
+                && search.map_err(missing)?(NONE, folder.as_ptr()) == 1
+                && !load(NONE, name.as_ptr()).is_null()
+                && set_type(NONE, c"SQUALL".as_ptr(), NO_TEXT, NO_TEXT, NO_TEXT) == 1
+        };
+        match done {
+            true => Ok(()),
+            false => Err("OpenSSL does not load squall's provider".into()),
+        }
+    }
 }
 
 /// A cipher that makes a keystream.

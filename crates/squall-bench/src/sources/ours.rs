@@ -5,7 +5,7 @@
 use squall::Engine;
 use squall::hazmat;
 
-use super::{Entry, Home, Opened, here};
+use super::{Entry, Home, Opened, Setting, here};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -78,7 +78,7 @@ const VARIANT: Entry = Entry {
     caveat: "",
     explained: "squall::fill, squall::u32 and squall::u64 with this engine \
                 (squall::hazmat::use_engine), in a process of its own",
-    home: Home::Child(None),
+    home: Home::Child(Setting::None),
     open: hedged,
 };
 
