@@ -1,0 +1,120 @@
+//! Reproducible streams: an object in memory of the heap, which is wiped before it is given back.
+
+use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
+use core::slice;
+use std::alloc::{Layout, alloc, dealloc};
+
+use squall::Stream;
+use zeroize::Zeroize;
+
+use crate::buffer;
+use crate::error::{SQUALL_E_END_OF_STREAM, SQUALL_E_NULL, SQUALL_OK, code};
+
+/// A reproducible, seekable stream of 2^64 bytes: AES-256 in counter mode from counter zero.
+///
+/// Byte i of the stream is byte i % 16 of AES-256(key, i / 16), the block counter as 16 big-endian
+/// bytes (FIPS 197; NIST SP 800-38A section 6.5). For wiping, verifying and seeded data.
+///
+/// As secret as its key, and reproducible by design: for keys and tokens use `squall_fill`. A
+/// forked child and a clone of the virtual machine go on with the same bytes as their siblings.
+///
+/// One thread at a time may use a stream, and different threads different streams; no signal
+/// handler one that it may have interrupted.
+#[allow(non_camel_case_types)]
+pub struct squall_stream(Stream);
+
+/// The stream of a key of 32 bytes, at byte 0; to be given back by `squall_stream_free`.
+///
+/// Null if `key` is null or there is no memory. The key is not needed afterwards: who had it in a
+/// buffer should erase it.
+/// cbindgen:ptrs-as-arrays=[[key; 32]]
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn squall_stream_new(key: *const u8) -> *mut squall_stream {
+    // SAFETY: null, or by the header's word 32 bytes; any bytes are a key.
+    let Some(key) = (unsafe { key.cast::<[u8; 32]>().as_ref() }) else {
+        return core::ptr::null_mut();
+    };
+    // SAFETY: the layout has a size.
+    let place = unsafe { alloc(Layout::new::<squall_stream>()) }.cast::<squall_stream>();
+    if !place.is_null() {
+        // SAFETY: memory for a stream, aligned for it.
+        unsafe { place.write(squall_stream(Stream::new(key))) };
+    }
+    place
+}
+
+/// Wipes a stream and gives its memory back. `stream` may be null; it must not be used afterwards.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn squall_stream_free(stream: *mut squall_stream) {
+    if stream.is_null() {
+        return;
+    }
+    // SAFETY: by the header's word a stream of `squall_stream_new`, which nobody uses any more. Its
+    // memory may then hold anything, and was allocated with this layout.
+    unsafe {
+        stream.drop_in_place();
+        slice::from_raw_parts_mut(stream.cast::<MaybeUninit<u8>>(), size_of::<squall_stream>())
+            .zeroize();
+        dealloc(stream.cast(), Layout::new::<squall_stream>());
+    }
+}
+
+/// Fills `len` bytes at `buf` with the next bytes of the stream. `buf` may be null if `len` is 0.
+///
+/// Returns `SQUALL_OK`, `SQUALL_E_NULL`, `SQUALL_E_LENGTH`, or `SQUALL_E_END_OF_STREAM` if fewer
+/// than `len` bytes are left; nothing is written then, and the stream stays where it is.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn squall_stream_fill(
+    stream: *mut squall_stream,
+    buf: *mut c_void,
+    len: usize,
+) -> c_int {
+    // SAFETY: null, or by the header's word a stream that this thread alone uses.
+    let Some(stream) = (unsafe { stream.as_mut() }) else {
+        return SQUALL_E_NULL;
+    };
+    // SAFETY: the header says so to the caller.
+    let filled = match unsafe { buffer::writable(buf.cast(), len) } {
+        Ok(out) => stream.0.fill(out),
+        Err(code) => return code,
+    };
+    filled.map_or_else(code, |()| SQUALL_OK)
+}
+
+/// Moves to byte `offset` of the stream. Returns `SQUALL_OK`, or `SQUALL_E_NULL` if `stream` is
+/// null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn squall_stream_seek(stream: *mut squall_stream, offset: u64) -> c_int {
+    // SAFETY: null, or by the header's word a stream that this thread alone uses.
+    let Some(stream) = (unsafe { stream.as_mut() }) else {
+        return SQUALL_E_NULL;
+    };
+    stream.0.seek(offset);
+    SQUALL_OK
+}
+
+/// Writes the offset of the stream's next byte to `offset`.
+///
+/// Returns `SQUALL_OK`, `SQUALL_E_NULL`, or at the end, after byte 2^64 - 1,
+/// `SQUALL_E_END_OF_STREAM`; nothing is written then.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn squall_stream_position(
+    stream: *const squall_stream,
+    offset: *mut u64,
+) -> c_int {
+    // SAFETY: null, or by the header's word a stream that this thread alone uses, and a number.
+    let (Some(stream), Some(offset)) = (unsafe { (stream.as_ref(), offset.as_mut()) }) else {
+        return SQUALL_E_NULL;
+    };
+    match stream.0.position() {
+        Some(position) => {
+            *offset = position;
+            SQUALL_OK
+        }
+        None => SQUALL_E_END_OF_STREAM,
+    }
+}

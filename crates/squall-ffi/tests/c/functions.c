@@ -1,0 +1,156 @@
+/* Every function but those of streams: what it gives, and what it says to what it must refuse. */
+
+#include <squall.h>
+#include <squall_arc4random.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition)                                                       \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);    \
+            exit(EXIT_FAILURE);                                                \
+        }                                                                      \
+    } while (0)
+
+/* Whether every byte of `len` was seen to change from 0 in 64 calls, and none beside them. */
+static int fills_exactly(int (*fill)(void *, size_t), size_t len)
+{
+    static unsigned char space[70000 + 64], seen[70000 + 64];
+    memset(seen, 0, sizeof seen);
+    for (int call = 0; call < 64; call++) {
+        memset(space, 0, len + 64);
+        if (fill(space + 32, len) != SQUALL_OK)
+            return 0;
+        for (size_t at = 0; at < len + 64; at++)
+            seen[at] |= space[at];
+    }
+    for (size_t at = 0; at < len + 64; at++)
+        if ((seen[at] != 0) != (at >= 32 && at < len + 32))
+            return 0;
+    return 1;
+}
+
+static void bytes(int (*fill)(void *, size_t))
+{
+    static const size_t lens[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 255, 256, 257, 4096, 70000};
+    char byte = 1;
+
+    for (size_t at = 0; at < sizeof lens / sizeof *lens; at++)
+        CHECK(fills_exactly(fill, lens[at]));
+    CHECK(fill(NULL, 0) == SQUALL_OK);
+    CHECK(fill(NULL, 1) == SQUALL_E_NULL);
+    CHECK(fill(&byte, (size_t)PTRDIFF_MAX + 1) == SQUALL_E_LENGTH);
+    CHECK(fill(&byte, SIZE_MAX) == SQUALL_E_LENGTH);
+    CHECK(fill(NULL, SIZE_MAX) == SQUALL_E_LENGTH);
+    CHECK(byte == 1);
+}
+
+/* Both values of every bit come. */
+static void numbers(void)
+{
+    uint64_t any = 0, all = UINT64_MAX;
+    for (int call = 0; call < 128; call++) {
+        uint64_t number = (uint64_t)squall_u32() << 32 | (squall_u32() ^ arc4random());
+        any |= number ^ squall_u64();
+        all &= number ^ squall_u64();
+    }
+    CHECK(any == UINT64_MAX);
+    CHECK(all == 0);
+}
+
+/* Six sides, each 10,000 times in 60,000: the sum of squares has 5 degrees of freedom, and
+ * exceeds 50 once in 10^9. */
+static void evenly(uint64_t (*side)(void))
+{
+    double counts[6] = {0}, squares = 0;
+    for (int roll = 0; roll < 60000; roll++) {
+        uint64_t number = side();
+        CHECK(number < 6);
+        counts[number]++;
+    }
+    for (int at = 0; at < 6; at++)
+        squares += (counts[at] - 10000) * (counts[at] - 10000) / 10000;
+    CHECK(squares < 50);
+}
+
+static uint64_t die(void)
+{
+    return squall_uniform(6);
+}
+
+static uint64_t old_die(void)
+{
+    return arc4random_uniform(6);
+}
+
+static void bounds(void)
+{
+    uint64_t most = 0;
+    for (int call = 0; call < 64; call++) {
+        CHECK(squall_uniform(0) == 0);
+        CHECK(squall_uniform(1) == 0);
+        CHECK(arc4random_uniform(0) == 0);
+        CHECK(squall_uniform(2) < 2);
+        most |= squall_uniform(UINT64_MAX);
+        CHECK(squall_uniform((UINT64_C(1) << 63) + 1) <= UINT64_C(1) << 63);
+    }
+    CHECK(most > UINT64_MAX >> 8);
+    evenly(die);
+    evenly(old_die);
+}
+
+static int fill_as_arc4random(void *buf, size_t len)
+{
+    arc4random_buf(buf, len);
+    return SQUALL_OK;
+}
+
+/* As snprintf(3): the whole length, and no byte beyond the given one. */
+static void status(void)
+{
+    char whole[4096], part[4096];
+    int len = squall_status_json(whole, sizeof whole);
+
+    CHECK(len > 0 && len < 2048);
+    CHECK(strlen(whole) == (size_t)len);
+    CHECK(whole[0] == '{' && whole[len - 1] == '}');
+    for (size_t space = 1; space <= 64; space++) {
+        memset(part, 1, sizeof part);
+        CHECK(squall_status_json(part, space) > 64);
+        CHECK(strlen(part) == space - 1 && part[space] == 1);
+        CHECK(memcmp(part, whole, space - 1) == 0);
+    }
+    CHECK(squall_status_json(NULL, 0) > 0);
+    CHECK(squall_status_json(NULL, 1) == SQUALL_E_NULL);
+    CHECK(squall_status_json(part, SIZE_MAX) == SQUALL_E_LENGTH);
+    puts(whole);
+}
+
+/* The numbers are those of the first release. */
+static void errors(void)
+{
+    CHECK(SQUALL_OK == 0 && SQUALL_E_NULL == -1 && SQUALL_E_NO_ENTROPY == -2);
+    CHECK(SQUALL_E_END_OF_STREAM == -3 && SQUALL_E_LENGTH == -4);
+    for (int code = SQUALL_E_LENGTH; code <= SQUALL_OK; code++)
+        for (int other = SQUALL_E_LENGTH - 1; other < code; other++)
+            CHECK(strcmp(squall_strerror(code), squall_strerror(other)) != 0);
+    CHECK(strcmp(squall_strerror(1), squall_strerror(INT32_MIN)) == 0);
+    puts(squall_version());
+}
+
+int main(void)
+{
+    bytes(squall_fill);
+    bytes(squall_fill_fresh);
+    CHECK(fills_exactly(fill_as_arc4random, 0));
+    CHECK(fills_exactly(fill_as_arc4random, 257));
+    numbers();
+    bounds();
+    status();
+    errors();
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,22 @@
+//! A fork: parent and child draw something else. A stream, which goes on in both, is the control.
+
+use crate::compile::{Linked, Program, succeed, text};
+
+#[test]
+fn a_child_never_repeats_its_parent() {
+    for linked in [Linked::Dynamic, Linked::Alone] {
+        let program = Program::of("tests/c/fork.c", linked);
+        let repeats = |from: &str| {
+            let said = text(&succeed(program.command().arg(from)).stdout);
+            let [parent, child] = said.lines().collect::<Vec<_>>()[..] else {
+                panic!("{from}: {said}");
+            };
+            assert_eq!(parent.len(), 64);
+            parent == child
+        };
+        for from in ["fill", "u64", "uniform", "arc4random"] {
+            assert!(!repeats(from), "{from}, {linked:?}");
+        }
+        assert!(repeats("stream"), "the control, {linked:?}");
+    }
+}

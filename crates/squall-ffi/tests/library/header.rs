@@ -1,0 +1,94 @@
+//! The headers: one is what cbindgen makes of the source, and both are C and C++ by themselves.
+
+use std::process::Command;
+
+use crate::compile::{compiler, has_cpp, source_path, succeed};
+
+/// Files in the order in which their functions are to come.
+const SOURCES: [&str; 4] = ["error", "draw", "stream", "status"];
+
+/// Set to write the header instead of comparing it.
+const UPDATE: &str = "SQUALL_UPDATE_HEADER";
+
+fn generated() -> String {
+    let config = cbindgen::Config::from_file(source_path("cbindgen.toml")).expect("cbindgen.toml");
+    let mut builder = cbindgen::Builder::new().with_config(config);
+    for source in SOURCES {
+        builder = builder.with_src(source_path(&format!("src/{source}.rs")));
+    }
+    let mut header = Vec::new();
+    builder.generate().expect("a header").write(&mut header);
+    String::from_utf8(header).expect("text")
+}
+
+#[test]
+fn it_is_what_the_source_says() {
+    let (path, generated) = (source_path("include/squall.h"), generated());
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(&path, &generated).expect("the header can be written");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    let changed = kept.lines().zip(generated.lines()).find(|(a, b)| a != b);
+    assert!(
+        kept == generated,
+        "include/squall.h is not what src/ says, first here: {changed:?}\n\
+         To update it: {UPDATE}=1 cargo test -p squall-ffi --test library header"
+    );
+}
+
+/// Compiles this text.
+fn compiles(language: &str, standard: &str, text: &str) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = folder.path().join(format!("alone.{language}"));
+    std::fs::write(&source, text).expect("a file");
+    let mut command = compiler(&format!("alone.{language}"));
+    command
+        .args([&format!("-std={standard}"), "-fsyntax-only", "-Wundef"])
+        .arg("-I")
+        .arg(source_path("include"))
+        .arg(&source);
+    succeed(&mut command);
+}
+
+#[test]
+fn each_header_compiles_alone() {
+    const ALONE: [&str; 4] = [
+        "#include <squall.h>\n",
+        "#include <squall_arc4random.h>\n",
+        // What declares the same names may come before and after.
+        "#include <stdlib.h>\n#include <squall_arc4random.h>\n#include <squall.h>\n",
+        "#include <squall_arc4random.h>\n#include <stdlib.h>\n",
+    ];
+    for header in ALONE {
+        let text = format!("{header}int alone(void);\nint alone(void) {{ return SQUALL_OK; }}\n");
+        for standard in ["c99", "c11", "gnu17"] {
+            compiles("c", standard, &text);
+        }
+        if has_cpp() {
+            let with_library = format!("{text}#include <cstdlib>\n#include <random>\n");
+            for standard in ["c++98", "c++17", "gnu++20"] {
+                let is_old = standard == "c++98";
+                compiles("cpp", standard, if is_old { &text } else { &with_library });
+            }
+        }
+    }
+}
+
+/// A request whose result nobody looks at is a warning.
+#[test]
+fn errors_must_not_be_ignored() {
+    const IGNORED: &str = "#include <squall.h>\nvoid f(char *p);\nvoid f(char *p) { CALL; }\n";
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = folder.path().join("ignored.c");
+    let accepted = |call: &str| {
+        std::fs::write(&source, IGNORED.replace("CALL", call)).expect("a file");
+        let mut command: Command = compiler("ignored.c");
+        command.args(["-c", "-o", "/dev/null", "-I"]);
+        command.arg(source_path("include")).arg(&source);
+        command.output().expect("a compiler").status.success()
+    };
+    for call in ["squall_fill(p, 1)", "squall_fill_fresh(p, 1)"] {
+        assert!(!accepted(call), "{call}");
+        assert!(accepted(&format!("if ({call}) p[0] = 0")), "{call}");
+    }
+}
