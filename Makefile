@@ -1,11 +1,12 @@
 # squall. `make test` installs what the tests need and runs them all.
 
-.PHONY: run test lint unit go sanitize fuzz bench bench-wipe criterion deps lab-deps lab
+.PHONY: run test lint unit go packages sanitize fuzz install deb bench bench-wipe bench-programs criterion \
+	deps lab-deps lab
 
 run:
 	cargo run --release -- stream --size 4GiB --progress > /dev/null
 
-test: deps lint unit go sanitize
+test: deps lint unit go packages sanitize
 
 # What the tests need, installed where it is missing.
 deps:
@@ -25,6 +26,10 @@ unit:
 go:
 	required=$$(scripts/required.sh) && env $$required scripts/go.sh
 
+# Debian packages, installed in a fresh Debian and removed again: of what the tests have built.
+packages:
+	PROFILE=test scripts/deb-test.sh
+
 # AddressSanitizer, valgrind, and the constant-time code that CPUs with AES do not run.
 sanitize:
 	scripts/sanitize.sh
@@ -37,6 +42,16 @@ fuzz:
 	done
 	go -C go test -run - -fuzz FuzzKeystream -fuzztime $(SECONDS)s ./internal/aes256
 	go -C go test -run - -fuzz FuzzLengths -fuzztime $(SECONDS)s ./internal/local
+
+# The command, the libraries, headers and manual pages below PREFIX.
+PREFIX ?= /usr/local
+install:
+	scripts/install.sh $(PREFIX)
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || ldconfig
+
+# Debian packages into target/debian.
+deb:
+	scripts/deb.sh target/debian
 
 # The sources of randomness on this machine, under two minutes; with the project's targets.
 bench:
@@ -52,6 +67,10 @@ bench-wipe:
 	cargo build --release
 	cargo run --release -p squall-benches --bin wipe
 
+# Real programs with squall and without, minutes.
+bench-programs:
+	cargo run --release -p squall-programs
+
 # QEMU and Linux kernels for squall-lab, unpacked in a cache outside of the source tree.
 lab-deps:
 	cargo run --release -p squall-lab -- deps
@@ -63,4 +82,6 @@ lab: lab-deps
 		--scenario together --scenario threads --scenario forks
 	cargo run --release -p squall-lab -- reset --runs 20 --output crates/squall-lab/record \
 		--scenario go
+	cargo run --release -p squall-lab -- reset --runs 20 --output crates/squall-lab/record \
+		--scenario doors
 	cargo run --release -p squall-lab -- boot --output crates/squall-lab/record

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs what the tests need: a C linker for Rust, openssl as an independent implementation,
-# valgrind. Says what is missing where it may not install. Then a browser for the tests of pages, and
-# QEMU, a kernel and tools for the lab's tests of virtual machines, without which all others go on.
+# Installs what the tests need: compilers of C and C++, openssl as an independent implementation, its
+# headers, valgrind, groff, and as root what makes packages. Says what is missing where it may not
+# install. Then, without which all other tests go on: programs that squall is tested with, a browser
+# for the tests of pages, and QEMU, a kernel and tools for the lab's tests of virtual machines.
 set -euo pipefail
 
 if ! command -v cargo > /dev/null; then
@@ -9,13 +10,23 @@ if ! command -v cargo > /dev/null; then
     exit 1
 fi
 
-# command:Debian package
-wanted=(cc:gcc openssl:openssl valgrind:valgrind)
-# For tests on loop devices, which take root.
-[ "$(id -u)" -ne 0 ] || wanted+=(losetup:mount mkfs.ext4:e2fsprogs setpriv:util-linux)
+# has NAME: whether there is such a command, or such a file.
+has() {
+    case $1 in
+        /*) [ -e "$1" ] ;;
+        *) command -v "$1" > /dev/null || [ -x "/usr/sbin/$1" ] ;;
+    esac
+}
+
+# command or file:Debian package
+wanted=(cc:gcc c++:g++ openssl:openssl valgrind:valgrind pkg-config:pkg-config groff:groff
+    /usr/include/openssl/core.h:libssl-dev)
+# For tests on loop devices, of capabilities and of packages, which take root.
+[ "$(id -u)" -ne 0 ] || wanted+=(losetup:mount mkfs.ext4:e2fsprogs setpriv:util-linux
+    setcap:libcap2-bin dh:debhelper debootstrap:debootstrap)
 missing=()
 for pair in "${wanted[@]}"; do
-    command -v "${pair%%:*}" > /dev/null || missing+=("${pair##*:}")
+    has "${pair%%:*}" || missing+=("${pair##*:}")
 done
 
 install() {
@@ -33,6 +44,16 @@ install() {
 }
 
 [ ${#missing[@]} -eq 0 ] || install "${missing[@]}"
+
+# Real programs that are tested with squall: without one its test is skipped, but not where CI is set.
+programs=()
+for pair in python3:python3 ssh-keygen:openssh-client sshd:openssh-server nginx:nginx-light wrk:wrk \
+    /usr/lib/postgresql:postgresql; do
+    has "${pair%%:*}" || programs+=("${pair##*:}")
+done
+if [ ${#programs[@]} -ne 0 ] && ! (install "${programs[@]}"); then
+    echo "make: no ${programs[*]}: not tested with squall, which fails where CI is set" >&2
+fi
 
 if ! command -v chromium > /dev/null && ! (install chromium); then
     echo "make: no chromium: pages are not looked at in a browser, which fails where CI is set" >&2

@@ -37,6 +37,11 @@ if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null && { [ -n "${CI:
     echo "SQUALL_REQUIRE_LAB=1"
 fi
 
+# Programs that squall is tested with come from scripts/deps.sh, as the browser below.
+if command -v apt-get > /dev/null && [ -n "${CI:-}" ]; then
+    echo "SQUALL_REQUIRE_PROGRAMS=1"
+fi
+
 # Pages need a browser, which scripts/deps.sh installs; it may not have been allowed to. Not in CI.
 if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null && [ -n "${CI:-}" ]; then
     echo "SQUALL_REQUIRE_BROWSER=1"

@@ -5,13 +5,13 @@
 //! [`squall::try_fill`], and leaves to the kernel what it cannot serve exactly as the kernel would.
 //! Everything else that a program can see stays: results, `errno`, blocking, cancellation points.
 //!
-//! - [`getrandom`]: getrandom(2) and getentropy(3), once the kernel itself has said that it would
-//!   serve such a request ([`gate`]).
-//! - [`arc4random`]: arc4random(3) and its like.
-//! - [`reads`]: read(2) and its like, of descriptors of /dev/random and /dev/urandom. The kernel is
-//!   asked what a descriptor is ([`device`]); [`descriptors`] and [`messages`] see where a number
+//! - `getrandom`: getrandom(2) and getentropy(3), once the kernel itself has said that it would
+//!   serve such a request (`gate`).
+//! - `arc4random`: arc4random(3) and its like.
+//! - `reads`: read(2) and its like, of descriptors of /dev/random and /dev/urandom. The kernel is
+//!   asked what a descriptor is (`device`); `descriptors` and `messages` see where a number
 //!   comes to mean another file.
-//! - [`sandbox`]: nothing that the program did not ask for is done in a sandbox that it has entered.
+//! - `sandbox`: nothing that the program did not ask for is done in a sandbox that it has entered.
 //!
 //! # What stays the kernel's
 //! What does not come through these functions: programs that are linked statically, system calls

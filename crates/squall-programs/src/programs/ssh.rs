@@ -35,25 +35,24 @@ impl<'a> Ssh<'a> {
     /// Why there is no OpenSSH.
     pub fn start(world: &'a World, way: Way) -> Result<Ssh<'a>, String> {
         let sshd = installed("sshd", "openssh-server")?;
-        let host_key = key(world, Way::Plain, "ed25519", "host")?;
-        let key = key(world, Way::Plain, "ed25519", "user")?;
-        fs::copy(world.path("user.pub"), world.path("authorized")).expect("a copy");
+        let port = free_port();
+        let host_key = key(world, Way::Plain, "ed25519", &format!("host-{port}"))?;
+        let key = key(world, Way::Plain, "ed25519", &format!("user-{port}"))?;
         if rustix::process::geteuid().is_root() {
             // Where a server that root starts locks its children up.
             fs::create_dir_all("/run/sshd").expect("the server's folder");
         }
-        let port = free_port();
         let configuration = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\n\
              StrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin yes\n\
              MaxStartups 100\nPasswordAuthentication no\nLogLevel VERBOSE\n",
             host_key.display(),
-            world.path("authorized").display(),
+            key.with_extension("pub").display(),
         );
-        let configuration = world.write("sshd_config", &configuration);
+        let configuration = world.write(&format!("sshd-{port}.conf"), &configuration);
         let mut command = world.command(way, sshd);
         command.args(["-D", "-e", "-f"]).arg(configuration);
-        let server = Server::start(&mut command, port, world.path("sshd.log"));
+        let server = Server::start(&mut command, port, world.path(&format!("sshd-{port}.log")));
         Ok(Ssh {
             world,
             server,
