@@ -5,6 +5,7 @@ mod arguments;
 mod build;
 mod build_c;
 mod build_go;
+mod compiler;
 mod host;
 mod initramfs;
 mod machine;

@@ -1,17 +1,17 @@
 //! Builds programs in C for guests that have a C library.
 
-use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use squall_command::Failure;
-use squall_command::failure::cause;
+
+use super::compiler;
 
 /// Where their sources are.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/programs");
 
 /// What to do where there is no compiler.
-const INSTALL: &str = "install gcc or clang, and have `cc` in PATH";
+const MISSING: &str = "no C compiler is installed: install gcc or clang, and have `cc` in PATH";
 
 /// Builds `programs/NAME.c` at `path`. It runs where the C library is at least as new as here.
 pub fn program(name: &str, path: &Path) -> Result<(), Failure> {
@@ -19,30 +19,14 @@ pub fn program(name: &str, path: &Path) -> Result<(), Failure> {
 }
 
 fn build(compiler: &str, name: &str, path: &Path) -> Result<(), Failure> {
-    let failed = |why: String| Failure::Runtime(format!("{name} cannot be built: {why}"));
-    let built = Command::new(compiler)
-        .args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"])
+    let mut command = Command::new(compiler);
+    command.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]);
+    command
         .arg(path)
-        .arg(Path::new(SOURCES).join(format!("{name}.c")))
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => failed(format!("no C compiler is installed: {INSTALL}")),
-            _ => failed(cause(&error)),
-        })?;
-    match built.status.success() {
-        true => Ok(()),
-        false => Err(failed(complaint(&built.stderr))),
-    }
-}
-
-/// The first line that tells of an error; compilers say where they are before.
-fn complaint(stderr: &[u8]) -> String {
-    let text = String::from_utf8_lossy(stderr);
-    let mut lines = text.lines().map(str::trim);
-    let line = lines.find(|line| line.contains("error:"));
-    line.unwrap_or("no reason given").into()
+        .arg(Path::new(SOURCES).join(format!("{name}.c")));
+    command.env("LC_ALL", "C");
+    // Compilers say where they are before.
+    compiler::build(&mut command, name, MISSING, |line| line.contains("error:"))
 }
 
 #[cfg(test)]
@@ -59,12 +43,5 @@ mod tests {
             message.contains("no C compiler is installed: install gcc"),
             "{message}"
         );
-    }
-
-    #[test]
-    fn what_the_compiler_complains_of_is_one_line() {
-        let said = b"x.c: In function 'main':\nx.c:3:2: error: no x\nx.c:4:2: error: no y\n";
-        assert_eq!(complaint(said), "x.c:3:2: error: no x");
-        assert_eq!(complaint(b""), "no reason given");
     }
 }

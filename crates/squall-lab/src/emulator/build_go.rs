@@ -1,19 +1,19 @@
 //! Builds programs of the module in Go for guests: static, as Go makes them without cgo.
 
-use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use squall_command::Failure;
-use squall_command::failure::cause;
 
 use super::build::ROOT;
+use super::compiler;
 
 /// Where the module is, in the repository.
 const MODULE: &str = "go";
 
 /// What to do where there is no Go.
-const INSTALL: &str = "install Go 1.26 or later (https://go.dev/dl) and have `go` in PATH";
+const MISSING: &str =
+    "Go is not installed: install Go 1.26 or later (https://go.dev/dl) and have `go` in PATH";
 
 /// Builds the module's program `internal/NAME` at `path`.
 pub fn program(name: &str, path: &Path) -> Result<(), Failure> {
@@ -21,8 +21,8 @@ pub fn program(name: &str, path: &Path) -> Result<(), Failure> {
 }
 
 fn build(go: &str, name: &str, path: &Path) -> Result<(), Failure> {
-    let failed = |why: String| Failure::Runtime(format!("{name} cannot be built: {why}"));
-    let built = Command::new(go)
+    let mut command = Command::new(go);
+    command
         .current_dir(Path::new(ROOT).join(MODULE))
         .args(["build", "-trimpath", "-buildvcs=false", "-o"])
         .arg(path)
@@ -32,25 +32,9 @@ fn build(go: &str, name: &str, path: &Path) -> Result<(), Failure> {
         .env("GOTOOLCHAIN", "local")
         .env("GOWORK", "off")
         .env_remove("GOOS")
-        .env_remove("GOARCH")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => failed(format!("Go is not installed: {INSTALL}")),
-            _ => failed(cause(&error)),
-        })?;
-    match built.status.success() {
-        true => Ok(()),
-        false => Err(failed(complaint(&built.stderr))),
-    }
-}
-
-/// The first line in which Go says what is wrong; `#` only heads what follows.
-fn complaint(stderr: &[u8]) -> String {
-    let text = String::from_utf8_lossy(stderr);
-    let mut lines = text.lines().map(str::trim);
-    let line = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
-    line.unwrap_or("no reason given").into()
+        .env_remove("GOARCH");
+    // `#` only heads what follows.
+    compiler::build(&mut command, name, MISSING, |line| !line.starts_with('#'))
 }
 
 #[cfg(test)]
@@ -66,12 +50,5 @@ mod tests {
             panic!("{built:?}");
         };
         assert!(message.contains("not installed: install Go"), "{message}");
-    }
-
-    #[test]
-    fn what_go_complains_of_is_one_line() {
-        let said = b"# some/package\n./main.go:3:2: undefined: x\n./main.go:4:2: undefined: y\n";
-        assert_eq!(complaint(said), "./main.go:3:2: undefined: x");
-        assert_eq!(complaint(b""), "no reason given");
     }
 }
