@@ -1,4 +1,5 @@
-//! What happens when the library is loaded: it begins to count, if it is asked to.
+//! What happens when the library is loaded: it begins to count, if it is asked to, and makes what no
+//! draw should have to.
 
 use squall_doors::counters;
 
@@ -6,8 +7,9 @@ use squall_doors::counters;
 /// Termination Functions"), and by that of a program that has the library in it.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static ATTACH: extern "C" fn() = attach;
+static START: extern "C" fn() = start;
 
-extern "C" fn attach() {
+extern "C" fn start() {
     counters::attach();
+    squall::hazmat::prepare_threads();
 }

@@ -40,9 +40,26 @@ pub unsafe extern "C" fn squall_stream_new(key: *const u8) -> *mut squall_stream
     let place = unsafe { alloc(Layout::new::<squall_stream>()) }.cast::<squall_stream>();
     if !place.is_null() {
         // SAFETY: memory for a stream, aligned for it.
-        unsafe { place.write(squall_stream(Stream::new(key))) };
+        unsafe { expand(key, place) };
+        wipe_stack();
     }
     place
+}
+
+/// Its frames are below the caller's: values that are moved leave copies there.
+///
+/// # Safety
+/// `place` is memory for a stream.
+#[inline(never)]
+unsafe fn expand(key: &[u8; 32], place: *mut squall_stream) {
+    // SAFETY: the caller's promise.
+    unsafe { place.write(squall_stream(Stream::new(key))) };
+}
+
+/// Wipes the stack below the caller's frame, as far down as [`expand`] reaches, and further.
+#[inline(never)]
+fn wipe_stack() {
+    [0u8; 8192].zeroize();
 }
 
 /// Wipes a stream and gives its memory back. `stream` may be null; it must not be used afterwards.

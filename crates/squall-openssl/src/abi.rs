@@ -6,6 +6,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
+use std::alloc::{Layout, alloc};
 
 /// An entry of a table of functions, which ends with the number 0 (OSSL_DISPATCH).
 #[repr(C)]
@@ -178,4 +179,17 @@ pub mod reason {
     pub const ALREADY_INSTANTIATED: u32 = PROVIDERS | 185;
     pub const RETRIEVING_ENTROPY: u32 = PROVIDERS | 189;
     pub const NOT_INSTANTIATED: u32 = PROVIDERS | 193;
+}
+
+/// A value on the heap, to be freed as a `Box`; null if there is no memory, which a `Box` would end
+/// the process for.
+pub fn boxed<T>(value: T) -> *mut T {
+    const { assert!(size_of::<T>() > 0) };
+    // SAFETY: the layout has a size.
+    let place = unsafe { alloc(Layout::new::<T>()) }.cast::<T>();
+    if !place.is_null() {
+        // SAFETY: memory for such a value, aligned for it.
+        unsafe { place.write(value) };
+    }
+    place
 }

@@ -51,10 +51,15 @@ pub unsafe extern "C" fn OSSL_provider_init(
         return 0;
     }
     squall_doors::counters::attach();
+    squall::hazmat::prepare_threads();
+    let ours = abi::boxed(Provider { host });
+    if ours.is_null() {
+        return 0;
+    }
     // SAFETY: places for results, by the caller's promise.
     unsafe {
         out.write(provider::FUNCTIONS.begin());
-        provider.write(Box::into_raw(Box::new(Provider { host })));
+        provider.write(ours);
     }
     1
 }

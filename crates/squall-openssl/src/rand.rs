@@ -8,7 +8,7 @@
 use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::slice;
 
-use crate::abi::{Algorithm, Dispatch, Param, Table, data_type, rand_function};
+use crate::abi::{self, Algorithm, Dispatch, Param, Table, data_type, rand_function};
 use crate::generator::{Generator, Refused};
 use crate::host::Host;
 use crate::params;
@@ -98,10 +98,10 @@ unsafe extern "C" fn new(
 ) -> *mut Context {
     // SAFETY: what `OSSL_provider_init` gave to OpenSSL, and not yet torn down.
     let host = unsafe { (*provider).host };
-    Box::into_raw(Box::new(Context {
+    abi::boxed(Context {
         generator: Generator::default(),
         host,
-    }))
+    })
 }
 
 unsafe extern "C" fn free(context: *mut Context) {

@@ -14,7 +14,6 @@
 //! same bits. What it sets costs its parent the kernel's speed, what it clears a question.
 
 use core::ffi::{c_int, c_uint};
-use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{draw, sandbox};
@@ -41,14 +40,9 @@ pub(crate) fn is_random(fd: c_int) -> bool {
     if sandbox::is_entered() {
         return false;
     }
-    let mut stat = MaybeUninit::<libc::stat>::uninit();
-    // The C library's, because a sandbox allows what that calls.
-    // SAFETY: `stat` is writable.
-    if draw::keep_errno(|| unsafe { libc::fstat(fd, stat.as_mut_ptr()) }) != 0 {
+    let Some(stat) = draw::keep_errno(|| squall::hazmat::stat(fd)) else {
         return false;
-    }
-    // SAFETY: written by the call.
-    let stat = unsafe { stat.assume_init() };
+    };
     let is_random = stat.st_mode & libc::S_IFMT == libc::S_IFCHR
         && [libc::makedev(1, 8), libc::makedev(1, 9)].contains(&stat.st_rdev);
     if !is_random {
@@ -89,7 +83,10 @@ pub(crate) fn forget(fd: c_int) {
 pub(crate) fn forget_all(first: c_uint, last: c_uint) {
     for bits in [&OTHERS, &READABLE] {
         for (word, number) in bits.iter().zip((0..).step_by(64)) {
-            word.fetch_and(!those_within(number, first, last), Ordering::Relaxed);
+            let within = those_within(number, first, last);
+            if word.load(Ordering::Relaxed) & within != 0 {
+                word.fetch_and(!within, Ordering::Relaxed);
+            }
         }
     }
 }

@@ -109,6 +109,7 @@ static CONSTRUCTOR: extern "C" fn() = {
         // SAFETY: forgets that something was not found; what it returns is not used.
         unsafe { libc::dlerror() };
         squall_doors::counters::attach();
+        squall::hazmat::prepare_threads();
     }
     construct
 };

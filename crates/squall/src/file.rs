@@ -33,6 +33,27 @@ impl File {
     }
 }
 
+/// What the kernel says of a descriptor; none if it is none. Not the C library's `fstat`, which may
+/// be another library's that was preloaded, as fakeroot's is.
+pub fn stat(descriptor: c_int) -> Option<libc::stat> {
+    let mut stat = core::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: an empty path stands for the descriptor, and `stat` is writable; the C library's is
+    // the kernel's on the 64-bit systems that squall is for.
+    let status = unsafe {
+        let flags = libc::AT_EMPTY_PATH;
+        let none = c"".as_ptr();
+        libc::syscall(
+            libc::SYS_newfstatat,
+            descriptor,
+            none,
+            stat.as_mut_ptr(),
+            flags,
+        )
+    };
+    // SAFETY: written by a call that succeeds.
+    (status == 0).then(|| unsafe { stat.assume_init() })
+}
+
 impl Drop for File {
     fn drop(&mut self) {
         // SAFETY: opened here, closed once.

@@ -194,8 +194,18 @@ fn abort(error: Error) -> ! {
 pub mod hazmat {
     pub use crate::drbg::{CtrDrbg, FastKeyErasure, MAX_REQUEST};
     pub use crate::engine::{Aes128, Aes256, Cipher, Keystream, Stores};
+    #[doc(hidden)]
+    pub use crate::file::stat;
     use crate::guard::{moment, policy};
     use crate::{Engine, Error, local};
+
+    /// Makes what tells that a thread ends, which is otherwise done by the process's first draw.
+    ///
+    /// For constructors of shared libraries: setting a POSIX thread key allocates if the process
+    /// has 32 others before it, and a thread's first draw sets this one.
+    pub fn prepare_threads() {
+        local::prepare_threads();
+    }
 
     /// Makes every thread's generator use `engine` from its next refill on.
     ///

@@ -116,6 +116,11 @@ pub(crate) fn word_fast<W: Word>() -> Result<W, Unserved> {
     draw(size_of::<W>(), Page::take_word)
 }
 
+/// Makes the key that tells of ending threads.
+pub(crate) fn prepare_threads() {
+    thread::prepare(close);
+}
+
 /// Makes sure that this process has drawn before.
 pub(crate) fn prime() -> Result<(), Error> {
     match RESEEDS.load(Ordering::Relaxed) {

@@ -93,11 +93,8 @@ fn map(path: &CStr) -> Option<&'static Contents> {
 }
 
 fn map_descriptor(fd: i32) -> Option<&'static Contents> {
-    // SAFETY: zeros are a valid stat, which the call then writes.
-    let mut stat: libc::stat = unsafe { core::mem::zeroed() };
-    // SAFETY: `stat` is writable.
-    let status = unsafe { libc::fstat(fd, &mut stat) };
-    let is_file = status == 0 && stat.st_mode & libc::S_IFMT == libc::S_IFREG;
+    let stat = squall::hazmat::stat(fd)?;
+    let is_file = stat.st_mode & libc::S_IFMT == libc::S_IFREG;
     if !is_file || stat.st_size != LEN as i64 {
         return None;
     }

@@ -82,3 +82,15 @@ fn nothing_of_a_stream_is_left() {
     assert_eq!(left(&[]), 0);
     assert!(left(&["control"]) > 32);
 }
+
+/// The control leaves a copy itself.
+#[test]
+fn no_key_is_left_on_the_stack() {
+    let program = Program::of("tests/c/stack.c", Linked::Dynamic);
+    let copies = |arguments: &[&str]| {
+        let said = text(&succeed(program.command().args(arguments)).stdout);
+        said.trim().parse::<u32>().expect("a number")
+    };
+    assert_eq!(copies(&[]), 0);
+    assert!(copies(&["control"]) > 0);
+}

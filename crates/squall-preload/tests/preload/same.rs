@@ -96,6 +96,7 @@ fn within_malloc() {
         Program::compile("allocator", &[options[0], "-DDEVICE"]),
         &[],
     );
+    assert_same(Program::compile("allocator", &[options[0], "-DKEYS"]), &[]);
 }
 
 #[test]
@@ -113,6 +114,15 @@ fn in_a_sandbox() {
     for mode in ["filter", "drawn", "strict"] {
         assert_same(Program::compile("sandbox", &[]), &[mode]);
     }
+    for mode in ["filter", "drawn"] {
+        assert_same(Program::compile("sandbox", &[]), &["old", mode]);
+    }
+}
+
+/// Another library that was loaded, as fakeroot's is, says that everything is a random device.
+#[test]
+fn whatever_others_say_of_descriptors() {
+    assert_same(Program::compile_with_library("believed", "liar"), &[]);
 }
 
 /// A buffer that is too short for what is read ends a fortified program.

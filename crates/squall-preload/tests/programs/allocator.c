@@ -1,4 +1,5 @@
-/* A program's own malloc, which draws in each call: with getrandom, or as a device if DEVICE. */
+/* A program's own malloc, which draws in each call: with getrandom, or as a device if DEVICE. With
+   KEYS the program has more thread keys than the C library keeps without allocating. */
 #include "said.h"
 #include <pthread.h>
 #include <stddef.h>
@@ -8,13 +9,18 @@ static size_t used;
 static long draws;
 
 void *malloc(size_t size) {
+    static _Thread_local int is_drawing;
     unsigned char bytes[16] = {0};
+    /* Nothing is allocated for what is drawn. */
+    if (is_drawing) abort();
+    is_drawing = 1;
 #ifdef DEVICE
     int fd = open("/dev/urandom", O_RDONLY);
     if (fd < 0 || read(fd, bytes, 16) != 16 || close(fd)) abort();
 #else
     if (getrandom(bytes, 16, 0) != 16) abort();
 #endif
+    is_drawing = 0;
     if (!looks_drawn(bytes, 16)) abort();
     __atomic_add_fetch(&draws, 1, __ATOMIC_RELAXED);
     size_t room = (size + 31) & ~(size_t)15;
@@ -37,6 +43,13 @@ void *realloc(void *old, size_t size) {
     }
     return place;
 }
+
+#ifdef KEYS
+__attribute__((constructor)) static void take_keys(void) {
+    pthread_key_t key;
+    for (int i = 0; i < 40; i++) MUST(pthread_key_create(&key, NULL) == 0);
+}
+#endif
 
 static void *work(void *argument) {
     for (int i = 0; i < 1000; i++) argument = malloc(16);

@@ -3,7 +3,8 @@
    filter    anything but a few system calls kills, entered by prctl before any draw
    drawn     the same, entered by seccomp(2) itself after one draw
    unseen    the same, entered by seccomp(2) itself before any draw
-   strict    the strict mode: read, write and _exit only */
+   strict    the strict mode: read, write and _exit only
+   After "old", memory that is droppable is refused, as by kernels before 6.11. */
 #include "said.h"
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -18,6 +19,17 @@ static struct sock_filter refusal[] = {
     NUMBER,
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getrandom, 0, 1),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+/* MAP_DROPPABLE, 8, is a type of its own, in the lowest bits of the flags. */
+static struct sock_filter old[] = {
+    NUMBER,
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 4),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[3])),
+    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 15),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 8, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
@@ -68,6 +80,7 @@ int main(int count, char **arguments) {
     /* The stream's own memory and questions, before they are forbidden. */
     printf("%s\n", how);
     fflush(stdout);
+    if (!strcmp(arguments[1], "old")) enter(old, sizeof old / sizeof *old, 0);
     if (!strcmp(how, "strict")) {
         MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0);
         if (read(ends[0], bytes, 9) != 9 || memcmp(bytes, "in a pipe", 9)) syscall(SYS_exit, 1);

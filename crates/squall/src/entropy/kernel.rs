@@ -9,7 +9,7 @@ use core::ffi::CStr;
 
 use crate::Error;
 use crate::error::errno;
-use crate::file::File;
+use crate::file::{self, File};
 
 /// Fills `out` with bytes of the kernel's RNG; waits until it is ready.
 pub(crate) fn fill(out: &mut [u8]) -> Result<(), Error> {
@@ -84,14 +84,9 @@ fn wait_until_ready() -> Result<(), i32> {
 /// minor (Linux Documentation/admin-guide/devices.txt).
 fn open_device(path: &CStr, minor: u32) -> Result<File, i32> {
     let device = File::open(path, 0)?;
-    // SAFETY: zeros are a valid stat, which the call then writes.
-    let (status, stat) = unsafe {
-        let mut stat: libc::stat = core::mem::zeroed();
-        (libc::fstat(device.descriptor(), &mut stat), stat)
-    };
-    let is_device = status == 0
-        && stat.st_mode & libc::S_IFMT == libc::S_IFCHR
-        && stat.st_rdev == libc::makedev(1, minor);
+    let is_device = file::stat(device.descriptor()).is_some_and(|stat| {
+        stat.st_mode & libc::S_IFMT == libc::S_IFCHR && stat.st_rdev == libc::makedev(1, minor)
+    });
     if is_device {
         Ok(device)
     } else {

@@ -178,22 +178,14 @@ fn unmap_all(page: NonNull<u8>, count: usize) {
     unsafe { libc::munmap(page.as_ptr().cast(), count * page_size()) };
 }
 
-/// Keeps a pair out of core dumps and, where the limit allows, out of swap.
+/// Keeps a pair out of core dumps and, where the limit allows, out of swap. A fork ends the latter
+/// in the child, and it is not done again there: a draw may happen in a sandbox that ends who calls
+/// mlock.
 fn harden(pair: NonNull<u8>) -> NonNull<u8> {
     let _ = advise(pair, libc::MADV_DONTDUMP);
-    lock_all(pair, PAIR);
-    pair
-}
-
-/// Keeps the page out of swap, where the limit allows. A fork ends that in the child. Droppable
-/// memory is never swapped.
-pub(crate) fn lock(page: NonNull<u8>) {
-    lock_all(page, 1);
-}
-
-fn lock_all(page: NonNull<u8>, count: usize) {
     // SAFETY: the pages are mapped; locking changes no contents.
-    unsafe { libc::mlock(page.as_ptr().cast(), count * page_size()) };
+    unsafe { libc::mlock(pair.as_ptr().cast(), PAIR * page_size()) };
+    pair
 }
 
 /// madvise for a pair, trusted only where unknown advice is refused: some emulators accept

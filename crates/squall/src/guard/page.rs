@@ -86,11 +86,6 @@ impl Page {
         memory::unmap(self.0.cast());
     }
 
-    /// Keeps the page out of swap again, after a fork.
-    pub fn lock(self) {
-        memory::lock(self.0.cast());
-    }
-
     /// Begins a seeding: nothing in the page is current, and a witness says whether the page is
     /// still there, and still this process's, when the seeding ends. Call it **before** the seed
     /// is drawn: a fork in between would otherwise leave both sides with the same seed.

@@ -5,7 +5,6 @@
 //! value gets a [`Token`] that no other preparation has: whoever uses the value and finds the same
 //! token behind as before used one value all the time.
 
-use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use super::memory::{self, MemoryKind};
@@ -79,10 +78,6 @@ impl<T: Zeroable> Place<T> {
         let is_free = found == 0 || !Token(found).is_of_this_process();
         let token = Token::new();
         let is_ours = is_free && self.exchange(found, token.0);
-        if is_ours && memory::kind() != MemoryKind::Droppable {
-            // A fork ended the lock that keeps it out of swap.
-            memory::lock(NonNull::from(self).cast());
-        }
         is_ours.then_some(token)
     }
 

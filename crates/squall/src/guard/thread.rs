@@ -16,6 +16,11 @@ pub(crate) fn on_exit(at_exit: extern "C" fn(*mut c_void)) -> bool {
     unsafe { libc::pthread_setspecific(key, core::ptr::dangling::<u8>().cast()) == 0 }
 }
 
+/// Makes the process's key for `at_exit`, if there is none.
+pub(crate) fn prepare(at_exit: extern "C" fn(*mut c_void)) {
+    key(at_exit);
+}
+
 /// The process's key for `at_exit`, made by whoever comes first.
 fn key(at_exit: extern "C" fn(*mut c_void)) -> Option<libc::pthread_key_t> {
     /// The key plus one; 0 while there is none.

@@ -10,7 +10,6 @@ use super::root::{self, Event};
 use super::{FIRST_REFILL, RESEEDS, Request, late};
 use crate::Error;
 use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
-use crate::guard::memory::{self, MemoryKind};
 use crate::guard::page::Page;
 use crate::guard::{Epoch, clock, moment, vdso, vmclock};
 use crate::secret::Secret;
@@ -26,9 +25,6 @@ const PATIENCE: usize = 4;
 impl Request<'_> {
     /// Seeds the page's generator and marks it with the epoch of the seed.
     pub(super) fn seed(&self, page: Page) -> Result<(), Error> {
-        if memory::kind() != MemoryKind::Droppable {
-            page.lock();
-        }
         let around = self.policy.epoch_without_kernel();
         let event = self.reason(page, around);
         page.begin_seeding(around);
