@@ -28,10 +28,16 @@
 //! - getrandom is no cancellation point when squall serves it, as in glibc 2.41; reads are.
 //! - After getrandom has been refused to a process that drew before (a sandbox), it goes on giving
 //!   bytes as long as squall has a source.
+//! - A handler that interrupts a draw and leaves it by `siglongjmp` leaves the draw's lock behind:
+//!   that thread's requests are then served afresh, by system calls, for as long as it lives.
+//! - A filter that is set by seccomp(2) directly, as libseccomp does, must allow `newfstatat`, as the
+//!   first read of every descriptor asks what it is; and if nothing was drawn before, what a first
+//!   draw takes.
 //!
 //! # Signal handlers, `malloc`, constructors, `vfork`
 //! Each function may be called in a signal handler, within `malloc`, before any constructor has
-//! run, and after `fork` and `vfork`: no lock is taken, and nothing is allocated.
+//! run, and after `fork` and `vfork`: no lock is taken, and nothing is allocated. (If constructors
+//! that run earlier take 32 thread keys, the C library allocates for a thread's first draw.)
 //!
 //! # Stack
 //! A process's first draw takes up to 6 KiB of stack (x86-64); up to 4 KiB a thread's first one,

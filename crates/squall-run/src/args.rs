@@ -11,8 +11,8 @@ use clap::Args;
     override_usage = "squall run [--counters FILE] [--library PATH] [--] PROGRAM [ARGUMENT]...",
     after_help = "The program is executed with libsquall-preload.so in LD_PRELOAD, before what is there already, and
 so are the programs that it starts. getrandom, getentropy, arc4random and its like, and reads of
-/dev/urandom and /dev/random by descriptor are then squall's. It is an exec: the same process, its
-signals and its exit code.
+/dev/urandom and /dev/random by descriptor are then squall's. It is an exec: the same process and its
+exit code. If SIGPIPE was ignored, it no longer is.
 
 These are refused, because they would run without squall:
   programs that are linked statically
@@ -33,6 +33,10 @@ These run, and squall does not see them:
       open(2) and read(2) are seen; or link libsquall
   OpenSSL's own generators, which stretch what they are given
       use the provider: squall openssl-conf
+  programs that set a seccomp filter by seccomp(2), as libseccomp does, and allow no fstat
+      use the provider, or link libsquall and draw before
+  programs with gcc's AddressSanitizer do not start, as it wants to be the first library
+      link libsquall
   programs that AppArmor or SELinux give a clean environment
       use the provider, or link libsquall
   programs that a preloaded one starts, if they are of the kinds above

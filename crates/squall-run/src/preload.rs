@@ -1,6 +1,7 @@
 //! `squall run`: becomes a program, with libsquall-preload.so before it.
 //!
-//! It is an exec: same process, same descriptors and signals, and the program's own end.
+//! It is an exec: the same process, and the program's own end. As with every program in Rust, an
+//! ignored SIGPIPE is not ignored any more, and descriptors 0 to 2 are open.
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
