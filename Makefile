@@ -47,7 +47,9 @@ fuzz:
 PREFIX ?= /usr/local
 install:
 	scripts/install.sh $(PREFIX)
-	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || ldconfig
+	@case "$(DESTDIR)$(PREFIX)" in \
+	/usr | /usr/local) [ "$$(id -u)" -ne 0 ] || ldconfig ;; \
+	esac
 
 # Debian packages into target/debian.
 deb:

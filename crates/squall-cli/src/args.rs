@@ -169,13 +169,15 @@ pub struct StatusArguments {
     /// kernel_release, cpu_model, hypervisor, is_vm, has_vmgenid, has_vmclock, follows_tick,
     /// has_vdso_getrandom, cpu_random, cycle_counter, kernel_generation, reseeds, bootstraps,
     /// bytes_discarded, and warnings and notes: lists of objects with code, problem and advice.
-    /// New keys may be added. With --counters: processes, and doors, a list of objects with door,
+    /// New keys may be added. With --counters: loads, and doors, a list of objects with door,
     /// requests, bytes and forwarded.
     #[arg(long)]
     pub json: bool,
 
-    /// Show instead what was counted in this file: by squall run --counters, or by programs that
-    /// SQUALL_COUNTERS names it to
+    /// Show instead what was counted in this file, which squall run --counters made
+    ///
+    /// Other programs that have libsquall or OpenSSL's provider count in it too, if the environment
+    /// variable SQUALL_COUNTERS has its absolute path and they may write it.
     ///
     /// Requests that squall served, their bytes, and requests that were left to the kernel, by the
     /// door that they came through.

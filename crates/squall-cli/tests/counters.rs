@@ -32,15 +32,15 @@ fn people_see_the_doors_that_were_used() {
         text(&output.stdout)
     };
     let expected = "\
-1 process
+squall's libraries were loaded 1 time.
 
-door                requests     bytes to the kernel
-getrandom                  2   2.00 MB             0
-device                     0       0 B             1
+door                requests     bytes    left to kernel
+getrandom                  2   2.00 MB                 0
+device                     0       0 B                 1
 ";
     assert_eq!(show(&[]), expected);
     let json: Value = serde_json::from_str(&show(&["--json"])).expect("JSON");
-    assert_eq!(json["processes"], 1);
+    assert_eq!(json["loads"], 1);
     let doors = json["doors"].as_array().expect("a list");
     assert_eq!(doors.len(), Door::ALL.len());
     assert_eq!(
@@ -57,7 +57,10 @@ fn nothing_was_drawn() {
     let file = folder.path().join("counters");
     counters::create(&file).expect("a file");
     let shown = bytes(&format!("status --counters {}", file.display()));
-    assert_eq!(text(&shown), "0 processes\nNothing was drawn.\n");
+    assert_eq!(
+        text(&shown),
+        "squall's libraries were loaded 0 times.\nNothing was counted.\n"
+    );
 }
 
 #[test]

@@ -47,11 +47,11 @@ fn what_killed_processes_counted_stays() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("counters");
     counters::create(&file).expect("a file");
-    assert_eq!(counters::read(&file).expect("counters").processes, 0);
+    assert_eq!(counters::read(&file).expect("counters").loads, 0);
     for processes in 1..=3 {
         counted(Some(&file));
         let totals = counters::read(&file).expect("counters");
-        assert_eq!(totals.processes, processes);
+        assert_eq!(totals.loads, processes);
         let served = totals.of(Door::Getrandom);
         let all = processes * 2 * REQUESTS;
         assert_eq!(
@@ -63,7 +63,7 @@ fn what_killed_processes_counted_stays() {
     }
     // Without the variable nothing is counted, and what was is as it was.
     counted(None);
-    assert_eq!(counters::read(&file).expect("counters").processes, 3);
+    assert_eq!(counters::read(&file).expect("counters").loads, 3);
 }
 
 #[test]
@@ -101,5 +101,5 @@ fn what_is_no_file_of_counters_is_left_alone() {
     std::os::unix::fs::symlink(&whole, &link).expect("a link");
     assert!(counters::create(&link).is_err());
     counted(Some(&link));
-    assert_eq!(counters::read(&whole).expect("counters").processes, 0);
+    assert_eq!(counters::read(&whole).expect("counters").loads, 0);
 }

@@ -29,7 +29,7 @@ fn assert_nothing_counted(world: &World) {
         .doors
         .iter()
         .any(|door| door.requests + door.forwarded > 0);
-    assert!(totals.processes == 0 && !counted, "{totals:?}");
+    assert!(totals.loads == 0 && !counted, "{totals:?}");
 }
 
 #[test]

@@ -44,9 +44,11 @@ These run, and squall does not see them:
 
 Examples:
   squall run -- python3 -c 'import os; print(os.urandom(16).hex())'
-  squall run --counters counts -- nginx -g 'daemon off;'
+  squall run --counters counts -- dd if=/dev/urandom of=/dev/null bs=1M count=100
   squall status --counters counts
-      how much nginx and its workers drew
+      how much it drew
+  OPENSSL_CONF=/etc/ssl/squall.cnf squall run --counters counts -- nginx -g 'daemon off;'
+      a server of TLS, whose OpenSSL has the provider
 
 Exit codes: the program's own; 127 if there is no such program, 126 if it cannot be executed, 2 if
 squall would not reach it and for a wrong argument, 1 if there is no library."
@@ -83,9 +85,9 @@ pub struct RunArguments {
 folder (openssl version -d), when a program begins to use it.
 
 Examples:
-  squall openssl-conf > /etc/squall/openssl.cnf
-      a file of its own: for programs with OPENSSL_CONF=/etc/squall/openssl.cnf
-  OPENSSL_CONF=/etc/squall/openssl.cnf squall openssl-conf --check
+  squall openssl-conf > /etc/ssl/squall.cnf
+      a new file: for programs with OPENSSL_CONF=/etc/ssl/squall.cnf
+  OPENSSL_CONF=/etc/ssl/squall.cnf squall openssl-conf --check
       what OpenSSL's generators are then
 
 Exit codes: 0 for success, 1 if --check finds that random bytes are not squall's and for a failure

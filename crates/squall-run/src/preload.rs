@@ -37,6 +37,11 @@ pub fn run(options: &RunArguments) -> Result<(), Failure> {
     let [name, arguments @ ..] = &options.program[..] else {
         return Err(Failure::Usage("PROGRAM is missing: say what to run".into()));
     };
+    if name.as_bytes().starts_with(b"-") {
+        return Err(Failure::Usage(format!(
+            "no option {name:?}: see squall run --help, or give the program's path"
+        )));
+    }
     let path = program::find(name, &library).map_err(refused)?;
     let mut command = Command::new(&path);
     command.arg0(name).args(arguments).env(VARIABLE, preloaded);

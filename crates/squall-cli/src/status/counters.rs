@@ -27,22 +27,25 @@ pub fn show(file: &Path, as_json: bool) -> Result<(), Failure> {
 }
 
 fn table(totals: &Totals) -> String {
-    let plural = if totals.processes == 1 { "" } else { "es" };
-    let mut text = format!("{} process{plural}\n", totals.processes);
+    let plural = if totals.loads == 1 { "" } else { "s" };
+    let mut text = format!(
+        "squall's libraries were loaded {} time{plural}.\n",
+        totals.loads
+    );
     let used = |total: &&counters::Total| total.requests + total.forwarded > 0;
     let mut doors = totals.doors.iter().filter(used).peekable();
     if doors.peek().is_none() {
-        return text + "Nothing was drawn.\n";
+        return text + "Nothing was counted.\n";
     }
     let _ = writeln!(
         text,
-        "\n{:14}{:>14}{:>10}{:>14}",
-        "door", "requests", "bytes", "to the kernel"
+        "\n{:14}{:>14}{:>10}{:>18}",
+        "door", "requests", "bytes", "left to kernel"
     );
     for total in doors {
         let bytes = units::volume(total.bytes);
         let (door, requests, forwarded) = (total.door, total.requests, total.forwarded);
-        let _ = writeln!(text, "{door:14}{requests:>14}{bytes:>10}{forwarded:>14}");
+        let _ = writeln!(text, "{door:14}{requests:>14}{bytes:>10}{forwarded:>18}");
     }
     text
 }

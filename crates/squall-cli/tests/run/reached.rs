@@ -35,7 +35,7 @@ fn what_it_draws_is_counted_and_shown() {
         assert!(output(&mut command).status.success());
     }
     let totals = counters::read(&world.path("counters")).unwrap();
-    assert_eq!(totals.processes, 1);
+    assert_eq!(totals.loads, 1);
     let drawn = totals.of(Door::Getrandom);
     assert_eq!((drawn.requests, drawn.bytes, drawn.forwarded), (5, 80, 0));
     let mut show = super::common::squall("status --counters");

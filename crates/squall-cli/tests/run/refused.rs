@@ -117,6 +117,16 @@ fn libraries_that_are_none() {
 }
 
 #[test]
+fn options_that_are_none() {
+    let output = output(run().args(["--couters", "x", "--", "true"]));
+    refused(
+        &output,
+        2,
+        &["no option \"--couters\"", "squall run --help"],
+    );
+}
+
+#[test]
 fn a_refused_program_leaves_counters_alone() {
     let world = World::new();
     let Some(program) = world.program("static", TELLS, &["-static"]) else {

@@ -12,9 +12,9 @@ use super::layout::{Contents, Count, Door, LANES, LEN, Lane, MAGIC};
 /// What was counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Totals {
-    /// Processes that had a door when they were started, or loaded it. Forked children are not
-    /// counted again.
-    pub processes: u64,
+    /// Times that one of squall's libraries was loaded: each by each program that a process
+    /// executed. Forked children have what their parents loaded.
+    pub loads: u64,
     /// By door.
     pub doors: Vec<Total>,
 }
@@ -83,7 +83,7 @@ pub fn read(path: &Path) -> io::Result<Totals> {
         return Err(io::ErrorKind::InvalidData.into());
     }
     Ok(Totals {
-        processes: words[std::mem::offset_of!(Contents, processes) / size_of::<u64>()],
+        loads: words[std::mem::offset_of!(Contents, loads) / size_of::<u64>()],
         doors: Door::ALL.map(|door| total(&words, door)).into(),
     })
 }

@@ -58,8 +58,8 @@ pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"squallc\x01");
 #[repr(C, align(64))]
 pub(super) struct Contents {
     pub magic: AtomicU64,
-    /// Processes that had a door when they were started, or loaded it.
-    pub processes: AtomicU64,
+    /// Times that a library was loaded.
+    pub loads: AtomicU64,
     pub lanes: [Lane; LANES],
 }
 

@@ -57,7 +57,7 @@ pub fn attach() {
         )
         .is_ok();
     if first {
-        contents.processes.fetch_add(1, Ordering::Relaxed);
+        contents.loads.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -29,7 +29,7 @@ fn or_openssls_generators_are_seeded_by_it() {
 fn without_the_section_nothing_is() {
     let world = World::unused();
     assert_eq!(world.run("draw", &[]), "CTR-DRBG CTR-DRBG CTR-DRBG\n");
-    assert_eq!(world.totals().processes, 1);
+    assert_eq!(world.totals().loads, 1);
     assert_eq!(world.drawn().map(|total| total.requests), [0, 0]);
 }
 
@@ -94,7 +94,7 @@ fn the_command_openssl_works_with_it() {
         let [bytes, seeds] = world.drawn();
         let drawn = [bytes.bytes, seeds.bytes];
         assert!(drawn[0] >= least[0] && drawn[1] >= least[1], "{drawn:?}");
-        assert_eq!(world.totals().processes, 7);
+        assert_eq!(world.totals().loads, 7);
     }
 }
 

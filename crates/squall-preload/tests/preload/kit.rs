@@ -107,7 +107,7 @@ impl Program {
             .doors
             .iter()
             .all(|door| door.requests + door.forwarded == 0);
-        assert!(run.totals.processes == 0 && none, "{run:?}");
+        assert!(run.totals.loads == 0 && none, "{run:?}");
         run
     }
 
