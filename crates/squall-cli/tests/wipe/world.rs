@@ -170,7 +170,13 @@ impl Running {
 
     /// The next event of this name; fails if the run ends before.
     pub fn until(&mut self, name: &str) -> Value {
+        self.until_with(name, || ())
+    }
+
+    /// As above; does something at once, and after each other event.
+    pub fn until_with(&mut self, name: &str, mut work: impl FnMut()) -> Value {
         loop {
+            work();
             let mut line = String::new();
             let len = self.lines.read_line(&mut line).expect("events");
             assert_ne!(len, 0, "the run ended before {name}");
