@@ -15,7 +15,7 @@
 #define NUMBERS 200000
 
 static uint64_t numbers[THREADS][NUMBERS];
-static _Thread_local volatile sig_atomic_t handled;
+static __thread volatile sig_atomic_t handled;
 
 static void handle(int number)
 {

@@ -59,8 +59,8 @@ pub fn passes(source: &str) -> String {
 /// The compiler of the file's language, with the warnings that must not be.
 pub fn compiler(source: &str) -> Command {
     let (compiler, standard) = match Path::new(source).extension().and_then(|name| name.to_str()) {
-        Some("cpp") => ("c++", "-std=c++17"),
-        _ => ("cc", "-std=c11"),
+        Some("cpp") => ("c++", "-std=c++11"),
+        _ => ("cc", "-std=c99"),
     };
     let mut command = Command::new(compiler);
     command.args([standard, "-Wall", "-Wextra", "-Werror", "-pedantic"]);
