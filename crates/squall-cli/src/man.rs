@@ -23,10 +23,11 @@ pub fn write(directory: &Path) -> Result<(), Failure> {
     fs::create_dir_all(directory).map_err(at(directory))?;
     let mut command = Arguments::command().disable_help_subcommand(true);
     command.build();
-    pages(&command, directory)
+    pages(&command, &[], directory)
 }
 
-fn pages(command: &Command, directory: &Path) -> Result<(), Failure> {
+/// Writes the page of `command` and those below it; `related` are the names of pages to look at too.
+fn pages(command: &Command, related: &[String], directory: &Path) -> Result<(), Failure> {
     let titled = command
         .clone()
         .subcommand_value_name("command")
@@ -36,9 +37,19 @@ fn pages(command: &Command, directory: &Path) -> Result<(), Failure> {
         .source(concat!("squall ", env!("CARGO_PKG_VERSION")))
         .manual("squall");
     let path = directory.join(man.get_filename());
-    let page = page(command, &man).map_err(at(&path))?;
+    let name = name(command);
+    let mut all: Vec<String> = visible(command).map(self::name).collect();
+    let related = related.iter().chain(&all).filter(|other| **other != name);
+    let page = page(command, &man, related).map_err(at(&path))?;
     fs::write(&path, page).map_err(at(&path))?;
-    visible(command).try_for_each(|command| pages(command, directory))
+    all.insert(0, name);
+    visible(command).try_for_each(|command| pages(command, &all, directory))
+}
+
+/// The name of a command's page.
+fn name(command: &Command) -> String {
+    let name = command.get_display_name().unwrap_or(command.get_name());
+    name.to_owned()
 }
 
 fn visible(command: &Command) -> impl Iterator<Item = &Command> {
@@ -47,7 +58,11 @@ fn visible(command: &Command) -> impl Iterator<Item = &Command> {
         .filter(|command| !command.is_hide_set())
 }
 
-fn page(command: &Command, man: &Man) -> io::Result<String> {
+fn page<'a>(
+    command: &Command,
+    man: &Man,
+    related: impl Iterator<Item = &'a String>,
+) -> io::Result<String> {
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
@@ -60,6 +75,7 @@ fn page(command: &Command, man: &Man) -> io::Result<String> {
     if let Some(help) = command.get_after_help() {
         notes(&help.to_string()).to_writer(&mut page)?;
     }
+    see_also(related).to_writer(&mut page)?;
     Ok(String::from_utf8_lossy(&page)
         .chars()
         .map(escaped)
@@ -101,5 +117,13 @@ fn notes(help: &str) -> Roff {
     if is_kept {
         roff.control("fi", []);
     }
+    roff
+}
+
+fn see_also<'a>(related: impl Iterator<Item = &'a String>) -> Roff {
+    let related: Vec<String> = related.map(|name| format!("{name}(1)")).collect();
+    let mut roff = Roff::new();
+    roff.control("SH", ["SEE ALSO"]);
+    roff.text([roman(related.join(", "))]);
     roff
 }

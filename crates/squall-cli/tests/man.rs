@@ -84,6 +84,11 @@ fn pages_have_their_sections() {
         assert!(page.contains(&format!(".SH {section}\n")), "{page}");
     }
     assert!(page.contains(".SH \"EXIT STATUS\"\n"), "{page}");
+    let (_, related) = page.split_once(".SH \"SEE ALSO\"\n").expect("a section");
+    for other in ["squall(1)", "squall\\-status(1)"] {
+        assert!(related.contains(other), "{related}");
+    }
+    assert!(!related.contains("run(1)"), "{related}");
 }
 
 #[test]
