@@ -151,6 +151,13 @@ fn modules_that_are_not_there() {
         message.starts_with("squall: --module: /nonexistent is no file"),
         "{message}"
     );
+    let mut command = squall("openssl-conf --module");
+    let output = command.arg(std::env::current_exe().expect("this program"));
+    let output = output.output().expect("the command runs");
+    assert_eq!(output.status.code(), Some(2));
+    let message = text(&output.stderr);
+    let wrong = "is no library with OSSL_provider_init: name ossl-modules/squall.so";
+    assert!(message.contains(wrong), "{message}");
     let output = run("openssl-conf --check --module x");
     assert_eq!(output.status.code(), Some(2));
 }

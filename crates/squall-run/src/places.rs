@@ -3,9 +3,14 @@
 
 use std::env::consts::ARCH;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use object::read::elf::ElfFile64;
+use object::{Endianness, Object, ObjectSymbol, ReadCache};
 use squall_command::Failure;
+use squall_command::failure::at;
 
 /// A library of squall's, as it is installed and as it is built.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +21,8 @@ pub struct Library {
     pub built: &'static str,
     /// The option that names another place.
     pub option: &'static str,
+    /// A function that it has, and squall's other libraries have not.
+    pub symbol: &'static str,
 }
 
 /// What programs preload.
@@ -23,6 +30,7 @@ pub const PRELOAD: Library = Library {
     installed: "libsquall-preload.so",
     built: "libsquall_preload.so",
     option: "--library",
+    symbol: "getrandom",
 };
 
 /// OpenSSL's provider.
@@ -30,6 +38,7 @@ pub const PROVIDER: Library = Library {
     installed: "ossl-modules/squall.so",
     built: "libsquall_openssl.so",
     option: "--module",
+    symbol: "OSSL_provider_init",
 };
 
 /// The absolute path of `library`: the `given` one, or where it belongs.
@@ -38,16 +47,18 @@ pub const PROVIDER: Library = Library {
 /// It is not there: where it was looked for, and what would be right.
 pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(given) = given {
-        let path = std::path::absolute(given).map_err(squall_command::failure::at(given))?;
-        return match path.is_file() {
-            true => Ok(path),
-            false => Err(Failure::Usage(format!(
-                "{}: {} is no file: name {}",
-                library.option,
-                given.display(),
-                library.installed
-            ))),
+        let path = std::path::absolute(given).map_err(at(given))?;
+        let wrong = match path.is_file() {
+            true if has(&path, library.symbol).map_err(at(given))? => return Ok(path),
+            true => format!("is no library with {}", library.symbol),
+            false => "is no file".into(),
         };
+        return Err(Failure::Usage(format!(
+            "{}: {} {wrong}: name {}",
+            library.option,
+            given.display(),
+            library.installed
+        )));
     }
     // /proc says where the command is, links followed.
     let command = std::env::current_exe().map_err(|error| {
@@ -68,6 +79,16 @@ pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> 
             library.option
         ))
     })
+}
+
+/// Whether the file at `path` is a library that gives others a function of this name.
+fn has(path: &Path, function: &str) -> io::Result<bool> {
+    let contents = ReadCache::new(File::open(path)?);
+    let file = ElfFile64::<Endianness, _>::parse(&contents);
+    Ok(file.is_ok_and(|file| {
+        let mut symbols = file.dynamic_symbols();
+        symbols.any(|symbol| symbol.is_definition() && symbol.name() == Ok(function))
+    }))
 }
 
 /// Where it may be, seen from `command`.

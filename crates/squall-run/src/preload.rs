@@ -49,7 +49,7 @@ pub fn run(options: &RunArguments) -> Result<(), Failure> {
         let file = std::path::absolute(file).map_err(at(file))?;
         counters::create(&file).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Failure::Usage(format!(
-                "--counters: {} is something else than counters: name a new file",
+                "--counters: {} is there, and no file of counters that can be replaced: name a new one",
                 file.display()
             )),
             _ => at(&file)(error),

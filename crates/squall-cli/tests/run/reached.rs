@@ -58,7 +58,10 @@ fn only_counters_are_replaced() {
     let output = output(&mut command);
     assert_eq!(output.status.code(), Some(2));
     let said = text_of(&output.stderr);
-    assert!(said.contains("something else than counters"), "{said}");
+    assert!(
+        said.contains("no file of counters that can be replaced"),
+        "{said}"
+    );
     assert_eq!(fs::read(world.path("file")).unwrap(), b"what was there");
 }
 

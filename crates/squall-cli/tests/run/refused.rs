@@ -100,11 +100,13 @@ fn libraries_that_are_none() {
         &["--library", "is no file"],
     );
     let text = world.file("text", "text");
-    refused(
-        &with(&text),
-        2,
-        &["it is no library", "libsquall-preload.so"],
-    );
+    for other in [text, squall_programs::doors::provider()] {
+        refused(
+            &with(&other),
+            2,
+            &["is no library with getrandom", "libsquall-preload.so"],
+        );
+    }
     for name in ["a b.so", "a:b.so", "$LIB.so"] {
         let copy = world.path(name);
         fs::copy(super::world::library(), &copy).unwrap();
