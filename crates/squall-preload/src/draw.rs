@@ -68,12 +68,6 @@ pub(crate) fn keep_errno<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// `errno`.
-pub(crate) fn errno() -> i32 {
-    // SAFETY: this thread's own.
-    unsafe { libc::__errno_location().read() }
-}
-
 /// Sets `errno`.
 pub(crate) fn set_errno(error: i32) {
     // SAFETY: this thread's own.

@@ -37,10 +37,9 @@ fn ask(flags: c_uint) -> bool {
         return false;
     }
     // SAFETY: no bytes are asked for. A raw call, which is no cancellation point.
-    let answer = draw::keep_errno(|| unsafe {
-        libc::syscall(libc::SYS_getrandom, ptr::null_mut::<u8>(), 0usize, flags)
-    });
-    if answer < 0 {
+    let answer =
+        draw::keep_errno(|| unsafe { squall::hazmat::getrandom(ptr::null_mut(), 0, flags) });
+    if answer.is_err() {
         return false;
     }
     if is_first() {

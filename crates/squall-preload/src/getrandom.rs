@@ -16,19 +16,42 @@ const LONGEST_ENTROPY: usize = 256;
 /// `buffer` is writable for `length` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn getrandom(buffer: *mut c_void, length: usize, flags: c_uint) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if let Some(count) = serve(buffer, length, flags) {
+            return count as isize;
+        }
+        match real::GETRANDOM.get() {
+            Some(getrandom) => getrandom(buffer, length, flags),
+            None => getrandom_of_kernel(buffer, length, flags),
+        }
+    }
+}
+
+/// Fills `buffer`, and gives its length; `None` if the request is the kernel's.
+///
+/// # Safety
+/// `buffer` is writable for `length` bytes.
+#[inline(always)]
+pub(crate) unsafe fn serve(buffer: *mut c_void, length: usize, flags: c_uint) -> Option<usize> {
     if gate::is_open(flags)
         // SAFETY: the caller's promise.
         && let Some(out) = unsafe { draw::place(buffer, length) }
         && draw::serve(Door::Getrandom, out)
     {
-        return out.len() as isize;
+        return Some(length);
     }
     counters::forwarded(Door::Getrandom);
-    // SAFETY: as above.
-    unsafe {
-        match real::GETRANDOM.get() {
-            Some(getrandom) => getrandom(buffer, length, flags),
-            None => libc::syscall(libc::SYS_getrandom, buffer, length, flags) as isize,
+    None
+}
+
+unsafe fn getrandom_of_kernel(buffer: *mut c_void, length: usize, flags: c_uint) -> isize {
+    // SAFETY: the caller's promise.
+    match unsafe { squall::hazmat::getrandom(buffer.cast(), length, flags) } {
+        Ok(count) => count as isize,
+        Err(error) => {
+            draw::set_errno(error);
+            -1
         }
     }
 }
@@ -63,28 +86,18 @@ unsafe extern "C-unwind" fn getentropy(buffer: *mut c_void, length: usize) -> c_
 
 /// As glibc does it: the system call until there are enough bytes.
 unsafe fn getentropy_of_kernel(buffer: *mut c_void, length: usize) -> c_int {
-    let before = draw::errno();
     let mut filled = 0;
     while filled < length {
+        let rest = buffer.wrapping_byte_add(filled).cast();
         // SAFETY: the caller's promise, for what is left.
-        let count = unsafe {
-            libc::syscall(
-                libc::SYS_getrandom,
-                buffer.wrapping_byte_add(filled),
-                length - filled,
-                0,
-            )
-        };
-        match count {
-            count if count > 0 => filled += count as usize,
-            0 => {
-                draw::set_errno(libc::EIO);
+        match unsafe { squall::hazmat::getrandom(rest, length - filled, 0) } {
+            Ok(count) if count > 0 => filled += count,
+            Err(libc::EINTR) => {}
+            other => {
+                draw::set_errno(other.err().unwrap_or(libc::EIO));
                 return -1;
             }
-            _ if draw::errno() == libc::EINTR => {}
-            _ => return -1,
         }
     }
-    draw::set_errno(before);
     0
 }

@@ -12,10 +12,11 @@
 //!   asked what a descriptor is (`device`); `descriptors` and `messages` see where a number
 //!   comes to mean another file.
 //! - `sandbox`: nothing that the program did not ask for is done in a sandbox that it has entered.
+//! - `syscall`: getrandom(2) and sandboxes by syscall(2), on x86-64.
 //!
 //! # What stays the kernel's
 //! What does not come through these functions: programs that are linked statically, system calls
-//! made by `syscall(2)`, `FILE` streams (the C library reads with a `read` of its own), io_uring,
+//! that a program makes by the instruction, `FILE` streams (the C library reads with a `read` of its own), io_uring,
 //! splice(2), and what the C library needs itself. A set-user-ID program is loaded without the
 //! library. Also requests longer than 2^31 - 4096 bytes, reads with flags, and all requests while
 //! the kernel's RNG is not ready yet.
@@ -30,9 +31,9 @@
 //!   bytes as long as squall has a source.
 //! - A handler that interrupts a draw and leaves it by `siglongjmp` leaves the draw's lock behind:
 //!   that thread's requests are then served afresh, by system calls, for as long as it lives.
-//! - A filter that is set by seccomp(2) directly, as libseccomp does, must allow `newfstatat`, as the
-//!   first read of every descriptor asks what it is; and if nothing was drawn before, what a first
-//!   draw takes.
+//! - A filter that a program sets by the instruction itself is not seen, and must allow `newfstatat`,
+//!   as the first read of every descriptor asks what it is; and if nothing was drawn before, what a
+//!   first draw takes.
 //!
 //! # Signal handlers, `malloc`, constructors, `vfork`
 //! Each function may be called in a signal handler, within `malloc`, before any constructor has
@@ -55,3 +56,5 @@ mod messages;
 mod reads;
 mod real;
 mod sandbox;
+#[cfg(target_arch = "x86_64")]
+mod syscall;

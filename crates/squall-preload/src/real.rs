@@ -8,7 +8,7 @@
 //! All are called as `C-unwind`: the C library ends a cancelled thread by unwinding it, through the
 //! callers in this library, none of which has anything to drop at that point.
 
-use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 use core::marker::PhantomData;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -16,6 +16,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use libc::{iovec, mmsghdr, msghdr, off_t, timespec};
 
 /// A function of the type `F` in another library.
+#[repr(transparent)]
 pub(crate) struct Next<F> {
     place: AtomicPtr<c_void>,
     function: PhantomData<F>,
@@ -98,6 +99,7 @@ functions! {
     RECVMSG c"recvmsg" (c_int, *mut msghdr, c_int) -> isize;
     RECVMMSG c"recvmmsg" (c_int, *mut mmsghdr, c_uint, c_int, *mut timespec) -> c_int;
     PRCTL c"prctl" (c_int, ...) -> c_int;
+    SYSCALL c"syscall" (c_long, ...) -> c_long;
 }
 
 /// Run by the loader when the library has been loaded, after the C library's own constructor.

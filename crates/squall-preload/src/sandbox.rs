@@ -3,11 +3,11 @@
 //! Their filter allows what the program does, and may end it for anything else. So before one is
 //! entered squall decides what it decides once a process, and afterwards no descriptor is looked at
 //! (see [`crate::device`]): the kernel reads those that were not looked at before, devices too.
-//! Only prctl(2) is seen; libraries such as libseccomp may call seccomp(2) directly. What was
-//! entered before the program was started has let it be loaded, which takes more than what is done
-//! here.
+//! prctl(2) is seen, and seccomp(2) by way of `syscall` ([`crate::syscall`]), as libseccomp makes it.
+//! What was entered before the program was started has let it be loaded, which takes more than what
+//! is done here.
 
-use core::ffi::{c_int, c_ulong};
+use core::ffi::{c_int, c_long, c_ulong};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{gate, real};
@@ -36,19 +36,30 @@ unsafe extern "C-unwind" fn prctl(
     fourth: c_ulong,
     fifth: c_ulong,
 ) -> c_int {
-    let enters = option == libc::PR_SET_SECCOMP;
+    // SAFETY: the caller's promise.
+    let result = enter(is_entered_by(option), || unsafe {
+        match real::PRCTL.get() {
+            Some(prctl) => prctl(option, second, third, fourth, fifth).into(),
+            None => libc::syscall(libc::SYS_prctl, option, second, third, fourth, fifth),
+        }
+    });
+    result as c_int
+}
+
+/// Whether prctl(2) with this option enters one.
+pub(crate) fn is_entered_by(option: c_int) -> bool {
+    option == libc::PR_SET_SECCOMP
+}
+
+/// Makes a call that perhaps `enters` one; what it returns is negative if it has not.
+#[inline(always)]
+pub(crate) fn enter(enters: bool, call: impl FnOnce() -> c_long) -> c_long {
     if enters {
         // Asks and decides.
         gate::is_ready();
     }
-    // SAFETY: the caller's promise.
-    let result = unsafe {
-        match real::PRCTL.get() {
-            Some(prctl) => prctl(option, second, third, fourth, fifth),
-            None => libc::syscall(libc::SYS_prctl, option, second, third, fourth, fifth) as c_int,
-        }
-    };
-    if enters && result == 0 {
+    let result = call();
+    if enters && result >= 0 {
         IS_ENTERED.store(true, Ordering::Relaxed);
     }
     result

@@ -27,14 +27,12 @@ These are refused, because they would run without squall:
       run them as who they would run as, or link libsquall
 
 These run, and squall does not see them:
-  system calls that a program makes itself, by syscall(2) or an instruction
+  system calls that a program makes itself, by an instruction (syscall(2) is seen, on x86-64)
       link libsquall
   streams on /dev/urandom by fopen(3), which reads within the C library
       open(2) and read(2) are seen; or link libsquall
   OpenSSL's own generators, which stretch what they are given
       use the provider: squall openssl-conf
-  programs that set a seccomp filter by seccomp(2), as libseccomp does, and allow no fstat
-      use the provider, or link libsquall and draw before
   programs with gcc's AddressSanitizer do not start, as it wants to be the first library
       link libsquall
   programs that AppArmor or SELinux give a clean environment

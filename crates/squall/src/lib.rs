@@ -195,6 +195,8 @@ pub mod hazmat {
     pub use crate::drbg::{CtrDrbg, FastKeyErasure, MAX_REQUEST};
     pub use crate::engine::{Aes128, Aes256, Cipher, Keystream, Stores};
     #[doc(hidden)]
+    pub use crate::entropy::kernel::request as getrandom;
+    #[doc(hidden)]
     pub use crate::file::stat;
     use crate::guard::{moment, policy};
     use crate::{Engine, Error, local};

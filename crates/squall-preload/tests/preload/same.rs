@@ -54,6 +54,12 @@ fn assert_counted(run: &Run) {
 #[test]
 fn calls() {
     assert_same(Program::compile("calls", &[]), &[]);
+    assert_same(Program::compile("calls", &["-DBY_NUMBER"]), &[]);
+}
+
+#[test]
+fn calls_by_number() {
+    assert_same(Program::compile("numbered", &[]), &[]);
 }
 
 #[test]
@@ -111,10 +117,10 @@ fn cancellation_and_interruption() {
 
 #[test]
 fn in_a_sandbox() {
-    for mode in ["filter", "drawn", "strict"] {
+    for mode in ["filter", "number", "option", "drawn", "strict"] {
         assert_same(Program::compile("sandbox", &[]), &[mode]);
     }
-    for mode in ["filter", "drawn"] {
+    for mode in ["filter", "number", "drawn"] {
         assert_same(Program::compile("sandbox", &[]), &["old", mode]);
     }
 }

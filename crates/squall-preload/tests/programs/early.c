@@ -1,8 +1,8 @@
 /* Draws before any constructor has run, in the executable's own .preinit_array. */
 #include "said.h"
 
-static unsigned char drawn[7][16];
-static long results[7];
+static unsigned char drawn[8][16];
+static long results[9];
 static int contents[2];
 
 static void draw(int count, char **arguments, char **environment) {
@@ -16,7 +16,9 @@ static void draw(int count, char **arguments, char **environment) {
     struct iovec buffer = {drawn[5], 16};
     int twice = dup2(fd, fcntl(fd, F_DUPFD, 20));
     results[5] = readv(twice, &buffer, 1);
-    results[6] = getrandom(drawn[6], 16, 64);
+    results[6] = syscall(SYS_getrandom, drawn[6], 16, 0);
+    results[7] = getrandom(drawn[7], 16, 64);
+    results[8] = syscall(SYS_lseek, other, 1L << 40, 99) == -1 ? errno : 0;
     contents[0] = (int)read(other, &contents[1], sizeof contents[1]);
     close(fd), close(other), close(twice);
 }
@@ -25,11 +27,12 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(int,
                                                                           char **) = draw;
 
 int main(void) {
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) {
         printf("%d: %ld, %s\n", i, results[i], looks_drawn(drawn[i], 16) ? "drawn" : "nothing");
     }
     printf("zeros: %d %d\n", contents[0], contents[1]);
-    MUST(repeats(drawn, 6) == 0);
+    printf("refused: %s\n", strerror((int)results[8]));
+    MUST(repeats(drawn, 7) == 0);
     /* From here on. */
     MUST(getrandom(drawn[0], 16, 0) == 16);
     counted("getrandom", 1, 0);

@@ -19,6 +19,13 @@
 /* A program that hangs is ended. */
 __attribute__((constructor)) static void end_in_time(void) { alarm(120); }
 
+/* Whether the library has a syscall(2). */
+#ifdef __x86_64__
+#define IS_NUMBERED 1
+#else
+#define IS_NUMBERED 0
+#endif
+
 /* What errno is before each call. */
 #define UNTOUCHED 99
 

@@ -1,8 +1,10 @@
 /* A program that enters a sandbox and goes on drawing. What it is given:
    refused   getrandom is refused from then on, after a first draw
    filter    anything but a few system calls kills, entered by prctl before any draw
-   drawn     the same, entered by seccomp(2) itself after one draw
-   unseen    the same, entered by seccomp(2) itself before any draw
+   number    the same, entered by seccomp(2) as libseccomp makes it, before any draw
+   option    the same, entered by prctl's number
+   drawn     the same, entered by an instruction after one draw
+   unseen    the same, entered by an instruction before any draw
    strict    the strict mode: read, write and _exit only
    After "old", memory that is droppable is refused, as by kernels before 6.11. */
 #include "said.h"
@@ -58,11 +60,35 @@ static struct sock_filter sandbox[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 
-static void enter(struct sock_filter *filter, unsigned short length, int by_prctl) {
+/* syscall(2) by an instruction of this program's own; where there is none here, by the function. */
+static long seccomp_by_instruction(struct sock_fprog *program) {
+#ifdef __x86_64__
+    long result = SYS_seccomp;
+    __asm__ volatile("syscall"
+                     : "+a"(result)
+                     : "D"(SECCOMP_SET_MODE_FILTER), "S"(0L), "d"(program)
+                     : "rcx", "r11", "memory");
+    return result;
+#else
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program);
+#endif
+}
+
+static void enter(struct sock_filter *filter, unsigned short length, const char *how) {
     struct sock_fprog program = {length, filter};
     MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    if (by_prctl) MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
-    else MUST(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0);
+    if (!strcmp(how, "filter")) MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+    else if (!strcmp(how, "number"))
+        MUST(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0);
+    else if (!strcmp(how, "option"))
+        MUST(syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+    else MUST(seccomp_by_instruction(&program) == 0);
+}
+
+/* Whether it is seen that one is entered. */
+static int is_seen(const char *how) {
+    return !strcmp(how, "filter") ||
+           (IS_NUMBERED && (!strcmp(how, "number") || !strcmp(how, "option")));
 }
 
 static unsigned char bytes[4096];
@@ -80,7 +106,7 @@ int main(int count, char **arguments) {
     /* The stream's own memory and questions, before they are forbidden. */
     printf("%s\n", how);
     fflush(stdout);
-    if (!strcmp(arguments[1], "old")) enter(old, sizeof old / sizeof *old, 0);
+    if (!strcmp(arguments[1], "old")) enter(old, sizeof old / sizeof *old, "");
     if (!strcmp(how, "strict")) {
         MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0);
         if (read(ends[0], bytes, 9) != 9 || memcmp(bytes, "in a pipe", 9)) syscall(SYS_exit, 1);
@@ -91,7 +117,7 @@ int main(int count, char **arguments) {
     }
     if (!strcmp(how, "refused")) {
         MUST(getrandom(bytes, 16, 0) == 16);
-        enter(refusal, sizeof refusal / sizeof *refusal, 1);
+        enter(refusal, sizeof refusal / sizeof *refusal, "filter");
         SAY(getrandom(bytes, 16, 0));
         pid_t child = fork();
         MUST(child >= 0);
@@ -103,9 +129,9 @@ int main(int count, char **arguments) {
         return status != 0;
     }
     if (!strcmp(how, "drawn")) MUST(getrandom(bytes, 16, 0) == 16);
-    enter(sandbox, sizeof sandbox / sizeof *sandbox, !strcmp(how, "filter"));
+    enter(sandbox, sizeof sandbox / sizeof *sandbox, how);
     draw();
-    if (!strcmp(how, "filter")) {
+    if (is_seen(how)) {
         MUST(read(ends[0], bytes, 9) == 9 && !memcmp(bytes, "in a pipe", 9));
         MUST(read(device, bytes, 16) == 16);
     }

@@ -20,24 +20,61 @@ pub(crate) fn fill(out: &mut [u8]) -> Result<(), Error> {
 }
 
 /// Calls `read` until `out` is full; the error is an `errno`.
-fn fill_by(out: &mut [u8], mut read: impl FnMut(&mut [u8]) -> isize) -> Result<(), i32> {
+fn fill_by(
+    out: &mut [u8],
+    mut read: impl FnMut(&mut [u8]) -> Result<usize, i32>,
+) -> Result<(), i32> {
     let mut filled = 0;
     while filled < out.len() {
         match read(&mut out[filled..]) {
-            0 => return Err(libc::EIO),
-            count if count > 0 => filled += count as usize,
-            _ => match errno() {
-                libc::EINTR => {}
-                error => return Err(error),
-            },
+            Ok(0) => return Err(libc::EIO),
+            Ok(count) => filled += count,
+            Err(libc::EINTR) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
-fn getrandom(out: &mut [u8]) -> isize {
-    // SAFETY: `out` is writable for its length. A raw call, because a C library may not have it.
-    unsafe { libc::syscall(libc::SYS_getrandom, out.as_mut_ptr(), out.len(), 0) as isize }
+fn getrandom(out: &mut [u8]) -> Result<usize, i32> {
+    // SAFETY: `out` is writable for its length.
+    unsafe { request(out.as_mut_ptr(), out.len(), 0) }
+}
+
+/// getrandom(2): how many bytes came, or an `errno`. A raw call, because a C library may not have
+/// it.
+///
+/// # Safety
+/// `buffer` is writable for `length` bytes, or an address that is nobody's.
+#[cfg(not(all(feature = "shared-library", target_arch = "x86_64", not(miri))))]
+pub unsafe fn request(buffer: *mut u8, length: usize, flags: u32) -> Result<usize, i32> {
+    // SAFETY: the caller's promise.
+    let count = unsafe { libc::syscall(libc::SYS_getrandom, buffer, length, flags) };
+    usize::try_from(count).map_err(|_| errno())
+}
+
+/// As above, by the instruction: a library that replaces `syscall` may be the one that asks.
+///
+/// # Safety
+/// As above.
+#[cfg(all(feature = "shared-library", target_arch = "x86_64", not(miri)))]
+pub unsafe fn request(buffer: *mut u8, length: usize, flags: u32) -> Result<usize, i32> {
+    let count: isize;
+    // SAFETY: the caller's promise. The kernel changes these three registers, and the buffer (Linux
+    // Documentation/arch/x86/entry_64.rst; System V ABI for x86-64, A.2.1).
+    unsafe {
+        core::arch::asm!(
+            "syscall",
+            inlateout("rax") libc::SYS_getrandom as isize => count,
+            in("rdi") buffer,
+            in("rsi") length,
+            in("rdx") flags as usize,
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
+    usize::try_from(count).map_err(|_| -count as i32)
 }
 
 fn fill_from_urandom(out: &mut [u8]) -> Result<(), i32> {
@@ -46,14 +83,15 @@ fn fill_from_urandom(out: &mut [u8]) -> Result<(), i32> {
     fill_by(out, |rest| {
         // SAFETY: `rest` is writable for its length. A raw call, because `read` may be replaced by
         // one that asks this generator.
-        unsafe {
+        let count = unsafe {
             libc::syscall(
                 libc::SYS_read,
                 device.descriptor(),
                 rest.as_mut_ptr(),
                 rest.len(),
-            ) as isize
-        }
+            )
+        };
+        usize::try_from(count).map_err(|_| errno())
     })
 }
 

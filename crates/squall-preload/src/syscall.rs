@@ -1,0 +1,174 @@
+//! syscall(2): three numbers are what the functions of their names are here, getrandom(2),
+//! seccomp(2) and prctl(2). All others go on with every register as it was, because some return
+//! twice, or on another stack.
+//!
+//! On x86-64 alone. Elsewhere, and for programs that have the instruction themselves, these calls
+//! are the kernel's.
+
+use core::arch::naked_asm;
+use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
+
+use crate::{draw, getrandom, real, sandbox};
+
+/// syscall(2).
+///
+/// # Safety
+/// As the call of this number. Variadic in C; on the calling convention of x86-64 (System V) the
+/// number and five arguments are in registers, and a sixth on the stack.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
+    naked_asm!(
+        "cmp rdi, {getrandom}",
+        "je 2f",
+        "cmp rdi, {seccomp}",
+        "je 3f",
+        "cmp rdi, {prctl}",
+        "jne {next}",
+        "lea rax, [rip + {prctl_here}]",
+        "jmp 4f",
+        "2:",
+        "lea rax, [rip + {getrandom_here}]",
+        "jmp 4f",
+        "3:",
+        "lea rax, [rip + {seccomp_here}]",
+        // The arguments without the number.
+        "4:",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov rcx, r8",
+        "mov r8, r9",
+        "jmp rax",
+        getrandom = const libc::SYS_getrandom,
+        seccomp = const libc::SYS_seccomp,
+        prctl = const libc::SYS_prctl,
+        getrandom_here = sym getrandom_by_number,
+        seccomp_here = sym seccomp_by_number,
+        prctl_here = sym prctl_by_number,
+        next = sym next,
+    )
+}
+
+/// The next library's syscall(2); the instruction, as the C library has it, where there is none or
+/// this library's constructor has not run.
+///
+/// # Safety
+/// As [`syscall`].
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn next(
+    number: c_long,
+    first: c_ulong,
+    second: c_ulong,
+    third: c_ulong,
+    fourth: c_ulong,
+    fifth: c_ulong,
+    sixth: c_ulong,
+) -> c_long {
+    naked_asm!(
+        "mov rax, qword ptr [rip + {real}]",
+        "test rax, rax",
+        "jz 2f",
+        "jmp rax",
+        "2:",
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov r10, r8",
+        "mov r8, r9",
+        "mov r9, qword ptr [rsp + 8]",
+        "syscall",
+        // Errors are -4095 to -1 (System V ABI for x86-64, A.2.1).
+        "cmp rax, -4095",
+        "jae 3f",
+        "ret",
+        "3:",
+        "neg eax",
+        "mov edi, eax",
+        "sub rsp, 8",
+        "call {set_errno}",
+        "add rsp, 8",
+        "mov rax, -1",
+        "ret",
+        real = sym real::SYSCALL,
+        set_errno = sym fail,
+    )
+}
+
+extern "C" fn fail(error: c_int) {
+    draw::set_errno(error);
+}
+
+/// getrandom(2).
+///
+/// # Safety
+/// `buffer` is writable for `length` bytes.
+unsafe extern "C-unwind" fn getrandom_by_number(
+    buffer: *mut c_void,
+    length: usize,
+    flags: c_uint,
+) -> c_long {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match getrandom::serve(buffer, length, flags) {
+            Some(count) => count as c_long,
+            None => {
+                let buffer = buffer.expose_provenance() as c_ulong;
+                next(
+                    libc::SYS_getrandom,
+                    buffer,
+                    length as c_ulong,
+                    flags.into(),
+                    0,
+                    0,
+                    0,
+                )
+            }
+        }
+    }
+}
+
+/// seccomp(2).
+///
+/// # Safety
+/// As seccomp(2).
+unsafe extern "C-unwind" fn seccomp_by_number(
+    operation: c_uint,
+    flags: c_ulong,
+    arguments: c_ulong,
+) -> c_long {
+    let enters = matches!(
+        operation,
+        libc::SECCOMP_SET_MODE_STRICT | libc::SECCOMP_SET_MODE_FILTER
+    );
+    // SAFETY: the caller's promise.
+    sandbox::enter(enters, || unsafe {
+        next(
+            libc::SYS_seccomp,
+            operation.into(),
+            flags,
+            arguments,
+            0,
+            0,
+            0,
+        )
+    })
+}
+
+/// prctl(2).
+///
+/// # Safety
+/// As prctl(2).
+unsafe extern "C-unwind" fn prctl_by_number(
+    option: c_ulong,
+    second: c_ulong,
+    third: c_ulong,
+    fourth: c_ulong,
+    fifth: c_ulong,
+) -> c_long {
+    // SAFETY: the caller's promise. The kernel looks at 32 bits of the option.
+    sandbox::enter(sandbox::is_entered_by(option as c_int), || unsafe {
+        next(libc::SYS_prctl, option, second, third, fourth, fifth, 0)
+    })
+}
