@@ -22,8 +22,8 @@ has() {
 wanted=(cc:gcc c++:g++ openssl:openssl valgrind:valgrind pkg-config:pkg-config groff:groff
     /usr/include/openssl/core.h:libssl-dev)
 # For tests on loop devices, of capabilities and of packages, which take root.
-[ "$(id -u)" -ne 0 ] || wanted+=(losetup:mount mkfs.ext4:e2fsprogs setpriv:util-linux
-    setcap:libcap2-bin dh:debhelper debootstrap:debootstrap)
+[ "$(id -u)" -ne 0 ] || wanted+=(losetup:mount mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs
+    setpriv:util-linux setcap:libcap2-bin dh:debhelper debootstrap:debootstrap)
 missing=()
 for pair in "${wanted[@]}"; do
     has "${pair%%:*}" || missing+=("${pair##*:}")
