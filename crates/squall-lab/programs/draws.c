@@ -23,7 +23,7 @@ enum { LEN = 64, BUFFERED = 1 << 20 };
 static unsigned char buffer[BUFFERED];
 static size_t used = BUFFERED;
 
-/* By the system call itself, which nothing stands before. */
+/* By the system call: whoever serves it, what is buffered is not guarded. */
 static int refill(void) {
     size_t filled = 0;
     while (filled < BUFFERED) {

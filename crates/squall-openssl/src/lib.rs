@@ -25,6 +25,11 @@ use abi::{Dispatch, reason};
 use host::Host;
 use provider::Provider;
 
+/// By which `squall openssl-conf` knows the library.
+#[used]
+#[unsafe(no_mangle)]
+static SQUALL_PROVIDER: u8 = 1;
+
 /// Loads the provider into OpenSSL: the one function that the library exports.
 ///
 /// 0, with an error in OpenSSL's queue, if that is older than 3.0 or does not say what it is.

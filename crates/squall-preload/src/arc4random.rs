@@ -8,7 +8,7 @@ use core::ffi::c_void;
 use squall_doors::counters::{self, Door};
 use squall_doors::uniform;
 
-use crate::{draw, gate, real};
+use crate::{draw, gate, getrandom, real};
 
 /// arc4random(3): a number below 2^32.
 #[unsafe(no_mangle)]
@@ -60,13 +60,17 @@ fn fill(out: &mut [u8]) {
 #[inline(never)]
 fn fill_slowly(out: &mut [u8]) {
     // Waits until the kernel's RNG is ready; tries /dev/urandom where getrandom is refused.
-    if draw::fill(out) {
+    if !gate::is_closed() && draw::fill(out) {
         return;
     }
     // The C library's own has other ways, or ends the process with its own message.
     if let Some(arc4random_buf) = real::ARC4RANDOM_BUF.get() {
         // SAFETY: `out` is writable for its length.
         return unsafe { arc4random_buf(out.as_mut_ptr().cast(), out.len()) };
+    }
+    // SAFETY: as above.
+    if unsafe { getrandom::fill_from_kernel(out.as_mut_ptr().cast(), out.len()) } == 0 {
+        return;
     }
     const MESSAGE: &str = "squall: arc4random: there is no source of randomness\n";
     // SAFETY: MESSAGE is readable for its length; abort ends the process.

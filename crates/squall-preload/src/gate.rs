@@ -8,7 +8,7 @@
 
 use core::ffi::{c_int, c_uint};
 use core::ptr;
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use crate::draw;
 
@@ -16,12 +16,21 @@ use crate::draw;
 const FLAGS: c_uint = libc::GRND_NONBLOCK | libc::GRND_RANDOM | libc::GRND_INSECURE;
 
 /// Combinations of flags that the kernel agreed to, a bit each, by their number.
-static AGREED: AtomicU8 = AtomicU8::new(0);
+pub(crate) static AGREED: AtomicU8 = AtomicU8::new(0);
+
+/// Set for good, before `AGREED` is cleared, when two tasks are to share a thread's variables
+/// ([`crate::clone`]): the kernel serves all requests from then on.
+pub(crate) static IS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Whether squall may serve requests with these flags. Never waits, and leaves `errno` as it was.
 #[inline(always)]
 pub(crate) fn is_open(flags: c_uint) -> bool {
     flags <= FLAGS && (AGREED.load(Ordering::Relaxed) & 1 << flags != 0 || ask(flags))
+}
+
+/// Whether all requests are the kernel's.
+pub(crate) fn is_closed() -> bool {
+    IS_CLOSED.load(Ordering::SeqCst)
 }
 
 /// Whether the kernel's RNG is ready, and gives bytes to this process.
@@ -31,6 +40,9 @@ pub(crate) fn is_ready() -> bool {
 
 #[cold]
 fn ask(flags: c_uint) -> bool {
+    if is_closed() {
+        return false;
+    }
     let is_first = || AGREED.load(Ordering::Relaxed) == 0;
     // First of all whether the RNG is ready: squall would wait for it, whatever the flags.
     if is_first() && flags != libc::GRND_NONBLOCK && !is_ready() {
@@ -45,8 +57,12 @@ fn ask(flags: c_uint) -> bool {
     if is_first() {
         decide();
     }
-    AGREED.fetch_or(1 << flags, Ordering::Relaxed);
-    true
+    AGREED.fetch_or(1 << flags, Ordering::SeqCst);
+    if is_closed() {
+        // Meanwhile, perhaps between the two.
+        AGREED.store(0, Ordering::SeqCst);
+    }
+    !is_closed()
 }
 
 /// Draws twice. That decides all that squall decides once a process, so that no later draw opens a

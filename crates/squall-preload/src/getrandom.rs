@@ -79,13 +79,16 @@ unsafe extern "C-unwind" fn getentropy(buffer: *mut c_void, length: usize) -> c_
     unsafe {
         match real::GETENTROPY.get() {
             Some(getentropy) => getentropy(buffer, length),
-            None => getentropy_of_kernel(buffer, length),
+            None => fill_from_kernel(buffer, length),
         }
     }
 }
 
-/// As glibc does it: the system call until there are enough bytes.
-unsafe fn getentropy_of_kernel(buffer: *mut c_void, length: usize) -> c_int {
+/// As glibc's getentropy: the system call until there are enough bytes; 0, or -1 and `errno`.
+///
+/// # Safety
+/// `buffer` is writable for `length` bytes.
+pub(crate) unsafe fn fill_from_kernel(buffer: *mut c_void, length: usize) -> c_int {
     let mut filled = 0;
     while filled < length {
         let rest = buffer.wrapping_byte_add(filled).cast();

@@ -16,21 +16,23 @@
 //!
 //! # What stays the kernel's
 //! What does not come through these functions: programs that are linked statically, system calls
-//! that a program makes by the instruction, `FILE` streams (the C library reads with a `read` of its own), io_uring,
-//! splice(2), and what the C library needs itself. A set-user-ID program is loaded without the
-//! library. Also requests longer than 2^31 - 4096 bytes, reads with flags, and all requests while
-//! the kernel's RNG is not ready yet.
+//! that a program makes by the instruction or by syscall(2), but for getrandom, `FILE` streams (the C
+//! library reads with a `read` of its own), io_uring, splice(2), and what the C library needs itself.
+//! A set-user-ID program is loaded without the library. Also requests longer than 2^31 - 4096 bytes,
+//! reads with flags, and all requests while the kernel's RNG is not ready yet.
 //!
 //! # Differences
 //! - A buffer that is not the program's ends it with a signal, as with getrandom of glibc 2.41 and
-//!   later, where the kernel would say `EFAULT`. It still does for addresses that can be nobody's:
-//!   the first page, and from 2^56 on.
+//!   later, where the kernel would say `EFAULT`, or fill what is the program's; by syscall(2) too. It
+//!   still says so for addresses that can be nobody's: the first page, and from 2^56 on.
 //! - A request of more than 256 bytes is never cut short by a signal.
 //! - getrandom is no cancellation point when squall serves it, as in glibc 2.41; reads are.
 //! - After getrandom has been refused to a process that drew before (a sandbox), it goes on giving
 //!   bytes as long as squall has a source.
 //! - A handler that interrupts a draw and leaves it by `siglongjmp` leaves the draw's lock behind:
 //!   that thread's requests are then served afresh, by system calls, for as long as it lives.
+//! - After a `clone` of a child that shares its parent's memory and thread pointer, the kernel serves
+//!   all requests (`clone`, on x86-64).
 //! - A filter that a program sets by the instruction itself is not seen, and must allow `newfstatat`,
 //!   as the first read of every descriptor asks what it is; and if nothing was drawn before, what a
 //!   first draw takes.
@@ -46,7 +48,14 @@
 //! `PTHREAD_STACK_MIN`. Of a signal stack of 8192 bytes the kernel's frame takes 3 KiB where the
 //! CPU has AVX-512, which leaves room for a process's first draw, and for little else.
 
+/// By which `squall run` knows the library.
+#[used]
+#[unsafe(no_mangle)]
+static SQUALL_PRELOAD: u8 = 1;
+
 mod arc4random;
+#[cfg(target_arch = "x86_64")]
+mod clone;
 mod descriptors;
 mod device;
 mod draw;

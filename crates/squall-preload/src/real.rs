@@ -100,6 +100,7 @@ functions! {
     RECVMMSG c"recvmmsg" (c_int, *mut mmsghdr, c_uint, c_int, *mut timespec) -> c_int;
     PRCTL c"prctl" (c_int, ...) -> c_int;
     SYSCALL c"syscall" (c_long, ...) -> c_long;
+    CLONE c"clone" (*mut c_void, *mut c_void, c_int, *mut c_void, ...) -> c_int;
 }
 
 /// Run by the loader when the library has been loaded, after the C library's own constructor.

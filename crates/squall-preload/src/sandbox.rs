@@ -8,16 +8,17 @@
 //! is done here.
 
 use core::ffi::{c_int, c_long, c_ulong};
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::{gate, real};
 
-/// Shared with children of vfork(2): in their parent, devices then cost what they cost the kernel.
-static IS_ENTERED: AtomicBool = AtomicBool::new(false);
+/// Calls that have entered one, or are under way. Shared with children of vfork(2): in their parent,
+/// devices then cost what they cost the kernel.
+static ENTERED: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether the program has entered one.
 pub(crate) fn is_entered() -> bool {
-    IS_ENTERED.load(Ordering::Relaxed)
+    ENTERED.load(Ordering::SeqCst) != 0
 }
 
 /// prctl(2).
@@ -37,12 +38,16 @@ unsafe extern "C-unwind" fn prctl(
     fifth: c_ulong,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    let result = enter(is_entered_by(option), || unsafe {
+    let call = || unsafe {
         match real::PRCTL.get() {
             Some(prctl) => prctl(option, second, third, fourth, fifth).into(),
             None => libc::syscall(libc::SYS_prctl, option, second, third, fourth, fifth),
         }
-    });
+    };
+    let result = match is_entered_by(option) {
+        true => enter(call, |result| result >= 0),
+        false => call(),
+    };
     result as c_int
 }
 
@@ -51,16 +56,19 @@ pub(crate) fn is_entered_by(option: c_int) -> bool {
     option == libc::PR_SET_SECCOMP
 }
 
-/// Makes a call that perhaps `enters` one; what it returns is negative if it has not.
-#[inline(always)]
-pub(crate) fn enter(enters: bool, call: impl FnOnce() -> c_long) -> c_long {
-    if enters {
-        // Asks and decides.
-        gate::is_ready();
-    }
+/// Makes a call that is to enter one, and has if `has_entered` says so of what it returned.
+pub(crate) fn enter(
+    call: impl FnOnce() -> c_long,
+    has_entered: impl FnOnce(c_long) -> bool,
+) -> c_long {
+    // Asks and decides.
+    gate::is_ready();
+    // Before: the filter may hold for other threads too. One that is looking at a descriptor at this
+    // very moment is not waited for.
+    ENTERED.fetch_add(1, Ordering::SeqCst);
     let result = call();
-    if enters && result >= 0 {
-        IS_ENTERED.store(true, Ordering::Relaxed);
+    if !has_entered(result) {
+        ENTERED.fetch_sub(1, Ordering::SeqCst);
     }
     result
 }

@@ -1,5 +1,5 @@
 //! syscall(2): three numbers are what the functions of their names are here, getrandom(2),
-//! seccomp(2) and prctl(2). All others go on with every register as it was, because some return
+//! seccomp(2) and prctl(2). All others go on with every argument where it was, because some return
 //! twice, or on another stack.
 //!
 //! On x86-64 alone. Elsewhere, and for programs that have the instruction themselves, these calls
@@ -19,27 +19,31 @@ use crate::{draw, getrandom, real, sandbox};
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
     naked_asm!(
+        ".cfi_startproc",
         "cmp rdi, {getrandom}",
         "je 2f",
         "cmp rdi, {seccomp}",
         "je 3f",
         "cmp rdi, {prctl}",
-        "jne {next}",
-        "lea rax, [rip + {prctl_here}]",
-        "jmp 4f",
+        "je 4f",
+        "jmp {next}",
         "2:",
-        "lea rax, [rip + {getrandom_here}]",
-        "jmp 4f",
+        "lea r11, [rip + {getrandom_here}]",
+        "jmp 5f",
         "3:",
-        "lea rax, [rip + {seccomp_here}]",
-        // The arguments without the number.
+        "lea r11, [rip + {seccomp_here}]",
+        "jmp 5f",
         "4:",
+        "lea r11, [rip + {prctl_here}]",
+        // The arguments without the number.
+        "5:",
         "mov rdi, rsi",
         "mov rsi, rdx",
         "mov rdx, rcx",
         "mov rcx, r8",
         "mov r8, r9",
-        "jmp rax",
+        "jmp r11",
+        ".cfi_endproc",
         getrandom = const libc::SYS_getrandom,
         seccomp = const libc::SYS_seccomp,
         prctl = const libc::SYS_prctl,
@@ -66,10 +70,13 @@ unsafe extern "C-unwind" fn next(
     sixth: c_ulong,
 ) -> c_long {
     naked_asm!(
-        "mov rax, qword ptr [rip + {real}]",
-        "test rax, rax",
+        ".cfi_startproc",
+        "mov r11, qword ptr [rip + {real}]",
+        "test r11, r11",
         "jz 2f",
-        "jmp rax",
+        // A variadic function is told how many arguments are in vector registers.
+        "xor eax, eax",
+        "jmp r11",
         "2:",
         "mov rax, rdi",
         "mov rdi, rsi",
@@ -87,12 +94,15 @@ unsafe extern "C-unwind" fn next(
         "neg eax",
         "mov edi, eax",
         "sub rsp, 8",
-        "call {set_errno}",
+        ".cfi_adjust_cfa_offset 8",
+        "call {fail}",
         "add rsp, 8",
+        ".cfi_adjust_cfa_offset -8",
         "mov rax, -1",
         "ret",
+        ".cfi_endproc",
         real = sym real::SYSCALL,
-        set_errno = sym fail,
+        fail = sym fail,
     )
 }
 
@@ -115,15 +125,8 @@ unsafe extern "C-unwind" fn getrandom_by_number(
             Some(count) => count as c_long,
             None => {
                 let buffer = buffer.expose_provenance() as c_ulong;
-                next(
-                    libc::SYS_getrandom,
-                    buffer,
-                    length as c_ulong,
-                    flags.into(),
-                    0,
-                    0,
-                    0,
-                )
+                let length = length as c_ulong;
+                next(libc::SYS_getrandom, buffer, length, flags.into(), 0, 0, 0)
             }
         }
     }
@@ -138,12 +141,8 @@ unsafe extern "C-unwind" fn seccomp_by_number(
     flags: c_ulong,
     arguments: c_ulong,
 ) -> c_long {
-    let enters = matches!(
-        operation,
-        libc::SECCOMP_SET_MODE_STRICT | libc::SECCOMP_SET_MODE_FILTER
-    );
     // SAFETY: the caller's promise.
-    sandbox::enter(enters, || unsafe {
+    let call = || unsafe {
         next(
             libc::SYS_seccomp,
             operation.into(),
@@ -153,7 +152,17 @@ unsafe extern "C-unwind" fn seccomp_by_number(
             0,
             0,
         )
-    })
+    };
+    // Above 0 are a descriptor, or a thread that could not be had with the others.
+    let gives_descriptor = flags & libc::SECCOMP_FILTER_FLAG_NEW_LISTENER != 0;
+    match operation {
+        libc::SECCOMP_SET_MODE_STRICT | libc::SECCOMP_SET_MODE_FILTER => {
+            sandbox::enter(call, |result| {
+                result == 0 || (result > 0 && gives_descriptor)
+            })
+        }
+        _ => call(),
+    }
 }
 
 /// prctl(2).
@@ -167,8 +176,11 @@ unsafe extern "C-unwind" fn prctl_by_number(
     fourth: c_ulong,
     fifth: c_ulong,
 ) -> c_long {
-    // SAFETY: the caller's promise. The kernel looks at 32 bits of the option.
-    sandbox::enter(sandbox::is_entered_by(option as c_int), || unsafe {
-        next(libc::SYS_prctl, option, second, third, fourth, fifth, 0)
-    })
+    // SAFETY: the caller's promise.
+    let call = || unsafe { next(libc::SYS_prctl, option, second, third, fourth, fifth, 0) };
+    // The kernel looks at 32 bits of the option.
+    match sandbox::is_entered_by(option as c_int) {
+        true => sandbox::enter(call, |result| result >= 0),
+        false => call(),
+    }
 }

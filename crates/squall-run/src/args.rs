@@ -27,7 +27,7 @@ These are refused, because they would run without squall:
       run them as who they would run as, or link libsquall
 
 These run, and squall does not see them:
-  system calls that a program makes itself, by an instruction (syscall(2) is seen, on x86-64)
+  system calls that a program makes itself; but getrandom by syscall(2) is seen, on x86-64
       link libsquall
   streams on /dev/urandom by fopen(3), which reads within the C library
       open(2) and read(2) are seen; or link libsquall

@@ -1,6 +1,10 @@
 //! What the library promises beyond being no different: forks, sandboxes, small stacks.
 
-use crate::kit::Program;
+use std::process::Command;
+
+use squall_doors::counters::{self, Door};
+
+use crate::kit::{Program, library};
 
 #[test]
 fn no_block_comes_twice_in_a_storm_of_forks() {
@@ -53,6 +57,39 @@ fn a_sandbox_that_nobody_sees_kills() {
     assert!(plain.status.success(), "{plain:?}");
     let preloaded = program.run_preloaded(&["unseen"]);
     assert_eq!(preloaded.status.signal(), Some(SIGSYS), "{preloaded:?}");
+}
+
+/// Of the next test.
+const DRAWS: u64 = 100;
+
+#[test]
+fn fresh_draws() {
+    let mut bytes = [0; 16];
+    for _ in 0..DRAWS {
+        squall::try_fill_fresh(&mut bytes).expect("bytes");
+    }
+}
+
+/// squall in a program that is preloaded: its seeds are the kernel's, and not the library's state.
+#[test]
+fn squall_in_a_program_asks_the_kernel() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("counters");
+    counters::create(&file).expect("counters");
+    let mut program = Command::new(std::env::current_exe().expect("this program"));
+    let output = program
+        .args(["--exact", "protections::fresh_draws"])
+        .env(counters::VARIABLE, &file)
+        .env("LD_PRELOAD", library())
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("1 passed"), "{said}");
+    let totals = counters::read(&file).expect("counters");
+    // What the standard library asks for its tables comes from here.
+    let served = totals.of(Door::Getrandom).requests;
+    assert!(totals.loads == 1 && served < DRAWS / 2, "{totals:?}");
 }
 
 /// As much stack as the library's documentation says, in bytes.

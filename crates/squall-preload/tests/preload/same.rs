@@ -125,6 +125,17 @@ fn in_a_sandbox() {
     }
 }
 
+#[test]
+fn a_sandbox_that_is_refused() {
+    assert_same(Program::compile("refusal", &[]), &[]);
+}
+
+/// A child with its parent's memory and thread pointer.
+#[test]
+fn two_with_one_thread() {
+    assert_same(Program::compile("shared", &[]), &[]);
+}
+
 /// Another library that was loaded, as fakeroot's is, says that everything is a random device.
 #[test]
 fn whatever_others_say_of_descriptors() {

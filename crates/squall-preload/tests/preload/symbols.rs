@@ -1,4 +1,4 @@
-//! What the library exports: the functions that it replaces, and nothing of its own.
+//! What the library exports: the functions that it replaces, and a mark.
 
 use std::process::Command;
 
@@ -20,6 +20,9 @@ fn only_what_is_replaced_is_exported() {
     let name = |line: &str| line.rsplit(' ').next().map(str::to_owned);
     let mut exported: Vec<String> = said.lines().filter_map(name).collect();
     exported.sort_unstable();
-    let listed: Vec<_> = include_str!("../../symbols.txt").lines().collect();
+    let is_here =
+        |name: &&str| cfg!(target_arch = "x86_64") || !["clone", "syscall"].contains(name);
+    let listed = include_str!("../../symbols.txt").lines().filter(is_here);
+    let listed: Vec<_> = listed.collect();
     assert_eq!(exported, listed);
 }

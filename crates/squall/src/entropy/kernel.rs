@@ -46,18 +46,19 @@ fn getrandom(out: &mut [u8]) -> Result<usize, i32> {
 ///
 /// # Safety
 /// `buffer` is writable for `length` bytes, or an address that is nobody's.
-#[cfg(not(all(feature = "shared-library", target_arch = "x86_64", not(miri))))]
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
 pub unsafe fn request(buffer: *mut u8, length: usize, flags: u32) -> Result<usize, i32> {
     // SAFETY: the caller's promise.
     let count = unsafe { libc::syscall(libc::SYS_getrandom, buffer, length, flags) };
     usize::try_from(count).map_err(|_| errno())
 }
 
-/// As above, by the instruction: a library that replaces `syscall` may be the one that asks.
+/// As above, by the instruction: `syscall` may be replaced by one that asks this generator, or another
+/// like it.
 ///
 /// # Safety
 /// As above.
-#[cfg(all(feature = "shared-library", target_arch = "x86_64", not(miri)))]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 pub unsafe fn request(buffer: *mut u8, length: usize, flags: u32) -> Result<usize, i32> {
     let count: isize;
     // SAFETY: the caller's promise. The kernel changes these three registers, and the buffer (Linux
