@@ -21,8 +21,8 @@ pub struct Library {
     pub built: &'static str,
     /// The option that names another place.
     pub option: &'static str,
-    /// A function that it has, and squall's other libraries have not.
-    pub symbol: &'static str,
+    /// A symbol that it has, and no other library.
+    pub mark: &'static str,
 }
 
 /// What programs preload.
@@ -30,7 +30,7 @@ pub const PRELOAD: Library = Library {
     installed: "libsquall-preload.so",
     built: "libsquall_preload.so",
     option: "--library",
-    symbol: "getrandom",
+    mark: "SQUALL_PRELOAD",
 };
 
 /// OpenSSL's provider.
@@ -38,7 +38,7 @@ pub const PROVIDER: Library = Library {
     installed: "ossl-modules/squall.so",
     built: "libsquall_openssl.so",
     option: "--module",
-    symbol: "OSSL_provider_init",
+    mark: "SQUALL_PROVIDER",
 };
 
 /// The absolute path of `library`: the `given` one, or where it belongs.
@@ -49,9 +49,9 @@ pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> 
     if let Some(given) = given {
         let path = std::path::absolute(given).map_err(at(given))?;
         let wrong = match path.is_file() {
-            true if has(&path, library.symbol).map_err(at(given))? => return Ok(path),
-            true => format!("is no library with {}", library.symbol),
-            false => "is no file".into(),
+            true if has(&path, library.mark).map_err(at(given))? => return Ok(path),
+            true => "is another library, or none",
+            false => "is no file",
         };
         return Err(Failure::Usage(format!(
             "{}: {} {wrong}: name {}",
@@ -81,13 +81,13 @@ pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> 
     })
 }
 
-/// Whether the file at `path` is a library that gives others a function of this name.
-fn has(path: &Path, function: &str) -> io::Result<bool> {
+/// Whether the file at `path` is a library that gives others this symbol.
+fn has(path: &Path, symbol: &str) -> io::Result<bool> {
     let contents = ReadCache::new(File::open(path)?);
     let file = ElfFile64::<Endianness, _>::parse(&contents);
     Ok(file.is_ok_and(|file| {
-        let mut symbols = file.dynamic_symbols();
-        symbols.any(|symbol| symbol.is_definition() && symbol.name() == Ok(function))
+        let mut all = file.dynamic_symbols();
+        all.any(|found| found.is_definition() && found.name() == Ok(symbol))
     }))
 }
 

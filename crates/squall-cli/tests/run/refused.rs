@@ -1,7 +1,7 @@
 //! Programs that a preloaded library does not reach are not run.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use super::world::{TELLS, World, copy, output, refused, run};
@@ -87,6 +87,17 @@ fn other_machines() {
     refused(&of(&narrow), 2, &["32 bits", "64 bits"]);
 }
 
+/// The C library that this program runs with, which has functions of the same names.
+fn libc_path() -> PathBuf {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let path = maps
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(5));
+    path.map(PathBuf::from)
+        .find(|path| path.file_name().is_some_and(|name| name == "libc.so.6"))
+        .expect("a C library")
+}
+
 #[test]
 fn libraries_that_are_none() {
     let world = World::new();
@@ -100,11 +111,12 @@ fn libraries_that_are_none() {
         &["--library", "is no file"],
     );
     let text = world.file("text", "text");
-    for other in [text, squall_programs::doors::provider()] {
+    let provider = squall_programs::doors::provider();
+    for other in [text, provider, libc_path()] {
         refused(
             &with(&other),
             2,
-            &["is no library with getrandom", "libsquall-preload.so"],
+            &["is another library, or none", "libsquall-preload.so"],
         );
     }
     for name in ["a b.so", "a:b.so", "$LIB.so"] {
