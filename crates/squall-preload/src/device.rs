@@ -16,7 +16,9 @@
 use core::ffi::{c_int, c_uint};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{draw, sandbox};
+use squall::hazmat::keep_errno;
+
+use crate::sandbox;
 
 /// A bit for each number.
 type Bits = [AtomicU64; 1024];
@@ -40,7 +42,7 @@ pub(crate) fn is_random(fd: c_int) -> bool {
     if sandbox::is_entered() {
         return false;
     }
-    let Some(stat) = draw::keep_errno(|| squall::hazmat::stat(fd)) else {
+    let Some(stat) = keep_errno(|| squall::hazmat::stat(fd)) else {
         return false;
     };
     let is_random = stat.st_mode & libc::S_IFMT == libc::S_IFCHR
@@ -59,7 +61,7 @@ pub(crate) fn is_readable(fd: c_int) -> bool {
     }
     let nothing = core::ptr::null_mut::<u8>();
     // SAFETY: no bytes are asked for. A raw call: `read` is this library's.
-    let answer = draw::keep_errno(|| unsafe { libc::syscall(libc::SYS_read, fd, nothing, 0usize) });
+    let answer = keep_errno(|| unsafe { libc::syscall(libc::SYS_read, fd, nothing, 0usize) });
     if answer == 0 {
         set(&READABLE, fd);
     }

@@ -52,20 +52,7 @@ pub(crate) fn serve(door: Door, out: &mut [u8]) -> bool {
 /// As [`serve`], not counted.
 #[inline(always)]
 pub(crate) fn fill(out: &mut [u8]) -> bool {
-    keep_errno(|| squall::try_fill(out).is_ok())
-}
-
-/// Runs `work`, and leaves `errno` as it was.
-#[inline(always)]
-pub(crate) fn keep_errno<T>(work: impl FnOnce() -> T) -> T {
-    // SAFETY: always this thread's.
-    let place = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let before = unsafe { place.read() };
-    let result = work();
-    // SAFETY: as above.
-    unsafe { place.write(before) };
-    result
+    squall::try_fill(out).is_ok()
 }
 
 /// Sets `errno`.

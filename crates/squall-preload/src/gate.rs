@@ -10,6 +10,8 @@ use core::ffi::{c_int, c_uint};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
+use squall::hazmat::keep_errno;
+
 use crate::draw;
 
 /// All flags that there are: 1, 2 and 4.
@@ -49,8 +51,7 @@ fn ask(flags: c_uint) -> bool {
         return false;
     }
     // SAFETY: no bytes are asked for. A raw call, which is no cancellation point.
-    let answer =
-        draw::keep_errno(|| unsafe { squall::hazmat::getrandom(ptr::null_mut(), 0, flags) });
+    let answer = keep_errno(|| unsafe { squall::hazmat::getrandom(ptr::null_mut(), 0, flags) });
     if answer.is_err() {
         return false;
     }

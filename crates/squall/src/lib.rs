@@ -198,6 +198,8 @@ pub mod hazmat {
     pub use crate::entropy::kernel::request as getrandom;
     #[doc(hidden)]
     pub use crate::file::stat;
+    #[doc(hidden)]
+    pub use crate::guard::errno::keep as keep_errno;
     use crate::guard::{moment, policy};
     use crate::{Engine, Error, local};
 

@@ -26,6 +26,7 @@ use crate::Error;
 use crate::drbg::MAX_REQUEST;
 use crate::engine::{Engine, Stores};
 use crate::entropy;
+use crate::guard::errno;
 use crate::guard::lock::{self, HOLDER};
 use crate::guard::moment;
 use crate::guard::page::{CAPACITY, Page, Word, read_before_checking};
@@ -156,10 +157,14 @@ fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, Unserve
     Ok(taken)
 }
 
-/// Fills `out`, whatever the state of the thread.
+/// Fills `out`, whatever the state of the thread. Makes system calls, and leaves `errno` as it was.
 #[cold]
 #[inline(never)]
-pub(crate) fn serve(Unserved { left }: Unserved, want: Want, out: &mut [u8]) -> Result<(), Error> {
+pub(crate) fn serve(unserved: Unserved, want: Want, out: &mut [u8]) -> Result<(), Error> {
+    errno::keep(|| serve_slowly(unserved, want, out))
+}
+
+fn serve_slowly(Unserved { left }: Unserved, want: Want, out: &mut [u8]) -> Result<(), Error> {
     if left >= HOLDER {
         lock::give_up();
         return fill_fresh(out);

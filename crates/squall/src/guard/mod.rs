@@ -6,6 +6,7 @@
 
 pub(crate) mod clock;
 mod elf;
+pub(crate) mod errno;
 pub(crate) mod fork;
 pub(crate) mod lock;
 pub(crate) mod memory;

@@ -1,0 +1,15 @@
+//! `errno`, which is the program's: a draw may be made where a C program looks at it later, as in a
+//! signal handler or within `malloc`.
+
+/// Runs `work`, and leaves `errno` as it was.
+#[inline(always)]
+pub fn keep<T>(work: impl FnOnce() -> T) -> T {
+    // SAFETY: the place of this thread's `errno`, for as long as the thread lives.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { place.read() };
+    let result = work();
+    // SAFETY: as above.
+    unsafe { place.write(before) };
+    result
+}
