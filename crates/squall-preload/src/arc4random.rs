@@ -64,7 +64,7 @@ fn fill_slowly(out: &mut [u8]) {
         return;
     }
     // The C library's own has other ways, or ends the process with its own message.
-    if let Some(arc4random_buf) = real::ARC4RANDOM_BUF.get() {
+    if let Some(arc4random_buf) = real::ARC4RANDOM_BUF.get_while_open() {
         // SAFETY: `out` is writable for its length.
         return unsafe { arc4random_buf(out.as_mut_ptr().cast(), out.len()) };
     }

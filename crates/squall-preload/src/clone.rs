@@ -3,11 +3,11 @@
 //! Two tasks that run at once and have one thread's variables between them would draw from one state
 //! without knowing of each other. Nothing tells them apart at a cost that each request could bear.
 //! So when one is made, the kernel is left to serve every request of the process, for good
-//! ([`gate::IS_CLOSED`]). Threads have a pointer of their own (CLONE_SETTLS), and the parent of a
-//! vfork(2) waits.
+//! ([`gate::CLOSED`]). Threads have a pointer of their own (CLONE_SETTLS), and the parent of a vfork(2)
+//! waits.
 //!
-//! On x86-64 alone. The C library's own calls are not seen, and are none of this kind; syscall(2)
-//! cannot make one, as its child would return on a stack that has no return address.
+//! On x86-64 alone; [`crate::syscall`] sees those that are made by number. The C library's own calls
+//! are not seen, and are none of this kind.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
@@ -15,8 +15,8 @@ use core::ffi::{c_int, c_void};
 use crate::{gate, real};
 
 /// Flags that decide, and how they are set for such a child.
-const SHARING: c_int = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_SETTLS;
-const SHARES: c_int = libc::CLONE_VM;
+pub(crate) const SHARING: c_int = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_SETTLS;
+pub(crate) const SHARES: c_int = libc::CLONE_VM;
 
 /// clone(2), as the C library has it. Every argument stays where it was, because it returns twice.
 ///
@@ -31,12 +31,16 @@ unsafe extern "C-unwind" fn clone(
 ) -> c_int {
     naked_asm!(
         ".cfi_startproc",
+        // What the C library refuses makes nobody.
+        "test rdi, rdi",
+        "jz 2f",
+        "test rsi, rsi",
+        "jz 2f",
         "mov r11d, edx",
         "and r11d, {sharing}",
         "cmp r11d, {shares}",
         "jne 2f",
-        "mov byte ptr [rip + {is_closed}], 1",
-        "mov byte ptr [rip + {agreed}], 0",
+        "mov word ptr [rip + {agreed}], {closed}",
         "2:",
         "mov r11, qword ptr [rip + {real}]",
         "test r11, r11",
@@ -67,11 +71,25 @@ unsafe extern "C-unwind" fn clone(
         ".cfi_endproc",
         sharing = const SHARING,
         shares = const SHARES,
-        is_closed = sym gate::IS_CLOSED,
         agreed = sym gate::AGREED,
+        closed = const gate::CLOSED,
         real = sym real::CLONE,
         look_up = sym look_up,
     )
+}
+
+/// clone(2) by its other name.
+///
+/// # Safety
+/// As clone(2).
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __clone(
+    function: *mut c_void,
+    stack: *mut c_void,
+    flags: c_int,
+) -> c_int {
+    naked_asm!("jmp {clone}", clone = sym clone)
 }
 
 /// The next library's; the process ends if there is none, which the C library always has.

@@ -10,7 +10,7 @@ use squall_doors::counters::{self, Door};
 pub(crate) const LONGEST: usize = 0x7fff_f000;
 
 /// Addresses below are nobody's.
-const LOWEST: usize = 4096;
+pub(crate) const LOWEST: usize = 4096;
 
 /// Addresses from here on are the kernel's or none, with page tables of five levels too.
 const HIGHEST: usize = 1 << 56;

@@ -8,7 +8,7 @@
 
 use core::ffi::{c_int, c_uint};
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use core::sync::atomic::{AtomicU16, Ordering};
 
 use squall::hazmat::keep_errno;
 
@@ -17,12 +17,12 @@ use crate::draw;
 /// All flags that there are: 1, 2 and 4.
 const FLAGS: c_uint = libc::GRND_NONBLOCK | libc::GRND_RANDOM | libc::GRND_INSECURE;
 
-/// Combinations of flags that the kernel agreed to, a bit each, by their number.
-pub(crate) static AGREED: AtomicU8 = AtomicU8::new(0);
+/// Combinations of flags that the kernel agreed to, a bit each, by their number; or [`CLOSED`].
+pub(crate) static AGREED: AtomicU16 = AtomicU16::new(0);
 
-/// Set for good, before `AGREED` is cleared, when two tasks are to share a thread's variables
-/// ([`crate::clone`]): the kernel serves all requests from then on.
-pub(crate) static IS_CLOSED: AtomicBool = AtomicBool::new(false);
+/// What `AGREED` is for good once two tasks are to share a thread's variables ([`crate::clone`]): the
+/// kernel serves all requests from then on, those of forked children too.
+pub(crate) const CLOSED: u16 = 1 << 8;
 
 /// Whether squall may serve requests with these flags. Never waits, and leaves `errno` as it was.
 #[inline(always)]
@@ -32,7 +32,7 @@ pub(crate) fn is_open(flags: c_uint) -> bool {
 
 /// Whether all requests are the kernel's.
 pub(crate) fn is_closed() -> bool {
-    IS_CLOSED.load(Ordering::SeqCst)
+    AGREED.load(Ordering::SeqCst) == CLOSED
 }
 
 /// Whether the kernel's RNG is ready, and gives bytes to this process.
@@ -58,12 +58,10 @@ fn ask(flags: c_uint) -> bool {
     if is_first() {
         decide();
     }
-    AGREED.fetch_or(1 << flags, Ordering::SeqCst);
-    if is_closed() {
-        // Meanwhile, perhaps between the two.
-        AGREED.store(0, Ordering::SeqCst);
-    }
-    !is_closed()
+    let agreed = |before| (before != CLOSED).then_some(before | 1 << flags);
+    AGREED
+        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, agreed)
+        .is_ok()
 }
 
 /// Draws twice. That decides all that squall decides once a process, so that no later draw opens a

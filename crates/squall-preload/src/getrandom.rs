@@ -2,6 +2,7 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 
+use squall::hazmat::keep_errno;
 use squall_doors::counters::{self, Door};
 
 use crate::{draw, gate, real};
@@ -21,7 +22,7 @@ unsafe extern "C-unwind" fn getrandom(buffer: *mut c_void, length: usize, flags:
         if let Some(count) = serve(buffer, length, flags) {
             return count as isize;
         }
-        match real::GETRANDOM.get() {
+        match real::GETRANDOM.get_while_open() {
             Some(getrandom) => getrandom(buffer, length, flags),
             None => getrandom_of_kernel(buffer, length, flags),
         }
@@ -77,7 +78,7 @@ unsafe extern "C-unwind" fn getentropy(buffer: *mut c_void, length: usize) -> c_
     counters::forwarded(Door::Getentropy);
     // SAFETY: as above.
     unsafe {
-        match real::GETENTROPY.get() {
+        match real::GETENTROPY.get_while_open() {
             Some(getentropy) => getentropy(buffer, length),
             None => fill_from_kernel(buffer, length),
         }
@@ -93,7 +94,8 @@ pub(crate) unsafe fn fill_from_kernel(buffer: *mut c_void, length: usize) -> c_i
     while filled < length {
         let rest = buffer.wrapping_byte_add(filled).cast();
         // SAFETY: the caller's promise, for what is left.
-        match unsafe { squall::hazmat::getrandom(rest, length - filled, 0) } {
+        let answer = keep_errno(|| unsafe { squall::hazmat::getrandom(rest, length - filled, 0) });
+        match answer {
             Ok(count) if count > 0 => filled += count,
             Err(libc::EINTR) => {}
             other => {

@@ -39,7 +39,8 @@
 //!
 //! # Signal handlers, `malloc`, constructors, `vfork`
 //! Each function may be called in a signal handler, within `malloc`, before any constructor has
-//! run, and after `fork` and `vfork`: no lock is taken, and nothing is allocated. (If constructors
+//! run, and after `fork` and `vfork`: no lock is taken, and nothing is allocated. (A `clone` before
+//! this library's constructor takes the loader's lock.) (If constructors
 //! that run earlier take 32 thread keys, the C library allocates for a thread's first draw.)
 //!
 //! # Stack

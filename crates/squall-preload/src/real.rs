@@ -15,6 +15,8 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{iovec, mmsghdr, msghdr, off_t, timespec};
 
+use crate::gate;
+
 /// A function of the type `F` in another library.
 #[repr(transparent)]
 pub(crate) struct Next<F> {
@@ -39,6 +41,12 @@ impl<F: Copy> Next<F> {
         // SAFETY: null, which is none, or the place of a function with the name and so the type
         // that the list below gives it; libraries of a program's start are never unloaded.
         unsafe { core::mem::transmute_copy::<*mut c_void, Option<F>>(&place) }
+    }
+
+    /// As [`Self::get`]; none once all requests are the kernel's: the C library's own functions of
+    /// these names keep state for a thread, too (glibc 2.41).
+    pub(crate) fn get_while_open(&self) -> Option<F> {
+        self.get().filter(|_| !gate::is_closed())
     }
 
     fn look_up(&self, name: &CStr) {

@@ -1,6 +1,6 @@
 //! syscall(2): three numbers are what the functions of their names are here, getrandom(2),
-//! seccomp(2) and prctl(2). All others go on with every argument where it was, because some return
-//! twice, or on another stack.
+//! seccomp(2) and prctl(2), and clone(2) is noticed ([`crate::clone`]). All others go on with every
+//! argument where it was, because some return twice, or on another stack.
 //!
 //! On x86-64 alone. Elsewhere, and for programs that have the instruction themselves, these calls
 //! are the kernel's.
@@ -8,7 +8,8 @@
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 
-use crate::{draw, getrandom, real, sandbox};
+use crate::clone::{SHARES, SHARING};
+use crate::{draw, gate, getrandom, real, sandbox};
 
 /// syscall(2).
 ///
@@ -26,6 +27,10 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "je 3f",
         "cmp rdi, {prctl}",
         "je 4f",
+        "cmp rdi, {clone}",
+        "je 6f",
+        "cmp rdi, {clone3}",
+        "je 7f",
         "jmp {next}",
         "2:",
         "lea r11, [rip + {getrandom_here}]",
@@ -43,6 +48,22 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "mov rcx, r8",
         "mov r8, r9",
         "jmp r11",
+        // The flags are its first argument, or the first word of what that points at.
+        "6:",
+        "mov r11d, esi",
+        "jmp 8f",
+        "7:",
+        "cmp rsi, {lowest}",
+        "jb {next}",
+        "cmp rdx, 8",
+        "jb {next}",
+        "mov r11d, dword ptr [rsi]",
+        "8:",
+        "and r11d, {sharing}",
+        "cmp r11d, {shares}",
+        "jne {next}",
+        "mov word ptr [rip + {agreed}], {closed}",
+        "jmp {next}",
         ".cfi_endproc",
         getrandom = const libc::SYS_getrandom,
         seccomp = const libc::SYS_seccomp,
@@ -50,6 +71,13 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         getrandom_here = sym getrandom_by_number,
         seccomp_here = sym seccomp_by_number,
         prctl_here = sym prctl_by_number,
+        clone = const libc::SYS_clone,
+        clone3 = const libc::SYS_clone3,
+        lowest = const draw::LOWEST,
+        sharing = const SHARING,
+        shares = const SHARES,
+        agreed = sym gate::AGREED,
+        closed = const gate::CLOSED,
         next = sym next,
     )
 }
