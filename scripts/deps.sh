@@ -60,9 +60,10 @@ if ! command -v chromium > /dev/null && ! (install chromium); then
 fi
 
 if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null; then
-    # Built as the tests are, so that they find most of themselves built.
+    # With the examples: what tests need of other crates decides how those are built, and so they find
+    # most of themselves built.
     lab=${CARGO_TARGET_DIR:-target}/debug/squall-lab
-    build() { cargo build --quiet --profile test --workspace --all-features --bin squall-lab; }
+    build() { cargo build --quiet --profile test --workspace --all-features --examples --bin squall-lab; }
     if ! { build && "$lab" deps --only 6.12; }; then
         echo "make: QEMU and a kernel could not be fetched: no virtual machine is tested, which fails where CI is set" >&2
     fi

@@ -17,7 +17,8 @@ version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo
 
 if [ "${PROFILE:-release}" = test ]; then
     target+=/debug
-    cargo build --quiet --profile test --workspace --all-features
+    # With the examples: then crates are built as the tests need them, which they have been.
+    cargo build --quiet --profile test --workspace --all-features --lib --bins --examples
 else
     target+=/release
     # The command apart from the libraries: these reach a thread's variables another way.

@@ -55,10 +55,10 @@ valgrind_on() {
     valgrind --quiet --error-exitcode=1 "$path" --test-threads=1 "${@/#/--skip=}"
 }
 
-# Builds a test and prints the path of its program.
+# Prints the path of a test's program, which it has been built as by `make unit`.
 program() {
-    CARGO_TARGET_DIR="$target/sanitize-valgrind" \
-        cargo test "${features[@]}" "$@" --no-run --message-format=json |
+    cargo test --quiet --workspace --all-features "$@" --no-run --message-format=json |
+        grep '"package_id":"[^"]*/crates/squall#' |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p'
 }
 
