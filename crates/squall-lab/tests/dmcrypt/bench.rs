@@ -149,9 +149,9 @@ fn what_goes_through_is_encrypted() {
     desk.start_udev();
     let ciphers = "--cipher 'aes-xts-plain64 512'";
     let drive = id(SERIAL);
-    let long = "--size 16MiB --rounds 1 --sample 1500 --json /tmp/b.json";
+    let once = "--size 16MiB --rounds 1 --sample 500 --json /tmp/b.json";
     let run = desk.start(&format!(
-        "dmcrypt bench --device {drive} --yes {ciphers} {long}"
+        "dmcrypt bench --device {drive} --yes {ciphers} {once}"
     ));
     desk.until_device(MEASURED);
     desk.ok("sleep 1; kill -s STOP $(pidof squall); sleep 1");

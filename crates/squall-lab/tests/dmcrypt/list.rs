@@ -227,7 +227,7 @@ fn only_ecb_has_several_names(list: &List) {
 #[test]
 fn the_list_has_what_there_are_modules_for() {
     let Some(world) = World::new() else { return };
-    let mut desk = world.boot_with(BARE, Vec::new());
+    let mut desk = world.boot_for_many_tables(BARE, false);
     let (bare, _) = listed(&mut desk, "");
     assert_eq!(
         algorithms(&bare),
@@ -235,7 +235,7 @@ fn the_list_has_what_there_are_modules_for() {
     );
 
     let modules = [USUAL, &["twofish_generic"][..]].concat();
-    let mut desk = world.boot_with(&modules, Vec::new());
+    let mut desk = world.boot_for_many_tables(&modules, false);
     let loaded = desk.ok("cat /proc/modules");
     assert!(!loaded.contains("twofish") && !loaded.contains("dm_crypt"));
     let (list, _) = listed(&mut desk, "");
