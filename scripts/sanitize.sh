@@ -55,7 +55,7 @@ valgrind_on() {
     valgrind --quiet --error-exitcode=1 "$path" --test-threads=1 "${@/#/--skip=}"
 }
 
-# Prints the path of a test's program, which it has been built as by `make unit`.
+# Prints the path of a test's program, as `make unit` builds it.
 program() {
     cargo test --quiet --workspace --all-features "$@" --no-run --message-format=json |
         grep '"package_id":"[^"]*/crates/squall#' |
