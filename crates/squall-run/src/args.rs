@@ -11,8 +11,8 @@ use clap::Args;
     override_usage = "squall run [--counters FILE] [--library PATH] [--] PROGRAM [ARGUMENT]...",
     after_help = "The program is executed with libsquall-preload.so in LD_PRELOAD, before what is there already, and
 so are the programs that it starts. getrandom, getentropy, arc4random and its like, and reads of
-/dev/urandom and /dev/random by descriptor are then squall's. It is an exec: the same process and its
-exit code. If SIGPIPE was ignored, it no longer is.
+/dev/urandom and /dev/random by descriptor are then squall's. It is an exec: the same process, its
+descriptors and ignored signals, and its exit code.
 
 These are refused, because they would run without squall:
   programs that are linked statically

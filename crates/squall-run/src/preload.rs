@@ -1,7 +1,6 @@
 //! `squall run`: becomes a program, with libsquall-preload.so before it.
 //!
-//! It is an exec: the same process, and the program's own end. As with every program in Rust, an
-//! ignored SIGPIPE is not ignored any more, and descriptors 0 to 2 are open.
+//! It is an exec: the same process with all that it was given, and the program's own end.
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -15,6 +14,7 @@ use squall_command::failure::{at, cause};
 use squall_doors::counters;
 
 use crate::args::RunArguments;
+use crate::inherited;
 use crate::places::{self, PRELOAD};
 use crate::program::{self, Refusal};
 
@@ -56,7 +56,7 @@ pub fn run(options: &RunArguments) -> Result<(), Failure> {
         })?;
         command.env(counters::VARIABLE, file);
     }
-    let error = command.exec();
+    let error = inherited::exec(&mut command);
     let text = format!("{}: {}", path.display(), cause(&error));
     Err(refused(Refusal::of(text, &error)))
 }

@@ -1,5 +1,6 @@
 //! The program takes squall's place: its process, its arguments, its end.
 
+use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
@@ -50,6 +51,33 @@ fn arguments_and_names() {
     }
     let named = output(run().arg(&program));
     assert_eq!(text_of(&named.stdout), format!("[{}]", program.display()));
+}
+
+/// What a shell does before it executes something, and what is inherited then.
+#[test]
+fn signals_and_descriptors() {
+    let command = run();
+    let squall: Vec<_> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .collect();
+    for before in [
+        "",
+        "trap '' PIPE",
+        "trap '' PIPE INT",
+        "exec <&-",
+        "exec 0<&- 2>&-",
+    ] {
+        let shown = |prefix: &[&OsStr]| {
+            let shows = "grep -E '^Sig(Blk|Ign)' /proc/self/status; ls /proc/$$/fd";
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("{before}\nexec \"$@\""), "sh"]);
+            let output = output(shell.args(prefix).args(["sh", "-c", shows]));
+            text_of(&output.stdout)
+        };
+        let without = shown(&[]);
+        assert!(without.contains("SigIgn"), "{without}");
+        assert_eq!(shown(&squall), without, "{before}");
+    }
 }
 
 #[test]
