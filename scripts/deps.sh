@@ -56,7 +56,7 @@ if [ ${#programs[@]} -ne 0 ] && ! (install "${programs[@]}"); then
 fi
 
 if ! command -v chromium > /dev/null && ! (install chromium); then
-    echo "make: no chromium: pages are not looked at in a browser, which fails where CI is set" >&2
+    echo "make: no chromium: pages are not looked at in a browser, nor is it tested with squall, which fails where CI is set" >&2
 fi
 
 if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null; then

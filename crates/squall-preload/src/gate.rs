@@ -4,7 +4,8 @@
 //! Linux 5.6 and later looks at the flags before the length). That it agrees is remembered for the
 //! process, a bit for each combination of flags, because its RNG stays ready once it is. Anything
 //! else is not remembered: the request itself is then made to the kernel, which waits, is
-//! interrupted, or fails as it would without this library.
+//! interrupted, or fails as it would without this library. In a sandbox that the program has entered,
+//! all requests are the kernel's ([`crate::sandbox`]).
 
 use core::ffi::{c_int, c_uint};
 use core::ptr;
@@ -12,7 +13,7 @@ use core::sync::atomic::{AtomicU16, Ordering};
 
 use squall::hazmat::keep_errno;
 
-use crate::draw;
+use crate::{draw, sandbox};
 
 /// All flags that there are: 1, 2 and 4.
 const FLAGS: c_uint = libc::GRND_NONBLOCK | libc::GRND_RANDOM | libc::GRND_INSECURE;
@@ -42,7 +43,7 @@ pub(crate) fn is_ready() -> bool {
 
 #[cold]
 fn ask(flags: c_uint) -> bool {
-    if is_closed() {
+    if is_closed() || sandbox::is_entered() {
         return false;
     }
     let is_first = || AGREED.load(Ordering::Relaxed) == 0;
@@ -58,14 +59,30 @@ fn ask(flags: c_uint) -> bool {
     if is_first() {
         decide();
     }
-    let agreed = |before| (before != CLOSED).then_some(before | 1 << flags);
+    let is_open = update(|before| before | 1 << flags);
+    // One that was entered meanwhile: either this sees it, or `forget` comes after what was agreed.
+    if sandbox::is_entered() {
+        forget();
+        return false;
+    }
+    is_open
+}
+
+/// Has every request ask anew.
+pub(crate) fn forget() {
+    update(|_| 0);
+}
+
+/// Changes what was agreed to; false if all requests are the kernel's for good.
+fn update(agreed: impl Fn(u16) -> u16) -> bool {
+    let change = |before| (before != CLOSED).then(|| agreed(before));
     AGREED
-        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, agreed)
+        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, change)
         .is_ok()
 }
 
 /// Draws twice. That decides all that squall decides once a process, so that no later draw opens a
-/// device, in a sandbox perhaps. The kernel's RNG must be ready.
+/// device, in a sandbox perhaps that nobody has seen. The kernel's RNG must be ready.
 ///
 /// The thread cannot be cancelled meanwhile: squall does not expect it where it opens devices.
 fn decide() {

@@ -11,7 +11,7 @@
 //! - `reads`: read(2) and its like, of descriptors of /dev/random and /dev/urandom. The kernel is
 //!   asked what a descriptor is (`device`); `descriptors` and `messages` see where a number
 //!   comes to mean another file.
-//! - `sandbox`: nothing that the program did not ask for is done in a sandbox that it has entered.
+//! - `sandbox`: in a sandbox that the program has entered, all requests are the kernel's.
 //! - `syscall`: getrandom(2) and sandboxes by syscall(2), on x86-64.
 //!
 //! # What stays the kernel's
@@ -24,18 +24,20 @@
 //! # Differences
 //! - A buffer that is not the program's ends it with a signal, as with getrandom of glibc 2.41 and
 //!   later, where the kernel would say `EFAULT`, or fill what is the program's; by syscall(2) too. It
-//!   still says so for addresses that can be nobody's: the first page, and from 2^56 on.
+//!   still says so for addresses that can be nobody's: the first page, and from 2^56 on. The same holds
+//!   for the structure of clone3(2), by syscall(2).
 //! - A request of more than 256 bytes is never cut short by a signal.
 //! - getrandom is no cancellation point when squall serves it, as in glibc 2.41; reads are.
-//! - After getrandom has been refused to a process that drew before (a sandbox), it goes on giving
-//!   bytes as long as squall has a source.
 //! - A handler that interrupts a draw and leaves it by `siglongjmp` leaves the draw's lock behind:
 //!   that thread's requests are then served afresh, by system calls, for as long as it lives.
-//! - After a `clone` of a child that shares its parent's memory and thread pointer, the kernel serves
-//!   all requests (`clone`, on x86-64).
-//! - A filter that a program sets by the instruction itself is not seen, and must allow `newfstatat`,
-//!   as the first read of every descriptor asks what it is; and if nothing was drawn before, what a
-//!   first draw takes.
+//! - After a `clone` of a child that shares its parent's memory and thread pointer was asked for, the
+//!   kernel serves all requests (`clone`, on x86-64).
+//! - A filter that holds when a program is started, or that it sets by the instruction itself, is not
+//!   seen. It must allow `newfstatat`, as the first read of every descriptor asks what it is; and where
+//!   something is drawn, what SECURITY.md lists (Limits).
+//! - A thread that drew before a sandbox was entered gives its page back by munmap(2) when it ends.
+//! - Until this library's constructor has run, functions of other preloaded libraries that are also
+//!   replaced here are passed over: the system calls themselves are made.
 //!
 //! # Signal handlers, `malloc`, constructors, `vfork`
 //! Each function may be called in a signal handler, within `malloc`, before any constructor has

@@ -1,19 +1,19 @@
 //! Sandboxes of seccomp(2) that the program enters itself.
 //!
-//! Their filter allows what the program does, and may end it for anything else. So before one is
-//! entered squall decides what it decides once a process, and afterwards no descriptor is looked at
-//! (see [`crate::device`]): the kernel reads those that were not looked at before, devices too.
-//! prctl(2) is seen, and seccomp(2) by way of `syscall` ([`crate::syscall`]), as libseccomp makes it.
-//! What was entered before the program was started has let it be loaded, which takes more than what
-//! is done here.
+//! Their filter allows what the program does, and may end it for anything else: squall's first draw in
+//! a thread maps memory, and a seeding asks for the process's number. So once one is entered, all
+//! requests are the kernel's, and no descriptor is looked at (see [`crate::device`]): the program makes
+//! the system calls that it would make without this library. prctl(2) is seen, and seccomp(2) by way of
+//! `syscall` ([`crate::syscall`]), as libseccomp makes it. One that was entered before the program was
+//! started holds for squall too.
 
 use core::ffi::{c_int, c_long, c_ulong};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::{gate, real};
 
-/// Calls that have entered one, or are under way. Shared with children of vfork(2): in their parent,
-/// devices then cost what they cost the kernel.
+/// Calls that have entered one, or are under way. Shared with children of vfork(2): their parent is
+/// then served by the kernel too.
 static ENTERED: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether the program has entered one.
@@ -61,11 +61,10 @@ pub(crate) fn enter(
     call: impl FnOnce() -> c_long,
     has_entered: impl FnOnce(c_long) -> bool,
 ) -> c_long {
-    // Asks and decides.
-    gate::is_ready();
-    // Before: the filter may hold for other threads too. One that is looking at a descriptor at this
-    // very moment is not waited for.
+    // Before: the filter may hold for other threads too. One that is drawing, or looking at a
+    // descriptor, at this very moment is not waited for.
     ENTERED.fetch_add(1, Ordering::SeqCst);
+    gate::forget();
     let result = call();
     if !has_entered(result) {
         ENTERED.fetch_sub(1, Ordering::SeqCst);

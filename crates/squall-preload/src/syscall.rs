@@ -11,6 +11,10 @@ use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 use crate::clone::{SHARES, SHARING};
 use crate::{draw, gate, getrandom, real, sandbox};
 
+/// Length of clone3(2)'s first arguments, in bytes: the kernel refuses shorter ones (`CLONE_ARGS_SIZE_VER0`
+/// of Linux include/uapi/linux/sched.h).
+const SHORTEST: usize = 64;
+
 /// syscall(2).
 ///
 /// # Safety
@@ -55,7 +59,7 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "7:",
         "cmp rsi, {lowest}",
         "jb {next}",
-        "cmp rdx, 8",
+        "cmp rdx, {shortest}",
         "jb {next}",
         "mov r11d, dword ptr [rsi]",
         "8:",
@@ -74,6 +78,7 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         clone = const libc::SYS_clone,
         clone3 = const libc::SYS_clone3,
         lowest = const draw::LOWEST,
+        shortest = const SHORTEST,
         sharing = const SHARING,
         shares = const SHARES,
         agreed = sym gate::AGREED,

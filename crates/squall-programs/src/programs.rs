@@ -1,5 +1,6 @@
 //! Programs as they are, and what each is made to do.
 
+pub mod chromium;
 pub mod nginx;
 pub mod openssl;
 pub mod postgres;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use squall_doors::counters::{Door, Totals};
-use squall_programs::programs::{nginx::Nginx, openssl, postgres::Postgres, python, ssh};
+use squall_programs::programs::{chromium, nginx::Nginx, openssl, postgres::Postgres, python, ssh};
 use squall_programs::world::{Way, World};
 
 /// What there is, or `None` where it may be missing: it is only told then.
@@ -49,6 +49,23 @@ fn python_draws() {
     let (getrandom, forwarded) = requests(&totals, Door::Getrandom);
     assert!(getrandom >= 3 * COUNT && forwarded == 0, "{totals:?}");
     assert!(requests(&totals, Door::Device).0 >= COUNT, "{totals:?}");
+}
+
+/// Its pages are in a sandbox, where the kernel serves as ever; the rest of it draws from squall.
+#[test]
+fn a_browser_draws_in_its_sandbox() {
+    let plain = World::new();
+    let Some(before) = there(chromium::page(&plain, Way::Plain)) else {
+        return;
+    };
+    assert!(before.contains("<p>values: 4</p>"), "{before}");
+    assert_nothing_counted(&plain);
+    let world = World::new();
+    let after = chromium::page(&world, Way::Preloaded);
+    assert_eq!(after, Ok(before));
+    let totals = world.counted();
+    let (served, forwarded) = requests(&totals, Door::Getrandom);
+    assert!(served > 0 && forwarded > 0, "{totals:?}");
 }
 
 #[test]

@@ -29,11 +29,14 @@ These are refused, because they would run without squall:
 These run, and squall does not see them:
   system calls that a program makes itself; but getrandom by syscall(2) is seen, on x86-64
       link libsquall
+  all that a program asks for in a seccomp sandbox that it has entered
+      link libsquall, and allow what it takes
   streams on /dev/urandom by fopen(3), which reads within the C library
       open(2) and read(2) are seen; or link libsquall
   OpenSSL's own generators, which stretch what they are given
       use the provider: squall openssl-conf
-  programs with gcc's AddressSanitizer do not start, as it wants to be the first library
+  programs with gcc's AddressSanitizer do not start, as it wants to be the first library; those
+  with ThreadSanitizer report races that are none, as it does not see how squall orders them
       link libsquall
   programs that AppArmor or SELinux give a clean environment
       use the provider, or link libsquall

@@ -26,26 +26,8 @@ fn no_block_comes_twice_in_a_storm_of_forks() {
     }
 }
 
-/// A program that may no longer call getrandom draws on, in children too, from /dev/urandom.
-#[test]
-fn getrandom_may_be_refused_later() {
-    let Some(program) = Program::compile("sandbox", &[]) else {
-        return;
-    };
-    let refused = "getrandom(bytes, 16, 0): -1, Operation not permitted\n";
-    let drawn = "getrandom(bytes, 16, 0): 16, errno as it was\n";
-    let said = |run: crate::kit::Run| {
-        assert!(run.status.success(), "{run:?}");
-        run.said
-    };
-    let plain = said(program.run_plain(&["refused"]));
-    assert_eq!(plain, format!("refused\n{}", refused.repeat(2)));
-    let preloaded = said(program.run_preloaded(&["refused"]));
-    assert_eq!(preloaded, format!("refused\n{}", drawn.repeat(2)));
-}
-
-/// The control of what is done before a sandbox is entered: one that is entered unseen, before
-/// anything was drawn, ends the program at its first draw.
+/// The control of what is not done in a sandbox: one that is entered unseen, before anything was drawn,
+/// ends the program at its first draw.
 #[test]
 fn a_sandbox_that_nobody_sees_kills() {
     use std::os::unix::process::ExitStatusExt;

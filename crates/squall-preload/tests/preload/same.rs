@@ -117,7 +117,9 @@ fn cancellation_and_interruption() {
 
 #[test]
 fn in_a_sandbox() {
-    for mode in ["filter", "number", "option", "drawn", "strict"] {
+    for mode in [
+        "refused", "narrow", "filter", "number", "option", "drawn", "strict",
+    ] {
         assert_same(Program::compile("sandbox", &[]), &[mode]);
     }
     for mode in ["filter", "number", "drawn"] {
