@@ -24,8 +24,11 @@ impl Features {
     pub const AVX512VL: Features = Features(1 << 8);
     pub const PCLMULQDQ: Features = Features(1 << 9);
     pub const VPCLMULQDQ: Features = Features(1 << 10);
+    pub const AVX: Features = Features(1 << 11);
+    /// The registers of AVX-512: the system keeps them, so the CPU has them.
+    pub const ZMM: Features = Features(1 << 13);
     /// XGETBV tells which registers the system keeps.
-    const OSXSAVE: Features = Features(1 << 11);
+    const OSXSAVE: Features = Features(1 << 12);
 
     /// Those that the first CPUID tells.
     const BASIC: Features = Features::SSSE3
@@ -33,6 +36,8 @@ impl Features {
         .and(Features::RDRAND)
         .and(Features::HYPERVISOR)
         .and(Features::PCLMULQDQ)
+        .and(Features::AVX)
+        .and(Features::ZMM)
         .and(Features::OSXSAVE);
 
     /// Set once CPUID was asked.
@@ -44,6 +49,16 @@ impl Features {
 
     const fn contain(self, other: Features) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// The register states that the system keeps, as bits of XCR0.
+    fn kept_registers(self) -> u64 {
+        if self.contain(Features::OSXSAVE) {
+            // SAFETY: OSXSAVE says that XGETBV is there.
+            unsafe { xcr0() }
+        } else {
+            0
+        }
     }
 
     const fn if_bit(self, register: u32, bit: u32) -> Features {
@@ -85,30 +100,32 @@ impl Found {
     }
 }
 
-/// What register ECX of leaf 1 tells (Intel SDM volume 2A, CPUID).
+const YMM_STATE: u64 = 0b110;
+const ZMM_STATE: u64 = 0b1110_0110;
+
+/// What register ECX of leaf 1 tells (Intel SDM volume 2A, CPUID), as far as the system keeps the
+/// registers.
 fn basic(ecx: u32) -> Features {
-    Features::SSSE3
+    let found = Features::SSSE3
         .if_bit(ecx, 9)
         .and(Features::PCLMULQDQ.if_bit(ecx, 1))
         .and(Features::AES.if_bit(ecx, 25))
         .and(Features::RDRAND.if_bit(ecx, 30))
         .and(Features::OSXSAVE.if_bit(ecx, 27))
-        .and(Features::HYPERVISOR.if_bit(ecx, 31))
+        .and(Features::HYPERVISOR.if_bit(ecx, 31));
+    let kept = found.kept_registers();
+    let is_kept = |state, feature: Features| feature.if_bit(u32::from(kept & state == state), 0);
+    found
+        .and(is_kept(YMM_STATE, Features::AVX.if_bit(ecx, 28)))
+        .and(is_kept(ZMM_STATE, Features::ZMM))
 }
 
 /// Those, and what leaf 7 tells, as far as the system keeps the registers (volume 1, section 15.2
 /// for those of AVX-512).
 #[cold]
 fn with_extended(basic: Features) -> Features {
-    const YMM_STATE: u64 = 0b110;
-    const ZMM_STATE: u64 = 0b1110_0110;
-    let keeps = match basic.contain(Features::OSXSAVE) {
-        // SAFETY: OSXSAVE says that XGETBV is there.
-        true => unsafe { xcr0() },
-        false => 0,
-    };
     // A system that keeps these registers found leaf 13, so leaf 7 is there too.
-    if keeps & YMM_STATE != YMM_STATE {
+    if !basic.contain(Features::AVX) {
         return basic;
     }
     let extended = __cpuid_count(7, 0);
@@ -116,7 +133,7 @@ fn with_extended(basic: Features) -> Features {
         .and(Features::AVX2.if_bit(extended.ebx, 5))
         .and(Features::VAES.if_bit(extended.ecx, 9))
         .and(Features::VPCLMULQDQ.if_bit(extended.ecx, 10));
-    if keeps & ZMM_STATE == ZMM_STATE {
+    if basic.contain(Features::ZMM) {
         found = found
             .and(Features::AVX512F.if_bit(extended.ebx, 16))
             .and(Features::AVX512BW.if_bit(extended.ebx, 30))
@@ -125,7 +142,6 @@ fn with_extended(basic: Features) -> Features {
     found
 }
 
-/// The register states that the system keeps.
 #[target_feature(enable = "xsave")]
 fn xcr0() -> u64 {
     // SAFETY: register 0 exists wherever XGETBV does.
@@ -143,7 +159,7 @@ mod tests {
                 assert_eq!(has(Features::$feature), is_x86_feature_detected!($name), $name);
             )*};
         }
-        agree!(SSSE3 "ssse3", AES "aes", RDRAND "rdrand", AVX2 "avx2", VAES "vaes");
+        agree!(SSSE3 "ssse3", AES "aes", RDRAND "rdrand", AVX "avx", AVX2 "avx2", VAES "vaes");
         agree!(AVX512F "avx512f", AVX512BW "avx512bw", AVX512VL "avx512vl");
         agree!(PCLMULQDQ "pclmulqdq", VPCLMULQDQ "vpclmulqdq");
         assert!(!has(Features(1 << 30)));

@@ -1,6 +1,7 @@
 //! What can go wrong, each with the cause in one line.
 
 use core::fmt;
+use std::io::Write;
 
 use crate::Engine;
 
@@ -44,6 +45,8 @@ pub enum Error {
     ReseedRequired,
     /// The request reaches past the end of the keystream, at 2^64 bytes.
     EndOfStream,
+    /// The expanded key could not be allocated.
+    OutOfMemory,
 }
 
 impl fmt::Display for Error {
@@ -85,6 +88,7 @@ impl fmt::Display for Error {
                 f.write_str("2^48 requests were served since the last reseed: reseed first")
             }
             Error::EndOfStream => f.write_str("the keystream ends at byte 2^64"),
+            Error::OutOfMemory => f.write_str("out of memory for an expanded key"),
         }
     }
 }
@@ -97,6 +101,36 @@ fn write_names(f: &mut fmt::Formatter<'_>, engines: impl Iterator<Item = Engine>
 }
 
 impl core::error::Error for Error {}
+
+/// Ends the program, and says why on standard error.
+///
+/// By one system call and on the stack, because a draw may be made in a forked child: a thread that
+/// the fork did not take along may hold the lock of Rust's standard error, or of an allocator.
+#[cold]
+#[inline(never)]
+pub(crate) fn abort(error: Error) -> ! {
+    let mut line = [0; 256];
+    let mut rest = &mut line[..];
+    // What does not fit is cut off.
+    let _ = writeln!(rest, "squall: {error}");
+    let left = rest.len();
+    let line = &line[..line.len() - left];
+    loop {
+        // SAFETY: the line is readable for its length. A raw call, because `write` is a
+        // cancellation point.
+        let written = unsafe {
+            libc::syscall(
+                libc::SYS_write,
+                libc::STDERR_FILENO,
+                line.as_ptr(),
+                line.len(),
+            )
+        };
+        if written >= 0 || errno() != libc::EINTR {
+            std::process::abort()
+        }
+    }
+}
 
 /// `errno` of the last failed call.
 pub(crate) fn errno() -> i32 {

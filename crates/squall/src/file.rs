@@ -33,6 +33,21 @@ impl File {
     }
 }
 
+/// The target of a symbolic link, as much of it as fits; none if there is no such link.
+pub(crate) fn link_target<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+    // SAFETY: the path ends with a null byte, and the buffer is writable for its length.
+    let len = unsafe {
+        libc::syscall(
+            libc::SYS_readlinkat,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            buffer.as_mut_ptr(),
+            buffer.len(),
+        )
+    };
+    buffer.get(..usize::try_from(len).ok()?)
+}
+
 /// What the kernel says of a descriptor; none if it is none. Not the C library's `fstat`, which may
 /// be another library's that was preloaded, as fakeroot's is.
 pub fn stat(descriptor: c_int) -> Option<libc::stat> {

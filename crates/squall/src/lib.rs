@@ -5,8 +5,8 @@
 //! let key: [u8; 32] = squall::array();
 //! let mut nonce = [0; 12];
 //! squall::fill(&mut nonce);
-//! let word = squall::u64();
-//! # let _ = (key, word);
+//! let sample = squall::u64();
+//! # let _ = (key, sample);
 //! ```
 //!
 //! A request is served from state of its thread: no system call, no lock. Before the bytes leave,
@@ -21,7 +21,8 @@
 //! # Which function?
 //! | for | use |
 //! | --- | --- |
-//! | keys, nonces, tokens, simulations, anything | [`fill`], [`array()`], [`u32()`], [`u64()`] |
+//! | keys, nonces, tokens, identifiers, anything | [`fill`], [`array()`] |
+//! | numbers whose repetition in a VM clone does no harm: simulations, sampling, jitter | [`u32()`], [`u64()`] |
 //! | keys that live for years, when a microsecond does not matter | [`fill_fresh`] |
 //! | code that takes a `rand_core` generator | [`Rng`] |
 //! | the same bytes again: wiping and verifying, seeded data | [`Stream`] |
@@ -50,6 +51,7 @@ mod zeroable;
 
 pub use engine::Engine;
 pub use error::Error;
+use error::abort;
 pub use rng::Rng;
 pub use status::{CloneGuard, ForkGuard, MemoryKind, NoiseSource, ReseedGuard, Status};
 pub use stream::Stream;
@@ -66,14 +68,21 @@ compile_error!("squall is for Linux: its promises rest on Linux interfaces");
 /// # Security
 /// Backtracking resistant: keys are replaced with every refill and served bytes are erased, so
 /// state that leaks later does not tell what was returned. State is seeded anew whenever the
-/// kernel's RNG is, from the kernel's bytes and an accumulator's: either suffices ([`entropy`]). Safe in signal handlers and in destructors of thread locals.
+/// kernel's RNG is, from the kernel's bytes and an accumulator's: either suffices ([`entropy`]).
+/// Safe in signal handlers and in destructors of thread locals.
 ///
 /// # Forks and clones
 /// A forked child never repeats its parent. A VM clone never repeats its sibling, within the
 /// limits of what the machine tells it: see [`CloneGuard`] and SECURITY.md.
 ///
+/// A snapshot that is taken in the middle of a call holds what the call has generated so far.
+/// Where the clone is told late or not at all, every clone returns that part of `out`, up to all
+/// of it, and the rest is different in each.
+///
 /// # Source
-/// NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG, AES-256, no derivation function).
+/// NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG, AES-256, no derivation function). On a VM whose
+/// clones are told late, requests of up to 256 bytes are its output XORed with the keystream of
+/// AES-256 in counter mode under a second key.
 #[inline]
 pub fn fill(out: &mut [u8]) {
     if let Err(unserved) = local::fill_fast(out) {
@@ -104,28 +113,33 @@ pub fn try_fill(out: &mut [u8]) -> Result<(), Error> {
     local::fill_fast(out).or_else(|unserved| local::serve(unserved, local::Want::Bytes, out))
 }
 
-/// Fills `out` with prediction resistance: new kernel entropy in every call, for each 64 KiB.
+/// Fills `out` from a new seed: new bytes of the kernel's RNG in every call, for each 64 KiB.
 ///
 /// For keys that live long. Costs one or two microseconds where [`fill`] costs nanoseconds.
 /// Aborts the program as [`fill`] does.
 ///
 /// # Security
-/// Bytes do not depend on any state from before the call: had an attacker learned all of it, they
-/// would still be unpredictable. Nothing is kept afterwards either. As good as the kernel's RNG
-/// at the time of the call, hedged with the cycle counter and the CPU's random instruction.
+/// The bytes depend on no state of this process: an attacker who has learned all of it cannot
+/// predict them, and nothing is kept afterwards. The seed is 48 bytes that a system call gets from
+/// the kernel's RNG, hashed with the cycle counter and words of the CPU's random instruction.
+///
+/// This is not prediction resistance in the sense of SP 800-90A, which asks for fresh entropy: the
+/// kernel's RNG is a deterministic generator itself, which takes in new entropy about once a minute.
+/// An attacker who knows the *kernel's* state can predict its bytes until then, and need only guess
+/// the CPU's words.
 ///
 /// # Forks and clones
 /// A call that a fork or a noticed clone happened in is made anew.
 ///
 /// # Source
-/// NIST SP 800-90A Rev. 1 section 8.8 (prediction resistance).
+/// NIST SP 800-90A Rev. 1 section 10.2.1, instantiated for each 64 KiB.
 pub fn fill_fresh(out: &mut [u8]) {
     if let Err(error) = try_fill_fresh(out) {
         abort(error);
     }
 }
 
-/// Fills `out` with prediction resistance, or tells why it cannot.
+/// Fills `out` from a new seed, or tells why it cannot.
 ///
 /// # Errors
 /// [`Error::NoEntropy`] if there is no source of randomness; `out` must not be used then.
@@ -157,18 +171,23 @@ pub fn array<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A random number below 2^32. As [`fill`] in everything else.
+/// A random number below 2^32, for simulations, sampling and jitter. As [`fill`] in everything
+/// but clones.
 ///
 /// # Forks and clones
-/// On a VM whose only signal is vmgenid, which comes late, a number may be repeated by a clone if
-/// the VM was stopped within a tick of its clock (1 to 10 ms) in which this thread drew numbers;
-/// draw an [`array()`] where that must not be. SECURITY.md has the limits.
+/// **Not for nonces, tokens or identifiers.** On a VM whose only signal of clones is vmgenid, which
+/// comes late, clones may be given the same numbers if the VM was stopped within a tick of its
+/// clock (1 to 10 ms) in which this thread drew numbers. Where that must not be, draw an
+/// [`array()`]: `u32::from_ne_bytes(squall::array())`. SECURITY.md has the limits.
 #[inline]
 pub fn u32() -> u32 {
     local::word_fast().unwrap_or_else(|unserved| u32::from_ne_bytes(number_slowly(unserved)))
 }
 
-/// A random number below 2^64. As [`fill`] in everything else, and for clones as [`u32()`].
+/// A random number below 2^64, for what [`u32()`] is for.
+///
+/// # Forks and clones
+/// As [`u32()`]. For nonces, tokens and identifiers use `u64::from_ne_bytes(squall::array())`.
 #[inline]
 pub fn u64() -> u64 {
     local::word_fast().unwrap_or_else(|unserved| u64::from_ne_bytes(number_slowly(unserved)))
@@ -179,13 +198,6 @@ pub fn u64() -> u64 {
 /// Draws two bytes, so that everything is decided; aborts the program as [`fill`] does.
 pub fn status() -> Status {
     Status::now().unwrap_or_else(|error| abort(error))
-}
-
-#[cold]
-#[inline(never)]
-fn abort(error: Error) -> ! {
-    eprintln!("squall: {error}");
-    std::process::abort()
 }
 
 /// Building blocks, for those who know what they do.
@@ -247,6 +259,7 @@ pub mod hazmat {
 #[doc(hidden)]
 pub mod testing {
     pub use crate::guard::clock::advance as advance_clock_for_testing;
+    pub use crate::guard::vdso::watch_instead as watch_generation_at_for_testing;
     pub use crate::guard::vmclock::open_instead as vmclock_for_testing;
     pub use crate::local::testing::KEYS_AT as KEYS_AT_FOR_TESTING;
     pub use crate::local::testing::events as events_for_testing;

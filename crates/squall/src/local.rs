@@ -24,7 +24,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Error;
 use crate::drbg::MAX_REQUEST;
-use crate::engine::{Engine, Stores};
+use crate::engine::{Engine, Stores, registers};
 use crate::entropy;
 use crate::guard::errno;
 use crate::guard::lock::{self, HOLDER};
@@ -34,6 +34,7 @@ use crate::guard::policy::{Hedging, Policy};
 use crate::guard::thread;
 use crate::per_thread::{ZeroAtStart, per_thread};
 use crate::seam::{self, Seam};
+use crate::secret::{in_frame_of_its_own, wipe_stack_below};
 pub(crate) use fresh::fill_fresh;
 use generator::Generator;
 use root::Event;
@@ -50,6 +51,15 @@ const FIRST_REFILL: usize = 256;
 /// GHz, in which a thread refills fifty times. Telling of every one would cost small requests a
 /// tenth.
 const REFILLS_APART: u64 = 1 << 16;
+
+/// What generating leaves on the stack, in bytes: additional input, counters, what the compiler kept
+/// there.
+const GENERATING_STACK: usize = 2 << 10;
+
+/// What seeding leaves on the stack, in bytes: words of SHA-512's message schedule besides, from which
+/// the seed can be computed back. Rust gives signal handlers 8 KiB, of which the kernel takes up to 3.6
+/// for AVX-512's registers.
+const SEEDING_STACK: usize = 7 << 9;
 
 /// Times a request is started over when the epoch changes under it. After that it is served by
 /// [`fill_fresh`]: somebody is forcing reseeds faster than requests can be served.
@@ -161,13 +171,21 @@ fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, Unserve
 #[cold]
 #[inline(never)]
 pub(crate) fn serve(unserved: Unserved, want: Want, out: &mut [u8]) -> Result<(), Error> {
-    errno::keep(|| serve_slowly(unserved, want, out))
+    wiping_stack_and_registers(|has_seeded| {
+        errno::keep(|| serve_slowly(unserved, want, out, has_seeded))
+    })
 }
 
-fn serve_slowly(Unserved { left }: Unserved, want: Want, out: &mut [u8]) -> Result<(), Error> {
+fn serve_slowly(
+    Unserved { left }: Unserved,
+    want: Want,
+    out: &mut [u8],
+    has_seeded: &mut bool,
+) -> Result<(), Error> {
     if left >= HOLDER {
         lock::give_up();
-        return fill_fresh(out);
+        *has_seeded = true;
+        return fresh::fill(out);
     }
     LOCAL.with(|local| {
         let policy = Policy::get();
@@ -176,6 +194,7 @@ fn serve_slowly(Unserved { left }: Unserved, want: Want, out: &mut [u8]) -> Resu
             local,
             policy,
             left,
+            has_seeded,
         };
         let served = request.serve(want, out);
         let (left, held_back) = match request.fast_path_suffices() {
@@ -188,31 +207,58 @@ fn serve_slowly(Unserved { left }: Unserved, want: Want, out: &mut [u8]) -> Resu
     })
 }
 
+/// Does `work`, which handles secrets, and leaves none of them on the stack or in registers. It says
+/// whether it has made a seed.
+fn wiping_stack_and_registers(
+    work: impl FnOnce(&mut bool) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let _clear = registers::clear_on_return();
+    let mut has_seeded = false;
+    // Not returned by the work: a result's unused bytes would take along what was on the stack.
+    let mut outcome = Ok(());
+    in_frame_of_its_own(|| {
+        if let Err(error) = work(&mut has_seeded) {
+            outcome = Err(error);
+        }
+    });
+    if has_seeded {
+        wipe_stack_below::<SEEDING_STACK>();
+    } else {
+        wipe_stack_below::<GENERATING_STACK>();
+    }
+    outcome
+}
+
 /// A request that has its thread's page to itself.
 struct Request<'a> {
     local: &'a Local,
     policy: Policy,
     /// Unused bytes of the buffer.
     left: usize,
+    /// Whether a seed was made for it.
+    has_seeded: &'a mut bool,
 }
 
 impl Request<'_> {
     fn serve(&mut self, want: Want, out: &mut [u8]) -> Result<(), Error> {
         let Some(page) = self.page() else {
-            return fill_fresh(out);
+            *self.has_seeded = true;
+            return fresh::fill(out);
         };
         for _ in 0..ATTEMPTS {
             if !self.is_current(page) || self.is_outdated() {
                 self.discard();
+                *self.has_seeded = true;
                 self.seed(page)?;
             }
             self.produce(page, want, out);
-            if self.is_current(page) {
+            if seam::is_off(Seam::Recheck) || self.is_current(page) {
                 return Ok(());
             }
         }
         self.discard();
-        fill_fresh(out)
+        *self.has_seeded = true;
+        fresh::fill(out)
     }
 
     /// This thread's page, mapped at the first request; none for a thread that is ending, or if

@@ -6,7 +6,7 @@
 //! `__tls_get_addr`, which takes nanoseconds, and may itself allocate when a library has
 //! been loaded since. The feature `shared-library` reaches them at a fixed distance from the
 //! thread's pointer instead (the *initial exec* model: U. Drepper, "ELF Handling For Thread-Local
-//! Storage", section 4.3). Their 136 bytes, and with them those of the standard library, 72 or so,
+//! Storage", section 4.3). Their 120 bytes, and with them those of the standard library, 72 or so,
 //! are then part of what the loader sets aside at the start of the program, or of the reserve that
 //! it keeps for libraries that are loaded later (`glibc.rtld.optional_static_tls`, 512 bytes).
 
@@ -17,11 +17,9 @@
 pub(crate) unsafe trait ZeroAtStart {}
 
 // SAFETY: zeros are the number 0, and numbers need no drop.
-unsafe impl ZeroAtStart for core::cell::Cell<u64> {}
-// SAFETY: as above.
-unsafe impl ZeroAtStart for core::cell::Cell<usize> {}
-// SAFETY: as above.
 unsafe impl ZeroAtStart for core::sync::atomic::AtomicU64 {}
+// SAFETY: as above.
+unsafe impl ZeroAtStart for core::sync::atomic::AtomicUsize {}
 
 /// Defines a variable that begins as zeros in each thread: `static NAME: Type`, whose `with` is
 /// that of `thread_local!`.

@@ -15,6 +15,8 @@ pub enum Seam {
     GenerationCheck,
     /// The check that the page was still there after it was read: it is made before instead.
     Recheck,
+    /// The wiping of keys and of what they are made of, where they were used.
+    Wiping,
     /// The lock that keeps a signal handler off a page in use.
     ReentryLock,
     /// Hedging of requests where a VM clone would not be noticed.
@@ -25,6 +27,8 @@ pub enum Seam {
     KeptKeys,
     /// The tick after which buffers are not used any more where a VM clone would be noticed late.
     Tick,
+    /// The clearing of registers behind what handled a key.
+    RegisterClearing,
     /// Additional input to refills and hedged requests, which becomes zeros.
     AdditionalInput,
     /// The kernel's part of a seed, which becomes zeros.
@@ -55,8 +59,16 @@ pub enum Seam {
     WipeOnFork,
     /// The machine: a vmgenid device.
     Vmgenid,
+    /// The machine: having no vmgenid device.
+    NoVmgenid,
+    /// The machine: a hypervisor that announces itself.
+    Announcement,
     /// The machine: being no VM.
     BareMetal,
+    /// The check that what is opened as vmclock is the device.
+    VmClockDevice,
+    /// The age of a seed, which appears never to grow.
+    SeedAge,
 }
 
 #[cfg(feature = "testing")]

@@ -6,11 +6,54 @@
 
 use core::ops::{Deref, DerefMut};
 
+use crate::seam::{self, Seam};
+
 /// Wipes bytes, or words, for good.
 #[inline]
 pub(crate) fn wipe<W: Copy + Default>(words: &mut [W]) {
+    if seam::is_off(Seam::Wiping) {
+        return;
+    }
     words.fill(W::default());
     zeroize::optimization_barrier(words);
+}
+
+/// Does `work`, and wipes `N` bytes of the stack from its frame on, where it and what it called may
+/// have left copies of secrets.
+#[inline]
+pub(crate) fn wiping_stack<const N: usize>(work: impl FnOnce()) {
+    in_frame_of_its_own(work);
+    wipe_stack_below::<N>();
+}
+
+/// Does `work` in a frame that the same caller's [`wipe_stack_below`] reaches.
+#[inline]
+pub(crate) fn in_frame_of_its_own(work: impl FnOnce()) {
+    #[inline(never)]
+    fn in_frame(work: impl FnOnce()) {
+        work();
+    }
+    /// Between the caller's frame and what is wiped: [`wipe_stack_below`] has things of its own at
+    /// its beginning.
+    #[inline(never)]
+    fn below_a_gap(work: impl FnOnce()) {
+        let gap = [0u8; 64];
+        in_frame(work);
+        zeroize::optimization_barrier(&gap);
+    }
+    below_a_gap(work);
+}
+
+/// Wipes `N` bytes of the stack below the caller's frame.
+#[inline]
+pub(crate) fn wipe_stack_below<const N: usize>() {
+    #[inline(never)]
+    fn wipe_below<const N: usize>() {
+        wipe(&mut [0u8; N]);
+    }
+    if !seam::is_off(Seam::Wiping) {
+        wipe_below::<N>();
+    }
 }
 
 /// `N` bytes, wiped on drop.

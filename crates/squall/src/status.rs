@@ -32,11 +32,11 @@ pub struct Status {
     pub cpu_random: NoiseSource,
     /// The cycle counter, tested likewise.
     pub cycle_counter: NoiseSource,
-    /// A hypervisor announces itself.
+    /// A hypervisor announces itself, or there is a vmgenid or a vmclock.
     pub is_vm: bool,
     /// The kernel's vmgenid driver is bound to a device.
     pub has_vmgenid: bool,
-    /// /dev/vmclock0 is there and readable. Without a generation counter its disruption marker is
+    /// /dev/vmclock0 is the device and readable. Without a generation counter its disruption marker is
     /// looked at besides other signals.
     pub has_vmclock: bool,
     /// Buffers end with the kernel's tick: a clone that is told late, and was stopped while nothing
@@ -68,7 +68,7 @@ pub enum ForkGuard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CloneGuard {
-    /// No hypervisor announces itself.
+    /// No hypervisor announces itself, and there is no vmgenid or vmclock.
     NotAVm,
     /// vmclock's generation counter, which changes before a clone runs.
     VmClock,

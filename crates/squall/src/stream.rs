@@ -6,7 +6,7 @@
 use core::fmt;
 
 use crate::Error;
-use crate::engine::{Aes256, BLOCK, Engine, Keystream, Stores};
+use crate::engine::{Aes256, BLOCK, Engine, ExpandedKey, Stores, registers};
 use crate::secret::Secret;
 
 /// A reproducible, seekable stream of 2^64 bytes: AES-256 in counter mode from counter zero.
@@ -18,7 +18,9 @@ use crate::secret::Secret;
 /// # Security
 /// As secret as the key and used once: the stream is reproducible by design. It has no
 /// backtracking resistance: whoever learns the key learns the whole stream. For keys and tokens
-/// use [`fill`](crate::fill). The expanded key is wiped on drop.
+/// use [`fill`](crate::fill). The expanded key stays in one place on the heap, however the value is
+/// moved, and is wiped on drop. On x86-64 every function clears the vector registers before it
+/// returns.
 ///
 /// # Forks and clones
 /// A fork or a VM clone continues the same stream on both sides.
@@ -26,7 +28,7 @@ use crate::secret::Secret;
 /// # Source
 /// FIPS 197; NIST SP 800-38A section 6.5.
 pub struct Stream {
-    keystream: Keystream<Aes256>,
+    key: Box<ExpandedKey<Aes256>>,
     /// Offset of the next byte, at most 2^64.
     position: u128,
 }
@@ -36,17 +38,23 @@ const END: u128 = 1 << 64;
 
 impl Stream {
     /// The stream of `key`, at byte 0, on the best AES engine of this CPU.
+    ///
+    /// # Panics
+    /// If there is no memory for the expanded key, some 300 bytes; [`Stream::new_on`] returns an
+    /// error instead.
     pub fn new(key: &[u8; 32]) -> Self {
-        Self::new_on(Engine::best_aes(), key).expect("the best engine is available")
+        Self::new_on(Engine::best_aes(), key).expect("out of memory for an expanded key")
     }
 
     /// As [`Stream::new`], on a named engine: the bytes are the same.
     ///
     /// # Errors
-    /// [`Error::EngineUnavailable`] if this CPU lacks the engine or it is not AES.
+    /// [`Error::EngineUnavailable`] if this CPU lacks the engine or it is not AES;
+    /// [`Error::OutOfMemory`].
     pub fn new_on(engine: Engine, key: &[u8; 32]) -> Result<Self, Error> {
+        let _clear = registers::clear_on_return();
         Ok(Stream {
-            keystream: Keystream::new(key, engine)?,
+            key: ExpandedKey::boxed(key, engine)?,
             position: 0,
         })
     }
@@ -60,17 +68,18 @@ impl Stream {
         if end > END {
             return Err(Error::EndOfStream);
         }
+        let _clear = registers::clear_on_return();
         let stores = Stores::for_len(out.len());
         let block = self.position / BLOCK as u128;
         let skipped = (self.position % BLOCK as u128) as usize;
         let (head, rest) = out.split_at_mut(out.len().min((BLOCK - skipped) % BLOCK));
         if !head.is_empty() {
             let mut first = Secret::<BLOCK>::zeroed();
-            self.keystream.fill(block, &mut first[..], Stores::Cached);
+            self.key.keystream(block, &mut first[..], Stores::Cached);
             head.copy_from_slice(&first[skipped..][..head.len()]);
         }
         let next_block = block + u128::from(skipped != 0);
-        self.keystream.fill(next_block, rest, stores);
+        self.key.keystream(next_block, rest, stores);
         self.position = end;
         Ok(())
     }

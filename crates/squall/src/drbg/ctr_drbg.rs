@@ -10,7 +10,7 @@ use core::fmt;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::Error;
-use crate::engine::{BLOCK, Cipher, Engine, Keystream, Stores};
+use crate::engine::{BLOCK, Cipher, Engine, ExpandedKey, Stores, registers};
 use crate::secret::{Secret, wipe};
 
 /// Most bytes in one request: 2^19 bits (SP 800-90A table 3).
@@ -29,8 +29,9 @@ const MAX_SEED_LEN: usize = 48;
 ///
 /// # Security
 /// Backtracking resistant: the key is replaced after every request. Prediction resistance needs
-/// a [`reseed`](CtrDrbg::reseed) with fresh entropy before the request. The state is wiped on
-/// drop; it lives where the caller puts it.
+/// a [`reseed`](CtrDrbg::reseed) with fresh entropy before the request. The state lives where the
+/// caller puts it and is wiped there on drop; moving the value leaves a copy behind, in memory and
+/// in registers.
 ///
 /// # Forks and clones
 /// None: a copy of the state, by `fork` or by a VM snapshot, repeats the output. The functions
@@ -69,6 +70,7 @@ impl<C: Cipher> CtrDrbg<C> {
         if !engine.is_aes() || !engine.is_available() {
             return Err(Error::EngineUnavailable(engine));
         }
+        let _clear = registers::clear_on_return();
         let mut drbg = CtrDrbg {
             key: C::Key::default(),
             v: 0,
@@ -92,6 +94,7 @@ impl<C: Cipher> CtrDrbg<C> {
                 given: entropy.len(),
             });
         }
+        let _clear = registers::clear_on_return();
         let mut seed_material = padded::<C>(additional)?;
         for (s, e) in seed_material.iter_mut().zip(entropy) {
             *s ^= e;
@@ -108,10 +111,11 @@ impl<C: Cipher> CtrDrbg<C> {
     /// [`Error::RequestTooLong`], [`Error::ReseedRequired`], [`Error::InputTooLong`]; nothing is
     /// written and the state is unchanged then.
     pub fn generate(&mut self, out: &mut [u8], additional: &[u8]) -> Result<(), Error> {
+        let _clear = registers::clear_on_return();
         self.generate_with(out, additional, Stores::Cached)
     }
 
-    /// As [`CtrDrbg::generate`], with a choice of stores.
+    /// As [`CtrDrbg::generate`], with a choice of stores. The caller clears the registers.
     #[inline]
     pub(crate) fn generate_with(
         &mut self,
@@ -129,10 +133,11 @@ impl<C: Cipher> CtrDrbg<C> {
         if !additional.is_empty() {
             self.update(&input);
         }
-        let keystream = Keystream::<C>::on_available(&self.key, self.engine);
-        keystream.fill(self.v.wrapping_add(1), out, stores);
+        let mut expanded = ExpandedKey::empty(self.engine);
+        expanded.set(&self.key);
+        expanded.keystream(self.v.wrapping_add(1), out, stores);
         self.v = self.v.wrapping_add(out.len().div_ceil(BLOCK) as u128);
-        self.update_under(&keystream, &input);
+        self.update_under(&expanded, &input);
         self.reseed_counter += 1;
         Ok(())
     }
@@ -140,15 +145,16 @@ impl<C: Cipher> CtrDrbg<C> {
     /// CTR_DRBG_Update (section 10.2.1.2).
     #[inline]
     fn update(&mut self, provided_data: &[u8; MAX_SEED_LEN]) {
-        let keystream = Keystream::<C>::on_available(&self.key, self.engine);
-        self.update_under(&keystream, provided_data);
+        let mut expanded = ExpandedKey::empty(self.engine);
+        expanded.set(&self.key);
+        self.update_under(&expanded, provided_data);
     }
 
     /// CTR_DRBG_Update with the current key already expanded.
     #[inline]
-    fn update_under(&mut self, keystream: &Keystream<C>, provided_data: &[u8; MAX_SEED_LEN]) {
+    fn update_under(&mut self, expanded: &ExpandedKey<C>, provided_data: &[u8; MAX_SEED_LEN]) {
         let mut temp = Secret::<MAX_SEED_LEN>::zeroed();
-        keystream.fill(
+        expanded.keystream(
             self.v.wrapping_add(1),
             &mut temp[..C::SEED_LEN],
             Stores::Cached,

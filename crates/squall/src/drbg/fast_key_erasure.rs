@@ -10,7 +10,7 @@ use zeroize::ZeroizeOnDrop;
 
 use super::MAX_REQUEST;
 use crate::Error;
-use crate::engine::chacha20;
+use crate::engine::{chacha20, registers};
 use crate::secret::{Secret, wipe};
 
 const KEY_LEN: usize = 32;
@@ -26,7 +26,8 @@ const FIRST: usize = 16 * BLOCK;
 ///
 /// # Security
 /// Backtracking resistant: the key is replaced by every request before the output leaves. The
-/// key is wiped on drop; it lives where the caller puts it.
+/// key lives where the caller puts it and is wiped there on drop; moving the value leaves a copy
+/// behind, in memory and in registers.
 ///
 /// # Forks and clones
 /// None: a copy of the state repeats the output. The functions at the crate's root are
@@ -47,6 +48,7 @@ impl FastKeyErasure {
 
     /// Mixes 32 bytes of fresh entropy into the key.
     pub fn reseed(&mut self, entropy: &[u8; KEY_LEN]) {
+        let _clear = registers::clear_on_return();
         self.mix(entropy);
     }
 
@@ -66,6 +68,7 @@ impl FastKeyErasure {
                 given: additional.len(),
             });
         }
+        let _clear = registers::clear_on_return();
         if !additional.is_empty() {
             self.mix(additional);
         }

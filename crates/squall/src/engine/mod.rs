@@ -10,9 +10,11 @@
 
 pub(crate) mod chacha20;
 mod portable;
+pub(crate) mod registers;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+use core::alloc::Layout;
 use core::fmt;
 use core::str::FromStr;
 
@@ -226,77 +228,30 @@ impl Stores {
 ///
 /// # Security
 /// A building block: nothing keeps a caller from asking for the same blocks twice. The expanded
-/// key is wiped on drop.
+/// key stays in one place on the heap, however the value is moved, and is wiped on drop. On
+/// x86-64 every function clears the vector registers before it returns.
 pub struct Keystream<C: Cipher> {
-    keys: Keys<C>,
-}
-
-#[allow(
-    clippy::large_enum_variant,
-    reason = "portable keys are large; a box would need an allocator, which signal handlers lack"
-)]
-enum Keys<C: Cipher> {
-    #[cfg(target_arch = "x86_64")]
-    X86(x86_64::Expanded),
-    Portable(C::Portable),
+    key: Box<ExpandedKey<C>>,
 }
 
 impl<C: Cipher> Keystream<C> {
     /// Expands `key` for `engine`.
     ///
     /// # Errors
-    /// [`Error::EngineUnavailable`] if this CPU cannot run the engine or it is not AES.
+    /// [`Error::EngineUnavailable`] if this CPU cannot run the engine or it is not AES;
+    /// [`Error::OutOfMemory`].
     pub fn new(key: &C::Key, engine: Engine) -> Result<Self, Error> {
-        if !engine.is_aes() || !engine.is_available() {
-            return Err(Error::EngineUnavailable(engine));
-        }
-        Ok(Self::on_available(key, engine))
-    }
-
-    /// As [`Keystream::new`], for an engine that was found available before.
-    #[inline]
-    pub(crate) fn on_available(key: &C::Key, engine: Engine) -> Self {
-        match engine {
-            #[cfg(target_arch = "x86_64")]
-            Engine::Vaes512 | Engine::Vaes256 | Engine::AesNi => {
-                let mut keystream = Keystream {
-                    keys: Keys::X86(x86_64::Expanded::empty(engine)),
-                };
-                if let Keys::X86(expanded) = &mut keystream.keys {
-                    C::expand(key, &mut expanded.keys);
-                }
-                keystream
-            }
-            _ => Keystream {
-                keys: Keys::Portable(portable::BlockCipher::new(key)),
-            },
-        }
+        let _clear = registers::clear_on_return();
+        Ok(Keystream {
+            key: ExpandedKey::boxed(key, engine)?,
+        })
     }
 
     /// Writes the keystream that starts at block `counter` into `out`; a last partial block is
     /// cut.
-    #[inline]
     pub fn fill(&self, counter: u128, out: &mut [u8], stores: Stores) {
-        match &self.keys {
-            #[cfg(target_arch = "x86_64")]
-            Keys::X86(expanded) => {
-                runs(counter, out, |counter, part| {
-                    expanded.keystream(C::ROUNDS, counter, part, stores);
-                });
-            }
-            Keys::Portable(cipher) => portable::keystream(cipher, counter, out),
-        }
-    }
-}
-
-impl<C: Cipher> Drop for Keystream<C> {
-    fn drop(&mut self) {
-        match &mut self.keys {
-            #[cfg(target_arch = "x86_64")]
-            Keys::X86(expanded) => expanded.keys.zeroize(),
-            // The `aes` crate wipes its own keys: the bound below fails to compile otherwise.
-            Keys::Portable(cipher) => assert_wipes_itself(cipher),
-        }
+        let _clear = registers::clear_on_return();
+        self.key.keystream(counter, out, stores);
     }
 }
 
@@ -308,7 +263,99 @@ impl<C: Cipher> fmt::Debug for Keystream<C> {
     }
 }
 
-fn assert_wipes_itself<T: ZeroizeOnDrop>(_: &T) {}
+/// A key expanded for one engine, wiped on drop. What the crate makes keystream with: its caller
+/// clears the registers.
+///
+/// It is made empty and gets its key where it stays, because a move leaves a copy behind.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "portable keys are large; a box would need an allocator, which signal handlers lack"
+)]
+pub(crate) enum ExpandedKey<C: Cipher> {
+    #[cfg(target_arch = "x86_64")]
+    X86(x86_64::Expanded),
+    Portable(Option<C::Portable>),
+}
+
+impl<C: Cipher> ExpandedKey<C> {
+    /// `key` expanded for `engine` on the heap.
+    ///
+    /// # Errors
+    /// [`Error::EngineUnavailable`] if this CPU cannot run the engine or it is not AES;
+    /// [`Error::OutOfMemory`].
+    pub fn boxed(key: &C::Key, engine: Engine) -> Result<Box<Self>, Error> {
+        if !engine.is_aes() || !engine.is_available() {
+            return Err(Error::EngineUnavailable(engine));
+        }
+        // SAFETY: the layout has a size.
+        let place = unsafe { std::alloc::alloc(Layout::new::<Self>()) }.cast::<Self>();
+        if place.is_null() {
+            return Err(Error::OutOfMemory);
+        }
+        // SAFETY: the place was just allocated, with the layout that the box will free it with, and
+        // holds a value from the write on.
+        let mut expanded = unsafe {
+            place.write(Self::empty(engine));
+            Box::from_raw(place)
+        };
+        expanded.set(key);
+        Ok(expanded)
+    }
+
+    /// Room for a key on `engine`, which was found available before. To be [`set`](Self::set).
+    #[inline]
+    pub fn empty(engine: Engine) -> Self {
+        match engine {
+            #[cfg(target_arch = "x86_64")]
+            Engine::Vaes512 | Engine::Vaes256 | Engine::AesNi => {
+                ExpandedKey::X86(x86_64::Expanded::empty(engine))
+            }
+            _ => ExpandedKey::Portable(None),
+        }
+    }
+
+    /// Expands `key` in place.
+    #[inline]
+    pub fn set(&mut self, key: &C::Key) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            ExpandedKey::X86(expanded) => C::expand(key, &mut expanded.keys),
+            ExpandedKey::Portable(cipher) => portable::set_key(cipher, key),
+        }
+    }
+
+    /// As [`Keystream::fill`].
+    #[inline]
+    pub fn keystream(&self, counter: u128, out: &mut [u8], stores: Stores) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            ExpandedKey::X86(expanded) => {
+                runs(counter, out, |counter, part| {
+                    expanded.keystream(C::ROUNDS, counter, part, stores);
+                });
+            }
+            ExpandedKey::Portable(cipher) => {
+                let cipher = cipher.as_ref().expect("the key was set");
+                portable::keystream(cipher, counter, out);
+            }
+        }
+    }
+}
+
+impl<C: Cipher> Drop for ExpandedKey<C> {
+    fn drop(&mut self) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            ExpandedKey::X86(expanded) => expanded.keys.zeroize(),
+            // The `aes` crate wipes its own keys: the bound below fails to compile otherwise.
+            ExpandedKey::Portable(cipher) => assert_wipes_itself(cipher),
+        }
+    }
+}
+
+impl<C: Cipher> ZeroizeOnDrop for ExpandedKey<C> {}
+
+fn assert_wipes_itself<T: ZeroizeOnDrop>(_: &Option<T>) {}
 
 /// Length of AES-256's round keys, in bytes.
 pub(crate) const KEPT_KEYS_LEN: usize = 15 * BLOCK;
@@ -353,4 +400,34 @@ fn runs(counter: u128, out: &mut [u8], mut each: impl FnMut(u128, &mut [u8])) {
     let (before, after) = out.split_at_mut(bytes_before_carry as usize);
     each(counter, before);
     each(counter.wrapping_add(blocks_before_carry), after);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::mem::MaybeUninit;
+
+    #[test]
+    fn dropping_an_expanded_key_wipes_it() {
+        for engine in Engine::available().filter(|engine| engine.is_aes()) {
+            let mut place = Box::new(MaybeUninit::new(ExpandedKey::<Aes256>::empty(engine)));
+            let key = place.as_mut_ptr();
+            // SAFETY: the place was just filled; it is dropped once, and its memory read while the
+            // box still has it. Either kind has at least fifteen round keys, without padding.
+            let (before, after) = unsafe {
+                (*key).set(&[0xa5; 32]);
+                let round_keys: *const [u8; KEPT_KEYS_LEN] = match &*key {
+                    #[cfg(target_arch = "x86_64")]
+                    ExpandedKey::X86(expanded) => (&raw const expanded.keys).cast(),
+                    ExpandedKey::Portable(Some(cipher)) => (&raw const *cipher).cast(),
+                    ExpandedKey::Portable(None) => unreachable!("the key was set"),
+                };
+                let before = round_keys.read();
+                key.drop_in_place();
+                (before, round_keys.read())
+            };
+            assert!(before.iter().any(|&byte| byte != 0), "{engine}");
+            assert!(after.iter().all(|&byte| byte == 0), "{engine}");
+        }
+    }
 }

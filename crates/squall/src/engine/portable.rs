@@ -1,13 +1,14 @@
 //! AES in counter mode by the `aes` crate, on any CPU.
 //!
 //! The crate's code is constant-time, with ARMv8's AES instructions where the CPU has them. It
-//! is the reference that the kernels in `x86_64/` are tested against.
+//! is the reference that the kernels in `x86_64/` are tested against. It copies round keys to the
+//! stack, which is wiped behind it.
 
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use zeroize::ZeroizeOnDrop;
 
 use super::{BLOCK, Bytes};
-use crate::secret::wipe;
+use crate::secret::{wipe, wiping_stack};
 
 /// Blocks encrypted in one call to the crate: enough to fill its widest back end.
 const BATCH: usize = 64;
@@ -33,12 +34,24 @@ where
     }
 }
 
+/// What the crate leaves on the stack, in bytes.
+const STACK: usize = if cfg!(debug_assertions) { 12 } else { 6 } << 10;
+
+/// Expands `key` into `place`.
+pub(super) fn set_key<K: Bytes, C: BlockCipher<K>>(place: &mut Option<C>, key: &K) {
+    wiping_stack::<STACK>(|| *place = Some(C::new(key)));
+}
+
 /// Writes the keystream that starts at block `counter` into `out`.
 ///
 /// Not inlined: it takes 3 KiB of stack, which the other engines' callers, signal handlers among
 /// them, shall not have to find.
 #[inline(never)]
 pub(super) fn keystream<K: Bytes>(cipher: &impl BlockCipher<K>, counter: u128, out: &mut [u8]) {
+    wiping_stack::<STACK>(|| fill(cipher, counter, out));
+}
+
+fn fill<K: Bytes>(cipher: &impl BlockCipher<K>, counter: u128, out: &mut [u8]) {
     let mut counter = counter;
     let mut blocks = [[0u8; BLOCK]; BATCH];
     for part in out.chunks_mut(BATCH * BLOCK) {

@@ -7,7 +7,7 @@
 //! [`health`]: super::health
 
 use core::fmt;
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use super::health::{Health, Limits};
 use crate::per_thread::per_thread;
@@ -86,8 +86,14 @@ per_thread! {
 
 per_thread! {
     /// The count at the last [`noise`].
-    static LAST_COUNT: core::cell::Cell<u64>
+    static LAST_COUNT: AtomicU64
 }
+
+/// A signal handler that draws uses these in the middle of the draw that it interrupted.
+const _: () = {
+    const fn is_shared<T: Sync>() {}
+    is_shared::<(Health, AtomicU64)>()
+};
 
 /// The cycle counter: the time-stamp counter of x86, the virtual counter of ARM. 0 once it has
 /// failed.
@@ -104,7 +110,12 @@ pub(crate) fn cycles() -> u64 {
 /// The low byte of what passed since the thread's last moment is the raw sample that is tested.
 pub(crate) fn noise() -> u64 {
     let count = cycles();
-    let passed = count.wrapping_sub(LAST_COUNT.with(|last| last.replace(count)));
+    let last = LAST_COUNT.with(|last| {
+        let before = last.load(Ordering::Relaxed);
+        last.store(count, Ordering::Relaxed);
+        before
+    });
+    let passed = count.wrapping_sub(last);
     let passes = COUNTER_HEALTH.with(|health| health.passes(passed & 0xff, Limits::ONE_BIT));
     if !passes && !seam::is_off(Seam::HealthTests) {
         COUNTER.set(NoiseSource::Failed);

@@ -4,9 +4,12 @@
 //! nothing: the entropy they assume of a sample is a floor chosen once, below which a source
 //! would be useless. A source that fails is left out for good; nothing relies on one that passes.
 //!
-//! Every thread tests what it reads itself, as every CPU has sources of its own.
+//! Every thread tests what it reads itself, as every CPU has sources of its own. A signal handler
+//! that draws in the middle of a test takes samples too, and the test goes on from what it had read
+//! before. At worst some of these samples are not counted, or the rest of a window is compared with
+//! another first sample. No sample is counted twice, and a source that has failed stays failed.
 
-use core::cell::Cell;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use crate::per_thread::ZeroAtStart;
 
@@ -42,13 +45,17 @@ impl Limits {
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     /// The last sample, and how often it came in a row; 0 before the first.
-    last: Cell<u64>,
-    run: Cell<u32>,
-    /// The first sample of the window, how often it came, and how many samples are to come.
-    first: Cell<u64>,
-    same: Cell<u32>,
-    left: Cell<u32>,
+    last: AtomicU64,
+    run: AtomicU32,
+    /// The first sample of the window.
+    first: AtomicU64,
+    /// How often it came, and in the upper half how many samples are to come. One word, so that
+    /// both are of one window.
+    window: AtomicU32,
 }
+
+/// Where in [`Health::window`] the samples to come are.
+const LEFT_AT: u32 = 16;
 
 // SAFETY: numbers, of which 0 is one, and which need no drop.
 unsafe impl ZeroAtStart for Health {}
@@ -63,27 +70,34 @@ impl Health {
     /// Repetition count test.
     #[inline]
     fn repetitions(&self, sample: u64) -> u32 {
-        let run = match self.last.replace(sample) == sample {
-            true => self.run.get() + 1,
+        let run = match self.last.load(Ordering::Relaxed) == sample {
+            true => self.run.load(Ordering::Relaxed) + 1,
             false => 1,
         };
-        self.run.set(run);
+        // The sample behind its count: a handler in between finds the last one with too small a
+        // count, never this one with the other's.
+        self.run.store(run, Ordering::Relaxed);
+        compiler_fence(Ordering::Release);
+        self.last.store(sample, Ordering::Relaxed);
         run
     }
 
     /// Adaptive proportion test.
     #[inline]
     fn in_window(&self, sample: u64) -> u32 {
-        let left = self.left.get();
-        if left == 0 {
-            self.left.set(WINDOW - 1);
-            self.first.set(sample);
-            self.same.set(1);
-            return 1;
-        }
-        self.left.set(left - 1);
-        let same = self.same.get() + u32::from(sample == self.first.get());
-        self.same.set(same);
+        let window = self.window.load(Ordering::Relaxed);
+        let (left, same) = (window >> LEFT_AT, window & ((1 << LEFT_AT) - 1));
+        let (left, same) = match left {
+            0 => {
+                self.first.store(sample, Ordering::Relaxed);
+                (WINDOW - 1, 1)
+            }
+            _ => {
+                let is_same = self.first.load(Ordering::Relaxed) == sample;
+                (left - 1, same + u32::from(is_same))
+            }
+        };
+        self.window.store(left << LEFT_AT | same, Ordering::Relaxed);
         same
     }
 }

@@ -56,7 +56,7 @@ use zeroize::ZeroizeOnDrop;
 
 use super::{Accumulator, Input};
 use crate::Engine;
-use crate::engine::{Aes128, BLOCK, Keystream, Stores};
+use crate::engine::{Aes128, BLOCK, ExpandedKey, Stores, registers};
 use crate::secret::Secret;
 
 /// Bytes of an output R.
@@ -203,16 +203,20 @@ impl<F: Field> Robust<F> {
 
     /// S = S·X + I, for an input that fits.
     fn absorb(&mut self, input: &[u8]) {
+        let _clear = registers::clear_on_return();
         self.state.multiply_add(&self.x, input);
     }
 
     /// Writes 128 bits of output and replaces the state.
     pub fn next(&mut self, out: &mut [u8; OUTPUT_LEN]) {
+        let _clear = registers::clear_on_return();
         let mut key = Secret::zeroed();
         self.extract(&mut key);
         let mut keystream = Secret::<MAX_KEYSTREAM_LEN>::zeroed();
         let used = &mut keystream[..Self::KEYSTREAM_LEN];
-        Keystream::<Aes128>::on_available(&key, Engine::best_aes()).fill(0, used, Stores::Cached);
+        let mut expanded = ExpandedKey::<Aes128>::empty(Engine::best_aes());
+        expanded.set(&key);
+        expanded.keystream(0, used, Stores::Cached);
         self.state.set(used);
         let (start, bits) = (F::DEGREE / 8, F::DEGREE % 8);
         for (i, byte) in out.iter_mut().enumerate() {

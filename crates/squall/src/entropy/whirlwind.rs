@@ -37,6 +37,7 @@ use shard::{Block, Pool, Shard};
 
 use super::machine::{Machine, ThisMachine};
 use super::{Accumulator, Input};
+use crate::engine::registers;
 use crate::zeroable::Zeroable;
 
 /// Every so many inputs, one goes to the slow seed (the paper's d).
@@ -208,6 +209,7 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
     /// Compresses a full buffer of `shard`, which is held until its inputs are moved out.
     #[cold]
     fn compress(&self, pool: Pool, shard: &Shard, held: Held) {
+        let _clear = registers::clear_on_return();
         let mut block = Block::zeroed();
         shard.take(pool, &mut block);
         drop(held);
@@ -232,6 +234,7 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
 
     /// Fills `out`, of any length. [`bootstrap`](Whirlwind::bootstrap) first.
     pub fn generate(&self, out: &mut [u8]) {
+        let _clear = registers::clear_on_return();
         let blocks = out.len().div_ceil(F::SEED_LEN) as u64;
         let first = self.outputs.fetch_add(blocks, Ordering::Relaxed);
         self.add_now(source::OUTPUT_BEGIN, 0);

@@ -98,8 +98,21 @@ pub(super) fn move_second(before: Option<*const AtomicU64>, place: *const Atomic
 
 #[cfg(test)]
 mod tests {
-    use super::combined;
+    use super::{combined, mapped_generation, now, under};
     use std::collections::HashSet;
+
+    /// What the fast path compares with is what a buffer is leased for.
+    #[test]
+    fn now_is_the_moment_under_the_mapped_generation() {
+        crate::fill(&mut [0; 16]);
+        let leased = || under(mapped_generation());
+        loop {
+            let (before, now, after) = (leased(), now(), leased());
+            if before == after {
+                return assert_eq!(now, before);
+            }
+        }
+    }
 
     #[test]
     fn no_change_of_one_word_undoes_the_others() {

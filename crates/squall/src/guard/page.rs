@@ -81,9 +81,13 @@ impl Page {
 
     /// Wipes the page and gives it back.
     pub fn wipe_and_unmap(self) {
+        self.wipe();
+        memory::unmap(self.0.cast());
+    }
+
+    fn wipe(self) {
         // SAFETY: the page is mapped; its contents are plain bytes.
         unsafe { core::slice::from_raw_parts_mut(self.0.as_ptr().cast::<u8>(), LEN) }.zeroize();
-        memory::unmap(self.0.cast());
     }
 
     /// Begins a seeding: nothing in the page is current, and a witness says whether the page is
@@ -305,5 +309,184 @@ unsafe fn move_words<W: Word>(from: *mut u8, to: *mut u8, len: usize) {
         }
         to.add(last).cast::<W>().write_unaligned(last_word);
         from.add(last).cast::<W>().write_unaligned(W::default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No byte of the buffer is a zero, or the one before it again.
+    fn filled() -> [u8; CAPACITY] {
+        core::array::from_fn(|at| (at % 255) as u8 + 1)
+    }
+
+    /// What a page's buffer holds after `take` took bytes out of it.
+    fn after(take: impl FnOnce(Page)) -> [u8; CAPACITY] {
+        let page = Page::map().expect("there is memory");
+        page.with_buffer(CAPACITY, |buffer| buffer.copy_from_slice(&filled()));
+        take(page);
+        let left = page.with_buffer(CAPACITY, |buffer| *buffer.first_chunk().unwrap());
+        page.wipe_and_unmap();
+        left
+    }
+
+    /// The buffer with these bytes erased.
+    fn erased(at: usize, len: usize) -> [u8; CAPACITY] {
+        let mut buffer = filled();
+        buffer[at..][..len].fill(0);
+        buffer
+    }
+
+    #[test]
+    fn served_bytes_are_erased_and_no_others() {
+        for len in 0..=256 {
+            for at in [0, 1, 1000 - len, CAPACITY - len] {
+                let mut out = vec![0; len];
+                let left = after(|page| page.take(at, &mut out));
+                assert_eq!(out, filled()[at..][..len], "{len} bytes at {at}");
+                assert!(left == erased(at, len), "{len} bytes at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn served_words_are_erased_and_no_other_bytes() {
+        for at in [0, 1, 6, CAPACITY - 8] {
+            let mut word = 0u64;
+            let left = after(|page| word = page.take_word(at));
+            assert_eq!(word.to_ne_bytes(), filled()[at..][..8]);
+            assert!(left == erased(at, 8), "a u64 at {at}");
+            let mut word = 0u32;
+            let left = after(|page| word = page.take_word(at));
+            assert_eq!(word.to_ne_bytes(), filled()[at..][..4]);
+            assert!(left == erased(at, 4), "a u32 at {at}");
+        }
+    }
+
+    fn epoch() -> Epoch {
+        Epoch {
+            kernel: 7,
+            vm: 3,
+            process: 5,
+        }
+    }
+
+    /// A page that was seeded under [`epoch`].
+    fn seeded() -> Page {
+        let page = Page::map().expect("there is memory");
+        page.begin_seeding(epoch());
+        page.mark(epoch().kernel);
+        page
+    }
+
+    #[test]
+    fn a_page_is_current_under_its_epoch_alone() {
+        let page = seeded();
+        assert!(page.is_current(epoch()));
+        assert!(!page.is_empty());
+        assert_eq!((page.generation(), page.vm()), (7, 3));
+        let others = [
+            // One bit more, one less, and none.
+            Epoch {
+                kernel: 15,
+                ..epoch()
+            },
+            Epoch {
+                kernel: 6,
+                ..epoch()
+            },
+            Epoch {
+                kernel: 0,
+                ..epoch()
+            },
+            Epoch { vm: 4, ..epoch() },
+            Epoch {
+                process: 6,
+                ..epoch()
+            },
+        ];
+        for other in others {
+            assert!(!page.is_current(other), "{other:?}");
+        }
+        page.wipe_and_unmap();
+    }
+
+    /// As where memory is wiped, and its process therefore not looked at.
+    #[test]
+    fn a_page_that_was_seeded_is_not_empty() {
+        let epoch = Epoch {
+            process: 0,
+            ..epoch()
+        };
+        let page = Page::map().expect("there is memory");
+        page.begin_seeding(epoch);
+        assert!(!page.is_empty());
+        page.mark(epoch.kernel);
+        assert!(page.is_current(epoch));
+        page.wipe_and_unmap();
+    }
+
+    #[test]
+    fn a_page_that_is_being_seeded_is_not_current() {
+        let page = seeded();
+        page.begin_lease(9);
+        page.begin_seeding(epoch());
+        assert!(!page.is_current(epoch()) && !page.is_empty());
+        assert!(!page.is_leased(9));
+        page.wipe_and_unmap();
+    }
+
+    #[test]
+    fn an_empty_page_is_nobodys() {
+        let page = Page::map().expect("there is memory");
+        assert!(page.is_empty());
+        for kernel in [0, 1, Epoch::NO_GENERATION] {
+            assert!(!page.is_current(Epoch {
+                kernel,
+                ..Epoch::default()
+            }));
+            assert!(!page.is_of_generation(kernel) && !page.is_leased(kernel));
+        }
+        page.wipe_and_unmap();
+    }
+
+    #[test]
+    fn a_page_is_wiped_from_end_to_end() {
+        let page = seeded();
+        page.store_state(&[1; STATE_LEN]);
+        page.with_buffer(CAPACITY, |buffer| buffer.fill(3));
+        page.wipe();
+        // SAFETY: the page is mapped.
+        let bytes = unsafe { page.0.cast::<[u8; LEN]>().read() };
+        assert!(bytes == [0; LEN]);
+        memory::unmap(page.0.cast());
+    }
+
+    #[test]
+    fn a_lease_holds_for_its_moment() {
+        let page = seeded();
+        page.begin_lease(9);
+        assert!(page.is_leased(9));
+        // One bit more, one less, and none.
+        for other in [11, 8, 0] {
+            assert!(!page.is_leased(other), "{other}");
+        }
+        page.wipe_and_unmap();
+    }
+
+    #[test]
+    fn state_and_keys_of_masks_are_kept_apart() {
+        let page = seeded();
+        page.with_buffer(CAPACITY, |buffer| buffer.fill(3));
+        page.store_state(&[1; STATE_LEN]);
+        page.store_mask_keys(&[2; MASK_KEYS_LEN]);
+        let (mut state, mut keys) = ([0; STATE_LEN], [0; MASK_KEYS_LEN]);
+        page.load_state(&mut state);
+        page.load_mask_keys(&mut keys);
+        assert_eq!((state, keys), ([1; STATE_LEN], [2; MASK_KEYS_LEN]));
+        assert!(page.with_buffer(CAPACITY, |buffer| buffer.iter().all(|&byte| byte == 3)));
+        assert!(page.is_current(epoch()));
+        page.wipe_and_unmap();
     }
 }

@@ -19,7 +19,7 @@ use crate::seam::{self, Seam};
 pub(crate) struct Policy {
     pub vdso: Option<Vdso>,
     pub vmclock: Option<VmClock>,
-    /// A hypervisor announces itself.
+    /// A hypervisor announces itself, or one of its devices is here.
     pub is_vm: bool,
     /// The kernel's vmgenid driver is bound: a VM clone moves the kernel's generation.
     pub has_vmgenid: bool,
@@ -76,21 +76,24 @@ impl Policy {
         if vdso.is_none() {
             vdso::watch_nothing();
         }
-        let is_vm = is_vm() || seam::is_off(Seam::BareMetal);
+        let has_vmgenid = has_vmgenid();
         Policy {
             vdso,
             vmclock: None,
-            is_vm,
-            has_vmgenid: is_vm && vmgenid::is_bound() && !seam::is_off(Seam::Vmgenid),
+            is_vm: has_vmgenid || is_announced() || seam::is_off(Seam::BareMetal),
+            has_vmgenid,
             is_provisional: true,
         }
     }
 
     fn decide() -> Policy {
+        let provisional = Self::provisional();
+        let vmclock = VmClock::open();
         Policy {
-            vmclock: VmClock::open(),
+            vmclock,
+            is_vm: provisional.is_vm || vmclock.is_some() || vmclock::is_unidentified(),
             is_provisional: false,
-            ..Self::provisional()
+            ..provisional
         }
     }
 
@@ -214,8 +217,17 @@ struct Slot(UnsafeCell<MaybeUninit<Policy>>);
 // SAFETY: `Policy::get` lets one thread write, once, before any reads.
 unsafe impl Sync for Slot {}
 
-/// Whether a hypervisor announces itself (CPUID.1:ECX[31]). Assumed where there is no CPUID.
-fn is_vm() -> bool {
+/// Whether the kernel's vmgenid driver has a device.
+fn has_vmgenid() -> bool {
+    !seam::is_off(Seam::Vmgenid) && (vmgenid::is_bound() || seam::is_off(Seam::NoVmgenid))
+}
+
+/// Whether a hypervisor announces itself (CPUID.1:ECX[31]), which it need not. Assumed where there
+/// is no CPUID.
+fn is_announced() -> bool {
+    if seam::is_off(Seam::Announcement) {
+        return false;
+    }
     #[cfg(target_arch = "x86_64")]
     return crate::cpuid::has(crate::cpuid::Features::HYPERVISOR);
     #[cfg(not(target_arch = "x86_64"))]

@@ -51,13 +51,17 @@ impl Token {
     }
 }
 
-/// The process in the bits of a token that are left for it, where memory is not wiped on fork: 22
-/// for its id, which is as many as Linux gives one, and 8 for the forks that led to it.
+/// The process in the bits of a token that are left for it, where memory is not wiped on fork.
 fn process() -> u64 {
-    let process = match memory::kind() {
-        MemoryKind::Plain => fork::process(),
+    match memory::kind() {
+        MemoryKind::Plain => packed(fork::process()),
         _ => 0,
-    };
+    }
+}
+
+/// Above the state's two bits, 22 for a process's id, which is as many as Linux gives one, and 8 for
+/// the forks that led to it.
+fn packed(process: u64) -> u64 {
     let (forks, id) = (process >> 32 & 0xff, process & 0x3f_ffff);
     (forks << 22 | id) << 2
 }
@@ -69,6 +73,12 @@ impl<T: Zeroable> Place<T> {
         read_before_checking();
         let token = Token(self.state.load(Ordering::Acquire));
         token.is_ready().then_some(token)
+    }
+
+    /// Lets `work` use the value; whether it was the one of this token from beginning to end.
+    pub fn stays(&self, token: Token, work: impl FnOnce(&T)) -> bool {
+        work(&self.value);
+        self.ready() == Some(token)
     }
 
     /// Begins to prepare the value; for whoever has it to themselves for that. Nobody has if a
@@ -198,6 +208,22 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_is_lost_while_it_is_used_does_not_stay() {
+        let place = place();
+        let prepare = || place.finish(place.claim()?);
+        let token = prepare().expect("it is empty");
+        assert!(place.stays(token, |_| {}));
+        assert!(!place.stays(token, |_| drop_page(&place)));
+        let another = prepare().expect("it is empty again");
+        assert!(place.stays(another, |_| {}));
+        let replace = |_: &_| {
+            drop_page(&place);
+            prepare().expect("it is empty again");
+        };
+        assert!(!place.stays(another, replace));
+    }
+
+    #[test]
     fn what_was_lost_meanwhile_is_not_ready() {
         let place = place();
         let claim = place.claim().expect("it is empty");
@@ -220,6 +246,23 @@ mod tests {
         let third = place.claim().expect("it is empty again");
         place.finish(third).expect("it is there");
         assert_ne!(place.ready(), Some(before), "another value");
+    }
+
+    #[test]
+    fn the_process_fills_its_bits_of_a_token() {
+        assert_eq!(packed(0), 0);
+        assert_eq!(packed(1), 1 << 2);
+        assert_eq!(packed(0x3f_ffff), 0x3f_ffff << 2);
+        assert_eq!(packed(1 << 32), 1 << 24);
+        assert_eq!(
+            packed(0xff << 32 | 0x3f_ffff),
+            u64::from(u32::MAX) & !Token::STATE
+        );
+        assert_eq!(
+            packed(0x305 << 32 | 0xc0_0007),
+            5 << 24 | 7 << 2,
+            "more than fits"
+        );
     }
 
     #[test]

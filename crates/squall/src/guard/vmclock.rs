@@ -6,14 +6,20 @@
 //! letter of "ptp: vmclock: add vm generation counter" (B. Chalios, 2025); but the specification
 //! does not, so the marker is looked at and never relied on.
 //!
-//! The device's page is specified in Linux's include/uapi/linux/vmclock-abi.h. The count is a signal, never entropy: sibling clones see the same new value.
+//! The device's page is specified in Linux's include/uapi/linux/vmclock-abi.h. The count is a
+//! signal, never entropy: sibling clones see the same new value.
+//!
+//! Only the kernel's device is accepted. A file in its place could be cut short, and a draw would
+//! then end the program by SIGBUS, or hold a count that never changes.
 
 use core::ffi::CStr;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::io::Write;
 
 use super::memory::page_size;
-use crate::file::File;
+use crate::file::{self, File};
+use crate::seam::{self, Seam};
 
 const MAGIC: u32 = 0x4b4c_4356;
 const MAGIC_AT: usize = 0;
@@ -45,7 +51,11 @@ impl VmClock {
     }
 
     fn open_at(path: &CStr) -> Option<VmClock> {
-        let file = File::open(path, 0).ok()?;
+        // Opening another device could have an effect, and a fifo keep the draw waiting: a
+        // descriptor of the path alone opens neither.
+        check(&File::open(path, libc::O_PATH).ok()?)?;
+        let file = File::open(path, libc::O_NONBLOCK).ok()?;
+        check(&file)?;
         let protection = libc::PROT_READ;
         // SAFETY: a new mapping at an address of the kernel's choice. The device wants exactly
         // one page.
@@ -124,6 +134,68 @@ impl VmClock {
     }
 }
 
+/// What a file in the place of the device is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Identity {
+    /// A device of Linux's vmclock driver.
+    VmClock,
+    /// A misc device, as the driver's are, that cannot be looked up: /sys is not there, say.
+    Unknown,
+    Other,
+}
+
+/// Whether there is a device that may be a vmclock, but cannot be looked up. It is not used, and the
+/// machine is taken for a VM.
+static IS_UNIDENTIFIED: AtomicBool = AtomicBool::new(false);
+
+/// Whether [`VmClock::open`] has found what may be a vmclock, and could not tell.
+pub(super) fn is_unidentified() -> bool {
+    IS_UNIDENTIFIED.load(Ordering::Relaxed)
+}
+
+/// None if this is no vmclock, or nobody can tell.
+fn check(file: &File) -> Option<()> {
+    match identify(file) {
+        Identity::VmClock => Some(()),
+        Identity::Unknown => {
+            IS_UNIDENTIFIED.store(true, Ordering::Relaxed);
+            None
+        }
+        Identity::Other => seam::is_off(Seam::VmClockDevice).then_some(()),
+    }
+}
+
+/// A vmclock is a misc device that the kernel calls vmclock, with a number
+/// (drivers/ptp/ptp_vmclock.c). The path it was opened by does not tell.
+fn identify(file: &File) -> Identity {
+    /// The major number of misc devices (Linux Documentation/admin-guide/devices.txt).
+    const MISC: u32 = 10;
+    let Some(stat) = file::stat(file.descriptor()) else {
+        return Identity::Other;
+    };
+    if stat.st_mode & libc::S_IFMT != libc::S_IFCHR || libc::major(stat.st_rdev) != MISC {
+        return Identity::Other;
+    }
+    // Room for any number, and the null byte.
+    let mut path = [0; 32];
+    let minor = libc::minor(stat.st_rdev);
+    write!(&mut path[..], "/sys/dev/char/{MISC}:{minor}\0").expect("a number of 32 bits fits");
+    let path = CStr::from_bytes_until_nul(&path).expect("it ends with a null byte");
+    let mut target = [0; 256];
+    match file::link_target(path, &mut target) {
+        None => Identity::Unknown,
+        Some(target) if names_vmclock(target) => Identity::VmClock,
+        Some(_) => Identity::Other,
+    }
+}
+
+/// Whether a path ends in `vmclock` and a number.
+fn names_vmclock(path: &[u8]) -> bool {
+    let name = path.rsplit(|&byte| byte == b'/').next();
+    name.and_then(|name| name.strip_prefix(b"vmclock"))
+        .is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))
+}
+
 // SAFETY: the page is read-only, never unmapped once usable, and read by atomic loads.
 unsafe impl Send for VmClock {}
 // SAFETY: as above.
@@ -152,8 +224,85 @@ pub(crate) fn is_unsettled(generation: u64) -> bool {
 #[cfg(feature = "testing")]
 static INSTEAD: std::sync::OnceLock<&'static CStr> = std::sync::OnceLock::new();
 
-/// Uses the file at `path`, which imitates the device's page, instead of the device.
+/// Looks for the device at `path` instead. A file there that imitates the device's page is used
+/// only with [`Seam::VmClockDevice`] off.
 #[cfg(feature = "testing")]
 pub fn open_instead(path: &'static CStr) {
     INSTEAD.set(path).expect("the device is replaced once");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_drivers_names_are_vmclocks() {
+        let names = |path: &str| names_vmclock(path.as_bytes());
+        assert!(names("../../devices/virtual/misc/vmclock0"));
+        assert!(names(
+            "../../devices/LNXSYSTM:00/AMZNC10C:00/misc/vmclock12"
+        ));
+        for path in [
+            "",
+            "vmclock",
+            "misc/vmclock/0",
+            "misc/vmclock0a",
+            "misc/fuse",
+            "xvmclock0",
+        ] {
+            assert!(!names(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn other_files_are_none() {
+        let everywhere = [c"/dev/zero", c"/dev/null", c"/proc/self/exe", c"/dev"];
+        let misc = [
+            c"/dev/fuse",
+            c"/dev/net/tun",
+            c"/dev/kvm",
+            c"/dev/loop-control",
+        ];
+        for path in everywhere {
+            let file = File::open(path, 0).expect("every system has it");
+            assert_eq!(identify(&file), Identity::Other, "{path:?}");
+        }
+        for path in misc {
+            let identity = File::open(path, libc::O_PATH).map(|file| identify(&file));
+            assert_ne!(identity, Ok(Identity::VmClock), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_count_is_within_the_page_that_the_device_says_it_has() {
+        const WORD: usize = size_of::<u64>();
+        let count_of = |magic: u32, size: usize, version: u64, flags| {
+            let mut page = [0u64; 4096 / WORD];
+            page[0] = u64::from(magic) | (size as u64) << 32;
+            page[VERSION_AT / WORD] = version;
+            page[FLAGS_AT / WORD] = flags;
+            let clock = VmClock {
+                page: NonNull::from(&mut page).cast(),
+                count_at: MARKER_AT,
+            };
+            clock.find_count()
+        };
+        let whole = GENERATION_AT + WORD;
+        assert_eq!(
+            count_of(MAGIC, 4096, 1, HAS_GENERATION),
+            Some(GENERATION_AT)
+        );
+        assert_eq!(
+            count_of(MAGIC, whole, 1, HAS_GENERATION),
+            Some(GENERATION_AT)
+        );
+        assert_eq!(
+            count_of(MAGIC, whole - 1, 1, HAS_GENERATION),
+            Some(MARKER_AT)
+        );
+        assert_eq!(count_of(MAGIC, 4096, 1, 0), Some(MARKER_AT));
+        assert_eq!(count_of(MAGIC, MARKER_AT + WORD - 1, 1, 0), None);
+        assert_eq!(count_of(MAGIC, 4096, 2, 0), None);
+        assert_eq!(count_of(MAGIC + 1, 4096, 1, 0), None);
+    }
 }

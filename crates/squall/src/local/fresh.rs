@@ -1,12 +1,12 @@
-//! Requests with prediction resistance: new kernel entropy for every one of them.
+//! Requests that are served from a new seed, with new bytes of the kernel's RNG.
 //!
 //! They use no state of the thread and leave none: a generator is seeded by a system call,
 //! serves, and is wiped. Nothing that leaked before, and nothing that leaks later, tells what
 //! they returned. For the same reason they serve whoever has no page to draw from: a signal
 //! handler in the middle of a draw, a thread that is ending.
 
-use super::ATTEMPTS;
 use super::generator::Generator;
+use super::{ATTEMPTS, wiping_stack_and_registers};
 use crate::Error;
 use crate::drbg::MAX_REQUEST;
 use crate::engine::Stores;
@@ -17,6 +17,14 @@ use crate::secret::Secret;
 
 /// Fills `out`; each 64 KiB of it from a seed of its own.
 pub(crate) fn fill_fresh(out: &mut [u8]) -> Result<(), Error> {
+    wiping_stack_and_registers(|has_seeded| {
+        *has_seeded = true;
+        fill(out)
+    })
+}
+
+/// As [`fill_fresh`], for callers that wipe the stack and the registers themselves.
+pub(super) fn fill(out: &mut [u8]) -> Result<(), Error> {
     for attempt in 1.. {
         let before = moment();
         generate(out)?;

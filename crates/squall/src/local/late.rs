@@ -17,7 +17,7 @@
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use super::generator::Generator;
-use crate::engine::{self, KEPT_KEYS_LEN, Stores};
+use crate::engine::{self, KEPT_KEYS_LEN, Stores, registers};
 use crate::entropy;
 use crate::guard::page::{MASK_KEYS_LEN, Page};
 use crate::guard::policy::Policy;
@@ -88,6 +88,7 @@ pub(super) fn mask(page: Page, out: &mut [u8]) {
 
 #[inline(never)]
 fn xor_mask(page: Page, out: &mut [u8]) {
+    let _clear = registers::clear_on_return();
     let mut keys = Secret::zeroed();
     page.load_mask_keys(&mut keys);
     let [cycles, word] = entropy::additional_input::<2>();

@@ -100,9 +100,10 @@ fn draw_from_page(event: Event, epoch: Epoch, policy: &Policy, bytes: &mut RootB
         let Some(token) = ready.or_else(|| prepare(place, epoch, policy)) else {
             return false;
         };
-        tell_to(&place.value, event, epoch.kernel);
-        place.value.generate(&mut bytes[..]);
-        place.ready() == Some(token)
+        place.stays(token, |root| {
+            tell_to(root, event, epoch.kernel);
+            root.generate(&mut bytes[..]);
+        })
     })
 }
 

@@ -5,14 +5,18 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io::pipe;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use squall::CloneGuard;
-use squall::testing::{KEYS_AT_FOR_TESTING, reseeds_for_testing, vmclock_for_testing};
+use squall::testing::Seam::VmClockDevice;
+use squall::testing::{
+    KEYS_AT_FOR_TESTING, reseeds_for_testing, switch_off_for_testing, vmclock_for_testing,
+};
 
 use crate::Verdict;
-use crate::outputs::{Draw, fork, judge, receive, send, wait};
+use crate::outputs::{Draw, end_of, fork, judge, receive, send, wait};
 use crate::reseeds::KernelRng;
 use crate::stack::words_of_page;
 
@@ -57,30 +61,41 @@ pub fn distrusted() -> Verdict {
     copies_draw(draws, || {})
 }
 
+/// What may be keys or nonces, of every size.
+fn keys() -> [Draw; 4] {
+    // A number may fill the buffer, of which nothing else may be served unmasked.
+    squall::u64();
+    let mut eight = [0; 8];
+    let mut small = [0; 256];
+    let mut long = [0; 300];
+    squall::fill(&mut eight);
+    squall::fill(&mut small);
+    squall::fill(&mut long);
+    let mut padded = [0; 16];
+    padded[..8].copy_from_slice(&eight);
+    [
+        padded,
+        squall::array(),
+        small[240..].try_into().unwrap(),
+        long[284..].try_into().unwrap(),
+    ]
+}
+
+/// Leaves vmgenid, which a case's switches have added, as the only signal.
+fn hears_late() {
+    without_vmclock();
+    assert_eq!(squall::status().clone_guard, CloneGuard::Vmgenid);
+}
+
+/// Takes the machine's vmclock away.
+pub fn without_vmclock() {
+    vmclock_for_testing(c"/nonexistent/vmclock");
+}
+
 /// The kernel has not handled vmgenid's notice yet: keys and nonces of every size are told apart.
 pub fn told_late() -> Verdict {
-    fn draws() -> [Draw; 4] {
-        // A number may fill the buffer, of which nothing else may be served unmasked.
-        squall::u64();
-        let mut eight = [0; 8];
-        let mut small = [0; 256];
-        let mut long = [0; 300];
-        squall::fill(&mut eight);
-        squall::fill(&mut small);
-        squall::fill(&mut long);
-        let mut padded = [0; 16];
-        padded[..8].copy_from_slice(&eight);
-        [
-            padded,
-            squall::array(),
-            small[240..].try_into().unwrap(),
-            long[284..].try_into().unwrap(),
-        ]
-    }
-    match squall::status().clone_guard {
-        CloneGuard::Vmgenid => copies_draw(draws, || {}),
-        _ => Verdict::NotHere("no vmgenid, or a better signal"),
-    }
+    hears_late();
+    copies_draw(keys, || {})
 }
 
 /// The same of numbers drawn by `rand`'s traits, of which it makes keys.
@@ -103,28 +118,22 @@ pub fn told_late_through_rng() -> Verdict {
         }
         draw
     }
-    match squall::status().clone_guard {
-        CloneGuard::Vmgenid => copies_draw(draws, || {}),
-        _ => Verdict::NotHere("no vmgenid, or a better signal"),
-    }
+    hears_late();
+    copies_draw(draws, || {})
 }
 
 /// Every page has keys of masks, and new ones with each seeding.
 pub fn mask_keys() -> Verdict {
     const WORDS: usize = 30;
-    fn keys() -> Vec<u64> {
+    fn mask_keys() -> Vec<u64> {
         squall::u64();
         words_of_page(KEYS_AT_FOR_TESTING[1], WORDS)
     }
-    if squall::status().clone_guard != CloneGuard::Vmgenid {
-        return Verdict::NotHere("no vmgenid, or a better signal");
-    }
-    let Some(rng) = KernelRng::open() else {
-        return Verdict::Skip("forcing a kernel reseed (RNDRESEEDCRNG) needs CAP_SYS_ADMIN");
-    };
-    let mut all = vec![keys(), std::thread::spawn(keys).join().unwrap()];
+    hears_late();
+    let rng = KernelRng::open();
+    let mut all = vec![mask_keys(), std::thread::spawn(mask_keys).join().unwrap()];
     rng.reseed();
-    all.push(keys());
+    all.push(mask_keys());
     let mut words: Vec<u64> = all.concat();
     let count = words.len();
     words.sort_unstable();
@@ -147,10 +156,27 @@ pub fn told_late_when_idle() -> Verdict {
             words.concat().try_into().expect("sixteen bytes")
         })
     }
-    match squall::status().clone_guard {
-        CloneGuard::Vmgenid => copies_draw(words, || {}),
-        _ => Verdict::NotHere("no vmgenid, or a better signal"),
+    hears_late();
+    match copies_draw(words, || {}) {
+        Verdict::Held if !squall::status().follows_tick => {
+            Verdict::Broken("the status does not tell that the tick is followed".to_owned())
+        }
+        verdict => verdict,
     }
+}
+
+/// A path of this process for a file.
+fn scratch(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("squall-vmclock-{}-{name}", std::process::id()))
+}
+
+fn c_path(path: &Path) -> CString {
+    CString::new(path.as_os_str().as_encoded_bytes()).unwrap()
+}
+
+/// vmclock is looked for there from here on.
+fn use_as_vmclock(path: &Path) {
+    vmclock_for_testing(Box::leak(c_path(path).into_boxed_c_str()));
 }
 
 /// A file that imitates vmclock's page.
@@ -171,13 +197,25 @@ impl Clock {
     }
 
     fn new(flags: u64, count_at: u64) -> Clock {
-        let path = std::env::temp_dir().join(format!("squall-vmclock-{}", std::process::id()));
+        switch_off_for_testing(VmClockDevice);
+        let path = scratch("page");
+        let clock = Clock::write(&path, flags, count_at);
+        use_as_vmclock(&path);
+        // Looking at the status decides on the machine's signals.
+        let has_vmclock = squall::status().has_vmclock;
+        std::fs::remove_file(path).unwrap();
+        assert!(has_vmclock);
+        clock
+    }
+
+    /// Writes the page.
+    fn write(path: &Path, flags: u64, count_at: u64) -> Clock {
         let file = File::options()
             .read(true)
             .write(true)
             .create(true)
             .truncate(true)
-            .open(&path)
+            .open(path)
             .expect("a temporary file");
         file.set_len(4096).unwrap();
         file.write_all_at(&0x4b4c_4356_u32.to_le_bytes(), 0)
@@ -185,14 +223,8 @@ impl Clock {
         file.write_all_at(&4096_u32.to_le_bytes(), 4).unwrap();
         file.write_all_at(&1_u16.to_le_bytes(), 8).unwrap();
         file.write_all_at(&flags.to_le_bytes(), 24).unwrap();
-        let name = CString::new(path.as_os_str().as_encoded_bytes()).unwrap();
-        vmclock_for_testing(Box::leak(name.into_boxed_c_str()));
         let clock = Clock { file, count_at };
         clock.set(1);
-        // Looking at the status decides on the machine's signals.
-        let has_vmclock = squall::status().has_vmclock;
-        std::fs::remove_file(path).unwrap();
-        assert!(has_vmclock);
         clock
     }
 
@@ -235,23 +267,125 @@ pub fn vmclock_stands_still() -> Verdict {
 /// kernel has reseeded.
 pub fn vmclock_hedges_until_reseed() -> Verdict {
     let clock = Clock::install();
-    let Some(rng) = KernelRng::open() else {
-        return Verdict::Skip("forcing a kernel reseed (RNDRESEEDCRNG) needs CAP_SYS_ADMIN");
-    };
+    let rng = KernelRng::open();
     squall::u32();
-    clock.set(2);
-    squall::u32();
-    if let Verdict::Broken(how) = copies_draw(draws, || {}) {
+    let mut count = 1;
+    let unsettled = until_undisturbed(|| {
+        count += 1;
+        clock.set(count);
+    });
+    if let Verdict::Broken(how) = unsettled {
         return Verdict::Broken(format!("before the kernel reseeded: {how}"));
     }
-    rng.reseed();
-    squall::u32();
-    let before = reseeds_for_testing();
     // Settled: copies repeat again, as nothing tells them apart.
-    match copies_draw(draws, || {}) {
-        Verdict::Broken(_) if reseeds_for_testing() == before => Verdict::Held,
+    match until_undisturbed(|| rng.reseed()) {
+        Verdict::Broken(_) => Verdict::Held,
         _ => Verdict::Broken("still hedged after the kernel reseeded".to_owned()),
     }
+}
+
+/// What copies draw after `event`; again if the kernel reseeded meanwhile, as it does by itself.
+fn until_undisturbed(mut event: impl FnMut()) -> Verdict {
+    loop {
+        event();
+        squall::u32();
+        let before = reseeds_for_testing();
+        let verdict = copies_draw(draws, || {});
+        squall::u32();
+        if reseeds_for_testing() == before {
+            return verdict;
+        }
+    }
+}
+
+/// Files of all kinds that stand in the place of the device are not used.
+pub fn vmclock_is_the_device() -> Verdict {
+    let [page, link, fifo] = ["page", "link", "fifo"].map(scratch);
+    Clock::write(&page, 1 << 8, 104);
+    symlink(&page, &link).unwrap();
+    // SAFETY: the path ends with a null byte.
+    assert_eq!(unsafe { libc::mkfifo(c_path(&fifo).as_ptr(), 0o600) }, 0);
+    let uses = |path: &&Path| {
+        let child = fork(|| {
+            // A fifo that nobody writes to must not hold the draw up.
+            // SAFETY: alarm and _exit have no preconditions.
+            unsafe { libc::alarm(60) };
+            use_as_vmclock(path);
+            let has_vmclock = squall::status().has_vmclock;
+            // SAFETY: as above.
+            unsafe { libc::_exit(has_vmclock.into()) }
+        });
+        end_of(child) != 0
+    };
+    let used = [&page, &link, &fifo, Path::new("/dev/zero")]
+        .into_iter()
+        .find(uses)
+        .map(Path::to_owned);
+    for path in [page, link, fifo] {
+        std::fs::remove_file(path).unwrap();
+    }
+    match used {
+        Some(path) => Verdict::Broken(format!("{} passed for a vmclock", path.display())),
+        None => Verdict::Held,
+    }
+}
+
+/// A file in the place of the device that is cut short does not end the program.
+pub fn vmclock_cut_short() -> Verdict {
+    let path = scratch("page");
+    let clock = Clock::write(&path, 1 << 8, 104);
+    use_as_vmclock(&path);
+    let child = fork(|| {
+        squall::status();
+        clock.file.set_len(0).unwrap();
+        squall::u64();
+    });
+    let status = end_of(child);
+    std::fs::remove_file(path).unwrap();
+    if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGBUS {
+        return Verdict::Broken("a draw ended by SIGBUS".to_owned());
+    }
+    assert_eq!(status, 0);
+    Verdict::Held
+}
+
+/// A hypervisor that hides itself, but has given the VM a vmgenid: it is a VM, with no other signal.
+pub fn hidden_hypervisor() -> Verdict {
+    use_as_vmclock(Path::new("/dev/null"));
+    copies_draw(keys, || {})
+}
+
+/// The same with what may be a vmclock, but is nowhere in /sys.
+pub fn hidden_hypervisor_with_unknown_device() -> Verdict {
+    let path = scratch("device");
+    make_device(&path, 255).expect("device nodes can be made");
+    use_as_vmclock(&path);
+    let has_vmclock = squall::status().has_vmclock;
+    std::fs::remove_file(path).unwrap();
+    assert!(!has_vmclock);
+    copies_draw(keys, || {})
+}
+
+/// Makes a node of the misc device with this number.
+fn make_device(path: &Path, minor: u32) -> std::io::Result<()> {
+    let (mode, device) = (libc::S_IFCHR | 0o600, libc::makedev(10, minor));
+    // SAFETY: the path ends with a null byte.
+    match unsafe { libc::mknod(c_path(path).as_ptr(), mode, device) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+pub fn can_make_devices() -> bool {
+    let path = scratch("probe");
+    let made = make_device(&path, 255);
+    made.and_then(|()| std::fs::remove_file(path)).is_ok()
+}
+
+/// The same with a vmclock instead, whose marker does not move.
+pub fn hidden_hypervisor_with_marker() -> Verdict {
+    let _clock = Clock::with_marker();
+    copies_draw(draws, || {})
 }
 
 /// New kernel entropy in every call needs no other guard.

@@ -3,13 +3,25 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use squall::testing::{events_for_testing, page_address_for_testing};
+
 use crate::Verdict;
 use crate::outputs::{Draw, judge};
+
+/// Empties this thread's page, so that the next draw seeds it.
+pub fn drop_page() {
+    let page = page_address_for_testing() as *mut libc::c_void;
+    // SAFETY: the page is this thread's own, and made to be dropped at any moment.
+    unsafe {
+        libc::munlock(page, 4096);
+        assert_eq!(libc::madvise(page, 4096, libc::MADV_DONTNEED), 0);
+    }
+}
 
 /// Drops this thread's page over and over from another thread while `work` runs.
 fn drop_page_while<T>(work: impl FnOnce() -> T) -> T {
     squall::u32();
-    let page = squall::testing::page_address_for_testing();
+    let page = page_address_for_testing();
     assert_ne!(page, 0);
     let is_done = &AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -47,15 +59,25 @@ pub fn small() -> Verdict {
     }))
 }
 
-/// Requests that are generated in place and cross many generator requests.
-pub fn large() -> Verdict {
-    judge(drop_page_while(|| {
+/// Requests that are generated in place and cross many generator requests, until so many found
+/// their page emptied. Out of an empty page come the same bytes every time, and each request's first
+/// are looked at.
+pub fn large(enough: u64) -> Verdict {
+    const EMPTIED: usize = 5;
+    let lens = [257, 1000, 4096, 65_536, 65_537, 200_000];
+    drop_page_while(|| {
         let mut draws = Vec::new();
-        for len in [257, 1000, 4096, 65_536, 65_537, 200_000].repeat(20) {
-            let mut out = vec![0; len];
-            squall::fill(&mut out);
-            draws.extend_from_slice(out.as_chunks().0);
+        while events_for_testing()[EMPTIED] < enough {
+            for len in lens {
+                let mut out = vec![0; len];
+                squall::fill(&mut out);
+                draws.push(*out.first_chunk().expect("sixteen bytes"));
+            }
+            if draws.len().is_multiple_of(600) && matches!(judge(draws.clone()), Verdict::Broken(_))
+            {
+                break;
+            }
         }
-        draws
-    }))
+        judge(draws)
+    })
 }

@@ -42,6 +42,18 @@ pub fn children() -> Verdict {
     judge(collector.join().unwrap())
 }
 
+/// Children of a parent that draws nothing between two forks: whatever they have in common is their
+/// parent's state, and the kernel's where memory is copied.
+pub fn siblings() -> Verdict {
+    let (reader, writer) = pipe().unwrap();
+    squall::u32();
+    for _ in 0..10 {
+        wait(fork(|| send(&writer, &draws())));
+    }
+    drop(writer);
+    judge(receive(reader))
+}
+
 pub fn children_of_chacha20() -> Verdict {
     squall::hazmat::use_engine(squall::Engine::ChaCha20).unwrap();
     children()
@@ -170,4 +182,41 @@ pub fn vfork() -> Verdict {
         all.extend(drawn);
     }
     judge(all)
+}
+
+/// A forked child that has its parent's process id: each is the first process of its own PID
+/// namespace. Only the count of forks tells them apart.
+pub fn child_with_the_parents_id() -> Verdict {
+    let (reader, writer) = pipe().unwrap();
+    wait(fork(|| {
+        let forked_as_first = |child: &dyn Fn()| {
+            // SAFETY: the next child, and nobody else, gets a new namespace.
+            assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWPID) }, 0);
+            wait(fork(|| {
+                assert_eq!(std::process::id(), 1);
+                child();
+            }));
+        };
+        forked_as_first(&|| {
+            squall::u32();
+            squall::u32();
+            forked_as_first(&|| send(&writer, &draws()));
+            send(&writer, &draws());
+        });
+    }));
+    drop(writer);
+    judge(receive(reader))
+}
+
+pub fn can_make_pid_namespaces() -> bool {
+    // SAFETY: the child makes one system call and ends.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        // SAFETY: as above.
+        unsafe { libc::_exit(libc::unshare(libc::CLONE_NEWPID)) };
+    }
+    let mut status = -1;
+    // SAFETY: `status` is writable.
+    unsafe { libc::waitpid(pid, &mut status, 0) };
+    status == 0
 }

@@ -3,12 +3,18 @@
 //! A case is a scenario under some switched-off seams. It runs in a process of its own and ends
 //! in a verdict: the promise held, or it was broken. A case with every guard on must hold; its
 //! control, the same scenario with one guard off, must break, or the scenario proves nothing.
-//! What this machine cannot run is printed as SKIP with the reason.
+//! What this machine cannot run is ignored, and the summary counts it. With the environment variable
+//! `SQUALL_REQUIRE_GUARDS`, and for the engines that `SQUALL_REQUIRE_ENGINES` names, it runs and fails.
 
+mod aes256;
 mod clones;
+#[path = "../common/ctr.rs"]
+#[allow(dead_code, reason = "shared with the other tests")]
+mod ctr;
 mod drops;
 mod forks;
 mod outputs;
+mod registers;
 mod reseeds;
 mod sandbox;
 mod seeds;
@@ -18,10 +24,11 @@ mod steps;
 mod threads;
 
 use std::process::{Command, ExitCode};
-use std::sync::RwLock;
+use std::sync::{LazyLock, RwLock};
 
 use libtest_mimic::{Arguments, Trial};
 use squall::testing::{Seam, switch_off_for_testing};
+use squall::{Engine, NoiseSource, Status};
 
 /// What a scenario found.
 pub enum Verdict {
@@ -29,11 +36,71 @@ pub enum Verdict {
     Held,
     /// It was broken: how.
     Broken(String),
-    /// The machine cannot run it.
-    Skip(&'static str),
-    /// It is about something that this kind of machine does not have.
-    NotHere(&'static str),
 }
+
+/// What a case needs of the machine, and cannot imitate.
+#[derive(Clone, Copy)]
+enum Need {
+    /// The privilege to make the kernel's RNG reseed.
+    Reseed,
+    /// The privilege to make a PID namespace.
+    PidNamespace,
+    /// The privilege to make device nodes.
+    DeviceNodes,
+    /// getrandom in the vDSO (Linux 6.11).
+    Generation,
+    /// A tick that is found in the vDSO's data.
+    Tick,
+    /// A random instruction that works.
+    RandomInstruction,
+    /// x86-64's trap flag.
+    Steps,
+    /// An engine.
+    Engine(Engine),
+    /// Registers that squall clears.
+    ClearedRegisters,
+}
+
+impl Need {
+    /// Why the machine does not meet it, if that is allowed.
+    fn lacking(self) -> Option<&'static str> {
+        let status = || &*MACHINE;
+        let (is_met, reason) = match self {
+            Need::Reseed => (*CAN_RESEED, "RNDRESEEDCRNG needs CAP_SYS_ADMIN"),
+            Need::PidNamespace => (*CAN_UNSHARE, "CLONE_NEWPID needs CAP_SYS_ADMIN"),
+            Need::DeviceNodes => (clones::can_make_devices(), "mknod needs CAP_MKNOD"),
+            Need::Generation => (status().has_vdso_getrandom, "no getrandom in the vDSO"),
+            Need::Tick => (status().follows_tick, "no tick in the vDSO's data"),
+            Need::RandomInstruction => (
+                status().cpu_random == NoiseSource::Works,
+                "no random instruction",
+            ),
+            Need::Steps => (cfg!(target_arch = "x86_64"), "no trap flag"),
+            Need::ClearedRegisters => (cfg!(target_arch = "x86_64"), "no clearing of registers"),
+            Need::Engine(engine) => (engine.is_available(), "no such instructions"),
+        };
+        (!is_met && !self.is_required()).then_some(reason)
+    }
+
+    /// Whether a test that lacks it fails. Which engines a CPU has is not the tests' choice.
+    fn is_required(self) -> bool {
+        match self {
+            Need::Engine(engine) => std::env::var("SQUALL_REQUIRE_ENGINES")
+                .is_ok_and(|names| names.split(',').any(|name| name == engine.to_string())),
+            _ => std::env::var_os("SQUALL_REQUIRE_GUARDS").is_some(),
+        }
+    }
+}
+
+/// This machine, as a VM that is told late of its clones.
+static MACHINE: LazyLock<Status> = LazyLock::new(|| {
+    switch_off_for_testing(NoVmgenid);
+    switch_off_for_testing(BareMetal);
+    clones::without_vmclock();
+    squall::status()
+});
+static CAN_RESEED: LazyLock<bool> = LazyLock::new(reseeds::KernelRng::can_be_reseeded);
+static CAN_UNSHARE: LazyLock<bool> = LazyLock::new(forks::can_make_pid_namespaces);
 
 #[derive(Clone, Copy, PartialEq)]
 enum Expect {
@@ -48,16 +115,29 @@ struct Case {
     scenario: fn() -> Verdict,
     off: &'static [Seam],
     expect: Expect,
+    needs: &'static [Need],
     /// Forces the kernel to reseed, which would spare other cases what they must suffer.
     alone: bool,
 }
 
 impl Case {
+    /// Forces the kernel to reseed.
     const fn alone(self) -> Case {
         Case {
             alone: true,
             ..self
         }
+    }
+
+    const fn needs(self, needs: &'static [Need]) -> Case {
+        Case { needs, ..self }
+    }
+
+    /// Why this machine cannot run it, if that is allowed.
+    fn lacking(&self) -> Option<&'static str> {
+        let reseeds = self.alone.then_some(Need::Reseed);
+        let mut needs = self.needs.iter().copied().chain(reseeds);
+        needs.find_map(Need::lacking)
     }
 }
 
@@ -72,6 +152,7 @@ const fn case(
         scenario,
         off,
         expect,
+        needs: &[],
         alone: false,
     }
 }
@@ -87,13 +168,25 @@ const UNGUARDED: &[Seam] = &[ForkGuard, RandomInstruction, CycleCounter];
 /// A VM that no signal tells of its clones; copies of it are made by an unguarded fork.
 const CLONED_UNSEEN: &[Seam] = &[ForkGuard, Vmgenid, BareMetal];
 /// A VM whose clones have not been told yet.
-const CLONED_UNTOLD: &[Seam] = &[ForkGuard, BareMetal];
+const CLONED_UNTOLD: &[Seam] = &[ForkGuard, NoVmgenid, BareMetal];
+/// A VM that is told late, whose additional input is known.
+const MASKED: &[Seam] = &[NoVmgenid, BareMetal, AdditionalInput];
+const MASKED_UNWIPED: &[Seam] = &[NoVmgenid, BareMetal, AdditionalInput, Wiping];
+/// Nothing but keys tells two requests apart.
+const KEYS_ALONE: &[Seam] = &[LateSignal, RandomInstruction, CycleCounter];
+const KEYS_UNCHECKED: &[Seam] = &[LateSignal, RandomInstruction, CycleCounter, Recheck];
+
+const STEPS: &[Need] = &[Need::Steps];
+/// What a machine needs to be told late of a clone.
+const LATE: &[Need] = &[Need::Generation];
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
     case("fork/children", forks::children, STRICT, Held),
     case("fork/children/wipe-on-fork", forks::children, WIPED, Held),
     case("fork/children/plain-memory", forks::children, PLAIN, Held),
+    case("fork/siblings/kernel-alone", forks::siblings, &[DroppableMemory, WipeOnFork, Root, AdditionalInput, RandomInstruction, CycleCounter], Held),
+    case("fork/siblings/kernel-alone/control", forks::siblings, &[ForkGuard, Root, AdditionalInput, RandomInstruction, CycleCounter], Broken),
     case("fork/children/no-vdso", forks::children, &[Vdso, RandomInstruction, CycleCounter], Held),
     case("fork/children/probe", forks::children, &[GenerationPlace, RandomInstruction, CycleCounter], Held),
     case("fork/children/control", forks::children, UNGUARDED, Broken),
@@ -106,26 +199,40 @@ const CASES: &[Case] = &[
     case("fork/from-signal-handler", forks::from_signal_handler, STRICT, Held),
     case("fork/from-signal-handler/plain-memory", forks::from_signal_handler, PLAIN, Held),
     case("fork/from-signal-handler/control", forks::from_signal_handler, UNGUARDED, Broken),
-    case("fork/in-a-seeding", steps::fork_in_a_seeding, STRICT, Held),
-    case("fork/in-a-seeding/wipe-on-fork", steps::fork_in_a_seeding, WIPED, Held),
-    case("fork/in-a-seeding/plain-memory", steps::fork_in_a_seeding, PLAIN, Held),
-    case("fork/in-a-seeding/control", steps::fork_in_a_seeding, UNGUARDED, Broken),
+    case("fork/in-a-seeding", steps::fork_in_a_seeding, STRICT, Held).needs(STEPS),
+    case("fork/in-a-seeding/wipe-on-fork", steps::fork_in_a_seeding, WIPED, Held).needs(STEPS),
+    case("fork/in-a-seeding/plain-memory", steps::fork_in_a_seeding, PLAIN, Held).needs(STEPS),
+    case("fork/in-a-seeding/control", steps::fork_in_a_seeding, UNGUARDED, Broken).needs(STEPS),
+    case("fork/in-a-fresh-draw", steps::fork_in_a_fresh_draw, STRICT, Held).needs(STEPS),
+    case("fork/in-a-fresh-draw/control", steps::fork_in_a_fresh_draw, UNGUARDED, Broken).needs(STEPS),
+    case("fork/child-with-the-parents-id", forks::child_with_the_parents_id, PLAIN, Held).needs(&[Need::PidNamespace]),
+    case("fork/child-with-the-parents-id/control", forks::child_with_the_parents_id, UNGUARDED, Broken).needs(&[Need::PidNamespace]),
     case("fork/vfork", forks::vfork, STRICT, Held),
     case("fork/vfork/plain-memory", forks::vfork, PLAIN, Held),
     case("fork/chacha20", forks::children_of_chacha20, STRICT, Held),
     case("fork/chacha20/control", forks::children_of_chacha20, UNGUARDED, Broken),
-    case("reseed/seen-by-the-next-word", reseeds::seen_by_the_next_word, &[], Held).alone(),
-    case("reseed/seen-by-the-next-word/probe", reseeds::seen_by_the_next_word, &[GenerationPlace], Held).alone(),
-    case("reseed/seen-by-the-next-word/control", reseeds::seen_by_the_next_word, &[GenerationCheck], Broken).alone(),
-    case("reseed/seen-by-every-thread", reseeds::seen_by_every_thread, &[], Held).alone(),
-    case("reseed/seen-by-every-thread/control", reseeds::seen_by_every_thread, &[GenerationCheck], Broken).alone(),
+    case("reseed/seen-by-the-next-word", reseeds::seen_by_the_next_word, &[], Held).alone().needs(LATE),
+    case("reseed/seen-by-the-next-word/probe", reseeds::seen_by_the_next_word, &[GenerationPlace], Held).alone().needs(LATE),
+    case("reseed/seen-by-the-next-word/control", reseeds::seen_by_the_next_word, &[GenerationCheck], Broken).alone().needs(LATE),
+    case("reseed/seen-by-every-thread", reseeds::seen_by_every_thread, &[], Held).alone().needs(LATE),
+    case("reseed/seen-by-every-thread/control", reseeds::seen_by_every_thread, &[GenerationCheck], Broken).alone().needs(LATE),
     case("reseed/storm", reseeds::storm, &[], Held).alone(),
+    case("reseed/place-that-stops-agreeing", reseeds::place_that_stops_agreeing, &[], Held).alone().needs(LATE),
+    case("reseed/in-a-fresh-draw", steps::reseed_in_a_fresh_draw, &[], Held).alone().needs(&[Need::Generation, Need::Steps]),
+    case("reseed/in-a-fresh-draw/control", steps::reseed_in_a_fresh_draw, &[GenerationCheck], Broken).alone().needs(&[Need::Generation, Need::Steps]),
     case("reseed/by-time", reseeds::by_time, &[Vdso], Held).alone(),
-    case("reseed/by-time/control", reseeds::by_time, &[], Broken).alone(),
+    case("reseed/by-time/control", reseeds::by_time, &[Vdso, SeedAge], Broken).alone(),
+    case("reseed/by-time/only-where-hidden", reseeds::by_time_only_where_hidden, &[], Held).alone(),
+    case("reseed/by-time/only-where-hidden/probe", reseeds::by_time_only_where_hidden, &[GenerationPlace], Held).alone(),
     case("drop/small", drops::small, &[], Held),
     case("drop/small/not-masked", drops::small, &[LateSignal], Held),
     case("drop/small/control", drops::small, &[LateSignal, Recheck], Broken),
-    case("drop/large", drops::large, &[], Held),
+    case("drop/large", || drops::large(1000), KEYS_ALONE, Held),
+    case("drop/large/control", || drops::large(u64::MAX), KEYS_UNCHECKED, Broken),
+    case("drop/in-a-small-draw", steps::drop_in_a_small_draw, KEYS_ALONE, Held).needs(STEPS),
+    case("drop/in-a-small-draw/control", steps::drop_in_a_small_draw, KEYS_UNCHECKED, Broken).needs(STEPS),
+    case("drop/in-a-large-draw", steps::drop_in_a_large_draw, KEYS_ALONE, Held).needs(STEPS),
+    case("drop/in-a-large-draw/control", steps::drop_in_a_large_draw, KEYS_UNCHECKED, Broken).needs(STEPS),
     case("signal/draw-in-a-draw", signals::draw_in_a_draw, &[], Held),
     case("signal/draw-in-a-draw/no-vdso", signals::draw_in_a_draw, &[Vdso], Held),
     case("signal/draw-in-a-draw/not-masked", signals::draw_in_a_draw, &[LateSignal], Held),
@@ -145,28 +252,38 @@ const CASES: &[Case] = &[
     case("clone/vmclock", clones::vmclock_moves, &[ForkGuard], Held),
     case("clone/vmclock/marker", clones::vmclock_marker_moves, &[ForkGuard], Held),
     case("clone/vmclock/control", clones::vmclock_stands_still, &[ForkGuard], Broken),
-    case("clone/vmclock-hedges-until-reseed", clones::vmclock_hedges_until_reseed, &[ForkGuard], Held).alone(),
-    case("clone/vmclock-hedges-until-reseed/probe", clones::vmclock_hedges_until_reseed, &[ForkGuard, GenerationPlace], Held).alone(),
-    case("clone/told-late", clones::told_late, CLONED_UNTOLD, Held),
-    case("clone/told-late/probe", clones::told_late, &[ForkGuard, BareMetal, GenerationPlace], Held),
-    case("clone/told-late/no-instruction", clones::told_late, &[ForkGuard, BareMetal, RandomInstruction], Held),
-    case("clone/told-late/no-counter", clones::told_late, &[ForkGuard, BareMetal, CycleCounter], Held),
-    case("clone/told-late/cycles-alone", clones::told_late, &[ForkGuard, BareMetal, RandomWordsDiffer, HealthTests], Held),
-    case("clone/told-late/no-aes", clones::told_late, &[ForkGuard, BareMetal, KeptKeys], Held),
-    case("clone/told-late/plain-memory", clones::told_late, &[ForkGuard, BareMetal, WipeOnFork], Held),
-    case("clone/told-late/control", clones::told_late, &[ForkGuard, BareMetal, LateSignal], Broken),
-    case("clone/told-late/neither/control", clones::told_late, &[ForkGuard, BareMetal, RandomInstruction, CycleCounter], Broken),
-    case("clone/told-late-when-idle", clones::told_late_when_idle, CLONED_UNTOLD, Held),
-    case("clone/told-late-when-idle/no-aes", clones::told_late_when_idle, &[ForkGuard, BareMetal, KeptKeys], Held),
-    case("clone/told-late-when-idle/control", clones::told_late_when_idle, &[ForkGuard, BareMetal, Tick], Broken),
-    case("clone/told-late/rng", clones::told_late_through_rng, CLONED_UNTOLD, Held),
-    case("clone/told-late/rng/control", clones::told_late_through_rng, &[ForkGuard, BareMetal, LateSignal], Broken),
-    case("clone/mask-keys", clones::mask_keys, &[BareMetal], Held).alone(),
+    case("clone/vmclock/device", clones::vmclock_is_the_device, &[], Held),
+    case("clone/vmclock/device/control", clones::vmclock_is_the_device, &[VmClockDevice], Broken),
+    case("clone/vmclock/cut-short", clones::vmclock_cut_short, &[], Held),
+    case("clone/vmclock/cut-short/control", clones::vmclock_cut_short, &[VmClockDevice], Broken),
+    case("clone/hidden-hypervisor", clones::hidden_hypervisor, &[ForkGuard, Announcement, NoVmgenid], Held),
+    case("clone/hidden-hypervisor/control", clones::hidden_hypervisor, &[ForkGuard, Announcement, Vmgenid], Broken),
+    case("clone/hidden-hypervisor/unknown-device", clones::hidden_hypervisor_with_unknown_device, &[ForkGuard, Announcement, Vmgenid], Held).needs(&[Need::DeviceNodes]),
+    case("clone/hidden-hypervisor/marker", clones::hidden_hypervisor_with_marker, &[ForkGuard, Announcement, Vmgenid], Held),
+    case("clone/vmclock-hedges-until-reseed", clones::vmclock_hedges_until_reseed, &[ForkGuard], Held).alone().needs(LATE),
+    case("clone/vmclock-hedges-until-reseed/probe", clones::vmclock_hedges_until_reseed, &[ForkGuard, GenerationPlace], Held).alone().needs(LATE),
+    case("clone/told-late", clones::told_late, CLONED_UNTOLD, Held).needs(LATE),
+    case("clone/told-late/probe", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, GenerationPlace], Held).needs(LATE),
+    case("clone/told-late/no-instruction", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction], Held).needs(LATE),
+    case("clone/told-late/no-counter", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, CycleCounter], Held).needs(LATE),
+    case("clone/told-late/cycles-alone", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, RandomWordsDiffer, HealthTests], Held).needs(LATE),
+    case("clone/told-late/no-aes", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, KeptKeys], Held).needs(LATE),
+    case("clone/told-late/plain-memory", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, WipeOnFork], Held).needs(LATE),
+    case("clone/told-late/control", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, LateSignal], Broken).needs(LATE),
+    case("clone/told-late/neither/control", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction, CycleCounter], Broken).needs(LATE),
+    case("clone/told-late-when-idle", clones::told_late_when_idle, CLONED_UNTOLD, Held).needs(&[Need::Generation, Need::Tick]),
+    case("clone/told-late-when-idle/no-aes", clones::told_late_when_idle, &[ForkGuard, NoVmgenid, BareMetal, KeptKeys], Held).needs(&[Need::Generation, Need::Tick]),
+    case("clone/told-late-when-idle/control", clones::told_late_when_idle, &[ForkGuard, NoVmgenid, BareMetal, Tick], Broken).needs(&[Need::Generation, Need::Tick]),
+    case("clone/told-late/rng", clones::told_late_through_rng, CLONED_UNTOLD, Held).needs(LATE),
+    case("clone/told-late/rng/control", clones::told_late_through_rng, &[ForkGuard, NoVmgenid, BareMetal, LateSignal], Broken).needs(LATE),
+    case("clone/mask-keys", clones::mask_keys, &[NoVmgenid, BareMetal], Held).alone().needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
     case("clone/fresh", clones::fresh, &[ForkGuard], Held),
+    case("clone/in-a-fresh-draw", steps::clone_in_a_fresh_draw, &[GenerationCheck], Held).needs(STEPS),
+    case("clone/in-a-fresh-draw/control", steps::nothing_in_a_fresh_draw, &[GenerationCheck], Broken).needs(STEPS),
     case("clone/vmclock-bootstraps", seeds::vmclock_bootstraps, &[], Held),
     case("clone/vmclock-bootstraps/control", seeds::vmclock_bootstraps, &[Bootstrap], Broken),
-    case("clone/generation-bootstraps", seeds::generation_bootstraps, &[BareMetal], Held).alone(),
-    case("clone/generation-bootstraps/control", seeds::generation_bootstraps, &[BareMetal, Bootstrap], Broken).alone(),
+    case("clone/generation-bootstraps", seeds::generation_bootstraps, &[BareMetal], Held).alone().needs(LATE),
+    case("clone/generation-bootstraps/control", seeds::generation_bootstraps, &[BareMetal, Bootstrap], Broken).alone().needs(LATE),
     case("seed/kernel-alone", seeds::processes_differ, &[Root, AdditionalInput, RandomInstruction, CycleCounter], Held),
     case("seed/root-alone", seeds::processes_differ, &[KernelBytes, AdditionalInput, Numbers], Held),
     case("seed/root-alone/bootstrapped", seeds::processes_differ, &[KernelBytes, AdditionalInput, Numbers, RandomInstruction], Held),
@@ -182,27 +299,50 @@ const CASES: &[Case] = &[
     case("seed/neither/control", seeds::processes_differ, &[KernelBytes, Root, AdditionalInput], Broken),
     case("seed/bootstrap-without-signal", seeds::begins_with_bootstrap, &[Vmgenid, BareMetal], Held),
     case("seed/bootstrap-without-instruction", seeds::begins_with_bootstrap, &[RandomInstruction], Held),
-    case("seed/bootstrap/control", seeds::begins_with_bootstrap, &[], Broken),
+    case("seed/bootstrap/control", seeds::begins_with_bootstrap, &[NoVmgenid], Broken).needs(&[Need::Generation, Need::RandomInstruction]),
+    case("seed/child-begins-anew", seeds::child_begins_anew, &[], Held),
+    case("seed/child-begins-anew/plain-memory", seeds::child_begins_anew, &[DroppableMemory, WipeOnFork], Held),
+    case("seed/child-begins-anew/control", seeds::child_begins_anew, &[ForkGuard], Broken),
     case("seed/events-are-inputs", seeds::events_are_inputs, &[], Held).alone(),
-    case("health/stuck-instruction", seeds::stuck_instruction, &[RandomWordsDiffer], Held),
-    case("health/stuck-instruction/control", seeds::stuck_instruction, &[RandomWordsDiffer, HealthTests], Broken),
-    case("health/stuck-later", seeds::stuck_after_the_first_draw, &[], Held),
-    case("health/stuck-later/control", seeds::stuck_after_the_first_draw, &[HealthTests], Broken),
+    case("health/stuck-instruction", seeds::stuck_instruction, &[RandomWordsDiffer], Held).needs(&[Need::RandomInstruction]),
+    case("health/stuck-instruction/control", seeds::stuck_instruction, &[RandomWordsDiffer, HealthTests], Broken).needs(&[Need::RandomInstruction]),
+    case("health/stuck-later", seeds::stuck_after_the_first_draw, &[], Held).needs(&[Need::RandomInstruction]),
+    case("health/stuck-later/control", seeds::stuck_after_the_first_draw, &[HealthTests], Broken).needs(&[Need::RandomInstruction]),
     case("health/stuck-counter", seeds::stuck_counter, &[CycleCounter], Held),
     case("health/stuck-counter/control", seeds::stuck_counter, &[CycleCounter, HealthTests], Broken),
     case("health/good-sources", seeds::good_sources, &[], Held),
-    case("stack/no-keys-left", stack::no_keys_left, &[], Held),
+    case("stack/no-keys-left/portable", || stack::no_keys_left(Engine::Portable), MASKED, Held).needs(&[Need::Engine(Engine::Portable)]),
+    case("stack/no-keys-left/portable/control", || stack::no_keys_left(Engine::Portable), MASKED_UNWIPED, Broken).needs(&[Need::Engine(Engine::Portable)]),
+    case("stack/no-keys-left/aesni", || stack::no_keys_left(Engine::AesNi), MASKED, Held).needs(&[Need::Engine(Engine::AesNi)]),
+    case("stack/no-keys-left/aesni/control", || stack::no_keys_left(Engine::AesNi), MASKED_UNWIPED, Broken).needs(&[Need::Engine(Engine::AesNi)]),
+    case("stack/no-keys-left/vaes256", || stack::no_keys_left(Engine::Vaes256), MASKED, Held).needs(&[Need::Engine(Engine::Vaes256)]),
+    case("stack/no-keys-left/vaes256/control", || stack::no_keys_left(Engine::Vaes256), MASKED_UNWIPED, Broken).needs(&[Need::Engine(Engine::Vaes256)]),
+    case("stack/no-keys-left/vaes512", || stack::no_keys_left(Engine::Vaes512), MASKED, Held).needs(&[Need::Engine(Engine::Vaes512)]),
+    case("stack/no-keys-left/vaes512/control", || stack::no_keys_left(Engine::Vaes512), MASKED_UNWIPED, Broken).needs(&[Need::Engine(Engine::Vaes512)]),
+    case("stack/no-keys-left/chacha20", || stack::no_keys_left(Engine::ChaCha20), MASKED, Held).needs(&[Need::Engine(Engine::ChaCha20)]),
+    case("stack/no-keys-left/chacha20/control", || stack::no_keys_left(Engine::ChaCha20), MASKED_UNWIPED, Broken).needs(&[Need::Engine(Engine::ChaCha20)]),
+    case("stack/no-seeds-left", stack::no_seeds_left, &[], Held),
+    case("stack/no-seeds-left/control", stack::no_seeds_left, &[Wiping], Broken),
+    case("stack/streams-leave-no-keys", stack::streams_leave_no_keys, &[], Held),
+    case("registers/draws", registers::draws, &[NoVmgenid, BareMetal], Held).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/control", registers::draws_found, &[NoVmgenid, BareMetal, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/not-masked", registers::draws, &[LateSignal], Held).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/not-masked/control", registers::draws_found, &[LateSignal, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    case("registers/hedged-draws", registers::hedged_draws, &[], Held).needs(&[Need::ClearedRegisters]),
+    case("registers/hedged-draws/control", registers::hedged_draws_found, &[RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    case("registers/building-blocks", registers::building_blocks, &[], Held).needs(&[Need::ClearedRegisters]),
+    case("registers/building-blocks/control", registers::building_blocks_found, &[RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     case("sandbox/getrandom-enosys", sandbox::getrandom_enosys, &[], Held),
     case("sandbox/getrandom-eperm", sandbox::getrandom_eperm, &[], Held),
     case("sandbox/refused-later", sandbox::refused_later, &[], Held),
     case("sandbox/no-source", sandbox::no_source, &[], Held),
     case("sandbox/no-source-aborts", sandbox::no_source_aborts, &[], Held),
+    case("sandbox/no-source-aborts/stderr-locked", sandbox::no_source_aborts_with_stderr_locked, &[], Held),
+    case("sandbox/no-source-aborts/stderr-locked/control", sandbox::eprintln_with_stderr_locked, &[], Broken),
 ];
 
 const SCENARIO: &str = "SQUALL_GUARD_CASE";
 const BROKEN: i32 = 10;
-const SKIPPED: i32 = 11;
-const NOT_HERE: i32 = 12;
 
 fn main() -> ExitCode {
     if let Ok(name) = std::env::var(SCENARIO) {
@@ -211,7 +351,12 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = CASES
         .iter()
-        .map(|case| Trial::test(case.name, || run_case(case)))
+        .map(|case| {
+            let lacking = case.lacking();
+            Trial::test(case.name, || run_case(case))
+                .with_kind(lacking.unwrap_or_default())
+                .with_ignored_flag(lacking.is_some())
+        })
         .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
@@ -225,14 +370,13 @@ fn run_scenario(name: &str) -> ExitCode {
     case.off
         .iter()
         .for_each(|&seam| switch_off_for_testing(seam));
-    let (message, code) = match (case.scenario)() {
-        Verdict::Held => return ExitCode::SUCCESS,
-        Verdict::Broken(how) => (how, BROKEN),
-        Verdict::Skip(reason) => (reason.to_owned(), SKIPPED),
-        Verdict::NotHere(reason) => (reason.to_owned(), NOT_HERE),
-    };
-    eprint!("{message}");
-    std::process::exit(code)
+    match (case.scenario)() {
+        Verdict::Held => ExitCode::SUCCESS,
+        Verdict::Broken(how) => {
+            eprint!("{how}");
+            std::process::exit(BROKEN)
+        }
+    }
 }
 
 fn run_case(case: &'static Case) -> Result<(), libtest_mimic::Failed> {
@@ -249,13 +393,6 @@ fn run_case(case: &'static Case) -> Result<(), libtest_mimic::Failed> {
         .expect("it runs");
     let message = String::from_utf8_lossy(&output.stderr);
     match (output.status.code(), case.expect) {
-        (Some(SKIPPED), _) if std::env::var_os("SQUALL_REQUIRE_GUARDS").is_some() => {
-            Err(format!("required, but skipped: {message}").into())
-        }
-        (Some(SKIPPED | NOT_HERE), _) => {
-            println!("SKIP {}: {message}", case.name);
-            Ok(())
-        }
         (Some(0), Held) | (Some(BROKEN), Broken) => Ok(()),
         (Some(0), Broken) => Err("nothing broke without the guard: the test proves nothing".into()),
         (Some(BROKEN), Held) => Err(format!("broken: {message}").into()),

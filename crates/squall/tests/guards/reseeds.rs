@@ -3,26 +3,31 @@
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use squall::testing::{advance_clock_for_testing, reseeds_for_testing};
+use squall::ReseedGuard;
+use squall::testing::{
+    advance_clock_for_testing, generations_for_testing, reseeds_for_testing,
+    watch_generation_at_for_testing,
+};
 
 use crate::Verdict;
 use crate::outputs::judge;
 
-const NO_PRIVILEGE: &str = "forcing a kernel reseed (RNDRESEEDCRNG) needs CAP_SYS_ADMIN";
-const NO_GENERATION: &str = "this kernel's vDSO has no getrandom (Linux 6.11)";
-
 /// `_IO('R', 7)` of include/uapi/linux/random.h.
 const RNDRESEEDCRNG: libc::c_ulong = 0x5207;
 
-/// The kernel's RNG, to be reseeded; none without the privilege.
+/// The kernel's RNG, to be reseeded.
 pub struct KernelRng(File);
 
 impl KernelRng {
-    pub fn open() -> Option<KernelRng> {
-        let rng = KernelRng(File::open("/dev/urandom").ok()?);
-        rng.try_reseed().then_some(rng)
+    pub fn open() -> KernelRng {
+        KernelRng(File::open("/dev/urandom").expect("there is a kernel's RNG"))
+    }
+
+    /// Whether this process has the privilege.
+    pub fn can_be_reseeded() -> bool {
+        KernelRng::open().try_reseed()
     }
 
     pub fn reseed(&self) {
@@ -36,12 +41,7 @@ impl KernelRng {
 }
 
 pub fn seen_by_the_next_word() -> Verdict {
-    if !squall::status().has_vdso_getrandom {
-        return Verdict::Skip(NO_GENERATION);
-    }
-    let Some(rng) = KernelRng::open() else {
-        return Verdict::Skip(NO_PRIVILEGE);
-    };
+    let rng = KernelRng::open();
     squall::u32();
     for round in 0..1000 {
         let before = reseeds_for_testing();
@@ -61,12 +61,7 @@ pub fn seen_by_the_next_word() -> Verdict {
 
 pub fn seen_by_every_thread() -> Verdict {
     const THREADS: u64 = 8;
-    if !squall::status().has_vdso_getrandom {
-        return Verdict::Skip(NO_GENERATION);
-    }
-    let Some(rng) = KernelRng::open() else {
-        return Verdict::Skip(NO_PRIVILEGE);
-    };
+    let rng = KernelRng::open();
     let barrier = &Barrier::new(THREADS as usize + 1);
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
@@ -92,9 +87,7 @@ pub fn seen_by_every_thread() -> Verdict {
 
 /// Reseeds without pause hold no request up for ever.
 pub fn storm() -> Verdict {
-    let Some(rng) = KernelRng::open() else {
-        return Verdict::Skip(NO_PRIVILEGE);
-    };
+    let rng = KernelRng::open();
     let is_done = &AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -121,19 +114,51 @@ pub fn storm() -> Verdict {
     })
 }
 
+/// The place where the generation is read shows another one than the vDSO's bytes have: the next
+/// seeding finds a better place.
+pub fn place_that_stops_agreeing() -> Verdict {
+    static WRONG: AtomicU64 = AtomicU64::new(0);
+    squall::u32();
+    let wrong = generations_for_testing().0 + 1000;
+    WRONG.store(wrong, Ordering::Relaxed);
+    watch_generation_at_for_testing(&WRONG);
+    assert_eq!(generations_for_testing().0, wrong);
+    squall::u32();
+    if generations_for_testing().0 == wrong {
+        return Verdict::Broken("the wrong place is still read".to_owned());
+    }
+    seen_by_the_next_word()
+}
+
 /// Where the generation cannot be seen, a seed lasts 60 seconds.
 pub fn by_time() -> Verdict {
     squall::u32();
-    let before = reseeds_for_testing();
-    advance_clock_for_testing(50);
-    squall::u32();
-    if reseeds_for_testing() != before {
+    if reseeds_after(50) {
         return Verdict::Broken("reseeded too early".to_owned());
     }
-    advance_clock_for_testing(11);
-    squall::u32();
-    match reseeds_for_testing() - before {
-        1 => Verdict::Held,
-        _ => Verdict::Broken("a word from a seed older than 60 seconds".to_owned()),
+    match reseeds_after(11) {
+        true => Verdict::Held,
+        false => Verdict::Broken("a word from a seed older than 60 seconds".to_owned()),
     }
+}
+
+/// Where it can be seen, the age of a seed does not matter.
+pub fn by_time_only_where_hidden() -> Verdict {
+    squall::u32();
+    let is_hidden = squall::status().reseed_guard == ReseedGuard::Time;
+    // The kernel may reseed by itself meanwhile, but not each time.
+    let by_time = (0..3).all(|_| reseeds_after(61));
+    match (is_hidden, by_time) {
+        (true, false) => Verdict::Broken("not reseeded by time".to_owned()),
+        (false, true) => Verdict::Broken("reseeded by time".to_owned()),
+        _ => Verdict::Held,
+    }
+}
+
+/// Whether a draw after so many seconds is from a new seed.
+fn reseeds_after(seconds: u64) -> bool {
+    let before = reseeds_for_testing();
+    advance_clock_for_testing(seconds);
+    squall::u32();
+    reseeds_for_testing() != before
 }

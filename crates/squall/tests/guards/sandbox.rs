@@ -1,12 +1,15 @@
 //! Sandboxes that refuse getrandom(2), and those that refuse everything.
 
 use std::collections::BTreeMap;
+use std::io::PipeWriter;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 use seccompiler::{SeccompAction, SeccompFilter, TargetArch};
 use squall::Error;
 
 use crate::Verdict;
-use crate::outputs::judge;
+use crate::outputs::{end_of, fork, judge};
 
 /// Makes these system calls fail with `errno` from here on.
 fn refuse(calls: &[libc::c_long], errno: i32) {
@@ -77,22 +80,93 @@ pub fn no_source() -> Verdict {
 /// `fill` has nothing to return: it ends the program, and says why.
 pub fn no_source_aborts() -> Verdict {
     let (mut reader, writer) = std::io::pipe().unwrap();
-    let pid = crate::outputs::fork(|| {
-        use std::os::fd::AsRawFd;
-        // SAFETY: puts the pipe in place of standard error.
-        unsafe { libc::dup2(writer.as_raw_fd(), 2) };
+    let pid = fork(|| {
+        put_at_stderr(&writer);
         refuse_everything();
         squall::fill(&mut [0; 16]);
     });
     drop(writer);
     let mut message = String::new();
     std::io::Read::read_to_string(&mut reader, &mut message).unwrap();
-    let mut status = 0;
-    // SAFETY: `status` is writable.
-    unsafe { libc::waitpid(pid, &mut status, 0) };
+    judge_abort(end_of(pid), &message)
+}
+
+/// The same in a child that was forked while another thread held the lock of Rust's standard error,
+/// which is then nobody's there.
+pub fn no_source_aborts_with_stderr_locked() -> Verdict {
+    ends_with_stderr_locked(|| {
+        refuse_everything();
+        squall::fill(&mut [0; 16]);
+    })
+}
+
+/// The control: a message that takes the lock.
+pub fn eprintln_with_stderr_locked() -> Verdict {
+    ends_with_stderr_locked(|| {
+        eprintln!("no source of randomness");
+        std::process::abort();
+    })
+}
+
+fn ends_with_stderr_locked(draw: fn()) -> Verdict {
+    let (locked, is_locked) = std::sync::mpsc::channel();
+    let (unlock, may_unlock) = std::sync::mpsc::channel::<()>();
+    let holder = std::thread::spawn(move || {
+        let _lock = std::io::stderr().lock();
+        locked.send(()).unwrap();
+        let _ = may_unlock.recv();
+    });
+    is_locked.recv().unwrap();
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let pid = fork(|| {
+        put_at_stderr(&writer);
+        draw();
+    });
+    drop(writer);
+    let ended = end_or_futex(pid);
+    drop(unlock);
+    holder.join().unwrap();
+    let Some(status) = ended else {
+        return Verdict::Broken("the child waits for a lock that nobody holds".to_owned());
+    };
+    let mut message = String::new();
+    std::io::Read::read_to_string(&mut reader, &mut message).unwrap();
+    judge_abort(status, &message)
+}
+
+/// The status that a child ends with; none if it waits for a futex, which for its only thread is
+/// for ever.
+fn end_or_futex(pid: libc::pid_t) -> Option<libc::c_int> {
+    let is_stuck = || {
+        let call = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap();
+        call.split(' ').next() == Some(&libc::SYS_futex.to_string())
+    };
+    loop {
+        let mut status = 0;
+        // SAFETY: `status` is writable.
+        match unsafe { libc::waitpid(pid, &mut status, libc::WNOHANG) } {
+            0 if is_stuck() => {
+                // SAFETY: a child of ours, which is waited for.
+                unsafe { libc::kill(pid, libc::SIGKILL) };
+                end_of(pid);
+                return None;
+            }
+            0 => std::thread::sleep(Duration::from_millis(1)),
+            _ => return Some(status),
+        }
+    }
+}
+
+fn put_at_stderr(pipe: &PipeWriter) {
+    // SAFETY: replaces the process's own standard error.
+    unsafe { libc::dup2(pipe.as_raw_fd(), libc::STDERR_FILENO) };
+}
+
+fn judge_abort(status: libc::c_int, message: &str) -> Verdict {
     let aborted = libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGABRT;
-    match aborted && message.contains("no source of randomness") && message.lines().count() == 1 {
-        true => Verdict::Held,
-        false => Verdict::Broken(format!("status {status:#x}, message {message:?}")),
+    if aborted && message.contains("no source of randomness") && message.lines().count() == 1 {
+        Verdict::Held
+    } else {
+        Verdict::Broken(format!("status {status:#x}, message {message:?}"))
     }
 }

@@ -3,11 +3,12 @@
 
 use std::io::pipe;
 
-use squall::testing::{Seam, events_for_testing, page_address_for_testing, switch_off_for_testing};
+use squall::testing::{Seam, events_for_testing, switch_off_for_testing};
 use squall::{CloneGuard, NoiseSource};
 
 use crate::Verdict;
-use crate::clones::Clock;
+use crate::clones::{Clock, without_vmclock};
+use crate::drops::drop_page;
 use crate::outputs::{fork, judge, receive, send, wait};
 use crate::reseeds::KernelRng;
 
@@ -28,7 +29,7 @@ pub fn processes_differ_with_chacha20() -> Verdict {
     processes_differ()
 }
 
-/// Draws with prediction resistance, which use nothing of the root.
+/// Draws from new seeds, which use nothing of the root.
 pub fn fresh_draws_differ() -> Verdict {
     judge((0..1000).map(|_| {
         let mut draw = [0; 16];
@@ -46,6 +47,24 @@ pub fn begins_with_bootstrap() -> Verdict {
         (0, true, NoiseSource::Works) => Verdict::Broken("no bootstrap".to_owned()),
         (0, ..) => panic!("no bootstrap where it was needed"),
         _ => Verdict::Held,
+    }
+}
+
+/// A forked child's root begins anew, and is not its parent's.
+pub fn child_begins_anew() -> Verdict {
+    const START: usize = 1;
+    let begun = || events_for_testing()[START] + squall::status().bootstraps;
+    let (reader, writer) = pipe().unwrap();
+    squall::u32();
+    let before = begun();
+    wait(fork(|| {
+        squall::u32();
+        send(&writer, &[[u8::from(begun() > before); 16]]);
+    }));
+    drop(writer);
+    match receive(reader)[0][0] {
+        1 => Verdict::Held,
+        _ => Verdict::Broken("the child draws from its parent's root".to_owned()),
     }
 }
 
@@ -68,20 +87,14 @@ pub fn vmclock_bootstraps() -> Verdict {
 
 /// In a VM without a vmclock, a new generation may mean a clone.
 pub fn generation_bootstraps() -> Verdict {
-    let Some(rng) = KernelRng::open() else {
-        return Verdict::Skip("forcing a kernel reseed (RNDRESEEDCRNG) needs CAP_SYS_ADMIN");
-    };
-    if squall::status().has_vmclock {
-        return Verdict::Skip("a vmclock tells of clones here, so a reseed means none");
-    }
+    let rng = KernelRng::open();
+    without_vmclock();
     bootstraps_again(|| rng.reseed())
 }
 
 /// The root hears of everything that happens to the guards.
 pub fn events_are_inputs() -> Verdict {
-    let Some(rng) = KernelRng::open() else {
-        return Verdict::Skip("forcing a kernel reseed (RNDRESEEDCRNG) needs CAP_SYS_ADMIN");
-    };
+    let rng = KernelRng::open();
     let clock = Clock::install();
     let draw_long_enough = || {
         let started = std::time::Instant::now();
@@ -116,7 +129,6 @@ pub fn events_are_inputs() -> Verdict {
 pub fn stuck_instruction() -> Verdict {
     match squall::status().cpu_random {
         NoiseSource::Failed => judge((0..1000).map(|_| squall::array())),
-        NoiseSource::Absent => Verdict::Skip("the CPU has no random instruction"),
         other => Verdict::Broken(format!("a stuck instruction {other}")),
     }
 }
@@ -125,9 +137,7 @@ pub fn stuck_instruction() -> Verdict {
 /// anew, must not be made of its words.
 pub fn stuck_after_the_first_draw() -> Verdict {
     squall::u32();
-    if squall::status().cpu_random != NoiseSource::Works {
-        return Verdict::Skip("the CPU has no random instruction");
-    }
+    assert_eq!(squall::status().cpu_random, NoiseSource::Works);
     switch_off_for_testing(Seam::RandomWordsDiffer);
     let (reader, writer) = pipe().unwrap();
     wait(fork(|| {
@@ -166,15 +176,5 @@ pub fn good_sources() -> Verdict {
     match has_failed {
         false => Verdict::Held,
         true => Verdict::Broken(format!("{status:?}")),
-    }
-}
-
-/// Empties this thread's page, so that the next draw seeds it.
-fn drop_page() {
-    let page = page_address_for_testing() as *mut libc::c_void;
-    // SAFETY: the page is this thread's own, and made to be dropped at any moment.
-    unsafe {
-        libc::munlock(page, 4096);
-        assert_eq!(libc::madvise(page, 4096, libc::MADV_DONTNEED), 0);
     }
 }

@@ -1,17 +1,22 @@
 //! Backtracking resistance reaches the stack: no key is left where a request has been, neither
 //! the generator's own nor a round key that a kernel had to spill.
 //!
-//! That rests on secrets being built where they are used, and never moved. Optimised builds keep
-//! to it; an unoptimised one moves them, leaves keys, and is this test's control:
-//! `cargo test -p squall --all-features --profile dev --test guards -- stack` must fail.
+//! That rests on secrets being wiped, built where they are used, and never moved. Optimised builds
+//! keep to it; an unoptimised one moves them and leaves keys.
 
-use squall::Engine;
+use chacha20::ChaCha20;
+use chacha20::cipher::{KeyIvInit, StreamCipher};
+use squall::hazmat::Aes256;
 use squall::testing::{KEYS_AT_FOR_TESTING, page_address_for_testing};
+use squall::{CloneGuard, Engine};
 
 use crate::Verdict;
+use crate::aes256::{KEY_WORDS, round_keys};
+use crate::ctr;
+use crate::drops::drop_page;
 
-/// Words of the generator's key.
-const KEY_WORDS: usize = 4;
+/// Words of the generator's state: a key and V.
+const STATE_WORDS: usize = 6;
 
 /// Words of the round keys of masks.
 const MASK_WORDS: usize = 30;
@@ -19,30 +24,218 @@ const MASK_WORDS: usize = 30;
 /// Depth that is searched, in words.
 const DEPTH: usize = (24 << 10) / 8;
 
-pub fn no_keys_left() -> Verdict {
-    for engine in Engine::available() {
-        squall::hazmat::use_engine(engine).unwrap();
-        if let Some(depth) = key_found_on(engine) {
+/// Requests of every kind leave no key on the stack. Broken is that if all of them do: a search
+/// that finds some only is at fault itself.
+pub fn no_keys_left(engine: Engine) -> Verdict {
+    squall::hazmat::use_engine(engine).unwrap();
+    let is_masked = squall::status().clone_guard == CloneGuard::Vmgenid;
+    let found: Vec<_> = [
+        ("seeding", seeding(engine)),
+        ("refilling", refilling(engine)),
+        ("generated in place", in_place(engine)),
+    ]
+    .into_iter()
+    .chain(is_masked.then(|| ("masked", masked::<16>())))
+    .chain(is_masked.then(|| ("masked, several blocks", masked::<256>())))
+    .collect();
+    if found.iter().all(|(_, depth)| depth.is_none()) {
+        return Verdict::Held;
+    }
+    assert!(found.iter().all(|(_, depth)| depth.is_some()), "{found:?}");
+    Verdict::Broken(format!("keys left so many bytes below: {found:?}"))
+}
+
+/// Neither a request from a new seed nor a seeding leaves the seed or what it was hashed from.
+pub fn no_seeds_left() -> Verdict {
+    let kinds: [(&str, fn()); 2] = [
+        ("fill_fresh", || squall::fill_fresh(&mut [0; 32])),
+        ("seeding", || squall::fill(&mut [0; 300])),
+    ];
+    let mut found = Vec::new();
+    for (kind, draw) in kinds {
+        squall::u32();
+        drop_page();
+        found.extend(find_seed_material(&after(draw)).map(|depth| (kind, depth)));
+    }
+    match found.len() {
+        0 => Verdict::Held,
+        2 => Verdict::Broken(format!("seeds left so many bytes below: {found:?}")),
+        _ => panic!("a search that finds some only: {found:?}"),
+    }
+}
+
+/// How many bytes below the top of `stack` something is that a seed can be made of: the message that
+/// is hashed to it, or the last sixteen words of SHA-512's message schedule, from which the message
+/// follows (FIPS 180-4 section 6.4.2).
+fn find_seed_material(stack: &[u64]) -> Option<usize> {
+    const TAG: &[u8] = b"squall seed 2";
+    let ascending: Vec<u64> = stack.iter().rev().copied().collect();
+    let bytes: Vec<u8> = ascending
+        .iter()
+        .flat_map(|word| word.to_ne_bytes())
+        .collect();
+    let message = bytes.windows(TAG.len()).position(|bytes| bytes == TAG);
+    let schedule = ascending.windows(16).position(|words| {
+        let words: [u64; 16] = words.try_into().expect("sixteen words");
+        let without_constants = std::array::from_fn(|i| words[i].wrapping_sub(LAST_CONSTANTS[i]));
+        [words, without_constants].iter().any(|words| {
+            let message = message_of(words).map(u64::to_be_bytes);
+            message.as_flattened().starts_with(TAG)
+        })
+    });
+    message
+        .map(|at| bytes.len() - at)
+        .or(schedule.map(|at| 8 * (ascending.len() - at)))
+}
+
+/// The first sixteen words of the message schedule that ends in `words`.
+fn message_of(words: &[u64; 16]) -> [u64; 16] {
+    let small_sigma_0 = |x: u64| x.rotate_right(1) ^ x.rotate_right(8) ^ (x >> 7);
+    let small_sigma_1 = |x: u64| x.rotate_right(19) ^ x.rotate_right(61) ^ (x >> 6);
+    let mut words = *words;
+    for _ in 16..80 {
+        words.rotate_right(1);
+        // What stood last is now first, and is replaced by the word that it was made of.
+        words[0] = words[0]
+            .wrapping_sub(small_sigma_1(words[14]))
+            .wrapping_sub(words[9])
+            .wrapping_sub(small_sigma_0(words[1]));
+    }
+    words
+}
+
+/// The last sixteen of SHA-512's constants (FIPS 180-4 section 4.2.3).
+const LAST_CONSTANTS: [u64; 16] = [
+    0xca27_3ece_ea26_619c,
+    0xd186_b8c7_21c0_c207,
+    0xeada_7dd6_cde0_eb1e,
+    0xf57d_4f7f_ee6e_d178,
+    0x06f0_67aa_7217_6fba,
+    0x0a63_7dc5_a2c8_98a6,
+    0x113f_9804_bef9_0dae,
+    0x1b71_0b35_131c_471b,
+    0x28db_77f5_2304_7d84,
+    0x32ca_ab7b_40c7_2493,
+    0x3c9e_be0a_15c9_bebc,
+    0x431d_67c4_9c10_0d4c,
+    0x4cc5_d4be_cb3e_42b6,
+    0x597f_299c_fc65_7e2a,
+    0x5fcb_6fab_3ad6_faec,
+    0x6c44_198c_4a47_5817,
+];
+
+/// Nor does a stream leave its key, which is expanded where it stays.
+pub fn streams_leave_no_keys() -> Verdict {
+    for engine in Engine::available().filter(|engine| engine.is_aes()) {
+        let mut key = Box::new([0; 32]);
+        squall::fill_fresh(&mut key[..]);
+        let (words, _) = key.as_chunks();
+        let words: Vec<u64> = words.iter().map(|&word| u64::from_ne_bytes(word)).collect();
+        let stack = after(|| use_stream(engine, &key));
+        if let Some(depth) = find(&stack, &round_keys(&words)) {
             return Verdict::Broken(format!("{engine}: a key {depth} bytes below"));
         }
     }
     Verdict::Held
 }
 
-/// Draws once, and searches for the key that the draw began with and its round keys.
-fn key_found_on(engine: Engine) -> Option<usize> {
-    let mut out = Box::new([0; 300]);
-    squall::fill(&mut out[..]);
-    let [key_at, masks_at] = KEYS_AT_FOR_TESTING;
-    let mut needles = words_of_page(key_at, KEY_WORDS);
-    if engine != Engine::ChaCha20 {
-        needles = round_keys(&needles);
+#[inline(never)]
+fn use_stream(engine: Engine, key: &[u8; 32]) {
+    let streams = [squall::Stream::new_on(engine, key).unwrap()];
+    for mut stream in std::hint::black_box(streams) {
+        stream.fill(&mut [0; 300]).unwrap();
     }
-    needles.extend(words_of_page(masks_at, MASK_WORDS));
-    prepare_stack();
-    squall::fill(&mut out[..16]);
-    squall::fill(&mut out[..]);
-    find_below(&needles)
+}
+
+/// A request that seeds an empty page.
+fn seeding(engine: Engine) -> Option<usize> {
+    squall::u32();
+    drop_page();
+    let stack = after(|| squall::fill(&mut [0; 300]));
+    find(&stack, &[keys_after(engine), masks()].concat())
+}
+
+/// A request that fills the buffer anew.
+fn refilling(engine: Engine) -> Option<usize> {
+    loop {
+        let before = state();
+        let stack = after(|| squall::fill(&mut [0; 16]));
+        if state() != before {
+            return find(
+                &stack,
+                &[keys_of(engine, &before), keys_after(engine)].concat(),
+            );
+        }
+    }
+}
+
+/// A request that is too long for the buffer.
+fn in_place(engine: Engine) -> Option<usize> {
+    let before = state();
+    let stack = after(|| squall::fill(&mut [0; 300]));
+    find(
+        &stack,
+        &[keys_of(engine, &before), keys_after(engine)].concat(),
+    )
+}
+
+/// A request that is served from the buffer and masked.
+fn masked<const LEN: usize>() -> Option<usize> {
+    loop {
+        let before = state();
+        let stack = after(|| squall::fill(&mut [0; LEN]));
+        if state() == before {
+            return find(&stack, &masks());
+        }
+    }
+}
+
+/// The keys of a request that began with this state: it mixes in additional input, which is zeros
+/// here, and then generates.
+fn keys_of(engine: Engine, state: &[u64]) -> Vec<u64> {
+    let bytes: Vec<u8> = state.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let key: &[u8; 32] = bytes.first_chunk().unwrap();
+    let mixed = match engine {
+        Engine::ChaCha20 => {
+            let mut keystream = vec![0; 32];
+            ChaCha20::new(key.into(), &[0; 12].into()).apply_keystream(&mut keystream);
+            keystream
+        }
+        _ => {
+            let v = u128::from_be_bytes(bytes[32..].try_into().unwrap());
+            ctr::keystream::<Aes256>(key, v.wrapping_add(1), 32)
+        }
+    };
+    let words = |key: &[u8]| -> Vec<u64> {
+        let words = key.as_chunks().0.iter();
+        words.map(|&word| u64::from_ne_bytes(word)).collect()
+    };
+    [words(key), words(&mixed)]
+        .iter()
+        .flat_map(|key| expanded(engine, key))
+        .collect()
+}
+
+/// The key that the last request has left in the page.
+fn keys_after(engine: Engine) -> Vec<u64> {
+    expanded(engine, &state()[..KEY_WORDS])
+}
+
+fn expanded(engine: Engine, key: &[u64]) -> Vec<u64> {
+    match engine {
+        Engine::ChaCha20 => key.to_vec(),
+        _ => round_keys(key),
+    }
+}
+
+fn state() -> Vec<u64> {
+    words_of_page(KEYS_AT_FOR_TESTING[0], STATE_WORDS)
+}
+
+/// The keys of masks, none where there are none.
+fn masks() -> Vec<u64> {
+    let masks = words_of_page(KEYS_AT_FOR_TESTING[1], MASK_WORDS);
+    masks.into_iter().filter(|&word| word != 0).collect()
 }
 
 /// So many words of this thread's page, those at `at`.
@@ -55,80 +248,47 @@ pub fn words_of_page(at: usize, words: usize) -> Vec<u64> {
     (0..words).map(word).collect()
 }
 
+/// What `work` has left on the stack.
+fn after(work: impl Fn()) -> Vec<u64> {
+    let mut stack = vec![0; DEPTH];
+    prepare_stack();
+    work();
+    copy_stack(&mut stack);
+    stack
+}
+
 /// Makes the stack deep enough to be searched, and quiet: zeros.
 #[inline(never)]
-fn prepare_stack() {
+pub fn prepare_stack() {
     std::hint::black_box([0u64; 2 * DEPTH]);
 }
 
-/// Searches the stack below for 16 bytes of a key, without calling anything that would write
-/// there.
+/// Copies the stack below, without calling anything that would write there.
 #[inline(never)]
-fn find_below(needles: &[u64]) -> Option<usize> {
-    let marker = 0u64;
-    let here = &raw const marker;
-    for depth in 1..DEPTH {
+fn copy_stack(copy: &mut [u64]) {
+    let here: *const u64;
+    // SAFETY: copies a register.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::asm!("mov {}, rsp", out(reg) here, options(nomem, nostack));
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        std::arch::asm!("mov {}, sp", out(reg) here, options(nomem, nostack));
+    }
+    for (place, depth) in copy.iter_mut().zip(1..) {
         // SAFETY: the stack is mapped that deep; nothing is written.
-        let found = unsafe {
-            [
-                here.sub(depth).read_volatile(),
-                here.sub(depth - 1).read_volatile(),
-            ]
-        };
-        let mut needle = 0;
-        while needle < needles.len() {
-            if found[0] == needles[needle] && found[1] == needles[needle + 1] {
-                return Some(depth * 8);
-            }
-            needle += 2;
-        }
+        *place = unsafe { here.wrapping_sub(depth).read_volatile() };
     }
-    None
 }
 
-/// AES-256 key expansion, slow and obvious (FIPS 197 section 5.2), two words a round key.
-fn round_keys(key: &[u64]) -> Vec<u64> {
-    let bytes: Vec<u8> = key.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let mut words: Vec<[u8; 4]> = bytes.as_chunks().0.to_vec();
-    let mut rcon = 1;
-    for i in 8..60 {
-        let mut last = words[i - 1];
-        if i % 8 == 0 {
-            last.rotate_left(1);
-        }
-        if i % 4 == 0 {
-            last = last.map(sub_byte);
-        }
-        if i % 8 == 0 {
-            last[0] ^= rcon;
-            rcon = multiply(rcon, 2);
-        }
-        words.push(std::array::from_fn(|byte| last[byte] ^ words[i - 8][byte]));
-    }
-    words
-        .as_flattened()
-        .as_chunks()
-        .0
-        .iter()
-        .map(|&word| u64::from_ne_bytes(word))
-        .collect()
-}
-
-fn sub_byte(byte: u8) -> u8 {
-    let inverse = (0..=255)
-        .find(|&other| multiply(byte, other) == 1)
-        .unwrap_or(0);
-    (0..5).fold(0x63, |sum, turn| sum ^ u8::rotate_left(inverse, turn))
-}
-
-/// Multiplication in GF(2^8) (FIPS 197 section 4.2).
-fn multiply(a: u8, b: u8) -> u8 {
-    let (mut product, mut a) = (0, a);
-    for bit in 0..8 {
-        if b >> bit & 1 == 1 {
-            product ^= a;
-        }
-        a = (a << 1) ^ if a >> 7 == 1 { 0x1b } else { 0 };
-    }
-    product
+/// How many bytes below the top of `stack` 16 bytes of a key are.
+fn find(stack: &[u64], keys: &[u64]) -> Option<usize> {
+    let found = stack.windows(2).position(|words| {
+        // The stack was copied downwards.
+        let found = [words[1], words[0]];
+        keys.as_chunks().0.contains(&found)
+    });
+    found.map(|depth| depth * 8)
 }

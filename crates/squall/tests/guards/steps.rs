@@ -1,148 +1,379 @@
-//! A fork after every few instructions of a seeding: the interrupted draw ends differently on
-//! both sides, wherever it was interrupted.
+//! What may happen to a draw, after each of its instructions: a fork, a page that the kernel drops,
+//! a reseed, a clone.
 //!
-//! The thread runs a draw with the trap flag set, so that a handler runs after each instruction.
+//! The thread runs the draw with the trap flag set, so that a handler runs after each instruction.
+//! Nothing is left to chance: the same draw has the same instructions, and what it looked at last
+//! is known by the instruction.
 
 #[cfg(not(target_arch = "x86_64"))]
-pub fn fork_in_a_seeding() -> crate::Verdict {
-    crate::Verdict::Skip("single steps need x86-64's trap flag")
+mod x86_64 {
+    use crate::Verdict;
+    pub fn fork_in_a_seeding() -> Verdict {
+        unreachable!("single steps need x86-64's trap flag")
+    }
+    pub use fork_in_a_seeding as fork_in_a_fresh_draw;
+    pub use fork_in_a_seeding as drop_in_a_small_draw;
+    pub use fork_in_a_seeding as drop_in_a_large_draw;
+    pub use fork_in_a_seeding as reseed_in_a_fresh_draw;
+    pub use fork_in_a_seeding as clone_in_a_fresh_draw;
+    pub use fork_in_a_seeding as nothing_in_a_fresh_draw;
 }
-
-#[cfg(target_arch = "x86_64")]
-pub use x86_64::fork_in_a_seeding;
+pub use x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use std::io::pipe;
     use std::os::fd::AsRawFd;
-    use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+    use std::ptr::null_mut;
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
+
+    use squall::MemoryKind;
+    use squall::testing::{Seam, page_address_for_testing, switch_off_for_testing};
 
     use crate::Verdict;
-    use crate::outputs::{Draw, receive};
+    use crate::clones::Clock;
+    use crate::drops::drop_page;
+    use crate::outputs::{Draw, judge, receive};
+    use crate::reseeds::KernelRng;
 
-    const TRAP_FLAG: u64 = 1 << 8;
+    const TRAP_FLAG: i64 = 1 << 8;
 
-    /// Forks are this many instructions apart: a prime, so that loops are met everywhere.
-    const STRIDE: usize = 41;
+    /// A draw that is stopped after an instruction.
+    struct Stopped<'a> {
+        /// Instructions so far.
+        step: usize,
+        /// The system call that the next instruction makes.
+        call: Option<libc::c_long>,
+        context: &'a mut libc::ucontext_t,
+    }
 
-    /// The part of a draw's instructions that must be over before the two sides may be equal: what
-    /// is behind the last check only hands the bytes over.
-    const CHECKED: f64 = 0.8;
+    impl Stopped<'_> {
+        /// Lets the draw run to its end without steps.
+        fn run_on(&mut self) {
+            self.context.uc_mcontext.gregs[libc::REG_EFL as usize] &= !TRAP_FLAG;
+        }
+    }
 
+    /// Instructions of the draw so far.
     static STEPS: AtomicUsize = AtomicUsize::new(0);
-    static IS_CHILD: AtomicBool = AtomicBool::new(false);
-    static PIPE: AtomicI32 = AtomicI32::new(-1);
+    /// What to do after each: a `fn(Stopped)`.
+    static ON_STEP: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-    extern "C" fn step(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
-        let count = STEPS.fetch_add(1, Ordering::Relaxed);
-        if !count.is_multiple_of(STRIDE) {
+    extern "C" fn handle_step(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        let step = STEPS.fetch_add(1, Ordering::Relaxed) + 1;
+        // SAFETY: the kernel gave the context.
+        let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+        let registers = &context.uc_mcontext.gregs;
+        let next = registers[libc::REG_RIP as usize] as *const u8;
+        // SAFETY: the next instruction can be read, and has a second byte if it begins with 0x0f.
+        let is_syscall = unsafe { *next == 0x0f && *next.add(1) == 0x05 };
+        let call = is_syscall.then_some(registers[libc::REG_RAX as usize]);
+        // SAFETY: only `step_through` writes it, and functions and pointers have one size.
+        let on_step: fn(Stopped) = unsafe { std::mem::transmute(ON_STEP.load(Ordering::Relaxed)) };
+        on_step(Stopped {
+            step,
+            call,
+            context,
+        });
+    }
+
+    /// Runs `draw`, and `on_step` after each of its instructions. Returns how many there were.
+    fn step_through(draw: impl FnOnce(), on_step: fn(Stopped)) -> usize {
+        // Thousands of instructions that change nothing of what is checked.
+        switch_off_for_testing(Seam::Wiping);
+        handle(libc::SIGTRAP, handle_step);
+        STEPS.store(0, Ordering::Relaxed);
+        ON_STEP.store(on_step as *mut (), Ordering::Relaxed);
+        with_trap_flag(draw);
+        STEPS.load(Ordering::Relaxed)
+    }
+
+    #[inline(never)]
+    fn with_trap_flag(draw: impl FnOnce()) {
+        // SAFETY: sets the trap flag, and clears it again behind the draw.
+        unsafe { std::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq") };
+        draw();
+        // SAFETY: as above.
+        unsafe { std::arch::asm!("pushfq", "and qword ptr [rsp], -0x101", "popfq") };
+    }
+
+    type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+
+    fn handle(signal: libc::c_int, handler: Handler) {
+        // SAFETY: the handlers are async-signal-safe; zeros are a valid mask.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handler as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO;
+            assert_eq!(libc::sigaction(signal, &action, null_mut()), 0);
+        }
+    }
+
+    /// The instruction at which the draw looked for the last time at what tells of a fork.
+    static LAST_CHECK: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+    /// A page whose every access is noticed: it cannot be accessed but for one instruction.
+    mod watch {
+        use super::*;
+
+        static PAGE: AtomicUsize = AtomicUsize::new(0);
+        static IS_OPEN: AtomicBool = AtomicBool::new(false);
+        static IS_ACCESSED: AtomicBool = AtomicBool::new(false);
+
+        pub fn begin(page: usize) {
+            handle(libc::SIGSEGV, handle_access);
+            PAGE.store(page, Ordering::Relaxed);
+            close();
+        }
+
+        extern "C" fn handle_access(
+            signal: libc::c_int,
+            info: *mut libc::siginfo_t,
+            _: *mut libc::c_void,
+        ) {
+            // SAFETY: the kernel gave the information.
+            let at = unsafe { (*info).si_addr() } as usize;
+            let page = PAGE.load(Ordering::Relaxed);
+            if !(page..page + 4096).contains(&at) || IS_OPEN.load(Ordering::Relaxed) {
+                // SAFETY: a fault of another kind: the instruction fails again, and ends the process.
+                unsafe { libc::signal(signal, libc::SIG_DFL) };
+                return;
+            }
+            IS_ACCESSED.store(true, Ordering::Relaxed);
+            open();
+        }
+
+        /// After an instruction: whether it accessed the page, which a system call may do next.
+        pub fn step(calls_next: bool) -> bool {
+            if IS_OPEN.load(Ordering::Relaxed) {
+                close();
+            }
+            if calls_next {
+                open();
+            }
+            IS_ACCESSED.swap(false, Ordering::Relaxed)
+        }
+
+        /// Lets everybody access the page.
+        pub fn open() {
+            protect(libc::PROT_READ | libc::PROT_WRITE);
+            IS_OPEN.store(true, Ordering::Relaxed);
+        }
+
+        fn close() {
+            protect(libc::PROT_NONE);
+            IS_OPEN.store(false, Ordering::Relaxed);
+        }
+
+        fn protect(protection: libc::c_int) {
+            let page = PAGE.load(Ordering::Relaxed);
+            // SAFETY: nobody accesses the page but the draw, whose faults are handled.
+            let status = unsafe { libc::mprotect(page as *mut _, 4096, protection) };
+            assert_eq!(status, 0);
+        }
+    }
+
+    /// After an instruction: whether the page was accessed by it, which then was the last check so
+    /// far. A fork leaves the page behind, so the check is to find it there.
+    fn note_page(stopped: &Stopped) {
+        if watch::step(stopped.call.is_some()) {
+            LAST_CHECK.store(stopped.step, Ordering::Relaxed);
+        }
+    }
+
+    /// Before an instruction: whether it asks for the process, where that is what is checked.
+    fn note_process(stopped: &Stopped) {
+        if stopped.call == Some(libc::SYS_getpid) {
+            LAST_CHECK.store(stopped.step + 1, Ordering::Relaxed);
+        }
+    }
+
+    static IS_CHILD: AtomicBool = AtomicBool::new(false);
+
+    /// Forks after every 41st instruction: a prime, so that loops are met everywhere.
+    fn fork_at(mut stopped: Stopped) {
+        const APART: usize = 41;
+        if !stopped.step.is_multiple_of(APART) {
             return;
         }
         // SAFETY: this program's other threads hold no locks that the child needs.
-        if unsafe { libc::fork() } == 0 {
+        let pid = unsafe { libc::fork() };
+        assert!(pid >= 0, "fork failed");
+        if pid == 0 {
             IS_CHILD.store(true, Ordering::Relaxed);
-            let context = context.cast::<libc::ucontext_t>();
-            // SAFETY: the kernel gave the context; the child goes on without steps.
-            unsafe {
-                (*context).uc_mcontext.gregs[libc::REG_EFL as usize] &= !(TRAP_FLAG as i64);
-            }
+            stopped.run_on();
         }
     }
 
-    fn handle_steps() {
-        // SAFETY: the handler only counts and forks; zeros are a valid mask.
-        unsafe {
-            let mut signal: libc::sigaction = std::mem::zeroed();
-            signal.sa_sigaction = step as *const () as usize;
-            signal.sa_flags = libc::SA_SIGINFO;
-            libc::sigaction(libc::SIGTRAP, &signal, std::ptr::null_mut());
-        }
-    }
-
-    /// Draws with a step after each instruction, from a page that was just dropped.
-    #[inline(never)]
-    fn stepped_draw(out: &mut [u8]) {
-        // SAFETY: sets the trap flag, and clears it again behind the draw.
-        unsafe {
-            std::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq");
-        }
-        squall::fill(out);
-        // SAFETY: as above.
-        unsafe {
-            std::arch::asm!("pushfq", "and qword ptr [rsp], -0x101", "popfq");
-        }
-    }
-
-    /// Writes where the draw was interrupted and how it ended, in one write.
-    fn report(step: usize, end: &[u8; 8]) {
-        let mut line: Draw = [0; 16];
-        line[..8].copy_from_slice(&step.to_ne_bytes());
-        line[8..].copy_from_slice(end);
-        // SAFETY: the bytes are readable.
-        unsafe {
-            libc::write(
-                PIPE.load(Ordering::Relaxed),
-                line.as_ptr().cast(),
-                line.len(),
-            )
-        };
-    }
-
+    /// The draw seeds the page, and looks at it, or at the process where memory is copied.
     pub fn fork_in_a_seeding() -> Verdict {
+        let memory = squall::status().memory;
+        drop_page();
+        if memory == MemoryKind::Plain {
+            return fork_in(squall::fill, |stopped| {
+                note_process(&stopped);
+                fork_at(stopped);
+            });
+        }
+        watch::begin(page_address_for_testing());
+        let draw = |out: &mut [u8]| {
+            squall::fill(out);
+            watch::open();
+        };
+        fork_in(draw, |stopped| {
+            note_page(&stopped);
+            fork_at(stopped);
+            if IS_CHILD.load(Ordering::Relaxed) {
+                watch::open();
+            }
+        })
+    }
+
+    /// The draw uses no page, and looks at the process.
+    pub fn fork_in_a_fresh_draw() -> Verdict {
+        squall::u32();
+        squall::u32();
+        fork_in(squall::fill_fresh, |stopped| {
+            note_process(&stopped);
+            fork_at(stopped);
+        })
+    }
+
+    /// The interrupted draw ends differently on both sides, wherever it was interrupted before its
+    /// last check. What is behind that only hands the bytes over.
+    fn fork_in(draw: impl Fn(&mut [u8]), on_step: fn(Stopped)) -> Verdict {
+        static PIPE: AtomicI32 = AtomicI32::new(-1);
         let (reader, writer) = pipe().unwrap();
         let collector = std::thread::spawn(move || receive(reader));
         PIPE.store(writer.as_raw_fd(), Ordering::Relaxed);
-        handle_steps();
-        squall::u32();
-        squall::u32();
-        let page = squall::testing::page_address_for_testing() as *mut libc::c_void;
-        // SAFETY: dropping the page is what the kernel may do, once it is not locked.
-        let dropped = unsafe {
-            libc::munlock(page, 4096);
-            libc::madvise(page, 4096, libc::MADV_DONTNEED)
-        };
-        assert_eq!(
-            dropped, 0,
-            "without a drop there is no seeding to interrupt"
-        );
+        // There may be thousands of children: none is left behind as a zombie.
+        // SAFETY: the kernel reaps them.
+        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
         let mut out = [0; 300];
-        stepped_draw(&mut out);
-        let steps = STEPS.load(Ordering::Relaxed);
-        report(steps, out.last_chunk().unwrap());
+        let steps = step_through(|| draw(&mut out), on_step);
         if IS_CHILD.load(Ordering::Relaxed) {
-            // SAFETY: ends the child.
-            unsafe { libc::_exit(0) };
+            let mut line: Draw = [0; 16];
+            line[..8].copy_from_slice(&steps.to_ne_bytes());
+            line[8..].copy_from_slice(&out[292..]);
+            let pipe = PIPE.load(Ordering::Relaxed);
+            // SAFETY: the bytes are readable; the child ends here.
+            unsafe {
+                libc::write(pipe, line.as_ptr().cast(), line.len());
+                libc::_exit(0);
+            }
         }
         drop(writer);
-        // SAFETY: reaps every child.
-        while unsafe { libc::wait(std::ptr::null_mut()) } > 0 {}
-        judge(steps, out.last_chunk().unwrap(), &collector.join().unwrap())
-    }
-
-    fn judge(steps: usize, parents: &[u8; 8], lines: &[Draw]) -> Verdict {
-        let children = lines.len() - 1;
-        if children < steps / STRIDE || steps < 1000 {
-            return Verdict::Broken(format!("{children} children in {steps} steps"));
-        }
-        let equal: Vec<usize> = lines
+        let mut forks: Vec<(usize, bool)> = collector
+            .join()
+            .unwrap()
             .iter()
             .map(|line| {
-                (
-                    usize::from_ne_bytes(*line.first_chunk().unwrap()),
-                    &line[8..],
-                )
+                let step = usize::from_ne_bytes(*line.first_chunk().unwrap());
+                (step, line[8..] == out[292..])
             })
-            .filter(|&(step, end)| step != steps && end == parents)
-            .map(|(step, _)| step)
             .collect();
-        let checked = (CHECKED * steps as f64) as usize;
-        match equal.iter().filter(|&&step| step < checked).count() {
-            0 => Verdict::Held,
-            broken => Verdict::Broken(format!(
-                "{broken} of {children} forks left both sides with one output, the first after \
-                 {:?} of {steps} instructions",
-                equal.iter().min()
+        forks.sort_unstable();
+        judge_forks(&forks, LAST_CHECK.load(Ordering::Relaxed), steps)
+    }
+
+    /// Equal are at most the forks from one on, and that comes after the last check.
+    fn judge_forks(forks: &[(usize, bool)], last_check: usize, steps: usize) -> Verdict {
+        assert!(forks.len() > 100, "{} forks in {steps} steps", forks.len());
+        let first = forks.iter().position(|&(_, is_equal)| is_equal);
+        let (before, equal) = forks.split_at(first.unwrap_or(forks.len()));
+        let where_ = format!("of {steps} instructions, the last check being {last_check}");
+        match equal.first() {
+            Some(&(step, _)) if step < last_check => Verdict::Broken(format!(
+                "a fork after {step} {where_}, left both sides with one output"
             )),
+            _ if equal.iter().any(|&(_, is_equal)| !is_equal) => Verdict::Broken(format!(
+                "after {} forks some are equal and some are not, {where_}",
+                before.len()
+            )),
+            _ => Verdict::Held,
         }
+    }
+
+    /// The instruction after which the page is dropped.
+    static DROP_AFTER: AtomicUsize = AtomicUsize::new(0);
+
+    /// A draw for each instruction of a draw, or for each so many, after which the page is dropped:
+    /// no zeros, and nothing twice. Two each: what is made of an empty page may be unlike zeros.
+    fn drop_in(draw: fn() -> Draw, apart: usize) -> Verdict {
+        let mut draws = Vec::new();
+        for drop_after in (1..).step_by(apart).flat_map(|step| [step, step]) {
+            squall::fill(&mut [0; 300]);
+            squall::array::<16>();
+            DROP_AFTER.store(drop_after, Ordering::Relaxed);
+            let mut drawn = Draw::default();
+            let steps = step_through(
+                || drawn = draw(),
+                |mut stopped| {
+                    if stopped.step == DROP_AFTER.load(Ordering::Relaxed) {
+                        drop_page();
+                        stopped.run_on();
+                    }
+                },
+            );
+            draws.push(drawn);
+            if steps < drop_after {
+                break;
+            }
+        }
+        assert!(draws.len() > 50, "{} draws", draws.len());
+        judge(draws)
+    }
+
+    /// A draw out of the buffer.
+    pub fn drop_in_a_small_draw() -> Verdict {
+        drop_in(squall::array, 1)
+    }
+
+    /// A draw that is generated in place.
+    pub fn drop_in_a_large_draw() -> Verdict {
+        drop_in(|| *squall::array::<300>().last_chunk().unwrap(), 23)
+    }
+
+    /// Draws afresh, while `happen` happens right after the kernel gave its bytes: the draw is made
+    /// anew.
+    fn in_a_fresh_draw(happen: fn()) -> Verdict {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        static HAPPEN: AtomicPtr<()> = AtomicPtr::new(null_mut());
+        HAPPEN.store(happen as *mut (), Ordering::Relaxed);
+        let draw = || squall::fill_fresh(&mut [0; 300]);
+        step_through(draw, |stopped| {
+            if stopped.call == Some(libc::SYS_getrandom) {
+                CALLS.fetch_add(1, Ordering::Relaxed);
+            } else if CALLS.load(Ordering::Relaxed) == 1 {
+                let happen = HAPPEN.swap(null_mut(), Ordering::Relaxed);
+                if !happen.is_null() {
+                    // SAFETY: it was put there above.
+                    unsafe { std::mem::transmute::<*mut (), fn()>(happen)() };
+                }
+            }
+        });
+        match CALLS.load(Ordering::Relaxed) {
+            0 => panic!("no system call was seen"),
+            1 => Verdict::Broken("the draw was not made anew".to_owned()),
+            _ => Verdict::Held,
+        }
+    }
+
+    pub fn reseed_in_a_fresh_draw() -> Verdict {
+        squall::status();
+        in_a_fresh_draw(|| KernelRng::open().reseed())
+    }
+
+    pub fn clone_in_a_fresh_draw() -> Verdict {
+        static CLOCK: OnceLock<Clock> = OnceLock::new();
+        CLOCK.get_or_init(Clock::install);
+        in_a_fresh_draw(|| CLOCK.get().expect("it was set").set(2))
+    }
+
+    /// The control of both.
+    pub fn nothing_in_a_fresh_draw() -> Verdict {
+        squall::status();
+        in_a_fresh_draw(|| {})
     }
 }

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use squall::testing::page_address_for_testing;
+
 use crate::Verdict;
 use crate::outputs::{Draw, judge};
 
@@ -92,23 +94,22 @@ pub fn draws_in_destructors() -> Verdict {
     judge_kept()
 }
 
-/// A thread's page is unmapped when it ends: thousands of threads leave no more mappings behind
-/// than a few.
+/// A thread's page is unmapped when it ends.
 pub fn pages_are_given_back() -> Verdict {
-    let mappings = || {
-        std::fs::read_to_string("/proc/self/maps")
-            .unwrap()
-            .lines()
-            .count()
-    };
-    let spawn = || std::thread::spawn(squall::u32).join().unwrap();
-    spawn();
-    let before = mappings();
-    for _ in 0..2000 {
-        spawn();
+    fn is_mapped(page: usize) -> bool {
+        let mut residency = 0;
+        // SAFETY: looks at one page, whatever is there, and writes one byte.
+        unsafe { libc::mincore(page as *mut libc::c_void, 4096, &mut residency) == 0 }
     }
-    match mappings().saturating_sub(before) {
-        0..20 => Verdict::Held,
-        more => Verdict::Broken(format!("{more} mappings more after 2000 threads")),
+    let draw = || {
+        squall::u32();
+        let page = page_address_for_testing();
+        assert!(is_mapped(page));
+        page
+    };
+    let kept = (0..1000).find(|_| is_mapped(std::thread::spawn(draw).join().unwrap()));
+    match kept {
+        None => Verdict::Held,
+        Some(thread) => Verdict::Broken(format!("thread {thread} left its page behind")),
     }
 }

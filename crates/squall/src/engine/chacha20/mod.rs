@@ -2,8 +2,8 @@
 //!
 //! Promises: every [`Width`] writes the same bytes for the same key, nonce and counter, as §2.3
 //! and §2.4 define them; the time taken depends on the length asked for and never on the key, the
-//! nonce or the keystream; nothing is allocated; the block state and any buffered keystream are
-//! wiped before returning (what the compiler spills from registers is not).
+//! nonce or the keystream; nothing is allocated; the block state, any buffered keystream and what the
+//! compiler spilled from registers are wiped before [`keystream`] returns.
 //!
 //! Must never: let the block counter wrap inside a call (that would repeat keystream), run
 //! instructions the processor was not found to have, or write outside the caller's slice.
@@ -20,6 +20,8 @@ use rounds::{Matrix, Scalar};
 #[cfg(target_arch = "x86_64")]
 use x86::{Pair, Xmm, Ymm, Zmm};
 use zeroize::Zeroizing;
+
+use crate::secret::wiping_stack;
 
 /// Bytes in one keystream block (RFC 8439 §2.3).
 pub(crate) const BLOCK_BYTES: usize = 64;
@@ -40,7 +42,9 @@ const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574]
 ///
 /// If `out` reaches past block 2³² − 1, the last the 32-bit block counter can name.
 pub(crate) fn keystream(key: &[u8; 32], nonce: &[u8; 12], counter: u32, out: &mut [u8]) {
-    Width::widest().keystream(key, nonce, counter, out);
+    /// Wider vectors than there are registers for stay on the stack.
+    const STACK: usize = if cfg!(debug_assertions) { 8 } else { 4 } << 10;
+    wiping_stack::<STACK>(|| Width::widest().keystream(key, nonce, counter, out));
 }
 
 /// How many blocks are computed side by side, and with which instructions.

@@ -8,9 +8,6 @@ use super::{BLOCK, RoundKeys, schedule};
 use crate::engine::KEPT_KEYS_LEN;
 use crate::secret::wipe;
 
-/// Blocks in flight.
-const LANES: usize = 4;
-
 /// Expands `key` into bytes to keep.
 pub(in crate::engine) fn expand(key: &[u8; 32], kept: &mut [u8; KEPT_KEYS_LEN]) {
     // SAFETY: zeros are a valid vector.
@@ -34,17 +31,14 @@ pub(in crate::engine) fn xor_keystream(kept: &[u8; KEPT_KEYS_LEN], counter: u128
 fn xor_keystream_aesni(kept: &[u8; KEPT_KEYS_LEN], counter: u128, out: &mut [u8]) {
     let mut counter = counter;
     let mut rest = out;
-    while rest.len() >= LANES * BLOCK {
-        let (front, behind) = rest.split_at_mut(LANES * BLOCK);
-        xor_blocks::<LANES>(kept, counter, front);
-        counter = counter.wrapping_add(LANES as u128);
-        rest = behind;
+    while rest.len() >= 4 * BLOCK {
+        rest = xor_front::<4>(kept, &mut counter, rest);
     }
-    while rest.len() >= BLOCK {
-        let (front, behind) = rest.split_at_mut(BLOCK);
-        xor_blocks::<1>(kept, counter, front);
-        counter = counter.wrapping_add(1);
-        rest = behind;
+    if rest.len() >= 2 * BLOCK {
+        rest = xor_front::<2>(kept, &mut counter, rest);
+    }
+    if rest.len() >= BLOCK {
+        rest = xor_front::<1>(kept, &mut counter, rest);
     }
     if !rest.is_empty() {
         let mut block = [0; BLOCK];
@@ -55,23 +49,30 @@ fn xor_keystream_aesni(kept: &[u8; KEPT_KEYS_LEN], counter: u128, out: &mut [u8]
     }
 }
 
+/// XORs the next `N` blocks into the front of `out` and returns what is behind them.
+#[inline]
+#[target_feature(enable = "aes,ssse3")]
+fn xor_front<'a, const N: usize>(
+    kept: &[u8; KEPT_KEYS_LEN],
+    counter: &mut u128,
+    out: &'a mut [u8],
+) -> &'a mut [u8] {
+    let (front, rest) = out.split_at_mut(N * BLOCK);
+    xor_blocks::<N>(kept, *counter, front);
+    *counter = counter.wrapping_add(N as u128);
+    rest
+}
+
 /// XORs `N` blocks of keystream into as many of `out`.
 #[inline]
 #[target_feature(enable = "aes,ssse3")]
 fn xor_blocks<const N: usize>(kept: &[u8; KEPT_KEYS_LEN], counter: u128, out: &mut [u8]) {
-    let (keys, _) = kept.as_chunks::<BLOCK>();
     let (places, _) = out.as_chunks_mut::<BLOCK>();
     let counter = |i| load(&counter.wrapping_add(i as u128).to_be_bytes());
-    let first = load(&keys[0]);
+    let first = round_key::<0>(kept);
     let mut blocks: [__m128i; N] = core::array::from_fn(|i| _mm_xor_si128(counter(i), first));
-    let (last, middle) = keys[1..].split_last().expect("fifteen keys");
-    for key in middle {
-        let key = load(key);
-        for block in &mut blocks {
-            *block = _mm_aesenc_si128(*block, key);
-        }
-    }
-    let last = load(last);
+    super::for_each_literal!(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 => one_round(&mut blocks, kept));
+    let last = round_key::<14>(kept);
     for (place, block) in places.iter_mut().zip(blocks) {
         let keystream = _mm_aesenclast_si128(block, last);
         let masked = _mm_xor_si128(load(place), keystream);
@@ -80,11 +81,45 @@ fn xor_blocks<const N: usize>(kept: &[u8; KEPT_KEYS_LEN], counter: u128, out: &m
     }
 }
 
+/// Round `I` of the cipher, on all blocks.
+#[inline]
+#[target_feature(enable = "aes,ssse3")]
+fn one_round<const I: usize, const N: usize>(
+    blocks: &mut [__m128i; N],
+    kept: &[u8; KEPT_KEYS_LEN],
+) {
+    let key = round_key::<I>(kept);
+    for block in blocks {
+        *block = super::aesni::in_order(_mm_aesenc_si128(*block, key));
+    }
+}
+
+/// The key of round `I`, read anew where it is used.
+///
+/// Left alone, LLVM reads all of them ahead of the caller's loop, and those that registers do not
+/// suffice for stay on the stack, where nobody wipes them.
+#[inline]
+#[target_feature(enable = "sse2")]
+fn round_key<const I: usize>(kept: &[u8; KEPT_KEYS_LEN]) -> __m128i {
+    const { assert!((I + 1) * BLOCK <= KEPT_KEYS_LEN) };
+    let key;
+    // SAFETY: reads 16 of the referenced bytes. Volatile, so its order among its like is kept.
+    unsafe {
+        core::arch::asm!("movdqu {key}, [{kept} + {at}]",
+            kept = in(reg) kept.as_ptr(),
+            at = const I * BLOCK,
+            key = lateout(xmm_reg) key,
+            options(readonly, nostack, preserves_flags));
+    }
+    key
+}
+
 #[inline]
 #[target_feature(enable = "sse2")]
 fn load(bytes: &[u8; BLOCK]) -> __m128i {
-    // SAFETY: 16 bytes are readable behind the reference; the load needs no alignment.
-    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+    // SAFETY: a vector is 16 bytes, any of them valid. Checked builds of the load intrinsic keep a
+    // copy of the key on the stack.
+    unsafe { core::mem::transmute::<[u8; 16], __m128i>(*bytes) }
 }
 
 #[cfg(test)]

@@ -58,8 +58,7 @@ impl Expanded {
 /// Builds `keystream` from a file's operations.
 ///
 /// Eight vectors are in flight: enough to hide the latency of one AES round (3 to 5 cycles at
-/// one or two rounds a cycle on every core so far), and with 15 round keys they still fit into
-/// 32 registers. What is left over takes 4, 2 and 1.
+/// one or two rounds a cycle on every core so far). What is left over takes 4, 2 and 1.
 macro_rules! ctr_kernel {
     ($features:literal, $register:ident) => {
         /// Bytes in one vector.
@@ -102,23 +101,22 @@ macro_rules! ctr_kernel {
             if out.is_empty() {
                 return;
             }
-            let keys: [Vector; 15] = core::array::from_fn(|i| broadcast(keys[i]));
             let mut counters = first_counters(counter);
             let mut rest = out;
             while rest.len() >= 8 * WIDTH {
-                rest = batch::<8, ROUNDS>(&keys, &mut counters, rest, streaming);
+                rest = batch::<8, ROUNDS>(keys, &mut counters, rest, streaming);
             }
             if rest.len() >= 4 * WIDTH {
-                rest = batch::<4, ROUNDS>(&keys, &mut counters, rest, streaming);
+                rest = batch::<4, ROUNDS>(keys, &mut counters, rest, streaming);
             }
             if rest.len() >= 2 * WIDTH {
-                rest = batch::<2, ROUNDS>(&keys, &mut counters, rest, streaming);
+                rest = batch::<2, ROUNDS>(keys, &mut counters, rest, streaming);
             }
             if rest.len() >= WIDTH {
-                rest = batch::<1, ROUNDS>(&keys, &mut counters, rest, streaming);
+                rest = batch::<1, ROUNDS>(keys, &mut counters, rest, streaming);
             }
             if !rest.is_empty() {
-                let [last] = encrypt::<1, ROUNDS>(&keys, &mut counters);
+                let [last] = encrypt::<1, ROUNDS>(keys, &mut counters);
                 store_partial(rest, last);
             }
             if streaming {
@@ -132,7 +130,7 @@ macro_rules! ctr_kernel {
         #[inline]
         #[target_feature(enable = $features)]
         fn batch<'a, const N: usize, const ROUNDS: usize>(
-            keys: &[Vector; 15],
+            keys: &RoundKeys,
             counters: &mut Vector,
             out: &'a mut [u8],
             streaming: bool,
@@ -153,7 +151,7 @@ macro_rules! ctr_kernel {
         /// 16 registers loses a quarter of its speed: too few blocks fit into the CPU's window.
         #[inline]
         #[target_feature(enable = $features)]
-        fn in_order(mut block: Vector) -> Vector {
+        pub(super) fn in_order(mut block: Vector) -> Vector {
             // SAFETY: no instructions; volatile, so its order among its like is kept.
             unsafe {
                 core::arch::asm!("/* {0} */", inout($register) block,
@@ -167,23 +165,29 @@ macro_rules! ctr_kernel {
         #[target_feature(enable = $features)]
         fn one_round<const I: usize, const N: usize>(
             blocks: &mut [Vector; N],
-            keys: &[Vector; 15],
+            keys: &RoundKeys,
         ) {
+            let key = broadcast(keys[I]);
             for block in blocks {
-                *block = in_order(round(*block, keys[I]));
+                *block = in_order(round(*block, key));
             }
         }
 
         /// Encrypts the next `N` vectors of counter blocks.
+        ///
+        /// Each round reads its key from memory anew. Left alone, LLVM reads all of them ahead,
+        /// and where registers do not suffice it keeps copies on the stack that nobody wipes.
         #[inline]
         #[target_feature(enable = $features)]
         fn encrypt<const N: usize, const ROUNDS: usize>(
-            keys: &[Vector; 15],
+            keys: &RoundKeys,
             counters: &mut Vector,
         ) -> [Vector; N] {
+            let keys = core::hint::black_box(keys);
+            let first_key = broadcast(keys[0]);
             let mut blocks = [*counters; N];
             for block in &mut blocks {
-                *block = xor(big_endian(*counters), keys[0]);
+                *block = xor(big_endian(*counters), first_key);
                 *counters = advance(*counters);
             }
             // Written out: LLVM does not unroll fourteen rounds by itself.
@@ -191,8 +195,9 @@ macro_rules! ctr_kernel {
             if ROUNDS == 14 {
                 super::for_each_literal!(10, 11, 12, 13 => one_round(&mut blocks, keys));
             }
+            let last_key = broadcast(keys[ROUNDS]);
             for block in &mut blocks {
-                *block = last_round(*block, keys[ROUNDS]);
+                *block = last_round(*block, last_key);
             }
             blocks
         }

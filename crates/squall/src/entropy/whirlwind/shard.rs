@@ -109,7 +109,7 @@ impl Buffer {
 
 per_thread! {
     /// 0 before the thread has one.
-    static NUMBER: core::cell::Cell<usize>
+    static NUMBER: AtomicUsize
 }
 
 /// A number that this thread keeps: threads that start one after the other get different ones.
@@ -117,9 +117,9 @@ per_thread! {
 pub(super) fn of_this_thread() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     NUMBER.with(|number| {
-        while number.get() == 0 {
-            number.set(NEXT.fetch_add(1, Ordering::Relaxed));
+        while number.load(Ordering::Relaxed) == 0 {
+            number.store(NEXT.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         }
-        number.get()
+        number.load(Ordering::Relaxed)
     })
 }

@@ -64,8 +64,8 @@ fn prepare(page: Page, secret: u64) -> Option<Token> {
 /// An output, if it was made of one root from beginning to end.
 fn accepted(page: Page, token: Token) -> Option<[u8; 48]> {
     let mut out = [0; 48];
-    page.value.generate(&mut out);
-    (page.ready() == Some(token)).then_some(out)
+    page.stays(token, |root| root.generate(&mut out))
+        .then_some(out)
 }
 
 /// The first outputs of a root that nothing went into.
