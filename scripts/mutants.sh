@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Runs cargo-mutants on the library. Fails if a mutation survives the tests and .cargo/mutants.toml does
+# not explain it. All files take hours; arguments are globs relative to crates/squall/src.
+#
+#     scripts/mutants.sh guard/page.rs 'local/*.rs'
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+command -v cargo-mutants > /dev/null || {
+    echo "mutants.sh: cargo-mutants is not installed: run cargo install cargo-mutants --locked" >&2
+    exit 1
+}
+[ $# -gt 0 ] || set -- 'guard/**' local.rs 'local/**' 'drbg/**' 'entropy/**' secret.rs
+
+files=()
+for file in "$@"; do
+    files+=(--file "crates/squall/src/$file")
+done
+# What this machine can run must run: a guard that is not found is a failure.
+exec env $(scripts/required.sh) cargo mutants --package squall --output target "${files[@]}"
