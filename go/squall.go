@@ -1,5 +1,6 @@
 // Package squall gives cryptographic random bytes at the speed of the CPU's AES units: without a
-// system call, without a lock, never stale and never repeated.
+// system call, without a lock, never older than the kernel's own state, not repeated by forks and VM
+// clones.
 //
 //	squall.Read(key[:])                  // as crypto/rand.Read: never fails, always fills
 //	n := squall.Uint64()
@@ -13,6 +14,8 @@
 //     faster where many are drawn.
 //   - Numbers in a range, shuffles, floats: rand.New(squall.[Source]()) of math/rand/v2.
 //   - Long-lived keys, once in a while: [Fresh], or crypto/rand itself: there is nothing to be gained.
+//   - Words for hash seeds, sampling, jitter: [Uint64], [Uint32]. Not for keys, tokens or nonces: a VM clone
+//     that is told late may repeat them.
 //   - Repeatable simulations: math/rand/v2 with a seed of your own; squall cannot be seeded.
 //   - On systems other than Linux on AMD64, on CPUs without AES instructions, where no memory is emptied
 //     by a fork, and with the build tag purego, all of this is crypto/rand, at its speed.
@@ -20,7 +23,9 @@
 // # What it promises
 //
 // Every request is served by CTR_DRBG with AES-256 (NIST SP 800-90A Rev. 1, section 10.2.1), seeded by
-// the kernel's RNG, with a security strength of 256 bits. The state is never older than the kernel's
+// the kernel's RNG, with a security strength of 256 bits. Where a VM clone is told late that it is one
+// ([State].CloneGuard "vmgenid"), requests of up to 256 bytes are masked: they return CTR_DRBG's output
+// XORed with another keystream, of AES-256 in counter mode under a key that CTR_DRBG gave. The state is never older than the kernel's
 // own: each request checks the generation that the kernel's RNG is in, after it has read its bytes and
 // before it gives them out; before Linux 6.11, which shows none, a seed lasts 60 seconds
 // ([State].ReseedGuard). The state is in memory outside of Go's heap that a fork empties, that is not
@@ -65,9 +70,15 @@ func Read(b []byte) (n int, err error) {
 // Fill fills b with random bytes.
 func Fill(b []byte) { local.Fill(b) }
 
-// Fresh fills b with prediction resistance: from new bytes of the kernel's RNG, by a system call for
-// each 64 KiB, whatever is known of any state before or after. Up to 4 KiB take about a microsecond, and
-// each 64 KiB about six, on an AMD EPYC with VAES.
+// Fresh fills b from generators that are used once: each 64 KiB are seeded by new output of the kernel's
+// RNG, through a system call, with additional input from the CPU, and nothing is kept afterwards. No state
+// that leaks, before or after, tells what Fresh returned.
+//
+// This is not prediction resistance in the sense of SP 800-90A, which requires fresh entropy for each
+// request. The kernel's RNG is itself a deterministic generator, reseeded about once a minute, so the bytes
+// are as fresh as its last reseed.
+//
+// Up to 4 KiB take about a microsecond, and each 64 KiB about six, on an AMD EPYC with VAES.
 func Fresh(b []byte) { local.Fresh(b) }
 
 // Bytes returns n random bytes. It panics if n is negative.
@@ -80,7 +91,7 @@ func Bytes(n int) []byte {
 // Uint32 returns a random number of 32 bits.
 //
 // Where a VM clone is told late that it is one ([State].CloneGuard "vmgenid"), two clones may be given the same
-// number within the kernel's tick in which the machine was stopped: make keys and nonces of bytes.
+// number within the kernel's tick in which the machine was stopped. Use [Read] for keys, tokens and nonces.
 func Uint32() uint32 { return uint32(local.Word()) }
 
 // Uint64 returns a random number of 64 bits; what [Uint32] says of clones is true of it too.

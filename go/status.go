@@ -28,11 +28,12 @@ type State struct {
 	ReseedGuard string
 	// KernelGeneration is the kernel RNG's, or 0 where it cannot be read.
 	KernelGeneration uint64
-	// IsVM tells whether a hypervisor announces itself.
+	// IsVM tells whether this is a VM: a hypervisor announces itself, or there is a vmgenid or a vmclock,
+	// which only VMs have.
 	IsVM bool
 	// HasVMGenID tells whether the kernel's vmgenid driver is bound to a device.
 	HasVMGenID bool
-	// HasVMClock tells whether /dev/vmclock0 is there and readable.
+	// HasVMClock tells whether /dev/vmclock0 is there and readable, and sysfs knows it as the device.
 	HasVMClock bool
 	// HasVDSOGetrandom tells whether the kernel has getrandom in the vDSO.
 	HasVDSOGetrandom bool

@@ -2,8 +2,8 @@
 // instructions for it, for callers whose keys must never be in Go's memory.
 //
 // Keys, counters and output are read and written where the caller keeps them. No function copies
-// them to the stack or the heap, and all clear the registers that held them before they return.
-// There is no code for CPUs without the instructions: callers check that [Best] is not [None]
+// them to the stack or the heap. All leave zeros in every vector register, and nothing secret in the
+// others. There is no code for CPUs without the instructions: callers check that [Best] is not [None]
 // before they use anything else.
 package aes256
 
@@ -17,6 +17,9 @@ const (
 	// KeysSize is the length of the 15 round keys of a key, in bytes.
 	KeysSize = 15 * BlockSize
 )
+
+// SumLen is the length of what [Sum] adds, in bytes: of a key and a counter.
+const SumLen = KeySize + BlockSize
 
 // MaxShort is the length that [Mask] and [Take] accept at most, in bytes.
 const MaxShort = 256

@@ -221,10 +221,15 @@ TEXT ·expand(SB), NOSPLIT, $0-16
 	PXOR       X3, X0
 	PXOR       X2, X0
 	MOVOU      X0, 224(SI)
-	PXOR       X0, X0
-	PXOR       X1, X1
-	PXOR       X2, X2
-	PXOR       X3, X3
+
+	// erase
+	PXOR X0, X0
+	PXOR X1, X1
+	PXOR X2, X2
+	PXOR X3, X3
+	PXOR X4, X4
+	PXOR X5, X5
+	PXOR X6, X6
 	RET
 
 // func keystreamAESNI(keys *[240]byte, counter *[16]byte, dst []byte)
@@ -882,6 +887,7 @@ below2:
 
 below1:
 done:
+	// erase
 	PXOR X0, X0
 	PXOR X1, X1
 	PXOR X2, X2
@@ -892,6 +898,8 @@ done:
 	PXOR X7, X7
 	PXOR X8, X8
 	PXOR X9, X9
+	PXOR X10, X10
+	PXOR X11, X11
 	XORQ AX, AX
 	XORQ DX, DX
 	XORQ R8, R8
@@ -1146,21 +1154,23 @@ bulk:
 	SUBQ        $0x00000200, CX
 	CMPQ        CX, $0x00000200
 	JA          bulk
-	VPXORQ      Z16, Z16, Z16
-	VPXORQ      Z17, Z17, Z17
-	VPXORQ      Z18, Z18, Z18
-	VPXORQ      Z19, Z19, Z19
-	VPXORQ      Z20, Z20, Z20
-	VPXORQ      Z21, Z21, Z21
-	VPXORQ      Z22, Z22, Z22
-	VPXORQ      Z23, Z23, Z23
-	VPXORQ      Z24, Z24, Z24
-	VPXORQ      Z25, Z25, Z25
-	VPXORQ      Z26, Z26, Z26
-	VPXORQ      Z27, Z27, Z27
-	VPXORQ      Z28, Z28, Z28
-	VPXORQ      Z29, Z29, Z29
-	VPXORQ      Z30, Z30, Z30
+
+	// erase
+	VPXORQ Z16, Z16, Z16
+	VPXORQ Z17, Z17, Z17
+	VPXORQ Z18, Z18, Z18
+	VPXORQ Z19, Z19, Z19
+	VPXORQ Z20, Z20, Z20
+	VPXORQ Z21, Z21, Z21
+	VPXORQ Z22, Z22, Z22
+	VPXORQ Z23, Z23, Z23
+	VPXORQ Z24, Z24, Z24
+	VPXORQ Z25, Z25, Z25
+	VPXORQ Z26, Z26, Z26
+	VPXORQ Z27, Z27, Z27
+	VPXORQ Z28, Z28, Z28
+	VPXORQ Z29, Z29, Z29
+	VPXORQ Z30, Z30, Z30
 
 rest:
 	CMPQ            CX, $0x00000040
@@ -1336,32 +1346,32 @@ rest:
 	CMPQ            CX, $0x00000200
 	JB              cut7Of8
 	VMOVDQU64       Z7, 448(DI)
-	JMP             vectorsDone
+	JMP             done
 
 cut4Of8:
 	SUBQ      $0x00000100, CX
-	JEQ       vectorsDone
+	JEQ       done
 	ADDQ      $0x00000100, DI
 	VMOVDQA64 Z4, Z0
 	JMP       cutVector
 
 cut5Of8:
 	SUBQ      $0x00000140, CX
-	JEQ       vectorsDone
+	JEQ       done
 	ADDQ      $0x00000140, DI
 	VMOVDQA64 Z5, Z0
 	JMP       cutVector
 
 cut6Of8:
 	SUBQ      $0x00000180, CX
-	JEQ       vectorsDone
+	JEQ       done
 	ADDQ      $0x00000180, DI
 	VMOVDQA64 Z6, Z0
 	JMP       cutVector
 
 cut7Of8:
 	SUBQ      $0x000001c0, CX
-	JEQ       vectorsDone
+	JEQ       done
 	ADDQ      $0x000001c0, DI
 	VMOVDQA64 Z7, Z0
 	JMP       cutVector
@@ -1458,18 +1468,18 @@ upTo4:
 	CMPQ            CX, $0x00000100
 	JB              cut3Of4
 	VMOVDQU64       Z3, 192(DI)
-	JMP             vectorsDone
+	JMP             done
 
 cut2Of4:
 	SUBQ      $0x00000080, CX
-	JEQ       vectorsDone
+	JEQ       done
 	ADDQ      $0x00000080, DI
 	VMOVDQA64 Z2, Z0
 	JMP       cutVector
 
 cut3Of4:
 	SUBQ      $0x000000c0, CX
-	JEQ       vectorsDone
+	JEQ       done
 	ADDQ      $0x000000c0, DI
 	VMOVDQA64 Z3, Z0
 	JMP       cutVector
@@ -1528,11 +1538,11 @@ upTo2:
 	CMPQ            CX, $0x00000080
 	JB              cut1Of2
 	VMOVDQU64       Z1, 64(DI)
-	JMP             vectorsDone
+	JMP             done
 
 cut1Of2:
 	SUBQ      $0x00000040, CX
-	JEQ       vectorsDone
+	JEQ       done
 	ADDQ      $0x00000040, DI
 	VMOVDQA64 Z1, Z0
 	JMP       cutVector
@@ -1573,7 +1583,7 @@ upTo1:
 	CMPQ            CX, $0x00000040
 	JB              cut0Of1
 	VMOVDQU64       Z0, (DI)
-	JMP             vectorsDone
+	JMP             done
 
 cut0Of1:
 cutVector:
@@ -1591,14 +1601,9 @@ below32:
 	ADDQ         $0x10, DI
 
 below16:
-	VZEROUPPER
 	TESTQ $0x0000000f, CX
-	JNE   partial
-	JMP   done
-
-vectorsDone:
+	JEQ   done
 	VZEROUPPER
-	JMP done
 
 partial:
 	TESTQ $0x00000008, CX
@@ -1628,17 +1633,8 @@ below2:
 
 below1:
 done:
-	PXOR X0, X0
-	PXOR X1, X1
-	PXOR X2, X2
-	PXOR X3, X3
-	PXOR X4, X4
-	PXOR X5, X5
-	PXOR X6, X6
-	PXOR X7, X7
-	PXOR X8, X8
-	PXOR X9, X9
-	PXOR X12, X12
+	// erase
+	VZEROALL
 	XORQ AX, AX
 	XORQ DX, DX
 	XORQ R8, R8
@@ -2426,6 +2422,7 @@ below2:
 
 below1:
 done:
+	// erase
 	PXOR X0, X0
 	PXOR X1, X1
 	PXOR X2, X2
@@ -2436,15 +2433,17 @@ done:
 	PXOR X7, X7
 	PXOR X8, X8
 	PXOR X9, X9
+	PXOR X10, X10
+	PXOR X11, X11
 	XORQ AX, AX
 	XORQ DX, DX
 	XORQ R8, R8
 	XORQ R9, R9
 	RET
 
-// func noise(out *[3]uint64, random bool)
+// func stir(out *[3]uint64, random bool)
 // Requires: RDRAND, RDTSC
-TEXT ·noise(SB), NOSPLIT, $0-9
+TEXT ·stir(SB), NOSPLIT, $0-9
 	MOVQ  out+0(FP), DI
 	MOVB  random+8(FP), BL
 	XORQ  R8, R8
@@ -2474,13 +2473,45 @@ drawn:
 	RDTSC
 	SHLQ $0x20, DX
 	ORQ  DX, AX
-	MOVQ AX, (DI)
-	MOVQ R8, 8(DI)
-	MOVQ R9, 16(DI)
+	XORQ AX, (DI)
+	XORQ R8, 8(DI)
+	XORQ R9, 16(DI)
+
+	// erase
 	XORQ AX, AX
 	XORQ DX, DX
 	XORQ R8, R8
 	XORQ R9, R9
+	RET
+
+// func sum(out *[48]byte, first *[48]byte, second *[48]byte)
+// Requires: SSE2
+TEXT ·sum(SB), NOSPLIT, $0-24
+	MOVQ  out+0(FP), DI
+	MOVQ  first+8(FP), SI
+	MOVQ  second+16(FP), AX
+	MOVOU (SI), X0
+	MOVOU 16(SI), X1
+	MOVOU 32(SI), X2
+	TESTQ AX, AX
+	JEQ   summed
+	MOVOU (AX), X8
+	PXOR  X8, X0
+	MOVOU 16(AX), X8
+	PXOR  X8, X1
+	MOVOU 32(AX), X8
+	PXOR  X8, X2
+
+summed:
+	MOVOU X0, (DI)
+	MOVOU X1, 16(DI)
+	MOVOU X2, 32(DI)
+
+	// erase
+	PXOR X0, X0
+	PXOR X1, X1
+	PXOR X2, X2
+	PXOR X8, X8
 	RET
 
 // func take(dst []byte, src *byte)
@@ -2490,8 +2521,6 @@ TEXT ·take(SB), NOSPLIT, $0-32
 	MOVQ dst_base+0(FP), DI
 	MOVQ dst_len+8(FP), CX
 	PXOR X0, X0
-	CMPQ CX, $0x10
-	JB   below16
 
 	// the last 16 bytes are read first: the loop may clear some of them
 	MOVOU -16(SI)(CX*1), X2
@@ -2511,127 +2540,8 @@ test:
 	JB    loop
 	MOVOU X2, (DX)
 	MOVOU X0, (AX)
-	PXOR  X1, X1
-	PXOR  X2, X2
-	RET
 
-below16:
-	CMPQ CX, $0x08
-	JB   below8
-	XORL BX, BX
-	MOVQ (SI), AX
-	MOVQ -8(SI)(CX*1), DX
-	MOVQ AX, (DI)
-	MOVQ DX, -8(DI)(CX*1)
-	MOVQ BX, (SI)
-	MOVQ BX, -8(SI)(CX*1)
-	XORL AX, AX
-	XORL DX, DX
-	RET
-
-below8:
-	CMPQ CX, $0x04
-	JB   below4
-	XORL BX, BX
-	MOVL (SI), AX
-	MOVL -4(SI)(CX*1), DX
-	MOVL AX, (DI)
-	MOVL DX, -4(DI)(CX*1)
-	MOVL BX, (SI)
-	MOVL BX, -4(SI)(CX*1)
-	XORL AX, AX
-	XORL DX, DX
-	RET
-
-below4:
-	CMPQ CX, $0x02
-	JB   below2
-	XORL BX, BX
-	MOVW (SI), AX
-	MOVW -2(SI)(CX*1), DX
-	MOVW AX, (DI)
-	MOVW DX, -2(DI)(CX*1)
-	MOVW BX, (SI)
-	MOVW BX, -2(SI)(CX*1)
-	XORL AX, AX
-	XORL DX, DX
-	RET
-
-below2:
-	XORL BX, BX
-	MOVB (SI), AL
-	MOVB AL, (DI)
-	MOVB BL, (SI)
-	XORL AX, AX
-	RET
-
-// func vectors(out *[2048]byte)
-// Requires: AVX, AVX512F
-TEXT ·vectors(SB), NOSPLIT, $0-8
-	MOVQ      out+0(FP), AX
-	VMOVDQU64 Z0, (AX)
-	VPXORQ    Z0, Z0, Z0
-	VMOVDQU64 Z1, 64(AX)
-	VPXORQ    Z1, Z1, Z1
-	VMOVDQU64 Z2, 128(AX)
-	VPXORQ    Z2, Z2, Z2
-	VMOVDQU64 Z3, 192(AX)
-	VPXORQ    Z3, Z3, Z3
-	VMOVDQU64 Z4, 256(AX)
-	VPXORQ    Z4, Z4, Z4
-	VMOVDQU64 Z5, 320(AX)
-	VPXORQ    Z5, Z5, Z5
-	VMOVDQU64 Z6, 384(AX)
-	VPXORQ    Z6, Z6, Z6
-	VMOVDQU64 Z7, 448(AX)
-	VPXORQ    Z7, Z7, Z7
-	VMOVDQU64 Z8, 512(AX)
-	VPXORQ    Z8, Z8, Z8
-	VMOVDQU64 Z9, 576(AX)
-	VPXORQ    Z9, Z9, Z9
-	VMOVDQU64 Z10, 640(AX)
-	VPXORQ    Z10, Z10, Z10
-	VMOVDQU64 Z11, 704(AX)
-	VPXORQ    Z11, Z11, Z11
-	VMOVDQU64 Z12, 768(AX)
-	VPXORQ    Z12, Z12, Z12
-	VMOVDQU64 Z13, 832(AX)
-	VPXORQ    Z13, Z13, Z13
-	VMOVDQU64 Z14, 896(AX)
-	VPXORQ    Z14, Z14, Z14
-	VMOVDQU64 Z15, 960(AX)
-	VPXORQ    Z15, Z15, Z15
-	VMOVDQU64 Z16, 1024(AX)
-	VPXORQ    Z16, Z16, Z16
-	VMOVDQU64 Z17, 1088(AX)
-	VPXORQ    Z17, Z17, Z17
-	VMOVDQU64 Z18, 1152(AX)
-	VPXORQ    Z18, Z18, Z18
-	VMOVDQU64 Z19, 1216(AX)
-	VPXORQ    Z19, Z19, Z19
-	VMOVDQU64 Z20, 1280(AX)
-	VPXORQ    Z20, Z20, Z20
-	VMOVDQU64 Z21, 1344(AX)
-	VPXORQ    Z21, Z21, Z21
-	VMOVDQU64 Z22, 1408(AX)
-	VPXORQ    Z22, Z22, Z22
-	VMOVDQU64 Z23, 1472(AX)
-	VPXORQ    Z23, Z23, Z23
-	VMOVDQU64 Z24, 1536(AX)
-	VPXORQ    Z24, Z24, Z24
-	VMOVDQU64 Z25, 1600(AX)
-	VPXORQ    Z25, Z25, Z25
-	VMOVDQU64 Z26, 1664(AX)
-	VPXORQ    Z26, Z26, Z26
-	VMOVDQU64 Z27, 1728(AX)
-	VPXORQ    Z27, Z27, Z27
-	VMOVDQU64 Z28, 1792(AX)
-	VPXORQ    Z28, Z28, Z28
-	VMOVDQU64 Z29, 1856(AX)
-	VPXORQ    Z29, Z29, Z29
-	VMOVDQU64 Z30, 1920(AX)
-	VPXORQ    Z30, Z30, Z30
-	VMOVDQU64 Z31, 1984(AX)
-	VPXORQ    Z31, Z31, Z31
-	VZEROUPPER
+	// erase
+	PXOR X1, X1
+	PXOR X2, X2
 	RET

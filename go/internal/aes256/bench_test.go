@@ -60,11 +60,11 @@ func BenchmarkMask(b *testing.B) {
 	}
 }
 
-func BenchmarkNoise(b *testing.B) {
+func BenchmarkStir(b *testing.B) {
 	requireEngine(b)
 	out := new([3]uint64)
 	for b.Loop() {
-		Noise(out)
+		Stir(out)
 	}
 }
 

@@ -30,8 +30,10 @@ func TestNothingBeyondIsTouched(t *testing.T) {
 	counter := (*[BlockSize]byte)(edge(t, BlockSize))
 	noise := (*[3]uint64)(unsafe.Pointer(unsafe.SliceData(edge(t, 24)))) // SAFETY: 24 bytes, aligned as a page's end is.
 	long, short, other := edge(t, 4096), edge(t, MaxShort), edge(t, MaxShort)
+	first, second, sum := edge(t, SumLen), edge(t, SumLen), edge(t, SumLen)
 	Expand(key, keys)
-	Noise(noise)
+	Sum((*[SumLen]byte)(sum), (*[SumLen]byte)(first), (*[SumLen]byte)(second))
+	Stir(noise)
 	for _, engine := range Available() {
 		for length := range len(long) {
 			engine.Keystream(keys, counter, long[len(long)-length:])
@@ -39,6 +41,8 @@ func TestNothingBeyondIsTouched(t *testing.T) {
 	}
 	for length := 1; length <= MaxShort; length++ {
 		Mask(keys, short[MaxShort-length:])
-		Take(short[MaxShort-length:], &other[MaxShort-length])
+		if length >= BlockSize {
+			Take(short[MaxShort-length:], &other[MaxShort-length])
+		}
 	}
 }

@@ -72,19 +72,25 @@ func Mask(keys *[KeysSize]byte, dst []byte) {
 	}
 }
 
-// Noise gives the CPU's cycle counter and two words of its random instruction, zeros where there is
-// none or it fails 10 times.
-func Noise(out *[3]uint64) {
-	noise(out, numberSource == sourceCyclesAndRandom)
+// Stir XORs into out the CPU's cycle counter and two words of its random instruction, zeros where there
+// is none or it fails 10 times.
+func Stir(out *[3]uint64) {
+	stir(out, numberSource == sourceCyclesAndRandom)
 }
 
-// Take moves len(dst) bytes, at most [MaxShort], from src to dst and leaves zeros in src. The two
-// must not overlap.
+// Sum writes the XOR of first and second, or first where second is nil.
+func Sum(out, first, second *[SumLen]byte) {
+	sum(out, first, second)
+}
+
+// Take moves len(dst) bytes, from [BlockSize] to [MaxShort], from src to dst and leaves zeros in src. The
+// two must not overlap.
 func Take(dst []byte, src *byte) {
 	checkShort(len(dst))
-	if len(dst) > 0 {
-		take(dst, src)
+	if len(dst) < BlockSize {
+		panic("aes256: less than 16 bytes")
 	}
+	take(dst, src)
 }
 
 func checkShort(length int) {

@@ -25,8 +25,13 @@ func Mask(keys *[KeysSize]byte, dst []byte) {
 	panic(noEngine)
 }
 
-// Noise panics: this build has no engine.
-func Noise(out *[3]uint64) {
+// Stir panics: this build has no engine.
+func Stir(out *[3]uint64) {
+	panic(noEngine)
+}
+
+// Sum panics: this build has no engine.
+func Sum(out, first, second *[SumLen]byte) {
 	panic(noEngine)
 }
 

@@ -33,11 +33,11 @@ func TestMaskStaysWithinDst(t *testing.T) {
 	}
 }
 
-func TestNoiseIsNew(t *testing.T) {
+func TestStirringIsNew(t *testing.T) {
 	requireEngine(t)
 	var first, second [3]uint64
-	Noise(&first)
-	Noise(&second)
+	Stir(&first)
+	Stir(&second)
 	if second[0] <= first[0] {
 		t.Errorf("cycle counter %d, then %d", first[0], second[0])
 	}
@@ -53,7 +53,7 @@ func TestNoiseIsNew(t *testing.T) {
 
 func TestTake(t *testing.T) {
 	requireEngine(t)
-	for length := range MaxShort + 1 {
+	for length := BlockSize; length <= MaxShort; length++ {
 		for _, offset := range []int{0, 1, 9} {
 			src, dst := newGuarded(offset, length), newGuarded(2*offset, length)
 			for i := range src.bytes {
@@ -74,17 +74,18 @@ func TestTake(t *testing.T) {
 	}
 }
 
-func TestTooLongIsRefused(t *testing.T) {
+func TestOtherLengthsAreRefused(t *testing.T) {
 	keys := expanded(t, testKey)
 	long := make([]byte, MaxShort+1)
 	for name, call := range map[string]func(){
-		"Mask": func() { Mask(keys, long) },
-		"Take": func() { Take(long, &make([]byte, len(long))[0]) },
+		"Mask":            func() { Mask(keys, long) },
+		"Take":            func() { Take(long, &make([]byte, len(long))[0]) },
+		"Take of too few": func() { Take(make([]byte, BlockSize-1), &long[0]) },
 	} {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("%s accepted %d bytes", name, len(long))
+					t.Errorf("%s: accepted", name)
 				}
 			}()
 			call()
@@ -101,7 +102,7 @@ func TestNothingIsAllocated(t *testing.T) {
 			engine.Keystream(keys, counter, dst)
 		}
 		Mask(keys, dst[:40])
-		Noise(noise)
+		Stir(noise)
 		Take(dst[:40], &dst[100])
 	})
 	if allocations != 0 {

@@ -27,18 +27,17 @@ func keystreamVAES512(keys *[240]byte, counter *[16]byte, dst []byte)
 //go:noescape
 func mask(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64)
 
-// noise writes the cycle counter and, if random is set, two words of the random instruction.
+// stir XORs into out the cycle counter and, if random is set, two words of the random instruction.
 //
 //go:noescape
-func noise(out *[3]uint64, random bool)
+func stir(out *[3]uint64, random bool)
 
-// take moves len(dst) bytes from src to dst, at least one, and leaves zeros in src.
+// sum writes the XOR of first and second, or first where second is nil.
+//
+//go:noescape
+func sum(out *[48]byte, first *[48]byte, second *[48]byte)
+
+// take moves len(dst) bytes from src to dst, at least 16, and leaves zeros in src.
 //
 //go:noescape
 func take(dst []byte, src *byte)
-
-// vectors writes the 32 vector registers of AVX-512, each of 64 bytes, and clears them. Only tests
-// use it.
-//
-//go:noescape
-func vectors(out *[2048]byte)

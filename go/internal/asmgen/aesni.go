@@ -87,17 +87,11 @@ func stream128(out output) {
 	Label("partial")
 	partial128(out)
 	Label("done")
+	erase()
 	clear128(blocks128...)
-	clear128(scratch, next)
+	clear128(scratch, next, step, shuffle)
 	clearNumbers()
 	RET()
-}
-
-// clearNumbers clears the halves of a block number.
-func clearNumbers() {
-	for _, half := range []Register{RAX, RDX, high, low} {
-		XORQ(half, half)
-	}
 }
 
 // encrypt128 makes the next count blocks of keystream.

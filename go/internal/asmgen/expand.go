@@ -44,7 +44,8 @@ func expand() {
 		PADDD(constant, constant)
 	}
 	MOVOU(even, keys.Offset(blockSize*lastRound))
-	clear128(even, odd, word, shifted)
+	erase()
+	clear128(even, odd, word, shifted, constant, zero, shuffle)
 	RET()
 }
 
@@ -54,12 +55,5 @@ func runningXor(key, shifted VecPhysical) {
 		MOVOA(key, shifted)
 		PSLLO(U8(bytes), shifted)
 		PXOR(shifted, key)
-	}
-}
-
-// clear128 clears registers that only instructions without AVX wrote.
-func clear128(registers ...VecPhysical) {
-	for _, register := range registers {
-		PXOR(register, register)
 	}
 }

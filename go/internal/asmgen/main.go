@@ -1,7 +1,7 @@
 // Command asmgen writes the assembly of package aes256.
 //
 // Registers are named here and not allocated, so that it is plain which ones held secrets: every
-// function clears those before it returns. No function has a stack frame.
+// function erases those before it returns. No function has a stack frame.
 package main
 
 import (
@@ -31,9 +31,9 @@ func main() {
 	keystreamAESNI()
 	keystreamVAES512()
 	mask()
-	noise()
+	stir()
+	sum()
 	take()
-	vectorRegisters()
 	Generate()
 }
 

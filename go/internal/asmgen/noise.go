@@ -37,9 +37,9 @@ func mask() {
 	stream128(combine)
 }
 
-func noise() {
-	function("noise", "func(out *[3]uint64, random bool)",
-		"noise writes the cycle counter and, if random is set, two words of the random instruction.")
+func stir() {
+	function("stir", "func(out *[3]uint64, random bool)",
+		"stir XORs into out the cycle counter and, if random is set, two words of the random instruction.")
 	out := Mem{Base: RDI}
 	Load(Param("out"), out.Base)
 	Load(Param("random"), BL)
@@ -52,9 +52,10 @@ func noise() {
 	random(R9, "drawn")
 	Label("drawn")
 	cycles()
-	MOVQ(RAX, out)
-	MOVQ(R8, out.Offset(8))
-	MOVQ(R9, out.Offset(16))
+	XORQ(RAX, out)
+	XORQ(R8, out.Offset(8))
+	XORQ(R9, out.Offset(16))
+	erase()
 	clearNumbers()
 	RET()
 }

@@ -35,8 +35,8 @@ func keystreamVAES512() {
 	Label("partial")
 	partial128(replace)
 	Label("done")
-	clear128(blocks128...)
-	clear128(scratch, next, X12)
+	erase()
+	VZEROALL()
 	clearNumbers()
 	RET()
 	afterCarry()
@@ -57,6 +57,7 @@ func stream512() {
 	SUBQ(U32(batch*vectorSize), length)
 	CMPQ(length, U32(batch*vectorSize))
 	JA(LabelRef("bulk"))
+	erase()
 	for _, key := range keptKeys {
 		VPXORQ(key, key, key)
 	}
@@ -72,9 +73,6 @@ func stream512() {
 		rest512(count)
 	}
 	cut512()
-	Label("vectorsDone")
-	VZEROUPPER()
-	JMP(LabelRef("done"))
 }
 
 // broadcast loads a round key.
@@ -120,12 +118,12 @@ func rest512(count int) {
 		JB(LabelRef(cut(count, i)))
 		put512(i, i+1)
 	}
-	JMP(LabelRef("vectorsDone"))
+	JMP(LabelRef("done"))
 	for i := count / 2; i < count; i++ {
 		Label(cut(count, i))
 		if i > 0 {
 			SUBQ(U32(vectorSize*i), length)
-			JEQ(LabelRef("vectorsDone"))
+			JEQ(LabelRef("done"))
 			ADDQ(U32(vectorSize*i), dst.Base)
 			VMOVDQA64(vectors[i], vectors[0])
 		}
@@ -151,8 +149,7 @@ func cut512() {
 	VEXTRACTI128(U8(1), Y0, X0)
 	ADDQ(U8(16), dst.Base)
 	Label("below16")
-	VZEROUPPER()
 	TESTQ(U32(15), length)
-	JNE(LabelRef("partial"))
-	JMP(LabelRef("done"))
+	JEQ(LabelRef("done"))
+	VZEROUPPER()
 }

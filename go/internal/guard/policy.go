@@ -25,7 +25,7 @@ const NoGeneration = math.MaxUint64 - 1
 type Policy struct {
 	vdso    *VDSO
 	vmclock *vmClock
-	// IsVM tells whether a hypervisor announces itself.
+	// IsVM tells whether this is a VM: a hypervisor announces itself, or gives it a device that only VMs have.
 	IsVM bool
 	// HasVMGenID tells whether a clone of the VM moves the kernel's generation.
 	HasVMGenID bool
@@ -39,24 +39,27 @@ func ThisPolicy() *Policy {
 	if policy := decided.Load(); policy != nil {
 		return policy
 	}
-	isVM := hasHypervisor() || seam.BareMetal.Off()
-	policy := &Policy{
-		vdso:       findVDSO(),
-		vmclock:    openVMClock(),
-		IsVM:       isVM,
-		HasVMGenID: isVM && !seam.VMGenID.Off() && hasVMGenID(),
-	}
+	policy := machine()
 	if policy.vdso == nil {
 		decideOn(Nothing, nil)
 	}
-	// Whoever gets the policy finds its vmclock looked at.
-	if clock := policy.vmclock; clock != nil {
-		secondPlace.CompareAndSwap(&nothing, clock.count)
-		noteCount(clock.generation(), NoGeneration)
-	}
+	// Whoever gets the policy finds its vmclock followed.
+	policy.vmclock.follow()
 	if !decided.CompareAndSwap(nil, policy) {
 		return decided.Load()
 	}
+	return policy
+}
+
+// machine is what this machine gives. A hypervisor may hide from the CPU's answers, but not its devices.
+func machine() *Policy {
+	policy := &Policy{
+		vdso:       findVDSO(),
+		vmclock:    openVMClock(),
+		HasVMGenID: !seam.VMGenID.Off() && hasVMGenID(),
+	}
+	announced := announcesHypervisor() && !seam.Announced.Off()
+	policy.IsVM = announced || policy.HasVMGenID || policy.HasVMClock() || mayHaveVMClock() || seam.BareMetal.Off()
 	return policy
 }
 
@@ -131,6 +134,9 @@ func (p *Policy) Epoch(page *Page) (Epoch, bool) {
 	}
 	return now, now.Kernel != 0
 }
+
+// Shown is the epoch as far as it is shown without asking the vDSO.
+func (p *Policy) Shown() Epoch { return Epoch{Kernel: p.Generation(), VM: p.VM()} }
 
 // VM is the count of vmclock, 0 where there is none.
 func (p *Policy) VM() uint64 { return p.vmclock.generation() }

@@ -3,6 +3,11 @@
 package guard
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -27,18 +32,31 @@ type vmClock struct {
 	countsGenerations bool
 }
 
-// vmClockPath is the device's; a test may put another file there.
-var vmClockPath = "/dev/vmclock0"
+// vmClockPath is the device's, isVMClock tells whether that is what it is; tests replace both.
+var (
+	vmClockPath = "/dev/vmclock0"
+	isVMClock   = isVMClockDevice
+	// sysfsDevices links the numbers of character devices to what sysfs knows of them.
+	sysfsDevices = "/sys/dev/char"
+)
 
 func openVMClock() *vmClock {
 	if seam.VMClock.Off() {
 		return nil
 	}
-	file, err := unix.Open(vmClockPath, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	// Before it is opened, as to open another device may do something, and once more what was opened.
+	var status unix.Stat_t
+	if unix.Stat(vmClockPath, &status) != nil || !isVMClock(&status) {
+		return nil
+	}
+	file, err := unix.Open(vmClockPath, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
 	}
 	defer unix.Close(file)
+	if unix.Fstat(file, &status) != nil || !isVMClock(&status) {
+		return nil
+	}
 	page, err := unix.MmapPtr(file, 0, nil, PageSize, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil
@@ -49,6 +67,41 @@ func openVMClock() *vmClock {
 		return nil
 	}
 	return clock
+}
+
+// isVMClockDevice tells whether a file is the device of the kernel's vmclock driver: a miscellaneous
+// character device, of which sysfs tells the driver's name for it (drivers/ptp/ptp_vmclock.c). Any other
+// file could show a count that never changes, or end in SIGBUS when it is made shorter.
+func isVMClockDevice(status *unix.Stat_t) bool {
+	name, _ := miscName(status)
+	number, isNamed := strings.CutPrefix(name, "vmclock")
+	_, err := strconv.ParseUint(number, 10, 32)
+	return isNamed && err == nil
+}
+
+// miscName is the name that a miscellaneous device was given by its driver, or why it cannot be looked up;
+// none for other files.
+func miscName(status *unix.Stat_t) (string, error) {
+	const miscMajor = 10
+	if status.Mode&unix.S_IFMT != unix.S_IFCHR || unix.Major(status.Rdev) != miscMajor {
+		return "", nil
+	}
+	device, err := os.Readlink(fmt.Sprintf("%s/%d:%d", sysfsDevices, miscMajor, unix.Minor(status.Rdev)))
+	if err != nil {
+		return "", err
+	}
+	return filepath.Base(device), nil
+}
+
+// mayHaveVMClock tells whether there is what may be a vmclock, but cannot be looked up, as without /sys. It
+// is not used, and the machine is taken for a VM.
+func mayHaveVMClock() bool {
+	var status unix.Stat_t
+	if seam.VMClock.Off() || unix.Stat(vmClockPath, &status) != nil {
+		return false
+	}
+	_, err := miscName(&status)
+	return err != nil
 }
 
 // findCount finds the count; false if this is no page of vmclock.
@@ -74,6 +127,14 @@ func (c *vmClock) findCount() bool {
 	}
 	c.count = (*uint64)(unsafe.Add(c.page, at))
 	return true
+}
+
+// follow has the fast path look at the count.
+func (c *vmClock) follow() {
+	if c != nil {
+		secondPlace.CompareAndSwap(&nothing, c.count)
+		noteCount(c.generation(), NoGeneration)
+	}
 }
 
 // generation is the count plus one, so that it is 0 only where there is no vmclock.

@@ -64,6 +64,6 @@ func (d drawer) record() {
 // cycles is the CPU's cycle counter.
 func cycles() uint64 {
 	var noise [3]uint64
-	aes256.Noise(&noise)
+	aes256.Stir(&noise)
 	return noise[0]
 }

@@ -8,21 +8,31 @@ import (
 	"github.com/squall-rng/squall/go/internal/seam"
 )
 
-// Fresh fills out with prediction resistance: each 64 KiB of it from a seed of its own, by a system
-// call. It uses no state and leaves none: nothing that leaked before, and nothing that leaks later,
-// tells what it returned.
+// Fresh fills out from generators that are used once: each 64 KiB are seeded by new output of the kernel's
+// RNG, through a system call, with additional input from the CPU. It uses no other state and leaves none:
+// nothing that leaked before, and nothing that leaks later, tells what it returned.
 func Fresh(out []byte) {
 	if !isReady() {
 		kernel.FillFresh(out)
 		return
 	}
 	policy := guard.ThisPolicy()
+	if policy.Watch() == guard.Undecided {
+		// Where the kernel shows its generation is found by a seeding.
+		var unused [8]byte
+		serveOnce(wantNumber, unused[:])
+	}
+	underOneEpoch(policy.Shown, func() bool { return freshOnce(out) })
+}
+
+// underOneEpoch serves until that was done under one epoch: a clone in between left both sides with the same
+// bytes. Reseeds without pause look like clones: they hold a request up for so long and no longer.
+func underOneEpoch(shown func() guard.Epoch, serve func() bool) {
 	for attempt := 1; ; attempt++ {
-		vm, generation := policy.VM(), policy.Generation()
-		served := freshOnce(out)
-		// A clone in between left both sides with the same bytes. Reseeds without pause look like
-		// clones: they hold a request up for so long and no longer.
-		isSame := vm == policy.VM() && (generation == policy.Generation() || attempt >= attempts)
+		before := shown()
+		served := serve()
+		after := shown()
+		isSame := after.VM == before.VM && (after.Kernel == before.Kernel || attempt >= attempts)
 		if served && isSame {
 			return
 		}
@@ -52,11 +62,10 @@ func freshPart(out []byte) bool {
 		kernel.FillFresh(out)
 		return true
 	}
-	stir((*[noiseLen]byte)(page.Seed[:]))
+	mix(&page.Seed)
 	generator := generator(page, &page.Once)
 	generator.Reseed(&page.Seed)
-	noise(&page.Seed)
-	generator.Generate(out, &page.Seed)
+	generator.Generate(out, nil)
 	page.Wipe()
 	wasThere := page.WasThere() || seam.FreshCheck.Off()
 	unpin(page, len(out))

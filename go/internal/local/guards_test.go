@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,6 +39,13 @@ var trials = map[string]func() error{
 	"words":   func() error { return restored(word8) },
 	"bytes":   func() error { return restored(fill16) },
 	"later":   func() error { return restoredLater(word8) },
+	"hidden":  inAHiddenVM,
+	"cpu":     theCPUTellsSeedsApart,
+	"large":   func() error { return restored(fill512) },
+	"locked":  pagesStayHere,
+	"long":    func() error { return startedOver(Fill) },
+	"afresh":  func() error { return startedOver(Fresh) },
+	"forced":  forcedReseedsLeaveNothingOut,
 	"fresh":   droppedPagesGiveNothingFresh,
 	"age":     nothingGetsOld,
 	"works":   everythingWorks,
@@ -47,7 +56,8 @@ var seams = map[string]seam.Seam{
 	"ForkGuard": seam.ForkGuard, "Droppable": seam.Droppable, "Recheck": seam.Recheck, "Hedge": seam.Hedge,
 	"LateSignal": seam.LateSignal, "Tick": seam.Tick, "VMClock": seam.VMClock, "VMGenID": seam.VMGenID,
 	"Pin": seam.Pin, "BareMetal": seam.BareMetal, "FreshCheck": seam.FreshCheck, "SeedAge": seam.SeedAge,
-	"Noise": seam.Noise,
+	"Noise": seam.Noise, "Announced": seam.Announced,
+	"KernelBytes": seam.KernelBytes,
 }
 
 const (
@@ -119,6 +129,15 @@ func TestGuards(t *testing.T) {
 		{"bytes", "BareMetal VMGenID VMClock", "Hedge"},
 		{"bytes", "BareMetal VMClock Tick", "LateSignal"},
 		{"later", "BareMetal VMClock", "Tick"},
+		{"hidden", "Announced VMClock", "VMGenID"},
+		{"bytes", "BareMetal VMClock GenerationPlace", "LateSignal"},
+		{"large", "BareMetal VMGenID VMClock", "Hedge"},
+		{"large", "BareMetal VMClock Tick", "LateSignal"},
+		{"locked", "Droppable", ""},
+		{"cpu", "KernelBytes", "Noise"},
+		{"long", "", "GenerationCheck"},
+		{"afresh", "", "GenerationCheck"},
+		{"forced", "", ""},
 		{"works", "VDSO", ""},
 		{"works", "Droppable", ""},
 		{"works", "GenerationPlace", ""},
@@ -160,6 +179,13 @@ func fill16() (out [16]byte) {
 	return out
 }
 
+// fill512 is the front of what is too long for the buffer.
+func fill512() [16]byte {
+	var out [512]byte
+	Fill(out[:])
+	return [16]byte(out[:])
+}
+
 // reseedKernel has the kernel's RNG reseed itself.
 func reseedKernel() error {
 	const reseed = 0x5207 // RNDRESEEDCRNG
@@ -193,6 +219,149 @@ func nothingOutlivesAReseed() error {
 			if Reseeds.Load() == before {
 				return errors.New("a number came of the old seed")
 			}
+		}
+	}
+	return nil
+}
+
+// quarters is how often a request of 1 MiB lets others run.
+const quarters = 4
+
+// reseeding is what came of a draw of 1 MiB within which the kernel reseeded.
+type reseeding struct {
+	all []byte
+	// front is what was there of it when the kernel first did.
+	front [16]byte
+	// isWithin tells whether it did before the draw was over.
+	isWithin bool
+}
+
+// whileReseeding draws, and has the kernel reseed when others are let run for the time first, and each time
+// from then until last.
+func whileReseeding(draw func([]byte), first, last int) (r reseeding, err error) {
+	r.all = make([]byte, 1<<20)
+	var isOver atomic.Bool
+	var group sync.WaitGroup
+	group.Go(func() {
+		for turn := 1; turn <= last && !isOver.Load() && err == nil; turn++ {
+			for !isOver.Load() && [16]byte(r.all) == [16]byte{} {
+				runtime.Gosched()
+			}
+			if turn == first {
+				r.front = [16]byte(r.all)
+			}
+			if turn >= first {
+				err = reseedKernel()
+				r.isWithin = r.isWithin || !isOver.Load()
+			}
+			runtime.Gosched()
+		}
+	})
+	draw(r.all)
+	isOver.Store(true)
+	group.Wait()
+	return r, err
+}
+
+// A request within which the kernel reseeds, as it does in a clone, is started over, whether there is more to
+// come or not.
+func startedOver(draw func([]byte)) error {
+	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread()
+	for turn := 1; turn <= quarters; turn++ {
+		within, kept := 0, 0
+		for attempt := 0; within < 20 && attempt < 1000; attempt++ {
+			isReady()
+			page := pin()
+			page.Drawn = 0 // so that others are let run at the end of each quarter
+			guard.Unpin()
+			r, err := whileReseeding(draw, turn, turn)
+			if err != nil {
+				return err
+			}
+			if r.isWithin {
+				within++
+				if r.front == [16]byte(r.all) {
+					kept++
+				}
+			}
+		}
+		// A reseed may come between the last check and the return, but not often.
+		if within == 0 || 2*kept > within {
+			return fmt.Errorf("%d reseeds in quarter %d: %d times the front is of before", within, turn, kept)
+		}
+	}
+	return nil
+}
+
+// Who has the kernel reseed without pause gets all that was asked for.
+func forcedReseedsLeaveNothingOut() error {
+	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread()
+	Word()
+	r, err := whileReseeding(Fill, 1, math.MaxInt)
+	for i := 0; i < len(r.all) && err == nil; i += 16 {
+		if [16]byte(r.all[i:]) == [16]byte{} {
+			return fmt.Errorf("zeros at %d", i)
+		}
+	}
+	return err
+}
+
+// A page that is not droppable is emptied in a forked child, not dumped, and locked where that is allowed.
+func pagesStayHere() error {
+	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread()
+	Word()
+	flags, err := flagsOf(unsafe.Pointer(all.Load().pages[0]))
+	if err != nil {
+		return err
+	}
+	own := make([]byte, guard.PageSize)
+	mayLock := unix.Mlock(own) == nil
+	for flag, isNeeded := range map[string]bool{"wf": true, "dd": true, "lo": mayLock} {
+		if isNeeded && !slices.Contains(flags, flag) {
+			return fmt.Errorf("its memory has no flag %s (proc_pid_smaps(5)), but %v", flag, flags)
+		}
+	}
+	return nil
+}
+
+// flagsOf are those of the memory at an address (proc_pid_smaps(5)).
+func flagsOf(address unsafe.Pointer) ([]string, error) {
+	maps, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", errSkip, err)
+	}
+	isThere := false
+	for line := range strings.Lines(string(maps)) {
+		var start, end uintptr
+		if _, err := fmt.Sscanf(line, "%x-%x ", &start, &end); err == nil {
+			isThere = start <= uintptr(address) && uintptr(address) < end
+		}
+		if flags, found := strings.CutPrefix(line, "VmFlags:"); found && isThere {
+			return strings.Fields(flags), nil
+		}
+	}
+	return nil, errors.New("no such memory")
+}
+
+// Where the kernel's bytes are known, the CPU's tell apart what is seeded by them.
+func theCPUTellsSeedsApart() error {
+	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread()
+	seen := map[[16]byte]bool{}
+	for range 50 {
+		Word()
+		clear(unsafe.Slice((*byte)(unsafe.Pointer(all.Load().pages[0])), guard.PageSize))
+		number, fresh := make([]byte, 512), make([]byte, 512)
+		serve(wantNumber, number) // which is not hedged
+		Fresh(fresh)
+		for _, out := range [][]byte{number, fresh} {
+			if seen[[16]byte(out)] {
+				return fmt.Errorf("%x was given out twice", out[:16])
+			}
+			seen[[16]byte(out)] = true
 		}
 	}
 	return nil
@@ -366,20 +535,25 @@ func whileDropped(draw func() error) error {
 func nothingGetsOld() error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
-	for _, later := range []time.Duration{61 * time.Second, -time.Hour} {
-		shift := later
+	theirs := clocks
+	for _, shift := range [][2]time.Duration{{61 * time.Second, 0}, {0, 61 * time.Second}, {0, -time.Hour}} {
 		Word()
 		before := Reseeds.Load()
 		Word()
 		if Reseeds.Load() != before {
 			return errors.New("it is seeded at each request")
 		}
-		clock = func() time.Time { return time.Now().Add(shift) }
+		clocks = func() (now [2]int64) {
+			for i, time := range theirs() {
+				now[i] = time + int64(shift[i])
+			}
+			return now
+		}
 		Word()
 		if Reseeds.Load() == before {
-			return fmt.Errorf("a seed is used %v after it was made", later)
+			return fmt.Errorf("a seed is used %v after it was made", shift)
 		}
-		clock = time.Now
+		clocks = theirs
 		Word()
 	}
 	return nil
@@ -423,12 +597,24 @@ func restoredLater(draw func() [16]byte) error {
 	return restoredAfter(draw, func() { time.Sleep(30 * time.Millisecond) })
 }
 
+// inAHiddenVM is restored where nothing but a vmgenid tells that this is a VM.
+func inAHiddenVM() error {
+	if !guard.ThisPolicy().HasVMGenID && !seam.VMGenID.Off() {
+		return fmt.Errorf("%w: no vmgenid", errSkip)
+	}
+	return restoredWhenever(fill16, func() {})
+}
+
 func restoredAfter(draw func() [16]byte, pause func()) error {
-	runtime.GOMAXPROCS(1)
-	runtime.LockOSThread()
 	if !guard.ThisPolicy().HasVMGenID && guard.ThisPolicy().SeesClones() {
 		return fmt.Errorf("%w: nothing here needs it", errSkip)
 	}
+	return restoredWhenever(draw, pause)
+}
+
+func restoredWhenever(draw func() [16]byte, pause func()) error {
+	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread()
 	const count = 50
 	for range count {
 		draw()

@@ -8,9 +8,11 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/squall-rng/squall/go/internal/aes256"
 	"github.com/squall-rng/squall/go/internal/guard"
+	"golang.org/x/sys/cpu"
 )
 
 // needsState skips where this process can keep none.
@@ -53,10 +55,14 @@ func TestEveryByteIsWritten(t *testing.T) {
 func TestWhatWasGivenOutIsErased(t *testing.T) {
 	needsState(t)
 	looked := 0
-	for attempt := range 200 {
-		length := 1 + attempt%small
+	for attempt := range 400 {
+		length := 1 + attempt/2%small
+		draw := func() { Fill(make([]byte, length)) }
+		if attempt%2 == 1 {
+			length, draw = 8, func() { Word() }
+		}
 		before, _ := look(length)
-		Fill(make([]byte, length))
+		draw()
 		after, taken := look(length)
 		if _, scratch := look(0); len(scratch) > 0 {
 			t.Fatalf("%d bytes: some of what the request needed is left", length)
@@ -69,8 +75,12 @@ func TestWhatWasGivenOutIsErased(t *testing.T) {
 			t.Fatalf("%d bytes: they are still in the buffer", length)
 		}
 	}
-	if looked < 100 {
+	if looked < 200 {
 		t.Errorf("only %d requests came from the buffer", looked)
+	}
+	Fresh(make([]byte, 32))
+	if _, scratch := look(0); len(scratch) > 0 {
+		t.Error("fresh: some of what the request needed is left")
 	}
 }
 
@@ -91,6 +101,123 @@ func look(length int) (looked, []byte) {
 		part = slices.Concat(page.Once[:], page.Seed[:], page.Keys[:], page.Block[:])
 	}
 	return looked{page, left}, bytes.Trim(bytes.Clone(part), "\x00")
+}
+
+// A fresh request is served anew until no epoch ends in it: of the kernel so often and no more, of the VM
+// whatever it takes.
+func TestFreshIsServedUnderOneEpoch(t *testing.T) {
+	at := func(epoch *guard.Epoch, call, most int) { epoch.VM = uint64(min(call, most)) }
+	cases := []struct {
+		name   string
+		change func(epoch *guard.Epoch, call int)
+		calls  int
+	}{
+		{"nothing changes", func(*guard.Epoch, int) {}, 1},
+		{"one reseed", func(epoch *guard.Epoch, call int) { epoch.Kernel = uint64(min(call, 1)) }, 2},
+		{"reseeds without pause", func(epoch *guard.Epoch, call int) { epoch.Kernel++ }, attempts},
+		{"one clone", func(epoch *guard.Epoch, call int) { at(epoch, call, 1) }, 2},
+		{"many clones", func(epoch *guard.Epoch, call int) { at(epoch, call, 20) }, 21},
+	}
+	for _, c := range cases {
+		var epoch guard.Epoch
+		calls := 0
+		underOneEpoch(func() guard.Epoch { return epoch }, func() bool {
+			calls++
+			c.change(&epoch, calls)
+			return true
+		})
+		if calls != c.calls {
+			t.Errorf("%s: served %d times, and not %d", c.name, calls, c.calls)
+		}
+	}
+	calls := 0
+	underOneEpoch(func() guard.Epoch { return guard.Epoch{} }, func() bool {
+		calls++
+		return calls == 30
+	})
+	if calls != 30 {
+		t.Errorf("a page that is emptied 29 times: served %d times", calls)
+	}
+}
+
+// The CPU's additional input reaches all of a seed, and leaves what is there: two counts and, where there is
+// the instruction, four of its words.
+func TestAdditionalInput(t *testing.T) {
+	needsState(t)
+	var one, other [guard.StateLen]byte
+	mix(&one)
+	mix(&other)
+	for at := 0; at < len(one); at += 8 {
+		isCount := at%noiseLen == 0
+		if (isCount || cpu.X86.HasRDRAND) && bytes.Equal(one[at:at+8], other[at:at+8]) {
+			t.Errorf("byte %d: twice the same", at)
+		}
+	}
+	noise(&one)
+	if !bytes.Equal(one[noiseLen:], make([]byte, noiseLen)) || bytes.Equal(one[:8], other[:8]) {
+		t.Errorf("additional input of a request: %x", one)
+	}
+}
+
+// forget has the next request fill its page's buffer anew, and seed its generator anew.
+func forget(seed bool) {
+	page := pin()
+	page.Left, page.Held = 0, 0
+	if seed {
+		page.BeginSeeding(0)
+	}
+	guard.Unpin()
+}
+
+// What a buffer still held when its seed ended is counted.
+func TestWhatIsThrownAwayIsCounted(t *testing.T) {
+	needsState(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	forget(false)
+	Word()
+	page := pin()
+	left := page.Left + page.Held
+	page.BeginSeeding(0)
+	guard.Unpin()
+	before := Discarded.Load()
+	Word()
+	// But for the word that was read before the seed was found to have ended.
+	if discarded := Discarded.Load() - before; discarded == 0 || discarded > left || discarded+8 < left {
+		t.Errorf("%d bytes of %d were counted", discarded, left)
+	}
+}
+
+// One clock only goes forward, and one is the wall's.
+func TestClocks(t *testing.T) {
+	now := clocks()
+	later := clocks()
+	off := time.Duration(time.Now().UnixNano() - now[1]).Abs()
+	if later[0] < now[0] || now[0] <= 0 || off > time.Hour {
+		t.Errorf("%v, then %v; %v from the wall's", now, later, off)
+	}
+}
+
+// Each seeding gives masks another key.
+func TestMasksHaveKeys(t *testing.T) {
+	needsState(t)
+	if !guard.ThisPolicy().HearsLate() {
+		t.Skip("SKIP: no vmgenid, so no masks")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var none [guard.KeysLen]byte
+	aes256.Expand(new([aes256.KeySize]byte), &none)
+	seen := map[[guard.KeysLen]byte]bool{{}: true, none: true}
+	for range 3 {
+		forget(true)
+		Word()
+		page := pin()
+		keys := page.MaskKeys
+		guard.Unpin()
+		if seen[keys] {
+			t.Errorf("the round keys of masks are those of before, or of zeros: %x", keys)
+		}
+		seen[keys] = true
+	}
 }
 
 // No two of many goroutines are given the same, while the number of Ps changes.

@@ -3,8 +3,8 @@
 package local
 
 import (
-	"encoding/binary"
 	"time"
+	"unsafe"
 
 	"github.com/squall-rng/squall/go/internal/aes256"
 	"github.com/squall-rng/squall/go/internal/guard"
@@ -33,8 +33,7 @@ func (r *request) seed() bool {
 		return false
 	}
 	r.page.Mark(generation)
-	stir((*[noiseLen]byte)(r.page.Seed[:]))
-	stir((*[noiseLen]byte)(r.page.Seed[noiseLen:]))
+	mix(&r.page.Seed)
 	generator := generator(r.page, &r.page.State)
 	generator.Reseed(&r.page.Seed)
 	if r.policy.HearsLate() {
@@ -65,21 +64,23 @@ func (r *request) isOutdated() bool {
 	return false
 }
 
-var (
-	started = time.Now()
-	// clock is the system's; a test may put another there.
-	clock = time.Now
-)
+var started = time.Now()
 
 // clocks are two clocks in nanoseconds: one that only goes forward but stands still while the machine
-// sleeps, and the one on the wall, which does neither.
-func clocks() [2]int64 {
-	now := clock()
+// sleeps, and the one on the wall, which does neither. A test may put others there.
+var clocks = func() [2]int64 {
+	now := time.Now()
 	return [2]int64{int64(now.Sub(started)), now.UnixNano()}
 }
 
 // noiseLen is the length of what [stir] mixes in, in bytes: half a seed.
 const noiseLen = guard.StateLen / 2
+
+// mix XORs the CPU's additional input into the kernel's bytes.
+func mix(seed *[guard.StateLen]byte) {
+	stir((*[noiseLen]byte)(seed[:]))
+	stir((*[noiseLen]byte)(seed[noiseLen:]))
+}
 
 // noise is additional input: the cycle counter and two words of the CPU's random instruction, and
 // zeros.
@@ -90,12 +91,8 @@ func noise(input *[guard.StateLen]byte) {
 
 // stir XORs the cycle counter and two words of the CPU's random instruction into bytes.
 func stir(bytes *[noiseLen]byte) {
-	var words [3]uint64
 	if !seam.Noise.Off() {
-		aes256.Noise(&words)
-	}
-	for i, word := range words {
-		place := bytes[8*i : 8*i+8]
-		binary.NativeEndian.PutUint64(place, binary.NativeEndian.Uint64(place)^word)
+		// SAFETY: the bytes are those of three words, and on this architecture no address is too odd for one.
+		aes256.Stir((*[noiseLen / 8]uint64)(unsafe.Pointer(bytes)))
 	}
 }

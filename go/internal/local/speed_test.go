@@ -11,7 +11,7 @@ import (
 )
 
 func BenchmarkFill(b *testing.B) {
-	for _, length := range []int{4, 16, 32} {
+	for _, length := range []int{4, 16, 32, 4096, 16384} {
 		buffer := make([]byte, length)
 		b.Run(fmt.Sprint(length), func(b *testing.B) {
 			for b.Loop() {

@@ -13,7 +13,7 @@ import (
 // Fill fills out with random bytes.
 func Fill(out []byte) { kernel.Fill(out) }
 
-// Fresh fills out with prediction resistance.
+// Fresh fills out as [Fill] does; on Linux always by a system call.
 func Fresh(out []byte) { kernel.FillFresh(out) }
 
 // Word is a random word.

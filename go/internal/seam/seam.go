@@ -41,4 +41,8 @@ const (
 	Noise
 	// BareMetal believes a CPU that tells of no hypervisor.
 	BareMetal
+	// Announced believes a CPU that tells of a hypervisor.
+	Announced
+	// KernelBytes are the kernel's in seeds; without them zeros are in their place.
+	KernelBytes
 )

@@ -1,0 +1,100 @@
+//go:build linux && amd64 && !purego && !race
+
+// The race detector leaves things of its own in registers.
+
+package local
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/squall-rng/squall/go/internal/aes256"
+	"github.com/squall-rng/squall/go/internal/guard"
+	"github.com/squall-rng/squall/go/internal/registers"
+)
+
+// No request leaves anything in vector registers, nor a word of a key or counter in any: masked or not, hedged
+// or not, seeded anew or not, with each engine.
+func TestRegistersAreErased(t *testing.T) {
+	needsState(t)
+	const narrow = "cpu.avx512vaes=off"
+	if os.Getenv("GODEBUG") != narrow && slices.Contains(aes256.Available(), aes256.VAES512) {
+		// Go's way to turn CPU features off, which has to be there from the start.
+		command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRegistersAreErased$", "-test.v")
+		command.Env = append(os.Environ(), "GODEBUG="+narrow)
+		output, err := command.CombinedOutput()
+		t.Logf("with another engine:\n%s", output)
+		if err != nil {
+			t.Errorf("with another engine: %v", err)
+		}
+	}
+	// With one P each request is of the same page.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	wasMasked := masked.Load()
+	defer masked.Store(wasMasked)
+	t.Run("word", func(t *testing.T) { erased(t, func() { Word() }, nil) })
+	for _, isMasked := range []bool{true, false} {
+		for _, length := range []int{1, 8, 16, 17, 32, 33, 64, 65, 256, 257, 4096, 16384, 65536, 65537, 200_000} {
+			out := make([]byte, length)
+			for name, call := range map[string]func(){
+				"bytes":    func() { Fill(out) },
+				"number":   func() { serve(wantNumber, out) }, // not hedged where bytes are
+				"fresh":    func() { Fresh(out) },
+				"seeded":   func() { forget(true); Fill(out) },
+				"refilled": func() { forget(false); Fill(out) },
+			} {
+				t.Run(fmt.Sprintf("%v/%s/%d/masked=%v", aes256.Best(), name, length, isMasked), func(t *testing.T) {
+					masked.Store(isMasked)
+					erased(t, call, out)
+				})
+			}
+		}
+	}
+}
+
+// erased fails if call leaves a secret in registers.
+func erased(t *testing.T, call func(), out []byte) {
+	t.Helper()
+	var before, after guard.Page
+	left := registers.Behind(func() {
+		copyPage(&before)
+		call()
+	})
+	if found := left.NotZero(); len(found) > 0 {
+		t.Errorf("not zero: %v", found)
+	}
+	copyPage(&after)
+	for what, secret := range map[string][]byte{
+		"the state before": before.State[:], "the state": after.State[:], "keys of masks": after.MaskKeys[:],
+	} {
+		if found := left.Words(secret); len(found) > 0 {
+			t.Errorf("%s: %v", what, found)
+		}
+	}
+	// What somebody could do who sees them, and knows what was given out or will be.
+	for _, keystream := range [][]byte{before.Buffer[:], after.Buffer[:], out} {
+		if len(keystream) < 2*aes256.BlockSize {
+			continue
+		}
+		if _, found := left.Key(keystream); found {
+			t.Error("the key of what was given out is found")
+		}
+	}
+}
+
+// copyPage copies the P's page, by bytes: a copy of the whole would leave it in vector registers.
+func copyPage(to *guard.Page) {
+	page := pin()
+	defer guard.Unpin()
+	source := (*[guard.PageSize]byte)(unsafe.Pointer(page))
+	target := (*[guard.PageSize]byte)(unsafe.Pointer(to))
+	//lint:ignore S1001 not as a whole
+	for i := range source {
+		target[i] = source[i]
+	}
+}

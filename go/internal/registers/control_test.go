@@ -1,0 +1,88 @@
+//go:build linux && amd64 && !purego
+
+package registers
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/squall-rng/squall/go/internal/aes256"
+)
+
+// assembly is what is built without what erases registers.
+const assembly = "../aes256/aes256_amd64.s"
+
+var (
+	// erasing is what the generator marked as such.
+	erasing = regexp.MustCompile(`(?m)^\t// erase\n(?:\t(?:PXOR|VPXORQ|VZEROALL|XORQ|XORL)\b.*\n)+`)
+	// alsoPasses are trials that have nothing to find: what comes out of the buffer by general registers.
+	alsoPasses = regexp.MustCompile(`/(word|bytes/(1|8|16)/masked=false|number/(1|8|16)/masked=\w+)$`)
+	trial      = regexp.MustCompile(`(?m)^ +--- (PASS|FAIL): (\S+/\S+)`)
+)
+
+// The control of the tests that look into registers: without what erases them each of their trials fails,
+// and finds a key there that makes what was given out.
+func TestWithoutErasingKeysAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIP: short tests build nothing")
+	}
+	if !slices.Contains(aes256.Available(), aes256.VAES512) {
+		t.Skip("SKIP: only an engine that this CPU has not would keep all round keys in registers")
+	}
+	output, err := testedWithout(t)
+	if err == nil {
+		t.Errorf("the tests pass without what erases registers")
+	}
+	failed := 0
+	for _, found := range trial.FindAllStringSubmatch(output, -1) {
+		switch result, name := found[1], found[2]; {
+		case result == "FAIL":
+			failed++
+		case !alsoPasses.MatchString(name):
+			t.Errorf("%s finds nothing", name)
+		}
+	}
+	keys := strings.Count(output, "the key of what was given out is found")
+	if failed < 500 || keys < 10 {
+		t.Errorf("only %d trials fail, and %d keys are found:\n%.10000s", failed, keys, output)
+	}
+	t.Logf("%d trials fail, %d keys are found", failed, keys)
+}
+
+// testedWithout is what those tests say without what erases registers.
+func testedWithout(t *testing.T) (output string, err error) {
+	t.Helper()
+	whole, err := os.ReadFile(assembly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := erasing.ReplaceAll(whole, nil)
+	if erasing.Match(without) || len(without) == len(whole) || strings.Contains(string(without), "// erase") {
+		t.Fatal("what erases registers is not found in the assembly")
+	}
+	original, err := filepath.Abs(assembly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scratch := t.TempDir()
+	replaced, overlay := filepath.Join(scratch, "assembly.s"), filepath.Join(scratch, "overlay.json")
+	replacements, err := json.Marshal(map[string]any{"Replace": map[string]string{original: replaced}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range map[string][]byte{replaced: without, overlay: replacements} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-vet=off", "-count=1", "-v",
+		"-run=^TestRegistersAreErased$", "../aes256", "../drbg", "../local")
+	bytes, err := command.CombinedOutput()
+	return string(bytes), err
+}
