@@ -21,11 +21,11 @@ pub struct Facts {
     pub clone_guard: String,
     /// `mapped-generation`, `vdso-probe` or `time`.
     pub reseed_guard: String,
-    /// A hypervisor announces itself.
+    /// A hypervisor announces itself, or there is a vmgenid or a vmclock.
     pub is_vm: bool,
     /// The kernel is told of clones by a vmgenid device.
     pub has_vmgenid: bool,
-    /// /dev/vmclock0 is there and readable.
+    /// /dev/vmclock0 is the device and readable.
     pub has_vmclock: bool,
     /// Buffers end with the kernel's tick.
     pub follows_tick: bool,

@@ -106,13 +106,13 @@ const char *squall_strerror(int code) SQUALL_NOTHROW;
 SQUALL_MUST_USE int squall_fill(void *buf, size_t len) SQUALL_NOTHROW;
 
 /**
- * As `squall_fill`, with prediction resistance: new entropy of the kernel in every call, for each
- * 64 KiB. For keys that live for years.
+ * As `squall_fill`, from a new seed: new bytes of the kernel's RNG in every call, for each 64 KiB.
+ * For keys that live for years.
  *
- * Costs one or two microseconds where `squall_fill` costs nanoseconds. Bytes do not depend on any
- * state from before the call: had an attacker learned all of it, they would still be
- * unpredictable. NIST SP 800-90A Rev. 1 section 8.8. Errors, threads, forks and clones as with
- * `squall_fill`.
+ * Costs one or two microseconds where `squall_fill` costs nanoseconds. The bytes depend on no state
+ * of this process: an attacker who has learned all of it cannot predict them. They are as fresh as
+ * the kernel's RNG, which takes in new entropy about once a minute; that is not prediction resistance in
+ * the sense of SP 800-90A. Errors, threads, forks and clones as with `squall_fill`.
  */
 SQUALL_MUST_USE int squall_fill_fresh(void *buf, size_t len) SQUALL_NOTHROW;
 

@@ -7,6 +7,10 @@ use squall_doors::uniform;
 
 use crate::buffer;
 use crate::error::{SQUALL_OK, code};
+use crate::start::{START, Start};
+
+#[used]
+static STARTS: &Start = &START;
 
 /// Fills `len` bytes at `buf` with random bytes: for keys, nonces, tokens, and anything else.
 ///
@@ -31,13 +35,13 @@ pub unsafe extern "C" fn squall_fill(buf: *mut c_void, len: usize) -> c_int {
     )
 }
 
-/// As `squall_fill`, with prediction resistance: new entropy of the kernel in every call, for each
-/// 64 KiB. For keys that live for years.
+/// As `squall_fill`, from a new seed: new bytes of the kernel's RNG in every call, for each 64 KiB.
+/// For keys that live for years.
 ///
-/// Costs one or two microseconds where `squall_fill` costs nanoseconds. Bytes do not depend on any
-/// state from before the call: had an attacker learned all of it, they would still be
-/// unpredictable. NIST SP 800-90A Rev. 1 section 8.8. Errors, threads, forks and clones as with
-/// `squall_fill`.
+/// Costs one or two microseconds where `squall_fill` costs nanoseconds. The bytes depend on no state
+/// of this process: an attacker who has learned all of it cannot predict them. They are as fresh as
+/// the kernel's RNG, which takes in new entropy about once a minute; that is not prediction resistance in
+/// the sense of SP 800-90A. Errors, threads, forks and clones as with `squall_fill`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn squall_fill_fresh(buf: *mut c_void, len: usize) -> c_int {

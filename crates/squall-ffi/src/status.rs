@@ -6,6 +6,10 @@ use squall_doors::facts::Facts;
 
 use crate::buffer;
 use crate::error::code;
+use crate::start::{START, Start};
+
+#[used]
+static STARTS: &Start = &START;
 
 /// The library's version, as `0.1.0`. Never null, constant, and valid for ever.
 #[unsafe(no_mangle)]

@@ -1,12 +1,10 @@
-//! Reproducible streams: an object in memory of the heap, which is wiped before it is given back.
+//! Reproducible streams: an object on the heap, whose key is wiped before its memory is given back.
 
 use core::ffi::{c_int, c_void};
-use core::mem::MaybeUninit;
-use core::slice;
-use std::alloc::{Layout, alloc, dealloc};
+use core::ptr;
+use std::alloc::{Layout, alloc};
 
-use squall::Stream;
-use zeroize::Zeroize;
+use squall::{Engine, Stream};
 
 use crate::buffer;
 use crate::error::{SQUALL_E_END_OF_STREAM, SQUALL_E_NULL, SQUALL_OK, code};
@@ -34,47 +32,27 @@ pub struct squall_stream(Stream);
 pub unsafe extern "C" fn squall_stream_new(key: *const u8) -> *mut squall_stream {
     // SAFETY: null, or by the header's word 32 bytes; any bytes are a key.
     let Some(key) = (unsafe { key.cast::<[u8; 32]>().as_ref() }) else {
-        return core::ptr::null_mut();
+        return ptr::null_mut();
+    };
+    let Ok(stream) = Stream::new_on(Engine::best_aes(), key) else {
+        return ptr::null_mut();
     };
     // SAFETY: the layout has a size.
     let place = unsafe { alloc(Layout::new::<squall_stream>()) }.cast::<squall_stream>();
     if !place.is_null() {
         // SAFETY: memory for a stream, aligned for it.
-        unsafe { expand(key, place) };
-        wipe_stack();
+        unsafe { place.write(squall_stream(stream)) };
     }
     place
-}
-
-/// Its frames are below the caller's: values that are moved leave copies there.
-///
-/// # Safety
-/// `place` is memory for a stream.
-#[inline(never)]
-unsafe fn expand(key: &[u8; 32], place: *mut squall_stream) {
-    // SAFETY: the caller's promise.
-    unsafe { place.write(squall_stream(Stream::new(key))) };
-}
-
-/// Wipes the stack below the caller's frame, as far down as [`expand`] reaches, and further.
-#[inline(never)]
-fn wipe_stack() {
-    [0u8; 8192].zeroize();
 }
 
 /// Wipes a stream and gives its memory back. `stream` may be null; it must not be used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn squall_stream_free(stream: *mut squall_stream) {
-    if stream.is_null() {
-        return;
-    }
-    // SAFETY: by the header's word a stream of `squall_stream_new`, which nobody uses any more. Its
-    // memory may then hold anything, and was allocated with this layout.
-    unsafe {
-        stream.drop_in_place();
-        slice::from_raw_parts_mut(stream.cast::<MaybeUninit<u8>>(), size_of::<squall_stream>())
-            .zeroize();
-        dealloc(stream.cast(), Layout::new::<squall_stream>());
+    if !stream.is_null() {
+        // SAFETY: by the header's word a stream of `squall_stream_new`, which nobody uses any more;
+        // it was allocated with the layout of its type.
+        drop(unsafe { Box::from_raw(stream) });
     }
 }
 

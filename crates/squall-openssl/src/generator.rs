@@ -71,8 +71,8 @@ impl Generator {
         self.state.store(UNINITIALISED, Ordering::Relaxed);
     }
 
-    /// Fills `out`. `fresh` is prediction resistance: bytes that depend on nothing from before
-    /// the call, for a microsecond or two.
+    /// Fills `out`. `fresh` answers a request for prediction resistance: a new seed from the
+    /// kernel's RNG for this call, in a microsecond or two.
     ///
     /// # Errors
     /// It is not instantiated, the strength is more than squall has, or there is no source.

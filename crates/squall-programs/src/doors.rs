@@ -7,10 +7,8 @@ use std::sync::LazyLock;
 
 /// Where everything was installed.
 static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let root = root.canonicalize().expect("the repository");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    let target = std::path::absolute(target).expect("a folder");
+    let root = root();
+    let target = target();
     let profile = if cfg!(debug_assertions) {
         "test"
     } else {
@@ -29,6 +27,17 @@ static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
     assert!(output.status.success(), "scripts/install.sh: {said}");
     prefix
 });
+
+fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().expect("the repository")
+}
+
+/// The folder of what is built.
+pub fn target() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);
+    std::path::absolute(target).expect("a folder")
+}
 
 /// The folder that `bin`, `lib` and `include` are in.
 pub fn prefix() -> &'static Path {

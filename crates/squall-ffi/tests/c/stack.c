@@ -15,7 +15,8 @@ static unsigned char masked[LENGTH];
 
 static __attribute__((noinline)) unsigned leave(const unsigned char *key)
 {
-    volatile unsigned char copy[LENGTH];
+    /* Longer than the frame of the function that searches. */
+    volatile unsigned char copy[16 * LENGTH];
 
     for (size_t at = 0; at < LENGTH; at++)
         copy[at] = key[at];

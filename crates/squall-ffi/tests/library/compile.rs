@@ -26,6 +26,12 @@ impl Program {
     /// Compiles a file of this crate.
     #[track_caller]
     pub fn of(source: &str, linked: Linked) -> Program {
+        Program::with(source, libraries(linked))
+    }
+
+    /// Compiles a file of this crate, with these flags for the linker.
+    #[track_caller]
+    pub fn with(source: &str, libraries: impl IntoIterator<Item = String>) -> Program {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut compiler = compiler(source);
         compiler
@@ -34,7 +40,7 @@ impl Program {
             .arg(folder.path().join("program"))
             .arg(source_path(source))
             .args(pkg_config(&["--cflags"]))
-            .args(libraries(linked));
+            .args(libraries);
         succeed(&mut compiler);
         Program { folder }
     }
@@ -80,7 +86,8 @@ pub fn source_path(source: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(source)
 }
 
-fn libraries(linked: Linked) -> Vec<String> {
+/// What the linker is told, so that a program has the installed library.
+pub fn libraries(linked: Linked) -> Vec<String> {
     let libraries = doors::prefix().join("lib");
     match linked {
         Linked::Dynamic => {

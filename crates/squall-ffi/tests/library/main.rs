@@ -9,6 +9,7 @@ mod fork;
 mod functions;
 mod header;
 mod installed;
+mod prepared;
 mod sandbox;
 mod streams;
 mod unloaded;
