@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use squall_command::reports::ReportArguments;
 use squall_command::size;
 
 use crate::workloads::Kind;
@@ -12,9 +13,9 @@ use crate::workloads::Kind;
 #[command(after_help = "Examples:
   squall bench
       every source, every workload: under two minutes (once more half a minute to build Go's program)
-  squall bench --quick --html bench.html
+  squall bench --quick --export-html bench.html
       under fifteen seconds, with a page to look at
-  squall bench --json today.json --compare yesterday.json
+  squall bench --export-json today.json --compare yesterday.json
       what changed, and whether it is more than the noise
   squall bench --explain vdso
       what is measured, and how
@@ -29,19 +30,15 @@ pub struct BenchArguments {
     #[arg(long)]
     pub quick: bool,
 
-    /// Write the report to this file as JSON, samples included; `-` is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-
-    /// Write the figures to this file as comma-separated values; `-` is standard output
-    #[arg(long, value_name = "FILE")]
-    pub csv: Option<PathBuf>,
+    /// What is wanted besides the table.
+    #[command(flatten)]
+    pub reports: ReportArguments,
 
     /// Write a page with tables and plots to this file; `-` is standard output
     #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
+    pub export_html: Option<PathBuf>,
 
-    /// Tell what changed since this report, which --json wrote
+    /// Show what changed since this report, which --export-json or --json wrote
     #[arg(long, value_name = "FILE")]
     pub compare: Option<PathBuf>,
 
@@ -63,7 +60,7 @@ pub struct BenchArguments {
 
     /// Say what is measured of this source, and how; measure nothing
     #[arg(long, value_name = "SOURCE", value_parser = parse_source,
-        conflicts_with_all = ["quick", "json", "csv", "html", "compare", "source", "workload", "profile", "targets"])]
+        conflicts_with_all = ["quick", "json", "export_json", "export_csv", "export_html", "compare", "source", "workload", "profile", "targets"])]
     pub explain: Option<String>,
 
     /// Test what each source gives by statistics; measure nothing
@@ -71,7 +68,7 @@ pub struct BenchArguments {
     /// FIPS 140-2's tests on blocks of 20,000 bits, entropy, chi-square, serial correlation and
     /// more of squall's own.
     #[arg(long,
-        conflicts_with_all = ["quick", "json", "csv", "html", "compare", "workload", "profile", "targets", "explain"])]
+        conflicts_with_all = ["quick", "json", "export_json", "export_csv", "export_html", "compare", "workload", "profile", "targets", "explain"])]
     pub statistics: bool,
 
     /// Hand a stream of each source to dieharder, TestU01's SmallCrush and PractRand as well, where

@@ -37,14 +37,12 @@ pub fn run(
 
 fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
     let old = options.compare.as_deref().map(compare::read).transpose()?;
-    let outputs = Reports::open(
-        options.json.as_deref(),
-        options.csv.as_deref(),
-        options.html.as_deref(),
-    )?;
+    let outputs = Reports::open(&options.reports, options.export_html.as_deref())?;
     if outputs.on_stdout() > 0 && (options.compare.is_some() || options.targets) {
         return Err(Failure::Usage(
-            "-: standard output is taken: --compare and --targets need it for their tables".into(),
+            "--compare and --targets print tables, and standard output is taken: write the report to a \
+             file, as by --export-json FILE"
+                .into(),
         ));
     }
     let report = measure(options, view)?;

@@ -1,4 +1,4 @@
-//! `--csv`: a line a point, read back by another program's rules.
+//! `--export-csv`: a line a point, read back by another program's rules.
 
 mod common;
 

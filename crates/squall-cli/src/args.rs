@@ -9,6 +9,7 @@ use squall::Engine;
 use squall_bench::args::BenchArguments;
 use squall_command::size;
 use squall_dmcrypt::args::DmcryptArguments;
+use squall_drives::confirm::Consent;
 use squall_run::args::{OpensslConfArguments, RunArguments};
 use squall_wipe::args::{VerifyArguments, WipeArguments};
 use zeroize::Zeroizing;
@@ -91,9 +92,7 @@ pub enum Command {
       a key of 256 bits, as 64 hexadecimal digits
   squall stream --size 4GiB --progress --output noise.bin
       a file of random bytes
-  squall stream --output /dev/sdX --progress
-      a disk overwritten: ends with an error when the disk is full
-  squall stream --size 32 --format hex > seed
+  squall stream --size 32 --format hex --output seed
   squall stream --size 1GiB --seed-file seed | sha256sum
       the same gigabyte whenever the same seed is given
 
@@ -103,10 +102,15 @@ and any number of threads, and the same as N bytes of
     -nosalt -in /dev/zero | head -c N
 Whoever knows the seed knows them all: for keys and tokens give no seed.
 
-Files and disks are synchronised (fdatasync) before it ends with success.
+To erase a drive, use `squall wipe`, which also verifies what it wrote. --output refuses a drive that
+is in use (mounted, swap, held by another device, or a disk of the running system), and asks for
+confirmation before it overwrites any other. A file that is swap or attached to a loop device is
+refused too.
+
+Files and drives are synchronised (fdatasync) before it ends with success.
 
 Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure while running,
-2 for a wrong argument.")]
+2 for a wrong argument and for an output that was refused.")]
 pub struct StreamArguments {
     /// Random bytes to write, before encoding; endless if not given
     ///
@@ -143,11 +147,15 @@ pub struct StreamArguments {
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Raw)]
     pub format: Format,
 
-    /// Write here: a file (created or emptied), a device, a FIFO, or `-` for standard output
+    /// Write here: a file (created or emptied), a FIFO, a drive, or `-` for standard output
     ///
-    /// Standard output if not given. The seed file is refused.
+    /// Standard output if not given. With --format hex and base64 a new file is readable by its
+    /// owner alone; one that exists keeps its mode. The seed file is refused.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub consent: Consent,
 
     /// Show rate, total and time left on standard error
     ///
@@ -226,8 +234,8 @@ pub struct SeedArguments {
     ///
     /// By vmclock's counter, or the event of the kernel's vmgenid driver (Linux 6.10); where
     /// neither can be seen but there is a vmgenid, by the generation of the kernel's generator,
-    /// which also moves by itself every minute. Ends at once, with success where no hypervisor
-    /// announces itself, and with a failure on a VM without any of these.
+    /// which also moves by itself every minute. Ends at once: with success if this machine shows no
+    /// sign of being a VM, and with a failure on a VM that has none of these.
     #[arg(long)]
     pub watch: bool,
 }

@@ -38,7 +38,10 @@ fn values() {
         "--format: \"octal\" is not known: use one of raw, hex, base64",
     );
     refused("stream --size", "--size: a value must follow");
-    refused("status --json=1", "--json: no value may follow");
+    refused(
+        "stream --output=",
+        "--output: the value is empty: give a FILE",
+    );
 }
 
 #[test]
@@ -80,9 +83,11 @@ fn seeds_are_checked_and_not_repeated() {
 
 #[test]
 fn names() {
+    refused("strem", "no command \"strem\": did you mean stream?");
+    refused("dmcrypt lst", "no command \"lst\": did you mean list?");
     refused(
-        "strem",
-        "no command \"strem\": use one of stream, status, seed, bench, wipe, verify, dmcrypt, \
+        "dance",
+        "no command \"dance\": use one of stream, status, seed, bench, wipe, verify, dmcrypt, \
          run, openssl-conf",
     );
     refused(
@@ -109,6 +114,48 @@ fn names() {
     );
 }
 
+/// In every command `--json` is JSON on standard output.
+#[test]
+fn json_takes_no_file() {
+    for command in [
+        "status",
+        "bench",
+        "wipe",
+        "verify",
+        "dmcrypt list",
+        "dmcrypt bench",
+    ] {
+        refused(
+            &format!("{command} --json=x"),
+            "--json: no value may follow",
+        );
+    }
+}
+
+/// As a variable of a script that was never set.
+#[test]
+fn empty_words() {
+    for (arguments, message) in [
+        (
+            ["stream", "--output", ""],
+            "--output: the value is empty: give a FILE",
+        ),
+        (
+            ["stream", "--seed-file", ""],
+            "--seed-file: the value is empty: give a FILE",
+        ),
+        (
+            ["wipe", "--dry-run", ""],
+            "TARGET is empty: give one, or leave it out",
+        ),
+    ] {
+        let output = squall("").args(arguments).output();
+        let output = output.expect("the command runs");
+        assert_eq!(text(&output.stderr), format!("squall: {message}\n"));
+        assert_eq!(output.status.code(), Some(2));
+    }
+}
+
 #[test]
 fn disk_encryption() {
     let right = "use one as \"aes-xts-plain64 512\"";
@@ -129,12 +176,12 @@ fn disk_encryption() {
         "--all: it cannot be used with --secure: give one of them",
     );
     refused(
-        "dmcrypt list --json - --csv -",
-        "-: standard output is for one of --json, --csv and --html",
+        "dmcrypt list --json --export-csv -",
+        "standard output takes one report: write the others to files",
     );
     refused(
-        "dmcrypt lost",
-        "no command \"lost\": use one of list, bench",
+        "dmcrypt dance",
+        "no command \"dance\": use one of list, bench",
     );
 }
 

@@ -73,9 +73,9 @@ fn contains(text: &str, words: &[&str]) {
 #[test]
 fn a_quick_run_fills_every_output() {
     let world = World::new();
-    let mut command = squall_to(&world.path("report.json"), "--json", SHORT);
-    command.arg("--csv").arg(world.path("report.csv"));
-    command.arg("--html").arg(world.path("report.html"));
+    let mut command = squall_to(&world.path("report.json"), "--export-json", SHORT);
+    command.arg("--export-csv").arg(world.path("report.csv"));
+    command.arg("--export-html").arg(world.path("report.html"));
     let output = command.output().expect("the command runs");
     assert_eq!(text(&output.stderr), "");
     assert!(output.status.success());
@@ -98,13 +98,15 @@ fn a_quick_run_fills_every_output() {
     assert_eq!(world.names(), ["report.csv", "report.html", "report.json"]);
 }
 
-/// `-` is standard output, which then has nothing else.
+/// Standard output then has nothing else.
 #[test]
 fn json_on_standard_output_is_alone() {
-    let output = run(&format!("{SHORT} --json -"));
-    assert!(output.status.success());
-    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(report["schema"], 1);
+    for option in ["--json", "--export-json -"] {
+        let output = run(&format!("{SHORT} {option}"));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(report["schema"], 1);
+    }
 }
 
 #[test]
@@ -112,7 +114,7 @@ fn a_run_is_compared_with_an_older_one() {
     let world = World::new();
     let path = world.path("old.json");
     assert!(
-        squall_to(&path, "--json", SHORT)
+        squall_to(&path, "--export-json", SHORT)
             .status()
             .expect("it runs")
             .success()
@@ -141,12 +143,12 @@ fn an_output_that_cannot_be_written_is_noticed_first() {
     let world = World::new();
     let clock = Instant::now();
     let absent = world.path("absent/page.html");
-    let line = complaint(squall_to(&absent, "--html", "bench"), 1);
+    let line = complaint(squall_to(&absent, "--export-html", "bench"), 1);
     contains(&line, &["absent/page.html", "No such file"]);
-    let directory = complaint(squall_to(world.0.path(), "--json", "bench"), 1);
+    let directory = complaint(squall_to(world.0.path(), "--export-json", "bench"), 1);
     contains(&directory, &["irectory"]);
-    let mut both = squall_to(&world.path("kept.json"), "--json", "bench");
-    both.arg("--csv").arg(&absent);
+    let mut both = squall_to(&world.path("kept.json"), "--export-json", "bench");
+    both.arg("--export-csv").arg(&absent);
     complaint(both, 1);
     assert!(clock.elapsed() < Duration::from_secs(5));
     assert_eq!(world.names(), Vec::<String>::new());
@@ -159,8 +161,12 @@ fn what_is_no_file_is_not_replaced() {
     let (target, link) = (world.path("target.csv"), world.path("link.csv"));
     std::os::unix::fs::symlink(&target, &link).expect("a link");
     fs::write(&target, "old").expect("a file");
-    let mut command = squall_to(Path::new("/dev/stderr"), "--json", SHORT);
-    let output = command.arg("--csv").arg(&link).output().expect("it runs");
+    let mut command = squall_to(Path::new("/dev/stderr"), "--export-json", SHORT);
+    let output = command
+        .arg("--export-csv")
+        .arg(&link)
+        .output()
+        .expect("it runs");
     assert!(output.status.success());
     let report: Value = serde_json::from_slice(&output.stderr).expect("JSON");
     assert_eq!(report["schema"], 1);
@@ -170,14 +176,14 @@ fn what_is_no_file_is_not_replaced() {
             .expect("figures")
             .starts_with("workload,")
     );
-    let twice = complaint(squall("bench --quick --json - --csv -"), 2);
-    contains(&twice, &["standard output", "--json"]);
+    let twice = complaint(squall("bench --quick --json --export-csv -"), 2);
+    contains(&twice, &["standard output takes one report"]);
 }
 
 /// Peers that were not asked for are neither measured nor beaten.
 #[test]
 fn chosen_sources_are_alone_everywhere() {
-    let arguments = "bench --quick --json - --workload start --workload words --source squall";
+    let arguments = "bench --quick --json --workload start --workload words --source squall";
     let output = run(arguments);
     assert!(output.status.success());
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -196,7 +202,7 @@ fn an_interrupted_run_keeps_what_it_has() {
     let path = world.path("report.json");
     let child = squall_to(
         &path,
-        "--json",
+        "--export-json",
         "bench --workload words --workload vdso-proposal",
     )
     .stdout(Stdio::piped())
@@ -226,7 +232,7 @@ fn a_missing_peer_is_named() {
     let world = World::new();
     let path = world.path("report.json");
     let arguments = format!("{SHORT} --source go-crypto-rand");
-    let status = squall_to(&path, "--json", &arguments)
+    let status = squall_to(&path, "--export-json", &arguments)
         .env("PATH", world.0.path())
         .stdout(Stdio::null())
         .status()
@@ -253,7 +259,7 @@ fn without_permissions_it_says_so_and_goes_on() {
         errno: libc::EPERM,
     });
     let arguments = format!("{SHORT} --profile");
-    let command = squall_to(&path, "--json", &arguments);
+    let command = squall_to(&path, "--export-json", &arguments);
     let output = refusing(command, &refusals).output().expect("it runs");
     assert!(output.status.success(), "{}", text(&output.stderr));
     let report = json(&path);

@@ -57,7 +57,10 @@ fn a_report_that_cannot_be_made_leaves_the_old_one() {
     }
     let old = Scratch::new();
     std::fs::write(old.path(), "old").expect("a file");
-    let output = run(&format!("dmcrypt list --json {}", old.path().display()));
+    let output = run(&format!(
+        "dmcrypt list --export-json {}",
+        old.path().display()
+    ));
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(std::fs::read_to_string(old.path()).expect("a file"), "old");
 }

@@ -2,9 +2,10 @@
 
 mod common;
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -86,6 +87,79 @@ fn a_pipe_nobody_reads_ends_every_command_quietly() {
         let ended = end(child.expect("the command runs"));
         assert_eq!(ended, (Some(0), String::new()), "{arguments}");
     }
+}
+
+/// As by `>&-`, where the runtime has put /dev/null, and as by `1<`.
+#[test]
+fn a_standard_output_that_takes_nothing_is_an_error() {
+    let file = Scratch::new();
+    let to_file = format!("stream --size 10 --output {}", file.path().display());
+    let ran = |arguments: &str, redirection: &str| {
+        let command = env!("CARGO_BIN_EXE_squall");
+        let script = format!("exec {command} {arguments} {redirection}");
+        let output = Command::new("sh").args(["-c", &script]).output();
+        output.expect("the shell runs")
+    };
+    for redirection in [">&-", "1</dev/null"] {
+        for (arguments, code) in [
+            ("stream --size 10", 1),
+            ("stream --size 10 --format hex --output -", 1),
+            ("status", 1),
+            ("status --json", 1),
+            ("openssl-conf --check", 1),
+            ("bench", 1),
+            ("bench --json", 1),
+            ("bench --explain squall", 1),
+            ("bench --statistics", 1),
+            ("dmcrypt list", 1),
+            ("dmcrypt bench --export-csv -", 1),
+            ("wipe --dry-run --json /nowhere", 2),
+            ("verify --json /nowhere", 2),
+            ("help stream", 1),
+            ("--help", 1),
+            ("--version", 1),
+        ] {
+            let output = ran(arguments, redirection);
+            assert_eq!(
+                text(&output.stderr),
+                "squall: standard output is closed or not writable: redirect it to a file or a \
+                 pipe\n",
+                "{arguments} {redirection}"
+            );
+            assert_eq!(output.status.code(), Some(code), "{arguments}");
+        }
+        // What needs none goes on without.
+        let output = ran(&to_file, redirection);
+        assert_eq!(text(&output.stderr), "");
+        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(std::fs::read(file.path()).expect("a file").len(), 10);
+    }
+}
+
+/// Text may be a key. What is there already keeps its mode.
+#[test]
+fn a_new_file_of_text_is_its_owners_alone() {
+    let mode_of = |format: &str, before: Option<u32>| {
+        let file = Scratch::new();
+        let name = file.path().display();
+        if let Some(mode) = before {
+            std::fs::write(file.path(), "old").expect("scratch files can be written");
+            let mode = Permissions::from_mode(mode);
+            std::fs::set_permissions(file.path(), mode).expect("it is ours");
+        }
+        let command = env!("CARGO_BIN_EXE_squall");
+        let script =
+            format!("umask 022; exec {command} stream --size 32 --format {format} --output {name}");
+        let status = Command::new("sh").args(["-c", &script]).status();
+        assert!(status.expect("the shell runs").success());
+        let about = std::fs::metadata(file.path()).expect("the file is there");
+        about.permissions().mode() & 0o777
+    };
+    assert_eq!(mode_of("hex", None), 0o600);
+    assert_eq!(mode_of("base64", None), 0o600);
+    assert_eq!(mode_of("raw", None), 0o644);
+    assert_eq!(mode_of("hex", Some(0o640)), 0o640);
+    assert_eq!(mode_of("raw", Some(0o600)), 0o600);
 }
 
 #[test]

@@ -156,6 +156,35 @@ fn a_seed_from_a_file_or_standard_input() {
     assert_eq!(end(child).0, Some(0));
 }
 
+/// What is no seed file is said to be none, with the way to make one, which works.
+#[test]
+fn files_that_hold_no_seed() {
+    let (empty, made) = (Scratch::new(), Scratch::new());
+    std::fs::write(empty.path(), "\n").expect("scratch files can be written");
+    let empty = empty.path().to_str().expect("a name");
+    let make = "squall stream --format hex --size 32 --output FILE";
+    for (file, problem) in [
+        (empty, "the file is empty"),
+        ("/etc/passwd", "not a seed (64 hexadecimal digits)"),
+        ("/bin/sh", "not a seed (64 hexadecimal digits)"),
+    ] {
+        let failed = run(&format!("stream --size 1 --seed-file {file}"));
+        assert_eq!(
+            text(&failed.stderr),
+            format!("squall: --seed-file: {file}: {problem}: make a seed file by `{make}`\n")
+        );
+        assert_eq!(failed.status.code(), Some(1));
+        assert!(failed.stdout.is_empty());
+    }
+    let name = made.path().to_str().expect("a name");
+    let arguments = make.strip_prefix("squall ").expect("the command");
+    bytes(&arguments.replace("FILE", name));
+    assert_eq!(
+        bytes(&format!("stream --size 9 --seed-file {name}")).len(),
+        9
+    );
+}
+
 #[test]
 fn a_bad_seed_file_leaves_the_output_alone() {
     let (file, output) = (Scratch::new(), Scratch::new());

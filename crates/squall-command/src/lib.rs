@@ -8,6 +8,7 @@
 
 pub mod csv;
 pub mod failure;
+pub mod inherited;
 pub mod interrupt;
 pub mod output;
 pub mod reports;

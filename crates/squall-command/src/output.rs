@@ -2,12 +2,30 @@
 
 use std::io::{self, Write};
 
+use rustix::fs::OFlags;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::inherited;
+
+/// Fails if standard output is closed or only to be read: what is written there would be lost, and
+/// the standard library would call that a success.
+pub fn check() -> Result<(), Failure> {
+    let takes_bytes = || {
+        let flags = rustix::fs::fcntl_getfl(rustix::stdio::stdout())?;
+        Ok::<_, io::Error>(flags & OFlags::ACCMODE != OFlags::RDONLY)
+    };
+    if !inherited::has_no_stdout() && takes_bytes().unwrap_or(false) {
+        return Ok(());
+    }
+    Err(Failure::Runtime(
+        "standard output is closed or not writable: redirect it to a file or a pipe".into(),
+    ))
+}
 
 /// Prints `text` on standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
+    check()?;
     let mut stdout = io::stdout().lock();
     stdout
         .write_all(text.as_bytes())

@@ -1,14 +1,31 @@
-//! A report in the forms that were asked for, each in a file of its own, at most one of them on
-//! standard output.
+//! A report in the forms that were asked for: JSON in the place of the text on standard output, and
+//! files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use serde::Serialize;
 
 use crate::sink::Sink;
 use crate::{Failure, output};
 
-/// The files that were asked for.
+/// How a user asks for a report that is for programs.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ReportArguments {
+    /// Print JSON and nothing else on standard output
+    #[arg(long, conflicts_with = "export_json")]
+    pub json: bool,
+
+    /// Write the report to this file as JSON; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub export_json: Option<PathBuf>,
+
+    /// Write the figures to this file as comma-separated values; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub export_csv: Option<PathBuf>,
+}
+
+/// The forms that were asked for.
 #[derive(Debug)]
 pub struct Reports {
     json: Option<Sink>,
@@ -17,22 +34,23 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// Makes sure that all of them can be written.
-    pub fn open(
-        json: Option<&Path>,
-        csv: Option<&Path>,
-        html: Option<&Path>,
-    ) -> Result<Reports, Failure> {
+    /// Makes sure that all of them can be written, and a page to the file `html` if there is one.
+    pub fn open(options: &ReportArguments, html: Option<&Path>) -> Result<Reports, Failure> {
+        output::check()?;
         let open = |path: Option<&Path>| path.map(Sink::open).transpose();
+        let json = match options.json {
+            true => Some(Path::new("-")),
+            false => options.export_json.as_deref(),
+        };
         let reports = Reports {
             json: open(json)?,
-            csv: open(csv)?,
+            csv: open(options.export_csv.as_deref())?,
             html: open(html)?,
         };
         match reports.on_stdout() {
             ..2 => Ok(reports),
             _ => Err(Failure::Usage(
-                "-: standard output is for one of --json, --csv and --html".into(),
+                "standard output takes one report: write the others to files".into(),
             )),
         }
     }

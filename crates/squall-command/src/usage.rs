@@ -26,6 +26,7 @@ pub fn parse<A: Arguments>() -> Result<Option<A::Command>, Failure> {
             Ok(None)
         }
         Err(error) if !error.use_stderr() => {
+            output::check()?;
             let printed = error.print();
             printed.map_err(|error| Failure::of_write("standard output", &error))?;
             Ok(None)
@@ -69,23 +70,33 @@ fn one_line(error: &clap::Error, given: &Given) -> String {
             Some(cause) => format!("{argument}: {cause}"),
             None => format!("{argument}: {value:?} is not valid"),
         },
+        ErrorKind::InvalidValue if value.is_empty() && has_empty_value() => {
+            let full = text(error, ContextKind::InvalidArg);
+            let names: Vec<_> = full
+                .split(' ')
+                .map(|name| name.trim_matches(['<', '[', ']', '>', '.']))
+                .collect();
+            match names[..] {
+                [option, value] => format!("{option}: the value is empty: give a {value}"),
+                _ => format!("{} is empty: give one, or leave it out", names[0]),
+            }
+        }
         ErrorKind::InvalidValue if value.is_empty() => format!("{argument}: a value must follow"),
         ErrorKind::InvalidValue => format!(
             "{argument}: {value:?} is not known: use one of {}",
             text(error, ContextKind::ValidValue)
         ),
         ErrorKind::UnknownArgument => {
-            let hint = match first_word(error, ContextKind::SuggestedArg) {
-                suggested if suggested.is_empty() => format!("see {} --help", given.name),
-                suggested => format!("did you mean {suggested}?"),
-            };
+            let hint = suggestion(error, ContextKind::SuggestedArg);
+            let hint = hint.unwrap_or_else(|| format!("see {} --help", given.name));
             format!("no argument {argument:?}: {hint}")
         }
-        ErrorKind::InvalidSubcommand => format!(
-            "no command {:?}: use one of {}",
-            text(error, ContextKind::InvalidSubcommand),
-            given.choices
-        ),
+        ErrorKind::InvalidSubcommand => {
+            let hint = suggestion(error, ContextKind::SuggestedSubcommand);
+            let hint = hint.unwrap_or_else(|| format!("use one of {}", given.choices));
+            let wrong = text(error, ContextKind::InvalidSubcommand);
+            format!("no command {wrong:?}: {hint}")
+        }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             format!("{}: say which: use one of {}", given.last, given.choices)
         }
@@ -99,6 +110,21 @@ fn one_line(error: &clap::Error, given: &Given) -> String {
         ErrorKind::TooManyValues => format!("{argument}: no value may follow"),
         _ => first_line(error),
     }
+}
+
+/// Whether an option or argument was given as an empty word, which clap tells as if it were missing.
+fn has_empty_value() -> bool {
+    std::env::args_os().any(|word| word.is_empty() || word.as_encoded_bytes().ends_with(b"="))
+}
+
+/// What was perhaps meant: clap's best suggestion is its last.
+fn suggestion(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    let suggested = match error.get(kind)? {
+        ContextValue::String(suggested) => suggested,
+        ContextValue::Strings(all) => all.last()?,
+        _ => return None,
+    };
+    Some(format!("did you mean {suggested}?"))
 }
 
 /// A context of the error as text: words of a list joined by commas.

@@ -6,11 +6,15 @@ use std::path::Path;
 
 use rustix::stdio::{dup2_stdout, stdout};
 use squall_command::Failure;
-use squall_command::reports::Reports;
+use squall_command::reports::{ReportArguments, Reports};
 
 /// Gives a report at `path` and a line, both in a moment without a reader.
 fn given_to_nobody(path: &Path, between: impl FnOnce()) -> Result<(), Failure> {
-    let reports = Reports::open(Some(path), None, None).expect("it can be written");
+    let options = ReportArguments {
+        export_json: Some(path.to_owned()),
+        ..ReportArguments::default()
+    };
+    let reports = Reports::open(&options, None).expect("it can be written");
     between();
     let ours = rustix::io::dup(stdout()).expect("standard output");
     let (reader, nobody) = pipe().expect("a pipe");

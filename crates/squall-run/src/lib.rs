@@ -6,7 +6,6 @@
 //! - [`places`]: where squall's libraries are.
 
 pub mod args;
-mod inherited;
 mod openssl;
 pub mod places;
 mod preload;

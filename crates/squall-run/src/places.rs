@@ -2,8 +2,7 @@
 //! command in a tree that it was built in.
 
 use std::env::consts::ARCH;
-use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +18,10 @@ pub struct Library {
     pub installed: &'static str,
     /// Its name beside a command that was built and not installed.
     pub built: &'static str,
+    /// The crate that it is built from.
+    pub source: &'static str,
+    /// The Debian package that has it.
+    pub package: &'static str,
     /// The option that names another place.
     pub option: &'static str,
     /// A symbol that it has, and no other library.
@@ -29,6 +32,8 @@ pub struct Library {
 pub const PRELOAD: Library = Library {
     installed: "libsquall-preload.so",
     built: "libsquall_preload.so",
+    source: "squall-preload",
+    package: "squall-preload",
     option: "--library",
     mark: "SQUALL_PRELOAD",
 };
@@ -37,6 +42,8 @@ pub const PRELOAD: Library = Library {
 pub const PROVIDER: Library = Library {
     installed: "ossl-modules/squall.so",
     built: "libsquall_openssl.so",
+    source: "squall-openssl",
+    package: "openssl-provider-squall",
     option: "--module",
     mark: "SQUALL_PROVIDER",
 };
@@ -69,15 +76,47 @@ pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> 
     })?;
     let places = places(library, &command);
     let found = places.iter().find(|place| place.is_file());
-    found.cloned().ok_or_else(|| {
-        let shown = |place: &PathBuf| place.display().to_string();
-        let looked: Vec<_> = places.iter().map(shown).collect();
-        Failure::Runtime(format!(
-            "{} is not installed: looked for {}: install it there, or give {}",
-            library.installed,
-            looked.join(" and "),
-            library.option
-        ))
+    found
+        .cloned()
+        .ok_or_else(|| missing(library, &command, &places))
+}
+
+/// How to get `library`, which is in none of `places`.
+fn missing(library: Library, command: &Path, places: &[PathBuf]) -> Failure {
+    if let Some(profile) = profile(command) {
+        return Failure::Runtime(format!(
+            "{} is not built yet: run `cargo build{profile} -p {}` in squall's source, which puts it \
+             beside this command",
+            library.built, library.source
+        ));
+    }
+    let how = match prefix(command).and_then(Path::to_str) {
+        Some("/usr") => format!("install the package {}", library.package),
+        Some("/usr/local") | None => "run `make install` in squall's source".into(),
+        Some(prefix) => format!("run `make install PREFIX={prefix}` in squall's source"),
+    };
+    let looked: Vec<_> = places.iter().map(|place| place.to_string_lossy()).collect();
+    Failure::Runtime(format!(
+        "{} is not installed: {how}, or name it by {} (it was looked for as {})",
+        library.installed,
+        library.option,
+        looked.join(" and ")
+    ))
+}
+
+/// What cargo is told to build with the profile that `command` was built with; none if it is not
+/// where cargo builds.
+fn profile(command: &Path) -> Option<String> {
+    let folder = command.parent()?;
+    // Cargo marks its directory (bford.info/cachedir), in which there is one for each profile.
+    let tag = fs::read_to_string(folder.parent()?.join("CACHEDIR.TAG")).ok()?;
+    if !tag.contains("created by cargo") {
+        return None;
+    }
+    Some(match folder.file_name()?.to_str()? {
+        "debug" => String::new(),
+        "release" => " --release".into(),
+        other => format!(" --profile {other}"),
     })
 }
 
@@ -95,8 +134,8 @@ fn has(path: &Path, symbol: &str) -> io::Result<bool> {
 fn places(library: Library, command: &Path) -> Vec<PathBuf> {
     let folder = command.parent().unwrap_or(Path::new("/"));
     let mut places = Vec::new();
-    if folder.file_name().is_some_and(is_folder_of_commands) {
-        let libraries = folder.with_file_name("lib");
+    if let Some(prefix) = prefix(command) {
+        let libraries = prefix.join("lib");
         places.push(libraries.join(library.installed));
         // Debian's folders for more than one kind of machine: multiarch(7).
         let multiarch = libraries.join(format!("{ARCH}-linux-gnu"));
@@ -106,8 +145,11 @@ fn places(library: Library, command: &Path) -> Vec<PathBuf> {
     places
 }
 
-fn is_folder_of_commands(name: &OsStr) -> bool {
-    name == "bin" || name == "sbin"
+/// The folder that `command` was installed below, if it is in one for commands.
+fn prefix(command: &Path) -> Option<&Path> {
+    let folder = command.parent()?;
+    let name = folder.file_name()?;
+    (name == "bin" || name == "sbin").then(|| folder.parent())?
 }
 
 #[cfg(test)]

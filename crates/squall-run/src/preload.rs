@@ -9,12 +9,12 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use squall_command::Failure;
+use clap::Args;
 use squall_command::failure::{at, cause};
+use squall_command::{Failure, inherited};
 use squall_doors::counters;
 
 use crate::args::RunArguments;
-use crate::inherited;
 use crate::places::{self, PRELOAD};
 use crate::program::{self, Refusal};
 
@@ -39,7 +39,8 @@ pub fn run(options: &RunArguments) -> Result<(), Failure> {
     };
     if name.as_bytes().starts_with(b"-") {
         return Err(Failure::Usage(format!(
-            "no option {name:?}: see squall run --help, or give the program's path"
+            "no option {name:?}: {}",
+            meant(name)
         )));
     }
     let path = program::find(name, &library).map_err(refused)?;
@@ -59,6 +60,22 @@ pub fn run(options: &RunArguments) -> Result<(), Failure> {
     let error = inherited::exec(&mut command);
     let text = format!("{}: {}", path.display(), cause(&error));
     Err(refused(Refusal::of(text, &error)))
+}
+
+/// What is perhaps meant by `name`, which looks like an option: another one, or a program.
+fn meant(name: &OsStr) -> String {
+    /// What clap takes for likely.
+    const LIKELY: f64 = 0.7;
+    let given = name.to_string_lossy();
+    let given = given.trim_start_matches('-').split('=').next();
+    let likeness = |option: &&str| strsim::jaro(option, given.unwrap_or_default());
+    let known = RunArguments::augment_args(clap::Command::new("run"));
+    let likely = known.get_arguments().filter_map(clap::Arg::get_long);
+    let likely = likely.filter(|option| likeness(option) > LIKELY);
+    match likely.max_by(|one, other| likeness(one).total_cmp(&likeness(other))) {
+        Some(option) => format!("did you mean --{option}?"),
+        None => "see squall run --help, or give the program's path".into(),
+    }
 }
 
 /// What becomes of a refusal: a wrong argument, or the end of this process.

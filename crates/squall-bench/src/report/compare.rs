@@ -84,7 +84,7 @@ pub fn read(path: &Path) -> Result<Report, Failure> {
     let of_path = |problem: String| Failure::Runtime(format!("{}: {problem}", path.display()));
     let text = fs::read_to_string(path).map_err(failure::at(path))?;
     let json: serde_json::Value = serde_json::from_str(&text)
-        .map_err(|error| of_path(format!("not JSON, as --json writes it: {error}")))?;
+        .map_err(|error| of_path(format!("not JSON, as --export-json writes it: {error}")))?;
     match json.get("schema").and_then(serde_json::Value::as_u64) {
         Some(schema) if schema == u64::from(SCHEMA) => {}
         Some(schema) => {
@@ -94,7 +94,8 @@ pub fn read(path: &Path) -> Result<Report, Failure> {
         }
         None => {
             return Err(of_path(
-                "no report of squall bench: it has no schema; give a file that --json wrote".into(),
+                "no report of squall bench: it has no schema; give a file that --export-json wrote"
+                    .into(),
             ));
         }
     }

@@ -21,8 +21,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "squall-fresh",
-        title: "squall, prediction resistant",
-        explained: "squall::fill_fresh: new entropy of the kernel in every request; numbers are \
+        title: "squall, new seeds",
+        explained: "squall::fill_fresh: new bytes of the kernel's RNG in every request; numbers are \
                     requests of 4 and 8 bytes",
         home: Home::Here,
         group: Group::Squall,

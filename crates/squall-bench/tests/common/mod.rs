@@ -41,7 +41,7 @@ const SPECS: [Spec; 16] = [
     spec("squall", "squall", Group::Squall, "", [1.88, 38.0, 14.8]),
     spec(
         "squall-fresh",
-        "squall, prediction resistant",
+        "squall, new seeds",
         Group::Squall,
         "",
         [640.0, 640.0, 13.0],

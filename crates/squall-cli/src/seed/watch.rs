@@ -44,8 +44,10 @@ pub fn run(seeder: &Seeder) -> Result<(), Failure> {
     // Waits until the kernel's generator is ready.
     squall::try_fill(&mut [0]).map_err(|error| Failure::Runtime(error.to_string()))?;
     let status = squall::status();
-    if status.clone_guard == CloneGuard::NotAVm {
-        tell("no hypervisor announces itself: there are no clones to watch for");
+    if status.clone_guard == CloneGuard::NotAVm && signals.clock.is_none() {
+        tell(
+            "no sign of a virtual machine (hypervisor bit, vmgenid, vmclock): nothing to watch for",
+        );
         return Ok(());
     }
     signals.choose(&status, &seeding)?;

@@ -56,7 +56,7 @@ fn protection(report: &Report) -> [Fact; 4] {
         _ => "every request compares the process id",
     };
     let clone = match status.clone_guard {
-        CloneGuard::NotAVm => "no hypervisor announces itself",
+        CloneGuard::NotAVm => "no sign of a virtual machine",
         CloneGuard::VmClock => "a counter changes before a clone runs",
         CloneGuard::Vmgenid => {
             "the kernel reseeds when told of a clone; until then keys are masked"

@@ -101,8 +101,8 @@ fn no_clone_signal(status: &Status, has_sysfs: bool) -> Option<Warning> {
         ),
         false => (
             "no_sysfs",
-            "/sys is not there, so a vmgenid device cannot be looked for: clones of this \
-             virtual machine are kept apart only by cycle counter and CPU random words",
+            "/sys is not there, so vmgenid and vmclock devices cannot be looked for: clones of \
+             this virtual machine are kept apart only by cycle counter and CPU random words",
             "mount sysfs on /sys in this chroot or container",
         ),
     };

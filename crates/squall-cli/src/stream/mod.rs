@@ -7,6 +7,7 @@ mod buffer;
 mod encode;
 mod gift;
 mod maker;
+mod place;
 mod pump;
 mod sink;
 mod source;
@@ -58,7 +59,16 @@ pub fn run(options: StreamArguments) -> Result<(), Failure> {
     if output.is_none() && options.format == Format::Raw && !options.force {
         refuse_a_terminal()?;
     }
-    let sink = Sink::open(output)?;
+    let sink = match output {
+        Some(path) => Sink::new(
+            place::open(path, options.format, &options.consent)?,
+            path.display().to_string(),
+        ),
+        None => Sink::new(
+            place::standard_output(&options.consent)?,
+            "standard output".to_owned(),
+        ),
+    };
     transfer(&options, &source, sink)
 }
 

@@ -1,4 +1,4 @@
-//! Where a stream goes: standard output or a file, device or FIFO.
+//! Writes a stream to standard output or a file, device or FIFO.
 //!
 //! Counts what was really written, so that a failure can tell. What a disk holds is on the disk
 //! when [`Sink::sync`] has succeeded.
@@ -6,7 +6,6 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::FileType;
@@ -30,28 +29,20 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// Opens `path` as a shell would for `>`; standard output if there is none.
-    pub fn open(path: Option<&Path>) -> Result<Sink, Failure> {
-        let (file, name) = match path {
-            Some(path) => (File::create(path), path.display().to_string()),
-            None => (
-                io::stdout().as_fd().try_clone_to_owned().map(File::from),
-                "standard output".to_owned(),
-            ),
-        };
-        let file = file.map_err(|error| Failure::of_write(&name, &error))?;
+    /// Writes to `file`, called `name`.
+    pub fn new(file: File, name: String) -> Sink {
         let is_pipe = rustix::fs::fstat(&file)
             .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
         if is_pipe {
             // Refused to users who hold much pipe memory already: then it stays as it is.
             let _ = rustix::pipe::fcntl_setpipe_size(&file, PIPE_SIZE);
         }
-        Ok(Sink {
+        Sink {
             file,
             name,
             is_pipe,
             written: 0,
-        })
+        }
     }
 
     /// Whether the output is a pipe or FIFO.

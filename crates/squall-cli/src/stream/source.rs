@@ -11,8 +11,11 @@ use zeroize::Zeroizing;
 
 use crate::args::{self, Seed};
 
-/// Longest seed file that is read: 64 digits and room for blanks.
+/// Most bytes of a seed file that are read: 64 digits and room for blanks.
 const MAX_SEED_FILE: u64 = 1024;
+
+/// How a seed file is made.
+const SEED_FILE: &str = "make a seed file by `squall stream --format hex --size 32 --output FILE`";
 
 /// Where bytes come from.
 pub enum Source {
@@ -99,8 +102,12 @@ fn read_seed(path: &Path) -> Result<Seed, Failure> {
     };
     read.map_err(|error| Failure::Runtime(format!("--seed-file: {name}: {}", cause(&error))))?;
     let digits = bytes.trim_ascii();
-    std::str::from_utf8(digits)
-        .map_err(|_| "a seed with other characters than digits: write it in hexadecimal".to_owned())
-        .and_then(args::parse_seed)
-        .map_err(|problem| Failure::Runtime(format!("--seed-file: {name}: {problem}")))
+    let seed = match std::str::from_utf8(digits) {
+        Ok("") => Err(format!("the file is empty: {SEED_FILE}")),
+        Ok(digits) if digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => {
+            args::parse_seed(digits)
+        }
+        _ => Err(format!("not a seed (64 hexadecimal digits): {SEED_FILE}")),
+    };
+    seed.map_err(|problem| Failure::Runtime(format!("--seed-file: {name}: {problem}")))
 }

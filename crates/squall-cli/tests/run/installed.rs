@@ -1,5 +1,6 @@
 //! Where the library is found: as it is installed, and as it is built.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,7 +27,10 @@ fn below_the_prefix() {
         let command = command(&world, command_at);
         let run = |command: &Path| output(Command::new(command).args(["run", "--"]).arg(&teller));
         let looked = world.path("lib/libsquall-preload.so").display().to_string();
-        refused(&run(&command), 1, &["not installed", &looked, "--library"]);
+        let install = format!("run `make install PREFIX={}`", world.path("").display());
+        let install = install.replace("/`", "`");
+        let right = ["not installed", &looked, "--library", &install];
+        refused(&run(&command), 1, &right);
         copy(&library(), &world.path(library_at));
         assert_eq!(text_of(&run(&command).stdout), LOADED);
         let link = world.path("link");
@@ -44,12 +48,24 @@ fn by_the_installation() {
     assert_eq!(text_of(&output.stdout), LOADED);
 }
 
+/// Cargo puts it there, when it is told what the command says.
 #[test]
 fn beside_a_command_that_was_built() {
     let world = World::new();
-    let command = command(&world, "target/squall");
-    copy(&library(), &world.path("target/libsquall_preload.so"));
+    let command = command(&world, "target/release/squall");
     let script = "grep -c libsquall_preload.so /proc/self/maps > /dev/null && echo loaded";
-    let output = output(Command::new(&command).args(["run", "sh", "-c", script]));
-    assert_eq!(text_of(&output.stdout), "loaded\n");
+    let run = || output(Command::new(&command).args(["run", "sh", "-c", script]));
+    refused(&run(), 1, &["not installed", "run `make install` in"]);
+    let tag = "# This file is a cache directory tag created by cargo.\n";
+    fs::write(world.path("target/CACHEDIR.TAG"), tag).expect("a file");
+    let build = "run `cargo build --release -p squall-preload`";
+    refused(&run(), 1, &["is not built yet", build]);
+    let asked = output(Command::new(&command).arg("openssl-conf"));
+    let build = "run `cargo build --release -p squall-openssl`";
+    refused(&asked, 1, &["is not built yet", build]);
+    copy(
+        &library(),
+        &world.path("target/release/libsquall_preload.so"),
+    );
+    assert_eq!(text_of(&run().stdout), "loaded\n");
 }

@@ -132,12 +132,14 @@ fn libraries_that_are_none() {
 
 #[test]
 fn options_that_are_none() {
-    let output = output(run().args(["--couters", "x", "--", "true"]));
-    refused(
-        &output,
-        2,
-        &["no option \"--couters\"", "squall run --help"],
-    );
+    for (option, hint) in [
+        ("--couters", "did you mean --counters?"),
+        ("--couters=x", "did you mean --counters?"),
+        ("--zz", "see squall run --help, or give the program's path"),
+    ] {
+        let output = output(run().args([option, "x", "--", "true"]));
+        refused(&output, 2, &[&format!("no option {option:?}: {hint}")]);
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What is said of what cannot be wiped; nothing is written then.
 
+use std::path::Path;
+
 use squall_loops::Lab;
 
 use crate::common::{squall, text};
@@ -91,8 +93,33 @@ fn what_somebody_uses_is_refused() {
     ran(world.wipe(&serial, &[&good, &device.path])).well();
 }
 
+/// A plan that is approved is one that would be carried out.
+#[test]
+fn a_dry_run_refuses_what_cannot_erase_itself() {
+    let world = World::new();
+    let file = world.target("file", 4096);
+    let same = |target: &Path, options: &str, why: &str| {
+        let options = format!("--purge {options}");
+        let real = ran(world.wipe(&options, &[target])).refused(why);
+        let dry = ran(world.wipe(&format!("--dry-run {options}"), &[target])).refused(why);
+        assert_eq!(dry.stderr.lines().count(), 1, "{}", dry.stderr);
+        assert_eq!(dry.stderr.lines().last(), real.stderr.lines().last());
+        assert!(dry.events.is_empty());
+    };
+    same(&file, "", "no erase of its own: it is a file");
+    assert!(contents(&file, 4096).iter().all(|byte| *byte == OLD));
+    let Some(lab) = Lab::new() else { return };
+    let device = lab.device(1 << 20);
+    let serial = format!("--serial {}", serial(&device.path));
+    same(
+        &device.path,
+        &serial,
+        "no erase of its own: it has no secure",
+    );
+}
+
 /// What `squall wipe --dry-run` calls the serial number of `device`.
-pub fn serial(device: &std::path::Path) -> String {
+pub fn serial(device: &Path) -> String {
     let output = squall("wipe --dry-run").arg(device).output().unwrap();
     let plan = text(&output.stdout);
     let line = plan

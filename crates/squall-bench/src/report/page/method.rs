@@ -65,5 +65,5 @@ fn command(report: &Report) -> String {
     } else {
         " --profile"
     };
-    format!("squall bench{quick}{profile} --html bench.html")
+    format!("squall bench{quick}{profile} --export-html bench.html")
 }

@@ -2,7 +2,10 @@
 //! SIGPIPE, which it ignores for itself and lets nobody inherit, and those of the descriptors 0 to 2 that
 //! are closed, which it opens on /dev/null.
 //!
-//! Both are noted before the runtime begins, and given back to a program that is executed.
+//! Both are noted before the runtime begins: for output that would go nowhere, and for a program that
+//! is executed, which gets them back.
+
+#![allow(unsafe_code)]
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -37,8 +40,13 @@ extern "C" fn note() {
     }
 }
 
+/// Whether standard output was closed.
+pub(crate) fn has_no_stdout() -> bool {
+    IS_CLOSED[libc::STDOUT_FILENO as usize].load(Ordering::Relaxed)
+}
+
 /// Becomes the program of `command`, with what was noted; comes back only if that cannot be done.
-pub(crate) fn exec(command: &mut Command) -> io::Error {
+pub fn exec(command: &mut Command) -> io::Error {
     // SAFETY: makes system calls alone. Nobody in this process uses what is closed: it is the runtime's
     // /dev/null.
     unsafe { command.pre_exec(give_back) }.exec()
