@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use squall_command::reports::ReportArguments;
 use squall_command::size;
 use squall_drives::confirm::Consent;
 
@@ -42,7 +43,7 @@ name, and what Linux ever had. Modules that the kernel loads to answer stay load
 Examples:
   squall dmcrypt list
       what there is, and which of it is secure
-  squall dmcrypt list --csv - | grep ,secure,
+  squall dmcrypt list --export-csv - | grep ,secure,
       a line a specification
 
 It takes root, with CAP_SYS_ADMIN.
@@ -57,13 +58,9 @@ pub struct ListArguments {
     #[arg(long)]
     pub exhaustive: bool,
 
-    /// Write the list to this file as JSON; `-` is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-
-    /// Write the list to this file as comma-separated values; `-` is standard output
-    #[arg(long, value_name = "FILE")]
-    pub csv: Option<PathBuf>,
+    /// What is wanted in the place of the table, or besides.
+    #[command(flatten)]
+    pub reports: ReportArguments,
 }
 
 /// What to measure, on what, and how.
@@ -125,17 +122,13 @@ pub struct BenchArguments {
     #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = parse_bytes)]
     pub size: u64,
 
-    /// Write the report to this file as JSON, samples included; `-` is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    /// What is wanted in the place of the table, or besides.
+    #[command(flatten)]
+    pub reports: ReportArguments,
 
-    /// Write the figures to this file as comma-separated values; `-` is standard output
+    /// Write a page with tables and a plot to this file; `-` is standard output
     #[arg(long, value_name = "FILE")]
-    pub csv: Option<PathBuf>,
-
-    /// Write a page with tables and a picture to this file; `-` is standard output
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
+    pub export_html: Option<PathBuf>,
 }
 
 impl BenchArguments {

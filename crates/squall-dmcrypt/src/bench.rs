@@ -18,11 +18,7 @@ use devices::Run;
 
 /// Does what was asked for.
 pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
-    let reports = Reports::open(
-        options.json.as_deref(),
-        options.csv.as_deref(),
-        options.html.as_deref(),
-    )?;
+    let reports = Reports::open(&options.reports, options.export_html.as_deref())?;
     let interrupt = Interrupt::watch("the report has what was measured until then")?;
     // A wrong argument is told before anything else, which takes minutes.
     if let Some(path) = &options.device {

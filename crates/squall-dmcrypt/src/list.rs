@@ -18,7 +18,7 @@ use crate::survey::{Found, Kernel, Method, steps, survey};
 
 /// Does what was asked for.
 pub fn list(options: &ListArguments) -> Result<(), Failure> {
-    let reports = Reports::open(options.json.as_deref(), options.csv.as_deref(), None)?;
+    let reports = Reports::open(&options.reports, None)?;
     let interrupt = Interrupt::watch("the list has what was found until then")?;
     let session = Session::begin()?;
     let list = found(&session, options.exhaustive, &interrupt)?;

@@ -14,6 +14,7 @@ mod swap;
 mod tests;
 mod twice;
 
+use std::fs::Metadata;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -55,6 +56,20 @@ pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
     )))
 }
 
+/// Fails if the regular file `name`, of which `about` tells, is swap or attached to a loop device.
+/// Where the kernel shows neither, as in a chroot without /sys, it is not known to be.
+pub fn check_file(name: &Path, about: &Metadata) -> Result<(), Failure> {
+    let swap = swap::all().unwrap_or_default();
+    let loops = loops::all().unwrap_or_default();
+    match &file_reasons(Inode::of(about), &swap, &loops)[..] {
+        [] => Ok(()),
+        [reason, ..] => Err(Failure::Runtime(format!(
+            "{}: {reason}: nothing was written",
+            shown(name)
+        ))),
+    }
+}
+
 fn tell(refusals: &[String]) {
     for refusal in refusals {
         // Standard error may be closed: the failure itself says enough.
@@ -87,25 +102,15 @@ impl Machine {
             (Some(device), _) => self
                 .device_reasons(device, path)
                 .map_err(|error| Failure::Runtime(format!("{}: {}", shown(path), cause(&error))))?,
-            (None, inode) => inode.map_or_else(Vec::new, |inode| self.file_reasons(inode)),
+            (None, inode) => match inode {
+                Some(inode) => file_reasons(inode, &self.swap, &self.loops),
+                None => Vec::new(),
+            },
         };
         if let Err(error) = rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS) {
             reasons.push(format!("cannot be written to: {}", cause(&error.into())));
         }
         Ok(reasons)
-    }
-
-    fn file_reasons(&self, inode: Inode) -> Vec<String> {
-        let mut reasons = Vec::new();
-        if self.swap.files.contains(&inode) {
-            reasons.push("is swapped to: run `swapoff` first".into());
-        }
-        let attached = self.loops.iter().filter(|on| on.file() == Some(inode));
-        reasons.extend(attached.map(|on| {
-            let name = on.device.name();
-            format!("is what /dev/{name} is attached to: name that, or run `losetup -d` first")
-        }));
-        reasons
     }
 
     fn device_reasons(&self, device: &Device, path: &Path) -> io::Result<Vec<String>> {
@@ -250,6 +255,20 @@ impl Machine {
         }
         Ok(None)
     }
+}
+
+/// How the file `inode` is in use by the kernel.
+fn file_reasons(inode: Inode, swap: &Swap, loops: &[Attached]) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if swap.files.contains(&inode) {
+        reasons.push("is swapped to: run `swapoff` first".into());
+    }
+    let attached = loops.iter().filter(|on| on.file() == Some(inode));
+    reasons.extend(attached.map(|on| {
+        let name = on.device.name();
+        format!("is attached to /dev/{name}: name that, or run `losetup -d /dev/{name}` first")
+    }));
+    reasons
 }
 
 /// Whether the running system is on what is mounted at `point`.

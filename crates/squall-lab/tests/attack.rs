@@ -204,8 +204,8 @@ fn wrong_arguments_are_one_line() {
     refused("attack", &format!("attack: say which: {attacks}"));
     refused("attack foo", &format!("no command \"foo\": {attacks}"));
     refused(
-        "foo",
-        "no command \"foo\": use one of attack, cost, deps, boot, reset",
+        "xyz",
+        "no command \"xyz\": use one of attack, cost, deps, boot, reset",
     );
     refused("--foo", "no argument \"--foo\": see squall-lab --help");
     refused(

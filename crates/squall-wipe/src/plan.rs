@@ -28,7 +28,7 @@ pub fn text(targets: &[Target], plan: &Plan, purge: bool) -> String {
         &format!("{number} {noun}, {} in all", units::volume(total)),
     );
     if purge {
-        add(&mut text, "first each erases itself, or is refused; then");
+        add(&mut text, "first each erases itself; then");
     }
     add(
         &mut text,

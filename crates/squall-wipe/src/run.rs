@@ -41,15 +41,15 @@ type Prepared = (Journal, Vec<Part>);
 
 /// Runs `squall wipe`.
 pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
+    let manner = Manner::choose(options.shown.json).map_err(refused)?;
     let prepared = match &options.resume {
-        Some(path) => resume::resumed(options, path),
+        Some(path) => resume::resumed(options, path, manner),
         None => begin::begun(options),
     };
     let Some((journal, parts)) = prepared.map_err(refused)? else {
         return Ok(());
     };
     let interrupt = Interrupt::watch("the drives are not done")?;
-    let manner = Manner::choose(options.shown.json);
     let crew = Crew {
         journal: &journal,
         transfer: &options.transfer,

@@ -42,11 +42,14 @@ pub enum Manner {
 
 impl Manner {
     /// The manner that suits where the output goes.
-    pub fn choose(json: bool) -> Manner {
+    ///
+    /// # Errors
+    /// Objects were asked for, and standard output would lose them.
+    pub fn choose(json: bool) -> Result<Manner, Failure> {
         match json {
-            true => Manner::Json,
-            false if io::stderr().is_terminal() => Manner::Screen,
-            false => Manner::Log,
+            true => output::check().map(|()| Manner::Json),
+            false if io::stderr().is_terminal() => Ok(Manner::Screen),
+            false => Ok(Manner::Log),
         }
     }
 }

@@ -19,7 +19,7 @@ fn memory_is_measured_and_given_back() {
     let Some(world) = World::new() else { return };
     let mut desk = world.boot_with(USUAL, Vec::new());
     let ciphers = "--cipher 'aes-xts-plain64 512' --cipher 'aes-cbc-essiv:sha256 256'";
-    let reports = "--json /tmp/b.json --csv /tmp/b.csv --html /tmp/b.html";
+    let reports = "--export-json /tmp/b.json --export-csv /tmp/b.csv --export-html /tmp/b.html";
     let text = desk
         .squall(&format!("dmcrypt bench {QUICK} {ciphers} {reports}"))
         .well();
@@ -54,7 +54,7 @@ fn the_secure_ones_are_measured(desk: &mut Desk) {
     desk.ok(LOAD_USUAL);
     desk.load_no_more();
     // brd is loaded by its name, and no longer by the kernel.
-    let once = "--size 16MiB --rounds 1 --sample 1 --json /tmp/all.json";
+    let once = "--size 16MiB --rounds 1 --sample 1 --export-json /tmp/all.json";
     desk.squall(&format!("dmcrypt bench {once}")).well();
     desk.nothing_is_left();
     let report = desk.json("/tmp/all.json");
@@ -149,7 +149,7 @@ fn what_goes_through_is_encrypted() {
     desk.start_udev();
     let ciphers = "--cipher 'aes-xts-plain64 512'";
     let drive = id(SERIAL);
-    let once = "--size 16MiB --rounds 1 --sample 500 --json /tmp/b.json";
+    let once = "--size 16MiB --rounds 1 --sample 500 --export-json /tmp/b.json";
     let run = desk.start(&format!(
         "dmcrypt bench --device {drive} --yes {ciphers} {once}"
     ));

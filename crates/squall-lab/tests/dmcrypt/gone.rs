@@ -85,7 +85,7 @@ fn an_interrupted_run_tells_what_it_has() {
 }
 
 fn listing(desk: &mut Desk) {
-    let ran = interrupted(desk, "list --json /tmp/list.json", "probe");
+    let ran = interrupted(desk, "list --export-json /tmp/list.json", "probe");
     contains(&ran.output, &["INCOMPLETE"]);
     contains(
         &ran.errors,
@@ -95,7 +95,7 @@ fn listing(desk: &mut Desk) {
 }
 
 fn measuring(desk: &mut Desk, over: &str) {
-    let bench = "bench --size 16MiB --rounds 10000 --sample 1 --json /tmp/b.json";
+    let bench = "bench --size 16MiB --rounds 10000 --sample 1 --export-json /tmp/b.json";
     let ran = interrupted(desk, &format!("{bench} {CIPHER} {over}"), MEASURED);
     contains(&ran.output, &["INCOMPLETE", "aes-xts-plain64 512"]);
     contains(

@@ -27,7 +27,8 @@ fn the_list_is_what_the_kernel_accepts() {
 /// The list of everything that this kernel has, and its text.
 #[track_caller]
 fn listed(desk: &mut Desk, options: &str) -> (List, String) {
-    let arguments = format!("dmcrypt list {options} --json /tmp/list.json --csv /tmp/list.csv");
+    let arguments =
+        format!("dmcrypt list {options} --export-json /tmp/list.json --export-csv /tmp/list.csv");
     let text = desk.squall(&arguments).well();
     desk.nothing_is_left();
     assert_eq!(desk.ok("dmsetup ls"), "No devices found\n");

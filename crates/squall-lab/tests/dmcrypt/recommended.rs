@@ -42,7 +42,7 @@ fn what_is_recommended_works() {
 /// What is recommended where one cipher was measured.
 #[track_caller]
 fn recommended(desk: &mut Desk, cipher: &str) -> Value {
-    let bench = "dmcrypt bench --size 16MiB --rounds 1 --sample 5 --json /tmp/b.json --yes";
+    let bench = "dmcrypt bench --size 16MiB --rounds 1 --sample 5 --export-json /tmp/b.json --yes";
     let ran = desk.squall(&format!(
         "{bench} --device {} --cipher '{cipher}'",
         id(SERIAL)

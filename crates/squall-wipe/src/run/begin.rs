@@ -20,6 +20,11 @@ pub fn begun(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     let find = |path: &PathBuf| Target::find(path);
     let targets: Vec<Target> = options.targets.iter().map(find).collect::<Result<_, _>>()?;
     guards::check(&targets, &PURPOSE)?;
+    if options.dry_run && options.purge {
+        // Only a drive that is open for writing tells whether it can erase itself.
+        let devices = open_all(&targets, &options.transfer)?;
+        purge::choose(true, &options.consent, &targets, &devices)?;
+    }
     if !say_plan(options, &targets, &plan)? {
         return Ok(None);
     }

@@ -22,6 +22,7 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
             "--verify none: nothing would be compared: use full or sample".into(),
         ));
     }
+    let manner = Manner::choose(options.shown.json).map_err(refused)?;
     protect_memory();
     let (drives, parts) = reported(options).map_err(refused)?;
     let interrupt = Interrupt::watch("the verification did not end")?;
@@ -32,7 +33,7 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
         transfer: &options.transfer,
         interval: Duration::MAX,
         interrupt: &interrupt,
-        manner: Manner::choose(options.shown.json),
+        manner,
     };
     let shown = crew.run(&parts, |worker| worker.verify());
     shown.and(judge(&journal.job()))

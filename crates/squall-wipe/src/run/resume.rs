@@ -18,13 +18,17 @@ use crate::show::Manner;
 /// What is left to do of the job whose journal is at `path`; nothing if only a plan was asked for.
 ///
 /// A drive that is not there is left for another time, unless none is there.
-pub fn resumed(options: &WipeArguments, path: &Path) -> Result<Option<Prepared>, Failure> {
+pub fn resumed(
+    options: &WipeArguments,
+    path: &Path,
+    manner: Manner,
+) -> Result<Option<Prepared>, Failure> {
     let journal = Journal::open(path)?;
     let plan = journal.job().plan;
     let left = left(&journal);
     if left.is_empty() {
         // It was killed after its last drive.
-        finish(&journal, Manner::choose(options.shown.json))?;
+        finish(&journal, manner)?;
         return Ok(None);
     }
     let (numbers, targets) = found(&journal, &left)?;

@@ -53,6 +53,6 @@ fn command(bench: &Bench) -> String {
     let mib = bench.ground.bytes >> 20;
     format!(
         "squall dmcrypt bench{device} --rounds {rounds} --sample {sample_ms} --size {mib}MiB \
-         --html dmcrypt.html"
+         --export-html dmcrypt.html"
     )
 }
