@@ -17,9 +17,15 @@ lint:
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps
 
-# What this machine can run must run: skipping it is a failure. `cargo run` alone is the command.
+# What this machine can run must run: skipping it is a failure. The guards a second time as programs in
+# Rust have them, without the feature `shared-library`; what a request leaves behind also in a release
+# build, because it is a property of compiled code. `cargo run` alone is the command.
 unit:
 	required=$$(scripts/required.sh) && env $$required cargo test --workspace --all-features
+	required=$$(scripts/required.sh) && env $$required cargo test -p squall --features testing --test guards
+	for place in stack/ registers/; do \
+		cargo test --release -p squall --features testing --test guards -- $$place || exit 1; \
+	done
 	cargo run --quiet -- --version
 
 # The Go module, where there is a Go that is new enough.

@@ -35,6 +35,20 @@ packaged=$(dpkg-parsechangelog -S Version)
     exit 1
 }
 
+maintainer=$(sed -n 's/^Maintainer: //p' debian/control)
+[ "$maintainer" = "$(dpkg-parsechangelog -S Maintainer)" ] || {
+    echo "deb-test.sh: debian/control and debian/changelog name different maintainers" >&2
+    exit 1
+}
+# Until there is a real address, use one that cannot exist.
+case $maintainer in
+*@*.invalid\>) ;;
+*)
+    echo "deb-test.sh: debian/control: $maintainer is not an address under .invalid" >&2
+    exit 1
+    ;;
+esac
+
 echo "packages: build"
 scripts/deb.sh "$work/packages" > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 echo "packages: debootstrap $release"
