@@ -1,6 +1,6 @@
 # squall. `make test` installs what the tests need and runs them all.
 
-.PHONY: run test lint unit go packages sanitize fuzz install deb bench bench-wipe bench-programs criterion \
+.PHONY: run test lint unit go packages sanitize fuzz install deb bench bench-wipe bench-programs \
 	deps lab-deps lab
 
 run:
@@ -63,21 +63,16 @@ deb:
 
 # The sources of randomness on this machine, under two minutes; with the project's targets.
 bench:
-	cargo run --release -- bench --targets
-
-# Engines and generators by Criterion, minutes.
-criterion:
-	cargo bench -p squall-benches
-	cargo run --release -p squall-benches --bin medians
+	cargo run --release --features tools -- bench --targets
 
 # squall wipe beside shred, nwipe, openssl and dd, in memory; as root, minutes.
 bench-wipe:
-	cargo build --release
-	cargo run --release -p squall-benches --bin wipe
+	cargo build --release --features tools
+	cargo bench -p squall-wipe --bench peers
 
 # Real programs with squall and without, minutes.
 bench-programs:
-	cargo run --release -p squall-programs
+	cargo run --release -p squall-testing --bin programs
 
 # QEMU and Linux kernels for squall-lab, unpacked in a cache outside of the source tree.
 lab-deps:
@@ -85,11 +80,11 @@ lab-deps:
 
 # Every experiment with virtual machines, an hour or more; then the lab's record of them.
 lab: lab-deps
-	cargo run --release -p squall-lab -- reset --output crates/squall-lab/record
-	cargo run --release -p squall-lab -- reset --runs 16 --output crates/squall-lab/record \
+	cargo run --release -p squall-lab -- reset --output docs/records
+	cargo run --release -p squall-lab -- reset --runs 16 --output docs/records \
 		--scenario together --scenario threads --scenario forks
-	cargo run --release -p squall-lab -- reset --runs 20 --output crates/squall-lab/record \
+	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
 		--scenario go
-	cargo run --release -p squall-lab -- reset --runs 20 --output crates/squall-lab/record \
+	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
 		--scenario doors
-	cargo run --release -p squall-lab -- boot --output crates/squall-lab/record
+	cargo run --release -p squall-lab -- boot --output docs/records

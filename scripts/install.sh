@@ -22,7 +22,7 @@ if [ "${PROFILE:-release}" = test ]; then
 else
     target+=/release
     # The command apart from the libraries: these reach a thread's variables another way.
-    cargo build --quiet --release -p squall-cli
+    cargo build --quiet --release -p squall-cli --features tools
     cargo build --quiet --release -p squall-ffi -p squall-preload -p squall-openssl
 fi
 
@@ -38,9 +38,9 @@ ln -sf "libsquall.so.$version" "$libraries/libsquall.so.${version%%.*}"
 ln -sf "libsquall.so.${version%%.*}" "$libraries/libsquall.so"
 install -D -m 644 "$target/libsquall_ffi.a" "$libraries/libsquall.a"
 install -d "$prefix/include" "$libraries/pkgconfig"
-install -m 644 crates/squall-ffi/include/*.h "$prefix/include"
+install -m 644 bindings/c/include/*.h "$prefix/include"
 sed "s|@PREFIX@|$1|; s|@LIBDIR@|${LIBDIR:-$1/lib}|; s|@VERSION@|$version|" \
-    crates/squall-ffi/squall.pc.in > "$libraries/pkgconfig/squall.pc"
+    bindings/c/squall.pc.in > "$libraries/pkgconfig/squall.pc"
 chmod 644 "$libraries/pkgconfig/squall.pc"
 install -D -m 644 "$target/libsquall_preload.so" "$libraries/libsquall-preload.so"
 install -D -m 644 "$target/libsquall_openssl.so" "$libraries/ossl-modules/squall.so"

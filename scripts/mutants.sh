@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs cargo-mutants on the library. Fails if a mutation survives the tests and .cargo/mutants.toml does
-# not explain it. All files take hours; arguments are globs relative to crates/squall/src.
+# not explain it. All files take hours; arguments are globs relative to squall/src.
 #
 #     scripts/mutants.sh guard/page.rs 'local/*.rs'
 set -euo pipefail
@@ -14,7 +14,7 @@ command -v cargo-mutants > /dev/null || {
 
 files=()
 for file in "$@"; do
-    files+=(--file "crates/squall/src/$file")
+    files+=(--file "squall/src/$file")
 done
 # What this machine can run must run: a guard that is not found is a failure.
 exec env $(scripts/required.sh) cargo mutants --package squall --output target "${files[@]}"

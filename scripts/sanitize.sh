@@ -58,7 +58,7 @@ valgrind_on() {
 # Prints the path of a test's program, as `make unit` builds it.
 program() {
     cargo test --quiet --workspace --all-features "$@" --no-run --message-format=json |
-        grep '"package_id":"[^"]*/crates/squall#' |
+        grep '"package_id":"[^"]*/squall#' |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p'
 }
 

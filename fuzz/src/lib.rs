@@ -3,11 +3,11 @@
 //!
 //! Run a target with `cargo +nightly fuzz run engine`, `drbg` or `stream` in the project's root.
 
-#[path = "../../crates/squall/tests/common/ctr.rs"]
+#[path = "../../squall/tests/common/ctr.rs"]
 pub mod ctr;
-#[path = "../../crates/squall/tests/common/drbg.rs"]
+#[path = "../../squall/tests/common/drbg.rs"]
 pub mod drbg;
-#[path = "../../crates/squall/tests/common/guarded.rs"]
+#[path = "../../squall/tests/common/guarded.rs"]
 pub mod guarded;
 
 use arbitrary::Arbitrary;

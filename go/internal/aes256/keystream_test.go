@@ -106,7 +106,7 @@ func TestKeystreamGoesOn(t *testing.T) {
 
 func TestPublishedKeystreams(t *testing.T) {
 	requireEngine(t)
-	file, err := os.ReadFile("../../../vectors/aes_ctr.json")
+	file, err := os.ReadFile("../../../squall/vectors/aes_ctr.json")
 	if err != nil {
 		t.Fatal(err)
 	}

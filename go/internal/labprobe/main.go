@@ -2,7 +2,7 @@
 
 // Command labprobe draws in a VM that is cloned: from squall, and from others beside it.
 //
-// The lab's probe (crates/squall-probe) starts it in the guest, and tells it in its only argument
+// The lab's probe (research/probe) starts it in the guest, and tells it in its only argument
 // where in memory to record what each source gives; the lab outside reads that. It says what
 // protects it in a line of JSON, or in a line of text why it cannot go on; then it waits until the
 // lab wants records, and draws until it wants no more.

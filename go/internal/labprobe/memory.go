@@ -30,7 +30,7 @@ func mapMemory(path string, bytes int) ([]uint64, error) {
 	return unsafe.Slice((*uint64)(start), bytes/wordBytes), nil
 }
 
-// record is 512 bits that a source gave, and when; in the order of crates/squall-trace.
+// record is 512 bits that a source gave, and when; in the order of research/probe.
 type record struct {
 	// askedAt and givenAt are the cycle counter before the request and after it.
 	askedAt, givenAt uint64

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// What the lab's probe says of the memory, so that its layout is described in crates/squall-trace and
+// What the lab's probe says of the memory, so that its layout is described in research/probe and
 // nowhere else. All places are indices of words of 64 bits, little-endian.
 
 type plan struct {

@@ -1,0 +1,113 @@
+//! What a call of libsquall takes from C, in turns with the same call from Rust.
+//!
+//! `cargo run --release -p squall-ffi --no-default-features --example cost`, with an argument for
+//! the seconds a call is measured (5): medians of nanoseconds with their quartiles, and of what C
+//! pays more in the same round. Without that flag, Rust has the thread's variables as a shared
+//! library has them. The C side is `cost.c`, compiled against an installed libsquall and run beside.
+
+use std::hint::black_box;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use squall_testing::doors;
+use squall_tools::measure::{Effort, Peer, Spread, in_turns};
+
+/// The program in C.
+struct Cost {
+    child: Child,
+    asked: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Cost {
+    fn start(folder: &Path) -> Cost {
+        let program = folder.join("cost");
+        let prefix = doors::prefix();
+        let compiled = Command::new("cc")
+            .args(["-std=c11", "-O2", "-o"])
+            .arg(&program)
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/cost.c"))
+            .arg(format!("-I{}/include", prefix.display()))
+            .arg(format!("-L{0}/lib", prefix.display()))
+            .args(["-lsquall", &format!("-Wl,-rpath,{}/lib", prefix.display())])
+            .status();
+        assert!(compiled.expect("a C compiler").success());
+        let mut child = Command::new(program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let answers = BufReader::new(child.stdout.take().expect("a pipe"));
+        Cost {
+            asked: child.stdin.take(),
+            child,
+            answers,
+        }
+    }
+
+    fn of(&mut self, what: &str, calls: u64) -> f64 {
+        let mut asked = self.asked.as_ref().expect("a pipe");
+        writeln!(asked, "{what} {calls}").expect("the program reads");
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).expect("it answers");
+        answer.trim().parse().expect("nanoseconds")
+    }
+}
+
+impl Drop for Cost {
+    fn drop(&mut self) {
+        self.asked = None;
+        let _ = self.child.wait();
+    }
+}
+
+fn compare(cost: &mut Cost, what: &str, call: &mut dyn FnMut(u64), time: Duration) {
+    let effort = Effort { rounds: 50, time };
+    let of_rust = Peer::self_timed(|calls| {
+        let clock = std::time::Instant::now();
+        call(calls);
+        clock.elapsed().as_nanos() as f64 / calls as f64
+    });
+    let of_c = Peer::self_timed(|calls| cost.of(what, calls));
+    let times = in_turns(vec![of_rust, of_c], effort);
+    let rounds = times[0].iter().zip(&times[1]);
+    let more = Spread::of(rounds.map(|(rust, c)| c - rust).collect());
+    let [rust, c] = [0, 1].map(|peer: usize| Spread::of(times[peer].clone()).median);
+    println!(
+        "{what:>6}  {rust:9.2} {c:9.2}  {:+7.2} ({:+.2} to {:+.2})",
+        more.median, more.low, more.high
+    );
+}
+
+fn main() {
+    let seconds = std::env::args().nth(1).map(|text| text.parse());
+    let seconds = seconds.unwrap_or(Ok(5.0)).expect("seconds");
+    let time = Duration::from_secs_f64(seconds);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut cost = Cost::start(folder.path());
+    println!("  call    Rust, ns     C, ns     more (quartiles)");
+    let mut u32s = |calls| {
+        for _ in 0..calls {
+            black_box(squall::u32());
+        }
+    };
+    compare(&mut cost, "u32", &mut u32s, time);
+    let mut u64s = |calls| {
+        for _ in 0..calls {
+            black_box(squall::u64());
+        }
+    };
+    compare(&mut cost, "u64", &mut u64s, time);
+    for len in [16, 32, 16384] {
+        let mut out = vec![0; len];
+        let mut fill = |calls| {
+            for _ in 0..calls {
+                // The same length that C does not know beforehand.
+                squall::fill(black_box(&mut out[..]));
+            }
+        };
+        compare(&mut cost, &len.to_string(), &mut fill, time);
+    }
+}

@@ -1,0 +1,110 @@
+//! Random bytes and numbers.
+
+use core::ffi::{c_int, c_void};
+
+use squall_bindings::counters::{self, Door};
+use squall_bindings::uniform;
+
+use crate::buffer;
+use crate::error::{SQUALL_OK, code};
+use crate::start::{START, Start};
+
+#[used]
+static STARTS: &Start = &START;
+
+/// Fills `len` bytes at `buf` with random bytes: for keys, nonces, tokens, and anything else.
+///
+/// `buf` may be null if `len` is 0. The first request of a process waits until the kernel's
+/// generator is ready, which after boot it is.
+///
+/// Returns `SQUALL_OK`, `SQUALL_E_NULL`, `SQUALL_E_LENGTH`, or `SQUALL_E_NO_ENTROPY`: the bytes
+/// must not be used then.
+///
+/// Backtracking resistant: served bytes are erased and keys replaced, so what leaks later does not
+/// tell them. NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG with AES-256).
+///
+/// Any thread, and signal handlers. A forked child never repeats its parent; a clone of the
+/// virtual machine never repeats its sibling, within the limits that SECURITY.md has.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn squall_fill(buf: *mut c_void, len: usize) -> c_int {
+    // SAFETY: the header says so to the caller.
+    serve(
+        unsafe { buffer::writable(buf.cast(), len) },
+        squall::try_fill,
+    )
+}
+
+/// As `squall_fill`, from a new seed: new bytes of the kernel's RNG in every call, for each 64 KiB.
+/// For keys that live for years.
+///
+/// Costs one or two microseconds where `squall_fill` costs nanoseconds. The bytes depend on no state
+/// of this process: an attacker who has learned all of it cannot predict them. They are as fresh as
+/// the kernel's RNG, which takes in new entropy about once a minute; that is not prediction resistance in
+/// the sense of SP 800-90A. Errors, threads, forks and clones as with `squall_fill`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn squall_fill_fresh(buf: *mut c_void, len: usize) -> c_int {
+    // SAFETY: the header says so to the caller.
+    serve(
+        unsafe { buffer::writable(buf.cast(), len) },
+        squall::try_fill_fresh,
+    )
+}
+
+#[inline(always)]
+fn serve(
+    out: Result<&mut [u8], c_int>,
+    fill: impl FnOnce(&mut [u8]) -> Result<(), squall::Error>,
+) -> c_int {
+    match out {
+        Ok(out) => match fill(out) {
+            Ok(()) => {
+                counters::served(Door::Library, out.len());
+                SQUALL_OK
+            }
+            Err(error) => code(error),
+        },
+        Err(code) => code,
+    }
+}
+
+/// A random number below 2^32.
+///
+/// Where there is no source of randomness at all, the program is aborted with a message;
+/// `squall_fill` returns an error instead. In everything else as `squall_fill`, but for this:
+///
+/// On a virtual machine that is told late of clones (`"clone_guard": "vmgenid"` in
+/// `squall_status_json`), a clone may repeat a number that its sibling drew within the same tick
+/// of the clock (1 to 10 ms). Use `squall_fill` for what must not repeat: keys and nonces.
+#[unsafe(no_mangle)]
+pub extern "C" fn squall_u32() -> u32 {
+    counters::served(Door::Library, size_of::<u32>());
+    squall::u32()
+}
+
+/// A random number below 2^64. As `squall_u32` in everything else.
+#[unsafe(no_mangle)]
+pub extern "C" fn squall_u64() -> u64 {
+    counters::served(Door::Library, size_of::<u64>());
+    squall::u64()
+}
+
+/// A random number below `bound`, each equally likely; 0 if `bound` is 0 or 1.
+///
+/// Made of the bytes of `squall_fill` and not of `squall_u64`, because characters of passwords are
+/// chosen so: a clone of the virtual machine does not repeat it, within the limits of
+/// `squall_fill`. How long it takes may tell that a number was drawn again, but not which.
+///
+/// Where there is no source of randomness at all, the program is aborted as by `squall_u32`. Any
+/// thread, and signal handlers. D. Lemire, "Fast Random Integer Generation in an Interval" (ACM
+/// TOMACS 29, 2019).
+#[unsafe(no_mangle)]
+pub extern "C" fn squall_uniform(bound: u64) -> u64 {
+    let draw = || {
+        counters::served(Door::Library, size_of::<u64>());
+        Ok::<_, core::convert::Infallible>(u64::from_ne_bytes(squall::array()))
+    };
+    let Ok(number) = uniform::below_u64(bound, draw);
+    number
+}

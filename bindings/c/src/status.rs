@@ -1,0 +1,50 @@
+//! What the library says of itself and of this machine.
+
+use core::ffi::{c_char, c_int};
+
+use squall_bindings::facts::Facts;
+
+use crate::buffer;
+use crate::error::code;
+use crate::start::{START, Start};
+
+#[used]
+static STARTS: &Start = &START;
+
+/// The library's version, as `0.1.0`. Never null, constant, and valid for ever.
+#[unsafe(no_mangle)]
+pub extern "C" fn squall_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// What protects this process on this machine and what its generator has done so far, as a line
+/// of JSON without a line break: an object whose keys are those of `squall status --json`. Keys
+/// may come, none goes.
+///
+/// Writes at most `len` bytes to `out`, a null byte at the end included, which cuts off what does
+/// not fit; nothing if `len` is 0, and `out` may be null then. 2048 bytes suffice.
+///
+/// Returns the length of the whole text in bytes, without the null byte; the text is whole if that
+/// is less than `len`. Or else one of the codes of `squall_fill`, which are negative.
+///
+/// Any thread; not in signal handlers: it allocates.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn squall_status_json(out: *mut c_char, len: usize) -> c_int {
+    // SAFETY: the header says so to the caller.
+    let out = match unsafe { buffer::writable(out.cast(), len) } {
+        Ok(out) => out,
+        Err(code) => return code,
+    };
+    // Where this fails, the next would end the program.
+    if let Err(error) = squall::try_fill(&mut [0]) {
+        return code(error);
+    }
+    let facts = Facts::from(&squall::status());
+    let text = serde_json::to_string(&facts).expect("names and numbers");
+    if let Some(space) = out.len().checked_sub(1) {
+        let written = space.min(text.len());
+        out[..written].copy_from_slice(&text.as_bytes()[..written]);
+        out[written] = 0;
+    }
+    text.len() as c_int
+}

@@ -1,0 +1,144 @@
+//! Programs in C and C++, compiled against the installed library with every warning an error.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use squall_testing::doors;
+use tempfile::TempDir;
+
+/// How a program has the library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Linked {
+    /// As a shared library.
+    Dynamic,
+    /// In itself; the C library is shared.
+    Static,
+    /// In itself, and the C library as well.
+    Alone,
+}
+
+/// A compiled program, and the folder that it is alone in.
+pub struct Program {
+    folder: TempDir,
+}
+
+impl Program {
+    /// Compiles a file of this crate.
+    #[track_caller]
+    pub fn of(source: &str, linked: Linked) -> Program {
+        Program::with(source, libraries(linked))
+    }
+
+    /// Compiles a file of this crate, with these flags for the linker.
+    #[track_caller]
+    pub fn with(source: &str, libraries: impl IntoIterator<Item = String>) -> Program {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut compiler = compiler(source);
+        compiler
+            .args(["-O2", "-pthread"])
+            .arg("-o")
+            .arg(folder.path().join("program"))
+            .arg(source_path(source))
+            .args(pkg_config(&["--cflags"]))
+            .args(libraries);
+        succeed(&mut compiler);
+        Program { folder }
+    }
+
+    /// Runs it.
+    pub fn command(&self) -> Command {
+        Command::new(self.path())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("program")
+    }
+}
+
+/// Compiles a test's program, which has the library as a shared one, and runs it; it must succeed.
+#[track_caller]
+pub fn passes(source: &str) -> String {
+    text(&succeed(&mut Program::of(source, Linked::Dynamic).command()).stdout)
+}
+
+/// The compiler of the file's language, with the warnings that must not be.
+pub fn compiler(source: &str) -> Command {
+    let (compiler, standard) = match Path::new(source).extension().and_then(|name| name.to_str()) {
+        Some("cpp") => ("c++", "-std=c++11"),
+        _ => ("cc", "-std=c99"),
+    };
+    let mut command = Command::new(compiler);
+    command.args([standard, "-Wall", "-Wextra", "-Werror", "-pedantic"]);
+    command
+}
+
+/// Whether there is a C++ compiler; says SKIP if not.
+pub fn has_cpp() -> bool {
+    let found = Command::new("c++").arg("--version").output().is_ok();
+    if !found {
+        println!("SKIP: no C++ compiler: install g++");
+    }
+    found
+}
+
+pub fn source_path(source: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(source)
+}
+
+/// What the linker is told, so that a program has the installed library.
+pub fn libraries(linked: Linked) -> Vec<String> {
+    let libraries = doors::prefix().join("lib");
+    match linked {
+        Linked::Dynamic => {
+            let mut flags = pkg_config(&["--libs"]);
+            flags.push(format!("-Wl,-rpath,{}", libraries.display()));
+            flags
+        }
+        Linked::Static => pkg_config(&["--libs", "--static"])
+            .into_iter()
+            .map(|flag| match flag.as_str() {
+                // Else the linker prefers the shared one.
+                "-lsquall" => "-l:libsquall.a".to_owned(),
+                _ => flag,
+            })
+            .collect(),
+        Linked::Alone => {
+            let mut flags = pkg_config(&["--libs", "--static"]);
+            flags.push("-static".to_owned());
+            flags
+        }
+    }
+}
+
+/// What pkg-config says of the installed library.
+#[track_caller]
+pub fn pkg_config(arguments: &[&str]) -> Vec<String> {
+    let mut command = Command::new("pkg-config");
+    command
+        .args(arguments)
+        .arg("squall")
+        .env("PKG_CONFIG_LIBDIR", doors::prefix().join("lib/pkgconfig"))
+        .env_remove("PKG_CONFIG_PATH");
+    let said = text(&succeed(&mut command).stdout);
+    said.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Runs what must succeed.
+#[track_caller]
+pub fn succeed(command: &mut Command) -> Output {
+    let output = command.output();
+    let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}: install it"));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    output
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}

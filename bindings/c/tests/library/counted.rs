@@ -1,0 +1,27 @@
+//! What goes through the library is counted, if that is asked for.
+
+use squall_bindings::counters::{self, Door};
+
+use crate::compile::{Linked, Program, succeed};
+
+#[test]
+fn requests_and_bytes_are_counted() {
+    for linked in [Linked::Dynamic, Linked::Static, Linked::Alone] {
+        let program = Program::of("tests/c/counted.c", linked);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("counters");
+        counters::create(&path).expect("counters");
+        succeed(program.command().env_remove(counters::VARIABLE));
+        assert_eq!(counters::read(&path).expect("counters").loads, 0);
+        succeed(program.command().env(counters::VARIABLE, &path));
+        let totals = counters::read(&path).expect("counters");
+        let library = totals.of(Door::Library);
+        // 100 and 200 bytes, 4 and 8; and numbers below a bound, none of them drawn again.
+        assert_eq!(totals.loads, 1, "{linked:?}");
+        assert_eq!(
+            (library.requests, library.bytes),
+            (5, 100 + 200 + 4 + 8 + 8)
+        );
+        assert_eq!(library.forwarded, 0);
+    }
+}

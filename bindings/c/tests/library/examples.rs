@@ -1,0 +1,133 @@
+//! The examples, compiled in each way to link them, and run; one of them under valgrind.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use squall_testing::doors;
+
+use crate::compile::{Linked, Program, has_cpp, succeed, text};
+
+const EACH: [Linked; 3] = [Linked::Dynamic, Linked::Static, Linked::Alone];
+
+const KEY: &str = "6ddfb0ce47cb0617a86f02e36afb68976609ebd71527a1e245f45b5039999fa1";
+
+#[test]
+fn tokens() {
+    for linked in EACH {
+        let program = Program::of("examples/tokens.c", linked);
+        let said = text(&succeed(program.command().arg("9")).stdout);
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines.len(), 10, "{linked:?}: {said}");
+        let mut tokens = lines[..9].to_vec();
+        let is_hex = |token: &&str| token.len() == 32 && u128::from_str_radix(token, 16).is_ok();
+        assert!(tokens.iter().all(is_hex), "{said}");
+        tokens.sort_unstable();
+        tokens.dedup();
+        assert_eq!(tokens.len(), 9);
+        assert_eq!(
+            lines[9].split('-').map(str::len).collect::<Vec<_>>(),
+            [5; 4]
+        );
+    }
+}
+
+#[test]
+fn shuffle() {
+    for linked in EACH {
+        let program = Program::of("examples/shuffle.c", linked);
+        let mut command = program.command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let numbers: String = (100..200).map(|number| format!("{number}\n")).collect();
+        let mut input = child.stdin.take().expect("a pipe");
+        input.write_all(numbers.as_bytes()).expect("it reads");
+        drop(input);
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.status.success());
+        let shuffled = text(&output.stdout);
+        assert_ne!(shuffled, numbers);
+        let mut lines: Vec<&str> = shuffled.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, numbers.lines().collect::<Vec<_>>());
+    }
+}
+
+/// The command gives the same bytes.
+#[test]
+fn stream() {
+    let mut command = Command::new(doors::command());
+    command.args(["stream", "--seed", KEY, "--size", "200005"]);
+    let expected = succeed(&mut command).stdout.split_off(5);
+    for linked in EACH {
+        let program = Program::of("examples/stream.c", linked);
+        let output = succeed(program.command().args([KEY, "5", "200000"]));
+        assert!(output.stdout == expected, "{linked:?}");
+        let usage = program.command().output().expect("it starts");
+        assert_eq!(usage.status.code(), Some(2));
+    }
+}
+
+#[test]
+fn simulation() {
+    if !has_cpp() {
+        return;
+    }
+    for linked in EACH {
+        let program = Program::of("examples/simulation.cpp", linked);
+        let said = text(&succeed(&mut program.command()).stdout);
+        let pi = said
+            .lines()
+            .next()
+            .and_then(|line| line.strip_prefix("pi: "));
+        let pi: f64 = pi.expect("pi").parse().expect("a number");
+        // Two million points: one standard deviation is 0.0012.
+        assert!(
+            (pi - std::f64::consts::PI).abs() < 0.01,
+            "{linked:?}: {said}"
+        );
+        assert!(said.contains("height: "), "{said}");
+    }
+}
+
+#[test]
+fn cost() {
+    let program = Program::of("examples/cost.c", Linked::Dynamic);
+    let mut child = program
+        .command()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input
+        .write_all(b"u32 1000\nu64 1000\n16 1000\n16384 10\n")
+        .expect("it reads");
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+    let said = text(&output.stdout);
+    let times: Vec<f64> = said.lines().map(|line| line.parse().expect("ns")).collect();
+    assert!(
+        times.len() == 4 && times.iter().all(|&time| time > 0.0),
+        "{said}"
+    );
+}
+
+#[test]
+fn valgrind_finds_nothing() {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        return println!("SKIP: valgrind is not installed");
+    }
+    for (source, arguments) in [
+        ("examples/tokens.c", &["3"][..]),
+        ("examples/stream.c", &[KEY, "5", "1000"]),
+        ("tests/c/functions.c", &[]),
+    ] {
+        let program = Program::of(source, Linked::Dynamic);
+        let mut command = Command::new("valgrind");
+        command
+            .args(["--quiet", "--error-exitcode=1", "--leak-check=full"])
+            .arg(program.path())
+            .args(arguments);
+        succeed(&mut command);
+    }
+}

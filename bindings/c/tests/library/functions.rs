@@ -1,0 +1,40 @@
+//! Every function from C.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use squall_testing::doors;
+
+use crate::compile::{passes, succeed, text};
+
+/// The keys of a line of JSON that is an object of names, numbers and lists of names.
+fn keys(json: &str) -> BTreeSet<String> {
+    let value: serde_json::Value = serde_json::from_str(json).expect("JSON");
+    value
+        .as_object()
+        .expect("an object")
+        .keys()
+        .cloned()
+        .collect()
+}
+
+#[test]
+fn functions_do_what_the_header_says() {
+    let said = passes("tests/c/functions.c");
+    let [status, version] = said.lines().collect::<Vec<_>>()[..] else {
+        panic!("{said}");
+    };
+    assert_eq!(version, env!("CARGO_PKG_VERSION"));
+    let command = succeed(Command::new(doors::command()).args(["status", "--json"]));
+    let missing = &keys(status) - &keys(&text(&command.stdout));
+    assert!(
+        missing.is_empty(),
+        "not in `squall status --json`: {missing:?}"
+    );
+    assert!(keys(status).contains("clone_guard"));
+}
+
+#[test]
+fn threads_and_signal_handlers_draw_what_nobody_else_has() {
+    passes("tests/c/threads.c");
+}

@@ -1,0 +1,83 @@
+//! What is installed: symbols, names, and what pkg-config knows.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use squall_testing::doors;
+
+use crate::compile::{pkg_config, source_path, succeed, text};
+
+pub fn library() -> PathBuf {
+    doors::prefix().join("lib/libsquall.so")
+}
+
+/// What a program prints of the installed library.
+fn of_library(program: &str, arguments: &[&str]) -> String {
+    let mut command = Command::new(program);
+    command.args(arguments).arg(library());
+    text(&succeed(&mut command).stdout)
+}
+
+#[test]
+fn nothing_but_the_functions_is_exported() {
+    let kept = std::fs::read_to_string(source_path("symbols.txt")).expect("symbols.txt");
+    let listed = of_library("nm", &["-D", "--defined-only", "--format=posix"]);
+    let mut exported: Vec<&str> = listed
+        .lines()
+        .map(|line| {
+            let (name, rest) = line.split_once(' ').expect("a name and a type");
+            // Code: no data, and no variable of a thread.
+            assert!(rest.starts_with("T "), "{line}");
+            name
+        })
+        .collect();
+    exported.sort_unstable();
+    let kept: Vec<&str> = kept.lines().collect();
+    assert_eq!(
+        exported, kept,
+        "left is what libsquall.so exports, right bindings/c/symbols.txt: a name that is \
+         new goes there, and one that is gone takes a new soname"
+    );
+}
+
+#[test]
+fn the_header_has_the_same_functions() {
+    let header = std::fs::read_to_string(source_path("include/squall.h")).expect("the header");
+    let is_code = |line: &&str| !line.trim_start().starts_with(['*', '/', '#']);
+    let mut declared: Vec<&str> = header
+        .lines()
+        .filter(is_code)
+        .filter_map(|line| line.split_once('(')?.0.rsplit([' ', '*']).next())
+        .filter(|name| name.starts_with("squall_"))
+        .collect();
+    declared.sort_unstable();
+    let symbols = std::fs::read_to_string(source_path("symbols.txt")).expect("symbols.txt");
+    assert_eq!(declared, symbols.lines().collect::<Vec<_>>());
+}
+
+#[test]
+fn it_is_known_by_its_major_version() {
+    let major = env!("CARGO_PKG_VERSION_MAJOR");
+    let dynamic = of_library("readelf", &["--dynamic", "--wide"]);
+    let soname = format!("Library soname: [libsquall.so.{major}]");
+    assert!(dynamic.contains(&soname), "{dynamic}");
+    let libraries = doors::prefix().join("lib");
+    let links = |name: &str| std::fs::read_link(libraries.join(name)).expect("a link");
+    let versioned = concat!("libsquall.so.", env!("CARGO_PKG_VERSION"));
+    assert_eq!(
+        links(&format!("libsquall.so.{major}")),
+        Path::new(versioned)
+    );
+    assert!(library().exists());
+}
+
+#[test]
+fn pkg_config_knows_it() {
+    assert_eq!(pkg_config(&["--modversion"]), [env!("CARGO_PKG_VERSION")]);
+    let prefix = doors::prefix().display();
+    assert_eq!(pkg_config(&["--cflags"]), [format!("-I{prefix}/include")]);
+    assert_eq!(
+        pkg_config(&["--libs"]),
+        [format!("-L{prefix}/lib"), "-lsquall".to_owned()]
+    );
+}

@@ -1,0 +1,64 @@
+//! A program that has the library in itself is prepared before `main`, however the archive was
+//! built: a linker takes only those of its members that something refers to.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use squall_testing::doors;
+
+use crate::compile::{Linked, Program, libraries, succeed};
+
+/// How the archive is built: the name of a profile, and what Cargo has to know of it.
+const BUILDS: [(&str, &[&str]); 3] = [
+    ("dev", &["profile.dev.incremental=true"]),
+    ("release", &[]),
+    (
+        "whole",
+        &[
+            "profile.whole.inherits='release'",
+            "profile.whole.lto='fat'",
+        ],
+    ),
+];
+
+#[test]
+fn a_first_draw_allocates_nothing() {
+    check(&Program::of(SOURCE, Linked::Dynamic), "a shared library");
+    for (profile, configuration) in BUILDS {
+        let archive = build(profile, configuration);
+        let flags = libraries(Linked::Static)
+            .into_iter()
+            .map(|flag| match flag.as_str() {
+                "-l:libsquall.a" => archive.display().to_string(),
+                _ => flag,
+            });
+        check(&Program::with(SOURCE, flags), profile);
+    }
+}
+
+const SOURCE: &str = "tests/c/prepared.c";
+
+fn check(program: &Program, library: &str) {
+    let runs = |command: &mut Command| command.output().expect("it starts").status.code();
+    assert_eq!(runs(&mut program.command()), Some(0), "{library}");
+    let control = runs(program.command().arg("before"));
+    assert_eq!(control, Some(1), "the control, {library}");
+}
+
+/// The archive, built by itself with this profile.
+fn build(profile: &str, configuration: &[&str]) -> PathBuf {
+    let target = doors::target().join("archives");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args(["rustc", "--quiet", "--lib", "--crate-type", "staticlib"])
+        .args(["--package", env!("CARGO_PKG_NAME"), "--profile", profile])
+        .args(configuration.iter().flat_map(|value| ["--config", value]))
+        .arg("--target-dir")
+        .arg(&target)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env_remove("CARGO_INCREMENTAL")
+        .env_remove("RUSTFLAGS");
+    succeed(&mut cargo);
+    let folder = if profile == "dev" { "debug" } else { profile };
+    target.join(folder).join("libsquall_ffi.a")
+}

@@ -1,0 +1,96 @@
+//! Streams from C: OpenSSL's bytes, an end, and memory that is wiped.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::compile::{Linked, Program, source_path, succeed, text};
+
+fn answers(file: &str) -> Vec<Value> {
+    let path = source_path("../../squall/vectors").join(file);
+    let json = std::fs::read_to_string(path).expect("the answers");
+    serde_json::from_str(&json).expect("a list")
+}
+
+/// The bytes of these streams, one behind the other.
+fn bytes_of(program: &Program, lines: &str) -> Vec<u8> {
+    let mut child = program
+        .command()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(lines.as_bytes()).expect("it reads");
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    output.stdout
+}
+
+fn field<'a>(answer: &'a Value, name: &str) -> &'a str {
+    answer[name].as_str().expect("a string")
+}
+
+#[test]
+fn bytes_are_those_of_openssl() {
+    let program = Program::of("tests/c/streams.c", Linked::Dynamic);
+    let answers = answers("stream.json");
+    assert_eq!(answers.len(), 12);
+    for answer in answers {
+        let expected = HEXLOWER_PERMISSIVE.decode(field(&answer, "bytes").as_bytes());
+        let expected = expected.expect("hex");
+        let (seed, offset) = (field(&answer, "seed"), field(&answer, "offset"));
+        let line = format!("{seed} {offset} {}\n", expected.len());
+        assert_eq!(bytes_of(&program, &line), expected, "{answer}");
+    }
+}
+
+#[test]
+fn long_streams_are_those_of_openssl() {
+    let program = Program::of("tests/c/streams.c", Linked::Alone);
+    for answer in answers("stream_digests.json") {
+        let (seed, offset) = (field(&answer, "seed"), field(&answer, "offset"));
+        let line = format!("{seed} {offset} {}\n", answer["length"]);
+        let digest = Sha256::digest(bytes_of(&program, &line));
+        assert_eq!(
+            HEXLOWER.encode(&digest),
+            field(&answer, "sha256"),
+            "{answer}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let program = Program::of("tests/c/streams.c", Linked::Dynamic);
+    succeed(program.command().arg("refused").stdin(Stdio::null()));
+}
+
+/// The control looks at the memory of a stream that was not wiped.
+#[test]
+fn nothing_of_a_stream_is_left() {
+    let program = Program::of("tests/c/wiped.c", Linked::Dynamic);
+    let left = |arguments: &[&str]| {
+        let said = text(&succeed(program.command().args(arguments)).stdout);
+        let left = said.trim().strip_prefix("1 ").expect("it was freed");
+        left.parse::<u32>().expect("a number")
+    };
+    assert_eq!(left(&[]), 0);
+    assert_eq!(left(&["control"]), 2, "both halves of the key");
+}
+
+/// The control leaves a copy itself.
+#[test]
+fn no_key_is_left_on_the_stack() {
+    let program = Program::of("tests/c/stack.c", Linked::Dynamic);
+    let copies = |arguments: &[&str]| {
+        let said = text(&succeed(program.command().args(arguments)).stdout);
+        said.trim().parse::<u32>().expect("a number")
+    };
+    assert_eq!(copies(&[]), 0);
+    assert!(copies(&["control"]) > 0);
+}

@@ -1,0 +1,105 @@
+//! Counts of many threads and processes, which end up in one file.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use squall_bindings::counters::{self, Door};
+
+const REQUESTS: u64 = 1000;
+
+/// This test as a program of its own: `CHILD` has it count, on two threads, and die.
+const CHILD: &str = "SQUALL_TEST_COUNTS";
+
+fn count_and_die() -> ! {
+    counters::attach();
+    counters::attach();
+    let count = || {
+        for _ in 0..REQUESTS {
+            counters::served(Door::Getrandom, 16);
+            counters::forwarded(Door::Device);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(count);
+        count();
+    });
+    std::process::abort();
+}
+
+fn counted(file: Option<&Path>) {
+    let mut child = Command::new(std::env::current_exe().expect("this program"));
+    child
+        .args(["--exact", "what_killed_processes_counted_stays"])
+        .env(CHILD, "1");
+    match file {
+        Some(file) => child.env(counters::VARIABLE, file),
+        None => child.env_remove(counters::VARIABLE),
+    };
+    let output = child.output().expect("it runs");
+    assert_eq!(output.status.code(), None, "it aborts: {output:?}");
+}
+
+#[test]
+fn what_killed_processes_counted_stays() {
+    if std::env::var_os(CHILD).is_some() {
+        count_and_die();
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("counters");
+    counters::create(&file).expect("a file");
+    assert_eq!(counters::read(&file).expect("counters").loads, 0);
+    for processes in 1..=3 {
+        counted(Some(&file));
+        let totals = counters::read(&file).expect("counters");
+        assert_eq!(totals.loads, processes);
+        let served = totals.of(Door::Getrandom);
+        let all = processes * 2 * REQUESTS;
+        assert_eq!(
+            (served.requests, served.bytes, served.forwarded),
+            (all, 16 * all, 0)
+        );
+        assert_eq!(totals.of(Door::Device).forwarded, all);
+        assert_eq!(totals.of(Door::Openssl).requests, 0);
+    }
+    // Without the variable nothing is counted, and what was is as it was.
+    counted(None);
+    assert_eq!(counters::read(&file).expect("counters").loads, 3);
+}
+
+#[test]
+fn what_is_no_file_of_counters_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = |name: &str, contents: &[u8]| -> PathBuf {
+        let path = folder.path().join(name);
+        std::fs::write(&path, contents).expect("a file");
+        path
+    };
+    let whole = folder.path().join("whole");
+    counters::create(&whole).expect("a file");
+    let len = std::fs::metadata(&whole).expect("its size").len() as usize;
+    for (name, contents) in [
+        ("empty", vec![]),
+        ("short", vec![7; len - 1]),
+        ("zeros", vec![0; len]),
+        ("long", vec![7; len + 1]),
+    ] {
+        let path = made(name, &contents);
+        counted(Some(&path));
+        assert_eq!(std::fs::read(&path).expect("the file"), contents, "{name}");
+        assert!(counters::read(&path).is_err(), "{name}");
+    }
+    for (name, is_replaced) in [("zeros", false), ("empty", false), ("whole", true)] {
+        let before = std::fs::read(folder.path().join(name)).expect("the file");
+        let created = counters::create(&folder.path().join(name));
+        assert_eq!(created.is_ok(), is_replaced, "{name}");
+        assert_eq!(
+            std::fs::read(folder.path().join(name)).expect("the file"),
+            before
+        );
+    }
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&whole, &link).expect("a link");
+    assert!(counters::create(&link).is_err());
+    counted(Some(&link));
+    assert_eq!(counters::read(&whole).expect("counters").loads, 0);
+}

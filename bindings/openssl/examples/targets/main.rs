@@ -1,0 +1,184 @@
+//! RAND_bytes of OpenSSL as it is installed: through its own generators, through squall's
+//! provider, and through one that gives constants, below which no provider comes. In turns, in
+//! one process; nanoseconds a call, medians.
+//!
+//! ```text
+//! cargo run --release -p squall-openssl --example targets [NAME=MODULE.so …]
+//! ```
+//!
+//! Other modules with a generator SQUALL, as builds to compare, get a column each.
+
+#[path = "../../tests/provider/artifacts.rs"]
+mod artifacts;
+mod libcrypto;
+
+use std::path::{Path, PathBuf};
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use libcrypto::{Context, Libcrypto};
+use squall_tools::measure::lanes::{self, Batch, Budget, Lane, Outcome};
+use squall_tools::measure::{BATCH, Orders, Spread, machine};
+
+/// Bytes of a call.
+const LENGTHS: [usize; 3] = [16, 32, 16 << 10];
+/// Threads that call at once.
+const THREADS: [usize; 3] = [1, 2, 8];
+
+/// A column.
+struct Source {
+    name: String,
+    context: Context,
+}
+
+fn main() {
+    let library = Libcrypto::load().unwrap_or_else(|error| fail(&error));
+    let sources = sources(&library).unwrap_or_else(|error| fail(&error));
+    println!(
+        "{}, {} with {}",
+        machine::cpu(),
+        library.version(),
+        machine::kernel()
+    );
+    println!("nanoseconds a call of RAND_bytes; [of OpenSSL's own in the same round, median]\n");
+    print!("{:>7} {:>7}", "bytes", "threads");
+    for source in &sources {
+        print!(" {:>17}", source.name);
+    }
+    println!("  squall above constant");
+    let mut orders = Orders::default();
+    for threads in THREADS {
+        for len in LENGTHS {
+            let samples = measure(&library, &sources, len, threads, &mut orders);
+            show(len, threads, &samples);
+        }
+    }
+}
+
+fn fail(error: &str) -> ! {
+    eprintln!("targets: {error}");
+    std::process::exit(1)
+}
+
+/// OpenSSL's own, squall, constants, and what the arguments name.
+fn sources(library: &Libcrypto) -> Result<Vec<Source>, String> {
+    let modules = artifacts::modules();
+    let mut sources = Vec::new();
+    let mut add = |name: &str, module: Option<(&Path, &str)>, generator: &str| {
+        let context = library.context(module, generator)?;
+        let name = name.to_owned();
+        sources.push(Source { name, context });
+        Ok::<(), String>(())
+    };
+    add("OpenSSL", None, "CTR-DRBG")?;
+    add("squall", Some((modules, "squall")), "SQUALL")?;
+    add("constant", Some((modules, "control")), "CONSTANT")?;
+    for argument in std::env::args().skip(1) {
+        let (name, module) = argument
+            .split_once('=')
+            .ok_or(format!("{argument}: NAME=MODULE.so is wanted"))?;
+        let module = PathBuf::from(module);
+        let (Some(folder), Some(file)) = (module.parent(), module.file_stem()) else {
+            return Err(format!("{}: a file is wanted", module.display()));
+        };
+        add(name, Some((folder, &file.to_string_lossy())), "SQUALL")?;
+    }
+    Ok(sources)
+}
+
+/// Nanoseconds a call, an entry a round, for each source.
+fn measure(
+    library: &Libcrypto,
+    sources: &[Source],
+    len: usize,
+    threads: usize,
+    orders: &mut Orders,
+) -> Vec<Vec<f64>> {
+    let lane = |source| Lane::new("", move |calls| batch(library, source, len, threads, calls));
+    let mut lanes: Vec<Lane> = sources.iter().map(lane).collect();
+    let budget = Budget {
+        least: 15,
+        most: 1000,
+        time: Duration::from_secs(4),
+        batch: match threads {
+            1 => Batch::Time(BATCH),
+            // Long beside the start of threads, and several time slices where they have to share.
+            _ => Batch::Calls(if len > 1000 { 4_000 } else { 40_000 }),
+        },
+    };
+    let outcomes = lanes::in_turns(&mut lanes, budget, orders, &|| true);
+    let samples = |outcome| match outcome {
+        Outcome::Samples(samples) => samples,
+        Outcome::Failed(error) => fail(&error),
+    };
+    outcomes.into_iter().map(samples).collect()
+}
+
+/// The time that passes for a thread while all of them make so many calls, by call.
+fn batch(
+    library: &Libcrypto,
+    source: &Source,
+    len: usize,
+    threads: usize,
+    calls: u64,
+) -> Result<f64, String> {
+    if threads == 1 {
+        let calling = library.choose(&source.context)?;
+        let mut buffer = vec![0; len];
+        calling.random_bytes(&mut buffer)?;
+        let clock = Instant::now();
+        for _ in 0..calls {
+            calling.random_bytes(&mut buffer)?;
+        }
+        return Ok(clock.elapsed().as_nanos() as f64 / calls as f64);
+    }
+    let barrier = Barrier::new(threads);
+    let one = || {
+        let taken = batch_of_thread(library, source, len, calls, &barrier);
+        taken.map(|taken| taken.as_nanos() as f64 / calls as f64)
+    };
+    thread::scope(|scope| {
+        let all: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
+        let taken = all.into_iter().map(|one| one.join().expect("no panic"));
+        taken
+            .sum::<Result<f64, String>>()
+            .map(|sum| sum / threads as f64)
+    })
+}
+
+fn batch_of_thread(
+    library: &Libcrypto,
+    source: &Source,
+    len: usize,
+    calls: u64,
+    barrier: &Barrier,
+) -> Result<Duration, String> {
+    let calling = library.choose(&source.context)?;
+    let mut buffer = vec![0; len];
+    // A thread's first call is another thing.
+    calling.random_bytes(&mut buffer)?;
+    barrier.wait();
+    let clock = Instant::now();
+    for _ in 0..calls {
+        calling.random_bytes(&mut buffer)?;
+    }
+    Ok(clock.elapsed())
+}
+
+fn show(len: usize, threads: usize, samples: &[Vec<f64>]) {
+    let median = |values: Vec<f64>| Spread::of(values).median;
+    let by_round = |column: usize, of: fn(f64, f64) -> f64, beside: usize| {
+        let rounds = samples[column].iter().zip(&samples[beside]);
+        median(rounds.map(|(value, beside)| of(*value, *beside)).collect())
+    };
+    print!("{len:>7} {threads:>7}");
+    for (column, values) in samples.iter().enumerate() {
+        let times = by_round(column, |value, own| own / value, 0);
+        print!(" {:>9.1} [{times:>4.2}×]", median(values.clone()));
+    }
+    println!(
+        "  {:>9.1}",
+        by_round(1, |squall, constant| squall - constant, 2)
+    );
+}

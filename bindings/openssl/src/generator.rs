@@ -1,0 +1,220 @@
+//! What OpenSSL has as a generator: whether it is instantiated, and nothing else.
+//!
+//! Bytes come from the thread's own state in squall, whichever generator they are asked of. So a
+//! generator may be used by any number of threads at once, without a lock, and holds no secret.
+//!
+//! # What a caller adds
+//! Personalization strings, entropy and additional input are taken and not used. SP 800-90A leaves
+//! all three to the implementation (sections 8.7.1, 8.7.2, and 9.2, by which entropy comes from
+//! the source and never from the consuming application), and no promise rests on them: squall's
+//! state is seeded from the kernel and from an accumulator of its own, of which either suffices,
+//! and it belongs to one thread of one process, which is what OpenSSL's own generators get
+//! additional input for.
+
+use core::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+
+use squall_bindings::counters::{self, Door};
+
+use crate::abi::reason;
+use crate::params::Answer;
+
+/// Security strength, in bits: AES-256's, and that of the kernel's RNG.
+pub const STRENGTH: u32 = 256;
+
+/// Most bytes of a request: what fits in any parameter, and in RAND_bytes's number. squall itself
+/// has no limit.
+const MAX_REQUEST: u64 = i32::MAX as u64;
+
+/// Seconds after which the kernel's RNG is reseeded, and so squall's state.
+const RESEED_SECONDS: u64 = 60;
+
+/// Bytes of a nonce: half the strength (SP 800-90A section 8.6.7).
+const NONCE_LEN: usize = STRENGTH as usize / 16;
+
+/// EVP_RAND_STATE_UNINITIALISED of EVP_RAND(3).
+const UNINITIALISED: u32 = 0;
+/// EVP_RAND_STATE_READY.
+const READY: u32 = 1;
+
+/// Why something was refused: a number of [`reason`].
+pub type Refused = u32;
+
+/// A generator.
+#[derive(Debug, Default)]
+pub struct Generator {
+    state: AtomicU32,
+    /// Times that it was instantiated or reseeded.
+    seedings: AtomicU32,
+    /// When the last of them was, in seconds since 1970.
+    seeded: AtomicI64,
+}
+
+impl Generator {
+    /// Makes it ready, if there is randomness of this strength.
+    ///
+    /// # Errors
+    /// It is ready already, the strength is more than squall has, or there is no source.
+    pub fn instantiate(&self, strength: u32) -> Result<(), Refused> {
+        if self.is_ready() {
+            return Err(reason::ALREADY_INSTANTIATED);
+        }
+        check_strength(strength)?;
+        // That there is a source shows itself here and not at the first request.
+        draw(&mut [0], false)?;
+        self.note_seeding();
+        self.state.store(READY, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// After this it serves nothing until it is instantiated again. There is nothing to erase.
+    pub fn uninstantiate(&self) {
+        self.state.store(UNINITIALISED, Ordering::Relaxed);
+    }
+
+    /// Fills `out`. `fresh` answers a request for prediction resistance: a new seed from the
+    /// kernel's RNG for this call, in a microsecond or two.
+    ///
+    /// # Errors
+    /// It is not instantiated, the strength is more than squall has, or there is no source.
+    #[inline]
+    pub fn generate(&self, out: &mut [u8], strength: u32, fresh: bool) -> Result<(), Refused> {
+        self.check_ready()?;
+        serve(out, strength, fresh)
+    }
+
+    /// Makes sure that the source is alive. What is drawn afterwards is as new as it would have
+    /// been: state is seeded anew whenever the kernel's RNG is, in all threads, and
+    /// [`Generator::generate`] with `fresh` uses none.
+    ///
+    /// # Errors
+    /// It is not instantiated, or there is no source.
+    pub fn reseed(&self) -> Result<(), Refused> {
+        self.check_ready()?;
+        draw(&mut [0], true)?;
+        self.note_seeding();
+        Ok(())
+    }
+
+    /// Length of a nonce of this strength between two lengths, in bytes.
+    ///
+    /// # Errors
+    /// It is not instantiated, the strength is more than squall has, or no length would do.
+    pub fn nonce_len(&self, strength: u32, least: usize, most: usize) -> Result<usize, Refused> {
+        self.check_ready()?;
+        check_strength(strength)?;
+        match NONCE_LEN.max(least).min(most) {
+            len if len >= least && len > 0 => Ok(len),
+            _ => Err(reason::INVALID_SEED_LENGTH),
+        }
+    }
+
+    /// Fills `out` with a nonce for another generator.
+    ///
+    /// # Errors
+    /// There is no source.
+    pub fn nonce(&self, out: &mut [u8]) -> Result<(), Refused> {
+        draw(out, false)?;
+        counters::served(Door::OpensslSeed, out.len());
+        Ok(())
+    }
+
+    /// Length of a seed of `entropy` bits between two lengths, in bytes.
+    ///
+    /// # Errors
+    /// It is not instantiated, more bits are asked for than squall has, or no length would do.
+    pub fn seed_len(&self, entropy: u32, least: usize, most: usize) -> Result<usize, Refused> {
+        self.check_ready()?;
+        check_strength(entropy)?;
+        match least.max(entropy.div_ceil(8) as usize) {
+            len if len <= most && len > 0 => Ok(len),
+            _ => Err(reason::INVALID_SEED_LENGTH),
+        }
+    }
+
+    /// Fills `out` with a seed for another generator: always fresh, because that one lives on.
+    ///
+    /// # Errors
+    /// There is no source.
+    pub fn seed(&self, out: &mut [u8]) -> Result<(), Refused> {
+        draw(out, true)?;
+        counters::served(Door::OpensslSeed, out.len());
+        Ok(())
+    }
+
+    /// What is known of it by that name, of those in [`crate::rand::GETTABLE`].
+    #[inline]
+    pub fn param(&self, key: &[u8]) -> Option<Answer> {
+        // This one is asked on every request.
+        if key == b"max_request" {
+            return Some(Answer::Number(MAX_REQUEST));
+        }
+        Some(Answer::Number(match key {
+            b"state" => self.state.load(Ordering::Relaxed).into(),
+            b"strength" => STRENGTH.into(),
+            b"reseed_counter" => self.epoch().into(),
+            b"reseed_time" => self.seeded.load(Ordering::Relaxed).max(0) as u64,
+            b"reseed_time_interval" => RESEED_SECONDS,
+            // It is not requests that make state old, and what a caller adds is not used.
+            b"reseed_requests" | b"min_entropylen" | b"max_entropylen" | b"min_noncelen"
+            | b"max_noncelen" | b"max_perslen" | b"max_adinlen" => 0,
+            _ => return None,
+        }))
+    }
+
+    /// A number that is another one after each seeding, and after each reseed of the kernel's RNG,
+    /// with which clones of the machine show themselves; never 0. Generators seeded from this one
+    /// compare it on their requests, and ask for a new seed when it changes.
+    fn epoch(&self) -> u32 {
+        let kernel = squall::hazmat::kernel_generation().map_or(0, |generation| generation.get());
+        let seedings = self.seedings.load(Ordering::Relaxed);
+        (kernel as u32).wrapping_add(seedings).max(1)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == READY
+    }
+
+    #[inline]
+    fn check_ready(&self) -> Result<(), Refused> {
+        match self.is_ready() {
+            true => Ok(()),
+            false => Err(reason::NOT_INSTANTIATED),
+        }
+    }
+
+    fn note_seeding(&self) {
+        // SAFETY: a null pointer is allowed, and nothing is written.
+        let now = unsafe { libc::time(core::ptr::null_mut()) };
+        self.seeded.store(now, Ordering::Relaxed);
+        self.seedings.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Fills `out` with bytes of this strength, which are counted.
+///
+/// # Errors
+/// The strength is more than squall has, or there is no source.
+#[inline]
+pub fn serve(out: &mut [u8], strength: u32, fresh: bool) -> Result<(), Refused> {
+    check_strength(strength)?;
+    draw(out, fresh)?;
+    counters::served(Door::Openssl, out.len());
+    Ok(())
+}
+
+#[inline]
+fn check_strength(strength: u32) -> Result<(), Refused> {
+    match strength <= STRENGTH {
+        true => Ok(()),
+        false => Err(reason::INSUFFICIENT_STRENGTH),
+    }
+}
+
+#[inline]
+fn draw(out: &mut [u8], fresh: bool) -> Result<(), Refused> {
+    let drawn = match fresh {
+        true => squall::try_fill_fresh(out),
+        false => squall::try_fill(out),
+    };
+    drawn.map_err(|_| reason::RETRIEVING_ENTROPY)
+}

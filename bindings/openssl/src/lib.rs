@@ -1,0 +1,70 @@
+//! A provider that gives OpenSSL 3 its random bytes: a generator `SQUALL`, instead of OpenSSL's
+//! own or as the source of their seeds.
+//!
+//! - `provider`: what OpenSSL asks a provider.
+//! - `rand`: what it asks a generator.
+//! - `generator`: what that does; the only part that is not about C.
+//! - `params`: how parameters are answered.
+//! - `host`: what OpenSSL gives to a provider.
+//! - `abi`: types and numbers of OpenSSL's headers.
+//!
+//! No lock, nothing shared between threads, no secret outside squall but the seeds that other
+//! generators were given. README.md tells how to use it.
+
+mod abi;
+mod generator;
+mod host;
+mod params;
+mod provider;
+mod rand;
+mod version;
+
+use core::ffi::{c_int, c_void};
+
+use abi::{Dispatch, reason};
+use host::Host;
+use provider::Provider;
+
+/// By which `squall openssl-conf` knows the library.
+#[used]
+#[unsafe(no_mangle)]
+static SQUALL_PROVIDER: u8 = 1;
+
+/// Loads the provider into OpenSSL: the one function that the library exports.
+///
+/// 0, with an error in OpenSSL's queue, if that is older than 3.0 or does not say what it is.
+///
+/// # Safety
+/// Called as provider-base(7) says: `functions` is the table of the core's functions, ending with
+/// the number 0, which take `handle` and live as long as the provider is loaded; the other two are
+/// places for the results.
+///
+/// # Source
+/// provider(7), provider-base(7).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn OSSL_provider_init(
+    handle: *const c_void,
+    functions: *const Dispatch,
+    out: *mut *const Dispatch,
+    provider: *mut *mut Provider,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let host = unsafe { Host::new(handle, functions) };
+    if !host.version().is_some_and(version::is_supported) {
+        let text = c"squall can be loaded into OpenSSL 3.0.0 and later";
+        host.raise(reason::UNSUPPORTED, c"OSSL_provider_init", Some(text));
+        return 0;
+    }
+    squall_bindings::counters::attach();
+    squall::hazmat::prepare_threads();
+    let ours = abi::boxed(Provider { host });
+    if ours.is_null() {
+        return 0;
+    }
+    // SAFETY: places for results, by the caller's promise.
+    unsafe {
+        out.write(provider::FUNCTIONS.begin());
+        provider.write(ours);
+    }
+    1
+}

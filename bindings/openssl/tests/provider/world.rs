@@ -1,0 +1,118 @@
+//! A folder with a configuration of OpenSSL and counters, in which programs run.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use squall_bindings::counters::{self, Door, Total, Totals};
+use tempfile::TempDir;
+
+use crate::artifacts;
+
+/// What the command prints for a user.
+pub const FRAGMENT: &str = include_str!("../../fragment.cnf");
+
+pub struct World(TempDir);
+
+impl World {
+    /// With `configuration`, in which `{module}` is the provider, and counters at zero.
+    pub fn new(configuration: &str) -> World {
+        let world = World(tempfile::tempdir().expect("a temporary folder"));
+        let module = artifacts::modules().join("squall.so");
+        let text = configuration.replace("{module}", &module.to_string_lossy());
+        std::fs::write(world.path("openssl.cnf"), text).expect("a file");
+        counters::create(&world.path("counters")).expect("counters");
+        world
+    }
+
+    /// With the fragment as it is: instead of OpenSSL's generators.
+    pub fn instead() -> World {
+        World::new(FRAGMENT)
+    }
+
+    /// With the fragment as its comments say for seeds only.
+    pub fn seeding() -> World {
+        let seeding = FRAGMENT.replace("\nrandom = SQUALL\n", "\n# random = SQUALL\n");
+        assert_ne!(seeding, FRAGMENT);
+        World::new(&seeding)
+    }
+
+    /// With OpenSSL's own generators, and the provider loaded all the same.
+    pub fn unused() -> World {
+        let unused = FRAGMENT.replace("\nrandom = squall_random\n", "\n");
+        assert_ne!(unused, FRAGMENT);
+        World::new(&unused)
+    }
+
+    /// With a generator of `tests/programs/control.c`.
+    pub fn control(generator: &str) -> World {
+        let control = artifacts::modules().join("control.so");
+        World::new(
+            &FRAGMENT
+                .replace("{module}", &control.to_string_lossy())
+                .replace("\nrandom = SQUALL\n", &format!("\nrandom = {generator}\n"))
+                .replace("\nseed = SQUALL\n", "\n"),
+        )
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// `program`, with the configuration and the counters.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env("OPENSSL_CONF", self.path("openssl.cnf"))
+            .env(counters::VARIABLE, self.path("counters"))
+            .env_remove("OPENSSL_MODULES")
+            .current_dir(self.0.path());
+        command
+    }
+
+    /// What `openssl ARGUMENTS` prints.
+    pub fn openssl(&self, arguments: &[&str]) -> String {
+        said(self.command("openssl").args(arguments))
+    }
+
+    /// What the program of `tests/programs/NAME.c` prints.
+    pub fn run(&self, name: &str, arguments: &[&str]) -> String {
+        said(self.command(self.program(name)).args(arguments))
+    }
+
+    /// The program of `tests/programs/NAME.c`.
+    pub fn program(&self, name: &str) -> PathBuf {
+        let out = self.path(name);
+        artifacts::compile(name, &out, &[]);
+        out
+    }
+
+    pub fn totals(&self) -> Totals {
+        counters::read(&self.path("counters")).expect("counters")
+    }
+
+    /// What was drawn through the provider's two doors: bytes, and seeds.
+    pub fn drawn(&self) -> [Total; 2] {
+        let totals = self.totals();
+        [Door::Openssl, Door::OpensslSeed].map(|door| totals.of(door).clone())
+    }
+}
+
+/// What a command that succeeds prints.
+pub fn said(command: &mut Command) -> String {
+    let output = run(command);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{command:?}: {}: {errors}",
+        output.status
+    );
+    // What cannot be loaded is said there, and the program goes on.
+    assert_eq!(errors, "", "{command:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// What becomes of a command.
+pub fn run(command: &mut Command) -> Output {
+    command.output().expect("it can be run")
+}

@@ -1,0 +1,101 @@
+//! arc4random(3), arc4random_buf(3), arc4random_uniform(3). They never fail, and wait until the
+//! kernel's RNG is ready.
+//!
+//! Numbers are made of [`squall::try_fill`]'s bytes, because C programs make keys of them.
+
+use core::ffi::c_void;
+
+use squall_bindings::counters::{self, Door};
+use squall_bindings::uniform;
+
+use crate::{draw, gate, getrandom, real, sandbox};
+
+/// arc4random(3): a number below 2^32.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn arc4random() -> u32 {
+    let (number, is_served) = word();
+    count(is_served, size_of::<u32>());
+    number
+}
+
+/// arc4random_buf(3): fills `buffer`.
+///
+/// # Safety
+/// `buffer` is writable for `length` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn arc4random_buf(buffer: *mut c_void, length: usize) {
+    if length == 0 {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    let is_served = fill(unsafe { core::slice::from_raw_parts_mut(buffer.cast(), length) });
+    count(is_served, length);
+}
+
+/// arc4random_uniform(3): a number below `bound`, each as likely as any other; 0 if `bound` is 0 or
+/// 1.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn arc4random_uniform(bound: u32) -> u32 {
+    let mut are_served = true;
+    let Ok(number) = uniform::below_u32(bound, || {
+        let (number, is_served) = word();
+        are_served &= is_served;
+        Ok::<_, core::convert::Infallible>(number)
+    });
+    count(are_served, size_of::<u32>());
+    number
+}
+
+/// Counts a request of `length` bytes, which squall served or left to the kernel.
+#[inline(always)]
+fn count(is_served: bool, length: usize) {
+    match is_served {
+        true => counters::served(Door::Arc4random, length),
+        false => counters::forwarded(Door::Arc4random),
+    }
+}
+
+/// A number, and whether it is squall's.
+#[inline(always)]
+fn word() -> (u32, bool) {
+    let mut bytes = [0; size_of::<u32>()];
+    let is_served = fill(&mut bytes);
+    (u32::from_ne_bytes(bytes), is_served)
+}
+
+/// Fills `out`, or ends the process; whether squall filled it.
+#[inline(always)]
+fn fill(out: &mut [u8]) -> bool {
+    (gate::is_open(0) && draw::fill(out)) || fill_slowly(out)
+}
+
+#[cold]
+#[inline(never)]
+fn fill_slowly(out: &mut [u8]) -> bool {
+    let is_kernels = gate::is_closed() || sandbox::is_entered();
+    // Waits until the kernel's RNG is ready; tries /dev/urandom where getrandom is refused.
+    if !is_kernels && draw::fill(out) {
+        return true;
+    }
+    // The C library's own has other ways, or ends the process with its own message.
+    if let Some(arc4random_buf) = real::ARC4RANDOM_BUF.get_while_open() {
+        // SAFETY: `out` is writable for its length.
+        unsafe { arc4random_buf(out.as_mut_ptr().cast(), out.len()) };
+        return false;
+    }
+    // SAFETY: as above.
+    if unsafe { getrandom::fill_from_kernel(out.as_mut_ptr().cast(), out.len()) } == 0 {
+        return false;
+    }
+    const MESSAGE: &str = "squall: arc4random: there is no source of randomness\n";
+    // SAFETY: MESSAGE is readable for its length; abort ends the process.
+    unsafe {
+        libc::syscall(
+            libc::SYS_write,
+            libc::STDERR_FILENO,
+            MESSAGE.as_ptr(),
+            MESSAGE.len(),
+        );
+        libc::abort()
+    }
+}

@@ -1,0 +1,108 @@
+//! getrandom(2) and getentropy(3).
+
+use core::ffi::{c_int, c_uint, c_void};
+
+use squall::hazmat::keep_errno;
+use squall_bindings::counters::{self, Door};
+
+use crate::{draw, gate, real};
+
+/// Longest request of getentropy, in bytes (getentropy(3); POSIX.1-2024 `GETENTROPY_MAX`).
+const LONGEST_ENTROPY: usize = 256;
+
+/// getrandom(2): fills `buffer` and returns how many bytes it got; or -1, with `errno` as the kernel
+/// sets it.
+///
+/// # Safety
+/// `buffer` is writable for `length` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn getrandom(buffer: *mut c_void, length: usize, flags: c_uint) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if let Some(count) = serve(buffer, length, flags) {
+            return count as isize;
+        }
+        match real::GETRANDOM.get_while_open() {
+            Some(getrandom) => getrandom(buffer, length, flags),
+            None => getrandom_of_kernel(buffer, length, flags),
+        }
+    }
+}
+
+/// Fills `buffer`, and gives its length; `None` if the request is the kernel's.
+///
+/// # Safety
+/// `buffer` is writable for `length` bytes.
+#[inline(always)]
+pub(crate) unsafe fn serve(buffer: *mut c_void, length: usize, flags: c_uint) -> Option<usize> {
+    if gate::is_open(flags)
+        // SAFETY: the caller's promise.
+        && let Some(out) = unsafe { draw::place(buffer, length) }
+        && draw::serve(Door::Getrandom, out)
+    {
+        return Some(length);
+    }
+    counters::forwarded(Door::Getrandom);
+    None
+}
+
+unsafe fn getrandom_of_kernel(buffer: *mut c_void, length: usize, flags: c_uint) -> isize {
+    // SAFETY: the caller's promise.
+    match unsafe { squall::hazmat::getrandom(buffer.cast(), length, flags) } {
+        Ok(count) => count as isize,
+        Err(error) => {
+            draw::set_errno(error);
+            -1
+        }
+    }
+}
+
+/// getentropy(3): fills `buffer` and returns 0; or -1, with `EIO` in `errno` for more than 256
+/// bytes, and otherwise what the C library says. Never interrupted by signals.
+///
+/// # Safety
+/// `buffer` is writable for `length` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn getentropy(buffer: *mut c_void, length: usize) -> c_int {
+    if length > LONGEST_ENTROPY {
+        draw::set_errno(libc::EIO);
+        return -1;
+    }
+    if gate::is_open(0)
+        // SAFETY: the caller's promise.
+        && let Some(out) = unsafe { draw::place(buffer, length) }
+        && draw::serve(Door::Getentropy, out)
+    {
+        return 0;
+    }
+    counters::forwarded(Door::Getentropy);
+    // SAFETY: as above.
+    unsafe {
+        match real::GETENTROPY.get_while_open() {
+            Some(getentropy) => getentropy(buffer, length),
+            None => fill_from_kernel(buffer, length),
+        }
+    }
+}
+
+/// As glibc's getentropy: the system call until there are enough bytes; 0, or -1 and `errno`.
+///
+/// # Safety
+/// `buffer` is writable for `length` bytes.
+pub(crate) unsafe fn fill_from_kernel(buffer: *mut c_void, length: usize) -> c_int {
+    let mut filled = 0;
+    while filled < length {
+        let rest = buffer.wrapping_byte_add(filled).cast();
+        // SAFETY: the caller's promise, for what is left.
+        let answer = keep_errno(|| unsafe { squall::hazmat::getrandom(rest, length - filled, 0) });
+        match answer {
+            Ok(count) if count > 0 => filled += count,
+            Err(libc::EINTR) => {}
+            other => {
+                draw::set_errno(other.err().unwrap_or(libc::EIO));
+                return -1;
+            }
+        }
+    }
+    0
+}

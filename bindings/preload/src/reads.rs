@@ -1,0 +1,151 @@
+//! read(2), pread(2) and their fortified forms: reads of /dev/random and /dev/urandom are served by
+//! squall, all others go on at once. [`scattered`] has those of several buffers.
+
+mod scattered;
+
+use core::ffi::{c_int, c_void};
+
+use libc::off_t;
+use squall_bindings::counters::{self, Door};
+
+use crate::{device, draw, gate, real};
+
+/// read(2): returns how many bytes `buffer` got, or -1 and `errno`.
+///
+/// # Safety
+/// `buffer` is writable for `count` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn read(fd: c_int, buffer: *mut c_void, count: usize) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if device::may_be_random(fd)
+            && let Some(length) = read_device(fd, buffer, count)
+        {
+            return length;
+        }
+        match real::READ.get() {
+            Some(read) => read(fd, buffer, count),
+            None => libc::syscall(libc::SYS_read, fd, buffer, count) as isize,
+        }
+    }
+}
+
+/// read(2) as glibc's `_FORTIFY_SOURCE` calls it: `buffer` has `size` bytes, and the C library ends
+/// the program if that is less than `count`.
+///
+/// # Safety
+/// `buffer` is writable for `size` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn __read_chk(
+    fd: c_int,
+    buffer: *mut c_void,
+    count: usize,
+    size: usize,
+) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if count <= size {
+            return read(fd, buffer, count);
+        }
+        match real::READ_CHK.get() {
+            Some(read_chk) => read_chk(fd, buffer, count, size),
+            None => libc::abort(),
+        }
+    }
+}
+
+/// Defines pread(2) and its fortified form, which are called two ways each.
+macro_rules! pread {
+    ($($name:ident, $next:ident, $checked:ident, $next_checked:ident;)*) => {$(
+        /// pread(2). Devices have no offset, and what is read at one is as good as at any other.
+        ///
+        /// # Safety
+        /// `buffer` is writable for `count` bytes.
+        #[unsafe(no_mangle)]
+        unsafe extern "C-unwind" fn $name(
+            fd: c_int,
+            buffer: *mut c_void,
+            count: usize,
+            offset: off_t,
+        ) -> isize {
+            // SAFETY: the caller's promise.
+            unsafe {
+                if device::may_be_random(fd)
+                    && is_offset(offset)
+                    && let Some(length) = read_device(fd, buffer, count)
+                {
+                    return length;
+                }
+                match real::$next.get() {
+                    Some(pread) => pread(fd, buffer, count, offset),
+                    None => libc::syscall(libc::SYS_pread64, fd, buffer, count, offset) as isize,
+                }
+            }
+        }
+
+        /// pread(2) as glibc's `_FORTIFY_SOURCE` calls it: `buffer` has `size` bytes, and the C
+        /// library ends the program if that is less than `count`.
+        ///
+        /// # Safety
+        /// `buffer` is writable for `size` bytes.
+        #[unsafe(no_mangle)]
+        unsafe extern "C-unwind" fn $checked(
+            fd: c_int,
+            buffer: *mut c_void,
+            count: usize,
+            offset: off_t,
+            size: usize,
+        ) -> isize {
+            // SAFETY: the caller's promise.
+            unsafe {
+                if count <= size {
+                    return $name(fd, buffer, count, offset);
+                }
+                match real::$next_checked.get() {
+                    Some(pread_chk) => pread_chk(fd, buffer, count, offset, size),
+                    None => libc::abort(),
+                }
+            }
+        }
+    )*};
+}
+
+pread! {
+    pread, PREAD, __pread_chk, PREAD_CHK;
+    pread64, PREAD64, __pread64_chk, PREAD64_CHK;
+}
+
+/// Whether squall may serve a read from here on. The kernel refuses negative offsets, and those
+/// beyond which there are not enough bytes that have one.
+fn is_offset(offset: off_t) -> bool {
+    const LAST: off_t = off_t::MAX - draw::LONGEST as off_t;
+    (0..=LAST).contains(&offset)
+}
+
+/// Serves a read if `fd` is a device; `None` if it is the kernel's.
+#[cold]
+unsafe fn read_device(fd: c_int, buffer: *mut c_void, count: usize) -> Option<isize> {
+    if !device::is_random(fd) {
+        return None;
+    }
+    if may_serve(fd)
+        // SAFETY: the caller's promise.
+        && let Some(out) = unsafe { draw::place(buffer, count) }
+        && draw::serve(Door::Device, out)
+    {
+        return Some(out.len() as isize);
+    }
+    counters::forwarded(Door::Device);
+    None
+}
+
+/// Whether the kernel would serve a read of the device `fd`. A cancelled thread ends here, because
+/// reads are cancellation points (pthreads(7)).
+fn may_serve(fd: c_int) -> bool {
+    unsafe extern "C-unwind" {
+        fn pthread_testcancel();
+    }
+    // SAFETY: nothing is held that would have to be given back.
+    unsafe { pthread_testcancel() };
+    gate::is_ready() && device::is_readable(fd)
+}

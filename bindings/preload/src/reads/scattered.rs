@@ -1,0 +1,145 @@
+//! readv(2), preadv(2) and preadv2(2).
+
+use core::ffi::c_int;
+
+use libc::{iovec, off_t};
+use squall_bindings::counters::{self, Door};
+
+use super::{is_offset, may_serve};
+use crate::{device, draw, real};
+
+/// Most buffers of a call: `UIO_MAXIOV` of Linux, which is `IOV_MAX`.
+const MOST: usize = 1024;
+
+/// readv(2): fills one buffer after the other.
+///
+/// # Safety
+/// `buffers` has `count` buffers, which are writable.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn readv(fd: c_int, buffers: *const iovec, count: c_int) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if device::may_be_random(fd)
+            && let Some(length) = read_device(fd, buffers, count)
+        {
+            return length;
+        }
+        match real::READV.get() {
+            Some(readv) => readv(fd, buffers, count),
+            None => libc::syscall(libc::SYS_readv, fd, buffers, count) as isize,
+        }
+    }
+}
+
+/// Defines preadv(2) and preadv2(2), which are called two ways each.
+macro_rules! preadv {
+    ($($name:ident, $next:ident, $flagged:ident, $next_flagged:ident;)*) => {$(
+        /// preadv(2): as readv(2), at an offset.
+        ///
+        /// # Safety
+        /// `buffers` has `count` buffers, which are writable.
+        #[unsafe(no_mangle)]
+        unsafe extern "C-unwind" fn $name(
+            fd: c_int,
+            buffers: *const iovec,
+            count: c_int,
+            offset: off_t,
+        ) -> isize {
+            // SAFETY: the caller's promise.
+            unsafe {
+                if device::may_be_random(fd)
+                    && is_offset(offset)
+                    && let Some(length) = read_device(fd, buffers, count)
+                {
+                    return length;
+                }
+                match real::$next.get() {
+                    Some(preadv) => preadv(fd, buffers, count, offset),
+                    None => libc::syscall(libc::SYS_preadv, fd, buffers, count, offset, 0) as isize,
+                }
+            }
+        }
+
+        /// preadv2(2): as preadv(2), where the offset -1 is that of readv(2). With flags it is the
+        /// kernel's.
+        ///
+        /// # Safety
+        /// `buffers` has `count` buffers, which are writable.
+        #[unsafe(no_mangle)]
+        unsafe extern "C-unwind" fn $flagged(
+            fd: c_int,
+            buffers: *const iovec,
+            count: c_int,
+            offset: off_t,
+            flags: c_int,
+        ) -> isize {
+            // SAFETY: the caller's promise.
+            unsafe {
+                if flags == 0
+                    && device::may_be_random(fd)
+                    && (offset == -1 || is_offset(offset))
+                    && let Some(length) = read_device(fd, buffers, count)
+                {
+                    return length;
+                }
+                match real::$next_flagged.get() {
+                    Some(preadv2) => preadv2(fd, buffers, count, offset, flags),
+                    None => {
+                        libc::syscall(libc::SYS_preadv2, fd, buffers, count, offset, 0, flags)
+                            as isize
+                    }
+                }
+            }
+        }
+    )*};
+}
+
+preadv! {
+    preadv, PREADV, preadv2, PREADV2;
+    preadv64, PREADV64, preadv64v2, PREADV64V2;
+}
+
+/// As [`super::read_device`], for several buffers.
+#[cold]
+unsafe fn read_device(fd: c_int, buffers: *const iovec, count: c_int) -> Option<isize> {
+    if !device::is_random(fd) {
+        return None;
+    }
+    let served = match may_serve(fd) {
+        // SAFETY: the caller's promise.
+        true => unsafe { fill_all(buffers, count) },
+        false => None,
+    };
+    match served {
+        Some(length) => counters::served(Door::Device, length),
+        None => counters::forwarded(Door::Device),
+    }
+    served.map(|length| length as isize)
+}
+
+/// Fills buffers in their order; `None` where the kernel would refuse or shorten any of them, or
+/// squall cannot.
+unsafe fn fill_all(buffers: *const iovec, count: c_int) -> Option<usize> {
+    let count = usize::try_from(count).ok().filter(|count| *count <= MOST)?;
+    if count == 0 {
+        return Some(0);
+    }
+    if !draw::is_plausible(buffers.addr()) || !buffers.is_aligned() {
+        return None;
+    }
+    // SAFETY: the caller's promise, and aligned.
+    let buffers = unsafe { core::slice::from_raw_parts(buffers, count) };
+    let add = |sum: usize, buffer: &iovec| sum.checked_add(buffer.iov_len);
+    let total = buffers.iter().try_fold(0, add)?;
+    if total > draw::LONGEST {
+        return None;
+    }
+    for buffer in buffers {
+        // SAFETY: the caller's promise.
+        let out = unsafe { draw::place(buffer.iov_base, buffer.iov_len) }?;
+        if !draw::fill(out) {
+            return None;
+        }
+    }
+    Some(total)
+}

@@ -1,0 +1,147 @@
+//! The library, built as it is installed, and programs that are compiled and run with it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::LazyLock;
+
+use squall_bindings::counters::{self, Door, Totals};
+use tempfile::TempDir;
+
+/// The library, built in release mode.
+pub fn library() -> &'static Path {
+    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), Into::into);
+        let target = std::path::absolute(target).expect("a folder");
+        let mut build = Command::new(env!("CARGO"));
+        build
+            .args(["build", "--quiet", "--release", "-p", "squall-preload"])
+            .current_dir(&root)
+            .env("CARGO_TARGET_DIR", &target)
+            .env_remove("RUSTFLAGS");
+        let output = build.output().expect("cargo can be run");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        target.join("release/libsquall_preload.so")
+    });
+    &LIBRARY
+}
+
+/// A program of `tests/programs`, compiled.
+pub struct Program {
+    folder: TempDir,
+    name: String,
+}
+
+/// What a run of a program came to.
+#[derive(Debug)]
+pub struct Run {
+    /// Its standard output.
+    pub said: String,
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What was counted meanwhile.
+    pub totals: Totals,
+}
+
+impl Program {
+    /// Compiles `NAME.c`, with more options for the compiler; `None`, and it is said, where there
+    /// is no C compiler.
+    #[track_caller]
+    pub fn compile(name: &str, options: &[&str]) -> Option<Program> {
+        let program = Program {
+            folder: tempfile::tempdir().expect("a folder"),
+            name: name.into(),
+        };
+        program.compile_with(name, options).then_some(program)
+    }
+
+    /// Compiles `NAME.c` into a library of that name which the programs compiled afterwards in the
+    /// same folder may have, and then `program` with it.
+    #[track_caller]
+    pub fn compile_with_library(program: &str, library: &str) -> Option<Program> {
+        let file = format!("lib{library}.so");
+        let made = Program {
+            folder: tempfile::tempdir().expect("a folder"),
+            name: program.into(),
+        };
+        let folder = made.folder.path().to_str().expect("a path in UTF-8");
+        let path = format!("-Wl,-rpath,{folder}");
+        let output = made.folder.path().join(&file);
+        let is_made = made.run_compiler(library, &output, &["-shared", "-fPIC"])
+            && made.compile_with(program, &["-L", folder, "-l", library, &path]);
+        is_made.then_some(made)
+    }
+
+    #[track_caller]
+    fn compile_with(&self, name: &str, options: &[&str]) -> bool {
+        self.run_compiler(name, &self.folder.path().join(name), options)
+    }
+
+    #[track_caller]
+    fn run_compiler(&self, name: &str, output: &Path, options: &[&str]) -> bool {
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+        let mut compiler = Command::new("cc");
+        compiler
+            .args(["-O1", "-pthread", "-Wall", "-Wextra", "-Werror"])
+            // Null and negative arguments are what is tried.
+            .args(["-Wno-nonnull", "-Wno-stringop-overflow", "-o"])
+            .arg(output)
+            .arg(sources.join(format!("{name}.c")))
+            .args(options);
+        let Ok(output) = compiler.output() else {
+            println!("SKIP: there is no C compiler, cc");
+            return false;
+        };
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}.c: {said}");
+        true
+    }
+
+    /// Runs it as it is; there must be nothing to count.
+    #[track_caller]
+    pub fn run_plain(&self, arguments: &[&str]) -> Run {
+        let run = self.run(arguments, None);
+        let none = run
+            .totals
+            .doors
+            .iter()
+            .all(|door| door.requests + door.forwarded == 0);
+        assert!(run.totals.loads == 0 && none, "{run:?}");
+        run
+    }
+
+    /// Runs it with the library.
+    pub fn run_preloaded(&self, arguments: &[&str]) -> Run {
+        self.run(arguments, Some(library()))
+    }
+
+    fn run(&self, arguments: &[&str], preload: Option<&Path>) -> Run {
+        let file = self.folder.path().join("counters");
+        counters::create(&file).expect("counters");
+        let mut command = Command::new(self.folder.path().join(&self.name));
+        command
+            .args(arguments)
+            .env(counters::VARIABLE, &file)
+            .env_remove("LD_PRELOAD");
+        if let Some(library) = preload {
+            command.env("LD_PRELOAD", library);
+        }
+        let output = command.output().expect("the program can be run");
+        Run {
+            said: String::from_utf8(output.stdout).expect("text"),
+            status: output.status,
+            totals: counters::read(&file).expect("counters"),
+        }
+    }
+}
+
+impl Run {
+    /// The door of this name: what was served, and what was left to the kernel.
+    #[track_caller]
+    pub fn counted(&self, name: &str) -> (u64, u64) {
+        let door = Door::ALL.into_iter().find(|door| door.name() == name);
+        let total = self.totals.of(door.expect("a door's name"));
+        (total.requests, total.forwarded)
+    }
+}

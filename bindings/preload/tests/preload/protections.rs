@@ -1,0 +1,106 @@
+//! What the library promises beyond being no different: forks, sandboxes, small stacks.
+
+use std::process::Command;
+
+use squall_bindings::counters::{self, Door};
+
+use crate::kit::{Program, library};
+
+#[test]
+fn no_block_comes_twice_in_a_storm_of_forks() {
+    let Some(program) = Program::compile("forks", &[]) else {
+        return;
+    };
+    let preloaded = program.run_preloaded(&[]);
+    assert!(preloaded.status.success(), "{preloaded:?}");
+    assert_eq!(preloaded.said, "repeats none\n");
+    for door in ["getrandom", "getentropy", "device"] {
+        let (served, forwarded) = preloaded.counted(door);
+        assert!(served > 5000 && forwarded == 0, "{preloaded:?}");
+    }
+    // The control: repeats are found where there are any.
+    let naive = Program::compile("forks", &["-DNAIVE"]).expect("compiled before");
+    for run in [naive.run_plain(&[]), naive.run_preloaded(&[])] {
+        assert!(run.status.success(), "{run:?}");
+        assert_eq!(run.said, "repeats some\n");
+    }
+}
+
+/// The control of what is not done in a sandbox: one that is entered unseen, before anything was drawn,
+/// ends the program at its first draw.
+#[test]
+fn a_sandbox_that_nobody_sees_kills() {
+    use std::os::unix::process::ExitStatusExt;
+    const SIGSYS: i32 = 31;
+    let Some(program) = Program::compile("sandbox", &[]) else {
+        return;
+    };
+    let plain = program.run_plain(&["unseen"]);
+    assert!(plain.status.success(), "{plain:?}");
+    let preloaded = program.run_preloaded(&["unseen"]);
+    assert_eq!(preloaded.status.signal(), Some(SIGSYS), "{preloaded:?}");
+}
+
+/// Of the next test.
+const DRAWS: u64 = 100;
+
+#[test]
+fn fresh_draws() {
+    let mut bytes = [0; 16];
+    for _ in 0..DRAWS {
+        squall::try_fill_fresh(&mut bytes).expect("bytes");
+    }
+}
+
+/// squall in a program that is preloaded: its seeds are the kernel's, and not the library's state.
+#[test]
+fn squall_in_a_program_asks_the_kernel() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("counters");
+    counters::create(&file).expect("counters");
+    let mut program = Command::new(std::env::current_exe().expect("this program"));
+    let output = program
+        .args(["--exact", "protections::fresh_draws"])
+        .env(counters::VARIABLE, &file)
+        .env("LD_PRELOAD", library())
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("1 passed"), "{said}");
+    let totals = counters::read(&file).expect("counters");
+    // What the standard library asks for its tables comes from here.
+    let served = totals.of(Door::Getrandom).requests;
+    assert!(totals.loads == 1 && served < DRAWS / 2, "{totals:?}");
+}
+
+/// As much stack as the library's documentation says, in bytes.
+#[test]
+fn little_stack_is_taken() {
+    let Some(program) = Program::compile("stack", &[]) else {
+        return;
+    };
+    let run = program.run_preloaded(&[]);
+    assert!(run.status.success(), "{run:?}");
+    print!("{}", run.said);
+    let mut lines = run.said.lines().filter_map(|line| line.split_once(' '));
+    for (what, most) in [
+        ("process", 6144),
+        ("later", 4096),
+        ("device", 4096),
+        ("frame", usize::MAX),
+        ("thread", 4096),
+        ("later", 4096),
+        ("device", 4096),
+    ] {
+        let (name, taken) = lines.next().expect("a line");
+        assert_eq!(name, what);
+        let taken: usize = taken.parse().expect("a number");
+        assert!(taken <= most, "{what}: {taken}");
+    }
+    assert!(
+        run.said.ends_with("smallest thread: drawn\n"),
+        "{}",
+        run.said
+    );
+}

@@ -1,0 +1,298 @@
+//! What can be said on the command line, and what each argument may be.
+//!
+//! Parsers say what is wrong with a value and what would be right; they never repeat a seed.
+
+use std::path::PathBuf;
+
+use crate::run::args::{OpensslConfArguments, RunArguments};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use squall::Engine;
+use squall_drives::confirm::Consent;
+use squall_tools::size;
+use zeroize::Zeroizing;
+
+use crate::tools::Tool;
+
+/// Length of a seed, in bytes.
+pub const SEED_LEN: usize = 32;
+
+/// A seed that is wiped when it is no longer needed.
+pub type Seed = Zeroizing<[u8; SEED_LEN]>;
+
+/// Most threads that may be asked for: more would only cost memory.
+const MAX_THREADS: usize = 1024;
+
+/// Most bits of entropy that may be claimed for what `squall seed` adds: all of them.
+const MAX_CREDIT: u16 = 512;
+
+/// Cryptographic random bytes at the speed of the CPU's AES units.
+#[derive(Parser)]
+#[command(
+    name = "squall",
+    version,
+    after_help = "Examples:
+  squall stream --size 32 --format hex              a key of 256 bits
+  squall stream --size 4GiB --output noise.bin      a file of random bytes
+  squall stream | pv > /dev/null                    how fast?
+  squall status                                     what protects randomness here?
+  squall seed                                       new entropy for the kernel's generator
+  squall bench                                      which source is fast here?
+  squall wipe --dry-run /dev/sdX                    overwrite drives, and verify
+  squall dmcrypt bench                              which disk encryption is fast here?
+  squall run -- nginx                               an existing program, with squall
+  squall openssl-conf > openssl.cnf                 OpenSSL, with squall
+
+Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure while running,
+2 for a wrong argument. With `squall run` the program's own.
+
+See `squall stream --help` for more."
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+impl squall_tools::usage::Arguments for Arguments {
+    type Command = Command;
+
+    fn into_command(self) -> Option<Command> {
+        self.command
+    }
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Write random bytes, or the reproducible bytes of a seed
+    Stream(StreamArguments),
+    /// Show what this machine gives to keep randomness unique, and what is missing
+    Status(StatusArguments),
+    /// Add entropy to the kernel's pool and make its generator reseed
+    Seed(SeedArguments),
+    #[command(flatten)]
+    Tool(Tool),
+    /// Run an existing program with squall in the place of the kernel's random bytes
+    Run(RunArguments),
+    /// Show the lines that make OpenSSL draw from squall, or whether they took effect
+    OpensslConf(OpensslConfArguments),
+    /// Write the manual pages of these commands into a folder, for packages
+    #[command(hide = true)]
+    Man(ManArguments),
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  squall stream --size 32 --format hex
+      a key of 256 bits, as 64 hexadecimal digits
+  squall stream --size 4GiB --progress --output noise.bin
+      a file of random bytes
+  squall stream --size 32 --format hex --output seed
+  squall stream --size 1GiB --seed-file seed | sha256sum
+      the same gigabyte whenever the same seed is given
+
+The bytes of a seed are AES-256 in counter mode from counter zero, the same with every AES engine
+and any number of threads, and the same as N bytes of
+  openssl enc -aes-256-ctr -K SEED -iv 00000000000000000000000000000000 \\
+    -nosalt -in /dev/zero | head -c N
+Whoever knows the seed knows them all: for keys and tokens give no seed.
+
+To erase a drive, use `squall wipe`, which also verifies what it wrote. --output refuses a drive that
+is in use (mounted, swap, held by another device, or a disk of the running system), and asks for
+confirmation before it overwrites any other. A file that is swap or attached to a loop device is
+refused too.
+
+Files and drives are synchronised (fdatasync) before it ends with success.
+
+Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure while running,
+2 for a wrong argument and for an output that was refused.")]
+pub struct StreamArguments {
+    /// Random bytes to write, before encoding; endless if not given
+    ///
+    /// A number with or without a unit: 10, 4KiB, 1.5MiB, 4GiB (powers of 1024), 4GB (powers of
+    /// 1000). K, M, G, T, P and E alone are powers of 1024, as in head(1). It must come to whole
+    /// bytes.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub size: Option<u64>,
+
+    /// Threads that generate; chosen by kind of output if not given
+    ///
+    /// One for raw bytes into a pipe, whose reader is slower than one generator; elsewhere one
+    /// for each CPU, up to 16.
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
+    pub threads: Option<usize>,
+
+    /// How to compute: vaes512, vaes256, aesni, chacha20 or portable; the best if not given
+    ///
+    /// All but chacha20 are AES engines and make the same bytes of a seed; chacha20 takes no seed.
+    #[arg(long, value_name = "NAME", value_parser = parse_engine)]
+    pub engine: Option<Engine>,
+
+    /// Reproducible bytes from this seed: 64 hexadecimal digits (32 bytes)
+    ///
+    /// Everyone on this machine can see it in the output of ps(1): prefer --seed-file.
+    #[arg(long, value_name = "HEX", value_parser = parse_seed, conflicts_with = "seed_file")]
+    pub seed: Option<Seed>,
+
+    /// As --seed, with the digits read from this file; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub seed_file: Option<PathBuf>,
+
+    /// How to write the bytes
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Raw)]
+    pub format: Format,
+
+    /// Write here: a file (created or emptied), a FIFO, a drive, or `-` for standard output
+    ///
+    /// Standard output if not given. With --format hex and base64 a new file is readable by its
+    /// owner alone; one that exists keeps its mode. The seed file is refused.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub consent: Consent,
+
+    /// Show rate, total and time left on standard error
+    ///
+    /// A bar while it is a terminal, and one line when all is written or the reader has left. A
+    /// stream that a signal ends, as Ctrl-C does, leaves no line.
+    #[arg(long)]
+    pub progress: bool,
+
+    /// Write raw bytes even to a terminal
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Args)]
+pub struct StatusArguments {
+    /// One JSON object: stable snake_case keys; what is not known is null
+    ///
+    /// Keys: version, engine, engines_available, memory, fork_guard, clone_guard, reseed_guard,
+    /// kernel_release, cpu_model, hypervisor, is_vm, has_vmgenid, has_vmclock, follows_tick,
+    /// has_vdso_getrandom, cpu_random, cycle_counter, kernel_generation, reseeds, bootstraps,
+    /// bytes_discarded, and warnings and notes: lists of objects with code, problem and advice.
+    /// New keys may be added. With --counters: loads, and doors, a list of objects with door,
+    /// requests, bytes and forwarded.
+    #[arg(long)]
+    pub json: bool,
+
+    /// Show instead what was counted in this file, which squall run --counters made
+    ///
+    /// Other programs that have libsquall or OpenSSL's provider count in it too, if the environment
+    /// variable SQUALL_COUNTERS has its absolute path and they may write it.
+    ///
+    /// Requests that squall served, their bytes, and requests that were left to the kernel, by the
+    /// door that they came through.
+    #[arg(long, value_name = "FILE")]
+    pub counters: Option<PathBuf>,
+}
+
+/// Where to write manual pages.
+#[derive(Args)]
+pub struct ManArguments {
+    /// The folder, made if it is missing: squall.1, and a page for each command
+    #[arg(value_name = "DIRECTORY")]
+    pub directory: PathBuf,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "512 bits of the Whirlwind generator, bootstrapped for this from 100 cycle counts,
+are mixed into the kernel's pool; then its generator takes a new seed from the pool (ioctls
+RNDADDENTROPY and RNDRESEEDCRNG, see random(4)). What is in the pool stays there: without --credit
+nothing can become weaker by this.
+
+It takes CAP_SYS_ADMIN. Units for systemd are in the folder systemd of the source.
+
+Examples:
+  squall seed
+      once, as early at boot, or after this VM was restored from a snapshot
+  squall seed --watch
+      now, and whenever a clone of this VM is detected; one line each
+
+Early at boot the kernel's generator may not be ready: then the bytes are added, a line on
+standard error says that there was nothing to reseed yet, and it ends with success.
+
+Exit codes: 0 for success, 1 for a failure while running, 2 for a wrong argument."
+)]
+pub struct SeedArguments {
+    /// Bits of entropy to claim for the 512, from 0 to 512
+    ///
+    /// The kernel believes it. A claim decides how soon its generator counts as ready at boot,
+    /// and since Linux 5.18 nothing else. Whirlwind does not estimate: claim only what you know
+    /// of your machine.
+    #[arg(long, value_name = "BITS", value_parser = parse_credit, default_value_t = 0)]
+    pub credit: u16,
+
+    /// Stay, and seed again whenever a clone of this VM is detected
+    ///
+    /// By vmclock's counter, or the event of the kernel's vmgenid driver (Linux 6.10); where
+    /// neither can be seen but there is a vmgenid, by the generation of the kernel's generator,
+    /// which also moves by itself every minute. Ends at once: with success if this machine shows no
+    /// sign of being a VM, and with a failure on a VM that has none of these.
+    #[arg(long)]
+    pub watch: bool,
+}
+
+/// How bytes are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// The bytes themselves
+    Raw,
+    /// Lower-case hexadecimal digits in one line, as `openssl rand -hex`
+    Hex,
+    /// Base64 (RFC 4648) in lines of 64 characters, as `openssl rand -base64`
+    Base64,
+}
+
+fn parse_threads(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|threads| (1..=MAX_THREADS).contains(threads))
+        .ok_or_else(|| {
+            format!("{text:?} is not a number of threads: use one from 1 to {MAX_THREADS}")
+        })
+}
+
+fn parse_credit(text: &str) -> Result<u16, String> {
+    text.parse()
+        .ok()
+        .filter(|&bits| bits <= MAX_CREDIT)
+        .ok_or_else(|| format!("{text:?} is not a number of bits: use one from 0 to {MAX_CREDIT}"))
+}
+
+fn parse_engine(name: &str) -> Result<Engine, String> {
+    let engine: Engine = name.parse().map_err(|_| {
+        format!(
+            "no engine {name:?}: use one of {}",
+            names(Engine::ALL.into_iter())
+        )
+    })?;
+    if engine.is_available() {
+        return Ok(engine);
+    }
+    Err(format!(
+        "this CPU cannot run {engine}: use one of {}",
+        names(Engine::available())
+    ))
+}
+
+/// The names of engines, as a list to choose from.
+pub fn names(engines: impl Iterator<Item = Engine>) -> String {
+    let names: Vec<_> = engines.map(Engine::name).collect();
+    names.join(", ")
+}
+
+/// Reads a seed of exactly 64 hexadecimal digits.
+pub fn parse_seed(digits: &str) -> Result<Seed, String> {
+    const DIGITS: usize = 2 * SEED_LEN;
+    let right = format!("use exactly {DIGITS} hexadecimal digits ({SEED_LEN} bytes)");
+    let given = digits.chars().count();
+    if given != DIGITS {
+        return Err(format!("a seed of {given} characters: {right}"));
+    }
+    let mut seed = Seed::default();
+    data_encoding::HEXLOWER_PERMISSIVE
+        .decode_mut(digits.as_bytes(), &mut seed[..])
+        .map_err(|_| format!("a seed with other characters than digits: {right}"))?;
+    Ok(seed)
+}

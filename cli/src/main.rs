@@ -1,0 +1,28 @@
+//! The `squall` command: parse, run, and tell how it ended.
+
+#![deny(unsafe_code)]
+
+mod args;
+mod man;
+mod progress;
+mod run;
+mod seed;
+mod status;
+mod stream;
+mod tools;
+
+use std::process::ExitCode;
+
+use args::{Arguments, Command};
+
+fn main() -> ExitCode {
+    squall_tools::run::<Arguments>("squall", |command| match command {
+        Command::Stream(options) => stream::run(options),
+        Command::Status(options) => status::run(&options),
+        Command::Seed(options) => seed::run(&options),
+        Command::Tool(tool) => tools::run(&tool),
+        Command::Run(options) => run::run(&options),
+        Command::OpensslConf(options) => run::openssl_conf(&options),
+        Command::Man(options) => man::write(&options.directory),
+    })
+}

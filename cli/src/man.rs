@@ -1,0 +1,129 @@
+//! The manual pages, man(7), made of what `--help` says: the same from the same source.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+use clap_mangen::roff::{Inline, Roff, roman};
+use squall_tools::Failure;
+use squall_tools::failure::at;
+
+use crate::args::Arguments;
+
+/// How the paragraph on exit codes begins, which gets a section.
+const EXIT_CODES: &str = "Exit codes: ";
+
+/// Writes squall.1 and a page for each command that is not hidden into `directory`.
+///
+/// # Errors
+/// Those of writing files.
+pub fn write(directory: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(directory).map_err(at(directory))?;
+    let mut command = Arguments::command().disable_help_subcommand(true);
+    command.build();
+    pages(&command, &[], directory)
+}
+
+/// Writes the page of `command` and those below it; `related` are the names of pages to look at too.
+fn pages(command: &Command, related: &[String], directory: &Path) -> Result<(), Failure> {
+    let titled = command
+        .clone()
+        .subcommand_value_name("command")
+        .subcommand_help_heading("COMMANDS");
+    let man = Man::new(titled)
+        .date("")
+        .source(concat!("squall ", env!("CARGO_PKG_VERSION")))
+        .manual("squall");
+    let path = directory.join(man.get_filename());
+    let name = name(command);
+    let mut all: Vec<String> = visible(command).map(self::name).collect();
+    let related = related.iter().chain(&all).filter(|other| **other != name);
+    let page = page(command, &man, related).map_err(at(&path))?;
+    fs::write(&path, page).map_err(at(&path))?;
+    all.insert(0, name);
+    visible(command).try_for_each(|command| pages(command, &all, directory))
+}
+
+/// The name of a command's page.
+fn name(command: &Command) -> String {
+    let name = command.get_display_name().unwrap_or(command.get_name());
+    name.to_owned()
+}
+
+fn visible(command: &Command) -> impl Iterator<Item = &Command> {
+    command
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+}
+
+fn page<'a>(
+    command: &Command,
+    man: &Man,
+    related: impl Iterator<Item = &'a String>,
+) -> io::Result<String> {
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if visible(command).next().is_some() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    if let Some(help) = command.get_after_help() {
+        notes(&help.to_string()).to_writer(&mut page)?;
+    }
+    see_also(related).to_writer(&mut page)?;
+    Ok(String::from_utf8_lossy(&page)
+        .chars()
+        .map(escaped)
+        .collect())
+}
+
+/// A character as every version of roff(7) reads it.
+fn escaped(c: char) -> String {
+    match c.is_ascii() {
+        true => c.into(),
+        false => format!("\\[u{:04X}]", u32::from(c)),
+    }
+}
+
+/// What follows the options in `--help`: sentences are filled, lines that are indented stay.
+fn notes(help: &str) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["NOTES"]);
+    let mut is_kept = false;
+    for line in help.lines() {
+        let keep = line.starts_with(' ');
+        if keep != is_kept {
+            roff.control(if keep { "nf" } else { "fi" }, []);
+            is_kept = keep;
+        }
+        let text: Vec<Inline> = match line.strip_prefix(EXIT_CODES) {
+            Some(codes) => {
+                roff.control("SH", ["EXIT STATUS"]);
+                vec![roman(codes)]
+            }
+            None if line.is_empty() => {
+                roff.control("PP", []);
+                continue;
+            }
+            None => vec![roman(line)],
+        };
+        roff.text(text);
+    }
+    if is_kept {
+        roff.control("fi", []);
+    }
+    roff
+}
+
+fn see_also<'a>(related: impl Iterator<Item = &'a String>) -> Roff {
+    let related: Vec<String> = related.map(|name| format!("{name}(1)")).collect();
+    let mut roff = Roff::new();
+    roff.control("SH", ["SEE ALSO"]);
+    roff.text([roman(related.join(", "))]);
+    roff
+}

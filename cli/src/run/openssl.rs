@@ -1,0 +1,71 @@
+//! `squall openssl-conf`: the lines of openssl.cnf that make OpenSSL draw from squall, and whether
+//! they took effect.
+
+mod check;
+mod diagnosis;
+mod libcrypto;
+
+use std::path::Path;
+
+use squall_tools::{Failure, output};
+
+use super::args::OpensslConfArguments;
+use squall_tools::places::{self, PROVIDER};
+
+/// The lines, with `{module}` where the provider's path belongs.
+const FRAGMENT: &str = include_str!("../../../bindings/openssl/fragment.cnf");
+
+/// Prints the lines, or what OpenSSL's generators are in this environment.
+///
+/// # Errors
+/// There is no provider, or OpenSSL does not draw from it: why not.
+pub fn openssl_conf(options: &OpensslConfArguments) -> Result<(), Failure> {
+    if options.check {
+        return check::check();
+    }
+    let module = places::find(PROVIDER, options.module.as_deref())?;
+    output::print(&FRAGMENT.replace("{module}", &quoted(&module)?))
+}
+
+/// A path as a value of openssl.cnf, config(5).
+fn quoted(path: &Path) -> Result<String, Failure> {
+    let unsayable = || {
+        Failure::Usage(format!(
+            "{}: openssl.cnf cannot hold this path: give a copy of the provider at another one by {}",
+            path.display(),
+            PROVIDER.option
+        ))
+    };
+    let text = path.to_str().ok_or_else(unsayable)?;
+    if text.contains(char::is_control) || text.ends_with(char::is_whitespace) {
+        return Err(unsayable());
+    }
+    let mut value = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '\\' | '$' | '#' | '"' | '\'' | '`') {
+            value.push('\\');
+        }
+        value.push(c);
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_openssl_cnf() {
+        let value = |path: &str| quoted(Path::new(path)).map_err(Failure::into_text);
+        assert_eq!(value("/usr/lib/squall.so").unwrap(), "/usr/lib/squall.so");
+        assert_eq!(value("/a b/$c#d").unwrap(), "/a b/\\$c\\#d");
+        for path in ["/a\nb", "/a "] {
+            assert!(value(path).unwrap_err().contains("--module"));
+        }
+    }
+
+    #[test]
+    fn the_lines_have_one_place_for_the_path() {
+        assert_eq!(FRAGMENT.matches("{module}").count(), 1);
+    }
+}

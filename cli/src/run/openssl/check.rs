@@ -1,0 +1,82 @@
+//! Whether OpenSSL draws from squall in this environment: it is made to draw, and the provider's
+//! counters tell.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use squall_bindings::counters::{self, Door};
+use squall_tools::failure::at;
+use squall_tools::{Failure, output};
+
+use super::diagnosis;
+use super::libcrypto::{Libcrypto, Role};
+
+/// Those that serve programs.
+const DRAWN: [Role; 2] = [Role::Public, Role::Private];
+
+/// Shows OpenSSL's generators.
+///
+/// # Errors
+/// One that serves programs is neither squall's nor seeded by it: why, and what to do.
+pub fn check() -> Result<(), Failure> {
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::Runtime(format!("a folder for counters: {error}")))?;
+    let file = folder.path().join("counters");
+    counters::create(&file).map_err(at(&file))?;
+    // SAFETY: the command has one thread, and holds nothing of the environment.
+    unsafe { std::env::set_var(counters::VARIABLE, &file) };
+    let libcrypto = Libcrypto::load().map_err(Failure::Runtime)?;
+    let drawn = DRAWN.map(|role| draw(&libcrypto, role, &file));
+    let mut shown = format!(
+        "{}, configured by {}\n",
+        libcrypto.version(),
+        diagnosis::configuration(&libcrypto)
+    );
+    for role in [Role::Primary, Role::Public, Role::Private] {
+        let generator = match libcrypto.generator(role) {
+            Ok(found) => format!("{} of the provider {}", found.name, found.provider),
+            Err(why) => format!("none: {why}"),
+        };
+        let role = format!("{role:?}");
+        let _ = writeln!(shown, "  {role:9}{generator}");
+    }
+    let drawn: Result<Vec<Drawn>, Failure> = drawn.into_iter().collect();
+    match drawn {
+        Ok(drawn) if drawn.iter().all(|from| *from == Drawn::Squall) => {
+            output::print(&(shown + "Random bytes are squall's.\n"))
+        }
+        Ok(drawn) if !drawn.contains(&Drawn::Elsewhere) => {
+            output::print(&(shown + "Random bytes are OpenSSL's own; their seeds are squall's.\n"))
+        }
+        other => {
+            output::print(&shown)?;
+            let why = other.err().map(Failure::into_text);
+            Err(Failure::Runtime(diagnosis::why(&libcrypto, why)))
+        }
+    }
+}
+
+/// Where bytes came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drawn {
+    /// The provider.
+    Squall,
+    /// A generator that the provider has seeded, or one above it.
+    SeededBySquall,
+    Elsewhere,
+}
+
+fn draw(libcrypto: &Libcrypto, role: Role, file: &Path) -> Result<Drawn, Failure> {
+    let read = || counters::read(file).map_err(at(file));
+    let before = read()?;
+    libcrypto.draw(role).map_err(Failure::Runtime)?;
+    let after = read()?;
+    let requests = |door| (before.of(door).requests, after.of(door).requests);
+    let (before, now) = requests(Door::Openssl);
+    Ok(match requests(Door::OpensslSeed) {
+        _ if now > before => Drawn::Squall,
+        // The primary generator is seeded once, for all.
+        (_, 1..) => Drawn::SeededBySquall,
+        _ => Drawn::Elsewhere,
+    })
+}

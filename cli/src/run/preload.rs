@@ -1,0 +1,149 @@
+//! `squall run`: becomes a program, with libsquall-preload.so before it.
+//!
+//! It is an exec: the same process with all that it was given, and the program's own end.
+
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use clap::Args;
+use squall_bindings::counters;
+use squall_tools::failure::{at, cause};
+use squall_tools::{Failure, inherited};
+
+use super::args::RunArguments;
+use super::program::{self, Refusal};
+use squall_tools::places::{self, PRELOAD};
+
+/// What ld.so(8) reads.
+const VARIABLE: &str = "LD_PRELOAD";
+
+/// Exit codes of env(1), nohup(1) and shells.
+const NOT_EXECUTABLE: i32 = 126;
+const NOT_FOUND: i32 = 127;
+
+/// Executes the program; comes back only if that is not done.
+///
+/// A program that is not there or cannot be executed ends the process, with 127 or 126.
+///
+/// # Errors
+/// squall would not reach it, or there is no library.
+pub fn run(options: &RunArguments) -> Result<(), Failure> {
+    let library = places::find(PRELOAD, options.library.as_deref())?;
+    let preloaded = preloaded(&library, std::env::var_os(VARIABLE).as_deref())?;
+    let [name, arguments @ ..] = &options.program[..] else {
+        return Err(Failure::Usage("PROGRAM is missing: say what to run".into()));
+    };
+    if name.as_bytes().starts_with(b"-") {
+        return Err(Failure::Usage(format!(
+            "no option {name:?}: {}",
+            meant(name)
+        )));
+    }
+    let path = program::find(name, &library).map_err(refused)?;
+    let mut command = Command::new(&path);
+    command.arg0(name).args(arguments).env(VARIABLE, preloaded);
+    if let Some(file) = &options.counters {
+        let file = std::path::absolute(file).map_err(at(file))?;
+        counters::create(&file).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => Failure::Usage(format!(
+                "--counters: {} is there, and no file of counters that can be replaced: name a new one",
+                file.display()
+            )),
+            _ => at(&file)(error),
+        })?;
+        command.env(counters::VARIABLE, file);
+    }
+    let error = inherited::exec(&mut command);
+    let text = format!("{}: {}", path.display(), cause(&error));
+    Err(refused(Refusal::of(text, &error)))
+}
+
+/// What is perhaps meant by `name`, which looks like an option: another one, or a program.
+fn meant(name: &OsStr) -> String {
+    /// What clap takes for likely.
+    const LIKELY: f64 = 0.7;
+    let given = name.to_string_lossy();
+    let given = given.trim_start_matches('-').split('=').next();
+    let likeness = |option: &&str| strsim::jaro(option, given.unwrap_or_default());
+    let known = RunArguments::augment_args(clap::Command::new("run"));
+    let likely = known.get_arguments().filter_map(clap::Arg::get_long);
+    let likely = likely.filter(|option| likeness(option) > LIKELY);
+    match likely.max_by(|one, other| likeness(one).total_cmp(&likeness(other))) {
+        Some(option) => format!("did you mean --{option}?"),
+        None => "see squall run --help, or give the program's path".into(),
+    }
+}
+
+/// What becomes of a refusal: a wrong argument, or the end of this process.
+fn refused(refusal: Refusal) -> Failure {
+    let (text, code) = match refusal {
+        Refusal::Unreached(text) => return Failure::Usage(text),
+        Refusal::NotExecutable(text) => (text, NOT_EXECUTABLE),
+        Refusal::NotFound(text) => (text, NOT_FOUND),
+    };
+    let _ = Failure::Runtime(text).report("squall");
+    std::process::exit(code)
+}
+
+/// The variable's new value: `library` before what is there already, and once.
+///
+/// # Errors
+/// Its path cannot be said there.
+fn preloaded(library: &Path, before: Option<&OsStr>) -> Result<OsString, Failure> {
+    let library = library.as_os_str().as_bytes();
+    // Separators, and the beginning of $ORIGIN and its like: nothing escapes them.
+    let is_separator = |byte: &u8| matches!(byte, b' ' | b':');
+    if library
+        .iter()
+        .any(|byte| is_separator(byte) || *byte == b'$')
+    {
+        return Err(Failure::Usage(format!(
+            "{}: {VARIABLE} cannot hold a path with blanks, colons or dollar signs: give a copy of \
+             the library at another one by {}",
+            Path::new(OsStr::from_bytes(library)).display(),
+            PRELOAD.option
+        )));
+    }
+    let before = before.unwrap_or_default().as_bytes();
+    let others = before
+        .split(is_separator)
+        .filter(|other| !other.is_empty() && *other != library);
+    let all: Vec<_> = std::iter::once(library).chain(others).collect();
+    Ok(OsString::from_vec(all.join(&b':')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(library: &str, before: Option<&str>) -> Result<String, String> {
+        preloaded(Path::new(library), before.map(OsStr::new))
+            .map(|value| value.into_string().expect("text"))
+            .map_err(Failure::into_text)
+    }
+
+    #[test]
+    fn in_front_and_once() {
+        let is = |before, expected: &str| assert_eq!(value("/l.so", before).unwrap(), expected);
+        is(None, "/l.so");
+        is(Some(""), "/l.so");
+        is(Some("/a.so"), "/l.so:/a.so");
+        is(Some("/a.so /l.so::/b.so"), "/l.so:/a.so:/b.so");
+        is(Some("/l.so:/l.so"), "/l.so");
+    }
+
+    #[test]
+    fn paths_that_cannot_be_said() {
+        for library in ["/a b/l.so", "/a:b/l.so", "/$LIB/l.so"] {
+            let error = value(library, None).unwrap_err();
+            assert!(
+                error.contains(library) && error.contains("--library"),
+                "{error}"
+            );
+        }
+    }
+}

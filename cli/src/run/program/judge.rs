@@ -1,0 +1,192 @@
+//! Whether the loader would preload a library into what the kernel executes for a file.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use squall_tools::failure::cause;
+
+use super::Refusal;
+use super::binary::{self, Binary};
+use super::caller::Caller;
+use super::script::{self, HEAD_LEN, Kind, MAX_INTERPRETERS};
+use super::secure::{self, Owned, Secure};
+
+/// What execvp(3) gives text to that names no interpreter.
+const SHELL: &str = "/bin/sh";
+
+/// What reaches a program in secure mode.
+const WITHOUT_PRELOAD: &str = "link libsquall into it";
+
+/// Succeeds if `preload` would be loaded into what the kernel executes for the file at `path`.
+///
+/// It is said of this process and of now: it is no protection from somebody who changes the file.
+///
+/// # Errors
+/// Why not, and what to use instead.
+pub fn judge(path: &Path, preload: &Path) -> Result<(), Refusal> {
+    let executed = follow(path)?;
+    let library = library(preload)?;
+    let Some(program) = binary::read(&executed.file) else {
+        let text = format!("{}: it is damaged: Exec format error", executed.name);
+        return Err(Refusal::NotExecutable(text));
+    };
+    loaded(&executed.name, &program, &library, preload)?;
+    trusted(&executed).map_err(|error| unknown(&executed.name, &error))?
+}
+
+/// What is executed for a file: itself, or what interprets it.
+struct Executed {
+    /// What to call it.
+    name: String,
+    path: PathBuf,
+    file: File,
+}
+
+fn follow(path: &Path) -> Result<Executed, Refusal> {
+    let mut path = path.to_owned();
+    let mut name = path.display().to_string();
+    for interpreters in 0..=MAX_INTERPRETERS {
+        let (file, head) = open(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => unknown(&name, &error),
+            _ => Refusal::of(format!("{name}: {}", cause(&error)), &error),
+        })?;
+        let next = match script::kind(&head) {
+            Kind::Elf => return Ok(Executed { name, path, file }),
+            Kind::Script(interpreter) => interpreter,
+            Kind::Text if interpreters == 0 => SHELL.into(),
+            Kind::Text | Kind::Other => {
+                let text = format!("{name}: it is neither an ELF program nor a script");
+                return Err(Refusal::NotExecutable(text));
+            }
+        };
+        name = format!("{} (which runs {})", next.display(), path.display());
+        path = next;
+    }
+    Err(Refusal::NotExecutable(format!(
+        "{name}: more than {MAX_INTERPRETERS} interpreters follow each other"
+    )))
+}
+
+fn open(path: &Path) -> io::Result<(File, Vec<u8>)> {
+    let file = File::open(path)?;
+    let mut head = Vec::with_capacity(HEAD_LEN);
+    (&file).take(HEAD_LEN as u64).read_to_end(&mut head)?;
+    Ok((file, head))
+}
+
+fn unknown(name: &str, error: &io::Error) -> Refusal {
+    Refusal::Unreached(format!(
+        "{name}: whether squall would reach it cannot be seen: {}: make it readable",
+        cause(error)
+    ))
+}
+
+fn library(preload: &Path) -> Result<Binary, Refusal> {
+    let file = File::open(preload)
+        .map_err(|error| Refusal::Unreached(format!("{}: {}", preload.display(), cause(&error))))?;
+    binary::read(&file).ok_or_else(|| {
+        Refusal::Unreached(format!(
+            "{}: it is no library: name libsquall-preload.so",
+            preload.display()
+        ))
+    })
+}
+
+/// Whether its loader would take the library.
+fn loaded(name: &str, program: &Binary, library: &Binary, path: &Path) -> Result<(), Refusal> {
+    let (is, instead) = match &program.loader {
+        _ if program.machine.bits != library.machine.bits => (
+            format!("a program of {} bits", program.machine.bits),
+            format!("a build of it for {} bits", library.machine.bits),
+        ),
+        _ if program.machine != library.machine => (
+            format!(
+                "a program for another kind of CPU ({})",
+                program.machine.number
+            ),
+            "a build of it for this one".into(),
+        ),
+        _ if program.is_go => (
+            "a program in Go, which asks the kernel itself".into(),
+            "the Go module github.com/squall-rng/squall/go in its source".into(),
+        ),
+        None => (
+            "linked statically, and loads no library".into(),
+            "a dynamic build of it, or libsquall.a in it".into(),
+        ),
+        Some(loader) if !is_glibc(loader) => (
+            format!(
+                "loaded by {}, not by glibc's loader",
+                String::from_utf8_lossy(loader)
+            ),
+            "a build of it for glibc, or libsquall in it".into(),
+        ),
+        Some(_) => return Ok(()),
+    };
+    Err(Refusal::Unreached(format!(
+        "{name} is {is}: {} cannot reach it: use {instead}",
+        path.file_name().unwrap_or_default().display()
+    )))
+}
+
+/// Whether a loader's path is one of glibc's: ld-linux-x86-64.so.2, ld64.so.2, ld.so.1 and so on,
+/// in any folder.
+fn is_glibc(loader: &[u8]) -> bool {
+    let name = loader
+        .rsplit(|byte| *byte == b'/')
+        .next()
+        .unwrap_or_default();
+    [&b"ld-linux"[..], b"ld64.so", b"ld.so"]
+        .iter()
+        .any(|start| name.starts_with(start))
+}
+
+/// Whether the loader would look at LD_PRELOAD.
+fn trusted(executed: &Executed) -> io::Result<Result<(), Refusal>> {
+    let Some(why) = secure::why(&Owned::of(&executed.file)?, &Caller::this()?) else {
+        return Ok(Ok(()));
+    };
+    let name = &executed.name;
+    let path = executed.path.display();
+    let (is, instead) = match why {
+        Secure::Caller => (
+            "would run with other effective than real ids, as this process does".to_owned(),
+            "run it with the same ids, as setpriv(1) and su(1) do".to_owned(),
+        ),
+        Secure::User(user) => (
+            format!("is set-user-ID and would run as user {user}"),
+            format!("run it as that user, or {WITHOUT_PRELOAD}"),
+        ),
+        Secure::Group(group) => (
+            format!("is set-group-ID and would run as group {group}"),
+            format!("run it with that group as its own, or {WITHOUT_PRELOAD}"),
+        ),
+        Secure::Capabilities => (
+            "has capabilities that its caller lacks".to_owned(),
+            format!("run it as root, or take them away (setcap -r {path})"),
+        ),
+    };
+    Ok(Err(Refusal::Unreached(format!(
+        "{name} {is}: the loader preloads nothing into it: {instead}"
+    ))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loaders() {
+        for loader in [
+            "/lib64/ld-linux-x86-64.so.2",
+            "/nix/store/a-glibc-2.40/lib/ld-linux-aarch64.so.1",
+            "/lib/ld64.so.1",
+        ] {
+            assert!(is_glibc(loader.as_bytes()), "{loader}");
+        }
+        for loader in ["/lib/ld-musl-x86_64.so.1", "/system/bin/linker64", ""] {
+            assert!(!is_glibc(loader.as_bytes()), "{loader}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! A program's file, as execvp(3) finds it.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use squall_tools::failure::cause;
+
+use super::Refusal;
+
+/// What is searched where PATH is not set: glibc's `confstr(_CS_PATH)`.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
+/// The file that `name` stands for: itself if it has a slash, else the first in PATH that may be
+/// executed.
+pub fn search(name: &OsStr) -> Result<PathBuf, Refusal> {
+    let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+    search_in(name, &path)
+}
+
+fn search_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Refusal> {
+    let shown = Path::new(name).display();
+    if name.as_encoded_bytes().contains(&b'/') {
+        let file = PathBuf::from(name);
+        return match executable(&file) {
+            Ok(()) => Ok(file),
+            Err(error) => Err(Refusal::of(format!("{shown}: {}", cause(&error)), &error)),
+        };
+    }
+    let mut forbidden = None;
+    for folder in std::env::split_paths(path).filter(|_| !name.is_empty()) {
+        // An empty folder is the current one; with a slash it is searched for nowhere else.
+        let folder = match folder.as_os_str().is_empty() {
+            true => PathBuf::from("."),
+            false => folder,
+        };
+        let file = folder.join(name);
+        match executable(&file) {
+            Ok(()) => return Ok(file),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                forbidden.get_or_insert(file);
+            }
+            Err(_) => {}
+        }
+    }
+    Err(match forbidden {
+        Some(file) => Refusal::NotExecutable(format!("{}: Permission denied", file.display())),
+        None => {
+            let path = path.display();
+            Refusal::NotFound(format!("{shown}: no such program in PATH, which is {path}"))
+        }
+    })
+}
+
+/// Whether the kernel would let this process execute `file`.
+fn executable(file: &Path) -> io::Result<()> {
+    // With the rights that execve(2) looks at; also wrong where files may not be executed at all.
+    accessat(CWD, file, Access::EXEC_OK, AtFlags::EACCESS)?;
+    match std::fs::metadata(file)?.is_file() {
+        true => Ok(()),
+        false => Err(rustix::io::Errno::ACCESS.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn file(folder: &Path, name: &str, mode: u32) -> PathBuf {
+        std::fs::create_dir_all(folder).unwrap();
+        let path = folder.join(name);
+        std::fs::write(&path, "").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    #[test]
+    fn the_first_that_may_be_executed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b, c] = ["a", "b", "c"].map(|name| folder.path().join(name));
+        let path = std::env::join_paths([&a, &b, &c]).unwrap();
+        let find = |name: &str| search_in(name.as_ref(), &path);
+        std::fs::create_dir_all(a.join("tool")).unwrap();
+        assert!(matches!(find("tool"), Err(Refusal::NotExecutable(_))));
+        file(&b, "tool", 0o644);
+        let expected = file(&c, "tool", 0o755);
+        assert_eq!(find("tool").unwrap(), expected);
+        assert!(matches!(find("other"), Err(Refusal::NotFound(_))));
+        assert!(matches!(find(""), Err(Refusal::NotFound(_))));
+        let named = |file: PathBuf| search_in(file.as_os_str(), "".as_ref());
+        assert_eq!(named(expected.clone()).unwrap(), expected);
+        assert!(matches!(
+            named(b.join("tool")),
+            Err(Refusal::NotExecutable(_))
+        ));
+        assert!(matches!(named(b.join("none")), Err(Refusal::NotFound(_))));
+        assert!(matches!(
+            named(expected.join("x")),
+            Err(Refusal::NotExecutable(_))
+        ));
+    }
+}

@@ -1,0 +1,154 @@
+//! `squall seed`: Whirlwind's bootstrap for the kernel's own pool, and a reseed from it.
+//!
+//! Bytes are added first, which needs the same privilege as all else here: where that is refused,
+//! nothing was changed.
+
+mod kernel_pool;
+mod uevents;
+mod vmclock;
+mod watch;
+
+use std::fmt;
+use std::io::{self, Write};
+
+use rustix::io::Errno;
+use rustix::mm::{MlockAllFlags, mlockall};
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+use rustix::rand::{GetRandomFlags, getrandom};
+use squall::entropy::ThisMachine;
+use squall::entropy::whirlwind::{Whirlwind, WithSha512};
+
+use crate::args::SeedArguments;
+use kernel_pool::{Contribution, KernelPool, LEN, PATH};
+use squall_tools::Failure;
+use squall_tools::failure::cause;
+use squall_tools::output;
+
+/// Seeds the kernel's generator, once or at every clone.
+pub fn run(options: &SeedArguments) -> Result<(), Failure> {
+    keep_memory_private();
+    let seeder = Seeder::open(options.credit)?;
+    if options.watch {
+        return watch::run(&seeder);
+    }
+    let seeding = seeder.seed()?;
+    seeding.tell_if_early();
+    output::print(&format!("{seeding}\n"))
+}
+
+/// Keeps what is seeded out of core dumps, and out of swap where the limit allows.
+fn keep_memory_private() {
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let _ = mlockall(MlockAllFlags::CURRENT);
+}
+
+/// Whirlwind, and the pool that its output goes to.
+struct Seeder {
+    pool: KernelPool,
+    whirlwind: Whirlwind<WithSha512, ThisMachine>,
+    credit: u16,
+}
+
+impl Seeder {
+    fn open(credit: u16) -> Result<Seeder, Failure> {
+        let pool = KernelPool::open().map_err(|error| failed("", &error))?;
+        Ok(Seeder {
+            pool,
+            whirlwind: Whirlwind::default(),
+            credit,
+        })
+    }
+
+    /// Bootstraps anew, adds 512 bits to the pool and makes the kernel reseed from it.
+    fn seed(&self) -> Result<Seeding, Failure> {
+        let before = kernel_generation();
+        let mut contribution = Contribution::new(self.credit);
+        self.whirlwind.bootstrap();
+        self.whirlwind.generate(&mut contribution.bytes);
+        self.pool
+            .add(&mut contribution)
+            .map_err(|errno| failed("", &errno.into()))?;
+        let is_early = match self.pool.reseed() {
+            Ok(()) => false,
+            // The kernel's generator has not had its first seed.
+            Err(Errno::NODATA) => true,
+            Err(errno) => {
+                return Err(failed(
+                    "reseed, after the bytes were added: ",
+                    &errno.into(),
+                ));
+            }
+        };
+        Ok(Seeding {
+            credit: self.credit,
+            is_early,
+            before,
+            after: kernel_generation(),
+        })
+    }
+}
+
+/// What a seeding did.
+struct Seeding {
+    credit: u16,
+    /// The kernel's generator was not ready yet.
+    is_early: bool,
+    /// The kernel's generations, where they can be seen.
+    before: Option<u64>,
+    after: Option<u64>,
+}
+
+impl Seeding {
+    /// Tells on standard error that the kernel's generator was not ready: no failure, because
+    /// that is how it is early at boot.
+    fn tell_if_early(&self) {
+        if self.is_early {
+            let line = "squall: seed: the kernel's generator is not ready yet: the bytes are in \
+                        its pool, and its first seed will be made of them too\n";
+            // Standard error may be closed; then there is nobody to tell.
+            let _ = io::stderr().write_all(line.as_bytes());
+        }
+    }
+}
+
+impl fmt::Display for Seeding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self.is_early {
+            true => "added",
+            false => "seeded",
+        };
+        let bits = 8 * LEN;
+        write!(
+            f,
+            "{verb}: {bits} bits of Whirlwind output, credited {}",
+            self.credit
+        )?;
+        match (self.before, self.after) {
+            (Some(before), Some(after)) => write!(f, ", generation {before} -> {after}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The generation of the kernel's generator, where it can be seen. Never waits: a generator that
+/// is not ready has none.
+fn kernel_generation() -> Option<u64> {
+    if getrandom(&mut [0; 1], GetRandomFlags::NONBLOCK) == Err(Errno::AGAIN) {
+        return None;
+    }
+    // `squall::status` would abort without a source of randomness.
+    squall::try_fill(&mut [0]).ok()?;
+    squall::status().kernel_generation
+}
+
+/// What it means that the device refuses.
+fn failed(step: &str, error: &io::Error) -> Failure {
+    let cause = cause(error);
+    let advice = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            ": it takes CAP_SYS_ADMIN: run as root, outside of containers"
+        }
+        _ => "",
+    };
+    Failure::Runtime(format!("seed: {PATH}: {step}{cause}{advice}"))
+}

@@ -1,0 +1,51 @@
+//! What went through squall's doors, as a file of counters has it.
+
+use std::fmt::Write;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use squall_bindings::counters::{self, Totals};
+use squall_tools::failure::at;
+use squall_tools::{Failure, output, units};
+
+/// Shows what `file` holds, for people or as JSON.
+///
+/// # Errors
+/// It cannot be read, or it is no file of counters.
+pub fn show(file: &Path, as_json: bool) -> Result<(), Failure> {
+    let totals = counters::read(file).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => Failure::Runtime(format!(
+            "{}: no file of counters: give one that squall run --counters made",
+            file.display()
+        )),
+        _ => at(file)(error),
+    })?;
+    match as_json {
+        true => output::print_json(&totals),
+        false => output::print(&table(&totals)),
+    }
+}
+
+fn table(totals: &Totals) -> String {
+    let plural = if totals.loads == 1 { "" } else { "s" };
+    let mut text = format!(
+        "squall's libraries were loaded {} time{plural}.\n",
+        totals.loads
+    );
+    let used = |total: &&counters::Total| total.requests + total.forwarded > 0;
+    let mut doors = totals.doors.iter().filter(used).peekable();
+    if doors.peek().is_none() {
+        return text + "Nothing was counted.\n";
+    }
+    let _ = writeln!(
+        text,
+        "\n{:14}{:>14}{:>10}{:>18}",
+        "door", "requests", "bytes", "left to kernel"
+    );
+    for total in doors {
+        let bytes = units::volume(total.bytes);
+        let (door, requests, forwarded) = (total.door, total.requests, total.forwarded);
+        let _ = writeln!(text, "{door:14}{requests:>14}{bytes:>10}{forwarded:>18}");
+    }
+    text
+}

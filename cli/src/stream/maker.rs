@@ -1,0 +1,90 @@
+//! How one thread makes a chunk of output.
+
+use squall::Error;
+use squall_tools::Failure;
+use zeroize::Zeroizing;
+
+use super::buffer::{self, Buffer};
+use super::encode;
+use super::source::{Reader, Source};
+use crate::args::Format;
+
+/// How a stream is cut into chunks.
+#[derive(Clone, Copy)]
+pub struct Cut {
+    /// Random bytes in the stream. Endless is as many as a number can count: 16 EiB, which
+    /// takes a century at 5 GB/s.
+    total: u64,
+    chunk: usize,
+}
+
+impl Cut {
+    /// `size` bytes, or endless, in chunks of `chunk` bytes.
+    pub fn new(size: Option<u64>, chunk: usize) -> Cut {
+        Cut {
+            total: size.unwrap_or(u64::MAX),
+            chunk,
+        }
+    }
+
+    /// How many chunks there are.
+    pub fn chunks(self) -> u64 {
+        self.total.div_ceil(self.chunk as u64)
+    }
+
+    /// Random bytes in chunk `index`.
+    pub fn len(self, index: u64) -> usize {
+        let left = self.total - self.offset(index);
+        left.min(self.chunk as u64) as usize
+    }
+
+    fn offset(self, index: u64) -> u64 {
+        index * self.chunk as u64
+    }
+
+    fn is_last(self, index: u64) -> bool {
+        index + 1 == self.chunks()
+    }
+}
+
+/// One thread's reader and encoder.
+pub struct Maker {
+    reader: Reader,
+    format: Format,
+    cut: Cut,
+    /// Bytes before they are encoded.
+    raw: Zeroizing<Vec<u8>>,
+}
+
+impl Maker {
+    /// A maker of the chunks of `source` in `format`.
+    pub fn new(source: &Source, format: Format, cut: Cut) -> Result<Maker, Failure> {
+        let raw_len = match format {
+            Format::Raw => 0,
+            Format::Hex | Format::Base64 => cut.chunk,
+        };
+        Ok(Maker {
+            reader: source
+                .reader()
+                .map_err(|error| Failure::Runtime(error.to_string()))?,
+            format,
+            cut,
+            raw: buffer::zeros(raw_len).map_err(|error| buffer::no_memory(&error))?,
+        })
+    }
+
+    /// Makes chunk `index` in `buffer`.
+    pub fn make(&mut self, index: u64, buffer: &mut Buffer) -> Result<(), Error> {
+        let len = self.cut.len(index);
+        let offset = self.cut.offset(index);
+        if self.format == Format::Raw {
+            return self.reader.fill(offset, buffer.prepare(len));
+        }
+        let raw = &mut self.raw[..len];
+        self.reader.fill(offset, raw)?;
+        let is_last = self.cut.is_last(index);
+        let text = buffer.prepare(encode::encoded_len(self.format, len, is_last));
+        encode::encode(self.format, raw, text);
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! Writes a stream to standard output or a file, device or FIFO.
+//!
+//! Counts what was really written, so that a failure can tell. What a disk holds is on the disk
+//! when [`Sink::sync`] has succeeded.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use squall_tools::Failure;
+use squall_tools::failure::cause;
+
+use super::buffer::Buffer;
+use super::gift;
+
+/// What a pipe is asked to hold: the most that a user may ask for (/proc/sys/fs/pipe-max-size).
+const PIPE_SIZE: usize = 1 << 20;
+
+/// An open output.
+pub struct Sink {
+    file: File,
+    name: String,
+    is_pipe: bool,
+    /// Bytes written so far.
+    written: u64,
+}
+
+impl Sink {
+    /// Writes to `file`, called `name`.
+    pub fn new(file: File, name: String) -> Sink {
+        let is_pipe = rustix::fs::fstat(&file)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
+        if is_pipe {
+            // Refused to users who hold much pipe memory already: then it stays as it is.
+            let _ = rustix::pipe::fcntl_setpipe_size(&file, PIPE_SIZE);
+        }
+        Sink {
+            file,
+            name,
+            is_pipe,
+            written: 0,
+        }
+    }
+
+    /// Whether the output is a pipe or FIFO.
+    pub fn is_pipe(&self) -> bool {
+        self.is_pipe
+    }
+
+    /// Whether giving memory to the output is possible and worth it.
+    pub fn takes_gifts(&self) -> bool {
+        self.is_pipe && gift::is_possible(self.file.as_fd())
+    }
+
+    /// Writes all of `buffer`. Afterwards a kept one may be used again; a given one is gone.
+    pub fn write(&mut self, buffer: Buffer) -> Result<Option<Buffer>, Failure> {
+        let fd = self.file.as_fd();
+        let (result, kept) = match buffer {
+            Buffer::Kept { bytes, len } => {
+                let result = send_all(fd, &bytes[..len], &mut self.written, |rest| {
+                    rustix::io::write(fd, rest)
+                });
+                (result, Some(Buffer::Kept { bytes, len }))
+            }
+            Buffer::Given { gift, len } => (gift.give(len, fd, &mut self.written), None),
+        };
+        result.map(|()| kept).map_err(|error| self.failure(&error))
+    }
+
+    /// Waits until all is on the disk, if the output is on one.
+    pub fn sync(&self) -> Result<(), Failure> {
+        match rustix::io::retry_on_intr(|| rustix::fs::fdatasync(&self.file)) {
+            // Pipes, terminals and most character devices have nothing to bring to a disk.
+            Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
+            Err(error) => Err(Failure::Runtime(format!(
+                "{}: {}, when {} bytes were brought to the disk",
+                self.name,
+                cause(&error.into()),
+                self.written
+            ))),
+        }
+    }
+
+    fn failure(&self, error: &io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::Closed,
+            _ => Failure::Runtime(format!(
+                "{}: {}, after {} bytes were written",
+                self.name,
+                cause(error),
+                self.written
+            )),
+        }
+    }
+}
+
+/// Passes `bytes` to `send` until all were taken, waiting for room. `sent` counts what was taken,
+/// also when it fails.
+pub fn send_all(
+    fd: BorrowedFd<'_>,
+    mut bytes: &[u8],
+    sent: &mut u64,
+    send: impl Fn(&[u8]) -> rustix::io::Result<usize>,
+) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match send(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(taken) => {
+                *sent += taken as u64;
+                bytes = &bytes[taken..];
+            }
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => wait_for_room(fd)?,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Waits on an output that somebody has made non-blocking.
+fn wait_for_room(fd: BorrowedFd<'_>) -> io::Result<()> {
+    match rustix::event::poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::OUT)], None) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

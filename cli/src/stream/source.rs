@@ -1,0 +1,113 @@
+//! Where a stream's bytes come from: the guarded generator, or a seed.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use squall::{Engine, Error, Stream};
+use squall_tools::Failure;
+use squall_tools::failure::cause;
+use zeroize::Zeroizing;
+
+use crate::args::{self, Seed};
+
+/// Most bytes of a seed file that are read: 64 digits and room for blanks.
+const MAX_SEED_FILE: u64 = 1024;
+
+/// How a seed file is made.
+const SEED_FILE: &str = "make a seed file by `squall stream --format hex --size 32 --output FILE`";
+
+/// Where bytes come from.
+pub enum Source {
+    /// The generator: never the same twice.
+    Fresh,
+    /// A seed: the same bytes on every engine.
+    Seeded { seed: Seed, engine: Engine },
+}
+
+impl Source {
+    /// The source that the arguments name. Without a seed the generator is set to `engine`.
+    pub fn new(
+        engine: Option<Engine>,
+        seed: Option<&Seed>,
+        seed_file: Option<&Path>,
+    ) -> Result<Source, Failure> {
+        let seed = match (seed, seed_file) {
+            (Some(seed), _) => Some(seed.clone()),
+            (None, Some(file)) => Some(read_seed(file)?),
+            (None, None) => None,
+        };
+        let Some(seed) = seed else {
+            if let Some(engine) = engine {
+                squall::hazmat::use_engine(engine)
+                    .map_err(|error| Failure::Usage(format!("--engine: {error}")))?;
+            }
+            return Ok(Source::Fresh);
+        };
+        let engine = engine.unwrap_or_else(Engine::best_aes);
+        if !engine.is_aes() {
+            return Err(Failure::Usage(format!(
+                "--engine: {engine} cannot make the stream of a seed, which is AES-256 in \
+                 counter mode: use one of {}",
+                args::names(Engine::available().filter(|engine| engine.is_aes()))
+            )));
+        }
+        Ok(Source::Seeded { seed, engine })
+    }
+
+    /// A reader for one thread.
+    pub fn reader(&self) -> Result<Reader, Error> {
+        Ok(match self {
+            Source::Fresh => Reader::Fresh,
+            Source::Seeded { seed, engine } => {
+                Reader::Seeded(Box::new(Stream::new_on(*engine, seed)?))
+            }
+        })
+    }
+}
+
+/// One thread's view of a source.
+pub enum Reader {
+    Fresh,
+    Seeded(Box<Stream>),
+}
+
+impl Reader {
+    /// Fills `out` with what the source has at `offset`; a fresh source has new bytes everywhere.
+    pub fn fill(&mut self, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+        match self {
+            Reader::Fresh => squall::try_fill(out),
+            Reader::Seeded(stream) => {
+                stream.seek(offset);
+                stream.fill(out)
+            }
+        }
+    }
+}
+
+/// Reads a seed from `path`; `-` is standard input.
+fn read_seed(path: &Path) -> Result<Seed, Failure> {
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_SEED_FILE as usize));
+    let is_stdin = path == Path::new("-");
+    let read = match is_stdin {
+        true => std::io::stdin()
+            .lock()
+            .take(MAX_SEED_FILE)
+            .read_to_end(&mut bytes),
+        false => File::open(path).and_then(|file| file.take(MAX_SEED_FILE).read_to_end(&mut bytes)),
+    };
+    let name = match is_stdin {
+        true => "standard input".into(),
+        false => path.to_string_lossy(),
+    };
+    read.map_err(|error| Failure::Runtime(format!("--seed-file: {name}: {}", cause(&error))))?;
+    let digits = bytes.trim_ascii();
+    let seed = match std::str::from_utf8(digits) {
+        Ok("") => Err(format!("the file is empty: {SEED_FILE}")),
+        Ok(digits) if digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => {
+            args::parse_seed(digits)
+        }
+        _ => Err(format!("not a seed (64 hexadecimal digits): {SEED_FILE}")),
+    };
+    seed.map_err(|problem| Failure::Runtime(format!("--seed-file: {name}: {problem}")))
+}

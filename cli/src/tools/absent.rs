@@ -1,0 +1,40 @@
+//! Stand-ins for the commands in a build without them: each takes any arguments, and says how to
+//! build it.
+
+use std::ffi::OsString;
+
+use clap::{Args, Subcommand};
+use squall_tools::Failure;
+
+use super::{BENCH, DMCRYPT, VERIFY, WIPE};
+
+#[derive(Subcommand)]
+pub enum Tool {
+    #[command(about = BENCH, disable_help_flag = true)]
+    Bench(Any),
+    #[command(about = WIPE, disable_help_flag = true)]
+    Wipe(Any),
+    #[command(about = VERIFY, disable_help_flag = true)]
+    Verify(Any),
+    #[command(about = DMCRYPT, disable_help_flag = true)]
+    Dmcrypt(Any),
+}
+
+#[derive(Args)]
+pub struct Any {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    _arguments: Vec<OsString>,
+}
+
+pub fn run(tool: &Tool) -> Result<(), Failure> {
+    let name = match tool {
+        Tool::Bench(_) => "bench",
+        Tool::Wipe(_) => "wipe",
+        Tool::Verify(_) => "verify",
+        Tool::Dmcrypt(_) => "dmcrypt",
+    };
+    Err(Failure::Usage(format!(
+        "this build has no {name}: build squall with `cargo build --release --features tools`, or \
+         install it with `make install`"
+    )))
+}

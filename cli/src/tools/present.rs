@@ -1,0 +1,41 @@
+//! The commands, each of which is a crate.
+
+use clap::Subcommand;
+use squall_bench::args::BenchArguments;
+use squall_dmcrypt::args::DmcryptArguments;
+use squall_tools::Failure;
+use squall_wipe::args::{VerifyArguments, WipeArguments};
+
+use super::{BENCH, DMCRYPT, VERIFY, WIPE};
+use crate::status::Report;
+
+#[derive(Subcommand)]
+pub enum Tool {
+    #[command(about = BENCH)]
+    Bench(BenchArguments),
+    #[command(about = WIPE)]
+    Wipe(WipeArguments),
+    #[command(about = VERIFY)]
+    Verify(VerifyArguments),
+    #[command(about = DMCRYPT)]
+    Dmcrypt(DmcryptArguments),
+}
+
+pub fn run(tool: &Tool) -> Result<(), Failure> {
+    match tool {
+        Tool::Bench(options) => squall_bench::run(options, view),
+        Tool::Wipe(options) => squall_wipe::wipe(options),
+        Tool::Verify(options) => squall_wipe::verify(options),
+        Tool::Dmcrypt(options) => squall_dmcrypt::run(options),
+    }
+}
+
+/// What `squall status` knows of this machine and the benchmark does not.
+fn view() -> Result<squall_bench::View, Failure> {
+    let report = Report::now()?;
+    let shown = report.warnings.iter().chain(&report.notes);
+    Ok(squall_bench::View {
+        hypervisor: report.hypervisor.filter(|_| report.facts.is_vm),
+        warnings: shown.map(|warning| warning.code.to_owned()).collect(),
+    })
+}

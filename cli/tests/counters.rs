@@ -1,0 +1,86 @@
+//! What `squall status --counters` shows of a file of counters.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{bytes, run, squall, text};
+use serde_json::Value;
+use squall_bindings::counters::{self, Door};
+
+/// A file that this process has counted in.
+fn counted(path: &Path) {
+    counters::create(path).expect("a file");
+    // SAFETY: no other test of this file reads or writes the environment.
+    unsafe { std::env::set_var(counters::VARIABLE, path) };
+    counters::attach();
+    counters::served(Door::Getrandom, 16);
+    counters::served(Door::Getrandom, 1_999_984);
+    counters::forwarded(Door::Device);
+}
+
+#[test]
+fn people_see_the_doors_that_were_used() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("a file");
+    counted(&file);
+    let show = |json: &[&str]| {
+        let mut command = squall("status --counters");
+        let output = command.arg(&file).args(json).output().expect("it runs");
+        assert_eq!(text(&output.stderr), "");
+        text(&output.stdout)
+    };
+    let expected = "\
+squall's libraries were loaded 1 time.
+
+door                requests     bytes    left to kernel
+getrandom                  2   2.00 MB                 0
+device                     0       0 B                 1
+";
+    assert_eq!(show(&[]), expected);
+    let json: Value = serde_json::from_str(&show(&["--json"])).expect("JSON");
+    assert_eq!(json["loads"], 1);
+    let doors = json["doors"].as_array().expect("a list");
+    assert_eq!(doors.len(), Door::ALL.len());
+    assert_eq!(
+        doors[0],
+        serde_json::json!({
+            "door": "getrandom", "requests": 2, "bytes": 2_000_000, "forwarded": 0
+        })
+    );
+}
+
+#[test]
+fn nothing_was_drawn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("counters");
+    counters::create(&file).expect("a file");
+    let shown = bytes(&format!("status --counters {}", file.display()));
+    assert_eq!(
+        text(&shown),
+        "squall's libraries were loaded 0 times.\nNothing was counted.\n"
+    );
+}
+
+#[test]
+fn files_that_are_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("counters");
+    let refused = |reason: &str| {
+        let output = run(&format!("status --counters {}", file.display()));
+        assert_eq!(output.status.code(), Some(1));
+        let message = text(&output.stderr);
+        assert_eq!(message, format!("squall: {}: {reason}\n", file.display()));
+    };
+    refused("No such file or directory");
+    let right = "no file of counters: give one that squall run --counters made";
+    fs::write(&file, "something else").expect("a file");
+    refused(right);
+    fs::remove_file(&file).expect("it goes");
+    counters::create(&file).expect("a file");
+    let mut bytes = fs::read(&file).expect("a file");
+    bytes.pop();
+    fs::write(&file, &bytes).expect("a file");
+    refused(right);
+}

@@ -1,0 +1,188 @@
+//! What `squall stream --output` may overwrite: no drive and no file that is in use, and no drive that
+//! is not meant. Loop devices take root, as in `squall_testing::loops`.
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use common::{SEED, Scratch, end, run, squall, terminal, text};
+use squall_testing::loops::{Lab, Loop, diskseq};
+
+const MIB: usize = 1 << 20;
+
+/// Where ext4 has its magic number.
+const MAGIC: std::ops::Range<usize> = 1080..1082;
+
+/// `squall stream` of 4 KiB, the same each time, to `output`.
+fn stream(output: &Path, options: &str) -> Output {
+    let mut command = squall(&format!("stream --size 4096 --seed {SEED} {options}"));
+    let output = command.arg("--output").arg(output).output();
+    output.expect("the command runs")
+}
+
+/// Fails unless this is a refusal in one line that has all of `words`.
+#[track_caller]
+fn refused(output: &Output, words: &[&str]) {
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+    for word in [&["nothing was written"], words].concat() {
+        assert!(message.contains(word), "{word:?} is not in: {message}");
+    }
+}
+
+#[track_caller]
+fn written(output: &Output, to: &Path) {
+    assert_eq!(text(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+    let expected = run(&format!("stream --size 4096 --seed {SEED}")).stdout;
+    assert!(fs::read(to).expect("its bytes")[..4096] == expected);
+}
+
+fn consent(device: &Loop) -> String {
+    let serial = diskseq(&device.path).expect("Linux 5.15 or later");
+    format!("--yes --serial {serial}")
+}
+
+/// The control is the same command on the same file system when it is not mounted: it destroys it.
+#[test]
+fn a_mounted_drive_is_refused() {
+    let Some(lab) = Lab::new() else { return };
+    let image = lab.image("image", 16 * MIB as u64);
+    let device = Loop::attach(&[], &image);
+    let yes = consent(&device);
+    let mounted = lab.mounted(&device.path);
+    fs::write(lab.path("a mount/file"), "precious").expect("it is mounted");
+    for options in ["", &yes] {
+        refused(
+            &stream(&device.path, options),
+            &["is mounted at", "a mount"],
+        );
+    }
+    drop(mounted);
+    let mounted = lab.mount(&device.path);
+    let kept = fs::read(lab.path("a mount/file")).expect("it is mounted");
+    assert_eq!(text(&kept), "precious");
+    drop(mounted);
+    let fsck = Command::new("fsck.ext4").arg("-fn").arg(&image).output();
+    assert!(fsck.expect("fsck.ext4 runs").status.success());
+    assert_eq!(fs::read(&image).expect("an image")[MAGIC], [0x53, 0xef]);
+
+    written(&stream(&device.path, &yes), &device.path);
+    let fsck = Command::new("fsck.ext4").arg("-fn").arg(&image).output();
+    assert!(!fsck.expect("fsck.ext4 runs").status.success());
+}
+
+/// By `>`, where the shell has opened it and nobody looked.
+#[test]
+fn a_drive_as_standard_output_is_refused() {
+    let Some(lab) = Lab::new() else { return };
+    let device = lab.device(MIB as u64);
+    let name = device.path.display();
+    let script = format!(
+        "{} stream --size 4096 > {name}",
+        env!("CARGO_BIN_EXE_squall")
+    );
+    let output = Command::new("sh").args(["-c", &script]).output();
+    refused(
+        &output.expect("the shell runs"),
+        &["standard output is a block device", "--output"],
+    );
+    assert!(fs::read(&device.path).unwrap() == vec![0; MIB]);
+}
+
+#[test]
+fn a_drive_must_be_meant() {
+    let Some(lab) = Lab::new() else { return };
+    let device = lab.device(MIB as u64);
+    refused(&stream(&device.path, ""), &["nobody can be asked", "--yes"]);
+    refused(&stream(&device.path, "--yes"), &["add --serial diskseq-"]);
+    let others = "--yes --serial diskseq-0";
+    refused(&stream(&device.path, others), &["no target has it"]);
+    assert!(fs::read(&device.path).unwrap() == vec![0; MIB]);
+    written(&stream(&device.path, &consent(&device)), &device.path);
+}
+
+/// On a terminal it is asked for by its serial number.
+#[test]
+fn a_drive_is_asked_about() {
+    let Some(lab) = Lab::new() else { return };
+    let device = lab.device(MIB as u64);
+    let serial = diskseq(&device.path).expect("Linux 5.15 or later");
+    let asked = |answer: &str| {
+        let (mut ours, theirs) = terminal();
+        let mut command = squall(&format!("stream --size 4096 --seed {SEED} --output"));
+        command.arg(&device.path).stdin(theirs);
+        let child = command.stderr(Stdio::piped()).spawn();
+        writeln!(ours, "{answer}").expect("a terminal");
+        end(child.expect("the command runs"))
+    };
+    let (code, message) = asked("yes");
+    assert_eq!(code, Some(2), "{message}");
+    assert!(
+        message.contains("not confirmed: nothing was written"),
+        "{message}"
+    );
+    assert!(fs::read(&device.path).unwrap() == vec![0; MIB]);
+    let (code, message) = asked(&serial);
+    assert_eq!(code, Some(0), "{message}");
+    assert!(
+        message.contains(&format!("serial number {serial}")),
+        "{message}"
+    );
+    assert!(fs::read(&device.path).unwrap() != vec![0; MIB]);
+}
+
+/// A file behind a loop device, and swap; each is written when it is not in use any more.
+#[test]
+fn a_file_that_is_in_use_is_refused() {
+    let Some(lab) = Lab::new() else { return };
+    let image = lab.image("image", MIB as u64);
+    let attached = Loop::attach(&[], &image);
+    refused(
+        &stream(&image, ""),
+        &["is attached to /dev/loop", "losetup"],
+    );
+    let script = format!(
+        "{} stream --size 4096 >> {}",
+        env!("CARGO_BIN_EXE_squall"),
+        image.display()
+    );
+    let appended = Command::new("sh").args(["-c", &script]).output();
+    refused(
+        &appended.expect("the shell runs"),
+        &["standard output: is attached"],
+    );
+    assert!(fs::read(&image).unwrap() == vec![0; MIB]);
+    drop(attached);
+    written(&stream(&image, ""), &image);
+
+    let swap = lab.path("swap");
+    fs::write(&swap, vec![0; 4 * MIB]).expect("room for swap");
+    let swapped = Lab::swapped(&swap);
+    let before = fs::read(&swap).unwrap();
+    refused(&stream(&swap, ""), &["is swapped to", "swapoff"]);
+    assert!(fs::read(&swap).unwrap() == before);
+    drop(swapped);
+    written(&stream(&swap, ""), &swap);
+}
+
+/// Whoever consents means a drive: the name of one that is gone does not become a file.
+#[test]
+fn consent_makes_no_file() {
+    let file = Scratch::new();
+    for consent in ["--yes", "--serial WD-1"] {
+        refused(
+            &stream(file.path(), consent),
+            &["is not a drive", "do not apply"],
+        );
+        assert!(!file.path().exists());
+        refused(
+            &run(&format!("stream --size 1 {consent}")),
+            &["standard output is not a drive"],
+        );
+    }
+}

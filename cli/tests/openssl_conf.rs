@@ -1,0 +1,176 @@
+//! `squall openssl-conf`: its lines make OpenSSL draw from the real provider, and `--check` tells.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use common::{run, squall, text};
+use tempfile::TempDir;
+
+/// Whether there is an OpenSSL with providers; says SKIP if not.
+fn has_openssl() -> bool {
+    let asked = run("openssl-conf --check");
+    let is_there = !text(&asked.stderr).contains("libcrypto.so.3 is not installed");
+    if !is_there {
+        println!("SKIP: libcrypto.so.3 is not installed");
+    }
+    is_there
+}
+
+/// The lines for the installed provider, `changed`, in a file.
+fn written(changed: impl Fn(&str) -> String) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("openssl.cnf");
+    fs::write(&file, changed(&lines(&squall_testing::doors::provider()))).expect("a file");
+    (folder, file)
+}
+
+fn lines(module: &Path) -> String {
+    let mut command = squall("openssl-conf --module");
+    let output = command.arg(module).output().expect("the command runs");
+    assert_eq!(text(&output.stderr), "");
+    text(&output.stdout)
+}
+
+fn check(configuration: Option<&Path>) -> Output {
+    let mut command = squall("openssl-conf --check");
+    command.env_remove("OPENSSL_CONF");
+    command.envs(configuration.map(|file| ("OPENSSL_CONF", file)));
+    command.output().expect("the command runs")
+}
+
+#[track_caller]
+fn took_effect(configuration: &Path, parts: &[&str]) {
+    let output = check(Some(configuration));
+    let shown = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success(), "{shown}");
+    for part in parts {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[track_caller]
+fn did_not(configuration: Option<&Path>, parts: &[&str]) {
+    let output = check(configuration);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    assert_eq!(message.lines().count(), 1, "{message}");
+    for part in parts {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+#[test]
+fn its_lines_take_effect() {
+    if !has_openssl() {
+        return;
+    }
+    let (_folder, file) = written(str::to_owned);
+    let shown = [
+        "configured by ",
+        "  Primary  SQUALL of the provider squall\n",
+        "  Public   SQUALL of the provider squall\n",
+        "  Private  SQUALL of the provider squall\n",
+        "Random bytes are squall's.\n",
+    ];
+    took_effect(&file, &shown);
+}
+
+#[test]
+fn seeds_alone() {
+    if !has_openssl() {
+        return;
+    }
+    let (_folder, file) = written(|lines| lines.replace("\nrandom = SQUALL\n", "\n"));
+    let shown = [
+        "  Public   CTR-DRBG of the provider default\n",
+        "Random bytes are OpenSSL's own; their seeds are squall's.\n",
+    ];
+    took_effect(&file, &shown);
+    // The control: without that line either, nothing comes from squall.
+    let (_folder, file) = written(|lines| {
+        let without = lines.replace("\nrandom = SQUALL\n", "\n");
+        without.replace("\nseed = SQUALL\n", "\n")
+    });
+    did_not(Some(&file), &["its random section does not name squall"]);
+}
+
+#[test]
+fn why_they_did_not() {
+    if !has_openssl() {
+        return;
+    }
+    did_not(None, &["OPENSSL_CONF is not set", "squall openssl-conf"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("missing.cnf");
+    let name = file.display().to_string();
+    did_not(Some(&file), &["OPENSSL_CONF names", &name, "No such file"]);
+    fs::write(&file, "# nothing\n").expect("a file");
+    did_not(Some(&file), &[&name, "has nothing of squall"]);
+    let module = squall_testing::doors::provider().display().to_string();
+    let (_folder, file) = written(|lines| lines.replace(&module, "/nonexistent/squall.so"));
+    did_not(
+        Some(&file),
+        &["cannot load the provider", "/nonexistent/squall.so"],
+    );
+}
+
+#[test]
+fn what_it_shows_without_effect() {
+    if !has_openssl() {
+        return;
+    }
+    let shown = text(&check(None).stdout);
+    assert!(shown.starts_with("OpenSSL 3."), "{shown}");
+    for role in ["Primary", "Public ", "Private"] {
+        let line = format!("  {role}  CTR-DRBG of the provider default\n");
+        assert!(shown.contains(&line), "{shown}");
+    }
+}
+
+#[test]
+fn paths_that_openssl_cnf_has_to_quote() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let module = folder.path().join("a $b #c 'd.so");
+    fs::copy(squall_testing::doors::provider(), &module).expect("a copy");
+    let file = folder.path().join("openssl.cnf");
+    fs::write(&file, lines(&module)).expect("a file");
+    if has_openssl() {
+        took_effect(&file, &["Random bytes are squall's."]);
+    }
+}
+
+#[test]
+fn modules_that_are_not_there() {
+    let output = run("openssl-conf --module /nonexistent");
+    assert_eq!(output.status.code(), Some(2));
+    let message = text(&output.stderr);
+    assert!(
+        message.starts_with("squall: --module: /nonexistent is no file"),
+        "{message}"
+    );
+    let mut command = squall("openssl-conf --module");
+    let output = command.arg(std::env::current_exe().expect("this program"));
+    let output = output.output().expect("the command runs");
+    assert_eq!(output.status.code(), Some(2));
+    let message = text(&output.stderr);
+    let wrong = "is another library, or none: name ossl-modules/squall.so";
+    assert!(message.contains(wrong), "{message}");
+    let output = run("openssl-conf --check --module x");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn the_installed_module_is_found() {
+    let mut command = std::process::Command::new(squall_testing::doors::command());
+    let output = command.arg("openssl-conf").output().expect("it runs");
+    let module = squall_testing::doors::provider();
+    let line = format!("\nmodule = {}\n", module.display());
+    assert!(
+        text(&output.stdout).contains(&line),
+        "{}",
+        text(&output.stderr)
+    );
+}

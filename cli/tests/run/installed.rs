@@ -1,0 +1,71 @@
+//! Where the library is found: as it is installed, and as it is built.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::world::{LOADED, World, copy, library, output, refused, text_of};
+
+/// A copy of the command at `place` in a world.
+fn command(world: &World, place: &str) -> PathBuf {
+    copy(Path::new(env!("CARGO_BIN_EXE_squall")), &world.path(place))
+}
+
+#[test]
+fn below_the_prefix() {
+    let multiarch = format!(
+        "lib/{}-linux-gnu/libsquall-preload.so",
+        std::env::consts::ARCH
+    );
+    for (command_at, library_at) in [
+        ("bin/squall", "lib/libsquall-preload.so"),
+        ("bin/squall", &multiarch),
+        ("sbin/squall", &multiarch),
+    ] {
+        let world = World::new();
+        let Some(teller) = world.teller() else { return };
+        let command = command(&world, command_at);
+        let run = |command: &Path| output(Command::new(command).args(["run", "--"]).arg(&teller));
+        let looked = world.path("lib/libsquall-preload.so").display().to_string();
+        let install = format!("run `make install PREFIX={}`", world.path("").display());
+        let install = install.replace("/`", "`");
+        let right = ["not installed", &looked, "--library", &install];
+        refused(&run(&command), 1, &right);
+        copy(&library(), &world.path(library_at));
+        assert_eq!(text_of(&run(&command).stdout), LOADED);
+        let link = world.path("link");
+        std::os::unix::fs::symlink(&command, &link).unwrap();
+        assert_eq!(text_of(&run(&link).stdout), LOADED);
+    }
+}
+
+#[test]
+fn by_the_installation() {
+    let world = World::new();
+    let Some(teller) = world.teller() else { return };
+    let mut command = Command::new(squall_testing::doors::command());
+    let output = output(command.args(["run", "--"]).arg(&teller));
+    assert_eq!(text_of(&output.stdout), LOADED);
+}
+
+/// Cargo puts it there, when it is told what the command says.
+#[test]
+fn beside_a_command_that_was_built() {
+    let world = World::new();
+    let command = command(&world, "target/release/squall");
+    let script = "grep -c libsquall_preload.so /proc/self/maps > /dev/null && echo loaded";
+    let run = || output(Command::new(&command).args(["run", "sh", "-c", script]));
+    refused(&run(), 1, &["not installed", "run `make install` in"]);
+    let tag = "# This file is a cache directory tag created by cargo.\n";
+    fs::write(world.path("target/CACHEDIR.TAG"), tag).expect("a file");
+    let build = "run `cargo build --release -p squall-preload`";
+    refused(&run(), 1, &["is not built yet", build]);
+    let asked = output(Command::new(&command).arg("openssl-conf"));
+    let build = "run `cargo build --release -p squall-openssl`";
+    refused(&asked, 1, &["is not built yet", build]);
+    copy(
+        &library(),
+        &world.path("target/release/libsquall_preload.so"),
+    );
+    assert_eq!(text_of(&run().stdout), "loaded\n");
+}

@@ -1,0 +1,108 @@
+//! Programs that draw from squall, by its counters.
+
+use std::fs;
+
+use squall_bindings::counters::{self, Door};
+
+use super::world::{LOADED, World, output, printed, run, text_of};
+
+#[test]
+fn a_program_has_the_library() {
+    let world = World::new();
+    let Some(teller) = world.teller() else { return };
+    assert_eq!(printed(&teller), LOADED);
+    let without = output(&mut std::process::Command::new(&teller));
+    assert_eq!(
+        text_of(&without.stdout),
+        "secure 0 loaded 0\n",
+        "the control"
+    );
+}
+
+#[test]
+fn what_it_draws_is_counted_and_shown() {
+    let source = "#include <sys/random.h>\nint main(void) { char bytes[16]; \
+                  for (int i = 0; i < 5; i++) getrandom(bytes, 16, 0); return 0; }";
+    let world = World::new();
+    let Some(program) = world.program("draws", source, &[]) else {
+        return;
+    };
+    let mut command = run();
+    command.current_dir(world.path(""));
+    command.args(["--counters", "counters", "--"]).arg(&program);
+    // Older counters are replaced.
+    for _ in 0..2 {
+        assert!(output(&mut command).status.success());
+    }
+    let totals = counters::read(&world.path("counters")).unwrap();
+    assert_eq!(totals.loads, 1);
+    let drawn = totals.of(Door::Getrandom);
+    assert_eq!((drawn.requests, drawn.bytes, drawn.forwarded), (5, 80, 0));
+    let mut show = super::common::squall("status --counters");
+    let shown = text_of(&output(show.arg(world.path("counters"))).stdout);
+    assert!(
+        shown.contains("getrandom                  5      80 B"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn only_counters_are_replaced() {
+    let world = World::new();
+    fs::write(world.path("file"), "what was there").unwrap();
+    let mut command = run();
+    command
+        .args(["--counters"])
+        .arg(world.path("file"))
+        .arg("true");
+    let output = output(&mut command);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text_of(&output.stderr);
+    assert!(
+        said.contains("no file of counters that can be replaced"),
+        "{said}"
+    );
+    assert_eq!(fs::read(world.path("file")).unwrap(), b"what was there");
+}
+
+#[test]
+fn scripts_are_reached_through_their_interpreters() {
+    let world = World::new();
+    let Some(teller) = world.teller() else { return };
+    let teller = teller.display();
+    let direct = world.file("direct", format!("#!{teller}\n"));
+    assert_eq!(printed(&direct), LOADED);
+    let by_env = world.file("by env", format!("#!/usr/bin/env {teller}\n"));
+    assert_eq!(printed(&by_env), LOADED);
+    let by_shell = world.file("by shell", format!("#! /bin/sh -e\n{teller}\n"));
+    assert_eq!(printed(&by_shell), LOADED);
+    let plain = world.file("plain", format!("{teller}\n"));
+    assert_eq!(printed(&plain), LOADED);
+    let mut last = direct;
+    for depth in 2..=5 {
+        last = world.file(&format!("d{depth}"), format!("#!{}\n", last.display()));
+        assert_eq!(printed(&last), LOADED, "{depth}");
+    }
+}
+
+#[test]
+fn what_was_preloaded_before_stays() {
+    let world = World::new();
+    let shared = ["-shared", "-fPIC"];
+    let source = "int getpagesize(void) { return 42; }";
+    let Some(other) = world.program("other.so", source, &shared) else {
+        return;
+    };
+    let library = super::world::library().display().to_string();
+    let shown = "echo $LD_PRELOAD; getconf PAGESIZE";
+    let preloaded = |before: &str| {
+        let mut command = run();
+        command.env("LD_PRELOAD", before);
+        text_of(&output(command.args(["--", "sh", "-c", shown])).stdout)
+    };
+    let others = other.display();
+    assert!(preloaded("").starts_with(&format!("{library}\n")));
+    let both = format!("{library}:{others}\n");
+    assert!(preloaded(&others.to_string()).starts_with(&both));
+    assert!(preloaded(&format!("{others} {library}")).starts_with(&both));
+}

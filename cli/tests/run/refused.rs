@@ -1,0 +1,156 @@
+//! Programs that a preloaded library does not reach are not run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::world::{TELLS, World, copy, output, refused, run};
+
+fn of(program: &Path) -> Output {
+    output(run().arg("--").arg(program))
+}
+
+#[test]
+fn static_programs() {
+    let world = World::new();
+    let Some(program) = world.program("static", TELLS, &["-static"]) else {
+        return;
+    };
+    let right = ["linked statically", "libsquall.a"];
+    refused(&of(&program), 2, &right);
+    let script = world.file("script", format!("#!{}\n", program.display()));
+    let shown = format!("{} (which runs {})", program.display(), script.display());
+    refused(&of(&script), 2, &[&shown, "linked statically"]);
+    if let Some(program) = world.program("static-pie", TELLS, &["-static-pie"]) {
+        refused(&of(&program), 2, &right);
+    }
+}
+
+#[test]
+fn programs_in_go() {
+    let world = World::new();
+    fs::write(world.path("a.go"), "package main\nfunc main() {}\n").unwrap();
+    let mut go = Command::new("go");
+    go.current_dir(world.path("")).env("GOFLAGS", "-mod=mod");
+    go.env("GOCACHE", world.path("cache"))
+        .args(["build", "-o", "go", "a.go"]);
+    if !go.output().is_ok_and(|output| output.status.success()) {
+        println!("SKIP: Go is not installed");
+        return;
+    }
+    let right = ["a program in Go", "github.com/squall-rng/squall/go"];
+    refused(&of(&world.path("go")), 2, &right);
+}
+
+#[test]
+fn other_loaders() {
+    let world = World::new();
+    let musl = "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1";
+    let Some(program) = world.program("musl", TELLS, &[musl]) else {
+        return;
+    };
+    refused(&of(&program), 2, &["/lib/ld-musl-x86_64.so.1", "glibc"]);
+    // The control: glibc's, in a place of its own.
+    let loader = world.path("ld-linux-x86-64.so.2");
+    let option = format!("-Wl,--dynamic-linker={}", loader.display());
+    let installed = Path::new("/lib64/ld-linux-x86-64.so.2");
+    if !installed.exists() {
+        println!("SKIP: no {}", installed.display());
+        return;
+    }
+    copy(installed, &loader);
+    let moved = world.program("moved", TELLS, &[&option]).unwrap();
+    assert!(of(&moved).status.success());
+}
+
+#[test]
+fn other_machines() {
+    let world = World::new();
+    let Some(program) = world.teller() else {
+        return;
+    };
+    let mut bytes = fs::read(&program).unwrap();
+    // e_machine: AArch64's number, or if this is one, x86-64's.
+    let other = if bytes[18] == 183 { 62 } else { 183 };
+    bytes[18] = other;
+    let foreign = world.file("foreign", &bytes);
+    refused(
+        &of(&foreign),
+        2,
+        &["another kind of CPU", &other.to_string()],
+    );
+    // A header of 32 bits, for i386, without anything behind it.
+    let mut header = vec![0; 52];
+    header[..7].copy_from_slice(b"\x7fELF\x01\x01\x01");
+    (header[16], header[18], header[20], header[40]) = (2, 3, 1, 52);
+    let narrow = world.file("narrow", &header);
+    refused(&of(&narrow), 2, &["32 bits", "64 bits"]);
+}
+
+/// The C library that this program runs with, which has functions of the same names.
+fn libc_path() -> PathBuf {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let path = maps
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(5));
+    path.map(PathBuf::from)
+        .find(|path| path.file_name().is_some_and(|name| name == "libc.so.6"))
+        .expect("a C library")
+}
+
+#[test]
+fn libraries_that_are_none() {
+    let world = World::new();
+    let with = |library: &Path| {
+        let mut command = super::common::squall("run --library");
+        output(command.arg(library).args(["--", "true"]))
+    };
+    refused(
+        &with(&world.path("missing")),
+        2,
+        &["--library", "is no file"],
+    );
+    let text = world.file("text", "text");
+    let provider = squall_testing::doors::provider();
+    for other in [text, provider, libc_path()] {
+        refused(
+            &with(&other),
+            2,
+            &["is another library, or none", "libsquall-preload.so"],
+        );
+    }
+    for name in ["a b.so", "a:b.so", "$LIB.so"] {
+        let copy = world.path(name);
+        fs::copy(super::world::library(), &copy).unwrap();
+        refused(
+            &with(&copy),
+            2,
+            &[name, "LD_PRELOAD cannot hold", "--library"],
+        );
+    }
+}
+
+#[test]
+fn options_that_are_none() {
+    for (option, hint) in [
+        ("--couters", "did you mean --counters?"),
+        ("--couters=x", "did you mean --counters?"),
+        ("--zz", "see squall run --help, or give the program's path"),
+    ] {
+        let output = output(run().args([option, "x", "--", "true"]));
+        refused(&output, 2, &[&format!("no option {option:?}: {hint}")]);
+    }
+}
+
+#[test]
+fn a_refused_program_leaves_counters_alone() {
+    let world = World::new();
+    let Some(program) = world.program("static", TELLS, &["-static"]) else {
+        return;
+    };
+    let file = world.path("counters");
+    let mut command = run();
+    let output = output(command.arg("--counters").arg(&file).arg("--").arg(program));
+    refused(&output, 2, &["linked statically"]);
+    assert!(!file.exists());
+}

@@ -1,0 +1,178 @@
+//! Programs for the tests, and `squall run` on them.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use crate::common::{squall, text};
+
+/// A user without rights, and a group that it is not in.
+pub const NOBODY: u32 = 65534;
+
+/// Prints 1 if it is in secure mode, else 0; and whether a library of squall's was loaded.
+pub const TELLS: &str = r#"
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+int main(void) {
+    char line[4096];
+    int loaded = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        loaded |= strstr(line, "squall-preload") != NULL;
+    printf("secure %lu loaded %d\n", getauxval(AT_SECURE), loaded);
+    return 0;
+}
+"#;
+
+/// What that prints with the library, and without.
+pub const LOADED: &str = "secure 0 loaded 1\n";
+pub const SECURE: &str = "secure 1 loaded 0\n";
+
+/// A folder that everybody may look into.
+pub struct World(TempDir);
+
+impl World {
+    pub fn new() -> World {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("it is ours");
+        World(folder)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A file that may be executed.
+    pub fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+        let source = self.path(&format!("{name}.contents"));
+        fs::write(&source, contents).expect("a file");
+        copy(&source, &self.path(name))
+    }
+
+    /// A program in C; says SKIP if it cannot be built so.
+    pub fn program(&self, name: &str, source: &str, options: &[&str]) -> Option<PathBuf> {
+        let (path, text) = (self.path(name), self.path("source.c"));
+        fs::write(&text, source).expect("a file");
+        let mut cc = Command::new("cc");
+        let built = cc.args(options).arg("-o").arg(&path).arg(&text).output();
+        match built {
+            Ok(output) if output.status.success() => Some(path),
+            Ok(output) => {
+                println!("SKIP: cc {options:?}: {}", text_of(&output.stderr));
+                None
+            }
+            Err(error) => {
+                println!("SKIP: cc: {error}");
+                None
+            }
+        }
+    }
+
+    /// The program that tells, and everything that another user needs to run squall on it.
+    pub fn teller(&self) -> Option<PathBuf> {
+        self.program("teller", TELLS, &[])
+    }
+
+    /// The command and the library where every user may read them.
+    pub fn public(&self) -> Public {
+        Public {
+            command: copy(
+                Path::new(env!("CARGO_BIN_EXE_squall")),
+                &self.path("squall"),
+            ),
+            library: copy(&library(), &self.path("libsquall-preload.so")),
+        }
+    }
+}
+
+pub struct Public {
+    pub command: PathBuf,
+    pub library: PathBuf,
+}
+
+impl Public {
+    /// `squall run` of `program` by setpriv(1) with `options`.
+    pub fn run_by(&self, options: &[&str], program: &Path) -> Output {
+        let mut command = Command::new("setpriv");
+        command
+            .args(options)
+            .arg(&self.command)
+            .args(["run", "--library"]);
+        let output = command.arg(&self.library).arg("--").arg(program).output();
+        output.expect("setpriv runs")
+    }
+}
+
+/// A copy of `from` at `to` that everybody may execute. By another process: children of this one's
+/// threads would have it open for writing for a moment, and nobody could execute it.
+pub fn copy(from: &Path, to: &Path) -> PathBuf {
+    let mut install = Command::new("install");
+    let status = install.args(["-D", "-m", "755"]).arg(from).arg(to).status();
+    assert!(status.expect("install runs").success());
+    to.to_owned()
+}
+
+/// The library as it is installed.
+pub fn library() -> PathBuf {
+    squall_testing::doors::preload()
+}
+
+/// `squall run` with the library.
+pub fn run() -> Command {
+    let mut command = squall("run --library");
+    command.arg(library());
+    command
+}
+
+pub fn output(command: &mut Command) -> Output {
+    command.output().expect("the command runs")
+}
+
+/// Runs `program`, which succeeds, and gives what it prints.
+pub fn printed(program: &Path) -> String {
+    let output = output(run().arg("--").arg(program));
+    assert_eq!(text(&output.stderr), "");
+    assert!(output.status.success(), "{}", output.status);
+    text(&output.stdout)
+}
+
+/// That `program` is not run, with this code and one line that has these parts.
+#[track_caller]
+pub fn refused(output: &Output, code: i32, parts: &[&str]) {
+    let message = text_of(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{message}");
+    assert_eq!(text_of(&output.stdout), "");
+    assert!(message.starts_with("squall: "), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+    for part in parts {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+pub fn text_of(bytes: &[u8]) -> String {
+    text(bytes)
+}
+
+pub fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
+}
+
+/// Sets owner and group, then the mode, which they would clear.
+pub fn set(path: &Path, owner: u32, group: u32, mode: u32) {
+    chown(path, Some(owner), Some(group)).expect("root may");
+    set_mode(path, mode);
+}
+
+/// Whether this is root with setpriv(1); says SKIP if not.
+pub fn is_root() -> bool {
+    let has_setpriv = Command::new("setpriv").arg("--version").output().is_ok();
+    let is_root = rustix::process::geteuid().is_root() && has_setpriv;
+    if !is_root {
+        println!("SKIP: other users take root and setpriv");
+    }
+    is_root
+}

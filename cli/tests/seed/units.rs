@@ -1,0 +1,65 @@
+//! The units in the folder systemd: arguments that exist, settings that systemd knows.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::{Scratch, run, text};
+
+/// Name and text of the units.
+fn units() -> [(&'static str, String); 2] {
+    ["squall-seed.service", "squall-seed-watch.service"].map(|name| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../systemd")
+            .join(name);
+        (
+            name,
+            std::fs::read_to_string(path).expect("the unit is there"),
+        )
+    })
+}
+
+#[test]
+fn units_run_what_the_command_knows() {
+    for (name, unit) in units() {
+        let started: Vec<_> = unit
+            .lines()
+            .filter_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/squall "))
+            .collect();
+        assert_eq!(started.len(), 1, "{name}");
+        // Arguments are read in order: help comes only if those before it are right.
+        let known = run(&format!("{} --help", started[0]));
+        assert_eq!(known.status.code(), Some(0), "{name}: {}", started[0]);
+        let unknown = run(&format!("{} --zz --help", started[0]));
+        assert_eq!(unknown.status.code(), Some(2));
+    }
+}
+
+#[test]
+fn units_are_what_systemd_expects() {
+    let has_systemd = Command::new("systemd-analyze").arg("--version").output();
+    if !has_systemd.is_ok_and(|output| output.status.success()) {
+        println!("SKIP: systemd-analyze is not installed");
+        return;
+    }
+    let directory = Scratch::new();
+    std::fs::create_dir(directory.path()).expect("scratch directories can be made");
+    let paths = units().map(|(name, unit)| {
+        let path = directory.path().join(name);
+        let unit = unit.replace("/usr/local/bin/squall", env!("CARGO_BIN_EXE_squall"));
+        std::fs::write(&path, unit).expect("scratch files can be written");
+        path
+    });
+    let output = Command::new("systemd-analyze")
+        .arg("verify")
+        .args(&paths)
+        .output();
+    let _ = std::fs::remove_dir_all(directory.path());
+    let output = output.expect("it runs");
+    // It also complains of the machine's own units, which are not ours.
+    let complaints = text(&output.stderr);
+    let ours: Vec<_> = complaints
+        .lines()
+        .filter(|line| line.contains("squall"))
+        .collect();
+    assert!(ours.is_empty(), "{complaints}");
+}

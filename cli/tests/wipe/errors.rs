@@ -1,0 +1,141 @@
+//! What is said of what cannot be wiped; nothing is written then.
+
+use std::path::Path;
+
+use squall_testing::loops::Lab;
+
+use crate::common::{squall, text};
+use crate::world::{OLD, World, contents, ran};
+
+/// Exit code and standard error of `squall` with these arguments.
+fn said(arguments: &str) -> (Option<i32>, String) {
+    let output = squall(arguments).output().expect("the command runs");
+    assert!(output.stdout.is_empty());
+    (output.status.code(), text(&output.stderr))
+}
+
+#[test]
+fn wrong_arguments_are_one_line() {
+    let wrong = [
+        "wipe",
+        "wipe --passes 0 x",
+        "wipe --passes 36 x",
+        "wipe --depth 0 x",
+        "wipe --depth 65 x",
+        "wipe --rate-limit 0 x",
+        "wipe --rate-limit fast x",
+        "wipe --checkpoint 0 x",
+        "wipe --method shred x",
+        "wipe --verify some x",
+        "wipe --direct maybe x",
+        "wipe --resume a b",
+        "wipe --resume a --passes 2",
+        "wipe --method clear --verify none x",
+        "verify --verify none x",
+        "verify",
+    ];
+    for arguments in wrong {
+        let (code, message) = said(arguments);
+        assert_eq!(code, Some(2), "{arguments}: {message}");
+        assert_eq!(message.lines().count(), 1, "{arguments}: {message}");
+        assert!(message.starts_with("squall: "), "{message}");
+    }
+}
+
+#[test]
+fn what_is_no_target_is_one_line() {
+    for target in ["/nowhere", "/dev/null", "/tmp"] {
+        let (code, message) = said(&format!("wipe --yes {target}"));
+        assert_eq!(code, Some(2), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert!(message.contains(target), "{message}");
+    }
+    for journal in ["/nowhere", "/etc/hostname", "/dev/null"] {
+        let (code, message) = said(&format!("wipe --yes --resume {journal}"));
+        assert_eq!(code, Some(2), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn one_target_that_is_refused_saves_the_others() {
+    let world = World::new();
+    let good = world.target("good", 4096);
+    let empty = world.target("empty", 0);
+    ran(world.wipe("", &[&good, &empty])).refused("empty");
+    ran(world.wipe("", &[&good, &good])).refused("nothing was written");
+    assert!(contents(&good, 4096).iter().all(|byte| *byte == OLD));
+}
+
+#[test]
+fn without_a_terminal_nothing_is_wiped_unasked() {
+    let world = World::new();
+    let target = world.target("target", 4096);
+    let mut command = squall("wipe --report");
+    command.arg(world.path("reports")).arg(&target);
+    let output = command.output().unwrap();
+    assert_ne!(output.status.code(), Some(0));
+    assert!(text(&output.stderr).contains("--yes"));
+    assert!(contents(&target, 4096).iter().all(|byte| *byte == OLD));
+}
+
+#[test]
+fn what_somebody_uses_is_refused() {
+    let Some(lab) = Lab::new() else { return };
+    let world = World::new();
+    let device = lab.device(16 << 20);
+    let good = world.target("good", 4096);
+    let serial = format!("--serial {}", serial(&device.path));
+    let mounted = lab.mounted(&device.path);
+    ran(world.wipe("", &[&good, &device.path])).refused("nothing was written");
+    assert!(contents(&good, 4096).iter().all(|byte| *byte == OLD));
+    drop(mounted);
+    ran(world.wipe(&serial, &[&good, &device.path])).well();
+}
+
+/// A plan that is approved is one that would be carried out.
+#[test]
+fn a_dry_run_refuses_what_cannot_erase_itself() {
+    let world = World::new();
+    let file = world.target("file", 4096);
+    let same = |target: &Path, options: &str, why: &str| {
+        let options = format!("--purge {options}");
+        let real = ran(world.wipe(&options, &[target])).refused(why);
+        let dry = ran(world.wipe(&format!("--dry-run {options}"), &[target])).refused(why);
+        assert_eq!(dry.stderr.lines().count(), 1, "{}", dry.stderr);
+        assert_eq!(dry.stderr.lines().last(), real.stderr.lines().last());
+        assert!(dry.events.is_empty());
+    };
+    same(&file, "", "no erase of its own: it is a file");
+    assert!(contents(&file, 4096).iter().all(|byte| *byte == OLD));
+    let Some(lab) = Lab::new() else { return };
+    let device = lab.device(1 << 20);
+    let serial = format!("--serial {}", serial(&device.path));
+    same(
+        &device.path,
+        &serial,
+        "no erase of its own: it has no secure",
+    );
+}
+
+/// What `squall wipe --dry-run` calls the serial number of `device`.
+pub fn serial(device: &Path) -> String {
+    let output = squall("wipe --dry-run").arg(device).output().unwrap();
+    let plan = text(&output.stdout);
+    let line = plan
+        .lines()
+        .find(|line| line.trim_start().starts_with("serial"));
+    let line = line.unwrap_or_else(|| panic!("{plan}{}", text(&output.stderr)));
+    line.split_whitespace().nth(1).unwrap().to_owned()
+}
+
+#[test]
+fn two_runs_do_not_share_a_target() {
+    let world = World::new();
+    let target = world.target("target", 8 << 20);
+    let mut first = crate::world::Running::start(world.wipe("--rate-limit 1MiB", &[&target]));
+    first.until("pass");
+    ran(world.wipe("", &[&target])).refused("locked");
+    let _ = first.child.kill();
+    let _ = first.child.wait();
+}

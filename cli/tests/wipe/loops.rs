@@ -1,0 +1,106 @@
+//! Real block devices: several at once, odd ones, and what lies beside them.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use squall_testing::loops::{Lab, Loop};
+
+use crate::errors::serial;
+use crate::world::{OLD, World, assert_keystream, contents, flip, key, ran};
+
+const MIB: usize = 1 << 20;
+
+/// `--serial` of each of these.
+fn serials(devices: &[&Path]) -> String {
+    let option = |device: &&Path| format!("--serial {} ", serial(device));
+    devices.iter().map(option).collect()
+}
+
+fn image(world: &World, name: &str, size: usize) -> PathBuf {
+    world.target(name, size)
+}
+
+#[test]
+fn several_are_wiped_at_once_and_nothing_beside_them() {
+    let Some(_lab) = Lab::new() else { return };
+    let world = World::new();
+    // A device in the middle of a file, whose both ends belong to others.
+    let size = 24 * MIB;
+    let middle = image(&world, "middle", size);
+    let offset = format!("--offset={}", 8 * MIB + 512);
+    let limit = format!("--sizelimit={}", 8 * MIB + 512);
+    let inner = Loop::attach(&[&offset, &limit], &middle);
+    let odd = Loop::attach(&[], &image(&world, "odd", 5 * MIB + 777));
+    let large = Loop::attach(&["--sector-size=4096"], &image(&world, "4k", 6 * MIB));
+    let neighbour = image(&world, "neighbour", MIB);
+    let beside = Loop::attach(&[], &neighbour);
+
+    let devices = [inner.path.as_path(), &odd.path, &large.path];
+    let options = format!("--keep-key {}", serials(&devices));
+    let done = ran(world.wipe(&options, &devices)).well();
+    assert_eq!(done.events("ended").len(), 3);
+
+    let keys = world.files("key");
+    let odd_size = (5 * MIB + 777) / 512 * 512;
+    let sizes = [8 * MIB + 512, odd_size, 6 * MIB];
+    for ((device, size), file) in devices.into_iter().zip(sizes).zip(&keys) {
+        assert_keystream(device, size, &key(file, 0));
+    }
+    let around = fs::read(&middle).unwrap();
+    let (before, rest) = around.split_at(8 * MIB + 512);
+    let behind = &rest[8 * MIB + 512..];
+    assert!(before.iter().chain(behind).all(|byte| *byte == OLD));
+    let last = fs::read(world.path("odd")).unwrap();
+    assert!(last[odd_size..].iter().all(|byte| *byte == OLD));
+    assert!(
+        fs::read(&neighbour)
+            .unwrap()
+            .iter()
+            .all(|byte| *byte == OLD)
+    );
+    drop(beside);
+    ran(world.verify("")).well();
+}
+
+#[test]
+fn verification_reads_the_medium_and_not_the_cache() {
+    let Some(_lab) = Lab::new() else { return };
+    for direct in ["auto", "off"] {
+        let world = World::new();
+        let medium = image(&world, "medium", 4 * MIB);
+        let device = Loop::attach(&["--direct-io=on"], &medium);
+        let options = format!(
+            "--method zero --direct {direct} {}",
+            serials(&[&device.path])
+        );
+        ran(world.wipe(&options, &[&device.path])).well();
+        // Now the cache has the device's zeros, as long as somebody has it open, and the medium
+        // something else.
+        let _open = File::open(&device.path).unwrap();
+        assert!(
+            contents(&device.path, 4 * MIB)
+                .iter()
+                .all(|byte| *byte == 0)
+        );
+        flip(&medium, 2_500_000);
+        let cached = contents(&device.path, 4 * MIB)[2_500_000];
+        assert_eq!(cached, 0, "a control: whoever reads the cache sees nothing");
+        let options = format!("--direct {direct}");
+        let found = ran(world.verify(&options)).badly("not as they were written");
+        assert_eq!(found.events("differing")[0]["offset"], 2_500_000);
+    }
+}
+
+#[test]
+fn a_device_is_confirmed_by_its_serial_number() {
+    let Some(lab) = Lab::new() else { return };
+    let world = World::new();
+    let device = lab.device(MIB as u64);
+    for options in ["", "--serial diskseq-0"] {
+        ran(world.wipe(options, &[&device.path])).refused("--serial");
+    }
+    assert!(contents(&device.path, MIB).iter().all(|byte| *byte == 0));
+    let options = serials(&[&device.path]);
+    ran(world.wipe(&options, &[&device.path])).well();
+    assert!(contents(&device.path, MIB).iter().any(|byte| *byte != 0));
+}

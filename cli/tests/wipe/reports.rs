@@ -1,0 +1,101 @@
+//! Reports, and directories that do not take them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::process::{Pid, Signal, kill_process};
+use squall_testing::loops::Lab;
+
+use crate::world::{OLD, Running, World, contents, ran, read};
+
+const MIB: usize = 1 << 20;
+
+/// A filesystem in memory of so many bytes, mounted until this is dropped.
+struct Small<'a>(&'a Path);
+
+impl Small<'_> {
+    fn mount(path: &Path, size: usize) -> Small<'_> {
+        fs::create_dir_all(path).unwrap();
+        let options = format!("size={size}");
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
+            .arg(path)
+            .status();
+        assert!(mount.unwrap().success());
+        Small(path)
+    }
+
+    /// Leaves no room for anything, until something is removed.
+    fn fill(&self) {
+        let mut options = fs::File::options();
+        let path = self.0.join("ballast");
+        let mut file = options.create(true).append(true).open(path).unwrap();
+        let zeros = vec![0; 4096];
+        while std::io::Write::write_all(&mut file, &zeros).is_ok() {}
+    }
+}
+
+impl Drop for Small<'_> {
+    fn drop(&mut self) {
+        let umount = Command::new("umount").arg(self.0).status();
+        assert!(umount.unwrap().success() || std::thread::panicking());
+    }
+}
+
+#[test]
+fn a_full_directory_is_noticed_before_anything_is_written() {
+    let Some(_) = Lab::new() else { return };
+    let world = World::new();
+    let target = world.target("target", MIB);
+    let reports = world.path("reports");
+    let small = Small::mount(&reports, 64 << 10);
+    small.fill();
+    ran(world.wipe("", &[&target])).refused("No space left on device");
+    assert!(contents(&target, MIB).iter().all(|byte| *byte == OLD));
+    assert!(world.files("key").is_empty() && world.files("json").is_empty());
+}
+
+#[test]
+fn a_directory_that_fills_up_costs_no_report() {
+    let Some(_) = Lab::new() else { return };
+    let world = World::new();
+    let target = world.target("target", 12 * MIB);
+    let reports = world.path("reports");
+    let small = Small::mount(&reports, 64 << 10);
+    let command = world.wipe("--rate-limit 4MiB --checkpoint 1", &[&target]);
+    let mut running = Running::start(command);
+    running.until("pass");
+    // A checkpoint that is under way replaces the one before, which leaves room again.
+    let note = running.until_with("note", || small.fill());
+    assert!(
+        note["text"].as_str().unwrap().contains("No space left"),
+        "{note}"
+    );
+    assert_eq!(running.until("ended")["outcome"], "verified");
+    let event = running.until("report");
+    let (code, message) = crate::common::end(running.child);
+    assert_eq!(code, Some(1));
+    assert!(message.contains("standard output"), "{message}");
+    let outcome = &event["report"]["drives"][0]["outcome"]["outcome"];
+    assert_eq!(outcome, "verified", "{event}");
+}
+
+#[test]
+fn an_interrupted_target_is_reported_too() {
+    let world = World::new();
+    let target = world.target("target", 12 * MIB);
+    let mut running = Running::start(world.wipe("--rate-limit 4MiB", &[&target]));
+    running.until("progress");
+    kill_process(Pid::from_child(&running.child), Signal::INT).unwrap();
+    assert_eq!(running.until("ended")["outcome"], "interrupted");
+    running.child.wait().unwrap();
+    let report = read(&world.reports()[0]);
+    assert_eq!(report["format"], "squall-wipe/1");
+    assert_eq!(report["drives"][0]["outcome"]["outcome"], "interrupted");
+    let mut command = crate::common::squall("wipe --yes --resume");
+    let refused = command.arg(&world.reports()[0]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "a report is no journal");
+    assert!(world.reports()[0].exists() && world.has_journal());
+    ran(world.verify("")).refused("did not end");
+}

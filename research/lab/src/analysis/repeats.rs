@@ -1,0 +1,125 @@
+//! How much of what generators gave had been given before.
+//!
+//! Both kinds count: what two machines have, and what one machine gives twice. What was given
+//! before the snapshot is looked at once and not once a clone; giving it again is a repeat.
+
+use serde::Serialize;
+use squall_probe::Source;
+
+use super::recurrence::Recurrences;
+use super::runs::Runs;
+
+/// Repeats in an experiment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Repeats {
+    /// Outputs of 512 bits that were looked at.
+    pub outputs: usize,
+    /// Outputs that equal one seen earlier. Of n equal ones, these are n - 1.
+    pub repeated_outputs: usize,
+    /// Words of 64 bits that equal one seen earlier, in the same output or any other.
+    pub repeated_words: usize,
+    /// Those of them that the same machine had given already, and not only another.
+    pub repeated_words_of_one_machine: usize,
+    /// Machines with a word, after the snapshot, that another machine has too. What was given
+    /// before the snapshot every clone has.
+    pub machines_with_repeats: usize,
+}
+
+impl Repeats {
+    /// Of what the sources that are `wanted` gave, all together.
+    pub(super) fn of(
+        runs: &Runs,
+        wanted: impl Fn(Source) -> bool + Copy,
+        recurrences: &Recurrences,
+    ) -> Repeats {
+        let Recurrences { words, outputs } = recurrences;
+        let machine_repeats = |trace| {
+            let mut channels = runs.channels(trace, wanted);
+            channels.any(|(_, after)| after.iter().any(|o| recurrences.has_shared_word(o)))
+        };
+        Repeats {
+            outputs: runs.given(wanted).count(),
+            repeated_outputs: outputs.values().map(|o| o.occurrences - 1).sum(),
+            repeated_words: words.values().map(|w| w.occurrences - 1).sum(),
+            repeated_words_of_one_machine: words.values().map(|w| w.occurrences - w.owners).sum(),
+            machines_with_repeats: runs.traces.iter().filter(|t| machine_repeats(t)).count(),
+        }
+    }
+
+    /// Whether there is any.
+    pub fn any(&self) -> bool {
+        self.repeated_words > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::{Random, clones, output};
+    use super::*;
+
+    const NAME: (Source, u64) = (Source::Squall, 0);
+
+    /// Two outputs from before, then what `after` says of two clones.
+    fn of(after: [Vec<[u64; 8]>; 2], before: [[u64; 8]; 2]) -> Repeats {
+        let traces = after.map(|after| {
+            let bits = before.into_iter().chain(after);
+            let outputs = (0..).zip(bits).map(|(tick, bits)| output(tick, 0, bits));
+            outputs.collect::<Vec<_>>()
+        });
+        let resets = clones(NAME, 2, &traces);
+        let runs = Runs::of_resets(&resets);
+        let recurrences = Recurrences::of(runs.given(|_| true));
+        Repeats::of(&runs, |_| true, &recurrences)
+    }
+
+    #[test]
+    fn what_was_given_before_counts_once() {
+        let mut random = Random::new(9);
+        let mut bits = || random.bits();
+        let repeats = of([vec![bits(), bits()], vec![bits()]], [bits(), bits()]);
+        let nothing = Repeats {
+            outputs: 5,
+            ..Repeats::default()
+        };
+        assert_eq!(repeats, nothing);
+    }
+
+    #[test]
+    fn clones_that_give_the_same() {
+        let mut random = Random::new(10);
+        let mut bits = || random.bits();
+        let same = bits();
+        let repeats = of([vec![same, bits()], vec![same]], [bits(), bits()]);
+        assert_eq!((repeats.repeated_outputs, repeats.repeated_words), (1, 8));
+        assert_eq!(repeats.repeated_words_of_one_machine, 0);
+        assert_eq!(repeats.machines_with_repeats, 2);
+    }
+
+    #[test]
+    fn a_clone_that_repeats_itself_or_what_was_before() {
+        let mut random = Random::new(11);
+        let mut bits = || random.bits();
+        let (old, own) = (bits(), bits());
+        let itself = of([vec![own, own], vec![bits()]], [old, bits()]);
+        assert_eq!((itself.repeated_outputs, itself.repeated_words), (1, 8));
+        assert_eq!(itself.repeated_words_of_one_machine, 8);
+        assert_eq!(itself.machines_with_repeats, 0);
+        let before = of([vec![bits(), old], vec![bits()]], [old, bits()]);
+        assert_eq!((before.repeated_outputs, before.repeated_words), (1, 8));
+        assert_eq!(before.machines_with_repeats, 1);
+    }
+
+    #[test]
+    fn single_words_count() {
+        let mut random = Random::new(12);
+        let mut bits = || random.bits();
+        let (one, mut other, mut doubled) = (bits(), bits(), bits());
+        other[7] = one[0];
+        doubled[2] = doubled[1];
+        let repeats = of([vec![one, doubled], vec![other]], [bits(), bits()]);
+        assert_eq!((repeats.repeated_outputs, repeats.repeated_words), (0, 2));
+        assert_eq!(repeats.repeated_words_of_one_machine, 1);
+        assert_eq!(repeats.machines_with_repeats, 2);
+        assert!(repeats.any());
+    }
+}

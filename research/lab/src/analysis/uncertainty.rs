@@ -1,0 +1,264 @@
+//! What an attacker who knows everything but cycle counts does not know of Whirlwind's outputs.
+//!
+//! Two counts. The paper's: the bits of the inputs between two outputs are added up, and the
+//! greatest such sum so far counts, because an attacker who sees the outputs can try out smaller
+//! ones one by one. Ours: only inputs that an output really depends on, with the conservative
+//! number of bits each, and no more in a seed than fits; they are added up over outputs, for an
+//! attacker who does not see these. Both are of the trial in which they are least.
+
+use serde::Serialize;
+use squall_probe::Input;
+
+use super::alpha::{self, Alpha, FEWEST_TRIALS};
+use super::runs::Runs;
+use super::seeds::{BOOTSTRAP, Seeds};
+use super::summary::Summary;
+
+/// Most events of a trial that are looked at.
+const EVENTS: usize = 400;
+
+/// Bits that Whirlwind's two seeds have together, and the fast one alone.
+pub(super) const BOTH_SEEDS: u32 = 1024;
+pub(super) const FAST_SEED: u32 = 512;
+
+/// The uncertainty in an experiment's inputs and outputs, from the resume or the boot on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Uncertainty {
+    /// Machines whose inputs were looked at.
+    pub trials: usize,
+    /// The bits of each event that all trials have, of the first 400.
+    pub events: Vec<Alpha>,
+    /// The first bootstrap, if there was a whole one among these events.
+    pub bootstrap: Option<Bootstrap>,
+    /// The outputs that all trials have among these events.
+    pub outputs: Vec<OutputUncertainty>,
+    /// The first output at which the paper's count is at least 1024.
+    pub paper_has_1024: Option<Moment>,
+    /// The first output at which there are 512 bits in the fast seed.
+    pub fast_has_512: Option<Moment>,
+    /// The first output at which there are 1024 bits in both seeds together.
+    pub both_have_1024: Option<Moment>,
+}
+
+/// The bits of a bootstrap's 101 inputs, added up, in the trial in which they are fewest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Bootstrap {
+    /// Trials with a whole one among the events that were looked at.
+    pub trials: usize,
+    /// By the paper.
+    pub paper: u32,
+    /// With the conservative number of bits an event.
+    pub conservative: u32,
+}
+
+/// What is not known of one output, in the trial in which it is least.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OutputUncertainty {
+    /// Its number from the resume or boot on; the first is 1.
+    pub output: usize,
+    /// Milliseconds since then: the median of the trials.
+    pub ms: f64,
+    /// The paper's count (its κ).
+    pub paper: u32,
+    /// Bits in the fast seed.
+    pub fast: u32,
+    /// Bits in the slow seed that is in use.
+    pub slow: u32,
+    /// Bits in both.
+    pub both: u32,
+}
+
+/// An output, and when it came.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Moment {
+    /// Its number from the resume or boot on; the first is 1.
+    pub output: usize,
+    /// Milliseconds since then: the median of the trials.
+    pub ms: f64,
+}
+
+impl Uncertainty {
+    /// That of Whirlwind's inputs; none if fewer than 6 machines have inputs, because then even
+    /// constants pass for uniform.
+    pub(super) fn of(runs: &Runs) -> Option<Uncertainty> {
+        let trials = runs.traces.iter().map(|trace| {
+            let (before, after) = runs.inputs(trace);
+            Trial {
+                before,
+                after: &after[..after.len().min(EVENTS)],
+                start: runs.start(trace),
+                cycles_per_ms: trace.cycles_per_ms.max(1) as f64,
+            }
+        });
+        let trials: Vec<_> = trials.filter(|trial| !trial.after.is_empty()).collect();
+        if trials.len() < FEWEST_TRIALS {
+            return None;
+        }
+        let cycles: Vec<Vec<u64>> = trials.iter().map(Trial::cycles).collect();
+        let events = alpha::alphas(&cycles);
+        let of_trials: Vec<_> = trials.iter().map(|trial| trial.outputs(&events)).collect();
+        let outputs = outputs(&of_trials);
+        let first = |has: fn(&OutputUncertainty) -> bool| {
+            let output = outputs.iter().find(|&output| has(output))?;
+            let &OutputUncertainty { output, ms, .. } = output;
+            Some(Moment { output, ms })
+        };
+        Some(Uncertainty {
+            trials: trials.len(),
+            bootstrap: bootstrap(&trials, &events),
+            paper_has_1024: first(|output| output.paper >= BOTH_SEEDS),
+            fast_has_512: first(|output| output.fast >= FAST_SEED),
+            both_have_1024: first(|output| output.both >= BOTH_SEEDS),
+            events,
+            outputs,
+        })
+    }
+}
+
+/// Whirlwind's inputs in one machine.
+struct Trial<'a> {
+    /// From before the snapshot: known.
+    before: &'a [Input],
+    /// The events.
+    after: &'a [Input],
+    start: u64,
+    cycles_per_ms: f64,
+}
+
+impl Trial<'_> {
+    fn cycles(&self) -> Vec<u64> {
+        self.after.iter().map(|input| input.cycles).collect()
+    }
+
+    /// The outputs behind whose inputs another one follows, which shows that they were made.
+    fn outputs(&self, events: &[Alpha]) -> Vec<OutputUncertainty> {
+        let mut seeds = Seeds::default();
+        self.before.iter().for_each(|input| seeds.add(input, 0));
+        let mut outputs = Vec::new();
+        let (mut since_output, mut greatest) = (0, 0);
+        for (pair, alpha) in self.after.windows(2).zip(events) {
+            let [input, next] = [pair[0], pair[1]];
+            seeds.add(&input, alpha.conservative);
+            since_output += alpha.paper;
+            if next.outputs_before != input.outputs_before {
+                greatest = since_output.max(greatest);
+                since_output = 0;
+                outputs.push(OutputUncertainty {
+                    output: outputs.len() + 1,
+                    ms: input.cycles.saturating_sub(self.start) as f64 / self.cycles_per_ms,
+                    paper: greatest,
+                    fast: seeds.fast(),
+                    slow: seeds.slow(),
+                    both: seeds.fast() + seeds.slow(),
+                });
+            }
+        }
+        outputs
+    }
+
+    /// The bits of the first bootstrap that was begun after the start.
+    fn bootstrap(&self, events: &[Alpha]) -> Option<[u32; 2]> {
+        let begun = self.before.last().map_or(0, |last| last.bootstraps_before);
+        let known = |input: &&Input| input.bootstraps_before <= begun;
+        let skipped = self.after.iter().take_while(known).count();
+        let inputs = events.get(skipped..skipped + BOOTSTRAP as usize)?;
+        let sum = |bits: fn(&Alpha) -> u32| inputs.iter().map(bits).sum();
+        Some([sum(|alpha| alpha.paper), sum(|alpha| alpha.conservative)])
+    }
+}
+
+fn bootstrap(trials: &[Trial], events: &[Alpha]) -> Option<Bootstrap> {
+    let trials = trials.iter();
+    let sums: Vec<_> = trials.filter_map(|trial| trial.bootstrap(events)).collect();
+    Some(Bootstrap {
+        trials: sums.len(),
+        paper: sums.iter().map(|&[paper, _]| paper).min()?,
+        conservative: sums.iter().map(|&[_, conservative]| conservative).min()?,
+    })
+}
+
+/// For each output that all trials have, the least of each count.
+fn outputs(trials: &[Vec<OutputUncertainty>]) -> Vec<OutputUncertainty> {
+    let count = trials.iter().map(Vec::len).min().unwrap_or(0);
+    let output = |index: usize| {
+        let trials = || trials.iter().map(move |outputs| outputs[index]);
+        let least = |bits: fn(OutputUncertainty) -> u32| trials().map(bits).min();
+        Some(OutputUncertainty {
+            output: index + 1,
+            ms: Summary::of(trials().map(|output| output.ms).collect())?.median,
+            paper: least(|output| output.paper)?,
+            fast: least(|output| output.fast)?,
+            slow: least(|output| output.slow)?,
+            both: least(|output| output.both)?,
+        })
+    };
+    (0..count).filter_map(output).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::{boots, resets};
+    use super::*;
+
+    #[test]
+    fn of_boots_with_known_jitter() {
+        let traces = boots(50, 100, 12);
+        let uncertainty = Uncertainty::of(&Runs::of_boots(&traces)).expect("trials");
+        assert_eq!((uncertainty.trials, uncertainty.events.len()), (50, 301));
+        assert_eq!(uncertainty.outputs.len(), 100);
+        let bits: Vec<_> = uncertainty.events.iter().map(|event| event.paper).collect();
+        assert!(bits.iter().all(|bits| (8..=13).contains(bits)), "{bits:?}");
+        let bootstrap = uncertainty.bootstrap.expect("a bootstrap");
+        let inputs = uncertainty.events[..101].iter();
+        assert_eq!(
+            bootstrap.paper,
+            inputs.map(|event| event.paper).sum::<u32>()
+        );
+        let first = uncertainty.outputs[0];
+        // The bootstrap and the output's own first input.
+        assert_eq!(first.paper, bootstrap.paper + bits[101]);
+        assert_eq!(first.fast, FAST_SEED);
+        assert!((60..=8 * 13).contains(&first.slow));
+        assert_eq!(first.both, first.fast + first.slow);
+        assert!((30.5..31.5).contains(&first.ms));
+    }
+
+    #[test]
+    fn counts_never_fall_and_moments_are_the_first() {
+        let traces = boots(20, 140, 6);
+        let uncertainty = Uncertainty::of(&Runs::of_boots(&traces)).expect("trials");
+        let outputs = &uncertainty.outputs;
+        let counts = |output: &OutputUncertainty| [output.paper, output.fast, output.slow];
+        for pair in outputs.windows(2) {
+            let [before, after] = [&pair[0], &pair[1]].map(counts);
+            assert!(
+                before
+                    .iter()
+                    .zip(after)
+                    .all(|(&before, after)| before <= after)
+            );
+        }
+        let moment = uncertainty.fast_has_512.expect("a full fast seed");
+        let [before, at] = [moment.output - 2, moment.output - 1].map(|index| outputs[index].fast);
+        assert!(before < FAST_SEED && at == FAST_SEED);
+        assert_eq!(uncertainty.paper_has_1024, None);
+    }
+
+    /// What was put in before the snapshot is known, and the bootstrap behind it counts.
+    #[test]
+    fn of_resets_only_later_inputs_count() {
+        let resets = resets(20);
+        let uncertainty = Uncertainty::of(&Runs::of_resets(&resets)).expect("trials");
+        let [first, second] = [0, 1].map(|index| uncertainty.outputs[index]);
+        assert_eq!(first.output, 1);
+        assert!(first.paper <= 10 && first.fast <= 10 && first.slow == 0);
+        let bootstrap = uncertainty.bootstrap.expect("a bootstrap");
+        assert!(second.paper >= bootstrap.paper && second.fast > 300 && second.slow > 0);
+    }
+
+    #[test]
+    fn few_trials_say_nothing() {
+        assert!(Uncertainty::of(&Runs::of_boots(&boots(5, 10, 6))).is_none());
+        assert!(Uncertainty::of(&Runs::of_boots(&boots(6, 10, 6))).is_some());
+    }
+}

@@ -1,0 +1,321 @@
+//! Whether an experiment shows anything, and what it shows to be wrong.
+
+use serde::Serialize;
+use squall_probe::Source;
+
+use super::report::{Experiment, Kind, SourceReport};
+
+/// What follows from an experiment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// Whether it shows anything.
+    pub validity: Validity,
+    /// Claims that it disproves, valid or not: a repeat is a repeat.
+    pub violated: Vec<String>,
+}
+
+/// Whether an experiment shows anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Validity {
+    /// It does.
+    #[default]
+    Valid,
+    /// It does not, for this reason.
+    Invalid(String),
+}
+
+/// The verdict on `experiment`. After resets all controls must repeat in every clone: otherwise
+/// clones may not have been clones.
+pub(super) fn verdict(experiment: &Experiment) -> Verdict {
+    let objection = silent(experiment).or_else(|| match experiment.kind {
+        Kind::Boot => None,
+        Kind::Reset => no_clones(experiment).or_else(|| idle_control(experiment)),
+    });
+    Verdict {
+        validity: objection.map_or(Validity::Valid, Validity::Invalid),
+        violated: violated(experiment),
+    }
+}
+
+/// A guarded source that gave nothing, of which nothing can be said.
+fn silent(experiment: &Experiment) -> Option<String> {
+    if experiment.runs == 0 {
+        return Some("no machine ran".into());
+    }
+    let subject = experiment.setup.probe.subject();
+    if sources(experiment, |source| source == subject).count() == 0 {
+        return Some(format!("{} was not recorded", subject.name()));
+    }
+    let silent = sources(experiment, Source::is_guarded).find(|source| source.fewest_outputs == 0);
+    silent.map(|source| format!("{} gave nothing in some machine", source.source.name()))
+}
+
+fn no_clones(experiment: &Experiment) -> Option<String> {
+    (!experiment.are_clones).then(|| {
+        "the machines do not have the same records from before the snapshot: they are no clones"
+            .into()
+    })
+}
+
+/// A control that did not repeat a whole output in every clone.
+fn idle_control(experiment: &Experiment) -> Option<String> {
+    let controls = experiment.setup.probe.controls().iter();
+    controls.map(|control| control.name()).find_map(|name| {
+        let control = experiment
+            .sources
+            .iter()
+            .find(|report| report.source.name() == name);
+        let Some(SourceReport { repeats, .. }) = control else {
+            return Some(format!("the control {name} was not recorded"));
+        };
+        let (clones, runs) = (repeats.machines_with_repeats, experiment.runs);
+        let is_idle = clones < runs || repeats.repeated_outputs == 0;
+        is_idle.then(|| format!("the control {name} repeated in {clones} of {runs} clones only"))
+    })
+}
+
+fn violated(experiment: &Experiment) -> Vec<String> {
+    let hears_late = experiment.setup.facts["status"]["clone_guard"] == "vmgenid";
+    let guarded = sources(experiment, Source::is_guarded);
+    let words = sources(experiment, Source::is_guarded_words);
+    let guarded = guarded.chain(words.filter(|_| !hears_late));
+    let repeating: Vec<_> = guarded
+        .filter(|source| source.repeats.any())
+        .map(|source| {
+            format!(
+                "{} repeated {} words, and {} whole outputs",
+                source.source.name(),
+                source.repeats.repeated_words,
+                source.repeats.repeated_outputs
+            )
+        })
+        .collect();
+    let together = &experiment.guarded_together;
+    match repeating.is_empty() && together.any() {
+        true => vec![format!(
+            "guarded sources share {} words with each other",
+            together.repeated_words
+        )],
+        false => repeating,
+    }
+}
+
+fn sources(
+    experiment: &Experiment,
+    wanted: impl Fn(Source) -> bool + Clone,
+) -> impl Iterator<Item = &SourceReport> + Clone {
+    let sources = experiment.sources.iter();
+    sources.filter(move |report| wanted(report.source))
+}
+
+#[cfg(test)]
+mod tests {
+    use squall_probe::Mode;
+
+    use super::super::synthetic;
+    use super::*;
+    use crate::trace::Resets;
+
+    fn of(change: impl FnOnce(&mut Resets)) -> Verdict {
+        let setup = synthetic::campaign().experiments.remove(0).setup;
+        let mut resets = synthetic::resets(8);
+        change(&mut resets);
+        Experiment::of_resets(setup, &resets).verdict
+    }
+
+    #[test]
+    fn as_claimed() {
+        let Verdict { validity, violated } = of(|_| {});
+        assert_eq!(validity, Validity::Valid);
+        assert_eq!(violated, [""; 0]);
+    }
+
+    #[test]
+    fn a_control_must_repeat_in_every_clone() {
+        let verdict = of(|resets| {
+            let mut random = synthetic::Random::new(8);
+            let naive = resets.clones[3].outputs.get_mut(&(Source::Naive, 0));
+            let after = naive.expect("a channel").iter_mut().skip(20);
+            after.for_each(|output| output.bits = random.bits());
+        });
+        let reason = "the control naive repeated in 7 of 8 clones only";
+        assert_eq!(verdict.validity, Validity::Invalid(reason.into()));
+        assert!(verdict.violated.is_empty());
+    }
+
+    fn is_invalid(change: impl Fn(&mut Resets)) -> bool {
+        matches!(of(change).validity, Validity::Invalid(_))
+    }
+
+    fn without(source: Source) -> impl Fn(&mut Resets) {
+        move |resets| {
+            let clones = resets.clones.iter_mut();
+            clones.for_each(|clone| clone.outputs.retain(|(other, _), _| *other != source));
+        }
+    }
+
+    #[test]
+    fn without_a_control_nothing_is_shown() {
+        for control in Mode::Ticks.controls() {
+            assert!(is_invalid(without(*control)), "{}", control.name());
+        }
+    }
+
+    #[test]
+    fn a_guarded_source_must_have_given_something() {
+        assert!(is_invalid(without(Source::Squall)));
+        assert!(is_invalid(|resets| {
+            let outputs = &mut resets.clones[2].outputs;
+            let child = outputs.get_mut(&(Source::SquallChild, 0));
+            child.expect("a channel").truncate(20);
+        }));
+    }
+
+    #[test]
+    fn clones_have_a_past_in_common() {
+        assert!(is_invalid(|resets| {
+            let outputs = &mut resets.clones[3].outputs;
+            let naive = outputs.get_mut(&(Source::Naive, 0));
+            naive.expect("a channel")[4].bits[0] ^= 1;
+        }));
+        assert!(is_invalid(|resets| resets.clones[1].inputs[0].cycles += 1));
+    }
+
+    /// Numbers must not repeat either, but where a clone is told late.
+    #[test]
+    fn numbers_are_judged_by_what_the_machine_tells() {
+        let repeating = |resets: &mut Resets| {
+            let words = (Source::SquallWords, 0);
+            let word = resets.clones[0].outputs[&words][100].bits[3];
+            let other = resets.clones[5].outputs.get_mut(&words);
+            other.expect("a channel")[200].bits[7] = word;
+        };
+        assert_eq!(of(repeating).violated.len(), 1);
+        let mut setup = synthetic::campaign().experiments.remove(0).setup;
+        setup.facts = serde_json::json!({ "status": { "clone_guard": "vmgenid" } });
+        let mut resets = synthetic::resets(8);
+        repeating(&mut resets);
+        assert!(
+            Experiment::of_resets(setup, &resets)
+                .verdict
+                .violated
+                .is_empty()
+        );
+    }
+
+    /// Of programs, whose sources did what those of the probe do in their place.
+    fn of_programs(
+        mode: Mode,
+        sources: &[(Source, Source)],
+        change: impl FnOnce(&mut Resets),
+    ) -> Verdict {
+        let mut setup = synthetic::campaign().experiments.remove(0).setup;
+        setup.probe = mode;
+        let mut resets = synthetic::resets(8);
+        let before = &mut resets.before.outputs;
+        *before = sources
+            .iter()
+            .map(|&(_, source)| ((source, 0), before[&(Source::Naive, 0)]))
+            .collect();
+        for clone in &mut resets.clones {
+            let outputs = sources.iter().map(|&(played, source)| {
+                let outputs = clone.outputs.remove(&(played, 0));
+                ((source, 0), outputs.expect("a channel"))
+            });
+            clone.outputs = outputs.collect();
+        }
+        change(&mut resets);
+        Experiment::of_resets(setup, &resets).verdict
+    }
+
+    /// What programs are judged by: `needed` must have been recorded, and of `judged` no word may
+    /// repeat.
+    fn are_judged(mode: Mode, sources: &[(Source, Source)], needed: &[Source], judged: &[Source]) {
+        assert_eq!(of_programs(mode, sources, |_| {}), Verdict::default());
+        for &source in needed {
+            let validity = of_programs(mode, sources, without(source)).validity;
+            let reason = validity_reason(&validity);
+            assert!(reason.contains(source.name()), "{reason}");
+        }
+        for &source in judged {
+            let verdict = of_programs(mode, sources, |resets| {
+                let word = resets.clones[0].outputs[&(source, 0)][100].bits[3];
+                let other = resets.clones[5].outputs.get_mut(&(source, 0));
+                other.expect("a channel")[200].bits[7] = word;
+            });
+            let violated = format!("{} repeated 1 words, and 0 whole outputs", source.name());
+            assert_eq!(verdict.violated, [violated]);
+        }
+    }
+
+    #[test]
+    fn a_program_in_go_is_judged_by_its_own_sources() {
+        let sources = [
+            (Source::Naive, Source::GoNaive),
+            (Source::Squall, Source::GoSquall),
+            (Source::SquallWords, Source::GoSquallWords),
+        ];
+        let needed = [Source::GoNaive, Source::GoSquall];
+        let judged = [Source::GoSquall, Source::GoSquallWords];
+        are_judged(Mode::Go, &sources, &needed, &judged);
+    }
+
+    #[test]
+    fn programs_as_they_are_are_judged_by_their_own_sources() {
+        let sources = [
+            (Source::Naive, Source::DoorNaive),
+            (Source::SquallUnguarded, Source::NginxOpenssl),
+            (Source::Getrandom, Source::DoorKernel),
+            (Source::Squall, Source::DoorGetrandom),
+            (Source::SquallHedged, Source::DoorArc4random),
+            (Source::SquallChild, Source::DoorDevice),
+            (Source::SquallChildren, Source::NginxSquall),
+        ];
+        let needed = [
+            Source::DoorNaive,
+            Source::NginxOpenssl,
+            Source::DoorGetrandom,
+        ];
+        let judged = [
+            Source::DoorGetrandom,
+            Source::DoorArc4random,
+            Source::DoorDevice,
+            Source::NginxSquall,
+        ];
+        are_judged(Mode::Doors, &sources, &needed, &judged);
+    }
+
+    fn validity_reason(validity: &Validity) -> &str {
+        match validity {
+            Validity::Valid => "",
+            Validity::Invalid(reason) => reason,
+        }
+    }
+
+    #[test]
+    fn one_word_is_enough() {
+        let Verdict { validity, violated } = of(|resets| {
+            let squall = (Source::Squall, 0);
+            let word = resets.clones[0].outputs[&squall][100].bits[3];
+            let other = resets.clones[5].outputs.get_mut(&squall);
+            other.expect("a channel")[200].bits[7] = word;
+        });
+        assert_eq!(validity, Validity::Valid);
+        assert_eq!(violated, ["squall repeated 1 words, and 0 whole outputs"]);
+    }
+
+    #[test]
+    fn guarded_sources_share_nothing_with_each_other() {
+        let verdict = of(|resets| {
+            let outputs = &mut resets.clones[0].outputs;
+            let bits = outputs[&(Source::Squall, 0)][100].bits;
+            let child = outputs.get_mut(&(Source::SquallChild, 0));
+            child.expect("a channel")[100].bits = bits;
+        });
+        assert_eq!(
+            verdict.violated,
+            ["guarded sources share 8 words with each other"]
+        );
+    }
+}

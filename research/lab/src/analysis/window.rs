@@ -1,0 +1,255 @@
+//! The window behind a reset: what clones still have in common before each has state of its own.
+
+use serde::Serialize;
+use squall_probe::{Output, Source};
+
+use super::recurrence::Recurrences;
+use super::runs::Runs;
+use super::summary::Summary;
+use crate::trace::Trace;
+
+/// The window of one source, over all clones.
+///
+/// An output is new if no other clone has a word of it, nor had the machine before the snapshot.
+/// Where a source has several instances, a clone's requests are those of all of them, and its
+/// times those of the last one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Window {
+    /// Clones that were looked at.
+    pub clones: usize,
+    /// Requests before the first new output: all there are, where none came.
+    pub requests: Summary<usize>,
+    /// Those of them whose whole output another clone has, or the machine before the snapshot.
+    pub repeated_requests: Summary<usize>,
+    /// Microseconds from the resume to the first new output, where one came. The resume is taken
+    /// for the latest record from before the snapshot: an upper bound.
+    pub us_to_new_state: Option<Summary<f64>>,
+    /// Clones in which no new output came within the recording.
+    pub clones_without_new_state: usize,
+    /// Microseconds, likewise, to the first record that shows another generation than there was
+    /// in the source's last one before it, of the kernel or of vmclock.
+    pub us_to_notice: Option<Summary<f64>>,
+    /// Clones in which no such record came.
+    pub clones_without_notice: usize,
+    /// Requests, in all clones, behind the first new output that repeat a word nevertheless:
+    /// another clone's, an old one, or one of the same clone.
+    pub repeats_after_new_state: usize,
+}
+
+impl Window {
+    /// The window of `source`; none where there are no clones.
+    pub(super) fn of(runs: &Runs, source: Source, recurrences: &Recurrences) -> Option<Window> {
+        let lengths: Vec<_> = runs
+            .traces
+            .iter()
+            .map(|t| lengths(runs, t, source))
+            .collect();
+        let clones = runs.traces.iter().enumerate();
+        let clones: Vec<_> = clones
+            .map(|(number, trace)| {
+                let reach = reach(&lengths, number);
+                CloneWindow::of(runs, trace, source, &reach, recurrences)
+            })
+            .collect();
+        let count = |of: fn(&CloneWindow) -> usize| clones.iter().map(of);
+        let never = |of: fn(&CloneWindow) -> Option<f64>| {
+            let times: Vec<_> = clones.iter().filter_map(of).collect();
+            (clones.len() - times.len(), Summary::of(times))
+        };
+        let (clones_without_new_state, us_to_new_state) = never(|clone| clone.us_to_new_state);
+        let (clones_without_notice, us_to_notice) = never(|clone| clone.us_to_notice);
+        Some(Window {
+            clones: clones.len(),
+            requests: Summary::of(count(|clone| clone.requests).collect())?,
+            repeated_requests: Summary::of(count(|clone| clone.repeated).collect())?,
+            us_to_new_state,
+            clones_without_new_state,
+            us_to_notice,
+            clones_without_notice,
+            repeats_after_new_state: count(|clone| clone.repeats_after).sum(),
+        })
+    }
+}
+
+/// How many records each channel of a clone has.
+fn lengths(runs: &Runs, trace: &Trace, source: Source) -> Vec<usize> {
+    let channels = runs.channels(trace, |other| other == source);
+    channels.map(|(_, outputs)| outputs.len()).collect()
+}
+
+/// How far each channel of the clone with this number can be compared: as far as any other clone
+/// has recorded. What comes later is in no other clone, whether it is new or not.
+fn reach(lengths: &[Vec<usize>], number: usize) -> Vec<usize> {
+    let others = lengths
+        .iter()
+        .enumerate()
+        .filter(|&(other, _)| other != number);
+    let mut reach = vec![0; lengths[number].len()];
+    for (_, lengths) in others {
+        for (reach, &length) in reach.iter_mut().zip(lengths) {
+            *reach = length.max(*reach);
+        }
+    }
+    reach
+}
+
+/// The window in one clone.
+struct CloneWindow {
+    requests: usize,
+    repeated: usize,
+    us_to_new_state: Option<f64>,
+    us_to_notice: Option<f64>,
+    repeats_after: usize,
+}
+
+impl CloneWindow {
+    fn of(
+        runs: &Runs,
+        trace: &Trace,
+        source: Source,
+        reach: &[usize],
+        recurrences: &Recurrences,
+    ) -> CloneWindow {
+        let start = runs.start(trace);
+        let us = |output: &Output| {
+            let cycles = output.given_at.saturating_sub(start);
+            cycles as f64 / trace.cycles_per_ms.max(1) as f64 * 1e3
+        };
+        let channels = runs.channels(trace, |other| other == source);
+        let channels = channels.zip(reach).map(|((before, outputs), &reach)| {
+            let reach = reach.min(outputs.len());
+            // A request under way then was given later, and may have been told already.
+            let mut given_before = before.iter().rev().filter(|o| o.given_at <= start);
+            let at_snapshot = given_before.next().map(generations);
+            let is_noticed =
+                |output: &&Output| at_snapshot.is_some_and(|before| before != generations(output));
+            let mut comparable = outputs[..reach].iter();
+            let new = comparable.position(|o| !recurrences.has_shared_word(o));
+            let within = &outputs[..new.unwrap_or(reach)];
+            let after = new.map_or(&[][..], |new| &outputs[new..]);
+            CloneWindow {
+                requests: within.len(),
+                repeated: within.iter().filter(|o| recurrences.is_shared(o)).count(),
+                us_to_new_state: after.first().map(us),
+                us_to_notice: outputs.iter().find(is_noticed).map(us),
+                repeats_after: after.iter().filter(|o| recurrences.has_repeat(o)).count(),
+            }
+        });
+        channels.reduce(CloneWindow::and).unwrap_or(CloneWindow {
+            requests: 0,
+            repeated: 0,
+            us_to_new_state: None,
+            us_to_notice: None,
+            repeats_after: 0,
+        })
+    }
+
+    /// Of two instances.
+    fn and(self, other: CloneWindow) -> CloneWindow {
+        let latest = |one: Option<f64>, other: Option<f64>| Some(one?.max(other?));
+        CloneWindow {
+            requests: self.requests + other.requests,
+            repeated: self.repeated + other.repeated,
+            us_to_new_state: latest(self.us_to_new_state, other.us_to_new_state),
+            us_to_notice: latest(self.us_to_notice, other.us_to_notice),
+            repeats_after: self.repeats_after + other.repeats_after,
+        }
+    }
+}
+
+/// What the source was shown of the kernel's and vmclock's generation.
+fn generations(output: &Output) -> [u64; 2] {
+    [output.generation, output.vm_generation]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::{Random, clones, output};
+    use super::*;
+
+    const NAME: (Source, u64) = (Source::Naive, 0);
+
+    /// One output from before the snapshot, at 0.5 ms, then those of each clone, as indices of
+    /// outputs; the generation changes with the third record after the snapshot.
+    fn of(after: &[&[usize]]) -> Window {
+        let mut random = Random::new(13);
+        let bits: Vec<_> = (0..100).map(|_| random.bits()).collect();
+        let traces: Vec<Vec<_>> = after
+            .iter()
+            .map(|after| {
+                let indices = [0].iter().chain(*after);
+                let outputs = (0..).zip(indices);
+                let outputs =
+                    outputs.map(|(tick, &index)| output(tick, u64::from(tick > 2), bits[index]));
+                outputs.collect()
+            })
+            .collect();
+        let resets = clones(NAME, 1, &traces);
+        let runs = Runs::of_resets(&resets);
+        let recurrences = Recurrences::of(runs.given(|_| true));
+        Window::of(&runs, NAME.0, &recurrences).expect("clones")
+    }
+
+    fn three<T: Copy>(summary: Summary<T>) -> [T; 3] {
+        [summary.min, summary.median, summary.max]
+    }
+
+    #[test]
+    fn requests_and_times_up_to_new_state() {
+        let window = of(&[
+            &[1, 2, 10, 11],
+            &[1, 20, 21, 22],
+            &[30, 31, 32, 33],
+            &[1, 2, 3],
+        ]);
+        assert_eq!(window.clones, 4);
+        assert_eq!(three(window.requests), [0, 2, 2]);
+        assert_eq!(three(window.repeated_requests), [0, 2, 2]);
+        let us = window.us_to_new_state.map(three);
+        assert_eq!(us, Some([500.0, 1500.0, 1500.0]));
+        assert_eq!(window.us_to_notice.map(three), Some([1500.0; 3]));
+        assert_eq!(window.clones_without_new_state, 0);
+        assert_eq!(window.repeats_after_new_state, 0);
+    }
+
+    /// The second record was asked for before the snapshot, and given when the generation had
+    /// changed: the next one shows that.
+    #[test]
+    fn what_was_under_way_tells_nothing_of_before() {
+        let mut random = Random::new(14);
+        let clone = |bits: Vec<[u64; 8]>| {
+            let outputs = (0..).zip(bits);
+            let outputs = outputs.map(|(tick, bits)| output(tick, u64::from(tick > 0), bits));
+            outputs.collect::<Vec<_>>()
+        };
+        let common: Vec<_> = (0..2).map(|_| random.bits()).collect();
+        let mut own = || clone([common.clone(), vec![random.bits()]].concat());
+        let mut resets = clones(NAME, 1, &[own(), own()]);
+        for clone in &mut resets.clones {
+            clone.outputs.get_mut(&NAME).expect("a channel")[1].asked_at = 600_000;
+        }
+        let runs = Runs::of_resets(&resets);
+        assert_eq!(runs.under_way(NAME.0), 1);
+        let recurrences = Recurrences::of(runs.given(|_| true));
+        let window = Window::of(&runs, NAME.0, &recurrences).expect("clones");
+        assert_eq!(window.us_to_notice.map(three), Some([1000.0; 3]));
+    }
+
+    #[test]
+    fn what_never_comes_is_counted() {
+        let window = of(&[&[1, 2], &[1, 2]]);
+        assert_eq!(three(window.requests), [2; 3]);
+        assert_eq!((window.us_to_new_state, window.us_to_notice), (None, None));
+        assert_eq!(window.clones_without_new_state, 2);
+        assert_eq!(window.clones_without_notice, 2);
+    }
+
+    /// Another clone's output, the one from before, and one of its own.
+    #[test]
+    fn later_repeats_are_noticed() {
+        let window = of(&[&[1, 10, 20, 0, 12, 12], &[1, 20, 21]]);
+        assert_eq!(three(window.requests), [1, 2, 2]);
+        // Outputs 20, 0, 12 and 12; the other clone's window has 20.
+        assert_eq!(window.repeats_after_new_state, 4);
+    }
+}

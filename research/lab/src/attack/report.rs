@@ -1,0 +1,223 @@
+//! What an attack showed, for programs and for people.
+
+use std::fmt;
+
+use serde::Serialize;
+use squall_tools::Failure;
+
+use super::Attack;
+use super::trial::{Claim, Fault, Trial};
+
+/// What the columns mean, and where the attacks begin.
+const LEGEND: &str = "\
+predicted: bytes that an attacker computes who has a copy of the state at the start and knows
+every event but the secret bits (by chance one of 256). last 512: the same, knowing all but the
+last 512 secret bits. control: the same, knowing all.
+
+All credit is zero at the start, and nothing but these events happens. Where interrupts come too,
+each 64 of them, or those of a second, earn the old RNG a bit of credit.
+";
+
+/// What an attack showed.
+#[derive(Clone, Debug, Serialize)]
+pub struct AttackReport {
+    attack: Attack,
+    /// Whether every claim and every control held.
+    held: bool,
+    scenarios: Vec<ScenarioReport>,
+}
+
+/// What one series of events showed.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScenarioReport {
+    pub name: &'static str,
+    #[serde(skip)]
+    pub title: &'static str,
+    #[serde(skip)]
+    pub story: &'static str,
+    #[serde(skip)]
+    pub lesson: &'static str,
+    /// Events that were fed.
+    pub events: usize,
+    /// Bits of them that the attacker does not know.
+    pub secret_bits: u64,
+    /// What each system did.
+    pub systems: Vec<Trial>,
+}
+
+impl AttackReport {
+    /// The report of `attack`.
+    pub fn new(attack: Attack, scenarios: Vec<ScenarioReport>) -> AttackReport {
+        AttackReport {
+            attack,
+            held: scenarios.iter().all(ScenarioReport::held),
+            scenarios,
+        }
+    }
+
+    /// A failure if a claim or a control did not hold.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        if !self.held {
+            let message = "attack: not as claimed: see the systems that have a fault";
+            return Err(Failure::Runtime(message.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+impl ScenarioReport {
+    fn held(&self) -> bool {
+        self.systems.iter().all(|trial| trial.fault.is_none())
+    }
+}
+
+impl fmt::Display for AttackReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for scenario in &self.scenarios {
+            writeln!(f, "{scenario}")?;
+        }
+        f.write_str(LEGEND)
+    }
+}
+
+impl fmt::Display for ScenarioReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}\n\n{}", self.title, self.story)?;
+        writeln!(
+            f,
+            "{} events, {} secret bits.\n",
+            self.events, self.secret_bits
+        )?;
+        let [system, credited, given] = ["system", "credited", "bytes given"];
+        let [predicted, last, control] = ["predicted", "last 512", "control"];
+        writeln!(
+            f,
+            "{system:<22}{credited:>10}{given:>14}{predicted:>12}{last:>10}{control:>10}"
+        )?;
+        for trial in &self.systems {
+            writeln!(f, "{trial}")?;
+        }
+        match self.held() {
+            true => writeln!(f, "\n{}", self.lesson),
+            false => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Trial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let credited = match self.credited_bits {
+            Some(bits) => format!("{bits} bits"),
+            None => "-".to_owned(),
+        };
+        let given = format!("{} of {}", self.bytes_given, self.bytes_asked);
+        let predicted = self.bytes_predicted;
+        let last = self.bytes_predicted_without_last_512_bits;
+        let control = self.bytes_predicted_with_secrets;
+        write!(
+            f,
+            "{:<22}{credited:>10}{given:>14}{predicted:>12}{last:>10}{control:>10}",
+            self.title
+        )?;
+        f.write_str(match (self.fault, self.claim) {
+            (None, _) => "",
+            (Some(Fault::Credit), _) => "  FAULT: other credit expected",
+            (Some(Fault::Control), _) => "  FAULT: the control should predict all",
+            (_, Claim::EverythingPredicted) => "  FAULT: all should be predicted",
+            (_, Claim::NothingPredicted) => "  FAULT: none should be predicted",
+            (_, Claim::NothingGiven) => "  FAULT: none should be given",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(claim: Claim, fault: Option<Fault>) -> Trial {
+        Trial {
+            system: "toy",
+            title: "Toy",
+            credited_bits: Some(3),
+            bytes_asked: 64,
+            bytes_given: 63,
+            bytes_predicted: 62,
+            bytes_predicted_without_last_512_bits: 61,
+            bytes_predicted_with_secrets: 60,
+            claim,
+            fault,
+        }
+    }
+
+    fn scenario(faults: &[Option<Fault>]) -> ScenarioReport {
+        let trial = |&fault| trial(Claim::EverythingPredicted, fault);
+        ScenarioReport {
+            name: "toys",
+            title: "Toys",
+            story: "They are played with.",
+            lesson: "They hold.",
+            events: 5,
+            secret_bits: 64,
+            systems: faults.iter().map(trial).collect(),
+        }
+    }
+
+    /// One faulty trial among any number makes the whole attack fail.
+    #[test]
+    fn one_fault_is_a_failure() {
+        let attack = |scenarios: &[&[Option<Fault>]]| {
+            let scenarios = scenarios.iter().map(|faults| scenario(faults));
+            AttackReport::new(Attack::Urandom, scenarios.collect())
+        };
+        let good = attack(&[&[None, None], &[None]]);
+        assert!(good.held && good.verdict().is_ok());
+        for fault in [Fault::Claim, Fault::Credit, Fault::Control].map(Some) {
+            for scenarios in [
+                [&[fault, None][..], &[None]],
+                [&[None, fault], &[None]],
+                [&[None, None], &[fault]],
+            ] {
+                let report = attack(&scenarios);
+                assert!(!report.held);
+                assert!(matches!(report.verdict(), Err(Failure::Runtime(_))));
+            }
+        }
+    }
+
+    #[test]
+    fn a_fault_is_marked_and_teaches_nothing() {
+        let good = scenario(&[None]).to_string();
+        assert!(good.ends_with("\nThey hold.\n") && !good.contains("FAULT"));
+        let faulty = scenario(&[None, Some(Fault::Credit)]).to_string();
+        assert!(!faulty.contains("They hold."), "{faulty}");
+        assert_eq!(faulty.matches("FAULT").count(), 1);
+    }
+
+    #[test]
+    fn each_fault_has_its_words() {
+        let line = |claim, fault| trial(claim, Some(fault)).to_string();
+        let figures =
+            "Toy                       3 bits      63 of 64          62        61        60";
+        for (claim, fault, words) in [
+            (Claim::NothingGiven, Fault::Credit, "other credit expected"),
+            (
+                Claim::NothingPredicted,
+                Fault::Control,
+                "the control should predict all",
+            ),
+            (
+                Claim::EverythingPredicted,
+                Fault::Claim,
+                "all should be predicted",
+            ),
+            (
+                Claim::NothingPredicted,
+                Fault::Claim,
+                "none should be predicted",
+            ),
+            (Claim::NothingGiven, Fault::Claim, "none should be given"),
+        ] {
+            assert_eq!(line(claim, fault), format!("{figures}  FAULT: {words}"));
+        }
+    }
+}

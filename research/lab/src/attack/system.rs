@@ -1,0 +1,150 @@
+//! What is attacked: the old RNG's two devices, and squall's accumulators.
+//!
+//! Each can be started any number of times in the one state that the attacker knows.
+
+use squall::entropy::whirlwind::{Whirlwind, WithSha512};
+use squall::entropy::{Accumulator, HARDWARE_LEN, Machine};
+use squall_legacy_rng::Legacy;
+use squall_robust_prng::{Gf489, Robust};
+
+use super::event::Event;
+
+/// A random number generator with input.
+pub trait System {
+    /// Takes an event.
+    fn feed(&mut self, event: &Event);
+
+    /// Fills `out`; the number of bytes that it gave.
+    fn read(&mut self, out: &mut [u8]) -> usize;
+
+    /// Bits that it believes to have taken in, if it has such beliefs.
+    fn credited(&self) -> Option<u32>;
+}
+
+/// A system that can be started again and again in the same state.
+pub struct Subject {
+    /// Its name in JSON.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Starts it.
+    pub start: Box<dyn Fn() -> Box<dyn System>>,
+}
+
+/// A device of the old RNG.
+#[derive(Clone, Copy)]
+pub enum Device {
+    Random,
+    Urandom,
+}
+
+/// The old RNG, read through `device`.
+pub fn legacy(device: Device) -> Subject {
+    // As good as any state: the attacker has a copy.
+    let known = Legacy::new(&squall::array::<256>());
+    let (name, title) = match device {
+        Device::Random => ("legacy_dev_random", "old /dev/random"),
+        Device::Urandom => ("legacy_dev_urandom", "old /dev/urandom"),
+    };
+    Subject {
+        name,
+        title,
+        start: Box::new(move || {
+            Box::new(LegacyDevice {
+                legacy: known.clone(),
+                device,
+            })
+        }),
+    }
+}
+
+/// Whirlwind, without its bootstrap and without anything from its machine: nothing but the
+/// events can protect it.
+pub fn whirlwind() -> Subject {
+    Subject {
+        name: "whirlwind",
+        title: "Whirlwind",
+        start: Box::new(|| Box::new(Accumulated(Whirlwind::<WithSha512, _>::new(KnownMachine)))),
+    }
+}
+
+/// The robust generator, with a seed that the attacker knows, as everyone may.
+pub fn robust() -> Subject {
+    const ELEMENT_LEN: usize = Robust::<Gf489>::ELEMENT_LEN;
+    let (x, x_prime) = (
+        squall::array::<ELEMENT_LEN>(),
+        squall::array::<ELEMENT_LEN>(),
+    );
+    Subject {
+        name: "robust_489",
+        title: "robust PRNG, n = 489",
+        start: Box::new(move || {
+            let robust = Robust::<Gf489>::new(&x, &x_prime);
+            Box::new(Accumulated(robust.expect("random elements are not zero")))
+        }),
+    }
+}
+
+struct LegacyDevice {
+    legacy: Legacy,
+    device: Device,
+}
+
+impl System for LegacyDevice {
+    fn feed(&mut self, event: &Event) {
+        self.legacy
+            .add_timer_event(event.jiffies, event.cycles, event.num);
+    }
+
+    fn read(&mut self, out: &mut [u8]) -> usize {
+        match self.device {
+            Device::Random => self.legacy.random(out),
+            Device::Urandom => {
+                self.legacy.urandom(out);
+                out.len()
+            }
+        }
+    }
+
+    fn credited(&self) -> Option<u32> {
+        Some(self.legacy.entropy_count().input)
+    }
+}
+
+struct Accumulated<A>(A);
+
+impl<A: Accumulator> System for Accumulated<A> {
+    fn feed(&mut self, event: &Event) {
+        self.0.add_input(event.to_input());
+    }
+
+    fn read(&mut self, out: &mut [u8]) -> usize {
+        self.0.generate(out);
+        out.len()
+    }
+
+    fn credited(&self) -> Option<u32> {
+        None
+    }
+}
+
+/// A machine of which the attacker knows everything: its clock stands still.
+struct KnownMachine;
+
+impl Machine for KnownMachine {
+    fn cycles(&self) -> u64 {
+        0
+    }
+
+    fn process(&self) -> u32 {
+        1
+    }
+
+    fn cpu(&self) -> u32 {
+        0
+    }
+
+    fn random(&self, out: &mut [u8; HARDWARE_LEN]) {
+        out.fill(0);
+    }
+}

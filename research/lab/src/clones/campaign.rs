@@ -1,0 +1,294 @@
+//! One experiment after the other, and the report on all of them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
+use squall_probe::Mode;
+use squall_tools::{Failure, Interrupt};
+
+use super::experiment;
+use super::machine::Machine;
+use super::output;
+use super::scenario::Scenario;
+use crate::analysis::{Campaign, Experiment, Setup, Validity};
+use crate::args::{BootArguments, LabArguments, ResetArguments};
+use crate::debian::{Cache, Kernel, Qemu};
+use crate::vm::{self, Contents, Doors, Host, Signals, Spec};
+
+/// Boots machines.
+pub fn boot(options: &BootArguments) -> Result<(), Failure> {
+    let lab = Lab::open(&options.lab, &[Scenario::Ticks])?;
+    let machines = options.lab.machines();
+    let boots = machines
+        .into_iter()
+        .map(|machine| lab.boots(machine, options.lab.runs));
+    lab.report(boots, "boot")
+}
+
+/// Resumes machines from snapshots.
+pub fn reset(options: &ResetArguments) -> Result<(), Failure> {
+    let lab = Lab::open(&options.lab, &options.scenario)?;
+    let resets = options.scenario.iter().flat_map(|&scenario| {
+        let machines = options.lab.machines().into_iter();
+        machines.map(move |machine| (machine, scenario))
+    });
+    let resets = resets.map(|(machine, scenario)| lab.resets(machine, scenario, options.lab.runs));
+    lab.report(resets, &name_of(&options.scenario))
+}
+
+/// The name of a report on resets.
+fn name_of(scenarios: &[Scenario]) -> String {
+    match scenarios {
+        [Scenario::Ticks] => "reset".into(),
+        others => others.iter().fold("reset".into(), |name, scenario| {
+            format!("{name}-{scenario}")
+        }),
+    }
+}
+
+/// What the experiments need.
+struct Lab<'a> {
+    options: &'a LabArguments,
+    cache: Cache,
+    host: Host,
+    qemu: String,
+    probe: PathBuf,
+    /// The program in Go, where a scenario has it draw.
+    go: Option<PathBuf>,
+    /// Programs as they are, where a scenario has them draw.
+    doors: Option<Doors>,
+}
+
+impl<'a> Lab<'a> {
+    fn open(options: &'a LabArguments, scenarios: &[Scenario]) -> Result<Lab<'a>, Failure> {
+        if let Some(directory) = &options.output {
+            output::prepare(directory)?;
+        }
+        let interrupt = Interrupt::watch("the machines are ended")?;
+        let cache = Cache::open(options.cache.as_deref())?;
+        let qemu = cache.qemu()?;
+        for machine in options.machines() {
+            cache.kernel(machine.kernel)?;
+        }
+        let version = qemu.version.clone();
+        let host = host(qemu, interrupt, options)?;
+        let (probe, go) = (vm::probe(), go_probe(&host, scenarios));
+        let doors = doors(&host, &cache, scenarios);
+        // A signal from the terminal has ended the compilers as well.
+        host.interrupt.check()?;
+        Ok(Lab {
+            options,
+            cache,
+            host,
+            qemu: version,
+            probe: probe?,
+            go: go?,
+            doors: doors?,
+        })
+    }
+
+    fn boots(&self, machine: Machine, runs: usize) -> Result<Experiment, Failure> {
+        let (spec, kernel) = self.spec(machine, Scenario::Ticks.mode())?;
+        let progress = progress(&format!("{machine}: boots"), runs);
+        let mut traces = Vec::with_capacity(runs);
+        let mut facts = String::new();
+        for _ in 0..runs {
+            let (trace, said) = experiment::boot(&self.host, &spec).map_err(on(machine))?;
+            facts = said;
+            traces.push(trace);
+            progress.inc(1);
+        }
+        let setup = self.setup(machine, &kernel, Scenario::Ticks, &facts)?;
+        Ok(finish(&progress, Experiment::of_boots(setup, &traces)))
+    }
+
+    fn resets(
+        &self,
+        machine: Machine,
+        scenario: Scenario,
+        runs: usize,
+    ) -> Result<Experiment, Failure> {
+        let (spec, kernel) = self.spec(machine, scenario.mode())?;
+        let progress = progress(&format!("{machine}: resets, {scenario}"), runs);
+        let original = experiment::snapshot(&self.host, &spec).map_err(on(machine))?;
+        let advance = |done: usize| progress.set_position(done as u64);
+        let order = scenario.order();
+        let resets = experiment::resets(&self.host, &spec, &original, order, runs, advance)
+            .map_err(on(machine))?;
+        let setup = self.setup(machine, &kernel, scenario, &original.facts)?;
+        Ok(finish(&progress, Experiment::of_resets(setup, &resets)))
+    }
+
+    /// The machine with the probe in it.
+    fn spec(&self, machine: Machine, mode: Mode) -> Result<(Spec, Kernel), Failure> {
+        let kernel = self.cache.kernel(machine.kernel)?;
+        let modules: Vec<_> = kernel.module("ptp_vmclock").into_iter().collect();
+        let initramfs = self.host.file("initramfs");
+        let contents = Contents {
+            probe: &self.probe,
+            go: self.go.as_deref().filter(|_| mode == Mode::Go),
+            doors: self.doors.as_ref().filter(|_| mode == Mode::Doors),
+            modules: &modules,
+        };
+        vm::initramfs(&initramfs, &contents)?;
+        let spec = Spec {
+            kernel: kernel.image.clone(),
+            initramfs,
+            signals: machine.signals,
+            mode,
+            accelerator: self.options.accelerator,
+        };
+        Ok((spec, kernel))
+    }
+
+    /// What the machine was; a failure if the guest did not find the devices that it was given.
+    fn setup(
+        &self,
+        machine: Machine,
+        kernel: &Kernel,
+        scenario: Scenario,
+        facts: &str,
+    ) -> Result<Setup, Failure> {
+        let facts: Value = serde_json::from_str(facts).unwrap_or(Value::Null);
+        let found = Signals {
+            vmgenid: facts["vmgenid"] == true,
+            vmclock: !facts["vmclock"].is_null(),
+        };
+        if found != machine.signals {
+            let reason = "the guest did not find the devices it was given, or found others";
+            return Err(on(machine)(Failure::Runtime(reason.into())));
+        }
+        Ok(Setup {
+            machine: machine.to_string(),
+            kernel: kernel.release.clone(),
+            qemu: self.qemu.clone(),
+            accelerator: self.options.accelerator.name().into(),
+            mode: scenario.to_string(),
+            probe: scenario.mode(),
+            facts,
+        })
+    }
+
+    /// Versions of what takes part, by name.
+    fn versions(&self) -> BTreeMap<String, String> {
+        let nginx = self.doors.as_ref().map(Doors::version);
+        let known = [
+            ("nginx", nginx),
+            ("qemu", Some(self.qemu.as_str())),
+            ("squall", Some(env!("CARGO_PKG_VERSION"))),
+        ];
+        let known = known.into_iter();
+        known
+            .filter_map(|(name, version)| Some((name.into(), version?.into())))
+            .collect()
+    }
+
+    /// Makes the experiments, shows and writes the report on them; a failure if it is invalid, or
+    /// says that a claim is wrong. If one cannot be made, the report is on those before it.
+    fn report(
+        &self,
+        made: impl Iterator<Item = Result<Experiment, Failure>>,
+        name: &str,
+    ) -> Result<(), Failure> {
+        let mut experiments = Vec::new();
+        let mut failed = Ok(());
+        for experiment in made {
+            match experiment {
+                Ok(experiment) => experiments.push(experiment),
+                Err(failure) => {
+                    failed = Err(failure);
+                    break;
+                }
+            }
+        }
+        if experiments.is_empty() {
+            return failed;
+        }
+        let campaign = Campaign {
+            date: jiff::Timestamp::now().strftime("%F").to_string(),
+            versions: self.versions(),
+            experiments,
+        };
+        let written = match &self.options.output {
+            Some(directory) => output::write(&campaign, directory, name),
+            None => Ok(()),
+        };
+        // What took an hour is shown even if it cannot be kept.
+        output::show(&campaign, self.options.json)?;
+        written?;
+        failed?;
+        campaign.experiments.iter().try_for_each(judge)
+    }
+}
+
+/// Tells which machine failed.
+fn on(machine: Machine) -> impl Fn(Failure) -> Failure {
+    move |failure| match failure {
+        Failure::Runtime(message) => Failure::Runtime(format!("{machine}: {message}")),
+        other => other,
+    }
+}
+
+fn judge(experiment: &Experiment) -> Result<(), Failure> {
+    let verdict = &experiment.verdict;
+    let setup = &experiment.setup;
+    let place = format!("{}, {}", setup.machine, setup.mode);
+    if let Validity::Invalid(reason) = &verdict.validity {
+        return Err(Failure::Runtime(format!(
+            "the run is invalid: {place}: {reason}"
+        )));
+    }
+    match verdict.violated.first() {
+        Some(claim) => Err(Failure::Runtime(format!(
+            "a claim is wrong: {place}: {claim}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn host(qemu: Qemu, interrupt: Interrupt, options: &LabArguments) -> Result<Host, Failure> {
+    Host::new(qemu, interrupt, Duration::from_secs(options.timeout))
+}
+
+/// Builds the program in Go if one of the scenarios has it draw, before hours are spent.
+fn go_probe(host: &Host, scenarios: &[Scenario]) -> Result<Option<PathBuf>, Failure> {
+    if !has(scenarios, Mode::Go) {
+        return Ok(None);
+    }
+    let path = host.file("go-probe");
+    vm::go_probe(&path)?;
+    Ok(Some(path))
+}
+
+/// Makes what programs as they are need, likewise.
+fn doors(host: &Host, cache: &Cache, scenarios: &[Scenario]) -> Result<Option<Doors>, Failure> {
+    match has(scenarios, Mode::Doors) {
+        true => Doors::make(host, cache.nginx()?).map(Some),
+        false => Ok(None),
+    }
+}
+
+fn has(scenarios: &[Scenario], mode: Mode) -> bool {
+    scenarios.iter().any(|scenario| scenario.mode() == mode)
+}
+
+/// A bar on a terminal; elsewhere a line at the end.
+fn progress(what: &str, runs: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg} {pos} of {len} {wide_bar} {eta}")
+        .expect("a template that is known");
+    let bar = ProgressBar::new(runs as u64).with_style(style);
+    bar.set_message(what.to_owned());
+    bar.tick();
+    bar
+}
+
+fn finish(progress: &ProgressBar, experiment: Experiment) -> Experiment {
+    if progress.is_hidden() {
+        eprintln!("{}: {} done", progress.message(), experiment.runs);
+    }
+    progress.finish_and_clear();
+    experiment
+}

@@ -1,0 +1,192 @@
+//! The experiments themselves: which machines run, when they are stopped, and what is kept.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use squall_probe::{Mode, Source};
+use squall_tools::Failure;
+
+use crate::trace::{Counts, Name, Resets, Trace};
+use crate::vm::{Guest, Host, Snapshot, Spec};
+
+/// Requests of every ticking source before the snapshot: 0.3 s of them.
+const BEFORE: usize = 600;
+
+/// Requests of every ticking source after a boot: more than inputs are looked at.
+const AFTER_BOOT: usize = 500;
+
+/// Requests of every ticking source after a resume: most of a second.
+const AFTER_RESET: usize = 1500;
+
+/// The same where children are forked all the time, which slows everything down.
+const AFTER_RESET_WITH_FORKS: usize = 500;
+
+/// The same of programs that answer requests one after the other.
+const AFTER_RESET_OF_PROGRAMS: usize = 800;
+
+/// So many times fewer of a source that is slow.
+const SLOWER: usize = 4;
+
+/// How long threads draw before the snapshot, and after the resume.
+const THREADS_DRAW: Duration = Duration::from_millis(200);
+
+/// Clones that are resumed at the same time.
+const TOGETHER: usize = 4;
+
+/// Who is resumed when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// One clone after the other.
+    OneByOne,
+    /// Several at the same time.
+    Together,
+}
+
+/// Boots the machine once, and records what its sources give at first.
+pub fn boot(host: &Host, spec: &Spec) -> Result<(Trace, String), Failure> {
+    let mut guest = host.boot(spec)?;
+    let facts = guest.memory().message()?;
+    guest.run()?;
+    record(&mut guest, spec.mode, &Counts::default(), AFTER_BOOT)?;
+    guest.stop()?;
+    Ok((guest.memory().trace()?, facts))
+}
+
+/// A snapshot, and the records there were when it was taken.
+#[derive(Debug)]
+pub struct Original {
+    snapshot: Snapshot,
+    before: Counts,
+    /// The machine, in the probe's words.
+    pub facts: String,
+}
+
+/// Boots the machine, and takes a snapshot while it draws.
+pub fn snapshot(host: &Host, spec: &Spec) -> Result<Original, Failure> {
+    let mut guest = host.boot(spec)?;
+    let facts = guest.memory().message()?;
+    guest.run()?;
+    record(&mut guest, spec.mode, &Counts::default(), BEFORE)?;
+    guest.stop()?;
+    let before = guest.memory().counts()?;
+    check_room(&before)?;
+    let snapshot = guest.snapshot(host.file("snapshot"))?;
+    Ok(Original {
+        snapshot,
+        before,
+        facts,
+    })
+}
+
+/// Resumes `runs` clones of `original`, telling `progress` of each, and records what they give.
+pub fn resets(
+    host: &Host,
+    spec: &Spec,
+    original: &Original,
+    order: Order,
+    runs: usize,
+    mut progress: impl FnMut(usize),
+) -> Result<Resets, Failure> {
+    let at_once = match order {
+        Order::OneByOne => 1,
+        Order::Together => TOGETHER,
+    };
+    let mut clones = Vec::with_capacity(runs);
+    while clones.len() < runs {
+        let batch = at_once.min(runs - clones.len());
+        clones.extend(batch_of_clones(host, spec, original, batch)?);
+        progress(clones.len());
+    }
+    Ok(Resets {
+        before: original.before.clone(),
+        clones,
+    })
+}
+
+/// Resumes so many clones at the same time.
+fn batch_of_clones(
+    host: &Host,
+    spec: &Spec,
+    original: &Original,
+    count: usize,
+) -> Result<Vec<Trace>, Failure> {
+    let mut guests = (0..count)
+        .map(|_| host.load(spec, &original.snapshot))
+        .collect::<Result<Vec<Guest>, _>>()?;
+    for guest in &mut guests {
+        guest.go_on()?;
+    }
+    let requests = match spec.mode {
+        Mode::Forks => AFTER_RESET_WITH_FORKS,
+        Mode::Doors => AFTER_RESET_OF_PROGRAMS,
+        Mode::Ticks | Mode::Threads | Mode::Go => AFTER_RESET,
+    };
+    for guest in &mut guests {
+        record(guest, spec.mode, &original.before, requests)?;
+    }
+    for guest in &mut guests {
+        guest.stop()?;
+    }
+    guests.iter().map(|guest| guest.memory().trace()).collect()
+}
+
+/// Lets the machine record `requests` more than `before` of every source that ticks; where threads
+/// fill their channels, for a while.
+fn record(guest: &mut Guest, mode: Mode, before: &Counts, requests: usize) -> Result<(), Failure> {
+    let requests = match mode {
+        Mode::Threads => 1,
+        Mode::Ticks | Mode::Forks | Mode::Go | Mode::Doors => requests,
+    };
+    let recorded = guest.wait("the sources to draw", |guest| {
+        Ok(lagging(&guest.memory().counts()?, before, requests).is_empty())
+    });
+    recorded.map_err(|failure| with_lagging(failure, guest, before, requests))?;
+    if mode == Mode::Threads {
+        sleep(THREADS_DRAW);
+    }
+    Ok(())
+}
+
+/// The sources that draw on their own and have fewer than so many more records than `before`; of
+/// slow ones not so many are wanted.
+fn lagging(now: &Counts, before: &Counts, requests: usize) -> Vec<Name> {
+    let count = |counts: &Counts, name: &Name| counts.outputs.get(name).copied().unwrap_or(0);
+    let wanted = |source: Source| match source.is_slow() {
+        true => requests / SLOWER,
+        false => requests,
+    };
+    let is_lagging = |name: &&Name| {
+        let due = count(before, name) + wanted(name.0);
+        name.0 != Source::SquallChildren && count(now, name) < due
+    };
+    now.outputs.keys().filter(is_lagging).copied().collect()
+}
+
+/// Tells which sources were waited for.
+fn with_lagging(failure: Failure, guest: &Guest, before: &Counts, requests: usize) -> Failure {
+    let (Failure::Runtime(message), Ok(now)) = (&failure, guest.memory().counts()) else {
+        return failure;
+    };
+    let names = lagging(&now, before, requests);
+    let names = names.iter().map(|name| {
+        let (source, instance) = name;
+        let (count, room) = (now.outputs[name], now.room[name]);
+        format!("{} {instance} ({count} of {room})", source.name())
+    });
+    let names = names.collect::<Vec<_>>().join(", ");
+    Failure::Runtime(format!("{message}; still waiting for {names}"))
+}
+
+/// A channel without room has nothing to show of the clones.
+fn check_room(before: &Counts) -> Result<(), Failure> {
+    let full = before
+        .outputs
+        .iter()
+        .find(|(name, count)| before.room.get(name) == Some(count));
+    full.map_or(Ok(()), |((source, instance), count)| {
+        Err(Failure::Runtime(format!(
+            "{} {instance} had recorded all it has room for, {count} outputs, before the snapshot",
+            source.name()
+        )))
+    })
+}

@@ -1,0 +1,91 @@
+//! Where reports go: standard output, and a directory of files each of which is whole or not there.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use squall_tools::Failure;
+use squall_tools::failure::at;
+use squall_tools::output::{print, print_json};
+use tempfile::NamedTempFile;
+
+use crate::analysis::{Campaign, Experiment, markdown, plot_uncertainty, plot_window};
+
+/// More than a report takes.
+const ROOM: usize = 1 << 20;
+
+/// Makes sure that `directory` can be written to, before hours are spent.
+pub fn prepare(directory: &Path) -> Result<(), Failure> {
+    if directory.exists() && !directory.is_dir() {
+        return Err(at(directory)(io::ErrorKind::NotADirectory.into()));
+    }
+    fs::create_dir_all(directory)
+        .and_then(|()| NamedTempFile::new_in(directory))
+        .and_then(|mut file| file.write_all(&vec![0; ROOM]))
+        .map_err(at(directory))
+}
+
+/// Prints the report, as JSON if asked for.
+pub fn show(campaign: &Campaign, json: bool) -> Result<(), Failure> {
+    match json {
+        true => print_json(campaign),
+        false => print(&markdown(campaign)),
+    }
+}
+
+/// Writes `NAME.json`, `NAME.md` and the plots to `directory`: all of them, or none if there is no
+/// room for all.
+pub fn write(campaign: &Campaign, directory: &Path, name: &str) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(campaign)
+        .map_err(|error| Failure::Runtime(format!("report: {error}")))?;
+    let mut files = vec![
+        (format!("{name}.json"), json + "\n"),
+        (format!("{name}.md"), markdown(campaign)),
+    ];
+    for experiment in &campaign.experiments {
+        let plots = [
+            ("window", plot_window(experiment)),
+            ("uncertainty", plot_uncertainty(experiment)),
+        ];
+        for (kind, plot) in plots {
+            let name = format!("{}-{kind}.svg", file_name(experiment));
+            files.extend(plot.map(|plot| (name, plot)));
+        }
+    }
+    let written = files
+        .into_iter()
+        .map(|(name, text)| write_aside(directory.join(name), &text))
+        .collect::<Result<Vec<_>, _>>()?;
+    for (file, path) in written {
+        file.persist(&path)
+            .map_err(|error| at(&path)(error.error))?;
+    }
+    Ok(())
+}
+
+fn file_name(experiment: &Experiment) -> String {
+    let kind = experiment.kind.name();
+    let setup = &experiment.setup;
+    format!("{kind}-{}-{}", setup.machine, setup.mode).replace('+', "-")
+}
+
+/// Writes what is to be at `path` to a file beside it.
+fn write_aside(path: PathBuf, text: &str) -> Result<(NamedTempFile, PathBuf), Failure> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let write = || -> io::Result<NamedTempFile> {
+        let mut file = tempfile::Builder::new()
+            .permissions(permissions())
+            .tempfile_in(directory)?;
+        file.write_all(text.as_bytes())?;
+        Ok(file)
+    };
+    match write() {
+        Ok(file) => Ok((file, path)),
+        Err(error) => Err(at(&path)(error)),
+    }
+}
+
+/// Those of a file that anyone may read; the user's mask applies.
+fn permissions() -> fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o666)
+}

@@ -1,0 +1,58 @@
+//! What the clones of a snapshot have been doing, and how they are resumed.
+
+use std::fmt;
+
+use squall_probe::Mode;
+
+use super::experiment::Order;
+
+/// A scenario of resets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Scenario {
+    /// Every source gives 512 bits every 500 µs; one clone after the other
+    Ticks,
+    /// The same, and several clones go on at the same time
+    Together,
+    /// Threads draw without pause, and the snapshot comes in the middle
+    Threads,
+    /// As ticks, with a child forked before the snapshot, and children forked all the time
+    Forks,
+    /// A program in Go draws from squall's Go module, and from a buffer beside it; takes Go to build it
+    Go,
+    /// A program in C preloads squall, and nginx has it as OpenSSL's provider; takes a C compiler
+    Doors,
+}
+
+impl Scenario {
+    /// What the probe does in it.
+    pub fn mode(self) -> Mode {
+        match self {
+            Scenario::Ticks | Scenario::Together => Mode::Ticks,
+            Scenario::Threads => Mode::Threads,
+            Scenario::Forks => Mode::Forks,
+            Scenario::Go => Mode::Go,
+            Scenario::Doors => Mode::Doors,
+        }
+    }
+
+    /// How clones are resumed.
+    pub fn order(self) -> Order {
+        match self {
+            Scenario::Together => Order::Together,
+            _ => Order::OneByOne,
+        }
+    }
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Scenario::Ticks => "ticks",
+            Scenario::Together => "together",
+            Scenario::Threads => "threads",
+            Scenario::Forks => "forks",
+            Scenario::Go => "go",
+            Scenario::Doors => "doors",
+        })
+    }
+}

@@ -1,0 +1,288 @@
+//! The generators that are compared, and what each does for an operation.
+//!
+//! Where all can be asked as accumulators they are, through one virtual call each.
+
+use std::hint::black_box;
+
+use serde::Serialize;
+use squall::entropy::whirlwind::{Functions, Whirlwind, WithDaviesMeyer, WithSha256, WithSha512};
+use squall::entropy::{Accumulator, Input, Machine, ThisMachine};
+use squall_legacy_rng::Legacy;
+use squall_robust_prng::{Field, Gf489, Gf579, Gf705, Robust};
+use squall_tools::Failure;
+use squall_tools::measure::Peer;
+
+use super::hardware;
+
+/// The event that is timed: its kind, and what there is to say about it.
+pub const SOURCE: u32 = 7;
+pub const VALUES: [u32; 2] = [0x0123_4567, 0x89ab_cdef];
+
+/// The input that all take where they are to take the same 16 bytes.
+const INPUT: Input = Input {
+    source: SOURCE,
+    cycles: 0x3243_f6a8,
+    values: VALUES,
+};
+
+/// A design, with what it is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Generator {
+    #[serde(rename = "whirlwind_sha512")]
+    WhirlwindSha512,
+    #[serde(rename = "whirlwind_sha256")]
+    WhirlwindSha256,
+    #[serde(rename = "whirlwind_davies_meyer")]
+    WhirlwindDaviesMeyer,
+    #[serde(rename = "robust_489")]
+    Robust489,
+    #[serde(rename = "robust_579")]
+    Robust579,
+    #[serde(rename = "robust_705")]
+    Robust705,
+    #[serde(rename = "legacy")]
+    Legacy,
+}
+
+/// What is measured in turns.
+pub type Peers<'a> = Vec<(Generator, Peer<'a>)>;
+
+/// One of each.
+pub struct Generators {
+    ours: Ours,
+    legacy: LegacyPools,
+}
+
+/// One of each that squall has.
+struct Ours {
+    sha512: Whirlwind<WithSha512>,
+    sha256: Whirlwind<WithSha256>,
+    davies_meyer: Whirlwind<WithDaviesMeyer>,
+    n489: Robust<Gf489>,
+    n579: Robust<Gf579>,
+    n705: Robust<Gf705>,
+}
+
+impl Generators {
+    /// Generators that are ready for work. All use the CPU's random instruction: Whirlwind hashes
+    /// it in, the old RNG XORs it to what comes out of a pool; the robust PRNG needs none.
+    pub fn new() -> Result<Generators, Failure> {
+        let ours = Ours {
+            sha512: whirlwind(),
+            sha256: whirlwind(),
+            davies_meyer: whirlwind(),
+            n489: robust()?,
+            n579: robust()?,
+            n705: robust()?,
+        };
+        let model = legacy();
+        let legacy = LegacyPools { model, jiffies: 0 };
+        Ok(Generators { ours, legacy })
+    }
+
+    /// An event, from reading the cycle counter on.
+    pub fn events(&mut self) -> Peers<'_> {
+        let legacy = (Generator::Legacy, event(&mut self.legacy));
+        self.ours.events().chain([legacy]).collect()
+    }
+
+    /// An interrupt, from reading the cycle counter on: an event like any other, but for the old
+    /// RNG, which has the fast pool for it.
+    pub fn interrupts(&mut self) -> Peers<'_> {
+        let legacy = (Generator::Legacy, self.legacy.interrupts());
+        self.ours.events().chain([legacy]).collect()
+    }
+
+    /// The same 16 bytes each: `add`, `refresh`, and mixing into the old RNG's input pool.
+    pub fn inputs(&mut self) -> Peers<'_> {
+        let Generators { ours, legacy } = self;
+        let input = INPUT.to_bytes();
+        vec![
+            (Generator::WhirlwindSha512, add(&ours.sha512)),
+            (Generator::WhirlwindSha256, add(&ours.sha256)),
+            (Generator::WhirlwindDaviesMeyer, add(&ours.davies_meyer)),
+            (Generator::Robust489, refresh(&mut ours.n489, input)),
+            (Generator::Robust579, refresh(&mut ours.n579, input)),
+            (Generator::Robust705, refresh(&mut ours.n705, input)),
+            (Generator::Legacy, mix(&legacy.model, input)),
+        ]
+    }
+
+    /// For each field as many whole bytes as n bits hold: `refresh`, and mixing the same into the
+    /// old RNG's input pool.
+    pub fn wide_inputs(&mut self) -> [Peers<'_>; 3] {
+        let Generators { ours, legacy } = self;
+        let model = &legacy.model;
+        [
+            wide::<_, { 489 / 8 }>(Generator::Robust489, &mut ours.n489, model),
+            wide::<_, { 579 / 8 }>(Generator::Robust579, &mut ours.n579, model),
+            wide::<_, { 705 / 8 }>(Generator::Robust705, &mut ours.n705, model),
+        ]
+    }
+
+    /// `len` bytes; the old RNG's come from /dev/urandom.
+    pub fn outputs(&mut self, len: usize) -> Peers<'_> {
+        let legacy = (Generator::Legacy, output(&mut self.legacy, len));
+        self.ours.outputs(len).chain([legacy]).collect()
+    }
+
+    /// 4 bytes; the old RNG's come from get_random_int.
+    pub fn words(&mut self) -> Peers<'_> {
+        let legacy = (Generator::Legacy, self.legacy.words());
+        self.ours
+            .outputs(size_of::<u32>())
+            .chain([legacy])
+            .collect()
+    }
+}
+
+impl Ours {
+    fn accumulators(&mut self) -> [(Generator, &mut dyn Accumulator); 6] {
+        [
+            (Generator::WhirlwindSha512, &mut self.sha512),
+            (Generator::WhirlwindSha256, &mut self.sha256),
+            (Generator::WhirlwindDaviesMeyer, &mut self.davies_meyer),
+            (Generator::Robust489, &mut self.n489),
+            (Generator::Robust579, &mut self.n579),
+            (Generator::Robust705, &mut self.n705),
+        ]
+    }
+
+    fn events(&mut self) -> impl Iterator<Item = (Generator, Peer<'_>)> {
+        let accumulators = self.accumulators().into_iter();
+        accumulators.map(|(generator, accumulator)| (generator, event(accumulator)))
+    }
+
+    fn outputs(&mut self, len: usize) -> impl Iterator<Item = (Generator, Peer<'_>)> {
+        let accumulators = self.accumulators().into_iter();
+        accumulators.map(move |(generator, accumulator)| (generator, output(accumulator, len)))
+    }
+}
+
+fn whirlwind<F: Functions>() -> Whirlwind<F> {
+    let whirlwind = Whirlwind::default();
+    whirlwind.bootstrap();
+    whirlwind
+}
+
+fn robust<F: Field>() -> Result<Robust<F>, Failure> {
+    let mut seed = [(); 2].map(|()| vec![0; Robust::<F>::ELEMENT_LEN]);
+    seed.iter_mut().for_each(|element| squall::fill(element));
+    let [x, x_prime] = seed;
+    Robust::new(&x, &x_prime).map_err(|error| Failure::Runtime(format!("robust PRNG: {error}")))
+}
+
+fn legacy() -> Legacy {
+    let mut model = Legacy::new(&INPUT.to_bytes());
+    if let Some(source) = hardware::random() {
+        model = model.with_hardware_random(source);
+    }
+    model.draw_int_secret();
+    model
+}
+
+fn event(accumulator: &mut dyn Accumulator) -> Peer<'_> {
+    Peer::new(|| accumulator.add_input(Input::now(SOURCE, black_box(VALUES))))
+}
+
+fn output(accumulator: &mut dyn Accumulator, len: usize) -> Peer<'_> {
+    let mut out = vec![0; len];
+    Peer::new(move || {
+        accumulator.generate(black_box(&mut out));
+        black_box(&out);
+    })
+}
+
+fn add<F: Functions>(whirlwind: &Whirlwind<F>) -> Peer<'_> {
+    Peer::new(|| whirlwind.add(black_box(INPUT)))
+}
+
+fn refresh<F: Field, const N: usize>(robust: &mut Robust<F>, input: [u8; N]) -> Peer<'_> {
+    Peer::new(move || {
+        let refreshed = robust.refresh(black_box(&input));
+        refreshed.expect("an input is shorter than an element");
+    })
+}
+
+fn mix<const N: usize>(legacy: &Legacy, input: [u8; N]) -> Peer<'_> {
+    Peer::new(move || legacy.mix(black_box(&input)))
+}
+
+fn wide<'a, F: Field, const N: usize>(
+    generator: Generator,
+    robust: &'a mut Robust<F>,
+    legacy: &'a Legacy,
+) -> Peers<'a> {
+    let input = [0x5a; N];
+    vec![
+        (generator, refresh(robust, input)),
+        (Generator::Legacy, mix(legacy, input)),
+    ]
+}
+
+/// The old RNG as an accumulator of timer events, which are 12 bytes and an estimate of their
+/// entropy: steps of one jiffy have none, so that no event is dropped and no pool refilled.
+struct LegacyPools {
+    model: Legacy,
+    jiffies: u32,
+}
+
+impl LegacyPools {
+    fn interrupts(&mut self) -> Peer<'_> {
+        let [low, high] = VALUES.map(u64::from);
+        let instruction = high << u32::BITS | low;
+        Peer::new(move || {
+            let cycles = ThisMachine.cycles() as u32;
+            let model = &self.model;
+            model.add_interrupt(SOURCE, black_box(instruction), self.jiffies, cycles);
+        })
+    }
+
+    fn words(&mut self) -> Peer<'_> {
+        let LegacyPools { model, jiffies } = self;
+        // The kernel knows the process without asking.
+        let process = std::process::id();
+        Peer::new(move || {
+            *jiffies = jiffies.wrapping_add(1);
+            let cycles = ThisMachine.cycles() as u32;
+            black_box(model.get_random_int(process, *jiffies, cycles));
+        })
+    }
+}
+
+impl Accumulator for LegacyPools {
+    fn add_input(&mut self, input: Input) {
+        self.jiffies = self.jiffies.wrapping_add(1);
+        self.model
+            .add_timer_event(self.jiffies, input.cycles, input.source);
+    }
+
+    fn generate(&mut self, out: &mut [u8]) {
+        self.model.urandom(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Copies differ in what they give where there is hardware to make them.
+    #[test]
+    fn the_old_rng_uses_the_hardware() {
+        let model = legacy();
+        let [one, other] = [model.clone(), model].map(|model| {
+            let mut out = [0; 20];
+            model.urandom(&mut out);
+            out
+        });
+        assert_eq!(one != other, hardware::random().is_some());
+    }
+
+    /// A field of n bits has elements of one byte more.
+    #[test]
+    fn wide_inputs_are_as_wide_as_fields_allow() {
+        assert_eq!(Robust::<Gf489>::ELEMENT_LEN, 61 + 1);
+        assert_eq!(Robust::<Gf579>::ELEMENT_LEN, 72 + 1);
+        assert_eq!(Robust::<Gf705>::ELEMENT_LEN, 88 + 1);
+    }
+}

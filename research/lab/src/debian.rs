@@ -1,0 +1,179 @@
+//! QEMU, Linux kernels and programs for guests: packages of Debian in a cache outside of the source tree,
+//! fetched by the machine's own apt without root, and unpacked without being installed.
+//!
+//! Below the cache's directory are
+//!
+//! - `qemu/`, `tools/`, `nginx/` and `kernels/NAME/`: an unpacked tree each, with a `record.json` of what it is made of;
+//! - `apt/`: what apt knows of the archive;
+//! - `part/`: what is being made, by the one who holds the lock on the file `lock`. A tree is renamed
+//!   to its place when it is complete, so that what is there is never half of something.
+
+mod apt;
+mod item;
+mod kernel;
+mod lists;
+mod location;
+mod lock;
+mod mirror;
+mod nginx;
+mod part;
+mod qemu;
+mod record;
+mod report;
+mod tool;
+mod tools;
+mod userland;
+
+pub use kernel::{Kernel, KernelName};
+pub use nginx::Nginx;
+pub use qemu::Qemu;
+pub use tools::Tools;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use squall_tools::failure::at;
+use squall_tools::{Failure, output};
+
+use crate::args::DepsArguments;
+use apt::Archive;
+use item::Item;
+use lists::Release;
+use lock::Lock;
+use part::Part;
+use record::Record;
+use tool::step;
+
+/// Fetches what was asked for, and prints what there is.
+pub fn run(options: &DepsArguments) -> Result<(), Failure> {
+    let cache = Cache::open(options.cache.as_deref())?;
+    let kernels = match options.only.as_slice() {
+        [] => &KernelName::ALL,
+        only => only,
+    };
+    cache.fetch(kernels, options.update)?;
+    output::print(&report::of(&cache, kernels)?)
+}
+
+/// Where QEMU, the programs and the kernels are kept.
+#[derive(Debug)]
+pub struct Cache {
+    directory: PathBuf,
+}
+
+impl Cache {
+    /// The cache in `directory`; without one, where the environment says. It need not exist.
+    pub fn open(directory: Option<&Path>) -> Result<Cache, Failure> {
+        Ok(Cache {
+            directory: location::choose(directory, |name| std::env::var_os(name))?,
+        })
+    }
+
+    /// Fetches QEMU, the tools, nginx and `kernels`, as far as they are not there or were made by another
+    /// list; with `update`, also those of which there is a newer version, and those that are damaged.
+    pub fn fetch(&self, kernels: &[KernelName], update: bool) -> Result<(), Failure> {
+        let mut items = item::of(kernels);
+        if !update && self.missing(&items)?.is_empty() {
+            return Ok(());
+        }
+        tool::all_there()?;
+        fs::create_dir_all(&self.directory).map_err(at(&self.directory))?;
+        let _lock = Lock::take(&self.directory)?;
+        // Another run may have fetched them in the meantime.
+        if !update {
+            items = self.missing(&items)?;
+        }
+        if items.is_empty() {
+            return Ok(());
+        }
+        let mirror = mirror::find()?;
+        for release in Release::ALL {
+            let items: Vec<_> = items.iter().filter(|i| i.release() == release).collect();
+            if items.is_empty() {
+                continue;
+            }
+            let archive = Archive::open(release, &self.directory.join("apt"), &mirror)?;
+            for item in items {
+                self.obtain(&archive, *item)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// QEMU, as it is in the cache.
+    pub fn qemu(&self) -> Result<Qemu, Failure> {
+        let record = self.record(Item::Qemu)?;
+        Ok(Qemu::of(&self.place(Item::Qemu), record))
+    }
+
+    /// The programs for guests, as they are in the cache.
+    pub fn tools(&self) -> Result<Tools, Failure> {
+        self.record(Item::Tools)?;
+        Ok(Tools::of(self.place(Item::Tools)))
+    }
+
+    /// nginx and OpenSSL for guests, as they are in the cache.
+    pub fn nginx(&self) -> Result<Nginx, Failure> {
+        let record = self.record(Item::Nginx)?;
+        Ok(Nginx::of(self.place(Item::Nginx), record))
+    }
+
+    /// The kernel `name`, as it is in the cache.
+    pub fn kernel(&self, name: KernelName) -> Result<Kernel, Failure> {
+        let item = Item::Kernel(name);
+        let record = self.record(item)?;
+        Ok(Kernel::of(name, &self.place(item), record))
+    }
+
+    fn place(&self, item: Item) -> PathBuf {
+        self.directory.join(item.directory())
+    }
+
+    /// The record of what must be there.
+    fn record(&self, item: Item) -> Result<Record, Failure> {
+        let place = self.place(item);
+        item.check(&place)?.ok_or_else(|| {
+            let fault = match place.exists() {
+                true => format!("the {item} there are not those that are needed now"),
+                false => format!("no {item} there"),
+            };
+            Failure::Runtime(format!("{}: {fault}: run `make lab-deps`", place.display()))
+        })
+    }
+
+    fn missing(&self, items: &[Item]) -> Result<Vec<Item>, Failure> {
+        let mut missing = Vec::new();
+        for &item in items {
+            if item.check(&self.place(item))?.is_none() {
+                missing.push(item);
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Fetches `item` and puts it in its place, unless the archive's version is there already.
+    fn obtain(&self, archive: &Archive, item: Item) -> Result<(), Failure> {
+        let packages = item.packages(archive)?;
+        let place = self.place(item);
+        if let Ok(Some(record)) = item.check(&place)
+            && packages.iter().all(|p| record.packages.contains(p))
+        {
+            step(&format!("{item} {}: the newest", record.version));
+            return Ok(());
+        }
+        step(&format!("{item} {}: fetching", packages[0].version));
+        let part = Part::begin(&self.directory)?;
+        item.download(archive, &packages, part.packages())?;
+        step(&format!("{item} {}: unpacking", packages[0].version));
+        let unpacked = part.unpack()?;
+        let release = item.lay_out(part.unpacked(), part.tree())?;
+        let record = Record {
+            version: packages[0].version.clone(),
+            release,
+            bytes: part.length()?,
+            packages: unpacked,
+            list: item.list(),
+        };
+        part.finish(&record, &place)
+    }
+}

@@ -1,0 +1,154 @@
+//! What the cache has, and how each is made of packages.
+
+use std::fmt::{self, Display, Formatter};
+use std::path::{Path, PathBuf};
+
+use squall_tools::Failure;
+
+use super::apt::Archive;
+use super::kernel::{self, KernelName};
+use super::lists::{Package, Release};
+use super::nginx;
+use super::qemu;
+use super::record::{Record, damaged};
+use super::tools;
+
+/// One of what the cache has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// QEMU for x86-64.
+    Qemu,
+    /// Programs for guests.
+    Tools,
+    /// nginx and OpenSSL for guests.
+    Nginx,
+    /// A kernel.
+    Kernel(KernelName),
+}
+
+/// QEMU, the tools, nginx and `kernels`, each once.
+pub fn of(kernels: &[KernelName]) -> Vec<Item> {
+    let mut items = vec![Item::Qemu, Item::Tools, Item::Nginx];
+    for &kernel in kernels {
+        let item = Item::Kernel(kernel);
+        if !items.contains(&item) {
+            items.push(item);
+        }
+    }
+    items
+}
+
+impl Display for Item {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self {
+            Item::Qemu => f.write_str("QEMU"),
+            Item::Tools => f.write_str("tools"),
+            Item::Nginx => f.write_str("nginx"),
+            Item::Kernel(name) => write!(f, "kernel {}", name.name()),
+        }
+    }
+}
+
+impl Item {
+    /// Its place in the cache.
+    pub fn directory(self) -> PathBuf {
+        match self {
+            Item::Qemu => "qemu".into(),
+            Item::Tools => "tools".into(),
+            Item::Nginx => "nginx".into(),
+            Item::Kernel(name) => Path::new("kernels").join(name.name()),
+        }
+    }
+
+    /// The release of Debian that it comes from.
+    pub fn release(self) -> Release {
+        match self {
+            Item::Qemu => qemu::RELEASE,
+            Item::Tools => tools::RELEASE,
+            Item::Nginx => nginx::RELEASE,
+            Item::Kernel(name) => name.release(),
+        }
+    }
+
+    /// What is known of it before it is fetched; the package whose version counts is the first.
+    pub fn packages(self, archive: &Archive) -> Result<Vec<Package>, Failure> {
+        let show = |package: &str, suite| Ok(archive.show(package, suite)?.package);
+        match self {
+            Item::Qemu => Ok(vec![show(qemu::PACKAGE, qemu::suite())?]),
+            Item::Tools => {
+                let packages = tools::PACKAGES.iter().chain(&tools::ALONE);
+                packages.map(|name| show(name, tools::suite())).collect()
+            }
+            Item::Nginx => {
+                let suite = nginx::RELEASE.suite();
+                let packages = nginx::PACKAGES.iter();
+                packages.map(|name| show(name, suite)).collect()
+            }
+            Item::Kernel(name) => kernel::packages(name, archive),
+        }
+    }
+
+    /// Fetches `packages`, and for programs all that these need.
+    pub fn download(
+        self,
+        archive: &Archive,
+        packages: &[Package],
+        directory: &Path,
+    ) -> Result<(), Failure> {
+        match self {
+            Item::Qemu => archive.download_closure(packages, qemu::suite(), directory),
+            Item::Tools => {
+                let (alone, others) = packages
+                    .iter()
+                    .cloned()
+                    .partition::<Vec<_>, _>(|p| tools::ALONE.contains(&p.name.as_str()));
+                archive.download_closure(&others, tools::suite(), directory)?;
+                archive.download(&alone, directory)
+            }
+            Item::Nginx | Item::Kernel(_) => archive.download(packages, directory),
+        }
+    }
+
+    /// Moves what is kept of `unpacked` to `tree`; tells what a kernel calls itself.
+    pub fn lay_out(self, unpacked: &Path, tree: &Path) -> Result<Option<String>, Failure> {
+        match self {
+            Item::Qemu => qemu::lay_out(unpacked, tree).map(|()| None),
+            Item::Tools => tools::lay_out(unpacked, tree).map(|()| None),
+            Item::Nginx => nginx::lay_out(unpacked, tree).map(|()| None),
+            Item::Kernel(_) => kernel::lay_out(unpacked, tree).map(Some),
+        }
+    }
+
+    /// What its tree is made by, where that has changed or may change.
+    pub fn list(self) -> Vec<String> {
+        match self {
+            Item::Tools => tools::list(),
+            Item::Nginx => nginx::list(),
+            Item::Qemu | Item::Kernel(_) => Vec::new(),
+        }
+    }
+
+    /// The record of the tree at `place`, if there is one, made by the list of today, and what
+    /// matters is in it.
+    pub fn check(self, place: &Path) -> Result<Option<Record>, Failure> {
+        let Some(record) = Record::read(place)? else {
+            return Ok(None);
+        };
+        if record.list != self.list() {
+            return Ok(None);
+        }
+        if matches!(self, Item::Kernel(_)) && record.release.is_none() {
+            return Err(damaged(place, "its record.json names no release"));
+        }
+        let parts: &[&str] = match self {
+            Item::Qemu => &qemu::PARTS,
+            Item::Tools => &tools::PARTS,
+            Item::Nginx => &nginx::PARTS,
+            Item::Kernel(_) => &kernel::PARTS,
+        };
+        match parts.iter().find(|part| !place.join(part).exists()) {
+            Some(part) => Err(damaged(place, &format!("it has no {part}"))),
+            None => Ok(Some(record)),
+        }
+    }
+}

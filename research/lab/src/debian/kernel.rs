@@ -1,0 +1,213 @@
+//! Debian's kernels: which there are, the packages of one, and what is kept of them.
+//!
+//! Older ones are a package with `boot/vmlinuz-RELEASE` and `lib/modules/RELEASE`. Newer ones are
+//! three, for the kernel, its modules and a list of what is built in, all of them below
+//! `usr/lib/modules/RELEASE`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use squall_tools::Failure;
+use squall_tools::failure::at;
+
+use super::apt::Archive;
+use super::lists::{Package, Release};
+use super::part::{remove, walk};
+use super::record::Record;
+
+/// What a tree must have.
+pub const PARTS: [&str; 2] = [IMAGE, MODULES];
+
+const IMAGE: &str = "vmlinuz";
+const MODULES: &str = "modules";
+
+/// Packages of a kernel's parts are called so.
+const PREFIXES: [&str; 4] = [
+    "linux-image-",
+    "linux-binary-",
+    "linux-modules-",
+    "linux-base-",
+];
+
+/// Modules for hardware that no machine of the lab has: half of a kernel that is not for clouds.
+const UNUSED: [&str; 9] = [
+    "kernel/drivers/gpu",
+    "kernel/drivers/hwmon",
+    "kernel/drivers/iio",
+    "kernel/drivers/infiniband",
+    "kernel/drivers/media",
+    "kernel/drivers/net/ethernet",
+    "kernel/drivers/net/wireless",
+    "kernel/drivers/staging",
+    "kernel/sound",
+];
+
+/// The kernels of the lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KernelName {
+    /// Debian 12's. Its variant for clouds has no driver for vmgenid, so this is the full one.
+    V6_1,
+    /// The one of Debian 12's backports.
+    V6_12,
+    /// The newest that is in Debian 13's backports.
+    Newest,
+}
+
+impl KernelName {
+    /// All of them.
+    pub const ALL: [KernelName; 3] = [KernelName::V6_1, KernelName::V6_12, KernelName::Newest];
+
+    /// Its name on the command line and in the cache.
+    pub fn name(self) -> &'static str {
+        match self {
+            KernelName::V6_1 => "6.1",
+            KernelName::V6_12 => "6.12",
+            KernelName::Newest => "newest",
+        }
+    }
+
+    /// The release of Debian that it comes from.
+    pub(super) fn release(self) -> Release {
+        match self {
+            KernelName::V6_1 | KernelName::V6_12 => Release::Bookworm,
+            KernelName::Newest => Release::Trixie,
+        }
+    }
+
+    fn suite(self) -> &'static str {
+        match self {
+            KernelName::V6_1 => self.release().suite(),
+            KernelName::V6_12 | KernelName::Newest => self.release().backports(),
+        }
+    }
+
+    /// The package that depends on the kernel's latest version.
+    fn package(self) -> &'static str {
+        match self {
+            KernelName::V6_1 => "linux-image-amd64",
+            KernelName::V6_12 | KernelName::Newest => "linux-image-cloud-amd64",
+        }
+    }
+}
+
+impl FromStr for KernelName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<KernelName, String> {
+        let found = KernelName::ALL.into_iter().find(|name| name.name() == text);
+        found.ok_or_else(|| {
+            let names = KernelName::ALL.map(KernelName::name).join(", ");
+            format!("{text:?} is not known: use one of {names}")
+        })
+    }
+}
+
+/// A kernel in the cache.
+#[derive(Debug)]
+pub struct Kernel {
+    /// Which one.
+    pub name: KernelName,
+    /// What it calls itself, as `uname -r` prints it.
+    pub release: String,
+    /// Of the Debian package.
+    pub package_version: String,
+    /// The image to boot.
+    pub image: PathBuf,
+    modules: PathBuf,
+}
+
+impl Kernel {
+    /// The kernel of the tree at `place`, which has this record.
+    pub(super) fn of(name: KernelName, place: &Path, record: Record) -> Kernel {
+        Kernel {
+            name,
+            release: record.release.unwrap_or_default(),
+            package_version: record.version,
+            image: place.join(IMAGE),
+            modules: place.join(MODULES),
+        }
+    }
+
+    /// The directory of its modules.
+    pub fn modules(&self) -> &Path {
+        &self.modules
+    }
+
+    /// The file of a module, which may be compressed; `-` and `_` are the same in its name.
+    pub fn module(&self, name: &str) -> Option<PathBuf> {
+        let mut found = None;
+        let walked = walk(&self.modules, &mut |path, metadata| {
+            let file = path.file_name().and_then(|file| file.to_str());
+            if metadata.is_file() && file.is_some_and(|file| is_module(file, name)) {
+                found = Some(path.to_owned());
+            }
+        });
+        walked.ok().and(found)
+    }
+}
+
+fn is_module(file: &str, name: &str) -> bool {
+    let Some((stem, compression)) = file.split_once(".ko") else {
+        return false;
+    };
+    let plain = |name: &str| name.replace('-', "_");
+    plain(stem) == plain(name) && ["", ".xz", ".zst", ".gz"].contains(&compression)
+}
+
+/// The packages of the kernel `name`: the one that was asked for, and what it needs of a kernel,
+/// without what only an installation needs.
+pub fn packages(name: KernelName, archive: &Archive) -> Result<Vec<Package>, Failure> {
+    let mut wanted = vec![name.package().to_owned()];
+    let mut packages = Vec::new();
+    let mut next = 0;
+    while let Some(package) = wanted.get(next) {
+        let stanza = archive.show(package, name.suite())?;
+        packages.push(stanza.package);
+        for needed in stanza.depends {
+            if is_part(&needed) && !wanted.contains(&needed) {
+                wanted.push(needed);
+            }
+        }
+        next += 1;
+    }
+    Ok(packages)
+}
+
+fn is_part(package: &str) -> bool {
+    PREFIXES.iter().any(|prefix| package.starts_with(prefix))
+}
+
+/// Moves a kernel's image and modules to `tree`; gives its release.
+pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<String, Failure> {
+    let found = ["usr/lib/modules", "lib/modules"]
+        .into_iter()
+        .find_map(|place| release_in(&unpacked.join(place)));
+    let (modules, release) = found.ok_or_else(|| no_kernel("modules"))?;
+    let images = [
+        modules.join("vmlinuz"),
+        unpacked.join(format!("boot/vmlinuz-{release}")),
+    ];
+    let image = images.iter().find(|image| image.is_file());
+    let image = image.ok_or_else(|| no_kernel("kernel"))?;
+    fs::rename(image, tree.join(IMAGE)).map_err(at(image))?;
+    for unused in UNUSED {
+        let path = modules.join(unused);
+        remove(&path).map_err(at(&path))?;
+    }
+    fs::rename(&modules, tree.join(MODULES)).map_err(at(&modules))?;
+    Ok(release)
+}
+
+/// The directory of a release's modules in `directory`, and the release.
+fn release_in(directory: &Path) -> Option<(PathBuf, String)> {
+    let mut entries = fs::read_dir(directory).ok()?.flatten();
+    let entry = entries.find(|entry| entry.path().join("kernel").is_dir())?;
+    Some((entry.path(), entry.file_name().into_string().ok()?))
+}
+
+fn no_kernel(what: &str) -> Failure {
+    Failure::Runtime(format!(
+        "the kernel's packages have no {what} where it is expected"
+    ))
+}

@@ -1,0 +1,123 @@
+//! Where the cache is: where the caller says, or else the environment.
+
+use std::ffi::OsString;
+use std::path::{self, Path, PathBuf};
+
+use squall_tools::Failure;
+use squall_tools::failure::at;
+
+/// The source tree that the lab was built from.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The cache's directory: `given`, or else what `variable` says of the environment's variables.
+pub fn choose(
+    given: Option<&Path>,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<PathBuf, Failure> {
+    let chosen = match given {
+        Some(given) => given.to_owned(),
+        None => by_environment(variable).ok_or_else(|| {
+            Failure::Runtime(
+                "no place for the cache: set SQUALL_LAB_CACHE or HOME, or give --cache".to_owned(),
+            )
+        })?,
+    };
+    let directory = path::absolute(&chosen).map_err(at(&chosen))?;
+    match unfit(&directory) {
+        Some(why) => Err(Failure::Runtime(format!(
+            "{}: {why}: use another directory for the cache",
+            directory.display()
+        ))),
+        None => Ok(directory),
+    }
+}
+
+fn by_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let path = |name| {
+        variable(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    path("SQUALL_LAB_CACHE")
+        .or_else(|| {
+            path("XDG_CACHE_HOME")
+                .filter(|path| path.is_absolute())
+                .map(|path| path.join("squall-lab"))
+        })
+        .or_else(|| path("HOME").map(|path| path.join(".cache/squall-lab")))
+}
+
+/// Why the cache cannot be in `directory`, if so.
+fn unfit(directory: &Path) -> Option<&'static str> {
+    // The path is written into apt's configuration and into a list of directories for the loader.
+    let strange = |c: char| c.is_control() || ['"', ':', ';'].contains(&c);
+    match directory.to_str() {
+        None => return Some("the name is not UTF-8"),
+        Some(text) if text.contains(strange) => {
+            return Some("a quotation mark, colon, semicolon or control character in the name");
+        }
+        Some(_) => {}
+    }
+    let there = directory
+        .ancestors()
+        .find_map(|path| path.canonicalize().ok())?;
+    let sources = Path::new(SOURCES).canonicalize().ok()?;
+    there
+        .starts_with(sources)
+        .then_some("that is inside of the source tree")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(variables: &[(&str, &str)]) -> Result<PathBuf, Failure> {
+        choose(None, |name| {
+            let (_, value) = variables.iter().find(|(given, _)| *given == name)?;
+            Some(OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn the_nearest_word_counts() {
+        let home = ("HOME", "/home/x");
+        let xdg = ("XDG_CACHE_HOME", "/xdg");
+        let ours = ("SQUALL_LAB_CACHE", "/ours");
+        let is = |variables: &[_], path: &str| {
+            assert_eq!(chosen(variables).expect("a place"), Path::new(path));
+        };
+        is(&[home], "/home/x/.cache/squall-lab");
+        is(&[home, xdg], "/xdg/squall-lab");
+        is(&[home, xdg, ours], "/ours");
+        is(
+            &[home, ("SQUALL_LAB_CACHE", "")],
+            "/home/x/.cache/squall-lab",
+        );
+        is(
+            &[home, ("XDG_CACHE_HOME", "xdg")],
+            "/home/x/.cache/squall-lab",
+        );
+    }
+
+    #[test]
+    fn what_is_given_counts_more() {
+        let place = choose(Some(Path::new("/given")), |_| Some("/other".into()));
+        assert_eq!(place.expect("a place"), Path::new("/given"));
+    }
+
+    #[test]
+    fn without_any_word_it_says_what_to_do() {
+        let Err(Failure::Runtime(message)) = chosen(&[]) else {
+            panic!("there is no place");
+        };
+        assert!(message.contains("SQUALL_LAB_CACHE"), "{message}");
+    }
+
+    #[test]
+    fn places_that_cannot_be_are_refused() {
+        for place in ["/a\"b", "/a:b", "/a\nb", &format!("{SOURCES}/new/cache")] {
+            let refused = choose(Some(Path::new(place)), |_| None);
+            assert!(refused.is_err(), "{place}");
+        }
+    }
+}

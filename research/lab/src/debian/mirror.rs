@@ -1,0 +1,70 @@
+//! The mirror of Debian's archive that this machine's apt uses.
+
+use squall_tools::Failure;
+
+use super::tool;
+
+/// What apt prints of a source that may be the archive's main part.
+const FILTERS: [&str; 2] = ["Created-By: Packages", "Component: main"];
+
+/// The mirror's address.
+pub fn find() -> Result<String, Failure> {
+    let known = targets(true).map(|text| first(&text, |_| true))?;
+    let mirror = match known {
+        Some(mirror) => Some(mirror),
+        None => targets(false).map(|text| first(&text, is_named_debian))?,
+    };
+    mirror.ok_or_else(|| {
+        Failure::Runtime(
+            "apt has no mirror of Debian among its sources: run this on Debian".to_owned(),
+        )
+    })
+}
+
+/// The addresses of apt's sources, one a line: those whose lists say that they are Debian's, or, as
+/// lists may not have been fetched yet, all.
+fn targets(known: bool) -> Result<String, Failure> {
+    let mut command = tool::command("apt-get");
+    command
+        .arg("indextargets")
+        .args(["--format", "$(REPO_URI)"]);
+    command.args(FILTERS);
+    match known {
+        true => command.args(["Origin: Debian", "Label: Debian"]),
+        false => command.args(["-o", "APT::Get::IndexTargets::ReleaseInfo=false"]),
+    };
+    tool::output(&mut command).map_err(Failure::Runtime)
+}
+
+fn first(addresses: &str, fits: impl Fn(&str) -> bool) -> Option<String> {
+    let mut addresses = addresses.lines().map(str::trim);
+    addresses
+        .find(|address| !address.is_empty() && !address.starts_with("cdrom:") && fits(address))
+        .map(str::to_owned)
+}
+
+/// Whether the address ends as mirrors of Debian's main archive do, or apt's files with lists of
+/// them; others, such as the security archive, have other names.
+fn is_named_debian(address: &str) -> bool {
+    let last = address.trim_end_matches('/').rsplit('/').next();
+    matches!(last, Some("debian" | "debian.list"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_main_archive_is_told_from_others_by_its_name() {
+        let addresses = "cdrom:[disc]/debian/\n\
+            http://host.invalid/debian-security/\n\
+            http://host.invalid/apt/\n\
+            http://host.invalid/debian/\n";
+        assert_eq!(
+            first(addresses, is_named_debian).as_deref(),
+            Some("http://host.invalid/debian/")
+        );
+        assert!(is_named_debian("mirror+file:/etc/apt/mirrors/debian.list/"));
+        assert_eq!(first("\n", |_| true), None);
+    }
+}

@@ -1,0 +1,167 @@
+//! What is being made: packages, what is in them, and the tree that is made of it. It is gone when
+//! it is finished or given up, and what a killed run left is removed by the next.
+
+use std::fs::{self, DirBuilder, Metadata};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use squall_tools::Failure;
+use squall_tools::failure::at;
+
+use super::lists::Package;
+use super::record::Record;
+use super::tool;
+
+/// Directories on the cache's file system.
+pub struct Part {
+    directory: PathBuf,
+    packages: PathBuf,
+    unpacked: PathBuf,
+    tree: PathBuf,
+}
+
+impl Part {
+    /// Empty directories in the cache at `cache`, which must be locked.
+    pub fn begin(cache: &Path) -> Result<Part, Failure> {
+        let directory = cache.join("part");
+        remove(&directory).map_err(at(&directory))?;
+        // Packages may have set-user-ID programs, which nobody is to reach.
+        let made = DirBuilder::new().mode(0o700).create(&directory);
+        made.map_err(at(&directory))?;
+        let part = Part {
+            packages: directory.join("packages"),
+            unpacked: directory.join("unpacked"),
+            tree: directory.join("tree"),
+            directory,
+        };
+        for path in [&part.packages, &part.unpacked, &part.tree] {
+            fs::create_dir(path).map_err(at(path))?;
+        }
+        Ok(part)
+    }
+
+    /// Where packages are fetched to.
+    pub fn packages(&self) -> &Path {
+        &self.packages
+    }
+
+    /// Where packages are unpacked to.
+    pub fn unpacked(&self) -> &Path {
+        &self.unpacked
+    }
+
+    /// Where that goes that is kept.
+    pub fn tree(&self) -> &Path {
+        &self.tree
+    }
+
+    /// Unpacks the packages that were fetched, and tells which these are.
+    pub fn unpack(&self) -> Result<Vec<Package>, Failure> {
+        let mut packages = Vec::new();
+        for path in self.archives()? {
+            packages.push(identify(&path)?);
+            let mut command = tool::command("dpkg-deb");
+            command.arg("--extract").arg(&path).arg(&self.unpacked);
+            tool::output(&mut command).map_err(Failure::Runtime)?;
+        }
+        Ok(packages)
+    }
+
+    fn archives(&self) -> Result<Vec<PathBuf>, Failure> {
+        let entries = fs::read_dir(&self.packages).map_err(at(&self.packages))?;
+        let paths: io::Result<Vec<_>> = entries.map(|entry| Ok(entry?.path())).collect();
+        let mut paths = paths.map_err(at(&self.packages))?;
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "deb"));
+        paths.sort();
+        Ok(paths)
+    }
+
+    /// The length of the tree's files.
+    pub fn length(&self) -> Result<u64, Failure> {
+        length(&self.tree).map_err(at(&self.tree))
+    }
+
+    /// Writes the tree's record and moves the tree to `place`, instead of what is there.
+    pub fn finish(self, record: &Record, place: &Path) -> Result<(), Failure> {
+        record.write(&self.tree)?;
+        self.replace(place).map_err(at(place))
+    }
+
+    fn replace(&self, place: &Path) -> io::Result<()> {
+        if let Some(parent) = place.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        match fs::rename(place, self.directory.join("old")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        fs::rename(&self.tree, place)
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // Else the next run removes it.
+        let _ = remove(&self.directory);
+    }
+}
+
+fn identify(path: &Path) -> Result<Package, Failure> {
+    let mut command = tool::command("dpkg-deb");
+    command.arg("--show").arg(path);
+    let shown = tool::output(&mut command).map_err(Failure::Runtime)?;
+    let (name, version) = shown.trim().split_once('\t').unwrap_or_default();
+    Ok(Package {
+        name: name.to_owned(),
+        version: version.to_owned(),
+    })
+}
+
+/// Moves what is called `kept` in `unpacked` to `tree`.
+pub fn keep(kept: &[&str], unpacked: &Path, tree: &Path) -> Result<(), Failure> {
+    for name in kept {
+        let (from, to) = (unpacked.join(name), tree.join(name));
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent).map_err(at(parent))?;
+        }
+        fs::rename(&from, &to).map_err(at(&from))?;
+    }
+    Ok(())
+}
+
+/// Removes a directory or a file, if there is one.
+pub fn remove(path: &Path) -> io::Result<()> {
+    let removed = match path.is_file() {
+        true => fs::remove_file(path),
+        false => fs::remove_dir_all(path),
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Calls `visit` for all that is below `directory`.
+pub fn walk(directory: &Path, visit: &mut impl FnMut(&Path, &Metadata)) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        visit(&entry.path(), &metadata);
+        if metadata.is_dir() {
+            walk(&entry.path(), visit)?;
+        }
+    }
+    Ok(())
+}
+
+/// The length of all files below `directory`.
+fn length(directory: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    walk(directory, &mut |_, metadata| {
+        if metadata.is_file() {
+            bytes += metadata.len();
+        }
+    })?;
+    Ok(bytes)
+}

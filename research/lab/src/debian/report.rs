@@ -1,0 +1,31 @@
+//! What there is in the cache, for people.
+
+use std::fmt::Write;
+
+use squall_tools::Failure;
+
+use super::item::{self, Item};
+use super::{Cache, KernelName};
+
+const MIB: u64 = 1 << 20;
+
+/// One line for QEMU, the tools, nginx and each of `kernels`.
+pub fn of(cache: &Cache, kernels: &[KernelName]) -> Result<String, Failure> {
+    let mut text = String::new();
+    for item in item::of(kernels) {
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "{}", line(cache, item)?);
+    }
+    Ok(text)
+}
+
+fn line(cache: &Cache, item: Item) -> Result<String, Failure> {
+    let record = cache.record(item)?;
+    Ok(format!(
+        "{:<13}  {:<22}  {}  {} MiB",
+        item.to_string(),
+        record.version,
+        cache.place(item).display(),
+        record.bytes.div_ceil(MIB)
+    ))
+}

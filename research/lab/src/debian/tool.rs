@@ -1,0 +1,126 @@
+//! Debian's programs, run to their end: what they print, or one line that says why they failed.
+
+use std::io::{self, Write};
+use std::process::{Command, Output, Stdio};
+
+use squall_tools::Failure;
+use squall_tools::failure::cause;
+
+/// What fetches, asks and unpacks.
+const PROGRAMS: [&str; 3] = ["apt-get", "apt-cache", "dpkg-deb"];
+
+/// Says which of the programs is missing.
+pub fn all_there() -> Result<(), Failure> {
+    for program in PROGRAMS {
+        output(command(program).arg("--version")).map_err(|fault| {
+            Failure::Runtime(format!(
+                "{fault}: QEMU, the tools and the kernels are packages of Debian and need its apt and dpkg"
+            ))
+        })?;
+    }
+    Ok(())
+}
+
+/// Tells of a step, if somebody listens.
+pub fn step(text: &str) {
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+/// `program`, which asks nothing and speaks English.
+pub fn command(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env("LC_ALL", "C").stdin(Stdio::null());
+    command
+}
+
+/// What `command` prints; if it fails, why.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => format!("{name} is missing"),
+        _ => format!("{name}: {}", cause(&error)),
+    })?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("{name}: {}", complaint(&output))),
+    }
+}
+
+/// The line that says most.
+fn complaint(output: &Output) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    match telling(&errors) {
+        Some(line) => line.to_owned(),
+        None => output.status.to_string(),
+    }
+}
+
+/// Of a full disk, or else apt's last error, or else the last line.
+fn telling(errors: &str) -> Option<&str> {
+    let lines = || {
+        errors
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+    };
+    lines()
+        .find(|line| is_full(line))
+        .or_else(|| lines().rfind(|line| line.starts_with("E: ") && !is_summary(line)))
+        .or_else(|| lines().next_back())
+}
+
+/// Whether the line tells of a full disk.
+pub fn is_full(line: &str) -> bool {
+    line.contains("No space left on device")
+}
+
+/// Whether the line only sums up what lines before it said.
+fn is_summary(line: &str) -> bool {
+    line.starts_with("E: Some index files failed to download")
+        || line.starts_with("E: Unable to fetch some archives")
+        || line.starts_with("E: Failed to fetch some archives")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_is_told_and_not_the_summary() {
+        let update = "W: something\n\
+            E: Failed to fetch FILE  Could not connect\n\
+            E: Some index files failed to download. They have been ignored.\n";
+        let expected = "E: Failed to fetch FILE  Could not connect";
+        assert_eq!(telling(update), Some(expected));
+    }
+
+    #[test]
+    fn a_full_disk_is_told_and_not_what_follows_from_it() {
+        let unpacking = "tar: ./x: Cannot write: No space left on device\n\
+            tar: Exiting with failure status due to previous errors\n\
+            dpkg-deb: error: tar subprocess returned error exit status 2\n";
+        let expected = "tar: ./x: Cannot write: No space left on device";
+        assert_eq!(telling(unpacking), Some(expected));
+    }
+
+    #[test]
+    fn any_last_line_is_better_than_none() {
+        assert_eq!(telling("first\nsecond\n\n"), Some("second"));
+        assert_eq!(telling("\n"), None);
+    }
+
+    #[test]
+    fn a_failure_without_a_word_is_told_by_its_status() {
+        let failed = output(command("sh").args(["-c", "exit 7"]));
+        assert_eq!(failed, Err("sh: exit status: 7".to_owned()));
+    }
+
+    #[test]
+    fn a_missing_program_is_told_by_its_name() {
+        let missing = output(&mut command("squall-lab-no-such-program"));
+        assert_eq!(
+            missing,
+            Err("squall-lab-no-such-program is missing".to_owned())
+        );
+    }
+}

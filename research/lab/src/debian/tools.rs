@@ -1,0 +1,129 @@
+//! Programs for guests, with all they need: a shell and its utilities, what sets up modules, device
+//! mapper and encryption, and udev.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use squall_tools::Failure;
+use squall_tools::failure::at;
+
+use super::lists::Release;
+use super::part::{keep, remove};
+use super::userland::{self, LIBRARIES, LOADER};
+
+/// The release of Debian that they come from.
+pub const RELEASE: Release = Release::Trixie;
+
+/// The packages. The shell is not busybox's, which prefers its own utilities to those of others.
+///
+/// udev needs a way to make users, of which one is smaller than systemd.
+pub const PACKAGES: [&str; 9] = [
+    "cryptsetup-bin",
+    "busybox-static",
+    "cryptsetup",
+    "dash",
+    "dmsetup",
+    "kmod",
+    "systemd-standalone-sysusers",
+    "sysvinit-utils",
+    "udev",
+];
+
+/// Packages without what they need: what is kept of them needs nothing that the others do not.
+pub const ALONE: [&str; 1] = ["util-linux"];
+
+/// What a tree must have.
+pub const PARTS: [&str; 7] = [
+    LOADER,
+    "usr/bin/busybox",
+    "usr/bin/sh",
+    "usr/bin/kmod",
+    "usr/bin/udevadm",
+    "usr/sbin/cryptsetup",
+    "usr/sbin/dmsetup",
+];
+
+/// What is kept of the packages.
+const KEPT: [&str; 25] = [
+    "usr/bin/busybox",
+    "usr/bin/dash",
+    "usr/bin/kmod",
+    "usr/bin/sh",
+    "usr/bin/udevadm",
+    "usr/lib/cryptsetup",
+    "usr/lib/init",
+    "usr/lib/lsb",
+    "usr/lib/modprobe.d",
+    "usr/lib/systemd/systemd-udevd",
+    "usr/lib/udev",
+    LIBRARIES,
+    "usr/lib64",
+    "usr/sbin/blkid",
+    "usr/sbin/cryptdisks_start",
+    "usr/sbin/cryptdisks_stop",
+    "usr/sbin/cryptsetup",
+    "usr/sbin/depmod",
+    "usr/sbin/dmsetup",
+    "usr/sbin/insmod",
+    "usr/sbin/lsmod",
+    "usr/sbin/mkswap",
+    "usr/sbin/modinfo",
+    "usr/sbin/modprobe",
+    "usr/sbin/rmmod",
+];
+
+/// Half of what would be kept: encodings of text, names of hardware, and libraries that nobody uses.
+const UNUSED: [&str; 4] = [
+    "usr/lib/udev/hwdb.d",
+    "usr/lib/x86_64-linux-gnu/gconv",
+    "usr/lib/x86_64-linux-gnu/libmvec.so.1",
+    "usr/lib/x86_64-linux-gnu/libssl.so.3",
+];
+
+/// The suite that they come from.
+pub fn suite() -> &'static str {
+    RELEASE.suite()
+}
+
+/// The tools in the cache.
+#[derive(Debug)]
+pub struct Tools {
+    directory: PathBuf,
+}
+
+impl Tools {
+    /// The tools of the tree at `place`.
+    pub(super) fn of(place: PathBuf) -> Tools {
+        Tools { directory: place }
+    }
+
+    /// The tree, as it is to be at the root of a guest.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Runs the program at `path` in the tree under `name`, on this machine: gives what it prints.
+    pub(crate) fn run(
+        &self,
+        path: &str,
+        name: &str,
+        arguments: impl FnOnce(&mut Command),
+    ) -> Result<String, Failure> {
+        userland::run(&self.directory, path, name, arguments)
+    }
+}
+
+/// What a tree is made from.
+pub fn list() -> Vec<String> {
+    let lists = [&PACKAGES[..], &ALONE, &KEPT, &UNUSED];
+    lists.concat().into_iter().map(str::to_owned).collect()
+}
+
+/// Moves what is kept to `tree`.
+pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<(), Failure> {
+    for unused in UNUSED {
+        let path = unpacked.join(unused);
+        remove(&path).map_err(at(&path))?;
+    }
+    keep(&KEPT, unpacked, tree)
+}

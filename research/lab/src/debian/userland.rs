@@ -1,0 +1,31 @@
+//! Trees that have a C library: their programs run on any x86-64 Linux, by the tree's own loader.
+
+use std::path::Path;
+use std::process::Command;
+
+use squall_tools::Failure;
+
+use super::tool;
+
+/// Where a tree has its libraries.
+pub const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+
+/// What loads its programs.
+pub const LOADER: &str = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
+
+/// Runs the program at `path` in the tree at `tree` under `name`, on this machine: gives what it
+/// prints.
+pub fn run(
+    tree: &Path,
+    path: &str,
+    name: &str,
+    arguments: impl FnOnce(&mut Command),
+) -> Result<String, Failure> {
+    let loader = tree.join(LOADER);
+    let mut command = tool::command(&loader.to_string_lossy());
+    command.arg("--library-path").arg(tree.join(LIBRARIES));
+    command.args(["--argv0", name]).arg(tree.join(path));
+    arguments(&mut command);
+    tool::output(&mut command)
+        .map_err(|fault| Failure::Runtime(format!("{name} of the lab's tools: {fault}")))
+}

@@ -1,0 +1,113 @@
+//! Builds programs of the workspace for guests: static, because a guest has no libraries, or others;
+//! and libraries, for guests that have a C library.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use squall_tools::Failure;
+use squall_tools::failure::cause;
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Where the repository is.
+pub(super) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Builds the program `name` of `package`, or finds it built, and gives its path.
+pub fn program(package: &str, name: &str) -> Result<PathBuf, Failure> {
+    let mut cargo = cargo(package);
+    cargo
+        .args(["--all-features", "--bin", name, "--target", TARGET])
+        .env("CARGO_TARGET_DIR", target_directory())
+        .env("RUSTFLAGS", "-C target-feature=+crt-static");
+    build(cargo, name, executable)
+}
+
+/// Builds the shared library of `package`, or finds it built, and gives its path.
+pub fn library(package: &str) -> Result<PathBuf, Failure> {
+    let mut cargo = cargo(package);
+    // Not with the flags of who asks for it.
+    cargo.arg("--lib").env_remove("RUSTFLAGS");
+    build(cargo, package, |line| shared_library(package, line))
+}
+
+fn cargo(package: &str) -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command
+        .current_dir(ROOT)
+        .args(["build", "--release", "--quiet", "--message-format=json"])
+        .args(["--package", package])
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .stderr(Stdio::inherit());
+    command
+}
+
+/// What `find` finds in a line of the messages of `cargo`, which builds `name`.
+fn build(
+    mut cargo: Command,
+    name: &str,
+    find: impl Fn(&str) -> Option<PathBuf>,
+) -> Result<PathBuf, Failure> {
+    let built = cargo.output().map_err(|error| {
+        let program = cargo.get_program().display();
+        Failure::Runtime(format!(
+            "{name} cannot be built: {program}: {}",
+            cause(&error)
+        ))
+    })?;
+    let messages = String::from_utf8_lossy(&built.stdout);
+    match messages.lines().find_map(find) {
+        Some(path) if built.status.success() => Ok(path),
+        _ => Err(Failure::Runtime(format!(
+            "{name} cannot be built; cargo's messages are above"
+        ))),
+    }
+}
+
+/// A directory of its own, because the flags differ.
+fn target_directory() -> OsString {
+    let shared = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let shared = shared.unwrap_or_else(|| [ROOT, "target"].iter().collect());
+    shared.join("probe").into()
+}
+
+/// The program that a line of cargo's messages tells of.
+fn executable(line: &str) -> Option<PathBuf> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    message["executable"].as_str().map(PathBuf::from)
+}
+
+/// The shared library of `package`, if a line of cargo's messages tells of it.
+fn shared_library(package: &str, line: &str) -> Option<PathBuf> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    if message["target"]["name"] != package.replace('-', "_") {
+        return None;
+    }
+    let files = message["filenames"].as_array()?;
+    let mut files = files.iter().filter_map(Value::as_str);
+    files.find(|file| file.ends_with(".so")).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_is_told_from_those_that_it_is_made_of() {
+        let line = |name: &str, files: &[&str]| {
+            let target = serde_json::json!({ "name": name });
+            serde_json::json!({ "target": target, "filenames": files }).to_string()
+        };
+        let found = |line: &str| shared_library("squall-preload", line);
+        let files = ["/t/libsquall_preload.a", "/t/libsquall_preload.so"];
+        let expected = Some("/t/libsquall_preload.so".into());
+        assert_eq!(found(&line("squall_preload", &files)), expected);
+        assert_eq!(
+            found(&line("serde_derive", &["/t/libserde_derive.so"])),
+            None
+        );
+        assert_eq!(found("no message"), None);
+    }
+}

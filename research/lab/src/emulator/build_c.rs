@@ -1,0 +1,47 @@
+//! Builds programs in C for guests that have a C library.
+
+use std::path::Path;
+use std::process::Command;
+
+use squall_tools::Failure;
+
+use super::compiler;
+
+/// Where their sources are.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/programs");
+
+/// What to do where there is no compiler.
+const MISSING: &str = "no C compiler is installed: install gcc or clang, and have `cc` in PATH";
+
+/// Builds `programs/NAME.c` at `path`. It runs where the C library is at least as new as here.
+pub fn program(name: &str, path: &Path) -> Result<(), Failure> {
+    build("cc", name, path)
+}
+
+fn build(compiler: &str, name: &str, path: &Path) -> Result<(), Failure> {
+    let mut command = Command::new(compiler);
+    command.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]);
+    command
+        .arg(path)
+        .arg(Path::new(SOURCES).join(format!("{name}.c")));
+    command.env("LC_ALL", "C");
+    // Compilers say where they are before.
+    compiler::build(&mut command, name, MISSING, |line| line.contains("error:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_there_is_no_compiler_it_is_told_what_to_install() {
+        let built = build("no-such-cc", "draws", Path::new("/dev/null/program"));
+        let Err(Failure::Runtime(message)) = built else {
+            panic!("{built:?}");
+        };
+        assert!(
+            message.contains("no C compiler is installed: install gcc"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,54 @@
+//! Builds programs of the module in Go for guests: static, as Go makes them without cgo.
+
+use std::path::Path;
+use std::process::Command;
+
+use squall_tools::Failure;
+
+use super::build::ROOT;
+use super::compiler;
+
+/// Where the module is, in the repository.
+const MODULE: &str = "go";
+
+/// What to do where there is no Go.
+const MISSING: &str =
+    "Go is not installed: install Go 1.26 or later (https://go.dev/dl) and have `go` in PATH";
+
+/// Builds the module's program `internal/NAME` at `path`.
+pub fn program(name: &str, path: &Path) -> Result<(), Failure> {
+    build("go", name, path)
+}
+
+fn build(go: &str, name: &str, path: &Path) -> Result<(), Failure> {
+    let mut command = Command::new(go);
+    command
+        .current_dir(Path::new(ROOT).join(MODULE))
+        .args(["build", "-trimpath", "-buildvcs=false", "-o"])
+        .arg(path)
+        .arg(format!("./internal/{name}"))
+        .env("CGO_ENABLED", "0")
+        .env("GOFLAGS", "-mod=readonly")
+        .env("GOTOOLCHAIN", "local")
+        .env("GOWORK", "off")
+        .env_remove("GOOS")
+        .env_remove("GOARCH");
+    // `#` only heads what follows.
+    compiler::build(&mut command, name, MISSING, |line| !line.starts_with('#'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_there_is_no_go_it_is_told_what_to_install() {
+        let built = build("/dev/null/go", "labprobe", Path::new("/dev/null/program"));
+        assert!(matches!(built, Err(Failure::Runtime(_))));
+        let built = build("no-such-go", "labprobe", Path::new("/dev/null/program"));
+        let Err(Failure::Runtime(message)) = built else {
+            panic!("{built:?}");
+        };
+        assert!(message.contains("not installed: install Go"), "{message}");
+    }
+}

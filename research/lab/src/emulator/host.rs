@@ -1,0 +1,49 @@
+//! Where guests run: a QEMU, and a directory for their files.
+
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use squall_tools::failure::at;
+use squall_tools::{Failure, Interrupt};
+use tempfile::TempDir;
+
+use crate::debian::Qemu;
+
+/// Where guests run: a QEMU, and a directory for their files that goes when this does.
+#[derive(Debug)]
+pub struct Host {
+    pub(crate) qemu: Qemu,
+    directory: TempDir,
+    started: Cell<usize>,
+    pub(crate) interrupt: Interrupt,
+    pub(crate) patience: Duration,
+}
+
+impl Host {
+    /// A host that gives up on a guest that makes no progress within `patience`.
+    pub fn new(qemu: Qemu, interrupt: Interrupt, patience: Duration) -> Result<Host, Failure> {
+        let directory = tempfile::Builder::new()
+            .prefix("squall-lab-")
+            .tempdir()
+            .map_err(at(&std::env::temp_dir()))?;
+        Ok(Host {
+            qemu,
+            directory,
+            started: Cell::new(0),
+            interrupt,
+            patience,
+        })
+    }
+
+    /// A place for a file that goes with the host.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The number of the next guest, unless the user wants no more.
+    pub(crate) fn number(&self) -> Result<usize, Failure> {
+        self.interrupt.check()?;
+        Ok(self.started.replace(self.started.get() + 1))
+    }
+}

@@ -1,0 +1,192 @@
+//! A machine that runs: how it is started, asked, waited for, and how it ends.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use squall_tools::Failure;
+use squall_tools::failure::cause;
+
+use super::arguments::{Arguments, escaped};
+use super::host::Host;
+use super::parent::end_with_us;
+use super::qmp::Qmp;
+use super::words::Words;
+
+/// Time between two looks at a guest.
+pub const PAUSE: Duration = Duration::from_millis(2);
+
+/// Time between two questions to QEMU whether it has given up a guest that says nothing.
+const PAUSE_OF_QUESTIONS: Duration = Duration::from_secs(1);
+
+/// A machine; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Machine<'host> {
+    host: &'host Host,
+    process: Process,
+    control: Qmp,
+    words: Words,
+}
+
+impl<'host> Machine<'host> {
+    /// Starts the machine with this number.
+    pub fn start(
+        host: &'host Host,
+        number: usize,
+        mut arguments: Arguments,
+    ) -> Result<Machine<'host>, Failure> {
+        let words = Words {
+            console: host.file(&format!("console-{number}")),
+            messages: host.file(&format!("messages-{number}")),
+        };
+        arguments.add("-serial", format!("file:{}", escaped(&words.console)));
+        let mut command = Command::new(&host.qemu.program);
+        command
+            .args(&host.qemu.first_arguments)
+            .args(arguments.into_list());
+        let (ours, theirs) = UnixStream::pair().map_err(|error| cannot_start(&error))?;
+        let process = spawn(command, theirs, &words)?;
+        let control = Qmp::new(ours, host.patience)
+            .map_err(|failure| explained_by(failure, &words.last()))?;
+        Ok(Machine {
+            host,
+            process,
+            control,
+            words,
+        })
+    }
+
+    /// Where it runs.
+    pub fn host(&self) -> &'host Host {
+        self.host
+    }
+
+    /// What the guest's kernel has written.
+    pub fn console(&self) -> String {
+        let written = std::fs::read(&self.words.console).unwrap_or_default();
+        String::from_utf8_lossy(&written).into_owned()
+    }
+
+    /// What QEMU answers to `command`.
+    pub fn ask(&mut self, command: &str, arguments: Value) -> Result<Value, Failure> {
+        let answer = self.control.execute(command, arguments);
+        answer.map_err(|failure| self.explained(failure))
+    }
+
+    /// Fails if what is waited for will not come: the machine has ended, QEMU has given it up, or
+    /// the time is over.
+    pub fn check(&mut self, wait: &mut Wait) -> Result<(), Failure> {
+        let what = wait.what;
+        if let Some(status) = self.process.ended() {
+            let reason = format!("the VM ended while waiting for {what}: {status}");
+            return Err(self.explained(Failure::Runtime(reason)));
+        }
+        let now = Instant::now();
+        if now > wait.next_question {
+            self.check_on_qemu(what)?;
+            wait.next_question = now + PAUSE_OF_QUESTIONS;
+        }
+        if now > wait.begun + wait.patience {
+            let seconds = wait.patience.as_secs();
+            let reason = format!("the VM hangs: {what} took longer than {seconds} s");
+            return Err(self.explained(Failure::Runtime(reason)));
+        }
+        Ok(())
+    }
+
+    /// Whether QEMU has given up: it stops a machine whose CPU the host cannot run. One that does
+    /// not answer has ended, or hangs: whoever waits sees that.
+    fn check_on_qemu(&mut self, what: &str) -> Result<(), Failure> {
+        match self.control.execute("query-status", json!({})) {
+            Ok(status) if status["status"] == "internal-error" => {
+                let reason = format!("QEMU gave the VM up while waiting for {what}");
+                Err(self.explained(Failure::Runtime(reason)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the machine; gives the failure, and what QEMU or the guest said of it.
+    fn explained(&mut self, failure: Failure) -> Failure {
+        // The terminal's Ctrl-C has reached QEMU too.
+        if let Err(interrupted) = self.host.interrupt.check() {
+            return interrupted;
+        }
+        self.process.end();
+        explained_by(failure, &self.words.last())
+    }
+}
+
+/// A wait for something.
+#[derive(Debug)]
+pub struct Wait<'a> {
+    what: &'a str,
+    begun: Instant,
+    patience: Duration,
+    next_question: Instant,
+}
+
+impl<'a> Wait<'a> {
+    /// Begins to wait for `what`, not longer than `patience`.
+    pub fn new(what: &'a str, patience: Duration) -> Wait<'a> {
+        let begun = Instant::now();
+        Wait {
+            what,
+            begun,
+            patience,
+            next_question: begun + PAUSE_OF_QUESTIONS,
+        }
+    }
+}
+
+/// A process that ends with this.
+#[derive(Debug)]
+struct Process(Child);
+
+impl Process {
+    /// How it ended, if it did.
+    fn ended(&mut self) -> Option<ExitStatus> {
+        self.0.try_wait().ok().flatten()
+    }
+
+    fn end(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Starts QEMU. The command goes, and with it our copy of QEMU's end of `control`: only so is it
+/// closed when QEMU ends.
+fn spawn(mut command: Command, control: UnixStream, words: &Words) -> Result<Process, Failure> {
+    let input = OwnedFd::from(control);
+    let output = input.try_clone().map_err(|error| cannot_start(&error))?;
+    let messages = File::create(&words.messages).map_err(|error| cannot_start(&error))?;
+    end_with_us(&mut command);
+    command
+        .stdin(Stdio::from(input))
+        .stdout(Stdio::from(output))
+        .stderr(Stdio::from(messages))
+        .spawn()
+        .map(Process)
+        .map_err(|error| cannot_start(&error))
+}
+
+fn cannot_start(error: &std::io::Error) -> Failure {
+    Failure::Runtime(format!("QEMU cannot be started: {}", cause(error)))
+}
+
+fn explained_by(failure: Failure, words: &str) -> Failure {
+    match failure {
+        Failure::Runtime(message) => Failure::Runtime(format!("{message}{words}")),
+        other => other,
+    }
+}

@@ -1,0 +1,72 @@
+//! QEMU's control socket: JSON commands and answers, a line each (QEMU's docs/interop/qmp-spec).
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use squall_tools::Failure;
+use squall_tools::failure::cause;
+
+/// A connection that is ready for commands.
+#[derive(Debug)]
+pub struct Qmp {
+    stream: BufReader<UnixStream>,
+}
+
+impl Qmp {
+    /// Greets a QEMU that has just been started. No answer may take longer than `patience`.
+    pub fn new(stream: UnixStream, patience: Duration) -> Result<Qmp, Failure> {
+        let timeouts = stream
+            .set_read_timeout(Some(patience))
+            .and_then(|()| stream.set_write_timeout(Some(patience)));
+        timeouts.map_err(|error| silent(&error))?;
+        let mut qmp = Qmp {
+            stream: BufReader::new(stream),
+        };
+        qmp.receive()?;
+        qmp.execute("qmp_capabilities", json!({}))?;
+        Ok(qmp)
+    }
+
+    /// Does `command` and gives what it returns.
+    pub fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, Failure> {
+        let line = json!({ "execute": command, "arguments": arguments }).to_string() + "\n";
+        self.stream
+            .get_mut()
+            .write_all(line.as_bytes())
+            .map_err(|error| silent(&error))?;
+        loop {
+            let mut answer = self.receive()?;
+            if let Some(error) = answer.get("error") {
+                let reason = error["desc"].as_str().unwrap_or("unknown error");
+                return Err(Failure::Runtime(format!(
+                    "QEMU refused {command}: {reason}"
+                )));
+            }
+            if answer.get("return").is_some() {
+                return Ok(answer["return"].take());
+            }
+        }
+    }
+
+    fn receive(&mut self) -> Result<Value, Failure> {
+        let mut line = String::new();
+        match self.stream.read_line(&mut line) {
+            Ok(0) => Err(silent(&ErrorKind::UnexpectedEof.into())),
+            Ok(_) => serde_json::from_str(&line)
+                .map_err(|_| Failure::Runtime(format!("QEMU said: {}", line.trim()))),
+            Err(error) => Err(silent(&error)),
+        }
+    }
+}
+
+fn silent(error: &io::Error) -> Failure {
+    Failure::Runtime(match error.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+            "QEMU ended".into()
+        }
+        ErrorKind::WouldBlock => "QEMU hangs: it does not answer".into(),
+        _ => format!("QEMU cannot be asked: {}", cause(error)),
+    })
+}

@@ -1,0 +1,90 @@
+//! What a guest has for programs as they are: a userland with nginx and OpenSSL, squall's preload
+//! library and provider, a program in C, and their configuration.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use squall_tools::Failure;
+use squall_tools::failure::at;
+
+use crate::debian::Nginx;
+use crate::emulator::{Host, Initramfs, c_program};
+
+/// Where the guest has what is not Debian's.
+const PLACE: &str = "doors";
+
+/// OpenSSL's configuration with the provider; a word stands for where that is.
+const FRAGMENT: &str = include_str!("../../../../bindings/openssl/fragment.cnf");
+const MODULE: &str = "{module}";
+
+/// nginx's configuration.
+const CONFIGURATION: &str = include_str!("../../programs/nginx.conf");
+
+/// Where programs look for each other: Debian has all of them below /usr.
+const LINKS: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
+
+/// What nginx asks of the system: its user, and where requests' bodies would be.
+const USERS: &str = "root:x:0:0::/:/\n";
+const GROUPS: &str = "root:x:0:\n";
+const BODIES: &str = "var/lib/nginx";
+
+/// All of it, on the host.
+#[derive(Debug)]
+pub struct Doors {
+    nginx: Nginx,
+    /// What goes to [`PLACE`], by the name that it has there: the same for every machine, whatever
+    /// is built meanwhile.
+    files: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl Doors {
+    /// Builds what is built here, and makes nginx a certificate.
+    pub fn make(host: &Host, nginx: Nginx) -> Result<Doors, Failure> {
+        let draws = host.file("draws");
+        c_program("draws", &draws)?;
+        let [preload, provider] = super::libraries()?;
+        let (certificate, key) = (host.file("certificate.pem"), host.file("key.pem"));
+        nginx.certify(&certificate, &key)?;
+        let files = [
+            ("draws", draws),
+            ("certificate.pem", certificate),
+            ("key.pem", key),
+            ("libsquall-preload.so", preload),
+            ("squall.so", provider),
+        ];
+        let read = |(name, path): (_, PathBuf)| Ok((name, fs::read(&path).map_err(at(&path))?));
+        let files = files
+            .into_iter()
+            .map(read)
+            .collect::<Result<_, Failure>>()?;
+        Ok(Doors { nginx, files })
+    }
+
+    /// nginx's version.
+    pub fn version(&self) -> &str {
+        &self.nginx.version
+    }
+
+    /// Adds all of it to what a guest has.
+    pub(super) fn add(&self, initramfs: &mut Initramfs) -> Result<(), Failure> {
+        for link in LINKS {
+            initramfs.link(link, &Path::new("usr").join(link));
+        }
+        initramfs.tree("usr", &self.nginx.directory().join("usr"))?;
+        for (name, contents) in &self.files {
+            initramfs.contents(&format!("{PLACE}/{name}"), contents.clone());
+        }
+        let module = format!("/{PLACE}/squall.so");
+        let openssl = FRAGMENT.replace(MODULE, &module);
+        for (name, text) in [
+            (format!("{PLACE}/openssl.cnf"), openssl.as_str()),
+            (format!("{PLACE}/nginx.conf"), CONFIGURATION),
+            ("etc/passwd".into(), USERS),
+            ("etc/group".into(), GROUPS),
+        ] {
+            initramfs.contents(&name, text.into());
+        }
+        initramfs.directory(BODIES);
+        Ok(())
+    }
+}

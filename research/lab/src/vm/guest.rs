@@ -1,0 +1,152 @@
+//! A guest that runs: what is asked of it, and how it ends.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+
+use serde_json::json;
+use squall_probe::{Command, State};
+use squall_tools::Failure;
+
+use super::memory::SharedMemory;
+use crate::emulator::{Machine, PAUSE, Wait};
+
+/// A machine that was stopped, in a file that goes with this.
+#[derive(Debug)]
+pub struct Snapshot(PathBuf);
+
+impl Snapshot {
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// A guest; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Guest<'host> {
+    machine: Machine<'host>,
+    memory: SharedMemory,
+}
+
+impl<'host> Guest<'host> {
+    pub(super) fn new(machine: Machine<'host>, memory: SharedMemory) -> Guest<'host> {
+        Guest { machine, memory }
+    }
+
+    /// The memory in which it records.
+    pub fn memory(&self) -> &SharedMemory {
+        &self.memory
+    }
+
+    /// Lets a machine that stands still go on.
+    pub fn go_on(&mut self) -> Result<(), Failure> {
+        self.machine.ask("cont", json!({})).map(drop)
+    }
+
+    /// Stops the machine: nothing is recorded any more.
+    pub fn stop(&mut self) -> Result<(), Failure> {
+        self.machine.ask("stop", json!({})).map(drop)
+    }
+
+    /// Tells the probe to draw and record.
+    pub fn run(&mut self) -> Result<(), Failure> {
+        self.memory.tell(Command::Run)?;
+        self.wait("the probe to begin", |guest| {
+            Ok(guest.memory.state()? == State::Running)
+        })
+    }
+
+    /// Writes a machine that is stopped to `path`.
+    pub fn snapshot(&mut self, path: PathBuf) -> Result<Snapshot, Failure> {
+        let uri = format!("file:{}", path.display());
+        let snapshot = Snapshot(path);
+        self.machine.ask("migrate", json!({ "uri": uri }))?;
+        self.wait("the snapshot to be written", Guest::is_migrated)?;
+        Ok(snapshot)
+    }
+
+    /// Waits until `done`, or for as long as the host has patience.
+    pub fn wait(
+        &mut self,
+        what: &str,
+        mut done: impl FnMut(&mut Self) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        let host = self.machine.host();
+        let mut wait = Wait::new(what, host.patience);
+        loop {
+            host.interrupt.check()?;
+            if done(self)? {
+                return Ok(());
+            }
+            self.check_on_probe()?;
+            self.machine.check(&mut wait)?;
+            sleep(PAUSE);
+        }
+    }
+
+    pub(super) fn wait_until_ready(&mut self) -> Result<(), Failure> {
+        self.wait("the kernel to boot and the probe to start", |guest| {
+            Ok(guest.memory.state()? == State::Ready)
+        })
+    }
+
+    pub(super) fn wait_until_loaded(&mut self) -> Result<(), Failure> {
+        self.wait("the snapshot to be loaded", Guest::is_loaded)
+    }
+
+    fn is_migrated(&mut self) -> Result<bool, Failure> {
+        let progress = self.machine.ask("query-migrate", json!({}))?;
+        match progress["status"].as_str() {
+            Some("completed") => Ok(true),
+            Some("failed") => {
+                let reason = progress["error-desc"].as_str().unwrap_or("no reason given");
+                Err(Failure::Runtime(format!(
+                    "the snapshot cannot be written: {reason}"
+                )))
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn is_loaded(&mut self) -> Result<bool, Failure> {
+        let status = self
+            .machine
+            .ask("query-status", json!({}))
+            .map_err(not_loaded)?;
+        Ok(status["status"] != "inmigrate")
+    }
+
+    fn check_on_probe(&self) -> Result<(), Failure> {
+        match self.memory.state()? {
+            State::Failed => {
+                let message = self.memory.message()?;
+                Err(Failure::Runtime(format!(
+                    "the probe in the VM failed: {message}"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Guest<'_> {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.memory.path());
+    }
+}
+
+/// A failure of a machine that is loaded from a snapshot.
+pub(super) fn not_loaded(failure: Failure) -> Failure {
+    match failure {
+        Failure::Runtime(message) => {
+            Failure::Runtime(format!("the snapshot cannot be loaded: {message}"))
+        }
+        other => other,
+    }
+}

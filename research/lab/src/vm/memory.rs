@@ -1,0 +1,235 @@
+//! The memory shared with a guest, seen from outside: a file that QEMU maps.
+//!
+//! It is read and written by system calls, which see what the guest stores at once. Nothing that
+//! the guest wrote is trusted.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use squall_probe::{
+    CHANNEL_WORDS, CHANNELS, Channel, Command, Input, LEN, MAGIC, MESSAGE, MESSAGE_LEN, Output,
+    Record, Source, State, WORD, header,
+};
+use squall_tools::Failure;
+use squall_tools::failure::at;
+
+use crate::trace::{Counts, Trace};
+
+/// The file behind a guest's shared memory.
+#[derive(Debug)]
+pub struct SharedMemory {
+    file: File,
+    path: PathBuf,
+}
+
+impl SharedMemory {
+    /// Makes the file at `path`, with all its blocks: a full disk is noticed here and not by a
+    /// guest that dies of it.
+    pub fn create(path: PathBuf) -> Result<SharedMemory, Failure> {
+        let open = || {
+            let mut file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create_new(true)
+                .open(&path)?;
+            let zeros = vec![0; 1 << 20];
+            for _ in 0..LEN / zeros.len() {
+                file.write_all(&zeros)?;
+            }
+            Ok(file)
+        };
+        match open() {
+            Ok(file) => Ok(SharedMemory { file, path }),
+            Err(error) => {
+                let _ = std::fs::remove_file(&path);
+                Err(at(&path)(error))
+            }
+        }
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Tells the probe what to do.
+    pub fn tell(&self, command: Command) -> Result<(), Failure> {
+        let place = (header::COMMAND * WORD) as u64;
+        self.file
+            .write_all_at(&(command as u64).to_le_bytes(), place)
+            .map_err(at(&self.path))
+    }
+
+    /// How far the probe is.
+    pub fn state(&self) -> Result<State, Failure> {
+        if self.word(header::MAGIC)? != MAGIC {
+            return Ok(State::Booting);
+        }
+        let word = self.word(header::STATE)?;
+        State::from_word(word).ok_or_else(|| nonsense("state", word))
+    }
+
+    /// The probe's message.
+    pub fn message(&self) -> Result<String, Failure> {
+        let len = (self.word(header::MESSAGE_LEN)? as usize).min(MESSAGE_LEN);
+        let bytes = self.bytes(MESSAGE, len)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// How many records each channel has.
+    pub fn counts(&self) -> Result<Counts, Failure> {
+        let mut counts = Counts::default();
+        for (channel, count) in self.channels()? {
+            match channel.source {
+                Source::WhirlwindInputs => counts.inputs = count,
+                source => {
+                    let name = (source, channel.instance);
+                    counts.outputs.insert(name, count);
+                    counts.room.insert(name, channel.capacity);
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Everything the machine recorded.
+    pub fn trace(&self) -> Result<Trace, Failure> {
+        let mut trace = Trace {
+            cycles_per_ms: self.word(header::CYCLES_PER_MS)?,
+            ..Trace::default()
+        };
+        for (channel, count) in self.channels()? {
+            match channel.source {
+                Source::WhirlwindInputs => trace.inputs = self.records::<Input>(channel, count)?,
+                source => {
+                    let records = self.records::<Output>(channel, count)?;
+                    trace.outputs.insert((source, channel.instance), records);
+                }
+            }
+        }
+        Ok(trace)
+    }
+
+    /// The channels, each with the number of its records.
+    fn channels(&self) -> Result<Vec<(Channel, usize)>, Failure> {
+        let count = self.word(header::CHANNELS)?;
+        if count > CHANNELS as u64 {
+            return Err(nonsense("number of channels", count));
+        }
+        (0..count as usize)
+            .map(|index| self.channel(index))
+            .collect()
+    }
+
+    fn channel(&self, index: usize) -> Result<(Channel, usize), Failure> {
+        let words = self.words(Channel::place(index), CHANNEL_WORDS)?;
+        let words = words.try_into().expect("as many words as were asked for");
+        let channel =
+            Channel::from_words(&words).ok_or_else(|| nonsense("channel", index as u64))?;
+        let count = words[Channel::COUNT];
+        match count <= channel.capacity as u64 {
+            true => Ok((channel, count as usize)),
+            false => Err(nonsense("number of records", count)),
+        }
+    }
+
+    fn records<R: Record>(&self, channel: Channel, count: usize) -> Result<Vec<R>, Failure> {
+        let words = self.words(channel.first, count * R::WORDS)?;
+        Ok(words.chunks_exact(R::WORDS).map(R::from_words).collect())
+    }
+
+    fn word(&self, at: usize) -> Result<u64, Failure> {
+        Ok(self.words(at, 1)?[0])
+    }
+
+    fn words(&self, first: usize, count: usize) -> Result<Vec<u64>, Failure> {
+        let bytes = self.bytes(first, count * WORD)?;
+        let (words, _) = bytes.as_chunks::<WORD>();
+        Ok(words.iter().copied().map(u64::from_le_bytes).collect())
+    }
+
+    fn bytes(&self, first_word: usize, len: usize) -> Result<Vec<u8>, Failure> {
+        let mut bytes = vec![0; len];
+        self.file
+            .read_exact_at(&mut bytes, (first_word * WORD) as u64)
+            .map_err(at(&self.path))?;
+        Ok(bytes)
+    }
+}
+
+fn nonsense(what: &str, word: u64) -> Failure {
+    Failure::Runtime(format!(
+        "the probe in the VM recorded nonsense: {what} {word:#x}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(directory: &tempfile::TempDir) -> SharedMemory {
+        SharedMemory::create(directory.path().join("memory")).unwrap()
+    }
+
+    fn set(memory: &SharedMemory, at: usize, word: u64) {
+        let at = (at * WORD) as u64;
+        memory.file.write_all_at(&word.to_le_bytes(), at).unwrap();
+    }
+
+    /// One channel of two outputs, as a probe would write it.
+    fn with_two_outputs(memory: &SharedMemory) -> Channel {
+        let channel = Channel {
+            source: Source::Squall,
+            instance: 1,
+            first: squall_probe::RECORDS,
+            capacity: 2,
+        };
+        for (offset, word) in channel.to_words().into_iter().enumerate() {
+            set(memory, Channel::place(0) + offset, word);
+        }
+        for at in 0..2 * Output::WORDS {
+            set(memory, channel.first + at, at as u64);
+        }
+        set(memory, Channel::place(0) + Channel::COUNT, 2);
+        set(memory, header::CHANNELS, 1);
+        set(memory, header::MAGIC, MAGIC);
+        set(memory, header::STATE, State::Running as u64);
+        channel
+    }
+
+    #[test]
+    fn what_a_probe_wrote_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let memory = memory(&directory);
+        assert_eq!(memory.state().unwrap(), State::Booting);
+        with_two_outputs(&memory);
+        assert_eq!(memory.state().unwrap(), State::Running);
+        let name = (Source::Squall, 1);
+        assert_eq!(memory.counts().unwrap().outputs[&name], 2);
+        let outputs = &memory.trace().unwrap().outputs[&name];
+        assert_eq!(outputs[1].asked_at, Output::WORDS as u64);
+        assert_eq!(outputs[0].bits, [4, 5, 6, 7, 8, 9, 10, 11]);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let memory = memory(&directory);
+        with_two_outputs(&memory);
+        let places = [
+            (header::CHANNELS, CHANNELS as u64 + 1),
+            (Channel::place(0) + Channel::COUNT, 3),
+            (Channel::place(0), 99),
+        ];
+        for (at, word) in places {
+            let good = memory.word(at).unwrap();
+            set(&memory, at, word);
+            assert!(memory.trace().is_err());
+            set(&memory, at, good);
+        }
+        set(&memory, header::STATE, 99);
+        assert!(memory.state().is_err());
+    }
+}

@@ -1,0 +1,153 @@
+//! Guests in which programs of Debian and of this workspace work on drives of all kinds: with device
+//! mapper, drives that fail, drives that vanish, and power cuts.
+//!
+//! A guest has a real kernel, a shell, and an agent that does what the lab asks for.
+
+mod channel;
+mod guest;
+mod modules;
+mod setup;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use squall_tools::failure::at;
+use squall_tools::{Failure, Interrupt};
+
+use crate::debian::{Cache, Kernel, KernelName, Tools};
+use crate::emulator::{self, Arguments, Hardware, Host, Initramfs, Machine, escaped};
+use channel::Channel;
+use modules::Modules;
+
+pub use guest::{Guest, Job, Said};
+pub use setup::{Bus, Drive, Setup};
+
+/// The agent, which is a guest's first program.
+const AGENT: &str = include_str!("workshop/agent.sh");
+
+/// What starts udev in a guest.
+const UDEV: &str = include_str!("workshop/udev.sh");
+
+/// Where programs find each other: Debian has all of them below /usr.
+const LINKS: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
+
+/// What else is at the root of a guest.
+const DIRECTORIES: [&str; 8] = ["etc", "mnt", "proc", "root", "run", "sys", "tmp", "var"];
+
+/// What guests are made of.
+#[derive(Debug)]
+pub struct Workshop {
+    host: Host,
+    kernel: Kernel,
+    tools: Tools,
+    modules: Modules,
+}
+
+impl Workshop {
+    /// A workshop with Linux 6.12, that gives up on a guest that makes no progress within
+    /// `patience`.
+    pub fn open(
+        cache: &Cache,
+        interrupt: Interrupt,
+        patience: Duration,
+    ) -> Result<Workshop, Failure> {
+        let (qemu, tools) = (cache.qemu()?, cache.tools()?);
+        let kernel = cache.kernel(KernelName::V6_12)?;
+        let host = Host::new(qemu, interrupt, patience)?;
+        let modules = Modules::index(&kernel, &tools, &host.file("modules"))?;
+        Ok(Workshop {
+            host,
+            kernel,
+            tools,
+            modules,
+        })
+    }
+
+    /// Boots a guest; it is ready for commands when this returns.
+    pub fn boot(&self, setup: &Setup) -> Result<Guest<'_>, Failure> {
+        setup.check()?;
+        let number = self.host.number()?;
+        let initramfs = self.host.file(&format!("initramfs-{number}"));
+        self.initramfs(setup)?.write(&initramfs)?;
+        let socket = self.host.file(&format!("agent-{number}"));
+        let mut arguments = self.arguments(setup, &initramfs);
+        let port = format!(
+            "socket,id=agent,server=on,wait=off,path={}",
+            escaped(&socket)
+        );
+        arguments.add("-chardev", port);
+        arguments.add("-device", "virtio-serial-pci");
+        arguments.add("-device", "virtserialport,chardev=agent,name=agent");
+        setup.add_drives(&mut arguments);
+        let machine = Machine::start(&self.host, number, arguments)?;
+        let channel = Channel::open(&socket)?;
+        Guest::new(machine, channel, [socket, initramfs], setup.drives.clone())
+    }
+
+    fn arguments(&self, setup: &Setup, initramfs: &Path) -> Arguments {
+        let command_line = format!("console=ttyS0 panic=-1 quiet {}", setup.command_line);
+        Arguments::new(&Hardware {
+            accelerator: "tcg",
+            cpu: "max",
+            cpus: setup.cpus,
+            memory_mib: setup.memory_mib,
+            kernel: &self.kernel.image,
+            initramfs,
+            command_line: &command_line,
+        })
+    }
+
+    fn initramfs(&self, setup: &Setup) -> Result<Initramfs, Failure> {
+        let mut initramfs = Initramfs::new();
+        for directory in DIRECTORIES {
+            initramfs.directory(directory);
+        }
+        for link in LINKS {
+            initramfs.link(link, &Path::new("usr").join(link));
+        }
+        let tools = self.tools.directory();
+        initramfs.tree("usr", &tools.join("usr"))?;
+        for utility in self.utilities()? {
+            initramfs.link(&format!("usr/bin/{utility}"), Path::new("busybox"));
+        }
+        for program in setup.programs {
+            let name = program.file_name().unwrap_or_default().to_string_lossy();
+            initramfs.program(&format!("usr/bin/{name}"), program)?;
+        }
+        let drivers = setup.drivers();
+        let mut modules = [setup.modules, &drivers].concat();
+        if setup.crypto {
+            modules.extend(self.modules.crypto());
+        }
+        self.modules.add(&modules, &mut initramfs)?;
+        initramfs.contents("etc/modules", drivers.join(" ").into_bytes());
+        initramfs.contents("init", AGENT.into());
+        initramfs.contents("usr/sbin/start-udev", UDEV.into());
+        Ok(initramfs)
+    }
+
+    /// The utilities of busybox that the tools have no program for.
+    fn utilities(&self) -> Result<BTreeSet<String>, Failure> {
+        let tools = self.tools.directory();
+        let busybox = tools.join("usr/bin/busybox");
+        let listed = Command::new(&busybox).arg("--list").output();
+        let listed = listed.map_err(at(&busybox))?;
+        let names = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let is_there = |name: &str| {
+            let places = ["usr/bin", "usr/sbin"];
+            places
+                .iter()
+                .any(|place| tools.join(place).join(name).exists())
+        };
+        let missing = names.lines().filter(|name| !is_there(name));
+        Ok(missing.map(str::to_owned).collect())
+    }
+}
+
+/// Builds the program `name` of a package of the workspace, static, or finds it built, and gives its
+/// path.
+pub fn program(package: &str, name: &str) -> Result<PathBuf, Failure> {
+    emulator::program(package, name)
+}

@@ -1,0 +1,113 @@
+//! The way to the agent of a guest: requests and answers, one after the other (see agent.sh).
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use squall_tools::Failure;
+use squall_tools::failure::{at, cause};
+
+use crate::emulator::{Machine, PAUSE, Wait};
+
+/// Longest time between two looks at the machine.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A connection to the agent.
+#[derive(Debug)]
+pub struct Channel {
+    stream: UnixStream,
+    /// What has come and was not taken yet.
+    come: Vec<u8>,
+}
+
+impl Channel {
+    /// Connects to QEMU's end at `path`.
+    pub fn open(path: &Path) -> Result<Channel, Failure> {
+        let stream = UnixStream::connect(path).map_err(at(path))?;
+        let timeouts = stream
+            .set_read_timeout(Some(TICK))
+            .and_then(|()| stream.set_write_timeout(Some(TICK)));
+        timeouts.map_err(at(path))?;
+        Ok(Channel {
+            stream,
+            come: Vec::new(),
+        })
+    }
+
+    /// Sends all of `bytes`.
+    pub fn send(
+        &mut self,
+        mut bytes: &[u8],
+        machine: &mut Machine,
+        wait: &mut Wait,
+    ) -> Result<(), Failure> {
+        while !bytes.is_empty() {
+            let sent = taken(self.stream.write(bytes))?;
+            bytes = &bytes[sent..];
+            if sent == 0 {
+                look(machine, wait)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next line, without its end.
+    pub fn line(&mut self, machine: &mut Machine, wait: &mut Wait) -> Result<String, Failure> {
+        loop {
+            if let Some(end) = self.come.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<_> = self.come.drain(..=end).collect();
+                return Ok(String::from_utf8_lossy(&line[..end]).into_owned());
+            }
+            self.receive(machine, wait)?;
+        }
+    }
+
+    /// The next `len` bytes.
+    pub fn bytes(
+        &mut self,
+        len: usize,
+        machine: &mut Machine,
+        wait: &mut Wait,
+    ) -> Result<Vec<u8>, Failure> {
+        while self.come.len() < len {
+            self.receive(machine, wait)?;
+        }
+        let rest = self.come.split_off(len);
+        Ok(std::mem::replace(&mut self.come, rest))
+    }
+
+    fn receive(&mut self, machine: &mut Machine, wait: &mut Wait) -> Result<(), Failure> {
+        let mut buffer = [0; 1 << 16];
+        let read = taken(self.stream.read(&mut buffer))?;
+        self.come.extend_from_slice(&buffer[..read]);
+        if read == 0 {
+            look(machine, wait)?;
+        }
+        Ok(())
+    }
+}
+
+/// How much went; nothing where it was not possible yet, or QEMU is about to end.
+fn taken(result: io::Result<usize>) -> Result<usize, Failure> {
+    use ErrorKind::{BrokenPipe, ConnectionReset, Interrupted, WouldBlock};
+    match result {
+        Ok(count) => Ok(count),
+        Err(error) => match error.kind() {
+            BrokenPipe | ConnectionReset | Interrupted | WouldBlock => Ok(0),
+            _ => Err(Failure::Runtime(format!(
+                "the VM cannot be asked: {}",
+                cause(&error)
+            ))),
+        },
+    }
+}
+
+/// Fails if there is nothing to wait for.
+fn look(machine: &mut Machine, wait: &mut Wait) -> Result<(), Failure> {
+    machine.host().interrupt.check()?;
+    machine.check(wait)?;
+    sleep(PAUSE);
+    Ok(())
+}

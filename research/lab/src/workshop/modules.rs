@@ -1,0 +1,140 @@
+//! A kernel's modules: which need which, as kmod tells.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use squall_tools::Failure;
+use squall_tools::failure::at;
+
+use crate::debian::{Kernel, Tools};
+use crate::emulator::Initramfs;
+
+/// What modprobe reads of the index, this program, and those that look for modules.
+const INDEX: [&str; 7] = [
+    "modules.alias",
+    "modules.alias.bin",
+    "modules.builtin.alias.bin",
+    "modules.builtin.bin",
+    "modules.dep",
+    "modules.dep.bin",
+    "modules.softdep",
+];
+
+/// Where a kernel has its crypto modules.
+const CRYPTO: [&str; 3] = [
+    "kernel/arch/x86/crypto/",
+    "kernel/crypto/",
+    "kernel/lib/crypto/",
+];
+
+/// The modules of a kernel.
+#[derive(Debug)]
+pub struct Modules {
+    /// Where they are in a guest.
+    place: String,
+    directory: PathBuf,
+    index: PathBuf,
+    /// By name, the file of each and those of all that it needs.
+    files: BTreeMap<String, Vec<String>>,
+    builtin: BTreeSet<String>,
+}
+
+impl Modules {
+    /// Makes the index of the modules of `kernel` in `directory`.
+    pub fn index(kernel: &Kernel, tools: &Tools, directory: &Path) -> Result<Modules, Failure> {
+        let base = directory.join("lib/modules");
+        fs::create_dir_all(&base).map_err(at(&base))?;
+        let link = base.join(&kernel.release);
+        symlink(kernel.modules(), &link).map_err(at(&link))?;
+        let output = directory.join("index");
+        tools.run("usr/bin/kmod", "depmod", |command| {
+            command.arg("-b").arg(directory).arg("-o").arg(&output);
+            command.arg(&kernel.release);
+        })?;
+        let index = output.join("lib/modules").join(&kernel.release);
+        let read = |path: PathBuf| fs::read_to_string(&path).map_err(at(&path));
+        let dependencies = read(index.join("modules.dep"))?;
+        let builtin = read(kernel.modules().join("modules.builtin"))?;
+        Ok(Modules {
+            place: format!("usr/lib/modules/{}", kernel.release),
+            directory: kernel.modules().to_owned(),
+            index,
+            files: dependencies.lines().filter_map(entry).collect(),
+            builtin: builtin.lines().map(name).collect(),
+        })
+    }
+
+    /// The names of all crypto modules.
+    pub fn crypto(&self) -> impl Iterator<Item = &str> {
+        let is_crypto =
+            |files: &Vec<String>| CRYPTO.iter().any(|place| files[0].starts_with(place));
+        let crypto = self.files.iter().filter(move |(_, files)| is_crypto(files));
+        crypto.map(|(name, _)| name.as_str())
+    }
+
+    /// Adds those of `names`, with all they need, and the index.
+    pub fn add(&self, names: &[&str], initramfs: &mut Initramfs) -> Result<(), Failure> {
+        for index in INDEX {
+            let file = self.index.join(index);
+            initramfs.program(&format!("{}/{index}", self.place), &file)?;
+        }
+        let mut files = BTreeSet::new();
+        for wanted in names {
+            let wanted = name(wanted);
+            match self.files.get(&wanted) {
+                Some(needed) => files.extend(needed),
+                None if self.builtin.contains(&wanted) => {}
+                None => return Err(no_module(&wanted)),
+            }
+        }
+        for file in files {
+            let place = format!("{}/{file}", self.place);
+            initramfs.program(&place, &self.directory.join(file))?;
+        }
+        Ok(())
+    }
+}
+
+fn no_module(name: &str) -> Failure {
+    Failure::Runtime(format!("the kernel has no module {name}"))
+}
+
+/// A line of modules.dep: the name of a module, and the files of it and of all that it needs.
+fn entry(line: &str) -> Option<(String, Vec<String>)> {
+    let (file, needed) = line.split_once(':')?;
+    let files = std::iter::once(file).chain(needed.split_whitespace());
+    Some((name(file), files.map(str::to_owned).collect()))
+}
+
+/// The name of the module in `file`; `-` and `_` are the same in it.
+fn name(file: &str) -> String {
+    let file = file.rsplit('/').next().unwrap_or(file);
+    let stem = file.split(".ko").next().unwrap_or(file);
+    stem.replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_comes_with_all_that_it_needs() {
+        let line = "kernel/md/dm-crypt.ko.xz: kernel/md/dm-mod.ko.xz kernel/x.ko";
+        let (name, files) = entry(line).unwrap();
+        assert_eq!(name, "dm_crypt");
+        let expected = ["dm-crypt.ko.xz", "dm-mod.ko.xz", "x.ko"];
+        assert!(
+            files
+                .iter()
+                .zip(expected)
+                .all(|(file, end)| file.ends_with(end))
+        );
+        assert_eq!(files.len(), 3);
+        assert_eq!(
+            entry("kernel/a-b.ko:").unwrap(),
+            ("a_b".into(), vec!["kernel/a-b.ko".into()])
+        );
+    }
+}

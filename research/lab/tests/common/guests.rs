@@ -1,0 +1,85 @@
+//! Guests of tests: a workshop, files for drives, and commands that must succeed.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use squall_lab::debian::Cache;
+use squall_lab::workshop::{Guest, Workshop};
+use squall_tools::{Failure, Interrupt};
+use tempfile::TempDir;
+
+use super::{Turn, message, skip};
+
+/// Longest time that anything may take that is waited for.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A workshop, and a directory for drives.
+pub struct World {
+    pub shop: Workshop,
+    directory: TempDir,
+    _turn: Turn,
+}
+
+impl World {
+    /// None where no guest can run, which is said.
+    pub fn new() -> Option<World> {
+        let _turn = Turn::take()?;
+        let shop = match open() {
+            Ok(shop) => shop,
+            Err(failure) => {
+                skip(&format!("guests: {}", message(failure)));
+                return None;
+            }
+        };
+        Some(World {
+            shop,
+            directory: TempDir::new().expect("a directory"),
+            _turn,
+        })
+    }
+
+    /// Where a drive of that name is.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The path of a new drive with `len` bytes, all of them zero.
+    pub fn medium(&self, name: &str, len: u64) -> PathBuf {
+        let path = self.path(name);
+        let file = File::create(&path).expect("a file");
+        file.set_len(len).expect("a length");
+        path
+    }
+}
+
+fn open() -> Result<Workshop, Failure> {
+    let cache = Cache::open(None)?;
+    cache.tools()?;
+    let interrupt = Interrupt::watch("the guests are ended")?;
+    Workshop::open(&cache, interrupt, PATIENCE)
+}
+
+/// What a command prints that succeeds.
+#[track_caller]
+pub fn ok(guest: &mut Guest, command: &str) -> String {
+    let said = guest.sh(command).and_then(|said| said.succeeded());
+    said.unwrap_or_else(|failure| panic!("{command}: {}", message(failure)))
+}
+
+/// What a command complains of that fails.
+#[track_caller]
+pub fn fails(guest: &mut Guest, command: &str) -> String {
+    let said = guest.sh(command).expect("an end");
+    assert_ne!(said.status, 0, "{command}");
+    String::from_utf8_lossy(&said.stderr).into_owned()
+}
+
+/// Waits until a command succeeds.
+#[track_caller]
+pub fn soon(guest: &mut Guest, command: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    while guest.sh(command).expect("an end").status != 0 {
+        assert!(Instant::now() < deadline, "{command}");
+    }
+}

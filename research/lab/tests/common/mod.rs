@@ -1,0 +1,172 @@
+//! Runs of `squall-lab` with machines: where they may run, and what they leave.
+//!
+//! Machines need what `squall-lab deps` fetches. Where it is not there a test is skipped, which is
+//! said on standard error, where the test harness does not hide it; and fails if the environment
+//! variable SQUALL_REQUIRE_LAB is set.
+
+pub mod commands;
+pub mod guests;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use squall_lab::debian::{Cache, KernelName};
+use squall_lab::vm;
+use squall_tools::Failure;
+use tempfile::TempDir;
+
+/// Most runs with machines at the same time.
+const TURNS: usize = 2;
+
+static TAKEN: Mutex<usize> = Mutex::new(0);
+static GIVEN_BACK: Condvar = Condvar::new();
+
+/// The right to run a machine, until this goes.
+pub struct Turn(());
+
+impl Turn {
+    /// Waits for the right; none if no machine can run here.
+    pub fn take() -> Option<Turn> {
+        if let Err(failure) = kernel_image() {
+            skip(&format!("machines: {}", message(failure)));
+            return None;
+        }
+        let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let all_taken = |taken: &mut usize| *taken == TURNS;
+        let taken = GIVEN_BACK.wait_while(taken, all_taken);
+        *taken.unwrap_or_else(PoisonError::into_inner) += 1;
+        let turn = Turn(());
+        // Later runs find it built: that is no part of their time.
+        vm::probe().expect("a probe");
+        Some(turn)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        GIVEN_BACK.notify_one();
+    }
+}
+
+/// The image of kernel 6.12 in a cache that has QEMU as well.
+pub fn kernel_image() -> Result<PathBuf, Failure> {
+    let cache = Cache::open(None)?;
+    cache.qemu()?;
+    Ok(cache.kernel(KernelName::V6_12)?.image)
+}
+
+pub fn message(failure: Failure) -> String {
+    match failure {
+        Failure::Runtime(message) => message,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Says what cannot be tested here, which must not be where everything is required.
+pub fn skip(what: &str) {
+    let required = std::env::var_os("SQUALL_REQUIRE_LAB").is_some();
+    assert!(!required, "required, but skipped: {what}");
+    say_skip(what);
+}
+
+/// Says what cannot be tested here.
+pub fn say_skip(what: &str) {
+    let line = format!("SKIP {what}\n");
+    let said = std::io::stderr().write_all(line.as_bytes());
+    said.expect("standard error takes a line");
+}
+
+/// Directories of a run's own; gone at the end.
+pub struct World {
+    directory: TempDir,
+}
+
+impl World {
+    pub fn new() -> World {
+        let directory = TempDir::new().expect("a directory");
+        fs::create_dir(directory.path().join("tmp")).expect("a directory");
+        World { directory }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// `squall-lab` with `arguments`, split at blanks, its temporary files in `tmp` and its report
+    /// in `output`.
+    pub fn lab(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_squall-lab"));
+        command
+            .args(arguments.split_whitespace())
+            .arg("--output")
+            .arg(self.path("output"))
+            .env("TMPDIR", self.path("tmp"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Processes that have one of the world's files named `name` in their arguments.
+    pub fn users_of(&self, name: &str) -> Vec<u32> {
+        let directory = self.path("tmp");
+        let directory = directory.to_str().expect("a path");
+        let is_user = |process: &u32| {
+            let arguments = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+            let arguments = String::from_utf8_lossy(&arguments);
+            arguments.contains(directory) && arguments.contains(name)
+        };
+        processes().filter(is_user).collect()
+    }
+
+    /// Waits until a process uses a file named `name`, and gives the process.
+    #[track_caller]
+    pub fn wait_for_user_of(&self, name: &str) -> u32 {
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while Instant::now() < deadline {
+            if let Some(&process) = self.users_of(name).first() {
+                return process;
+            }
+            sleep(Duration::from_millis(10));
+        }
+        panic!("nobody uses {name}");
+    }
+
+    /// No process, no temporary file and no report is left.
+    #[track_caller]
+    pub fn is_clean(&self) {
+        assert_eq!(self.users_of(""), Vec::<u32>::new());
+        for directory in ["tmp", "output"] {
+            let path = self.path(directory);
+            assert_eq!(files(&path), Vec::<PathBuf>::new());
+        }
+    }
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").expect("processes").flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// What is in `directory`, which need not exist.
+pub fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+/// The only line of a run that fails.
+#[track_caller]
+pub fn complaint(output: &Output, code: i32) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{errors}");
+    assert!(output.stdout.is_empty());
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    assert!(errors.starts_with("squall-lab: "), "{errors}");
+    errors.trim_end().to_owned()
+}

@@ -1,0 +1,648 @@
+//! `squall-lab deps`: what it does with packages, and how it fails.
+//!
+//! Nothing here needs a network. Where packages are fetched, the test's own scripts stand for apt
+//! and dpkg, and directories for packages; apt itself runs once, and reaches nobody.
+
+#[path = "common/commands.rs"]
+mod commands;
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use commands::{contains, succeed};
+use serde_json::Value;
+use squall_lab::debian::{Cache, KernelName};
+use squall_tools::Failure;
+
+const APT_GET: &str = r#"#!/bin/sh
+echo "$*" >> "$FAKE/log"
+archives=.
+for word; do case $word in Dir::Cache::archives=*) archives=${word#*=} ;; esac; done
+case " $* " in
+*" indextargets "*) echo http://mirror.invalid/debian/ ;;
+*" download "* | *" install "*)
+    for word; do case $word in
+    Dir::*) ;;
+    *=*) cp -r "$FAKE/archive/${word%%=*}_${word#*=}_amd64.deb" "$archives" || exit 100 ;;
+    esac; done ;;
+esac
+"#;
+
+const APT_CACHE: &str = r#"#!/bin/sh
+[ "$1" = --version ] && exit
+for word; do :; done
+[ -e "$FAKE/archive/${word%/*}" ] && exec cat "$FAKE/archive/${word%/*}"
+echo 'E: No packages found' >&2
+exit 100
+"#;
+
+const DPKG_DEB: &str = r#"#!/bin/sh
+case $1 in
+--show)
+    name=${2##*/}
+    version=${name#*_}
+    printf '%s\t%s\n' "${name%%_*}" "${version%%_*}" ;;
+--extract)
+    if [ -e "$FAKE/full" ]; then
+        echo 'tar: ./x: Cannot write: No space left on device' >&2
+        echo 'dpkg-deb: error: tar subprocess returned error exit status 2' >&2
+        exit 2
+    fi
+    cp -r "$2/." "$3" ;;
+esac
+"#;
+
+/// Packages of the tools, and what is in them.
+const TOOLS: [(&str, &[&str]); 10] = [
+    (
+        "busybox-static",
+        &[
+            "usr/bin/busybox",
+            "usr/lib/x86_64-linux-gnu/gconv/KOI8-R.so",
+            "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",
+            "usr/lib/x86_64-linux-gnu/libssl.so.3",
+            "usr/lib64/ld-linux-x86-64.so.2",
+            "usr/share/doc/busybox-static/copyright",
+        ],
+    ),
+    (
+        "cryptsetup",
+        &[
+            "usr/lib/cryptsetup/functions",
+            "usr/sbin/cryptdisks_start",
+            "usr/sbin/cryptdisks_stop",
+        ],
+    ),
+    ("cryptsetup-bin", &["usr/sbin/cryptsetup"]),
+    ("dash", &["usr/bin/dash", "usr/bin/sh"]),
+    ("dmsetup", &["usr/sbin/dmsetup"]),
+    (
+        "kmod",
+        &[
+            "usr/bin/kmod",
+            "usr/lib/modprobe.d/a.conf",
+            "usr/sbin/depmod",
+            "usr/sbin/insmod",
+            "usr/sbin/lsmod",
+            "usr/sbin/modinfo",
+            "usr/sbin/modprobe",
+            "usr/sbin/rmmod",
+        ],
+    ),
+    ("systemd-standalone-sysusers", &["usr/bin/systemd-sysusers"]),
+    (
+        "sysvinit-utils",
+        &["usr/lib/init/vars.sh", "usr/lib/lsb/init-functions"],
+    ),
+    (
+        "udev",
+        &[
+            "usr/bin/udevadm",
+            "usr/lib/systemd/systemd-udevd",
+            "usr/lib/udev/hwdb.d/20-OUI.hwdb",
+            "usr/lib/udev/rules.d/60-block.rules",
+        ],
+    ),
+    (
+        "util-linux",
+        &["usr/bin/su", "usr/sbin/blkid", "usr/sbin/mkswap"],
+    ),
+];
+
+/// Packages of nginx, and what is in them.
+const NGINX: [(&str, &[&str]); 9] = [
+    ("nginx", &["usr/sbin/nginx"]),
+    (
+        "libc6",
+        &[
+            "usr/lib/x86_64-linux-gnu/gconv/KOI8-R.so",
+            "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",
+            "usr/lib64/ld-linux-x86-64.so.2",
+        ],
+    ),
+    ("libcrypt1", &["usr/lib/x86_64-linux-gnu/libcrypt.so.1"]),
+    ("libgcc-s1", &["usr/lib/x86_64-linux-gnu/libgcc_s.so.1"]),
+    (
+        "libpcre2-8-0",
+        &["usr/lib/x86_64-linux-gnu/libpcre2-8.so.0"],
+    ),
+    ("libssl3t64", &["usr/lib/x86_64-linux-gnu/libssl.so.3"]),
+    ("libzstd1", &["usr/lib/x86_64-linux-gnu/libzstd.so.1"]),
+    ("openssl", &["usr/bin/c_rehash", "usr/bin/openssl"]),
+    ("zlib1g", &["usr/lib/x86_64-linux-gnu/libz.so.1"]),
+];
+
+/// A directory with an archive, programs that fetch from it, and a cache; gone at the end.
+struct World {
+    directory: PathBuf,
+}
+
+impl World {
+    fn new(name: &str) -> World {
+        let name = format!("squall-lab-deps-{name}-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(directory.join("bin")).expect("a directory");
+        fs::create_dir_all(directory.join("archive")).expect("a directory");
+        World { directory }
+    }
+
+    /// With all programs and all packages.
+    fn full(name: &str) -> World {
+        let world = World::new(name);
+        world.program("apt-get", APT_GET);
+        world.program("apt-cache", APT_CACHE);
+        world.program("dpkg-deb", DPKG_DEB);
+        world.qemu("1");
+        world.programs("1");
+        let (meta, image) = ("linux-image-amd64", "linux-image-6.1-amd64");
+        world.package(meta, "6.1-1", &format!("{image} (= 6.1-1)"), &[]);
+        let files = [
+            "boot/vmlinuz-6.1-amd64",
+            "lib/modules/6.1-amd64/kernel/drivers/md/dm-crypt.ko",
+            "lib/modules/6.1-amd64/kernel/drivers/gpu/drm/radeon.ko",
+        ];
+        world.package(
+            image,
+            "6.1-1",
+            "kmod, linux-base (>= 4), dracut | x",
+            &files,
+        );
+        let meta = "linux-image-cloud-amd64";
+        world.package(meta, "7-1", "linux-image-7 (= 7-1)", &[]);
+        let needed = "dracut | x, linux-base-7 (= 7-1), linux-binary-7, linux-modules-7";
+        world.package("linux-image-7", "7-1", needed, &[]);
+        let files = ["usr/lib/modules/7/modules.builtin"];
+        world.package("linux-base-7", "7-1", "", &files);
+        let files = ["usr/lib/modules/7/vmlinuz"];
+        world.package("linux-binary-7", "7-1", "linux-base-7", &files);
+        let files = ["usr/lib/modules/7/kernel/drivers/ptp/ptp_vmclock.ko.xz"];
+        world.package("linux-modules-7", "7-1", "kmod, linux-base-7", &files);
+        world
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    fn program(&self, name: &str, text: &str) {
+        let path = self.path("bin").join(name);
+        fs::write(&path, text).expect("a program");
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("a program");
+    }
+
+    fn package(&self, name: &str, version: &str, depends: &str, files: &[&str]) {
+        let archive = self.path("archive");
+        let stanza = format!("Package: {name}\nVersion: {version}\nDepends: {depends}\n");
+        fs::write(archive.join(name), stanza).expect("a stanza");
+        let content = archive.join(format!("{name}_{version}_amd64.deb"));
+        fs::create_dir_all(&content).expect("a package");
+        for file in files {
+            let path = content.join(file);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+            fs::write(path, name).expect("a file");
+        }
+    }
+
+    fn qemu(&self, version: &str) {
+        let files = [
+            "usr/bin/qemu-system-x86_64",
+            "usr/bin/passwd",
+            "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",
+            "usr/share/qemu/keymaps/de",
+            "usr/share/seabios/bios.bin",
+        ];
+        self.package("qemu-system-x86", version, "libc6 (>= 2)", &files);
+    }
+
+    fn programs(&self, version: &str) {
+        for (name, files) in TOOLS.into_iter().chain(NGINX) {
+            self.package(name, version, "libc6 (>= 2)", files);
+        }
+    }
+
+    fn cache(&self) -> Cache {
+        Cache::open(Some(&self.path("cache"))).expect("a cache")
+    }
+
+    /// `squall-lab deps` with `arguments`, split at blanks, and the test's programs before others.
+    fn deps(&self, arguments: &str) -> Command {
+        let path = format!("{}:/usr/bin:/bin", self.path("bin").display());
+        self.deps_with_path(arguments, &path)
+    }
+
+    fn deps_with_path(&self, arguments: &str, path: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_squall-lab"));
+        command
+            .arg("deps")
+            .args(arguments.split_whitespace())
+            .env("PATH", path)
+            .env("FAKE", &self.directory)
+            .env("SQUALL_LAB_CACHE", self.path("cache"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// How often apt was asked for anything since the last time this was.
+    fn requests(&self) -> usize {
+        let log = fs::read_to_string(self.path("log")).unwrap_or_default();
+        let _ = fs::remove_file(self.path("log"));
+        log.lines().count()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// The last line of a run that fails, which is the only one that says so.
+#[track_caller]
+fn fail(mut command: Command) -> String {
+    complaint(&command.output().expect("the command runs"))
+}
+
+#[track_caller]
+fn complaint(output: &Output) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(output.stdout.is_empty());
+    let is_failure = |line: &&str| line.starts_with("squall-lab: ");
+    assert_eq!(errors.lines().filter(is_failure).count(), 1, "{errors}");
+    let last = errors.lines().next_back().expect("a line");
+    assert!(is_failure(&last), "{errors}");
+    last.to_owned()
+}
+
+fn message<T>(result: Result<T, Failure>) -> String {
+    match result {
+        Err(Failure::Runtime(message)) => message,
+        _ => panic!("it does not fail"),
+    }
+}
+
+#[test]
+fn without_apt_or_dpkg_it_says_what_is_missing() {
+    let world = World::new("missing");
+    let bin = world.path("bin");
+    let path = bin.to_str().expect("a path");
+    contains(
+        &fail(world.deps_with_path("", path)),
+        &["apt-get is missing"],
+    );
+    world.program("apt-get", APT_GET);
+    world.program("apt-cache", APT_CACHE);
+    contains(
+        &fail(world.deps_with_path("", path)),
+        &["dpkg-deb is missing"],
+    );
+    assert!(!world.path("cache").exists());
+}
+
+#[test]
+fn places_that_cannot_be_written_are_named() {
+    let world = World::full("places");
+    for place in ["/dev/null/cache", "/proc/squall-lab"] {
+        contains(&fail(world.deps(&format!("--cache {place}"))), &[place]);
+    }
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/cache");
+    let refused = fail(world.deps(&format!("--cache {sources}")));
+    contains(&refused, &[sources, "source tree"]);
+    assert!(!Path::new(sources).exists());
+}
+
+#[test]
+fn an_unknown_kernel_is_a_wrong_argument() {
+    let world = World::new("argument");
+    let output = world.deps("--only 6.2").output().expect("the command runs");
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    contains(&errors, &["--only", "\"6.2\"", "6.1, 6.12, newest"]);
+}
+
+#[test]
+fn an_empty_cache_says_what_to_run() {
+    let world = World::new("empty");
+    fs::create_dir(world.path("cache")).expect("a directory");
+    let cache = world.cache();
+    let place = world.path("cache");
+    let place = place.to_str().expect("a path");
+    contains(&message(cache.qemu()), &[place, "QEMU", "make lab-deps"]);
+    contains(&message(cache.tools()), &[place, "tools", "make lab-deps"]);
+    contains(&message(cache.nginx()), &[place, "nginx", "make lab-deps"]);
+    for name in KernelName::ALL {
+        let expected = [place, name.name(), "make lab-deps"];
+        contains(&message(cache.kernel(name)), &expected);
+    }
+}
+
+#[test]
+fn everything_is_fetched_once() {
+    let world = World::full("fetch");
+    let first = succeed(world.deps(""));
+    let lines: Vec<_> = first.lines().collect();
+    assert_eq!(lines.len(), 6, "{first}");
+    contains(lines[0], &["QEMU", " 1 ", "cache/qemu", "1 MiB"]);
+    contains(lines[1], &["tools", " 1 ", "cache/tools", "1 MiB"]);
+    contains(lines[2], &["nginx", " 1 ", "cache/nginx", "1 MiB"]);
+    contains(lines[3], &["kernel 6.1 ", " 6.1-1 ", "cache/kernels/6.1"]);
+    contains(lines[4], &["kernel 6.12 ", " 7-1 ", "cache/kernels/6.12"]);
+    contains(
+        lines[5],
+        &["kernel newest ", " 7-1 ", "cache/kernels/newest"],
+    );
+    assert!(!world.path("cache/part").exists());
+    // Nothing is asked for: there is nobody to ask.
+    assert_eq!(succeed(world.deps_with_path("", "")), first);
+}
+
+#[test]
+fn qemu_is_run_by_its_own_loader() {
+    let world = World::full("qemu");
+    succeed(world.deps("--only newest"));
+    let tree = world.path("cache/qemu");
+    let qemu = world.cache().qemu().expect("QEMU");
+    let libraries = tree.join("usr/lib/x86_64-linux-gnu");
+    assert_eq!(qemu.version, "1");
+    assert_eq!(qemu.program, libraries.join("ld-linux-x86-64.so.2"));
+    let expected = [
+        "--library-path".into(),
+        format!("{}:{}", libraries.display(), tree.join("usr/lib").display()).into(),
+        tree.join("usr/bin/qemu-system-x86_64").into_os_string(),
+        "-L".into(),
+        tree.join("usr/share/seabios").into(),
+        "-L".into(),
+        tree.join("usr/share/qemu").into(),
+    ];
+    assert_eq!(qemu.first_arguments, expected);
+    assert!(!tree.join("usr/bin/passwd").exists());
+}
+
+#[test]
+fn of_the_tools_only_what_guests_use_is_kept() {
+    let world = World::full("tools");
+    succeed(world.deps("--only newest"));
+    let cache = world.cache();
+    let tools = cache.tools().expect("tools");
+    assert_eq!(tools.directory(), world.path("cache/tools"));
+    let is_there = |path| tools.directory().join(path).exists();
+    for kept in ["usr/sbin/cryptsetup", "usr/lib/udev/rules.d"] {
+        assert!(is_there(kept), "{kept}");
+    }
+    let libraries = "usr/lib/x86_64-linux-gnu";
+    for removed in [
+        "usr/share",
+        "usr/bin/su",
+        "usr/lib/udev/hwdb.d",
+        &format!("{libraries}/gconv"),
+        &format!("{libraries}/libssl.so.3"),
+    ] {
+        assert!(!is_there(removed), "{removed}");
+    }
+}
+
+#[test]
+fn of_nginx_only_what_guests_use_is_fetched_and_kept() {
+    let world = World::full("nginx");
+    succeed(world.deps("--only newest"));
+    let cache = world.cache();
+    let nginx = cache.nginx().expect("nginx");
+    assert_eq!(nginx.version, "1");
+    assert_eq!(nginx.directory(), world.path("cache/nginx"));
+    let is_there = |path| nginx.directory().join(path).exists();
+    let libraries = "usr/lib/x86_64-linux-gnu";
+    let (kept, removed) = (
+        format!("{libraries}/libssl.so.3"),
+        format!("{libraries}/gconv"),
+    );
+    for kept in ["usr/sbin/nginx", "usr/bin/openssl", &kept] {
+        assert!(is_there(kept), "{kept}");
+    }
+    for removed in ["usr/bin/c_rehash", &removed] {
+        assert!(!is_there(removed), "{removed}");
+    }
+    let log = fs::read_to_string(world.path("log")).expect("a log");
+    let asked = log.lines().find(|line| line.contains("nginx=1"));
+    contains(asked.expect("a request"), &["download nginx=1 libc6=1"]);
+}
+
+#[test]
+fn of_util_linux_nothing_is_fetched_that_it_needs() {
+    let world = World::full("alone");
+    succeed(world.deps("--only newest"));
+    let log = fs::read_to_string(world.path("log")).expect("a log");
+    let asking = |word| {
+        let mut lines = log.lines().filter(move |line| line.contains(word));
+        lines.next_back().expect("a request")
+    };
+    contains(asking("download util-linux"), &["util-linux=1"]);
+    contains(asking("udev="), &["--download-only", "cryptsetup=1"]);
+    assert!(!asking("udev=").contains("util-linux"));
+}
+
+#[test]
+fn tools_of_another_list_are_fetched_again() {
+    let world = World::full("list");
+    let first = succeed(world.deps("--only 6.1"));
+    let tree = world.path("cache/tools");
+    let record = tree.join("record.json");
+    let text = fs::read_to_string(&record).expect("a record");
+    let mut older: Value = serde_json::from_str(&text).expect("a record");
+    let lists: [fn(&mut Value); 2] = [
+        |record| drop(record.as_object_mut().expect("an object").remove("list")),
+        |record| drop(record["list"].as_array_mut().expect("an array").pop()),
+    ];
+    for change in lists {
+        change(&mut older);
+        fs::write(&record, older.to_string()).expect("a record");
+        fs::remove_file(tree.join("usr/bin/udevadm")).expect("a program");
+        let place = tree.to_str().expect("a path");
+        let expected = [place, "not those that are needed now", "make lab-deps"];
+        contains(&message(world.cache().tools()), &expected);
+        world.requests();
+        assert_eq!(succeed(world.deps("--only 6.1")), first);
+        assert_ne!(world.requests(), 0);
+        assert!(world.cache().tools().is_ok());
+        assert_eq!(fs::read_to_string(&record).expect("a record"), text);
+        older = serde_json::from_str(&text).expect("a record");
+    }
+    succeed(world.deps("--only 6.1"));
+    assert_eq!(world.requests(), 0);
+}
+
+#[test]
+fn kernels_of_both_layouts_are_understood() {
+    let world = World::full("kernels");
+    succeed(world.deps("--only 6.1 newest"));
+    let cache = world.cache();
+    let old = cache.kernel(KernelName::V6_1).expect("a kernel");
+    assert_eq!(old.release, "6.1-amd64");
+    assert_eq!(old.package_version, "6.1-1");
+    assert!(old.image.is_file());
+    let module = old.module("dm_crypt").expect("a module");
+    assert!(module.ends_with("modules/kernel/drivers/md/dm-crypt.ko"));
+    assert_eq!(old.module("radeon"), None);
+    let new = cache.kernel(KernelName::Newest).expect("a kernel");
+    assert_eq!(new.release, "7");
+    assert!(new.image.is_file());
+    let module = new.module("ptp_vmclock").expect("a module");
+    assert!(module.ends_with("ptp_vmclock.ko.xz") && module.is_file());
+    assert_eq!(new.module("ptp"), None);
+    contains(&message(cache.kernel(KernelName::V6_12)), &["lab-deps"]);
+}
+
+#[test]
+fn an_update_fetches_what_is_newer() {
+    let world = World::full("update");
+    succeed(world.deps("--only 6.1"));
+    world.requests();
+    world.qemu("2");
+    fs::remove_dir_all(world.path("archive/qemu-system-x86_1_amd64.deb")).expect("a package");
+    succeed(world.deps("--only 6.1"));
+    assert_eq!(world.cache().qemu().expect("QEMU").version, "1");
+    assert_eq!(world.requests(), 0);
+    succeed(world.deps("--only 6.1 --update"));
+    assert_eq!(world.cache().qemu().expect("QEMU").version, "2");
+    // Is it there? Which mirror? Two releases' lists, and QEMU.
+    assert_eq!(world.requests(), 5);
+    assert!(!world.path("cache/part").exists());
+}
+
+#[test]
+fn an_update_looks_at_every_package() {
+    let world = World::full("packages");
+    succeed(world.deps("--only 6.1"));
+    let shell = world.path("cache/tools/usr/bin/sh");
+    for (version, same) in [("1", true), ("2", false)] {
+        world.package("dash", version, "", &["usr/bin/dash", "usr/bin/sh"]);
+        fs::write(&shell, "changed").expect("a file");
+        succeed(world.deps("--only 6.1 --update"));
+        let text = fs::read_to_string(&shell).expect("a file");
+        assert_eq!(text == "changed", same, "{version}");
+    }
+}
+
+#[test]
+fn what_is_damaged_is_named_and_mended_by_an_update() {
+    let world = World::full("damaged");
+    succeed(world.deps("--only 6.1"));
+    let tree = world.path("cache/kernels/6.1");
+    let faults: [fn(&Path); 4] = [
+        |tree| fs::write(tree.join("record.json"), "{").expect("a record"),
+        |tree| fs::write(tree.join("record.json"), "").expect("a record"),
+        |tree| fs::remove_file(tree.join("record.json")).expect("a record"),
+        |tree| fs::remove_file(tree.join("vmlinuz")).expect("an image"),
+    ];
+    for fault in faults {
+        fault(&tree);
+        let expected = [tree.to_str().expect("a path"), "squall-lab deps --update"];
+        contains(&fail(world.deps("--only 6.1")), &expected);
+        contains(&message(world.cache().kernel(KernelName::V6_1)), &expected);
+        succeed(world.deps("--only 6.1 --update"));
+        assert!(world.cache().kernel(KernelName::V6_1).is_ok());
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_what_was_there() {
+    let world = World::full("full");
+    succeed(world.deps("--only 6.1"));
+    world.qemu("2");
+    fs::remove_dir_all(world.path("archive/qemu-system-x86_1_amd64.deb")).expect("a package");
+    fs::write(world.path("full"), "").expect("a file");
+    let line = fail(world.deps("--update"));
+    contains(&line, &["dpkg-deb: ", "No space left on device"]);
+    assert_eq!(world.cache().qemu().expect("QEMU").version, "1");
+    contains(
+        &message(world.cache().kernel(KernelName::V6_12)),
+        &["lab-deps"],
+    );
+    assert!(!world.path("cache/part").exists());
+    assert!(!world.path("cache/kernels/6.12").exists());
+}
+
+#[test]
+fn a_package_that_is_not_there_is_named() {
+    let world = World::full("absent");
+    fs::remove_file(world.path("archive/linux-binary-7")).expect("a stanza");
+    let line = fail(world.deps("--only newest"));
+    contains(&line, &["linux-binary-7 is not in trixie-backports"]);
+    assert!(!world.path("cache/kernels/newest").exists());
+}
+
+#[test]
+fn packages_without_a_kernel_are_refused() {
+    let world = World::full("kernelless");
+    let package = world.path("archive/linux-binary-7_7-1_amd64.deb");
+    fs::remove_dir_all(package.join("usr")).expect("a package");
+    contains(&fail(world.deps("--only newest")), &["have no kernel"]);
+    assert!(!world.path("cache/kernels/newest").exists());
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed() {
+    let world = World::full("killed");
+    let left = world.path("cache/part/tree/usr");
+    fs::create_dir_all(&left).expect("a directory");
+    succeed(world.deps("--only 6.1"));
+    assert!(!left.exists());
+}
+
+#[test]
+fn two_runs_do_not_disturb_each_other() {
+    let world = World::full("lock");
+    fs::create_dir(world.path("cache")).expect("a directory");
+    let lock = File::create(world.path("cache/lock")).expect("a file");
+    lock.lock().expect("a lock");
+    let mut run = world
+        .deps("--only 6.1")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    let mut errors = BufReader::new(run.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    errors.read_line(&mut line).expect("a line");
+    assert_eq!(line, "waiting for another run\n");
+    assert!(!world.path("cache/qemu").exists());
+    lock.unlock().expect("a lock");
+    let rest: Vec<_> = errors.lines().collect();
+    assert!(run.wait().expect("it ends").success(), "{rest:?}");
+    assert!(world.cache().qemu().is_ok());
+}
+
+/// apt itself, where there is one, with a mirror that does not exist behind a proxy that is not
+/// there.
+#[test]
+fn offline_it_ends_soon_and_says_what_was_wanted() {
+    let there = |program| Command::new(program).arg("--version").output().is_ok();
+    if !["apt-get", "apt-cache", "dpkg-deb"].into_iter().all(there) {
+        return;
+    }
+    let world = World::new("offline");
+    let sources = "deb http://mirror.invalid/debian bookworm main\n";
+    fs::write(world.path("sources.list"), sources).expect("a file");
+    let directory = world.directory.display();
+    let configuration = format!(
+        "Dir::Etc::main \"/dev/null\";\nDir::Etc::parts \"{directory}/archive\";\n\
+         Dir::Etc::sourcelist \"{directory}/sources.list\";\n\
+         Dir::Etc::sourceparts \"{directory}/archive\";\nDir::State \"{directory}\";\n"
+    );
+    fs::write(world.path("apt.conf"), configuration).expect("a file");
+    let mut command = world.deps_with_path("", &std::env::var("PATH").expect("a path"));
+    command
+        .env("APT_CONFIG", world.path("apt.conf"))
+        .env("http_proxy", "http://127.0.0.1:9")
+        .env_remove("no_proxy");
+    let start = Instant::now();
+    let line = fail(command);
+    assert!(start.elapsed() < Duration::from_secs(60), "{line}");
+    contains(&line, &["bookworm and bookworm-backports", "127.0.0.1:9"]);
+    assert!(!world.path("cache/kernels").exists());
+    assert!(!world.path("cache/part").exists());
+}

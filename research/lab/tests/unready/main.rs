@@ -1,0 +1,95 @@
+//! A kernel whose random number generator is not ready yet: a preloaded program is told so, and
+//! waits, as without squall.
+
+#[allow(dead_code, reason = "of other tests")]
+#[path = "../common/mod.rs"]
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use squall_bindings::counters::{self, Door};
+use squall_lab::vm;
+use squall_lab::workshop::{Guest, Setup};
+
+use common::guests::{World, ok};
+use common::say_skip;
+
+/// What the kernel says before it is ready, and after.
+const UNREADY: &str = "\
+nonblock: -1, Resource temporarily unavailable
+nonblock, random: -1, Resource temporarily unavailable
+insecure: 32
+by number: -1, Resource temporarily unavailable
+device: -1, Resource temporarily unavailable
+";
+const READY: &str = "\
+wait: 32
+nonblock: 32
+nonblock, random: 32
+insecure: 32
+by number: 32
+device: 32
+";
+
+/// Compiles the program, and reads it; none where there is no compiler, which is said.
+fn program(path: &Path) -> Option<Vec<u8>> {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/unready/draws.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", source, "-o"]);
+    let Ok(output) = compiler.arg(path).output() else {
+        say_skip("a kernel that is not ready: install gcc or clang");
+        return None;
+    };
+    assert!(output.status.success(), "{output:?}");
+    Some(fs::read(path).expect("a program"))
+}
+
+#[test]
+fn a_preloaded_program_is_told_what_the_kernel_tells() {
+    let Some(world) = World::new() else { return };
+    let Some(program) = program(&world.path("draws")) else {
+        return;
+    };
+    let [preload, _] = vm::libraries().expect("squall's libraries");
+    let preload = fs::read(preload).expect("a library");
+    let setup = Setup {
+        command_line: "random.trust_cpu=off random.trust_bootloader=off",
+        ..Setup::default()
+    };
+    let mut guest = world.shop.boot(&setup).expect("a guest");
+    guest.write_file("/tmp/draws", &program).expect("a file");
+    guest
+        .write_file("/tmp/preload.so", &preload)
+        .expect("a file");
+    ok(&mut guest, "chmod +x /tmp/draws");
+
+    // The ones beside it show that the kernel was not ready before and after it.
+    assert_eq!(ok(&mut guest, "/tmp/draws"), UNREADY);
+    let left_to_the_kernel = (UNREADY.to_owned(), [(0, 4), (0, 1)]);
+    assert_eq!(preloaded(&world, &mut guest, ""), left_to_the_kernel);
+    assert_eq!(ok(&mut guest, "/tmp/draws"), UNREADY);
+
+    // The first request is the kernel's, which waits; then it is ready.
+    let served = (READY.to_owned(), [(4, 1), (1, 0)]);
+    assert_eq!(preloaded(&world, &mut guest, "wait"), served);
+    assert_eq!(ok(&mut guest, "/tmp/draws wait"), READY);
+}
+
+/// What the preloaded program says, and how many requests were served and left to the kernel, of
+/// getrandom and of the device.
+fn preloaded(world: &World, guest: &mut Guest, argument: &str) -> (String, [(u64, u64); 2]) {
+    let here = world.path("counters");
+    counters::create(&here).expect("a file");
+    let zeros = fs::read(&here).expect("counters");
+    guest.write_file("/tmp/counters", &zeros).expect("a file");
+    let command = "SQUALL_COUNTERS=/tmp/counters LD_PRELOAD=/tmp/preload.so /tmp/draws";
+    let said = ok(guest, &format!("{command} {argument}"));
+    let counted = guest.read_file("/tmp/counters").expect("a file");
+    fs::write(&here, counted).expect("a file");
+    let totals = counters::read(&here).expect("counters");
+    assert_eq!(totals.loads, 1);
+    let doors = [Door::Getrandom, Door::Device].map(|door| totals.of(door));
+    (said, doors.map(|door| (door.requests, door.forwarded)))
+}

@@ -1,0 +1,240 @@
+//! Whirlwind on a machine that writes down every cycle count it gives.
+//!
+//! Whirlwind takes a cycle count for each input, and one more for the moment of an output. Which
+//! is which follows from the order, and is checked: what is recorded is all that goes in, or the
+//! probe fails.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use squall::entropy::HARDWARE_LEN;
+use squall::entropy::whirlwind::{Whirlwind, WithSha512};
+use squall::entropy::{Machine, ThisMachine};
+use squall::testing::generations_for_testing;
+use squall_probe::Input;
+
+use crate::generator::{Bits, Generator, words};
+use crate::memory::Writer;
+
+/// Cycle counts, and inputs, of a bootstrap.
+const BOOTSTRAP_COUNTS: u64 = 101;
+
+/// Cycle counts of an output, and which of them, counted from 0, is no input but its moment.
+const OUTPUT_COUNTS: u64 = 3;
+const MOMENT: u64 = 1;
+
+/// Inputs of an output.
+const OUTPUT_INPUTS: u64 = OUTPUT_COUNTS - 1;
+
+/// A Whirlwind, and what it was told.
+///
+/// It has one shard: it is one thread's, so that the number of an input tells where it waits.
+pub struct Recorded {
+    whirlwind: Whirlwind<WithSha512, Listener, 1>,
+    tape: Arc<Tape>,
+}
+
+impl Recorded {
+    /// A new one, bootstrapped, whose inputs go to `inputs`.
+    pub fn bootstrapped(inputs: Writer) -> Recorded {
+        let tape = Arc::new(Tape::new(inputs));
+        let recorded = Recorded {
+            whirlwind: Whirlwind::new(Listener(Arc::clone(&tape))),
+            tape,
+        };
+        recorded.bootstrap();
+        recorded
+    }
+
+    fn bootstrap(&self) {
+        self.tape.bootstraps.fetch_add(1, Ordering::Relaxed);
+        self.tape.begin(NO_MOMENT);
+        self.whirlwind.bootstrap();
+        self.tape.end(BOOTSTRAP_COUNTS);
+    }
+
+    fn generate(&self) -> Bits {
+        let mut bytes = [0; size_of::<Bits>()];
+        self.tape.begin(MOMENT);
+        self.whirlwind.generate(&mut bytes);
+        self.tape.end(OUTPUT_COUNTS);
+        words(&bytes)
+    }
+
+    /// Whether so many more inputs can be recorded.
+    fn has_room_for(&self, inputs: u64) -> bool {
+        self.tape.inputs.room() as u64 >= inputs
+    }
+}
+
+/// A [`Recorded`] that is bootstrapped again when the machine may have been cloned, as the
+/// library's root is.
+pub struct Watchful {
+    recorded: Recorded,
+    /// The generations of the kernel and the VM when last looked at.
+    seen: (u64, u64),
+}
+
+impl Watchful {
+    /// Begins to watch. The process must have drawn from squall before, which finds out what
+    /// there is to be watched.
+    pub fn new(recorded: Recorded) -> Watchful {
+        Watchful {
+            recorded,
+            seen: generations_for_testing(),
+        }
+    }
+}
+
+impl Generator for Watchful {
+    fn draw(&mut self) -> Option<Bits> {
+        let generations = generations_for_testing();
+        let may_be_clone = generations != self.seen;
+        let inputs = match may_be_clone {
+            true => BOOTSTRAP_COUNTS + OUTPUT_INPUTS,
+            false => OUTPUT_INPUTS,
+        };
+        if !self.recorded.has_room_for(inputs) {
+            return None;
+        }
+        if may_be_clone {
+            self.seen = generations;
+            self.recorded.bootstrap();
+        }
+        Some(self.recorded.generate())
+    }
+}
+
+/// No count of the task under way is the moment of an output.
+const NO_MOMENT: u64 = u64::MAX;
+
+/// What a Whirlwind was told so far. One thread uses it; the machine must be shareable.
+struct Tape {
+    inputs: Writer,
+    number: AtomicU64,
+    outputs: AtomicU64,
+    bootstraps: AtomicU64,
+    /// Cycle counts of the task under way, and which of them is the moment of an output.
+    counts: AtomicU64,
+    moment: AtomicU64,
+}
+
+impl Tape {
+    fn new(inputs: Writer) -> Tape {
+        Tape {
+            inputs,
+            number: AtomicU64::new(0),
+            outputs: AtomicU64::new(0),
+            bootstraps: AtomicU64::new(0),
+            counts: AtomicU64::new(0),
+            moment: AtomicU64::new(NO_MOMENT),
+        }
+    }
+
+    /// Begins a task, whose count number `moment` is the moment of an output.
+    fn begin(&self, moment: u64) {
+        self.counts.store(0, Ordering::Relaxed);
+        self.moment.store(moment, Ordering::Relaxed);
+    }
+
+    fn end(&self, expected: u64) {
+        let counts = self.counts.load(Ordering::Relaxed);
+        assert_eq!(counts, expected, "Whirlwind's cycle counts");
+    }
+
+    fn hear(&self, cycles: u64) {
+        let count = self.counts.fetch_add(1, Ordering::Relaxed);
+        if count == self.moment.load(Ordering::Relaxed) {
+            self.outputs.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        self.inputs.write(&Input {
+            cycles,
+            outputs_before: self.outputs.load(Ordering::Relaxed),
+            bootstraps_before: self.bootstraps.load(Ordering::Relaxed),
+            number: self.number.fetch_add(1, Ordering::Relaxed),
+        });
+    }
+}
+
+/// This machine, with a tape that hears its cycle counts.
+struct Listener(Arc<Tape>);
+
+impl Machine for Listener {
+    fn cycles(&self) -> u64 {
+        let cycles = ThisMachine.cycles();
+        self.0.hear(cycles);
+        cycles
+    }
+
+    fn noise(&self) -> u64 {
+        ThisMachine.noise()
+    }
+
+    fn process(&self) -> u32 {
+        ThisMachine.process()
+    }
+
+    fn cpu(&self) -> u32 {
+        ThisMachine.cpu()
+    }
+
+    fn random(&self, out: &mut [u8; HARDWARE_LEN]) {
+        ThisMachine.random(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use squall_probe::{Channel, RECORDS, Record, Source};
+
+    use super::*;
+    use crate::memory::Memory;
+    use crate::memory::tests::plain;
+
+    fn recorded(capacity: usize) -> (Memory, Recorded) {
+        let memory = plain();
+        let channel = Channel {
+            source: Source::WhirlwindInputs,
+            instance: 0,
+            first: RECORDS,
+            capacity,
+        };
+        memory.lay_out(&[channel]);
+        let recorded = Recorded::bootstrapped(memory.writer(0, &channel));
+        (memory, recorded)
+    }
+
+    fn input(memory: Memory, number: u64) -> Input {
+        let first = RECORDS + number as usize * Input::WORDS;
+        Input::from_words(&memory.words::<{ Input::WORDS }>(first))
+    }
+
+    #[test]
+    fn every_input_is_recorded_in_its_place() {
+        let (memory, recorded) = recorded(1000);
+        assert_ne!(recorded.generate(), recorded.generate());
+        recorded.bootstrap();
+        let counts: [u64; 1] = memory.words(Channel::place(0) + Channel::COUNT);
+        assert_eq!(counts, [2 * BOOTSTRAP_COUNTS + 2 * OUTPUT_INPUTS]);
+        let mut last = 0;
+        for number in 0..counts[0] {
+            let input = input(memory, number);
+            let outputs_before = (number + 1).saturating_sub(BOOTSTRAP_COUNTS) / 2;
+            assert_eq!(input.number, number);
+            assert_eq!(input.outputs_before, outputs_before.min(2));
+            let is_second = number >= BOOTSTRAP_COUNTS + 2 * OUTPUT_INPUTS;
+            assert_eq!(input.bootstraps_before, 1 + u64::from(is_second));
+            assert!(input.cycles >= last);
+            last = input.cycles;
+        }
+    }
+
+    #[test]
+    fn it_ends_before_an_input_is_lost() {
+        let (_, recorded) = recorded(BOOTSTRAP_COUNTS as usize + 5);
+        let mut watchful = Watchful::new(recorded);
+        let drawn = std::iter::from_fn(|| watchful.draw()).count();
+        assert_eq!(drawn, 2);
+    }
+}

@@ -1,0 +1,80 @@
+//! A source that squall must have served: what a program gave is of no use if it came from
+//! elsewhere.
+
+use std::path::Path;
+
+use squall_bindings::counters::{self, Door};
+
+use crate::generator::{Bits, Generator};
+
+/// Outputs between two looks at the counters.
+const EVERY: u64 = 16;
+
+/// A source whose requests squall counts at its door. The counters are in the machine's memory, so
+/// that a snapshot has them as well.
+pub struct Served<G> {
+    inner: G,
+    door: Door,
+    counters: &'static str,
+    given: u64,
+}
+
+impl<G> Served<G> {
+    /// `inner`, which is served at `door` alone; the counters are in a file.
+    pub fn new(inner: G, door: Door, counters: &'static str) -> Served<G> {
+        Served {
+            inner,
+            door,
+            counters,
+            given: 0,
+        }
+    }
+
+    /// Whether squall has counted at least a request for each output.
+    fn check(&self) {
+        let counted = match counters::read(Path::new(self.counters)) {
+            Ok(totals) => totals.of(self.door).requests,
+            Err(error) => panic!("{}: {error}", self.counters),
+        };
+        assert!(
+            counted >= self.given,
+            "{} outputs were given, and squall has served {counted} requests at the door {}",
+            self.given,
+            self.door.name()
+        );
+    }
+}
+
+impl<G: Generator> Generator for Served<G> {
+    fn draw(&mut self) -> Option<Bits> {
+        let bits = self.inner.draw()?;
+        self.given += 1;
+        if self.given % EVERY == 1 {
+            self.check();
+        }
+        Some(bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Constant;
+
+    impl Generator for Constant {
+        fn draw(&mut self) -> Option<Bits> {
+            Some([7; 8])
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "squall has served 0 requests at the door arc4random")]
+    fn what_squall_did_not_serve_is_a_failure() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("counters");
+        counters::create(&file).expect("counters");
+        let file = file.to_str().expect("a path").to_owned().leak();
+        Served::new(Constant, Door::Arc4random, file).draw();
+    }
+}

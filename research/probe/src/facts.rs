@@ -1,0 +1,130 @@
+//! What the machine is, for the lab's report: looked up before anything is timed.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use squall_probe::Mode;
+
+use crate::Result;
+use crate::system::read;
+
+/// Where the kernel's vmgenid driver shows its device: a platform driver since Linux 6.10, an
+/// ACPI driver before.
+const VMGENID: [&str; 2] = [
+    "/sys/bus/platform/drivers/vmgenid/QEMUVGID:00",
+    "/sys/bus/acpi/drivers/vmgenid/QEMUVGID:00",
+];
+
+const VMCLOCK: &str = "/dev/vmclock0";
+
+const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+/// Everything, as JSON, with the status of the library that is drawn from, and what programs have
+/// been served by it; null where none are counted.
+pub fn gather(mode: Mode, status: Value, served: Value) -> Result<String> {
+    let cpus = std::thread::available_parallelism();
+    let cpus = cpus.map_err(|error| format!("the number of CPUs: {error}"))?;
+    let facts = json!({
+        "mode": mode.name(),
+        "kernel": read("/proc/sys/kernel/osrelease")?,
+        "version": read("/proc/version")?,
+        "clocksource": read(CLOCKSOURCE)?,
+        "cpus": cpus.get(),
+        "cpu_flags": cpu_flags(&read("/proc/cpuinfo")?),
+        "vmgenid": VMGENID.into_iter().any(|path| Path::new(path).exists()),
+        "vmclock": vmclock()?,
+        "status": status,
+        "served": served,
+    });
+    Ok(facts.to_string())
+}
+
+/// Which of the instructions that matter the first CPU has.
+fn cpu_flags(cpuinfo: &str) -> Value {
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
+    let has = |flag| {
+        flags
+            .unwrap_or("")
+            .split_ascii_whitespace()
+            .any(|word| word == flag)
+    };
+    json!({
+        "rdrand": has("rdrand"),
+        "rdseed": has("rdseed"),
+        "aes": has("aes"),
+        "vaes": has("vaes"),
+    })
+}
+
+/// The device's page (include/uapi/linux/vmclock-abi.h); null where there is no device.
+fn vmclock() -> Result<Value> {
+    if !fs::exists(VMCLOCK).unwrap_or(false) {
+        return Ok(Value::Null);
+    }
+    let mut page = [0; 112];
+    File::open(VMCLOCK)
+        .and_then(|mut device| device.read_exact(&mut page))
+        .map_err(|error| format!("reading {VMCLOCK}: {error}"))?;
+    Ok(describe_vmclock(&page))
+}
+
+fn describe_vmclock(page: &[u8; 112]) -> Value {
+    let word = |at: usize| {
+        let bytes = page[at..at + 8].try_into().expect("eight bytes");
+        u64::from_le_bytes(bytes)
+    };
+    json!({
+        "magic": String::from_utf8_lossy(&page[..4]),
+        "disruption_marker": word(16),
+        "flags": word(24),
+        "generation": word(104),
+    })
+}
+
+/// What the library says of this process. Draws, which decides how it is guarded in it.
+pub fn status() -> Value {
+    let status = squall::status();
+    let text = |value: &dyn std::fmt::Display| Value::String(value.to_string());
+    json!({
+        "engine": text(&status.engine),
+        "memory": text(&status.memory),
+        "fork_guard": text(&status.fork_guard),
+        "clone_guard": text(&status.clone_guard),
+        "reseed_guard": text(&status.reseed_guard),
+        "kernel_generation": text(&status.kernel_generation.unwrap_or(0)),
+        "cpu_random": text(&status.cpu_random),
+        "cycle_counter": text(&status.cycle_counter),
+        "is_vm": text(&status.is_vm),
+        "has_vmgenid": text(&status.has_vmgenid),
+        "has_vmclock": text(&status.has_vmclock),
+        "has_vdso_getrandom": text(&status.has_vdso_getrandom),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_whole_words() {
+        let flags = cpu_flags("processor\t: 0\nflags\t\t: fpu rdrand vaes\n");
+        assert_eq!(
+            flags,
+            json!({ "rdrand": true, "rdseed": false, "aes": false, "vaes": true })
+        );
+    }
+
+    #[test]
+    fn a_vmclock_is_described() {
+        let mut page = [0; 112];
+        page[..4].copy_from_slice(b"VCLK");
+        page[25] = 1;
+        page[104] = 9;
+        let described = describe_vmclock(&page);
+        assert_eq!(described["magic"], "VCLK");
+        assert_eq!(described["flags"], 256);
+        assert_eq!(described["generation"], 9);
+    }
+}

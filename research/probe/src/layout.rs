@@ -1,0 +1,243 @@
+//! Which channels each mode has, and how much room each of them.
+
+use std::sync::atomic::AtomicU64;
+
+use squall_probe::{Channel, LEN, Mode, RECORDS, Source, WORD};
+
+use crate::memory::{Memory, Writer};
+
+/// Inputs of Whirlwind that are kept.
+const INPUTS: usize = 60_000;
+
+/// Outputs of Whirlwind that are kept: each comes with two inputs.
+const WHIRLWIND_OUTPUTS: usize = INPUTS / 2;
+
+/// Outputs of the one source that still ticks while threads draw without pause: ten seconds.
+const GETRANDOM_BESIDE_THREADS: usize = 20_000;
+
+/// Threads in [`Mode::Threads`], by what they draw from.
+pub const THREADS: [(Source, u64); 4] = [
+    (Source::Squall, 4),
+    (Source::SquallWords, 2),
+    (Source::SquallUnguarded, 2),
+    (Source::Naive, 1),
+];
+
+/// Every so many ticks of [`Mode::Forks`], a child is forked for one output.
+pub const CHILD_EVERY: u64 = 4;
+
+/// How much room a channel gets.
+#[derive(Clone, Copy, Debug)]
+enum Room {
+    /// So many records.
+    Records(usize),
+    /// So large a share of what is left.
+    Share(usize),
+}
+
+/// The channels of a mode, in the memory.
+#[derive(Debug)]
+pub struct Channels {
+    pub memory: Memory,
+    table: Vec<Channel>,
+}
+
+impl Channels {
+    /// Lays out `memory` for `mode`.
+    pub fn lay_out(memory: Memory, mode: Mode) -> Channels {
+        let table = table(mode);
+        memory.lay_out(&table);
+        Channels { memory, table }
+    }
+
+    /// What writes the records of this source, which the mode must have.
+    pub fn writer(&self, source: Source, instance: u64) -> Writer {
+        let index = self.index(source, instance);
+        self.memory.writer(index, &self.table[index])
+    }
+
+    /// The words of the channels before the first of this source, which the mode must have.
+    pub fn before(&self, source: Source) -> &'static [AtomicU64] {
+        let channel = self.table[self.index(source, 0)];
+        self.memory.records_before(channel.first)
+    }
+
+    /// All of them, in their order.
+    pub fn table(&self) -> &[Channel] {
+        &self.table
+    }
+
+    fn index(&self, source: Source, instance: u64) -> usize {
+        let wanted = (source, instance);
+        let mut channels = self.table.iter();
+        let index = channels.position(|channel| (channel.source, channel.instance) == wanted);
+        index.expect("a channel of this mode")
+    }
+}
+
+/// The channels of `mode`, one behind the other.
+fn table(mode: Mode) -> Vec<Channel> {
+    let wanted = wanted(mode);
+    let words_of_a_share = words_of_a_share(&wanted);
+    let mut next = RECORDS;
+    let channel = |&(source, instance, room): &(Source, u64, Room)| {
+        let capacity = match room {
+            Room::Records(records) => records,
+            Room::Share(share) => share * words_of_a_share / source.record_words(),
+        };
+        let first = next;
+        next += capacity * source.record_words();
+        Channel {
+            source,
+            instance,
+            first,
+            capacity,
+        }
+    };
+    wanted.iter().map(channel).collect()
+}
+
+fn words_of_a_share(wanted: &[(Source, u64, Room)]) -> usize {
+    let mut words = LEN / WORD - RECORDS;
+    let mut shares = 0;
+    for &(source, _, room) in wanted {
+        match room {
+            Room::Records(records) => words -= records * source.record_words(),
+            Room::Share(share) => shares += share,
+        }
+    }
+    words / shares
+}
+
+fn wanted(mode: Mode) -> Vec<(Source, u64, Room)> {
+    match mode {
+        Mode::Ticks => ticking(),
+        Mode::Threads => threads(),
+        Mode::Forks => [ticking(), forked()].concat(),
+        Mode::Go => go(),
+        Mode::Doors => doors(),
+    }
+}
+
+fn ticking() -> Vec<(Source, u64, Room)> {
+    let shares = [
+        Source::Squall,
+        Source::SquallWords,
+        Source::Getrandom,
+        Source::Naive,
+        Source::SquallHedged,
+        Source::SquallUnguarded,
+        Source::SquallSignalOnly,
+    ];
+    let share = Room::Share(CHILD_EVERY as usize);
+    shares
+        .into_iter()
+        .map(|source| (source, 0, share))
+        .chain([
+            (Source::Whirlwind, 0, Room::Records(WHIRLWIND_OUTPUTS)),
+            (Source::WhirlwindInputs, 0, Room::Records(INPUTS)),
+        ])
+        .collect()
+}
+
+fn forked() -> Vec<(Source, u64, Room)> {
+    vec![
+        (Source::SquallChild, 0, Room::Share(CHILD_EVERY as usize)),
+        (Source::SquallChildren, 0, Room::Share(1)),
+    ]
+}
+
+fn threads() -> Vec<(Source, u64, Room)> {
+    let mut wanted = vec![(
+        Source::Getrandom,
+        0,
+        Room::Records(GETRANDOM_BESIDE_THREADS),
+    )];
+    for (source, threads) in THREADS {
+        wanted.extend((0..threads).map(|instance| (source, instance, Room::Share(1))));
+    }
+    wanted
+}
+
+/// A goroutine each: those of squall are more, so that each CPU's state is drawn from.
+fn go() -> Vec<(Source, u64, Room)> {
+    [
+        (Source::GoSquall, 0),
+        (Source::GoSquall, 1),
+        (Source::GoSquallWords, 0),
+        (Source::GoSquallWords, 1),
+        (Source::GoCryptoRand, 0),
+        (Source::GoNaive, 0),
+    ]
+    .map(|(source, instance)| (source, instance, Room::Share(1)))
+    .into()
+}
+
+/// A thread for each program.
+fn doors() -> Vec<(Source, u64, Room)> {
+    [
+        Source::DoorGetrandom,
+        Source::DoorArc4random,
+        Source::DoorDevice,
+        Source::DoorNaive,
+        Source::DoorKernel,
+        Source::NginxSquall,
+        Source::NginxOpenssl,
+    ]
+    .map(|source| (source, 0, Room::Share(1)))
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use squall_probe::CHANNELS;
+
+    use super::*;
+    use crate::memory::tests::plain;
+
+    #[test]
+    fn every_mode_fits_and_uses_the_memory_well() {
+        for mode in Mode::ALL {
+            let table = table(mode);
+            assert!(table.len() <= CHANNELS);
+            let mut next = RECORDS;
+            for channel in table {
+                assert_eq!(channel.first, next);
+                assert!(channel.capacity >= 10_000);
+                assert_eq!(Channel::from_words(&channel.to_words()), Some(channel));
+                next += channel.capacity * channel.source.record_words();
+            }
+            assert!(next <= LEN / WORD);
+            assert!(next > LEN / WORD / 100 * 99);
+        }
+    }
+
+    #[test]
+    fn no_source_stands_for_two_channels() {
+        for mode in Mode::ALL {
+            let table = table(mode);
+            let names: std::collections::BTreeSet<_> = table
+                .iter()
+                .map(|channel| (channel.source, channel.instance))
+                .collect();
+            assert_eq!(names.len(), table.len());
+        }
+    }
+
+    #[test]
+    fn writers_have_their_channel_to_themselves() {
+        let channels = Channels::lay_out(plain(), Mode::Threads);
+        let room = channels.writer(Source::Squall, 1).room();
+        channels
+            .writer(Source::Squall, 0)
+            .write(&squall_probe::Output {
+                asked_at: 1,
+                given_at: 2,
+                generation: 0,
+                vm_generation: 0,
+                bits: [7; 8],
+            });
+        assert_eq!(channels.writer(Source::Squall, 0).room(), room - 1);
+        assert_eq!(channels.writer(Source::Squall, 1).room(), room);
+    }
+}

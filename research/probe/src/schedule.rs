@@ -1,0 +1,241 @@
+//! Who draws from what, when, in which process.
+
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use squall::testing::{Seam, switch_off_for_testing, vmclock_for_testing};
+use squall_probe::{Mode, Source};
+
+use crate::Result;
+use crate::accumulator::{Recorded, Watchful};
+use crate::bar;
+use crate::drawer::Drawer;
+use crate::generator::{Generator as _, Getrandom, Naive, Squall, SquallWords};
+use crate::layout::{CHILD_EVERY, Channels, THREADS};
+use crate::process;
+use crate::tick::{self, PERIOD};
+
+/// Processes that tick: this one, one for each of [`VARIANTS`], and the child of [`Mode::Forks`].
+const TICKING: u64 = 5;
+
+/// The child of [`Mode::Forks`] ticks last.
+const CHILD_PHASE: u64 = phase(TICKING - 1);
+
+/// The variants of squall that need a process of their own.
+const VARIANTS: [(Source, fn()); 3] = [
+    (Source::SquallHedged, hide_clones),
+    (Source::SquallUnguarded, switch_guards_off),
+    (Source::SquallSignalOnly, leave_the_signal),
+];
+
+/// Nanoseconds from this process's tick to that of the process with this number.
+const fn phase(number: u64) -> u64 {
+    number * PERIOD / TICKING
+}
+
+/// A machine that would not tell of clones.
+fn hide_clones() {
+    switch_off_for_testing(Seam::Vmgenid);
+    hide_vmclock();
+}
+
+/// squall with its guards against clones off.
+fn switch_guards_off() {
+    let guards = [
+        Seam::GenerationCheck,
+        Seam::Hedge,
+        Seam::LateSignal,
+        Seam::AdditionalInput,
+    ];
+    guards.into_iter().for_each(switch_off_for_testing);
+    hide_vmclock();
+}
+
+/// squall that knows of a clone when it is told, and not before.
+fn leave_the_signal() {
+    switch_off_for_testing(Seam::LateSignal);
+}
+
+/// A file that is no vmclock is used instead of the device.
+fn hide_vmclock() {
+    vmclock_for_testing(c"/dev/null");
+}
+
+/// Forks the processes whose guards are off, which this one must not have drawn before.
+pub fn fork_before_drawing(channels: &Channels, mode: Mode) -> Result<()> {
+    if mode == Mode::Threads {
+        process::fork(|| {
+            switch_guards_off();
+            run_unguarded_threads(channels);
+        })?;
+        return Ok(());
+    }
+    for (number, (source, set_up)) in (1..).zip(VARIANTS) {
+        process::fork(|| {
+            set_up();
+            tick_alone(channels, source, phase(number));
+        })?;
+    }
+    Ok(())
+}
+
+/// Forks the child that inherits what this process has drawn, and prepares for many more that
+/// need no channel but their own.
+pub fn fork_after_drawing(channels: &Channels, mode: Mode) -> Result<()> {
+    if mode != Mode::Forks {
+        return Ok(());
+    }
+    Squall.draw();
+    process::fork(|| tick_alone(channels, Source::SquallChild, CHILD_PHASE))?;
+    bar::leave_out_of_children(channels.before(Source::SquallChildren))
+}
+
+/// Waits for the lab, then draws from squall at every tick.
+fn tick_alone(channels: &Channels, source: Source, phase: u64) {
+    let mut drawer = Drawer::new(channels, source, 0, Squall);
+    channels.memory.wait_for_run();
+    while channels.memory.is_running() {
+        tick::wait(phase);
+        drawer.draw();
+    }
+}
+
+/// Outputs that the naive generator gives between two pauses where threads draw. Without them it
+/// would fill its channel before a snapshot is taken, and the control would have nothing to show.
+const NAIVE_BURST: u64 = 8;
+
+/// Length of such a pause.
+const NAIVE_PAUSE: Duration = Duration::from_micros(100);
+
+/// Starts threads that draw from `source` without pause, the naive generator with some, until they
+/// are told otherwise or their channel is full.
+fn start_threads(channels: &Channels, source: Source) -> Vec<JoinHandle<()>> {
+    let memory = channels.memory;
+    let wanted = THREADS.into_iter().find(|&(wanted, _)| wanted == source);
+    let (_, threads) = wanted.expect("a source that threads draw from");
+    (0..threads)
+        .map(|instance| {
+            let mut drawer = match source {
+                Source::SquallWords => Drawer::new(channels, source, instance, SquallWords),
+                Source::Naive => Drawer::new(channels, source, instance, Naive::new()),
+                _ => Drawer::new(channels, source, instance, Squall),
+            };
+            let pauses = source == Source::Naive;
+            thread::spawn(move || {
+                let mut drawn = 0;
+                while memory.is_running() && drawer.draw() {
+                    drawn += 1;
+                    if pauses && drawn % NAIVE_BURST == 0 {
+                        thread::sleep(NAIVE_PAUSE);
+                    }
+                }
+            })
+        })
+        .collect()
+}
+
+/// Waits for the lab, then lets threads draw without guards.
+fn run_unguarded_threads(channels: &Channels) {
+    channels.memory.wait_for_run();
+    for thread in start_threads(channels, Source::SquallUnguarded) {
+        thread.join().expect("a thread that does not panic");
+    }
+}
+
+/// What the first process draws from.
+pub struct Schedule<'a> {
+    channels: &'a Channels,
+    mode: Mode,
+    /// In the order in which a tick draws from them.
+    drawers: Vec<Drawer>,
+}
+
+impl<'a> Schedule<'a> {
+    /// That of `mode`, with the Whirlwind that it draws from if it does.
+    pub fn new(channels: &'a Channels, mode: Mode, whirlwind: Option<Recorded>) -> Schedule<'a> {
+        let getrandom = Drawer::new(channels, Source::Getrandom, 0, Getrandom);
+        let drawers = match whirlwind {
+            Some(whirlwind) => vec![
+                Drawer::new(channels, Source::Squall, 0, Squall),
+                Drawer::new(channels, Source::SquallWords, 0, SquallWords),
+                getrandom,
+                Drawer::new(channels, Source::Naive, 0, Naive::new()),
+                Drawer::new(channels, Source::Whirlwind, 0, Watchful::new(whirlwind)),
+            ],
+            None => vec![getrandom],
+        };
+        Schedule {
+            channels,
+            mode,
+            drawers,
+        }
+    }
+
+    /// Draws until the lab says otherwise.
+    pub fn run(mut self) -> Result<()> {
+        if self.mode == Mode::Threads {
+            for source in [Source::Squall, Source::SquallWords, Source::Naive] {
+                start_threads(self.channels, source);
+            }
+        }
+        let mut children = (self.mode == Mode::Forks)
+            .then(|| Drawer::new(self.channels, Source::SquallChildren, 0, Squall));
+        for number in 0u64.. {
+            tick::wait(0);
+            if !self.channels.memory.is_running() {
+                break;
+            }
+            for drawer in &mut self.drawers {
+                drawer.draw();
+            }
+            if let Some(drawer) = &mut children
+                && number.is_multiple_of(CHILD_EVERY)
+                && drawer.has_room()
+            {
+                process::run(|| _ = drawer.draw())?;
+            }
+            process::check_children()?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use squall_probe::Command;
+
+    use super::*;
+    use crate::memory::tests::plain;
+
+    #[test]
+    fn threads_end_when_their_channels_are_full() {
+        let memory = plain();
+        let channels = Channels::lay_out(memory, Mode::Threads);
+        memory.order(Command::Run);
+        for thread in start_threads(&channels, Source::SquallWords) {
+            thread.join().unwrap();
+        }
+        for instance in 0..2 {
+            assert_eq!(channels.writer(Source::SquallWords, instance).room(), 0);
+        }
+    }
+
+    #[test]
+    fn threads_end_when_they_are_told() {
+        let memory = plain();
+        let channels = Channels::lay_out(memory, Mode::Threads);
+        memory.order(Command::End);
+        let room = channels.writer(Source::Naive, 0).room();
+        for thread in start_threads(&channels, Source::Naive) {
+            thread.join().unwrap();
+        }
+        assert_eq!(channels.writer(Source::Naive, 0).room(), room);
+    }
+
+    #[test]
+    fn processes_tick_one_after_the_other() {
+        let phases: Vec<_> = (0..TICKING).map(phase).collect();
+        assert!(phases.is_sorted() && *phases.last().unwrap() < PERIOD);
+        assert_eq!(VARIANTS.len() as u64 + 2, TICKING);
+    }
+}

@@ -1,0 +1,161 @@
+//! Which instructions does this CPU have, and is it a virtual one?
+//!
+//! The standard library knows, but asks CPUID about ten times before it answers the first
+//! question. In a VM each one is a trap of several microseconds, and together they took half of
+//! the time to a process's first random bytes. Two are enough for what is asked here, and one for
+//! the first bytes; the `sha2` crate asks three of its own.
+
+use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// A set of features; every bit stands for one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Features(u32);
+
+impl Features {
+    pub const SSSE3: Features = Features(1 << 0);
+    pub const AES: Features = Features(1 << 1);
+    pub const RDRAND: Features = Features(1 << 2);
+    pub const HYPERVISOR: Features = Features(1 << 3);
+    pub const AVX2: Features = Features(1 << 4);
+    pub const VAES: Features = Features(1 << 5);
+    pub const AVX512F: Features = Features(1 << 6);
+    pub const AVX512BW: Features = Features(1 << 7);
+    pub const AVX512VL: Features = Features(1 << 8);
+    pub const AVX: Features = Features(1 << 9);
+    /// The registers of AVX-512: the system keeps them, so the CPU has them.
+    pub const ZMM: Features = Features(1 << 10);
+    /// XGETBV tells which registers the system keeps.
+    const OSXSAVE: Features = Features(1 << 11);
+
+    /// Those that the first CPUID tells.
+    const BASIC: Features = Features::SSSE3
+        .and(Features::AES)
+        .and(Features::RDRAND)
+        .and(Features::HYPERVISOR)
+        .and(Features::AVX)
+        .and(Features::ZMM)
+        .and(Features::OSXSAVE);
+
+    /// Set once CPUID was asked.
+    const KNOWN: Features = Features(1 << 31);
+
+    pub const fn and(self, other: Features) -> Features {
+        Features(self.0 | other.0)
+    }
+
+    const fn contain(self, other: Features) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The register states that the system keeps, as bits of XCR0.
+    fn kept_registers(self) -> u64 {
+        if self.contain(Features::OSXSAVE) {
+            // SAFETY: OSXSAVE says that XGETBV is there.
+            unsafe { xcr0() }
+        } else {
+            0
+        }
+    }
+
+    const fn if_bit(self, register: u32, bit: u32) -> Features {
+        Features(if register >> bit & 1 == 1 { self.0 } else { 0 })
+    }
+}
+
+/// Whether the CPU has all of these features, and the system keeps the registers they use.
+#[inline]
+pub(crate) fn has(features: Features) -> bool {
+    static BASIC: Found = Found::nothing();
+    static ALL: Found = Found::nothing();
+    let basic = || BASIC.or_detect(|| basic(__cpuid(1).ecx));
+    let found = match Features::BASIC.contain(features) {
+        true => basic(),
+        false => ALL.or_detect(|| with_extended(basic())),
+    };
+    found.contain(features)
+}
+
+/// What CPUID told, once it was asked.
+struct Found(AtomicU32);
+
+impl Found {
+    const fn nothing() -> Found {
+        Found(AtomicU32::new(0))
+    }
+
+    #[inline]
+    fn or_detect(&self, detect: impl FnOnce() -> Features) -> Features {
+        match self.0.load(Ordering::Relaxed) {
+            0 => {
+                let found = detect().and(Features::KNOWN);
+                self.0.store(found.0, Ordering::Relaxed);
+                found
+            }
+            found => Features(found),
+        }
+    }
+}
+
+const YMM_STATE: u64 = 0b110;
+const ZMM_STATE: u64 = 0b1110_0110;
+
+/// What register ECX of leaf 1 tells (Intel SDM volume 2A, CPUID), as far as the system keeps the
+/// registers.
+fn basic(ecx: u32) -> Features {
+    let found = Features::SSSE3
+        .if_bit(ecx, 9)
+        .and(Features::AES.if_bit(ecx, 25))
+        .and(Features::RDRAND.if_bit(ecx, 30))
+        .and(Features::OSXSAVE.if_bit(ecx, 27))
+        .and(Features::HYPERVISOR.if_bit(ecx, 31));
+    let kept = found.kept_registers();
+    let is_kept = |state, feature: Features| feature.if_bit(u32::from(kept & state == state), 0);
+    found
+        .and(is_kept(YMM_STATE, Features::AVX.if_bit(ecx, 28)))
+        .and(is_kept(ZMM_STATE, Features::ZMM))
+}
+
+/// Those, and what leaf 7 tells, as far as the system keeps the registers (volume 1, section 15.2
+/// for those of AVX-512).
+#[cold]
+fn with_extended(basic: Features) -> Features {
+    // A system that keeps these registers found leaf 13, so leaf 7 is there too.
+    if !basic.contain(Features::AVX) {
+        return basic;
+    }
+    let extended = __cpuid_count(7, 0);
+    let mut found = basic
+        .and(Features::AVX2.if_bit(extended.ebx, 5))
+        .and(Features::VAES.if_bit(extended.ecx, 9));
+    if basic.contain(Features::ZMM) {
+        found = found
+            .and(Features::AVX512F.if_bit(extended.ebx, 16))
+            .and(Features::AVX512BW.if_bit(extended.ebx, 30))
+            .and(Features::AVX512VL.if_bit(extended.ebx, 31));
+    }
+    found
+}
+
+#[target_feature(enable = "xsave")]
+fn xcr0() -> u64 {
+    // SAFETY: register 0 exists wherever XGETBV does.
+    unsafe { _xgetbv(0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agrees_with_the_standard_library() {
+        macro_rules! agree {
+            ($($feature:ident $name:tt),*) => {$(
+                assert_eq!(has(Features::$feature), is_x86_feature_detected!($name), $name);
+            )*};
+        }
+        agree!(SSSE3 "ssse3", AES "aes", RDRAND "rdrand", AVX "avx", AVX2 "avx2", VAES "vaes");
+        agree!(AVX512F "avx512f", AVX512BW "avx512bw", AVX512VL "avx512vl");
+        assert!(!has(Features(1 << 30)));
+    }
+}

@@ -1,0 +1,101 @@
+//! Where does a seed come from?
+//!
+//! ```text
+//!   cycle counter ──┐            events of the guards: thread starts, reseeds,
+//!                   │            clones, emptied pages, refills
+//!   CPU's random ──┤                           │
+//!   instruction     │ health tests             │ inputs of 128 bits
+//!                   ▼                          ▼
+//!             ┌───────────────  root: Whirlwind  ───────────────┐
+//!             │  buffers, a pair a shard                        │
+//!             │     9 of 10 inputs │             │ 1 of 10      │
+//!             │                    ▼             ▼              │
+//!             │                fast seed     slow seed          │
+//!             │                    │             │ now and then │
+//!             │                    ▼             ▼              │
+//!             │     H(3 | fast | slow | outputs | cycles | …)   │
+//!             └────────────────────────┬────────────────────────┘
+//!   kernel's RNG, 48 bytes             │ 48 bytes
+//!             └──────────┬─────────────┘
+//!                        ▼
+//!                     SHA-512  ──▶  a thread's seed, 48 bytes
+//! ```
+//!
+//! The 3 tells outputs from the constants that seeds begin as, which are hashes of 1 and 2;
+//! `outputs` counts blocks of output; the dots are process, CPU and 256 bits of the random
+//! instruction. A new root's first inputs are words of the random instruction, or a bootstrap.
+//!
+//! Either arm suffices: if the kernel's bytes cannot be predicted, or the root's cannot, nor can
+//! the seed. Nothing estimates entropy. What the machine gives is collected, tested for being
+//! stuck, and hashed in; the claim that there is enough is made of the kernel's RNG, and of
+//! Whirlwind's bootstrap by its paper, not by the code.
+//!
+//! The root, [`whirlwind`], may be used by itself. [`Accumulator`] is the interface that other
+//! accumulators have in common with it.
+//!
+//! # Forks and clones
+//! Nothing in here guards against them: whoever keeps an accumulator in memory that is copied has
+//! two. The root lives in guarded memory, and a forked child's begins anew.
+
+pub(crate) mod cpu;
+mod hash;
+mod health;
+mod input;
+pub(crate) mod kernel;
+mod machine;
+pub mod whirlwind;
+
+pub use input::{Accumulator, INPUT_LEN, Input};
+pub use machine::{HARDWARE_LEN, Machine, ThisMachine};
+
+use sha2::Sha512;
+
+use crate::seam::{self, Seam};
+use crate::secret::Secret;
+
+/// Length of a seed, in bytes: `seedlen` of CTR_DRBG with AES-256.
+pub(crate) const SEED_LEN: usize = 48;
+
+/// A seed, as strong as the kernel's RNG (256 bits), wiped when dropped.
+pub(crate) type Seed = Secret<SEED_LEN>;
+
+/// Bytes of an accumulator that go into a seed.
+pub(crate) type RootBytes = Secret<SEED_LEN>;
+
+/// Makes a seed of the kernel's bytes and an accumulator's: if either cannot be predicted, nor
+/// can the seed.
+pub(crate) fn seed(kernel: &[u8; SEED_LEN], root: &RootBytes, seed: &mut Seed) {
+    let unless_off = |part, seam| match seam::is_off(seam) {
+        true => &[0; SEED_LEN],
+        false => part,
+    };
+    let parts: [&[u8]; 3] = [
+        b"squall seed 2",
+        unless_off(kernel, Seam::KernelBytes),
+        unless_off(root, Seam::Root),
+    ];
+    hash::hash::<Sha512>(&parts, &mut seed[..]);
+}
+
+/// What stands for an accumulator where there must be no state: a cycle count, and 256 bits of the
+/// CPU's random instruction.
+pub(crate) fn hedge(bytes: &mut RootBytes) {
+    let words = additional_input::<5>();
+    for (place, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+        *place = word.to_le_bytes();
+    }
+}
+
+/// Additional input for a request: the cycle counter and other words of the CPU.
+///
+/// It tells apart what would otherwise be equal, the draws of two VM clones above all; nothing
+/// relies on it alone.
+pub(crate) fn additional_input<const WORDS: usize>() -> [u64; WORDS] {
+    if seam::is_off(Seam::AdditionalInput) {
+        return [0; WORDS];
+    }
+    core::array::from_fn(|i| match i {
+        0 => cpu::cycles(),
+        _ => cpu::random_word().unwrap_or_else(cpu::cycles),
+    })
+}

@@ -1,0 +1,182 @@
+//! What squall changes for real programs: each with its door and without, in turns.
+//!
+//! `cargo run --release -p squall-testing [ROUNDS]`. What is not installed is told and left out.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use squall_testing::programs::{nginx::Nginx, openssl, postgres::Postgres, python, ssh};
+use squall_testing::world::{Way, World};
+use squall_tools::measure::lanes::{Batch, Budget, Lane, Outcome, in_turns};
+use squall_tools::measure::{Orders, Spread, interval_of_median, machine};
+
+/// Rounds, if none are asked for.
+const ROUNDS: usize = 9;
+
+/// The same thing done without a door and with one: both give nanoseconds an operation.
+type Pair<'a> = [Box<dyn FnMut() -> Result<f64, String> + 'a>; 2];
+
+fn main() -> ExitCode {
+    let rounds = match std::env::args().nth(1).map(|text| text.parse()) {
+        None => ROUNDS,
+        Some(Ok(rounds)) if rounds > 0 => rounds,
+        Some(_) => {
+            eprintln!("programs: the only argument is a number of rounds, as {ROUNDS}");
+            return ExitCode::from(2);
+        }
+    };
+    println!("{}, {}, {rounds} rounds", machine::cpu(), machine::kernel());
+    println!(
+        "{:44} {:>12} {:>12}   with / without, median of rounds (95 % interval)",
+        "ns an operation, medians", "without", "with squall"
+    );
+    let world = World::without_counters();
+    for (title, pair) in pairs(&world) {
+        match pair {
+            Ok(pair) => show(title, pair, rounds),
+            Err(why) => println!("{title:44} SKIP: {why}"),
+        }
+    }
+    shares(&world);
+    ExitCode::SUCCESS
+}
+
+/// Measures both in turns, and prints a line.
+fn show(title: &str, [mut without, mut with]: Pair, rounds: usize) {
+    let mut lanes = [
+        Lane::new("without", |_| without()),
+        Lane::new("with", |_| with()),
+    ];
+    let budget = Budget {
+        least: rounds,
+        most: rounds,
+        time: Duration::ZERO,
+        batch: Batch::Single,
+    };
+    let outcomes = in_turns(&mut lanes, budget, &mut Orders::default(), &|| true);
+    let [Outcome::Samples(without), Outcome::Samples(with)] = &outcomes[..] else {
+        println!("{title:44} failed: {outcomes:?}");
+        return;
+    };
+    let ratios: Vec<f64> = with
+        .iter()
+        .zip(without)
+        .map(|(with, without)| with / without)
+        .collect();
+    let [low, high] = interval_of_median(ratios.clone());
+    println!(
+        "{title:44} {:12.0} {:12.0}   {:.2} ({low:.2} to {high:.2})",
+        Spread::of(without.clone()).median,
+        Spread::of(with.clone()).median,
+        Spread::of(ratios).median,
+    );
+    let _ = std::io::stdout().flush();
+}
+
+/// What `measure` gives each way.
+fn both<'a, T>(
+    door: Way,
+    mut begin: impl FnMut(Way) -> Result<T, String>,
+    measure: impl Fn(&mut T, Way) -> Result<f64, String> + Copy + 'a,
+) -> Result<Pair<'a>, String>
+where
+    T: 'a,
+{
+    let mut without = begin(Way::Plain)?;
+    let mut with = begin(door)?;
+    measure(&mut without, Way::Plain)?;
+    measure(&mut with, door)?;
+    Ok([
+        Box::new(move || measure(&mut without, Way::Plain)),
+        Box::new(move || measure(&mut with, door)),
+    ])
+}
+
+/// Nanoseconds each of `count` operations takes, which `call` does.
+fn time<T>(count: u64, call: impl FnOnce() -> Result<T, String>) -> Result<f64, String> {
+    let clock = Instant::now();
+    call()?;
+    Ok(clock.elapsed().as_nanos() as f64 / count as f64)
+}
+
+fn pairs<'a>(world: &'a World) -> Vec<(&'static str, Result<Pair<'a>, String>)> {
+    use Way::{Preloaded, Provided};
+    let nothing = |_| Ok(());
+    let python = |index: usize| {
+        both(Preloaded, nothing, move |_, way| {
+            Ok(python::times(world, way, 100_000)?[index])
+        })
+    };
+    const LEN: u64 = 256 << 20;
+    vec![
+        ("python3: os.urandom(16)", python(0)),
+        ("python3: uuid.uuid4()", python(1)),
+        (
+            "openssl rand, a MiB (of 256)",
+            both(Provided, nothing, move |_, way| {
+                time(LEN >> 20, || openssl::random(world, way, LEN))
+            }),
+        ),
+        (
+            "openssl genpkey, P-256",
+            both(Provided, nothing, move |_, way| {
+                time(1, || openssl::key(world, way))
+            }),
+        ),
+        (
+            "ssh-keygen, ed25519",
+            both(Preloaded, nothing, move |_, way| {
+                let made = time(1, || ssh::key(world, way, "ed25519", "measured"));
+                for name in ["measured", "measured.pub"] {
+                    let _ = std::fs::remove_file(world.path(name));
+                }
+                made
+            }),
+        ),
+        ("sshd: a login", logins(world)),
+        (
+            "nginx: a TLS handshake (1 worker, wrk)",
+            both(
+                Provided,
+                |way| Nginx::start(world, way, 1),
+                |nginx, _| Ok(1e9 / nginx.load(3)?.rate),
+            ),
+        ),
+        (
+            "PostgreSQL: gen_random_uuid() in a million rows",
+            both(
+                Provided,
+                |way| Postgres::start(world, way),
+                |postgres, _| {
+                    const ROWS: u64 = 1_000_000;
+                    let query =
+                        format!("SELECT count(gen_random_uuid()) FROM generate_series(1, {ROWS})");
+                    time(ROWS, || Ok(postgres.query(&query)))
+                },
+            ),
+        ),
+    ]
+}
+
+fn logins<'a>(world: &'a World) -> Result<Pair<'a>, String> {
+    both(
+        Way::Preloaded,
+        |way| ssh::Ssh::start(world, way),
+        |server, _| time(1, || Ok(server.run("true"))),
+    )
+}
+
+/// How much of nginx's time is in randomness, each way.
+fn shares(world: &World) {
+    for way in [Way::Plain, Way::Provided] {
+        let share = Nginx::start(world, way, 1).and_then(|nginx| nginx.share_in_randomness(4));
+        match share {
+            Ok(share) => println!(
+                "nginx, {way:?}: {:.2} % of a worker's time in RAND_bytes",
+                100.0 * share
+            ),
+            Err(why) => println!("nginx, {way:?}: SKIP: {why}"),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What the tests of several crates share.
+//!
+//! - [`loops`]: loop devices, mounts and swap, undone when they are dropped.
+//! - [`doors`]: squall's libraries, built and installed as a user has them, once.
+//! - [`world`]: a folder in which programs run with squall or without, and their counters.
+//! - [`server`]: programs that wait for others, and end with their owner.
+//! - [`programs`]: Chromium, Python, OpenSSL, SSH, nginx, PostgreSQL, and what each is made to do.
+//! - [`browser`]: pages opened in Chromium.
+//! - [`schema`]: published schemas, checked against what they describe.
+//!
+//! The program `programs` measures what squall changes for the real programs.
+
+pub mod browser;
+pub mod doors;
+pub mod loops;
+pub mod programs;
+pub mod schema;
+pub mod server;
+pub mod world;

@@ -1,0 +1,90 @@
+//! Which should I use? One sentence for this machine, from what was measured on it.
+
+use crate::report::model::{Report, Workload, workload};
+use squall_tools::units;
+
+/// A key.
+const KEY: u64 = 32;
+/// A buffer: the longest of these that was measured.
+const BUFFERS: [u64; 2] = [1 << 20, 16 << 10];
+
+/// The sentence.
+pub fn advice(report: &Report) -> String {
+    let Some(fill) = report.workload(workload::FILL) else {
+        return "Nothing was measured that could tell which source to use: run squall bench \
+                without --workload."
+            .into();
+    };
+    match (kernel(report, fill), own(fill, KEY)) {
+        (Some(kernel), Some(key)) => sentence(report, fill, kernel, key),
+        _ => "Without squall and the kernel's getrandom side by side there is nothing to advise: \
+              run squall bench without --source."
+            .into(),
+    }
+}
+
+/// The kernel's source, with its time for a key in nanoseconds.
+fn kernel<'a>(report: &'a Report, fill: &'a Workload) -> Option<(&'a str, f64)> {
+    let name = fill.kernel.as_deref()?;
+    let point = fill.point(name, KEY)?;
+    let title = report.source(name).map_or(name, |source| &source.title);
+    Some((title, point.ns.median))
+}
+
+fn own(fill: &Workload, at: u64) -> Option<f64> {
+    fill.point("squall", at).map(|point| point.ns.median)
+}
+
+fn sentence(report: &Report, fill: &Workload, (kernel, theirs): (&str, f64), ours: f64) -> String {
+    let keys = match ours < theirs {
+        true => format!(
+            "use squall for keys and numbers ({} for {KEY} bytes; {kernel} takes {})",
+            units::time(ours),
+            units::time(theirs)
+        ),
+        false => format!(
+            "use squall for numbers; for {KEY} bytes {kernel} is no slower ({} against {})",
+            units::time(theirs),
+            units::time(ours)
+        ),
+    };
+    let once = "plain getrandom if a process draws only a few times";
+    format!(
+        "On this machine {keys}{}, and {once}{}.",
+        bulk(fill),
+        guard(report)
+    )
+}
+
+/// What it makes of a long buffer.
+fn bulk(fill: &Workload) -> String {
+    let rate = |at| {
+        let point = fill.point("squall", at)?;
+        let kernel = fill.point(fill.kernel.as_deref()?, at)?;
+        Some((point.rate()?, kernel.rate()?))
+    };
+    match BUFFERS.into_iter().find_map(rate) {
+        Some((ours, theirs)) if ours > theirs => format!(
+            ", and for bulk ({} where the kernel makes {})",
+            units::rate(ours),
+            units::rate(theirs)
+        ),
+        _ => String::new(),
+    }
+}
+
+/// What is to be known of clones here.
+fn guard(report: &Report) -> &'static str {
+    match report.machine.clone_guard.as_str() {
+        "vmgenid" => {
+            "; vmgenid tells of clones of this VM, but late: getrandom may repeat in a clone until \
+             then, squall's keys and nonces do not"
+        }
+        "hedged" => {
+            "; nothing tells of clones of this VM: getrandom may repeat in a clone, squall makes \
+             each request different by itself"
+        }
+        "vmclock" => "; vmclock tells squall of clones of this VM before it serves anything",
+        _ => "",
+    }
+}

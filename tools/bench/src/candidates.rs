@@ -1,0 +1,224 @@
+//! The sources of a run: which are there, what became of each, and how they are measured together.
+
+use squall_tools::Failure;
+use squall_tools::measure::lanes::{Budget, Lane};
+
+use crate::child;
+use crate::go::Program;
+use crate::machine;
+use crate::measure::{Failed, Place};
+use crate::profile;
+use crate::remote::Remote;
+use crate::report::model::{Profile, SourceReport, State, Workload};
+use crate::sanity;
+use crate::session::Session;
+use crate::source::Source;
+use crate::sources::{self, Entry, Home, memory};
+
+/// A source of this run.
+pub struct Candidate {
+    /// What it is.
+    pub entry: &'static Entry,
+    state: State,
+    reason: Option<String>,
+    ready: Option<Ready>,
+}
+
+/// A source that is ready for use.
+enum Ready {
+    Here(Box<dyn Source>),
+    Elsewhere(Remote),
+}
+
+impl Candidate {
+    /// Opens the source.
+    fn open(entry: &'static Entry, go: &Result<Program, String>) -> Candidate {
+        let mut candidate = Candidate {
+            entry,
+            state: State::Measured,
+            reason: None,
+            ready: None,
+        };
+        match ready(entry, go) {
+            Ok(ready) => candidate.ready = ready,
+            Err(reason) => candidate.end(State::Missing, reason),
+        }
+        candidate
+    }
+
+    /// Looks at what the source gives.
+    fn check(&mut self) {
+        let Some(source) = self.source() else { return };
+        let checked = sanity::check(source);
+        // It stands for the memory and not for randomness.
+        if self.entry.name == memory::NAME {
+            return;
+        }
+        match checked {
+            Ok(None) => {}
+            Ok(Some(complaint)) => self.end(State::Disqualified, complaint),
+            Err(failure) => self.end(State::Failed, failure.into_text()),
+        }
+    }
+
+    fn end(&mut self, state: State, reason: String) {
+        self.state = state;
+        self.reason = Some(reason);
+        self.ready = None;
+    }
+
+    /// The source, while it works.
+    pub fn source(&mut self) -> Option<&mut dyn Source> {
+        match self.ready.as_mut()? {
+            Ready::Here(source) => Some(source.as_mut()),
+            Ready::Elsewhere(remote) => Some(remote),
+        }
+    }
+
+    /// The process that it runs in, if that is another one.
+    pub fn remote(&mut self) -> Option<&mut Remote> {
+        match self.ready.as_mut()? {
+            Ready::Here(_) => None,
+            Ready::Elsewhere(remote) => Some(remote),
+        }
+    }
+
+    /// Why it is not measured; empty if it is.
+    pub fn reason(&self) -> &str {
+        self.reason.as_deref().unwrap_or_default()
+    }
+
+    /// Where the time of its requests goes; none if it is not there.
+    pub fn profile(&mut self) -> Option<Result<Profile, Failure>> {
+        let name = self.entry.name;
+        let process = self.remote().and_then(|remote| remote.process_id());
+        Some(profile::profile(name, self.source()?, process))
+    }
+
+    /// It cannot be measured any further.
+    pub fn fail(&mut self, reason: String) {
+        self.end(State::Failed, reason);
+    }
+
+    fn report(&self) -> SourceReport {
+        let caveat = self.entry.caveat;
+        SourceReport {
+            name: self.entry.name.into(),
+            title: self.entry.title.into(),
+            group: self.entry.group,
+            secure: self.entry.secure && self.state != State::Disqualified,
+            caveat: (!caveat.is_empty()).then(|| caveat.into()),
+            state: self.state,
+            reason: self.reason.clone(),
+        }
+    }
+}
+
+/// The source of `entry`; none if only programs of their own have it.
+fn ready(entry: &'static Entry, go: &Result<Program, String>) -> Result<Option<Ready>, String> {
+    let remote = match entry.home {
+        Home::Here => return (entry.open)().map(Ready::Here).map(Some),
+        Home::Program => return Ok(None),
+        Home::Child(setting) => {
+            // Alone on the CPU that sources of this process are measured on; it inherits that.
+            let cpus = machine::cpus();
+            machine::pin(&cpus);
+            let child = child::start(entry.name, setting);
+            machine::unpin(&cpus);
+            child
+        }
+        Home::Go(name) => go.as_ref().map_err(Clone::clone)?.source(name),
+    };
+    remote
+        .map(Ready::Elsewhere)
+        .map(Some)
+        .map_err(Failure::into_text)
+}
+
+/// The sources of this run, in the order of tables.
+pub struct Candidates(pub Vec<Candidate>);
+
+impl Candidates {
+    /// Opens those that `is_wanted`, and looks at what they give.
+    pub fn open(
+        is_wanted: impl Fn(&Entry) -> bool,
+        go: &Result<Program, String>,
+        session: &Session,
+    ) -> Candidates {
+        let mut candidates = Self::unchecked(is_wanted, go);
+        for candidate in &mut candidates.0 {
+            candidate.check();
+            session.tick();
+        }
+        candidates
+    }
+
+    /// Opens those that `is_wanted`.
+    pub fn unchecked(
+        is_wanted: impl Fn(&Entry) -> bool,
+        go: &Result<Program, String>,
+    ) -> Candidates {
+        let wanted = sources::all().filter(|entry| is_wanted(entry));
+        Candidates(wanted.map(|entry| Candidate::open(entry, go)).collect())
+    }
+
+    /// Those of `lanes` whose sources are measured.
+    pub fn choose<'a>(&self, lanes: Vec<Lane<'a>>) -> Vec<Lane<'a>> {
+        let is_measured = |name: &str| {
+            let named = self.0.iter().find(|c| c.entry.name == name);
+            named.is_some_and(|candidate| candidate.state == State::Measured)
+        };
+        lanes
+            .into_iter()
+            .filter(|lane| is_measured(&lane.name))
+            .collect()
+    }
+
+    /// What became of them.
+    pub fn reports(&self) -> Vec<SourceReport> {
+        self.0.iter().map(Candidate::report).collect()
+    }
+
+    /// Measures those that `is_measured` in turns by `batch`, and adds what they took to
+    /// `workload` at `place`.
+    pub fn measure(
+        &mut self,
+        workload: &mut Workload,
+        place: Place,
+        budget: Budget,
+        session: &Session,
+        is_measured: impl Fn(&Entry) -> bool,
+        batch: impl Fn(&Entry, &mut dyn Source, u64) -> Result<f64, Failure>,
+    ) {
+        let measured = self.0.iter_mut().filter(|c| is_measured(c.entry));
+        let lane = |candidate| lane(candidate, &batch);
+        let lanes = measured.filter_map(lane).collect();
+        let failed = workload.measure(place, lanes, budget, session);
+        self.fail(failed);
+    }
+
+    /// They cannot be measured any further.
+    pub fn fail(&mut self, failed: Vec<Failed>) {
+        for (name, reason) in failed {
+            self.fail_one(&name, reason);
+        }
+    }
+
+    fn fail_one(&mut self, name: &str, reason: String) {
+        let named = self.0.iter_mut().find(|c| c.entry.name == name);
+        if let Some(candidate) = named {
+            candidate.fail(reason);
+        }
+    }
+}
+
+/// A lane for `candidate`, if it is there.
+fn lane<'a>(
+    candidate: &'a mut Candidate,
+    batch: &'a impl Fn(&Entry, &mut dyn Source, u64) -> Result<f64, Failure>,
+) -> Option<Lane<'a>> {
+    let entry = candidate.entry;
+    let source = candidate.source()?;
+    let batch = move |calls| batch(entry, source, calls).map_err(Failure::into_text);
+    Some(Lane::new(entry.name, batch))
+}

@@ -1,0 +1,138 @@
+//! `squall bench --statistics`: what each source gives, tested by statistics.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use squall_tools::{Failure, Interrupt, output};
+
+use crate::args::BenchArguments;
+use crate::candidates::{Candidate, Candidates};
+use crate::go;
+use crate::session::{Effort, Session};
+use crate::source::Source;
+use crate::sources::{Entry, Home, memory};
+use crate::statistics::battery::{Setting, testu01};
+use crate::statistics::{Battery, BatteryResult, Examination, Findings, table};
+
+/// Tells a child that it is to run TestU01 on its standard input.
+const VARIABLE: &str = "SQUALL_BENCH_TESTU01";
+
+/// Bytes that are drawn and looked at together.
+const PIECE: usize = 1 << 20;
+
+/// Longest time that a battery may take with one source.
+const PATIENCE: Duration = Duration::from_secs(2 * 3600);
+
+/// What a good pace is, in bytes a second: what time is left is reckoned with.
+const PACE: u64 = 200 << 20;
+
+/// Runs TestU01, if this process was started for that.
+pub fn serve() -> Option<Result<(), Failure>> {
+    std::env::var_os(VARIABLE).map(|_| testu01::run())
+}
+
+/// Tests the sources that were asked for.
+pub fn run(options: &BenchArguments) -> Result<(), Failure> {
+    output::check()?;
+    let go = go::program(true);
+    let interrupt = Interrupt::watch("nothing is concluded")?;
+    let is_wanted = |entry: &Entry| match options.source.is_empty() {
+        true => entry.home != Home::Program && entry.name != memory::NAME,
+        false => options.source.iter().any(|name| name == entry.name),
+    };
+    let one = Duration::from_secs(options.bytes.div_ceil(PACE));
+    let count = crate::sources::all()
+        .filter(|entry| is_wanted(entry))
+        .count() as u32;
+    let is_shown = std::io::stderr().is_terminal();
+    let mut session = Session::begin(Effort::Full, one * count, interrupt.clone(), is_shown);
+    let mut candidates = Candidates::unchecked(is_wanted, &go);
+    let mut examined = Vec::new();
+    let mut unsound = Vec::new();
+    for candidate in &mut candidates.0 {
+        let name = candidate.entry.name;
+        session.step(name, one);
+        let examined_one = examine(candidate, options, &session);
+        interrupt.check()?;
+        match examined_one {
+            Ok(Some(result)) => examined.push(result),
+            Ok(None) if options.source.is_empty() => {}
+            Ok(None) => unsound.push(format!("{name} is not here: {}", candidate.reason())),
+            Err(failure) => unsound.push(format!("{name} failed: {}", failure.into_text())),
+        }
+    }
+    session.end();
+    output::print(&table(&examined))?;
+    let failed = examined
+        .iter()
+        .filter(|(_, findings, _)| !findings.passed());
+    unsound.extend(failed.map(|(title, ..)| format!("{title} is no source of random bytes")));
+    match unsound.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Runtime(unsound.join("; "))),
+    }
+}
+
+type Examined = (String, Findings, Vec<BatteryResult>);
+
+/// Tests one source; none if it is not on this machine.
+fn examine(
+    candidate: &mut Candidate,
+    options: &BenchArguments,
+    session: &Session,
+) -> Result<Option<Examined>, Failure> {
+    let name = candidate.entry.name;
+    let Some(source) = candidate.source() else {
+        return Ok(None);
+    };
+    let findings = findings(source, options.bytes, session)?;
+    let batteries = match options.batteries {
+        true => batteries(source, options.bytes, session)?,
+        false => Vec::new(),
+    };
+    Ok(Some((name.to_owned(), findings, batteries)))
+}
+
+fn findings(source: &mut dyn Source, bytes: u64, session: &Session) -> Result<Findings, Failure> {
+    let mut examination = Examination::new();
+    let mut piece = vec![0; PIECE];
+    let mut left = bytes;
+    while left > 0 && !session.is_interrupted() {
+        let len = left.min(PIECE as u64);
+        let part = &mut piece[..len as usize];
+        draw(source, part)?;
+        examination.add(part);
+        left -= len;
+        session.tick();
+    }
+    examination.finish()
+}
+
+/// Fills `out` as if it were new: a cipher encrypts what is there.
+fn draw(source: &mut dyn Source, out: &mut [u8]) -> Result<(), Failure> {
+    out.fill(0);
+    source.fill(out)
+}
+
+fn batteries(
+    source: &mut dyn Source,
+    bytes: u64,
+    session: &Session,
+) -> Result<Vec<BatteryResult>, Failure> {
+    // By its number, because /proc/self would be env.
+    let program = format!("/proc/{}/exe", std::process::id());
+    let testu01 = ["env", &format!("{VARIABLE}=1"), &program, "bench"];
+    let setting = Setting {
+        time: PATIENCE,
+        bytes,
+        testu01: testu01.map(OsString::from).into(),
+    };
+    let mut fill = |out: &mut [u8]| match session.is_interrupted() {
+        true => Err(Failure::Runtime("interrupted".into())),
+        false => draw(source, out),
+    };
+    let all = Battery::ALL.into_iter();
+    all.map(|battery| battery.run(&setting, &mut fill))
+        .collect()
+}

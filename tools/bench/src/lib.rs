@@ -1,0 +1,30 @@
+//! `squall bench`: every source of randomness on this machine, side by side.
+//!
+//! [`sources`] has a file for each family of sources, `workloads` one for each workload;
+//! [`squall_tools::measure::lanes`] takes them in turns, and [`report`] shows what came of it.
+
+mod advice;
+pub mod args;
+pub mod article;
+mod candidates;
+mod child;
+mod examine;
+mod explain;
+pub mod go;
+mod machine;
+mod measure;
+pub mod process;
+pub mod profile;
+pub mod remote;
+pub mod report;
+mod run;
+mod sanity;
+mod session;
+pub mod source;
+pub mod sources;
+pub mod statistics;
+mod targets;
+mod workloads;
+
+pub use machine::View;
+pub use run::run;

@@ -1,0 +1,89 @@
+//! What lanes took, as points of a workload.
+
+use squall_tools::Failure;
+use squall_tools::measure::lanes::{Budget, Lane, Outcome, in_turns};
+
+use crate::report::model::{Figure, Point, Series, Workload};
+use crate::session::Session;
+
+/// A place on the axis of a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Where.
+    pub at: u64,
+    /// Random bytes of an operation; 0 where that says nothing.
+    pub bytes: u64,
+}
+
+/// A lane whose batches are one `run` each, which gives the nanoseconds of an operation.
+pub fn single<'a>(source: &str, mut run: impl FnMut() -> Result<f64, Failure> + 'a) -> Lane<'a> {
+    Lane::new(source, move |_| run().map_err(Failure::into_text))
+}
+
+/// A source that failed, and why.
+pub type Failed = (String, String);
+
+impl Workload {
+    /// Measures `lanes`, whose names are sources', in turns, and adds what they took at `place`.
+    /// Who failed has a line in the report, too.
+    pub fn measure(
+        &mut self,
+        place: Place,
+        mut lanes: Vec<Lane>,
+        budget: Budget,
+        session: &Session,
+    ) -> Vec<Failed> {
+        let goes_on = || {
+            session.tick();
+            !session.is_interrupted()
+        };
+        let orders = &mut *session.orders.borrow_mut();
+        let outcomes = in_turns(&mut lanes, budget, orders, &goes_on);
+        let mut failed = Vec::new();
+        for (lane, outcome) in lanes.into_iter().zip(outcomes) {
+            match outcome {
+                Outcome::Samples(samples) if samples.iter().all(|&ns| ns > 0.0) => {
+                    self.add(&lane.name, place, samples);
+                }
+                Outcome::Samples(_) => failed.push((lane.name, "it took no time".into())),
+                Outcome::Failed(reason) => failed.push((lane.name, reason)),
+            }
+        }
+        let line = |(name, reason): &Failed| format!("{name}, {}: {reason}", self.place(place.at));
+        let lines: Vec<String> = failed.iter().map(line).collect();
+        self.failures.extend(lines);
+        failed
+    }
+
+    /// Adds what the source named `source` took at `place`, behind what it has taken there already.
+    fn add(&mut self, source: &str, place: Place, samples: Vec<f64>) {
+        if samples.is_empty() {
+            return;
+        }
+        let points = self.points_of(source);
+        match points.iter_mut().find(|point| point.at == place.at) {
+            Some(point) => point.ns = Figure::of([&point.ns.samples[..], &samples].concat()),
+            None => points.push(Point {
+                at: place.at,
+                bytes: place.bytes,
+                ns: Figure::of(samples),
+                discarded: None,
+            }),
+        }
+    }
+
+    fn points_of(&mut self, source: &str) -> &mut Vec<Point> {
+        let known = self
+            .series
+            .iter()
+            .position(|series| series.source == source);
+        let index = known.unwrap_or_else(|| {
+            self.series.push(Series {
+                source: source.into(),
+                points: Vec::new(),
+            });
+            self.series.len() - 1
+        });
+        &mut self.series[index].points
+    }
+}

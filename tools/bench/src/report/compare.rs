@@ -1,0 +1,233 @@
+//! Two runs compared: what became faster or slower by more than the noise.
+//!
+//! Noise is of two kinds. Within a run it is in the samples: a change is one only if the 95 %
+//! intervals of the two medians do not overlap. Between runs it is not: the same program may run
+//! a few percent faster an hour later. That shows in how much all points scatter from one run to
+//! the other, and a change is one only if it is well beyond that. What all sources have in common
+//! is the machine's, and is taken off first.
+
+mod apart;
+mod text;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use squall_tools::measure::{Spread, interval_of_median};
+use squall_tools::{Failure, failure};
+
+use super::model::{Figure, Point, Report, SCHEMA, Workload};
+
+/// Least change that is called one, in parts: so far medians of the same program moved between two
+/// runs of a calm machine, minutes apart.
+const CALM: f64 = 0.05;
+
+/// How many times the scatter between runs a change must be.
+const BEYOND: f64 = 3.0;
+
+/// A normal distribution's standard deviation, in median absolute deviations.
+const DEVIATION: f64 = 1.4826;
+
+/// Fewest sources that can tell a change of the machine from one of their own.
+const SOURCES: usize = 3;
+
+/// What differs between two runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The dates of both.
+    pub dates: [String; 2],
+    /// In what the runs were not alike, other than their figures.
+    pub apart: Vec<String>,
+    /// Nanoseconds now, in parts of those before, that all sources have in common; none where
+    /// there are too few sources to tell. Every change is beside this.
+    pub common: Option<f64>,
+    /// How large a change must be to be called one, in parts.
+    pub threshold: f64,
+    /// What became slower, the worst first.
+    pub slower: Vec<Change>,
+    /// What became faster, the best first.
+    pub faster: Vec<Change>,
+    /// How many points did not change.
+    pub unchanged: usize,
+    /// How many points only the old run and only the new run has.
+    pub only: [usize; 2],
+}
+
+/// A point that changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The workload's name.
+    pub workload: String,
+    /// The source's name.
+    pub source: String,
+    /// The place, for people.
+    pub at: String,
+    /// Nanoseconds an operation, before and now.
+    pub ns: [f64; 2],
+    /// Nanoseconds now, in parts of those before, beside what all sources have in common.
+    pub ratio: f64,
+}
+
+/// A point that both runs have.
+struct Pair<'a> {
+    workload: &'a Workload,
+    source: &'a str,
+    old: &'a Point,
+    new: &'a Point,
+}
+
+/// Reads a report.
+///
+/// # Errors
+/// There is no such file, or it is no report of this schema.
+pub fn read(path: &Path) -> Result<Report, Failure> {
+    let of_path = |problem: String| Failure::Runtime(format!("{}: {problem}", path.display()));
+    let text = fs::read_to_string(path).map_err(failure::at(path))?;
+    let json: serde_json::Value = serde_json::from_str(&text)
+        .map_err(|error| of_path(format!("not JSON, as --export-json writes it: {error}")))?;
+    match json.get("schema").and_then(serde_json::Value::as_u64) {
+        Some(schema) if schema == u64::from(SCHEMA) => {}
+        Some(schema) => {
+            return Err(of_path(format!(
+                "a report of schema {schema}, and this is schema {SCHEMA}: make it again with this version"
+            )));
+        }
+        None => {
+            return Err(of_path(
+                "no report of squall bench: it has no schema; give a file that --export-json wrote"
+                    .into(),
+            ));
+        }
+    }
+    let report: Report = serde_json::from_value(json)
+        .map_err(|error| of_path(format!("not a whole report: {error}")))?;
+    match report.workloads.iter().find_map(first_unusable) {
+        Some(place) => Err(of_path(format!("{place}: no times that can be compared"))),
+        None => Ok(report),
+    }
+}
+
+/// A point whose figures are none.
+fn first_unusable(workload: &Workload) -> Option<String> {
+    let is_time = |ns: &f64| ns.is_finite() && *ns > 0.0;
+    let is_usable = |Figure {
+                         median, samples, ..
+                     }: &Figure| {
+        is_time(median) && !samples.is_empty() && samples.iter().all(is_time)
+    };
+    workload.series.iter().find_map(|series| {
+        let point = series.points.iter().find(|point| !is_usable(&point.ns))?;
+        Some(format!(
+            "{}, {}, {}",
+            workload.name, series.source, point.at
+        ))
+    })
+}
+
+/// What `new` has that differs from `old`.
+pub fn compare(old: &Report, new: &Report) -> Comparison {
+    let pairs = pairs(old, new);
+    let common = common(&pairs);
+    let machine = common.unwrap_or(1.0);
+    let threshold = threshold(&pairs, machine);
+    let changes = pairs
+        .iter()
+        .filter_map(|pair| pair.change(machine, threshold));
+    let (mut slower, mut faster): (Vec<_>, Vec<_>) = changes.partition(|c| c.ratio > 1.0);
+    slower.sort_by(|one, other| other.ratio.total_cmp(&one.ratio));
+    faster.sort_by(|one, other| one.ratio.total_cmp(&other.ratio));
+    Comparison {
+        dates: [old, new].map(|report| report.date.clone()),
+        apart: apart::apart(old, new),
+        common,
+        threshold,
+        unchanged: pairs.len() - slower.len() - faster.len(),
+        only: [old, new].map(|report| points(report) - pairs.len()),
+        slower,
+        faster,
+    }
+}
+
+/// The points that both have.
+fn pairs<'a>(old: &'a Report, new: &'a Report) -> Vec<Pair<'a>> {
+    let mut pairs = Vec::new();
+    for workload in &new.workloads {
+        let Some(before) = old.workload(&workload.name) else {
+            continue;
+        };
+        for series in &workload.series {
+            let both = series.points.iter().filter_map(|new| {
+                let old = before.point(&series.source, new.at)?;
+                Some(Pair {
+                    workload,
+                    source: &series.source,
+                    old,
+                    new,
+                })
+            });
+            pairs.extend(both);
+        }
+    }
+    pairs
+}
+
+fn points(report: &Report) -> usize {
+    let series = report
+        .workloads
+        .iter()
+        .flat_map(|workload| &workload.series);
+    series.map(|series| series.points.len()).sum()
+}
+
+/// What all sources have in common: the median of the sources' medians, so that no source counts
+/// for more because it has more points.
+fn common(pairs: &[Pair]) -> Option<f64> {
+    let mut of_sources: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for pair in pairs {
+        of_sources
+            .entry(pair.source)
+            .or_default()
+            .push(pair.ratio());
+    }
+    let medians: Vec<f64> = of_sources
+        .into_values()
+        .map(|of_one| Spread::of(of_one).median)
+        .collect();
+    (medians.len() >= SOURCES).then(|| Spread::of(medians).median)
+}
+
+/// The least change that is called one: what a calm machine shows, or what these two runs do.
+fn threshold(pairs: &[Pair], machine: f64) -> f64 {
+    let distances = pairs.iter().map(|pair| (pair.ratio() / machine).ln().abs());
+    let distances: Vec<f64> = distances.collect();
+    if distances.is_empty() {
+        return CALM;
+    }
+    (BEYOND * DEVIATION * Spread::of(distances).median)
+        .exp_m1()
+        .max(CALM)
+}
+
+impl Pair<'_> {
+    fn ratio(&self) -> f64 {
+        self.new.ns.median / self.old.ns.median
+    }
+
+    /// What changed, if the intervals are apart once `machine` is taken off, and by more than
+    /// `threshold`.
+    fn change(&self, machine: f64, threshold: f64) -> Option<Change> {
+        let ratio = self.ratio() / machine;
+        let is_large = ratio.max(ratio.recip()) > 1.0 + threshold;
+        let [low, high] = interval_of_median(self.old.ns.samples.clone());
+        let now = interval_of_median(self.new.ns.samples.clone());
+        let [now_low, now_high] = now.map(|ns| ns / machine);
+        let is_apart = now_low > high || now_high < low;
+        (is_large && is_apart).then(|| Change {
+            workload: self.workload.name.clone(),
+            source: self.source.into(),
+            at: self.workload.place(self.new.at),
+            ns: [self.old.ns.median, self.new.ns.median],
+            ratio,
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! One plot, as SVG: curves over two logarithmic axes. Its names stand beside it, in HTML.
+
+use std::ops::Range;
+
+use plotters::coord::Shift;
+use plotters::coord::combinators::{BindKeyPoints, IntoLogRange, LogCoord, WithKeyPoints};
+use plotters::prelude::*;
+use plotters::series::DashedLineSeries;
+use squall_tools::page::figures::{AXIS, CURVES, FONT, MESH, TEXT, WIDTH};
+
+/// In units of the drawing.
+const HEIGHT: u32 = 320;
+
+/// Room for labels: below, and left.
+const BELOW: u32 = 42;
+const LEFT: u32 = 66;
+const MARGIN: u32 = 8;
+const MARGIN_RIGHT: u32 = 18;
+
+/// Room around the curves, as a part of the axis (in powers).
+const ROOM: f64 = 0.03;
+
+/// Most labels of an axis that fit.
+const LABELS: usize = 7;
+
+/// A plot.
+pub struct Chart<'a> {
+    /// What the horizontal axis is; the labels of the other one say it.
+    pub name: &'a str,
+    pub across: Axis<'a>,
+    pub up: Axis<'a>,
+    pub curves: Vec<Curve>,
+}
+
+/// A logarithmic axis.
+pub struct Axis<'a> {
+    /// Labels stand at powers of this, or some of them.
+    pub base: f64,
+    /// A label.
+    pub label: &'a dyn Fn(f64) -> String,
+}
+
+/// A curve.
+pub struct Curve {
+    /// Which of [`CURVES`].
+    pub colour: usize,
+    /// Dashed and with hollow markers: not measured here.
+    pub is_dashed: bool,
+    /// In the order of the axis, all above 0.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// The marker of the curve with this colour, as a character.
+pub fn marker(colour: usize) -> char {
+    ['●', '▲', '✕'][colour % 3]
+}
+
+/// The plot as SVG; none if there is no point.
+pub fn svg(chart: &Chart) -> Option<String> {
+    let points = || chart.curves.iter().flat_map(|curve| &curve.points);
+    let across = coordinates(&chart.across, points().map(|point| point.0))?;
+    let up = coordinates(&chart.up, points().map(|point| point.1))?;
+    let mut text = String::new();
+    let area = SVGBackend::with_string(&mut text, (WIDTH, HEIGHT)).into_drawing_area();
+    draw(&area, chart, across, up).expect("a string takes everything");
+    drop(area);
+    Some(text)
+}
+
+type Logarithmic = WithKeyPoints<LogCoord<f64>>;
+
+/// An axis as long as `values` need, with labels at powers.
+fn coordinates(axis: &Axis, values: impl Iterator<Item = f64>) -> Option<Logarithmic> {
+    let power = |value: f64| value.log(axis.base);
+    let powers: Vec<f64> = values.map(power).collect();
+    let low = powers.iter().copied().min_by(f64::total_cmp)?;
+    let high = powers.iter().copied().max_by(f64::total_cmp)?;
+    let (low, high) = match high - low {
+        ..1.0 => (low.floor(), low.floor().max(high.ceil() - 1.0) + 1.0),
+        _ => (low, high),
+    };
+    let room = (high - low) * ROOM;
+    let Range { start, end } = low - room..high + room;
+    let value = |power: f64| axis.base.powf(power);
+    let keys = keys(start, end).map(value).collect();
+    let range = (value(start)..value(end)).log_scale().base(axis.base);
+    Some(range.with_key_points(keys))
+}
+
+/// Whole powers from `start` to `end`, as many as fit.
+fn keys(start: f64, end: f64) -> impl Iterator<Item = f64> {
+    let count = (end.floor() - start.ceil()) as usize + 1;
+    let step = count.div_ceil(LABELS);
+    (0..count)
+        .step_by(step)
+        .map(move |n| start.ceil() + n as f64)
+}
+
+fn draw<DB: DrawingBackend>(
+    area: &DrawingArea<DB, Shift>,
+    chart: &Chart,
+    across: Logarithmic,
+    up: Logarithmic,
+) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
+    let mut context = ChartBuilder::on(area)
+        .margin(MARGIN)
+        .margin_right(MARGIN_RIGHT)
+        .x_label_area_size(BELOW)
+        .y_label_area_size(LEFT)
+        .build_cartesian_2d(across, up)?;
+    let text = FONT.into_font().color(&TEXT.0);
+    context
+        .configure_mesh()
+        .x_desc(chart.name)
+        .axis_desc_style(text.clone())
+        .label_style(text)
+        .axis_style(AXIS.0)
+        .bold_line_style(MESH.0)
+        .light_line_style(TRANSPARENT)
+        .x_label_formatter(&|value| (chart.across.label)(*value))
+        .y_label_formatter(&|value| (chart.up.label)(*value))
+        .draw()?;
+    // The first are the most important: they lie on top.
+    for curve in chart.curves.iter().rev() {
+        let points = || curve.points.iter().copied();
+        let colour = CURVES[curve.colour].0;
+        match curve.is_dashed {
+            true => {
+                let line = DashedLineSeries::new(points(), 5, 4, colour.stroke_width(2));
+                context.draw_series(line)?;
+                let rings = points().map(|at| Circle::new(at, 4, colour.stroke_width(2)));
+                context.draw_series(rings)?;
+            }
+            false => {
+                let line = LineSeries::new(points(), colour.stroke_width(2));
+                context.draw_series(line)?;
+                match marker(curve.colour) {
+                    '●' => context
+                        .draw_series(points().map(|at| Circle::new(at, 3, colour.filled())))?,
+                    '▲' => context.draw_series(
+                        points().map(|at| TriangleMarker::new(at, 4, colour.filled())),
+                    )?,
+                    _ => context.draw_series(
+                        points().map(|at| Cross::new(at, 3, colour.stroke_width(2))),
+                    )?,
+                };
+            }
+        }
+    }
+    area.present()
+}

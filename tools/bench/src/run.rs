@@ -1,0 +1,163 @@
+//! A run from its arguments to its report.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use squall_tools::reports::Reports;
+use squall_tools::{Failure, Interrupt, output};
+
+use crate::args::BenchArguments;
+use crate::candidates::Candidates;
+use crate::machine::{self, View, Watch};
+use crate::report::compare;
+use crate::report::model::{Profile, Report, SCHEMA, Workload};
+use crate::report::{csv, page, table};
+use crate::session::{Effort, Session};
+use crate::sources::{self, Entry};
+use crate::workloads::{self, Kind};
+use crate::{advice, child, examine, explain, go, profile, targets};
+
+/// Does what was asked for; `view` is called when it comes to describing the machine.
+pub fn run(
+    options: &BenchArguments,
+    view: impl FnOnce() -> Result<View, Failure>,
+) -> Result<(), Failure> {
+    if let Some(served) = child::serve().or_else(examine::serve) {
+        return served;
+    }
+    if options.statistics {
+        return examine::run(options);
+    }
+    if let Some(entry) = options.explain.as_deref().and_then(sources::find) {
+        return output::print(&explain::explain(entry));
+    }
+    bench(options, view()?)
+}
+
+fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
+    let old = options.compare.as_deref().map(compare::read).transpose()?;
+    let outputs = Reports::open(&options.reports, options.export_html.as_deref())?;
+    if outputs.on_stdout() > 0 && (options.compare.is_some() || options.targets) {
+        return Err(Failure::Usage(
+            "--compare and --targets print tables, and standard output is taken: write the report to a \
+             file, as by --export-json FILE"
+                .into(),
+        ));
+    }
+    let report = measure(options, view)?;
+    let csv = || csv::csv(&report);
+    let html = || page::page(&report);
+    outputs.give(&report, csv, html, || text(options, &report, old.as_ref()))?;
+    match report.complete {
+        true => Ok(()),
+        false => Err(Failure::Runtime(
+            "interrupted: the report has what was measured until then".into(),
+        )),
+    }
+}
+
+/// What is shown of `report`, and what became of `old`.
+fn text(options: &BenchArguments, report: &Report, old: Option<&Report>) -> String {
+    let mut text = table::table(report);
+    if options.profile {
+        text.push_str(&format!("\n{}\n", profile::permissions()));
+    }
+    if options.targets {
+        text.push_str(&table::targets(report));
+    }
+    if let Some(old) = old {
+        text.push_str(&format!("\n{}", compare::compare(old, report)));
+    }
+    text
+}
+
+/// What opening sources takes, and looking at them.
+const OPENING: Duration = Duration::from_secs(2);
+
+/// What looking for where time goes takes.
+const PROFILING: Duration = Duration::from_secs(18);
+
+/// Measures everything that was asked for.
+fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
+    let effort = match options.quick {
+        true => Effort::Quick,
+        false => Effort::Full,
+    };
+    let date = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let interrupt = Interrupt::watch("the report has what was measured until then")?;
+    let kinds = kinds(options);
+    let expected: Duration = kinds.iter().map(|kind| kind.expected(effort)).sum();
+    let expected = match options.profile {
+        true => expected + PROFILING,
+        false => expected,
+    };
+    let is_shown = std::io::stderr().is_terminal();
+    let mut session = Session::begin(effort, OPENING + expected, interrupt, is_shown);
+    session.step("sources", OPENING);
+    let watch = Watch::begin();
+    let go = go::program(effort == Effort::Full);
+    let is_wanted = |entry: &Entry| {
+        options.source.is_empty() || options.source.iter().any(|name| name == entry.name)
+    };
+    let mut candidates = Candidates::open(is_wanted, &go, &session);
+    let version = go.as_ref().ok().map(|program| program.version().to_owned());
+    let mut machine = machine::describe(&squall::status(), view, version);
+    let mut bench = workloads::Bench {
+        candidates: &mut candidates,
+        session: &mut session,
+        go: go.as_ref().ok(),
+        cpus: machine::cpus(),
+        pinned: false,
+    };
+    let workloads: Vec<Workload> = kinds.iter().flat_map(|&kind| bench.measure(kind)).collect();
+    machine.pinned = bench.pinned;
+    let profiles = match options.profile {
+        true => profiles(&mut candidates, &mut session),
+        false => Vec::new(),
+    };
+    let mut report = Report {
+        schema: SCHEMA,
+        squall_version: env!("CARGO_PKG_VERSION").into(),
+        date,
+        effort: effort.name().into(),
+        complete: !session.is_interrupted(),
+        seconds: session.elapsed().as_secs_f64(),
+        machine,
+        noise: watch.end(&workloads),
+        sources: candidates.reports(),
+        workloads,
+        targets: Vec::new(),
+        profiles,
+        advice: String::new(),
+    };
+    report.targets = targets::of(&report);
+    report.advice = advice::advice(&report);
+    session.end();
+    Ok(report)
+}
+
+/// Where the time of each source goes.
+fn profiles(candidates: &mut Candidates, session: &mut Session) -> Vec<Profile> {
+    session.step("profiles", PROFILING);
+    let mut profiles = Vec::new();
+    for candidate in &mut candidates.0 {
+        if session.is_interrupted() {
+            break;
+        }
+        match candidate.profile() {
+            Some(Ok(profile)) => profiles.push(profile),
+            Some(Err(failure)) => candidate.fail(failure.into_text()),
+            None => {}
+        }
+        session.tick();
+    }
+    profiles
+}
+
+/// The workloads that were asked for, in their order.
+fn kinds(options: &BenchArguments) -> Vec<Kind> {
+    let all = Kind::ALL.into_iter();
+    all.filter(|kind| options.workload.is_empty() || options.workload.contains(kind))
+        .collect()
+}

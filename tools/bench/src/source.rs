@@ -1,0 +1,128 @@
+//! What a source of random bytes is to a benchmark: something that times its own requests.
+//!
+//! The loop over requests is compiled for each source ([`Draw`]), so that what is measured is the
+//! source and no virtual call; only batches go through one.
+
+use std::hint::black_box;
+
+use squall_tools::Failure;
+use squall_tools::measure::time;
+
+/// What is asked for.
+#[derive(Debug)]
+pub enum Request<'a> {
+    /// A buffer filled, whose length is known at run time only.
+    Fill(&'a mut [u8]),
+    /// A number below 2^32.
+    U32,
+    /// A number below 2^64.
+    U64,
+}
+
+/// A source that is ready for use by one thread.
+pub trait Source {
+    /// Nanoseconds a request, over `calls` of them.
+    ///
+    /// # Errors
+    /// The source has failed, or did nothing.
+    fn time(&mut self, request: Request, calls: u64) -> Result<f64, Failure>;
+
+    /// Fills `out`, by one request where the source is in this process.
+    ///
+    /// # Errors
+    /// The source has failed.
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), Failure> {
+        self.sample(out)
+    }
+
+    /// Fills `out` by numbers below 2^32 and then, from its middle on, by numbers below 2^64: what
+    /// these requests give, where they are requests of their own.
+    ///
+    /// # Errors
+    /// The source has failed.
+    fn numbers(&mut self, out: &mut [u8]) -> Result<(), Failure> {
+        self.sample(out)
+    }
+
+    /// Fills `out` by requests of 1 to 4096 bytes: what it gives, to be looked at.
+    ///
+    /// # Errors
+    /// The source has failed.
+    fn sample(&mut self, out: &mut [u8]) -> Result<(), Failure>;
+}
+
+/// A source in this process.
+pub trait Draw {
+    /// Fills `out`.
+    fn fill(&mut self, out: &mut [u8]);
+
+    /// A number below 2^32, in the way a program would ask for one.
+    fn u32(&mut self) -> u32 {
+        let mut out = [0; 4];
+        self.fill(&mut out);
+        u32::from_ne_bytes(out)
+    }
+
+    /// A number below 2^64, likewise.
+    fn u64(&mut self) -> u64 {
+        let mut out = [0; 8];
+        self.fill(&mut out);
+        u64::from_ne_bytes(out)
+    }
+}
+
+/// Shortest buffer of which two fills are never alike by chance, in bytes.
+const TELLING: usize = 16;
+
+impl<D: Draw> Source for D {
+    fn time(&mut self, request: Request, calls: u64) -> Result<f64, Failure> {
+        match request {
+            Request::U32 => Ok(time(calls, &mut || {
+                black_box(self.u32());
+            })),
+            Request::U64 => Ok(time(calls, &mut || {
+                black_box(self.u64());
+            })),
+            Request::Fill(out) => {
+                let before: Vec<u8> = out.iter().copied().take(TELLING).collect();
+                let end = out.len().saturating_sub(TELLING);
+                let last = out[end..].to_vec();
+                let ns = time(calls, &mut || Draw::fill(self, black_box(&mut *out)));
+                let is_old = out[..before.len()] == before || out[end..] == last;
+                match is_old && out.len() >= TELLING {
+                    true => Err(Failure::Runtime("a buffer was left as it was".into())),
+                    false => Ok(ns),
+                }
+            }
+        }
+    }
+
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), Failure> {
+        Draw::fill(self, out);
+        Ok(())
+    }
+
+    fn numbers(&mut self, out: &mut [u8]) -> Result<(), Failure> {
+        let (first, second) = out.split_at_mut(out.len() / 2);
+        for place in first.chunks_mut(size_of::<u32>()) {
+            place.copy_from_slice(&self.u32().to_ne_bytes()[..place.len()]);
+        }
+        for place in second.chunks_mut(size_of::<u64>()) {
+            place.copy_from_slice(&self.u64().to_ne_bytes()[..place.len()]);
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, out: &mut [u8]) -> Result<(), Failure> {
+        const LENGTHS: [usize; 6] = [1, 16, 32, 100, 1000, 4096];
+        let mut lengths = LENGTHS.into_iter().cycle();
+        let mut rest = out;
+        while !rest.is_empty() {
+            let len = lengths.next().unwrap_or(1).min(rest.len());
+            let (part, behind) = rest.split_at_mut(len);
+            Draw::fill(self, part);
+            rest = behind;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! squall through the doors that existing programs have: getrandom(3) with libsquall-preload.so
+//! before it, and OpenSSL's RAND_bytes with squall's provider. Each holds for a whole process.
+
+use libloading::os::unix::Library;
+
+use squall_tools::places::{self, PRELOAD};
+
+use super::{Entry, Home, Setting, here, libcrypto};
+use crate::report::model::Group;
+use crate::source::Draw;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "squall-preloaded",
+        title: "getrandom(3), squall preloaded",
+        explained: "getrandom of the C library, in a process of its own that libsquall-preload.so \
+                    was loaded into before all others, as `squall run` does it",
+        home: Home::Child(Setting::Preload),
+        open: || here(Getrandom::find()?),
+        ..DOOR
+    },
+    Entry {
+        name: "squall-openssl",
+        title: "OpenSSL RAND_bytes, squall's provider",
+        explained: "RAND_bytes of libcrypto as it is installed, in a process of its own whose \
+                    generators are squall's provider's",
+        home: Home::Child(Setting::None),
+        open: libcrypto::open_with_squall,
+        ..DOOR
+    },
+];
+
+const DOOR: Entry = Entry {
+    name: "",
+    title: "",
+    group: Group::Variant,
+    secure: true,
+    caveat: "",
+    explained: "",
+    home: Home::Child(Setting::None),
+    open: || Err(String::new()),
+};
+
+/// What the loader is told of libsquall-preload.so.
+///
+/// # Errors
+/// It is not installed.
+pub fn preload() -> Result<(&'static str, String), String> {
+    let library = places::find(PRELOAD, None).map_err(squall_tools::Failure::into_text)?;
+    Ok(("LD_PRELOAD", library.to_string_lossy().into_owned()))
+}
+
+struct Getrandom(unsafe extern "C" fn(*mut u8, usize, u32) -> isize);
+
+impl Getrandom {
+    fn find() -> Result<Getrandom, String> {
+        // SAFETY: getrandom(3) has this signature in every C library, which is never unloaded.
+        let found = unsafe { Library::this().get("getrandom").map(|found| *found) };
+        found
+            .map(Getrandom)
+            .map_err(|_| "the C library has no getrandom: it came with glibc 2.25".into())
+    }
+}
+
+impl Draw for Getrandom {
+    #[inline]
+    fn fill(&mut self, out: &mut [u8]) {
+        // SAFETY: `out` is writable for its length.
+        let got = unsafe { (self.0)(out.as_mut_ptr(), out.len(), 0) };
+        assert!(usize::try_from(got) == Ok(out.len()), "getrandom failed");
+    }
+}

@@ -1,0 +1,271 @@
+//! OpenSSL's RAND_bytes and its ciphers through EVP, loaded at run time and never linked.
+//!
+//! Buffers are encrypted in place. They hold zeros at the first call only, so that OpenSSL is
+//! not charged for clearing them: the most favourable way to have a keystream of it.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::Path;
+use std::ptr;
+
+use libloading::Library;
+use squall_tools::places::{self, PROVIDER};
+
+use super::loaded::{self, Loaded};
+use super::{Entry, Home, Opened, Setting, here};
+use crate::report::model::Group;
+use crate::source::Draw;
+
+const NAMES: [&str; 3] = ["libcrypto.so.3", "libcrypto.so.4", "libcrypto.so"];
+
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    name: "openssl-rand",
+    title: "OpenSSL RAND_bytes",
+    group: Group::Library,
+    secure: false,
+    caveat: "a VM clone repeats it",
+    explained: "RAND_bytes of libcrypto as it is installed: CTR_DRBG with AES-256, reseeded in a \
+                forked child, not in a clone",
+    home: Home::Here,
+    open: || here(Rand(functions()?)),
+}];
+
+pub(super) const KEYSTREAMS: &[Entry] = &[
+    Entry {
+        name: "openssl-aes128-ctr",
+        title: "OpenSSL AES-128-CTR",
+        open: || evp(Cipher::Aes128Ctr),
+        ..KEYSTREAM
+    },
+    Entry {
+        name: "openssl-aes256-ctr",
+        title: "OpenSSL AES-256-CTR",
+        open: || evp(Cipher::Aes256Ctr),
+        ..KEYSTREAM
+    },
+    Entry {
+        name: "openssl-chacha20",
+        title: "OpenSSL ChaCha20",
+        open: || evp(Cipher::ChaCha20),
+        ..KEYSTREAM
+    },
+    Entry {
+        name: "openssl-aes128-ctr-noaes",
+        title: "OpenSSL AES-128-CTR, no AES instructions",
+        explained: "EVP_EncryptUpdate of libcrypto as it is installed, in place, in a process of \
+                    its own that hides AES and PCLMUL instructions from it (OPENSSL_ia32cap)",
+        home: Home::Child(Setting::Variable("OPENSSL_ia32cap", WITHOUT_AES)),
+        open: || evp(Cipher::Aes128Ctr),
+        ..KEYSTREAM
+    },
+];
+
+const KEYSTREAM: Entry = Entry {
+    name: "",
+    title: "",
+    group: Group::Other,
+    secure: false,
+    caveat: "the same key, the same bytes",
+    explained: "EVP_EncryptUpdate of libcrypto as it is installed, in place",
+    home: Home::Here,
+    open: || evp(Cipher::Aes256Ctr),
+};
+
+/// OPENSSL_ia32cap(3): all that there is but AES-NI (bit 57) and PCLMULQDQ (bit 33).
+const WITHOUT_AES: &str = "~0x200000200000000";
+
+/// RAND_bytes of a process whose generators are squall's, if it has not drawn yet.
+pub fn open_with_squall() -> Opened {
+    let functions = functions()?;
+    let provider = places::find(PROVIDER, None).map_err(squall_tools::Failure::into_text)?;
+    let folder = provider.parent().unwrap_or(Path::new("/"));
+    let [folder, name] = [Some(folder.as_os_str()), provider.file_stem()].map(|text| {
+        let text = text.unwrap_or_default().as_encoded_bytes();
+        CString::new(text).expect("a path has no null bytes")
+    });
+    functions.use_squall(&folder, &name)?;
+    here(Rand(functions))
+}
+
+fn evp(cipher: Cipher) -> Opened {
+    here(Evp::new(cipher)?)
+}
+
+type Pointer = *mut c_void;
+
+/// What is used of libcrypto.
+#[derive(Debug)]
+struct Functions {
+    version: unsafe extern "C" fn(c_int) -> *const c_char,
+    new_context: unsafe extern "C" fn() -> Pointer,
+    free_context: unsafe extern "C" fn(Pointer),
+    init: unsafe extern "C" fn(Pointer, Pointer, Pointer, *const u8, *const u8) -> c_int,
+    update: unsafe extern "C" fn(Pointer, *mut u8, *mut c_int, *const u8, c_int) -> c_int,
+    rand: unsafe extern "C" fn(*mut u8, c_int) -> c_int,
+    library: Library,
+}
+
+impl Functions {
+    /// Has RAND_bytes draw from the generator of the provider `name` in `folder`.
+    fn use_squall(&self, folder: &CStr, name: &CStr) -> Result<(), String> {
+        type SearchPath = unsafe extern "C" fn(Pointer, *const c_char) -> c_int;
+        type Load = unsafe extern "C" fn(Pointer, *const c_char) -> Pointer;
+        type Text = *const c_char;
+        type SetType = unsafe extern "C" fn(Pointer, Text, Text, Text, Text) -> c_int;
+        const NONE: Pointer = ptr::null_mut();
+        const NO_TEXT: Text = ptr::null();
+        let missing = |error: libloading::Error| error.to_string();
+        // SAFETY: the signatures are those of OSSL_PROVIDER(3) and RAND_set_DRBG_type(3), which
+        // take null for their defaults; the strings end with null bytes, and are copied.
+        let done = unsafe {
+            let library = &self.library;
+            let search = library.get::<SearchPath>("OSSL_PROVIDER_set_default_search_path");
+            let load = library.get::<Load>("OSSL_PROVIDER_load").map_err(missing)?;
+            let set_type = library
+                .get::<SetType>("RAND_set_DRBG_type")
+                .map_err(missing)?;
+            let has_default = !load(NONE, c"default".as_ptr()).is_null();
+            has_default
+                && search.map_err(missing)?(NONE, folder.as_ptr()) == 1
+                && !load(NONE, name.as_ptr()).is_null()
+                && set_type(NONE, c"SQUALL".as_ptr(), NO_TEXT, NO_TEXT, NO_TEXT) == 1
+        };
+        match done {
+            true => Ok(()),
+            false => Err("OpenSSL does not load squall's provider".into()),
+        }
+    }
+}
+
+/// A cipher that makes a keystream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cipher {
+    /// AES-128 in counter mode.
+    Aes128Ctr,
+    /// AES-256 in counter mode.
+    Aes256Ctr,
+    /// ChaCha20.
+    ChaCha20,
+}
+
+impl Cipher {
+    fn constructor(self) -> &'static str {
+        match self {
+            Cipher::Aes128Ctr => "EVP_aes_128_ctr",
+            Cipher::Aes256Ctr => "EVP_aes_256_ctr",
+            Cipher::ChaCha20 => "EVP_chacha20",
+        }
+    }
+}
+
+/// A cipher with a key, encrypting.
+#[derive(Debug)]
+pub struct Evp {
+    functions: &'static Functions,
+    context: Pointer,
+}
+
+impl Evp {
+    /// Keys `cipher`.
+    ///
+    /// # Errors
+    /// There is no libcrypto, or it does not give this cipher.
+    pub fn new(cipher: Cipher) -> Result<Evp, String> {
+        let functions = functions()?;
+        Self::keyed(functions, cipher).ok_or_else(|| format!("libcrypto refuses {cipher:?}"))
+    }
+
+    fn keyed(functions: &'static Functions, cipher: Cipher) -> Option<Evp> {
+        let (key, nonce) = ([0u8; 32], [0u8; 16]);
+        // SAFETY: the signatures are those of OpenSSL's documentation; the key and the nonce are
+        // as long as the longest of these ciphers reads.
+        unsafe {
+            let constructor = functions
+                .library
+                .get::<unsafe extern "C" fn() -> Pointer>(cipher.constructor())
+                .ok()?;
+            let evp = Evp {
+                functions,
+                context: (functions.new_context)(),
+            };
+            let status = (functions.init)(
+                evp.context,
+                constructor(),
+                ptr::null_mut(),
+                key.as_ptr(),
+                nonce.as_ptr(),
+            );
+            (status == 1).then_some(evp)
+        }
+    }
+}
+
+impl Draw for Evp {
+    /// Encrypts `out` in place.
+    #[inline]
+    fn fill(&mut self, out: &mut [u8]) {
+        let len = c_int::try_from(out.len()).expect("EVP takes less than 2 GiB");
+        let mut written = 0;
+        // SAFETY: the context is keyed; EVP allows the input to be the output.
+        let status = unsafe {
+            (self.functions.update)(
+                self.context,
+                out.as_mut_ptr(),
+                &mut written,
+                out.as_ptr(),
+                len,
+            )
+        };
+        assert!(status == 1 && written == len, "EVP_EncryptUpdate failed");
+    }
+}
+
+/// OpenSSL's own generator.
+struct Rand(&'static Functions);
+
+impl Draw for Rand {
+    #[inline]
+    fn fill(&mut self, out: &mut [u8]) {
+        let len = c_int::try_from(out.len()).expect("RAND_bytes takes less than 2 GiB");
+        // SAFETY: `out` is writable for its length.
+        let status = unsafe { (self.0.rand)(out.as_mut_ptr(), len) };
+        assert!(status == 1, "RAND_bytes failed");
+    }
+}
+
+impl Drop for Evp {
+    fn drop(&mut self) {
+        // SAFETY: the context came from EVP_CIPHER_CTX_new and is freed once.
+        unsafe { (self.functions.free_context)(self.context) };
+    }
+}
+
+/// The version of the loaded libcrypto, as it says it.
+pub fn version() -> Option<String> {
+    const OPENSSL_VERSION: c_int = 0;
+    let functions = functions().ok()?;
+    // SAFETY: OpenSSL_version returns a string that is never freed.
+    let text = unsafe { loaded::text((functions.version)(OPENSSL_VERSION)) };
+    Some(text.trim_start_matches("OpenSSL ").to_owned())
+}
+
+fn functions() -> Result<&'static Functions, String> {
+    static FUNCTIONS: Loaded<Functions> = Loaded::new();
+    FUNCTIONS.get(&NAMES, load)
+}
+
+fn load(name: &str) -> Option<Functions> {
+    // SAFETY: libcrypto may be loaded at any time; the functions have the documented signatures
+    // and are kept beside the library, which is never unloaded.
+    unsafe {
+        let library = Library::new(name).ok()?;
+        Some(Functions {
+            version: *library.get("OpenSSL_version").ok()?,
+            new_context: *library.get("EVP_CIPHER_CTX_new").ok()?,
+            free_context: *library.get("EVP_CIPHER_CTX_free").ok()?,
+            init: *library.get("EVP_EncryptInit_ex").ok()?,
+            update: *library.get("EVP_EncryptUpdate").ok()?,
+            rand: *library.get("RAND_bytes").ok()?,
+            library,
+        })
+    }
+}

@@ -1,0 +1,170 @@
+//! TestU01: a library and no program, so it is loaded at run time, where it is installed (Debian:
+//! libtestu01-0), and its SmallCrush is run on words from the standard input.
+//!
+//! It prints as it goes, and ends the process if it does not like something. Hence a process of
+//! its own, which calls [`run`]: it is given the stream and heard like any other battery.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, OsString, c_char, c_double, c_int, c_uint, c_void};
+use std::io::{self, BufReader, Read as _};
+use std::process::{self, Command};
+
+use libloading::Library;
+use squall_tools::{Failure, output};
+
+use super::Tally;
+
+/// The library, by the names that it has: of Debian's package, and as built from its source.
+const LIBRARIES: [&str; 2] = ["libtestu01.so.0", "libtestu01.so"];
+
+/// Before each p-value in a line of its own.
+const MARK: &str = "p-value ";
+
+/// p-values outside of this and 1 less this are suspicious: TestU01 itself reports them.
+const SUSPICIOUS: f64 = 1e-3;
+
+/// Those outside of this are failures: what TestU01's guide calls clear ones.
+const FAILED: f64 = 1e-10;
+
+/// The program that runs it, if it is installed.
+pub(super) fn command(program: &[OsString]) -> Option<Command> {
+    let (name, arguments) = program.split_first()?;
+    library()?;
+    let mut command = Command::new(name);
+    command.args(arguments);
+    Some(command)
+}
+
+fn library() -> Option<Library> {
+    // SAFETY: TestU01 and what it needs (the C library, GMP) run no code when they are loaded that
+    // would ask for anything.
+    LIBRARIES
+        .iter()
+        .find_map(|name| unsafe { Library::new(*name) }.ok())
+}
+
+/// Runs SmallCrush on words of 32 bits from the standard input, and prints the p-value and the name
+/// of each of its results. If the input ends before it does, so does the process.
+///
+/// # Errors
+/// TestU01 is not installed, or is not what it was.
+pub fn run() -> Result<(), Failure> {
+    let missing = || Failure::Runtime("TestU01 is not installed: install libtestu01-0".into());
+    let library = library().ok_or_else(missing)?;
+    let results = small_crush(&library);
+    let results = results.map_err(|error| Failure::Runtime(format!("TestU01: {error}")))?;
+    for (name, p_value) in results {
+        output::print(&format!("\n{MARK}{p_value} {name}"))?;
+    }
+    output::print("\n")
+}
+
+/// Names and p-values of the results.
+fn small_crush(library: &Library) -> Result<Vec<(String, f64)>, libloading::Error> {
+    type Create = unsafe extern "C" fn(*const c_char, extern "C" fn() -> c_uint) -> *mut c_void;
+    type Run = unsafe extern "C" fn(*mut c_void);
+    // SAFETY: the types are those of unif01.h, bbattery.h and swrite.h of TestU01 1.2.3, whose
+    // interface has not changed since 2009. The name is a string that lives forever, and so does
+    // the generator, which nothing frees. Variables are read when SmallCrush has ended, which then
+    // has set as many values and names as it says; nothing else runs in the library.
+    unsafe {
+        let create = library.get::<Create>(c"unif01_CreateExternGenBits")?;
+        let run = library.get::<Run>(c"bbattery_SmallCrush")?;
+        let verbose = library.get::<*mut c_int>(c"swrite_Basic")?;
+        let number = library.get::<*const c_int>(c"bbattery_NTests")?;
+        let p_values = library.get::<*const c_double>(c"bbattery_pVal")?;
+        let names = library.get::<*const *const c_char>(c"bbattery_TestNames")?;
+        **verbose = 0;
+        run(create(c"standard input".as_ptr(), word));
+        libc::fflush(std::ptr::null_mut());
+        let result = |i: usize| (text(*names.add(i)), *p_values.add(i));
+        Ok((0..**number as usize).map(result).collect())
+    }
+}
+
+/// # Safety
+/// `string` is null or ends with a zero byte.
+unsafe fn text(string: *const c_char) -> String {
+    if string.is_null() {
+        return "unnamed".into();
+    }
+    // SAFETY: it ends with a zero byte, as the caller promises.
+    unsafe { CStr::from_ptr(string) }
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// The next word of the standard input.
+extern "C" fn word() -> c_uint {
+    thread_local! {
+        static INPUT: RefCell<BufReader<io::StdinLock<'static>>> =
+            RefCell::new(BufReader::with_capacity(1 << 16, io::stdin().lock()));
+    }
+    let mut word = [0; 4];
+    match INPUT.with_borrow_mut(|input| input.read_exact(&mut word)) {
+        Ok(()) => c_uint::from_le_bytes(word),
+        Err(_) => process::exit(1),
+    }
+}
+
+/// Counts what [`run`] printed.
+pub(super) fn tally(text: &str) -> Tally {
+    let mut tally = Tally::default();
+    for line in text.lines() {
+        let result = line
+            .strip_prefix(MARK)
+            .and_then(|result| result.split_once(' '));
+        let Some((p_value, name)) = result else {
+            continue;
+        };
+        // A test that was not done has a negative one.
+        match p_value.parse::<f64>() {
+            Ok(p_value) if p_value >= 0.0 => match p_value.min(1.0 - p_value) {
+                tail if tail < FAILED => tally.failed.push(format!("{name} (p {p_value:.0e})")),
+                tail if tail < SUSPICIOUS => tally.suspicious += 1,
+                _ => tally.passed += 1,
+            },
+            _ => {}
+        }
+    }
+    tally
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::ffi::OsString;
+
+    use super::{Tally, run, tally};
+
+    /// This test program, as what calls [`run`].
+    pub(in super::super) fn child() -> Vec<OsString> {
+        let program = std::env::current_exe().unwrap().into_os_string();
+        let test = "statistics::battery::testu01::tests::small_crush_on_standard_input";
+        let arguments = ["--exact", test, "--ignored", "--nocapture"].map(OsString::from);
+        std::iter::once(program).chain(arguments).collect()
+    }
+
+    #[test]
+    #[ignore = "other tests run it, with a stream on its standard input"]
+    fn small_crush_on_standard_input() {
+        run().unwrap();
+    }
+
+    #[test]
+    fn p_values_are_judged_on_both_sides() {
+        let text = "
+running 1 test
+p-value 0.5 BirthdaySpacings
+p-value 0.9995 Collision
+p-value 1 Gap
+p-value 0.0000000000000001 SimpPoker
+p-value -1 CouponCollector
+";
+        let expected = Tally {
+            passed: 1,
+            suspicious: 1,
+            failed: vec!["Gap (p 1e0)".into(), "SimpPoker (p 1e-16)".into()],
+        };
+        assert_eq!(tally(text), expected);
+    }
+}

@@ -1,0 +1,46 @@
+//! Blocks through a pipe, as by dd.
+
+use std::time::Duration;
+
+use super::{empty, rounds};
+use crate::candidates::Candidates;
+use crate::measure::Place;
+use crate::process::{NOTHING, pipe};
+use crate::report::model::{Workload, workload};
+use crate::session::{Effort, Session};
+use squall_tools::units;
+
+/// What is written block by block; `nothing` writes the same block again.
+const WRITERS: [&str; 6] = [
+    NOTHING,
+    "squall",
+    "urandom",
+    "getrandom",
+    "thread-rng",
+    "openssl-rand",
+];
+
+/// How long it takes.
+pub fn expected(effort: Effort) -> Duration {
+    effort.choose(Duration::from_millis(1200), Duration::from_secs(8))
+}
+
+/// Measures every length of blocks; in a quick run one of them.
+pub fn measure(candidates: &Candidates, session: &mut Session) -> Workload {
+    let effort = session.effort;
+    let (title, kernel) = ("Blocks through a pipe", Some("dd-urandom"));
+    let mut workload = empty(workload::PIPE, title, "a block", "bytes", kernel);
+    let lengths = effort.choose(&[64 << 10][..], &pipe::LENGTHS);
+    let bytes = effort.choose(4 << 20, 12 << 20);
+    for &len in lengths {
+        let at = len as u64;
+        let step = format!("blocks of {} through a pipe", units::length(at));
+        session.step(&step, expected(effort) / lengths.len() as u32);
+        let mut lanes = pipe::lanes(&WRITERS, len, bytes);
+        lanes.extend(pipe::program_lanes(len, bytes));
+        let lanes = candidates.choose(lanes);
+        let budget = rounds(effort.choose(3, 5));
+        workload.measure(Place { at, bytes: at }, lanes, budget, session);
+    }
+    workload
+}

@@ -1,0 +1,83 @@
+//! The experiment of the proposal of a vDSO getrandom (Y. Droneaud, RFC to linux-kernel, January
+//! 2023): 16,777,216 numbers below 2^32, and how many bytes pools threw away meanwhile.
+//!
+//! Its four rows are the system call, the vDSO, and a pool over each. They take turns, a sixteenth
+//! of the numbers a round. What the proposal calls the vDSO was its system call still: the vDSO got
+//! a generator of its own with Linux 6.11.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use squall_tools::measure::lanes::{Batch, Budget};
+
+use super::{empty, kernel};
+use crate::candidates::Candidates;
+use crate::measure::Place;
+use crate::report::model::{Workload, workload};
+use crate::session::{Effort, Session};
+use crate::source::Request;
+use crate::sources;
+
+/// The proposal's rows, and what they are compared with.
+const SOURCES: [&str; 7] = [
+    "getrandom",
+    "vdso",
+    "pool-syscall",
+    "pool-vdso",
+    "squall",
+    "arc4random",
+    "thread-rng",
+];
+
+const ROUNDS: usize = 16;
+
+/// How long it takes.
+pub fn expected(effort: Effort) -> Duration {
+    effort.choose(Duration::from_millis(1200), Duration::from_secs(9))
+}
+
+/// Draws the numbers; in a quick run a sixteenth of them.
+pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
+    let calls: u64 = session.effort.choose(1 << 16, 1 << 20);
+    let numbers = calls * ROUNDS as u64;
+    let title = format!("{numbers} numbers (u32), as in the proposal of a vDSO getrandom");
+    let kernel = kernel(&candidates.reports());
+    let mut workload = empty(workload::PROPOSAL, &title, "a number", "bytes", kernel);
+    session.step("the vDSO proposal's numbers", expected(session.effort));
+    let discarded = RefCell::new(BTreeMap::new());
+    candidates.measure(
+        &mut workload,
+        Place { at: 4, bytes: 4 },
+        Budget {
+            least: ROUNDS,
+            most: ROUNDS,
+            time: Duration::ZERO,
+            batch: Batch::Calls(calls),
+        },
+        session,
+        |entry| SOURCES.contains(&entry.name),
+        |entry, source, calls| {
+            let before = sources::discarded(entry.name);
+            let ns = source.time(Request::U32, calls);
+            let more = sources::discarded(entry.name).zip(before);
+            if let Some((after, before)) = more {
+                let mut discarded = discarded.borrow_mut();
+                let batches: &mut Vec<u64> = discarded.entry(entry.name).or_default();
+                batches.push(after - before);
+            }
+            ns
+        },
+    );
+    let discarded = discarded.into_inner();
+    for series in &mut workload.series {
+        // The first batch warms up, and is not counted.
+        let batches = discarded.get(series.source.as_str());
+        let sum = batches.map(|batches| batches.iter().skip(1).sum());
+        series
+            .points
+            .iter_mut()
+            .for_each(|point| point.discarded = sum);
+    }
+    workload
+}

@@ -1,0 +1,75 @@
+//! The page in a real browser, as a person sees it; and pages with faults, which must be found.
+//! What that needs is said at [`squall_testing::browser`].
+
+mod common;
+
+use squall_bench::report::page::page;
+use squall_testing::browser::{self, Scheme, WIDTHS, chromium, show};
+
+#[test]
+fn the_page_is_whole_on_every_screen() {
+    let Some(chromium) = chromium() else { return };
+    let seen = browser::check(&chromium, &[&page(&common::fixture())]);
+    assert!(seen.iter().all(|seen| seen.drawings > 0));
+}
+
+/// Each fault is found, and none is found that is not there.
+#[test]
+fn faults_are_found() {
+    let Some(chromium) = chromium() else { return };
+    let whole = page(&common::fixture());
+    let with = |what: &str| whole.replacen("</main>", &format!("{what}</main>"), 1);
+    let svg = |what: &str| with(&format!("<div role=\"img\" aria-label=\"x\">{what}</div>"));
+    let faulty = [
+        (
+            "overflow",
+            with("<div style=\"width:1000px;height:9px\"></div>"),
+        ),
+        (
+            "requests",
+            with("<img alt=\"x\" src=\"http://127.0.0.1:9/x.png\">"),
+        ),
+        (
+            "requests",
+            with("<style>@import url(http://127.0.0.1:9/x.css);</style>"),
+        ),
+        ("scripts", with("<script></script>")),
+        ("drawings", svg("<svg width=\"0\" height=\"0\"></svg>")),
+        (
+            "labels",
+            svg(
+                "<svg width=\"50\" height=\"50\"><text x=\"45\" y=\"20\" fill=\"gray\">cut off</text></svg>",
+            ),
+        ),
+        (
+            "contrast",
+            with("<p style=\"color:#777;background:#888\">grey on grey</p>"),
+        ),
+        ("names", with("<h2>A heading</h2><h5>that skips some</h5>")),
+        ("names", with("<table><tr><th>no scope</th></tr></table>")),
+    ];
+    let pages: Vec<_> = faulty.iter().map(|(_, page)| page.as_str()).collect();
+    let (seen, _) = show(&chromium, &pages, Scheme::Dark);
+    for ((fault, _), seen) in faulty.iter().zip(seen.chunks(WIDTHS.len())) {
+        let found = seen[0].faults(Scheme::Dark);
+        assert!(found.contains(fault), "{fault}: {found:?}");
+        // What is drawn without a page's colours has no contrast either.
+        let others = found.iter().filter(|found| *found != fault);
+        assert_eq!(others.count(), 0, "{fault}: {found:?}: {seen:#?}");
+    }
+}
+
+/// What is said on the console is heard.
+#[test]
+fn the_console_is_heard() {
+    let Some(chromium) = chromium() else { return };
+    let (_, console) = show(
+        &chromium,
+        &["<!DOCTYPE html><script>console.error('heard')</script>"],
+        Scheme::Light,
+    );
+    assert!(
+        console.iter().any(|line| line.contains("heard")),
+        "{console:?}"
+    );
+}

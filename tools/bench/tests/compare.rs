@@ -1,0 +1,251 @@
+//! `--compare`: a change is told, noise is not, and the machine's own moods are called that.
+
+mod common;
+
+use std::path::Path;
+
+use squall_bench::report::compare::{Comparison, compare, read};
+use squall_bench::report::model::{Figure, Report};
+use squall_tools::Failure;
+use tempfile::TempDir;
+
+use common::fixture;
+
+/// The fixture with the times of each source changed: by its name and the number of the point.
+fn with(factor: impl Fn(&str, usize) -> f64) -> Report {
+    let mut report = fixture();
+    let mut number = 0;
+    let workloads = report.workloads.iter_mut();
+    for series in workloads.flat_map(|workload| &mut workload.series) {
+        for point in &mut series.points {
+            let factor = factor(&series.source, number);
+            let samples = point.ns.samples.iter().map(|ns| ns * factor);
+            point.ns = Figure::of(samples.collect());
+            number += 1;
+        }
+    }
+    report
+}
+
+/// A percent more or less, and sometimes four, without a pattern.
+fn noise(number: usize) -> f64 {
+    let step = (number * 7919 + 13) % 101;
+    let reach = if step.is_multiple_of(10) { 0.08 } else { 0.02 };
+    1.0 + reach * (step as f64 / 100.0 - 0.5)
+}
+
+#[track_caller]
+fn assert_nothing_changed(comparison: &Comparison) {
+    let text = comparison.to_string();
+    assert!(
+        comparison.slower.is_empty() && comparison.faster.is_empty(),
+        "{text}"
+    );
+    assert!(comparison.unchanged > 200, "{text}");
+    assert!(!text.contains("Slower than before") && !text.contains("Faster than before"));
+}
+
+#[test]
+fn the_same_report_has_not_changed() {
+    let comparison = compare(&fixture(), &fixture());
+    assert_nothing_changed(&comparison);
+    assert_eq!(comparison.common, Some(1.0));
+    assert_eq!(comparison.only, [0, 0]);
+    let text = comparison.to_string();
+    assert!(!text.contains("not alike"), "{text}");
+    assert!(text.contains("The machine is as fast as it was."), "{text}");
+}
+
+#[test]
+fn noise_is_no_change() {
+    assert_nothing_changed(&compare(&fixture(), &with(|_, number| noise(number))));
+}
+
+#[test]
+fn a_source_that_became_slower_is_told_in_each_of_its_points() {
+    let is_slower = |source: &str| source.starts_with("squall");
+    let slower = with(|source, number| noise(number) * if is_slower(source) { 1.2 } else { 1.0 });
+    let comparison = compare(&fixture(), &slower);
+    assert!(comparison.faster.is_empty(), "{comparison}");
+    let changed = comparison.slower.iter();
+    assert!(
+        changed.clone().all(|change| is_slower(&change.source)),
+        "{comparison}"
+    );
+    let ratios = changed.map(|change| change.ratio);
+    assert!(
+        ratios.clone().all(|ratio| (1.14..1.26).contains(&ratio)),
+        "{comparison}"
+    );
+    assert!(ratios.clone().is_sorted_by(|one, other| one >= other));
+    let series = fixture()
+        .workloads
+        .into_iter()
+        .flat_map(|workload| workload.series);
+    let points = series.filter(|series| is_slower(&series.source));
+    let points: usize = points.map(|series| series.points.len()).sum();
+    assert_eq!(ratios.count(), points);
+    let text = comparison.to_string();
+    assert!(text.contains("Slower than before"), "{text}");
+    assert!(text.contains("+20."), "{text}");
+    let back = compare(&slower, &fixture());
+    assert!(back.slower.is_empty(), "{back}");
+    assert_eq!(back.faster.len(), comparison.slower.len());
+    assert!(
+        back.faster.iter().all(|change| change.ratio < 0.9),
+        "{back}"
+    );
+}
+
+#[test]
+fn what_all_have_in_common_is_the_machine() {
+    let slower =
+        with(|source, number| noise(number) * if source == "squall" { 1.3 * 1.2 } else { 1.3 });
+    let comparison = compare(&fixture(), &slower);
+    let common = comparison.common.expect("many sources");
+    assert!((1.28..1.32).contains(&common), "{common}");
+    assert!(
+        comparison
+            .slower
+            .iter()
+            .all(|change| change.source == "squall"),
+        "{comparison}"
+    );
+    assert!(
+        !comparison.slower.is_empty() && comparison.faster.is_empty(),
+        "{comparison}"
+    );
+    let text = comparison.to_string();
+    assert!(text.contains("% slower: that is the machine"), "{text}");
+}
+
+/// With two sources nobody can tell which one changed.
+#[test]
+fn two_sources_have_nothing_in_common() {
+    let few = |mut report: Report| {
+        for workload in &mut report.workloads {
+            workload
+                .series
+                .retain(|series| ["squall", "vdso"].contains(&series.source.as_str()));
+        }
+        report
+    };
+    let comparison = compare(&few(fixture()), &few(with(|_, _| 1.2)));
+    assert_eq!(comparison.common, None);
+    assert!(comparison.to_string().contains("Too few sources"));
+}
+
+/// Samples that reach into each other's interval are no change, however far the medians are.
+#[test]
+fn intervals_that_overlap_are_no_change() {
+    let noisy = |median: f64| {
+        let mut report = fixture();
+        let point = &mut report.workloads[0].series[0].points[0];
+        let samples = [0.3, 0.4, 0.5, 0.6, 1.0, 1.4, 1.5, 1.6, 1.7];
+        point.ns = Figure::of(samples.map(|part| part * median).into());
+        report
+    };
+    assert_nothing_changed(&compare(&noisy(2.0), &noisy(2.4)));
+}
+
+#[test]
+fn another_machine_is_said_first() {
+    let mut other = fixture();
+    other.machine.kernel = "7.1.0".into();
+    other.machine.versions.pop();
+    other.effort = "quick".into();
+    other.complete = false;
+    other.workloads.pop();
+    let comparison = compare(&fixture(), &other);
+    for line in [
+        "effort: full before, quick now",
+        "run: complete before, interrupted now",
+        "kernel: 6.18.44 before, 7.1.0 now",
+        "Go: go1.26.1 before, none now",
+    ] {
+        assert!(
+            comparison.apart.iter().any(|apart| apart == line),
+            "{comparison}"
+        );
+    }
+    assert_eq!(comparison.apart.len(), 4);
+    let text = comparison.to_string();
+    let first = text.find("not alike").expect("it is said");
+    assert!(first < text.find("points did not change").expect("it is said"));
+    assert!(text.contains("Measured only before: 4."), "{text}");
+}
+
+#[test]
+fn reports_without_a_point_in_common() {
+    let mut empty = fixture();
+    empty.workloads.clear();
+    let comparison = compare(&empty, &fixture());
+    assert_eq!(comparison.unchanged, 0);
+    assert!(comparison.only[1] > 200);
+    assert_eq!(comparison.common, None);
+}
+
+#[test]
+fn a_report_is_read_as_it_was_written() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("report.json");
+    let json = serde_json::to_string_pretty(&fixture()).expect("JSON");
+    std::fs::write(&path, json).expect("a file");
+    assert_eq!(read(&path).expect("a report"), fixture());
+}
+
+/// One line that names the file and says what it is.
+#[test]
+fn what_is_no_report_is_refused_in_a_line() {
+    let directory = TempDir::new().expect("a directory");
+    let refused = |content: &str| {
+        let path = directory.path().join("report.json");
+        std::fs::write(&path, content).expect("a file");
+        message(&path)
+    };
+    let json = serde_json::to_value(fixture()).expect("JSON");
+    let changed = |place: &str, value: serde_json::Value| {
+        let mut json = json.clone();
+        *json.pointer_mut(place).expect("a place") = value;
+        json.to_string()
+    };
+    let samples = "/workloads/0/series/0/points/0/ns/samples";
+    for (content, expected) in [
+        ("<html>".to_owned(), "not JSON"),
+        (String::new(), "not JSON"),
+        ("[]".into(), "no report of squall bench"),
+        ("{}".into(), "no report of squall bench"),
+        (
+            changed("/schema", 2.into()),
+            "schema 2, and this is schema 1",
+        ),
+        (changed("/date", 3.into()), "not a whole report"),
+        (
+            changed(samples, serde_json::json!([])),
+            "words, squall, 4: no times",
+        ),
+        (
+            changed(samples, serde_json::json!([-1.0])),
+            "words, squall, 4: no times",
+        ),
+    ] {
+        let message = refused(&content);
+        assert!(message.contains(expected), "{message}");
+        assert!(message.contains("report.json: "), "{message}");
+    }
+    let missing = message(&directory.path().join("missing.json"));
+    assert!(
+        missing.ends_with("missing.json: No such file or directory"),
+        "{missing}"
+    );
+}
+
+fn message(path: &Path) -> String {
+    match read(path) {
+        Err(Failure::Runtime(message)) => {
+            assert!(!message.contains('\n'), "{message}");
+            message
+        }
+        other => panic!("{other:?}"),
+    }
+}

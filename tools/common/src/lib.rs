@@ -1,0 +1,43 @@
+//! What squall's command and tools share: how they read their arguments, write their output, end,
+//! and [measure].
+//!
+//! Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure while running,
+//! 2 for a wrong argument. Every failure is one line on standard error.
+
+#![deny(unsafe_code)]
+
+pub mod csv;
+pub mod failure;
+pub mod inherited;
+pub mod interrupt;
+pub mod measure;
+pub mod output;
+#[cfg(feature = "pages")]
+pub mod page;
+#[cfg(feature = "places")]
+pub mod places;
+pub mod reports;
+pub mod sink;
+pub mod size;
+pub mod units;
+pub mod usage;
+
+pub use failure::Failure;
+pub use interrupt::Interrupt;
+
+use std::process::ExitCode;
+
+/// Runs the command `name` on its arguments; without a subcommand it shows its help.
+pub fn run<A: usage::Arguments>(
+    name: &str,
+    command: impl FnOnce(A::Command) -> Result<(), Failure>,
+) -> ExitCode {
+    let run = || match usage::parse::<A>()? {
+        Some(given) => command(given),
+        None => Ok(()),
+    };
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(name),
+    }
+}

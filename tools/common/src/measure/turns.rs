@@ -1,0 +1,132 @@
+//! Any number of peers, in turns.
+
+use std::time::Duration;
+
+use super::BATCH;
+use super::lanes::{self, Batch, Budget, Lane, Outcome};
+
+/// How long a comparison goes on: until both are reached.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Least rounds.
+    pub rounds: usize,
+    /// Least time.
+    pub time: Duration,
+}
+
+/// A call that is measured, and that cannot fail.
+#[derive(Debug)]
+pub struct Peer<'a>(Lane<'a>);
+
+impl<'a> Peer<'a> {
+    /// What `call` does; what it computes is to go through [`std::hint::black_box`].
+    pub fn new(call: impl FnMut() + 'a) -> Peer<'a> {
+        Peer(Lane::of_calls("", call))
+    }
+
+    /// What times itself: `batch` makes at least so many calls and gives the nanoseconds that
+    /// one took.
+    pub fn self_timed(mut batch: impl FnMut(u64) -> f64 + 'a) -> Peer<'a> {
+        Peer(Lane::new("", move |calls| Ok(batch(calls))))
+    }
+}
+
+/// Measures `peers` in turns, in batches of a millisecond: nanoseconds a call, the mean of a
+/// batch; a list for each peer, with an entry for each round.
+pub fn in_turns(peers: Vec<Peer>, effort: Effort) -> Vec<Vec<f64>> {
+    let mut lanes: Vec<Lane> = peers.into_iter().map(|Peer(lane)| lane).collect();
+    let budget = Budget {
+        least: effort.rounds,
+        most: usize::MAX,
+        time: effort.time,
+        batch: Batch::Time(BATCH),
+    };
+    let outcomes = lanes::in_turns(&mut lanes, budget, &mut Orders::default(), &|| true);
+    let samples = |outcome| match outcome {
+        Outcome::Samples(samples) => samples,
+        Outcome::Failed(reason) => panic!("a call that cannot fail: {reason}"),
+    };
+    outcomes.into_iter().map(samples).collect()
+}
+
+/// Orders of peers that follow no pattern, and are the same in every run: each comes behind each
+/// other one equally often, which a rotation would not bring about.
+#[derive(Clone, Debug, Default)]
+pub struct Orders(u64);
+
+impl Orders {
+    /// The numbers below `count` in the next order.
+    pub fn next(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        for end in (1..count).rev() {
+            order.swap(end, self.below(end + 1));
+        }
+        order
+    }
+
+    /// A number below `bound`, from the upper half of a linear congruential generator (Knuth's
+    /// MMIX).
+    fn below(&mut self, bound: usize) -> usize {
+        let state = self.0.wrapping_mul(6_364_136_223_846_793_005);
+        self.0 = state.wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 32) as usize % bound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::sleep;
+    use std::time::Instant;
+
+    /// Nobody sleeps shorter than asked; how much longer is the machine's affair.
+    #[test]
+    fn a_peer_takes_at_least_its_time() {
+        const SHORT: Duration = Duration::from_micros(200);
+        const LONG: Duration = Duration::from_millis(2);
+        let mut calls = 0;
+        let peers = vec![
+            Peer::new(|| {
+                calls += 1;
+                sleep(SHORT);
+            }),
+            Peer::new(|| sleep(LONG)),
+        ];
+        let effort = Effort {
+            rounds: 5,
+            time: Duration::from_millis(1),
+        };
+        let times = in_turns(peers, effort);
+        for (times, least) in times.iter().zip([SHORT, LONG]) {
+            assert_eq!(times.len(), 5);
+            let least = least.as_nanos() as f64;
+            assert!(times.iter().all(|&time| time >= least), "{times:?}");
+        }
+        assert!(calls >= 5);
+    }
+
+    #[test]
+    fn a_comparison_takes_at_least_its_time() {
+        let effort = Effort {
+            rounds: 1,
+            time: Duration::from_millis(20),
+        };
+        let clock = Instant::now();
+        let times = in_turns(vec![Peer::self_timed(|_| 1e6)], effort);
+        assert!(clock.elapsed() >= effort.time);
+        assert!(times[0].iter().all(|&time| time == 1e6));
+    }
+
+    /// Each of the six orders of three, as often as chance has it: 1000 ± 29 of 6000.
+    #[test]
+    fn every_order_comes_equally_often() {
+        let mut orders = Orders::default();
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..6000 {
+            *counts.entry(orders.next(3)).or_insert(0) += 1;
+        }
+        assert_eq!(counts.len(), 6);
+        assert!(counts.values().all(|count| (870..1130).contains(count)));
+        assert!(orders.next(0).is_empty());
+    }
+}

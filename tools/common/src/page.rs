@@ -1,0 +1,45 @@
+//! What the pages of the commands share: one file of HTML each, without scripts and without
+//! anything from elsewhere, for a phone, for the dark, and for paper.
+
+pub mod figures;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// The style sheet of every page.
+const STYLE: &str = include_str!("page/style.css");
+
+/// A page of this title and with this content. `style` has the rules that are its own: they come
+/// after the common ones, and stand as they are.
+pub fn page(title: &str, style: &str, content: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                // No request for an icon either.
+                link rel="icon" href="data:,";
+                title { (title) }
+                style { (PreEscaped(STYLE)) (PreEscaped(style)) }
+            }
+            body { main { (content) } }
+        }
+    };
+    page.into_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_and_content_are_text_and_rules_come_last() {
+        let text = "</title><script>";
+        let page = page(text, ".own{}", &html! { p { (text) } });
+        assert_eq!(page.matches("&lt;/title&gt;&lt;script&gt;").count(), 2);
+        assert!(!page.contains("<script"));
+        assert!(page.find(".own{}") > page.find("@media print"));
+        assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
+    }
+}

@@ -1,0 +1,177 @@
+//! Where squall's libraries are: below the folder that the command was installed in, or beside the
+//! command in a tree that it was built in.
+
+use std::env::consts::ARCH;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Failure;
+use crate::failure::at;
+use object::read::elf::ElfFile64;
+use object::{Endianness, Object, ObjectSymbol, ReadCache};
+
+/// A library of squall's, as it is installed and as it is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Library {
+    /// Its path below a folder of libraries.
+    pub installed: &'static str,
+    /// Its name beside a command that was built and not installed.
+    pub built: &'static str,
+    /// The crate that it is built from.
+    pub source: &'static str,
+    /// The Debian package that has it.
+    pub package: &'static str,
+    /// The option that names another place.
+    pub option: &'static str,
+    /// A symbol that it has, and no other library.
+    pub mark: &'static str,
+}
+
+/// What programs preload.
+pub const PRELOAD: Library = Library {
+    installed: "libsquall-preload.so",
+    built: "libsquall_preload.so",
+    source: "squall-preload",
+    package: "squall-preload",
+    option: "--library",
+    mark: "SQUALL_PRELOAD",
+};
+
+/// OpenSSL's provider.
+pub const PROVIDER: Library = Library {
+    installed: "ossl-modules/squall.so",
+    built: "libsquall_openssl.so",
+    source: "squall-openssl",
+    package: "openssl-provider-squall",
+    option: "--module",
+    mark: "SQUALL_PROVIDER",
+};
+
+/// The absolute path of `library`: the `given` one, or where it belongs.
+///
+/// # Errors
+/// It is not there: where it was looked for, and what would be right.
+pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(given) = given {
+        let path = std::path::absolute(given).map_err(at(given))?;
+        let wrong = match path.is_file() {
+            true if has(&path, library.mark).map_err(at(given))? => return Ok(path),
+            true => "is another library, or none",
+            false => "is no file",
+        };
+        return Err(Failure::Usage(format!(
+            "{}: {} {wrong}: name {}",
+            library.option,
+            given.display(),
+            library.installed
+        )));
+    }
+    // /proc says where the command is, links followed.
+    let command = std::env::current_exe().map_err(|error| {
+        let option = library.option;
+        Failure::Runtime(format!(
+            "where this command is: {error}: mount /proc, or give {option}"
+        ))
+    })?;
+    let places = places(library, &command);
+    let found = places.iter().find(|place| place.is_file());
+    found
+        .cloned()
+        .ok_or_else(|| missing(library, &command, &places))
+}
+
+/// How to get `library`, which is in none of `places`.
+fn missing(library: Library, command: &Path, places: &[PathBuf]) -> Failure {
+    if let Some(profile) = profile(command) {
+        return Failure::Runtime(format!(
+            "{} is not built yet: run `cargo build{profile} -p {}` in squall's source, which puts it \
+             beside this command",
+            library.built, library.source
+        ));
+    }
+    let how = match prefix(command).and_then(Path::to_str) {
+        Some("/usr") => format!("install the package {}", library.package),
+        Some("/usr/local") | None => "run `make install` in squall's source".into(),
+        Some(prefix) => format!("run `make install PREFIX={prefix}` in squall's source"),
+    };
+    let looked: Vec<_> = places.iter().map(|place| place.to_string_lossy()).collect();
+    Failure::Runtime(format!(
+        "{} is not installed: {how}, or name it by {} (it was looked for as {})",
+        library.installed,
+        library.option,
+        looked.join(" and ")
+    ))
+}
+
+/// What cargo is told to build with the profile that `command` was built with; none if it is not
+/// where cargo builds.
+fn profile(command: &Path) -> Option<String> {
+    let folder = command.parent()?;
+    // Cargo marks its directory (bford.info/cachedir), in which there is one for each profile.
+    let tag = fs::read_to_string(folder.parent()?.join("CACHEDIR.TAG")).ok()?;
+    if !tag.contains("created by cargo") {
+        return None;
+    }
+    Some(match folder.file_name()?.to_str()? {
+        "debug" => String::new(),
+        "release" => " --release".into(),
+        other => format!(" --profile {other}"),
+    })
+}
+
+/// Whether the file at `path` is a library that gives others this symbol.
+fn has(path: &Path, symbol: &str) -> io::Result<bool> {
+    let contents = ReadCache::new(File::open(path)?);
+    let file = ElfFile64::<Endianness, _>::parse(&contents);
+    Ok(file.is_ok_and(|file| {
+        let mut all = file.dynamic_symbols();
+        all.any(|found| found.is_definition() && found.name() == Ok(symbol))
+    }))
+}
+
+/// Where it may be, seen from `command`.
+fn places(library: Library, command: &Path) -> Vec<PathBuf> {
+    let folder = command.parent().unwrap_or(Path::new("/"));
+    let mut places = Vec::new();
+    if let Some(prefix) = prefix(command) {
+        let libraries = prefix.join("lib");
+        places.push(libraries.join(library.installed));
+        // Debian's folders for more than one kind of machine: multiarch(7).
+        let multiarch = libraries.join(format!("{ARCH}-linux-gnu"));
+        places.push(multiarch.join(library.installed));
+    }
+    places.push(folder.join(library.built));
+    places
+}
+
+/// The folder that `command` was installed below, if it is in one for commands.
+fn prefix(command: &Path) -> Option<&Path> {
+    let folder = command.parent()?;
+    let name = folder.file_name()?;
+    (name == "bin" || name == "sbin").then(|| folder.parent())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn below_the_folder_that_bin_is_in() {
+        let places = places(PROVIDER, Path::new("/opt/squall/bin/squall"));
+        let multiarch = format!("/opt/squall/lib/{ARCH}-linux-gnu/ossl-modules/squall.so");
+        let expected = [
+            "/opt/squall/lib/ossl-modules/squall.so",
+            &multiarch,
+            "/opt/squall/bin/libsquall_openssl.so",
+        ];
+        assert_eq!(places, expected.map(PathBuf::from));
+    }
+
+    #[test]
+    fn beside_a_command_that_was_built() {
+        let places = places(PRELOAD, Path::new("/src/target/release/squall"));
+        let expected = PathBuf::from("/src/target/release/libsquall_preload.so");
+        assert_eq!(places, [expected]);
+    }
+}

@@ -1,0 +1,47 @@
+//! A report, where who reads standard output has left. This process has one test, as it takes its
+//! standard output away.
+
+use std::io::{Write, pipe};
+use std::path::Path;
+
+use rustix::stdio::{dup2_stdout, stdout};
+use squall_tools::Failure;
+use squall_tools::reports::{ReportArguments, Reports};
+
+/// Gives a report at `path` and a line, both in a moment without a reader.
+fn given_to_nobody(path: &Path, between: impl FnOnce()) -> Result<(), Failure> {
+    let options = ReportArguments {
+        export_json: Some(path.to_owned()),
+        ..ReportArguments::default()
+    };
+    let reports = Reports::open(&options, None).expect("it can be written");
+    between();
+    let ours = rustix::io::dup(stdout()).expect("standard output");
+    let (reader, nobody) = pipe().expect("a pipe");
+    drop(reader);
+    std::io::stdout().flush().expect("nothing is left to print");
+    dup2_stdout(&nobody).expect("standard output is replaced");
+    let csv = || Ok(String::new());
+    let given = reports.give(&"report", csv, String::new, || "a line\n".into());
+    dup2_stdout(&ours).expect("standard output is back");
+    given
+}
+
+#[test]
+fn a_reader_that_has_left_keeps_nobody_from_the_report() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("report.json");
+    let given = given_to_nobody(&path, || {});
+    assert!(matches!(given, Err(Failure::Closed)), "{given:?}");
+    let written = std::fs::read_to_string(&path).expect("it is written all the same");
+    assert_eq!(written, "\"report\"\n");
+
+    // What could not be written is told, and not that nobody reads.
+    let gone = directory.path().join("gone");
+    std::fs::create_dir(&gone).expect("a directory");
+    let remove = || std::fs::remove_dir_all(&gone).expect("it is removed");
+    match given_to_nobody(&gone.join("report.json"), remove) {
+        Err(Failure::Runtime(text)) => assert!(text.contains("report.json"), "{text}"),
+        given => panic!("{given:?}"),
+    }
+}

@@ -1,0 +1,109 @@
+//! `squall dmcrypt bench`: encrypted devices measured beside the one below them, and what to use.
+
+mod choice;
+mod devices;
+
+use jiff::Timestamp;
+use squall_tools::reports::Reports;
+use squall_tools::{Failure, Interrupt, output};
+
+use crate::args::BenchArguments;
+use crate::ground::Ground;
+use crate::model::{BENCH_FORMAT, Bench, Machine, Options};
+use crate::ram::Ram;
+use crate::session::Session;
+use crate::{ground, measure, recommend, report};
+use choice::Choice;
+use devices::Run;
+
+/// Does what was asked for.
+pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
+    let reports = Reports::open(&options.reports, options.export_html.as_deref())?;
+    let interrupt = Interrupt::watch("the report has what was measured until then")?;
+    // A wrong argument is told before anything else, which takes minutes.
+    if let Some(path) = &options.device {
+        ground::found(path, options.size)?;
+    }
+    let session = Session::begin()?;
+    let choice = choice::choose(&session, options, &interrupt)?;
+    interrupt.check()?;
+    let report = on_ground(&session, options, choice, &interrupt)?;
+    let csv = || report::csv::csv(&report);
+    let html = || report::page::html(&report);
+    let text = || report::table::text(&report, output::width());
+    reports.give(&report, csv, html, text)?;
+    match report.is_complete {
+        true => Ok(()),
+        false => interrupt.check(),
+    }
+}
+
+/// Lays the ground, and takes it away again.
+fn on_ground(
+    session: &Session,
+    options: &BenchArguments,
+    choice: Choice,
+    interrupt: &Interrupt,
+) -> Result<Bench, Failure> {
+    if let Some(path) = &options.device {
+        let ground = Ground::of_device(&session.control, path, &options.consent, options.size)?;
+        return measured(session, &ground, options, choice, interrupt);
+    }
+    let report = Ram::make(options.size, |text| session.note(text)).and_then(|ram| {
+        let ground = Ground::of_ram(&session.control, &ram, options.size)?;
+        measured(session, &ground, options, choice, interrupt)
+    });
+    if !Ram::has_driver() {
+        // What was measured is worth more than a record that cannot be cleared, which the next run
+        // clears.
+        let _ = session.note("");
+    }
+    report
+}
+
+/// Measures what was chosen, then the best few with other options.
+fn measured(
+    session: &Session,
+    ground: &Ground,
+    options: &BenchArguments,
+    choice: Choice,
+    interrupt: &Interrupt,
+) -> Result<Bench, Failure> {
+    let mut run = Run {
+        session,
+        ground,
+        options,
+        interrupt,
+        devices: 0,
+        failures: Vec::new(),
+        is_complete: true,
+    };
+    let at = Timestamp::now();
+    run.prepare()?;
+    let all = choice
+        .measured
+        .into_iter()
+        .map(|chosen| (chosen, Options::PLAIN));
+    let (raw, ranking) = run.all(all.collect())?;
+    let variants = match run.is_complete {
+        true => run.variants(&ranking),
+        false => Vec::new(),
+    };
+    let recommendation = recommend::recommend(&ranking, &variants, &ground.about);
+    Ok(Bench {
+        format: BENCH_FORMAT,
+        at,
+        machine: Machine::this(),
+        ground: ground.about.clone(),
+        rounds: options.rounds as usize,
+        sample_ms: options.sample,
+        is_complete: run.is_complete,
+        workloads: measure::workloads(),
+        raw,
+        ranking,
+        variants,
+        left_out: choice.left_out,
+        failures: run.failures,
+        recommendation,
+    })
+}

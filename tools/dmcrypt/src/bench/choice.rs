@@ -1,0 +1,182 @@
+//! What is measured, and what is not and why.
+
+use squall_tools::{Failure, Interrupt};
+
+use crate::args::BenchArguments;
+use crate::list;
+use crate::model::{Entry, LeftOut, Measured};
+use crate::reasons::by_reason;
+use crate::session::Session;
+use crate::spec::Spec;
+use crate::verdict::{Reason, Verdict};
+use crate::{probe, rules, same};
+
+/// What is measured, and what is not.
+pub struct Choice {
+    /// What is measured.
+    pub measured: Vec<Chosen>,
+    /// What this kernel accepts and is not measured.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A specification to measure.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// It.
+    pub spec: Spec,
+    /// What it is fit for.
+    pub verdict: Verdict,
+    /// Others, which differ from it only in ESSIV's digest, or in a length of key that AES does not
+    /// have.
+    pub stands_for: Vec<Spec>,
+}
+
+impl Chosen {
+    /// `spec`, to be measured for `stands_for` too.
+    fn new(spec: Spec, stands_for: Vec<Spec>) -> Chosen {
+        Chosen {
+            verdict: rules::judge(&spec).0,
+            spec,
+            stands_for,
+        }
+    }
+
+    /// What was measured, to be measured again.
+    pub fn of(measured: &Measured) -> Chosen {
+        Chosen {
+            spec: measured.spec.clone(),
+            verdict: measured.verdict,
+            stands_for: measured.stands_for.clone(),
+        }
+    }
+}
+
+/// Chooses by what was asked for and what this kernel accepts.
+pub fn choose(
+    session: &Session,
+    options: &BenchArguments,
+    interrupt: &Interrupt,
+) -> Result<Choice, Failure> {
+    if !options.cipher.is_empty() {
+        return named(session, &options.cipher);
+    }
+    let list = list::found(session, false, interrupt)?;
+    interrupt.check()?;
+    Ok(of_list(&list.accepted, options.all))
+}
+
+/// What was named, if this kernel accepts it.
+fn named(session: &Session, specs: &[Spec]) -> Result<Choice, Failure> {
+    let prober = probe::Prober::new(&session.control)?;
+    let mut measured: Vec<Chosen> = Vec::new();
+    for spec in specs {
+        if prober.accepts(spec)? != Ok(true) {
+            return Err(Failure::Usage(format!(
+                "--cipher {:?}: this kernel does not accept it: use one that `squall dmcrypt list` shows",
+                spec.to_string()
+            )));
+        }
+        if !measured.iter().any(|chosen| chosen.spec == *spec) {
+            measured.push(Chosen::new(spec.clone(), Vec::new()));
+        }
+    }
+    Ok(Choice {
+        measured,
+        left_out: Vec::new(),
+    })
+}
+
+/// All that mean something of their own, or the secure ones.
+fn of_list(accepted: &[Entry], all: bool) -> Choice {
+    let is_measured = |entry: &&Entry| match all {
+        true => entry.same_as.is_none(),
+        false => entry.verdict == Verdict::Secure,
+    };
+    let (measured, others): (Vec<&Entry>, Vec<&Entry>) = accepted.iter().partition(is_measured);
+    let specs: Vec<Spec> = measured.iter().map(|entry| entry.spec.clone()).collect();
+    let alike = same::alike(&specs).into_iter();
+    Choice {
+        measured: alike
+            .map(|(spec, stands_for)| Chosen::new(spec, stands_for))
+            .collect(),
+        // What only means the same as something that is measured is not left out.
+        left_out: left_out(others.into_iter().filter(|it| !all || it.same_as.is_none())),
+    }
+}
+
+/// Why others are not measured, each counted under its first reason.
+fn left_out<'a>(others: impl Iterator<Item = &'a Entry>) -> Vec<LeftOut> {
+    by_reason(others).into_iter().map(counted).collect()
+}
+
+fn counted((reason, specs): (Reason, Vec<&Spec>)) -> LeftOut {
+    let mut algorithms: Vec<String> = specs.iter().map(|spec| spec.algorithm()).collect();
+    algorithms.sort();
+    algorithms.dedup();
+    LeftOut {
+        reason,
+        count: specs.len(),
+        algorithms,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(specs: &[&str]) -> Vec<Entry> {
+        specs
+            .iter()
+            .map(|text| Entry::of(text.parse().expect("a specification")))
+            .collect()
+    }
+
+    #[test]
+    fn the_secure_ones_are_measured_and_the_others_told_by_reason() {
+        let list = entries(&[
+            "aes-xts-plain64 512",
+            "aes-cbc-essiv:sha256 256",
+            "aes-cbc-essiv:sha3-256 256",
+            "aes-ctr-plain64 256",
+            "twofish-ctr-plain64 256",
+            "aes-ecb-null 256",
+            "aes-ecb-plain64 256",
+        ]);
+        let choice = of_list(&list, false);
+        let names: Vec<_> = choice
+            .measured
+            .iter()
+            .map(|it| it.spec.to_string())
+            .collect();
+        assert_eq!(names, ["aes-cbc-essiv:sha256 256", "aes-xts-plain64 512"]);
+        assert_eq!(choice.measured[0].stands_for.len(), 1);
+        let counts: Vec<_> = choice.left_out.iter().map(|left| left.count).collect();
+        assert_eq!(counts, [2, 2]);
+        let ctr = choice
+            .left_out
+            .iter()
+            .find(|left| left.algorithms.contains(&"ctr(aes)".into()));
+        assert_eq!(
+            ctr.expect("a reason").algorithms,
+            ["ctr(aes)", "ctr(twofish)"]
+        );
+    }
+
+    #[test]
+    fn all_are_measured_once() {
+        let list = entries(&[
+            "aes-ctr-plain64 256",
+            "aes-ecb-null 256",
+            "aes-ecb-plain64 256",
+        ]);
+        let choice = of_list(&list, true);
+        let names: Vec<_> = choice
+            .measured
+            .iter()
+            .map(|it| it.spec.to_string())
+            .collect();
+        assert_eq!(names, ["aes-ctr-plain64 256", "aes-ecb-null 256"]);
+        assert_eq!(choice.measured[0].verdict, Verdict::Insecure);
+        assert!(choice.left_out.is_empty());
+    }
+}

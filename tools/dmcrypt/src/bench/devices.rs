@@ -1,0 +1,239 @@
+//! Encrypted devices, measured side by side with the one below.
+
+use std::sync::Arc;
+
+use rustix::fs::OFlags;
+use squall_tools::{Failure, Interrupt};
+
+use super::choice::Chosen;
+use crate::args::BenchArguments;
+use crate::crypt::{self, Key};
+use crate::ground::Ground;
+use crate::mapper::Mapped;
+use crate::measure::{self, Lane, Plan};
+use crate::model::{Failed, Figure, Measured, Options};
+use crate::progress::Progress;
+use crate::rank;
+use crate::report::words;
+use crate::session::Session;
+
+/// How many devices there are at once: what a process may have open, with room to spare.
+const GROUP: usize = 64;
+
+/// Measurements on one ground.
+pub struct Run<'a> {
+    /// Where devices are made.
+    pub session: &'a Session,
+    /// What they stand on.
+    pub ground: &'a Ground,
+    /// How long they are measured.
+    pub options: &'a BenchArguments,
+    /// Whether its user wants it to end.
+    pub interrupt: &'a Interrupt,
+    /// How many devices were made; each has a name of its own.
+    pub devices: usize,
+    /// What could not be measured.
+    pub failures: Vec<Failed>,
+    /// Whether everything was measured until now.
+    pub is_complete: bool,
+}
+
+/// Bytes a second, for each workload a list with an entry a round.
+type Samples = Vec<Vec<f64>>;
+
+/// A specification with options, and the device that it has while it is measured.
+struct Stand {
+    chosen: Chosen,
+    options: Options,
+    device: Mapped,
+}
+
+impl Run<'_> {
+    /// Overwrites the ground, so that there is something to read everywhere.
+    pub fn prepare(&self) -> Result<(), Failure> {
+        let progress = Progress::begin(self.ground.about.bytes, "random data".into());
+        let goes_on = || !self.interrupt.is_noted();
+        measure::prepare(&self.ground.lane(), &goes_on, &|bytes| {
+            progress.reach(bytes, "")
+        })?;
+        self.interrupt.check()
+    }
+
+    /// Figures of the ground, and of all of `wanted`, the best first. Many are measured in groups,
+    /// each beside the ground.
+    pub fn all(
+        &mut self,
+        wanted: Vec<(Chosen, Options)>,
+    ) -> Result<(Vec<Figure>, Vec<Measured>), Failure> {
+        let mut raw = Samples::new();
+        let mut measured = Vec::new();
+        let groups = wanted.chunks(GROUP);
+        let count = groups.len();
+        for (number, group) in groups.enumerate() {
+            let title = match count {
+                1 => "encrypted devices".to_owned(),
+                _ => format!("encrypted devices, group {} of {count}", number + 1),
+            };
+            let (beside, of_group) = match self.side_by_side(group, title) {
+                Err(_) if number > 0 && self.interrupt.is_noted() => {
+                    self.is_complete = false;
+                    break;
+                }
+                measured => measured?,
+            };
+            append(&mut raw, beside);
+            measured.extend(of_group);
+            if !self.is_complete {
+                break;
+            }
+        }
+        rank::sort(&mut measured);
+        Ok((rank::figures(&raw, &raw), measured))
+    }
+
+    /// Figures of the best few of `ranking` with other options, the best first. What keeps them from
+    /// being measured is a failure of theirs, and not of what was measured before.
+    pub fn variants(&mut self, ranking: &[Measured]) -> Vec<Measured> {
+        let variants = rank::variants(ranking).into_iter();
+        let wanted: Vec<(Chosen, Options)> = variants
+            .map(|(best, options)| (Chosen::of(best), options))
+            .collect();
+        match self.side_by_side(&wanted, "sectors and flags".into()) {
+            Ok((_, mut measured)) => {
+                rank::sort(&mut measured);
+                measured
+            }
+            Err(failure) => {
+                self.is_complete = false;
+                self.failures.push(Failed {
+                    name: "sizes of sectors and flags".into(),
+                    reason: failure.into_text(),
+                });
+                Vec::new()
+            }
+        }
+    }
+
+    /// Samples of the ground, and what `wanted` were measured beside it.
+    fn side_by_side(
+        &mut self,
+        wanted: &[(Chosen, Options)],
+        title: String,
+    ) -> Result<(Samples, Vec<Measured>), Failure> {
+        // Dropped behind `lanes`: a device goes when nobody has it open.
+        let mut stands = Vec::new();
+        let mut lanes = vec![self.ground.lane()];
+        for (chosen, options) in wanted {
+            self.interrupt.check()?;
+            match self.stand(chosen, *options) {
+                Ok((stand, lane)) => {
+                    stands.push(stand);
+                    lanes.push(lane);
+                }
+                Err(failure) => self.failed(chosen, *options, failure.into_text()),
+            }
+        }
+        let taken = self.measure(&lanes, title);
+        drop(lanes);
+        self.measured(stands, taken)
+    }
+
+    /// An encrypted device, to be measured.
+    fn stand(&mut self, chosen: &Chosen, options: Options) -> Result<(Stand, Lane), Failure> {
+        let stand = Stand {
+            device: self.device(chosen, options)?,
+            chosen: chosen.clone(),
+            options,
+        };
+        let lane = stand.lane(self.ground.about.bytes)?;
+        Ok((stand, lane))
+    }
+
+    /// An encrypted device over the ground, under a key of its own.
+    fn device(&mut self, chosen: &Chosen, options: Options) -> Result<Mapped, Failure> {
+        let number = self.devices;
+        self.devices += 1;
+        let key = Key::draw(chosen.spec.key_len());
+        let (below, sectors) = (self.ground.number, self.ground.sectors());
+        let table = crypt::table(&chosen.spec, options, &key, below, sectors);
+        Mapped::start(&self.session.control, &number.to_string(), &table)
+    }
+
+    fn measure(&mut self, lanes: &[Lane], title: String) -> measure::Taken {
+        let workloads = measure::workloads();
+        let plan = Plan {
+            rounds: self.options.rounds as usize,
+            sample: self.options.sample(),
+        };
+        let turns = plan.rounds * workloads.len();
+        let progress = Progress::begin(turns as u64, title);
+        let turn = |done: usize, _| {
+            let what = &workloads[(done - 1) % workloads.len()].title;
+            progress.reach(done as u64, what);
+        };
+        let goes_on = || !self.interrupt.is_noted();
+        let taken = measure::run(lanes, &workloads, plan, &goes_on, &turn);
+        self.is_complete &= taken.rounds == plan.rounds;
+        taken
+    }
+
+    fn measured(
+        &mut self,
+        stands: Vec<Stand>,
+        taken: measure::Taken,
+    ) -> Result<(Samples, Vec<Measured>), Failure> {
+        let mut lanes = taken.lanes.into_iter();
+        let raw = lanes.next().unwrap_or_else(|| Ok(Vec::new()));
+        let raw = raw
+            .map_err(|reason| Failure::Runtime(format!("{}: {reason}", self.ground.about.name)))?;
+        if taken.rounds == 0 {
+            self.interrupt.check()?;
+        }
+        let mut measured = Vec::new();
+        for (stand, samples) in stands.into_iter().zip(lanes) {
+            match samples {
+                Ok(samples) => measured.push(stand.measured(rank::figures(&samples, &raw))),
+                Err(reason) => self.failed(&stand.chosen, stand.options, reason),
+            }
+        }
+        Ok((raw, measured))
+    }
+
+    fn failed(&mut self, chosen: &Chosen, options: Options, reason: String) {
+        self.failures.push(Failed {
+            name: format!("{}, {}", chosen.spec, words::options(&options)),
+            reason,
+        });
+    }
+}
+
+impl Stand {
+    /// Its device, open, to be measured over `bytes`.
+    fn lane(&self, bytes: u64) -> Result<Lane, Failure> {
+        let file = self.device.open(OFlags::RDWR | OFlags::DIRECT)?;
+        Ok(Lane {
+            name: self.chosen.spec.to_string(),
+            file: Arc::new(file),
+            bytes,
+        })
+    }
+
+    fn measured(self, figures: Vec<Figure>) -> Measured {
+        Measured {
+            spec: self.chosen.spec,
+            options: self.options,
+            verdict: self.chosen.verdict,
+            stands_for: self.chosen.stands_for,
+            score: rank::score(&figures),
+            figures,
+        }
+    }
+}
+
+/// Adds the samples of more rounds.
+fn append(all: &mut Samples, more: Samples) {
+    all.resize(more.len(), Vec::new());
+    for (all, more) in all.iter_mut().zip(more) {
+        all.extend(more);
+    }
+}

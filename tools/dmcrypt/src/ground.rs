@@ -1,0 +1,193 @@
+//! What is encrypted: memory, or a drive that its user named and means.
+//!
+//! From the moment that a ground is laid until it is dropped, the device mapper has claimed it, so
+//! that nobody can mount it or swap to it; only the device mapper's other users could have it too, as
+//! LVM: it is looked for them. The locks that udev and virtual machines respect are held as well.
+
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags};
+use squall_drives::confirm::{Consent, confirm};
+use squall_drives::io::{Access, Buffer, Device, Direct, forget_partitions, hold};
+use squall_drives::{Kind, Number, Purpose, Target, guards, shown};
+use squall_tools::Failure;
+use squall_tools::failure::at;
+use zeroize::Zeroizing;
+
+use crate::mapper::{Control, Mapped, PREFIX, Table};
+use crate::measure::Lane;
+use crate::model::{self, GroundKind};
+use crate::ram::Ram;
+
+/// What a device's data are destroyed for.
+const PURPOSE: Purpose = Purpose {
+    verb: "overwrite",
+    instead: |path| format!("name another device than {}", shown(path)),
+};
+
+/// How much is read at once, and how much of the end is looked at: all that labels, partition tables
+/// and file systems end with.
+const STEP: usize = 4 << 20;
+
+/// What is encrypted, claimed.
+pub struct Ground {
+    /// What is told of it.
+    pub about: model::Ground,
+    /// Its number, by which tables name it.
+    pub number: Number,
+    /// It, open for direct transfers.
+    file: Arc<File>,
+    claim: Option<Mapped>,
+}
+
+impl Ground {
+    /// The device at `path`, if it may be overwritten and is meant; the first `bytes` of it.
+    pub fn of_device(
+        control: &Rc<Control>,
+        path: &Path,
+        consent: &Consent,
+        bytes: u64,
+    ) -> Result<Ground, Failure> {
+        let target = found(path, bytes)?;
+        let alone = std::slice::from_ref(&target);
+        guards::check(alone, &PURPOSE)?;
+        if !consent.yes {
+            is_empty(&target, bytes)?;
+        }
+        confirm(alone, consent, &PURPOSE)?;
+        // Who has it open exclusively is noticed, and what happened while the user was asked. The device
+        // mapper claims it next, which it could not while it is open so.
+        let device = Device::open(&target, Access::Write, Direct::Auto)?;
+        guards::check(alone, &PURPOSE)?;
+        drop(device);
+        let about = model::Ground {
+            kind: GroundKind::Device,
+            name: shown(path),
+            bytes,
+            sector: target.identity.sector,
+        };
+        let ground = Ground::claimed(control, &target.identity.path, about)?;
+        target.confirm(&ground.file)?;
+        is_held_by_us_alone(&target)?;
+        Ok(ground)
+    }
+
+    /// The first `bytes` of a RAM disk.
+    pub fn of_ram(control: &Rc<Control>, ram: &Ram, bytes: u64) -> Result<Ground, Failure> {
+        let about = model::Ground {
+            kind: GroundKind::Ram,
+            name: shown(ram.path()),
+            bytes,
+            sector: 512,
+        };
+        Ground::claimed(control, ram.path(), about)
+    }
+
+    fn claimed(
+        control: &Rc<Control>,
+        path: &Path,
+        about: model::Ground,
+    ) -> Result<Ground, Failure> {
+        let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(path, flags, Mode::empty());
+        let file: File = opened.map_err(|error| at(path)(error.into()))?.into();
+        hold(&file).map_err(|error| at(path)(error.into()))?;
+        let number = Number::new(file.metadata().map_err(at(path))?.rdev());
+        let whole = Table {
+            target: "linear",
+            sectors: about.bytes / 512,
+            parameters: Zeroizing::new(format!("{number} 0")),
+        };
+        Ok(Ground {
+            about,
+            number,
+            file: Arc::new(file),
+            claim: Some(Mapped::start(control, "claim", &whole)?),
+        })
+    }
+
+    /// It, to be measured beside others.
+    pub fn lane(&self) -> Lane {
+        Lane {
+            name: self.about.name.clone(),
+            file: self.file.clone(),
+            bytes: self.about.bytes,
+        }
+    }
+
+    /// Its length in sectors of 512 bytes.
+    pub fn sectors(&self) -> u64 {
+        self.about.bytes / 512
+    }
+}
+
+/// The device at `path`, if it has so many bytes to measure on; what is on it is not looked at.
+pub fn found(path: &Path, bytes: u64) -> Result<Target, Failure> {
+    let target = Target::find(path)
+        .map_err(|failure| Failure::Usage(format!("--device {}", failure.into_text())))?;
+    let wrong = |text: String| Err(Failure::Usage(format!("--device {}: {text}", shown(path))));
+    if target.identity.kind == Kind::File {
+        return wrong(
+            "is a file: attach it by `losetup --find --show` and name what that says".into(),
+        );
+    }
+    if target.identity.size < bytes {
+        let size = target.identity.size >> 20;
+        return wrong(format!(
+            "has only {size} MiB: use --size {size}MiB or another device"
+        ));
+    }
+    Ok(target)
+}
+
+/// Fails if anything but our devices stands on `target`, on a part of it or on the disk it is a part
+/// of.
+fn is_held_by_us_alone(target: &Target) -> Result<(), Failure> {
+    let others = guards::holders(target, |name| name.starts_with(PREFIX))?;
+    match others.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Runtime(format!(
+            "{}: it is held by {}, which came this moment: nothing was written",
+            shown(&target.identity.given),
+            others.join(", ")
+        ))),
+    }
+}
+
+/// Fails if there is anything in the first `bytes` of `target`, which are to be overwritten, or at its
+/// end.
+fn is_empty(target: &Target, bytes: u64) -> Result<(), Failure> {
+    let path = &target.identity.path;
+    let file = File::open(path).map_err(at(path))?;
+    let mut buffer = Buffer::new(STEP);
+    let size = target.identity.size;
+    let steps = (0..bytes)
+        .step_by(STEP)
+        .chain([size.saturating_sub(STEP as u64)]);
+    for offset in steps {
+        let part = &mut buffer[..(size - offset).min(STEP as u64) as usize];
+        file.read_exact_at(part, offset).map_err(at(path))?;
+        if part.iter().any(|byte| *byte != 0) {
+            return Err(Failure::Runtime(format!(
+                "{}: it is not empty, and its data would be destroyed: nothing was written: add \
+                 --yes if that is meant, or name another device",
+                shown(&target.identity.given)
+            )));
+        }
+    }
+    Ok(())
+}
+
+impl Drop for Ground {
+    /// The partitions that a drive had are no longer there.
+    fn drop(&mut self) {
+        if self.about.kind == GroundKind::Device {
+            drop(self.claim.take());
+            forget_partitions(&self.file);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `squall dmcrypt`: which disk encryption this kernel has, which of it is secure, and which is
+//! fast on this machine.
+
+#![deny(unsafe_code)]
+
+pub mod args;
+mod bench;
+mod candidates;
+mod crypt;
+mod ground;
+mod list;
+mod mapper;
+mod measure;
+mod model;
+mod modprobe;
+mod names;
+mod patience;
+mod prefer;
+mod probe;
+mod progress;
+mod ram;
+mod rank;
+mod reasons;
+mod recommend;
+mod report;
+mod rules;
+mod same;
+mod session;
+mod spec;
+mod survey;
+mod verdict;
+
+use squall_tools::Failure;
+
+use args::{DmcryptArguments, DmcryptCommand};
+
+/// Does what was asked for.
+pub fn run(arguments: &DmcryptArguments) -> Result<(), Failure> {
+    match &arguments.command {
+        DmcryptCommand::List(options) => list::list(options),
+        DmcryptCommand::Bench(options) => bench::bench(options),
+    }
+}

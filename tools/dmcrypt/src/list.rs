@@ -1,0 +1,105 @@
+//! `squall dmcrypt list`: what this kernel accepts, and what of it is secure.
+
+use std::fs;
+
+use jiff::Timestamp;
+use squall_tools::reports::Reports;
+use squall_tools::{Failure, Interrupt, output};
+
+use crate::args::ListArguments;
+use crate::model::{Entry, LIST_FORMAT, List, Machine};
+use crate::names::Names;
+use crate::probe::{Prober, unclear};
+use crate::progress::Progress;
+use crate::report;
+use crate::session::{Session, tell};
+use crate::spec::Spec;
+use crate::survey::{Found, Kernel, Method, steps, survey};
+
+/// Does what was asked for.
+pub fn list(options: &ListArguments) -> Result<(), Failure> {
+    let reports = Reports::open(&options.reports, None)?;
+    let interrupt = Interrupt::watch("the list has what was found until then")?;
+    let session = Session::begin()?;
+    let list = found(&session, options.exhaustive, &interrupt)?;
+    let csv = || report::list::csv(&list);
+    let text = || report::list::text(&list, output::width());
+    reports.give(&list, csv, String::new, text)?;
+    match list.is_complete {
+        true => Ok(()),
+        false => interrupt.check(),
+    }
+}
+
+/// What the kernel accepts.
+pub fn found(
+    session: &Session,
+    is_exhaustive: bool,
+    interrupt: &Interrupt,
+) -> Result<List, Failure> {
+    let names = Names::look();
+    let mut kernel = Linux {
+        prober: Prober::new(&session.control)?,
+        unclear: Vec::new(),
+    };
+    let progress = Progress::begin(steps(&names), "what this kernel accepts".into());
+    let found = survey(
+        &names,
+        &mut kernel,
+        &Method {
+            is_exhaustive,
+            interrupt,
+            progress: &|done, what| progress.reach(done, what),
+        },
+    )?;
+    drop(progress);
+    kernel.tell_unclear();
+    Ok(described(found))
+}
+
+/// This kernel.
+struct Linux {
+    prober: Prober,
+    /// About what it said neither yes nor no.
+    unclear: Vec<String>,
+}
+
+impl Linux {
+    fn tell_unclear(&self) {
+        if let Some(first) = self.unclear.first() {
+            let count = self.unclear.len();
+            tell(&format!(
+                "{count} of the specifications that are not listed may be accepted another time: {first}"
+            ));
+        }
+    }
+}
+
+impl Kernel for Linux {
+    fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
+        let answer = self.prober.accepts(spec)?;
+        Ok(answer.unwrap_or_else(|error| {
+            self.unclear.push(unclear(spec, error));
+            false
+        }))
+    }
+
+    fn has(&mut self, name: &str) -> bool {
+        let Ok(crypto) = fs::read_to_string("/proc/crypto") else {
+            return true;
+        };
+        let mut fields = crypto.lines().filter_map(|line| line.split_once(':'));
+        fields.any(|(key, value)| key.trim() == "name" && value.trim() == name)
+    }
+}
+
+fn described(found: Found) -> List {
+    List {
+        format: LIST_FORMAT,
+        at: Timestamp::now(),
+        machine: Machine::this(),
+        tried: found.asked,
+        is_complete: !found.is_broken,
+        accepted: found.accepted.into_iter().map(Entry::of).collect(),
+    }
+}

@@ -1,0 +1,171 @@
+//! The door to the device mapper, and what is asked of it as a whole.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use rustix::io::Errno;
+use squall_tools::Failure;
+use squall_tools::failure::cause;
+
+use super::ioctl::{Answer, Command, Header, flag, request};
+use crate::modprobe::modprobe;
+
+const CONTROL: &str = "/dev/mapper/control";
+
+/// The device mapper, open.
+#[derive(Debug)]
+pub struct Control(File);
+
+impl Control {
+    /// Opens it, and makes sure that it has dm-crypt; loads their modules if need be.
+    pub fn open() -> Result<Control, Failure> {
+        let control = match File::open(CONTROL) {
+            Err(error) if leads_nowhere(&error) => {
+                load_module("dm-mod");
+                File::open(CONTROL)
+            }
+            opened => opened,
+        };
+        let control = Control(control.map_err(|error| Failure::Runtime(missing(&error)))?);
+        match control.has_crypt() {
+            Ok(()) => Ok(control),
+            Err(Errno::PERM | Errno::ACCESS) => Err(Failure::Runtime(forbidden())),
+            Err(Errno::NOTTY) => Err(Failure::Runtime(
+                "this kernel's device mapper does not tell what it has: use Linux 5.4 or later"
+                    .into(),
+            )),
+            Err(_) => Err(Failure::Runtime(
+                "this kernel's device mapper has no dm-crypt: load the module dm-crypt, or use a \
+                 kernel that has it (CONFIG_DM_CRYPT)"
+                    .into(),
+            )),
+        }
+    }
+
+    fn has_crypt(&self) -> Result<(), Errno> {
+        let asked = || self.ask(Command::TargetVersion, Header::of("crypt"), &[]);
+        match asked() {
+            Err(Errno::INVAL | Errno::NOENT | Errno::NODEV) => {
+                load_module("dm-crypt");
+                asked().map(drop)
+            }
+            answer => answer.map(drop),
+        }
+    }
+
+    /// The names of all devices.
+    pub fn names(&self) -> Result<Vec<String>, Failure> {
+        let answer = self.ask(Command::List, Header::of(""), &[]);
+        let answer = answer.map_err(|error| failed("list of devices", error))?;
+        Ok(names(&answer.data))
+    }
+
+    /// Removes a device: now, or if somebody has it open as soon as nobody has.
+    pub fn remove(&self, name: &str) -> Result<(), Errno> {
+        let mut header = Header::of(name);
+        header.flags = flag::DEFERRED_REMOVE;
+        match self.ask(Command::Remove, header, &[]) {
+            Ok(_) | Err(Errno::NXIO) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// One request.
+    pub(super) fn ask(
+        &self,
+        command: Command,
+        header: Header,
+        payload: &[u8],
+    ) -> Result<Answer, Errno> {
+        rustix::io::retry_on_intr(|| request(&self.0, command, header, payload))
+    }
+}
+
+/// Tells of a request that failed.
+pub(super) fn failed(what: &str, error: Errno) -> Failure {
+    match error {
+        Errno::PERM | Errno::ACCESS => Failure::Runtime(forbidden()),
+        error => Failure::Runtime(format!("device mapper: {what}: {}", cause(&error.into()))),
+    }
+}
+
+/// Whether there is no node, or a node of a driver that is not there.
+fn leads_nowhere(error: &io::Error) -> bool {
+    let errors = [Errno::NOENT, Errno::NODEV, Errno::NXIO];
+    Errno::from_io_error(error).is_some_and(|error| errors.contains(&error))
+}
+
+fn missing(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => forbidden(),
+        _ if !leads_nowhere(error) => format!("{CONTROL}: {}", cause(error)),
+        _ if Path::new("/sys/class/misc/device-mapper").exists() => format!(
+            "{CONTROL} is not there although this kernel has a device mapper: mount devtmpfs at \
+             /dev, or run this outside of the container"
+        ),
+        _ => format!(
+            "this kernel has no device mapper ({CONTROL}: {}): load the module dm-mod as root, if \
+             there is one, or use a kernel that has it (CONFIG_BLK_DEV_DM)",
+            cause(error)
+        ),
+    }
+}
+
+fn forbidden() -> String {
+    format!(
+        "{CONTROL}: the device mapper takes orders from root alone: run this as root, with CAP_SYS_ADMIN"
+    )
+}
+
+/// Loads a module; whether that helped is seen by what was needed.
+fn load_module(name: &str) {
+    let _ = modprobe(&["-q", name]);
+}
+
+/// The names in the kernel's answer: entries of a number, the distance to the next entry, and a
+/// name that ends with 0; no next ends them.
+fn names(mut data: &[u8]) -> Vec<String> {
+    const NAME: usize = 12;
+    let mut names = Vec::new();
+    while let (Some(dev), Some(next), Some(name)) =
+        (data.get(..8), data.get(8..12), data.get(NAME..))
+    {
+        // Where there are no devices, one entry without a number says so.
+        if dev == [0; 8] {
+            break;
+        }
+        let end = name
+            .iter()
+            .position(|byte| *byte == 0)
+            .unwrap_or(name.len());
+        names.push(String::from_utf8_lossy(&name[..end]).into_owned());
+        let next = u32::from_ne_bytes(next.try_into().unwrap_or_default()) as usize;
+        data = match next {
+            0 => break,
+            next => data.get(next..).unwrap_or_default(),
+        };
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(dev: u64, next: u32, name: &str) -> Vec<u8> {
+        let mut entry = [&dev.to_ne_bytes()[..], &next.to_ne_bytes(), name.as_bytes()].concat();
+        entry.resize(32, 0);
+        entry
+    }
+
+    #[test]
+    fn names_are_read() {
+        let list = [entry(0xfd00, 32, "swap"), entry(0xfd01, 0, "root")].concat();
+        assert_eq!(names(&list), ["swap", "root"]);
+        assert_eq!(names(&entry(0, 0, "")), [""; 0]);
+        assert_eq!(names(&[]), [""; 0]);
+        let astray = entry(0xfd00, 4000, "swap");
+        assert_eq!(names(&astray), ["swap"]);
+    }
+}

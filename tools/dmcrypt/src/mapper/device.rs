@@ -1,0 +1,177 @@
+//! A device of the device mapper that is ours: gone when it is dropped, and if this process is
+//! killed gone with it.
+//!
+//! A device is open from the moment that its first table is loaded, and is to be removed from then
+//! on when nobody has it open (`DM_DEFERRED_REMOVE`). So the kernel removes it when this process
+//! ends, however that happens.
+
+use std::fs::File;
+use std::rc::Rc;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use squall_drives::Number;
+use squall_tools::Failure;
+use zeroize::Zeroizing;
+
+use super::control::{Control, failed};
+use super::ioctl::{Command, Header, flag};
+use super::node;
+use crate::patience::patiently;
+
+/// How the names of all devices begin that this program makes.
+pub const PREFIX: &str = "squall-dmcrypt-";
+
+/// What udev's rules are told, in the upper half of `event_nr`: not to look into the device, and not
+/// to give it names by what is in it (DM_UDEV_DISABLE_SUBSYSTEM_RULES_FLAG and the like of
+/// libdevmapper).
+const NOT_FOR_UDEV: u32 = (0x02 | 0x04 | 0x08) << 16;
+
+/// `struct dm_target_spec`: where the target begins and how long it is (two words of 8 bytes), a
+/// status, the distance to the next, and the target's name.
+const SPEC_LEN: usize = 40;
+
+/// What a device that is loaded is made of: one target, from its beginning to its end.
+pub struct Table {
+    /// The target's name, as `crypt`.
+    pub target: &'static str,
+    /// Length in sectors of 512 bytes.
+    pub sectors: u64,
+    /// What stands behind the name; it may hold a key.
+    pub parameters: Zeroizing<String>,
+}
+
+impl Table {
+    /// A table that refuses all transfers.
+    pub fn refusing(sectors: u64) -> Table {
+        Table {
+            target: "error",
+            sectors,
+            parameters: Zeroizing::new(String::new()),
+        }
+    }
+
+    /// As the kernel takes it.
+    fn payload(&self) -> Zeroizing<Vec<u8>> {
+        let len = (SPEC_LEN + self.parameters.len() + 1).next_multiple_of(8);
+        let mut payload = Zeroizing::new(Vec::with_capacity(len));
+        payload.extend_from_slice(&0_u64.to_ne_bytes());
+        payload.extend_from_slice(&self.sectors.to_ne_bytes());
+        payload.extend_from_slice(&0_i32.to_ne_bytes());
+        payload.extend_from_slice(&(len as u32).to_ne_bytes());
+        payload.extend_from_slice(self.target.as_bytes());
+        payload.resize(SPEC_LEN, 0);
+        payload.extend_from_slice(self.parameters.as_bytes());
+        payload.resize(len, 0);
+        payload
+    }
+}
+
+/// A device of ours.
+#[derive(Debug)]
+pub struct Mapped {
+    control: Rc<Control>,
+    name: String,
+    number: Number,
+    /// Keeps the device, which goes when this is closed.
+    keeper: Option<File>,
+}
+
+impl Mapped {
+    /// A device with `table`, not yet in use. Its name begins with [`PREFIX`] and this process's
+    /// number, and ends with `label`.
+    ///
+    /// A device has no node before it has a table, so the first is one that refuses everything. Only
+    /// when the device goes with this process does it get the other: none that is left behind
+    /// holds a key, or the device below.
+    pub fn create(control: &Rc<Control>, label: &str, table: &Table) -> Result<Mapped, Failure> {
+        let name = format!("{PREFIX}{}-{label}", std::process::id());
+        let header = Header::of(&name).with_uuid();
+        let created = control.ask(Command::Create, header, &[]);
+        let created = created.map_err(|error| failed(&format!("device {name}"), error))?;
+        let mut device = Mapped {
+            control: control.clone(),
+            name,
+            number: Number::new(created.header.dev),
+            keeper: None,
+        };
+        device.load_or_fail(&Table::refusing(table.sectors))?;
+        device.keeper = Some(device.open(OFlags::RDONLY)?);
+        control
+            .remove(&device.name)
+            .map_err(|error| failed(&format!("removal of device {}", device.name), error))?;
+        device.load_or_fail(table)?;
+        Ok(device)
+    }
+
+    /// The same, in use.
+    pub fn start(control: &Rc<Control>, label: &str, table: &Table) -> Result<Mapped, Failure> {
+        let device = Mapped::create(control, label, table)?;
+        device.resume()?;
+        Ok(device)
+    }
+
+    fn load_or_fail(&self, table: &Table) -> Result<(), Failure> {
+        self.load(table).map_err(|error| {
+            let what = format!("table {} of device {}", table.target, self.name);
+            failed(&what, error)
+        })
+    }
+
+    /// Loads another table, which waits until it is brought into use.
+    pub fn load(&self, table: &Table) -> Result<(), Errno> {
+        let mut header = Header::of(&self.name);
+        header.target_count = 1;
+        header.flags = flag::SECURE_DATA;
+        let payload = table.payload();
+        self.control.ask(Command::Load, header, &payload).map(drop)
+    }
+
+    /// Brings the loaded table into use.
+    fn resume(&self) -> Result<(), Failure> {
+        let mut header = Header::of(&self.name);
+        header.event_nr = NOT_FOR_UDEV;
+        let resumed = self.control.ask(Command::Suspend, header, &[]);
+        resumed
+            .map(drop)
+            .map_err(|error| failed(&format!("start of device {}", self.name), error))
+    }
+
+    /// Its number, by which tables name it.
+    pub fn number(&self) -> Number {
+        self.number
+    }
+
+    /// Opens it.
+    pub fn open(&self, flags: OFlags) -> Result<File, Failure> {
+        node::open(self.number, flags).map_err(|error| {
+            let why = squall_tools::failure::cause(&error);
+            Failure::Runtime(format!("device {} ({}): {why}", self.name, self.number))
+        })
+    }
+
+    /// Has it removed; fails with BUSY as long as it is there.
+    fn remove(&self) -> Result<(), Errno> {
+        if !self.is_there() {
+            return Ok(());
+        }
+        // Refused while somebody has it open, as udev may for a moment; then it goes later.
+        let _ = self.control.remove(&self.name);
+        Err(Errno::BUSY)
+    }
+
+    fn is_there(&self) -> bool {
+        let status = self
+            .control
+            .ask(Command::Status, Header::of(&self.name), &[]);
+        !matches!(status.map(drop), Err(Errno::NXIO))
+    }
+}
+
+impl Drop for Mapped {
+    /// Waits until it is gone, as a device below it cannot go before.
+    fn drop(&mut self) {
+        drop(self.keeper.take());
+        let _ = patiently(|| self.remove(), &[Errno::BUSY]);
+    }
+}

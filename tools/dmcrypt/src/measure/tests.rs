@@ -1,0 +1,230 @@
+//! Real transfers on loop devices, counted by the kernel.
+
+use std::cell::Cell;
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Instant;
+
+use rustix::fs::OFlags;
+use squall_testing::loops::{Lab, Loop};
+
+use super::*;
+
+const SAMPLE: Duration = Duration::from_millis(20);
+const SIZE: u64 = 8 << 20;
+
+fn open(path: &Path, writes: bool) -> Arc<File> {
+    let direct = OFlags::DIRECT.bits() as i32;
+    let mut options = OpenOptions::new();
+    options.read(true).write(writes).custom_flags(direct);
+    Arc::new(options.open(path).expect("it opens"))
+}
+
+fn lane(device: &Loop, bytes: u64) -> Lane {
+    Lane {
+        name: device.path.display().to_string(),
+        file: open(&device.path, true),
+        bytes,
+    }
+}
+
+fn workload(name: &str) -> Workload {
+    let mut all = workloads().into_iter();
+    all.find(|workload| workload.name == name).unwrap()
+}
+
+fn measure(lanes: &[Lane], workloads: &[Workload], rounds: usize) -> Taken {
+    let plan = Plan {
+        rounds,
+        sample: SAMPLE,
+    };
+    run(lanes, workloads, plan, &|| true, &|_, _| {})
+}
+
+/// What the kernel counts of a device (Documentation/block/stat.rst).
+#[derive(Clone, Copy, Debug)]
+struct Count {
+    read: u64,
+    written: u64,
+    flushes: u64,
+}
+
+fn count(device: &Loop) -> Count {
+    let name = device.path.file_name().unwrap().to_str().unwrap();
+    let text = fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
+    let fields: Vec<u64> = text
+        .split_whitespace()
+        .map(|field| field.parse().unwrap())
+        .collect();
+    Count {
+        read: fields[2] * 512,
+        written: fields[6] * 512,
+        flushes: fields[15],
+    }
+}
+
+/// Blocks of 4 KiB of the device that look like keystream: nearly every value of a byte is there.
+fn random_blocks(device: &Loop) -> Vec<bool> {
+    let is_random = |block: &[u8]| {
+        let mut seen = [false; 256];
+        block
+            .iter()
+            .for_each(|&byte| seen[usize::from(byte)] = true);
+        seen.iter().filter(|&&seen| seen).count() > 240
+    };
+    let content = fs::read(&device.path).unwrap();
+    content.chunks(4096).map(is_random).collect()
+}
+
+#[test]
+fn there_are_eight_ways_and_names_for_them() {
+    let workloads = workloads();
+    assert_eq!(workloads.len(), 8);
+    assert_eq!(workload("read-sequential").title, "read 1 MiB");
+    assert_eq!(
+        workload("read-sequential-deep").title,
+        "read 1 MiB, 8 at once"
+    );
+    assert_eq!(
+        workload("write-random-deep").title,
+        "write 4 KiB at random, 32 at once"
+    );
+}
+
+/// The bytes that the kernel counted, at the rate that came out, took at least the time of a
+/// sample, and no longer than the whole call.
+#[test]
+fn rates_are_those_of_the_clock_and_both_directions_happen() {
+    let Some(lab) = Lab::new() else { return };
+    let device = lab.device(SIZE);
+    let lanes = [lane(&device, SIZE)];
+    prepare(&lanes[0], &|| true, &|_| {}).expect("it is filled");
+    for workload in workloads() {
+        let before = count(&device);
+        let clock = Instant::now();
+        let taken = measure(&lanes, std::slice::from_ref(&workload), 1);
+        let wall = clock.elapsed().as_secs_f64();
+        let after = count(&device);
+        let rate = taken.lanes[0].as_ref().expect("it works")[0][0];
+        let (moved, other, flushes) = match workload.direction {
+            Direction::Read => (after.read - before.read, after.written - before.written, 0),
+            Direction::Write => (after.written - before.written, after.read - before.read, 1),
+        };
+        assert!(moved >= workload.block as u64 && other == 0, "{workload:?}");
+        let time = moved as f64 / rate;
+        assert!(time >= SAMPLE.as_secs_f64(), "{workload:?}: {time} s");
+        assert!(time <= wall, "{workload:?}: {time} s of {wall} s");
+        assert_eq!(after.flushes - before.flushes, flushes, "{workload:?}");
+    }
+}
+
+#[test]
+fn all_that_is_used_is_filled_with_keystream_and_nothing_else() {
+    let Some(lab) = Lab::new() else { return };
+    let device = lab.device(SIZE);
+    assert!(random_blocks(&device).iter().all(|is_random| !is_random));
+    let used = (3 << 20) + 4096;
+    let told = Cell::new(0);
+    prepare(&lane(&device, used), &|| true, &|bytes| told.set(bytes)).expect("it is filled");
+    assert_eq!(told.get(), used);
+    let blocks = random_blocks(&device);
+    let (filled, rest) = blocks.split_at(used as usize / 4096);
+    assert!(filled.iter().all(|&is_random| is_random));
+    assert!(rest.iter().all(|is_random| !is_random));
+    let small = lane(&device, SIZE * 2);
+    let failure = prepare(&small, &|| true, &|_| {}).expect_err("it is smaller");
+    assert!(failure.into_text().starts_with(&small.name));
+}
+
+/// Random writes reach every block within the length, and none beyond; sequential ones all that
+/// whole transfers fit in.
+#[test]
+fn writes_cover_the_range_with_keystream() {
+    let Some(lab) = Lab::new() else { return };
+    let used = (1 << 20) + 4096;
+    for (name, covered) in [("write-random-deep", used), ("write-sequential", 1 << 20)] {
+        let device = lab.device(SIZE);
+        let lanes = [lane(&device, used)];
+        measure(&lanes, &[workload(name)], 10).lanes[0]
+            .as_ref()
+            .expect("it works");
+        let blocks = random_blocks(&device);
+        let (inside, beyond) = blocks.split_at(covered as usize / 4096);
+        assert!(inside.iter().all(|&is_random| is_random), "{name}");
+        assert!(beyond.iter().all(|is_random| !is_random), "{name}");
+    }
+}
+
+#[test]
+fn who_fails_is_out_with_its_reason_and_others_go_on() {
+    let Some(lab) = Lab::new() else { return };
+    let [raw, small, locked] = [SIZE, 1 << 20, SIZE].map(|size| lab.device(size));
+    let lanes = [
+        lane(&raw, SIZE),
+        lane(&small, SIZE),
+        Lane {
+            file: open(&locked.path, false),
+            ..lane(&locked, SIZE)
+        },
+        lane(&raw, 4096),
+    ];
+    let taken = measure(&lanes, &workloads(), 2);
+    assert_eq!(taken.rounds, 2);
+    let samples = taken.lanes[0].as_ref().expect("it goes on");
+    assert_eq!(samples.len(), 8);
+    assert!(samples.iter().all(|list| list.len() == 2));
+    let reason = |lane: usize| taken.lanes[lane].as_ref().unwrap_err().as_str();
+    assert!(
+        reason(1).contains("only 0 of 1048576 bytes"),
+        "{}",
+        reason(1)
+    );
+    assert!(reason(2).starts_with("write 1 MiB: "), "{}", reason(2));
+    assert!(
+        reason(3).contains("smaller than a transfer"),
+        "{}",
+        reason(3)
+    );
+}
+
+#[test]
+fn without_the_first_there_is_nothing_to_compare() {
+    let Some(lab) = Lab::new() else { return };
+    let device = lab.device(SIZE);
+    let lanes = [lane(&device, 4096), lane(&device, SIZE)];
+    let taken = measure(&lanes, &workloads(), 2);
+    assert_eq!(taken.rounds, 0);
+    assert!(taken.lanes[0].is_err());
+    assert!(taken.lanes[1].as_ref().unwrap().iter().all(Vec::is_empty));
+}
+
+#[test]
+fn a_broken_round_is_not_counted() {
+    let Some(lab) = Lab::new() else { return };
+    let device = lab.device(SIZE);
+    let lanes = [lane(&device, SIZE), lane(&device, SIZE)];
+    let asked = Cell::new(0);
+    let goes_on = || {
+        asked.set(asked.get() + 1);
+        // A round of two workloads on two devices, and one sample more.
+        asked.get() <= 4 + 1
+    };
+    let told = Cell::new((0, 0));
+    let plan = Plan {
+        rounds: 3,
+        sample: Duration::ZERO,
+    };
+    let workloads = [workload("read-random"), workload("write-random")];
+    let taken = run(&lanes, &workloads, plan, &goes_on, &|done, all| {
+        told.set((done, all));
+    });
+    assert_eq!(taken.rounds, 1);
+    assert_eq!(told.get(), (2, 6));
+    for lane in taken.lanes {
+        assert!(lane.unwrap().iter().all(|list| list.len() == 1));
+    }
+    let before = count(&device).written;
+    prepare(&lanes[0], &|| false, &|_| {}).expect("it ends");
+    assert_eq!(count(&device).written, before);
+}

@@ -1,0 +1,201 @@
+//! Of several secure specifications that are about as fast as the fastest, the one to use.
+//!
+//! Two that were measured in the same rounds are compared round by round: how much slower one was
+//! than the other, over all workloads. It is slower if the interval that holds the median of that in
+//! 95 of 100 cases is above zero, otherwise the difference is noise; and if it is at least a twentieth,
+//! because for less nobody should give up what is preferred. Of fewer than six rounds no interval
+//! holds so much, so there a difference has to be a tenth.
+
+use std::cmp::Reverse;
+
+use squall_tools::measure::{Spread, interval_of_median};
+
+use crate::model::{Figure, Measured};
+use crate::verdict::Verdict;
+
+/// What was chosen, and of what.
+#[derive(Clone, Copy, Debug)]
+pub struct Preferred<'a> {
+    /// It.
+    pub chosen: &'a Measured,
+    /// The one with the best score, which may be it.
+    pub fastest: &'a Measured,
+    /// How many are secure.
+    pub secure: usize,
+}
+
+/// What is preferred, first things first; what is less comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Preference {
+    /// XTS before other modes: made for disks, and standardised (IEEE 1619, NIST SP 800-38E).
+    pub is_other_mode: bool,
+    /// AES before other ciphers.
+    pub is_other_cipher: bool,
+    /// The longer key before the shorter.
+    pub strength: Reverse<u32>,
+    /// Sectors of 512 bytes and no flags before other options.
+    pub departures: u32,
+}
+
+/// Chooses among those that were measured in the same rounds; nothing if none of them is secure.
+pub fn preferred<'a>(measured: &[&'a Measured]) -> Option<Preferred<'a>> {
+    let is_secure = |measured: &&&Measured| measured.verdict == Verdict::Secure;
+    let secure: Vec<&'a Measured> = measured.iter().filter(is_secure).copied().collect();
+    let by_score = |one: &&&Measured, other: &&&Measured| one.score.total_cmp(&other.score);
+    let fastest = *secure.iter().max_by(by_score)?;
+    let level = secure.iter().filter(|measured| is_level(measured, fastest));
+    let first = |one: &&&Measured, other: &&&Measured| {
+        let by_preference = preference(one).cmp(&preference(other));
+        by_preference.then(other.score.total_cmp(&one.score))
+    };
+    Some(Preferred {
+        chosen: level.min_by(first)?,
+        fastest,
+        secure: secure.len(),
+    })
+}
+
+/// Where `measured` stands in what is preferred.
+pub fn preference(measured: &Measured) -> Preference {
+    let Measured { spec, options, .. } = measured;
+    let is_xts = spec.mode == "xts";
+    Preference {
+        is_other_mode: !is_xts,
+        is_other_cipher: spec.cipher != "aes",
+        strength: Reverse(if is_xts {
+            spec.key_bits / 2
+        } else {
+            spec.key_bits
+        }),
+        departures: u32::from(options.sector_size != 512) + u32::from(options.no_workqueues),
+    }
+}
+
+/// Whether `measured` is as fast as `fastest`, as far as can be told.
+fn is_level(measured: &Measured, fastest: &Measured) -> bool {
+    const FEW: usize = 6;
+    let lags = lags(measured, fastest);
+    if lags.is_empty() {
+        return true;
+    }
+    let worth = if lags.len() < FEW { 0.1 } else { 0.05 };
+    let [low, _] = interval_of_median(lags.clone());
+    low <= 0.0 || Spread::of(lags).median < worth
+}
+
+/// Of each round, the logarithm of how many times as fast `fastest` was: the mean over workloads.
+fn lags(measured: &Measured, fastest: &Measured) -> Vec<f64> {
+    let pairs: Vec<_> = measured.figures.iter().zip(&fastest.figures).collect();
+    let both = |(one, other): &(&_, &_)| rounds(one).min(rounds(other));
+    let count = pairs.iter().map(both).min().unwrap_or(0);
+    let lag = |round: usize| {
+        let logs = pairs
+            .iter()
+            .map(|(one, best)| (best.samples[round] / one.samples[round]).ln());
+        logs.sum::<f64>() / pairs.len() as f64
+    };
+    (0..count).map(lag).collect()
+}
+
+fn rounds(figure: &Figure) -> usize {
+    figure.samples.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rank::tests::measured;
+
+    fn chosen(all: &[Measured]) -> (String, String) {
+        let all: Vec<&Measured> = all.iter().collect();
+        let found = preferred(&all).expect("one is secure");
+        (
+            found.chosen.spec.to_string(),
+            found.fastest.spec.to_string(),
+        )
+    }
+
+    /// Rates of so many rounds that vary by a twentieth.
+    fn noisy(rate: f64, rounds: usize) -> Vec<f64> {
+        let vary = |round: usize| 1.0 + 0.05 * ((round * 7 % 5) as f64 / 2.0 - 1.0);
+        (0..rounds).map(|round| rate * vary(round)).collect()
+    }
+
+    #[test]
+    fn the_fastest_is_chosen_if_it_is_faster() {
+        let clear = [
+            measured("aes-xts-plain64 512", &noisy(0.6, 30)),
+            measured("xchacha12,aes-adiantum-plain64 256", &noisy(0.66, 30)),
+        ];
+        assert_eq!(chosen(&clear).0, "xchacha12,aes-adiantum-plain64 256");
+    }
+
+    /// The same rates, in an order in which the rounds do not agree.
+    #[test]
+    fn within_the_noise_others_are_preferred() {
+        let mut turned = noisy(0.605, 30);
+        turned.rotate_left(1);
+        let level = [
+            measured("camellia-xts-plain64 512", &noisy(0.6, 30)),
+            measured("xchacha12,aes-adiantum-plain64 256", &turned),
+            measured("aes-cbc-essiv:sha256 256", &noisy(0.6, 30)),
+        ];
+        let (chosen, fastest) = chosen(&level);
+        assert_eq!(fastest, "xchacha12,aes-adiantum-plain64 256");
+        assert_eq!(chosen, "camellia-xts-plain64 512");
+    }
+
+    /// All as fast as each other: each is chosen when those before it are gone.
+    #[test]
+    fn the_order_of_what_is_preferred() {
+        let order = [
+            ("aes-xts-plain64 512", false),
+            ("aes-xts-plain64 512", true),
+            ("aes-xts-plain64 256", false),
+            ("camellia-xts-plain64 512", false),
+            ("aes-cbc-essiv:sha256 256", false),
+            ("aes-cbc-essiv:sha256 128", false),
+            ("serpent-cbc-essiv:sha256 256", false),
+        ];
+        let mut left: Vec<Measured> = order
+            .into_iter()
+            .map(|(text, no_workqueues)| {
+                let mut measured = measured(text, &[0.5; 8]);
+                measured.options.no_workqueues = no_workqueues;
+                measured
+            })
+            .collect();
+        left.reverse();
+        for (text, no_workqueues) in order {
+            let all: Vec<&Measured> = left.iter().collect();
+            let chosen = preferred(&all).expect("one is secure").chosen;
+            let found = (chosen.spec.to_string(), chosen.options.no_workqueues);
+            assert_eq!(found, (text.to_owned(), no_workqueues));
+            left.pop();
+        }
+    }
+
+    #[test]
+    fn what_is_not_secure_is_never_chosen() {
+        let mut fast = measured("twofish-ctr-plain64 256", &[0.9; 8]);
+        fast.verdict = Verdict::Insecure;
+        let slow = measured("aes-xts-plain64 512", &[0.3; 8]);
+        let found = preferred(&[&fast, &slow]).expect("one is secure");
+        assert_eq!((found.chosen.score, found.secure), (slow.score, 1));
+        assert!(preferred(&[&fast]).is_none());
+    }
+
+    /// Of three rounds, four in five as fast is slower; nine in ten and a bit is not, though in all
+    /// rounds alike. Of thirty it is.
+    #[test]
+    fn few_rounds_tell_little() {
+        let fast = |rounds| measured("aes-cbc-essiv:sha256 256", &vec![1.0; rounds]);
+        let slow = |part, rounds| measured("aes-xts-plain64 512", &vec![part; rounds]);
+        let is_level = |part, rounds| is_level(&slow(part, rounds), &fast(rounds));
+        assert!(!is_level(0.8, 3));
+        assert!(is_level(0.92, 3));
+        assert!(is_level(0.92, 5));
+        assert!(!is_level(0.92, 6));
+        assert!(!is_level(0.92, 30));
+    }
+}

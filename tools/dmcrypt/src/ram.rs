@@ -1,0 +1,283 @@
+//! A RAM disk of our own (brd), for as long as it is needed.
+//!
+//! brd has its disks from when it is loaded until it is unloaded, so it is loaded for this and
+//! unloaded behind it; where somebody else has loaded it, nothing is touched. Who makes one notes
+//! first that it will, so that what a killed run left can be told from what is somebody else's.
+
+mod left;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Output;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use squall_tools::Failure;
+use squall_tools::failure::{at, cause};
+
+use crate::modprobe::modprobe;
+use crate::patience::patiently;
+use left::{LOADING, disk};
+
+/// The module, and where the kernel shows that it is there.
+const MODULE: &str = "brd";
+const LOADED: &str = "/sys/module/brd";
+
+/// Its first disk.
+const NODE: &str = "/dev/ram0";
+const BLOCK: &str = "/sys/block/ram0";
+const SIZE: &str = "/sys/block/ram0/size";
+
+/// What part of the memory that is free a RAM disk may take.
+const PART: u64 = 2;
+
+/// What to do where there can be none.
+const INSTEAD: &str = "or name a device with --device";
+
+/// A RAM disk, which is gone when this is dropped.
+#[derive(Debug)]
+pub struct Ram(());
+
+impl Ram {
+    /// One of `bytes`, if there is memory for it, and nobody has loaded brd. `note` keeps what
+    /// [`Ram::unload_left`] is to be told if this process is killed.
+    pub fn make(bytes: u64, note: impl Fn(&str) -> Result<(), Failure>) -> Result<Ram, Failure> {
+        has_room(bytes, &read("/proc/meminfo")?)?;
+        is_unused(Path::new(LOADED))?;
+        let kib = bytes.div_ceil(1024);
+        note(LOADING)?;
+        load(&["rd_nr=1", &format!("rd_size={kib}"), "max_part=0"])?;
+        // Who was faster than we has another length, and keeps it.
+        is_of_length(kib)?;
+        let ram = Ram(());
+        note(&disk(Path::new(BLOCK)).unwrap_or_default())?;
+        is_ours_alone()?;
+        Ok(ram)
+    }
+
+    /// Its node.
+    pub fn path(&self) -> &'static Path {
+        Path::new(NODE)
+    }
+
+    /// Unloads brd, if it is what a run that was killed had `noted`.
+    pub fn unload_left(noted: &str) -> Result<(), Failure> {
+        match left::is_ours(noted, Path::new(LOADED), Path::new(BLOCK))? {
+            true => unload(),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether brd is loaded, by whomever.
+    pub fn has_driver() -> bool {
+        Path::new(LOADED).exists()
+    }
+}
+
+impl Drop for Ram {
+    fn drop(&mut self) {
+        // What is still in use is found by the next run, by what was noted.
+        let _ = unload();
+    }
+}
+
+/// Fails if somebody else uses the first disk.
+fn is_ours_alone() -> Result<(), Failure> {
+    let flags = OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC;
+    let open = || rustix::fs::open(NODE, flags, Mode::empty()).map(drop);
+    patiently(open, &[Errno::BUSY, Errno::NOENT]).map_err(|error| match error {
+        Errno::BUSY => wrong(&format!("somebody else uses it: end that, {INSTEAD}")),
+        error => at(Path::new(NODE))(error.into()),
+    })
+}
+
+/// Fails unless the first disk has the length that was asked for.
+fn is_of_length(kib: u64) -> Result<(), Failure> {
+    if !Path::new(SIZE).exists() {
+        return Err(wrong(&format!(
+            "it is not there, though brd was loaded: leave brd as it is in modprobe.d, {INSTEAD}"
+        )));
+    }
+    let sectors = read(SIZE)?;
+    match sectors.trim().parse() == Ok(kib * 2) {
+        true => Ok(()),
+        false => Err(wrong(&format!(
+            "it has {} sectors, and not {}: somebody else has loaded brd: unload that, {INSTEAD}",
+            sectors.trim(),
+            kib * 2
+        ))),
+    }
+}
+
+fn wrong(text: &str) -> Failure {
+    Failure::Runtime(format!("{NODE}: {text}"))
+}
+
+/// Fails if `bytes` are more than a RAM disk may take of what /proc/meminfo tells.
+fn has_room(bytes: u64, meminfo: &str) -> Result<(), Failure> {
+    let kib = meminfo.lines().find_map(|line| {
+        let rest = line.strip_prefix("MemAvailable:")?;
+        rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
+    });
+    let Some(kib) = kib else {
+        return Err(Failure::Runtime(format!(
+            "/proc/meminfo does not tell how much memory is free for a RAM disk: mount /proc, {INSTEAD}"
+        )));
+    };
+    match kib * 1024 / PART {
+        most if bytes <= most => Ok(()),
+        most => Err(Failure::Usage(format!(
+            "a RAM disk of {} MiB is more than half of the memory that is free: use --size {}MiB, \
+             {INSTEAD}",
+            bytes >> 20,
+            most >> 20
+        ))),
+    }
+}
+
+/// Fails if somebody else has brd already.
+fn is_unused(loaded: &Path) -> Result<(), Failure> {
+    if !loaded.exists() {
+        return Ok(());
+    }
+    let how = match loaded.join("initstate").exists() {
+        true => {
+            "brd is loaded already, by somebody else: name one of its disks with --device, or unload it by `modprobe -r brd`"
+        }
+        false => "brd is built into this kernel: name one of its disks with --device, as /dev/ram0",
+    };
+    Err(Failure::Runtime(how.into()))
+}
+
+/// Loads brd with these parameters.
+fn load(parameters: &[&str]) -> Result<(), Failure> {
+    let arguments = [&[MODULE], parameters].concat();
+    match modprobe(&arguments) {
+        Ok(output) => of_modprobe(&output),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Failure::Runtime(format!(
+            "a RAM disk takes the kernel's module brd, and there is no modprobe to load it: install \
+             kmod, {INSTEAD}"
+        ))),
+        Err(error) => Err(at(Path::new("modprobe"))(error)),
+    }
+}
+
+fn of_modprobe(output: &Output) -> Result<(), Failure> {
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().next().unwrap_or("it does not say why");
+    Err(Failure::Runtime(match said {
+        _ if said.contains("not found") => format!(
+            "a RAM disk takes the kernel's module brd, which is not there: install the package \
+             with all modules of this kernel, {INSTEAD}"
+        ),
+        _ if said.contains("not permitted") => format!(
+            "a RAM disk takes the kernel's module brd, which may not be loaded here: be root, \
+             outside of containers, {INSTEAD}"
+        ),
+        _ => format!("brd could not be loaded ({said}): load it by hand, {INSTEAD}"),
+    }))
+}
+
+/// Unloads brd, if it is loaded, as soon as nobody uses it.
+fn unload() -> Result<(), Failure> {
+    if !Path::new(LOADED).exists() {
+        return Ok(());
+    }
+    let delete = || rustix::system::delete_module(c"brd", at_once());
+    match patiently(delete, &[Errno::BUSY, Errno::AGAIN]) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(Failure::Runtime(format!(
+            "brd, which holds a RAM disk, could not be unloaded ({}): end what uses {NODE}, then \
+             `modprobe -r brd`",
+            cause(&error.into())
+        ))),
+    }
+}
+
+/// Not to wait for who uses it (delete_module(2)).
+fn at_once() -> i32 {
+    OFlags::NONBLOCK.bits() as i32
+}
+
+fn read(path: &str) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(at(Path::new(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    const MEMINFO: &str = "MemTotal:        8000000 kB\nMemFree:          100000 kB\n\
+                           MemAvailable:    2097152 kB\nBuffers:           10000 kB\n";
+
+    fn text(result: Result<(), Failure>) -> String {
+        result.expect_err("it is refused").into_text()
+    }
+
+    #[test]
+    fn half_of_what_is_free_may_be_taken() {
+        assert!(has_room(1 << 30, MEMINFO).is_ok());
+        let refused = text(has_room((1 << 30) + 1, MEMINFO));
+        assert!(refused.contains("use --size 1024MiB"), "{refused}");
+        assert!(text(has_room(1, "MemTotal: 1 kB\n")).contains("/proc/meminfo"));
+    }
+
+    /// The memory of this machine, and what it has free.
+    #[test]
+    fn a_disk_larger_than_memory_is_refused() {
+        let failure = Ram::make(1 << 60, |_| Ok(())).expect_err("nobody has that");
+        assert!(matches!(failure, Failure::Usage(_)));
+        assert!(!Path::new(SIZE).exists() || Path::new(LOADED).exists());
+    }
+
+    #[test]
+    fn what_somebody_else_has_loaded_is_left_alone() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let module = directory.path().join("brd");
+        assert!(is_unused(&module).is_ok());
+        fs::create_dir(&module).expect("it is made");
+        assert!(text(is_unused(&module)).contains("built into"));
+        fs::write(module.join("initstate"), "live\n").expect("it is written");
+        assert!(text(is_unused(&module)).contains("by somebody else"));
+    }
+
+    #[test]
+    fn what_modprobe_says_becomes_a_sentence() {
+        let said = |stderr: &str, code: i32| {
+            of_modprobe(&Output {
+                status: ExitStatus::from_raw(code << 8),
+                stdout: Vec::new(),
+                stderr: stderr.into(),
+            })
+        };
+        assert!(said("", 0).is_ok());
+        let missing = "modprobe: FATAL: Module brd not found in directory /lib/modules/6.12\n";
+        assert!(text(said(missing, 1)).contains("install the package"));
+        let refused = "modprobe: ERROR: could not insert 'brd': Operation not permitted\n";
+        assert!(text(said(refused, 1)).contains("be root"));
+        let other = "modprobe: ERROR: could not insert 'brd': Key was rejected by service\n";
+        assert!(text(said(other, 1)).contains("Key was rejected"));
+        assert!(text(said("", 1)).contains("does not say"));
+    }
+
+    /// Where there is neither brd nor a way to load it; a machine that has both is not touched.
+    #[test]
+    fn without_brd_it_says_what_to_do() {
+        let release = read("/proc/sys/kernel/osrelease").expect("it is told");
+        let modules = Path::new("/lib/modules").join(release.trim());
+        if Path::new(LOADED).exists() || modules.exists() {
+            return;
+        }
+        let failure = Ram::make(1 << 20, |_| Ok(())).expect_err("there is no brd");
+        assert!(failure.into_text().contains("--device"));
+        assert!(!Path::new(LOADED).exists());
+        assert!(Ram::unload_left(LOADING).is_ok(), "nothing is left");
+    }
+}

@@ -1,0 +1,158 @@
+//! What to use, from what was measured: one secure specification with its options, as lines to copy,
+//! with why it is this one and what to look out for.
+
+mod lines;
+#[cfg(test)]
+mod tests;
+
+use squall_tools::measure::machine;
+use squall_tools::units::number;
+
+use crate::model::{Ground, GroundKind, Measured, Options, Recommendation};
+use crate::prefer::{Preferred, preference, preferred};
+use lines::{Lines, has_lasting_name};
+
+/// The best of `variants`, or of `ranking` where no variant that is secure was measured; nothing
+/// without anything secure. Those two are of different rounds, and are not compared.
+pub fn recommend(
+    ranking: &[Measured],
+    variants: &[Measured],
+    ground: &Ground,
+) -> Option<Recommendation> {
+    of_machine(ranking, variants, ground, machine::is_emulated())
+}
+
+fn of_machine(
+    ranking: &[Measured],
+    variants: &[Measured],
+    ground: &Ground,
+    is_emulated: bool,
+) -> Option<Recommendation> {
+    let among = |all: &[Measured]| {
+        let all: Vec<&Measured> = all.iter().collect();
+        let found = preferred(&all)?;
+        let lines = Lines {
+            spec: &found.chosen.spec,
+            options: found.chosen.options,
+            ground,
+        };
+        Some(Recommendation {
+            spec: found.chosen.spec.clone(),
+            options: found.chosen.options,
+            why: why(&found),
+            swap: lines.swap(),
+            luks_format: lines.luks_format(),
+            luks_open: lines.luks_open(),
+            luks_crypttab: lines.luks_crypttab(),
+            notes: notes(found.chosen, ground, is_emulated),
+        })
+    };
+    among(variants).or_else(|| among(ranking))
+}
+
+/// Why this one, in a sentence.
+fn why(found: &Preferred) -> String {
+    let Preferred {
+        chosen,
+        fastest,
+        secure,
+    } = found;
+    let speed = format!("{} of the raw device's speed", number(chosen.score));
+    if std::ptr::eq(*chosen, *fastest) {
+        return match secure {
+            1 => format!("It is the only secure one that was measured: {speed}."),
+            _ => format!(
+                "It is the fastest of the {secure} secure ones that were compared last: {speed}."
+            ),
+        };
+    }
+    let (mine, theirs) = (preference(chosen), preference(fastest));
+    let advantage = match () {
+        _ if mine.is_other_mode != theirs.is_other_mode => {
+            "its mode is XTS, the standard for disks"
+        }
+        _ if mine.is_other_cipher != theirs.is_other_cipher => "its cipher is AES",
+        _ if mine.strength != theirs.strength => "its key is longer",
+        _ => "its options are plainer",
+    };
+    format!(
+        "The difference to the fastest, {}, is noise, or too small to count ({speed}, not {}), and {advantage}.",
+        named(fastest),
+        number(fastest.score),
+    )
+}
+
+/// A specification with its options, in words.
+fn named(measured: &Measured) -> String {
+    let Options {
+        sector_size,
+        no_workqueues,
+    } = measured.options;
+    let mut text = measured.spec.to_string();
+    if sector_size != 512 {
+        text += &format!(" with sectors of {sector_size} bytes");
+    }
+    if no_workqueues {
+        text += " without work queues";
+    }
+    text
+}
+
+/// What to look out for, a sentence each.
+fn notes(chosen: &Measured, ground: &Ground, is_emulated: bool) -> Vec<String> {
+    let is_ram = ground.kind == GroundKind::Ram;
+    let is_passing_name = !is_ram && !has_lasting_name(ground);
+    let notes: [(bool, &str); 9] = [
+        (
+            is_emulated,
+            "The machine is emulated: these speeds mean nothing, and this recommendation is worth \
+             no more; run it on the machine that it is for.",
+        ),
+        (
+            is_ram,
+            "It was measured over memory: a drive that is slower than the encryption makes all of \
+             them alike; name one with --device to see. Put your device's name in the place of \
+             /dev/disk/by-id/DEVICE.",
+        ),
+        (
+            is_passing_name,
+            "The name that was given may be another device's after the next start, and a line for \
+             swap overwrites whatever has it: put the device's name below /dev/disk/by-id in the \
+             place of /dev/disk/by-id/DEVICE.",
+        ),
+        (
+            true,
+            "Everything on the device is lost by `luksFormat`, and at every start by the line for \
+             swap.",
+        ),
+        (
+            true,
+            "The key for swap is random and forgotten at shutdown: the machine cannot hibernate \
+             to it.",
+        ),
+        (
+            chosen.options.sector_size == 4096,
+            "Sectors of 4096 bytes: the device and each partition on it must begin and end at a \
+             multiple of that (as swap does); what insists on sectors of 512 bytes, as disk images \
+             and virtual machines with direct I/O on it may, fails: use 512 there.",
+        ),
+        (
+            chosen.options.no_workqueues,
+            "Without work queues takes Linux 5.9 and cryptsetup 2.3.4; on a spinning disk measure \
+             it with --device first.",
+        ),
+        (
+            chosen.spec.cipher.contains(','),
+            "The comma in the cipher's name is \\054 for Debian's cryptdisks_start. systemd's reader \
+             of /etc/crypttab parts options at commas, and what it takes instead depends on its \
+             version: see crypttab(5) there, or have swap on a LUKS2 volume.",
+        ),
+        (
+            chosen.spec.mode == "adiantum",
+            "Key slots of a LUKS2 volume with Adiantum are written and read by the kernel for \
+             cryptsetup, which takes its module algif_skcipher.",
+        ),
+    ];
+    let told = notes.into_iter().filter(|(applies, _)| *applies);
+    told.map(|(_, note)| note.to_owned()).collect()
+}

@@ -1,0 +1,42 @@
+//! Columns and paragraphs on a terminal.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
+use squall_tools::output::in_a_line;
+
+/// A table of columns that share `width`; without one it is as wide as what is in it.
+pub fn columns(width: Option<usize>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(NOTHING);
+    if let Some(width) = width {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    }
+    table
+}
+
+/// Keeps the names in `column` whole, whatever room they need.
+pub fn whole(table: &mut Table, column: usize) {
+    if let Some(column) = table.column_mut(column) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+}
+
+/// A table's lines; numbers, which are in the columns of `right`, stand right.
+pub fn lines(table: &mut Table, right: &[usize]) -> String {
+    for (index, column) in table.column_iter_mut().enumerate() {
+        if right.contains(&index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        column.set_padding((0, 1));
+    }
+    let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
+    lines.collect()
+}
+
+/// Text in lines of `width` at most, where its words allow it.
+pub fn paragraph(text: &str, width: Option<usize>) -> String {
+    let mut table = columns(width);
+    table.add_row([in_a_line(text)]);
+    lines(&mut table, &[])
+}

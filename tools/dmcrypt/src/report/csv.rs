@@ -1,0 +1,102 @@
+//! The measurement as comma-separated values, for spreadsheets: a line a specification with its
+//! options and a workload.
+
+use serde::Serialize;
+use squall_tools::Failure;
+
+use crate::model::{Bench, Direction, Figure, Measured, Workload};
+use crate::verdict::Verdict;
+
+/// What a line is about.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Part {
+    Raw,
+    Ranking,
+    Variant,
+}
+
+/// A line; its fields are the columns.
+#[derive(Serialize)]
+struct Line<'a> {
+    part: Part,
+    specification: Option<String>,
+    key_bits: Option<u32>,
+    sector_size: Option<u32>,
+    no_workqueues: Option<bool>,
+    verdict: Option<Verdict>,
+    score: Option<f64>,
+    workload: &'a str,
+    direction: Direction,
+    block: usize,
+    depth: usize,
+    is_random: bool,
+    bytes_per_second: f64,
+    bytes_per_second_low: f64,
+    bytes_per_second_high: f64,
+    ratio: f64,
+    ratio_low: f64,
+    ratio_high: f64,
+    samples: usize,
+    device: &'a str,
+    is_emulated: bool,
+    is_complete: bool,
+}
+
+/// The measurement, with the names of columns in the first line; what there is not is empty.
+///
+/// # Errors
+/// A line cannot be written.
+pub fn csv(bench: &Bench) -> Result<String, Failure> {
+    let raw = lines(bench, Part::Raw, None, &bench.raw);
+    let of =
+        |part| move |measured: &'_ Measured| lines(bench, part, Some(measured), &measured.figures);
+    let ranking = bench.ranking.iter().flat_map(of(Part::Ranking));
+    let variants = bench.variants.iter().flat_map(of(Part::Variant));
+    squall_tools::csv::text(raw.into_iter().chain(ranking).chain(variants))
+}
+
+/// A line a workload.
+fn lines<'a>(
+    bench: &'a Bench,
+    part: Part,
+    measured: Option<&Measured>,
+    figures: &[Figure],
+) -> Vec<Line<'a>> {
+    let workloads = bench.workloads.iter().zip(figures);
+    let line = |(workload, figure)| line(bench, part, measured, workload, figure);
+    workloads.map(line).collect()
+}
+
+fn line<'a>(
+    bench: &'a Bench,
+    part: Part,
+    measured: Option<&Measured>,
+    workload: &'a Workload,
+    figure: &Figure,
+) -> Line<'a> {
+    Line {
+        part,
+        specification: measured.map(|measured| measured.spec.name()),
+        key_bits: measured.map(|measured| measured.spec.key_bits),
+        sector_size: measured.map(|measured| measured.options.sector_size),
+        no_workqueues: measured.map(|measured| measured.options.no_workqueues),
+        verdict: measured.map(|measured| measured.verdict),
+        score: measured.map(|measured| measured.score),
+        workload: workload.name,
+        direction: workload.direction,
+        block: workload.block,
+        depth: workload.depth,
+        is_random: workload.is_random,
+        bytes_per_second: figure.rate.median,
+        bytes_per_second_low: figure.rate.low,
+        bytes_per_second_high: figure.rate.high,
+        ratio: figure.ratio.median,
+        ratio_low: figure.ratio.low,
+        ratio_high: figure.ratio.high,
+        samples: figure.samples.len(),
+        device: &bench.ground.name,
+        is_emulated: bench.machine.is_emulated,
+        is_complete: bench.is_complete,
+    }
+}

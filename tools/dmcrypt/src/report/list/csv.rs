@@ -1,0 +1,52 @@
+//! What a kernel accepts as comma-separated values: a line a specification.
+
+use serde::Serialize;
+use squall_tools::Failure;
+
+use crate::model::{Entry, List};
+use crate::spec::Spec;
+use crate::verdict::Verdict;
+
+/// A line; its fields are the columns.
+#[derive(Serialize)]
+struct Line<'a> {
+    specification: String,
+    cipher: &'a str,
+    mode: &'a str,
+    iv: &'a str,
+    digest: Option<&'a str>,
+    key_bits: u32,
+    verdict: Verdict,
+    rules: String,
+    reason: Option<&'a str>,
+    source: Option<&'a str>,
+    same_as: Option<String>,
+}
+
+/// The list, with the names of columns in the first line; what there is not is empty. Of several
+/// reasons the first is told in full.
+///
+/// # Errors
+/// A line cannot be written.
+pub fn csv(list: &List) -> Result<String, Failure> {
+    squall_tools::csv::text(list.accepted.iter().map(line))
+}
+
+fn line(entry: &Entry) -> Line<'_> {
+    let spec = &entry.spec;
+    let rules: Vec<&str> = entry.reasons.iter().map(|reason| reason.rule).collect();
+    let first = entry.reasons.first();
+    Line {
+        specification: spec.name(),
+        cipher: &spec.cipher,
+        mode: &spec.mode,
+        iv: &spec.iv.name,
+        digest: spec.iv.digest.as_deref(),
+        key_bits: spec.key_bits,
+        verdict: entry.verdict,
+        rules: rules.join(" "),
+        reason: first.map(|reason| reason.reason),
+        source: first.map(|reason| reason.source),
+        same_as: entry.same_as.as_ref().map(Spec::to_string),
+    }
+}

@@ -1,0 +1,258 @@
+//! Reports for tests, as a machine would give them, and always the same.
+
+use jiff::Timestamp;
+use squall_tools::measure::Spread;
+
+use crate::model::*;
+use crate::spec::Spec;
+use crate::verdict::{Reason, Verdict};
+use crate::{measure, rank};
+
+const ROUNDS: usize = 30;
+
+/// The device without encryption, in megabytes a second: a rate for each workload.
+const RAW: [f64; 8] = [5210.0, 4680.0, 9870.0, 8120.0, 742.0, 611.0, 1890.0, 1540.0];
+
+/// Specifications, and the part of the device's speed that they leave of long transfers.
+const RANKING: [(&str, f64); 14] = [
+    ("aes-xts-plain64 512", 0.61),
+    ("aes-xts-plain64 256", 0.58),
+    ("aes-cbc-essiv:sha256 128", 0.36),
+    ("aes-cbc-essiv:sha256 256", 0.33),
+    ("xchacha12,aes-adiantum-plain64 256", 0.27),
+    ("capi:cts(cbc(aes))-essiv:sha256 256", 0.24),
+    ("xchacha20,aes-adiantum-plain64 256", 0.21),
+    ("camellia-xts-plain64 512", 0.14),
+    ("twofish-xts-plain64 512", 0.13),
+    ("serpent-xts-plain64 512", 0.12),
+    ("camellia-cbc-essiv:sha256 256", 0.08),
+    ("capi:cts(cbc(camellia))-essiv:sha256 256", 0.07),
+    ("twofish-cbc-essiv:sha256 256", 0.06),
+    ("serpent-cbc-essiv:sha256 256", 0.05),
+];
+
+/// A whole run over a RAM disk.
+pub fn bench() -> Bench {
+    Bench {
+        format: BENCH_FORMAT,
+        at: at(),
+        machine: machine(),
+        ground: Ground {
+            kind: GroundKind::Ram,
+            name: "/dev/ram0".into(),
+            bytes: 1 << 30,
+            sector: 512,
+        },
+        rounds: ROUNDS,
+        sample_ms: 100,
+        is_complete: true,
+        workloads: measure::workloads(),
+        raw: figures(1.0, 0),
+        ranking: ranking(),
+        variants: variants(),
+        left_out: left_out(),
+        failures: vec![Failed {
+            name: "aes-xts-eboiv 512".into(),
+            reason: "the kernel refused its table: Out of memory".into(),
+        }],
+        recommendation: Some(recommendation()),
+    }
+}
+
+/// A run over a drive on an emulated machine, that was interrupted before there was a ranking.
+pub fn interrupted() -> Bench {
+    let mut bench = bench();
+    bench.machine.is_emulated = true;
+    bench.ground.kind = GroundKind::Device;
+    bench.ground.name = "/dev/disk/by-id/nvme-Samsung_SSD_990_PRO_2TB_S7DNNJ0W".into();
+    bench.ground.sector = 4096;
+    bench.is_complete = false;
+    bench.variants.clear();
+    bench.recommendation = None;
+    bench
+}
+
+/// What a kernel accepts.
+pub fn list() -> List {
+    let secure: Spec = spec("aes-xts-plain64 512");
+    List {
+        format: LIST_FORMAT,
+        at: at(),
+        machine: machine(),
+        tried: 62_370,
+        is_complete: true,
+        accepted: vec![
+            Entry {
+                spec: spec("aes-ecb-benbi 256"),
+                verdict: Verdict::Insecure,
+                reasons: vec![left_out()[0].reason],
+                same_as: Some(spec("aes-ecb-null 256")),
+            },
+            Entry {
+                spec: secure,
+                verdict: Verdict::Secure,
+                reasons: Vec::new(),
+                same_as: None,
+            },
+            Entry {
+                spec: spec("aes-cbc-essiv:sha256 256"),
+                verdict: Verdict::Secure,
+                reasons: Vec::new(),
+                same_as: None,
+            },
+        ],
+    }
+}
+
+fn at() -> Timestamp {
+    "2026-11-22T12:15:17.25Z".parse().expect("a time")
+}
+
+fn spec(text: &str) -> Spec {
+    text.parse().expect("a specification")
+}
+
+fn machine() -> Machine {
+    Machine {
+        cpu: "AMD EPYC-Genoa Processor (family 25, model 17), 8 cores".into(),
+        kernel: "6.12.57+deb13-amd64".into(),
+        squall: "0.1.0".into(),
+        is_emulated: false,
+    }
+}
+
+/// What a specification leaves of the device's speed: less of long transfers than of short ones.
+fn figures(part: f64, seed: usize) -> Vec<Figure> {
+    let figure = |(number, raw): (usize, &f64)| {
+        let part = if number < 4 { part } else { part.sqrt() };
+        let noise = |round: usize| {
+            let step = (round * 7 + seed * 11 + number * 5) % 13;
+            1.0 + (step as f64 - 6.0) / if number < 4 { 250.0 } else { 80.0 }
+        };
+        let ratios: Vec<f64> = match seed {
+            0 => vec![1.0; ROUNDS],
+            _ => (0..ROUNDS).map(|round| part * noise(round)).collect(),
+        };
+        let samples: Vec<f64> = (0..ROUNDS)
+            .map(|round| (raw * 1e6 * part * noise(round)).round())
+            .collect();
+        Figure {
+            rate: Spread::of(samples.clone()),
+            ratio: Spread::of(ratios),
+            samples,
+        }
+    };
+    RAW.iter().enumerate().map(figure).collect()
+}
+
+fn measured(name: &str, options: Options, part: f64, seed: usize) -> Measured {
+    let figures = figures(part, seed);
+    Measured {
+        spec: spec(name),
+        options,
+        verdict: Verdict::Secure,
+        stands_for: Vec::new(),
+        score: rank::score(&figures),
+        figures,
+    }
+}
+
+fn ranking() -> Vec<Measured> {
+    let ranking = RANKING.iter().enumerate();
+    let mut ranking: Vec<_> = ranking
+        .map(|(index, (name, part))| measured(name, Options::PLAIN, *part, index + 1))
+        .collect();
+    ranking[3].stands_for = vec![
+        spec("aes-cbc-essiv:blake2b-256 256"),
+        spec("aes-cbc-essiv:sha3-256 256"),
+    ];
+    ranking[11].verdict = Verdict::Compatible;
+    ranking
+}
+
+fn variants() -> Vec<Measured> {
+    let variant = |name, sector_size, no_workqueues, part, seed| {
+        let options = Options {
+            sector_size,
+            no_workqueues,
+        };
+        measured(name, options, part, seed)
+    };
+    vec![
+        variant("aes-xts-plain64 512", 4096, true, 0.86, 21),
+        variant("aes-xts-plain64 256", 4096, true, 0.84, 22),
+        variant("aes-xts-plain64 512", 512, true, 0.69, 23),
+        variant("aes-xts-plain64 512", 4096, false, 0.64, 24),
+    ]
+}
+
+fn left_out() -> Vec<LeftOut> {
+    let group = |rule, verdict, reason, source, count, algorithms: &[&str]| LeftOut {
+        reason: Reason {
+            rule,
+            verdict,
+            reason,
+            source,
+        },
+        count,
+        algorithms: algorithms.iter().map(|name| (*name).into()).collect(),
+    };
+    vec![
+        group(
+            "ecb",
+            Verdict::Insecure,
+            "equal blocks of plaintext are equal blocks of ciphertext, in every sector",
+            "NIST SP 800-38A, 6.1",
+            486,
+            &["ecb(aes)", "ecb(camellia)", "ecb(serpent)", "ecb(twofish)"],
+        ),
+        group(
+            "ctr",
+            Verdict::Insecure,
+            "a sector's IV is always the same, so writing it again uses its keystream again",
+            "NIST SP 800-38A, Appendix B",
+            198,
+            &["ctr(aes)", "ctr(camellia)", "ctr(serpent)", "ctr(twofish)"],
+        ),
+        group(
+            "lmk",
+            Verdict::Compatible,
+            "the IV of loop-AES, for its volumes",
+            "dm-crypt.rst of the kernel",
+            9,
+            &["cbc(aes)"],
+        ),
+    ]
+}
+
+fn recommendation() -> Recommendation {
+    Recommendation {
+        spec: spec("aes-xts-plain64 512"),
+        options: Options {
+            sector_size: 4096,
+            no_workqueues: true,
+        },
+        why:
+            "The fastest secure specification on this machine; with a key of 512 bits it encrypts \
+              by AES-256, and no other with such a key is within its spread."
+                .into(),
+        swap:
+            "swap /dev/disk/by-id/DEVICE /dev/urandom swap,plain,cipher=aes-xts-plain64,size=512,\
+               sector-size=4096,no-read-workqueue,no-write-workqueue"
+                .into(),
+        luks_format: "cryptsetup luksFormat --type luks2 --cipher aes-xts-plain64 --key-size 512 \
+                      --sector-size 4096 /dev/disk/by-id/DEVICE"
+            .into(),
+        luks_open:
+            "cryptsetup open --perf-no_read_workqueue --perf-no_write_workqueue --persistent \
+                    /dev/disk/by-id/DEVICE NAME"
+                .into(),
+        luks_crypttab: "NAME UUID=UUID none luks,no-read-workqueue,no-write-workqueue".into(),
+        notes: vec![
+            "Sectors of 4096 bytes break some hosts of virtual machines, and file systems with \
+             smaller blocks."
+                .into(),
+            "luksFormat destroys what is on the device.".into(),
+        ],
+    }
+}

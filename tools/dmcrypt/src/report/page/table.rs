@@ -1,0 +1,103 @@
+//! Tables of figures: a row a specification, a column a workload.
+
+use maud::{Markup, html};
+use squall_tools::units;
+
+use crate::model::{Bench, Figure, Measured};
+use crate::report::words;
+use crate::verdict::Verdict;
+
+/// The device without encryption, and every specification below it.
+pub fn ranking(bench: &Bench) -> Markup {
+    let stand_for: Vec<_> = bench.ranking.iter().filter_map(words::stands_for).collect();
+    html! {
+        section {
+            h2 id="ranking" { "Ranking" }
+            p.note {
+                "With sectors of 512 bytes and work queues. Medians of the rates; below each stands "
+                "its ratio to the device without encryption in the same round, with quartiles. The "
+                "score is the geometric mean of these ratios."
+            }
+            (table(bench, "ranking", &bench.ranking, false))
+            @if !stand_for.is_empty() {
+                ul.note.below { @for sentence in &stand_for { li { (sentence) "." } } }
+            }
+        }
+    }
+}
+
+/// The best few with other options.
+pub fn variants(bench: &Bench) -> Markup {
+    html! {
+        @if !bench.variants.is_empty() {
+            section {
+                h2 id="variants" { "The best with other options" }
+                p.note {
+                    "Larger sectors of encryption need fewer IVs. Without work queues the CPU that "
+                    "reads or writes encrypts, too; whether that is faster depends on the machine."
+                }
+                (table(bench, "variants", &bench.variants, true))
+            }
+        }
+    }
+}
+
+/// The heading with the id `heading` is its name.
+fn table(bench: &Bench, heading: &str, measured: &[Measured], has_options: bool) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-labelledby=(heading) {
+            table.figures aria-labelledby=(heading) {
+                thead {
+                    tr {
+                        th scope="col" { "Specification" }
+                        th scope="col" { "Key" }
+                        th scope="col" { "Score" }
+                        @for workload in &bench.workloads { th scope="col" { (workload.title) } }
+                    }
+                }
+                tbody {
+                    tr.raw {
+                        th scope="row" { "No encryption" }
+                        td {}
+                        td {}
+                        @for figure in &bench.raw { td { (units::rate(figure.rate.median)) } }
+                    }
+                    @for measured in measured { (row(measured, has_options)) }
+                }
+            }
+        }
+    }
+}
+
+fn row(measured: &Measured, has_options: bool) -> Markup {
+    let Measured {
+        spec,
+        options,
+        verdict,
+        score,
+        ..
+    } = measured;
+    html! {
+        tr {
+            th scope="row" {
+                (spec.name())
+                @if has_options { small { (words::options(options)) } }
+                @if *verdict != Verdict::Secure { small.doubt { (words::verdict(*verdict)) } }
+            }
+            td { (spec.key_bits) }
+            td { (units::number(score * 100.0)) " %" }
+            @for figure in &measured.figures { (cell(figure)) }
+        }
+    }
+}
+
+fn cell(figure: &Figure) -> Markup {
+    let [low, median, high] =
+        [figure.ratio.low, figure.ratio.median, figure.ratio.high].map(words::percent);
+    html! {
+        td {
+            (units::rate(figure.rate.median))
+            small { (median) " % (" (low) "–" (high) ")" }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A line a specification and a column a workload; where a terminal is too narrow for all columns,
+//! several tables of the same lines.
+
+use std::ops::Range;
+
+use comfy_table::Cell;
+use squall_tools::output::in_a_line;
+use squall_tools::units;
+
+use crate::model::{Bench, Figure, Measured, Workload};
+use crate::report::columns::{columns, lines};
+use crate::report::words;
+
+/// Between columns.
+const GAP: usize = 1;
+
+/// A line of a heading, or of a table: what every table has, then a cell a workload.
+struct Row {
+    head: [String; 3],
+    cells: Vec<String>,
+}
+
+/// The tables. `second` is what stands under the name of each.
+pub fn tables(
+    bench: &Bench,
+    measured: &[Measured],
+    second: &dyn Fn(&Measured) -> String,
+    width: Option<usize>,
+) -> String {
+    let mut rows = vec![heading(&bench.workloads)];
+    rows.extend(measured.iter().map(|measured| row(measured, second)));
+    let cells = bench.workloads.len();
+    let tables: Vec<_> = split(&rows, cells, width)
+        .into_iter()
+        .map(|range| table(&rows, range))
+        .collect();
+    tables.join("\n")
+}
+
+fn heading(workloads: &[Workload]) -> Row {
+    let cell = |workload: &Workload| {
+        [
+            words::direction(workload.direction).to_owned(),
+            units::length(workload.block as u64),
+            format!("depth {}", workload.depth),
+            if workload.is_random { "random" } else { "" }.to_owned(),
+        ]
+        .join("\n")
+    };
+    Row {
+        head: ["specification", "key", "score"].map(Into::into),
+        cells: workloads.iter().map(cell).collect(),
+    }
+}
+
+fn row(measured: &Measured, second: &dyn Fn(&Measured) -> String) -> Row {
+    let Measured { spec, score, .. } = measured;
+    Row {
+        head: [
+            format!("{}\n{}", in_a_line(&spec.name()), second(measured)),
+            spec.key_bits.to_string(),
+            units::number(score * 100.0),
+        ],
+        cells: measured.figures.iter().map(cell).collect(),
+    }
+}
+
+fn cell(figure: &Figure) -> String {
+    format!(
+        "{}\n{}",
+        units::number(figure.rate.median / 1e6),
+        words::ratio(&figure.ratio)
+    )
+}
+
+/// Which cells each table has: as many as fit, and in all about as many.
+fn split(rows: &[Row], cells: usize, width: Option<usize>) -> Vec<Range<usize>> {
+    let head = rows.iter().map(|row| &row.head);
+    let head: usize = (0..3)
+        .map(|index| widest(head.clone().map(|head| head[index].as_str())) + GAP)
+        .sum();
+    let every = rows.iter().flat_map(|row| &row.cells);
+    let cell = widest(every.map(String::as_str)) + GAP;
+    let fit = match width {
+        Some(width) => (width.saturating_sub(head) / cell).max(1),
+        None => cells.max(1),
+    };
+    let tables = cells.div_ceil(fit).max(1);
+    let most = cells.div_ceil(tables).max(1);
+    let starts = (0..cells).step_by(most);
+    starts.map(|start| start..cells.min(start + most)).collect()
+}
+
+/// The length of the longest line.
+fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
+    let lines = texts.flat_map(str::lines);
+    lines.map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+/// One table.
+fn table(rows: &[Row], range: Range<usize>) -> String {
+    let mut table = columns(None);
+    let mut right = vec![1, 2];
+    right.extend((0..range.len()).map(|index| 3 + index));
+    for (index, row) in rows.iter().enumerate() {
+        let cells = row.cells.get(range.clone()).unwrap_or_default();
+        let cells = row.head.iter().chain(cells).map(Cell::new);
+        match index {
+            0 => table.set_header(cells),
+            _ => table.add_row(cells),
+        };
+    }
+    lines(&mut table, &right)
+}

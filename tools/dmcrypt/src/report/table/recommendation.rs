@@ -1,0 +1,37 @@
+//! What to use on this machine, and the lines that make it so, each alone on its line.
+
+use squall_tools::output::in_a_line;
+
+use super::{heading, warnings};
+use crate::model::{Bench, Recommendation};
+use crate::report::columns::paragraph;
+use crate::report::words;
+
+/// Writes it below what is in `text`.
+pub fn write(text: &mut String, bench: &Bench, width: Option<usize>) {
+    let Some(recommendation) = &bench.recommendation else {
+        heading(text, "Recommendation", width);
+        text.push_str(&paragraph(words::NO_RECOMMENDATION, width));
+        return;
+    };
+    let Recommendation {
+        spec,
+        options,
+        why,
+        notes,
+        ..
+    } = recommendation;
+    let what = format!("Recommendation: {spec}, {}", words::options(options));
+    heading(text, &what, width);
+    text.push_str(&paragraph(why, width));
+    warnings(text, bench, width);
+    for (what, line) in words::to_copy(recommendation) {
+        *text += &format!("\n{what}:\n{}\n", in_a_line(line));
+    }
+    if !notes.is_empty() {
+        text.push('\n');
+    }
+    for note in notes {
+        text.push_str(&paragraph(&format!("- {note}"), width));
+    }
+}

@@ -1,0 +1,273 @@
+//! Reports of a whole run and of one that ended early: on terminals, as comma-separated values,
+//! as pages, and against their schemas.
+
+mod browser;
+
+use serde_json::Value;
+use squall_testing::schema::Schema;
+
+use super::made::{bench, interrupted, list};
+use super::{csv, page, table};
+use crate::model::{Bench, Failed};
+use crate::verdict::Verdict;
+
+const BENCH: &str = include_str!("../../schema/bench.schema.json");
+const LIST: &str = include_str!("../../schema/list.schema.json");
+
+/// Columns of terminals.
+const WIDTHS: [usize; 3] = [120, 80, 60];
+
+/// What a name may try.
+const HOSTILE: &str =
+    "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;</style>\x1b[2J\n";
+
+fn value(report: &impl serde::Serialize) -> Value {
+    serde_json::to_value(report).expect("JSON")
+}
+
+/// Where there is no terminal nothing is wrapped and no table is split.
+#[test]
+fn without_a_width_every_specification_has_one_line() {
+    let text = table::text(&bench(), None);
+    let named = |line: &&str| line.starts_with("serpent-xts-plain64");
+    assert_eq!(text.lines().filter(named).count(), 1);
+    assert_eq!(
+        table::text(&bench(), Some(60))
+            .lines()
+            .filter(named)
+            .count(),
+        8
+    );
+    assert!(text.contains("percentages.\n"));
+}
+
+/// Lines that are there to be copied.
+fn to_copy(bench: &Bench) -> Vec<String> {
+    let Some(recommendation) = &bench.recommendation else {
+        return Vec::new();
+    };
+    let lines = super::words::to_copy(recommendation);
+    lines.map(|(_, line)| line.to_owned()).into()
+}
+
+#[test]
+fn the_text_of_a_wide_terminal() {
+    insta::assert_snapshot!("wide", table::text(&bench(), Some(120)));
+}
+
+#[test]
+fn the_text_of_a_narrow_terminal() {
+    insta::assert_snapshot!("narrow", table::text(&bench(), Some(80)));
+}
+
+#[test]
+fn the_text_of_an_interrupted_run() {
+    insta::assert_snapshot!("interrupted", table::text(&interrupted(), Some(120)));
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for width in WIDTHS {
+        for bench in [bench(), interrupted()] {
+            let copied = to_copy(&bench);
+            for line in table::text(&bench, Some(width)).lines() {
+                let is_short = line.chars().count() <= width;
+                assert!(
+                    is_short || copied.iter().any(|copied| copied == line),
+                    "{line}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn lines_to_copy_stand_alone_and_whole() {
+    let bench = bench();
+    let copied = to_copy(&bench);
+    assert_eq!(copied.len(), 4);
+    let page = page::html(&bench);
+    for line in copied {
+        for width in WIDTHS {
+            let text = table::text(&bench, Some(width));
+            assert_eq!(
+                text.lines().filter(|other| *other == line).count(),
+                1,
+                "{line}"
+            );
+        }
+        assert!(
+            page.contains(&format!("<pre tabindex=\"0\"><code>{line}</code></pre>")),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn every_form_says_what_is_to_be_doubted() {
+    for (bench, is_doubted) in [(bench(), false), (interrupted(), true)] {
+        let text = table::text(&bench, Some(120));
+        assert_eq!(text.starts_with("EMULATED: "), is_doubted);
+        assert_eq!(text.contains("\nINCOMPLETE: "), is_doubted);
+        let page = page::html(&bench);
+        let above = &page[..page.find("<h2").expect("a heading")];
+        assert_eq!(above.contains("Emulated."), is_doubted);
+        assert_eq!(above.contains("Incomplete."), is_doubted);
+        let json = value(&bench);
+        assert_eq!(json["is_complete"], !is_doubted);
+        assert_eq!(json["machine"]["is_emulated"], is_doubted);
+        for line in lines(&bench) {
+            assert_eq!(line["is_complete"] == "false", is_doubted);
+            assert_eq!(line["is_emulated"] == "true", is_doubted);
+        }
+    }
+}
+
+/// What is recommended on an emulated machine is doubted where it stands, too.
+#[test]
+fn a_recommendation_of_an_emulated_machine_is_doubted() {
+    let mut bench = bench();
+    bench.machine.is_emulated = true;
+    let text = table::text(&bench, Some(120));
+    let (_, below) = text.split_once("\nRecommendation: ").expect("it is there");
+    let (above, _) = below.split_once("\nswap ").expect("a line to copy");
+    assert!(above.contains("EMULATED: "));
+    let page = page::html(&bench);
+    let (_, below) = page
+        .split_once("id=\"recommendation\"")
+        .expect("it is there");
+    let (above, _) = below.split_once("<pre").expect("a line to copy");
+    assert!(above.contains("Emulated."));
+}
+
+#[test]
+fn nothing_secure_is_nothing_recommended() {
+    let bench = interrupted();
+    assert!(table::text(&bench, Some(120)).contains("nothing secure was measured"));
+    assert!(page::html(&bench).contains("nothing secure was measured"));
+}
+
+#[test]
+fn a_device_that_was_named_is_named() {
+    let bench = interrupted();
+    let name = "the device /dev/disk/by-id/nvme-Samsung_SSD_990_PRO_2TB_S7DNNJ0W";
+    assert!(table::text(&bench, Some(120)).contains(name));
+    assert!(page::html(&bench).contains(name));
+    assert!(
+        lines(&bench)
+            .iter()
+            .all(|line| line["device"] == bench.ground.name)
+    );
+}
+
+/// With `--all` what is not secure is ranked too, and said to be so.
+#[test]
+fn what_is_not_secure_is_marked() {
+    let mut bench = bench();
+    assert!(!table::text(&bench, Some(120)).contains("\ninsecure"));
+    bench.ranking[0].verdict = Verdict::Insecure;
+    let text = table::text(&bench, Some(120));
+    assert!(text.contains("\ninsecure "), "{text}");
+    assert!(page::html(&bench).contains("<small class=\"doubt\">insecure</small>"));
+    let line = &lines(&bench)[bench.workloads.len()];
+    assert_eq!(line["verdict"], "insecure");
+}
+
+#[test]
+fn names_are_text() {
+    let mut bench = bench();
+    bench.ground.name = HOSTILE.into();
+    bench.machine.cpu = HOSTILE.into();
+    bench.machine.kernel = HOSTILE.into();
+    bench.failures.push(Failed {
+        name: HOSTILE.into(),
+        reason: HOSTILE.into(),
+    });
+    bench.left_out[0].algorithms.push(HOSTILE.into());
+    bench.ranking[0].spec.cipher = HOSTILE.into();
+    bench.workloads[0].title = HOSTILE.into();
+    if let Some(recommendation) = &mut bench.recommendation {
+        recommendation.swap = HOSTILE.into();
+        recommendation.spec.cipher = HOSTILE.into();
+        recommendation.notes.push(HOSTILE.into());
+    }
+    let page = page::html(&bench);
+    for tag in ["<script", "<img", "\"'>"] {
+        assert!(!page.contains(tag), "{tag}");
+    }
+    assert_eq!(page.matches("</style>").count(), 1);
+    assert!(page.matches("&lt;script&gt;").count() > 9);
+    assert!(!table::text(&bench, Some(120)).contains('\x1b'));
+}
+
+/// A line a specification with its options and a workload, by the names of columns.
+fn lines(bench: &Bench) -> Vec<std::collections::HashMap<String, String>> {
+    let text = csv::csv(bench).expect("it is written");
+    let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+    let lines = reader.deserialize().collect::<Result<Vec<_>, _>>();
+    lines.expect("as it was written")
+}
+
+#[test]
+fn csv_has_every_figure() {
+    let bench = bench();
+    let lines = lines(&bench);
+    let devices = 1 + bench.ranking.len() + bench.variants.len();
+    assert_eq!(lines.len(), devices * bench.workloads.len());
+    assert_eq!(
+        (lines[0]["part"].as_str(), lines[0]["ratio"].as_str()),
+        ("raw", "1.0")
+    );
+    assert_eq!(lines[0]["specification"], "");
+    let variant = &lines[(1 + bench.ranking.len()) * bench.workloads.len() + 5];
+    let figure = &bench.variants[0].figures[5];
+    for (column, expected) in [
+        ("part", "variant".to_owned()),
+        ("specification", "aes-xts-plain64".into()),
+        ("key_bits", "512".into()),
+        ("sector_size", "4096".into()),
+        ("no_workqueues", "true".into()),
+        ("verdict", "secure".into()),
+        ("score", bench.variants[0].score.to_string()),
+        ("workload", "write-random".into()),
+        ("bytes_per_second", format!("{:?}", figure.rate.median)),
+        ("ratio_low", figure.ratio.low.to_string()),
+        ("ratio_high", figure.ratio.high.to_string()),
+        ("samples", "30".into()),
+    ] {
+        assert_eq!(variant[column], expected, "{column}");
+    }
+}
+
+#[test]
+fn the_schemas_know_every_report() {
+    let reports = [bench(), interrupted()].map(|bench| value(&bench));
+    let removed = Schema::new(BENCH).check(&reports, &[]);
+    assert!(removed > 80, "{removed}");
+    let removed = Schema::new(LIST).check(&[value(&list())], &[]);
+    assert!(removed > 15, "{removed}");
+}
+
+#[test]
+fn values_that_cannot_be_are_noticed() {
+    let schema = Schema::new(BENCH);
+    for (place, wrong) in [
+        ("/format", "squall-dmcrypt-bench/2".into()),
+        ("/at", "22 November 2026".into()),
+        ("/rounds", 0.into()),
+        ("/ground/kind", "disk".into()),
+        ("/ground/bytes", 0.5.into()),
+        ("/workloads/0/direction", "both".into()),
+        ("/workloads/0/depth", 0.into()),
+        ("/raw/0/rate/median", (-1.0).into()),
+        ("/ranking/0/verdict", "Secure".into()),
+        ("/ranking/0/options/sector_size", 513.into()),
+        ("/ranking/0/key_bits", 7.into()),
+        ("/left_out/0/verdict", "secure".into()),
+    ] {
+        let mut report = value(&bench());
+        assert!(schema.takes(&report));
+        *report.pointer_mut(place).expect("a place of it") = wrong;
+        assert!(!schema.takes(&report), "{place}");
+    }
+}

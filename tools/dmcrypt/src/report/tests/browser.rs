@@ -1,0 +1,21 @@
+//! The page in a real browser.
+
+use squall_testing::browser::{check, chromium};
+
+use crate::report::made::{bench, interrupted};
+use crate::report::page::html;
+
+#[test]
+fn every_page_is_whole_on_every_screen() {
+    let Some(chromium) = chromium() else { return };
+    let mut emulated = bench();
+    emulated.machine.is_emulated = true;
+    let mut bare = interrupted();
+    bare.ranking.clear();
+    let pages = [bench(), interrupted(), emulated, bare].map(|bench| html(&bench));
+    let pages = pages.each_ref().map(String::as_str);
+    let seen = check(&chromium, &pages);
+    let drawings: Vec<_> = seen.iter().map(|seen| seen.drawings).collect();
+    // Four kinds of transfers, and the ranking's end folded away below each.
+    assert_eq!(drawings[..8], [8, 8, 8, 8, 8, 8, 0, 0]);
+}

@@ -1,0 +1,135 @@
+//! What every report says in the same words.
+
+use std::collections::BTreeSet;
+
+use squall_tools::measure::Spread;
+
+use crate::model::{Bench, Direction, GroundKind, Measured, Options, Recommendation};
+use crate::verdict::Verdict;
+
+/// Of a machine whose CPU is a program.
+pub const EMULATED: &str = "This machine is emulated, its CPU a program: the speeds mean nothing, \
+                            and neither does their order.";
+
+/// Of a run that did not come to its end.
+pub const INCOMPLETE: &str =
+    "The run was interrupted: rounds, specifications or variants are missing.";
+
+/// Where there is nothing to recommend.
+pub const NO_RECOMMENDATION: &str = "There is none: nothing secure was measured.";
+
+/// Digits of a number of percent above which tenths say nothing.
+const WHOLE: f64 = 9.95;
+
+/// What was encrypted: `the RAM disk /dev/ram0`.
+pub fn ground(bench: &Bench) -> String {
+    let kind = match bench.ground.kind {
+        GroundKind::Ram => "the RAM disk",
+        GroundKind::Device => "the device",
+    };
+    format!("{kind} {}", bench.ground.name)
+}
+
+/// How it was measured: `30 rounds, 500 ms a sample`.
+pub fn rounds(bench: &Bench) -> String {
+    let Bench {
+        rounds, sample_ms, ..
+    } = bench;
+    let s = if *rounds == 1 { "" } else { "s" };
+    format!("{rounds} round{s}, {sample_ms} ms a sample")
+}
+
+/// Options of a table: `sectors of 4096 bytes, no work queues`.
+pub fn options(options: &Options) -> String {
+    let queues = match options.no_workqueues {
+        true => "no work queues",
+        false => "work queues",
+    };
+    format!("sectors of {} bytes, {queues}", options.sector_size)
+}
+
+/// What a specification is fit for.
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Secure => "secure",
+        Verdict::Compatible => "for compatibility only",
+        Verdict::Insecure => "insecure",
+    }
+}
+
+/// Where bytes go.
+pub fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Read => "read",
+        Direction::Write => "write",
+    }
+}
+
+/// The order of offsets.
+pub fn order(is_random: bool) -> &'static str {
+    match is_random {
+        true => "random",
+        false => "sequential",
+    }
+}
+
+/// A part of the whole in percent, without the sign: `82`, `8.2`.
+pub fn percent(part: f64) -> String {
+    let percent = part * 100.0;
+    match percent.abs() < WHOLE {
+        true => format!("{percent:.1}"),
+        false => format!("{percent:.0}"),
+    }
+}
+
+/// A ratio in percent with half the distance of its quartiles: `82 ±1.3`.
+pub fn ratio(ratio: &Spread) -> String {
+    let half = (ratio.high - ratio.low) / 2.0;
+    format!("{} ±{}", percent(ratio.median), percent(half))
+}
+
+/// Whom else the figures hold for, in a sentence without its end; none if it stands for itself.
+pub fn stands_for(measured: &Measured) -> Option<String> {
+    let Measured {
+        spec, stands_for, ..
+    } = measured;
+    let others = stands_for.iter();
+    let digests: BTreeSet<String> = others
+        .clone()
+        .filter(|other| other.iv != spec.iv)
+        .map(|other| other.iv.to_string())
+        .collect();
+    let lengths: BTreeSet<u32> = others
+        .filter(|other| other.key_bits != spec.key_bits)
+        .map(|other| other.key_bits)
+        .collect();
+    let mut parts = Vec::new();
+    if !digests.is_empty() {
+        let names = Vec::from_iter(digests).join(", ");
+        parts.push(format!(
+            "with {names}, whose digest is used when a table is loaded and not after"
+        ));
+    }
+    if !lengths.is_empty() {
+        let bits: Vec<String> = lengths.iter().map(u32::to_string).collect();
+        parts.push(format!("with keys of {} bits", bits.join(", ")));
+    }
+    (!parts.is_empty()).then(|| format!("{spec} stands for others {}", parts.join(", and ")))
+}
+
+/// The lines of a recommendation, each with what it is for.
+pub fn to_copy(recommendation: &Recommendation) -> [(&'static str, &str); 4] {
+    let Recommendation {
+        swap,
+        luks_format,
+        luks_open,
+        luks_crypttab,
+        ..
+    } = recommendation;
+    [
+        ("Swap under a new key at each boot, in /etc/crypttab", swap),
+        ("A LUKS2 volume, made", luks_format),
+        ("The same, opened for the first time", luks_open),
+        ("The same, opened at boot, in /etc/crypttab", luks_crypttab),
+    ]
+}

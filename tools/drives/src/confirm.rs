@@ -1,0 +1,255 @@
+//! Whether targets are meant: by their names, by serial numbers that were given, or by what the
+//! user types.
+//!
+//! A name below /dev/disk/by-id stays with a drive, as /dev/sdb does not: it is another drive's after the
+//! next boot. What is given by such a name, or by its serial number, is asked for together with all
+//! others of this kind; everything else by its serial number.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::os::fd::AsFd;
+
+use clap::Args;
+use squall_tools::Failure;
+use squall_tools::units::volume;
+
+use crate::{Purpose, Target, shown};
+
+/// How a user says that a target is meant.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Consent {
+    /// Ask nothing; every target must have a name that stays, or be given by --serial
+    ///
+    /// Names that stay are those below /dev/disk/by-id and by-diskseq, and those of files.
+    #[arg(long)]
+    pub yes: bool,
+
+    /// A serial number, as squall shows it, of a target that is meant; may be repeated
+    #[arg(long, value_name = "SERIAL")]
+    pub serial: Vec<String>,
+}
+
+/// What to use where nobody can be asked.
+const SCRIPTS: &str = "in scripts use --yes with names below /dev/disk/by-id or --serial";
+
+/// Fails unless each of `targets` is meant for `purpose`.
+pub fn confirm(targets: &[Target], consent: &Consent, purpose: &Purpose) -> Result<(), Failure> {
+    confirm_on(&io::stdin(), io::stderr(), targets, consent, purpose)
+}
+
+/// The same with questions to `questions` and answers from `answers`.
+fn confirm_on(
+    answers: &(impl AsFd + IsTerminal),
+    questions: impl Write,
+    targets: &[Target],
+    consent: &Consent,
+    purpose: &Purpose,
+) -> Result<(), Failure> {
+    check_serials(targets, &consent.serial)?;
+    let (named, unnamed): (Vec<&Target>, Vec<&Target>) = targets
+        .iter()
+        .partition(|target| is_named(target, &consent.serial));
+    if consent.yes {
+        return none_unnamed(&unnamed);
+    }
+    if !answers.is_terminal() {
+        return Err(Failure::Runtime(format!(
+            "nobody can be asked, as standard input is no terminal: nothing was written: {SCRIPTS}"
+        )));
+    }
+    let mut dialog = Dialog::new(answers, questions)?;
+    if !named.is_empty() {
+        dialog.confirm_together(&named, unnamed.is_empty(), purpose)?;
+    }
+    unnamed
+        .iter()
+        .try_for_each(|target| dialog.confirm_one(target))
+}
+
+/// Fails unless each of `serials` is a target's: a slip of the fingers must not pass.
+fn check_serials(targets: &[Target], serials: &[String]) -> Result<(), Failure> {
+    let is_nobodys = |serial: &&String| !targets.iter().any(|target| has_serial(target, serial));
+    let Some(serial) = serials.iter().find(is_nobodys) else {
+        return Ok(());
+    };
+    let theirs: Vec<String> = targets.iter().map(name_and_serial).collect();
+    Err(Failure::Usage(format!(
+        "--serial {serial}: no target has it: nothing was written: they are {}",
+        theirs.join(", ")
+    )))
+}
+
+/// Whether `target` is given by something that stays with it.
+fn is_named(target: &Target, serials: &[String]) -> bool {
+    target.has_stable_name || serials.iter().any(|serial| has_serial(target, serial))
+}
+
+fn has_serial(target: &Target, serial: &str) -> bool {
+    let theirs = [&target.identity.serial, &target.identity.wwid];
+    theirs
+        .into_iter()
+        .flatten()
+        .any(|their| their == serial.trim())
+}
+
+/// What --yes takes.
+fn none_unnamed(unnamed: &[&Target]) -> Result<(), Failure> {
+    if unnamed.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = unnamed
+        .iter()
+        .map(|target| name_and_serial(target))
+        .collect();
+    let options: Vec<String> = unnamed
+        .iter()
+        .filter_map(|target| {
+            Some(format!(
+                "--serial {}",
+                quoted(target.identity.serial.as_ref()?)
+            ))
+        })
+        .collect();
+    let right = match options.len() == unnamed.len() {
+        true => format!(
+            "use names below /dev/disk/by-id, or add {}",
+            options.join(" ")
+        ),
+        false => "use names below /dev/disk/by-id".into(),
+    };
+    Err(Failure::Usage(format!(
+        "--yes: names that may be another drive's at the next boot: {}: nothing was written: {right}",
+        names.join(", ")
+    )))
+}
+
+/// `serial` as an argument for a shell.
+fn quoted(serial: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+    match serial.chars().all(is_plain) {
+        true => serial.into(),
+        false => format!("'{}'", serial.replace('\'', r"'\''")),
+    }
+}
+
+fn name_and_serial(target: &Target) -> String {
+    let name = shown(&target.identity.given);
+    match &target.identity.serial {
+        Some(serial) => format!("{name} (serial number {serial})"),
+        None => format!("{name} (no serial number)"),
+    }
+}
+
+fn unasked(error: io::Error) -> Failure {
+    let why = squall_tools::failure::cause(&error);
+    Failure::Runtime(format!(
+        "nobody can be asked: {why}: nothing was written: {SCRIPTS}"
+    ))
+}
+
+/// Questions and their answers.
+pub struct Dialog<Q> {
+    answers: BufReader<File>,
+    questions: Q,
+}
+
+impl<Q: Write> Dialog<Q> {
+    /// With questions to `questions` and answers from `answers`.
+    pub fn new(answers: &impl AsFd, questions: Q) -> Result<Dialog<Q>, Failure> {
+        let answers = answers.as_fd().try_clone_to_owned().map_err(unasked)?;
+        Ok(Dialog {
+            answers: BufReader::new(File::from(answers)),
+            questions,
+        })
+    }
+
+    /// One question for all of `targets`; `are_all` is whether there are no others.
+    fn confirm_together(
+        &mut self,
+        targets: &[&Target],
+        are_all: bool,
+        purpose: &Purpose,
+    ) -> Result<(), Failure> {
+        let count = targets.len();
+        let size = targets.iter().map(|target| target.identity.size).sum();
+        let mut question = String::new();
+        if !are_all {
+            for target in targets {
+                question += &format!("{}\n", describe(target));
+            }
+        }
+        let (what, their) = match count {
+            1 => ("1 target".to_owned(), "it"),
+            _ => (format!("{count} targets"), "them"),
+        };
+        let expected = format!("{} {count}", purpose.verb);
+        question += &format!(
+            "Everything on {what} will be overwritten, {} in all.\n\
+             Type \"{expected}\" to overwrite {their}: ",
+            volume(size)
+        );
+        self.ask(&question, &expected)
+    }
+
+    /// A question for `target` alone.
+    fn confirm_one(&mut self, target: &Target) -> Result<(), Failure> {
+        let name = shown(&target.identity.given);
+        let Some(serial) = &target.identity.serial else {
+            return Err(Failure::Usage(format!(
+                "{name}: it has no serial number to confirm it by: nothing was written: use its \
+                 name below /dev/disk/by-id"
+            )));
+        };
+        let question = format!(
+            "{}\nEverything on it will be overwritten. Type its serial number to overwrite it: ",
+            describe(target)
+        );
+        self.ask(&question, serial)
+    }
+
+    fn ask(&mut self, question: &str, expected: &str) -> Result<(), Failure> {
+        match self.answer(question)?.as_deref() == Some(expected.as_bytes()) {
+            true => Ok(()),
+            false => Err(not_confirmed()),
+        }
+    }
+
+    /// The answer to `question`; none if it was broken off.
+    pub fn answer(&mut self, question: &str) -> Result<Option<Vec<u8>>, Failure> {
+        let asked = self
+            .questions
+            .write_all(question.as_bytes())
+            .and_then(|()| self.questions.flush());
+        asked.map_err(unasked)?;
+        let mut answer = Vec::new();
+        self.answers
+            .read_until(b'\n', &mut answer)
+            .map_err(unasked)?;
+        let whole = answer.strip_suffix(b"\n").map(<[u8]>::trim_ascii);
+        Ok(whole.map(<[u8]>::to_vec))
+    }
+}
+
+/// What an answer that was not asked for comes to.
+pub fn not_confirmed() -> Failure {
+    Failure::Runtime(format!("not confirmed: nothing was written; {SCRIPTS}"))
+}
+
+/// A target in a line.
+pub fn describe(target: &Target) -> String {
+    let identity = &target.identity;
+    let mut line = format!("{}:", shown(&identity.given));
+    if identity.given != identity.path {
+        line += &format!(" {},", shown(&identity.path));
+    }
+    if let Some(model) = &identity.model {
+        line += &format!(" {model},");
+    }
+    if let Some(serial) = &identity.serial {
+        line += &format!(" serial number {serial},");
+    }
+    line + &format!(" {}", volume(identity.size))
+}

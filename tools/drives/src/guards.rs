@@ -1,0 +1,278 @@
+//! Whether targets may be overwritten: none that is in use, and none of the running system.
+//!
+//! What is above a target counts, and what is below it: a loop device over a mounted one is refused
+//! as that is. Nothing is opened to find out but loop devices, to be asked. What cannot be seen from
+//! here, as mounts of other namespaces, is caught when a target is opened exclusively.
+
+mod family;
+mod holders;
+mod loops;
+mod mounts;
+mod stack;
+mod swap;
+#[cfg(test)]
+mod tests;
+mod twice;
+
+use std::fs::Metadata;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD};
+use squall_tools::Failure;
+use squall_tools::failure::cause;
+
+use crate::target::Inode;
+use crate::target::device::Device;
+use crate::{Purpose, Target, shown};
+use family::{family, relative_name};
+use loops::Attached;
+use mounts::Mount;
+use swap::Swap;
+
+pub use holders::holders;
+
+/// Fails unless all of `targets` may be overwritten; says of each that may not why.
+pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
+    let machine = Machine::look(*purpose)?;
+    let mut refusals = Vec::new();
+    for (number, target) in targets.iter().enumerate() {
+        let twice = twice::reason(&targets[..number], target);
+        let reasons = twice.into_iter().chain(machine.reasons(target)?);
+        let name = shown(&target.identity.given);
+        refusals.extend(reasons.map(|reason| format!("{name}: {reason}")));
+    }
+    let others = match &refusals[..] {
+        [] => return Ok(()),
+        [_] => String::new(),
+        [_, others @ ..] => {
+            tell(&refusals);
+            format!(" ({} more above)", others.len())
+        }
+    };
+    Err(Failure::Runtime(format!(
+        "{}{others}: nothing was written",
+        refusals[0]
+    )))
+}
+
+/// Fails if the regular file `name`, of which `about` tells, is swap or attached to a loop device.
+/// Where the kernel shows neither, as in a chroot without /sys, it is not known to be.
+pub fn check_file(name: &Path, about: &Metadata) -> Result<(), Failure> {
+    let swap = swap::all().unwrap_or_default();
+    let loops = loops::all().unwrap_or_default();
+    match &file_reasons(Inode::of(about), &swap, &loops)[..] {
+        [] => Ok(()),
+        [reason, ..] => Err(Failure::Runtime(format!(
+            "{}: {reason}: nothing was written",
+            shown(name)
+        ))),
+    }
+}
+
+fn tell(refusals: &[String]) {
+    for refusal in refusals {
+        // Standard error may be closed: the failure itself says enough.
+        let _ = writeln!(io::stderr(), "refused: {refusal}");
+    }
+}
+
+/// What is in use on this machine, and what targets are for.
+struct Machine {
+    purpose: Purpose,
+    mounts: Vec<Mount>,
+    swap: Swap,
+    loops: Vec<Attached>,
+}
+
+impl Machine {
+    fn look(purpose: Purpose) -> Result<Machine, Failure> {
+        Ok(Machine {
+            purpose,
+            mounts: mounts::all()?,
+            swap: swap::all()?,
+            loops: loops::all()?,
+        })
+    }
+
+    /// Why `target` may not be overwritten.
+    fn reasons(&self, target: &Target) -> Result<Vec<String>, Failure> {
+        let path = &target.identity.path;
+        let mut reasons = match (target.device(), target.inode()) {
+            (Some(device), _) => self
+                .device_reasons(device, path)
+                .map_err(|error| Failure::Runtime(format!("{}: {}", shown(path), cause(&error))))?,
+            (None, inode) => match inode {
+                Some(inode) => file_reasons(inode, &self.swap, &self.loops),
+                None => Vec::new(),
+            },
+        };
+        if let Err(error) = rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS) {
+            reasons.push(format!("cannot be written to: {}", cause(&error.into())));
+        }
+        Ok(reasons)
+    }
+
+    fn device_reasons(&self, device: &Device, path: &Path) -> io::Result<Vec<String>> {
+        let mut reasons = Vec::new();
+        let chain = stack::chain(device, &self.loops)?;
+        if let Some(point) = self.system_on(&chain)? {
+            let part = match chain.len() {
+                1 => "is a disk of the running system",
+                _ => "is on a disk of the running system",
+            };
+            reasons.push(format!("{part}: {} is on it", shown(point)));
+        }
+        let family = family(device)?;
+        for member in &family {
+            let name = match member == device {
+                true => String::new(),
+                false => format!("its {} ", relative_name(member)),
+            };
+            reasons.extend(self.uses(member, &name, &chain)?);
+        }
+        reasons.extend(self.lower_uses(&chain, family)?);
+        reasons.extend(self.uses_of_files(&chain));
+        if device.value("ro") == Some(1) {
+            reasons.push("is read-only".into());
+        }
+        if device.disk().text("queue/zoned").as_deref() == Some("host-managed") {
+            reasons.push(format!(
+                "has zones (host-managed) that cannot be overwritten in place: {}",
+                (self.purpose.instead)(path)
+            ));
+        }
+        Ok(reasons)
+    }
+
+    /// How what the first of `chain` stands on, which is the rest of it, is in use by others; without
+    /// those that were `seen`.
+    fn lower_uses(&self, chain: &[Device], mut seen: Vec<Device>) -> io::Result<Vec<String>> {
+        let mut reasons = Vec::new();
+        for lower in &chain[1..] {
+            let is_in_part = chain
+                .iter()
+                .any(|part| part != lower && part.disk() == *lower);
+            let members = match is_in_part {
+                true => vec![lower.clone()],
+                false => family(lower)?,
+            };
+            for member in members.into_iter().filter(|it| !chain[..1].contains(it)) {
+                if !seen.contains(&member) {
+                    let name = format!("{}, whose bytes it has, ", member.full_name());
+                    reasons.extend(self.uses(&member, &name, chain)?);
+                    seen.push(member);
+                }
+            }
+        }
+        Ok(reasons)
+    }
+
+    /// How files behind loop devices of `chain` are in use by others.
+    fn uses_of_files(&self, chain: &[Device]) -> Vec<String> {
+        let mut reasons = Vec::new();
+        let of_chain = |on: &&Attached| chain.contains(&on.device);
+        for on in self.loops.iter().filter(of_chain) {
+            let Some(file) = on.file() else { continue };
+            let name = on.device.name();
+            if self.swap.files.contains(&file) {
+                reasons.push(format!(
+                    "the file behind {name} is swapped to: run `swapoff` first"
+                ));
+            }
+            let others = self.loops.iter().filter(|other| !of_chain(other));
+            let others = others.filter(|other| other.file() == Some(file));
+            reasons.extend(others.map(|other| {
+                format!(
+                    "the file behind {name} is behind /dev/{} too: run `losetup -d` first",
+                    other.device.name()
+                )
+            }));
+        }
+        reasons
+    }
+
+    /// How `device`, called `name` if it is not the target itself, is in use by others than `chain`.
+    fn uses(&self, device: &Device, name: &str, chain: &[Device]) -> io::Result<Vec<String>> {
+        let mut reasons = Vec::new();
+        if let Some(points) = self.points(device) {
+            reasons.push(format!("{name}is mounted at {points}: unmount it first"));
+        }
+        if self.swap.devices.contains(&device.number) {
+            reasons.push(format!("{name}is swapped to: run `swapoff` first"));
+        }
+        let holders = stack::holders(device, &self.loops, chain)?;
+        if !holders.is_empty() {
+            let held: Vec<String> = holders.iter().map(|holder| self.holder(holder)).collect();
+            reasons.push(format!("{name}is held by {}", held.join(", ")));
+        }
+        Ok(reasons)
+    }
+
+    /// A holder's name and what it is used for.
+    fn holder(&self, holder: &Device) -> String {
+        let name = holder.full_name();
+        match self.points(holder) {
+            Some(points) => format!("{name}, mounted at {points}"),
+            None if self.swap.devices.contains(&holder.number) => format!("{name}, swapped to"),
+            None => name,
+        }
+    }
+
+    /// Where `device` is mounted.
+    fn points(&self, device: &Device) -> Option<String> {
+        const SHOWN: usize = 3;
+        let mut points: Vec<&PathBuf> = self
+            .mounts
+            .iter()
+            .filter(|mount| mount.devices.contains(&device.number))
+            .map(|mount| &mount.point)
+            .collect();
+        points.dedup();
+        let names: Vec<String> = points
+            .iter()
+            .take(SHOWN)
+            .map(|point| shown(point))
+            .collect();
+        match points.len() {
+            0 => None,
+            1..=SHOWN => Some(names.join(", ")),
+            count => Some(format!("{} and {} more", names.join(", "), count - SHOWN)),
+        }
+    }
+
+    /// Where the running system is mounted of what stands on one of `chain`.
+    fn system_on(&self, chain: &[Device]) -> io::Result<Option<&Path>> {
+        for mount in self.mounts.iter().filter(|mount| is_system(&mount.point)) {
+            // A device that is gone, or not shown here, is no target's disk either.
+            let devices = mount.devices.iter().flat_map(|&number| Device::at(number));
+            for device in devices {
+                let grounds = stack::grounds(&device, &self.loops)?;
+                if chain.iter().any(|it| *it == device || grounds.contains(it)) {
+                    return Ok(Some(&mount.point));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// How the file `inode` is in use by the kernel.
+fn file_reasons(inode: Inode, swap: &Swap, loops: &[Attached]) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if swap.files.contains(&inode) {
+        reasons.push("is swapped to: run `swapoff` first".into());
+    }
+    let attached = loops.iter().filter(|on| on.file() == Some(inode));
+    reasons.extend(attached.map(|on| {
+        let name = on.device.name();
+        format!("is attached to /dev/{name}: name that, or run `losetup -d /dev/{name}` first")
+    }));
+    reasons
+}
+
+/// Whether the running system is on what is mounted at `point`.
+fn is_system(point: &Path) -> bool {
+    let exactly = ["/", "/usr", "/var", "/efi"];
+    exactly.iter().any(|system| point == Path::new(system)) || point.starts_with("/boot")
+}

@@ -1,0 +1,102 @@
+//! What loop devices stand on: a file or another device.
+//!
+//! The kernel is asked, as names may be of another mount namespace, gone, or of another file by now.
+//! Only where a device cannot be opened is the name in sysfs followed.
+
+mod status;
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use squall_tools::Failure;
+use squall_tools::failure::at;
+
+use crate::target::Inode;
+use crate::target::device::{Device, Number};
+
+/// An attached loop device.
+#[derive(Debug)]
+pub(super) struct Attached {
+    /// It.
+    pub device: Device,
+    behind: Behind,
+}
+
+/// What a loop device stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Behind {
+    File(Inode),
+    Device(Number),
+}
+
+/// All of which it can be told what they stand on.
+pub(super) fn all() -> Result<Vec<Attached>, Failure> {
+    let devices = Device::all().map_err(at(Path::new("/sys/block")))?;
+    let attached = |device: Device| {
+        let mut name = fs::read(device.join("loop/backing_file")).ok()?;
+        name.pop_if(|byte| *byte == b'\n');
+        let behind = status::ask(&device)
+            .or_else(|_| named(&OsString::from_vec(name)))
+            .ok()?;
+        Some(Attached { device, behind })
+    };
+    Ok(devices.into_iter().filter_map(attached).collect())
+}
+
+/// What has this name here.
+fn named(name: &OsString) -> io::Result<Behind> {
+    let metadata = fs::metadata(name)?;
+    Ok(match metadata.file_type().is_block_device() {
+        true => Behind::Device(Number::new(metadata.rdev())),
+        false => Behind::File(Inode::of(&metadata)),
+    })
+}
+
+impl Attached {
+    /// The file that it stands on, if it is one.
+    pub fn file(&self) -> Option<Inode> {
+        match self.behind {
+            Behind::File(inode) => Some(inode),
+            Behind::Device(_) => None,
+        }
+    }
+
+    /// The very device that it stands on, if it is one, and not a file there.
+    pub fn on_device(&self) -> Option<Number> {
+        match self.behind {
+            Behind::File(_) => None,
+            Behind::Device(number) => Some(number),
+        }
+    }
+
+    /// The device that it stands on, perhaps by a file there.
+    pub fn ground(&self) -> Number {
+        match self.behind {
+            Behind::File(inode) => inode.device,
+            Behind::Device(number) => number,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use squall_testing::loops::{Lab, Loop};
+
+    #[test]
+    fn the_kernel_says_what_names_do() {
+        let Some(lab) = Lab::new() else { return };
+        let image = lab.image("image", 1 << 20);
+        let below = Loop::attach(&[], &image);
+        let above = Loop::attach(&[], &below.path);
+        for (device, behind) in [(&below, &image), (&above, &below.path)] {
+            let number = Number::new(fs::metadata(&device.path).unwrap().rdev());
+            let asked = status::ask(&Device::at(number).unwrap()).unwrap();
+            assert_eq!(asked, named(&behind.into()).unwrap(), "{behind:?}");
+        }
+    }
+}

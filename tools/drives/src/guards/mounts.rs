@@ -1,0 +1,171 @@
+//! Where devices are mounted, by /proc/self/mountinfo.
+//!
+//! Some file systems show a number of their own and not their device's. For these their source is
+//! asked, and for btrfs, of which the source is one device of perhaps many, sysfs.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use squall_tools::Failure;
+use squall_tools::failure::at;
+
+use crate::target::device::{Device, Number, devices_in};
+
+/// What the kernel tells of mounts.
+const MOUNTS: &str = "/proc/self/mountinfo";
+
+/// A file system that is mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mount {
+    /// Where.
+    pub point: PathBuf,
+    /// On what, if it is on devices.
+    pub devices: Vec<Number>,
+}
+
+/// All that this process can see.
+pub(super) fn all() -> Result<Vec<Mount>, Failure> {
+    let text = fs::read(MOUNTS).map_err(at(Path::new(MOUNTS)))?;
+    let pools = btrfs_pools();
+    text.split(|&byte| byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| {
+            let entry = Entry::parse(line).ok_or_else(|| {
+                let line = String::from_utf8_lossy(line);
+                Failure::Runtime(format!("{MOUNTS}: {line:?} is not understood"))
+            })?;
+            Ok(entry.into_mount(&pools))
+        })
+        .collect()
+}
+
+/// A line of mountinfo.
+#[derive(Debug, PartialEq, Eq)]
+struct Entry {
+    number: Number,
+    point: PathBuf,
+    source: PathBuf,
+}
+
+impl Entry {
+    fn parse(line: &[u8]) -> Option<Entry> {
+        let fields: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
+        // Any number of optional fields are in the middle.
+        let separator = fields.iter().skip(6).position(|field| *field == b"-")? + 6;
+        let number = str::from_utf8(fields.get(2)?).ok()?;
+        Some(Entry {
+            number: number.parse().ok()?,
+            point: path(fields.get(4)?),
+            source: path(fields.get(separator + 2)?),
+        })
+    }
+
+    fn into_mount(self, pools: &[Vec<Number>]) -> Mount {
+        let device = match self.number.is_anonymous() {
+            true => source_device(&self.source),
+            false => Some(self.number),
+        };
+        let pool = device.and_then(|device| pools.iter().find(|pool| pool.contains(&device)));
+        let devices = match pool {
+            Some(pool) => pool.clone(),
+            None => device.into_iter().collect(),
+        };
+        Mount {
+            point: self.point,
+            devices,
+        }
+    }
+}
+
+/// The device that is named as a source, if it is one.
+fn source_device(source: &Path) -> Option<Number> {
+    // Other sources are mere words, which must not be looked for in the working directory.
+    let metadata = source.is_absolute().then(|| fs::metadata(source).ok())??;
+    let is_device = metadata.file_type().is_block_device();
+    is_device.then(|| Number::new(metadata.rdev()))
+}
+
+/// The devices of each mounted btrfs.
+fn btrfs_pools() -> Vec<Vec<Number>> {
+    let pools = fs::read_dir("/sys/fs/btrfs")
+        .into_iter()
+        .flatten()
+        .flatten();
+    pools
+        .filter_map(|pool| devices_in(&pool.path().join("devices")).ok())
+        .map(|devices: Vec<Device>| devices.iter().map(|device| device.number).collect())
+        .collect()
+}
+
+/// A path as the files of /proc have it: `\040` is a blank.
+pub(super) fn path(escaped: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(escaped.len());
+    let mut rest = escaped;
+    while let Some((&first, behind)) = rest.split_first() {
+        let (byte, next) = match rest {
+            [
+                b'\\',
+                a @ b'0'..=b'3',
+                b @ b'0'..=b'7',
+                c @ b'0'..=b'7',
+                next @ ..,
+            ] => ((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'), next),
+            _ => (first, behind),
+        };
+        bytes.push(byte);
+        rest = next;
+    }
+    OsString::from_vec(bytes).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_mountinfo() {
+        let lines = [
+            "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard",
+            "36 35 98:0 /mnt1 /a\\040b\\011\\134040 rw shared:1 master:2 - ext3 /dev/root rw",
+            "98 2 0:44 / / rw shared:1 - btrfs /dev/sda3 rw,subvolid=256",
+            "40 2 0:50 / /x rw -  tmpfs rw",
+        ];
+        let expected = [
+            ("254:0", "/", "/dev/vda"),
+            ("98:0", "/a b\t\\040", "/dev/root"),
+            ("0:44", "/", "/dev/sda3"),
+            ("0:50", "/x", "tmpfs"),
+        ];
+        for (line, (number, point, source)) in lines.iter().zip(expected) {
+            let entry = Entry {
+                number: number.parse().unwrap(),
+                point: point.into(),
+                source: source.into(),
+            };
+            assert_eq!(Entry::parse(line.as_bytes()), Some(entry), "{line}");
+        }
+        for wrong in [
+            "",
+            "27 1 254:0 / / rw",
+            "27 1 254 / / rw - ext4 /dev/vda rw",
+        ] {
+            assert_eq!(Entry::parse(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn escapes_are_octal() {
+        let cases: [(&str, &str); 4] = [
+            ("/a\\040b", "/a b"),
+            ("/a\\012\\134", "/a\n\\"),
+            ("/\\04", "/\\04"),
+            ("/\\303\\244\\", "/ä\\"),
+        ];
+        for (escaped, expected) in cases {
+            assert_eq!(path(escaped.as_bytes()), Path::new(expected), "{escaped}");
+        }
+    }
+}

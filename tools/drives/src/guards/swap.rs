@@ -1,0 +1,47 @@
+//! What is swapped to, by /proc/swaps.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use squall_tools::Failure;
+use squall_tools::failure::at;
+
+use super::mounts;
+use crate::target::Inode;
+use crate::target::device::Number;
+
+/// What the kernel tells of swap.
+const SWAPS: &str = "/proc/swaps";
+
+/// Devices and files that are swapped to.
+#[derive(Debug, Default)]
+pub(super) struct Swap {
+    /// Devices.
+    pub devices: Vec<Number>,
+    /// Files.
+    pub files: Vec<Inode>,
+}
+
+/// All of them.
+pub(super) fn all() -> Result<Swap, Failure> {
+    let text = match fs::read(SWAPS) {
+        // A kernel without swap.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Swap::default()),
+        text => text.map_err(at(Path::new(SWAPS)))?,
+    };
+    let mut swap = Swap::default();
+    for line in text.split(|&byte| byte == b'\n').skip(1) {
+        let name = line.split(|byte| b" \t".contains(byte)).next();
+        // What has no name here is caught when it is opened.
+        let Ok(metadata) = fs::metadata(mounts::path(name.unwrap_or_default())) else {
+            continue;
+        };
+        match metadata.file_type().is_block_device() {
+            true => swap.devices.push(Number::new(metadata.rdev())),
+            false => swap.files.push(Inode::of(&metadata)),
+        }
+    }
+    Ok(swap)
+}

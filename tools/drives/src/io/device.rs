@@ -1,0 +1,232 @@
+//! An open target: exclusively ours, and past the page cache where it allows that.
+
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use rustix::fs::{Advice, Mode, OFlags};
+use rustix::io::{Errno, ReadWriteFlags};
+use squall_tools::Failure;
+use squall_tools::failure::cause;
+
+use super::buffer::Buffer;
+use super::queue::{Direction, Queue};
+use super::{claim, partitions};
+use crate::{Kind, Target};
+
+/// What is done with a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It is overwritten and compared.
+    Write,
+    /// It is compared.
+    Read,
+}
+
+/// Whether transfers go past the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Direct {
+    /// Where the target allows it
+    Auto,
+    /// Always: a target that does not allow it is refused
+    On,
+    /// Never: what was written is flushed and dropped from the cache before it is verified
+    Off,
+}
+
+/// An open target.
+pub struct Device {
+    file: Arc<File>,
+    /// For the bytes behind the last whole unit: the same file, through the page cache.
+    tail: Option<File>,
+    size: u64,
+    unit: u64,
+    is_block: bool,
+}
+
+impl Device {
+    /// Opens `target`, if it is still what it was and nobody else has it.
+    pub fn open(target: &Target, access: Access, direct: Direct) -> Result<Device, Failure> {
+        let identity = &target.identity;
+        let is_block = identity.kind != Kind::File;
+        let opened = match direct {
+            Direct::Off => None,
+            Direct::Auto | Direct::On => {
+                open_direct(target, access).map_err(|error| refused(&identity.path, &error))?
+            }
+        };
+        if opened.is_none() && direct == Direct::On {
+            return Err(Failure::Runtime(format!(
+                "{}: no transfers past the page cache there: use --direct auto",
+                identity.path.display()
+            )));
+        }
+        let at = |error: Errno| refused(&identity.path, &error);
+        let is_direct = opened.is_some();
+        let file = match opened {
+            Some(file) => file,
+            None => open(&identity.path, access, is_block, OFlags::empty()).map_err(at)?,
+        };
+        target.confirm(&file)?;
+        if is_block && access == Access::Write {
+            // Somebody who has a partition open would write over what we write. What has no
+            // partitions does not know this request.
+            match partitions::reread(&file) {
+                Err(Errno::BUSY) => return Err(at(Errno::BUSY)),
+                _ => target.confirm(&file)?,
+            }
+        }
+        claim::reserve(&file).map_err(at)?;
+        if access == Access::Write {
+            claim::claim(&file, is_block).map_err(at)?;
+        }
+        let unit = match is_direct {
+            true => u64::from(identity.sector),
+            false => 1,
+        };
+        let tail = match identity.size.is_multiple_of(unit) {
+            true => None,
+            // The first has claimed it for us.
+            false => Some(open(&identity.path, access, false, OFlags::empty()).map_err(at)?),
+        };
+        if let Some(tail) = &tail {
+            target.confirm(tail)?;
+        }
+        Ok(Device {
+            file: Arc::new(file),
+            tail,
+            size: identity.size,
+            unit,
+            is_block,
+        })
+    }
+
+    /// It, for requests that are no transfers.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Whether transfers go past the page cache.
+    pub fn is_direct(&self) -> bool {
+        self.unit > 1
+    }
+
+    /// Where the last whole unit ends: only transfers before go through a [`Queue`].
+    pub fn end_of_units(&self) -> u64 {
+        self.size - self.size % self.unit
+    }
+
+    /// A queue for `depth` transfers.
+    pub fn queue(&self, depth: usize) -> io::Result<Queue> {
+        let waits = !(self.is_direct() && self.is_block);
+        Queue::open(self.file.clone(), depth, waits)
+    }
+
+    /// Transfers all of `bytes`, one after the other.
+    pub fn transfer(
+        &self,
+        direction: Direction,
+        mut bytes: &mut [u8],
+        mut offset: u64,
+    ) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let file = match &self.tail {
+                Some(tail) if offset >= self.end_of_units() => tail,
+                _ => &self.file,
+            };
+            let done = match direction {
+                Direction::Write => self.write_through(file, bytes, offset),
+                Direction::Read => file.read_at(bytes, offset),
+            };
+            match done {
+                Ok(0) => return Err(Errno::IO.into()),
+                Ok(done) => {
+                    bytes = &mut bytes[done..];
+                    offset += done as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes to the medium: through the page cache, if it goes there, so that an error is known.
+    fn write_through(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let flags = match self.is_direct() {
+            true => ReadWriteFlags::empty(),
+            false => ReadWriteFlags::DSYNC,
+        };
+        let parts = [IoSlice::new(bytes)];
+        Ok(rustix::io::pwritev2(file, &parts, offset, flags)?)
+    }
+
+    /// Waits until everything written is on the medium, and not in a cache of the drive either.
+    pub fn flush(&self) -> io::Result<()> {
+        rustix::io::retry_on_intr(|| rustix::fs::fdatasync(&self.file))?;
+        Ok(())
+    }
+
+    /// Drops what the page cache holds of it, so that it is read from the medium.
+    pub fn forget(&self) -> io::Result<()> {
+        rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)?;
+        Ok(())
+    }
+
+    /// Has the kernel look for partitions again: there are none any more.
+    pub fn forget_partitions(&self) {
+        if self.is_block {
+            partitions::forget(self.file.as_fd());
+        }
+    }
+}
+
+/// Opens `target` for transfers past the page cache; nothing if there are none.
+fn open_direct(target: &Target, access: Access) -> Result<Option<File>, Errno> {
+    let identity = &target.identity;
+    let is_block = identity.kind != Kind::File;
+    let file = match open(&identity.path, access, is_block, OFlags::DIRECT) {
+        Ok(file) => file,
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    // Some filesystems refuse only the transfer.
+    let mut buffer = Buffer::new(identity.sector as usize);
+    match rustix::io::pread(&file, &mut buffer[..], 0) {
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(None),
+        _ => Ok(Some(file)),
+    }
+}
+
+fn open(path: &Path, access: Access, is_block: bool, flags: OFlags) -> Result<File, Errno> {
+    let access = match access {
+        Access::Write => OFlags::RDWR,
+        Access::Read => OFlags::RDONLY,
+    };
+    // Without O_CREAT, and of a block device, O_EXCL claims it as a mount does (open(2)).
+    let exclusive = match is_block {
+        true => OFlags::EXCL,
+        false => OFlags::NOFOLLOW,
+    };
+    let flags = flags | access | exclusive | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))?;
+    rustix::fs::fcntl_setfl(&file, flags & (OFlags::DIRECT | OFlags::RDWR))?;
+    Ok(file.into())
+}
+
+/// Why a target cannot be opened, which is before anything is written.
+fn refused(path: &Path, error: &Errno) -> Failure {
+    let why = match *error {
+        Errno::BUSY => "somebody else is using it".to_owned(),
+        Errno::WOULDBLOCK => "another process has locked it".to_owned(),
+        Errno::ACCESS | Errno::PERM => {
+            format!("{}: are you root?", cause(&(*error).into()))
+        }
+        error => cause(&error.into()),
+    };
+    Failure::Runtime(format!("{}: {why}; nothing was written", path.display()))
+}

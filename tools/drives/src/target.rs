@@ -1,0 +1,249 @@
+//! What a name on the command line is: a drive, a part of one, or a file, and what the kernel
+//! tells of it.
+
+pub(crate) mod device;
+mod drive;
+mod file;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Component, Path};
+
+use rustix::fs::SeekFrom;
+use squall_tools::Failure;
+use squall_tools::failure::{at, cause};
+
+use crate::{Identity, Kind};
+use device::{Device, Number};
+pub(crate) use file::Inode;
+
+/// Directories of /dev/disk whose names are one drive's alone. Not that of a slot, in which there may
+/// be another drive, nor of contents, which a copy has too.
+const STABLE: [&str; 2] = ["by-id", "by-diskseq"];
+
+/// What a target may be.
+const RIGHT: &str = "name a drive, a partition, a loop device or a file";
+
+/// A target, found and identified; nothing of it is open.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// What it is.
+    pub identity: Identity,
+    /// Whether what it is known by stays with it: a name below /dev/disk/by-id, or a file's.
+    pub has_stable_name: bool,
+    place: Place,
+}
+
+/// Which device or file it is, as nothing else is while it is there.
+#[derive(Clone, Debug)]
+enum Place {
+    Device {
+        device: Device,
+        attachment: Option<u64>,
+    },
+    File(Inode),
+}
+
+impl Target {
+    /// What `given` is. Fails if it is nothing that can be overwritten: a directory, a character
+    /// device, something of length zero.
+    pub fn find(given: &Path) -> Result<Target, Failure> {
+        let missing = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => wrong(given, &format!("{}: {RIGHT}", cause(&error))),
+            _ => at(given)(error),
+        };
+        let path = fs::canonicalize(given).map_err(missing)?;
+        let metadata = fs::metadata(&path).map_err(missing)?;
+        // What is recorded of it is text.
+        for name in [given, &path] {
+            if name.to_str().is_none() {
+                return Err(wrong(given, "its name is not UTF-8: give it one that is"));
+            }
+        }
+        let kind = metadata.file_type();
+        let target = match kind {
+            _ if kind.is_block_device() => Target::of_device(given, &path, &metadata)?,
+            _ if kind.is_file() => Target::of_file(given, &path, &metadata),
+            _ => {
+                let text = format!("is {}: {RIGHT}", kind_name(&metadata));
+                return Err(wrong(given, &text));
+            }
+        };
+        match (target.identity.size, target.identity.kind) {
+            (0, Kind::File) => Err(wrong(given, "is empty: there is nothing to overwrite")),
+            (0, _) => Err(wrong(
+                given,
+                "has no bytes: insert a medium, or attach a file",
+            )),
+            _ => Ok(target),
+        }
+    }
+
+    fn of_device(given: &Path, path: &Path, metadata: &Metadata) -> Result<Target, Failure> {
+        let number = Number::new(metadata.rdev());
+        let device = Device::at(number).map_err(|error| {
+            let text = format!("/sys/dev/block/{number}: {}: mount sysfs", cause(&error));
+            wrong(given, &text)
+        })?;
+        let unit = device.disk().value("queue/logical_block_size");
+        let sector = unit.and_then(|unit| unit.try_into().ok());
+        let identity = Identity {
+            given: given.into(),
+            path: path.into(),
+            kind: drive::kind(&device),
+            size: device.size(),
+            sector: sector.ok_or_else(|| wrong(given, "the kernel does not tell its sectors"))?,
+            model: drive::model(&device),
+            serial: drive::serial(&device),
+            wwid: drive::wwid(&device),
+            number: number.to_string(),
+            flash: drive::is_flash(&device),
+        };
+        let attachment = device.attachment();
+        Ok(Target {
+            identity,
+            has_stable_name: is_stable(given),
+            place: Place::Device { device, attachment },
+        })
+    }
+
+    fn of_file(given: &Path, path: &Path, metadata: &Metadata) -> Target {
+        let inode = Inode::of(metadata);
+        let identity = Identity {
+            given: given.into(),
+            path: path.into(),
+            kind: Kind::File,
+            size: metadata.len(),
+            sector: file::direct_unit(path),
+            model: None,
+            serial: None,
+            wwid: None,
+            number: inode.to_string(),
+            flash: None,
+        };
+        Target {
+            identity,
+            has_stable_name: true,
+            place: Place::File(inode),
+        }
+    }
+
+    /// All drives and their partitions that have bytes and a name in /dev.
+    pub fn all() -> Result<Vec<Target>, Failure> {
+        let mut found = Vec::new();
+        for disk in Device::all().map_err(at(Path::new("/sys/block")))? {
+            let partitions = disk.partitions().unwrap_or_default();
+            let devices = [disk].into_iter().chain(partitions);
+            found.extend(devices.flat_map(|device| Target::find(&device.path())));
+        }
+        Ok(found)
+    }
+
+    /// Fails unless `file`, just opened from it, is this target still: the same device or inode,
+    /// the same attachment of it (diskseq), the same serial number, the same size.
+    pub fn confirm(&self, file: &File) -> Result<(), Failure> {
+        let metadata = file.metadata().map_err(at(&self.identity.given))?;
+        let (is_same, size) = match &self.place {
+            Place::Device { device, attachment } => {
+                let is_same = metadata.file_type().is_block_device()
+                    && Number::new(metadata.rdev()) == device.number
+                    && device.attachment() == *attachment
+                    && drive::serial(device) == self.identity.serial;
+                let end = rustix::fs::seek(file, SeekFrom::End(0));
+                let end = end.map_err(|error| at(&self.identity.given)(error.into()))?;
+                (is_same, end)
+            }
+            Place::File(inode) => (Inode::of(&metadata) == *inode, metadata.len()),
+        };
+        let expected = self.identity.size;
+        let changed = match is_same {
+            false => "it is another one than a moment ago".into(),
+            true if size != expected => format!("it has {size} bytes, a moment ago {expected}"),
+            true => return Ok(()),
+        };
+        let text = format!("{changed}: nothing was written to it");
+        Err(wrong(&self.identity.given, &text))
+    }
+
+    /// Whether the device is still there. A file always is.
+    pub fn is_there(&self) -> bool {
+        match &self.place {
+            Place::Device { device, attachment } => Device::at(device.number)
+                .is_ok_and(|now| now == *device && now.attachment() == *attachment),
+            Place::File(_) => true,
+        }
+    }
+
+    /// Its temperature in degrees Celsius, if the kernel tells.
+    pub fn temperature(&self) -> Option<f64> {
+        drive::temperature(self.device()?)
+    }
+
+    /// The number of the NVMe namespace that it is, as a whole.
+    pub fn namespace(&self) -> Option<u64> {
+        self.device()?.value("nsid")
+    }
+
+    /// The device that it is, if it is one.
+    pub(crate) fn device(&self) -> Option<&Device> {
+        match &self.place {
+            Place::Device { device, .. } => Some(device),
+            Place::File(_) => None,
+        }
+    }
+
+    /// The file that it is, if it is one.
+    pub(crate) fn inode(&self) -> Option<Inode> {
+        match self.place {
+            Place::Device { .. } => None,
+            Place::File(inode) => Some(inode),
+        }
+    }
+}
+
+/// Whether `given`, before links are followed, is a name below /dev/disk.
+fn is_stable(given: &Path) -> bool {
+    let Ok(path) = std::path::absolute(given) else {
+        return false;
+    };
+    let parts: Option<Vec<&str>> = path
+        .components()
+        .filter(|part| *part != Component::RootDir)
+        .map(|part| match part {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        })
+        .collect();
+    matches!(parts.as_deref(), Some(["dev", "disk", by, _]) if STABLE.contains(by))
+}
+
+fn kind_name(metadata: &Metadata) -> &'static str {
+    let kind = metadata.file_type();
+    match kind {
+        _ if kind.is_dir() => "a directory",
+        _ if kind.is_char_device() => "a character device",
+        _ if kind.is_fifo() => "a pipe",
+        _ => "a socket",
+    }
+}
+
+/// A failure over the target `name`.
+fn wrong(name: &Path, text: &str) -> Failure {
+    Failure::Runtime(format!("{}: {text}", shown(name)))
+}
+
+/// `path` for a terminal: what is not printable is escaped.
+pub fn shown(path: &Path) -> String {
+    let mut text = String::new();
+    for c in path.to_string_lossy().chars() {
+        let escaped = c.escape_debug();
+        match c {
+            '"' | '\'' | '\\' => text.push(c),
+            _ => text.extend(escaped),
+        }
+    }
+    text
+}

@@ -1,0 +1,184 @@
+//! Targets on loop devices, and what is none.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::symlink;
+
+use squall_testing::loops::{Lab, Loop};
+
+use super::*;
+
+/// What is at `path`.
+pub(crate) fn find(path: &Path) -> Target {
+    Target::find(path).expect("a target")
+}
+
+const MIB: u64 = 1 << 20;
+
+/// What is said of `path`, which is no target.
+#[track_caller]
+fn refusal(path: &Path) -> String {
+    Target::find(path).expect_err("no target").into_text()
+}
+
+fn open(path: &Path) -> File {
+    OpenOptions::new().write(true).open(path).unwrap()
+}
+
+#[test]
+fn what_is_no_target() {
+    let lab = Lab::of_files();
+    let missing = lab.path("missing\x1b[2J");
+    let text = refusal(&missing);
+    assert!(text.contains(r"missing\u{1b}[2J: No such file"), "{text}");
+    assert!(text.contains("name a drive"), "{text}");
+    for (path, what) in [
+        (lab.path(""), "is a directory: name a drive"),
+        ("/dev/null".into(), "is a character device: name a drive"),
+        (lab.image("empty", 0), "is empty"),
+    ] {
+        let text = refusal(&path);
+        assert!(text.contains(what), "{text}");
+    }
+}
+
+#[test]
+fn a_file_is_itself_by_any_name() {
+    let lab = Lab::of_files();
+    let image = lab.image("image", 12_345);
+    let link = lab.path("link");
+    symlink(&image, &link).unwrap();
+    let target = find(&link);
+    let identity = &target.identity;
+    assert_eq!((identity.kind, identity.size), (Kind::File, 12_345));
+    assert_eq!(
+        (&identity.given, &identity.path),
+        (&link, &fs::canonicalize(&image).unwrap())
+    );
+    assert!(
+        [512, 4096].contains(&identity.sector),
+        "{}",
+        identity.sector
+    );
+    assert!(target.has_stable_name && target.is_there());
+    target.confirm(&open(&image)).unwrap();
+}
+
+#[test]
+fn a_file_that_changed_is_another() {
+    let lab = Lab::of_files();
+    let image = lab.image("image", MIB);
+    let target = find(&image);
+
+    open(&image).set_len(MIB + 1).unwrap();
+    let text = target.confirm(&open(&image)).unwrap_err().into_text();
+    assert!(
+        text.contains("1048577 bytes, a moment ago 1048576: nothing was written"),
+        "{text}"
+    );
+
+    open(&image).set_len(MIB).unwrap();
+    target.confirm(&open(&image)).unwrap();
+
+    let other = lab.image("other", MIB);
+    fs::rename(&other, &image).unwrap();
+    let text = target.confirm(&open(&image)).unwrap_err().into_text();
+    assert!(
+        text.contains("another one than a moment ago: nothing was written"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_loop_device_is_known_by_its_attachment() {
+    let Some(lab) = Lab::new() else { return };
+    let device = lab.device(3 * MIB + 512);
+    let target = find(&device.path);
+    let identity = &target.identity;
+    assert_eq!((identity.kind, identity.size), (Kind::Loop, 3 * MIB + 512));
+    assert_eq!((identity.sector, identity.flash), (512, None));
+    assert!(identity.serial.as_ref().unwrap().starts_with("diskseq-"));
+    assert!(!target.has_stable_name && identity.lasting_serial().is_none());
+    assert!(target.is_there());
+    target.confirm(&open(&device.path)).unwrap();
+    let is_it = |found: &Target| found.identity == *identity;
+    assert!(Target::all().unwrap().iter().any(is_it));
+
+    let other = lab.device(3 * MIB + 512);
+    assert!(target.confirm(&open(&other.path)).is_err());
+
+    let path = device.path.clone();
+    drop(device);
+    assert!(!target.is_there());
+    let whatever_is_there = File::open(&path).unwrap();
+    assert!(target.confirm(&whatever_is_there).is_err());
+}
+
+#[test]
+fn what_is_attached_in_its_place_is_another() {
+    let Some(lab) = Lab::new() else { return };
+    let image = lab.image("another", 2 * MIB);
+    let replace = |_| {
+        let device = lab.device(2 * MIB);
+        let target = find(&device.path);
+        Some((target, device.replaced(&image)?))
+    };
+    let (target, device) = (0..20).find_map(replace).expect("a device to oneself");
+    assert!(!target.is_there());
+    let text = target.confirm(&open(&device.path)).unwrap_err().into_text();
+    assert!(
+        text.contains("another one than a moment ago: nothing was written"),
+        "{text}"
+    );
+    let found = find(&device.path);
+    assert!(found.is_there());
+    found.confirm(&open(&device.path)).unwrap();
+}
+
+#[test]
+fn a_device_that_shrinks_is_another() {
+    let Some(lab) = Lab::new() else { return };
+    let image = lab.image("image", 2 * MIB);
+    let device = Loop::attach(&[], &image);
+    let target = find(&device.path);
+    open(&image).set_len(MIB).unwrap();
+    device.resize();
+    let text = target.confirm(&open(&device.path)).unwrap_err().into_text();
+    assert!(
+        text.contains("1048576 bytes, a moment ago 2097152"),
+        "{text}"
+    );
+}
+
+#[test]
+fn sectors_and_parts_of_devices() {
+    let Some(lab) = Lab::new() else { return };
+    let device = lab.device_with(&["--sector-size", "4096"], 4 * MIB);
+    assert_eq!(find(&device.path).identity.sector, 4096);
+    let part = device.part(2, MIB, 2 * MIB);
+    let target = find(&part.path);
+    let (disk, identity) = (find(&device.path).identity, &target.identity);
+    assert_eq!(
+        (identity.kind, identity.size, identity.sector),
+        (Kind::Partition, 2 * MIB, 4096)
+    );
+    assert_eq!(identity.serial, disk.serial.map(|serial| serial + "-part2"));
+    target.confirm(&open(&part.path)).unwrap();
+    assert!(find(&device.path).confirm(&open(&part.path)).is_err());
+}
+
+#[test]
+fn names_that_stay() {
+    for (name, is) in [
+        ("/dev/disk/by-id/ata-WDC_WD40EFRX", true),
+        ("/dev//disk/by-path/pci-0000:00:1f.2-ata-1", false),
+        ("/dev/disk/by-diskseq/12", true),
+        ("/dev/sdb", false),
+        ("/dev/disk/by-id/../../sdb", false),
+        ("/dev/disk/by-id", false),
+        ("/dev/disk/by-luck/x", false),
+        ("/mnt/dev/disk/by-id/x", false),
+        ("by-id/x", false),
+    ] {
+        assert_eq!(is_stable(Path::new(name)), is, "{name}");
+    }
+}

@@ -1,0 +1,211 @@
+//! Where what an earlier run recorded is now.
+
+use squall_drives::{Identity, Kind, Target, shown};
+use squall_tools::Failure;
+
+/// What `record` of an earlier run names, wherever it is now: at its old path, or any drive with the
+/// same serial number and size, which need not be confirmed again by anything else.
+///
+/// Only one drive may have them. What has no serial number that lasts must be of its old size at
+/// its old path, where its user confirms it again; and a file must be the same one.
+pub fn find(record: &Identity) -> Result<Target, Failure> {
+    let found = match record.lasting_serial() {
+        Some(serial) => find_drive(record, serial),
+        None => find_in_place(record),
+    };
+    found.map(recognised)
+}
+
+/// `found`, for which a serial number that lasts is as good as a name that stays.
+fn recognised(mut found: Target) -> Target {
+    found.has_stable_name |= found.identity.lasting_serial().is_some();
+    found
+}
+
+fn find_in_place(record: &Identity) -> Result<Target, Failure> {
+    let found = Target::find(&record.path)?;
+    match is_same_place(record, &found.identity) {
+        true => Ok(found),
+        false => Err(Failure::Runtime(format!(
+            "{}: it is not what was wiped before: name what is to be wiped, and begin anew",
+            shown(&record.path)
+        ))),
+    }
+}
+
+/// The only drive with `record`'s serial number and size.
+fn find_drive(record: &Identity, serial: &str) -> Result<Target, Failure> {
+    let mut found = Target::all()?;
+    found.retain(|target| is_same_drive(record, &target.identity));
+    let drive = format!(
+        "a drive with serial number {serial} and {} bytes",
+        record.size
+    );
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(Failure::Runtime(format!(
+            "{drive} is not attached: attach it, and resume again"
+        ))),
+        _ => {
+            let names: Vec<String> = found
+                .iter()
+                .map(|target| shown(&target.identity.path))
+                .collect();
+            Err(Failure::Runtime(format!(
+                "{drive} is there more than once ({}): detach those that are not meant",
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+fn is_same_drive(record: &Identity, now: &Identity) -> bool {
+    let is_same_name = match (&record.wwid, &now.wwid) {
+        (Some(then), Some(now)) => then == now,
+        _ => true,
+    };
+    is_same_name
+        && record.kind == now.kind
+        && record.serial == now.serial
+        && record.size == now.size
+}
+
+/// Whether both may be the same, at the same path: of a file, only the same one is.
+fn is_same_place(record: &Identity, now: &Identity) -> bool {
+    let is_same_file = match record.kind {
+        // Devices of file systems are numbered as they come.
+        Kind::File => number_in_file_system(record) == number_in_file_system(now),
+        _ => true,
+    };
+    let is_same_wwid = record.wwid == now.wwid;
+    is_same_file && is_same_wwid && record.kind == now.kind && record.size == now.size
+}
+
+/// The number of a file in its file system.
+fn number_in_file_system(file: &Identity) -> Option<&str> {
+    Some(file.number.rsplit_once(':')?.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, OpenOptions};
+    use std::path::Path;
+
+    use squall_testing::loops::Lab;
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn identity(path: &Path) -> Identity {
+        Target::find(path).expect("a target").identity
+    }
+
+    #[test]
+    fn a_file_is_the_same_one() {
+        let lab = Lab::of_files();
+        let image = lab.image("image", MIB);
+        let record = identity(&image);
+        let found = find(&record).unwrap();
+        assert_eq!(found.identity, record);
+        assert!(found.has_stable_name);
+
+        let resize = |size| {
+            let file = OpenOptions::new().write(true).open(&image).unwrap();
+            file.set_len(size).unwrap();
+        };
+        resize(MIB + 1);
+        let text = find(&record).unwrap_err().into_text();
+        assert!(text.contains("not what was wiped before"), "{text}");
+        resize(MIB);
+        find(&record).unwrap();
+
+        fs::rename(lab.image("other", MIB), &image).unwrap();
+        assert!(find(&record).is_err());
+    }
+
+    /// Nothing tells it from another one of its size, so its user confirms it anew.
+    #[test]
+    fn a_loop_device_has_no_number_that_lasts() {
+        let Some(lab) = Lab::new() else { return };
+        let device = lab.device(2 * MIB);
+        let record = identity(&device.path);
+        assert_eq!(record.lasting_serial(), None);
+        let found = find(&record).unwrap();
+        assert_eq!(found.identity, record);
+        assert!(!found.has_stable_name);
+
+        let image = lab.image("another", 2 * MIB);
+        let replace = |_| {
+            let device = lab.device(2 * MIB);
+            let record = identity(&device.path);
+            Some((record, device.replaced(&image)?))
+        };
+        let (record, _device) = (0..20).find_map(replace).expect("a device to oneself");
+        assert!(!find(&record).unwrap().has_stable_name);
+    }
+
+    #[test]
+    fn numbers_that_last_are_names_that_stay() {
+        let lab = Lab::of_files();
+        let image = lab.image("image", MIB);
+        for (serial, expected) in [
+            (Some("WD-WX12A3456789-part1"), true),
+            (Some("diskseq-12"), false),
+            (None, false),
+        ] {
+            let mut target = Target::find(&image).unwrap();
+            target.has_stable_name = false;
+            target.identity.serial = serial.map(str::to_owned);
+            assert_eq!(recognised(target).has_stable_name, expected, "{serial:?}");
+        }
+    }
+
+    #[test]
+    fn a_drive_is_found_by_its_serial_number() {
+        let record = Identity {
+            given: "/dev/sdb".into(),
+            path: "/dev/sdb".into(),
+            kind: Kind::Disk,
+            size: 4_000_787_030_016,
+            sector: 512,
+            model: None,
+            serial: Some("WD-WX12A3456789".into()),
+            wwid: Some("naa.50014ee2b5d0a1f3".into()),
+            number: "8:16".into(),
+            flash: Some(false),
+        };
+        let moved = Identity {
+            path: "/dev/sdf".into(),
+            number: "8:80".into(),
+            ..record.clone()
+        };
+        assert!(is_same_drive(&record, &moved));
+        let others = [
+            Identity {
+                serial: Some("WD-WX12A3456780".into()),
+                ..moved.clone()
+            },
+            Identity {
+                size: 4_000_787_030_528,
+                ..moved.clone()
+            },
+            Identity {
+                wwid: Some("naa.50014ee2b5d0a1f4".into()),
+                ..moved.clone()
+            },
+            Identity {
+                kind: Kind::Partition,
+                ..moved.clone()
+            },
+        ];
+        for other in others {
+            assert!(!is_same_drive(&record, &other), "{other:?}");
+        }
+        let text = find(&record).unwrap_err().into_text();
+        assert!(
+            text.contains("WD-WX12A3456789 and 4000787030016 bytes is not attached"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,298 @@
+//! One drive's part of a job, from its first pass to its outcome, in a thread of its own.
+
+mod purge;
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use squall_drives::Target;
+use squall_drives::io::{Buffer, Device};
+use squall_tools::Interrupt;
+use squall_tools::failure::cause;
+
+use crate::args::TransferArguments;
+use crate::content::Content;
+use crate::event::{Teller, What};
+use crate::gauge::{Gauge, Phase};
+use crate::journal::Journal;
+use crate::keys::{Key, Keys};
+use crate::pace::Pace;
+use crate::pipeline::{Lane, Stop, TRANSFER};
+use crate::ranges::Ranges;
+use crate::record::{
+    ContentKind, Drive, Extent, Outcome, Pass, Plan, Scope, Transfer, Verification,
+};
+use crate::sample::samples;
+use crate::verify::{self, Found};
+use crate::write;
+
+/// What a drive's thread needs.
+pub struct Worker<'a> {
+    /// Which drive of the job.
+    pub number: usize,
+    /// What it is.
+    pub target: &'a Target,
+    /// It, open.
+    pub device: &'a Device,
+    /// Its keys, if its passes are random.
+    pub keys: Option<&'a Keys>,
+    /// Where it keeps how far it is.
+    pub journal: &'a Journal,
+    /// What it shows.
+    pub gauge: &'a Gauge,
+    /// What it tells.
+    pub teller: Teller,
+    /// Whether its user wants it to end.
+    pub interrupt: &'a Interrupt,
+    /// What was asked for.
+    pub plan: Plan,
+    /// How bytes are transferred.
+    pub transfer: &'a TransferArguments,
+    /// Time between two checkpoints.
+    pub interval: Duration,
+}
+
+impl Worker<'_> {
+    /// Overwrites what is not overwritten yet, and verifies.
+    pub fn wipe(&self) {
+        self.finish(|lane| {
+            self.purge()?;
+            for number in self.first_pass()..=self.plan.passes {
+                self.overwrite(lane, number)?;
+            }
+            self.device.forget_partitions();
+            self.compare(lane, self.plan.verify)
+        });
+    }
+
+    /// Only verifies.
+    pub fn verify(&self) {
+        self.finish(|lane| self.compare(lane, self.plan.verify));
+    }
+
+    fn finish(&self, work: impl FnOnce(&mut Lane<'_>) -> Result<(), Stop>) {
+        let ended = self.lane().and_then(|mut lane| work(&mut lane));
+        let outcome = match ended {
+            Ok(()) => self.journal.update(self.number, judge),
+            Err(stop) => stop.into(),
+        };
+        self.update(|drive| drive.outcome = Some(outcome.clone()));
+        self.save();
+        self.gauge.end();
+        self.teller.tell(What::Ended(outcome));
+    }
+
+    fn lane(&self) -> Result<Lane<'_>, Stop> {
+        let depth = self.transfer.depth as usize;
+        let queue = self.device.queue(depth);
+        let queue = queue.map_err(|error| Stop::Failed(format!("queue: {}", cause(&error))))?;
+        let transfer = Transfer {
+            direct: self.device.is_direct(),
+            queue: queue.kind(),
+        };
+        self.update(|drive| drive.transfer = Some(transfer));
+        Ok(Lane {
+            target: self.target,
+            device: self.device,
+            queue,
+            buffers: (0..depth).map(|_| Buffer::new(TRANSFER)).collect(),
+            pace: Pace::new(self.transfer.rate_limit),
+            interval: self.interval,
+            gauge: self.gauge,
+            teller: &self.teller,
+            interrupt: self.interrupt,
+            refused_in_a_row: None,
+        })
+    }
+
+    /// The pass to go on with; one behind the last if all are done.
+    fn first_pass(&self) -> u32 {
+        let finished = |drive: &mut Drive| {
+            let finished = drive.passes.iter().filter(|pass| pass.ended.is_some());
+            finished.count() as u32
+        };
+        self.update(finished) + 1
+    }
+
+    fn overwrite(&self, lane: &mut Lane<'_>, number: u32) -> Result<(), Stop> {
+        let key = self.keys.and_then(|keys| keys.of_pass(number));
+        let mut content = self.content(key)?;
+        let kind = self.plan.method.content();
+        let index = number as usize - 1;
+        let begun = self.update(|drive| {
+            if drive.passes.len() == index {
+                drive.passes.push(new_pass(kind));
+            }
+            drive.passes[index].clone()
+        });
+        let size = self.target.identity.size;
+        self.gauge.begin(Phase::Writing(number), begun.offset, size);
+        let offset = begun.offset;
+        self.teller.tell(What::Pass { number, offset });
+        self.save();
+        let clock = Instant::now();
+        let keep = |pass: &mut Pass, offset, unwritten: &Ranges| {
+            pass.offset = offset;
+            pass.unwritten = unwritten.extents();
+            pass.seconds = begun.seconds + clock.elapsed().as_secs_f64();
+        };
+        let mut save = |offset, unwritten: &Ranges| {
+            self.update(|drive| keep(&mut drive.passes[index], offset, unwritten));
+            self.save();
+        };
+        let unwritten = Ranges::before(&begun.unwritten, offset);
+        write::pass(lane, &mut content, offset, unwritten, &mut save)?;
+        self.update(|drive| drive.passes[index].ended = Some(Timestamp::now()));
+        self.save();
+        Ok(())
+    }
+
+    fn compare(&self, lane: &mut Lane<'_>, scope: Scope) -> Result<(), Stop> {
+        let size = self.target.identity.size;
+        let regions = match scope {
+            Scope::None => return Ok(()),
+            Scope::Full => vec![Extent {
+                offset: 0,
+                length: size,
+            }],
+            Scope::Sample => samples(size, squall::u64),
+        };
+        let mut content = self.content(self.keys.and_then(Keys::last))?;
+        // Samples are chosen anew when a job is resumed.
+        let begun = self.update(|drive| match &drive.verification {
+            Some(begun) if scope == Scope::Full => begun.clone(),
+            _ => new_verification(scope),
+        });
+        let offset = begun.offset;
+        let left: Vec<_> = regions
+            .iter()
+            .filter_map(|region| behind(*region, offset))
+            .collect();
+        let total: u64 = regions.iter().map(|region| region.length).sum();
+        let to_do: u64 = left.iter().map(|region| region.length).sum();
+        self.gauge.begin(Phase::Verifying, total - to_do, total);
+        self.teller.tell(What::Verification { offset });
+        let clock = Instant::now();
+        let mut save = |offset, found: &Found| {
+            let seconds = begun.seconds + clock.elapsed().as_secs_f64();
+            let now = Verification {
+                offset,
+                seconds,
+                ..begun.clone()
+            };
+            self.update(|drive| drive.verification = Some(found.onto(now)));
+            self.save();
+        };
+        verify::compare(lane, &mut content, &left, Found::resumed(&begun), &mut save)?;
+        self.update(|drive| {
+            if let Some(verification) = &mut drive.verification {
+                verification.ended = Some(Timestamp::now());
+            }
+        });
+        Ok(())
+    }
+
+    fn content(&self, key: Option<&Key>) -> Result<Content, Stop> {
+        let content = Content::of(self.plan.method.content(), key);
+        content.ok_or_else(|| Stop::Failed("its key is missing".into()))
+    }
+
+    fn update<T>(&self, change: impl FnOnce(&mut Drive) -> T) -> T {
+        self.journal.update(self.number, change)
+    }
+
+    /// Keeps the journal; if that is impossible the drive goes on, and the user is told once.
+    fn save(&self) {
+        if let Err(error) = self.journal.save() {
+            self.unsaved(&error);
+        }
+    }
+
+    fn unsaved(&self, error: &io::Error) {
+        let path = self.journal.path().display();
+        let text = format!("{path}: {}: a power cut now costs more", cause(error));
+        let is_known = |drive: &mut Drive| {
+            let is_known = drive.notes.iter().any(|note| note.text == text);
+            if !is_known {
+                drive.note(text.clone());
+            }
+            is_known
+        };
+        if !self.update(is_known) {
+            self.teller.tell(What::Note(text));
+        }
+    }
+}
+
+/// What of `region` is not before `offset`.
+fn behind(region: Extent, offset: u64) -> Option<Extent> {
+    let end = region.offset + region.length;
+    let from = region.offset.max(offset);
+    (from < end).then(|| Extent {
+        offset: from,
+        length: end - from,
+    })
+}
+
+fn new_pass(content: ContentKind) -> Pass {
+    Pass {
+        content,
+        began: Timestamp::now(),
+        ended: None,
+        seconds: 0.0,
+        offset: 0,
+        unwritten: Vec::new(),
+    }
+}
+
+fn new_verification(scope: Scope) -> Verification {
+    Verification {
+        scope,
+        began: Timestamp::now(),
+        ended: None,
+        seconds: 0.0,
+        offset: 0,
+        compared: 0,
+        differing_bytes: 0,
+        differing: Vec::new(),
+        differing_unlisted: 0,
+        unreadable: Vec::new(),
+    }
+}
+
+/// How a drive ended that came to its end: an erase that was asked for is missed as a byte is.
+fn judge(drive: &mut Drive) -> Outcome {
+    match judge_bytes(drive) {
+        outcome if outcome.is_success() && drive.purge_failure().is_some() => Outcome::Incomplete,
+        outcome => outcome,
+    }
+}
+
+fn judge_bytes(drive: &Drive) -> Outcome {
+    let unwritten = drive.passes.last().map_or(&[][..], |pass| &pass.unwritten);
+    let refused = Ranges::before(unwritten, u64::MAX);
+    let Some(verification) = &drive.verification else {
+        return match unwritten {
+            [] => Outcome::Overwritten,
+            _ => Outcome::Incomplete,
+        };
+    };
+    let is_refused = |extent: &Extent| refused.covers(*extent);
+    let differs =
+        verification.differing_unlisted > 0 || !verification.differing.iter().all(is_refused);
+    match (differs, unwritten, &verification.unreadable[..]) {
+        (true, ..) => Outcome::Differs,
+        (false, [], []) if is_compared(drive, verification) => Outcome::Verified,
+        _ => Outcome::Incomplete,
+    }
+}
+
+/// Whether as much was compared as was to be: of every byte, all.
+fn is_compared(drive: &Drive, verification: &Verification) -> bool {
+    match verification.scope {
+        Scope::Full => verification.compared == drive.target.size,
+        Scope::Sample => verification.compared > 0,
+        Scope::None => false,
+    }
+}

@@ -1,0 +1,227 @@
+//! How far a job is, in a file that is whole at every moment: from it the job is resumed.
+
+use std::fs::{DirBuilder, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use squall_drives::Identity;
+use squall_tools::Failure;
+use squall_tools::failure::at;
+use tempfile::Builder;
+
+use crate::record::{Drive, Extent, FORMAT, JOURNAL, Job, Pass, Verification};
+
+/// A job, and the file that says how far it is.
+pub struct Journal {
+    /// Where it is kept, if it is.
+    path: Option<PathBuf>,
+    job: Mutex<Job>,
+    /// Held while it is written, so that no older one comes later; drives do not wait for it.
+    saving: Mutex<()>,
+}
+
+impl Journal {
+    /// Begins one, to be saved in `directory`.
+    pub fn create(directory: &Path, job: Job) -> Journal {
+        let path = directory.join(format!("{}.json", job.id));
+        let job = Job {
+            format: JOURNAL.into(),
+            ..job
+        };
+        Journal {
+            path: Some(path),
+            job: Mutex::new(job),
+            saving: Mutex::new(()),
+        }
+    }
+
+    /// Goes on with the one at `path`, which nobody else may have written.
+    pub fn open(path: &Path) -> Result<Journal, Failure> {
+        let about = std::fs::metadata(path).map_err(at(path))?;
+        let is_ours = about.uid() == rustix::process::geteuid().as_raw();
+        if !is_ours || about.mode() & 0o022 != 0 {
+            return Err(Failure::Runtime(format!(
+                "{}: somebody else may have written it: give your own, of mode 600",
+                path.display()
+            )));
+        }
+        Ok(Journal {
+            path: Some(path.to_owned()),
+            job: Mutex::new(read(path, JOURNAL)?),
+            saving: Mutex::new(()),
+        })
+    }
+
+    /// One of which nothing is kept.
+    pub fn in_memory(job: Job) -> Journal {
+        Journal {
+            path: None,
+            job: Mutex::new(job),
+            saving: Mutex::new(()),
+        }
+    }
+
+    /// Where it is; nowhere if nothing is kept.
+    pub fn path(&self) -> &Path {
+        self.path.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// The directory it is in.
+    pub fn directory(&self) -> &Path {
+        directory(self.path())
+    }
+
+    /// Where the report of a drive goes, beside the journal.
+    pub fn report_path(&self, drive: usize) -> PathBuf {
+        let job = self.job();
+        let name = label(&job.drives[drive].target);
+        let file = format!("{}-{:02}-{name}.json", job.id, drive + 1);
+        self.path().with_file_name(file)
+    }
+
+    /// The job, as it is now.
+    pub fn job(&self) -> MutexGuard<'_, Job> {
+        self.job.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes what is known of a drive.
+    pub fn update<T>(&self, drive: usize, change: impl FnOnce(&mut Drive) -> T) -> T {
+        change(&mut self.job().drives[drive])
+    }
+
+    /// Writes it, so that it survives a power cut.
+    pub fn save(&self) -> io::Result<()> {
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = serde_json::to_string_pretty(&*self.job())?;
+        text.push('\n');
+        replace(path, text.as_bytes(), 0o600)
+    }
+
+    /// Removes the file: the job is over.
+    pub fn remove(&self) -> Result<(), Failure> {
+        std::fs::remove_file(self.path()).map_err(at(self.path()))
+    }
+}
+
+/// What files of a target are called: its serial number, or else its own name.
+fn label(target: &Identity) -> String {
+    let name = target
+        .path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let label = target.serial.as_deref().unwrap_or(&name);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let plain = label.chars().map(|c| if is_plain(c) { c } else { '_' });
+    plain.take(64).collect()
+}
+
+/// The job that the file at `path` tells of, which is to have this layout.
+pub fn read(path: &Path, format: &str) -> Result<Job, Failure> {
+    let text = std::fs::read(path).map_err(at(path))?;
+    let wrong = |what: &str| Failure::Runtime(format!("{}: {what}", path.display()));
+    let job: Job = serde_json::from_slice(&text)
+        .map_err(|error| wrong(&format!("not of squall wipe: {error}")))?;
+    match job.format.as_str() {
+        found if found == format => {}
+        JOURNAL => return Err(wrong("a journal, not a report: resume the job first")),
+        FORMAT => {
+            return Err(wrong(
+                "a report, not a journal: give the file that was named when the job was interrupted",
+            ));
+        }
+        _ => return Err(wrong("of another version of squall wipe")),
+    }
+    match nonsense(&job) {
+        None => Ok(job),
+        Some(what) => Err(wrong(&format!("it was changed: {what}"))),
+    }
+}
+
+/// What no journal or report says that squall wipe wrote.
+fn nonsense(job: &Job) -> Option<&'static str> {
+    let is_id = |c: char| c.is_ascii_digit() || "TZ-".contains(c);
+    if job.id.is_empty() || !job.id.chars().all(is_id) {
+        return Some("no such name of a job");
+    }
+    if job.plan.passes == 0 {
+        return Some("no passes");
+    }
+    job.drives.iter().find_map(|drive| {
+        let size = drive.target.size;
+        let is_within = |extent: &Extent| {
+            let end = extent.offset.checked_add(extent.length);
+            extent.length > 0 && end.is_some_and(|end| end <= size)
+        };
+        let passes = &drive.passes;
+        let verification = drive.verification.as_ref();
+        let are_finished = passes.iter().rev().skip(1).all(|pass| pass.ended.is_some());
+        if passes.len() > job.plan.passes as usize || !are_finished {
+            return Some("passes that were not asked for");
+        }
+        let is_whole = |pass: &Pass| {
+            let is_finished = pass.ended.is_none() || pass.offset == size;
+            let is_sound = pass.seconds >= 0.0 && pass.content == job.plan.method.content();
+            is_finished && is_sound && pass.offset <= size && pass.unwritten.iter().all(is_within)
+        };
+        if !passes.iter().all(is_whole) {
+            return Some("a pass beyond the target");
+        }
+        let is_inside = |verification: &Verification| {
+            let found = verification
+                .differing
+                .iter()
+                .chain(&verification.unreadable);
+            verification.offset <= size && found.into_iter().all(is_within)
+        };
+        match verification.is_none_or(is_inside) {
+            true => None,
+            false => Some("a verification beyond the target"),
+        }
+    })
+}
+
+/// Where journals and reports go if nobody says where.
+pub fn usual_directory() -> Result<PathBuf, Failure> {
+    if rustix::process::geteuid().is_root() {
+        return Ok("/var/lib/squall/wipe".into());
+    }
+    let state = std::env::var_os("XDG_STATE_HOME").filter(|path| !path.is_empty());
+    let home = || std::env::home_dir().map(|home| home.join(".local/state"));
+    let state = state.map(PathBuf::from).or_else(home).ok_or_else(|| {
+        Failure::Runtime("no home directory: say where reports go with --report DIR".into())
+    })?;
+    Ok(state.join("squall/wipe"))
+}
+
+/// Makes a directory for journals and reports, and all above it.
+pub fn make_directory(path: &Path) -> Result<(), Failure> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(at(path))
+}
+
+/// Puts `bytes` into the file at `path`: afterwards it is as before, or all of it is new and on the
+/// disk.
+pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let mut file = Builder::new()
+        .prefix(".squall-wipe-")
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(directory(path))?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    File::open(directory(path))?.sync_all()
+}
+
+/// The directory of the file at `path`.
+fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}

@@ -1,0 +1,158 @@
+//! The keys of a drive's random passes: in a file that only its owner can read, for as long as the
+//! job needs them.
+//!
+//! A line a pass, each 64 hexadecimal digits: what `squall stream --seed-file` reads. The file is
+//! written once, before the first pass. In the end it is overwritten and removed; where it lies on
+//! flash or on a copy-on-write filesystem, an old copy of it may outlive that. What a key could
+//! tell is where on a drive there is still keystream, and nothing of what was there before.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use squall_tools::Failure;
+use squall_tools::failure::at;
+use zeroize::Zeroizing;
+
+/// Length of a key, in bytes.
+const KEY: usize = 32;
+
+/// Length of a line: digits and a newline.
+const LINE: usize = 2 * KEY + 1;
+
+/// A key that is wiped when it is no longer needed.
+pub type Key = Zeroizing<[u8; KEY]>;
+
+/// The keys of one drive.
+pub struct Keys {
+    path: PathBuf,
+    keys: Vec<Key>,
+}
+
+impl Keys {
+    /// Draws `count` keys and keeps them at `path`, where nothing may be.
+    pub fn draw(path: PathBuf, count: u32) -> Result<Keys, Failure> {
+        let keys: Vec<Key> = (0..count).map(|_| fresh()).collect();
+        let create = || -> io::Result<()> {
+            let mut options = OpenOptions::new();
+            let options = options.read(true).write(true).create_new(true).mode(0o600);
+            let mut file = options.open(&path)?;
+            file.write_all(&text(&keys))?;
+            file.sync_all()
+        };
+        if let Err(error) = create() {
+            // Another's file of this name is not ours to remove.
+            if error.kind() != io::ErrorKind::AlreadyExists {
+                let _ = std::fs::remove_file(&path);
+            }
+            return Err(at(&path)(error));
+        }
+        Ok(Keys { path, keys })
+    }
+
+    /// The keys at `path`, which are to be `count`.
+    pub fn load(path: PathBuf, count: u32) -> Result<Keys, Failure> {
+        let mut file = open(&path).map_err(at(&path))?;
+        let mut text = Zeroizing::new(Vec::new());
+        file.read_to_end(&mut text).map_err(at(&path))?;
+        let keys: Option<Vec<Key>> = text.chunks(LINE).map(key).collect();
+        match keys {
+            Some(keys) if keys.len() == count as usize => Ok(Keys { path, keys }),
+            _ => Err(Failure::Runtime(format!(
+                "{}: not {count} keys: use the file as squall wipe left it",
+                path.display()
+            ))),
+        }
+    }
+
+    /// The key of pass `number`, from 1 on.
+    pub fn of_pass(&self, number: u32) -> Option<&Key> {
+        self.keys.get(number as usize - 1)
+    }
+
+    /// The key of the last pass, which is what a drive holds in the end.
+    pub fn last(&self) -> Option<&Key> {
+        self.keys.last()
+    }
+}
+
+/// Overwrites and removes the files of keys that nobody will need.
+pub fn destroy(keys: Vec<Option<Keys>>) {
+    for keys in keys.into_iter().flatten() {
+        // Nothing was written with them, so that a file that stays tells nobody anything.
+        let _ = end(&keys.path, false);
+    }
+}
+
+/// What becomes of the keys at `path` when their drive is done: the file is overwritten and
+/// removed, or, if it `is_kept`, has only the key of the last pass, for a later verification.
+/// Where that was done before, nothing is.
+pub fn end(path: &Path, is_kept: bool) -> Result<(), Failure> {
+    let file = match open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(at(path)(error)),
+    };
+    let end = || match is_kept {
+        true => keep_last(&file),
+        false => blank(&file).and_then(|()| std::fs::remove_file(path)),
+    };
+    end().map_err(at(path))
+}
+
+fn keep_last(file: &File) -> io::Result<()> {
+    let len = file.metadata()?.len();
+    let mut last = Zeroizing::new([0; LINE]);
+    file.read_exact_at(&mut last[..], len.saturating_sub(LINE as u64))?;
+    blank(file)?;
+    file.write_all_at(&last[..], 0)?;
+    file.set_len(LINE as u64)?;
+    file.sync_all()
+}
+
+fn blank(file: &File) -> io::Result<()> {
+    let len = file.metadata()?.len();
+    file.write_all_at(&vec![b'0'; len as usize], 0)?;
+    file.sync_data()
+}
+
+/// Opens the file of keys at `path`, which is no link that leads to another.
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+        .open(path)
+}
+
+/// Where the keys of the record at `path` are.
+pub fn beside(path: &Path) -> PathBuf {
+    path.with_extension("key")
+}
+
+fn fresh() -> Key {
+    let mut key = Key::default();
+    squall::fill_fresh(&mut key[..]);
+    key
+}
+
+fn text(keys: &[Key]) -> Zeroizing<Vec<u8>> {
+    let mut text = Zeroizing::new(vec![b'\n'; keys.len() * LINE]);
+    for (line, key) in text.chunks_exact_mut(LINE).zip(keys) {
+        data_encoding::HEXLOWER.encode_mut(&key[..], &mut line[..2 * KEY]);
+    }
+    text
+}
+
+fn key(line: &[u8]) -> Option<Key> {
+    let digits = line.strip_suffix(b"\n").unwrap_or(line);
+    let mut key = Key::default();
+    let is_whole = digits.len() == 2 * KEY;
+    let decoded = is_whole
+        && data_encoding::HEXLOWER
+            .decode_mut(digits, &mut key[..])
+            .is_ok();
+    decoded.then_some(key)
+}

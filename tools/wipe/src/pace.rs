@@ -1,0 +1,40 @@
+//! How fast bytes may go to a drive.
+
+use std::num::NonZeroU64;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use squall_tools::Interrupt;
+
+/// The longest sleep that does not look whether the user wants to end.
+const SLEEP: Duration = Duration::from_millis(50);
+
+/// A limit, or none.
+pub struct Pace {
+    limit: Option<NonZeroU64>,
+    /// When the next byte may go.
+    next: Instant,
+}
+
+impl Pace {
+    /// So many bytes a second.
+    pub fn new(limit: Option<NonZeroU64>) -> Pace {
+        Pace {
+            limit,
+            next: Instant::now(),
+        }
+    }
+
+    /// Waits until `bytes` may go, or the user wants to end.
+    pub fn wait(&mut self, bytes: usize, interrupt: &Interrupt) {
+        let Some(limit) = self.limit else { return };
+        while let Some(left) = self.next.checked_duration_since(Instant::now()) {
+            if interrupt.is_noted() || left.is_zero() {
+                break;
+            }
+            sleep(left.min(SLEEP));
+        }
+        let takes = Duration::from_secs_f64(bytes as f64 / limit.get() as f64);
+        self.next = self.next.max(Instant::now()) + takes;
+    }
+}

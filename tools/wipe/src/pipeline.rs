@@ -1,0 +1,270 @@
+//! Many transfers, of which several are in flight: the loop of writing and of verifying.
+//!
+//! While the drive is busy with some, the next is prepared or the last compared. At a checkpoint
+//! all of them are over, so that everything before it is dealt with.
+
+use std::io;
+use std::iter::Peekable;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use squall_drives::Target;
+use squall_drives::io::{Buffer, Device, Direction, Finished, Queue, Transfer};
+use squall_tools::Interrupt;
+
+use crate::event::Teller;
+use crate::gauge::Gauge;
+use crate::pace::Pace;
+use crate::record::{Extent, Outcome};
+use crate::rescue;
+
+/// Length of a transfer, in bytes: as much as most drives take at once.
+pub const TRANSFER: usize = 1 << 20;
+
+/// Bytes refused one after the other after which a drive is given up: it would take weeks to try
+/// each sector of one that has died.
+const DEAD: u64 = 64 << 20;
+
+/// How long it may refuse one sector after the other.
+const DYING: Duration = Duration::from_secs(1800);
+
+/// What is done with each transfer.
+pub trait Task {
+    /// Where its bytes go.
+    const DIRECTION: Direction;
+
+    /// Makes the bytes that go to `offset`.
+    fn prepare(&mut self, offset: u64, bytes: &mut [u8]);
+
+    /// `bytes` went to `offset`, or came from there.
+    fn done(&mut self, offset: u64, bytes: &[u8]);
+
+    /// The drive refuses this sector, however often it is asked.
+    fn refused(&mut self, sector: Extent);
+
+    /// Everything before `offset` is dealt with.
+    fn checkpoint(&mut self, offset: u64) -> Result<(), Stop>;
+}
+
+/// Why a drive does not go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Its user wants it to end.
+    Interrupted,
+    /// It disappeared.
+    Vanished,
+    /// What it wrote last may not be on the medium: why.
+    Unflushed(String),
+    /// It cannot.
+    Failed(String),
+    /// It has died.
+    Dead(String),
+}
+
+impl From<Stop> for Outcome {
+    fn from(stop: Stop) -> Outcome {
+        match stop {
+            Stop::Interrupted => Outcome::Interrupted,
+            Stop::Vanished => Outcome::Vanished,
+            Stop::Unflushed(reason) | Stop::Failed(reason) => Outcome::Failed { reason },
+            Stop::Dead(reason) => Outcome::Dead { reason },
+        }
+    }
+}
+
+/// What a drive's thread works with.
+pub struct Lane<'a> {
+    /// Which drive.
+    pub target: &'a Target,
+    /// The drive, open.
+    pub device: &'a Device,
+    /// What is in flight.
+    pub queue: Queue,
+    /// Buffers that are not in flight.
+    pub buffers: Vec<Buffer>,
+    /// How fast.
+    pub pace: Pace,
+    /// Time between two checkpoints.
+    pub interval: Duration,
+    /// What it shows.
+    pub gauge: &'a Gauge,
+    /// What it tells.
+    pub teller: &'a Teller,
+    /// Whether its user wants it to end.
+    pub interrupt: &'a Interrupt,
+    /// Bytes that were refused since the last that were not, and since when.
+    pub refused_in_a_row: Option<(u64, Instant)>,
+}
+
+impl Lane<'_> {
+    /// Transfers all of `regions`, in order, with a checkpoint now and then and at the end. One that
+    /// fails or is interrupted in the middle of a rescue counts from its last checkpoint.
+    pub fn run<T: Task>(&mut self, regions: &[Extent], task: &mut T) -> Result<(), Stop> {
+        let end = self.device.end_of_units();
+        let size = self.target.identity.size;
+        let mut kept = regions.first().map_or(size, |region| region.offset);
+        let in_units = regions.iter().flat_map(|region| cut(*region, 0..end));
+        let whole = self.run_units(in_units, &mut kept, task);
+        self.take_back()?;
+        whole?;
+        for tail in regions.iter().flat_map(|region| cut(*region, end..size)) {
+            rescue::in_pieces(self, tail, task)?;
+        }
+        self.checkpoint(&mut kept, size, task)
+    }
+
+    fn run_units<T: Task>(
+        &mut self,
+        extents: impl Iterator<Item = Extent>,
+        kept: &mut u64,
+        task: &mut T,
+    ) -> Result<(), Stop> {
+        let mut extents = extents.peekable();
+        let mut last_checkpoint = Instant::now();
+        loop {
+            let is_due = last_checkpoint.elapsed() >= self.interval;
+            if !is_due && !self.interrupt.is_noted() {
+                self.top_up(&mut extents, task)?;
+            }
+            if let Some(finished) = self.wait()? {
+                self.settle(finished, task)?;
+                continue;
+            }
+            let Some(next) = extents.peek().map(|extent| extent.offset) else {
+                return Ok(());
+            };
+            let is_over = self.interrupt.is_noted();
+            if is_due || is_over {
+                self.checkpoint(kept, next, task)?;
+                last_checkpoint = Instant::now();
+            }
+            if is_over {
+                return Err(Stop::Interrupted);
+            }
+        }
+    }
+
+    /// Has `task` keep that everything before `offset` is dealt with; `kept` is until where that is
+    /// so already. What cannot be flushed is transferred again, a piece after the other, which
+    /// shows where the fault is.
+    fn checkpoint<T: Task>(
+        &mut self,
+        kept: &mut u64,
+        offset: u64,
+        task: &mut T,
+    ) -> Result<(), Stop> {
+        if let Err(stop) = task.checkpoint(offset) {
+            if !matches!(stop, Stop::Unflushed(_)) {
+                return Err(stop);
+            }
+            let since = Extent {
+                offset: *kept,
+                length: offset - *kept,
+            };
+            for extent in cut(since, 0..offset) {
+                rescue::in_pieces(self, extent, task)?;
+            }
+            task.checkpoint(offset)?;
+        }
+        *kept = offset;
+        Ok(())
+    }
+
+    /// So many bytes were transferred.
+    pub fn accepted(&mut self, bytes: u64) {
+        self.refused_in_a_row = None;
+        self.gauge.moved(bytes);
+    }
+
+    /// So many bytes were given up; fails when it is time to give up the drive.
+    pub fn refused(&mut self, bytes: u64) -> Result<(), Stop> {
+        self.gauge.refused(bytes);
+        let (before, since) = self.refused_in_a_row.unwrap_or((0, Instant::now()));
+        let bytes = before + bytes;
+        self.refused_in_a_row = Some((bytes, since));
+        match bytes >= DEAD || since.elapsed() >= DYING {
+            true => Err(Stop::Dead(format!(
+                "it refused {bytes} bytes one after the other, for {} s",
+                since.elapsed().as_secs()
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// Begins transfers while there are buffers.
+    fn top_up<T: Task>(
+        &mut self,
+        extents: &mut Peekable<impl Iterator<Item = Extent>>,
+        task: &mut T,
+    ) -> Result<(), Stop> {
+        while extents.peek().is_some() && !self.interrupt.is_noted() {
+            let Some(mut buffer) = self.buffers.pop() else {
+                break;
+            };
+            let Some(extent) = extents.next() else { break };
+            let len = extent.length as usize;
+            self.pace.wait(len, self.interrupt);
+            task.prepare(extent.offset, &mut buffer[..len]);
+            let transfer = Transfer {
+                buffer,
+                len,
+                offset: extent.offset,
+                direction: T::DIRECTION,
+            };
+            self.queue.submit(transfer).map_err(lost)?;
+        }
+        Ok(())
+    }
+
+    /// The next transfer that is over; nothing if none is in flight.
+    fn wait(&mut self) -> Result<Option<Finished>, Stop> {
+        self.queue.wait().map_err(lost)
+    }
+
+    /// Deals with a transfer that is over; what was not done at once is done in pieces.
+    fn settle<T: Task>(&mut self, finished: Finished, task: &mut T) -> Result<(), Stop> {
+        let Finished { transfer, result } = finished;
+        let extent = Extent {
+            offset: transfer.offset,
+            length: transfer.len as u64,
+        };
+        let is_whole = matches!(&result, Ok(done) if *done == transfer.len);
+        if is_whole {
+            task.done(transfer.offset, &transfer.buffer[..transfer.len]);
+            self.accepted(extent.length);
+        }
+        self.buffers.push(transfer.buffer);
+        match is_whole {
+            true => Ok(()),
+            false => rescue::in_pieces(self, extent, task),
+        }
+    }
+
+    /// Waits for what is in flight, whatever becomes of it.
+    fn take_back(&mut self) -> Result<(), Stop> {
+        while let Some(finished) = self.wait()? {
+            self.buffers.push(finished.transfer.buffer);
+        }
+        Ok(())
+    }
+}
+
+/// What of `region` is `within`, as extents that fit into buffers.
+fn cut(region: Extent, within: Range<u64>) -> impl Iterator<Item = Extent> {
+    let length = TRANSFER as u64;
+    let from = region.offset.max(within.start);
+    let end = (region.offset + region.length).min(within.end);
+    let next = move |at: &u64| Some((at / length + 1) * length);
+    let offsets = std::iter::successors(Some(from), next).take_while(move |at| *at < end);
+    offsets.map(move |offset| Extent {
+        offset,
+        length: ((offset / length + 1) * length).min(end) - offset,
+    })
+}
+
+fn lost(error: io::Error) -> Stop {
+    Stop::Failed(format!(
+        "transfers: {}",
+        squall_tools::failure::cause(&error)
+    ))
+}

@@ -1,0 +1,136 @@
+//! What will be done, before it is: shown to be read before anything is confirmed.
+
+use jiff::Timestamp;
+use serde_json::json;
+use squall_drives::{Identity, Kind, Target};
+use squall_tools::{Failure, output, units};
+
+use crate::purge;
+use crate::record::{Means, Method, Plan, Scope};
+use crate::report;
+use crate::show::json::{FORMAT, Name, line};
+
+/// The plan as text: a block a target, and what is done with all of them; whether they erase
+/// themselves first if that is asked for as `purge`.
+pub fn text(targets: &[Target], plan: &Plan, purge: bool) -> String {
+    let mut text = String::new();
+    for target in targets {
+        block(&mut text, &target.identity);
+        if let Some(erase) = erase(target) {
+            add(&mut text, &format!("  erase     {erase}"));
+        }
+    }
+    let total: u64 = targets.iter().map(|target| target.identity.size).sum();
+    let number = targets.len();
+    let noun = if number == 1 { "target" } else { "targets" };
+    add(
+        &mut text,
+        &format!("{number} {noun}, {} in all", units::volume(total)),
+    );
+    if purge {
+        add(&mut text, "first each erases itself; then");
+    }
+    add(
+        &mut text,
+        &format!("{}; {}", passes(plan), verification(plan.verify)),
+    );
+    for advice in advice(targets) {
+        add(&mut text, &format!("note: {advice}"));
+    }
+    text
+}
+
+/// The plan as an event, for programs.
+pub fn event(targets: &[Target], plan: &Plan, purge: bool) -> Result<String, Failure> {
+    let drives: Vec<_> = targets.iter().map(|target| &target.identity).collect();
+    let means = targets.iter().map(|target| purge::foreseen(target)?.ok());
+    let means: Vec<_> = means.collect();
+    let more = json!({
+        "format": FORMAT, "drives": drives, "plan": plan, "purge": purge, "means": means,
+    });
+    line(Timestamp::now(), Name::Plan, None, more)
+}
+
+fn block(text: &mut String, identity: &Identity) {
+    add(text, &identity.given.display().to_string());
+    if identity.path != identity.given {
+        add(text, &format!("  is        {}", identity.path.display()));
+    }
+    if let Some(model) = &identity.model {
+        add(text, &format!("  model     {model}"));
+    }
+    if let Some(serial) = &identity.serial {
+        add(text, &format!("  serial    {serial}"));
+    }
+    let size = identity.size;
+    add(
+        text,
+        &format!("  size      {} ({size} bytes)", units::volume(size)),
+    );
+    let medium = match (identity.kind, identity.flash) {
+        (Kind::Disk, Some(true)) => ", flash",
+        (Kind::Disk, Some(false)) => ", magnetic",
+        _ => "",
+    };
+    let kind = identity.kind.name();
+    add(
+        text,
+        &format!(
+            "  kind      {kind}{medium}, {} byte sectors",
+            identity.sector
+        ),
+    );
+}
+
+/// What is known of a target's own erase before it is open.
+fn erase(target: &Target) -> Option<String> {
+    let identity = &target.identity;
+    let is_memory_card = || {
+        let name = identity.path.file_name().unwrap_or_default();
+        identity.flash == Some(true) && name.to_string_lossy().starts_with("mmcblk")
+    };
+    match purge::foreseen(target) {
+        Some(Ok(means)) => Some(format!("of its own, by {} (--purge)", means.name())),
+        Some(Err(why)) => Some(format!("none of its own: {why}")),
+        None => is_memory_card().then(|| {
+            let name = Means::SecureDiscard.name();
+            format!("of its own, by {name}, if it has that (--purge)")
+        }),
+    }
+}
+
+fn passes(plan: &Plan) -> String {
+    let content = match plan.method {
+        Method::Random => "keystream of AES-256",
+        Method::Zero => "zeros",
+        Method::Clear => "zeros, as Clear of NIST SP 800-88 Rev. 1",
+    };
+    match plan.passes {
+        1 => format!("to be overwritten once with {content}"),
+        passes => format!("to be overwritten {passes} times with {content}"),
+    }
+}
+
+fn verification(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Full => "then every byte is read back and compared",
+        Scope::Sample => "then a tenth, at random places, is read back and compared",
+        Scope::None => "nothing is read back",
+    }
+}
+
+/// What overwriting does not reach, each once.
+fn advice(targets: &[Target]) -> Vec<String> {
+    let mut advice: Vec<String> = Vec::new();
+    for target in targets {
+        advice.extend(report::flash_advice(&target.identity));
+    }
+    advice.dedup();
+    advice
+}
+
+/// Adds one line, whatever names are in it.
+fn add(text: &mut String, line: &str) {
+    text.push_str(&output::in_a_line(line));
+    text.push('\n');
+}

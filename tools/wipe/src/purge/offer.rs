@@ -1,0 +1,105 @@
+//! The question whether a drive is to erase itself.
+
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+
+use squall_drives::Target;
+use squall_drives::confirm::{Dialog, describe, not_confirmed};
+use squall_tools::Failure;
+
+use crate::record::Means;
+
+/// Which of `offers`, targets that are meant and what they could erase themselves by, are to do so:
+/// whose user says it.
+pub fn choose(offers: &[(&Target, Option<Means>)]) -> Result<Vec<Option<Means>>, Failure> {
+    choose_on(&io::stdin(), io::stderr(), offers)
+}
+
+/// The same with questions to `questions` and answers from `answers`.
+fn choose_on(
+    answers: &impl AsFd,
+    questions: impl Write,
+    offers: &[(&Target, Option<Means>)],
+) -> Result<Vec<Option<Means>>, Failure> {
+    let mut dialog = Dialog::new(answers, questions)?;
+    let choose = |(target, means): &(&Target, Option<Means>)| match means {
+        Some(means) if is_chosen(&mut dialog, target, *means)? => Ok(Some(*means)),
+        _ => Ok(None),
+    };
+    offers.iter().map(choose).collect()
+}
+
+fn is_chosen<Q: Write>(
+    dialog: &mut Dialog<Q>,
+    target: &Target,
+    means: Means,
+) -> Result<bool, Failure> {
+    let question = format!(
+        "{}\nIt is flash, and can erase itself first, by {}: that reaches cells which \
+         overwriting does not, and nothing outside this target. It cannot be interrupted.\n\
+         Type \"erase\" for both, or press Enter to only overwrite: ",
+        describe(target),
+        means.name()
+    );
+    match dialog.answer(&question)?.as_deref() {
+        Some(b"erase") => Ok(true),
+        Some(b"") => Ok(false),
+        _ => Err(not_confirmed()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use squall_testing::loops::Lab;
+
+    use super::*;
+
+    /// A drive that is not here, as /dev/sdb.
+    fn drive(file: &Path, serial: &str) -> Target {
+        let mut target = Target::find(file).expect("a target");
+        target.identity.given = "/dev/sdb".into();
+        target.identity.serial = Some(serial.into());
+        target
+    }
+
+    /// Each drive that can erase itself is asked about, and no other.
+    #[test]
+    fn an_erase_of_its_own_is_asked_about() {
+        let lab = Lab::of_files();
+        let image = lab.image("image", 1 << 20);
+        let drives = ["WD-1", "WD-2", "WD-3"].map(|serial| drive(&image, serial));
+        let means = [Some(Means::NvmeFormat), None, Some(Means::SecureDiscard)];
+        let offers: Vec<_> = drives.iter().zip(means).collect();
+        let offered = |answers: &str| {
+            let (ours, mut users) = io::pipe().unwrap();
+            users.write_all(answers.as_bytes()).unwrap();
+            drop(users);
+            let mut seen = Vec::new();
+            let chosen = choose_on(&ours, &mut seen, &offers);
+            (String::from_utf8(seen).unwrap(), chosen)
+        };
+        let (seen, chosen) = offered("erase\n\n");
+        assert_eq!(chosen.unwrap(), [Some(Means::NvmeFormat), None, None]);
+        for words in [
+            "serial number WD-1,",
+            "by Format NVM with User Data Erase:",
+            "nothing outside this target",
+            "It cannot be interrupted",
+            "serial number WD-3,",
+            "by secure discard:",
+        ] {
+            assert!(seen.contains(words), "{words:?} is not in: {seen}");
+        }
+        assert!(!seen.contains("WD-2"), "{seen}");
+        for wrong in ["yes\n\n", "Erase\n\n", "erase\nerase", ""] {
+            let (_, chosen) = offered(wrong);
+            let text = chosen.expect_err("no confirmation").into_text();
+            assert!(
+                text.contains("not confirmed: nothing was written"),
+                "{text}"
+            );
+        }
+    }
+}

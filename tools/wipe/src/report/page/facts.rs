@@ -1,0 +1,243 @@
+//! What was wiped, how much of it, how, when, and with what.
+
+use jiff::Timestamp;
+use maud::{Markup, html};
+use squall_drives::Identity;
+use squall_drives::io::QueueKind;
+use squall_tools::units;
+
+use crate::record::{ContentKind, Drive, Job, Method, Outcome, Pass, Purge, Scope, Verification};
+use crate::report::{share, unreadable_bytes};
+
+/// A name and a value.
+type Fact = (&'static str, String);
+
+/// What is not known.
+const UNKNOWN: &str = "not told";
+
+/// All sections.
+pub fn sections(job: &Job, drive: &Drive) -> Markup {
+    html! {
+        (section("Drive", &target(&drive.target)))
+        (section("Overwritten", &overwritten(drive)))
+        (section("Verification", &verification(drive)))
+        section {
+            h2 { "Method" }
+            p { (method(job, drive)) }
+            (list(&transfer(job, drive)))
+            (passes(&drive.passes))
+        }
+        @if let Some(purge) = &drive.purge { (section("The drive's own erase", &own(purge))) }
+        (section("Tool", &tool(job)))
+    }
+}
+
+/// A moment to the second, as people read it.
+pub fn time(at: Timestamp) -> Markup {
+    html! { time datetime=(format!("{at:.0}")) { (moment(at)) } }
+}
+
+fn moment(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+fn section(title: &str, facts: &[Fact]) -> Markup {
+    html! { section { h2 { (title) } (list(facts)) } }
+}
+
+fn list(facts: &[Fact]) -> Markup {
+    html! {
+        dl.facts {
+            @for (name, value) in facts { div { dt { (name) } dd { (value) } } }
+        }
+    }
+}
+
+fn target(target: &Identity) -> Vec<Fact> {
+    let told = |value: &Option<String>| value.clone().unwrap_or(UNKNOWN.into());
+    let medium = match target.flash {
+        Some(true) => "flash",
+        Some(false) => "magnetic",
+        None => UNKNOWN,
+    };
+    let mut facts = vec![
+        ("Model", told(&target.model)),
+        ("Serial number", told(&target.serial)),
+        ("WWN", told(&target.wwid)),
+        ("Size", bytes(target.size)),
+        (
+            "Sector",
+            format!("{} bytes", share::exact(target.sector.into())),
+        ),
+        ("Kind", target.kind.name().into()),
+        ("Medium", medium.into()),
+        ("Path", target.path.display().to_string()),
+    ];
+    if target.given != target.path {
+        facts.push(("Given as", target.given.display().to_string()));
+    }
+    facts
+}
+
+fn overwritten(drive: &Drive) -> Vec<Fact> {
+    let size = drive.target.size;
+    let missing = drive.not_overwritten();
+    let done = size.saturating_sub(missing);
+    vec![
+        ("Share", share::percent(done, size)),
+        ("Overwritten", bytes(done)),
+        ("Not overwritten", bytes(missing)),
+    ]
+}
+
+fn verification(drive: &Drive) -> Vec<Fact> {
+    let Some(verification) = &drive.verification else {
+        return vec![("Scope", "nothing was read back".into())];
+    };
+    let Verification {
+        compared,
+        differing_bytes,
+        ..
+    } = verification;
+    let scope = match verification.scope {
+        Scope::Full => "every byte",
+        Scope::Sample => "a sample of a tenth, with both ends",
+        Scope::None => "nothing",
+    };
+    let ended = verification.ended.map(moment);
+    vec![
+        ("Scope", scope.into()),
+        ("Compared", bytes(*compared)),
+        ("Share", share::percent(*compared, drive.target.size)),
+        ("Differing", bytes(*differing_bytes)),
+        ("Unreadable", bytes(unreadable_bytes(verification))),
+        ("Began", moment(verification.began)),
+        ("Ended", ended.unwrap_or("not ended".into())),
+        ("Took", took(verification.seconds)),
+    ]
+}
+
+fn method(job: &Job, drive: &Drive) -> String {
+    let is_open = drive.outcome.as_ref().is_none_or(Outcome::is_resumable);
+    let keys = match job.plan.keep_key {
+        true => "The keys were kept, so that the drive can be verified later.",
+        false if is_open => "The keys are kept until the job is resumed and done.",
+        false => "The keys were kept no longer than the job needed them, and then destroyed.",
+    };
+    match job.plan.method {
+        Method::Random => format!(
+            "Overwritten with the keystream of AES-256 in counter mode (FIPS 197, NIST SP \
+             800-38A), under a fresh random key for each pass. {keys}"
+        ),
+        Method::Zero => "Overwritten with zeros.".into(),
+        Method::Clear => "Clear, as NIST SP 800-88 Rev. 1 (2014) describes it for what a host can \
+                          reach (appendix A): overwritten with zeros, and verified."
+            .into(),
+    }
+}
+
+/// The drive's own erase.
+fn own(purge: &Purge) -> Vec<Fact> {
+    let moment = |at: Option<Timestamp>, none: &str| at.map_or(none.into(), moment);
+    let result = match (&purge.failure, purge.ended) {
+        (Some(why), _) => format!("failed: {why}"),
+        (None, Some(_)) => "done, as the drive says".into(),
+        (None, None) => "not known".into(),
+    };
+    vec![
+        ("By", purge.means.name().into()),
+        ("Began", moment(purge.began, "not begun")),
+        ("Ended", moment(purge.ended, "not ended")),
+        ("Result", result),
+    ]
+}
+
+fn transfer(job: &Job, drive: &Drive) -> Vec<Fact> {
+    let mut facts = vec![("Passes", job.plan.passes.to_string())];
+    if let Some(transfer) = drive.transfer {
+        let path = match transfer.direct {
+            true => "direct, past the page cache",
+            false => "through the page cache, flushed and dropped",
+        };
+        let queue = match transfer.queue {
+            QueueKind::Ring => "io_uring",
+            QueueKind::Threads => "threads",
+        };
+        facts.push(("Transfers", path.into()));
+        facts.push(("Queue", queue.into()));
+    }
+    facts
+}
+
+fn passes(passes: &[Pass]) -> Markup {
+    html! {
+        @if !passes.is_empty() {
+            div.scroll tabindex="0" role="region" aria-label="Passes" {
+                table {
+                    thead { tr {
+                        @for title in ["Pass", "Content", "Began", "Ended", "Took", "Rate"] {
+                            th scope="col" { (title) }
+                        }
+                    } }
+                    tbody {
+                        @for (index, pass) in passes.iter().enumerate() { (line(index + 1, pass)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn line(number: usize, pass: &Pass) -> Markup {
+    let content = match pass.content {
+        ContentKind::Keystream => "keystream",
+        ContentKind::Zeros => "zeros",
+    };
+    html! {
+        tr {
+            th scope="row" { (number) }
+            td { (content) }
+            td { (time(pass.began)) }
+            td { @match pass.ended { Some(at) => (time(at)), None => "not ended" } }
+            td { (took(pass.seconds)) }
+            td {
+                @if pass.seconds > 0.0 { (units::rate(pass.offset as f64 / pass.seconds)) }
+                @else { "–" }
+            }
+        }
+    }
+}
+
+fn tool(job: &Job) -> Vec<Fact> {
+    let tool = &job.tool;
+    vec![
+        ("Program", format!("{} {}", tool.name, tool.version)),
+        ("Engine", tool.engine.clone()),
+        ("Kernel", format!("Linux {}", tool.kernel)),
+        ("Host", tool.host.clone()),
+        ("Job", job.id.clone()),
+    ]
+}
+
+/// Exactly, and to three digits where that says more. Numbers are not parted from their units.
+fn bytes(count: u64) -> String {
+    let text = match count {
+        0 => return "none".into(),
+        1 => return "1\u{a0}byte".into(),
+        2..1000 => format!("{count} bytes"),
+        _ => format!("{} bytes ({})", share::exact(count), units::volume(count)),
+    };
+    text.replace(' ', "\u{a0}").replace("\u{a0}(", " (")
+}
+
+fn took(seconds: f64) -> String {
+    match seconds as u64 {
+        ..60 => units::time(seconds * 1e9),
+        whole => format!(
+            "{}:{:02}:{:02} h",
+            whole / 3600,
+            whole / 60 % 60,
+            whole % 60
+        ),
+    }
+}

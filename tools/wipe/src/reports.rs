@@ -1,0 +1,63 @@
+//! Puts the reports of a job beside its journal.
+
+use std::io;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use squall_tools::failure::cause;
+use squall_tools::{Failure, output};
+
+use crate::journal::{self, Journal};
+use crate::record::Job;
+use crate::report;
+use crate::show::Manner;
+use crate::show::json::{Name, line};
+
+/// Mode of the reports' files.
+const MODE: u32 = 0o644;
+
+/// Writes the report of each drive of `job`, as JSON and as a page. One that cannot be written to
+/// its place goes to standard output, and is a failure; the others are written all the same.
+pub fn write(journal: &Journal, job: &Job, manner: Manner) -> Result<(), Failure> {
+    let mut result = Ok(());
+    for drive in 0..job.drives.len() {
+        let path = journal.report_path(drive);
+        let text = report::json(job, drive) + "\n";
+        let page = report::html(job, drive);
+        if let Err(error) = put(&path, &text, &page) {
+            let shown = print(&text, manner);
+            let reason = format!(
+                "{}: {}: the report is on standard output",
+                path.display(),
+                cause(&error)
+            );
+            result = result.and(shown).and(Err(Failure::Runtime(reason)));
+        }
+    }
+    result
+}
+
+fn put(path: &Path, text: &str, page: &str) -> io::Result<()> {
+    journal::replace(path, text.as_bytes(), MODE)?;
+    journal::replace(&path.with_extension("html"), page.as_bytes(), MODE)
+}
+
+/// Prints a report; for programs as an event, in a line.
+fn print(text: &str, manner: Manner) -> Result<(), Failure> {
+    match manner {
+        Manner::Json => output::print(&event(text)?),
+        Manner::Screen | Manner::Log => output::print(text),
+    }
+}
+
+/// A report as an event.
+pub fn event(text: &str) -> Result<String, Failure> {
+    let report: Value = serde_json::from_str(text).unwrap_or_default();
+    line(
+        Timestamp::now(),
+        Name::Report,
+        None,
+        json!({ "report": report }),
+    )
+}

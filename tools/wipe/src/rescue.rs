@@ -1,0 +1,142 @@
+//! What is done with a transfer that failed: halved down to the sectors that the drive refuses,
+//! each asked for again before it is given up.
+
+use std::io;
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use squall_drives::io::Buffer;
+use squall_tools::failure::cause;
+
+use crate::pipeline::{Lane, Stop, Task};
+use crate::record::Extent;
+
+/// How often a sector is tried before it is given up.
+const TRIES: u32 = 3;
+
+/// How often a machine that is short of memory is waited for, and how long.
+const PATIENCE: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What an error says of a drive.
+enum Fate {
+    /// Something there cannot be transferred, other places may.
+    Refused,
+    /// This machine is short of something, which says nothing of the drive.
+    Busy,
+    /// It is gone.
+    Vanished,
+    /// It is there, and will not do this anywhere.
+    Fatal,
+}
+
+/// Transfers what it can of `extent`, and tells `task` of the sectors that were refused.
+pub fn in_pieces<T: Task>(lane: &mut Lane<'_>, extent: Extent, task: &mut T) -> Result<(), Stop> {
+    let sector = u64::from(lane.target.identity.sector);
+    let mut buffer = Buffer::new(extent.length as usize);
+    let mut left = vec![extent];
+    while let Some(part) = left.pop() {
+        if lane.interrupt.is_noted() {
+            return Err(Stop::Interrupted);
+        }
+        let bytes = &mut buffer[..part.length as usize];
+        task.prepare(part.offset, bytes);
+        let halves = halves(part, sector);
+        let tries = match halves {
+            Some(_) => 1,
+            None => TRIES,
+        };
+        if attempt::<T>(lane, tries, bytes, part.offset)? {
+            task.done(part.offset, bytes);
+            lane.accepted(part.length);
+        } else if let Some([first, second]) = halves {
+            left.extend([second, first]);
+        } else {
+            task.refused(part);
+            lane.refused(part.length)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether one of `tries` transfers succeeds.
+fn attempt<T: Task>(
+    lane: &Lane<'_>,
+    tries: u32,
+    bytes: &mut [u8],
+    offset: u64,
+) -> Result<bool, Stop> {
+    let (mut refused, mut busy) = (0, 0);
+    while refused < tries {
+        let Err(error) = lane.device.transfer(T::DIRECTION, bytes, offset) else {
+            return Ok(true);
+        };
+        match fate(&error, lane.target.is_there()) {
+            Fate::Refused => refused += 1,
+            Fate::Busy if busy < PATIENCE => {
+                busy += 1;
+                sleep(PAUSE);
+            }
+            Fate::Vanished => return Err(Stop::Vanished),
+            Fate::Busy | Fate::Fatal => {
+                let cause = cause(&error);
+                return Err(Stop::Failed(format!("byte {offset}: {cause}")));
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// The two halves of `part`, at a boundary of sectors; nothing if it is one sector or less.
+fn halves(part: Extent, sector: u64) -> Option<[Extent; 2]> {
+    let end = part.offset + part.length;
+    let middle = (part.offset + part.length / 2) / sector * sector;
+    let middle = match middle > part.offset {
+        true => middle,
+        false => (part.offset / sector + 1) * sector,
+    };
+    let piece = |from, to| Extent {
+        offset: from,
+        length: to - from,
+    };
+    (middle < end).then(|| [piece(part.offset, middle), piece(middle, end)])
+}
+
+fn fate(error: &io::Error, is_there: bool) -> Fate {
+    let number = error.raw_os_error().map(Errno::from_raw_os_error);
+    match number {
+        Some(Errno::NODEV | Errno::NXIO | Errno::NOMEDIUM) => Fate::Vanished,
+        _ if !is_there => Fate::Vanished,
+        // What the kernel's block layer makes of a drive's errors (blk_errors in blk-core.c).
+        Some(
+            Errno::IO
+            | Errno::NODATA
+            | Errno::REMOTEIO
+            | Errno::ILSEQ
+            | Errno::TIMEDOUT
+            | Errno::NOLINK
+            | Errno::BADE,
+        ) => Fate::Refused,
+        Some(Errno::NOMEM | Errno::AGAIN) => Fate::Busy,
+        _ => Fate::Fatal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_end_at_sectors() {
+        let part = |offset, length| Extent { offset, length };
+        assert_eq!(halves(part(0, 512), 512), None);
+        assert_eq!(halves(part(4096, 100), 4096), None);
+        let two = halves(part(512, 1024), 512);
+        assert_eq!(two, Some([part(512, 512), part(1024, 512)]));
+        let three = halves(part(0, 1536), 512);
+        assert_eq!(three, Some([part(0, 512), part(512, 1024)]));
+        let with_a_tail = halves(part(4096, 4097), 4096);
+        assert_eq!(with_a_tail, Some([part(4096, 4096), part(8192, 1)]));
+    }
+}

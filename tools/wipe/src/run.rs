@@ -1,0 +1,131 @@
+//! A run of `squall wipe` or `squall verify`, from the command line to the reports.
+
+mod begin;
+mod finish;
+mod later;
+mod recognise;
+mod resume;
+
+use std::io::Write;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rustix::mm::MlockAllFlags;
+use rustix::process::{DumpableBehavior, Resource};
+use rustix::thread::CapabilitySet;
+use squall::Engine;
+use squall_drives::io::{Access, Device};
+use squall_drives::{Purpose, Target, shown};
+use squall_tools::{Failure, Interrupt, output};
+
+use crate::args::{TransferArguments, WipeArguments};
+use crate::crew::{Crew, Part};
+use crate::journal::Journal;
+use crate::plan;
+use crate::record::{Drive, FORMAT, Job, Plan, Tool};
+use crate::show::Manner;
+
+pub use later::verify;
+
+/// What targets are overwritten for.
+const PURPOSE: Purpose = Purpose {
+    verb: "wipe",
+    instead: |path| {
+        let path = shown(path);
+        format!("let the drive do it itself, as by `sg_sanitize --overwrite --zero {path}`")
+    },
+};
+
+/// A job, and its drives that have something to do.
+type Prepared = (Journal, Vec<Part>);
+
+/// Runs `squall wipe`.
+pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
+    let manner = Manner::choose(options.shown.json).map_err(refused)?;
+    let prepared = match &options.resume {
+        Some(path) => resume::resumed(options, path, manner),
+        None => begin::begun(options),
+    };
+    let Some((journal, parts)) = prepared.map_err(refused)? else {
+        return Ok(());
+    };
+    let interrupt = Interrupt::watch("the drives are not done")?;
+    let crew = Crew {
+        journal: &journal,
+        transfer: &options.transfer,
+        interval: Duration::from_secs(options.checkpoint.into()),
+        interrupt: &interrupt,
+        manner,
+    };
+    let shown = crew.run(&parts, |worker| worker.wipe());
+    drop(parts);
+    let finished = finish::finish(&journal, manner);
+    shown.and(finished)
+}
+
+/// A failure before anything was written has the code of a wrong argument.
+fn refused(failure: Failure) -> Failure {
+    match failure {
+        Failure::Runtime(text) => Failure::Usage(text),
+        other => other,
+    }
+}
+
+/// Says what will be done; whether it is to be done.
+fn say_plan(options: &WipeArguments, targets: &[Target], plan: &Plan) -> Result<bool, Failure> {
+    if options.dry_run && options.shown.json {
+        output::print(&plan::event(targets, plan, options.purge)?)?;
+    } else if options.dry_run {
+        let text = plan::text(targets, plan, options.purge);
+        output::print(&(text + "dry run: nothing was written\n"))?;
+    } else {
+        say(plan::text(targets, plan, options.purge).trim_end());
+    }
+    Ok(!options.dry_run)
+}
+
+/// Opens all of `targets` before anything is written to one of them.
+fn open_all(targets: &[Target], transfer: &TransferArguments) -> Result<Vec<Device>, Failure> {
+    let open = |target| Device::open(target, Access::Write, transfer.direct);
+    targets.iter().map(open).collect()
+}
+
+fn new_job(plan: Plan, drives: Vec<Drive>) -> Job {
+    let machine = rustix::system::uname();
+    let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    let now = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    Job {
+        format: FORMAT.into(),
+        tool: Tool {
+            name: "squall".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            engine: Engine::best_aes().name().into(),
+            kernel: text(machine.release()),
+            host: text(machine.nodename()),
+        },
+        id: format!("{now}-{}", std::process::id()),
+        plan,
+        drives,
+    }
+}
+
+/// Keeps keys out of cores, and out of swap where this process may lock as much as it likes: with a
+/// limit, locking all that is to come would make threads fail.
+fn protect_memory() {
+    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let may = rustix::thread::capabilities(None)
+        .is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK));
+    let is_unlimited = rustix::process::getrlimit(Resource::Memlock)
+        .current
+        .is_none();
+    if may || is_unlimited {
+        let all = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
+        let _ = rustix::mm::mlockall(all);
+    }
+}
+
+/// Says a line or more to the user, besides the output.
+fn say(text: &str) {
+    // Nobody to tell if standard error is closed.
+    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
+}

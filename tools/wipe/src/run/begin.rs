@@ -1,0 +1,106 @@
+//! A new job: what is asked for, of which targets, which may be wiped and are meant.
+
+use std::path::PathBuf;
+
+use squall_drives::{Kind, Target, confirm, guards};
+use squall_tools::Failure;
+use squall_tools::failure::at;
+
+use super::{PURPOSE, Prepared, new_job, open_all, protect_memory, say, say_plan};
+use crate::args::WipeArguments;
+use crate::crew::parts;
+use crate::journal::{self, Journal};
+use crate::keys::{self, Keys};
+use crate::record::{Drive, Means, Method, Plan, Purge, Scope};
+use crate::{filesystem, purge};
+
+/// What is to be done anew; nothing if only a plan was asked for.
+pub fn begun(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
+    let plan = asked(options)?;
+    let find = |path: &PathBuf| Target::find(path);
+    let targets: Vec<Target> = options.targets.iter().map(find).collect::<Result<_, _>>()?;
+    guards::check(&targets, &PURPOSE)?;
+    if options.dry_run && options.purge {
+        // Only a drive that is open for writing tells whether it can erase itself.
+        let devices = open_all(&targets, &options.transfer)?;
+        purge::choose(true, &options.consent, &targets, &devices)?;
+    }
+    if !say_plan(options, &targets, &plan)? {
+        return Ok(None);
+    }
+    let directory = match &options.report {
+        Some(directory) => directory.clone(),
+        None => journal::usual_directory()?,
+    };
+    journal::make_directory(&directory)?;
+    confirm::confirm(&targets, &options.consent, &PURPOSE)?;
+    protect_memory();
+    let devices = open_all(&targets, &options.transfer)?;
+    guards::check(&targets, &PURPOSE)?;
+    let purges = purge::choose(options.purge, &options.consent, &targets, &devices)?;
+    let drives = targets.iter().zip(purges);
+    let drives = drives
+        .map(|(target, means)| new_drive(target, means))
+        .collect();
+    let journal = Journal::create(&directory, new_job(plan, drives));
+    if filesystem::is_in_memory(&directory) {
+        let directory = directory.display();
+        say(&format!(
+            "note: {directory} is in memory: a power cut takes what is needed to resume"
+        ));
+    }
+    let keys = draw_keys(&journal, plan, targets.len())?;
+    if let Err(error) = journal.save() {
+        keys::destroy(keys);
+        return Err(at(journal.path())(error));
+    }
+    let parts = parts(plan, 0.., targets, devices, keys);
+    Ok(Some((journal, parts)))
+}
+
+/// What is asked for, if it makes sense.
+fn asked(options: &WipeArguments) -> Result<Plan, Failure> {
+    if options.method == Method::Clear && options.verify == Scope::None {
+        return Err(Failure::Usage(
+            "--method clear: Clear of NIST SP 800-88 is verified: use --verify full or sample"
+                .into(),
+        ));
+    }
+    Ok(Plan {
+        method: options.method,
+        passes: options.passes,
+        verify: options.verify,
+        keep_key: options.keep_key,
+    })
+}
+
+fn new_drive(target: &Target, purge: Option<Means>) -> Drive {
+    let mut drive = Drive::new(target.identity.clone());
+    drive.purge = purge.map(Purge::asked);
+    let path = &target.identity.path;
+    if let Some(name) = filesystem::copies(path).filter(|_| target.identity.kind == Kind::File) {
+        drive.note(format!(
+            "the file is on {name}, which writes elsewhere than where the old contents are: they \
+             may still be there; wipe the whole device"
+        ));
+    }
+    drive
+}
+
+/// Draws the keys of all drives; if one cannot be kept, none is.
+fn draw_keys(journal: &Journal, plan: Plan, drives: usize) -> Result<Vec<Option<Keys>>, Failure> {
+    let mut drawn = Vec::new();
+    for drive in 0..drives {
+        let path = keys::beside(&journal.report_path(drive));
+        let has_keys = plan.method.has_keys();
+        let keys = has_keys.then(|| Keys::draw(path, plan.passes)).transpose();
+        match keys {
+            Ok(keys) => drawn.push(keys),
+            Err(failure) => {
+                keys::destroy(drawn);
+                return Err(failure);
+            }
+        }
+    }
+    Ok(drawn)
+}

@@ -1,0 +1,137 @@
+//! `squall verify`: drives compared with what was written to them, by their reports.
+
+use std::path::Path;
+use std::time::Duration;
+
+use squall_drives::io::{Access, Device};
+use squall_tools::{Failure, Interrupt};
+
+use super::{new_job, protect_memory, refused};
+use crate::again;
+use crate::args::{TransferArguments, VerifyArguments};
+use crate::crew::{Crew, Part};
+use crate::journal::{self, Journal};
+use crate::keys::{self, Keys};
+use crate::record::{Drive, FORMAT, Job, Outcome, Plan, Scope};
+use crate::show::Manner;
+
+/// Runs `squall verify`.
+pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
+    if options.verify == Scope::None {
+        return Err(Failure::Usage(
+            "--verify none: nothing would be compared: use full or sample".into(),
+        ));
+    }
+    let manner = Manner::choose(options.shown.json).map_err(refused)?;
+    protect_memory();
+    let (drives, parts) = reported(options).map_err(refused)?;
+    let interrupt = Interrupt::watch("the verification did not end")?;
+    let plan = parts[0].plan;
+    let journal = Journal::in_memory(new_job(plan, drives));
+    let crew = Crew {
+        journal: &journal,
+        transfer: &options.transfer,
+        interval: Duration::MAX,
+        interrupt: &interrupt,
+        manner,
+    };
+    let shown = crew.run(&parts, |worker| worker.verify());
+    shown.and(judge(&journal.job()))
+}
+
+/// The drives that the reports tell of.
+fn reported(options: &VerifyArguments) -> Result<(Vec<Drive>, Vec<Part>), Failure> {
+    let (mut drives, mut parts) = (Vec::new(), Vec::new());
+    for path in &options.reports {
+        let job = journal::read(path, FORMAT)?;
+        let plan = Plan {
+            verify: options.verify,
+            ..job.plan
+        };
+        for drive in job.drives {
+            let number = drives.len();
+            parts.push(part(path, number, &drive, plan, &options.transfer)?);
+            drives.push(Drive {
+                verification: None,
+                outcome: None,
+                // Of what is compared it says nothing.
+                purge: None,
+                ..drive
+            });
+        }
+    }
+    match parts.is_empty() {
+        false => Ok((drives, parts)),
+        true => Err(Failure::Usage("no drive in these reports".into())),
+    }
+}
+
+fn part(
+    path: &Path,
+    number: usize,
+    drive: &Drive,
+    plan: Plan,
+    transfer: &TransferArguments,
+) -> Result<Part, Failure> {
+    let is_finished = drive.passes.len() == plan.passes as usize
+        && drive.passes.iter().all(|pass| pass.ended.is_some());
+    if !is_finished {
+        let path = path.display();
+        return Err(Failure::Usage(format!(
+            "{path}: its passes did not end: resume the job first"
+        )));
+    }
+    let keys = plan
+        .method
+        .has_keys()
+        .then(|| key(path, plan))
+        .transpose()?;
+    let target = again::find(&drive.target)?;
+    let device = Device::open(&target, Access::Read, transfer.direct)?;
+    Ok(Part {
+        number,
+        plan,
+        target,
+        device,
+        keys,
+    })
+}
+
+/// The key of the last pass, which is all that is kept.
+fn key(path: &Path, plan: Plan) -> Result<Keys, Failure> {
+    let place = keys::beside(path);
+    if place.exists() {
+        return Keys::load(place, 1);
+    }
+    let path = path.display();
+    Err(Failure::Usage(match plan.keep_key {
+        true => format!(
+            "{path}: its key is not beside it: put it at {}",
+            place.display()
+        ),
+        false => format!(
+            "{path}: its key was destroyed when the wipe ended, so nothing can be compared: wipe \
+             with --keep-key to verify later"
+        ),
+    }))
+}
+
+fn judge(job: &Job) -> Result<(), Failure> {
+    let all = job.drives.len();
+    let count = |is: fn(&Outcome) -> bool| {
+        let outcomes = job.drives.iter().filter_map(|drive| drive.outcome.as_ref());
+        outcomes.filter(|outcome| is(outcome)).count()
+    };
+    let differing = count(|outcome| matches!(outcome, Outcome::Differs | Outcome::Incomplete));
+    let good = count(Outcome::is_success);
+    match (good == all, differing) {
+        (true, _) => Ok(()),
+        (false, 0) => Err(Failure::Runtime(format!(
+            "{} of {all} drives were not compared to their end",
+            all - good
+        ))),
+        (false, _) => Err(Failure::Runtime(format!(
+            "{differing} of {all} drives are not as they were written"
+        ))),
+    }
+}

@@ -1,0 +1,79 @@
+//! Whether a drive that is to be resumed is the one it is said to be: what was written to it is
+//! there. Serial numbers may be those of a dock, and numbers of files are used again.
+
+use squall_drives::io::{Buffer, Device, Direction};
+use squall_tools::Failure;
+
+use crate::content::Content;
+use crate::keys::Keys;
+use crate::pipeline::TRANSFER;
+use crate::ranges::Ranges;
+use crate::record::{Drive, Extent};
+
+/// Fails unless what was last kept as written is on `device`, at its beginning and its end. What
+/// cannot be read tells nothing.
+///
+/// A pass that was begun may have overwritten more than it kept: there its bytes are as good.
+pub fn check(drive: &Drive, device: &Device, keys: Option<&Keys>) -> Result<(), Failure> {
+    let Some(kept) = drive.passes.iter().rposition(|pass| pass.offset > 0) else {
+        return Ok(());
+    };
+    let mut contents = Vec::new();
+    for (number, pass) in (1..).zip(&drive.passes).skip(kept) {
+        let key = keys.and_then(|keys| keys.of_pass(number));
+        contents.push(Content::of(pass.content, key).ok_or_else(|| other(drive))?);
+    }
+    let pass = &drive.passes[kept];
+    let refused = Ranges::before(&pass.unwritten, u64::MAX);
+    let sector = drive.target.sector as usize;
+    for place in places(pass.offset.min(device.end_of_units())) {
+        let mut found = Buffer::new(TRANSFER);
+        let found = &mut found[..place.length as usize];
+        if device
+            .transfer(Direction::Read, found, place.offset)
+            .is_err()
+        {
+            continue;
+        }
+        let expected: Vec<Buffer> = contents.iter_mut().map(|c| bytes(c, place)).collect();
+        for (at, found) in (0..).step_by(sector).zip(found.chunks(sector)) {
+            let is_one = |expected: &Buffer| expected[at..at + found.len()] == *found;
+            let extent = Extent {
+                offset: place.offset + at as u64,
+                length: found.len() as u64,
+            };
+            if !expected.iter().any(is_one) && !refused.covers(extent) {
+                return Err(other(drive));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first and the last bytes before `end`, which is where a transfer ends.
+fn places(end: u64) -> Vec<Extent> {
+    let length = TRANSFER as u64;
+    let last = end.saturating_sub(1) / length * length;
+    let place = |offset: u64| Extent {
+        offset,
+        length: length.min(end - offset),
+    };
+    match end {
+        0 => Vec::new(),
+        _ => vec![place(0), place(last)],
+    }
+}
+
+fn bytes(content: &mut Content, place: Extent) -> Buffer {
+    let mut buffer = Buffer::new(TRANSFER);
+    content.fill(place.offset, &mut buffer[..place.length as usize]);
+    buffer
+}
+
+fn other(drive: &Drive) -> Failure {
+    Failure::Runtime(format!(
+        "{}: what was written before the interruption is not on it: it is another one, or somebody \
+         has written to it: nothing was written now; begin anew",
+        drive.target.path.display()
+    ))
+}

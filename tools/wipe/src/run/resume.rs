@@ -1,0 +1,102 @@
+//! A job that was interrupted, and what is left of it to do.
+
+use std::path::Path;
+
+use squall_drives::{Target, confirm, guards};
+use squall_tools::Failure;
+
+use super::finish::finish;
+use super::{PURPOSE, Prepared, open_all, protect_memory, recognise, say, say_plan};
+use crate::again;
+use crate::args::WipeArguments;
+use crate::crew::parts;
+use crate::journal::Journal;
+use crate::keys::{self, Keys};
+use crate::record::{Drive, Outcome};
+use crate::show::Manner;
+
+/// What is left to do of the job whose journal is at `path`; nothing if only a plan was asked for.
+///
+/// A drive that is not there is left for another time, unless none is there.
+pub fn resumed(
+    options: &WipeArguments,
+    path: &Path,
+    manner: Manner,
+) -> Result<Option<Prepared>, Failure> {
+    let journal = Journal::open(path)?;
+    let plan = journal.job().plan;
+    let left = left(&journal);
+    if left.is_empty() {
+        // It was killed after its last drive.
+        finish(&journal, manner)?;
+        return Ok(None);
+    }
+    let (numbers, targets) = found(&journal, &left)?;
+    guards::check(&targets, &PURPOSE)?;
+    if !say_plan(options, &targets, &plan)? {
+        return Ok(None);
+    }
+    confirm::confirm(&targets, &options.consent, &PURPOSE)?;
+    protect_memory();
+    let keys: Vec<Option<Keys>> = numbers
+        .iter()
+        .map(|number| keys_of(&journal, *number))
+        .collect::<Result<_, _>>()?;
+    let devices = open_all(&targets, &options.transfer)?;
+    guards::check(&targets, &PURPOSE)?;
+    for ((number, device), keys) in numbers.iter().zip(&devices).zip(&keys) {
+        let drive = journal.job().drives[*number].clone();
+        recognise::check(&drive, device, keys.as_ref())?;
+    }
+    for (number, target) in numbers.iter().zip(&targets) {
+        journal.update(*number, |drive| begin_again(drive, target));
+    }
+    let parts = parts(plan, numbers, targets, devices, keys);
+    Ok(Some((journal, parts)))
+}
+
+/// The drives that have not ended.
+fn left(journal: &Journal) -> Vec<usize> {
+    let drives = &journal.job().drives;
+    let is_left = |number: &usize| drives[*number].is_resumable();
+    (0..drives.len()).filter(is_left).collect()
+}
+
+/// Those that are there, wherever they are now.
+fn found(journal: &Journal, left: &[usize]) -> Result<(Vec<usize>, Vec<Target>), Failure> {
+    let mut found = (Vec::new(), Vec::new());
+    let mut missing = None;
+    for number in left {
+        let identity = journal.update(*number, |drive| drive.target.clone());
+        match again::find(&identity) {
+            Ok(target) => {
+                found.0.push(*number);
+                found.1.push(target);
+            }
+            Err(failure) => {
+                let text = failure.into_text();
+                say(&format!("left for another time: {text}"));
+                journal.update(*number, |drive| drive.outcome = Some(Outcome::Vanished));
+                missing = Some(text);
+            }
+        }
+    }
+    match (found.0.is_empty(), missing) {
+        (true, Some(text)) => Err(Failure::Runtime(text)),
+        _ => Ok(found),
+    }
+}
+
+fn keys_of(journal: &Journal, number: usize) -> Result<Option<Keys>, Failure> {
+    let plan = journal.job().plan;
+    let path = keys::beside(&journal.report_path(number));
+    let has_keys = plan.method.has_keys();
+    has_keys.then(|| Keys::load(path, plan.passes)).transpose()
+}
+
+/// The drive has something to do again, perhaps under another name.
+fn begin_again(drive: &mut Drive, target: &Target) {
+    drive.outcome = None;
+    drive.target.path = target.identity.path.clone();
+    drive.target.number = target.identity.number.clone();
+}

@@ -1,0 +1,162 @@
+//! How a run is shown while it goes on: as bars on a terminal, as plain lines in a log, or as
+//! events for a program. All show the same, and none is waited for by a drive.
+
+mod cost;
+pub mod json;
+mod log;
+#[cfg(test)]
+pub mod made;
+mod meter;
+mod row;
+mod run;
+mod screen;
+mod table;
+#[cfg(test)]
+mod tests;
+mod text;
+mod words;
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use squall_tools::{Failure, output};
+
+use crate::event::{Event, What};
+use crate::gauge::Gauge;
+use crate::record::Job;
+
+use row::Row;
+use run::{Run, Temperatures};
+
+/// How a run is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// Bars on standard error.
+    Screen,
+    /// Lines on standard error.
+    Log,
+    /// Objects on standard output.
+    Json,
+}
+
+impl Manner {
+    /// The manner that suits where the output goes.
+    ///
+    /// # Errors
+    /// Objects were asked for, and standard output would lose them.
+    pub fn choose(json: bool) -> Result<Manner, Failure> {
+        match json {
+            true => output::check().map(|()| Manner::Json),
+            false if io::stderr().is_terminal() => Ok(Manner::Screen),
+            false => Ok(Manner::Log),
+        }
+    }
+}
+
+/// What is said when the user asks for the end.
+const STOPPING: &str = "stopping at a checkpoint; once more stops now";
+
+/// Where lines go; each call is given whole ones.
+type Out<'a> = Box<dyn FnMut(&str) -> Result<(), Failure> + 'a>;
+
+/// One manner of showing. Times are of the clock on the wall; the run knows how old it is.
+trait Face {
+    /// It begins.
+    fn begin(&mut self, _now: Timestamp, _job: &Job) -> Result<(), Failure> {
+        Ok(())
+    }
+    /// Something happened to a drive.
+    fn event(&mut self, now: Timestamp, row: &Row, what: &What) -> Result<(), Failure>;
+    /// The user has asked for its end.
+    fn stopping(&mut self, now: Timestamp) -> Result<(), Failure>;
+    /// Time went by: it is so old.
+    fn tick(&mut self, now: Timestamp, age: Duration, run: &Run) -> Result<(), Failure>;
+    /// It is over.
+    fn end(&mut self, now: Timestamp, job: &Job, run: &Run) -> Result<(), Failure>;
+}
+
+/// A run, shown.
+pub struct Show<'a> {
+    face: Box<dyn Face + 'a>,
+    run: Run<'a>,
+    began: Instant,
+}
+
+impl<'a> Show<'a> {
+    /// Begins: a gauge a drive, in the job's order. `temperatures` is asked for that of the drive
+    /// of a number, every ten seconds at most.
+    pub fn begin(
+        manner: Manner,
+        job: &Job,
+        gauges: &'a [Gauge],
+        temperatures: Temperatures<'a>,
+    ) -> Result<Show<'a>, Failure> {
+        let face: Box<dyn Face> = match manner {
+            Manner::Screen => Box::new(screen::Screen::new()),
+            Manner::Log => Box::new(log::Log::new(Box::new(tell))),
+            Manner::Json => Box::new(json::Json::new(Box::new(output::print))),
+        };
+        Show::with(
+            face,
+            Timestamp::now(),
+            job,
+            Run::new(job, gauges, temperatures),
+        )
+    }
+
+    fn with(
+        mut face: Box<dyn Face + 'a>,
+        now: Timestamp,
+        job: &Job,
+        run: Run<'a>,
+    ) -> Result<Show<'a>, Failure> {
+        face.begin(now, job)?;
+        let began = Instant::now();
+        Ok(Show { face, run, began })
+    }
+
+    /// Shows what happened.
+    pub fn event(&mut self, event: &Event) -> Result<(), Failure> {
+        self.event_at(Timestamp::now(), event)
+    }
+
+    /// Says that the user's wish for an end was heard.
+    pub fn stopping(&mut self) -> Result<(), Failure> {
+        self.face.stopping(Timestamp::now())
+    }
+
+    /// To be called ten times a second: shows how far the drives are. Returns notes on those that
+    /// have become slow, by their numbers: for their records, and to be shown as events.
+    pub fn tick(&mut self) -> Result<Vec<(usize, String)>, Failure> {
+        self.tick_at(Timestamp::now(), self.began.elapsed())
+    }
+
+    /// Takes the bars away and shows what became of all drives, and what is to be done next.
+    pub fn end(&mut self, job: &Job) -> Result<(), Failure> {
+        self.run.update(self.began.elapsed());
+        self.face.end(Timestamp::now(), job, &self.run)
+    }
+
+    fn event_at(&mut self, now: Timestamp, event: &Event) -> Result<(), Failure> {
+        let Some(row) = self.run.rows.get_mut(event.drive) else {
+            return Ok(());
+        };
+        if let What::Ended(outcome) = &event.what {
+            row.outcome = Some(outcome.clone());
+        }
+        self.face.event(now, row, &event.what)
+    }
+
+    fn tick_at(&mut self, now: Timestamp, age: Duration) -> Result<Vec<(usize, String)>, Failure> {
+        let notes = self.run.update(age);
+        self.face.tick(now, age, &self.run)?;
+        Ok(notes)
+    }
+}
+
+/// Writes to standard error. A run does not end because nobody looks any more.
+fn tell(text: &str) -> Result<(), Failure> {
+    let _ = io::stderr().write_all(text.as_bytes());
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Lines with times, for logs: each drive now and then, everything that happens, and the sums.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use squall_tools::{Failure, units};
+
+use crate::event::What;
+use crate::record::Job;
+
+use super::meter::Left;
+use super::row::Row;
+use super::run::{Run, Totals};
+use super::words::Words;
+use super::{Face, Out, STOPPING, table, text};
+
+/// A line a drive is written so often.
+const INTERVAL: Duration = Duration::from_secs(30);
+
+/// Lines.
+pub struct Log<'a> {
+    out: Out<'a>,
+    words: Words,
+    last: Duration,
+}
+
+impl<'a> Log<'a> {
+    /// They go to `out`.
+    pub fn new(out: Out<'a>) -> Log<'a> {
+        let (words, last) = (Words::default(), Duration::ZERO);
+        Log { out, words, last }
+    }
+
+    fn line(&mut self, now: Timestamp, text: &str) -> Result<(), Failure> {
+        (self.out)(&format!("{now:.0} {text}\n"))
+    }
+}
+
+impl Face for Log<'_> {
+    fn begin(&mut self, now: Timestamp, job: &Job) -> Result<(), Failure> {
+        self.line(now, &format!("job {}: {}", job.id, table::plan(job)))
+    }
+
+    fn event(&mut self, now: Timestamp, row: &Row, what: &What) -> Result<(), Failure> {
+        let text = match what {
+            What::Pass { offset, .. } | What::Verification { offset } => {
+                Some(phase(row, what, *offset))
+            }
+            _ => self.words.of(row, what),
+        };
+        match text {
+            Some(text) => self.line(now, &format!("{}: {text}", name(row))),
+            None => Ok(()),
+        }
+    }
+
+    fn stopping(&mut self, now: Timestamp) -> Result<(), Failure> {
+        self.line(now, STOPPING)
+    }
+
+    fn tick(&mut self, now: Timestamp, age: Duration, run: &Run) -> Result<(), Failure> {
+        if age.saturating_sub(self.last) < INTERVAL {
+            return Ok(());
+        }
+        self.last = age;
+        for row in run.rows.iter().filter(|row| row.is_at_work()) {
+            self.line(now, &format!("{}: {}", name(row), progress(row)))?;
+        }
+        self.line(now, &format!("total: {}", sums(&run.totals())))
+    }
+
+    fn end(&mut self, now: Timestamp, job: &Job, run: &Run) -> Result<(), Failure> {
+        self.line(now, &format!("job {}: ended", job.id))?;
+        (self.out)(&table::table(job, &run.totals()))
+    }
+}
+
+/// What begins.
+fn phase(row: &Row, what: &What, offset: u64) -> String {
+    let name = match what {
+        What::Pass { number, .. } => row.pass(*number),
+        _ => "verify".into(),
+    };
+    match offset {
+        0 => format!("{name} begins"),
+        _ => format!("{name} goes on at {offset}"),
+    }
+}
+
+/// Name and number of a drive.
+fn name(row: &Row) -> String {
+    match &row.serial {
+        Some(serial) => format!("{} ({serial})", row.target),
+        None => row.target.clone(),
+    }
+}
+
+fn progress(row: &Row) -> String {
+    let mut parts = vec![row.phase(), format!("{} %", row.percent())];
+    parts.extend(row.now().map(|rate| format!("{} now", units::rate(rate))));
+    parts.extend(
+        row.meter
+            .average()
+            .map(|rate| format!("{} average", units::rate(rate))),
+    );
+    parts.extend(left(row.left()));
+    parts.extend(row.errors());
+    parts.extend(row.celsius.map(|celsius| format!("{celsius:.0} °C")));
+    parts.join(", ")
+}
+
+fn sums(totals: &Totals) -> String {
+    let Totals {
+        drives,
+        under_way,
+        moved,
+        ..
+    } = totals;
+    let mut parts = vec![
+        format!("{under_way} of {drives} under way"),
+        format!("{} moved", units::volume(*moved)),
+    ];
+    parts.extend(totals.now.map(|rate| format!("{} now", units::rate(rate))));
+    parts.extend(
+        totals
+            .average()
+            .map(|rate| format!("{} average", units::rate(rate))),
+    );
+    parts.extend(left(totals.left));
+    parts.join(", ")
+}
+
+fn left(left: Left) -> Option<String> {
+    match left {
+        Left::Seconds(_) => Some(format!("{} left", text::left(left))),
+        Left::Stalled => Some(text::left(left)),
+        Left::Unknown => None,
+    }
+}

@@ -1,0 +1,260 @@
+//! One drive as it is shown: what its gauge says, and what follows from that.
+
+use std::time::Duration;
+
+use squall_drives::Kind;
+use squall_tools::output::in_a_line;
+use squall_tools::units;
+
+use crate::gauge::{Phase, Reading};
+use crate::record::{Drive, Job, Outcome, Plan, Scope};
+
+use super::meter::{Left, Meter};
+use super::text;
+
+/// A sampled verification compares about this part of a drive.
+const SAMPLED: u64 = 10;
+
+/// One drive.
+#[derive(Debug)]
+pub struct Row {
+    /// Which, from 0 on.
+    pub number: usize,
+    /// The name that was given for it.
+    pub target: String,
+    /// Its number, if it has one.
+    pub serial: Option<String>,
+    /// The last part of its path: `sdb`, or a file's name.
+    pub name: String,
+    /// What its gauge said last.
+    pub reading: Reading,
+    /// How fast it is.
+    pub meter: Meter,
+    /// Its temperature, in degrees Celsius.
+    pub celsius: Option<f64>,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    plan: Plan,
+    size: u64,
+    /// Bytes that an earlier run dealt with.
+    earlier: u64,
+}
+
+impl Row {
+    /// Of the drive of this number, before it begins.
+    pub fn new(job: &Job, number: usize, reading: Reading) -> Row {
+        let drive = &job.drives[number];
+        let identity = &drive.target;
+        let name = identity.path.file_name().unwrap_or_default();
+        let serial = identity.serial.as_deref().map(in_a_line);
+        Row {
+            number,
+            target: text::path(&identity.given),
+            serial: serial.filter(|_| identity.kind != Kind::File),
+            name: in_a_line(&name.to_string_lossy()),
+            reading,
+            meter: Meter::default(),
+            celsius: None,
+            outcome: drive.outcome.clone(),
+            plan: job.plan,
+            size: identity.size,
+            earlier: dealt_with(drive),
+        }
+    }
+
+    /// By `at`, its gauge says this.
+    pub fn update(&mut self, at: Duration, reading: Reading) {
+        let begins = reading.phase != self.reading.phase;
+        self.reading = reading;
+        match reading.phase {
+            Phase::Waiting | Phase::Ended => {}
+            _ if begins => self.meter.begin(at, reading.moved),
+            _ => self.meter.feed(at, reading.moved),
+        }
+    }
+
+    /// Whether it is at work.
+    pub fn is_at_work(&self) -> bool {
+        self.outcome.is_none() && matches!(self.reading.phase, Phase::Writing(_) | Phase::Verifying)
+    }
+
+    /// Bytes a second over the last seconds, while it is at work.
+    pub fn now(&self) -> Option<f64> {
+        self.meter.now().filter(|_| self.is_at_work())
+    }
+
+    /// How long the rest of its part of the job takes: passes and verification that are still to
+    /// come as well.
+    pub fn left(&self) -> Left {
+        match self.is_at_work() {
+            true => self.meter.left(self.bytes_left()),
+            false => Left::Unknown,
+        }
+    }
+
+    fn bytes_left(&self) -> u64 {
+        let Reading { done, total, .. } = self.reading;
+        let of_phase = total.saturating_sub(done);
+        let passes = |count: u32| self.size.saturating_mul(u64::from(count));
+        match self.reading.phase {
+            Phase::Waiting => {
+                let all = passes(self.plan.passes).saturating_add(self.compared());
+                all.saturating_sub(self.earlier)
+            }
+            Phase::Writing(number) => passes(self.plan.passes.saturating_sub(number))
+                .saturating_add(of_phase)
+                .saturating_add(self.compared()),
+            Phase::Verifying => of_phase,
+            Phase::Ended => 0,
+        }
+    }
+
+    /// Bytes that a verification is expected to compare.
+    fn compared(&self) -> u64 {
+        match self.plan.verify {
+            Scope::Full => self.size,
+            Scope::Sample => self.size / SAMPLED,
+            Scope::None => 0,
+        }
+    }
+
+    /// What it is doing, or how it ended, in a word or two.
+    pub fn phase(&self) -> String {
+        if let Some(outcome) = &self.outcome {
+            return word(outcome).into();
+        }
+        match self.reading.phase {
+            Phase::Waiting => "waiting".into(),
+            Phase::Writing(number) => self.pass(number),
+            Phase::Verifying => "verify".into(),
+            Phase::Ended => "ended".into(),
+        }
+    }
+
+    /// The pass of this number, among all of them.
+    pub fn pass(&self, number: u32) -> String {
+        format!("pass {number}/{}", self.plan.passes)
+    }
+
+    /// Whole percents of the phase.
+    pub fn percent(&self) -> u64 {
+        text::percent(self.reading.done, self.reading.total)
+    }
+
+    /// What went wrong, if anything did.
+    pub fn errors(&self) -> Option<String> {
+        let Reading {
+            refused, differing, ..
+        } = self.reading;
+        errors(refused, differing)
+    }
+
+    /// Notices that it has become slow: a sentence for its record.
+    pub fn slowness(&mut self) -> Option<String> {
+        if !self.is_at_work() {
+            return None;
+        }
+        let slow = self.meter.slowness()?;
+        let [now, before] = [slow.now, slow.before].map(units::rate);
+        let (percent, phase) = (self.percent(), self.phase());
+        Some(format!(
+            "slow since {percent} % of {phase}: {now}, {before} before"
+        ))
+    }
+}
+
+/// Bytes that could not be written or read, and that differ.
+pub fn errors(refused: u64, differing: u64) -> Option<String> {
+    let parts = [(refused, "refused"), (differing, "differing")];
+    let parts = parts.into_iter().filter(|(bytes, _)| *bytes > 0);
+    let parts: Vec<_> = parts
+        .map(|(bytes, what)| format!("{} {what}", units::volume(bytes)))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// How a drive ended, in a word.
+pub fn word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Verified => "verified",
+        Outcome::Overwritten => "overwritten",
+        Outcome::Incomplete => "incomplete",
+        Outcome::Differs => "differs",
+        Outcome::Interrupted => "interrupted",
+        Outcome::Vanished => "vanished",
+        Outcome::Failed { .. } => "failed",
+        Outcome::Dead { .. } => "dead",
+    }
+}
+
+/// Bytes that all phases of a drive have dealt with.
+pub fn dealt_with(drive: &Drive) -> u64 {
+    let written: u64 = drive.passes.iter().map(|pass| pass.offset).sum();
+    let compared = drive
+        .verification
+        .as_ref()
+        .map_or(0, |verification| verification.compared);
+    written.saturating_add(compared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::show::made;
+
+    /// A job that has not begun.
+    fn job() -> Job {
+        let mut job = made::job();
+        let target = job.drives[0].target.clone();
+        job.drives = vec![Drive::new(target)];
+        job
+    }
+
+    fn reading(phase: Phase, done: u64, total: u64, moved: u64) -> Reading {
+        Reading {
+            phase,
+            done,
+            total,
+            moved,
+            refused: 0,
+            differing: 0,
+        }
+    }
+
+    /// Remaining passes and the verification are in the time left.
+    #[test]
+    fn time_left_is_that_of_the_whole_drive() {
+        let mut job = job();
+        job.plan.passes = 3;
+        let size = job.drives[0].target.size;
+        let mut row = Row::new(&job, 0, reading(Phase::Waiting, 0, 0, 0));
+        assert_eq!(row.bytes_left(), 4 * size);
+        row.update(Duration::ZERO, reading(Phase::Writing(2), 0, size, 0));
+        row.update(
+            Duration::from_secs(10),
+            reading(Phase::Writing(2), size / 2, size, size / 2),
+        );
+        assert_eq!(row.left(), Left::Seconds(50.0));
+        row.update(
+            Duration::from_secs(10),
+            reading(Phase::Verifying, 0, size, size / 2),
+        );
+        assert_eq!(row.bytes_left(), size);
+        assert_eq!(row.left(), Left::Unknown, "a phase begins anew");
+    }
+
+    #[test]
+    fn what_ended_has_no_rate() {
+        let job = job();
+        let size = job.drives[0].target.size;
+        let mut row = Row::new(&job, 0, reading(Phase::Waiting, 0, 0, 0));
+        row.update(Duration::ZERO, reading(Phase::Verifying, 0, size, 0));
+        row.update(
+            Duration::from_secs(10),
+            reading(Phase::Verifying, size / 2, size, size / 2),
+        );
+        assert!(row.now().is_some());
+        row.outcome = Some(Outcome::Vanished);
+        assert_eq!((row.now(), row.left()), (None, Left::Unknown));
+    }
+}

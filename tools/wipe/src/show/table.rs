@@ -1,0 +1,201 @@
+//! The last table: what became of each drive, what all of it cost, and what is to be done next.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, Table};
+use squall_tools::output::in_a_line;
+use squall_tools::units;
+
+use crate::record::{Drive, Job, Method, Outcome, Scope};
+use crate::report::{Advice, share, unreadable_bytes};
+
+use super::row::{dealt_with, errors, word};
+use super::run::Totals;
+use super::text;
+
+/// Columns, and whether they are numbers.
+const COLUMNS: [(&str, bool); 8] = [
+    ("target", false),
+    ("serial", false),
+    ("size", true),
+    ("outcome", false),
+    ("overwritten", true),
+    ("errors", false),
+    ("time", true),
+    ("rate", true),
+];
+
+/// What a job is to do, in a line.
+pub fn plan(job: &Job) -> String {
+    let drives = match job.drives.len() {
+        1 => "1 target".into(),
+        count => format!("{count} targets"),
+    };
+    let method = match job.plan.method {
+        Method::Random => "random",
+        Method::Zero => "zero",
+        Method::Clear => "clear",
+    };
+    let passes = match job.plan.passes {
+        1 => "1 pass".into(),
+        count => format!("{count} passes"),
+    };
+    let verify = match job.plan.verify {
+        Scope::Full => "every byte verified",
+        Scope::Sample => "a sample verified",
+        Scope::None => "not verified",
+    };
+    format!("{drives}, {method}, {passes}, {verify}")
+}
+
+/// The table, sums, and advice.
+pub fn table(job: &Job, totals: &Totals) -> String {
+    let mut text = format!("\n{}\n{}\n", drives(job), sums(totals));
+    let mut next = job
+        .drives
+        .iter()
+        .filter_map(|drive| next(job, drive))
+        .peekable();
+    if next.peek().is_some() {
+        text += "\nWhat to do next:\n";
+        next.for_each(|line| text += &format!("  {line}\n"));
+    }
+    text + &flash(job)
+}
+
+/// Advice on all drives on flash: what is the same for several stands once, and before what is to
+/// be run.
+fn flash(job: &Job) -> String {
+    let mut names = Vec::new();
+    let (mut texts, mut commands) = (Vec::new(), Vec::new());
+    for drive in &job.drives {
+        let Some(advice) = Advice::on(drive) else {
+            continue;
+        };
+        names.push(text::path(&drive.target.given));
+        texts.push(advice.text);
+        commands.extend(advice.commands);
+    }
+    if names.is_empty() {
+        return String::new();
+    }
+    texts.dedup();
+    let width = commands.iter().map(|(command, _)| command.len()).max();
+    let width = width.unwrap_or(0);
+    let mut all = format!("\nFlash ({}):\n{}\n", names.join(", "), texts.join("\n"));
+    for (command, what) in &commands {
+        all += &format!("  {:width$}  # {what}\n", in_a_line(command));
+    }
+    all
+}
+
+fn drives(job: &Job) -> String {
+    let mut table = Table::new();
+    table.load_preset(NOTHING);
+    table.set_header(COLUMNS.map(|(title, _)| Cell::new(title)));
+    for drive in &job.drives {
+        table.add_row(row(drive));
+    }
+    for (column, (_, is_number)) in table.column_iter_mut().zip(COLUMNS) {
+        if is_number {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        column.set_padding((0, 2));
+    }
+    let lines: Vec<_> = table
+        .lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect();
+    lines.join("\n")
+}
+
+fn row(drive: &Drive) -> [String; 8] {
+    let size = drive.target.size;
+    let overwritten = size.saturating_sub(drive.not_overwritten());
+    let seconds = seconds(drive);
+    let rate = dealt_with(drive) as f64 / seconds;
+    let serial = drive.target.serial.as_deref().map(in_a_line);
+    let outcome = drive.outcome.as_ref().map_or("under way", word);
+    [
+        text::path(&drive.target.given),
+        serial.unwrap_or(text::NONE.into()),
+        units::volume(size),
+        outcome.into(),
+        share::percent(overwritten, size),
+        faults(drive).unwrap_or("none".into()),
+        text::duration(seconds),
+        if seconds >= 1e-3 {
+            units::rate(rate)
+        } else {
+            text::NONE.into()
+        },
+    ]
+}
+
+/// Time it took in all runs.
+fn seconds(drive: &Drive) -> f64 {
+    let verification = drive.verification.as_ref();
+    let passes: f64 = drive.passes.iter().map(|pass| pass.seconds).sum();
+    passes + verification.map_or(0.0, |verification| verification.seconds)
+}
+
+fn faults(drive: &Drive) -> Option<String> {
+    let pass = drive.passes.last();
+    let extents = pass.map_or(&[][..], |pass| &pass.unwritten);
+    let unwritten: u64 = extents.iter().map(|extent| extent.length).sum();
+    let (unreadable, differing) = match &drive.verification {
+        Some(verification) => (unreadable_bytes(verification), verification.differing_bytes),
+        None => (0, 0),
+    };
+    errors(unwritten.saturating_add(unreadable), differing)
+}
+
+fn sums(totals: &Totals) -> String {
+    let mut parts = vec![format!(
+        "{} moved in {}",
+        units::volume(totals.moved),
+        text::duration(totals.seconds)
+    )];
+    parts.extend(totals.average().map(units::rate));
+    let cpu = totals.cpu_per_gb();
+    parts.extend(cpu.map(|cpu| format!("{} CPU seconds per GB", units::number(cpu))));
+    parts.join(", ")
+}
+
+/// What to do with a drive that did not succeed.
+fn next(job: &Job, drive: &Drive) -> Option<String> {
+    let advice = match drive.outcome.as_ref()? {
+        Outcome::Verified | Outcome::Overwritten => return None,
+        Outcome::Incomplete if drive.not_overwritten() > 0 => {
+            "parts of it could not be overwritten: destroy it, or have the drive sanitize itself"
+        }
+        Outcome::Incomplete if faults(drive).is_none() => {
+            "overwritten, but its own erase failed: have it sanitize itself, or destroy it"
+        }
+        Outcome::Incomplete => {
+            "overwritten, but parts of it could not be read back: verify it again, or destroy it"
+        }
+        Outcome::Differs => {
+            "it does not hold what was written to it: do not trust it; wipe it again, and destroy \
+             it if it differs again"
+        }
+        Outcome::Interrupted if job.is_report() => "verify it again",
+        Outcome::Interrupted => "resume the job",
+        Outcome::Vanished if job.is_report() => "attach it again and verify it",
+        Outcome::Vanished => "attach it again and resume the job",
+        Outcome::Dead { .. } => "it has died: destroy it",
+        Outcome::Failed { reason } => {
+            let target = text::path(&drive.target.given);
+            let reason = in_a_line(reason);
+            // Reasons of the system's begin with the path already.
+            let reason = reason
+                .strip_prefix(&format!("{target}: "))
+                .unwrap_or(&reason);
+            let then = match job.is_report() {
+                true => "verify it again",
+                false => "resume the job",
+            };
+            return Some(format!("{target}: {reason}: put that right and {then}"));
+        }
+    };
+    Some(format!("{}: {advice}", text::path(&drive.target.given)))
+}

@@ -1,0 +1,321 @@
+//! A made run in every manner, at made times.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use serde_json::Value;
+use squall_drives::Target;
+use squall_testing::loops::Lab;
+use squall_testing::schema::Schema;
+use strum::IntoEnumIterator;
+
+use super::json::{Json, Name};
+use super::log::Log;
+use super::run::{Run, Totals};
+use super::{Face, Show, made, screen, table};
+use crate::event::{Event, What};
+use crate::gauge::{Gauge, Phase};
+use crate::record::{Extent, Job, Means, Outcome};
+use crate::{plan, report, reports};
+
+const SCHEMA: &str = include_str!("../../schema/wipe-events.schema.json");
+
+/// What it refers to.
+const REPORT: (&str, &str) = (
+    "wipe-report.schema.json",
+    include_str!("../../schema/wipe-report.schema.json"),
+);
+
+const MB: u64 = 1_000_000;
+
+/// A job of three drives: the first with a fine one, the second slow and with errors, and a file.
+fn job() -> Job {
+    let mut job = made::job();
+    job.drives = [0, 1, 6].map(|drive| job.drives[drive].clone()).to_vec();
+    for drive in &mut job.drives {
+        drive.outcome = None;
+        drive.passes.clear();
+        drive.verification = None;
+    }
+    job
+}
+
+/// Gauges that have moved nothing yet.
+fn gauges(job: &Job) -> Vec<Gauge> {
+    job.drives.iter().map(|_| Gauge::default()).collect()
+}
+
+/// Runs for 150 seconds in the manner of a face: two drives at 150 MB/s, one of which crawls after
+/// ninety, and a file that ends at once.
+fn play<'a>(face: Box<dyn Face + 'a>, job: &Job, gauges: &'a [Gauge]) -> Show<'a> {
+    let temperatures = Box::new(|drive| (drive == 0).then_some(41.2));
+    let run = Run::new(job, gauges, temperatures);
+    let mut show = Show::with(face, made::at(0), job, run).expect("it begins");
+    let event = |drive, what| Event { drive, what };
+    for (drive, gauge) in gauges.iter().enumerate() {
+        gauge.begin(Phase::Writing(1), 0, job.drives[drive].target.size);
+        let what = What::Pass {
+            number: 1,
+            offset: 0,
+        };
+        show.event_at(made::at(0), &event(drive, what))
+            .expect("it is shown");
+    }
+    let failed = Outcome::Failed {
+        reason: "No space\nleft".into(),
+    };
+    gauges[2].end();
+    show.event_at(made::at(0), &event(2, What::Ended(failed)))
+        .expect("it is shown");
+    let mut notes = Vec::new();
+    for tenth in 0..1500 {
+        let (seconds, age) = (tenth / 10, Duration::from_millis(100) * tenth as u32);
+        gauges[0].moved(15 * MB);
+        gauges[1].moved(if tenth < 900 { 15 * MB } else { MB });
+        if tenth == 605 {
+            gauges[1].refused(4096);
+            let what = What::Unwritten(Extent {
+                offset: 81_920,
+                length: 4096,
+            });
+            show.event_at(made::at(seconds), &event(1, what))
+                .expect("it is shown");
+        }
+        for (drive, note) in show.tick_at(made::at(seconds), age).expect("it is shown") {
+            let what = What::Note(note.clone());
+            show.event_at(made::at(seconds), &event(drive, what))
+                .expect("it is shown");
+            notes.push((drive, note));
+        }
+    }
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].0 == 1 && notes[0].1.starts_with("slow since 0 % of pass 1/1: "));
+    show
+}
+
+/// A log in `text`.
+fn log(text: &RefCell<String>) -> Box<dyn Face + '_> {
+    let out = |line: &str| {
+        text.borrow_mut().push_str(line);
+        Ok(())
+    };
+    Box::new(Log::new(Box::new(out)))
+}
+
+/// What a run looks like in a log.
+#[test]
+fn log_lines_are_as_they_were() {
+    let (job, text) = (job(), RefCell::new(String::new()));
+    let gauges = gauges(&job);
+    drop(play(log(&text), &job, &gauges));
+    let text = text.borrow();
+    assert!(!text.chars().any(|c| c.is_control() && c != '\n'));
+    insta::assert_snapshot!("log", *text);
+}
+
+#[test]
+fn bars_are_as_they_were_and_fit() {
+    let job = job();
+    let gauges = gauges(&job);
+    let show = play(
+        Box::new(Log::new(Box::new(|_: &str| Ok(())))),
+        &job,
+        &gauges,
+    );
+    let (rows, totals) = (&show.run.rows, show.run.totals());
+    let mut text = String::new();
+    for columns in [20, 40, 60, 80, 100, 120, 160] {
+        let lines = screen::lines(rows, &totals, (columns, 24));
+        assert_eq!(lines.len(), rows.len() + 1);
+        for line in &lines {
+            assert!(line.chars().count() < columns, "{columns}: {line}");
+        }
+        text += &format!("{columns}\n{}\n\n", lines.join("\n"));
+    }
+    insta::assert_snapshot!("screen", text);
+}
+
+/// Two files of one name, and one of a long name.
+#[test]
+fn drives_are_told_apart() {
+    let mut job = made::job();
+    job.drives = vec![
+        job.drives[6].clone(),
+        job.drives[6].clone(),
+        job.drives[6].clone(),
+    ];
+    let long = format!("/srv/{}/old.img", "x".repeat(99));
+    for (drive, path) in job
+        .drives
+        .iter_mut()
+        .zip(["/a/old.img", "/b/old.img", &long])
+    {
+        (drive.target.given, drive.target.path) = (path.into(), path.into());
+    }
+    let gauges = gauges(&job);
+    let run = Run::new(&job, &gauges, Box::new(|_| None));
+    let lines = screen::lines(&run.rows, &run.totals(), (80, 24));
+    assert!(lines[0].starts_with("/a/old.img ") && lines[1].starts_with("/b/old.img "));
+    assert!(
+        lines[2].starts_with("…xxxx") && lines[2].contains("x/old.img  "),
+        "{lines:?}"
+    );
+}
+
+/// Of more drives than lines, those at work are shown.
+#[test]
+fn drives_that_ended_make_room() {
+    let job = job();
+    let gauges = gauges(&job);
+    let show = play(
+        Box::new(Log::new(Box::new(|_: &str| Ok(())))),
+        &job,
+        &gauges,
+    );
+    let lines = screen::lines(&show.run.rows, &show.run.totals(), (80, 5));
+    assert_eq!(lines.len(), 3);
+    assert!(
+        lines[0].contains("sdb") && lines[1].contains("sdc"),
+        "{lines:?}"
+    );
+    assert!(lines[2].contains("1 not shown"), "{lines:?}");
+}
+
+#[test]
+fn the_last_table_is_as_it_was() {
+    let job = made::job();
+    let totals = Totals {
+        drives: job.drives.len(),
+        under_way: 0,
+        moved: 22_671_126_503_424,
+        now: None,
+        seconds: 48_600.0,
+        left: super::meter::Left::Unknown,
+        cpu_seconds: 2_720.5,
+    };
+    insta::assert_snapshot!("table", table::table(&job, &totals));
+}
+
+/// Each event there is, as it is really written.
+#[test]
+fn the_schema_knows_every_event() {
+    let (mut job, lines) = (job(), RefCell::new(Vec::new()));
+    let gauges = gauges(&job);
+    let out = |line: &str| {
+        lines.borrow_mut().push(line.to_owned());
+        Ok(())
+    };
+    let mut show = play(Box::new(Json::new(Box::new(out))), &job, &gauges);
+    let extent = Extent {
+        offset: 0,
+        length: 512,
+    };
+    let means = Means::NvmeFormat;
+    for what in [
+        What::Purge(means),
+        What::Purged {
+            means,
+            failure: None,
+        },
+        What::Verification { offset: 0 },
+        What::Checkpoint { offset: 4096 },
+        What::Unreadable(extent),
+        What::Differing(extent),
+        What::Ended(Outcome::Differs),
+    ] {
+        show.event_at(made::at(151), &Event { drive: 0, what })
+            .expect("it is shown");
+    }
+    job.drives[0].outcome = Some(Outcome::Differs);
+    job.drives[2].outcome = Some(Outcome::Failed {
+        reason: "No space left".into(),
+    });
+    show.stopping().expect("it is shown");
+    show.end(&job).expect("it is shown");
+    let mut lines = lines.borrow_mut();
+    assert!(lines[0].starts_with(r#"{"event":"begin","at":"2026-11-22T09:30:00.000Z""#));
+    assert!(lines[lines.len() - 1].starts_with(r#"{"event":"end","at":"#));
+    lines.extend(beside_the_run());
+    let whole = |line: &String| line.ends_with("}\n") && line.matches('\n').count() == 1;
+    assert!(lines.iter().all(whole));
+    let values: Vec<Value> = lines
+        .iter()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let count = |event: &str| {
+        values
+            .iter()
+            .filter(|value| value["event"] == event)
+            .count()
+    };
+    assert_eq!(
+        count("progress"),
+        2 * 150,
+        "each second, of each drive at work"
+    );
+    for name in Name::iter() {
+        let name = serde_json::to_value(name).expect("a name");
+        assert!(values.iter().any(|value| value["event"] == name), "{name}");
+    }
+    let end = values.iter().find(|value| value["event"] == "end");
+    assert_eq!(end.expect("an end")["drives"][2]["reason"], "No space left");
+    // A drive that is under way has no outcome, and one that failed has a reason.
+    Schema::with(SCHEMA, &[REPORT]).check(&distinct(&values), &["reason"]);
+}
+
+/// Events that are written before a run, and after it.
+fn beside_the_run() -> [String; 2] {
+    let lab = Lab::of_files();
+    let target = Target::find(&lab.image("image", 4096)).expect("a target");
+    let job = made::job();
+    let plan = plan::event(&[target], &job.plan, true).expect("a plan");
+    let report = reports::event(&report::json(&job, 0)).expect("a report");
+    [plan, report]
+}
+
+/// The first event of each kind, the first progress that knows everything, and the last event.
+fn distinct(values: &[Value]) -> Vec<Value> {
+    let mut kept: Vec<Value> = Vec::new();
+    for value in values {
+        if kept.iter().all(|known| known["event"] != value["event"]) {
+            kept.push(value.clone());
+        }
+    }
+    let is_full = |value: &&Value| value["event"] == "progress" && value["seconds_left"].is_u64();
+    kept.extend(values.iter().find(is_full).cloned());
+    kept
+}
+
+/// A failing drive does not fill the screen, and another's lines are its own.
+#[test]
+fn lines_of_a_kind_are_counted() {
+    let (job, text) = (job(), RefCell::new(String::new()));
+    let gauges = gauges(&job);
+    let run = Run::new(&job, &gauges, Box::new(|_| None));
+    let mut show = Show::with(log(&text), made::at(0), &job, run).expect("it begins");
+    let mut tell = |drive, what| {
+        show.event_at(made::at(1), &Event { drive, what })
+            .expect("it is shown");
+    };
+    for offset in 0..100 {
+        tell(0, What::Unwritten(Extent { offset, length: 1 }));
+    }
+    tell(
+        0,
+        What::Unreadable(Extent {
+            offset: 7,
+            length: 1,
+        }),
+    );
+    tell(
+        1,
+        What::Unwritten(Extent {
+            offset: 8,
+            length: 1,
+        }),
+    );
+    let text = text.borrow();
+    assert_eq!(text.matches("could not be overwritten").count(), 20 + 1);
+    assert_eq!(text.matches("further ones are in the report").count(), 1);
+    assert_eq!(text.matches("could not be read").count(), 1);
+}

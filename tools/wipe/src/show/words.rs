@@ -1,0 +1,69 @@
+//! What happened, in one line for people; and only so many lines of a kind.
+
+use std::collections::BTreeMap;
+
+use crate::record::{Extent, Means, Outcome};
+use squall_tools::output::in_a_line;
+
+use super::row::{Row, word};
+use crate::event::What;
+
+/// So many lines of a kind a drive has; its report has all.
+const MOST: u32 = 20;
+
+/// Which kinds are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Unwritten,
+    Unreadable,
+    Differing,
+    Note,
+}
+
+/// How many lines of each kind each drive has had.
+#[derive(Debug, Default)]
+pub struct Words {
+    said: BTreeMap<(usize, Kind), u32>,
+}
+
+impl Words {
+    /// The line on `what`, without the drive's name, if it deserves one still.
+    pub fn of(&mut self, row: &Row, what: &What) -> Option<String> {
+        let (kind, line) = match what {
+            What::Unwritten(extent) => (Kind::Unwritten, place(extent, "could not be overwritten")),
+            What::Unreadable(extent) => (Kind::Unreadable, place(extent, "could not be read")),
+            What::Differing(extent) => (Kind::Differing, place(extent, "not as written")),
+            What::Note(note) => (Kind::Note, in_a_line(note)),
+            What::Ended(outcome) => return Some(end(outcome)),
+            What::Purge(means) => return Some(format!("erases itself: {}", means.name())),
+            What::Purged { means, failure } => return Some(purged(*means, failure.as_deref())),
+            What::Pass { .. } | What::Verification { .. } | What::Checkpoint { .. } => return None,
+        };
+        let said = self.said.entry((row.number, kind)).or_default();
+        *said = said.saturating_add(1);
+        match *said {
+            ..MOST => Some(line),
+            MOST => Some(line + "; further ones are in the report"),
+            _ => None,
+        }
+    }
+}
+
+fn place(extent: &Extent, what: &str) -> String {
+    format!("{} B at {} {what}", extent.length, extent.offset)
+}
+
+fn purged(means: Means, failure: Option<&str>) -> String {
+    let name = means.name();
+    match failure {
+        Some(why) => format!("{name} failed: {}", in_a_line(why)),
+        None => format!("{name} done"),
+    }
+}
+
+fn end(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Failed { reason } => format!("failed: {}", in_a_line(reason)),
+        _ => word(outcome).into(),
+    }
+}
