@@ -6,6 +6,7 @@
 //! - [`server`]: programs that wait for others, and end with their owner.
 //! - [`programs`]: Chromium, Python, OpenSSL, SSH, nginx, PostgreSQL, and what each is made to do.
 //! - [`browser`]: pages opened in Chromium.
+//! - [`suite`]: integration tests that say what they need of the machine.
 //! - [`schema`]: published schemas, checked against what they describe.
 //!
 //! The program `programs` measures what squall changes for the real programs.
@@ -16,4 +17,5 @@ pub mod loops;
 pub mod programs;
 pub mod schema;
 pub mod server;
+pub mod suite;
 pub mod world;

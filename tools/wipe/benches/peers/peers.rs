@@ -109,11 +109,12 @@ fn squall(field: &Field, name: &str, method: &str, targets: &[&Path]) -> Result<
 /// The command of this build.
 fn program() -> Result<PathBuf, Failure> {
     let own = std::env::current_exe().unwrap_or_default();
-    let program = own.with_file_name("squall");
+    let built = own.ancestors().nth(2).unwrap_or(&own);
+    let program = built.join("squall");
     match program.exists() {
         true => Ok(program),
         false => Err(Failure::Runtime(format!(
-            "{}: not there: run `cargo build --release` first",
+            "{}: not there: run `cargo build --release --features tools` first",
             program.display()
         ))),
     }

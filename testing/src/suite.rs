@@ -1,0 +1,122 @@
+//! Integration tests, some of which this machine may be unable to run.
+//!
+//! A test that lacks something is reported as ignored, with the reason, and counted in the summary.
+//! Where the environment says that it must run, it fails instead.
+//!
+//! ```no_run
+//! use squall_testing::suite::{self, Need, Test};
+//! use squall_testing::tests;
+//!
+//! const GROFF: Need = Need {
+//!     check: || suite::command("groff"),
+//!     required_by: "SQUALL_REQUIRE_PROGRAMS",
+//! };
+//!
+//! fn sizes_have_units() {}
+//! fn pages_are_formatted() {}
+//!
+//! const TESTS: &[Test] = tests![sizes_have_units, pages_are_formatted: [GROFF]];
+//!
+//! fn main() -> std::process::ExitCode {
+//!     suite::main(&[TESTS])
+//! }
+//! ```
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+/// A test, and what it needs of the machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Test {
+    /// Its path, as `module::name`.
+    pub name: &'static str,
+    /// Panics if it fails.
+    pub run: fn(),
+    /// All of these.
+    pub needs: &'static [Need],
+}
+
+/// Something that a machine may lack.
+#[derive(Clone, Copy, Debug)]
+pub struct Need {
+    /// Why it is not there, if it is not.
+    pub check: fn() -> Result<(), String>,
+    /// The environment variable that makes its absence a failure.
+    pub required_by: &'static str,
+}
+
+/// Lists tests by their functions' names, each with what it needs, if anything:
+/// `tests![one, another: [ROOT, GROFF]]`.
+#[macro_export]
+macro_rules! tests {
+    ($($name:ident $(: [$($need:expr),*])?),* $(,)?) => {
+        &[$($crate::suite::Test {
+            name: concat!(module_path!(), "::", stringify!($name)),
+            run: $name,
+            needs: &[$($($need),*)?],
+        }),*]
+    };
+}
+
+/// Runs the tests that the command line asks for, as `cargo test` does.
+pub fn main(modules: &[&[Test]]) -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut known = HashMap::new();
+    let trials = modules.iter().copied().flatten().map(|test| {
+        let lacking = test.needs.iter().find_map(|need| {
+            let found = known.entry(need.check as usize).or_insert_with(need.check);
+            let why = found.as_ref().err()?.clone();
+            Some((why, std::env::var_os(need.required_by).is_some()))
+        });
+        trial(test, lacking)
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+/// `test`, unless something is lacking, which may have been required.
+fn trial(test: &Test, lacking: Option<(String, bool)>) -> Trial {
+    let run = test.run;
+    // Without the name of the binary.
+    let name = test
+        .name
+        .split_once("::")
+        .map_or(test.name, |(_, path)| path);
+    match lacking {
+        None => Trial::test(name, move || {
+            run();
+            Ok(())
+        }),
+        Some((why, true)) => Trial::test(name, move || Err(why.into())),
+        Some((why, false)) => Trial::test(name, || Ok(()))
+            .with_kind(why)
+            .with_ignored_flag(true),
+    }
+}
+
+/// Whether the command `name` can be run.
+///
+/// # Errors
+/// Why not.
+pub fn command(name: &str) -> Result<(), String> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let system = ["/usr/sbin", "/sbin"].map(Path::new);
+    std::env::split_paths(&paths)
+        .chain(system.map(Path::to_owned))
+        .any(|directory| directory.join(name).is_file())
+        .then_some(())
+        .ok_or_else(|| format!("{name} is not installed"))
+}
+
+/// Root.
+pub const ROOT: Need = Need {
+    check: || {
+        rustix::process::geteuid()
+            .is_root()
+            .then_some(())
+            .ok_or_else(|| "it takes root".into())
+    },
+    required_by: "SQUALL_REQUIRE_ROOT",
+};
