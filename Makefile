@@ -1,44 +1,24 @@
-# squall. `make test` installs what the tests need and runs them all.
+# squall. `make run` shows it, `make test` is what a contributor runs, `make test-all` is the rest.
 
-.PHONY: run test lint unit go packages sanitize fuzz install deb bench bench-wipe bench-programs \
-	deps lab-deps lab
+.PHONY: run test test-all test-under-load fuzz install deb bench bench-wipe bench-programs lab-deps lab
 
 run:
 	cargo run --release -- stream --size 4GiB --progress > /dev/null
 
-test: deps lint unit go packages sanitize
+# Formatting, clippy, the library, its bindings, the command and the tools: minutes. Needs a C compiler.
+test:
+	scripts/deps.sh quick
+	scripts/test.sh quick
 
-# What the tests need, installed where it is missing.
-deps:
-	scripts/deps.sh
+# Virtual machines, a browser, real programs, packages, sanitizers, Go, documentation; installs what
+# they need.
+test-all:
+	scripts/deps.sh rest
+	scripts/test.sh rest
 
-lint:
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --all-features -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps
-
-# What this machine can run must run: skipping it is a failure. The guards a second time as programs in
-# Rust have them, without the feature `shared-library`; what a request leaves behind also in a release
-# build, because it is a property of compiled code. `cargo run` alone is the command.
-unit:
-	required=$$(scripts/required.sh) && env $$required cargo test --workspace --all-features
-	required=$$(scripts/required.sh) && env $$required cargo test -p squall --features testing --test guards
-	for place in stack/ registers/; do \
-		cargo test --release -p squall --features testing --test guards -- $$place || exit 1; \
-	done
-	cargo run --quiet -- --version
-
-# The Go module, where there is a Go that is new enough.
-go:
-	required=$$(scripts/required.sh) && env $$required scripts/go.sh
-
-# Debian packages, installed in a fresh Debian and removed again: of what the tests have built.
-packages:
-	PROFILE=test scripts/deb-test.sh
-
-# AddressSanitizer, valgrind, and the constant-time code that CPUs with AES do not run.
-sanitize:
-	scripts/sanitize.sh
+# Both, several times, beside four busy loops: no test depends on how busy the machine is.
+test-under-load:
+	scripts/test-under-load.sh
 
 # Differential fuzzing, SECONDS a target (needs a nightly toolchain and cargo-fuzz; Go for the last two).
 SECONDS ?= 60

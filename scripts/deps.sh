@@ -1,9 +1,21 @@
 #!/usr/bin/env bash
-# Installs what the tests need: compilers of C and C++, openssl as an independent implementation, its
-# headers, valgrind, groff, and as root what makes packages. Says what is missing where it may not
-# install. Then, without which all other tests go on: programs that squall is tested with, a browser
-# for the tests of pages, and QEMU, a kernel and tools for the lab's tests of virtual machines.
+# Installs what tests need, where it is missing, and says what is missing where it may not install.
+#
+#     scripts/deps.sh quick    for `make test`: a C compiler
+#     scripts/deps.sh rest     for `make test-all`: C++, OpenSSL and its headers, valgrind, groff; as root
+#                              what makes packages and file systems. Then, without which all other tests
+#                              go on: real programs, a browser, and QEMU, a kernel and tools for
+#                              virtual machines.
 set -euo pipefail
+cd "$(dirname "$0")/.."
+
+case ${1:-} in
+quick | rest) ;;
+*)
+    echo "usage: deps.sh quick|rest" >&2
+    exit 2
+    ;;
+esac
 
 if ! command -v cargo > /dev/null; then
     echo "make: cargo is missing: install Rust $(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml) or later (rustup), then run make again" >&2
@@ -19,11 +31,14 @@ has() {
 }
 
 # command or file:Debian package
-wanted=(cc:gcc c++:g++ openssl:openssl valgrind:valgrind pkg-config:pkg-config groff:groff
-    /usr/include/openssl/core.h:libssl-dev)
-# For tests on loop devices, of capabilities and of packages, which take root.
-[ "$(id -u)" -ne 0 ] || wanted+=(losetup:mount mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs
-    setpriv:util-linux setcap:libcap2-bin dh:debhelper debootstrap:debootstrap)
+wanted=(cc:gcc)
+if [ "$1" = rest ]; then
+    wanted+=(c++:g++ openssl:openssl valgrind:valgrind pkg-config:pkg-config groff:groff
+        /usr/include/openssl/core.h:libssl-dev)
+    # For tests on loop devices, of capabilities and of packages, which take root.
+    [ "$(id -u)" -ne 0 ] || wanted+=(losetup:mount mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs
+        setpriv:util-linux setcap:libcap2-bin dh:debhelper debootstrap:debootstrap)
+fi
 missing=()
 for pair in "${wanted[@]}"; do
     has "${pair%%:*}" || missing+=("${pair##*:}")
@@ -44,6 +59,7 @@ install() {
 }
 
 [ ${#missing[@]} -eq 0 ] || install "${missing[@]}"
+[ "$1" = rest ] || exit 0
 
 # Real programs that are tested with squall: without one its test is skipped, but not where CI is set.
 programs=()
@@ -60,10 +76,8 @@ if ! command -v chromium > /dev/null && ! (install chromium); then
 fi
 
 if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null; then
-    # With the examples: what tests need of other crates decides how those are built, and so they find
-    # most of themselves built.
     lab=${CARGO_TARGET_DIR:-target}/debug/squall-lab
-    build() { cargo build --quiet --profile test --workspace --all-features --examples --bin squall-lab; }
+    build() { cargo build --quiet --all-features -p squall-lab; }
     if ! { build && "$lab" deps --only 6.12; }; then
         echo "make: QEMU and a kernel could not be fetched: no virtual machine is tested, which fails where CI is set" >&2
     fi

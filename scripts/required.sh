@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Prints what the tests must not skip on this machine, as assignments for env(1). Asks the kernel
-# and not squall, so that a detection that fails is noticed.
+# Prints what the tests must not skip on this machine, as assignments for env(1): of `make test`, or
+# with the argument `rest` of `make test-all`. Asks the kernel and not squall, so that a detection that
+# fails is noticed.
 set -euo pipefail
 
 has() {
@@ -27,22 +28,13 @@ if [ "$(id -u)" -eq 0 ] && [ -w /dev/loop-control ] && command -v losetup > /dev
     echo "SQUALL_REQUIRE_LOOP=1"
 fi
 
-# Virtual machines need what scripts/deps.sh fetched. It may have been offline; not in CI.
-caches=${XDG_CACHE_HOME:-${HOME:-}/.cache}
-cache=${SQUALL_LAB_CACHE:-$caches/squall-lab}
-fetched() {
-    [ -e "$cache/qemu" ] && [ -e "$cache/kernels/6.12" ] && [ -e "$cache/tools" ]
-}
-if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null && { [ -n "${CI:-}" ] || fetched; }; then
-    echo "SQUALL_REQUIRE_LAB=1"
-fi
+[ "${1:-quick}" = rest ] || exit 0
 
-# Programs that squall is tested with come from scripts/deps.sh, as the browser below.
-if command -v apt-get > /dev/null && [ -n "${CI:-}" ]; then
+# The rest needs what scripts/deps.sh fetched. It may have been offline, but not in CI.
+if [ -n "${CI:-}" ] && command -v apt-get > /dev/null; then
     echo "SQUALL_REQUIRE_PROGRAMS=1"
-fi
-
-# Pages need a browser, which scripts/deps.sh installs; it may not have been allowed to. Not in CI.
-if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null && [ -n "${CI:-}" ]; then
-    echo "SQUALL_REQUIRE_BROWSER=1"
+    if [ "$(uname -m)" = x86_64 ]; then
+        echo "SQUALL_REQUIRE_LAB=1"
+        echo "SQUALL_REQUIRE_BROWSER=1"
+    fi
 fi

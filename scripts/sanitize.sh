@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 target=${CARGO_TARGET_DIR:-$PWD/target}
 features=(--package squall --features rand_core_09)
-tests=(--lib --test engines --test vectors --test stream --test rng --test whirlwind --test robust)
+tests=(--lib --test engines --test vectors --test stream --test rng --test whirlwind)
 
 asan() {
     if ! cargo +nightly --version >/dev/null 2>&1; then
@@ -55,7 +55,7 @@ valgrind_on() {
     valgrind --quiet --error-exitcode=1 "$path" --test-threads=1 "${@/#/--skip=}"
 }
 
-# Prints the path of a test's program, as `make unit` builds it.
+# Prints the path of a test's program, as `make test` builds it.
 program() {
     cargo test --quiet --workspace --all-features "$@" --no-run --message-format=json |
         grep '"package_id":"[^"]*/squall#' |

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Runs the tests, phase by phase: all of them, even if one fails. The last lines are a table of the
+# phases, how long each took, and what failed. Exits with 1 if anything did.
+#
+#     scripts/test.sh quick        what a contributor needs, in minutes
+#     scripts/test.sh rest         all else: virtual machines, a browser, real programs, packages,
+#                                  sanitizers, Go, documentation
+#     scripts/test.sh rest go      only these phases
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+# Built together, so that every crate is compiled once, with the same features.
+everything=(--workspace --all-features)
+research=(squall-lab squall-legacy-rng squall-probe squall-robust-prng)
+
+quick=(format clippy tests thread_locals starts)
+rest=(documentation research browser programs release packages sanitizers go)
+
+format() { cargo fmt --all --check; }
+
+clippy() { cargo clippy "${everything[@]}" --all-targets -- -D warnings; }
+
+# Everything but research; the guards as a shared library has them.
+tests() { cargo test --no-fail-fast "${everything[@]}" "${research[@]/#/--exclude=}"; }
+
+# The guards as programs in Rust have them: with plain thread locals.
+thread_locals() { cargo test --no-fail-fast -p squall --features testing --test guards; }
+
+# README's first command is the program alone, and it starts.
+starts() { cargo run --quiet -- --version; }
+
+documentation() { RUSTDOCFLAGS="-D warnings" cargo doc "${everything[@]}" --no-deps; }
+
+research() { cargo test --no-fail-fast --all-features "${research[@]/#/--package=}"; }
+
+# Pages, opened in Chromium.
+browser() { cargo test --no-fail-fast "${everything[@]}" -- browser; }
+
+# Chromium, Python, OpenSSL, SSH, nginx and PostgreSQL, with squall and without.
+programs() { cargo test --no-fail-fast --all-features -p squall-testing; }
+
+# What a request leaves behind is a property of optimised code.
+release() {
+    cargo test --release -p squall --features testing --test guards -- stack/ &&
+        cargo test --release -p squall --features testing --test guards -- registers/
+}
+
+# Installed in a fresh Debian and removed again, made of what the tests have built.
+packages() { PROFILE=test scripts/deb-test.sh; }
+
+# AddressSanitizer, valgrind, and the constant-time code that CPUs with AES do not run.
+sanitizers() { scripts/sanitize.sh; }
+
+go() { scripts/go.sh; }
+
+case ${1:-} in
+quick) phases=("${quick[@]}") ;;
+rest) phases=("${rest[@]}") ;;
+*)
+    echo "usage: test.sh quick|rest [PHASE...]; quick: ${quick[*]}; rest: ${rest[*]}" >&2
+    exit 2
+    ;;
+esac
+kind=$1
+shift
+for phase in "$@"; do
+    case " ${phases[*]} " in
+    *" $phase "*) ;;
+    *)
+        echo "test.sh: $kind has no phase $phase: use some of ${phases[*]}" >&2
+        exit 2
+        ;;
+    esac
+done
+[ $# -eq 0 ] || phases=("$@")
+
+# What this machine can run must run: skipping it is a failure.
+required=$(scripts/required.sh "$kind") || exit 1
+# shellcheck disable=SC2163
+while read -r assignment; do export "$assignment"; done <<< "$required"
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+table=()
+failures=()
+for phase in "${phases[@]}"; do
+    printf '\n=== %s\n' "$phase"
+    begun=$SECONDS
+    if "$phase" 2>&1 | tee "$log"; then result=passed; else result=FAILED; fi
+    ignored=$(sed -n 's/^test result: .* \([0-9]*\) ignored;.*/\1/p' "$log" | awk '{ all += $1 } END { print all + 0 }')
+    table+=("$(printf '%-14s %-7s %5d s  %s' "$phase" "$result" $((SECONDS - begun)) \
+        "$([ "$ignored" -eq 0 ] || echo "$ignored ignored")")")
+    [ "$result" = passed ] || failures+=("$phase:" "$(grep -E '^test .* FAILED$|^error(\[|:)' "$log" | sort -u)")
+done
+
+printf '\n=== %s\n' "$kind: $SECONDS s"
+printf '%s\n' "${table[@]}"
+[ ${#failures[@]} -eq 0 ] || {
+    printf '%s\n' "" "${failures[@]}"
+    exit 1
+}
