@@ -4,6 +4,7 @@
 //! Generators have their turns in the same round, so what else the machine does hits all of them;
 //! figures are medians of batches, with quartiles. A missed target is a result, not a failure.
 
+mod args;
 mod buffered;
 mod figures;
 mod fork;
@@ -21,7 +22,7 @@ use std::time::Duration;
 
 use squall_tools::measure::Effort;
 
-use crate::args::CostArguments;
+pub use args::CostArguments;
 use generators::Generators;
 use report::CostReport;
 use squall_tools::Failure;

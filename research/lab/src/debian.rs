@@ -9,6 +9,7 @@
 //!   to its place when it is complete, so that what is there is never half of something.
 
 mod apt;
+mod args;
 mod item;
 mod kernel;
 mod lists;
@@ -35,8 +36,8 @@ use std::path::{Path, PathBuf};
 use squall_tools::failure::at;
 use squall_tools::{Failure, output};
 
-use crate::args::DepsArguments;
 use apt::Archive;
+pub use args::DepsArguments;
 use item::Item;
 use lists::Release;
 use lock::Lock;

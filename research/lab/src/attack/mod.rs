@@ -5,6 +5,7 @@
 //! predict its output byte for byte. A control goes with every trial: whoever is given the secrets
 //! as well must predict everything, or the trial shows nothing.
 
+mod args;
 mod event;
 mod report;
 mod scenario;
@@ -15,7 +16,7 @@ use serde::Serialize;
 use squall_tools::Failure;
 use squall_tools::output;
 
-use crate::args::AttackCommand;
+pub use args::AttackCommand;
 
 use report::AttackReport;
 

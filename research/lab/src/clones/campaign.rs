@@ -9,12 +9,12 @@ use serde_json::Value;
 use squall_probe::Mode;
 use squall_tools::{Failure, Interrupt};
 
+use super::args::{BootArguments, LabArguments, ResetArguments};
 use super::experiment;
 use super::machine::Machine;
 use super::output;
 use super::scenario::Scenario;
 use crate::analysis::{Campaign, Experiment, Setup, Validity};
-use crate::args::{BootArguments, LabArguments, ResetArguments};
 use crate::debian::{Cache, Kernel, Qemu};
 use crate::vm::{self, Contents, Doors, Host, Signals, Spec};
 

@@ -1,0 +1,83 @@
+//! What `squall-lab boot` and `squall-lab reset` take.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::TypedValueParser as _;
+
+use super::{Machine, Scenario};
+use crate::vm::Accelerator;
+
+/// What to boot.
+#[derive(Debug, Args)]
+pub struct BootArguments {
+    /// What experiments have in common.
+    #[command(flatten)]
+    pub lab: LabArguments,
+}
+
+/// What to resume.
+#[derive(Debug, Args)]
+pub struct ResetArguments {
+    /// What experiments have in common.
+    #[command(flatten)]
+    pub lab: LabArguments,
+
+    /// What the clones do; may be given several times
+    #[arg(long, value_enum, default_value = "ticks")]
+    pub scenario: Vec<Scenario>,
+}
+
+/// What experiments with virtual machines have in common.
+#[derive(Debug, Args)]
+pub struct LabArguments {
+    /// How many times each machine is booted or resumed
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(2..=1000).map(usize::from))]
+    pub runs: usize,
+
+    /// Only this machine: 6.1, 6.1+vmgenid, 6.12, 6.12+vmgenid or newest+vmgenid+vmclock; may be
+    /// given several times
+    #[arg(long, value_name = "MACHINE")]
+    pub machine: Vec<Machine>,
+
+    /// How guests are run: tcg, QEMU's translator, or kvm
+    #[arg(long, value_enum, default_value = "tcg")]
+    pub accelerator: Accelerator,
+
+    /// Longest time that a step of a machine may take, in seconds
+    #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub timeout: u64,
+
+    /// The cache of `squall-lab deps`
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+
+    /// Also write the report there: JSON, Markdown and plots
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+
+    /// One JSON object: stable snake_case keys; what does not exist is null
+    ///
+    /// Keys: date, versions and experiments. Each of experiments has kind (boot or reset), machine,
+    /// kernel, qemu, accelerator, mode, facts (what the guest said of itself), runs, verdict (with
+    /// validity, which is "valid" or an object with invalid, and violated), are_clones, sources,
+    /// guarded_together, uncertainty and notes. Each of sources has source, fewest_outputs,
+    /// under_way, repeats (outputs, repeated_outputs, repeated_words,
+    /// repeated_words_of_one_machine, machines_with_repeats) and window, null for a boot (clones,
+    /// requests, repeated_requests, us_to_new_state, clones_without_new_state, us_to_notice,
+    /// clones_without_notice, repeats_after_new_state). uncertainty has trials, events, bootstrap,
+    /// outputs, paper_has_1024, fast_has_512 and both_have_1024. New keys may be added.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl LabArguments {
+    /// The machines that were asked for.
+    pub fn machines(&self) -> Vec<Machine> {
+        if self.machine.is_empty() {
+            Machine::ALL.to_vec()
+        } else {
+            self.machine.clone()
+        }
+    }
+}
