@@ -89,3 +89,68 @@ impl<const N: usize> DerefMut for Secret<N> {
         &mut self.0
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use core::hint::black_box;
+    use core::mem::MaybeUninit;
+
+    /// What `read` finds in `value` before it is dropped, and in its memory afterwards.
+    pub(crate) fn around_drop<T, S>(value: T, read: impl Fn(*const T) -> S) -> [S; 2] {
+        let mut place = Box::new(MaybeUninit::new(value));
+        let value = place.as_mut_ptr();
+        let before = read(value);
+        // SAFETY: the value is dropped once, and not used afterwards: its memory is read while the
+        // box still has it.
+        unsafe { value.drop_in_place() };
+        [before, read(value)]
+    }
+
+    #[test]
+    fn what_is_wiped_is_zero() {
+        let mut words = [5u64; 9];
+        wipe(&mut words);
+        assert_eq!(words, [0; 9]);
+    }
+
+    #[test]
+    fn dropping_a_secret_wipes_it() {
+        let around = around_drop(Secret([7; 40]), |secret| {
+            // SAFETY: the secret is these bytes, before and after its drop.
+            unsafe { secret.cast::<[u8; 40]>().read_volatile() }
+        });
+        assert_eq!(around, [[7; 40], [0; 40]]);
+    }
+
+    /// Words that are left on the stack.
+    const LEFT: usize = 64;
+
+    const MARK: u64 = 0x5ec2_e75e_c2e7_5ec2;
+
+    /// Leaves words on the stack, and says where.
+    #[inline(never)]
+    fn leave_words() -> *const u64 {
+        black_box([MARK; LEFT].as_mut_ptr())
+    }
+
+    /// How many of the words are still there.
+    fn count_words(at: *const u64) -> usize {
+        (0..LEFT)
+            // SAFETY: the stack was that deep, and stays mapped. Nothing is written.
+            .filter(|&index| unsafe { at.wrapping_add(index).read_volatile() } == MARK)
+            .count()
+    }
+
+    #[test]
+    fn what_work_leaves_on_the_stack_is_wiped() {
+        const DEPTH: usize = 16 << 10;
+        let mut at = core::ptr::null();
+        in_frame_of_its_own(|| at = leave_words());
+        assert!(count_words(at) > LEFT / 2, "the search finds what is left");
+        wipe_stack_below::<DEPTH>();
+        assert_eq!(count_words(at), 0);
+        wiping_stack::<DEPTH>(|| at = leave_words());
+        assert_eq!(count_words(at), 0);
+    }
+}

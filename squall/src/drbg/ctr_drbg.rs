@@ -227,6 +227,7 @@ impl<C: Cipher> fmt::Debug for CtrDrbg<C> {
 mod tests {
     use super::*;
     use crate::engine::{Aes128, Aes256};
+    use crate::secret::tests::around_drop;
 
     fn state(drbg: &CtrDrbg<Aes256>) -> [u8; MAX_SEED_LEN] {
         let mut state = [0; MAX_SEED_LEN];
@@ -290,6 +291,22 @@ mod tests {
         let before = state(&drbg);
         drbg.generate(&mut [], b"").unwrap();
         assert_ne!(state(&drbg)[..32], before[..32]);
+    }
+
+    #[test]
+    fn dropping_a_generator_wipes_it() {
+        let drbg = CtrDrbg::<Aes256>::instantiate(&[7; 48], b"").unwrap();
+        let [(key, v), wiped] = around_drop(drbg, |drbg| {
+            // SAFETY: the value's memory; both are plain bytes, before and after its drop.
+            unsafe {
+                (
+                    (&raw const (*drbg).key).read_volatile(),
+                    (&raw const (*drbg).v).read_volatile(),
+                )
+            }
+        });
+        assert!(key != [0; 32] && v != 0);
+        assert_eq!(wiped, ([0; 32], 0));
     }
 
     #[test]

@@ -110,3 +110,18 @@ impl fmt::Debug for FastKeyErasure {
         f.write_str("FastKeyErasure { .. }")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secret::tests::around_drop;
+
+    #[test]
+    fn dropping_a_generator_wipes_it() {
+        let around = around_drop(FastKeyErasure::new(&[7; KEY_LEN]), |generator| {
+            // SAFETY: the value's memory; a key is plain bytes, before and after its drop.
+            unsafe { (&raw const (*generator).key).read_volatile() }
+        });
+        assert_eq!(around, [[7; KEY_LEN], [0; KEY_LEN]]);
+    }
+}
