@@ -72,13 +72,9 @@ impl Policy {
     }
 
     fn provisional() -> Policy {
-        let vdso = Vdso::find();
-        if vdso.is_none() {
-            vdso::watch_nothing();
-        }
         let has_vmgenid = has_vmgenid();
         Policy {
-            vdso,
+            vdso: Vdso::find(),
             vmclock: None,
             is_vm: has_vmgenid || is_announced() || seam::is_off(Seam::BareMetal),
             has_vmgenid,
@@ -232,4 +228,126 @@ fn is_announced() -> bool {
     return crate::cpuid::has(crate::cpuid::Features::HYPERVISOR);
     #[cfg(not(target_arch = "x86_64"))]
     return true;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::vmclock::tests::imitation;
+    use super::*;
+
+    /// A machine that is no VM.
+    const BARE: Policy = Policy {
+        vdso: None,
+        vmclock: None,
+        is_vm: false,
+        has_vmgenid: false,
+        is_provisional: false,
+    };
+    const VM: Policy = Policy {
+        is_vm: true,
+        ..BARE
+    };
+    const VMGENID: Policy = Policy {
+        has_vmgenid: true,
+        ..VM
+    };
+
+    /// A VM with a vmclock that counts generations, or has a marker only.
+    fn with_clock(vm: Policy, counts_generations: bool) -> Policy {
+        Policy {
+            vmclock: Some(imitation(counts_generations)),
+            ..vm
+        }
+    }
+
+    /// Whether this machine shows the kernel's generation: vmgenid is no signal without it.
+    fn sees_generation() -> bool {
+        crate::fill(&mut [0; 16]);
+        BARE.sees_generation()
+    }
+
+    #[test]
+    fn clones_are_seen_where_there_are_none_or_something_tells() {
+        let sees_generation = sees_generation();
+        for (policy, sees_clones) in [
+            (BARE, true),
+            (VM, false),
+            (VMGENID, sees_generation),
+            (with_clock(VM, true), true),
+            (with_clock(VM, false), false),
+            (with_clock(VMGENID, true), true),
+            (with_clock(VMGENID, false), sees_generation),
+        ] {
+            assert_eq!(policy.has_clone_signal(), sees_clones, "{policy:?}");
+            assert_eq!(policy.sees_clones(), sees_clones, "{policy:?}");
+            let provisional = Policy {
+                is_provisional: true,
+                ..policy
+            };
+            assert_eq!(provisional.has_clone_signal(), sees_clones, "{policy:?}");
+            assert!(!provisional.sees_clones(), "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn requests_are_hedged_as_the_signals_leave_them() {
+        let late = match sees_generation() {
+            true => Hedging::AllButNumbers,
+            false => Hedging::All,
+        };
+        for (policy, hedging) in [
+            (BARE, Hedging::None),
+            (VM, Hedging::All),
+            (VMGENID, late),
+            (with_clock(VM, true), Hedging::None),
+            (with_clock(VM, false), Hedging::All),
+            (with_clock(VMGENID, true), Hedging::None),
+            (with_clock(VMGENID, false), late),
+        ] {
+            // No kernel has this generation, so no clone is unsettled under it.
+            assert_eq!(policy.hedging(1 << 50), hedging, "{policy:?}");
+            let provisional = Policy {
+                is_provisional: true,
+                ..policy
+            };
+            assert_eq!(provisional.hedging(1 << 50), Hedging::All, "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn vmgenid_alone_is_late() {
+        for (policy, hears_late) in [
+            (BARE, false),
+            (VM, false),
+            (VMGENID, true),
+            (with_clock(VM, true), false),
+            (with_clock(VM, false), false),
+            (with_clock(VMGENID, true), false),
+            (with_clock(VMGENID, false), true),
+        ] {
+            assert_eq!(policy.hears_late(), hears_late, "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn a_clone_may_be_behind_a_new_count_or_generation() {
+        let epoch = |kernel, vm| Epoch {
+            kernel,
+            vm,
+            process: 0,
+        };
+        let before = epoch(5, 7);
+        // Behind the same epoch, a new generation, and a new count.
+        for (policy, expected) in [
+            (BARE, [false, false, true]),
+            (VM, [false, true, true]),
+            (VMGENID, [false, true, true]),
+            (with_clock(VM, true), [false, false, true]),
+            (with_clock(VM, false), [false, true, true]),
+        ] {
+            let may_be =
+                [epoch(5, 7), epoch(6, 7), epoch(5, 8)].map(|now| policy.may_be_clone(before, now));
+            assert_eq!(may_be, expected, "{policy:?}");
+        }
+    }
 }

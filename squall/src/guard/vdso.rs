@@ -135,31 +135,23 @@ impl Vdso {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Watch {
-    /// Not known before the first seeding.
-    Undecided = 0,
+    /// Not at all: before the first seeding, and where this kernel does not show it.
+    Nothing = 0,
     /// By reading its place in the vDSO's data: one load.
     Mapped = 1,
     /// By asking the vDSO for a byte on each request.
     Probe = 2,
-    /// Not at all: this kernel does not show it.
-    Nothing = 3,
 }
 
-static WATCH: AtomicU8 = AtomicU8::new(Watch::Undecided as u8);
+static WATCH: AtomicU8 = AtomicU8::new(Watch::Nothing as u8);
 
 /// How the kernel's generation is followed.
 pub(crate) fn watch() -> Watch {
     match WATCH.load(Ordering::Relaxed) {
-        0 => Watch::Undecided,
         1 => Watch::Mapped,
         2 => Watch::Probe,
         _ => Watch::Nothing,
     }
-}
-
-/// Gives up on following the generation: the vDSO cannot be used.
-pub(crate) fn watch_nothing() {
-    decide(Watch::Nothing, None);
 }
 
 fn decide(watch: Watch, place: Option<*const AtomicU64>) {
@@ -178,11 +170,11 @@ pub fn watch_instead(place: &'static AtomicU64) {
 pub(crate) fn validate(vdso: Vdso, seeded: u64) -> bool {
     match watch() {
         Watch::Mapped => mapped_generation() == seeded,
-        Watch::Undecided => {
+        Watch::Nothing => {
             relocate(vdso, seeded);
             true
         }
-        Watch::Probe | Watch::Nothing => true,
+        Watch::Probe => true,
     }
 }
 

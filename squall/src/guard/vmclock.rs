@@ -201,24 +201,46 @@ unsafe impl Send for VmClock {}
 // SAFETY: as above.
 unsafe impl Sync for VmClock {}
 
-/// The count as it was last seen, and the kernel generation at which it was seen to
-/// change; 0 for never.
-static SEEN: AtomicU64 = AtomicU64::new(0);
-static CHANGED_UNDER: AtomicU64 = AtomicU64::new(0);
+/// What was seen of the count.
+struct Seen {
+    /// The count as it was last seen; 0 for never.
+    count: AtomicU64,
+    /// The kernel's generation at which it was seen to change; 0 for never.
+    changed_under: AtomicU64,
+}
+
+static SEEN: Seen = Seen::new();
+
+impl Seen {
+    const fn new() -> Seen {
+        Seen {
+            count: AtomicU64::new(0),
+            changed_under: AtomicU64::new(0),
+        }
+    }
+
+    fn note(&self, count: u64, generation: u64) {
+        let seen = self.count.swap(count, Ordering::Relaxed);
+        if seen != 0 && seen != count {
+            self.changed_under.store(generation, Ordering::Relaxed);
+        }
+    }
+
+    fn is_unsettled(&self, generation: u64) -> bool {
+        let changed_under = self.changed_under.load(Ordering::Relaxed);
+        changed_under != 0 && changed_under == generation
+    }
+}
 
 /// Notes the count at a seeding under the kernel's `generation`.
 pub(crate) fn note(count: u64, generation: u64) {
-    let seen = SEEN.swap(count, Ordering::Relaxed);
-    if seen != 0 && seen != count {
-        CHANGED_UNDER.store(generation, Ordering::Relaxed);
-    }
+    SEEN.note(count, generation);
 }
 
 /// Whether the count changed and the kernel has not reseeded since: until it has, it may give
 /// sibling clones the same bytes.
 pub(crate) fn is_unsettled(generation: u64) -> bool {
-    let changed_under = CHANGED_UNDER.load(Ordering::Relaxed);
-    changed_under != 0 && changed_under == generation
+    SEEN.is_unsettled(generation)
 }
 
 #[cfg(feature = "testing")]
@@ -232,8 +254,49 @@ pub fn open_instead(path: &'static CStr) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    const WORD: usize = size_of::<u64>();
+
+    /// A clock whose page is memory, with a count of generations or without.
+    pub(in crate::guard) fn imitation(counts_generations: bool) -> VmClock {
+        VmClock {
+            page: NonNull::from(Box::leak(Box::new([0u64; 4096 / WORD]))).cast(),
+            count_at: match counts_generations {
+                true => GENERATION_AT,
+                false => MARKER_AT,
+            },
+        }
+    }
+
+    #[test]
+    fn the_count_is_the_words_of_its_place_plus_one() {
+        for (counts_generations, at) in [(true, 104), (false, 16)] {
+            let clock = imitation(counts_generations);
+            assert_eq!(clock.generation(), 1);
+            clock.word64(at).store(7, Ordering::Relaxed);
+            assert_eq!(clock.generation(), 8);
+            // SAFETY: the page stays.
+            assert_eq!(unsafe { (*clock.place()).load(Ordering::Relaxed) }, 7);
+            assert_eq!(clock.counts_generations(), counts_generations);
+        }
+    }
+
+    #[test]
+    fn a_change_is_unsettled_under_its_generation_alone() {
+        let seen = Seen::new();
+        seen.note(5, 10);
+        seen.note(5, 11);
+        for generation in [0, 10, 11] {
+            assert!(!seen.is_unsettled(generation), "nothing has changed");
+        }
+        seen.note(6, 12);
+        seen.note(6, 13);
+        for (generation, is_unsettled) in [(0, false), (11, false), (12, true), (13, false)] {
+            assert_eq!(seen.is_unsettled(generation), is_unsettled, "{generation}");
+        }
+    }
 
     #[test]
     fn only_the_drivers_names_are_vmclocks() {
@@ -275,7 +338,6 @@ mod tests {
 
     #[test]
     fn a_count_is_within_the_page_that_the_device_says_it_has() {
-        const WORD: usize = size_of::<u64>();
         let count_of = |magic: u32, size: usize, version: u64, flags| {
             let mut page = [0u64; 4096 / WORD];
             page[0] = u64::from(magic) | (size as u64) << 32;
