@@ -73,3 +73,61 @@ fn links(entries: &[u8]) -> impl Iterator<Item = &CStr> {
     })
     .filter_map(|(kind, name)| (kind == libc::DT_LNK).then_some(name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CString;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// What getdents64(2) gives for these names and kinds.
+    fn entries(names: &[(&str, u8)]) -> Vec<u8> {
+        let entry = |&(name, kind): &(&str, u8)| {
+            let length = (19 + name.len() + 1).next_multiple_of(8);
+            let mut entry = vec![0xff; 16];
+            entry.extend((length as u16).to_ne_bytes());
+            entry.push(kind);
+            entry.extend(name.as_bytes());
+            entry.resize(length, 0);
+            entry
+        };
+        names.iter().flat_map(entry).collect()
+    }
+
+    #[test]
+    fn links_are_found_among_other_entries() {
+        let entries = entries(&[
+            (".", libc::DT_DIR),
+            ("first", libc::DT_LNK),
+            ("uevent", libc::DT_REG),
+            ("the-second", libc::DT_LNK),
+        ]);
+        let found: Vec<&CStr> = links(&entries).collect();
+        assert_eq!(found, [c"first", c"the-second"]);
+        assert_eq!(links(&entries[..entries.len() - 1]).count(), 1, "cut short");
+        assert_eq!(links(&[]).count(), 0);
+    }
+
+    #[test]
+    fn a_device_is_a_link_that_is_not_the_module() {
+        let directory = std::env::temp_dir().join(format!("squall-vmgenid-{}", std::process::id()));
+        fs::create_dir(&directory).expect("a temporary directory");
+        let path = CString::new(directory.as_os_str().as_encoded_bytes()).unwrap();
+        let has_device = || has_device(&path);
+        assert!(!has_device());
+        fs::write(directory.join("bind"), "").unwrap();
+        symlink("nowhere", directory.join("module")).unwrap();
+        assert!(!has_device());
+        symlink("nowhere", directory.join("VMGENCTR:00")).unwrap();
+        assert!(has_device());
+        fs::remove_dir_all(&directory).unwrap();
+        assert!(!has_device());
+    }
+
+    #[test]
+    fn what_was_found_is_kept() {
+        let is_bound_now = DRIVERS.into_iter().any(has_device);
+        assert_eq!([is_bound(), is_bound()], [is_bound_now; 2]);
+    }
+}
