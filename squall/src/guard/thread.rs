@@ -34,13 +34,43 @@ fn key(at_exit: extern "C" fn(*mut c_void)) -> Option<libc::pthread_key_t> {
     if unsafe { libc::pthread_key_create(&mut key, Some(at_exit)) } != 0 {
         return None;
     }
-    let published = KEY.compare_exchange(0, key as u64 + 1, Ordering::AcqRel, Ordering::Acquire);
-    match published {
-        Ok(_) => Some(key),
+    Some(publish(&KEY, key))
+}
+
+/// Makes `key`, which nobody else knows, the one in `place`; gives it up for one that is there.
+fn publish(place: &AtomicU64, key: libc::pthread_key_t) -> libc::pthread_key_t {
+    let number = u64::from(key) + 1;
+    match place.compare_exchange(0, number, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => key,
         Err(first) => {
-            // SAFETY: the key was just made and nobody else knows it.
+            // SAFETY: the key exists, by the caller, and nobody uses it.
             unsafe { libc::pthread_key_delete(key) };
-            Some((first - 1) as libc::pthread_key_t)
+            (first - 1) as libc::pthread_key_t
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn make_key() -> libc::pthread_key_t {
+        let mut key = 0;
+        // SAFETY: `key` is writable.
+        assert_eq!(unsafe { libc::pthread_key_create(&mut key, None) }, 0);
+        key
+    }
+
+    /// Two threads make the key at once: both use the first one's.
+    #[test]
+    fn who_comes_second_uses_the_firsts_key() {
+        let place = AtomicU64::new(0);
+        let (first, second) = (make_key(), make_key());
+        assert_ne!(first, second);
+        assert_eq!(publish(&place, first), first);
+        assert_eq!(publish(&place, second), first);
+        assert_eq!(publish(&place, make_key()), first);
+        // SAFETY: the key exists.
+        assert_eq!(unsafe { libc::pthread_key_delete(first) }, 0);
     }
 }
