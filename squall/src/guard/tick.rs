@@ -86,12 +86,15 @@ fn places(vdso: Vdso) -> impl Iterator<Item = *const AtomicU64> {
 /// is: it shares their page up to Linux 6.14, and has one of its own later, four pages below the
 /// vDSO. There the clocks are six pages below, and five in a time namespace.
 fn pages(vdso: Vdso) -> [Option<usize>; 2] {
-    let Some(generation) = moment::generation_place() else {
-        return [None; 2];
-    };
-    match generation.addr() % PAGE {
-        0 => [6, 5].map(|below| Some(vdso.base() - below * PAGE)),
-        offset => [Some(generation.addr() - offset), None],
+    moment::generation_place().map_or([None; 2], |generation| {
+        pages_beside(generation.addr(), vdso.base())
+    })
+}
+
+fn pages_beside(generation: usize, base: usize) -> [Option<usize>; 2] {
+    match generation % PAGE {
+        0 => [6, 5].map(|below| Some(base - below * PAGE)),
+        offset => [Some(generation - offset), None],
     }
 }
 
@@ -134,6 +137,87 @@ fn coarse_time() -> Option<[u64; 2]> {
 mod tests {
     use super::*;
     use core::time::Duration;
+
+    const TIME: [u64; 2] = [1_700_000_000, 123_456_789];
+
+    /// A clock of the kernel's that shows [`TIME`], but for these words.
+    fn shows_time(changed: &[(usize, u64)]) -> bool {
+        let mut words = [0; 17];
+        // Mode and count of updates, mask, shift and factor.
+        words[0] = 1 << 32 | 6;
+        words[3] = u64::MAX;
+        words[4] = 24 << 32 | 0x50_0000;
+        words[15..].copy_from_slice(&TIME);
+        for &(at, word) in changed {
+            words[at] = word;
+        }
+        let words = words.map(AtomicU64::new);
+        is_clock(words.as_ptr(), TIME)
+    }
+
+    #[test]
+    fn a_clock_is_told_by_its_time_and_what_stands_before_it() {
+        let clocks: [&[_]; 6] = [
+            &[],
+            &[(0, 3 << 32)],
+            &[(3, (1 << 56) - 1)],
+            &[(4, 32 << 32 | 1)],
+            &[(4, 1)],
+            // The vDSO cannot read this one's cycles: what tells of them may be anything.
+            &[(0, 8), (3, 0), (4, 0)],
+        ];
+        for changed in clocks {
+            assert!(shows_time(changed), "{changed:x?}");
+        }
+        let others: [&[_]; 9] = [
+            &[(0, 4 << 32 | 6)],
+            &[(0, 1 << 32 | 7)],
+            &[(0, 7)],
+            &[(3, 0)],
+            &[(3, 6)],
+            &[(4, 24 << 32)],
+            &[(4, 33 << 32 | 1)],
+            &[(15, TIME[0] + 1)],
+            &[(16, TIME[1] + 1)],
+        ];
+        for changed in others {
+            assert!(!shows_time(changed), "{changed:x?}");
+        }
+    }
+
+    #[test]
+    fn the_clocks_are_beside_the_generation() {
+        const BASE: usize = 0x7fff_0000_0000;
+        let pages = |below, offset| pages_beside(BASE - below * PAGE + offset, BASE);
+        // Linux 6.15 on: the second place is that of a time namespace.
+        let later = [Some(BASE - 6 * PAGE), Some(BASE - 5 * PAGE)];
+        assert_eq!(pages(4, 0), later);
+        // Linux 6.11 to 6.14.
+        assert_eq!(pages(4, 640), [Some(BASE - 4 * PAGE), None]);
+        assert_eq!(pages(1, 640), [Some(BASE - PAGE), None]);
+    }
+
+    #[test]
+    fn the_vdsos_data_is_right_below_it() {
+        let Some(vdso) = Vdso::find() else {
+            return println!("SKIP: no getrandom in the vDSO");
+        };
+        let is_data = |at: usize| is_data_of(vdso, at as *const AtomicU64);
+        assert!(is_data(vdso.base() - 8) && is_data(vdso.base() - 8 * PAGE));
+        assert!(!is_data(vdso.base()) && !is_data(vdso.base() - 8 * PAGE - 8));
+    }
+
+    #[test]
+    fn a_place_without_the_clock_does_not_show_it() {
+        crate::fill(&mut [0; 16]);
+        let Some(place) = Vdso::find().and_then(find) else {
+            return println!("SKIP: no generation in the vDSO's data, or no tick");
+        };
+        // A tick may come while it is looked at, but not each time.
+        assert!((0..1000).any(|_| shows_clock(place)));
+        // Within the page, as the clocks come first in it.
+        assert!(!shows_clock(place.wrapping_add(1)));
+    }
 
     #[test]
     fn it_changes_with_the_coarse_clock() {
