@@ -205,3 +205,111 @@ fn advise(pair: NonNull<u8>, advice: i32) -> Result<(), i32> {
         Err(errno())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel's flags of the memory at `address` (VmFlags of proc_pid_smaps(5)).
+    fn flags_at(address: usize) -> Vec<String> {
+        let maps = std::fs::read_to_string("/proc/self/smaps").expect("it can be read");
+        let holds = |line: &&str| {
+            let range = line
+                .split(' ')
+                .next()
+                .and_then(|range| range.split_once('-'));
+            let range =
+                range.map(|(from, to)| [from, to].map(|end| usize::from_str_radix(end, 16)));
+            matches!(range, Some([Ok(from), Ok(to)]) if (from..to).contains(&address))
+        };
+        let flags = maps
+            .lines()
+            .skip_while(|line| !holds(line))
+            .find_map(|line| line.strip_prefix("VmFlags:"))
+            .expect("mapped memory has flags");
+        flags.split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// A pair of plain pages that nothing was done to, for what the kernel allows.
+    fn bare_pair() -> NonNull<u8> {
+        // SAFETY: an anonymous mapping at an address of the kernel's choice.
+        let pair = unsafe {
+            libc::mmap(
+                core::ptr::null_mut(),
+                2 * page_size(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        assert_ne!(pair, libc::MAP_FAILED);
+        NonNull::new(pair.cast()).unwrap()
+    }
+
+    /// Whether the kernel does this to a pair.
+    fn can(what: impl FnOnce(*mut libc::c_void, usize) -> libc::c_int) -> bool {
+        let pair = bare_pair();
+        let status = what(pair.as_ptr().cast(), 2 * page_size());
+        unmap_all(pair, PAIR);
+        status == 0
+    }
+
+    /// Both pages of a pair of this kind have these flags, and not those.
+    fn assert_flags(kind: MemoryKind, flags: &[&str], others: &[&str]) {
+        let pair = map_as(kind).expect("the kernel has this kind");
+        for page in 0..PAIR {
+            let found = flags_at(pair.as_ptr() as usize + page * page_size());
+            let has = |flag: &&str| found.iter().any(|found| found == flag);
+            assert!(flags.iter().all(has), "{kind:?} has {found:?}");
+            assert!(!others.iter().any(has), "{kind:?} has {found:?}");
+        }
+        unmap_all(pair, PAIR);
+    }
+
+    #[test]
+    fn pages_are_what_their_kind_says() {
+        // SAFETY: the pages are mapped, and hold nothing.
+        let can_lock = can(|pair, len| unsafe { libc::mlock(pair, len) });
+        // SAFETY: as above.
+        let can_wipe = can(|pair, len| unsafe { libc::madvise(pair, len, libc::MADV_WIPEONFORK) });
+        let mut flags = vec!["dd"];
+        flags.extend(can_lock.then_some("lo"));
+        assert_flags(MemoryKind::Plain, &flags, &["wf"]);
+        match can_wipe {
+            true => {
+                flags.push("wf");
+                assert_flags(MemoryKind::WipeOnFork, &flags, &[]);
+            }
+            false => println!("SKIP: no memory that is wiped on fork"),
+        }
+        match map_as(MemoryKind::Droppable) {
+            Ok(pair) => {
+                unmap_all(pair, PAIR);
+                assert_flags(MemoryKind::Droppable, &["dp"], &[]);
+            }
+            Err(_) => println!("SKIP: no droppable memory"),
+        }
+    }
+
+    #[test]
+    fn advice_is_given_or_refused() {
+        let pair = bare_pair();
+        assert_eq!(advise(pair, libc::MADV_DONTDUMP), Ok(()));
+        assert_eq!(advise(pair, -2), Err(libc::EINVAL));
+        unmap_all(pair, PAIR);
+    }
+
+    #[test]
+    fn a_page_is_given_back_alone() {
+        let pair = bare_pair();
+        let second = pair.as_ptr().wrapping_add(page_size());
+        // SAFETY: the second page is mapped, and stays so when the first is given back.
+        unsafe {
+            second.write_volatile(7);
+            unmap(pair);
+            assert_eq!(second.read_volatile(), 7);
+        }
+        unmap(NonNull::new(second).unwrap());
+    }
+}
