@@ -92,6 +92,27 @@ fn xor_mask(page: Page, out: &mut [u8]) {
     let mut keys = Secret::zeroed();
     page.load_mask_keys(&mut keys);
     let [cycles, word] = entropy::additional_input::<2>();
-    let block = u128::from(word) << 64 | u128::from(cycles << BLOCKS_BITS);
-    engine::xor_keystream(&keys, block, out);
+    engine::xor_keystream(&keys, block(cycles, word), out);
+}
+
+/// The block that a mask begins with.
+fn block(cycles: u64, word: u64) -> u128 {
+    u128::from(word) << 64 | u128::from(cycles << BLOCKS_BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local::SMALL;
+
+    #[test]
+    fn masks_of_different_numbers_have_no_block_in_common() {
+        const BLOCKS: u128 = (SMALL / engine::BLOCK) as u128;
+        assert_eq!(block(0, 0), 0);
+        assert_eq!(block(1, 0), BLOCKS);
+        assert_eq!(block(0, 1), 1 << 64);
+        assert_eq!(block(5, 7), (7 << 64) + 5 * BLOCKS);
+        // Of a long count the upper bits do not reach the word.
+        assert_eq!(block(u64::MAX, 7) >> 64, 7);
+    }
 }

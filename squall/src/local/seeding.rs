@@ -93,6 +93,29 @@ impl Request<'_> {
 
     /// Whether the seed is older than the kernel's own would be.
     pub(super) fn seed_is_old(&self) -> bool {
-        clock::seconds().abs_diff(self.local.seeded_at.get()) > MAX_SEED_AGE
+        is_old(self.local.seeded_at.get(), clock::seconds())
+    }
+}
+
+fn is_old(seeded_at: u64, now: u64) -> bool {
+    now.abs_diff(seeded_at) > MAX_SEED_AGE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_old;
+
+    #[test]
+    fn a_seed_is_old_beyond_a_minute() {
+        for (seeded_at, now, expected) in [
+            (100, 100, false),
+            (100, 160, false),
+            (100, 161, true),
+            (0, 1000, true),
+            // A clock that went back tells nothing of the age.
+            (161, 100, true),
+        ] {
+            assert_eq!(is_old(seeded_at, now), expected, "{seeded_at}, {now}");
+        }
     }
 }
