@@ -16,6 +16,7 @@ use squall::testing::{
 };
 
 use crate::Verdict;
+use crate::drops::drop_page;
 use crate::outputs::{Draw, end_of, fork, judge, receive, send, wait};
 use crate::reseeds::KernelRng;
 use crate::stack::words_of_page;
@@ -244,6 +245,31 @@ pub fn vmclock_marker_moves() -> Verdict {
     copies_of(&Clock::with_marker())
 }
 
+/// Where clones are told late, too: the tick, which is followed there, does not take its place.
+pub fn marker_stands_for_tick() -> Verdict {
+    let _clock = Clock::with_marker();
+    follows_no_tick()
+}
+
+/// The control: there is no marker.
+pub fn tick_stands_alone() -> Verdict {
+    without_vmclock();
+    follows_no_tick()
+}
+
+fn follows_no_tick() -> Verdict {
+    squall::u64();
+    // A seeding looks for the tick once a draw has found that it is needed.
+    drop_page();
+    squall::u64();
+    let status = squall::status();
+    assert_eq!(status.clone_guard, CloneGuard::Vmgenid);
+    match status.follows_tick {
+        true => Verdict::Broken("the tick is followed".to_owned()),
+        false => Verdict::Held,
+    }
+}
+
 fn copies_of(clock: &Clock) -> Verdict {
     let (reader, writer) = pipe().unwrap();
     let collector = std::thread::spawn(move || receive(reader));
@@ -298,6 +324,20 @@ fn until_undisturbed(mut event: impl FnMut()) -> Verdict {
     }
 }
 
+/// A first draw that need not know does not look for a vmclock, which would take longer than it does.
+pub fn first_draw_does_not_look_for_vmclock() -> Verdict {
+    switch_off_for_testing(VmClockDevice);
+    let path = scratch("page");
+    Clock::write(&path, 1 << 8, 104);
+    use_as_vmclock(&path);
+    squall::u64();
+    std::fs::remove_file(path).unwrap();
+    match squall::status().has_vmclock {
+        true => Verdict::Broken("the first draw looked for a vmclock".to_owned()),
+        false => Verdict::Held,
+    }
+}
+
 /// Files of all kinds that stand in the place of the device are not used.
 pub fn vmclock_is_the_device() -> Verdict {
     let [page, link, fifo] = ["page", "link", "fifo"].map(scratch);
@@ -349,8 +389,9 @@ pub fn vmclock_cut_short() -> Verdict {
     Verdict::Held
 }
 
-/// A hypervisor that hides itself, but has given the VM a vmgenid: it is a VM, with no other signal.
-pub fn hidden_hypervisor() -> Verdict {
+/// A hypervisor that shows itself in one way, by its announcement or a vmgenid: it is a VM, with no
+/// other signal.
+pub fn without_clock() -> Verdict {
     use_as_vmclock(Path::new("/dev/null"));
     copies_draw(keys, || {})
 }

@@ -28,7 +28,7 @@ use std::sync::{LazyLock, RwLock};
 
 use libtest_mimic::{Arguments, Trial};
 use squall::testing::{Seam, switch_off_for_testing};
-use squall::{Engine, NoiseSource, Status};
+use squall::{Engine, MemoryKind, NoiseSource, ReseedGuard, Status};
 
 /// What a scenario found.
 pub enum Verdict {
@@ -53,6 +53,8 @@ enum Need {
     Tick,
     /// A random instruction that works.
     RandomInstruction,
+    /// A hypervisor that announces itself.
+    Announcement,
     /// x86-64's trap flag.
     Steps,
     /// An engine.
@@ -75,6 +77,7 @@ impl Need {
                 status().cpu_random == NoiseSource::Works,
                 "no random instruction",
             ),
+            Need::Announcement => (is_announced(), "no hypervisor announces itself"),
             Need::Steps => (cfg!(target_arch = "x86_64"), "no trap flag"),
             Need::ClearedRegisters => (cfg!(target_arch = "x86_64"), "no clearing of registers"),
             Need::Engine(engine) => (engine.is_available(), "no such instructions"),
@@ -82,14 +85,22 @@ impl Need {
         (!is_met && !self.is_required()).then_some(reason)
     }
 
-    /// Whether a test that lacks it fails. Which engines a CPU has is not the tests' choice.
+    /// Whether a test that lacks it fails. Which engines a CPU has is not the tests' choice, nor
+    /// whether it is a VM's.
     fn is_required(self) -> bool {
         match self {
             Need::Engine(engine) => std::env::var("SQUALL_REQUIRE_ENGINES")
                 .is_ok_and(|names| names.split(',').any(|name| name == engine.to_string())),
+            Need::Announcement => false,
             _ => std::env::var_os("SQUALL_REQUIRE_GUARDS").is_some(),
         }
     }
+}
+
+/// Whether a hypervisor announces itself, as the kernel tells.
+fn is_announced() -> bool {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    cpu.split_whitespace().any(|flag| flag == "hypervisor")
 }
 
 /// This machine, as a VM that is told late of its clones.
@@ -214,6 +225,8 @@ const CASES: &[Case] = &[
     case("reseed/seen-by-the-next-word", reseeds::seen_by_the_next_word, &[], Held).alone().needs(LATE),
     case("reseed/seen-by-the-next-word/probe", reseeds::seen_by_the_next_word, &[GenerationPlace], Held).alone().needs(LATE),
     case("reseed/seen-by-the-next-word/control", reseeds::seen_by_the_next_word, &[GenerationCheck], Broken).alone().needs(LATE),
+    case("reseed/seen-by-a-first-fresh-draw", reseeds::seen_by_a_first_fresh_draw, &[], Held).needs(LATE),
+    case("reseed/seen-by-a-first-fresh-draw/control", reseeds::seen_by_a_first_fresh_draw, &[GenerationPlace], Broken).needs(LATE),
     case("reseed/seen-by-every-thread", reseeds::seen_by_every_thread, &[], Held).alone().needs(LATE),
     case("reseed/seen-by-every-thread/control", reseeds::seen_by_every_thread, &[GenerationCheck], Broken).alone().needs(LATE),
     case("reseed/storm", reseeds::storm, &[], Held).alone(),
@@ -243,6 +256,9 @@ const CASES: &[Case] = &[
     case("thread/by-the-thousand", threads::by_the_thousand, &[], Held),
     case("thread/first-draws-at-once", threads::first_draws_at_once, &[], Held),
     case("thread/draws-in-destructors", threads::draws_in_destructors, &[], Held),
+    case("thread/key-is-prepared", threads::key_is_prepared, &[], Held),
+    case("thread/key-is-prepared/control", threads::first_draw_makes_no_key, &[], Broken),
+    case("thread/pages-come-in-pairs", threads::pages_come_in_pairs, &[], Held),
     case("thread/pages-are-given-back", threads::pages_are_given_back, &[], Held),
     case("clone/unseen", clones::unseen, CLONED_UNSEEN, Held),
     case("clone/unseen/no-vdso", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, Vdso], Held),
@@ -251,13 +267,19 @@ const CASES: &[Case] = &[
     case("clone/distrusted/control", clones::distrusted, &[ForkGuard, LateSignal, Tick, Hedge], Broken),
     case("clone/vmclock", clones::vmclock_moves, &[ForkGuard], Held),
     case("clone/vmclock/marker", clones::vmclock_marker_moves, &[ForkGuard], Held),
+    case("clone/vmclock/marker/told-late", clones::marker_stands_for_tick, &[NoVmgenid, BareMetal], Held).needs(LATE),
+    case("clone/vmclock/marker/told-late/control", clones::tick_stands_alone, &[NoVmgenid, BareMetal], Broken).needs(&[Need::Generation, Need::Tick]),
     case("clone/vmclock/control", clones::vmclock_stands_still, &[ForkGuard], Broken),
+    case("clone/vmclock/looked-for-later", clones::first_draw_does_not_look_for_vmclock, &[Announcement, Vmgenid], Held),
+    case("clone/vmclock/looked-for-later/vmgenid", clones::first_draw_does_not_look_for_vmclock, &[NoVmgenid], Held),
+    case("clone/vmclock/looked-for-later/control", clones::first_draw_does_not_look_for_vmclock, &[BareMetal, Vmgenid], Broken),
     case("clone/vmclock/device", clones::vmclock_is_the_device, &[], Held),
     case("clone/vmclock/device/control", clones::vmclock_is_the_device, &[VmClockDevice], Broken),
     case("clone/vmclock/cut-short", clones::vmclock_cut_short, &[], Held),
     case("clone/vmclock/cut-short/control", clones::vmclock_cut_short, &[VmClockDevice], Broken),
-    case("clone/hidden-hypervisor", clones::hidden_hypervisor, &[ForkGuard, Announcement, NoVmgenid], Held),
-    case("clone/hidden-hypervisor/control", clones::hidden_hypervisor, &[ForkGuard, Announcement, Vmgenid], Broken),
+    case("clone/announced-hypervisor", clones::without_clock, &[ForkGuard, Vmgenid], Held).needs(&[Need::Announcement]),
+    case("clone/hidden-hypervisor", clones::without_clock, &[ForkGuard, Announcement, NoVmgenid], Held),
+    case("clone/hidden-hypervisor/control", clones::without_clock, &[ForkGuard, Announcement, Vmgenid], Broken),
     case("clone/hidden-hypervisor/unknown-device", clones::hidden_hypervisor_with_unknown_device, &[ForkGuard, Announcement, Vmgenid], Held).needs(&[Need::DeviceNodes]),
     case("clone/hidden-hypervisor/marker", clones::hidden_hypervisor_with_marker, &[ForkGuard, Announcement, Vmgenid], Held),
     case("clone/vmclock-hedges-until-reseed", clones::vmclock_hedges_until_reseed, &[ForkGuard], Held).alone().needs(LATE),
@@ -370,11 +392,39 @@ fn run_scenario(name: &str) -> ExitCode {
     case.off
         .iter()
         .for_each(|&seam| switch_off_for_testing(seam));
-    match (case.scenario)() {
+    let verdict = (case.scenario)();
+    check_machine(case.off);
+    match verdict {
         Verdict::Held => ExitCode::SUCCESS,
         Verdict::Broken(how) => {
             eprint!("{how}");
             std::process::exit(BROKEN)
+        }
+    }
+}
+
+/// Makes sure that the machine was what these switches made of it: the case would else have tried
+/// another one.
+fn check_machine(off: &[Seam]) {
+    let takes = |seam| off.contains(&seam);
+    if takes(GenerationPlace) {
+        let status = squall::status();
+        let expected = match status.has_vdso_getrandom {
+            true => ReseedGuard::VdsoProbe,
+            false => ReseedGuard::Time,
+        };
+        assert_eq!(status.reseed_guard, expected);
+    }
+    if takes(Vdso) {
+        let status = squall::status();
+        assert_eq!(status.reseed_guard, ReseedGuard::Time);
+        assert!(!status.has_vdso_getrandom);
+    }
+    if takes(DroppableMemory) {
+        let status = squall::status();
+        match takes(WipeOnFork) {
+            true => assert_eq!(status.memory, MemoryKind::Plain),
+            false => assert_ne!(status.memory, MemoryKind::Droppable),
         }
     }
 }

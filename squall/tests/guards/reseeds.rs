@@ -114,6 +114,15 @@ pub fn storm() -> Verdict {
     })
 }
 
+/// A process's first draw finds out where the generation is, also if it is served afresh.
+pub fn seen_by_a_first_fresh_draw() -> Verdict {
+    squall::fill_fresh(&mut [0; 16]);
+    match generations_for_testing().0 {
+        0 => Verdict::Broken("nobody looked for the generation".to_owned()),
+        _ => Verdict::Held,
+    }
+}
+
 /// The place where the generation is read shows another one than the vDSO's bytes have: the next
 /// seeding finds a better place.
 pub fn place_that_stops_agreeing() -> Verdict {

@@ -94,6 +94,55 @@ pub fn draws_in_destructors() -> Verdict {
     judge_kept()
 }
 
+/// Shared libraries make the thread key when they are loaded, so that no draw does.
+pub fn key_is_prepared() -> Verdict {
+    squall::hazmat::prepare_threads();
+    first_draw_makes_no_key()
+}
+
+/// The C library gives the lowest number that is free: none is left out if no key was made between
+/// two others.
+pub fn first_draw_makes_no_key() -> Verdict {
+    let make_key = || {
+        let mut key = 0;
+        // SAFETY: `key` is writable.
+        assert_eq!(unsafe { libc::pthread_key_create(&mut key, None) }, 0);
+        key
+    };
+    let before = make_key();
+    squall::u32();
+    match make_key() - before {
+        1 => Verdict::Held,
+        _ => Verdict::Broken("the first draw made a key".to_owned()),
+    }
+}
+
+/// Of a pair of pages, the next thread gets the one that is left.
+pub fn pages_come_in_pairs() -> Verdict {
+    const PAGE: usize = 4096;
+    squall::u32();
+    let barrier = &std::sync::Barrier::new(2);
+    let pages: Vec<usize> = std::thread::scope(|scope| {
+        let draw = move || {
+            squall::u32();
+            let page = page_address_for_testing();
+            barrier.wait();
+            page
+        };
+        // The fourth has none to share with; all are alive until the last has drawn.
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(draw)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    let is_pair = |pages: &[usize]| pages[0].abs_diff(pages[1]) == PAGE;
+    match pages.windows(2).any(is_pair) {
+        true => Verdict::Held,
+        false => Verdict::Broken(format!("no two of these are a pair: {pages:x?}")),
+    }
+}
+
 /// A thread's page is unmapped when it ends.
 pub fn pages_are_given_back() -> Verdict {
     fn is_mapped(page: usize) -> bool {
