@@ -388,3 +388,32 @@ extern "C" fn close(_: *mut c_void) {
         page.wipe_and_unmap();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine;
+
+    /// Whether a word is served by one comparison, some time.
+    fn is_served_fast() -> bool {
+        let draw = |_| match word_fast::<u64>() {
+            Ok(_) => true,
+            Err(unserved) => {
+                serve(unserved, Want::Number, &mut [0; 8]).unwrap();
+                false
+            }
+        };
+        // More than fit in the buffer: the kernel may reseed, or its tick come, but not each time.
+        (0..10_000).any(draw)
+    }
+
+    #[test]
+    fn the_fast_path_serves_where_the_moment_suffices() {
+        crate::u64();
+        crate::u64();
+        let policy = Policy::get();
+        let suffices =
+            policy.moment_suffices() && (engine::can_keep_keys() || !policy.hears_late());
+        assert_eq!(is_served_fast(), suffices);
+    }
+}

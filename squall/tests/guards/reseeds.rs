@@ -12,6 +12,8 @@ use squall::testing::{
 };
 
 use crate::Verdict;
+use crate::clones::without_vmclock;
+use crate::drops::drop_page;
 use crate::outputs::judge;
 
 /// `_IO('R', 7)` of include/uapi/linux/random.h.
@@ -137,6 +139,40 @@ pub fn place_that_stops_agreeing() -> Verdict {
         return Verdict::Broken("the wrong place is still read".to_owned());
     }
     seen_by_the_next_word()
+}
+
+/// Refills double from a seeding on, up to the whole buffer: what is thrown away then is in proportion
+/// to what was used.
+pub fn refills_double() -> Verdict {
+    const REFILLS: [u64; 7] = [256, 512, 1024, 2048, 3584, 3584, 3584];
+    without_vmclock();
+    squall::u64();
+    for (number, refill) in REFILLS.into_iter().enumerate() {
+        let discarded = discarded_after(REFILLS[..number].iter().sum());
+        if discarded != refill - 8 {
+            return Verdict::Broken(format!("{discarded} bytes were left of {refill} but eight"));
+        }
+    }
+    Verdict::Held
+}
+
+/// How many bytes are thrown away unused when a page is dropped that has served so many, and eight.
+fn discarded_after(served: u64) -> u64 {
+    loop {
+        drop_page();
+        // Draws two bytes.
+        let before = squall::status();
+        squall::array::<6>();
+        for _ in 0..served / 8 {
+            squall::u64();
+        }
+        drop_page();
+        let after = squall::status();
+        // The kernel may reseed by itself.
+        if after.reseeds == before.reseeds + 1 {
+            return after.bytes_discarded - before.bytes_discarded;
+        }
+    }
 }
 
 /// Where the generation cannot be seen, a seed lasts 60 seconds.

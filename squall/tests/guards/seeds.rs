@@ -125,6 +125,20 @@ pub fn events_are_inputs() -> Verdict {
     Verdict::Held
 }
 
+/// Of refills that come in quick succession, which for a counter that stands still are all, the root
+/// hears nothing.
+pub fn quick_refills_are_no_inputs() -> Verdict {
+    const REFILL: usize = 6;
+    without_vmclock();
+    for _ in 0..10_000 {
+        squall::u64();
+    }
+    match events_for_testing()[REFILL] {
+        0 => Verdict::Held,
+        told => Verdict::Broken(format!("the root heard of {told} refills")),
+    }
+}
+
 /// An instruction that gives the same word for ever is left out.
 pub fn stuck_instruction() -> Verdict {
     match squall::status().cpu_random {

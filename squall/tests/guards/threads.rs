@@ -59,6 +59,9 @@ thread_local! {
 
 static KEY_DESTRUCTORS: AtomicUsize = AtomicUsize::new(0);
 
+/// Threads that had a page when they ended.
+static PAGES_AT_END: AtomicUsize = AtomicUsize::new(0);
+
 /// Draws in destructors of thread locals and of thread keys, made before and after the thread's
 /// first draw, and in threads that never drew before.
 pub fn draws_in_destructors() -> Verdict {
@@ -68,6 +71,8 @@ pub fn draws_in_destructors() -> Verdict {
         if KEY_DESTRUCTORS.fetch_add(1, Ordering::Relaxed) % 3 != 2 {
             // SAFETY: the value is the key, as set below.
             unsafe { libc::pthread_setspecific(key as usize as libc::pthread_key_t - 1, key) };
+        } else if page_address_for_testing() != 0 {
+            PAGES_AT_END.fetch_add(1, Ordering::Relaxed);
         }
     }
     let mut key = 0;
@@ -85,6 +90,10 @@ pub fn draws_in_destructors() -> Verdict {
             LATE.with_borrow_mut(|late| *late = Some(DrawOnDrop));
         });
         thread.join().unwrap();
+    }
+    match PAGES_AT_END.load(Ordering::Relaxed) {
+        0 => {}
+        pages => return Verdict::Broken(format!("{pages} threads ended with a page")),
     }
     let expected = 300 * (2 + 2 + 3 * 2) + 200;
     match DRAWS.lock().unwrap().len() {
