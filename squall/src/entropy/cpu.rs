@@ -99,9 +99,14 @@ const _: () = {
 /// failed.
 #[inline]
 pub(crate) fn cycles() -> u64 {
-    match COUNTER.get() {
+    unless_failed(&COUNTER, counter)
+}
+
+#[inline]
+fn unless_failed(state: &State, count: impl FnOnce() -> u64) -> u64 {
+    match state.get() {
         Some(NoiseSource::Failed) => 0,
-        _ => counter(),
+        _ => count(),
     }
 }
 
@@ -115,12 +120,17 @@ pub(crate) fn noise() -> u64 {
         last.store(count, Ordering::Relaxed);
         before
     });
-    let passed = count.wrapping_sub(last);
-    let passes = COUNTER_HEALTH.with(|health| health.passes(passed & 0xff, Limits::ONE_BIT));
+    let sample = sample(last, count);
+    let passes = COUNTER_HEALTH.with(|health| health.passes(sample, Limits::ONE_BIT));
     if !passes && !seam::is_off(Seam::HealthTests) {
         COUNTER.set(NoiseSource::Failed);
     }
     count
+}
+
+/// The low byte of what passed between two counts.
+fn sample(last: u64, count: u64) -> u64 {
+    count.wrapping_sub(last) & 0xff
 }
 
 /// Whether the cycle counter is in use.
@@ -194,7 +204,7 @@ pub(crate) fn random_state() -> NoiseSource {
 /// instruction has failed too: AMD's errata say so of the first two, and Intel of the last.
 #[inline]
 fn tested_word() -> Option<u64> {
-    let word = instruction().filter(|&word| word != 0 && word != u64::MAX);
+    let word = instruction().filter(|&word| may_be_random(word));
     let passes = |&word: &u64| {
         RANDOM_HEALTH.with(|health| health.passes(word, Limits::HALF_WORD))
             || seam::is_off(Seam::HealthTests)
@@ -204,6 +214,11 @@ fn tested_word() -> Option<u64> {
         RANDOM.set(NoiseSource::Failed);
     }
     tested
+}
+
+#[inline]
+fn may_be_random(word: u64) -> bool {
+    word != 0 && word != u64::MAX
 }
 
 fn is_present() -> bool {
@@ -258,6 +273,77 @@ mod tests {
         for source in [NoiseSource::Works, NoiseSource::Absent, NoiseSource::Failed] {
             state.set(source);
             assert_eq!(state.get(), Some(source));
+            state.set_if_unknown(NoiseSource::Works);
+            assert_eq!(state.get(), Some(source), "it was known");
+        }
+        let state = State::new();
+        state.set_if_unknown(NoiseSource::Absent);
+        assert_eq!(state.get(), Some(NoiseSource::Absent));
+    }
+
+    #[test]
+    fn a_counter_that_failed_is_zero() {
+        let state = State::new();
+        assert_eq!(unless_failed(&state, || 7), 7);
+        state.set(NoiseSource::Works);
+        assert_eq!(unless_failed(&state, || 7), 7);
+        state.set(NoiseSource::Failed);
+        assert_eq!(unless_failed(&state, || 7), 0);
+    }
+
+    #[test]
+    fn a_sample_is_the_low_byte_of_what_passed() {
+        assert_eq!(sample(0x1234, 0x5678), 0x44);
+        assert_eq!(sample(5, 0x1005), 0);
+        assert_eq!(sample(u64::MAX, 1), 2);
+    }
+
+    #[test]
+    fn zeros_and_ones_are_no_random_words() {
+        assert!(!may_be_random(0) && !may_be_random(u64::MAX));
+        assert!(may_be_random(1) && may_be_random(u64::MAX - 1));
+    }
+
+    #[test]
+    fn words_come_from_an_instruction_that_works() {
+        let words = [random_word(), random_word()];
+        match random_state() {
+            NoiseSource::Works => {
+                let [first, second] = words.map(|word| word.expect("it works"));
+                assert_ne!(first, second);
+            }
+            _ => assert_eq!(words, [None; 2]),
+        }
+    }
+
+    /// CPUs that a thread may run on.
+    fn allowed_cpus() -> Vec<usize> {
+        // SAFETY: zeros are an empty set, which the call fills.
+        let set = unsafe {
+            let mut set: libc::cpu_set_t = core::mem::zeroed();
+            assert_eq!(libc::sched_getaffinity(0, size_of_val(&set), &mut set), 0);
+            set
+        };
+        (0..libc::CPU_SETSIZE as usize)
+            // SAFETY: the number is within the set.
+            .filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) })
+            .collect()
+    }
+
+    #[test]
+    fn the_number_is_that_of_the_cpu() {
+        let run = |cpu| {
+            // SAFETY: zeros are an empty set; the number is within it.
+            let status = unsafe {
+                let mut set: libc::cpu_set_t = core::mem::zeroed();
+                libc::CPU_SET(cpu, &mut set);
+                libc::sched_setaffinity(0, size_of_val(&set), &set)
+            };
+            assert_eq!(status, 0);
+            assert_eq!(number() as usize, cpu);
+        };
+        for cpu in allowed_cpus() {
+            std::thread::spawn(move || run(cpu)).join().unwrap();
         }
     }
 }

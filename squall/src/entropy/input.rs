@@ -65,3 +65,16 @@ pub trait Accumulator {
     /// Fills `out`, of any length. Afterwards the state does not give these bytes back.
     fn generate(&mut self, out: &mut [u8]);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_is_its_numbers_in_big_endian_order() {
+        let input = Input::new(0x0102_0304, 0xffff_ffff_0506_0708, 0x0d0e_0f10_090a_0b0c);
+        assert_eq!(input.to_bytes(), core::array::from_fn(|i| i as u8 + 1));
+        let now = Input::now(5, [6, 7]);
+        assert_eq!((now.source, now.values), (5, [6, 7]));
+    }
+}

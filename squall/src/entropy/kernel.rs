@@ -132,3 +132,59 @@ fn open_device(path: &CStr, minor: u32) -> Result<File, i32> {
         Err(libc::ENODEV)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What [`fill_by`] makes of these answers, and which bytes it leaves.
+    fn filled_by(answers: &[Result<usize, i32>]) -> (Result<(), i32>, [u8; 6]) {
+        let mut out = [0; 6];
+        let mut answers = answers.iter().copied().zip(1..);
+        let result = fill_by(&mut out, |rest| {
+            let (answer, number) = answers.next().expect("it was full");
+            rest[..answer.unwrap_or(0)].fill(number);
+            answer
+        });
+        assert_eq!(answers.next(), None, "it has not asked");
+        (result, out)
+    }
+
+    #[test]
+    fn what_is_missing_is_asked_for_again() {
+        assert_eq!(filled_by(&[Ok(6)]), (Ok(()), [1; 6]));
+        let parts = [Ok(1), Err(libc::EINTR), Ok(3), Ok(2)];
+        assert_eq!(filled_by(&parts), (Ok(()), [1, 3, 3, 3, 4, 4]));
+    }
+
+    #[test]
+    fn an_error_or_an_end_is_one() {
+        let of = |answers| filled_by(answers).0;
+        assert_eq!(of(&[Ok(5), Err(libc::ENOSYS)]), Err(libc::ENOSYS));
+        assert_eq!(of(&[Ok(5), Ok(0)]), Err(libc::EIO));
+    }
+
+    #[test]
+    fn both_ways_fill() {
+        let (mut by_call, mut by_device) = ([0; 32], [0; 32]);
+        fill(&mut by_call).unwrap();
+        fill_from_urandom(&mut by_device).unwrap();
+        assert!(by_call != [0; 32] && by_device != [0; 32] && by_call != by_device);
+    }
+
+    #[test]
+    fn a_device_is_told_by_its_numbers() {
+        assert!(open_device(c"/dev/null", 3).is_ok());
+        for (path, minor) in [(c"/dev/null", 9), (c"/proc/self/exe", 3), (c"/dev", 3)] {
+            let error = open_device(path, minor).err();
+            assert_eq!(error, Some(libc::ENODEV), "{path:?}");
+        }
+        let missing = open_device(c"/nonexistent/urandom", 9).err();
+        assert_eq!(missing, Some(libc::ENOENT));
+    }
+
+    #[test]
+    fn a_machine_that_runs_tests_has_a_ready_rng() {
+        assert_eq!(wait_until_ready(), Ok(()));
+    }
+}

@@ -62,3 +62,52 @@ impl Machine for ThisMachine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A machine without a way of its own to sample noise.
+    struct Seven;
+
+    impl Machine for Seven {
+        fn cycles(&self) -> u64 {
+            7
+        }
+        fn process(&self) -> u32 {
+            0
+        }
+        fn cpu(&self) -> u32 {
+            0
+        }
+        fn random(&self, out: &mut [u8; HARDWARE_LEN]) {
+            out.fill(0);
+        }
+    }
+
+    #[test]
+    fn noise_is_the_counter() {
+        assert_eq!(Seven.noise(), 7);
+    }
+
+    #[test]
+    fn this_machine_is_this_one() {
+        let moves = |count: fn(&ThisMachine) -> u64| {
+            let start = count(&ThisMachine);
+            (0..1000).any(|_| count(&ThisMachine) != start)
+        };
+        assert!(moves(Machine::cycles) && moves(Machine::noise));
+        assert_eq!(ThisMachine.process(), std::process::id());
+    }
+
+    #[test]
+    fn each_word_is_the_random_instructions() {
+        let mut out = [0; HARDWARE_LEN];
+        ThisMachine.random(&mut out);
+        let words: std::collections::HashSet<[u8; 8]> = out.as_chunks().0.iter().copied().collect();
+        match cpu::random_state() {
+            cpu::NoiseSource::Works => assert_eq!(words.len(), 4),
+            _ => assert_eq!(out, [0; HARDWARE_LEN]),
+        }
+    }
+}

@@ -99,3 +99,35 @@ pub(crate) fn additional_input<const WORDS: usize>() -> [u64; WORDS] {
         _ => cpu::random_word().unwrap_or_else(cpu::cycles),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sha2::Digest;
+
+    #[test]
+    fn a_seed_is_a_hash_of_both_parts() {
+        let mut root = RootBytes::zeroed();
+        root.copy_from_slice(&[2; SEED_LEN]);
+        let mut made = Seed::zeroed();
+        seed(&[1; SEED_LEN], &root, &mut made);
+        let message = [&b"squall seed 2"[..], &[1; SEED_LEN], &[2; SEED_LEN]].concat();
+        assert_eq!(made[..], Sha512::digest(message)[..SEED_LEN]);
+    }
+
+    #[test]
+    fn additional_input_does_not_stay_the_same() {
+        let first = additional_input::<2>();
+        // A slow counter may show the same twice.
+        assert!((0..10_000).any(|_| additional_input::<2>() != first));
+    }
+
+    #[test]
+    fn a_hedge_fills_five_words() {
+        let mut bytes = RootBytes::zeroed();
+        hedge(&mut bytes);
+        let words: Vec<[u8; 8]> = bytes.as_chunks().0.to_vec();
+        assert!(words[..5].iter().all(|word| *word != [0; 8]));
+        assert_eq!(words[5], [0; 8]);
+    }
+}

@@ -361,6 +361,7 @@ const CASES: &[Case] = &[
     case("sandbox/getrandom-enosys", sandbox::getrandom_enosys, &[], Held),
     case("sandbox/getrandom-eperm", sandbox::getrandom_eperm, &[], Held),
     case("sandbox/refused-later", sandbox::refused_later, &[], Held),
+    case("sandbox/not-known-to-be-ready", sandbox::not_known_to_be_ready, &[], Held),
     case("sandbox/no-source", sandbox::no_source, &[], Held),
     case("sandbox/no-source-aborts", sandbox::no_source_aborts, &[], Held),
     case("sandbox/no-source-aborts/stderr-locked", sandbox::no_source_aborts_with_stderr_locked, &[], Held),

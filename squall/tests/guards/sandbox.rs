@@ -77,6 +77,19 @@ pub fn no_source() -> Verdict {
     Verdict::Held
 }
 
+/// Without getrandom(2), nobody is served before the kernel's RNG is known to be ready.
+pub fn not_known_to_be_ready() -> Verdict {
+    refuse(&[libc::SYS_getrandom, libc::SYS_ppoll], libc::EACCES);
+    let expected = Error::NoEntropy {
+        getrandom: libc::EACCES,
+        urandom: libc::EACCES,
+    };
+    match squall::try_fill_fresh(&mut [0; 16]) {
+        Err(error) if error == expected => Verdict::Held,
+        other => Verdict::Broken(format!("{other:?}")),
+    }
+}
+
 /// `fill` has nothing to return: it ends the program, and says why.
 pub fn no_source_aborts() -> Verdict {
     let (mut reader, writer) = std::io::pipe().unwrap();
