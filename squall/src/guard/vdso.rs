@@ -232,6 +232,45 @@ mod tests {
     }
 
     #[test]
+    fn a_place_shows_a_generation_that_is_ready() {
+        // The flag is a byte behind the word.
+        for (words, generation, expected) in [
+            ([7, 1], 7, true),
+            ([7, 0], 7, false),
+            ([7, 2], 7, false),
+            ([7, 1], 8, false),
+        ] {
+            let words: [u64; 2] = words;
+            let place = words.as_ptr().cast();
+            assert_eq!(shows(place, generation), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_read_shows_nothing() {
+        let page = super::super::memory::page_size();
+        let (mine, none) = (libc::PROT_READ | libc::PROT_WRITE, libc::PROT_NONE);
+        // The word is the last of its page, and the flag the first byte of the next.
+        for protections in [[mine, none], [none, mine]] {
+            // SAFETY: a mapping of its own, of which only what can be accessed is.
+            unsafe {
+                let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+                let pair = libc::mmap(core::ptr::null_mut(), 2 * page, mine, flags, -1, 0);
+                assert_ne!(pair, libc::MAP_FAILED);
+                let place: *mut u64 = pair.byte_add(page - size_of::<u64>()).cast();
+                place.write(7);
+                place.add(1).write(1);
+                assert!(shows(place.cast(), 7), "it can be read");
+                for (at, protection) in [0, page].into_iter().zip(protections) {
+                    assert_eq!(libc::mprotect(pair.byte_add(at), page, protection), 0);
+                }
+                assert!(!shows(place.cast(), 7));
+                libc::munmap(pair, 2 * page);
+            }
+        }
+    }
+
+    #[test]
     fn a_wrong_generation_is_shown_nowhere() {
         let Some(vdso) = Vdso::find() else {
             return println!("SKIP: no getrandom in the vDSO");
