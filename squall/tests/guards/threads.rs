@@ -126,24 +126,26 @@ pub fn first_draw_makes_no_key() -> Verdict {
     }
 }
 
-/// Of a pair of pages, the next thread gets the one that is left.
+/// Of a pair of pages, the thread that draws next gets the one that is left.
 pub fn pages_come_in_pairs() -> Verdict {
+    const THREADS: usize = 4;
     const PAGE: usize = 4096;
     squall::u32();
-    let barrier = &std::sync::Barrier::new(2);
+    let have_all_drawn = &std::sync::Barrier::new(THREADS + 1);
+    let (tell, told) = std::sync::mpsc::channel();
     let pages: Vec<usize> = std::thread::scope(|scope| {
-        let draw = move || {
-            squall::u32();
-            let page = page_address_for_testing();
-            barrier.wait();
-            page
+        let draw_in_turn = |_| {
+            let tell = tell.clone();
+            scope.spawn(move || {
+                squall::u32();
+                tell.send(page_address_for_testing()).unwrap();
+                have_all_drawn.wait();
+            });
+            told.recv().unwrap()
         };
-        // The fourth has none to share with; all are alive until the last has drawn.
-        let threads: Vec<_> = (0..4).map(|_| scope.spawn(draw)).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
-            .collect()
+        let pages = (0..THREADS).map(draw_in_turn).collect();
+        have_all_drawn.wait();
+        pages
     });
     let is_pair = |pages: &[usize]| pages[0].abs_diff(pages[1]) == PAGE;
     match pages.windows(2).any(is_pair) {
