@@ -392,7 +392,7 @@ extern "C" fn close(_: *mut c_void) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine;
+    use crate::{CloneGuard, MemoryKind, ReseedGuard, engine};
 
     /// Whether a word is served by one comparison, some time.
     fn is_served_fast() -> bool {
@@ -408,12 +408,12 @@ mod tests {
     }
 
     #[test]
-    fn the_fast_path_serves_where_the_moment_suffices() {
-        crate::u64();
-        crate::u64();
-        let policy = Policy::get();
-        let suffices =
-            policy.moment_suffices() && (engine::can_keep_keys() || !policy.hears_late());
+    fn the_fast_path_serves_where_one_comparison_tells_everything() {
+        let status = crate::status();
+        let suffices = status.reseed_guard == ReseedGuard::MappedGeneration
+            && status.memory != MemoryKind::Plain
+            && status.clone_guard != CloneGuard::Hedged
+            && (status.clone_guard != CloneGuard::Vmgenid || engine::can_keep_keys());
         assert_eq!(is_served_fast(), suffices);
     }
 }

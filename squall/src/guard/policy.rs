@@ -215,7 +215,7 @@ unsafe impl Sync for Slot {}
 
 /// Whether the kernel's vmgenid driver has a device.
 fn has_vmgenid() -> bool {
-    !seam::is_off(Seam::Vmgenid) && (vmgenid::is_bound() || seam::is_off(Seam::NoVmgenid))
+    !seam::is_off(Seam::Vmgenid) && vmgenid::is_bound()
 }
 
 /// Whether a hypervisor announces itself (CPUID.1:ECX[31]), which it need not. Assumed where there
@@ -264,6 +264,13 @@ mod tests {
     fn sees_generation() -> bool {
         crate::fill(&mut [0; 16]);
         BARE.sees_generation()
+    }
+
+    #[test]
+    fn the_vmgenid_is_the_machines() {
+        let policy = Policy::provisional();
+        assert_eq!(policy.has_vmgenid, vmgenid::is_bound());
+        assert!(policy.is_vm || !policy.has_vmgenid);
     }
 
     #[test]

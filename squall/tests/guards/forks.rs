@@ -56,6 +56,7 @@ pub fn siblings() -> Verdict {
 
 pub fn children_of_chacha20() -> Verdict {
     squall::hazmat::use_engine(squall::Engine::ChaCha20).unwrap();
+    assert_eq!(squall::status().engine, squall::Engine::ChaCha20);
     children()
 }
 

@@ -349,6 +349,8 @@ const CASES: &[Case] = &[
     case("stack/no-keys-left/chacha20/control", || stack::no_keys_left(Engine::ChaCha20), MASKED_UNWIPED, Broken).needs(&[Need::Engine(Engine::ChaCha20)]),
     case("stack/no-seeds-left", stack::no_seeds_left, &[], Held),
     case("stack/no-seeds-left/control", stack::no_seeds_left, &[Wiping], Broken),
+    case("stack/no-counters-left", stack::no_counters_left, MASKED, Held).needs(&[Need::Engine(Engine::AesNi)]),
+    case("stack/no-counters-left/control", stack::no_counters_left, MASKED_UNWIPED, Broken).needs(&[Need::Engine(Engine::AesNi)]),
     case("stack/streams-leave-no-keys", stack::streams_leave_no_keys, &[], Held),
     case("registers/draws", registers::draws, &[NoVmgenid, BareMetal], Held).needs(&[Need::ClearedRegisters]),
     case("registers/draws/control", registers::draws_found, &[NoVmgenid, BareMetal, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
@@ -431,6 +433,13 @@ fn check_machine(off: &[Seam]) {
             true => assert_eq!(status.memory, MemoryKind::Plain),
             false => assert_ne!(status.memory, MemoryKind::Droppable),
         }
+    }
+    if takes(Vmgenid) {
+        let status = squall::status();
+        assert!(!status.has_vmgenid && !status.follows_tick);
+    }
+    if takes(Vmgenid) || takes(KeptKeys) {
+        assert_eq!(stack::masks(), [], "nothing is masked");
     }
 }
 

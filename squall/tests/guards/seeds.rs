@@ -82,7 +82,12 @@ fn bootstraps_again(change: impl FnOnce()) -> Verdict {
 
 pub fn vmclock_bootstraps() -> Verdict {
     let clock = Clock::install();
-    bootstraps_again(|| clock.set(2))
+    let verdict = bootstraps_again(|| clock.set(2));
+    let after_once = squall::status().bootstraps;
+    drop_page();
+    squall::u32();
+    assert_eq!(squall::status().bootstraps, after_once, "once a clone");
+    verdict
 }
 
 /// In a VM without a vmclock, a new generation may mean a clone.

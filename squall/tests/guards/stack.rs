@@ -45,6 +45,25 @@ pub fn no_keys_left(engine: Engine) -> Verdict {
     Verdict::Broken(format!("keys left so many bytes below: {found:?}"))
 }
 
+/// Nor do requests that make no seed leave V of the generator's state, which is no secret without the
+/// key, but shows what such a request leaves.
+pub fn no_counters_left() -> Verdict {
+    squall::hazmat::use_engine(Engine::AesNi).unwrap();
+    squall::fill(&mut [0; 300]);
+    let before = state();
+    let stack = after(|| squall::fill(&mut [0; 300]));
+    match find(&stack, &[counters(&before), counters(&state())].concat()) {
+        None => Verdict::Held,
+        Some(depth) => Verdict::Broken(format!("V left {depth} bytes below")),
+    }
+}
+
+/// V of this state as it is kept, and as a number.
+fn counters(state: &[u64]) -> Vec<u64> {
+    let [first, second] = [state[KEY_WORDS], state[KEY_WORDS + 1]];
+    vec![first, second, second.swap_bytes(), first.swap_bytes()]
+}
+
 /// Neither a request from a new seed nor a seeding leaves the seed or what it was hashed from.
 pub fn no_seeds_left() -> Verdict {
     let kinds: [(&str, fn()); 2] = [
@@ -233,7 +252,7 @@ fn state() -> Vec<u64> {
 }
 
 /// The keys of masks, none where there are none.
-fn masks() -> Vec<u64> {
+pub fn masks() -> Vec<u64> {
     let masks = words_of_page(KEYS_AT_FOR_TESTING[1], MASK_WORDS);
     masks.into_iter().filter(|&word| word != 0).collect()
 }
