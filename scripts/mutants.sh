@@ -10,7 +10,8 @@ command -v cargo-mutants > /dev/null || {
     echo "mutants.sh: cargo-mutants is not installed: run cargo install cargo-mutants --locked" >&2
     exit 1
 }
-[ $# -gt 0 ] || set -- 'guard/**' local.rs 'local/**' 'drbg/**' 'entropy/**' secret.rs
+[ $# -gt 0 ] || set -- 'guard/**' local.rs 'local/**' 'drbg/**' secret.rs \
+    entropy/{cpu,hash,health,input,kernel,machine,mod,whirlwind}.rs 'entropy/whirlwind/**'
 
 files=()
 for file in "$@"; do

@@ -75,10 +75,9 @@ impl Request<'_> {
             });
             let Some((vdso, generation)) = served else {
                 entropy::kernel::fill(&mut bytes[..])?;
-                return Ok(if before == 0 {
-                    Epoch::NO_GENERATION
-                } else {
-                    before
+                return Ok(match before {
+                    0 => Epoch::NO_GENERATION,
+                    generation => generation,
                 });
             };
             if vdso::validate(vdso, generation) || attempt > PATIENCE {
