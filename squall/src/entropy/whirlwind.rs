@@ -301,11 +301,39 @@ impl<F: Functions, M: Machine, const N: usize> fmt::Debug for Whirlwind<F, M, N>
 mod tests {
     use super::functions::MAX_SEED_LEN;
     use super::*;
+    use crate::secret::tests::around_drop;
 
     fn fast_seed(whirlwind: &Whirlwind) -> [u8; MAX_SEED_LEN] {
         let mut seed = SeedBytes::zeroed();
         whirlwind.fast.load(&mut seed);
         *seed
+    }
+
+    /// The seeds, and which shards have anything in them.
+    type Secrets = ([[u8; MAX_SEED_LEN]; 3], [bool; 2]);
+
+    fn secrets(whirlwind: *const Whirlwind<WithSha512, ThisMachine, 2>) -> Secrets {
+        // SAFETY: the value's memory: atomics, before and after its drop.
+        let whirlwind = unsafe { &*whirlwind };
+        let seeds = [&whirlwind.fast, &whirlwind.slow, &whirlwind.published].map(|seed| {
+            let mut bytes = SeedBytes::zeroed();
+            seed.load(&mut bytes);
+            *bytes
+        });
+        (
+            seeds,
+            core::array::from_fn(|i| whirlwind.shards[i].is_used()),
+        )
+    }
+
+    #[test]
+    fn dropping_one_erases_its_seeds_and_inputs() {
+        let whirlwind = Whirlwind::<WithSha512, ThisMachine, 2>::default();
+        whirlwind.bootstrap();
+        let [(seeds, waiting), after] = around_drop(whirlwind, secrets);
+        assert!(seeds.iter().all(|seed| *seed != [0; MAX_SEED_LEN]));
+        assert!(waiting.contains(&true));
+        assert_eq!(after, ([[0; MAX_SEED_LEN]; 3], [false; 2]));
     }
 
     /// A thread that ended in a handler kept its lock: bootstraps go in, and outputs advance.

@@ -71,7 +71,12 @@ impl Lock {
 /// This thread's number as a holder: never that of a free lock.
 #[inline]
 fn this_thread() -> u32 {
-    (shard::of_this_thread() as u32 & !COMMITTED) | 1 << 31
+    holder(shard::of_this_thread())
+}
+
+#[inline]
+fn holder(number: usize) -> u32 {
+    (number as u32 & !COMMITTED) | 1 << 31
 }
 
 /// A lock that is held until this is dropped, or taken away.
@@ -98,6 +103,19 @@ impl Drop for Held<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_holder_is_told_from_a_free_lock_and_from_one_that_has_committed() {
+        const TOP: u32 = 1 << 31;
+        assert_eq!(holder(0), TOP);
+        assert_eq!(holder(5), TOP | 5);
+        assert_eq!(holder(COMMITTED as usize | 5), TOP | 5);
+        assert_eq!(holder(TOP as usize | 5), TOP | 5);
+        assert_ne!(COMMITTED & !TOP, 0);
+        let other = std::thread::spawn(this_thread).join().unwrap();
+        assert_ne!(other, this_thread());
+        assert_eq!(this_thread(), this_thread());
+    }
 
     #[test]
     fn one_holder_at_a_time() {

@@ -72,6 +72,17 @@ impl Shard {
         }
     }
 
+    /// Whether anything is left in the buffers.
+    #[cfg(test)]
+    pub fn is_used(&self) -> bool {
+        let is_used = |buffer: &Buffer| {
+            let mut words = buffer.words.iter();
+            words.any(|word| word.load(Ordering::Relaxed) != 0)
+                || buffer.len.load(Ordering::Relaxed) != 0
+        };
+        is_used(&self.fast) || is_used(&self.slow)
+    }
+
     /// Erases the buffers, and frees them of a holder that is gone.
     pub fn wipe(&self) {
         self.lock.reset();
@@ -122,4 +133,79 @@ pub(super) fn of_this_thread() -> usize {
         }
         number.load(Ordering::Relaxed)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::functions::WithSha512;
+    use super::*;
+
+    /// Inputs that no other number has.
+    fn input(number: u8) -> [u8; INPUT_LEN] {
+        [number; INPUT_LEN]
+    }
+
+    #[test]
+    fn a_full_buffer_gives_its_inputs_in_order_and_keeps_none() {
+        let shard = Shard::default();
+        for round in [0, 100] {
+            for number in 1..=8 {
+                let is_full = shard.append::<WithSha512>(Pool::Fast, &input(round + number));
+                assert_eq!(is_full, number == 8);
+            }
+            let mut block = Block::zeroed();
+            shard.take(Pool::Fast, &mut block);
+            let inputs: [[u8; INPUT_LEN]; 8] = core::array::from_fn(|i| input(round + i as u8 + 1));
+            assert_eq!(block[..], *inputs.as_flattened());
+            shard.take(Pool::Fast, &mut block);
+            assert!(block.iter().all(|&byte| byte == 0));
+        }
+    }
+
+    #[test]
+    fn each_pool_has_a_buffer_of_its_own() {
+        let shard = Shard::default();
+        shard.append::<WithSha512>(Pool::Fast, &input(1));
+        shard.append::<WithSha512>(Pool::Slow, &input(2));
+        for (pool, number) in [(Pool::Fast, 1), (Pool::Slow, 2)] {
+            let mut block = Block::zeroed();
+            shard.take(pool, &mut block);
+            assert_eq!(block[..INPUT_LEN], input(number));
+        }
+    }
+
+    #[test]
+    fn what_is_wiped_is_empty_and_free() {
+        for pool in [Pool::Fast, Pool::Slow] {
+            let shard = Shard::default();
+            core::mem::forget(shard.lock.try_lock());
+            shard.append::<WithSha512>(pool, &input(1));
+            assert!(shard.is_used());
+            shard.wipe();
+            assert!(!shard.is_used() && shard.lock.try_lock().is_some());
+        }
+    }
+
+    #[test]
+    fn who_finds_a_shard_held_uses_another() {
+        let shards: [Shard; 3] = Default::default();
+        let held: Vec<(&Shard, Held)> = (0..3).map(|_| Shard::lock(&shards)).collect();
+        let places: std::collections::HashSet<*const Shard> = held
+            .iter()
+            .map(|(shard, _)| core::ptr::from_ref(*shard))
+            .collect();
+        assert_eq!(places.len(), 3);
+        // All are held: the thread's own is taken away.
+        let (shard, _held) = Shard::lock(&shards);
+        assert!(core::ptr::eq(shard, held[0].0));
+        assert!(core::ptr::eq(shard, &shards[of_this_thread() % 3]));
+    }
+
+    #[test]
+    fn threads_keep_their_number() {
+        let numbers = || [of_this_thread(), of_this_thread()];
+        let [mine, theirs] = [numbers(), std::thread::spawn(numbers).join().unwrap()];
+        assert!(mine[0] == mine[1] && theirs[0] == theirs[1]);
+        assert_ne!(mine[0], theirs[0]);
+    }
 }
