@@ -181,8 +181,12 @@ fn identify(file: &File) -> Identity {
     let minor = libc::minor(stat.st_rdev);
     write!(&mut path[..], "/sys/dev/char/{MISC}:{minor}\0").expect("a number of 32 bits fits");
     let path = CStr::from_bytes_until_nul(&path).expect("it ends with a null byte");
-    let mut target = [0; 256];
-    match file::link_target(path, &mut target) {
+    identity_behind(file::link_target(path, &mut [0; 256]))
+}
+
+/// What a misc device is whose link in sysfs leads there.
+fn identity_behind(target: Option<&[u8]>) -> Identity {
+    match target {
         None => Identity::Unknown,
         Some(target) if names_vmclock(target) => Identity::VmClock,
         Some(_) => Identity::Other,
@@ -315,6 +319,14 @@ pub(super) mod tests {
         ] {
             assert!(!names(path), "{path}");
         }
+    }
+
+    #[test]
+    fn a_device_is_what_its_link_says() {
+        let behind = |target: &str| identity_behind(Some(target.as_bytes()));
+        assert_eq!(behind("../../misc/vmclock0"), Identity::VmClock);
+        assert_eq!(behind("../../misc/fuse"), Identity::Other);
+        assert_eq!(identity_behind(None), Identity::Unknown);
     }
 
     #[test]
