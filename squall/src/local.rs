@@ -50,7 +50,7 @@ const FIRST_REFILL: usize = 256;
 /// Least cycles between two refills that the root is told of: twenty microseconds of a CPU of 3
 /// GHz, in which a thread refills fifty times. Telling of every one would cost small requests a
 /// tenth.
-const REFILLS_APART: u64 = 1 << 16;
+const REFILLS_APART: u64 = 0x1_0000;
 
 /// What generating leaves on the stack, in bytes: additional input, counters, what the compiler kept
 /// there.
