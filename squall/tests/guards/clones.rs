@@ -123,6 +123,36 @@ pub fn told_late_through_rng() -> Verdict {
     copies_draw(draws, || {})
 }
 
+/// Where masks tell clones apart, bytes come out of the buffer: the generator is left as it is.
+pub fn bytes_come_from_the_buffer() -> Verdict {
+    comes_from_the_buffer(|| {
+        squall::array::<16>();
+    })
+}
+
+/// So do numbers, which nothing tells apart.
+pub fn numbers_come_from_the_buffer() -> Verdict {
+    comes_from_the_buffer(|| {
+        squall::u64();
+    })
+}
+
+fn comes_from_the_buffer(draw: fn()) -> Verdict {
+    const STATE_WORDS: usize = 6;
+    let state = || words_of_page(KEYS_AT_FOR_TESTING[0], STATE_WORDS);
+    hears_late();
+    // A tick or a reseed may come in between, but not each time.
+    let leaves_state = |_| {
+        let before = state();
+        draw();
+        state() == before
+    };
+    match (0..1000).any(leaves_state) {
+        true => Verdict::Held,
+        false => Verdict::Broken("each draw asks the generator".to_owned()),
+    }
+}
+
 /// Every page has keys of masks, and new ones with each seeding.
 pub fn mask_keys() -> Verdict {
     const WORDS: usize = 30;
