@@ -30,7 +30,7 @@
 //! | building something of your own | [`hazmat`] |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![warn(missing_debug_implementations)]
+#![warn(missing_debug_implementations, missing_docs)]
 
 #[cfg(target_arch = "x86_64")]
 mod cpuid;

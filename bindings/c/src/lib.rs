@@ -6,6 +6,8 @@
 //!
 //! No panic leaves a function: it ends the program, as Rust has it for `extern "C"`.
 
+#![warn(missing_docs)]
+
 mod buffer;
 mod draw;
 mod error;

@@ -12,8 +12,9 @@ use squall_tools::{Failure, output};
 use super::args::OpensslConfArguments;
 use squall_tools::places::{self, PROVIDER};
 
-/// The lines, with `{module}` where the provider's path belongs.
-const FRAGMENT: &str = include_str!("../../../bindings/openssl/fragment.cnf");
+/// The lines, with `{module}` where the provider's path belongs. A link to the provider's own file:
+/// a published crate has nothing from outside its folder.
+const FRAGMENT: &str = include_str!("openssl/fragment.cnf");
 
 /// Prints the lines, or what OpenSSL's generators are in this environment.
 ///
