@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use crate::completions::Choice;
 use crate::run::args::{OpensslConfArguments, RunArguments};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use squall::Engine;
@@ -74,6 +75,9 @@ pub enum Command {
     Run(RunArguments),
     /// Show the lines that make OpenSSL draw from squall, or whether they took effect
     OpensslConf(OpensslConfArguments),
+    /// Print what makes a shell complete these commands
+    #[command(hide = true)]
+    Completions(CompletionsArguments),
     /// Write the manual pages of these commands into a folder, for packages
     #[command(hide = true)]
     Man(ManArguments),
@@ -184,6 +188,21 @@ pub struct StatusArguments {
     /// door that they came through.
     #[arg(long, value_name = "FILE")]
     pub counters: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "`make install` and the Debian package put them where each shell looks. By hand:
+
+  squall completions bash > ~/.local/share/bash-completion/completions/squall
+  squall completions zsh > ~/.zfunc/_squall
+      a folder that fpath in ~/.zshrc has
+  squall completions fish > ~/.config/fish/completions/squall.fish"
+)]
+pub struct CompletionsArguments {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub shell: Choice,
 }
 
 /// Where to write manual pages.

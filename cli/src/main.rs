@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 mod args;
+mod completions;
 mod man;
 mod progress;
 mod run;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Command::Tool(tool) => tools::run(&tool),
         Command::Run(options) => run::run(&options),
         Command::OpensslConf(options) => run::openssl_conf(&options),
+        Command::Completions(options) => completions::print(options.shell),
         Command::Man(options) => man::write(&options.directory),
     })
 }

@@ -1,0 +1,30 @@
+//! `squall completions`: what makes a shell complete this command's names and options.
+
+use clap::CommandFactory;
+use clap_complete::{Shell, generate};
+use squall_tools::{Failure, output};
+
+use crate::args::Arguments;
+
+/// The shells that completions are installed for.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Choice {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// Prints the completions of `shell`.
+///
+/// # Errors
+/// Those of writing to standard output.
+pub fn print(shell: Choice) -> Result<(), Failure> {
+    let shell = match shell {
+        Choice::Bash => Shell::Bash,
+        Choice::Zsh => Shell::Zsh,
+        Choice::Fish => Shell::Fish,
+    };
+    let mut script = Vec::new();
+    generate(shell, &mut Arguments::command(), "squall", &mut script);
+    output::print(&String::from_utf8_lossy(&script))
+}
