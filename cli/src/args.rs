@@ -31,6 +31,7 @@ const MAX_CREDIT: u16 = 512;
 #[command(
     name = "squall",
     version,
+    long_version = crate::version::long(),
     after_help = "Examples:
   squall stream --size 32 --format hex              a key of 256 bits
   squall stream --size 4GiB --output noise.bin      a file of random bytes

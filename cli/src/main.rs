@@ -11,6 +11,7 @@ mod seed;
 mod status;
 mod stream;
 mod tools;
+mod version;
 
 use std::process::ExitCode;
 
