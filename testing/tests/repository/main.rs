@@ -1,0 +1,3 @@
+//! What holds for the whole source tree.
+
+mod direction;
