@@ -1,6 +1,6 @@
 # squall. `make run` shows it, `make test` is what a contributor runs, `make test-all` is the rest.
 
-.PHONY: run test test-all test-under-load fuzz install deb bench bench-wipe bench-programs lab-deps lab
+.PHONY: run test test-all test-under-load fuzz install uninstall deb bench bench-wipe bench-programs lab-deps lab
 
 run:
 	cargo run --release -- stream --size 4GiB --progress > /dev/null
@@ -29,10 +29,17 @@ fuzz:
 	go -C go test -run - -fuzz FuzzKeystream -fuzztime $(SECONDS)s ./internal/aes256
 	go -C go test -run - -fuzz FuzzLengths -fuzztime $(SECONDS)s ./internal/local
 
-# The command, the libraries, headers and manual pages below PREFIX.
+# The command, the libraries, headers, manual pages and completions below PREFIX.
 PREFIX ?= /usr/local
 install:
 	scripts/install.sh $(PREFIX)
+	@case "$(DESTDIR)$(PREFIX)" in \
+	/usr | /usr/local) [ "$$(id -u)" -ne 0 ] || ldconfig ;; \
+	esac
+
+# What `make install` has put there, with the same PREFIX and DESTDIR.
+uninstall:
+	scripts/uninstall.sh $(PREFIX)
 	@case "$(DESTDIR)$(PREFIX)" in \
 	/usr | /usr/local) [ "$$(id -u)" -ne 0 ] || ldconfig ;; \
 	esac

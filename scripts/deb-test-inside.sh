@@ -49,6 +49,9 @@ unset OPENSSL_CONF
 [ "$(readlink -f /usr/lib/*/libsquall.so)" = "$(readlink -f /usr/lib/*/libsquall.so.0)" ]
 [ -f /usr/include/squall.h ] && [ -f /usr/share/man/man1/squall.1.gz ] \
     && [ -f /usr/share/man/man1/squall-run.1.gz ]
+[ -f /usr/share/bash-completion/completions/squall ] \
+    && [ -f /usr/share/zsh/vendor-completions/_squall ] \
+    && [ -f /usr/share/fish/vendor_completions.d/squall.fish ]
 grep -q '^ExecStart=/usr/bin/squall seed$' /usr/lib/systemd/system/squall-seed.service
 
 dpkg --purge squall squall-preload openssl-provider-squall libsquall-dev libsquall0 > /dev/null

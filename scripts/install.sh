@@ -2,18 +2,12 @@
 # Builds squall's command and libraries and installs them below a folder:
 #   install.sh PREFIX
 # DESTDIR, if set, goes before PREFIX, as packages are made; LIBDIR is lib below PREFIX if not set.
-# With PROFILE=test it installs what `cargo test` has built, for tests.
+# With PROFILE=test it installs what `cargo test` has built, for tests. installed.txt lists the files;
+# uninstall.sh removes them.
 set -euo pipefail
-
-if [ $# -ne 1 ] || [ "${1#/}" = "$1" ]; then
-    echo "usage: install.sh PREFIX: an absolute path, as /usr/local" >&2
-    exit 2
-fi
 cd "$(dirname "$0")/.."
-prefix=${DESTDIR:-}$1
-libraries=${DESTDIR:-}${LIBDIR:-$1/lib}
+source scripts/installed.sh
 target=${CARGO_TARGET_DIR:-target}
-version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 
 if [ "${PROFILE:-release}" = test ]; then
     target+=/debug
@@ -26,21 +20,46 @@ else
     cargo build --quiet --release -p squall-ffi -p squall-preload -p squall-openssl
 fi
 
+# Everything is made in a folder of its own first: nothing is installed that the list does not have.
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+prefix=$stage$root
+libraries=$stage$libdir
+
 install -D -m 755 "$target/squall" "$prefix/bin/squall"
 "$target/squall" man "$prefix/share/man/man1"
+completions() {
+    install -D -m 644 /dev/null "$prefix/share/$2"
+    "$target/squall" completions "$1" > "$prefix/share/$2"
+}
+completions bash bash-completion/completions/squall
+completions zsh zsh/site-functions/_squall
+completions fish fish/vendor_completions.d/squall.fish
 install -d "$prefix/lib/systemd/system"
 for unit in systemd/*.service; do
-    sed "s|/usr/local/bin|$1/bin|" "$unit" > "$prefix/lib/systemd/system/${unit##*/}"
-    chmod 644 "$prefix/lib/systemd/system/${unit##*/}"
+    sed "s|/usr/local/bin|$root/bin|" "$unit" > "$prefix/lib/systemd/system/${unit##*/}"
 done
 install -D -m 644 "$target/libsquall_ffi.so" "$libraries/libsquall.so.$version"
-ln -sf "libsquall.so.$version" "$libraries/libsquall.so.${version%%.*}"
-ln -sf "libsquall.so.${version%%.*}" "$libraries/libsquall.so"
+ln -s "libsquall.so.$version" "$libraries/libsquall.so.${version%%.*}"
+ln -s "libsquall.so.${version%%.*}" "$libraries/libsquall.so"
 install -D -m 644 "$target/libsquall_ffi.a" "$libraries/libsquall.a"
 install -d "$prefix/include" "$libraries/pkgconfig"
 install -m 644 bindings/c/include/*.h "$prefix/include"
-sed "s|@PREFIX@|$1|; s|@LIBDIR@|${LIBDIR:-$1/lib}|; s|@VERSION@|$version|" \
+sed "s|@PREFIX@|$root|; s|@LIBDIR@|$libdir|; s|@VERSION@|$version|" \
     bindings/c/squall.pc.in > "$libraries/pkgconfig/squall.pc"
-chmod 644 "$libraries/pkgconfig/squall.pc"
 install -D -m 644 "$target/libsquall_preload.so" "$libraries/libsquall-preload.so"
 install -D -m 644 "$target/libsquall_openssl.so" "$libraries/ossl-modules/squall.so"
+
+if ! diff <(installed | sort) <(find "$stage" ! -type d -printf '/%P\n' | sort) >&2; then
+    echo "install.sh: left is what scripts/installed.txt lists, right what was made" >&2
+    exit 1
+fi
+installed | while read -r file; do
+    if [ -L "$stage$file" ]; then
+        ln -sfn "$(readlink "$stage$file")" "${DESTDIR:-}$file"
+    else
+        mode=644
+        [ ! -x "$stage$file" ] || mode=755
+        install -D -m "$mode" "$stage$file" "${DESTDIR:-}$file"
+    fi
+done

@@ -1,3 +1,4 @@
 //! What holds for the whole source tree.
 
 mod direction;
+mod installed;
