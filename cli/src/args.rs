@@ -206,7 +206,6 @@ pub struct CompletionsArguments {
     pub shell: Choice,
 }
 
-/// Where to write manual pages.
 #[derive(Args)]
 pub struct ManArguments {
     /// The folder, made if it is missing: squall.1, and a page for each command
@@ -253,7 +252,6 @@ pub struct SeedArguments {
     pub watch: bool,
 }
 
-/// How bytes are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// The bytes themselves

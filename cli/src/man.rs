@@ -46,7 +46,6 @@ fn pages(command: &Command, related: &[String], directory: &Path) -> Result<(), 
     visible(command).try_for_each(|command| pages(command, &all, directory))
 }
 
-/// The name of a command's page.
 fn name(command: &Command) -> String {
     let name = command.get_display_name().unwrap_or(command.get_name());
     name.to_owned()

@@ -14,7 +14,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Shows nothing.
     pub fn hidden() -> Progress {
         Progress {
             bar: None,

@@ -28,9 +28,7 @@ const LETTERS: f64 = 10.0;
 /// What the browser prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// Light letters.
     Dark,
-    /// Dark ones.
     Light,
 }
 
@@ -38,9 +36,7 @@ pub enum Scheme {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seen {
-    /// That width.
     pub width: u32,
-    /// How many drawings there are.
     pub drawings: usize,
     /// How far the page can be scrolled sideways.
     overflow: f64,

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-/// Where everything was installed.
 static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
     let root = root();
     let target = target();
@@ -33,7 +32,6 @@ fn root() -> PathBuf {
     root.canonicalize().expect("the repository")
 }
 
-/// The folder of what is built.
 pub fn target() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);
     std::path::absolute(target).expect("a folder")
@@ -44,17 +42,14 @@ pub fn prefix() -> &'static Path {
     &PREFIX
 }
 
-/// The command.
 pub fn command() -> PathBuf {
     PREFIX.join("bin/squall")
 }
 
-/// What programs preload.
 pub fn preload() -> PathBuf {
     PREFIX.join("lib/libsquall-preload.so")
 }
 
-/// OpenSSL's provider.
 pub fn provider() -> PathBuf {
     PREFIX.join("lib/ossl-modules/squall.so")
 }

@@ -23,17 +23,13 @@ pub struct Lab {
 #[derive(Debug)]
 pub struct Undone(Command);
 
-/// A loop device.
 #[derive(Debug)]
 pub struct Loop {
-    /// Its node.
     pub path: PathBuf,
 }
 
-/// A part of a loop device.
 #[derive(Debug)]
 pub struct Part {
-    /// Its node.
     pub path: PathBuf,
     _added: Undone,
 }
@@ -69,12 +65,10 @@ impl Lab {
         }
     }
 
-    /// A path in it.
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    /// A file of zeros.
     pub fn image(&self, name: &str, size: u64) -> PathBuf {
         let path = self.path(name);
         File::create(&path).unwrap().set_len(size).unwrap();

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 /// Below this schemas refer to each other by their names.
 const BASE: &str = "json-schema:///";
 
-/// A schema.
 #[derive(Debug)]
 pub struct Schema {
     schema: Value,
@@ -21,7 +20,6 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// The one with this text.
     pub fn new(text: &str) -> Schema {
         Schema::with(text, &[])
     }
@@ -42,7 +40,6 @@ impl Schema {
         }
     }
 
-    /// Whether `value` is as it says.
     pub fn takes(&self, value: &Value) -> bool {
         self.open.is_valid(value)
     }

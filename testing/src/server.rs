@@ -56,12 +56,10 @@ impl Server {
         }
     }
 
-    /// Its first process.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// What it wrote so far.
     pub fn said(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }

@@ -33,9 +33,7 @@ use libtest_mimic::{Arguments, Trial};
 pub struct Test {
     /// Its path, as `module::name`.
     pub name: &'static str,
-    /// Panics if it fails.
     pub run: fn(),
-    /// All of these.
     pub needs: &'static [Need],
 }
 
@@ -110,7 +108,6 @@ pub fn command(name: &str) -> Result<(), String> {
         .ok_or_else(|| format!("{name} is not installed"))
 }
 
-/// Root.
 pub const ROOT: Need = Need {
     check: || {
         rustix::process::geteuid()

@@ -14,9 +14,7 @@ use crate::doors;
 /// How a program gets its randomness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// As it always did.
     Plain,
-    /// By `squall run`.
     Preloaded,
     /// By the provider, which OpenSSL's configuration names.
     Provided,

@@ -15,14 +15,11 @@ use std::path::{Path, PathBuf};
 use judge::judge;
 use search::search;
 
-/// Why a program is not run.
 #[derive(Debug)]
 pub enum Refusal {
     /// It would run without squall: why, and what to use instead.
     Unreached(String),
-    /// There is no such program.
     NotFound(String),
-    /// It is there, and cannot be executed.
     NotExecutable(String),
 }
 

@@ -11,7 +11,6 @@ use std::io;
 use rustix::ioctl::{NoArg, Opcode, Updater, ioctl, opcode};
 use zeroize::Zeroize;
 
-/// The kernel's device.
 pub const PATH: &str = "/dev/urandom";
 
 /// Bytes in a contribution: one output block of Whirlwind with SHA-512.
@@ -20,7 +19,6 @@ pub const LEN: usize = 64;
 /// `RNDADDENTROPY`, whose number has the size of `int[2]`, the head of what it takes.
 const ADD_ENTROPY: Opcode = opcode::write::<[c_int; 2]>(b'R', 0x03);
 
-/// `RNDRESEEDCRNG`.
 const RESEED: Opcode = opcode::none(b'R', 0x07);
 
 /// Bytes for the pool, wiped in the end: the kernel's `struct rand_pool_info`.

@@ -88,7 +88,6 @@ impl Seeder {
     }
 }
 
-/// What a seeding did.
 struct Seeding {
     credit: u16,
     /// The kernel's generator was not ready yet.

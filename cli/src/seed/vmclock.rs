@@ -13,7 +13,6 @@ use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// The device.
 pub const PATH: &str = "/dev/vmclock0";
 
 const MAGIC: u32 = 0x4b4c_4356;

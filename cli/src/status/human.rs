@@ -7,7 +7,6 @@ use squall::{CloneGuard, ForkGuard, MemoryKind, ReseedGuard};
 use super::report::Report;
 use super::warnings::Warning;
 
-/// Width of the names of facts.
 const NAME_WIDTH: usize = 18;
 
 /// Writes `report` as aligned lines of text without colour.

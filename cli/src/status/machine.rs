@@ -23,7 +23,6 @@ pub fn version_of(release: &str) -> Option<(u32, u32)> {
     Some((major, minor))
 }
 
-/// The CPU's name for itself.
 #[cfg(target_arch = "x86_64")]
 pub fn cpu_model() -> Option<String> {
     let brand = raw_cpuid::CpuId::new().get_processor_brand_string()?;

@@ -14,9 +14,7 @@ pub struct Report {
     /// What protects this process, and what its generator did.
     #[serde(flatten)]
     pub facts: Facts,
-    /// As `uname -r` has it.
     pub kernel_release: String,
-    /// The CPU's name for itself.
     pub cpu_model: Option<String>,
     /// The hypervisor's name; `none` if there is none.
     pub hypervisor: Option<String>,
@@ -30,7 +28,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// The machine as it is now.
     pub fn now() -> Result<Report, Failure> {
         // `squall::status` would abort without a source of randomness.
         squall::try_fill(&mut [0]).map_err(|error| Failure::Runtime(error.to_string()))?;

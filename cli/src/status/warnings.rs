@@ -15,7 +15,6 @@ pub struct Warning {
     pub code: &'static str,
     /// What is missing and what that means.
     pub problem: String,
-    /// What to do about it.
     pub advice: String,
 }
 

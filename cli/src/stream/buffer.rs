@@ -50,14 +50,11 @@ pub fn no_memory(error: &io::Error) -> Failure {
 /// How buffers are made.
 #[derive(Clone, Copy)]
 pub struct Supply {
-    /// Length of a buffer, in bytes.
     pub len: usize,
-    /// Whether buffers are given away.
     pub gives: bool,
 }
 
 impl Supply {
-    /// A new buffer.
     pub fn get(self) -> io::Result<Buffer> {
         Ok(match self.gives {
             true => Buffer::Given {

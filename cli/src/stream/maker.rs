@@ -27,7 +27,6 @@ impl Cut {
         }
     }
 
-    /// How many chunks there are.
     pub fn chunks(self) -> u64 {
         self.total.div_ceil(self.chunk as u64)
     }
@@ -73,7 +72,6 @@ impl Maker {
         })
     }
 
-    /// Makes chunk `index` in `buffer`.
     pub fn make(&mut self, index: u64, buffer: &mut Buffer) -> Result<(), Error> {
         let len = self.cut.len(index);
         let offset = self.cut.offset(index);

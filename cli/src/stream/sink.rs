@@ -19,17 +19,14 @@ use super::gift;
 /// What a pipe is asked to hold: the most that a user may ask for (/proc/sys/fs/pipe-max-size).
 const PIPE_SIZE: usize = 1 << 20;
 
-/// An open output.
 pub struct Sink {
     file: File,
     name: String,
     is_pipe: bool,
-    /// Bytes written so far.
     written: u64,
 }
 
 impl Sink {
-    /// Writes to `file`, called `name`.
     pub fn new(file: File, name: String) -> Sink {
         let is_pipe = rustix::fs::fstat(&file)
             .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);

@@ -17,7 +17,6 @@ const MAX_SEED_FILE: u64 = 1024;
 /// How a seed file is made.
 const SEED_FILE: &str = "make a seed file by `squall stream --format hex --size 32 --output FILE`";
 
-/// Where bytes come from.
 pub enum Source {
     /// The generator: never the same twice.
     Fresh,
@@ -55,7 +54,6 @@ impl Source {
         Ok(Source::Seeded { seed, engine })
     }
 
-    /// A reader for one thread.
     pub fn reader(&self) -> Result<Reader, Error> {
         Ok(match self {
             Source::Fresh => Reader::Fresh,

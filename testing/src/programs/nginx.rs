@@ -12,7 +12,6 @@ pub struct Nginx {
     port: u16,
 }
 
-/// What wrk counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// Requests, each of which took a handshake.
@@ -62,17 +61,14 @@ impl Nginx {
         Ok(Nginx { server, port })
     }
 
-    /// The port that it listens on.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The master process.
     pub fn pid(&self) -> u32 {
         self.server.pid()
     }
 
-    /// What it said so far.
     pub fn log(&self) -> String {
         self.server.said()
     }
@@ -161,7 +157,6 @@ fn share(report: &str) -> f64 {
     report.lines().filter_map(of).sum::<f64>() / 100.0
 }
 
-/// Reads wrk's report.
 fn parse(report: &str) -> Load {
     let after = |word: &str| -> Option<f64> {
         let rest = report.split_once(word)?.1.trim_start();

@@ -7,7 +7,6 @@ use std::process::Command;
 use crate::server::{Server, free_port};
 use crate::world::{Way, World, said, succeeded};
 
-/// A server with an empty database.
 pub struct Postgres<'a> {
     world: &'a World,
     programs: PathBuf,

@@ -80,7 +80,6 @@ impl<'a> Ssh<'a> {
         said(&mut ssh)
     }
 
-    /// What the server said so far.
     pub fn log(&self) -> String {
         self.server.said()
     }

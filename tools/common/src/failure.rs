@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use crate::output;
 
-/// Why the command ends early.
 #[derive(Debug)]
 pub enum Failure {
     /// An argument is wrong: what is wrong and what would be right.

@@ -40,7 +40,6 @@ extern "C" fn note() {
     }
 }
 
-/// Whether standard output was closed.
 pub(crate) fn has_no_stdout() -> bool {
     IS_CLOSED[libc::STDOUT_FILENO as usize].load(Ordering::Relaxed)
 }

@@ -30,7 +30,6 @@ impl Interrupt {
         Ok(Interrupt { noted, consequence })
     }
 
-    /// Whether one was noted.
     pub fn is_noted(&self) -> bool {
         self.noted.load(Ordering::Relaxed)
     }

@@ -26,7 +26,6 @@ pub const BATCH: Duration = Duration::from_millis(1);
 pub struct Spread {
     /// A quarter of the values is below.
     pub low: f64,
-    /// The median.
     pub median: f64,
     /// A quarter of the values is above.
     pub high: f64,

@@ -23,7 +23,6 @@ pub fn check() -> Result<(), Failure> {
     ))
 }
 
-/// Prints `text` on standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
     check()?;
     let mut stdout = io::stdout().lock();

@@ -5,7 +5,6 @@ pub mod figures;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// The style sheet of every page.
 const STYLE: &str = include_str!("page/style.css");
 
 /// A page of this title and with this content. `style` has the rules that are its own: they come

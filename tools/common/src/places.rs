@@ -18,9 +18,7 @@ pub struct Library {
     pub installed: &'static str,
     /// Its name beside a command that was built and not installed.
     pub built: &'static str,
-    /// The crate that it is built from.
     pub source: &'static str,
-    /// The Debian package that has it.
     pub package: &'static str,
     /// The option that names another place.
     pub option: &'static str,
@@ -28,7 +26,6 @@ pub struct Library {
     pub mark: &'static str,
 }
 
-/// What programs preload.
 pub const PRELOAD: Library = Library {
     installed: "libsquall-preload.so",
     built: "libsquall_preload.so",
@@ -38,7 +35,6 @@ pub const PRELOAD: Library = Library {
     mark: "SQUALL_PRELOAD",
 };
 
-/// OpenSSL's provider.
 pub const PROVIDER: Library = Library {
     installed: "ossl-modules/squall.so",
     built: "libsquall_openssl.so",

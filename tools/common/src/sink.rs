@@ -11,7 +11,6 @@ use tempfile::NamedTempFile;
 use crate::failure::at;
 use crate::{Failure, output};
 
-/// Where text goes.
 #[derive(Debug)]
 pub struct Sink {
     path: PathBuf,
@@ -40,12 +39,10 @@ impl Sink {
         })
     }
 
-    /// Whether this is standard output.
     pub fn is_stdout(&self) -> bool {
         matches!(self.kind, Kind::Stdout)
     }
 
-    /// Writes all of `text`.
     pub fn write(self, text: &str) -> Result<(), Failure> {
         let written = match self.kind {
             Kind::Stdout => return output::print(text),

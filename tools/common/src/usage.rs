@@ -10,10 +10,8 @@ use crate::output;
 
 /// What can be said on a command line: perhaps a subcommand.
 pub trait Arguments: Parser {
-    /// The subcommand.
     type Command;
 
-    /// The subcommand that was given.
     fn into_command(self) -> Option<Self::Command>;
 }
 

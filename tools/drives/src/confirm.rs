@@ -150,7 +150,6 @@ fn unasked(error: io::Error) -> Failure {
     ))
 }
 
-/// Questions and their answers.
 pub struct Dialog<Q> {
     answers: BufReader<File>,
     questions: Q,
@@ -238,7 +237,6 @@ pub fn not_confirmed() -> Failure {
     Failure::Runtime(format!("not confirmed: nothing was written; {SCRIPTS}"))
 }
 
-/// A target in a line.
 pub fn describe(target: &Target) -> String {
     let identity = &target.identity;
     let mut line = format!("{}:", shown(&identity.given));

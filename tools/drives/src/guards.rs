@@ -95,7 +95,6 @@ impl Machine {
         })
     }
 
-    /// Why `target` may not be overwritten.
     fn reasons(&self, target: &Target) -> Result<Vec<String>, Failure> {
         let path = &target.identity.path;
         let mut reasons = match (target.device(), target.inode()) {
@@ -219,7 +218,6 @@ impl Machine {
         }
     }
 
-    /// Where `device` is mounted.
     fn points(&self, device: &Device) -> Option<String> {
         const SHOWN: usize = 3;
         let mut points: Vec<&PathBuf> = self

@@ -14,7 +14,6 @@ pub struct Identity {
     pub given: PathBuf,
     /// Where that leads, without links.
     pub path: PathBuf,
-    /// What it is.
     pub kind: Kind,
     /// Length in bytes.
     pub size: u64,
@@ -40,7 +39,6 @@ impl Identity {
     }
 }
 
-/// Kinds of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -48,16 +46,13 @@ pub enum Kind {
     Disk,
     /// A part of one.
     Partition,
-    /// A loop device.
     Loop,
     /// A mapped device (dm).
     Mapped,
-    /// A regular file.
     File,
 }
 
 impl Kind {
-    /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Disk => "drive",

@@ -15,7 +15,6 @@ pub struct Purpose {
 pub(crate) mod tests {
     use super::Purpose;
 
-    /// A purpose, for tests.
     pub(crate) const WIPE: Purpose = Purpose {
         verb: "wipe",
         instead: |path| format!("see {}", path.display()),

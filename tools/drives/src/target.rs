@@ -30,7 +30,6 @@ const RIGHT: &str = "name a drive, a partition, a loop device or a file";
 /// A target, found and identified; nothing of it is open.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// What it is.
     pub identity: Identity,
     /// Whether what it is known by stays with it: a name below /dev/disk/by-id, or a file's.
     pub has_stable_name: bool,
@@ -187,7 +186,6 @@ impl Target {
         self.device()?.value("nsid")
     }
 
-    /// The device that it is, if it is one.
     pub(crate) fn device(&self) -> Option<&Device> {
         match &self.place {
             Place::Device { device, .. } => Some(device),
@@ -195,7 +193,6 @@ impl Target {
         }
     }
 
-    /// The file that it is, if it is one.
     pub(crate) fn inode(&self) -> Option<Inode> {
         match self.place {
             Place::Device { .. } => None,
@@ -230,7 +227,6 @@ fn kind_name(metadata: &Metadata) -> &'static str {
     }
 }
 
-/// A failure over the target `name`.
 fn wrong(name: &Path, text: &str) -> Failure {
     Failure::Runtime(format!("{}: {text}", shown(name)))
 }

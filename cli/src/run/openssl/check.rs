@@ -56,10 +56,8 @@ pub fn check() -> Result<(), Failure> {
     }
 }
 
-/// Where bytes came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Drawn {
-    /// The provider.
     Squall,
     /// A generator that the provider has seeded, or one above it.
     SeededBySquall,

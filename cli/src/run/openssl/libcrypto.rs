@@ -30,13 +30,10 @@ pub enum Role {
 /// A generator that OpenSSL uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generator {
-    /// Its name, as CTR-DRBG.
     pub name: String,
-    /// Its provider's.
     pub provider: String,
 }
 
-/// The loaded library.
 #[derive(Debug)]
 pub struct Libcrypto {
     init: unsafe extern "C" fn(u64, Pointer) -> c_int,
@@ -107,7 +104,6 @@ impl Libcrypto {
         }
     }
 
-    /// Its version, as it says it.
     pub fn version(&self) -> String {
         const FULL_NAME: c_int = 0;
         // SAFETY: any number is allowed.

@@ -17,10 +17,8 @@ pub struct Machine {
     is_little: bool,
 }
 
-/// An ELF file.
 #[derive(Debug)]
 pub struct Binary {
-    /// For which machine it is.
     pub machine: Machine,
     /// The loader that the kernel starts it with; none if it is linked statically.
     pub loader: Option<Vec<u8>>,

@@ -9,27 +9,19 @@ use rustix::thread::{CapabilitySet, capabilities, capability_is_in_bounding_set,
 /// Identities and rights of a process.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// Real user.
     pub uid: u32,
-    /// Effective user.
     pub euid: u32,
-    /// Real group.
     pub gid: u32,
-    /// Effective group.
     pub egid: u32,
-    /// Supplementary groups.
     pub groups: Vec<u32>,
     /// prctl(2), PR_SET_NO_NEW_PRIVS.
     pub no_new_privs: bool,
     /// Capabilities, a bit each: permitted.
     pub permitted: u64,
-    /// Inheritable capabilities.
     pub inheritable: u64,
-    /// The bounding set.
     pub bounding: u64,
     /// Users that this process's user namespace has.
     pub users: Range,
-    /// The groups.
     pub groups_known: Range,
 }
 
@@ -38,7 +30,6 @@ pub struct Caller {
 pub struct Range(Option<Vec<(u32, u64)>>);
 
 impl Caller {
-    /// This process.
     pub fn this() -> io::Result<Caller> {
         let sets = capabilities(None)?;
         let is_bounded = |one: &CapabilitySet| capability_is_in_bounding_set(*one).unwrap_or(false);
@@ -61,18 +52,15 @@ impl Caller {
         })
     }
 
-    /// Whether it is in `group`.
     pub fn is_in(&self, group: u32) -> bool {
         group == self.egid || self.groups.contains(&group)
     }
 }
 
 impl Range {
-    /// All ids.
     #[cfg(test)]
     pub const ALL: Range = Range(None);
 
-    /// One id.
     #[cfg(test)]
     pub fn only(id: u32) -> Range {
         Range(Some(vec![(id, 1)]))
@@ -92,7 +80,6 @@ impl Range {
         )
     }
 
-    /// Whether `id` is one of them.
     pub fn has(&self, id: u32) -> bool {
         let is_in =
             |&(first, count): &(u32, u64)| id >= first && u64::from(id) < u64::from(first) + count;

@@ -37,7 +37,6 @@ pub fn judge(path: &Path, preload: &Path) -> Result<(), Refusal> {
 
 /// What is executed for a file: itself, or what interprets it.
 struct Executed {
-    /// What to call it.
     name: String,
     path: PathBuf,
     file: File,

@@ -19,11 +19,9 @@ pub enum Kind {
     Script(PathBuf),
     /// Text without such a line, which execvp(3) gives to the shell.
     Text,
-    /// Nothing that can be executed.
     Other,
 }
 
-/// Tells what kind of file it is.
 pub fn kind(head: &[u8]) -> Kind {
     if head.starts_with(b"\x7fELF") {
         return Kind::Elf;

@@ -21,15 +21,11 @@ const GROUP_EXECUTES: u32 = 0o0010;
 /// What the kernel looks at of a program's file.
 #[derive(Clone, Copy, Debug)]
 pub struct Owned {
-    /// Its owner.
     pub owner: u32,
-    /// Its group.
     pub group: u32,
-    /// Its mode.
     pub mode: u32,
     /// Its file system is mounted so that neither bits nor capabilities count.
     pub is_nosuid: bool,
-    /// Its capabilities, if it has any.
     pub capabilities: Option<FileCapabilities>,
 }
 
@@ -44,7 +40,6 @@ pub struct FileCapabilities {
     pub is_effective: bool,
 }
 
-/// Why a program runs in secure mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secure {
     /// The caller's own effective identities are others than its real ones.
@@ -53,7 +48,6 @@ pub enum Secure {
     User(u32),
     /// It runs as this group.
     Group(u32),
-    /// It has capabilities.
     Capabilities,
 }
 

@@ -8,7 +8,6 @@ use super::{Orders, calls_in_batch, time};
 
 /// Something that is measured beside others.
 pub struct Lane<'a> {
-    /// Its name.
     pub name: String,
     /// Makes at least so many calls and gives the nanoseconds that one took, or why it cannot.
     pub batch: Box<dyn FnMut(u64) -> Result<f64, String> + 'a>,
@@ -42,7 +41,6 @@ impl fmt::Debug for Lane<'_> {
 pub struct Budget {
     /// Least rounds: they are made even if their time is over.
     pub least: usize,
-    /// Most rounds.
     pub most: usize,
     /// Time after which no more round begins.
     pub time: Duration,
@@ -61,12 +59,10 @@ pub enum Batch {
     Single,
 }
 
-/// What became of a lane.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Nanoseconds a call, an entry a round; none if the run was interrupted before the first.
     Samples(Vec<f64>),
-    /// It failed: why.
     Failed(String),
 }
 

@@ -8,9 +8,7 @@ use super::lanes::{self, Batch, Budget, Lane, Outcome};
 /// How long a comparison goes on: until both are reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Least rounds.
     pub rounds: usize,
-    /// Least time.
     pub time: Duration,
 }
 

@@ -34,10 +34,8 @@ pub const CURVES: [Pair; 8] = [
 
 /// Lines behind the curves.
 pub const MESH: Pair = Pair(RGBColor(0xE3, 0xE6, 0xEA), RGBColor(0x2C, 0x33, 0x3B));
-/// Axes.
 pub const AXIS: Pair = Pair(RGBColor(0x86, 0x90, 0x9B), RGBColor(0x6A, 0x75, 0x81));
 
-/// Text in plots.
 pub const TEXT: Pair = Pair(RGBColor(0x44, 0x4C, 0x56), RGBColor(0xB4, 0xBD, 0xC8));
 
 /// The rules of such a page: they come before its own.

@@ -18,15 +18,12 @@ use squall_tools::failure::at;
 use crate::target::Inode;
 use crate::target::device::{Device, Number};
 
-/// An attached loop device.
 #[derive(Debug)]
 pub(super) struct Attached {
-    /// It.
     pub device: Device,
     behind: Behind,
 }
 
-/// What a loop device stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Behind {
     File(Inode),

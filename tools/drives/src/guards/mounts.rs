@@ -14,13 +14,10 @@ use squall_tools::failure::at;
 
 use crate::target::device::{Device, Number, devices_in};
 
-/// What the kernel tells of mounts.
 const MOUNTS: &str = "/proc/self/mountinfo";
 
-/// A file system that is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mount {
-    /// Where.
     pub point: PathBuf,
     /// On what, if it is on devices.
     pub devices: Vec<Number>,
@@ -42,7 +39,6 @@ pub(super) fn all() -> Result<Vec<Mount>, Failure> {
         .collect()
 }
 
-/// A line of mountinfo.
 #[derive(Debug, PartialEq, Eq)]
 struct Entry {
     number: Number,

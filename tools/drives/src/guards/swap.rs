@@ -12,19 +12,15 @@ use super::mounts;
 use crate::target::Inode;
 use crate::target::device::Number;
 
-/// What the kernel tells of swap.
 const SWAPS: &str = "/proc/swaps";
 
 /// Devices and files that are swapped to.
 #[derive(Debug, Default)]
 pub(super) struct Swap {
-    /// Devices.
     pub devices: Vec<Number>,
-    /// Files.
     pub files: Vec<Inode>,
 }
 
-/// All of them.
 pub(super) fn all() -> Result<Swap, Failure> {
     let text = match fs::read(SWAPS) {
         // A kernel without swap.

@@ -18,12 +18,10 @@ use super::queue::{Direction, Queue};
 use super::{claim, partitions};
 use crate::{Kind, Target};
 
-/// What is done with a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// It is overwritten and compared.
     Write,
-    /// It is compared.
     Read,
 }
 
@@ -38,7 +36,6 @@ pub enum Direct {
     Off,
 }
 
-/// An open target.
 pub struct Device {
     file: Arc<File>,
     /// For the bytes behind the last whole unit: the same file, through the page cache.
@@ -120,7 +117,6 @@ impl Device {
         self.size - self.size % self.unit
     }
 
-    /// A queue for `depth` transfers.
     pub fn queue(&self, depth: usize) -> io::Result<Queue> {
         let waits = !(self.is_direct() && self.is_block);
         Queue::open(self.file.clone(), depth, waits)

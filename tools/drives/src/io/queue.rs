@@ -10,36 +10,27 @@ use super::buffer::Buffer;
 use super::ring::Ring;
 use super::threads::Threads;
 
-/// Where bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// To the target.
     Write,
-    /// From it.
     Read,
 }
 
 /// The first `len` bytes of a buffer, to or from an offset.
 pub struct Transfer {
-    /// Where the bytes are.
     pub buffer: Buffer,
-    /// How many.
     pub len: usize,
     /// Where on the target.
     pub offset: u64,
-    /// Where they go.
     pub direction: Direction,
 }
 
 /// A transfer that is over, and how many bytes of it were done.
 pub struct Finished {
-    /// The transfer, with its buffer.
     pub transfer: Transfer,
-    /// What the kernel said.
     pub result: io::Result<usize>,
 }
 
-/// Kinds of queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum QueueKind {
     /// The kernel's.
@@ -52,7 +43,6 @@ pub enum QueueKind {
 
 /// Transfers in flight. They come back in any order.
 pub enum Queue {
-    /// The kernel's queue.
     Ring(Box<Ring>),
     /// Threads, each of which waits for one transfer.
     Threads(Threads),
@@ -73,7 +63,6 @@ impl Queue {
         Threads::start(file, depth).map(Queue::Threads)
     }
 
-    /// What it is.
     pub fn kind(&self) -> QueueKind {
         match self {
             Queue::Ring(_) => QueueKind::Ring,

@@ -38,7 +38,6 @@ impl Ring {
         })
     }
 
-    /// Begins `transfer`.
     pub fn submit(&mut self, mut transfer: Transfer) -> io::Result<()> {
         let free = self.places.iter().position(Option::is_none);
         let place = free.ok_or(io::ErrorKind::QuotaExceeded)?;

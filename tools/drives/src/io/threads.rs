@@ -18,7 +18,6 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Starts `depth` threads.
     pub fn start(file: Arc<File>, depth: usize) -> io::Result<Threads> {
         let (to_do, work) = channel();
         let (finish, done) = channel();
@@ -36,7 +35,6 @@ impl Threads {
         })
     }
 
-    /// Begins `transfer`.
     pub fn submit(&mut self, transfer: Transfer) -> io::Result<()> {
         let sent = self.to_do.send(transfer);
         sent.map_err(|_| io::ErrorKind::BrokenPipe)?;

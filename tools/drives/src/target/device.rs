@@ -6,7 +6,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// A device's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Number {
     major: u32,
@@ -58,17 +57,14 @@ impl FromStr for Number {
     }
 }
 
-/// A block device.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Device {
-    /// Its number.
     pub number: Number,
     /// Its directory in sysfs, without links.
     directory: PathBuf,
 }
 
 impl Device {
-    /// The one with this number.
     pub fn at(number: Number) -> io::Result<Device> {
         let directory = fs::canonicalize(format!("/sys/dev/block/{number}"))?;
         Ok(Device { number, directory })
@@ -106,7 +102,6 @@ impl Device {
         }
     }
 
-    /// Its path in /dev.
     pub fn path(&self) -> PathBuf {
         Path::new("/dev").join(self.name())
     }
@@ -144,7 +139,6 @@ impl Device {
             .unwrap_or_else(|| self.clone())
     }
 
-    /// Its partitions.
     pub fn partitions(&self) -> io::Result<Vec<Device>> {
         let mut partitions = devices_in(&self.directory)?;
         partitions.retain(|device| device.partition().is_some());

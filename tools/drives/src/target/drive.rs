@@ -9,7 +9,6 @@ use super::device::{Device, printable_bytes, text};
 use crate::Kind;
 use crate::identity::ATTACHMENT;
 
-/// What `device` is.
 pub(super) fn kind(device: &Device) -> Kind {
     match device {
         _ if device.partition().is_some() => Kind::Partition,
@@ -46,7 +45,6 @@ pub(super) fn serial(device: &Device) -> Option<String> {
     Some(with_part(device, serial))
 }
 
-/// Its name in the world.
 pub(super) fn wwid(device: &Device) -> Option<String> {
     let disk = device.disk();
     let wwid = ["wwid", "device/wwid"]

@@ -7,7 +7,6 @@ use squall_testing::loops::{Lab, Loop};
 
 use super::*;
 
-/// What is at `path`.
 pub(crate) fn find(path: &Path) -> Target {
     Target::find(path).expect("a target")
 }
