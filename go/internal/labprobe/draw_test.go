@@ -32,7 +32,7 @@ func TestSourcesGiveEachWordOnce(t *testing.T) {
 }
 
 func TestEverySourceIsRecordedUntilTheLabWantsNoMore(t *testing.T) {
-	const run, capacity, patience = 1, 1 << 14, 10 * time.Second
+	const run, capacity, patience = 1, 1 << 14, 2 * time.Minute
 	memory := make([]uint64, 64)
 	plan := plan{Run: run}
 	for i, name := range allSources {

@@ -32,16 +32,14 @@ func TestReadersFill(t *testing.T) {
 }
 
 func TestCostOfWork(t *testing.T) {
+	const work = 50 * time.Millisecond
 	cost, err := Measure("", func() error {
-		for began := time.Now(); time.Since(began) < 200*time.Millisecond; {
+		for began := time.Now(); time.Since(began) < work; {
 		}
 		return nil
 	})
-	if err != nil || cost.Time < 200*time.Millisecond || cost.Time > 20*time.Second {
-		t.Errorf("%v: %v", cost, err)
-	}
-	if cpu := cost.User + cost.System; cpu > 0 && (cpu < 10*time.Millisecond || cpu > 20*time.Second) {
-		t.Errorf("200 ms of work cost %v", cost)
+	if err != nil || cost.Time < work {
+		t.Errorf("%v of work cost %v: %v", work, cost, err)
 	}
 }
 

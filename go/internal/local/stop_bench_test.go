@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Goroutines that do nothing but draw do not hold up who stops the world, as the garbage collector does.
-func TestTheWorldStopsSoon(t *testing.T) {
-	needsState(t)
-	const most = 2 * time.Millisecond
+// How long it takes to stop the world, as the garbage collector does, while goroutines do nothing but
+// draw: the median.
+func BenchmarkStopTheWorld(b *testing.B) {
 	var stop atomic.Bool
 	defer stop.Store(true)
 	for range runtime.GOMAXPROCS(0) {
@@ -26,14 +25,10 @@ func TestTheWorldStopsSoon(t *testing.T) {
 		}()
 	}
 	before := stops()
-	for range 20 {
+	for b.Loop() {
 		runtime.GC()
 	}
-	if median := medianOf(before, stops()); median > most {
-		t.Errorf("the world takes %v to stop, and not %v", median, most)
-	} else {
-		t.Logf("the world stops within %v", median)
-	}
+	b.ReportMetric(float64(medianOf(before, stops()).Nanoseconds()), "ns/stop")
 }
 
 // stops tells how long the garbage collector's stops of the world took to begin, since the process did.
