@@ -1,8 +1,10 @@
 //! Every wrong argument is one line that says what would be right, and exit code 2.
 
-mod common;
+use squall::Engine;
+use squall_testing::suite::{NOTHING, Need, Test};
+use squall_testing::tests;
 
-use common::{SEED, run, squall, text};
+use crate::common::{SEED, run, squall, text};
 
 #[track_caller]
 fn refused(arguments: &str, message: &str) {
@@ -12,7 +14,6 @@ fn refused(arguments: &str, message: &str) {
     assert_eq!(output.status.code(), Some(2), "{arguments}");
 }
 
-#[test]
 fn values() {
     for size in ["1x", "x", "16EiB", "1e3", "1_0"] {
         refused(
@@ -44,18 +45,23 @@ fn values() {
     );
 }
 
-#[test]
-fn engines_this_cpu_lacks() {
-    let Some(lacking) = squall::Engine::ALL
+const LACKING_ENGINE: Need = Need {
+    check: || {
+        let lacking = lacking_engine().map(drop);
+        lacking.ok_or_else(|| "this CPU has every engine".into())
+    },
+    required_by: NOTHING,
+};
+
+fn lacking_engine() -> Option<Engine> {
+    Engine::ALL
         .into_iter()
         .find(|engine| !engine.is_available())
-    else {
-        println!("SKIP: this CPU has every engine");
-        return;
-    };
-    let names: Vec<_> = squall::Engine::available()
-        .map(squall::Engine::name)
-        .collect();
+}
+
+fn engines_this_cpu_lacks() {
+    let lacking = lacking_engine().expect("an engine");
+    let names: Vec<_> = Engine::available().map(Engine::name).collect();
     refused(
         &format!("stream --engine {lacking}"),
         &format!(
@@ -65,7 +71,6 @@ fn engines_this_cpu_lacks() {
     );
 }
 
-#[test]
 fn seeds_are_checked_and_not_repeated() {
     let right = "use exactly 64 hexadecimal digits (32 bytes)";
     refused(
@@ -81,7 +86,6 @@ fn seeds_are_checked_and_not_repeated() {
     );
 }
 
-#[test]
 fn names() {
     refused("strem", "no command \"strem\": did you mean stream?");
     refused("dmcrypt lst", "no command \"lst\": did you mean list?");
@@ -115,7 +119,6 @@ fn names() {
 }
 
 /// In every command `--json` is JSON on standard output.
-#[test]
 fn json_takes_no_file() {
     for command in [
         "status",
@@ -133,7 +136,6 @@ fn json_takes_no_file() {
 }
 
 /// As a variable of a script that was never set.
-#[test]
 fn empty_words() {
     for (arguments, message) in [
         (
@@ -156,7 +158,6 @@ fn empty_words() {
     }
 }
 
-#[test]
 fn disk_encryption() {
     let right = "use one as \"aes-xts-plain64 512\"";
     refused(
@@ -185,7 +186,6 @@ fn disk_encryption() {
     );
 }
 
-#[test]
 fn contradictions() {
     refused("stream --size 1 --size 2", "--size: give it only once");
     refused(
@@ -206,7 +206,6 @@ fn contradictions() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-#[test]
 fn help_and_version_go_to_standard_output() {
     for (arguments, part) in [
         ("", "Usage: squall"),
@@ -230,15 +229,13 @@ fn help_and_version_go_to_standard_output() {
     }
 }
 
-#[test]
 fn help_names_every_engine() {
     let help = text(&run("stream --help").stdout);
-    for engine in squall::Engine::ALL {
+    for engine in Engine::ALL {
         assert!(help.contains(engine.name()), "{engine}");
     }
 }
 
-#[test]
 fn a_value_with_newlines_is_one_line() {
     for [argument, value] in [
         ["--size", "1\n2"],
@@ -255,3 +252,17 @@ fn a_value_with_newlines_is_one_line() {
         assert!(message.contains("\\n"), "{message}");
     }
 }
+
+pub const TESTS: &[Test] = tests![
+    values,
+    engines_this_cpu_lacks: [LACKING_ENGINE],
+    seeds_are_checked_and_not_repeated,
+    names,
+    json_takes_no_file,
+    empty_words,
+    disk_encryption,
+    contradictions,
+    help_and_version_go_to_standard_output,
+    help_names_every_engine,
+    a_value_with_newlines_is_one_line,
+];

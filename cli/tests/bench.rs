@@ -2,18 +2,19 @@
 //!
 //! Figures are not judged here: tests share the machine.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::refuse::{Refusal, refusing};
-use common::{end, run, squall, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use squall_testing::refuse::{Refusal, refusing};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 use tempfile::TempDir;
+
+use crate::common::{bytes, end, run, squall, text};
 
 /// Two sources and one workload: a run of a moment.
 const SHORT: &str = "bench --quick --source squall --source getrandom --workload words";
@@ -70,7 +71,6 @@ fn contains(text: &str, words: &[&str]) {
     }
 }
 
-#[test]
 fn a_quick_run_fills_every_output() {
     let world = World::new();
     let mut command = squall_to(&world.path("report.json"), "--export-json", SHORT);
@@ -99,7 +99,6 @@ fn a_quick_run_fills_every_output() {
 }
 
 /// Standard output then has nothing else.
-#[test]
 fn json_on_standard_output_is_alone() {
     for option in ["--json", "--export-json -"] {
         let output = run(&format!("{SHORT} {option}"));
@@ -109,7 +108,6 @@ fn json_on_standard_output_is_alone() {
     }
 }
 
-#[test]
 fn a_run_is_compared_with_an_older_one() {
     let world = World::new();
     let path = world.path("old.json");
@@ -138,7 +136,6 @@ fn a_run_is_compared_with_an_older_one() {
 }
 
 /// Said before minutes are spent, and nothing is left half-written.
-#[test]
 fn an_output_that_cannot_be_written_is_noticed_first() {
     let world = World::new();
     let clock = Instant::now();
@@ -155,7 +152,6 @@ fn an_output_that_cannot_be_written_is_noticed_first() {
 }
 
 /// A pipe, a device or a link stays what it is.
-#[test]
 fn what_is_no_file_is_not_replaced() {
     let world = World::new();
     let (target, link) = (world.path("target.csv"), world.path("link.csv"));
@@ -181,7 +177,6 @@ fn what_is_no_file_is_not_replaced() {
 }
 
 /// Peers that were not asked for are neither measured nor beaten.
-#[test]
 fn chosen_sources_are_alone_everywhere() {
     let arguments = "bench --quick --json --workload start --workload words --source squall";
     let output = run(arguments);
@@ -196,7 +191,6 @@ fn chosen_sources_are_alone_everywhere() {
 }
 
 /// What was measured is written, marked incomplete.
-#[test]
 fn an_interrupted_run_keeps_what_it_has() {
     let world = World::new();
     let path = world.path("report.json");
@@ -227,7 +221,6 @@ fn an_interrupted_run_keeps_what_it_has() {
 }
 
 /// Without Go its sources are named as missing, and all else goes on.
-#[test]
 fn a_missing_peer_is_named() {
     let world = World::new();
     let path = world.path("report.json");
@@ -249,7 +242,6 @@ fn a_missing_peer_is_named() {
 }
 
 /// A machine that allows neither to be bound to a CPU nor to look at performance counters.
-#[test]
 fn without_permissions_it_says_so_and_goes_on() {
     let world = World::new();
     let path = world.path("report.json");
@@ -272,15 +264,13 @@ fn without_permissions_it_says_so_and_goes_on() {
     }
 }
 
-#[test]
 fn sources_are_explained() {
-    let explained = text(&common::bytes("bench --explain vdso"));
+    let explained = text(&bytes("bench --explain vdso"));
     contains(&explained, &["vDSO", "fit for secrets", "median"]);
     let unknown = complaint(squall("bench --explain nobody"), 2);
     contains(&unknown, &["--explain", "\"nobody\"", "squall-fresh"]);
 }
 
-#[test]
 fn wrong_arguments_are_one_line() {
     for (arguments, words) in [
         ("bench --bytes 1GiB", &["--statistics"][..]),
@@ -292,14 +282,12 @@ fn wrong_arguments_are_one_line() {
     }
 }
 
-#[test]
 fn statistics_find_nothing_in_good_sources() {
     let output = run("bench --statistics --bytes 1MiB --source squall --source getrandom");
     assert!(output.status.success(), "{}", text(&output.stdout));
     contains(&text(&output.stdout), &["squall", "getrandom"]);
 }
 
-#[test]
 fn a_source_that_is_not_there_passes_no_test() {
     let world = World::new();
     let mut command = squall("bench --statistics --bytes 1MiB --source go-crypto-rand");
@@ -312,9 +300,25 @@ fn a_source_that_is_not_there_passes_no_test() {
 }
 
 /// The control: what is no generator is found out, and the command fails.
-#[test]
 fn statistics_find_what_is_no_generator() {
     let output = run("bench --statistics --bytes 1MiB --source memset");
     assert_eq!(output.status.code(), Some(1));
     contains(&text(&output.stderr), &["memset"]);
 }
+
+pub const TESTS: &[Test] = tests![
+    a_quick_run_fills_every_output,
+    json_on_standard_output_is_alone,
+    a_run_is_compared_with_an_older_one,
+    an_output_that_cannot_be_written_is_noticed_first,
+    what_is_no_file_is_not_replaced,
+    chosen_sources_are_alone_everywhere,
+    an_interrupted_run_keeps_what_it_has,
+    a_missing_peer_is_named,
+    without_permissions_it_says_so_and_goes_on,
+    sources_are_explained,
+    wrong_arguments_are_one_line,
+    statistics_find_nothing_in_good_sources,
+    a_source_that_is_not_there_passes_no_test,
+    statistics_find_what_is_no_generator,
+];

@@ -1,26 +1,40 @@
 //! What `squall status --counters` shows of a file of counters.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use common::{bytes, run, squall, text};
 use serde_json::Value;
 use squall_bindings::counters::{self, Door};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-/// A file that this process has counted in.
-fn counted(path: &Path) {
-    counters::create(path).expect("a file");
-    // SAFETY: no other test of this file reads or writes the environment.
-    unsafe { std::env::set_var(counters::VARIABLE, path) };
+use crate::common::{bytes, run, squall, text};
+
+/// Set, this program counts instead of testing.
+const COUNTS: &str = "SQUALL_TEST_COUNTS";
+
+/// Whether this process was started by [`counted`].
+pub fn is_asked_to_count() -> bool {
+    std::env::var_os(COUNTS).is_some()
+}
+
+/// Counts in the file that the environment names.
+pub fn count() {
     counters::attach();
     counters::served(Door::Getrandom, 16);
     counters::served(Door::Getrandom, 1_999_984);
     counters::forwarded(Door::Device);
 }
 
-#[test]
+/// A file that a process has counted in.
+fn counted(path: &Path) {
+    counters::create(path).expect("a file");
+    let mut counting = Command::new(std::env::current_exe().expect("this program"));
+    counting.env(COUNTS, "1").env(counters::VARIABLE, path);
+    assert!(counting.status().expect("it runs").success());
+}
+
 fn people_see_the_doors_that_were_used() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("a file");
@@ -51,7 +65,6 @@ device                     0       0 B                 1
     );
 }
 
-#[test]
 fn nothing_was_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("counters");
@@ -63,7 +76,6 @@ fn nothing_was_drawn() {
     );
 }
 
-#[test]
 fn files_that_are_none() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("counters");
@@ -84,3 +96,9 @@ fn files_that_are_none() {
     fs::write(&file, &bytes).expect("a file");
     refused(right);
 }
+
+pub const TESTS: &[Test] = tests![
+    people_see_the_doors_that_were_used,
+    nothing_was_drawn,
+    files_that_are_none,
+];

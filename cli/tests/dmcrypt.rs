@@ -1,26 +1,23 @@
 //! `squall dmcrypt` on a machine without a device mapper: one line that says what is missing, and
 //! nothing is written. What it does where there is one is tested in guests of the lab.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Scratch, run, text};
+use squall_testing::suite::{NOTHING, Need, Test};
+use squall_testing::tests;
 
-/// Whether this machine has what is to be missing.
-fn has_mapper() -> bool {
-    let has = Path::new("/sys/class/misc/device-mapper").exists();
-    if has {
-        eprintln!("SKIP: this machine has a device mapper");
-    }
-    has
-}
+use crate::common::{Scratch, run, text};
 
-#[test]
+const NO_DEVICE_MAPPER: Need = Need {
+    check: || {
+        let has = Path::new("/sys/class/misc/device-mapper").exists();
+        let found = || "this machine has a device mapper".into();
+        (!has).then_some(()).ok_or_else(found)
+    },
+    required_by: NOTHING,
+};
+
 fn what_is_missing_is_said_in_a_line() {
-    if has_mapper() {
-        return;
-    }
     for command in ["list", "bench", "bench --yes"] {
         let output = run(&format!("dmcrypt {command}"));
         let message = text(&output.stderr);
@@ -38,7 +35,6 @@ fn what_is_missing_is_said_in_a_line() {
 }
 
 /// Before the device mapper is looked for, and before minutes of questions to it.
-#[test]
 fn a_wrong_device_is_told_first() {
     for device in ["/dev/null", "/dev/none", "/tmp", file!()] {
         let output = run(&format!("dmcrypt bench --device {device}"));
@@ -50,11 +46,7 @@ fn a_wrong_device_is_told_first() {
     }
 }
 
-#[test]
 fn a_report_that_cannot_be_made_leaves_the_old_one() {
-    if has_mapper() {
-        return;
-    }
     let old = Scratch::new();
     std::fs::write(old.path(), "old").expect("a file");
     let output = run(&format!(
@@ -64,3 +56,9 @@ fn a_report_that_cannot_be_made_leaves_the_old_one() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(std::fs::read_to_string(old.path()).expect("a file"), "old");
 }
+
+pub const TESTS: &[Test] = tests![
+    what_is_missing_is_said_in_a_line: [NO_DEVICE_MAPPER],
+    a_wrong_device_is_told_first,
+    a_report_that_cannot_be_made_leaves_the_old_one: [NO_DEVICE_MAPPER],
+];

@@ -1,15 +1,17 @@
 //! What `squall stream --output` may overwrite: no drive and no file that is in use, and no drive that
-//! is not meant. Loop devices take root, as in `squall_testing::loops`.
-
-mod common;
+//! is not meant.
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use common::{SEED, Scratch, end, run, squall, terminal, text};
 use squall_testing::loops::{Lab, Loop, diskseq};
+use squall_testing::needs::LOOP_DEVICES;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+use crate::common::{SEED, Scratch, end, run, squall, terminal, text};
 
 const MIB: usize = 1 << 20;
 
@@ -48,9 +50,8 @@ fn consent(device: &Loop) -> String {
 }
 
 /// The control is the same command on the same file system when it is not mounted: it destroys it.
-#[test]
 fn a_mounted_drive_is_refused() {
-    let Some(lab) = Lab::new() else { return };
+    let lab = Lab::new();
     let image = lab.image("image", 16 * MIB as u64);
     let device = Loop::attach(&[], &image);
     let yes = consent(&device);
@@ -77,9 +78,8 @@ fn a_mounted_drive_is_refused() {
 }
 
 /// By `>`, where the shell has opened it and nobody looked.
-#[test]
 fn a_drive_as_standard_output_is_refused() {
-    let Some(lab) = Lab::new() else { return };
+    let lab = Lab::new();
     let device = lab.device(MIB as u64);
     let name = device.path.display();
     let script = format!(
@@ -94,9 +94,8 @@ fn a_drive_as_standard_output_is_refused() {
     assert!(fs::read(&device.path).unwrap() == vec![0; MIB]);
 }
 
-#[test]
 fn a_drive_must_be_meant() {
-    let Some(lab) = Lab::new() else { return };
+    let lab = Lab::new();
     let device = lab.device(MIB as u64);
     refused(&stream(&device.path, ""), &["nobody can be asked", "--yes"]);
     refused(&stream(&device.path, "--yes"), &["add --serial diskseq-"]);
@@ -107,9 +106,8 @@ fn a_drive_must_be_meant() {
 }
 
 /// On a terminal it is asked for by its serial number.
-#[test]
 fn a_drive_is_asked_about() {
-    let Some(lab) = Lab::new() else { return };
+    let lab = Lab::new();
     let device = lab.device(MIB as u64);
     let serial = diskseq(&device.path).expect("Linux 5.15 or later");
     let asked = |answer: &str| {
@@ -137,9 +135,8 @@ fn a_drive_is_asked_about() {
 }
 
 /// A file behind a loop device, and swap; each is written when it is not in use any more.
-#[test]
 fn a_file_that_is_in_use_is_refused() {
-    let Some(lab) = Lab::new() else { return };
+    let lab = Lab::new();
     let image = lab.image("image", MIB as u64);
     let attached = Loop::attach(&[], &image);
     refused(
@@ -171,7 +168,6 @@ fn a_file_that_is_in_use_is_refused() {
 }
 
 /// Whoever consents means a drive: the name of one that is gone does not become a file.
-#[test]
 fn consent_makes_no_file() {
     let file = Scratch::new();
     for consent in ["--yes", "--serial WD-1"] {
@@ -186,3 +182,12 @@ fn consent_makes_no_file() {
         );
     }
 }
+
+pub const TESTS: &[Test] = tests![
+    a_mounted_drive_is_refused: [LOOP_DEVICES],
+    a_drive_as_standard_output_is_refused: [LOOP_DEVICES],
+    a_drive_must_be_meant: [LOOP_DEVICES],
+    a_drive_is_asked_about: [LOOP_DEVICES],
+    a_file_that_is_in_use_is_refused: [LOOP_DEVICES],
+    consent_makes_no_file,
+];

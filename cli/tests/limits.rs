@@ -1,11 +1,12 @@
 //! What `squall stream` does when the system refuses: threads, memory, and a disk that fails late.
 
-mod common;
-
 use std::process::{Command, Output};
 
-use common::refuse::{Refusal, refusing};
-use common::{SEED, Scratch, bytes, run, squall, text};
+use squall_testing::refuse::{Refusal, refusing};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+use crate::common::{SEED, Scratch, bytes, run, squall, text};
 
 /// Runs with at most `kib` of address space.
 fn limited(kib: u32, arguments: &str) -> Output {
@@ -17,7 +18,6 @@ fn limited(kib: u32, arguments: &str) -> Output {
     output.expect("the shell runs")
 }
 
-#[test]
 fn threads_that_cannot_be_made_are_an_error() {
     let output = limited(60_000, "stream --size 4G --threads 1000 --output /dev/null");
     let message = text(&output.stderr);
@@ -27,7 +27,6 @@ fn threads_that_cannot_be_made_are_an_error() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-#[test]
 fn memory_that_is_not_there_is_an_error() {
     for format in ["hex", "base64"] {
         let arguments =
@@ -41,7 +40,6 @@ fn memory_that_is_not_there_is_an_error() {
     }
 }
 
-#[test]
 fn the_seed_file_is_never_the_output() {
     let (seed, link) = (Scratch::new(), Scratch::new());
     std::fs::write(seed.path(), SEED).expect("scratch files can be written");
@@ -69,7 +67,6 @@ fn the_seed_file_is_never_the_output() {
     }
 }
 
-#[test]
 fn a_dash_as_output_is_standard_output() {
     assert_eq!(bytes("stream --size 9 --output -").len(), 9);
     let seeded = format!("stream --size 9 --seed {SEED}");
@@ -88,7 +85,6 @@ fn with_failing_disk(command: Command, errno: i32) -> Output {
     output.expect("the command runs")
 }
 
-#[test]
 fn a_disk_that_fails_late_is_an_error() {
     let file = Scratch::new();
     let name = file.path().display();
@@ -119,3 +115,11 @@ fn a_disk_that_fails_late_is_an_error() {
         Some(0)
     );
 }
+
+pub const TESTS: &[Test] = tests![
+    threads_that_cannot_be_made_are_an_error,
+    memory_that_is_not_there_is_an_error,
+    the_seed_file_is_never_the_output,
+    a_dash_as_output_is_standard_output,
+    a_disk_that_fails_late_is_an_error,
+];

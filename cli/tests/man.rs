@@ -1,13 +1,15 @@
 //! Every command has a manual page, the same each time, that man(1) has no complaints about.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{bytes, text};
+use squall_testing::needs::GROFF;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+use crate::common::{bytes, run, text};
 
 fn pages(folder: &Path) -> BTreeSet<String> {
     bytes(&format!("man {}", folder.display()));
@@ -32,7 +34,6 @@ fn commands(command: &str) -> Vec<String> {
         .collect()
 }
 
-#[test]
 fn every_command_has_a_page_and_nothing_else_has() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut all = commands("");
@@ -44,7 +45,6 @@ fn every_command_has_a_page_and_nothing_else_has() {
     assert_eq!(pages(folder.path()), all.iter().map(page).collect());
 }
 
-#[test]
 fn pages_are_the_same_each_time() {
     let [first, second] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
     for name in pages(first.path()) {
@@ -55,12 +55,7 @@ fn pages_are_the_same_each_time() {
     }
 }
 
-#[test]
 fn groff_has_no_warnings() {
-    if Command::new("groff").arg("--version").output().is_err() {
-        println!("SKIP: groff is not installed");
-        return;
-    }
     let folder = tempfile::tempdir().expect("a folder");
     let warnings = |page: &Path| {
         let groff = ["-man", "-Tutf8", "-ww", "-z"];
@@ -75,7 +70,6 @@ fn groff_has_no_warnings() {
     assert_ne!(warnings(&broken), "", "the control");
 }
 
-#[test]
 fn pages_have_their_sections() {
     let folder = tempfile::tempdir().expect("a folder");
     pages(folder.path());
@@ -91,9 +85,8 @@ fn pages_have_their_sections() {
     assert!(!related.contains("run(1)"), "{related}");
 }
 
-#[test]
 fn a_folder_that_cannot_be_made() {
-    let output = common::run("man /dev/null/pages");
+    let output = run("man /dev/null/pages");
     assert_eq!(output.status.code(), Some(1));
     let message = text(&output.stderr);
     assert!(
@@ -101,3 +94,11 @@ fn a_folder_that_cannot_be_made() {
         "{message}"
     );
 }
+
+pub const TESTS: &[Test] = tests![
+    every_command_has_a_page_and_nothing_else_has,
+    pages_are_the_same_each_time,
+    groff_has_no_warnings: [GROFF],
+    pages_have_their_sections,
+    a_folder_that_cannot_be_made,
+];

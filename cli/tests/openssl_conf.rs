@@ -1,23 +1,25 @@
 //! `squall openssl-conf`: its lines make OpenSSL draw from the real provider, and `--check` tells.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use common::{run, squall, text};
+use squall_testing::suite::{Need, Test};
+use squall_testing::tests;
 use tempfile::TempDir;
 
-/// Whether there is an OpenSSL with providers; says SKIP if not.
-fn has_openssl() -> bool {
-    let asked = run("openssl-conf --check");
-    let is_there = !text(&asked.stderr).contains("libcrypto.so.3 is not installed");
-    if !is_there {
-        println!("SKIP: libcrypto.so.3 is not installed");
-    }
-    is_there
-}
+use crate::common::{run, squall, text};
+
+/// OpenSSL's library, of a version that has providers.
+const LIBCRYPTO: Need = Need {
+    check: || {
+        let asked = run("openssl-conf --check");
+        let lacks = "libcrypto.so.3 is not installed";
+        let is_there = !text(&asked.stderr).contains(lacks);
+        is_there.then_some(()).ok_or_else(|| lacks.into())
+    },
+    required_by: "SQUALL_REQUIRE_PROGRAMS",
+};
 
 /// The lines for the installed provider, `changed`, in a file.
 fn written(changed: impl Fn(&str) -> String) -> (TempDir, PathBuf) {
@@ -62,11 +64,7 @@ fn did_not(configuration: Option<&Path>, parts: &[&str]) {
     }
 }
 
-#[test]
 fn its_lines_take_effect() {
-    if !has_openssl() {
-        return;
-    }
     let (_folder, file) = written(str::to_owned);
     let shown = [
         "configured by ",
@@ -78,11 +76,7 @@ fn its_lines_take_effect() {
     took_effect(&file, &shown);
 }
 
-#[test]
 fn seeds_alone() {
-    if !has_openssl() {
-        return;
-    }
     let (_folder, file) = written(|lines| lines.replace("\nrandom = SQUALL\n", "\n"));
     let shown = [
         "  Public   CTR-DRBG of the provider default\n",
@@ -97,11 +91,7 @@ fn seeds_alone() {
     did_not(Some(&file), &["its random section does not name squall"]);
 }
 
-#[test]
 fn why_they_did_not() {
-    if !has_openssl() {
-        return;
-    }
     did_not(None, &["OPENSSL_CONF is not set", "squall openssl-conf"]);
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("missing.cnf");
@@ -117,11 +107,7 @@ fn why_they_did_not() {
     );
 }
 
-#[test]
 fn what_it_shows_without_effect() {
-    if !has_openssl() {
-        return;
-    }
     let shown = text(&check(None).stdout);
     assert!(shown.starts_with("OpenSSL 3."), "{shown}");
     for role in ["Primary", "Public ", "Private"] {
@@ -130,19 +116,15 @@ fn what_it_shows_without_effect() {
     }
 }
 
-#[test]
 fn paths_that_openssl_cnf_has_to_quote() {
     let folder = tempfile::tempdir().expect("a folder");
     let module = folder.path().join("a $b #c 'd.so");
     fs::copy(squall_testing::doors::provider(), &module).expect("a copy");
     let file = folder.path().join("openssl.cnf");
     fs::write(&file, lines(&module)).expect("a file");
-    if has_openssl() {
-        took_effect(&file, &["Random bytes are squall's."]);
-    }
+    took_effect(&file, &["Random bytes are squall's."]);
 }
 
-#[test]
 fn modules_that_are_not_there() {
     let output = run("openssl-conf --module /nonexistent");
     assert_eq!(output.status.code(), Some(2));
@@ -162,7 +144,6 @@ fn modules_that_are_not_there() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-#[test]
 fn the_installed_module_is_found() {
     let mut command = std::process::Command::new(squall_testing::doors::command());
     let output = command.arg("openssl-conf").output().expect("it runs");
@@ -174,3 +155,13 @@ fn the_installed_module_is_found() {
         text(&output.stderr)
     );
 }
+
+pub const TESTS: &[Test] = tests![
+    its_lines_take_effect: [LIBCRYPTO],
+    seeds_alone: [LIBCRYPTO],
+    why_they_did_not: [LIBCRYPTO],
+    what_it_shows_without_effect: [LIBCRYPTO],
+    paths_that_openssl_cnf_has_to_quote: [LIBCRYPTO],
+    modules_that_are_not_there,
+    the_installed_module_is_found,
+];

@@ -1,19 +1,19 @@
 //! How `squall` treats what it writes to: terminals, pipes that close, disks that are full.
 
-mod common;
-
 use std::fs::{File, Permissions};
-use std::io::Read;
-use std::os::fd::OwnedFd;
+use std::io::{PipeWriter, Read, pipe};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use common::{SEED, Scratch, end, run, squall, terminal, text};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
-use rustix::pipe::{SpliceFlags, fcntl_getpipe_size, pipe, tee};
+use rustix::pipe::{SpliceFlags, fcntl_getpipe_size, tee};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-#[test]
+use crate::common::{SEED, Scratch, end, run, squall, terminal, text};
+
 fn raw_bytes_are_refused_to_a_terminal() {
     let (_ours, theirs) = terminal();
     let child = squall("stream")
@@ -29,7 +29,6 @@ fn raw_bytes_are_refused_to_a_terminal() {
     assert_eq!(code, Some(1));
 }
 
-#[test]
 fn a_terminal_takes_text_and_what_is_forced() {
     for arguments in ["stream --size 8 --format hex", "stream --size 8 --force"] {
         let (mut ours, theirs) = terminal();
@@ -46,7 +45,6 @@ fn a_terminal_takes_text_and_what_is_forced() {
     }
 }
 
-#[test]
 fn a_closed_pipe_ends_it_quietly() {
     for arguments in [
         "stream",
@@ -68,7 +66,6 @@ fn a_closed_pipe_ends_it_quietly() {
     }
 }
 
-#[test]
 fn a_pipe_nobody_reads_ends_every_command_quietly() {
     for arguments in [
         "status",
@@ -90,7 +87,6 @@ fn a_pipe_nobody_reads_ends_every_command_quietly() {
 }
 
 /// As by `>&-`, where the runtime has put /dev/null, and as by `1<`.
-#[test]
 fn a_standard_output_that_takes_nothing_is_an_error() {
     let file = Scratch::new();
     let to_file = format!("stream --size 10 --output {}", file.path().display());
@@ -137,7 +133,6 @@ fn a_standard_output_that_takes_nothing_is_an_error() {
 }
 
 /// Text may be a key. What is there already keeps its mode.
-#[test]
 fn a_new_file_of_text_is_its_owners_alone() {
     let mode_of = |format: &str, before: Option<u32>| {
         let file = Scratch::new();
@@ -162,7 +157,6 @@ fn a_new_file_of_text_is_its_owners_alone() {
     assert_eq!(mode_of("raw", Some(0o600)), 0o600);
 }
 
-#[test]
 fn a_full_disk_is_an_error() {
     for arguments in ["stream", "stream --size 1", "stream --size 9 --format hex"] {
         let failed = run(&format!("{arguments} --progress --output /dev/full"));
@@ -187,7 +181,6 @@ fn a_full_disk_is_an_error() {
     }
 }
 
-#[test]
 fn a_failure_tells_how_much_was_written() {
     let file = Scratch::new();
     // A limit on file sizes stands in for a small disk: a write across it is cut short.
@@ -212,7 +205,6 @@ fn a_failure_tells_how_much_was_written() {
     assert_eq!(failed.status.code(), Some(1));
 }
 
-#[test]
 fn an_output_that_cannot_be_opened() {
     let failed = run("stream --size 1 --output /nonexistent/file");
     assert_eq!(
@@ -222,7 +214,6 @@ fn an_output_that_cannot_be_opened() {
     assert_eq!(failed.status.code(), Some(1));
 }
 
-#[test]
 fn a_fifo_as_output() {
     let fifo = Scratch::new();
     let mode = Mode::RUSR | Mode::WUSR;
@@ -239,13 +230,16 @@ fn a_fifo_as_output() {
     assert_eq!(end(child), (Some(0), String::new()));
 }
 
-/// Reads all of a seeded stream in a way of its own and compares.
-fn compare(size: usize, arguments: &str, stdout: OwnedFd, read: impl FnOnce() -> Vec<u8>) {
+/// Reads all of a seeded stream in a way of its own, once the pipe is full, and compares.
+fn compare(size: usize, arguments: &str, stdout: PipeWriter, read: impl FnOnce() -> Vec<u8>) {
+    let ours = stdout.try_clone().expect("a pipe");
     let child = squall(&format!("stream --seed {SEED} --size {size} {arguments}"))
         .stdout(stdout)
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command runs");
+    wait_until_full(&ours);
+    drop(ours);
     let got = read();
     assert_eq!(end(child), (Some(0), String::new()));
     let mut seed = [0; 32];
@@ -257,7 +251,21 @@ fn compare(size: usize, arguments: &str, stdout: OwnedFd, read: impl FnOnce() ->
     assert!(got == expected, "{arguments}");
 }
 
-#[test]
+/// Waits until nothing can be written to `pipe`.
+fn wait_until_full(pipe: &PipeWriter) {
+    const PATIENCE: Duration = Duration::from_secs(120);
+    let started = Instant::now();
+    let is_writable = || {
+        let mut polled = [PollFd::new(pipe, PollFlags::OUT)];
+        let writable = poll(&mut polled, Some(&Timespec::default()));
+        writable.expect("a pipe") > 0
+    };
+    while is_writable() {
+        assert!(started.elapsed() < PATIENCE, "the pipe is never full");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 fn a_non_blocking_pipe_is_waited_for() {
     // Short streams are written, long ones given.
     for (size, threads) in [(2_000_000, 1), (2_000_000, 2), (8 << 20, 1), (8 << 20, 2)] {
@@ -266,40 +274,31 @@ fn a_non_blocking_pipe_is_waited_for() {
         rustix::fs::fcntl_setfl(&writer, flags | OFlags::NONBLOCK).expect("flags can be set");
         let arguments = format!("--threads {threads}");
         compare(size, &arguments, writer, || {
-            std::thread::sleep(Duration::from_millis(50));
             let mut got = Vec::new();
-            File::from(reader)
-                .read_to_end(&mut got)
-                .expect("bytes come");
+            (&reader).read_to_end(&mut got).expect("bytes come");
             assert_eq!(got.len(), size);
             got
         });
     }
 }
 
-#[test]
 fn what_a_reader_holds_on_to_never_changes() {
     let (reader, writer) = pipe().expect("a pipe");
     let (held, holder) = pipe().expect("a pipe");
     rustix::pipe::fcntl_setpipe_size(&holder, 1 << 20).expect("a larger pipe");
     compare(256 << 20, "", writer, || {
-        std::thread::sleep(Duration::from_millis(100));
         let room = fcntl_getpipe_size(&holder).expect("pipes have a size");
         let taken = tee(&reader, &holder, room, SpliceFlags::empty()).expect("bytes come");
         drop(holder);
-        let mut rest = File::from(reader);
-        let total = std::io::copy(&mut rest, &mut std::io::sink()).expect("bytes come");
+        let total = std::io::copy(&mut &reader, &mut std::io::sink()).expect("bytes come");
         assert_eq!(total, 256 << 20);
         let mut got = Vec::new();
-        File::from(held)
-            .read_to_end(&mut got)
-            .expect("bytes are kept");
+        (&held).read_to_end(&mut got).expect("bytes are kept");
         assert_eq!(got.len(), taken);
         got
     });
 }
 
-#[test]
 fn progress_leaves_one_line() {
     let output = run("stream --size 64MiB --progress --output /dev/null");
     let message = text(&output.stderr);
@@ -309,7 +308,6 @@ fn progress_leaves_one_line() {
     assert_eq!(output.status.code(), Some(0));
 }
 
-#[test]
 fn progress_shows_a_bar_on_a_terminal() {
     let (mut ours, theirs) = terminal();
     let child = squall("stream --size 256MiB --threads 1 --engine portable --progress")
@@ -327,3 +325,20 @@ fn progress_shows_a_bar_on_a_terminal() {
         assert!(shown.contains(part), "{part}: {shown:?}");
     }
 }
+
+pub const TESTS: &[Test] = tests![
+    raw_bytes_are_refused_to_a_terminal,
+    a_terminal_takes_text_and_what_is_forced,
+    a_closed_pipe_ends_it_quietly,
+    a_pipe_nobody_reads_ends_every_command_quietly,
+    a_standard_output_that_takes_nothing_is_an_error,
+    a_new_file_of_text_is_its_owners_alone,
+    a_full_disk_is_an_error,
+    a_failure_tells_how_much_was_written,
+    an_output_that_cannot_be_opened,
+    a_fifo_as_output,
+    a_non_blocking_pipe_is_waited_for,
+    what_a_reader_holds_on_to_never_changes,
+    progress_leaves_one_line,
+    progress_shows_a_bar_on_a_terminal,
+];

@@ -1,11 +1,12 @@
 //! What `squall status` shows, to people and to programs.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{bytes, text};
 use serde_json::Value;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+use crate::common::{bytes, text};
 
 /// The documented keys.
 const KEYS: [&str; 23] = [
@@ -38,7 +39,6 @@ fn json() -> Value {
     serde_json::from_slice(&bytes("status --json")).expect("the status is JSON")
 }
 
-#[test]
 fn json_has_exactly_the_documented_keys() {
     let status = json();
     let keys: BTreeSet<_> = status.as_object().expect("an object").keys().collect();
@@ -50,7 +50,6 @@ fn json_has_exactly_the_documented_keys() {
     }
 }
 
-#[test]
 fn json_tells_what_the_library_tells() {
     let (told, known) = (json(), squall::status());
     assert_eq!(told["engine"], known.engine.name());
@@ -76,7 +75,6 @@ fn json_tells_what_the_library_tells() {
     assert_eq!(told["engines_available"], Value::from(engines));
 }
 
-#[test]
 fn people_see_one_aligned_fact_a_line() {
     let shown = text(&bytes("status"));
     let told = json();
@@ -103,7 +101,6 @@ fn people_see_one_aligned_fact_a_line() {
     assert!(!shown.contains('\u{1b}'), "no colour");
 }
 
-#[test]
 fn warnings_come_with_advice() {
     let shown = text(&bytes("status"));
     let told = json();
@@ -119,3 +116,10 @@ fn warnings_come_with_advice() {
         assert!(warning["code"].is_string());
     }
 }
+
+pub const TESTS: &[Test] = tests![
+    json_has_exactly_the_documented_keys,
+    json_tells_what_the_library_tells,
+    people_see_one_aligned_fact_a_line,
+    warnings_come_with_advice,
+];

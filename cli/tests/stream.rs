@@ -1,13 +1,14 @@
 //! What `squall stream` writes: sizes, encodings, and the same bytes for the same seed.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::process::Stdio;
 
-use common::{SEED, Scratch, bytes, end, run, squall, text};
 use data_encoding::{BASE64, HEXLOWER};
 use squall::Engine;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+use crate::common::{SEED, Scratch, bytes, end, run, squall, text};
 
 /// Bytes 0 to 31 of the stream of `SEED`. From OpenSSL 3:
 /// `openssl enc -aes-256-ctr -K $SEED -iv 0 -nosalt -in /dev/zero | head -c 32`.
@@ -34,7 +35,6 @@ fn expected() -> Vec<u8> {
     stream
 }
 
-#[test]
 fn a_seed_gives_the_same_bytes_on_every_engine_and_any_threads() {
     let expected = expected();
     for engine in Engine::available().filter(|engine| engine.is_aes()) {
@@ -47,7 +47,6 @@ fn a_seed_gives_the_same_bytes_on_every_engine_and_any_threads() {
     }
 }
 
-#[test]
 fn a_file_gets_the_same_bytes_as_a_pipe() {
     let expected = expected();
     let file = Scratch::new();
@@ -60,7 +59,6 @@ fn a_file_gets_the_same_bytes_as_a_pipe() {
     }
 }
 
-#[test]
 fn text_decodes_to_the_bytes() {
     let expected = expected();
     for threads in [1, 3] {
@@ -80,7 +78,6 @@ fn text_decodes_to_the_bytes() {
     }
 }
 
-#[test]
 fn short_text() {
     assert_eq!(
         text(&seeded("--size 32 --format hex")),
@@ -92,7 +89,6 @@ fn short_text() {
     );
 }
 
-#[test]
 fn sizes_count_random_bytes() {
     for (size, len) in [
         ("0", 0),
@@ -116,7 +112,6 @@ fn sizes_count_random_bytes() {
 /// Length of the chunks that are given to a pipe.
 const GIFT: usize = 2 << 20;
 
-#[test]
 fn without_a_seed_no_bytes_come_twice() {
     for engine in Engine::available() {
         let stream = bytes(&format!("stream --size 4MiB --threads 2 --engine {engine}"));
@@ -129,7 +124,6 @@ fn without_a_seed_no_bytes_come_twice() {
     }
 }
 
-#[test]
 fn a_seed_from_a_file_or_standard_input() {
     let file = Scratch::new();
     let known = format!("{FIRST}\n");
@@ -157,7 +151,6 @@ fn a_seed_from_a_file_or_standard_input() {
 }
 
 /// What is no seed file is said to be none, with the way to make one, which works.
-#[test]
 fn files_that_hold_no_seed() {
     let (empty, made) = (Scratch::new(), Scratch::new());
     std::fs::write(empty.path(), "\n").expect("scratch files can be written");
@@ -185,7 +178,6 @@ fn files_that_hold_no_seed() {
     );
 }
 
-#[test]
 fn a_bad_seed_file_leaves_the_output_alone() {
     let (file, output) = (Scratch::new(), Scratch::new());
     std::fs::write(file.path(), "123\n").expect("scratch files can be written");
@@ -212,3 +204,15 @@ fn a_bad_seed_file_leaves_the_output_alone() {
         "squall: --seed-file: /nonexistent: No such file or directory\n"
     );
 }
+
+pub const TESTS: &[Test] = tests![
+    a_seed_gives_the_same_bytes_on_every_engine_and_any_threads,
+    a_file_gets_the_same_bytes_as_a_pipe,
+    text_decodes_to_the_bytes,
+    short_text,
+    sizes_count_random_bytes,
+    without_a_seed_no_bytes_come_twice,
+    a_seed_from_a_file_or_standard_input,
+    files_that_hold_no_seed,
+    a_bad_seed_file_leaves_the_output_alone,
+];

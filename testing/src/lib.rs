@@ -7,14 +7,20 @@
 //! - [`programs`]: Chromium, Python, OpenSSL, SSH, nginx, PostgreSQL, and what each is made to do.
 //! - [`browser`]: pages opened in Chromium.
 //! - [`suite`]: integration tests that say what they need of the machine.
+//! - [`needs`]: what tests of several crates need.
+//! - [`compiler`]: programs in C that tests run.
+//! - [`refuse`]: system calls that fail.
 //! - [`schema`]: published schemas, checked against what they describe.
 //!
 //! The program `programs` measures what squall changes for the real programs.
 
 pub mod browser;
+pub mod compiler;
 pub mod doors;
 pub mod loops;
+pub mod needs;
 pub mod programs;
+pub mod refuse;
 pub mod schema;
 pub mod server;
 pub mod suite;

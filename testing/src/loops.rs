@@ -1,7 +1,7 @@
 //! Loop devices, mounts and swap for tests, undone when they are dropped.
 //!
-//! They take root. A test without is printed as SKIP; where SQUALL_REQUIRE_LOOP is set that is a
-//! failure.
+//! They take root. Integration tests need [`crate::needs::LOOP_DEVICES`]; unit tests begin with
+//! [`Lab::or_skip`].
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -35,34 +35,24 @@ pub struct Part {
 }
 
 impl Lab {
-    /// One, if this process may attach loop devices; says SKIP if not.
-    pub fn new() -> Option<Lab> {
-        let lab = Lab::of_files();
-        let probe = lab.image("probe", 4096);
-        let attach = ["--find", "--show"];
-        match output(Command::new("losetup").args(attach).arg(&probe)) {
-            Ok(path) => {
-                drop(Loop::attached(path));
-                Some(lab)
-            }
-            Err(why) => {
-                let is_required = std::env::var_os("SQUALL_REQUIRE_LOOP").is_some();
-                assert!(
-                    !is_required,
-                    "required, but there are no loop devices: {why}"
-                );
-                let line = format!("SKIP loop devices: {}\n", why.trim());
-                std::io::stderr().write_all(line.as_bytes()).unwrap();
-                None
-            }
-        }
-    }
-
-    /// One for files alone.
-    pub fn of_files() -> Lab {
+    /// An empty one.
+    pub fn new() -> Lab {
         Lab {
             directory: tempfile::tempdir().unwrap(),
         }
+    }
+
+    /// The same, if this process may attach loop devices. If not, it says SKIP, or fails where
+    /// SQUALL_REQUIRE_LOOP is set.
+    pub fn or_skip() -> Option<Lab> {
+        if let Err(why) = available() {
+            let is_required = std::env::var_os("SQUALL_REQUIRE_LOOP").is_some();
+            assert!(!is_required, "required, but {why}");
+            let line = format!("SKIP {why}\n");
+            std::io::stderr().write_all(line.as_bytes()).unwrap();
+            return None;
+        }
+        Some(Lab::new())
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -107,6 +97,12 @@ impl Lab {
         run(Command::new("mkswap").arg(name));
         run(Command::new("swapon").arg(name));
         Undone::by("swapoff", &[name.as_os_str()])
+    }
+}
+
+impl Default for Lab {
+    fn default() -> Lab {
+        Lab::new()
     }
 }
 
@@ -155,7 +151,7 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        const PATIENCE: Duration = Duration::from_secs(10);
+        const PATIENCE: Duration = Duration::from_secs(60);
         let before = diskseq(&self.path);
         run(Command::new("losetup").arg("--detach").arg(&self.path));
         // The kernel does it when nobody has it open, as those who look for a free one have.
@@ -180,6 +176,20 @@ impl Drop for Undone {
     }
 }
 
+/// Whether this process may attach loop devices.
+///
+/// # Errors
+/// Why not.
+pub fn available() -> Result<(), String> {
+    let lab = Lab::new();
+    let probe = lab.image("probe", 4096);
+    let attach = ["--find", "--show"];
+    let path = output(Command::new("losetup").args(attach).arg(&probe))
+        .map_err(|why| format!("there are no loop devices: {}", why.trim()))?;
+    drop(Loop::attached(path));
+    Ok(())
+}
+
 fn run(command: &mut Command) {
     if let Err(why) = output(command) {
         // While another panic goes on this would only hide it.
@@ -189,9 +199,10 @@ fn run(command: &mut Command) {
 
 fn output(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| error.to_string())?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
 }
 

@@ -42,9 +42,12 @@ pub struct Test {
 pub struct Need {
     /// Why it is not there, if it is not.
     pub check: fn() -> Result<(), String>,
-    /// The environment variable that makes its absence a failure.
+    /// The environment variable that makes its absence a failure, or [`NOTHING`].
     pub required_by: &'static str,
 }
+
+/// [`Need::required_by`] of what no script knows to be there.
+pub const NOTHING: &str = "";
 
 /// Lists tests by their functions' names, each with what it needs, if anything:
 /// `tests![one, another: [ROOT, GROFF]]`.
@@ -107,13 +110,3 @@ pub fn command(name: &str) -> Result<(), String> {
         .then_some(())
         .ok_or_else(|| format!("{name} is not installed"))
 }
-
-pub const ROOT: Need = Need {
-    check: || {
-        rustix::process::geteuid()
-            .is_root()
-            .then_some(())
-            .ok_or_else(|| "it takes root".into())
-    },
-    required_by: "SQUALL_REQUIRE_ROOT",
-};

@@ -100,10 +100,10 @@ impl World {
         if way == Way::Provided {
             command.env("OPENSSL_CONF", self.path("openssl.cnf"));
         }
-        match self.counts {
-            true => command.env(counters::VARIABLE, self.path("counters")),
-            false => command.env_remove(counters::VARIABLE),
-        };
+        command.env_remove(counters::VARIABLE);
+        if self.counts {
+            command.env(counters::VARIABLE, self.path("counters"));
+        }
         command
     }
 

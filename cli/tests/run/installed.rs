@@ -4,6 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
 use super::world::{LOADED, World, copy, library, output, refused, text_of};
 
 /// A copy of the command at `place` in a world.
@@ -11,7 +14,6 @@ fn command(world: &World, place: &str) -> PathBuf {
     copy(Path::new(env!("CARGO_BIN_EXE_squall")), &world.path(place))
 }
 
-#[test]
 fn below_the_prefix() {
     let multiarch = format!(
         "lib/{}-linux-gnu/libsquall-preload.so",
@@ -23,7 +25,7 @@ fn below_the_prefix() {
         ("sbin/squall", &multiarch),
     ] {
         let world = World::new();
-        let Some(teller) = world.teller() else { return };
+        let teller = world.teller();
         let command = command(&world, command_at);
         let run = |command: &Path| output(Command::new(command).args(["run", "--"]).arg(&teller));
         let looked = world.path("lib/libsquall-preload.so").display().to_string();
@@ -39,17 +41,15 @@ fn below_the_prefix() {
     }
 }
 
-#[test]
 fn by_the_installation() {
     let world = World::new();
-    let Some(teller) = world.teller() else { return };
+    let teller = world.teller();
     let mut command = Command::new(squall_testing::doors::command());
     let output = output(command.args(["run", "--"]).arg(&teller));
     assert_eq!(text_of(&output.stdout), LOADED);
 }
 
 /// Cargo puts it there, when it is told what the command says.
-#[test]
 fn beside_a_command_that_was_built() {
     let world = World::new();
     let command = command(&world, "target/release/squall");
@@ -69,3 +69,9 @@ fn beside_a_command_that_was_built() {
     );
     assert_eq!(text_of(&run().stdout), "loaded\n");
 }
+
+pub const TESTS: &[Test] = tests![
+    below_the_prefix,
+    by_the_installation,
+    beside_a_command_that_was_built,
+];

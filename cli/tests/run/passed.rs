@@ -4,6 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
 use super::world::{World, output, run, text_of};
 
 fn shell(script: &str) -> Command {
@@ -12,7 +15,6 @@ fn shell(script: &str) -> Command {
     command
 }
 
-#[test]
 fn exit_codes_and_signals() {
     for code in [0, 1, 2, 77, 126, 255] {
         let output = output(&mut shell(&format!("exit {code}")));
@@ -25,7 +27,6 @@ fn exit_codes_and_signals() {
     }
 }
 
-#[test]
 fn it_is_the_same_process() {
     let child = shell("echo $$").stdout(Stdio::piped()).spawn().unwrap();
     let id = child.id();
@@ -33,14 +34,11 @@ fn it_is_the_same_process() {
     assert_eq!(text_of(&output.stdout), format!("{id}\n"));
 }
 
-#[test]
 fn arguments_and_names() {
     let world = World::new();
     let source = "#include <stdio.h>\nint main(int n, char **a) \
                   { for (int i = 0; i < n; i++) printf(\"[%s]\", a[i]); return 0; }";
-    let Some(program) = world.program("shows", source, &[]) else {
-        return;
-    };
+    let program = world.program("shows", source, &[]);
     let path = std::env::join_paths([world.path("")]).unwrap();
     for separator in [&["--"][..], &[]] {
         let mut command = run();
@@ -54,7 +52,6 @@ fn arguments_and_names() {
 }
 
 /// What a shell does before it executes something, and what is inherited then.
-#[test]
 fn signals_and_descriptors() {
     let command = run();
     let squall: Vec<_> = std::iter::once(command.get_program())
@@ -80,7 +77,6 @@ fn signals_and_descriptors() {
     }
 }
 
-#[test]
 fn a_pipe_that_is_closed_ends_it() {
     let mut command = shell("while echo yes; do :; done 2>/dev/null");
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -88,3 +84,11 @@ fn a_pipe_that_is_closed_ends_it() {
     const SIGPIPE: i32 = 13;
     assert_eq!(child.wait().unwrap().signal(), Some(SIGPIPE));
 }
+
+pub const TESTS: &[Test] = tests![
+    exit_codes_and_signals,
+    it_is_the_same_process,
+    arguments_and_names,
+    signals_and_descriptors,
+    a_pipe_that_is_closed_ends_it,
+];

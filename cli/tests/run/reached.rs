@@ -3,13 +3,14 @@
 use std::fs;
 
 use squall_bindings::counters::{self, Door};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
 use super::world::{LOADED, World, output, printed, run, text_of};
 
-#[test]
 fn a_program_has_the_library() {
     let world = World::new();
-    let Some(teller) = world.teller() else { return };
+    let teller = world.teller();
     assert_eq!(printed(&teller), LOADED);
     let without = output(&mut std::process::Command::new(&teller));
     assert_eq!(
@@ -19,14 +20,11 @@ fn a_program_has_the_library() {
     );
 }
 
-#[test]
 fn what_it_draws_is_counted_and_shown() {
     let source = "#include <sys/random.h>\nint main(void) { char bytes[16]; \
                   for (int i = 0; i < 5; i++) getrandom(bytes, 16, 0); return 0; }";
     let world = World::new();
-    let Some(program) = world.program("draws", source, &[]) else {
-        return;
-    };
+    let program = world.program("draws", source, &[]);
     let mut command = run();
     command.current_dir(world.path(""));
     command.args(["--counters", "counters", "--"]).arg(&program);
@@ -38,7 +36,7 @@ fn what_it_draws_is_counted_and_shown() {
     assert_eq!(totals.loads, 1);
     let drawn = totals.of(Door::Getrandom);
     assert_eq!((drawn.requests, drawn.bytes, drawn.forwarded), (5, 80, 0));
-    let mut show = super::common::squall("status --counters");
+    let mut show = crate::common::squall("status --counters");
     let shown = text_of(&output(show.arg(world.path("counters"))).stdout);
     assert!(
         shown.contains("getrandom                  5      80 B"),
@@ -46,7 +44,6 @@ fn what_it_draws_is_counted_and_shown() {
     );
 }
 
-#[test]
 fn only_counters_are_replaced() {
     let world = World::new();
     fs::write(world.path("file"), "what was there").unwrap();
@@ -65,10 +62,9 @@ fn only_counters_are_replaced() {
     assert_eq!(fs::read(world.path("file")).unwrap(), b"what was there");
 }
 
-#[test]
 fn scripts_are_reached_through_their_interpreters() {
     let world = World::new();
-    let Some(teller) = world.teller() else { return };
+    let teller = world.teller();
     let teller = teller.display();
     let direct = world.file("direct", format!("#!{teller}\n"));
     assert_eq!(printed(&direct), LOADED);
@@ -85,14 +81,11 @@ fn scripts_are_reached_through_their_interpreters() {
     }
 }
 
-#[test]
 fn what_was_preloaded_before_stays() {
     let world = World::new();
     let shared = ["-shared", "-fPIC"];
     let source = "int getpagesize(void) { return 42; }";
-    let Some(other) = world.program("other.so", source, &shared) else {
-        return;
-    };
+    let other = world.program("other.so", source, &shared);
     let library = super::world::library().display().to_string();
     let shown = "echo $LD_PRELOAD; getconf PAGESIZE";
     let preloaded = |before: &str| {
@@ -106,3 +99,11 @@ fn what_was_preloaded_before_stays() {
     assert!(preloaded(&others.to_string()).starts_with(&both));
     assert!(preloaded(&format!("{others} {library}")).starts_with(&both));
 }
+
+pub const TESTS: &[Test] = tests![
+    a_program_has_the_library,
+    what_it_draws_is_counted_and_shown,
+    only_counters_are_replaced,
+    scripts_are_reached_through_their_interpreters,
+    what_was_preloaded_before_stays,
+];

@@ -4,29 +4,32 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use super::world::{TELLS, World, copy, output, refused, run};
+use squall_testing::needs::{GO, STATIC_LIBC, STATIC_PIE};
+use squall_testing::suite::{NOTHING, Need, Test};
+use squall_testing::tests;
+
+use super::world::{TELLS, World, copy, output, refused, run, text_of};
 
 fn of(program: &Path) -> Output {
     output(run().arg("--").arg(program))
 }
 
-#[test]
 fn static_programs() {
     let world = World::new();
-    let Some(program) = world.program("static", TELLS, &["-static"]) else {
-        return;
-    };
+    let program = world.program("static", TELLS, &["-static"]);
     let right = ["linked statically", "libsquall.a"];
     refused(&of(&program), 2, &right);
     let script = world.file("script", format!("#!{}\n", program.display()));
     let shown = format!("{} (which runs {})", program.display(), script.display());
     refused(&of(&script), 2, &[&shown, "linked statically"]);
-    if let Some(program) = world.program("static-pie", TELLS, &["-static-pie"]) {
-        refused(&of(&program), 2, &right);
-    }
 }
 
-#[test]
+fn static_programs_that_are_loaded_anywhere() {
+    let world = World::new();
+    let program = world.program("static-pie", TELLS, &["-static-pie"]);
+    refused(&of(&program), 2, &["linked statically", "libsquall.a"]);
+}
+
 fn programs_in_go() {
     let world = World::new();
     fs::write(world.path("a.go"), "package main\nfunc main() {}\n").unwrap();
@@ -34,41 +37,45 @@ fn programs_in_go() {
     go.current_dir(world.path("")).env("GOFLAGS", "-mod=mod");
     go.env("GOCACHE", world.path("cache"))
         .args(["build", "-o", "go", "a.go"]);
-    if !go.output().is_ok_and(|output| output.status.success()) {
-        println!("SKIP: Go is not installed");
-        return;
-    }
+    let built = output(&mut go);
+    assert!(built.status.success(), "{}", text_of(&built.stderr));
     let right = ["a program in Go", "github.com/squall-rng/squall/go"];
     refused(&of(&world.path("go")), 2, &right);
 }
 
-#[test]
 fn other_loaders() {
     let world = World::new();
     let musl = "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1";
-    let Some(program) = world.program("musl", TELLS, &[musl]) else {
-        return;
-    };
+    let program = world.program("musl", TELLS, &[musl]);
     refused(&of(&program), 2, &["/lib/ld-musl-x86_64.so.1", "glibc"]);
-    // The control: glibc's, in a place of its own.
+}
+
+/// glibc's, wherever it is.
+const GLIBC_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
+
+const HAS_GLIBC_LOADER: Need = Need {
+    check: || {
+        let exists = Path::new(GLIBC_LOADER).exists();
+        exists
+            .then_some(())
+            .ok_or_else(|| format!("there is no {GLIBC_LOADER}"))
+    },
+    required_by: NOTHING,
+};
+
+/// The control of other loaders.
+fn a_loader_in_a_place_of_its_own() {
+    let world = World::new();
     let loader = world.path("ld-linux-x86-64.so.2");
     let option = format!("-Wl,--dynamic-linker={}", loader.display());
-    let installed = Path::new("/lib64/ld-linux-x86-64.so.2");
-    if !installed.exists() {
-        println!("SKIP: no {}", installed.display());
-        return;
-    }
-    copy(installed, &loader);
-    let moved = world.program("moved", TELLS, &[&option]).unwrap();
+    copy(Path::new(GLIBC_LOADER), &loader);
+    let moved = world.program("moved", TELLS, &[&option]);
     assert!(of(&moved).status.success());
 }
 
-#[test]
 fn other_machines() {
     let world = World::new();
-    let Some(program) = world.teller() else {
-        return;
-    };
+    let program = world.teller();
     let mut bytes = fs::read(&program).unwrap();
     // e_machine: AArch64's number, or if this is one, x86-64's.
     let other = if bytes[18] == 183 { 62 } else { 183 };
@@ -98,11 +105,10 @@ fn libc_path() -> PathBuf {
         .expect("a C library")
 }
 
-#[test]
 fn libraries_that_are_none() {
     let world = World::new();
     let with = |library: &Path| {
-        let mut command = super::common::squall("run --library");
+        let mut command = crate::common::squall("run --library");
         output(command.arg(library).args(["--", "true"]))
     };
     refused(
@@ -130,7 +136,6 @@ fn libraries_that_are_none() {
     }
 }
 
-#[test]
 fn options_that_are_none() {
     for (option, hint) in [
         ("--couters", "did you mean --counters?"),
@@ -142,15 +147,24 @@ fn options_that_are_none() {
     }
 }
 
-#[test]
 fn a_refused_program_leaves_counters_alone() {
     let world = World::new();
-    let Some(program) = world.program("static", TELLS, &["-static"]) else {
-        return;
-    };
+    let program = world.program("static", TELLS, &["-static"]);
     let file = world.path("counters");
     let mut command = run();
     let output = output(command.arg("--counters").arg(&file).arg("--").arg(program));
     refused(&output, 2, &["linked statically"]);
     assert!(!file.exists());
 }
+
+pub const TESTS: &[Test] = tests![
+    static_programs: [STATIC_LIBC],
+    static_programs_that_are_loaded_anywhere: [STATIC_PIE],
+    programs_in_go: [GO],
+    other_loaders,
+    a_loader_in_a_place_of_its_own: [HAS_GLIBC_LOADER],
+    other_machines,
+    libraries_that_are_none,
+    options_that_are_none,
+    a_refused_program_leaves_counters_alone: [STATIC_LIBC],
+];

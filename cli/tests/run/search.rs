@@ -3,6 +3,9 @@
 use std::ffi::OsStr;
 use std::process::{Command, Output};
 
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
 use super::world::{World, output, refused, run, set_mode};
 
 /// The same by squall and by env(1).
@@ -13,7 +16,6 @@ fn both(name: impl AsRef<OsStr>, path: &OsStr) -> [Output; 2] {
     [run().arg("--").arg(name), &mut env].map(|command| output(command.env("PATH", path)))
 }
 
-#[test]
 fn as_env_does() {
     let world = World::new();
     let not_executable = world.file("forbidden", "");
@@ -46,14 +48,14 @@ fn as_env_does() {
     );
 }
 
-#[test]
 fn the_path_is_shown() {
     let path = "/nonexistent:/also-not";
     let [ours, _] = both("missing", path.as_ref());
     refused(&ours, 127, &["missing: no such program", path]);
 }
 
-#[test]
 fn nothing_to_run() {
     refused(&output(&mut run()), 2, &["PROGRAM"]);
 }
+
+pub const TESTS: &[Test] = tests![as_env_does, the_path_is_shown, nothing_to_run,];

@@ -5,8 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use squall_testing::needs::{MOUNTS, ROOT, SETCAP, SETPRIV, USER_NAMESPACES};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
 use super::world::{
-    LOADED, NOBODY, Public, SECURE, World, is_root, refused, set, set_mode, text_of,
+    LOADED, NOBODY, Public, SECURE, World, output, refused, set, set_mode, text_of,
 };
 
 /// Callers, as options of setpriv(1).
@@ -56,28 +60,19 @@ fn judged(direct: &Output, ours: &Output, what: &str) -> bool {
         return false;
     }
     let is_secure = kernel.starts_with("secure 1");
-    match is_secure {
-        true => {
-            let shown = text_of(&ours.stdout);
-            assert_eq!(ours.status.code(), Some(2), "{what}: {kernel}{shown}");
-            refused(ours, 2, &["preloads nothing into it"]);
-        }
-        false => assert_eq!(
-            text_of(&ours.stdout),
-            LOADED,
-            "{what}: {}",
-            text_of(&ours.stderr)
-        ),
+    let shown = text_of(&ours.stdout);
+    if is_secure {
+        assert_eq!(ours.status.code(), Some(2), "{what}: {kernel}{shown}");
+        refused(ours, 2, &["preloads nothing into it"]);
+    } else {
+        assert_eq!(shown, LOADED, "{what}: {}", text_of(&ours.stderr));
     }
     is_secure
 }
 
-#[test]
 fn owners_and_bits() {
     let world = World::new();
-    let (true, Some(program)) = (is_root(), world.teller()) else {
-        return;
-    };
+    let program = world.teller();
     let public = world.public();
     let (mut secure, mut all) = (0, 0);
     for (owner, group) in [(0, 0), (NOBODY, NOBODY), (1000, 0), (0, NOBODY)] {
@@ -106,12 +101,9 @@ fn unreadable(public: &Public, caller: &[&str], program: &Path) {
     }
 }
 
-#[test]
 fn capabilities() {
     let world = World::new();
-    let (true, Some(program)) = (is_root(), world.teller()) else {
-        return;
-    };
+    let program = world.teller();
     let public = world.public();
     for capabilities in [
         "cap_net_raw+ep",
@@ -121,15 +113,8 @@ fn capabilities() {
         "",
     ] {
         let mut setcap = Command::new("setcap");
-        if !setcap
-            .arg(capabilities)
-            .arg(&program)
-            .output()
-            .is_ok_and(|o| o.status.success())
-        {
-            println!("SKIP: setcap is not installed, or does nothing here");
-            return;
-        }
+        let set = output(setcap.arg(capabilities).arg(&program));
+        assert!(set.status.success(), "{}", text_of(&set.stderr));
         for caller in CALLERS {
             compare(&public, caller, &program, capabilities);
         }
@@ -144,39 +129,26 @@ fn capabilities() {
     );
 }
 
-#[test]
 fn inheritable_and_ambient_capabilities() {
     let world = World::new();
-    let (true, Some(program)) = (is_root(), world.teller()) else {
-        return;
-    };
+    let program = world.teller();
     let public = world.public();
     let user = ["--reuid=1000", "--regid=1000", "--clear-groups"];
     let inheritable = [&user[..], &["--inh-caps=+net_raw"]].concat();
     let ambient = [&inheritable[..], &["--ambient-caps=+net_raw"]].concat();
     for capabilities in ["", "cap_net_raw+i", "cap_net_raw+p", "cap_chown+i"] {
         let mut setcap = Command::new("setcap");
-        if !setcap
-            .arg(capabilities)
-            .arg(&program)
-            .output()
-            .is_ok_and(|o| o.status.success())
-        {
-            println!("SKIP: setcap is not installed, or does nothing here");
-            return;
-        }
+        let set = output(setcap.arg(capabilities).arg(&program));
+        assert!(set.status.success(), "{}", text_of(&set.stderr));
         for caller in [&user[..], &inheritable, &ambient] {
             compare(&public, caller, &program, capabilities);
         }
     }
 }
 
-#[test]
 fn bits_of_scripts_are_ignored() {
     let world = World::new();
-    let (true, Some(program)) = (is_root(), world.teller()) else {
-        return;
-    };
+    let program = world.teller();
     let public = world.public();
     let script = world.file("script", format!("#!{}\n", program.display()));
     set(&script, 0, 0, 0o6755);
@@ -188,12 +160,9 @@ fn bits_of_scripts_are_ignored() {
 }
 
 /// In a namespace of mounts that ends with the commands.
-#[test]
 fn mounts_without_set_user_id() {
     let world = World::new();
-    let (true, Some(program)) = (is_root(), world.teller()) else {
-        return;
-    };
+    let program = world.teller();
     let public = world.public();
     let point = world.path("mounted");
     fs::create_dir(&point).unwrap();
@@ -218,22 +187,16 @@ fn mounts_without_set_user_id() {
         command.arg(point.join("p")).output().unwrap()
     };
     let direct = of("nosuid", false);
-    if !direct.status.success() {
-        println!("SKIP: no mounts: {}", text_of(&direct.stderr));
-        return;
-    }
+    assert!(direct.status.success(), "{}", text_of(&direct.stderr));
     assert!(!judged(&direct, &of("nosuid", true), "nosuid"));
     let direct = of("suid", false);
     assert_eq!(text_of(&direct.stdout), SECURE, "the control");
     assert!(judged(&direct, &of("suid", true), "suid"));
 }
 
-#[test]
 fn users_that_a_namespace_does_not_have() {
     let world = World::new();
-    let (true, Some(program)) = (is_root(), world.teller()) else {
-        return;
-    };
+    let program = world.teller();
     let public = world.public();
     set(&program, 1000, 1000, 0o6755);
     let of = |options: &[&str], through: bool| {
@@ -247,10 +210,7 @@ fn users_that_a_namespace_does_not_have() {
     };
     let without = ["--user", "--map-root-user"];
     let direct = of(&without, false);
-    if !direct.status.success() {
-        println!("SKIP: no user namespaces: {}", text_of(&direct.stderr));
-        return;
-    }
+    assert!(direct.status.success(), "{}", text_of(&direct.stderr));
     assert!(!judged(
         &direct,
         &of(&without, true),
@@ -262,3 +222,12 @@ fn users_that_a_namespace_does_not_have() {
         "the control"
     ));
 }
+
+pub const TESTS: &[Test] = tests![
+    owners_and_bits: [ROOT, SETPRIV],
+    capabilities: [ROOT, SETPRIV, SETCAP],
+    inheritable_and_ambient_capabilities: [ROOT, SETPRIV, SETCAP],
+    bits_of_scripts_are_ignored: [ROOT, SETPRIV],
+    mounts_without_set_user_id: [ROOT, SETPRIV, MOUNTS],
+    users_that_a_namespace_does_not_have: [ROOT, USER_NAMESPACES],
+];

@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use squall_testing::compiler::compile;
 use tempfile::TempDir;
 
 use crate::common::{squall, text};
@@ -53,27 +54,18 @@ impl World {
         copy(&source, &self.path(name))
     }
 
-    /// A program in C; says SKIP if it cannot be built so.
-    pub fn program(&self, name: &str, source: &str, options: &[&str]) -> Option<PathBuf> {
+    /// A program in C.
+    #[track_caller]
+    pub fn program(&self, name: &str, source: &str, options: &[&str]) -> PathBuf {
         let (path, text) = (self.path(name), self.path("source.c"));
         fs::write(&text, source).expect("a file");
         let mut cc = Command::new("cc");
-        let built = cc.args(options).arg("-o").arg(&path).arg(&text).output();
-        match built {
-            Ok(output) if output.status.success() => Some(path),
-            Ok(output) => {
-                println!("SKIP: cc {options:?}: {}", text_of(&output.stderr));
-                None
-            }
-            Err(error) => {
-                println!("SKIP: cc: {error}");
-                None
-            }
-        }
+        compile(cc.args(options).arg("-o").arg(&path).arg(&text));
+        path
     }
 
     /// The program that tells, and everything that another user needs to run squall on it.
-    pub fn teller(&self) -> Option<PathBuf> {
+    pub fn teller(&self) -> PathBuf {
         self.program("teller", TELLS, &[])
     }
 
@@ -165,14 +157,4 @@ pub fn set_mode(path: &Path, mode: u32) {
 pub fn set(path: &Path, owner: u32, group: u32, mode: u32) {
     chown(path, Some(owner), Some(group)).expect("root may");
     set_mode(path, mode);
-}
-
-/// Whether this is root with setpriv(1); says SKIP if not.
-pub fn is_root() -> bool {
-    let has_setpriv = Command::new("setpriv").arg("--version").output().is_ok();
-    let is_root = rustix::process::geteuid().is_root() && has_setpriv;
-    if !is_root {
-        println!("SKIP: other users take root and setpriv");
-    }
-    is_root
 }

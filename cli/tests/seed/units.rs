@@ -3,6 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use squall_testing::needs::SYSTEMD_ANALYZE;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
 use crate::common::{Scratch, run, text};
 
 /// Name and text of the units.
@@ -18,7 +22,6 @@ fn units() -> [(&'static str, String); 2] {
     })
 }
 
-#[test]
 fn units_run_what_the_command_knows() {
     for (name, unit) in units() {
         let started: Vec<_> = unit
@@ -34,13 +37,7 @@ fn units_run_what_the_command_knows() {
     }
 }
 
-#[test]
 fn units_are_what_systemd_expects() {
-    let has_systemd = Command::new("systemd-analyze").arg("--version").output();
-    if !has_systemd.is_ok_and(|output| output.status.success()) {
-        println!("SKIP: systemd-analyze is not installed");
-        return;
-    }
     let directory = Scratch::new();
     std::fs::create_dir(directory.path()).expect("scratch directories can be made");
     let paths = units().map(|(name, unit)| {
@@ -63,3 +60,8 @@ fn units_are_what_systemd_expects() {
         .collect();
     assert!(ours.is_empty(), "{complaints}");
 }
+
+pub const TESTS: &[Test] = tests![
+    units_run_what_the_command_knows,
+    units_are_what_systemd_expects: [SYSTEMD_ANALYZE],
+];

@@ -6,16 +6,18 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::net::RecvFlags;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::thread::UnshareFlags;
+use squall_testing::refuse::{Refusal, refusing};
+use squall_testing::suite::{NOTHING, Need, Test};
+use squall_testing::tests;
 
-use crate::common::refuse::{Refusal, refusing};
+use super::events::{CLONED, forge, have_the_kernel_send, netlink};
+use super::{GENERATION, PRIVILEGE, generation, generations};
 use crate::common::{Scratch, run, squall, text};
-use crate::events::{CLONED, forge, have_the_kernel_send, netlink};
-use crate::{generation, generations, has_privilege};
 
 /// Longer than anything takes that is waited for.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -23,16 +25,27 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Longer than it takes to hear a message that is there.
 const MOMENT: Duration = Duration::from_millis(500);
 
-/// Whether vmgenid's events can come here; says SKIP if not.
-fn has_vmgenid_events() -> bool {
-    let has = squall::status().has_vmgenid
-        && Path::new("/sys/bus/platform/drivers/vmgenid").is_dir()
-        && !squall::status().has_vmclock;
-    if !has {
-        println!("SKIP: this is no VM with a vmgenid, without a vmclock, and Linux 6.10");
-    }
-    has
-}
+const VMGENID_EVENTS: Need = Need {
+    check: || {
+        let status = squall::status();
+        let has = status.has_vmgenid
+            && Path::new("/sys/bus/platform/drivers/vmgenid").is_dir()
+            && !status.has_vmclock;
+        has.then_some(())
+            .ok_or_else(|| "this is no VM with a vmgenid, without a vmclock, and Linux 6.10".into())
+    },
+    required_by: NOTHING,
+};
+
+const VM_WITHOUT_VMCLOCK: Need = Need {
+    check: || {
+        let status = squall::status();
+        (status.is_vm && !status.has_vmclock)
+            .then_some(())
+            .ok_or_else(|| "this is no VM without a vmclock".into())
+    },
+    required_by: NOTHING,
+};
 
 /// A watch that runs until this is dropped.
 struct Watch {
@@ -95,11 +108,7 @@ fn with_own_network(test: impl FnOnce() + Send) {
     });
 }
 
-#[test]
 fn the_watch_believes_the_kernel_and_nobody_else() {
-    if !has_privilege() || !has_vmgenid_events() {
-        return;
-    }
     with_own_network(|| {
         let listener = netlink();
         rustix::net::bind(&listener, &SocketAddrNetlink::new(0, 1)).expect("it listens");
@@ -131,23 +140,45 @@ fn the_watch_believes_the_kernel_and_nobody_else() {
     });
 }
 
-#[test]
 fn the_watch_needs_no_reader() {
-    if !has_privilege() || !has_vmgenid_events() {
-        return;
-    }
-    let (reader, writer) = io::pipe().expect("a pipe");
-    drop(reader);
-    let mut child = squall("seed --watch")
-        .stdout(writer)
-        .spawn()
-        .expect("the command runs");
-    std::thread::sleep(MOMENT);
-    let ended = child.try_wait().expect("the child can be waited for");
-    let _ = child.kill();
-    let _ = child.wait();
-    assert_eq!(ended, None, "the watch ended");
+    with_own_network(|| {
+        let (reader, writer) = io::pipe().expect("a pipe");
+        drop(reader);
+        let mut child = squall("seed --watch")
+            .stdout(writer)
+            .spawn()
+            .expect("the command runs");
+        // It listens; when it hears of a second clone it has told of the first one.
+        wait_until_all_is_heard(&mut child);
+        for _ in 0..2 {
+            have_the_kernel_send(CLONED);
+            wait_until_all_is_heard(&mut child);
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+    });
 }
+
+/// Waits until `watch` listens and no message of the kernel's waits for it. It must not end.
+fn wait_until_all_is_heard(watch: &mut Child) {
+    let began = Instant::now();
+    let id = watch.id().to_string();
+    loop {
+        let ended = watch.try_wait().expect("the child can be waited for");
+        assert_eq!(ended, None, "the watch ended");
+        let sockets = std::fs::read_to_string("/proc/thread-self/net/netlink").expect("sockets");
+        // sk, Eth, Pid, Groups, Rmem: how much waits.
+        let mut sockets = sockets.lines().map(|line| line.split_whitespace());
+        if sockets.any(|mut words| words.nth(2) == Some(&id) && words.nth(1) == Some("0")) {
+            return;
+        }
+        assert!(began.elapsed() < DEADLINE, "the watch does not listen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Least time between two seedings that only the generation asked for.
+const REST: Duration = Duration::from_secs(5);
 
 /// A sandbox without netlink.
 const NO_NETLINK: Refusal = Refusal {
@@ -156,15 +187,8 @@ const NO_NETLINK: Refusal = Refusal {
     errno: libc::EAFNOSUPPORT,
 };
 
-#[test]
 fn where_events_are_hidden_a_reseed_may_be_a_clone() {
-    if !has_privilege() || !has_vmgenid_events() {
-        return;
-    }
-    if generation().is_none() {
-        println!("SKIP: this kernel does not show its generation");
-        return;
-    }
+    let began = Instant::now();
     // Two of them, which see each other's reseeds and must not drive each other.
     let watches = [(), ()].map(|()| Watch::start(refusing(squall("seed --watch"), &[NO_NETLINK])));
     for watch in &watches {
@@ -181,10 +205,15 @@ fn where_events_are_hidden_a_reseed_may_be_a_clone() {
             "{line}"
         );
     }
-    std::thread::sleep(Duration::from_secs(7));
+    // They rest between seedings, however soon the other reseeds.
+    assert_eq!(run("seed").status.code(), Some(0));
     for watch in &watches {
-        let lines = watch.lines.try_iter().count();
-        assert!(lines <= 2, "{lines} seedings in 7 seconds");
+        watch.line();
+    }
+    for watch in &watches {
+        let seedings = 2 + watch.lines.try_iter().count() as u64;
+        let most = began.elapsed().as_secs() / REST.as_secs();
+        assert!(seedings <= most, "{seedings} seedings, not {most}");
     }
 }
 
@@ -204,11 +233,7 @@ fn with_own_files(script: &str, directory: &Scratch, page: &Scratch) -> Command 
     command
 }
 
-#[test]
 fn the_watch_sees_vmclock() {
-    if !has_privilege() {
-        return;
-    }
     let (directory, page) = (Scratch::new(), Scratch::new());
     let file = File::create(page.path()).expect("scratch files can be written");
     let write = |bytes: &[u8], at| file.write_all_at(bytes, at).expect("it is written");
@@ -236,16 +261,7 @@ fn the_watch_sees_vmclock() {
     let _ = std::fs::remove_dir(directory.path());
 }
 
-#[test]
 fn a_vm_that_tells_of_no_clones_is_told_what_it_lacks() {
-    if !has_privilege() {
-        return;
-    }
-    let status = squall::status();
-    if !status.is_vm || status.has_vmclock {
-        println!("SKIP: this is no VM without a vmclock");
-        return;
-    }
     let (directory, page) = (Scratch::new(), Scratch::new());
     let output = with_own_files("mount -t tmpfs none /sys", &directory, &page).output();
     let output = output.expect("the command runs");
@@ -258,3 +274,11 @@ fn a_vm_that_tells_of_no_clones_is_told_what_it_lacks() {
     );
     assert_eq!(output.status.code(), Some(1));
 }
+
+pub const TESTS: &[Test] = tests![
+    the_watch_believes_the_kernel_and_nobody_else: [PRIVILEGE, VMGENID_EVENTS],
+    the_watch_needs_no_reader: [PRIVILEGE, VMGENID_EVENTS],
+    where_events_are_hidden_a_reseed_may_be_a_clone: [PRIVILEGE, VMGENID_EVENTS, GENERATION],
+    the_watch_sees_vmclock: [PRIVILEGE],
+    a_vm_that_tells_of_no_clones_is_told_what_it_lacks: [PRIVILEGE, VM_WITHOUT_VMCLOCK],
+];

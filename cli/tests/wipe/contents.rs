@@ -4,8 +4,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+use super::world::{OLD, World, assert_keystream, contents, key, ran, read};
 use crate::common::{run, text};
-use crate::world::{OLD, World, assert_keystream, contents, key, ran, read};
 
 const MIB: usize = 1 << 20;
 
@@ -22,7 +25,6 @@ const LENGTHS: [usize; 9] = [
     12 * MIB,
 ];
 
-#[test]
 fn random_passes_are_the_keystream_of_their_keys() {
     for direct in ["auto", "off"] {
         let world = World::new();
@@ -43,7 +45,6 @@ fn random_passes_are_the_keystream_of_their_keys() {
     }
 }
 
-#[test]
 fn a_kept_key_is_a_seed_of_squall_stream() {
     let world = World::new();
     let target = world.target("target", 100_001);
@@ -62,7 +63,6 @@ fn a_kept_key_is_a_seed_of_squall_stream() {
     ran(world.verify("")).refused("its key is not beside it");
 }
 
-#[test]
 fn zeros_are_zeros_and_need_no_key() {
     for method in ["zero", "clear"] {
         let world = World::new();
@@ -75,7 +75,6 @@ fn zeros_are_zeros_and_need_no_key() {
     }
 }
 
-#[test]
 fn keys_end_with_the_job() {
     let world = World::new();
     let target = world.target("target", MIB);
@@ -90,7 +89,6 @@ fn keys_end_with_the_job() {
     ran(world.verify("")).refused("its key was destroyed");
 }
 
-#[test]
 fn two_runs_have_two_keys() {
     let world = World::new();
     let targets = ["one", "two"].map(|name| world.target(name, 4096));
@@ -101,7 +99,6 @@ fn two_runs_have_two_keys() {
     assert!(contents(&targets[0], 4096) != one);
 }
 
-#[test]
 fn a_dry_run_writes_nothing() {
     let world = World::new();
     let target = world.target("target", MIB);
@@ -112,3 +109,12 @@ fn a_dry_run_writes_nothing() {
     assert!(contents(&target, MIB).iter().all(|byte| *byte == OLD));
     assert!(!world.path("reports").exists());
 }
+
+pub const TESTS: &[Test] = tests![
+    random_passes_are_the_keystream_of_their_keys,
+    a_kept_key_is_a_seed_of_squall_stream,
+    zeros_are_zeros_and_need_no_key,
+    keys_end_with_the_job,
+    two_runs_have_two_keys,
+    a_dry_run_writes_nothing,
+];

@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use squall_testing::loops::Lab;
+use squall_testing::needs::LOOP_DEVICES;
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
+use super::world::{OLD, World, contents, ran};
 use crate::common::{squall, text};
-use crate::world::{OLD, World, contents, ran};
 
 /// Exit code and standard error of `squall` with these arguments.
 fn said(arguments: &str) -> (Option<i32>, String) {
@@ -14,7 +17,6 @@ fn said(arguments: &str) -> (Option<i32>, String) {
     (output.status.code(), text(&output.stderr))
 }
 
-#[test]
 fn wrong_arguments_are_one_line() {
     let wrong = [
         "wipe",
@@ -42,7 +44,6 @@ fn wrong_arguments_are_one_line() {
     }
 }
 
-#[test]
 fn what_is_no_target_is_one_line() {
     for target in ["/nowhere", "/dev/null", "/tmp"] {
         let (code, message) = said(&format!("wipe --yes {target}"));
@@ -57,7 +58,6 @@ fn what_is_no_target_is_one_line() {
     }
 }
 
-#[test]
 fn one_target_that_is_refused_saves_the_others() {
     let world = World::new();
     let good = world.target("good", 4096);
@@ -67,7 +67,6 @@ fn one_target_that_is_refused_saves_the_others() {
     assert!(contents(&good, 4096).iter().all(|byte| *byte == OLD));
 }
 
-#[test]
 fn without_a_terminal_nothing_is_wiped_unasked() {
     let world = World::new();
     let target = world.target("target", 4096);
@@ -79,9 +78,8 @@ fn without_a_terminal_nothing_is_wiped_unasked() {
     assert!(contents(&target, 4096).iter().all(|byte| *byte == OLD));
 }
 
-#[test]
 fn what_somebody_uses_is_refused() {
-    let Some(lab) = Lab::new() else { return };
+    let lab = Lab::new();
     let world = World::new();
     let device = lab.device(16 << 20);
     let good = world.target("good", 4096);
@@ -94,28 +92,31 @@ fn what_somebody_uses_is_refused() {
 }
 
 /// A plan that is approved is one that would be carried out.
-#[test]
 fn a_dry_run_refuses_what_cannot_erase_itself() {
     let world = World::new();
     let file = world.target("file", 4096);
-    let same = |target: &Path, options: &str, why: &str| {
-        let options = format!("--purge {options}");
-        let real = ran(world.wipe(&options, &[target])).refused(why);
-        let dry = ran(world.wipe(&format!("--dry-run {options}"), &[target])).refused(why);
-        assert_eq!(dry.stderr.lines().count(), 1, "{}", dry.stderr);
-        assert_eq!(dry.stderr.lines().last(), real.stderr.lines().last());
-        assert!(dry.events.is_empty());
-    };
-    same(&file, "", "no erase of its own: it is a file");
+    purge_is_refused(&world, &file, "", "it is a file");
     assert!(contents(&file, 4096).iter().all(|byte| *byte == OLD));
-    let Some(lab) = Lab::new() else { return };
+}
+
+fn a_dry_run_refuses_a_device_that_cannot_erase_itself() {
+    let lab = Lab::new();
     let device = lab.device(1 << 20);
     let serial = format!("--serial {}", serial(&device.path));
-    same(
-        &device.path,
-        &serial,
-        "no erase of its own: it has no secure",
-    );
+    purge_is_refused(&World::new(), &device.path, &serial, "it has no secure");
+}
+
+/// `squall wipe --purge` of a target that has no erase of its own, because of `why`; a dry run says
+/// the same.
+#[track_caller]
+fn purge_is_refused(world: &World, target: &Path, options: &str, why: &str) {
+    let options = format!("--purge {options}");
+    let why = format!("no erase of its own: {why}");
+    let real = ran(world.wipe(&options, &[target])).refused(&why);
+    let dry = ran(world.wipe(&format!("--dry-run {options}"), &[target])).refused(&why);
+    assert_eq!(dry.stderr.lines().count(), 1, "{}", dry.stderr);
+    assert_eq!(dry.stderr.lines().last(), real.stderr.lines().last());
+    assert!(dry.events.is_empty());
 }
 
 /// What `squall wipe --dry-run` calls the serial number of `device`.
@@ -129,13 +130,23 @@ pub fn serial(device: &Path) -> String {
     line.split_whitespace().nth(1).unwrap().to_owned()
 }
 
-#[test]
 fn two_runs_do_not_share_a_target() {
     let world = World::new();
     let target = world.target("target", 8 << 20);
-    let mut first = crate::world::Running::start(world.wipe("--rate-limit 1MiB", &[&target]));
+    let mut first = super::world::Running::start(world.wipe("--rate-limit 128KiB", &[&target]));
     first.until("pass");
     ran(world.wipe("", &[&target])).refused("locked");
     let _ = first.child.kill();
     let _ = first.child.wait();
 }
+
+pub const TESTS: &[Test] = tests![
+    wrong_arguments_are_one_line,
+    what_is_no_target_is_one_line,
+    one_target_that_is_refused_saves_the_others,
+    without_a_terminal_nothing_is_wiped_unasked,
+    what_somebody_uses_is_refused: [LOOP_DEVICES],
+    a_dry_run_refuses_what_cannot_erase_itself,
+    a_dry_run_refuses_a_device_that_cannot_erase_itself: [LOOP_DEVICES],
+    two_runs_do_not_share_a_target,
+];

@@ -6,15 +6,17 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
+use super::world::{Running, World, assert_keystream, contents, key, ran, read};
 use crate::common::end;
-use crate::world::{Running, World, assert_keystream, contents, key, ran, read};
 
 const MIB: usize = 1 << 20;
 const SIZE: usize = 24 * MIB;
 
-/// Slow enough to be interrupted: twelve seconds a pass.
-const SLOW: &str = "--rate-limit 2MiB --checkpoint 1 --passes 2";
+/// Slow enough to be interrupted on any machine: 24 seconds a pass.
+const SLOW: &str = "--rate-limit 1MiB --checkpoint 1";
 
 fn signal(running: &Running, signal: Signal) {
     let pid = Pid::from_child(&running.child);
@@ -31,11 +33,10 @@ fn a_checkpoint(running: &mut Running) -> u64 {
     }
 }
 
-#[test]
 fn what_was_killed_goes_on_where_it_was() {
     let world = World::new();
     let target = world.target("target", SIZE);
-    let mut running = Running::start(world.wipe(SLOW, &[&target]));
+    let mut running = Running::start(world.wipe(&format!("{SLOW} --passes 2"), &[&target]));
     let offset = a_checkpoint(&mut running);
     running.child.kill().unwrap();
     running.child.wait().unwrap();
@@ -45,11 +46,11 @@ fn what_was_killed_goes_on_where_it_was() {
     assert!(
         contents(&target, SIZE)[SIZE - MIB..]
             .iter()
-            .all(|b| *b == crate::world::OLD)
+            .all(|b| *b == super::world::OLD)
     );
 
     // Killed again, in the second pass, which has another key.
-    let mut running = Running::start(world.resume("--rate-limit 20MiB --checkpoint 1"));
+    let mut running = Running::start(world.resume("--rate-limit 2MiB --checkpoint 1"));
     let began = running.until("pass");
     assert_eq!(began["number"], 1);
     assert!(began["offset"].as_u64().unwrap() >= offset);
@@ -69,13 +70,12 @@ fn what_was_killed_goes_on_where_it_was() {
     assert_eq!(report["drives"][0]["passes"].as_array().unwrap().len(), 2);
 }
 
-#[test]
 fn a_first_signal_stops_at_a_checkpoint_and_says_how_to_go_on() {
     for number in [Signal::INT, Signal::TERM, Signal::HUP] {
         let world = World::new();
         let targets = ["one", "two"].map(|name| world.target(name, SIZE));
         let paths = [targets[0].as_path(), &targets[1]];
-        let mut running = Running::start(world.wipe("--rate-limit 4MiB", &paths));
+        let mut running = Running::start(world.wipe(SLOW, &paths));
         running.until("progress");
         signal(&running, number);
         let (code, message) = end(running.child);
@@ -94,15 +94,11 @@ fn a_first_signal_stops_at_a_checkpoint_and_says_how_to_go_on() {
     }
 }
 
-#[test]
 fn a_drive_that_is_done_is_not_touched_again() {
     let world = World::new();
     let small = world.target("small", 4096);
     let large = world.target("large", SIZE);
-    let command = world.wipe(
-        "--rate-limit 4MiB --checkpoint 1 --keep-key",
-        &[&small, &large],
-    );
+    let command = world.wipe(&format!("{SLOW} --keep-key"), &[&small, &large]);
     let mut running = Running::start(command);
     assert_eq!(running.until("ended")["drive"], 0);
     a_checkpoint(&mut running);
@@ -116,7 +112,7 @@ fn a_drive_that_is_done_is_not_touched_again() {
 
 /// A job of `targets` that was killed at a checkpoint of the last of them.
 fn killed(world: &World, options: &str, targets: &[&Path]) {
-    let options = format!("--rate-limit 4MiB --checkpoint 1 {options}");
+    let options = format!("{SLOW} {options}");
     let mut running = Running::start(world.wipe(&options, targets));
     for number in 1..targets.len() {
         assert_eq!(running.until("ended")["drive"], number - 1);
@@ -126,7 +122,6 @@ fn killed(world: &World, options: &str, targets: &[&Path]) {
     running.child.wait().unwrap();
 }
 
-#[test]
 fn nothing_goes_on_with_another_target() {
     let world = World::new();
     let target = world.target("target", SIZE);
@@ -142,12 +137,11 @@ fn nothing_goes_on_with_another_target() {
     assert!(contents(&target, SIZE).iter().all(|byte| *byte == 1));
 }
 
-#[test]
 fn a_target_that_is_missing_is_left_for_another_time() {
     let world = World::new();
     let targets = ["one", "two"].map(|name| world.target(name, SIZE));
     let paths = [targets[0].as_path(), &targets[1]];
-    let command = world.wipe("--rate-limit 4MiB --checkpoint 1", &paths);
+    let command = world.wipe(SLOW, &paths);
     let mut running = Running::start(command);
     running.until("progress");
     a_checkpoint(&mut running);
@@ -165,7 +159,6 @@ fn a_target_that_is_missing_is_left_for_another_time() {
     assert!(world.files("key").is_empty() && !world.has_journal());
 }
 
-#[test]
 fn drives_that_were_done_before_a_kill_have_reports_and_no_keys() {
     let world = World::new();
     let small = world.target("small", 4096);
@@ -177,7 +170,6 @@ fn drives_that_were_done_before_a_kill_have_reports_and_no_keys() {
     assert!(world.files("key").is_empty() && !world.has_journal());
 }
 
-#[test]
 fn a_job_killed_at_its_very_end_is_ended_by_resuming_it() {
     let world = World::new();
     let target = world.target("target", SIZE);
@@ -193,7 +185,6 @@ fn a_job_killed_at_its_very_end_is_ended_by_resuming_it() {
     assert!(world.files("key").is_empty() && !world.has_journal());
 }
 
-#[test]
 fn journals_that_were_changed_are_refused() {
     let world = World::new();
     let target = world.target("target", SIZE);
@@ -231,7 +222,6 @@ fn change_journal(world: &World, change: Change) {
     fs::write(world.journal(), job.to_string()).unwrap();
 }
 
-#[test]
 fn a_job_that_is_over_is_not_resumed() {
     let world = World::new();
     let target = world.target("target", 4096);
@@ -253,3 +243,15 @@ fn replaced(target: &Path, size: usize) {
     fs::write(&aside, vec![1; size]).unwrap();
     fs::rename(aside, target).unwrap();
 }
+
+pub const TESTS: &[Test] = tests![
+    what_was_killed_goes_on_where_it_was,
+    a_first_signal_stops_at_a_checkpoint_and_says_how_to_go_on,
+    a_drive_that_is_done_is_not_touched_again,
+    nothing_goes_on_with_another_target,
+    a_target_that_is_missing_is_left_for_another_time,
+    drives_that_were_done_before_a_kill_have_reports_and_no_keys,
+    a_job_killed_at_its_very_end_is_ended_by_resuming_it,
+    journals_that_were_changed_are_refused,
+    a_job_that_is_over_is_not_resumed,
+];

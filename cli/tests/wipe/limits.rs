@@ -2,12 +2,14 @@
 
 use std::process::Command;
 
-use crate::common::refuse::{Refusal, refusing};
-use crate::world::{World, assert_keystream, key, ran, read};
+use squall_testing::refuse::{Refusal, refusing};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+use super::world::{World, assert_keystream, key, ran, read};
 
 const SIZE: usize = (6 << 20) + 513;
 
-#[test]
 fn without_io_uring_threads_do_the_same() {
     for (refused, queue) in [(false, "io_uring"), (true, "threads")] {
         let world = World::new();
@@ -28,7 +30,6 @@ fn without_io_uring_threads_do_the_same() {
     }
 }
 
-#[test]
 fn with_little_memory_to_lock_it_works() {
     let world = World::new();
     let targets = ["one", "two"].map(|name| world.target(name, SIZE));
@@ -47,3 +48,8 @@ fn with_little_memory_to_lock_it_works() {
         assert_keystream(target, SIZE, &key(&file, 0));
     }
 }
+
+pub const TESTS: &[Test] = tests![
+    without_io_uring_threads_do_the_same,
+    with_little_memory_to_lock_it_works,
+];

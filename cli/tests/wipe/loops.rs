@@ -4,9 +4,12 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use squall_testing::loops::{Lab, Loop};
+use squall_testing::needs::LOOP_DEVICES;
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-use crate::errors::serial;
-use crate::world::{OLD, World, assert_keystream, contents, flip, key, ran};
+use super::errors::serial;
+use super::world::{OLD, World, assert_keystream, contents, flip, key, ran};
 
 const MIB: usize = 1 << 20;
 
@@ -20,9 +23,7 @@ fn image(world: &World, name: &str, size: usize) -> PathBuf {
     world.target(name, size)
 }
 
-#[test]
 fn several_are_wiped_at_once_and_nothing_beside_them() {
-    let Some(_lab) = Lab::new() else { return };
     let world = World::new();
     // A device in the middle of a file, whose both ends belong to others.
     let size = 24 * MIB;
@@ -62,9 +63,7 @@ fn several_are_wiped_at_once_and_nothing_beside_them() {
     ran(world.verify("")).well();
 }
 
-#[test]
 fn verification_reads_the_medium_and_not_the_cache() {
-    let Some(_lab) = Lab::new() else { return };
     for direct in ["auto", "off"] {
         let world = World::new();
         let medium = image(&world, "medium", 4 * MIB);
@@ -91,9 +90,8 @@ fn verification_reads_the_medium_and_not_the_cache() {
     }
 }
 
-#[test]
 fn a_device_is_confirmed_by_its_serial_number() {
-    let Some(lab) = Lab::new() else { return };
+    let lab = Lab::new();
     let world = World::new();
     let device = lab.device(MIB as u64);
     for options in ["", "--serial diskseq-0"] {
@@ -104,3 +102,9 @@ fn a_device_is_confirmed_by_its_serial_number() {
     ran(world.wipe(&options, &[&device.path])).well();
     assert!(contents(&device.path, MIB).iter().any(|byte| *byte != 0));
 }
+
+pub const TESTS: &[Test] = tests![
+    several_are_wiped_at_once_and_nothing_beside_them: [LOOP_DEVICES],
+    verification_reads_the_medium_and_not_the_cache: [LOOP_DEVICES],
+    a_device_is_confirmed_by_its_serial_number: [LOOP_DEVICES],
+];

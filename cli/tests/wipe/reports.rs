@@ -5,9 +5,11 @@ use std::path::Path;
 use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
-use squall_testing::loops::Lab;
+use squall_testing::needs::{MOUNTS, ROOT};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-use crate::world::{OLD, Running, World, contents, ran, read};
+use super::world::{OLD, Running, World, contents, ran, read};
 
 const MIB: usize = 1 << 20;
 
@@ -43,9 +45,7 @@ impl Drop for Small<'_> {
     }
 }
 
-#[test]
 fn a_full_directory_is_noticed_before_anything_is_written() {
-    let Some(_) = Lab::new() else { return };
     let world = World::new();
     let target = world.target("target", MIB);
     let reports = world.path("reports");
@@ -56,14 +56,12 @@ fn a_full_directory_is_noticed_before_anything_is_written() {
     assert!(world.files("key").is_empty() && world.files("json").is_empty());
 }
 
-#[test]
 fn a_directory_that_fills_up_costs_no_report() {
-    let Some(_) = Lab::new() else { return };
     let world = World::new();
     let target = world.target("target", 12 * MIB);
     let reports = world.path("reports");
     let small = Small::mount(&reports, 64 << 10);
-    let command = world.wipe("--rate-limit 4MiB --checkpoint 1", &[&target]);
+    let command = world.wipe("--rate-limit 2MiB --checkpoint 1", &[&target]);
     let mut running = Running::start(command);
     running.until("pass");
     // A checkpoint that is under way replaces the one before, which leaves room again.
@@ -81,11 +79,10 @@ fn a_directory_that_fills_up_costs_no_report() {
     assert_eq!(outcome, "verified", "{event}");
 }
 
-#[test]
 fn an_interrupted_target_is_reported_too() {
     let world = World::new();
     let target = world.target("target", 12 * MIB);
-    let mut running = Running::start(world.wipe("--rate-limit 4MiB", &[&target]));
+    let mut running = Running::start(world.wipe("--rate-limit 256KiB", &[&target]));
     running.until("progress");
     kill_process(Pid::from_child(&running.child), Signal::INT).unwrap();
     assert_eq!(running.until("ended")["outcome"], "interrupted");
@@ -99,3 +96,9 @@ fn an_interrupted_target_is_reported_too() {
     assert!(world.reports()[0].exists() && world.has_journal());
     ran(world.verify("")).refused("did not end");
 }
+
+pub const TESTS: &[Test] = tests![
+    a_full_directory_is_noticed_before_anything_is_written: [ROOT, MOUNTS],
+    a_directory_that_fills_up_costs_no_report: [ROOT, MOUNTS],
+    an_interrupted_target_is_reported_too,
+];

@@ -1,10 +1,12 @@
 //! What verification finds, and what it must not miss.
 
-use crate::world::{World, contents, flip, ran, read};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+use super::world::{World, contents, flip, ran, read};
 
 const MIB: usize = 1 << 20;
 
-#[test]
 fn one_flipped_byte_is_found_at_its_offset() {
     let world = World::new();
     let size = 5 * MIB + 3;
@@ -23,7 +25,6 @@ fn one_flipped_byte_is_found_at_its_offset() {
     ran(world.verify("")).well();
 }
 
-#[test]
 fn every_differing_range_is_found_in_one_run() {
     let world = World::new();
     let target = world.target("target", 8 * MIB);
@@ -43,7 +44,6 @@ fn every_differing_range_is_found_in_one_run() {
     );
 }
 
-#[test]
 fn a_sample_finds_what_is_everywhere() {
     let world = World::new();
     let target = world.target("target", 8 * MIB);
@@ -57,3 +57,9 @@ fn a_sample_finds_what_is_everywhere() {
     world.target("target", 8 * MIB);
     ran(world.verify("--verify sample")).badly("not as they were written");
 }
+
+pub const TESTS: &[Test] = tests![
+    one_flipped_byte_is_found_at_its_offset,
+    every_differing_range_is_found_in_one_run,
+    a_sample_finds_what_is_everywhere,
+];

@@ -21,36 +21,51 @@ for (let count = 0; count < 3; count++) {
 </script>";
 
 /// Longest time that it may take, in seconds.
-const LONGEST: u32 = 60;
+const LONGEST: u32 = 300;
 
 /// The numbers of Debian's nobody and nogroup.
 const NOBODY: u32 = 65534;
+
+/// Whether there is Chromium, and a sandbox for it.
+///
+/// # Errors
+/// Why not.
+pub fn available() -> Result<(), String> {
+    installed("chromium", "chromium")?;
+    let status = Command::new("timeout")
+        .args(limits())
+        .args(["unshare", "--user", "true"])
+        .status();
+    status
+        .is_ok_and(|status| status.success())
+        .then_some(())
+        .ok_or_else(|| "Chromium's sandbox takes user namespaces, which are off here".into())
+}
+
+/// What timeout(1) is told, so that it ends, and is not root, for whom it refuses to have a sandbox.
+fn limits() -> Vec<String> {
+    // One that crashes starts over for ever.
+    let mut limits = vec![format!("{LONGEST}")];
+    if rustix::process::geteuid().is_root() {
+        let [user_id, group_id] = ["reuid", "regid"].map(|id| format!("--{id}={NOBODY}"));
+        limits.extend(["setpriv".into(), user_id, group_id, "--clear-groups".into()]);
+    }
+    limits
+}
 
 /// The page as the browser has it at last.
 ///
 /// # Errors
 /// Why there is no Chromium, or none in a sandbox.
 pub fn page(world: &World, way: Way) -> Result<String, String> {
-    let chromium = installed("chromium", "chromium")?;
+    available()?;
     let page = world.write("page.html", PAGE);
     let home = world.folder("home");
-    // It refuses to sandbox root, and one that crashes starts over for ever.
-    let mut user = vec![format!("{LONGEST}")];
     if rustix::process::geteuid().is_root() {
         chown(&home, Some(NOBODY), Some(NOBODY)).expect("its owner");
-        let [user_id, group_id] = ["reuid", "regid"].map(|id| format!("--{id}={NOBODY}"));
-        user.extend(["setpriv".into(), user_id, group_id, "--clear-groups".into()]);
-    }
-    let mut asked = Command::new("timeout");
-    let status = asked
-        .args(&user)
-        .args(["unshare", "--user", "true"])
-        .status();
-    if !status.is_ok_and(|status| status.success()) {
-        return Err("Chromium's sandbox takes user namespaces, which are off here".into());
     }
     let mut command = world.command(way, "timeout");
-    command.args(user).arg(chromium);
+    command.args(limits()).arg("chromium");
     command.env("HOME", &home).current_dir(&home);
     command.args(["--headless", "--disable-gpu", "--virtual-time-budget=5000"]);
     command.arg(format!("--user-data-dir={}", home.display()));

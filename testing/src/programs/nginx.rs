@@ -33,9 +33,10 @@ impl Nginx {
         let port = free_port();
         let folder = world.folder(&format!("nginx-{port}"));
         let at = folder.display();
-        let user = match rustix::process::geteuid().is_root() {
-            true => "user www-data;",
-            false => "",
+        let user = if rustix::process::geteuid().is_root() {
+            "user www-data;"
+        } else {
+            ""
         };
         let configuration = format!(
             "daemon off; {user} worker_processes {workers}; pid {at}/pid; error_log stderr notice;

@@ -84,6 +84,18 @@ impl<'a> Postgres<'a> {
     }
 }
 
+/// Whether there is PostgreSQL, and whom it may run as.
+///
+/// # Errors
+/// Why not.
+pub fn available() -> Result<(), String> {
+    programs()?;
+    if rustix::process::geteuid().is_root() {
+        postgres_user()?;
+    }
+    Ok(())
+}
+
 /// The folder of the newest version's programs.
 fn programs() -> Result<PathBuf, String> {
     let versions = std::fs::read_dir("/usr/lib/postgresql");

@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn numbers_of_attachments_do_not_last() {
-        let mut identity = find(&Lab::of_files().image("image", 4096)).identity;
+        let mut identity = find(&Lab::new().image("image", 4096)).identity;
         for (serial, lasting) in [
             (Some("WD-WX12A3456789-part1"), true),
             (Some("diskseq-12"), false),

@@ -96,7 +96,7 @@ fn there_are_eight_ways_and_names_for_them() {
 /// sample, and no longer than the whole call.
 #[test]
 fn rates_are_those_of_the_clock_and_both_directions_happen() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device(SIZE);
     let lanes = [lane(&device, SIZE)];
     prepare(&lanes[0], &|| true, &|_| {}).expect("it is filled");
@@ -121,7 +121,7 @@ fn rates_are_those_of_the_clock_and_both_directions_happen() {
 
 #[test]
 fn all_that_is_used_is_filled_with_keystream_and_nothing_else() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device(SIZE);
     assert!(random_blocks(&device).iter().all(|is_random| !is_random));
     let used = (3 << 20) + 4096;
@@ -141,7 +141,7 @@ fn all_that_is_used_is_filled_with_keystream_and_nothing_else() {
 /// whole transfers fit in.
 #[test]
 fn writes_cover_the_range_with_keystream() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let used = (1 << 20) + 4096;
     for (name, covered) in [("write-random-deep", used), ("write-sequential", 1 << 20)] {
         let device = lab.device(SIZE);
@@ -158,7 +158,7 @@ fn writes_cover_the_range_with_keystream() {
 
 #[test]
 fn who_fails_is_out_with_its_reason_and_others_go_on() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let [raw, small, locked] = [SIZE, 1 << 20, SIZE].map(|size| lab.device(size));
     let lanes = [
         lane(&raw, SIZE),
@@ -190,7 +190,7 @@ fn who_fails_is_out_with_its_reason_and_others_go_on() {
 
 #[test]
 fn without_the_first_there_is_nothing_to_compare() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device(SIZE);
     let lanes = [lane(&device, 4096), lane(&device, SIZE)];
     let taken = measure(&lanes, &workloads(), 2);
@@ -201,7 +201,7 @@ fn without_the_first_there_is_nothing_to_compare() {
 
 #[test]
 fn a_broken_round_is_not_counted() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device(SIZE);
     let lanes = [lane(&device, SIZE), lane(&device, SIZE)];
     let asked = Cell::new(0);

@@ -106,7 +106,7 @@ fn not_confirmed(ended: Result<(), Failure>) {
 
 #[test]
 fn stable_names_are_confirmed_together() {
-    let lab = Lab::of_files();
+    let lab = Lab::new();
     let targets = [find(&lab.image("one", MIB)), find(&lab.image("two", MIB))];
     let none = consent(false, &[]);
     let (seen, ended) = asked(&targets, &none, &["wipe 2\n"]);
@@ -137,7 +137,7 @@ fn stable_names_are_confirmed_together() {
 
 #[test]
 fn what_is_typed_is_the_purpose() {
-    let lab = Lab::of_files();
+    let lab = Lab::new();
     let targets = [find(&lab.image("one", MIB))];
     let none = consent(false, &[]);
     let other = Purpose {
@@ -153,7 +153,7 @@ fn what_is_typed_is_the_purpose() {
 
 #[test]
 fn other_targets_are_confirmed_by_serial_number() {
-    let lab = Lab::of_files();
+    let lab = Lab::new();
     let sdb = drive(&lab, Some("WD-WX12 \u{fc}"));
     let mut sdc = drive(&lab, Some("diskseq-9"));
     sdc.identity.given = "/dev/sdc\x1b[2J".into();
@@ -195,7 +195,7 @@ fn other_targets_are_confirmed_by_serial_number() {
 
 #[test]
 fn serial_numbers_that_were_given_count_as_names() {
-    let lab = Lab::of_files();
+    let lab = Lab::new();
     let targets = [drive(&lab, Some("WD-1")), find(&lab.image("file", MIB))];
     for serial in ["WD-1", " WD-1 ", "naa.50014ee2b5d0a1f3"] {
         let (seen, ended) = asked(&targets, &consent(false, &[serial]), &["wipe 2\n"]);
@@ -220,7 +220,7 @@ fn serial_numbers_that_were_given_count_as_names() {
 
 #[test]
 fn yes_takes_names_that_stay() {
-    let lab = Lab::of_files();
+    let lab = Lab::new();
     let file = find(&lab.image("file", MIB));
     let mut stable = drive(&lab, Some("WD-1"));
     stable.has_stable_name = true;
@@ -244,7 +244,7 @@ fn yes_takes_names_that_stay() {
 
 #[test]
 fn nobody_is_asked_without_a_terminal() {
-    let lab = Lab::of_files();
+    let lab = Lab::new();
     let targets = [find(&lab.image("file", MIB))];
     let ended = confirmed_by_arguments(&targets, &consent(false, &[]));
     let text = ended.unwrap_err().into_text();

@@ -42,7 +42,7 @@ fn allowed(targets: &[Target]) {
 
 #[test]
 fn a_mounted_device() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device(4 * MIB);
     allowed(&[find(&device.path)]);
     let mount = lab.mounted(&device.path);
@@ -56,7 +56,7 @@ fn a_mounted_device() {
 
 #[test]
 fn a_disk_with_a_mounted_partition() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device(8 * MIB);
     let (first, second) = (
         device.part(1, MIB, 2 * MIB),
@@ -76,7 +76,7 @@ fn a_disk_with_a_mounted_partition() {
 
 #[test]
 fn every_device_of_a_btrfs() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let devices = [lab.device(128 * MIB), lab.device(128 * MIB)];
     let mut command = Command::new("mkfs.btrfs");
     command.args(["--quiet", "--data", "raid1", "--metadata", "raid1"]);
@@ -102,7 +102,7 @@ fn every_device_of_a_btrfs() {
 
 #[test]
 fn a_partition_of_a_disk_in_use_as_a_whole() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device(8 * MIB);
     let part = device.part(1, 4 * MIB, 2 * MIB);
     let above = Loop::attach(&[], &device.path);
@@ -126,7 +126,7 @@ fn a_partition_of_a_disk_in_use_as_a_whole() {
 
 #[test]
 fn swap_on_a_device_and_in_a_file() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device(4 * MIB);
     let swap = Lab::swapped(&device.path);
     refused(&[find(&device.path)], &["is swapped to: run `swapoff`"]);
@@ -154,7 +154,7 @@ fn swap_on_a_device_and_in_a_file() {
 
 #[test]
 fn what_a_loop_device_stands_on() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let image = lab.image("an image\\040 of mine", MIB);
     let hard = lab.path("another name");
     fs::hard_link(&image, &hard).unwrap();
@@ -175,7 +175,7 @@ fn what_a_loop_device_stands_on() {
 
 #[test]
 fn what_is_read_only() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device_with(&["--read-only"], MIB);
     refused(&[find(&device.path)], &["is read-only"]);
     drop(device);
@@ -206,7 +206,7 @@ fn what_is_read_only() {
 
 #[test]
 fn targets_named_twice() {
-    let lab = Lab::of_files();
+    let lab = Lab::new();
     let (image, other) = (lab.image("image", MIB), lab.image("other", MIB));
     let (hard, soft) = (lab.path("hard"), lab.path("soft"));
     fs::hard_link(&image, &hard).unwrap();
@@ -222,7 +222,7 @@ fn targets_named_twice() {
 
 #[test]
 fn devices_named_twice() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device(8 * MIB);
     let soft = lab.path("soft");
     symlink(&device.path, &soft).unwrap();
@@ -249,7 +249,7 @@ fn devices_named_twice() {
 
 #[test]
 fn two_paths_to_a_drive() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let devices = [lab.device(MIB), lab.device(MIB)];
     let mut paths = devices.each_ref().map(|device| find(&device.path));
     allowed(&paths);
@@ -265,7 +265,7 @@ fn two_paths_to_a_drive() {
 
 #[test]
 fn all_refusals_are_told() {
-    let lab = Lab::of_files();
+    let lab = Lab::new();
     let image = find(&lab.image("image", MIB));
     let targets = vec![image; 4];
     assert!(refusal(&targets).contains("name one (2 more above): nothing was written"));
@@ -284,7 +284,7 @@ fn the_disk_of_the_running_system() {
 
 #[test]
 fn what_is_below_a_loop_device() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let below = lab.device(8 * MIB);
     let first = Loop::attach(&[], &below.path);
     let top = Loop::attach(&[], &first.path);
@@ -311,7 +311,7 @@ fn what_is_below_a_loop_device() {
 
 #[test]
 fn what_is_below_a_loop_device_over_a_partition() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let disk = lab.device(8 * MIB);
     let (part, beside) = (disk.part(1, MIB, 2 * MIB), disk.part(2, 4 * MIB, 2 * MIB));
     let top = Loop::attach(&[], &part.path);
@@ -344,7 +344,7 @@ fn loop_name(device: &Loop) -> String {
 
 #[test]
 fn who_else_stands_on_a_target() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let disk = lab.device(8 * MIB);
     let (part, beside) = (disk.part(1, MIB, 2 * MIB), disk.part(2, 4 * MIB, 2 * MIB));
     let ours = Loop::attach(&[], &part.path);
@@ -365,7 +365,7 @@ fn who_else_stands_on_a_target() {
 
 #[test]
 fn a_file_behind_two_loop_devices() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let image = lab.image("image", MIB);
     let hard = lab.path("hard");
     fs::hard_link(&image, &hard).unwrap();
@@ -380,7 +380,7 @@ fn a_file_behind_two_loop_devices() {
 
 #[test]
 fn a_file_whose_name_is_another_files() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let (image, moved) = (lab.image("image", MIB), lab.path("moved"));
     let device = Loop::attach(&[], &image);
     // The kernel shows a name that is followed to the wrong file.
@@ -395,7 +395,7 @@ fn a_file_whose_name_is_another_files() {
 
 #[test]
 fn a_loop_device_over_a_file_that_is_swapped_to() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let file = lab.path("file");
     fs::write(&file, vec![0; 4 << 20]).unwrap();
     let swap = Lab::swapped(&file);
@@ -410,7 +410,7 @@ fn a_loop_device_over_a_file_that_is_swapped_to() {
 
 #[test]
 fn an_extended_partition() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let disk = lab.device(8 * MIB);
     // As the kernel shows them of an MS-DOS table.
     let (extended, logical) = (disk.part(2, MIB, 1024), disk.part(5, 2 * MIB, 4 * MIB));
@@ -426,7 +426,7 @@ fn an_extended_partition() {
 
 #[test]
 fn what_has_bytes_of_a_disk_of_the_system() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let disk = lab.device(8 * MIB);
     let part = disk.part(1, MIB, 4 * MIB);
     let mount = lab.mounted(&part.path);

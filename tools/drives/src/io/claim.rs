@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn whoever_has_it_open_is_noticed() {
-        let lab = Lab::of_files();
+        let lab = Lab::new();
         let image = lab.image("image", 1 << 20);
         let ours = writable(&image);
         for open in [writable, |path: &Path| File::open(path).unwrap()] {
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_target_is_claimed_when_it_is_opened() {
-        let lab = Lab::of_files();
+        let lab = Lab::new();
         let target = find(&lab.image("image", 1 << 20));
         let theirs = File::open(&target.identity.path).unwrap();
         let open = |access| Device::open(&target, access, Direct::Auto).map(drop);
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_lock_on_one_byte_is_noticed() {
-        let lab = Lab::of_files();
+        let lab = Lab::new();
         let image = lab.image("image", 1 << 20);
         let (ours, theirs) = (writable(&image), writable(&image));
         set_lock(&theirs, libc::F_RDLCK, 100, 1).unwrap();
@@ -168,7 +168,7 @@ mod tests {
     /// As udev does while it looks into a drive, or systemd-repart while it makes partitions.
     #[test]
     fn a_drive_that_somebody_has_locked_is_left_alone() {
-        let Some(lab) = Lab::new() else { return };
+        let Some(lab) = Lab::or_skip() else { return };
         let device = lab.device(4 << 20);
         let target = find(&device.path);
         let open = |access| Device::open(&target, access, Direct::Auto).map(drop);
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_partition_that_somebody_has_open_is_noticed() {
-        let Some(lab) = Lab::new() else { return };
+        let Some(lab) = Lab::or_skip() else { return };
         let device = lab.device_with(&["--partscan"], 4 << 20);
         let part = device.part(1, 1 << 20, 1 << 20);
         let target = find(&device.path);

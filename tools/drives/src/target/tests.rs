@@ -25,7 +25,7 @@ fn open(path: &Path) -> File {
 
 #[test]
 fn what_is_no_target() {
-    let lab = Lab::of_files();
+    let lab = Lab::new();
     let missing = lab.path("missing\x1b[2J");
     let text = refusal(&missing);
     assert!(text.contains(r"missing\u{1b}[2J: No such file"), "{text}");
@@ -42,7 +42,7 @@ fn what_is_no_target() {
 
 #[test]
 fn a_file_is_itself_by_any_name() {
-    let lab = Lab::of_files();
+    let lab = Lab::new();
     let image = lab.image("image", 12_345);
     let link = lab.path("link");
     symlink(&image, &link).unwrap();
@@ -64,7 +64,7 @@ fn a_file_is_itself_by_any_name() {
 
 #[test]
 fn a_file_that_changed_is_another() {
-    let lab = Lab::of_files();
+    let lab = Lab::new();
     let image = lab.image("image", MIB);
     let target = find(&image);
 
@@ -89,7 +89,7 @@ fn a_file_that_changed_is_another() {
 
 #[test]
 fn a_loop_device_is_known_by_its_attachment() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device(3 * MIB + 512);
     let target = find(&device.path);
     let identity = &target.identity;
@@ -114,7 +114,7 @@ fn a_loop_device_is_known_by_its_attachment() {
 
 #[test]
 fn what_is_attached_in_its_place_is_another() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let image = lab.image("another", 2 * MIB);
     let replace = |_| {
         let device = lab.device(2 * MIB);
@@ -135,7 +135,7 @@ fn what_is_attached_in_its_place_is_another() {
 
 #[test]
 fn a_device_that_shrinks_is_another() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let image = lab.image("image", 2 * MIB);
     let device = Loop::attach(&[], &image);
     let target = find(&device.path);
@@ -150,7 +150,7 @@ fn a_device_that_shrinks_is_another() {
 
 #[test]
 fn sectors_and_parts_of_devices() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device_with(&["--sector-size", "4096"], 4 * MIB);
     assert_eq!(find(&device.path).identity.sector, 4096);
     let part = device.part(2, MIB, 2 * MIB);

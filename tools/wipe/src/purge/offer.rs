@@ -67,7 +67,7 @@ mod tests {
     /// Each drive that can erase itself is asked about, and no other.
     #[test]
     fn an_erase_of_its_own_is_asked_about() {
-        let lab = Lab::of_files();
+        let lab = Lab::new();
         let image = lab.image("image", 1 << 20);
         let drives = ["WD-1", "WD-2", "WD-3"].map(|serial| drive(&image, serial));
         let means = [Some(Means::NvmeFormat), None, Some(Means::SecureDiscard)];

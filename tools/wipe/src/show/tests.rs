@@ -265,7 +265,7 @@ fn the_schema_knows_every_event() {
 
 /// Events that are written before a run, and after it.
 fn beside_the_run() -> [String; 2] {
-    let lab = Lab::of_files();
+    let lab = Lab::new();
     let target = Target::find(&lab.image("image", 4096)).expect("a target");
     let job = made::job();
     let plan = plan::event(&[target], &job.plan, true).expect("a plan");

@@ -1,42 +1,45 @@
 //! `squall seed`: the kernel's generator really reseeds, and the watch hears what it must.
 //!
-//! Most of it takes root. What cannot run is printed as SKIP; where SQUALL_REQUIRE_GUARDS is set
-//! (as by `make test` as root), missing privilege is a failure.
-//!
 //! Other processes may force reseeds while these tests run, so nothing that must stand still is
 //! asked to stand still but once in many tries.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod events;
-mod units;
-mod watch;
+pub mod units;
+pub mod watch;
 
 use std::os::unix::process::CommandExt;
 use std::process::Output;
 
-use common::refuse::{Refusal, refusing};
-use common::{run, squall, text};
 use rustix::thread::CapabilitySet;
+use squall_testing::refuse::{Refusal, refusing};
+use squall_testing::suite::{Need, Test};
+use squall_testing::tests;
+
+use crate::common::{run, squall, text};
 
 /// What is printed without CAP_SYS_ADMIN.
 const REFUSED: &str = "squall: seed: /dev/urandom: Operation not permitted: it takes \
     CAP_SYS_ADMIN: run as root, outside of containers\n";
 
-/// Whether this process may seed; says SKIP if not.
-fn has_privilege() -> bool {
-    let may = rustix::thread::capabilities(None)
-        .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));
-    let is_required = std::env::var_os("SQUALL_REQUIRE_GUARDS").is_some();
-    assert!(
-        may || !is_required,
-        "required, but CAP_SYS_ADMIN is missing"
-    );
-    if !may {
-        println!("SKIP: seeding the kernel takes CAP_SYS_ADMIN");
-    }
-    may
-}
+/// CAP_SYS_ADMIN.
+const PRIVILEGE: Need = Need {
+    check: || {
+        rustix::thread::capabilities(None)
+            .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
+            .then_some(())
+            .ok_or_else(|| "seeding the kernel takes CAP_SYS_ADMIN".into())
+    },
+    required_by: "SQUALL_REQUIRE_GUARDS",
+};
+
+/// A kernel that shows its generation.
+const GENERATION: Need = Need {
+    check: || {
+        let generation = generation().map(drop);
+        generation.ok_or_else(|| "this kernel does not show its generation".into())
+    },
+    required_by: "SQUALL_REQUIRE_GUARDS",
+};
 
 fn generation() -> Option<u64> {
     squall::status().kernel_generation
@@ -59,11 +62,7 @@ fn generations(line: &str) -> (u64, u64) {
     (before.parse().expect(line), after.parse().expect(line))
 }
 
-#[test]
 fn seeding_reseeds_the_kernel() {
-    if !has_privilege() {
-        return;
-    }
     for (arguments, start) in [
         ("seed", "seeded: 512 bits of Whirlwind output, credited 0"),
         (
@@ -88,16 +87,14 @@ fn seeding_reseeds_the_kernel() {
             assert!(before < after, "{line}");
         }
     }
-    if generation().is_none() {
-        println!("SKIP the control: this kernel does not show its generation");
-        return;
-    }
+}
+
+fn seeding_moves_the_generation() {
     assert!(!leaves_the_generation(|| drop(run("seed"))));
     // The control: a command that does not seed.
     assert!(leaves_the_generation(|| drop(run("--version"))));
 }
 
-#[test]
 fn a_claim_is_checked() {
     for credit in ["513", "-1", "all", "1.5", ""] {
         let output = run(&format!("seed --credit={credit}"));
@@ -125,7 +122,6 @@ fn unprivileged(arguments: &str) -> Output {
     command.output().expect("the command runs")
 }
 
-#[test]
 fn without_privilege_it_is_one_line_and_nothing_happens() {
     for arguments in ["seed", "seed --watch", "seed --credit 512"] {
         let refused = unprivileged(arguments);
@@ -151,11 +147,7 @@ const NOT_READY: [Refusal; 2] = [
     },
 ];
 
-#[test]
 fn a_kernel_that_is_not_ready_takes_the_bytes() {
-    if !has_privilege() {
-        return;
-    }
     let output = refusing(squall("seed"), &NOT_READY).output();
     let output = output.expect("the command runs");
     assert_eq!(
@@ -169,3 +161,11 @@ fn a_kernel_that_is_not_ready_takes_the_bytes() {
     );
     assert_eq!(output.status.code(), Some(0));
 }
+
+pub const TESTS: &[Test] = tests![
+    seeding_reseeds_the_kernel: [PRIVILEGE],
+    seeding_moves_the_generation: [PRIVILEGE, GENERATION],
+    a_claim_is_checked,
+    without_privilege_it_is_one_line_and_nothing_happens,
+    a_kernel_that_is_not_ready_takes_the_bytes: [PRIVILEGE],
+];

@@ -1,9 +1,5 @@
 //! Runs the command as a user would, with a deadline for everything.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-
-pub mod refuse;
-
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -42,6 +38,7 @@ pub fn bytes(arguments: &str) -> Vec<u8> {
     output.stdout
 }
 
+/// What a program wrote, which must be text.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text is UTF-8")
 }
@@ -68,11 +65,12 @@ pub fn end(mut child: Child) -> (Option<i32>, String) {
 
 /// A new pseudo-terminal: our side and the command's.
 pub fn terminal() -> (File, OwnedFd) {
-    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
+        .expect("there are terminals");
     grantpt(&ours).expect("a terminal of ours");
     unlockpt(&ours).expect("a terminal of ours");
     let name = ptsname(&ours, Vec::new()).expect("terminals have names");
-    let flags = OFlags::RDWR | OFlags::NOCTTY;
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     let theirs = rustix::fs::open(&*name, flags, Mode::empty()).expect("the terminal opens");
     (ours.into(), theirs)
 }

@@ -1,0 +1,57 @@
+//! `squall` as a user runs it.
+
+mod arguments;
+mod bench;
+mod common;
+mod counters;
+mod dmcrypt;
+mod drives;
+mod limits;
+mod man;
+mod openssl_conf;
+mod outputs;
+mod run;
+mod seed;
+mod status;
+mod stream;
+mod wipe;
+
+use std::process::ExitCode;
+
+use squall_testing::suite;
+
+fn main() -> ExitCode {
+    if counters::is_asked_to_count() {
+        counters::count();
+        return ExitCode::SUCCESS;
+    }
+    suite::main(&[
+        arguments::TESTS,
+        bench::TESTS,
+        counters::TESTS,
+        dmcrypt::TESTS,
+        drives::TESTS,
+        limits::TESTS,
+        man::TESTS,
+        openssl_conf::TESTS,
+        outputs::TESTS,
+        status::TESTS,
+        stream::TESTS,
+        run::installed::TESTS,
+        run::passed::TESTS,
+        run::reached::TESTS,
+        run::refused::TESTS,
+        run::search::TESTS,
+        run::secure::TESTS,
+        seed::TESTS,
+        seed::units::TESTS,
+        seed::watch::TESTS,
+        wipe::contents::TESTS,
+        wipe::errors::TESTS,
+        wipe::interrupted::TESTS,
+        wipe::limits::TESTS,
+        wipe::loops::TESTS,
+        wipe::reports::TESTS,
+        wipe::verified::TESTS,
+    ])
+}

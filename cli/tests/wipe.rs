@@ -1,0 +1,10 @@
+//! `squall wipe` and `squall verify` as a user runs them, on files and on real loop devices.
+
+pub mod contents;
+pub mod errors;
+pub mod interrupted;
+pub mod limits;
+pub mod loops;
+pub mod reports;
+pub mod verified;
+mod world;

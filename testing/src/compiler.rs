@@ -1,0 +1,15 @@
+//! Programs in C that tests run. A compiler is always needed: without one these tests fail.
+
+use std::process::Command;
+
+/// Runs a compiler, which must succeed.
+#[track_caller]
+pub fn compile(compiler: &mut Command) {
+    let output = compiler.output();
+    let output = output.unwrap_or_else(|error| {
+        let program = compiler.get_program().display();
+        panic!("{program}: {error}: the tests need a C compiler: install gcc")
+    });
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{compiler:?}: {said}");
+}

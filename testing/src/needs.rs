@@ -1,0 +1,140 @@
+//! What tests of several crates need of a machine.
+
+use std::fs::{self, File};
+use std::process::Command;
+
+use crate::loops;
+use crate::suite::{NOTHING, Need, command};
+
+/// Programs that `scripts/deps.sh` installs.
+const PROGRAMS: &str = "SQUALL_REQUIRE_PROGRAMS";
+
+/// Root.
+pub const ROOT: Need = Need {
+    check: || {
+        rustix::process::geteuid()
+            .is_root()
+            .then_some(())
+            .ok_or_else(|| "it takes root".into())
+    },
+    required_by: "SQUALL_REQUIRE_ROOT",
+};
+
+/// Loop devices, as in [`loops`].
+pub const LOOP_DEVICES: Need = Need {
+    check: loops::available,
+    required_by: "SQUALL_REQUIRE_LOOP",
+};
+
+/// Mounts, where loop devices can be had too.
+pub const MOUNTS: Need = Need {
+    check: || {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--mount", "mount", "-t", "tmpfs", "tmpfs"]);
+        succeeds(unshare.arg(folder.path())).map_err(|why| format!("no mounts: {why}"))
+    },
+    required_by: "SQUALL_REQUIRE_LOOP",
+};
+
+/// Namespaces of users.
+pub const USER_NAMESPACES: Need = Need {
+    check: || {
+        let mut unshare = Command::new("unshare");
+        succeeds(unshare.args(["--user", "--map-root-user", "true"]))
+            .map_err(|why| format!("no user namespaces: {why}"))
+    },
+    required_by: NOTHING,
+};
+
+/// A compiler of C++. One of C is always needed.
+pub const CXX_COMPILER: Need = Need {
+    check: || command("c++"),
+    required_by: PROGRAMS,
+};
+
+/// A C library to link statically.
+pub const STATIC_LIBC: Need = Need {
+    check: || links("-static"),
+    required_by: PROGRAMS,
+};
+
+/// The same for programs that are loaded anywhere.
+pub const STATIC_PIE: Need = Need {
+    check: || links("-static-pie"),
+    required_by: PROGRAMS,
+};
+
+/// nm(1).
+pub const NM: Need = Need {
+    check: || command("nm"),
+    required_by: PROGRAMS,
+};
+
+/// groff(1).
+pub const GROFF: Need = Need {
+    check: || command("groff"),
+    required_by: PROGRAMS,
+};
+
+/// valgrind(1).
+pub const VALGRIND: Need = Need {
+    check: || command("valgrind"),
+    required_by: PROGRAMS,
+};
+
+/// Go.
+pub const GO: Need = Need {
+    check: || command("go"),
+    required_by: NOTHING,
+};
+
+/// systemd-analyze(1).
+pub const SYSTEMD_ANALYZE: Need = Need {
+    check: || command("systemd-analyze"),
+    required_by: NOTHING,
+};
+
+/// setpriv(1).
+pub const SETPRIV: Need = Need {
+    check: || command("setpriv"),
+    required_by: PROGRAMS,
+};
+
+/// setcap(8), on a file system that has capabilities.
+pub const SETCAP: Need = Need {
+    check: || {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let file = folder.path().join("file");
+        File::create(&file).map_err(|error| error.to_string())?;
+        succeeds(Command::new("setcap").arg("cap_net_raw+ep").arg(file))
+            .map_err(|why| format!("no capabilities of files: {why}"))
+    },
+    required_by: NOTHING,
+};
+
+/// Whether a program in C is linked with this option.
+fn links(option: &str) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let source = folder.path().join("empty.c");
+    fs::write(&source, "int main(void) { return 0; }\n").map_err(|error| error.to_string())?;
+    let mut compiler = Command::new("cc");
+    compiler
+        .arg(option)
+        .arg("-o")
+        .arg(folder.path().join("empty"));
+    succeeds(compiler.arg(source)).map_err(|why| format!("nothing is linked with {option}: {why}"))
+}
+
+/// Whether a command does, or the first line of what it says.
+fn succeeds(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().display().to_string();
+    let output = command
+        .output()
+        .map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(errors.lines().next().unwrap_or(&program).to_owned())
+}
