@@ -8,7 +8,7 @@
 //!
 //! Other modules with a generator SQUALL, as builds to compare, get a column each.
 
-#[path = "../../tests/provider/artifacts.rs"]
+#[path = "../../tests/artifacts.rs"]
 mod artifacts;
 mod libcrypto;
 

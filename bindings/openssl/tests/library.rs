@@ -4,10 +4,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::artifacts::{self, CRATE};
-use crate::world::{World, run, said};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-#[test]
+use crate::artifacts::{self, CRATE};
+use crate::world::{OPENSSL, World, run, said};
+
 fn it_exports_one_function() {
     let provider = artifacts::modules().join("squall.so");
     let mut nm = Command::new("nm");
@@ -19,7 +21,6 @@ fn it_exports_one_function() {
     assert_eq!(symbols, listed);
 }
 
-#[test]
 fn it_is_loaded_into_openssl_from_3_0_on() {
     let world = World::unused();
     for version in ["3.0.0", "3.0.22", "3.5.0", "3.6.0-dev", "4.0.0"] {
@@ -31,7 +32,6 @@ fn it_is_loaded_into_openssl_from_3_0_on() {
     assert_eq!((bytes.requests, bytes.bytes), (15, 10_000));
 }
 
-#[test]
 fn it_is_not_loaded_into_anything_else() {
     let world = World::unused();
     for version in ["2.9.0", "1.1.1", "1.1.1w", "garbage", "3", "", "none"] {
@@ -50,7 +50,6 @@ fn load_into(world: &World, version: &str) -> String {
 }
 
 /// A thread's page is given back by the library's own code when the thread ends.
-#[test]
 fn it_stays_for_threads_that_end_after_it_was_unloaded() {
     let world = World::unused();
     let folder = artifacts::modules().to_string_lossy();
@@ -58,7 +57,6 @@ fn it_stays_for_threads_that_end_after_it_was_unloaded() {
 }
 
 /// The control: the same library without the mark.
-#[test]
 fn without_staying_such_threads_crash() {
     let world = World::unused();
     let copy = world.path("squall.so");
@@ -82,3 +80,11 @@ fn may_be_unloaded(library: &mut [u8]) {
     assert_eq!(before & DF_1_NODELETE, DF_1_NODELETE);
     flags.copy_from_slice(&(before & !DF_1_NODELETE).to_le_bytes());
 }
+
+pub const TESTS: &[Test] = tests![
+    it_exports_one_function: [OPENSSL],
+    it_is_loaded_into_openssl_from_3_0_on: [OPENSSL],
+    it_is_not_loaded_into_anything_else: [OPENSSL],
+    it_stays_for_threads_that_end_after_it_was_unloaded: [OPENSSL],
+    without_staying_such_threads_crash: [OPENSSL],
+];

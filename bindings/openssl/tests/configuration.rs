@@ -1,9 +1,11 @@
 //! The configuration that users are given, in both of its ways, and OpenSSL's command with it.
 
-use crate::artifacts;
-use crate::world::{FRAGMENT, World, run};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-#[test]
+use crate::artifacts;
+use crate::world::{FRAGMENT, OPENSSL, World, run};
+
 fn all_of_rand_is_served_by_squall() {
     let world = World::instead();
     assert_eq!(world.run("draw", &[]), "SQUALL SQUALL SQUALL\n");
@@ -13,7 +15,6 @@ fn all_of_rand_is_served_by_squall() {
     assert_eq!(seeds.requests, 0);
 }
 
-#[test]
 fn or_openssls_generators_are_seeded_by_it() {
     let world = World::seeding();
     assert_eq!(world.run("draw", &[]), "CTR-DRBG CTR-DRBG CTR-DRBG\n");
@@ -25,7 +26,6 @@ fn or_openssls_generators_are_seeded_by_it() {
 }
 
 /// The control for counters: nothing is drawn from it where it is only loaded.
-#[test]
 fn without_the_section_nothing_is() {
     let world = World::unused();
     assert_eq!(world.run("draw", &[]), "CTR-DRBG CTR-DRBG CTR-DRBG\n");
@@ -33,7 +33,6 @@ fn without_the_section_nothing_is() {
     assert_eq!(world.drawn().map(|total| total.requests), [0, 0]);
 }
 
-#[test]
 fn it_can_be_asked_for_by_property() {
     for properties in ["provider=squall", "?provider=squall"] {
         let with = format!("\nrandom = SQUALL\nproperties = {properties}\n");
@@ -42,7 +41,6 @@ fn it_can_be_asked_for_by_property() {
     }
 }
 
-#[test]
 fn it_joins_an_openssl_cnf() {
     let world = World::instead();
     let whole = format!(
@@ -69,7 +67,6 @@ fn it_joins_an_openssl_cnf() {
     assert_eq!(world.drawn()[0].bytes, 32);
 }
 
-#[test]
 fn the_command_openssl_works_with_it() {
     for (world, generator, least) in [
         (World::instead(), "SQUALL @ squall", [1000, 0]),
@@ -98,7 +95,6 @@ fn the_command_openssl_works_with_it() {
     }
 }
 
-#[test]
 fn generators_live_as_provider_rand_says() {
     let world = World::unused();
     world.run("generator", &[&artifacts::modules().to_string_lossy()]);
@@ -110,9 +106,19 @@ fn generators_live_as_provider_rand_says() {
 }
 
 /// A provider that is not there is not replaced by another one behind the user's back.
-#[test]
 fn without_the_module_there_are_no_bytes() {
     let world = World::new(&FRAGMENT.replace("{module}", "/nonexistent/squall.so"));
     let output = run(world.command("openssl").args(["rand", "-hex", "16"]));
     assert!(!output.status.success() && output.stdout.is_empty());
 }
+
+pub const TESTS: &[Test] = tests![
+    all_of_rand_is_served_by_squall: [OPENSSL],
+    or_openssls_generators_are_seeded_by_it: [OPENSSL],
+    without_the_section_nothing_is: [OPENSSL],
+    it_can_be_asked_for_by_property: [OPENSSL],
+    it_joins_an_openssl_cnf: [OPENSSL],
+    the_command_openssl_works_with_it: [OPENSSL],
+    generators_live_as_provider_rand_says: [OPENSSL],
+    without_the_module_there_are_no_bytes: [OPENSSL],
+];

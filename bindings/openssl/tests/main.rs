@@ -6,3 +6,11 @@ mod configuration;
 mod library;
 mod processes;
 mod world;
+
+use std::process::ExitCode;
+
+use squall_testing::suite;
+
+fn main() -> ExitCode {
+    suite::main(&[configuration::TESTS, library::TESTS, processes::TESTS])
+}

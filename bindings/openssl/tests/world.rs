@@ -5,13 +5,28 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use squall_bindings::counters::{self, Door, Total, Totals};
+use squall_testing::suite::{self, Need};
 use tempfile::TempDir;
 
 use crate::artifacts;
 
 /// What the command prints for a user.
-pub const FRAGMENT: &str = include_str!("../../fragment.cnf");
+pub const FRAGMENT: &str = include_str!("../fragment.cnf");
 
+/// OpenSSL, its command and its headers.
+pub const OPENSSL: Need = Need {
+    check: || {
+        suite::command("openssl")?;
+        let mut compiler = Command::new("cc");
+        compiler.args(["-E", "-include", "openssl/core.h", "-x", "c", "/dev/null"]);
+        let found = run(&mut compiler).status.success();
+        let lacks = || "there are no headers of OpenSSL: install libssl-dev".into();
+        found.then_some(()).ok_or_else(lacks)
+    },
+    required_by: "SQUALL_REQUIRE_PROGRAMS",
+};
+
+/// A temporary folder with a configuration of OpenSSL.
 pub struct World(TempDir);
 
 impl World {

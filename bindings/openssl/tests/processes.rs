@@ -3,10 +3,12 @@
 
 use std::collections::HashSet;
 
-use crate::artifacts;
-use crate::world::World;
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-#[test]
+use crate::artifacts;
+use crate::world::{OPENSSL, World};
+
 fn threads_draw_different_bytes() {
     for world in [World::instead(), World::seeding()] {
         let draws = world.run("many", &["threads"]);
@@ -15,7 +17,6 @@ fn threads_draw_different_bytes() {
     }
 }
 
-#[test]
 fn children_of_a_fork_draw_different_bytes() {
     for world in [World::instead(), World::seeding()] {
         let draws = world.run("many", &["forks"]);
@@ -25,7 +26,6 @@ fn children_of_a_fork_draw_different_bytes() {
 }
 
 /// The control: OpenSSL hands a fork on to providers as it is.
-#[test]
 fn children_of_a_provider_without_guards_repeat() {
     let world = World::control("NAIVE");
     assert_eq!(repeats(&world.run("many", &["threads"])), 0);
@@ -39,7 +39,6 @@ fn repeats(draws: &str) -> usize {
 
 /// What is to be fresh comes from the kernel, and where that refuses OpenSSL is told: the program
 /// goes on.
-#[test]
 fn without_a_source_nothing_is_fresh() {
     let folder = artifacts::modules().to_string_lossy();
     for when in ["late", "early"] {
@@ -47,3 +46,10 @@ fn without_a_source_nothing_is_fresh() {
         world.run("refused", &[&folder, when]);
     }
 }
+
+pub const TESTS: &[Test] = tests![
+    threads_draw_different_bytes: [OPENSSL],
+    children_of_a_fork_draw_different_bytes: [OPENSSL],
+    children_of_a_provider_without_guards_repeat: [OPENSSL],
+    without_a_source_nothing_is_fresh: [OPENSSL],
+];
