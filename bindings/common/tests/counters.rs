@@ -4,13 +4,21 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use squall_bindings::counters::{self, Door};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
 const REQUESTS: u64 = 1000;
 
-/// This test as a program of its own: `CHILD` has it count, on two threads, and die.
+/// Set, this program counts, on two threads, and dies.
 const CHILD: &str = "SQUALL_TEST_COUNTS";
 
-fn count_and_die() -> ! {
+/// Whether this process was started by [`counted`].
+pub fn is_asked_to_count() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+/// What it does then.
+pub fn count_and_die() -> ! {
     counters::attach();
     counters::attach();
     let count = || {
@@ -26,11 +34,10 @@ fn count_and_die() -> ! {
     std::process::abort();
 }
 
+/// Has a process count, in this file if any.
 fn counted(file: Option<&Path>) {
     let mut child = Command::new(std::env::current_exe().expect("this program"));
-    child
-        .args(["--exact", "what_killed_processes_counted_stays"])
-        .env(CHILD, "1");
+    child.env(CHILD, "1");
     match file {
         Some(file) => child.env(counters::VARIABLE, file),
         None => child.env_remove(counters::VARIABLE),
@@ -39,11 +46,7 @@ fn counted(file: Option<&Path>) {
     assert_eq!(output.status.code(), None, "it aborts: {output:?}");
 }
 
-#[test]
 fn what_killed_processes_counted_stays() {
-    if std::env::var_os(CHILD).is_some() {
-        count_and_die();
-    }
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("counters");
     counters::create(&file).expect("a file");
@@ -66,7 +69,6 @@ fn what_killed_processes_counted_stays() {
     assert_eq!(counters::read(&file).expect("counters").loads, 3);
 }
 
-#[test]
 fn what_is_no_file_of_counters_is_left_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let made = |name: &str, contents: &[u8]| -> PathBuf {
@@ -103,3 +105,8 @@ fn what_is_no_file_of_counters_is_left_alone() {
     counted(Some(&link));
     assert_eq!(counters::read(&whole).expect("counters").loads, 0);
 }
+
+pub const TESTS: &[Test] = tests![
+    what_killed_processes_counted_stays,
+    what_is_no_file_of_counters_is_left_alone,
+];

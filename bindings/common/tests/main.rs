@@ -1,0 +1,14 @@
+//! Counters, of processes that die.
+
+mod counters;
+
+use std::process::ExitCode;
+
+use squall_testing::suite;
+
+fn main() -> ExitCode {
+    if counters::is_asked_to_count() {
+        counters::count_and_die();
+    }
+    suite::main(&[counters::TESTS])
+}
