@@ -5,6 +5,8 @@ use std::io::{Write, pipe};
 use std::path::Path;
 
 use rustix::stdio::{dup2_stdout, stdout};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 use squall_tools::Failure;
 use squall_tools::reports::{ReportArguments, Reports};
 
@@ -27,7 +29,6 @@ fn given_to_nobody(path: &Path, between: impl FnOnce()) -> Result<(), Failure> {
     given
 }
 
-#[test]
 fn a_reader_that_has_left_keeps_nobody_from_the_report() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("report.json");
@@ -45,3 +46,5 @@ fn a_reader_that_has_left_keeps_nobody_from_the_report() {
         given => panic!("{given:?}"),
     }
 }
+
+pub const TESTS: &[Test] = tests![a_reader_that_has_left_keeps_nobody_from_the_report,];
