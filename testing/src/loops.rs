@@ -156,7 +156,7 @@ impl Drop for Loop {
         run(Command::new("losetup").arg("--detach").arg(&self.path));
         // The kernel does it when nobody has it open, as those who look for a free one have.
         let started = Instant::now();
-        while diskseq(&self.path) == before && started.elapsed() < PATIENCE {
+        while before.is_some() && diskseq(&self.path) == before && started.elapsed() < PATIENCE {
             thread::sleep(Duration::from_millis(1));
         }
     }
