@@ -1,10 +1,11 @@
 //! What goes through the library is counted, if that is asked for.
 
 use squall_bindings::counters::{self, Door};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-use crate::compile::{Linked, Program, succeed};
+use crate::compile::{Linked, PKG_CONFIG, Program, succeed};
 
-#[test]
 fn requests_and_bytes_are_counted() {
     for linked in [Linked::Dynamic, Linked::Static, Linked::Alone] {
         let program = Program::of("tests/c/counted.c", linked);
@@ -25,3 +26,7 @@ fn requests_and_bytes_are_counted() {
         assert_eq!(library.forwarded, 0);
     }
 }
+
+pub const TESTS: &[Test] = tests![
+    requests_and_bytes_are_counted: [PKG_CONFIG],
+];

@@ -3,8 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use squall_testing::compiler::compile;
 use squall_testing::doors;
+use squall_testing::suite::{self, Need};
 use tempfile::TempDir;
+
+/// pkg-config(1), which tells compilers of the installed library.
+pub const PKG_CONFIG: Need = Need {
+    check: || suite::command("pkg-config"),
+    required_by: "SQUALL_REQUIRE_PROGRAMS",
+};
 
 /// How a program has the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +49,7 @@ impl Program {
             .arg(source_path(source))
             .args(pkg_config(&["--cflags"]))
             .args(libraries);
-        succeed(&mut compiler);
+        compile(&mut compiler);
         Program { folder }
     }
 
@@ -73,15 +81,7 @@ pub fn compiler(source: &str) -> Command {
     command
 }
 
-/// Whether there is a C++ compiler; says SKIP if not.
-pub fn has_cpp() -> bool {
-    let found = Command::new("c++").arg("--version").output().is_ok();
-    if !found {
-        println!("SKIP: no C++ compiler: install g++");
-    }
-    found
-}
-
+/// A file of this crate.
 pub fn source_path(source: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(source)
 }
@@ -139,6 +139,7 @@ pub fn succeed(command: &mut Command) -> Output {
     output
 }
 
+/// What a program wrote, which must be text.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
 }

@@ -4,14 +4,16 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use squall_testing::doors;
+use squall_testing::needs::{CXX_COMPILER, VALGRIND};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-use crate::compile::{Linked, Program, has_cpp, succeed, text};
+use crate::compile::{Linked, PKG_CONFIG, Program, succeed, text};
 
 const EACH: [Linked; 3] = [Linked::Dynamic, Linked::Static, Linked::Alone];
 
 const KEY: &str = "6ddfb0ce47cb0617a86f02e36afb68976609ebd71527a1e245f45b5039999fa1";
 
-#[test]
 fn tokens() {
     for linked in EACH {
         let program = Program::of("examples/tokens.c", linked);
@@ -31,7 +33,6 @@ fn tokens() {
     }
 }
 
-#[test]
 fn shuffle() {
     for linked in EACH {
         let program = Program::of("examples/shuffle.c", linked);
@@ -53,7 +54,6 @@ fn shuffle() {
 }
 
 /// The command gives the same bytes.
-#[test]
 fn stream() {
     let mut command = Command::new(doors::command());
     command.args(["stream", "--seed", KEY, "--size", "200005"]);
@@ -67,11 +67,7 @@ fn stream() {
     }
 }
 
-#[test]
 fn simulation() {
-    if !has_cpp() {
-        return;
-    }
     for linked in EACH {
         let program = Program::of("examples/simulation.cpp", linked);
         let said = text(&succeed(&mut program.command()).stdout);
@@ -89,7 +85,6 @@ fn simulation() {
     }
 }
 
-#[test]
 fn cost() {
     let program = Program::of("examples/cost.c", Linked::Dynamic);
     let mut child = program
@@ -112,11 +107,7 @@ fn cost() {
     );
 }
 
-#[test]
 fn valgrind_finds_nothing() {
-    if Command::new("valgrind").arg("--version").output().is_err() {
-        return println!("SKIP: valgrind is not installed");
-    }
     for (source, arguments) in [
         ("examples/tokens.c", &["3"][..]),
         ("examples/stream.c", &[KEY, "5", "1000"]),
@@ -131,3 +122,12 @@ fn valgrind_finds_nothing() {
         succeed(&mut command);
     }
 }
+
+pub const TESTS: &[Test] = tests![
+    tokens: [PKG_CONFIG],
+    shuffle: [PKG_CONFIG],
+    stream: [PKG_CONFIG],
+    simulation: [PKG_CONFIG, CXX_COMPILER],
+    cost: [PKG_CONFIG],
+    valgrind_finds_nothing: [PKG_CONFIG, VALGRIND],
+];

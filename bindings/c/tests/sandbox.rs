@@ -3,11 +3,11 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
-use crate::compile::{Linked, Program, succeed, text};
+use squall_testing::refuse::{Refusal, refusing};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-#[path = "../../../../cli/tests/common/refuse.rs"]
-mod refuse;
-use refuse::{Refusal, refusing};
+use crate::compile::{Linked, PKG_CONFIG, Program, succeed, text};
 
 /// `command` where neither getrandom(2) nor a file can be had.
 fn sandboxed(command: Command) -> Command {
@@ -20,7 +20,6 @@ fn sandboxed(command: Command) -> Command {
     refusing(command, &calls)
 }
 
-#[test]
 fn no_randomness_is_an_error_and_no_bytes() {
     // With everything in it: the loader opens files.
     let program = Program::of("tests/c/refused.c", Linked::Alone);
@@ -41,3 +40,7 @@ fn no_randomness_is_an_error_and_no_bytes() {
     );
     assert!(aborted.stdout.is_empty());
 }
+
+pub const TESTS: &[Test] = tests![
+    no_randomness_is_an_error_and_no_bytes: [PKG_CONFIG],
+];

@@ -1,8 +1,10 @@
 //! A fork: parent and child draw something else. A stream, which goes on in both, is the control.
 
-use crate::compile::{Linked, Program, succeed, text};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-#[test]
+use crate::compile::{Linked, PKG_CONFIG, Program, succeed, text};
+
 fn a_child_never_repeats_its_parent() {
     for linked in [Linked::Dynamic, Linked::Alone] {
         let program = Program::of("tests/c/fork.c", linked);
@@ -20,3 +22,7 @@ fn a_child_never_repeats_its_parent() {
         assert!(repeats("stream"), "the control, {linked:?}");
     }
 }
+
+pub const TESTS: &[Test] = tests![
+    a_child_never_repeats_its_parent: [PKG_CONFIG],
+];

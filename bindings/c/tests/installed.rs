@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use squall_testing::doors;
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-use crate::compile::{pkg_config, source_path, succeed, text};
+use crate::compile::{PKG_CONFIG, pkg_config, source_path, succeed, text};
 
 pub fn library() -> PathBuf {
     doors::prefix().join("lib/libsquall.so")
@@ -18,7 +20,6 @@ fn of_library(program: &str, arguments: &[&str]) -> String {
     text(&succeed(&mut command).stdout)
 }
 
-#[test]
 fn nothing_but_the_functions_is_exported() {
     let kept = std::fs::read_to_string(source_path("symbols.txt")).expect("symbols.txt");
     let listed = of_library("nm", &["-D", "--defined-only", "--format=posix"]);
@@ -40,7 +41,6 @@ fn nothing_but_the_functions_is_exported() {
     );
 }
 
-#[test]
 fn the_header_has_the_same_functions() {
     let header = std::fs::read_to_string(source_path("include/squall.h")).expect("the header");
     let is_code = |line: &&str| !line.trim_start().starts_with(['*', '/', '#']);
@@ -55,7 +55,6 @@ fn the_header_has_the_same_functions() {
     assert_eq!(declared, symbols.lines().collect::<Vec<_>>());
 }
 
-#[test]
 fn it_is_known_by_its_major_version() {
     let major = env!("CARGO_PKG_VERSION_MAJOR");
     let dynamic = of_library("readelf", &["--dynamic", "--wide"]);
@@ -71,7 +70,6 @@ fn it_is_known_by_its_major_version() {
     assert!(library().exists());
 }
 
-#[test]
 fn pkg_config_knows_it() {
     assert_eq!(pkg_config(&["--modversion"]), [env!("CARGO_PKG_VERSION")]);
     let prefix = doors::prefix().display();
@@ -81,3 +79,10 @@ fn pkg_config_knows_it() {
         [format!("-L{prefix}/lib"), "-lsquall".to_owned()]
     );
 }
+
+pub const TESTS: &[Test] = tests![
+    nothing_but_the_functions_is_exported,
+    the_header_has_the_same_functions,
+    it_is_known_by_its_major_version,
+    pkg_config_knows_it: [PKG_CONFIG],
+];

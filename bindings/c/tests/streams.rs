@@ -6,8 +6,10 @@ use std::process::Stdio;
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-use crate::compile::{Linked, Program, source_path, succeed, text};
+use crate::compile::{Linked, PKG_CONFIG, Program, source_path, succeed, text};
 
 fn answers(file: &str) -> Vec<Value> {
     let path = source_path("../../squall/vectors").join(file);
@@ -35,7 +37,6 @@ fn field<'a>(answer: &'a Value, name: &str) -> &'a str {
     answer[name].as_str().expect("a string")
 }
 
-#[test]
 fn bytes_are_those_of_openssl() {
     let program = Program::of("tests/c/streams.c", Linked::Dynamic);
     let answers = answers("stream.json");
@@ -49,7 +50,6 @@ fn bytes_are_those_of_openssl() {
     }
 }
 
-#[test]
 fn long_streams_are_those_of_openssl() {
     let program = Program::of("tests/c/streams.c", Linked::Alone);
     for answer in answers("stream_digests.json") {
@@ -64,14 +64,12 @@ fn long_streams_are_those_of_openssl() {
     }
 }
 
-#[test]
 fn what_cannot_be_is_refused() {
     let program = Program::of("tests/c/streams.c", Linked::Dynamic);
     succeed(program.command().arg("refused").stdin(Stdio::null()));
 }
 
 /// The control looks at the memory of a stream that was not wiped.
-#[test]
 fn nothing_of_a_stream_is_left() {
     let program = Program::of("tests/c/wiped.c", Linked::Dynamic);
     let left = |arguments: &[&str]| {
@@ -84,7 +82,6 @@ fn nothing_of_a_stream_is_left() {
 }
 
 /// The control leaves a copy itself.
-#[test]
 fn no_key_is_left_on_the_stack() {
     let program = Program::of("tests/c/stack.c", Linked::Dynamic);
     let copies = |arguments: &[&str]| {
@@ -94,3 +91,11 @@ fn no_key_is_left_on_the_stack() {
     assert_eq!(copies(&[]), 0);
     assert!(copies(&["control"]) > 0);
 }
+
+pub const TESTS: &[Test] = tests![
+    bytes_are_those_of_openssl: [PKG_CONFIG],
+    long_streams_are_those_of_openssl: [PKG_CONFIG],
+    what_cannot_be_is_refused: [PKG_CONFIG],
+    nothing_of_a_stream_is_left: [PKG_CONFIG],
+    no_key_is_left_on_the_stack: [PKG_CONFIG],
+];

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use squall_testing::doors;
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-use crate::compile::{passes, succeed, text};
+use crate::compile::{PKG_CONFIG, passes, succeed, text};
 
 /// The keys of a line of JSON that is an object of names, numbers and lists of names.
 fn keys(json: &str) -> BTreeSet<String> {
@@ -18,7 +20,6 @@ fn keys(json: &str) -> BTreeSet<String> {
         .collect()
 }
 
-#[test]
 fn functions_do_what_the_header_says() {
     let said = passes("tests/c/functions.c");
     let [status, version] = said.lines().collect::<Vec<_>>()[..] else {
@@ -34,7 +35,11 @@ fn functions_do_what_the_header_says() {
     assert!(keys(status).contains("clone_guard"));
 }
 
-#[test]
 fn threads_and_signal_handlers_draw_what_nobody_else_has() {
     passes("tests/c/threads.c");
 }
+
+pub const TESTS: &[Test] = tests![
+    functions_do_what_the_header_says: [PKG_CONFIG],
+    threads_and_signal_handlers_draw_what_nobody_else_has: [PKG_CONFIG],
+];

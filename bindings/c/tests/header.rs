@@ -2,7 +2,12 @@
 
 use std::process::Command;
 
-use crate::compile::{compiler, has_cpp, source_path, succeed};
+use squall_testing::compiler::compile;
+use squall_testing::needs::CXX_COMPILER;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+use crate::compile::{compiler, source_path};
 
 /// Files in the order in which their functions are to come.
 const SOURCES: [&str; 4] = ["error", "draw", "stream", "status"];
@@ -21,7 +26,6 @@ fn generated() -> String {
     String::from_utf8(header).expect("text")
 }
 
-#[test]
 fn it_is_what_the_source_says() {
     let (path, generated) = (source_path("include/squall.h"), generated());
     if std::env::var_os(UPDATE).is_some() {
@@ -32,7 +36,7 @@ fn it_is_what_the_source_says() {
     assert!(
         kept == generated,
         "include/squall.h is not what src/ says, first here: {changed:?}\n\
-         To update it: {UPDATE}=1 cargo test -p squall-ffi --test library header"
+         To update it: {UPDATE}=1 cargo test -p squall-ffi --test integration header"
     );
 }
 
@@ -47,35 +51,40 @@ fn compiles(language: &str, standard: &str, text: &str) {
         .arg("-I")
         .arg(source_path("include"))
         .arg(&source);
-    succeed(&mut command);
+    compile(&mut command);
 }
 
-#[test]
-fn each_header_compiles_alone() {
-    const ALONE: [&str; 4] = [
+/// Files that have nothing but headers and a function.
+fn alone() -> [String; 4] {
+    [
         "#include <squall.h>\n",
         "#include <squall_arc4random.h>\n",
         // What declares the same names may come before and after.
         "#include <stdlib.h>\n#include <squall_arc4random.h>\n#include <squall.h>\n",
         "#include <squall_arc4random.h>\n#include <stdlib.h>\n",
-    ];
-    for header in ALONE {
-        let text = format!("{header}int alone(void);\nint alone(void) {{ return SQUALL_OK; }}\n");
+    ]
+    .map(|headers| format!("{headers}int alone(void);\nint alone(void) {{ return SQUALL_OK; }}\n"))
+}
+
+fn each_header_compiles_alone() {
+    for text in alone() {
         for standard in ["c99", "c11", "gnu17"] {
             compiles("c", standard, &text);
         }
-        if has_cpp() {
-            let with_library = format!("{text}#include <cstdlib>\n#include <random>\n");
-            for standard in ["c++98", "c++17", "gnu++20"] {
-                let is_old = standard == "c++98";
-                compiles("cpp", standard, if is_old { &text } else { &with_library });
-            }
+    }
+}
+
+fn each_header_compiles_alone_in_cxx() {
+    for text in alone() {
+        compiles("cpp", "c++98", &text);
+        let with_library = format!("{text}#include <cstdlib>\n#include <random>\n");
+        for standard in ["c++17", "gnu++20"] {
+            compiles("cpp", standard, &with_library);
         }
     }
 }
 
 /// A request whose result nobody looks at is a warning.
-#[test]
 fn errors_must_not_be_ignored() {
     const IGNORED: &str = "#include <squall.h>\nvoid f(char *p);\nvoid f(char *p) { CALL; }\n";
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -92,3 +101,10 @@ fn errors_must_not_be_ignored() {
         assert!(accepted(&format!("if ({call}) p[0] = 0")), "{call}");
     }
 }
+
+pub const TESTS: &[Test] = tests![
+    it_is_what_the_source_says,
+    each_header_compiles_alone,
+    each_header_compiles_alone_in_cxx: [CXX_COMPILER],
+    errors_must_not_be_ignored,
+];

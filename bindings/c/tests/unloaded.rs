@@ -2,7 +2,10 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use crate::compile::{Linked, Program, succeed};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+use crate::compile::{Linked, PKG_CONFIG, Program, succeed};
 use crate::installed::library;
 
 /// DT_FLAGS_1 and its DF_1_NODELETE (`man 5 elf`, glibc's elf.h).
@@ -27,7 +30,6 @@ fn without_nodelete(mut library: Vec<u8>) -> Vec<u8> {
     library
 }
 
-#[test]
 fn a_thread_ends_after_the_library_was_unloaded() {
     let program = Program::of("tests/c/unloaded.c", Linked::Dynamic);
     let contents = std::fs::read(library()).expect("the library");
@@ -48,3 +50,7 @@ fn a_thread_ends_after_the_library_was_unloaded() {
         "the control: {crashed:?}"
     );
 }
+
+pub const TESTS: &[Test] = tests![
+    a_thread_ends_after_the_library_was_unloaded: [PKG_CONFIG],
+];

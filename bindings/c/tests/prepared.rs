@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use squall_testing::doors;
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-use crate::compile::{Linked, Program, libraries, succeed};
+use crate::compile::{Linked, PKG_CONFIG, Program, libraries, succeed};
 
 /// How the archive is built: the name of a profile, and what Cargo has to know of it.
 const BUILDS: [(&str, &[&str]); 3] = [
@@ -21,7 +23,6 @@ const BUILDS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-#[test]
 fn a_first_draw_allocates_nothing() {
     check(&Program::of(SOURCE, Linked::Dynamic), "a shared library");
     for (profile, configuration) in BUILDS {
@@ -62,3 +63,7 @@ fn build(profile: &str, configuration: &[&str]) -> PathBuf {
     let folder = if profile == "dev" { "debug" } else { profile };
     target.join(folder).join("libsquall_ffi.a")
 }
+
+pub const TESTS: &[Test] = tests![
+    a_first_draw_allocates_nothing: [PKG_CONFIG],
+];
