@@ -8,6 +8,7 @@
 static int ends[2];
 static int device;
 static int was_cleaned;
+static volatile int is_begun;
 static volatile long device_reads;
 
 static void clean(void *argument) {
@@ -18,6 +19,7 @@ static void clean(void *argument) {
 static void *read_pipe(void *argument) {
     char byte;
     pthread_cleanup_push(clean, NULL);
+    is_begun = 1;
     MUST(read(ends[0], &byte, 1) == 1);
     pthread_cleanup_pop(0);
     return argument;
@@ -27,6 +29,7 @@ static void *readv_pipe(void *argument) {
     char byte;
     struct iovec buffer = {&byte, 1};
     pthread_cleanup_push(clean, NULL);
+    is_begun = 1;
     MUST(readv(ends[0], &buffer, 1) == 1);
     pthread_cleanup_pop(0);
     return argument;
@@ -34,6 +37,7 @@ static void *readv_pipe(void *argument) {
 
 static void *open_fifo(void *argument) {
     pthread_cleanup_push(clean, NULL);
+    is_begun = 1;
     open(argument, O_RDONLY);
     pthread_cleanup_pop(0);
     return argument;
@@ -42,6 +46,7 @@ static void *open_fifo(void *argument) {
 static void *read_device(void *argument) {
     unsigned char bytes[16];
     pthread_cleanup_push(clean, NULL);
+    is_begun = 1;
     for (;; device_reads++) MUST(read(device, bytes, 16) == 16);
     pthread_cleanup_pop(0);
     return argument;
@@ -50,6 +55,7 @@ static void *read_device(void *argument) {
 static void *wait_for_record_lock(void *argument) {
     struct flock lock = {.l_type = F_WRLCK};
     pthread_cleanup_push(clean, NULL);
+    is_begun = 1;
     MUST(fcntl(*(int *)argument, F_OFD_SETLKW, &lock) == 0);
     pthread_cleanup_pop(0);
     return argument;
@@ -58,9 +64,11 @@ static void *wait_for_record_lock(void *argument) {
 static void cancelled(const char *what, void *(*work)(void *), void *argument) {
     pthread_t thread;
     void *result;
+    is_begun = 0;
     MUST(pthread_create(&thread, NULL, work, argument) == 0);
+    /* As a rule it waits then, and is asked at the latest when it begins to wait. */
     do usleep(50000);
-    while (work == read_device && device_reads < 1000);
+    while (!is_begun || (work == read_device && device_reads < 1000));
     MUST(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0);
     printf("%s: %s, %d\n", what, result == PTHREAD_CANCELED ? "cancelled" : "ended", was_cleaned);
     fflush(stdout);
@@ -89,9 +97,10 @@ int main(void) {
     MUST(unlink(path) == 0 && rmdir(folder) == 0);
     /* Interrupted. */
     struct sigaction action = {.sa_handler = handle};
-    struct itimerval soon = {.it_value = {.tv_usec = 50000}};
+    struct itimerval soon = {{.tv_usec = 50000}, {.tv_usec = 50000}}, never = {0};
     MUST(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &soon, NULL) == 0);
     SAY(read(ends[0], &byte, 1));
+    MUST(setitimer(ITIMER_REAL, &never, NULL) == 0);
     counted_at_least("device", 1000);
     return 0;
 }

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* A program that hangs is ended. */
-__attribute__((constructor)) static void end_in_time(void) { alarm(120); }
+__attribute__((constructor)) static void end_in_time(void) { alarm(600); }
 
 /* Whether the library has a syscall(2). */
 #ifdef __x86_64__

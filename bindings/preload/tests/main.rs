@@ -5,3 +5,11 @@ mod kit;
 mod protections;
 mod same;
 mod symbols;
+
+use std::process::ExitCode;
+
+use squall_testing::suite;
+
+fn main() -> ExitCode {
+    suite::main(&[protections::TESTS, same::TESTS, symbols::TESTS])
+}

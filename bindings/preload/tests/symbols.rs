@@ -2,19 +2,15 @@
 
 use std::process::Command;
 
-use crate::kit;
+use squall_testing::doors;
+use squall_testing::needs::NM;
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-#[test]
 fn only_what_is_replaced_is_exported() {
     let mut nm = Command::new("nm");
-    let Ok(output) = nm
-        .args(["-D", "--defined-only"])
-        .arg(kit::library())
-        .output()
-    else {
-        println!("SKIP: there is no nm");
-        return;
-    };
+    nm.args(["-D", "--defined-only"]).arg(doors::preload());
+    let output = nm.output().expect("nm runs");
     assert!(output.status.success(), "{output:?}");
     let said = String::from_utf8(output.stdout).expect("text");
     let name = |line: &str| line.rsplit(' ').next().map(str::to_owned);
@@ -23,7 +19,11 @@ fn only_what_is_replaced_is_exported() {
     let is_here = |name: &&str| {
         cfg!(target_arch = "x86_64") || !["__clone", "clone", "syscall"].contains(name)
     };
-    let listed = include_str!("../../symbols.txt").lines().filter(is_here);
+    let listed = include_str!("../symbols.txt").lines().filter(is_here);
     let listed: Vec<_> = listed.collect();
     assert_eq!(exported, listed);
 }
+
+pub const TESTS: &[Test] = tests![
+    only_what_is_replaced_is_exported: [NM],
+];

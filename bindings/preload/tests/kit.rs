@@ -1,31 +1,12 @@
-//! The library, built as it is installed, and programs that are compiled and run with it.
+//! Programs that are compiled, and run with the installed library and without it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus};
-use std::sync::LazyLock;
 
 use squall_bindings::counters::{self, Door, Totals};
+use squall_testing::compiler::compile;
+use squall_testing::doors;
 use tempfile::TempDir;
-
-/// The library, built in release mode.
-pub fn library() -> &'static Path {
-    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), Into::into);
-        let target = std::path::absolute(target).expect("a folder");
-        let mut build = Command::new(env!("CARGO"));
-        build
-            .args(["build", "--quiet", "--release", "-p", "squall-preload"])
-            .current_dir(&root)
-            .env("CARGO_TARGET_DIR", &target)
-            .env_remove("RUSTFLAGS");
-        let output = build.output().expect("cargo can be run");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
-        target.join("release/libsquall_preload.so")
-    });
-    &LIBRARY
-}
 
 /// A program of `tests/programs`, compiled.
 pub struct Program {
@@ -45,21 +26,21 @@ pub struct Run {
 }
 
 impl Program {
-    /// Compiles `NAME.c`, with more options for the compiler; `None`, and it is said, where there
-    /// is no C compiler.
+    /// Compiles `NAME.c`, with more options for the compiler.
     #[track_caller]
-    pub fn compile(name: &str, options: &[&str]) -> Option<Program> {
+    pub fn compile(name: &str, options: &[&str]) -> Program {
         let program = Program {
             folder: tempfile::tempdir().expect("a folder"),
             name: name.into(),
         };
-        program.compile_with(name, options).then_some(program)
+        program.compile_with(name, options);
+        program
     }
 
     /// Compiles `NAME.c` into a library of that name which the programs compiled afterwards in the
     /// same folder may have, and then `program` with it.
     #[track_caller]
-    pub fn compile_with_library(program: &str, library: &str) -> Option<Program> {
+    pub fn compile_with_library(program: &str, library: &str) -> Program {
         let file = format!("lib{library}.so");
         let made = Program {
             folder: tempfile::tempdir().expect("a folder"),
@@ -68,18 +49,18 @@ impl Program {
         let folder = made.folder.path().to_str().expect("a path in UTF-8");
         let path = format!("-Wl,-rpath,{folder}");
         let output = made.folder.path().join(&file);
-        let is_made = made.run_compiler(library, &output, &["-shared", "-fPIC"])
-            && made.compile_with(program, &["-L", folder, "-l", library, &path]);
-        is_made.then_some(made)
+        made.run_compiler(library, &output, &["-shared", "-fPIC"]);
+        made.compile_with(program, &["-L", folder, "-l", library, &path]);
+        made
     }
 
     #[track_caller]
-    fn compile_with(&self, name: &str, options: &[&str]) -> bool {
-        self.run_compiler(name, &self.folder.path().join(name), options)
+    fn compile_with(&self, name: &str, options: &[&str]) {
+        self.run_compiler(name, &self.folder.path().join(name), options);
     }
 
     #[track_caller]
-    fn run_compiler(&self, name: &str, output: &Path, options: &[&str]) -> bool {
+    fn run_compiler(&self, name: &str, output: &Path, options: &[&str]) {
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
         let mut compiler = Command::new("cc");
         compiler
@@ -89,13 +70,7 @@ impl Program {
             .arg(output)
             .arg(sources.join(format!("{name}.c")))
             .args(options);
-        let Ok(output) = compiler.output() else {
-            println!("SKIP: there is no C compiler, cc");
-            return false;
-        };
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{name}.c: {said}");
-        true
+        compile(&mut compiler);
     }
 
     /// Runs it as it is; there must be nothing to count.
@@ -113,7 +88,7 @@ impl Program {
 
     /// Runs it with the library.
     pub fn run_preloaded(&self, arguments: &[&str]) -> Run {
-        self.run(arguments, Some(library()))
+        self.run(arguments, Some(&doors::preload()))
     }
 
     fn run(&self, arguments: &[&str], preload: Option<&Path>) -> Run {

@@ -3,14 +3,14 @@
 use std::process::Command;
 
 use squall_bindings::counters::{self, Door};
+use squall_testing::doors;
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-use crate::kit::{Program, library};
+use crate::kit::Program;
 
-#[test]
 fn no_block_comes_twice_in_a_storm_of_forks() {
-    let Some(program) = Program::compile("forks", &[]) else {
-        return;
-    };
+    let program = Program::compile("forks", &[]);
     let preloaded = program.run_preloaded(&[]);
     assert!(preloaded.status.success(), "{preloaded:?}");
     assert_eq!(preloaded.said, "repeats none\n");
@@ -19,7 +19,7 @@ fn no_block_comes_twice_in_a_storm_of_forks() {
         assert!(served > 5000 && forwarded == 0, "{preloaded:?}");
     }
     // The control: repeats are found where there are any.
-    let naive = Program::compile("forks", &["-DNAIVE"]).expect("compiled before");
+    let naive = Program::compile("forks", &["-DNAIVE"]);
     for run in [naive.run_plain(&[]), naive.run_preloaded(&[])] {
         assert!(run.status.success(), "{run:?}");
         assert_eq!(run.said, "repeats some\n");
@@ -28,13 +28,10 @@ fn no_block_comes_twice_in_a_storm_of_forks() {
 
 /// The control of what is not done in a sandbox: one that is entered unseen, before anything was drawn,
 /// ends the program at its first draw.
-#[test]
 fn a_sandbox_that_nobody_sees_kills() {
     use std::os::unix::process::ExitStatusExt;
     const SIGSYS: i32 = 31;
-    let Some(program) = Program::compile("sandbox", &[]) else {
-        return;
-    };
+    let program = Program::compile("sandbox", &[]);
     let plain = program.run_plain(&["unseen"]);
     assert!(plain.status.success(), "{plain:?}");
     let preloaded = program.run_preloaded(&["unseen"]);
@@ -44,7 +41,6 @@ fn a_sandbox_that_nobody_sees_kills() {
 /// Of the next test.
 const DRAWS: u64 = 100;
 
-#[test]
 fn fresh_draws() {
     let mut bytes = [0; 16];
     for _ in 0..DRAWS {
@@ -53,7 +49,6 @@ fn fresh_draws() {
 }
 
 /// squall in a program that is preloaded: its seeds are the kernel's, and not the library's state.
-#[test]
 fn squall_in_a_program_asks_the_kernel() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("counters");
@@ -62,7 +57,7 @@ fn squall_in_a_program_asks_the_kernel() {
     let output = program
         .args(["--exact", "protections::fresh_draws"])
         .env(counters::VARIABLE, &file)
-        .env("LD_PRELOAD", library())
+        .env("LD_PRELOAD", doors::preload())
         .output()
         .expect("it runs");
     assert!(output.status.success(), "{output:?}");
@@ -75,14 +70,10 @@ fn squall_in_a_program_asks_the_kernel() {
 }
 
 /// As much stack as the library's documentation says, in bytes.
-#[test]
 fn little_stack_is_taken() {
-    let Some(program) = Program::compile("stack", &[]) else {
-        return;
-    };
+    let program = Program::compile("stack", &[]);
     let run = program.run_preloaded(&[]);
     assert!(run.status.success(), "{run:?}");
-    print!("{}", run.said);
     let mut lines = run.said.lines().filter_map(|line| line.split_once(' '));
     for (what, most) in [
         ("process", 6144),
@@ -104,3 +95,11 @@ fn little_stack_is_taken() {
         run.said
     );
 }
+
+pub const TESTS: &[Test] = tests![
+    no_block_comes_twice_in_a_storm_of_forks,
+    a_sandbox_that_nobody_sees_kills,
+    fresh_draws,
+    squall_in_a_program_asks_the_kernel,
+    little_stack_is_taken,
+];

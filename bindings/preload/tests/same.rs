@@ -1,12 +1,14 @@
 //! What a program says is the same with the library and without, and what it thinks was served is
 //! what was counted.
 
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
 use crate::kit::{Program, Run};
 
 /// Runs the program both ways, compares, and looks at the counters.
 #[track_caller]
-fn assert_same(program: Option<Program>, arguments: &[&str]) {
-    let Some(program) = program else { return };
+fn assert_same(program: Program, arguments: &[&str]) {
     let plain = program.run_plain(arguments);
     let preloaded = program.run_preloaded(arguments);
     assert!(plain.status.success(), "{plain:?}");
@@ -51,41 +53,34 @@ fn assert_counted(run: &Run) {
     );
 }
 
-#[test]
 fn calls() {
     assert_same(Program::compile("calls", &[]), &[]);
     assert_same(Program::compile("calls", &["-DBY_NUMBER"]), &[]);
 }
 
-#[test]
 fn calls_by_number() {
     assert_same(Program::compile("numbered", &[]), &[]);
 }
 
-#[test]
 fn reads() {
     assert_same(Program::compile("reads", &[]), &[]);
     let fortified = ["-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"];
     assert_same(Program::compile("reads", &fortified), &[]);
 }
 
-#[test]
 fn numbers_of_descriptors() {
     assert_same(Program::compile("numbers", &[]), &[]);
 }
 
-#[test]
 fn fortified_numbers_of_descriptors() {
     let fortified = ["-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"];
     assert_same(Program::compile("numbers", &fortified), &[]);
 }
 
-#[test]
 fn children() {
     assert_same(Program::compile("children", &[]), &[]);
 }
 
-#[test]
 fn before_constructors() {
     assert_same(Program::compile("early", &[]), &[]);
     assert_same(
@@ -94,7 +89,6 @@ fn before_constructors() {
     );
 }
 
-#[test]
 fn within_malloc() {
     let options = ["-fno-builtin"];
     assert_same(Program::compile("allocator", &options), &[]);
@@ -105,17 +99,14 @@ fn within_malloc() {
     assert_same(Program::compile("allocator", &[options[0], "-DKEYS"]), &[]);
 }
 
-#[test]
 fn in_signal_handlers() {
     assert_same(Program::compile("storm", &[]), &[]);
 }
 
-#[test]
 fn cancellation_and_interruption() {
     assert_same(Program::compile("cancel", &[]), &[]);
 }
 
-#[test]
 fn in_a_sandbox() {
     for mode in [
         "refused", "narrow", "filter", "number", "option", "drawn", "strict",
@@ -127,13 +118,11 @@ fn in_a_sandbox() {
     }
 }
 
-#[test]
 fn a_sandbox_that_is_refused() {
     assert_same(Program::compile("refusal", &[]), &[]);
 }
 
 /// A child with its parent's memory and thread pointer.
-#[test]
 fn two_with_one_thread() {
     for way in ["clone", "__clone", "number"] {
         if way != "number" || cfg!(target_arch = "x86_64") {
@@ -143,18 +132,14 @@ fn two_with_one_thread() {
 }
 
 /// Another library that was loaded, as fakeroot's is, says that everything is a random device.
-#[test]
 fn whatever_others_say_of_descriptors() {
     assert_same(Program::compile_with_library("believed", "liar"), &[]);
 }
 
 /// A buffer that is too short for what is read ends a fortified program.
-#[test]
 fn overflow_is_noticed() {
     let fortified = ["-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"];
-    let Some(program) = Program::compile("overflow", &fortified) else {
-        return;
-    };
+    let program = Program::compile("overflow", &fortified);
     for way in ["read", "pread"] {
         let plain = program.run_plain(&[way]);
         let preloaded = program.run_preloaded(&[way]);
@@ -163,3 +148,21 @@ fn overflow_is_noticed() {
         assert_eq!(preloaded.said, plain.said);
     }
 }
+
+pub const TESTS: &[Test] = tests![
+    calls,
+    calls_by_number,
+    reads,
+    numbers_of_descriptors,
+    fortified_numbers_of_descriptors,
+    children,
+    before_constructors,
+    within_malloc,
+    in_signal_handlers,
+    cancellation_and_interruption,
+    in_a_sandbox,
+    a_sandbox_that_is_refused,
+    two_with_one_thread,
+    whatever_others_say_of_descriptors,
+    overflow_is_noticed,
+];
