@@ -50,17 +50,13 @@ pub struct BenchArguments {
     #[arg(long, value_name = "NAME", value_enum)]
     pub workload: Vec<Kind>,
 
-    /// Tell where the time of each source goes: in the kernel, in system calls
-    #[arg(long)]
-    pub profile: bool,
-
     /// Show the targets that the project set itself, and which were met
     #[arg(long)]
     pub targets: bool,
 
     /// Say what is measured of this source, and how; measure nothing
     #[arg(long, value_name = "SOURCE", value_parser = parse_source,
-        conflicts_with_all = ["quick", "json", "export_json", "export_csv", "export_html", "compare", "source", "workload", "profile", "targets"])]
+        conflicts_with_all = ["quick", "json", "export_json", "export_csv", "export_html", "compare", "source", "workload", "targets"])]
     pub explain: Option<String>,
 
     /// Test what each source gives by statistics; measure nothing
@@ -68,7 +64,7 @@ pub struct BenchArguments {
     /// FIPS 140-2's tests on blocks of 20,000 bits, entropy, chi-square, serial correlation and
     /// more of squall's own.
     #[arg(long,
-        conflicts_with_all = ["quick", "json", "export_json", "export_csv", "export_html", "compare", "workload", "profile", "targets", "explain"])]
+        conflicts_with_all = ["quick", "json", "export_json", "export_csv", "export_html", "compare", "workload", "targets", "explain"])]
     pub statistics: bool,
 
     /// Hand a stream of each source to dieharder, TestU01's SmallCrush and PractRand as well, where

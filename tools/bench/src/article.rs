@@ -9,7 +9,7 @@
 //! timer before each. The article's megabytes are of 1,048,576 bytes.
 //!
 //! What is different here: the article's program by math/rand drew shorter lengths, half as many
-//! letters; here all make the same. And there are no profiles taken while they run.
+//! letters; here all make the same.
 //!
 //! A lane is one source, asked for one round at a time, so that sources can be measured in turns.
 //! A run of the first program takes a second by crypto/rand, and five to twelve by math/rand: a

@@ -7,9 +7,8 @@ use crate::child;
 use crate::go::Program;
 use crate::machine;
 use crate::measure::{Failed, Place};
-use crate::profile;
 use crate::remote::Remote;
-use crate::report::model::{Profile, SourceReport, State, Workload};
+use crate::report::model::{SourceReport, State, Workload};
 use crate::sanity;
 use crate::session::Session;
 use crate::source::Source;
@@ -86,13 +85,6 @@ impl Candidate {
     /// Why it is not measured; empty if it is.
     pub fn reason(&self) -> &str {
         self.reason.as_deref().unwrap_or_default()
-    }
-
-    /// Where the time of its requests goes; none if it is not there.
-    pub fn profile(&mut self) -> Option<Result<Profile, Failure>> {
-        let name = self.entry.name;
-        let process = self.remote().and_then(|remote| remote.process_id());
-        Some(profile::profile(name, self.source()?, process))
     }
 
     /// It cannot be measured any further.

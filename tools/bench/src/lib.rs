@@ -14,7 +14,6 @@ pub mod go;
 mod machine;
 mod measure;
 pub mod process;
-pub mod profile;
 pub mod remote;
 pub mod report;
 mod run;

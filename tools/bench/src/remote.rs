@@ -92,11 +92,6 @@ impl Remote {
         })
     }
 
-    /// The process that has the source; none once it has ended.
-    pub fn process_id(&self) -> Option<u32> {
-        self.process.as_ref().map(|process| process.child.id())
-    }
-
     /// What `exchange` with the process gives. The process goes on if it told of an error itself.
     fn exchange<T>(
         &mut self,

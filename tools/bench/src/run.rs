@@ -11,12 +11,12 @@ use crate::args::BenchArguments;
 use crate::candidates::Candidates;
 use crate::machine::{self, View, Watch};
 use crate::report::compare;
-use crate::report::model::{Profile, Report, SCHEMA, Workload};
+use crate::report::model::{Report, SCHEMA, Workload};
 use crate::report::{csv, page, table};
 use crate::session::{Effort, Session};
 use crate::sources::{self, Entry};
 use crate::workloads::{self, Kind};
-use crate::{advice, child, examine, explain, go, profile, targets};
+use crate::{advice, child, examine, explain, go, targets};
 
 /// Does what was asked for; `view` is called when it comes to describing the machine.
 pub fn run(
@@ -60,9 +60,6 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
 /// What is shown of `report`, and what became of `old`.
 fn text(options: &BenchArguments, report: &Report, old: Option<&Report>) -> String {
     let mut text = table::table(report);
-    if options.profile {
-        text.push_str(&format!("\n{}\n", profile::permissions()));
-    }
     if options.targets {
         text.push_str(&table::targets(report));
     }
@@ -75,9 +72,6 @@ fn text(options: &BenchArguments, report: &Report, old: Option<&Report>) -> Stri
 /// What opening sources takes, and looking at them.
 const OPENING: Duration = Duration::from_secs(2);
 
-/// What looking for where time goes takes.
-const PROFILING: Duration = Duration::from_secs(18);
-
 /// Measures everything that was asked for.
 fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
     let effort = match options.quick {
@@ -88,10 +82,6 @@ fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
     let interrupt = Interrupt::watch("the report has what was measured until then")?;
     let kinds = kinds(options);
     let expected: Duration = kinds.iter().map(|kind| kind.expected(effort)).sum();
-    let expected = match options.profile {
-        true => expected + PROFILING,
-        false => expected,
-    };
     let is_shown = std::io::stderr().is_terminal();
     let mut session = Session::begin(effort, OPENING + expected, interrupt, is_shown);
     session.step("sources", OPENING);
@@ -112,10 +102,6 @@ fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
     };
     let workloads: Vec<Workload> = kinds.iter().flat_map(|&kind| bench.measure(kind)).collect();
     machine.pinned = bench.pinned;
-    let profiles = match options.profile {
-        true => profiles(&mut candidates, &mut session),
-        false => Vec::new(),
-    };
     let mut report = Report {
         schema: SCHEMA,
         squall_version: env!("CARGO_PKG_VERSION").into(),
@@ -128,31 +114,12 @@ fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
         sources: candidates.reports(),
         workloads,
         targets: Vec::new(),
-        profiles,
         advice: String::new(),
     };
     report.targets = targets::of(&report);
     report.advice = advice::advice(&report);
     session.end();
     Ok(report)
-}
-
-/// Where the time of each source goes.
-fn profiles(candidates: &mut Candidates, session: &mut Session) -> Vec<Profile> {
-    session.step("profiles", PROFILING);
-    let mut profiles = Vec::new();
-    for candidate in &mut candidates.0 {
-        if session.is_interrupted() {
-            break;
-        }
-        match candidate.profile() {
-            Some(Ok(profile)) => profiles.push(profile),
-            Some(Err(failure)) => candidate.fail(failure.into_text()),
-            None => {}
-        }
-        session.tick();
-    }
-    profiles
 }
 
 /// The workloads that were asked for, in their order.

@@ -11,7 +11,7 @@ use common::fixture;
 const SCHEMA: &str = include_str!("../schema/report.schema.json");
 
 /// Keys that may be left out.
-const OPTIONAL: [&str; 3] = ["discarded", "failures", "profiles"];
+const OPTIONAL: [&str; 2] = ["discarded", "failures"];
 
 fn report() -> Value {
     serde_json::to_value(fixture()).expect("JSON")

@@ -37,9 +37,6 @@ pub struct Report {
     pub workloads: Vec<Workload>,
     /// What squall set out to reach, judged by this run.
     pub targets: Vec<Verdict>,
-    /// Where the time of each source goes, if that was asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub profiles: Vec<Profile>,
     /// Which source to use here: one sentence.
     pub advice: String,
 }
@@ -248,19 +245,6 @@ pub struct Verdict {
     pub measured: String,
     /// Whether it was reached.
     pub met: bool,
-}
-
-/// Where a source's time goes, for requests of 32 bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Profile {
-    /// The source's name.
-    pub source: String,
-    /// Share of CPU time in the kernel, in percent (getrusage).
-    pub kernel_percent: f64,
-    /// System calls a request, where perf events may count them.
-    pub syscalls: Option<f64>,
-    /// Share of CPU cycles in the kernel, in percent, where perf events may count them.
-    pub kernel_cycles_percent: Option<f64>,
 }
 
 impl Figure {

@@ -47,7 +47,6 @@ pub fn page(report: &Report) -> String {
             (section(report, workload))
         }
         (verdicts::targets(&report.targets))
-        (verdicts::profiles(report))
         (verdicts::left_out(report))
         (method::section(report))
     };

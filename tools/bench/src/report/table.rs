@@ -24,7 +24,6 @@ pub fn table(report: &Report) -> String {
             others(&mut text, report, workload);
         }
     }
-    profiles(&mut text, report);
     missing(&mut text, report);
     ending(&mut text, report);
     text
@@ -228,32 +227,6 @@ fn figure(workload: &Workload, point: &Point) -> String {
         Some(rate) if is_rate => units::rate(rate),
         _ => units::time(point.ns.median),
     }
-}
-
-fn profiles(text: &mut String, report: &Report) {
-    if report.profiles.is_empty() {
-        return;
-    }
-    let optional = |figure: Option<f64>, unit: &str| match figure {
-        Some(figure) => format!("{}{unit}", units::number(figure)),
-        None => NONE.into(),
-    };
-    let rows = report.profiles.iter().map(|profile| {
-        vec![
-            profile.source.clone(),
-            format!("{:.1} %", profile.kernel_percent),
-            optional(profile.kernel_cycles_percent, " %"),
-            optional(profile.syscalls, ""),
-        ]
-    });
-    let header = [
-        "source",
-        "time in the kernel",
-        "cycles in the kernel",
-        "system calls a request",
-    ];
-    let _ = writeln!(text, "\nWhere the time of a request of 32 bytes goes");
-    text.push_str(&aligned(header, rows, 1));
 }
 
 fn missing(text: &mut String, report: &Report) {

@@ -2,7 +2,7 @@
 //! kind of source, workload and remark is in it, and every key.
 
 use squall_bench::report::model::{
-    Figure, Group, Machine, Noise, Point, Profile, Report, SCHEMA, Series, SourceReport, State,
+    Figure, Group, Machine, Noise, Point, Report, SCHEMA, Series, SourceReport, State,
     Verdict, Version, Workload, workload,
 };
 
@@ -175,10 +175,6 @@ pub fn fixture() -> Report {
                 "1.97 × (1.95 to 1.98)",
                 true,
             ),
-        ],
-        profiles: vec![
-            profile("squall", [0.4, 0.0, 0.3]),
-            profile("getrandom", [97.9, 1.0, 96.8]),
         ],
         advice: "Use squall here: of the sources that are fit for secrets it is the fastest in 41 \
                  of 44 rows, and keeps clones of this VM apart, which the kernel learns of late."
@@ -460,14 +456,5 @@ fn verdict(target: &str, measured: &str, met: bool) -> Verdict {
         target: target.into(),
         measured: measured.into(),
         met,
-    }
-}
-
-fn profile(source: &str, [kernel_percent, syscalls, cycles]: [f64; 3]) -> Profile {
-    Profile {
-        source: source.into(),
-        kernel_percent,
-        syscalls: Some(syscalls),
-        kernel_cycles_percent: Some(cycles),
     }
 }

@@ -60,10 +60,5 @@ fn command(report: &Report) -> String {
     } else {
         ""
     };
-    let profile = if report.profiles.is_empty() {
-        ""
-    } else {
-        " --profile"
-    };
-    format!("squall bench{quick}{profile} --export-html bench.html")
+    format!("squall bench{quick} --export-html bench.html")
 }

@@ -1,4 +1,4 @@
-//! Targets, where time goes, and what has no figures.
+//! Targets, and what has no figures.
 
 use maud::{Markup, html};
 
@@ -29,44 +29,6 @@ pub fn targets(targets: &[Verdict]) -> Markup {
                                     td.text.(if target.met { "met" } else { "missed" }) {
                                         (if target.met { "yes" } else { "no" })
                                     }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Where each source's time goes; nothing if that was not asked for.
-pub fn profiles(report: &Report) -> Markup {
-    let count = |value: Option<f64>, unit: &str| match value {
-        Some(value) => format!("{value:.2}{unit}"),
-        None => "–".into(),
-    };
-    html! {
-        @if !report.profiles.is_empty() {
-            section {
-                h2 id="profiles" { "Where the time goes" }
-                p.note { "Requests of 32 bytes. Cycles and system calls are counted by perf events, where they are permitted." }
-                div.scroll tabindex="0" role="region" aria-labelledby="profiles" {
-                    table.figures aria-labelledby="profiles" {
-                        thead {
-                            tr {
-                                th scope="col" { "Source" }
-                                th scope="col" { "Time in the kernel" }
-                                th scope="col" { "Cycles in the kernel" }
-                                th scope="col" { "System calls a request" }
-                            }
-                        }
-                        tbody {
-                            @for profile in &report.profiles {
-                                tr {
-                                    th scope="row" { (title(report, &profile.source)) }
-                                    td { (format!("{:.1} %", profile.kernel_percent)) }
-                                    td { (count(profile.kernel_cycles_percent, " %")) }
-                                    td { (count(profile.syscalls, "")) }
                                 }
                             }
                         }
