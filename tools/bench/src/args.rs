@@ -61,8 +61,7 @@ pub struct BenchArguments {
 
     /// Test what each source gives by statistics; measure nothing
     ///
-    /// FIPS 140-2's tests on blocks of 20,000 bits, entropy, chi-square, serial correlation and
-    /// more of squall's own.
+    /// Entropy, chi-square, serial correlation, matrix ranks, repeated blocks and more.
     #[arg(long,
         conflicts_with_all = ["quick", "json", "export_json", "export_csv", "export_html", "compare", "workload", "targets", "explain"])]
     pub statistics: bool,

@@ -7,7 +7,6 @@
 mod bytes;
 mod examination;
 mod findings;
-mod fips;
 mod p_value;
 mod pairs;
 mod positions;

@@ -8,7 +8,6 @@ use squall_tools::Failure;
 
 use super::bytes::Bytes;
 use super::findings::Findings;
-use super::fips::{BLOCK, Fips};
 use super::pairs::Pairs;
 use super::positions::Positions;
 use super::rank::Rank;
@@ -17,8 +16,8 @@ use super::repeats::Repeats;
 /// Fewest bytes that can be judged.
 pub const FEWEST: usize = 1 << 20;
 
-/// Bytes of a piece: whole blocks of FIPS 140-2, and whole groups of words.
-const PIECE: usize = 128 * BLOCK;
+/// Bytes of a piece: whole groups of words.
+const PIECE: usize = 256 << 10;
 
 /// Words of a piece.
 const WORDS: usize = PIECE / 8;
@@ -29,7 +28,6 @@ pub struct Examination {
     given: u64,
     piece: Vec<u8>,
     words: Vec<u64>,
-    fips: Fips,
     bytes: Bytes,
     pairs: Pairs,
     positions: Positions,
@@ -50,7 +48,6 @@ impl Examination {
             given: 0,
             piece: Vec::with_capacity(PIECE),
             words: vec![0; WORDS],
-            fips: Fips::default(),
             bytes: Bytes::default(),
             pairs: Pairs::new(),
             positions: Positions::default(),
@@ -85,8 +82,7 @@ impl Examination {
             let message = format!("{given} bytes are too few to judge: give {FEWEST} or more");
             return Err(Failure::Usage(message));
         }
-        let mut outcomes = self.fips.outcomes();
-        outcomes.extend(self.bytes.outcomes());
+        let mut outcomes = Vec::from(self.bytes.outcomes());
         outcomes.push(self.pairs.outcome());
         outcomes.extend(self.positions.outcomes());
         outcomes.push(self.rank.outcome());
@@ -100,12 +96,7 @@ impl Examination {
         for (own, bytes) in self.words.iter_mut().zip(words) {
             *own = u64::from_le_bytes(*bytes);
         }
-        let (blocks, _) = self.piece.as_chunks::<BLOCK>();
-        for block in blocks {
-            let counts = self.fips.add(block);
-            self.bytes.add_counts(&counts);
-        }
-        self.bytes.add_products(&self.piece);
+        self.bytes.add(&self.piece);
         self.pairs.add(&self.piece);
         self.positions.add(&self.words);
         self.rank.add(&self.words);

@@ -34,22 +34,12 @@ fn assert_caught<const N: usize>(mut next: impl FnMut() -> [u8; N], tests: &[&st
 
 #[test]
 fn a_constant_is_caught() {
-    assert_caught(
-        || [0x5A],
-        &["FIPS 140-2 poker", "bytes", "entropy", "serial correlation"],
-    );
+    assert_caught(|| [0x5A], &["bytes", "entropy", "serial correlation"]);
 }
 
 #[test]
 fn zeros_are_caught() {
-    assert_caught(
-        || [0],
-        &[
-            "FIPS 140-2 monobit",
-            "FIPS 140-2 long run",
-            "repeated blocks",
-        ],
-    );
+    assert_caught(|| [0], &["repeated blocks"]);
 }
 
 #[test]
@@ -59,29 +49,13 @@ fn counters_are_caught() {
         count += 1;
         count.to_le_bytes()
     };
-    assert_caught(
-        next,
-        &[
-            "FIPS 140-2 monobit",
-            "bytes",
-            "bits over distances",
-            "matrix rank",
-        ],
-    );
+    assert_caught(next, &["bytes", "bits over distances", "matrix rank"]);
     let mut count = 0_u64;
     let next = || {
         count += 1;
         count.to_le_bytes()
     };
-    assert_caught(
-        next,
-        &[
-            "FIPS 140-2 monobit",
-            "bytes",
-            "bits over distances",
-            "matrix rank",
-        ],
-    );
+    assert_caught(next, &["bytes", "bits over distances", "matrix rank"]);
 }
 
 /// Knuth's multiplier and increment for MMIX, modulo 2^64.
@@ -100,7 +74,7 @@ fn the_low_bits_of_a_congruential_generator_are_caught() {
     assert_caught(next, &["bytes", "pairs of bytes", "bits over distances"]);
 }
 
-/// FIPS 140-2, bytes and pairs see nothing here: the high bits are good, and hide the low ones.
+/// Bytes and pairs see nothing here: the high bits are good, and hide the low ones.
 #[test]
 fn whole_words_of_a_congruential_generator_are_caught() {
     let mut state = 1;
@@ -163,10 +137,7 @@ fn hexadecimal_digits_are_caught() {
         let [byte] = squall::array();
         [digit(byte >> 4), digit(byte)]
     };
-    assert_caught(
-        next,
-        &["FIPS 140-2 runs", "bytes", "entropy", "bits by position"],
-    );
+    assert_caught(next, &["bytes", "entropy", "bits by position"]);
 }
 
 /// Once in 10,000 it would not be: twice in a row is a defect.
@@ -222,7 +193,7 @@ fn false_alarms_are_as_rare_as_claimed() {
             .count() as f64;
         println!("{}: {low} below 0.01, {expected} expected", test.name);
         assert!(low <= expected + spread, "{}: {low} are low", test.name);
-        let is_small = test.name.starts_with("FIPS") || test.name == "repeated blocks";
+        let is_small = test.name == "repeated blocks";
         assert!(
             is_small || low >= expected - spread,
             "{}: {low} are low",
@@ -241,7 +212,7 @@ fn findings_do_not_depend_on_how_the_stream_is_cut() {
         examination.finish().unwrap()
     };
     let whole = cut(bytes.len());
-    for length in [1, 7, 2500, 320_000, 320_001] {
+    for length in [1, 7, 2500, 256 << 10, 320_001] {
         assert_eq!(cut(length), whole);
     }
 }

@@ -2,8 +2,8 @@
 //! kind of source, workload and remark is in it, and every key.
 
 use squall_bench::report::model::{
-    Figure, Group, Machine, Noise, Point, Report, SCHEMA, Series, SourceReport, State,
-    Verdict, Version, Workload, workload,
+    Figure, Group, Machine, Noise, Point, Report, SCHEMA, Series, SourceReport, State, Verdict,
+    Version, Workload, workload,
 };
 
 /// A source that is measured: what a request costs, and a byte.
