@@ -48,9 +48,10 @@ uninstall:
 deb:
 	scripts/deb.sh target/debian
 
-# The sources of randomness on this machine, under two minutes; with the project's targets.
+# The sources of randomness on this machine, under two minutes; then the project's targets.
 bench:
-	cargo run --release --features tools -- bench --targets
+	cargo run --release --features tools -- bench --export-json target/bench.json
+	scripts/bench-targets.py target/bench.json
 
 # squall wipe beside shred, nwipe, openssl and dd, in memory; as root, minutes.
 bench-wipe:

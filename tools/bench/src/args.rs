@@ -50,20 +50,16 @@ pub struct BenchArguments {
     #[arg(long, value_name = "NAME", value_enum)]
     pub workload: Vec<Kind>,
 
-    /// Show the targets that the project set itself, and which were met
-    #[arg(long)]
-    pub targets: bool,
-
     /// Say what is measured of this source, and how; measure nothing
     #[arg(long, value_name = "SOURCE", value_parser = parse_source,
-        conflicts_with_all = ["quick", "json", "export_json", "export_csv", "export_html", "compare", "source", "workload", "targets"])]
+        conflicts_with_all = ["quick", "json", "export_json", "export_csv", "export_html", "compare", "source", "workload"])]
     pub explain: Option<String>,
 
     /// Test what each source gives by statistics; measure nothing
     ///
     /// Entropy, chi-square, serial correlation, matrix ranks, repeated blocks and more.
     #[arg(long,
-        conflicts_with_all = ["quick", "json", "export_json", "export_csv", "export_html", "compare", "workload", "targets", "explain"])]
+        conflicts_with_all = ["quick", "json", "export_json", "export_csv", "export_html", "compare", "workload", "explain"])]
     pub statistics: bool,
 
     /// Hand a stream of each source to dieharder, TestU01's SmallCrush and PractRand as well, where

@@ -22,7 +22,6 @@ mod session;
 pub mod source;
 pub mod sources;
 pub mod statistics;
-mod targets;
 mod workloads;
 
 pub use machine::View;

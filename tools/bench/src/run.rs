@@ -16,7 +16,7 @@ use crate::report::{csv, page, table};
 use crate::session::{Effort, Session};
 use crate::sources::{self, Entry};
 use crate::workloads::{self, Kind};
-use crate::{advice, child, examine, explain, go, targets};
+use crate::{advice, child, examine, explain, go};
 
 /// Does what was asked for; `view` is called when it comes to describing the machine.
 pub fn run(
@@ -38,17 +38,17 @@ pub fn run(
 fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
     let old = options.compare.as_deref().map(compare::read).transpose()?;
     let outputs = Reports::open(&options.reports, options.export_html.as_deref())?;
-    if outputs.on_stdout() > 0 && (options.compare.is_some() || options.targets) {
+    if outputs.on_stdout() > 0 && options.compare.is_some() {
         return Err(Failure::Usage(
-            "--compare and --targets print tables, and standard output is taken: write the report to a \
-             file, as by --export-json FILE"
+            "--compare prints a table, and standard output is taken: write the report to a file, as by \
+             --export-json FILE"
                 .into(),
         ));
     }
     let report = measure(options, view)?;
     let csv = || csv::csv(&report);
     let html = || page::page(&report);
-    outputs.give(&report, csv, html, || text(options, &report, old.as_ref()))?;
+    outputs.give(&report, csv, html, || text(&report, old.as_ref()))?;
     match report.complete {
         true => Ok(()),
         false => Err(Failure::Runtime(
@@ -58,11 +58,8 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
 }
 
 /// What is shown of `report`, and what became of `old`.
-fn text(options: &BenchArguments, report: &Report, old: Option<&Report>) -> String {
+fn text(report: &Report, old: Option<&Report>) -> String {
     let mut text = table::table(report);
-    if options.targets {
-        text.push_str(&table::targets(report));
-    }
     if let Some(old) = old {
         text.push_str(&format!("\n{}", compare::compare(old, report)));
     }
@@ -113,10 +110,8 @@ fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
         noise: watch.end(&workloads),
         sources: candidates.reports(),
         workloads,
-        targets: Vec::new(),
         advice: String::new(),
     };
-    report.targets = targets::of(&report);
     report.advice = advice::advice(&report);
     session.end();
     Ok(report)

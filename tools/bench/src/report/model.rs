@@ -35,8 +35,6 @@ pub struct Report {
     pub sources: Vec<SourceReport>,
     /// What was measured.
     pub workloads: Vec<Workload>,
-    /// What squall set out to reach, judged by this run.
-    pub targets: Vec<Verdict>,
     /// Which source to use here: one sentence.
     pub advice: String,
 }
@@ -234,17 +232,6 @@ pub struct Figure {
     pub high: f64,
     /// All of them, in the order of rounds.
     pub samples: Vec<f64>,
-}
-
-/// A target and what became of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// What was to be reached.
-    pub target: String,
-    /// What was measured.
-    pub measured: String,
-    /// Whether it was reached.
-    pub met: bool,
 }
 
 impl Figure {

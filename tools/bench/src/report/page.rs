@@ -46,7 +46,6 @@ pub fn page(report: &Report) -> String {
         @for workload in SECTIONS.iter().filter_map(|name| report.workload(name)) {
             (section(report, workload))
         }
-        (verdicts::targets(&report.targets))
         (verdicts::left_out(report))
         (method::section(report))
     };

@@ -29,17 +29,6 @@ pub fn table(report: &Report) -> String {
     text
 }
 
-/// The project's targets.
-pub fn targets(report: &Report) -> String {
-    let rows = report.targets.iter().map(|verdict| {
-        let met = if verdict.met { "met" } else { "missed" };
-        vec![met.into(), verdict.target.clone(), verdict.measured.clone()]
-    });
-    let mut text = "\nTargets\n".to_owned();
-    text.push_str(&aligned(["", "target", "measured"], rows, 3));
-    text
-}
-
 /// The workloads that make up the columns of the main table.
 const MAIN: [&str; 2] = [workload::WORDS, workload::FILL];
 

@@ -1,43 +1,8 @@
-//! Targets, and what has no figures.
+//! What has no figures.
 
 use maud::{Markup, html};
 
-use crate::report::model::{Report, SourceReport, State, Verdict};
-
-/// The targets, and what became of them; nothing if there are none.
-pub fn targets(targets: &[Verdict]) -> Markup {
-    let met = targets.iter().filter(|target| target.met).count();
-    html! {
-        @if !targets.is_empty() {
-            section {
-                h2 id="targets" { "Targets" }
-                p.note { (met) " of " (targets.len()) " met." }
-                div.scroll tabindex="0" role="region" aria-labelledby="targets" {
-                    table aria-labelledby="targets" {
-                        thead {
-                            tr {
-                                th scope="col" { "Target" }
-                                th scope="col" { "Measured" }
-                                th scope="col" { "Met" }
-                            }
-                        }
-                        tbody {
-                            @for target in targets {
-                                tr {
-                                    th scope="row" { (target.target) }
-                                    td.text { (target.measured) }
-                                    td.text.(if target.met { "met" } else { "missed" }) {
-                                        (if target.met { "yes" } else { "no" })
-                                    }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
+use crate::report::model::{Report, SourceReport, State};
 
 /// Sources without figures, and why; nothing if all have them.
 pub fn left_out(report: &Report) -> Markup {
