@@ -82,7 +82,7 @@ def judge_firsts(report, rule):
             row = {name: point(workload, name, at) for name in rivals}
             row = {name: figure for name, figure in row.items() if figure}
             ours = [row[name] for name in rule["sources"] if name in row]
-            if not row or not ours:
+            if len(row) < 2 or not ours:
                 return None
             winner = min(row, key=lambda name: row[name]["median"])
             lag = min(ratios(own, row[winner])[1] for own in ours)

@@ -1,26 +1,19 @@
-//! The two programs of "Locking in crypto/rand" (S. Mansfield, 2016), in Go and in Rust.
+//! The two programs of "Locking in crypto/rand" (S. Mansfield, 2016), in Rust; `go/article.go` has
+//! them in Go.
 //!
-//! **The first**: ten goroutines make strings and hand them to ten others, through one channel
-//! without a buffer. A string has a random length below 10,000 and random letters; a run makes
-//! [`VALUES`]. By crypto/rand letters are one read for a string, and its bytes modulo 26. By math/rand
-//! each letter is drawn, and each draw took one lock, which Go 1.20 has done away with.
+//! The first hands strings of random letters from ten threads to ten others, through one channel
+//! without a buffer. The second reads 32 bytes at a time through a buffer of 4 KiB until a timer
+//! fires. All sources make strings of the same lengths; the article's math/rand made shorter ones.
 //!
-//! **The second**: reads of 32 bytes through a buffer of 4 KiB, for ten seconds, with a look at a
-//! timer before each. The article's megabytes are of 1,048,576 bytes.
-//!
-//! What is different here: the article's program by math/rand drew shorter lengths, half as many
-//! letters; here all make the same.
-//!
-//! A lane is one source, asked for one round at a time, so that sources can be measured in turns.
-//! A run of the first program takes a second by crypto/rand, and five to twelve by math/rand: a
-//! round is to be a part of one, and what is told is the time of one string. Goroutines and threads
-//! run on the CPUs that the calling thread may use: it is to be bound to none.
+//! Threads inherit the CPUs of the calling thread, so it must not be bound to one.
 
-mod pipeline;
-mod rate;
+use std::hint::black_box;
+use std::io::{self, BufReader, Read};
+use std::sync::{Barrier, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use std::time::Duration;
-
+use crossbeam_channel::bounded;
 use squall_tools::Failure;
 use squall_tools::measure::lanes::Lane;
 
@@ -29,48 +22,43 @@ use crate::measure::single;
 use crate::remote::PATIENCE;
 use crate::sources::syscall;
 
-/// Strings in a run of the first program: 9,999 by each of ten.
+/// Strings in a run of the first program: 9,999 by each thread.
 pub const VALUES: u64 = 99_990;
 
 /// Bytes of a read in the second program.
 pub const READ: u64 = 32;
 
-/// Time that an answer of Go may take for each string that is asked for, beyond what any may.
-const PATIENCE_A_VALUE: Duration = Duration::from_millis(1);
+/// Threads that make strings, and threads that take them.
+const PARTIES: u64 = 10;
 
-/// Go's sources: their names, and those that the program knows them by.
+/// The length of a string is below this.
+const BOUND: u32 = 10_000;
+
+/// Go's sources, and their names in the Go program.
 const GO: [(&str, &str); 3] = [
     ("go-crypto-rand", "crypto"),
     ("go-math-rand", "math"),
     ("go-math-rand-v1", "math-v1"),
 ];
 
-/// Sources of this process.
-const OURS: [(&str, Fill); 2] = [("squall", squall::fill), ("getrandom", syscall::fill)];
-
 type Fill = fn(&mut [u8]);
 
-/// The first program. A round hands over `values` strings, rounded up to tens; a call gives
-/// nanoseconds a string.
+/// The first program: nanoseconds a string, of `values` strings rounded up to tens.
 pub fn pipeline_lanes(go: Option<&Program>, values: u64) -> Vec<Lane<'_>> {
-    let each = values.div_ceil(pipeline::PARTIES as u64).max(1);
-    let wait = PATIENCE_A_VALUE.saturating_mul(u32::try_from(values).unwrap_or(u32::MAX));
-    lanes(go, "pipeline", each, wait, move |fill| {
-        pipeline::run(fill, each)
-    })
+    let each = values.div_ceil(PARTIES).max(1);
+    let wait = Duration::from_millis(values);
+    lanes(go, "pipeline", each, wait, move |fill| pipeline(fill, each))
 }
 
-/// The second program. A round goes on for `slice`, of whole milliseconds; a call gives nanoseconds
-/// a read of [`READ`] bytes.
+/// The second program: nanoseconds a read of [`READ`] bytes, for `slice`, in whole milliseconds.
 pub fn rate_lanes(go: Option<&Program>, slice: Duration) -> Vec<Lane<'_>> {
     let milliseconds = slice.as_millis().max(1) as u64;
-    lanes(go, "rate", milliseconds, slice, move |fill| {
-        Ok(rate::run(fill, slice))
-    })
+    let ours = move |fill| Ok(rate(fill, slice));
+    lanes(go, "rate", milliseconds, slice, ours)
 }
 
-/// `ours` by each source of this process, and the Go program's `mode` by each of Go's, which may
-/// take longer than any answer by `wait`.
+/// `ours` by sources of this process, and the Go program's `mode` by Go's; an answer of Go may take
+/// `wait` longer than any other.
 fn lanes<'a>(
     go: Option<&'a Program>,
     mode: &'static str,
@@ -78,14 +66,88 @@ fn lanes<'a>(
     wait: Duration,
     ours: impl Fn(Fill) -> Result<f64, Failure> + Copy + 'a,
 ) -> Vec<Lane<'a>> {
-    let here = OURS
-        .iter()
-        .map(|&(source, fill)| single(source, move || ours(fill)));
+    let sources: [(_, Fill); 2] = [("squall", squall::fill), ("getrandom", syscall::fill)];
+    let here = sources.map(|(source, fill)| single(source, move || ours(fill)));
     let elsewhere = go.into_iter().flat_map(|go| {
-        GO.iter().map(move |&(source, name)| {
+        GO.map(|(source, name)| {
             let run = move || go.number(&[mode, name, &amount.to_string()], PATIENCE + wait);
             single(source, run)
         })
     });
-    here.chain(elsewhere).collect()
+    here.into_iter().chain(elsewhere).collect()
+}
+
+/// Ten threads make `each` strings and hand them to ten others.
+fn pipeline(fill: Fill, each: u64) -> Result<f64, Failure> {
+    let (sender, receiver) = bounded::<Vec<u8>>(0);
+    let barrier = &Barrier::new(2 * PARTIES as usize + 1);
+    // The first wait ends when all threads are there; then the clock starts, and they begin.
+    let begin = move || (barrier.wait(), barrier.wait());
+    let (elapsed, strings, letters) = thread::scope(|scope| {
+        let consumers: Vec<_> = (0..PARTIES)
+            .map(|_| {
+                let (sender, receiver) = (sender.clone(), receiver.clone());
+                scope.spawn(move || {
+                    begin();
+                    (0..each).try_for_each(|_| sender.send(text(fill)))
+                });
+                scope.spawn(move || {
+                    begin();
+                    let lengths = receiver.iter().map(|text| text.len() as u64);
+                    lengths.fold((0, 0), |(count, sum), length| (count + 1, sum + length))
+                })
+            })
+            .collect();
+        drop(sender);
+        barrier.wait();
+        let clock = Instant::now();
+        barrier.wait();
+        let received = consumers.into_iter().map(|it| it.join().expect("it ends"));
+        let (strings, letters) = received.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+        (clock.elapsed(), strings, letters)
+    });
+    let expected = u64::from(BOUND / 2) * strings;
+    let is_plausible = strings < 1000 || letters.abs_diff(expected) < expected / 5;
+    if strings == each * PARTIES && is_plausible {
+        Ok(elapsed.as_nanos() as f64 / strings as f64)
+    } else {
+        let text = "strings are missing, or their lengths are not random";
+        Err(Failure::Runtime(text.into()))
+    }
+}
+
+/// A string: first its length is drawn, then all its letters at once.
+fn text(fill: Fill) -> Vec<u8> {
+    let mut length = [0; 4];
+    fill(&mut length);
+    let mut text = vec![0; (u32::from_le_bytes(length) % BOUND) as usize];
+    fill(&mut text);
+    text.iter_mut().for_each(|byte| *byte = b'A' + *byte % 26);
+    text
+}
+
+/// Reads until a timer fires. The timer is a channel, as in Go.
+fn rate(fill: Fill, slice: Duration) -> f64 {
+    let mut reader = BufReader::with_capacity(4096, Filled(fill));
+    let mut out = [0; READ as usize];
+    let mut read = 0;
+    let (sender, timer) = mpsc::channel();
+    let clock = Instant::now();
+    thread::spawn(move || {
+        thread::sleep(slice);
+        sender.send(())
+    });
+    while timer.try_recv().is_err() {
+        read += reader.read(black_box(&mut out)).expect("it has no end");
+    }
+    clock.elapsed().as_nanos() as f64 * out.len() as f64 / read as f64
+}
+
+struct Filled(Fill);
+
+impl Read for Filled {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        (self.0)(out);
+        Ok(out.len())
+    }
 }

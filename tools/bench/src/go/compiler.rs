@@ -12,13 +12,12 @@ use sha2::{Digest, Sha256};
 use squall_tools::failure::cause;
 
 /// The program.
-const SOURCES: [(&str, &str); 6] = [
+const SOURCES: [(&str, &str); 5] = [
     ("go.mod", include_str!("../../go/go.mod")),
     ("main.go", include_str!("../../go/main.go")),
     ("source.go", include_str!("../../go/source.go")),
     ("serve.go", include_str!("../../go/serve.go")),
-    ("pipeline.go", include_str!("../../go/pipeline.go")),
-    ("rate.go", include_str!("../../go/rate.go")),
+    ("article.go", include_str!("../../go/article.go")),
 ];
 
 /// The oldest Go that has math/rand/v2: 1.22.

@@ -1,5 +1,5 @@
-//! Blocks through a pipe, as with dd: a child draws and writes them one by one, and this process
-//! reads and discards them.
+//! Blocks through a pipe, as with dd: another process draws and writes them one by one, and this
+//! process reads and discards them.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -12,10 +12,8 @@ use squall_tools::Failure;
 use squall_tools::failure::cause;
 use squall_tools::measure::lanes::Lane;
 
+use super::child::{Child, Experiment, NOTHING, PROGRAM};
 use crate::measure::single;
-
-use super::child::{Child, NOTHING};
-use super::programs::Program;
 
 /// Lengths of blocks, in bytes.
 pub const LENGTHS: [usize; 4] = [512, 4 << 10, 64 << 10, 1 << 20];
@@ -24,33 +22,57 @@ pub const LENGTHS: [usize; 4] = [512, 4 << 10, 64 << 10, 1 << 20];
 /// clock: by then the child has started.
 const BUFFER_LEN: usize = 1 << 20;
 
-/// A lane for each of `sources`: nanoseconds for a block of `len` bytes, over `bytes` of them in
-/// all, by a child that writes each block with as many write(2) as it takes. `nothing` is the
-/// control: blocks of zeros.
+/// Nanoseconds for a block of `len` bytes by each of `sources`, over `bytes` of them in all. A child
+/// writes each block. [`NOTHING`] writes zeros.
 pub fn lanes(sources: &[&str], len: usize, bytes: u64) -> Vec<Lane<'static>> {
     let of_source = |source: &&str| {
-        let child = Child::Pipe((*source).to_owned(), len);
+        let child = Child {
+            experiment: Experiment::Pipe,
+            source: (*source).to_owned(),
+            bytes: len,
+        };
         let is_random = *source != NOTHING;
-        single(source, move || {
-            Writer::start(child.command(), is_random)?.time(len, bytes)
-        })
+        let time = move || time(&mut child.command(), is_random, len, bytes);
+        single(source, time)
     };
     sources.iter().map(of_source).collect()
 }
 
-/// A lane for each program that is installed and writes random bytes: `dd-urandom`, `openssl-enc`
-/// (AES-128 in counter mode over zeros), both in blocks of `len`; and `squall-stream`, this
-/// program as `squall stream`, which has one way of writing whatever `len` is.
+/// The same for programs that write random bytes, where they are installed: dd of /dev/urandom and
+/// OpenSSL's AES-128 in counter mode, in blocks of `len`, and this program as `squall stream`, which
+/// chooses its own blocks.
 pub fn program_lanes(len: usize, bytes: u64) -> Vec<Lane<'static>> {
-    let all = Program::ALL.into_iter();
-    let of_program = |program: Program| {
-        single(program.name(), move || {
-            Writer::start(program.command(len), true)?.time(len, bytes)
-        })
+    let mut dd = Command::new("dd");
+    dd.args(["if=/dev/urandom", "status=none"]);
+    dd.arg(format!("bs={len}"));
+    let mut openssl = Command::new("openssl");
+    openssl.args(["enc", "-aes-128-ctr", "-nosalt", "-in", "/dev/zero"]);
+    openssl.args(["-K", &"5a".repeat(16), "-iv", &"00".repeat(16)]);
+    openssl.args(["-bufsize", &len.to_string()]);
+    let mut squall = Command::new(PROGRAM);
+    squall.arg("stream");
+    let programs = [
+        ("dd-urandom", dd, is_in_path("dd")),
+        ("openssl-enc", openssl, is_in_path("openssl")),
+        ("squall-stream", squall, is_squall()),
+    ];
+    let installed = programs.into_iter().filter(|(.., is_there)| *is_there);
+    let lane = |(name, mut command, _): (_, Command, _)| {
+        command.stdin(Stdio::null());
+        single(name, move || time(&mut command, true, len, bytes))
     };
-    all.filter(|program| program.is_installed())
-        .map(of_program)
-        .collect()
+    installed.map(lane).collect()
+}
+
+/// Whether this program is the command `squall`, and no test.
+fn is_squall() -> bool {
+    let program = std::env::current_exe().unwrap_or_default();
+    program.file_name().is_some_and(|name| name == "squall")
+}
+
+fn is_in_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
 /// Draws blocks of `len` bytes and writes them to standard output, until nobody reads them.
@@ -69,84 +91,56 @@ pub(super) fn write_blocks(len: usize, draw: &mut dyn FnMut(&mut [u8])) -> Resul
     }
 }
 
-/// A process that writes without end, and its pipe. It is ended and reaped when this goes.
-struct Writer {
-    process: Process,
-    pipe: ChildStdout,
-    buffer: Vec<u8>,
+/// Nanoseconds for `len` bytes of what `command` writes, over `bytes`. If it `is_random`, it must not
+/// write one byte over and over.
+fn time(command: &mut Command, is_random: bool, len: usize, bytes: u64) -> Result<f64, Failure> {
+    let (mut process, mut pipe) = start(command)?;
+    let mut buffer = vec![0; BUFFER_LEN];
+    if let Err(error) = pipe.read_exact(&mut buffer) {
+        return Err(process.failure(&error));
+    }
+    if is_random && buffer.iter().all(|byte| *byte == buffer[0]) {
+        return Err(failure("it writes one byte over and over"));
+    }
+    let clock = Instant::now();
+    let mut got = 0;
+    while got < bytes {
+        match pipe.read(&mut buffer) {
+            Ok(0) => return Err(process.failure(&io::ErrorKind::UnexpectedEof.into())),
+            Ok(len) => got += len as u64,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(process.failure(&error)),
+        }
+    }
+    Ok(clock.elapsed().as_nanos() as f64 * len as f64 / got as f64)
 }
 
-impl Writer {
-    /// Starts `command` and reads what fills a buffer: it is not one byte over and over, if it
-    /// `is_random`.
-    fn start(mut command: Command, is_random: bool) -> Result<Writer, Failure> {
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut process = command.spawn().map_err(|error| {
-            let program = command.get_program().display();
-            Failure::Runtime(format!("{program}: {}", cause(&error)))
-        })?;
-        let pipe = process.stdout.take();
-        let mut writer = Writer {
-            process: Process(process),
-            pipe: pipe.ok_or_else(|| failure("no standard output"))?,
-            buffer: vec![0; BUFFER_LEN],
-        };
-        if let Err(error) = writer.pipe.read_exact(&mut writer.buffer) {
-            return Err(writer.failure(&error));
-        }
-        let is_one_byte = writer.buffer.iter().all(|&byte| byte == writer.buffer[0]);
-        match is_random && is_one_byte {
-            true => Err(failure("it writes one byte over and over")),
-            false => Ok(writer),
-        }
-    }
-
-    /// Nanoseconds for `len` bytes, over `bytes`.
-    fn time(mut self, len: usize, bytes: u64) -> Result<f64, Failure> {
-        let clock = Instant::now();
-        let got = self.discard(bytes)?;
-        Ok(clock.elapsed().as_nanos() as f64 * len as f64 / got as f64)
-    }
-
-    /// Reads at least `bytes`; how many it were.
-    fn discard(&mut self, bytes: u64) -> Result<u64, Failure> {
-        let mut got = 0;
-        while got < bytes {
-            match self.pipe.read(&mut self.buffer) {
-                Ok(0) => return Err(self.failure(&io::ErrorKind::UnexpectedEof.into())),
-                Ok(len) => got += len as u64,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.failure(&error)),
-            }
-        }
-        Ok(got)
-    }
-
-    /// What a failed read means: if the pipe has ended, what the process said.
-    fn failure(&mut self, error: &io::Error) -> Failure {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof => failure(&self.process.last_words()),
-            _ => failure(&cause(error)),
-        }
-    }
+fn start(command: &mut Command) -> Result<(Process, ChildStdout), Failure> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = command.spawn().map_err(|error| {
+        let program = command.get_program().display();
+        Failure::Runtime(format!("{program}: {}", cause(&error)))
+    })?;
+    let pipe = process.stdout.take().expect("it is piped");
+    Ok((Process(process), pipe))
 }
 
-/// A child that is ended and reaped when this goes.
+/// A child that is killed and reaped when this is dropped.
 struct Process(process::Child);
 
 impl Process {
-    /// Ends it; what it said on standard error.
-    fn last_words(&mut self) -> String {
+    /// What a failed read means: if the pipe has ended, what the process said.
+    fn failure(&mut self, error: &io::Error) -> Failure {
+        if error.kind() != io::ErrorKind::UnexpectedEof {
+            return failure(&cause(error));
+        }
         self.end();
         let mut said = String::new();
-        let read = self
-            .0
-            .stderr
-            .take()
-            .map(|mut e| e.read_to_string(&mut said));
-        match read {
-            Some(Ok(_)) if !said.trim().is_empty() => said.trim().to_owned(),
-            _ => "it ended early".into(),
+        let stderr = self.0.stderr.take();
+        let _ = stderr.map(|mut stderr| stderr.read_to_string(&mut said));
+        match said.trim() {
+            "" => failure("it ended early"),
+            said => failure(said),
         }
     }
 
@@ -165,52 +159,4 @@ impl Drop for Process {
 
 fn failure(cause: &str) -> Failure {
     Failure::Runtime(format!("a process that writes to a pipe: {cause}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-
-    fn shell(script: &str) -> Command {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        command
-    }
-
-    /// A process that is not reaped would still be there, as a zombie.
-    #[test]
-    fn a_writer_is_ended_and_reaped() {
-        let writer = Writer::start(shell("exec cat /dev/urandom"), true).unwrap();
-        let proc = format!("/proc/{}", writer.process.0.id());
-        assert!(Path::new(&proc).exists());
-        assert!(writer.time(512, 1 << 20).unwrap() > 0.0);
-        assert!(!Path::new(&proc).exists());
-    }
-
-    #[test]
-    fn zeros_are_not_random() {
-        let zeros = || shell("exec cat /dev/zero");
-        assert!(Writer::start(zeros(), true).is_err());
-        assert!(Writer::start(zeros(), false).is_ok());
-    }
-
-    #[test]
-    fn a_writer_that_ends_early_is_a_failure() {
-        let Err(Failure::Runtime(line)) = Writer::start(shell("echo x; echo why >&2"), true) else {
-            panic!("it wrote two bytes");
-        };
-        assert!(line.ends_with("why"), "{line}");
-    }
-
-    #[test]
-    fn installed_programs_write() {
-        for mut lane in program_lanes(4096, 1 << 20) {
-            let ns = (lane.batch)(1).unwrap();
-            assert!(ns > 0.0, "{}: {ns}", lane.name);
-        }
-        let lanes = program_lanes(512, 1);
-        assert!(lanes.iter().any(|lane| lane.name == "dd-urandom"));
-    }
 }

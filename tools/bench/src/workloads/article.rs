@@ -10,11 +10,6 @@ use crate::measure::Place;
 use crate::report::model::{Workload, workload};
 use crate::session::{Effort, Session};
 
-const ARTICLE: &str = "\"Locking in crypto/rand\"";
-
-/// The first math/rand is there for its lock, which the first program shows.
-const LOCKED: &str = "go-math-rand-v1";
-
 /// How long both take.
 pub fn expected(effort: Effort) -> Duration {
     effort.choose(Duration::from_millis(1500), Duration::from_secs(45))
@@ -26,42 +21,25 @@ pub fn measure(
     session: &mut Session,
     go: Option<&Program>,
 ) -> [Workload; 2] {
-    [
-        pipeline(candidates, session, go),
-        rate(candidates, session, go),
-    ]
-}
-
-/// Ten that make strings and ten that take them: a fiftieth of the article's.
-fn pipeline(candidates: &Candidates, session: &mut Session, go: Option<&Program>) -> Workload {
-    let title = format!("Ten that make strings and ten that take them, from {ARTICLE}");
-    let kernel = Some("getrandom");
-    let mut workload = empty(workload::PIPELINE, &title, "a string", "threads", kernel);
-    let effort = session.effort;
+    const ARTICLE: &str = "from \"Locking in crypto/rand\"";
+    let (effort, kernel) = (session.effort, Some("getrandom"));
+    // A fiftieth of the article's strings.
+    let title = format!("Ten that make strings and ten that take them, {ARTICLE}");
+    let mut pipeline = empty(workload::PIPELINE, &title, "a string", "threads", kernel);
     session.step("the Go article's first program", expected(effort) / 9);
-    let lanes = pipeline_lanes(go, effort.choose(500, VALUES / 50));
+    let lanes = candidates.choose(pipeline_lanes(go, effort.choose(500, VALUES / 50)));
     let place = Place { at: 10, bytes: 0 };
-    let lanes = candidates.choose(lanes);
-    workload.measure(place, lanes, rounds(effort.choose(3, 5)), session);
-    workload
-}
+    pipeline.measure(place, lanes, rounds(effort.choose(3, 5)), session);
 
-/// As many reads as there is time for, in ten slices.
-fn rate(candidates: &Candidates, session: &mut Session, go: Option<&Program>) -> Workload {
-    let effort = session.effort;
     let seconds = effort.choose("half a second", "ten seconds");
-    let title = format!("Reads of {READ} bytes for {seconds}, from {ARTICLE}");
-    let kernel = Some("getrandom");
-    let mut workload = empty(workload::RATE, &title, "a read", "bytes", kernel);
+    let title = format!("Reads of {READ} bytes for {seconds}, {ARTICLE}");
+    let mut rate = empty(workload::RATE, &title, "a read", "bytes", kernel);
     session.step("the Go article's second program", expected(effort) * 8 / 9);
     let slice = effort.choose(Duration::from_millis(50), Duration::from_secs(1));
-    let lanes = rate_lanes(go, slice).into_iter();
-    let lanes = lanes.filter(|lane| lane.name != LOCKED).collect();
-    let lanes = candidates.choose(lanes);
-    let place = Place {
-        at: READ,
-        bytes: READ,
-    };
-    workload.measure(place, lanes, rounds(10), session);
-    workload
+    let mut lanes = candidates.choose(rate_lanes(go, slice));
+    // It shows what its lock costs in the first program, and nothing here.
+    lanes.retain(|lane| lane.name != "go-math-rand-v1");
+    let (at, bytes) = (READ, READ);
+    rate.measure(Place { at, bytes }, lanes, rounds(10), session);
+    [pipeline, rate]
 }

@@ -7,7 +7,7 @@ use squall_tools::measure::lanes::{Batch, Budget};
 use super::empty;
 use crate::candidates::Candidates;
 use crate::measure::Place;
-use crate::process::{NOTHING, forks};
+use crate::process::{self, Experiment, NOTHING};
 use crate::report::model::{Workload, workload};
 use crate::session::{Effort, Session};
 
@@ -32,7 +32,7 @@ pub fn measure(candidates: &Candidates, session: &mut Session) -> Workload {
         batch: Batch::Single,
     };
     for drawn in [0, 32] {
-        let lanes = candidates.choose(forks::lanes(&SOURCES, drawn));
+        let lanes = candidates.choose(process::lanes(Experiment::Forks, &SOURCES, drawn));
         let at = drawn as u64;
         workload.measure(Place { at, bytes: 0 }, lanes, budget, session);
     }

@@ -8,7 +8,7 @@ use super::empty;
 use crate::candidates::Candidates;
 use crate::go::Program;
 use crate::measure::{Place, single};
-use crate::process::{NOTHING, first_bytes};
+use crate::process::{self, Experiment, NOTHING};
 use crate::report::model::{Workload, workload};
 use crate::session::{Effort, Session};
 
@@ -25,6 +25,9 @@ const SOURCES: [&str; 9] = [
     "arc4random",
 ];
 
+/// Bytes that are drawn.
+const LEN: usize = 32;
+
 /// How long it takes.
 pub fn expected(effort: Effort) -> Duration {
     effort.choose(Duration::from_millis(700), Duration::from_secs(4))
@@ -36,7 +39,7 @@ pub fn measure(candidates: &Candidates, session: &mut Session, go: Option<&Progr
     let (title, kernel) = ("The first 32 bytes of a new process", Some("getrandom"));
     let mut workload = empty(workload::START, title, "a process", "bytes", kernel);
     session.step(title, expected(effort));
-    let mut lanes = first_bytes::lanes(&SOURCES);
+    let mut lanes = process::lanes(Experiment::FirstBytes, &SOURCES, LEN);
     if let Some(go) = go {
         lanes.push(single("go-crypto-rand", || go.first("crypto")));
     }
@@ -47,7 +50,7 @@ pub fn measure(candidates: &Candidates, session: &mut Session, go: Option<&Progr
         time: expected(effort),
         batch: Batch::Single,
     };
-    let at = first_bytes::LEN as u64;
+    let at = LEN as u64;
     workload.measure(Place { at, bytes: at }, lanes, budget, session);
     workload
 }
