@@ -6,7 +6,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use squall::entropy::Accumulator;
 use squall_bench::report::model::Group;
 use squall_bench::source::Draw;
-use squall_bench::sources::{Entry, Home, here};
+use squall_bench::sources::{Entry, RunsIn, in_process};
 use squall_legacy_rng::Legacy;
 use squall_robust_prng::{Gf489, Robust};
 
@@ -19,8 +19,8 @@ pub const ENTRIES: &[Entry] = &[
         secure: false,
         caveat: "meant for seeds; a forked child repeats it",
         explained: "squall_robust_prng::Robust (n = 489), seeded once; threads take turns",
-        home: Home::Here,
-        open: || here(SharedRobust),
+        runs_in: RunsIn::ThisProcess,
+        open: || in_process(SharedRobust),
     },
     Entry {
         name: "legacy",
@@ -30,8 +30,8 @@ pub const ENTRIES: &[Entry] = &[
         caveat: "broken: see squall-lab attack",
         explained: "a model of /dev/urandom of Linux 2.6 to 4.7 in this process: SHA-1 over a pool, \
                     ten bytes at a time, one lock for all threads",
-        home: Home::Here,
-        open: || here(SharedLegacy),
+        runs_in: RunsIn::ThisProcess,
+        open: || in_process(SharedLegacy),
     },
 ];
 

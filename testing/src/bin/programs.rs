@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use squall_testing::programs::{nginx::Nginx, openssl, postgres::Postgres, python, ssh};
 use squall_testing::world::{Way, World};
-use squall_tools::measure::lanes::{Batch, Budget, Lane, Outcome, in_turns};
+use squall_tools::measure::contest::{Batch, Budget, Contestant, Outcome, in_turns};
 use squall_tools::measure::{Orders, Spread, interval_of_median, machine};
 
 /// Rounds, if none are asked for.
@@ -44,9 +44,9 @@ fn main() -> ExitCode {
 
 /// Measures both in turns, and prints a line.
 fn show(title: &str, [mut without, mut with]: Pair, rounds: usize) {
-    let mut lanes = [
-        Lane::new("without", |_| without()),
-        Lane::new("with", |_| with()),
+    let mut contestants = [
+        Contestant::new("without", |_| without()),
+        Contestant::new("with", |_| with()),
     ];
     let budget = Budget {
         least: rounds,
@@ -54,7 +54,7 @@ fn show(title: &str, [mut without, mut with]: Pair, rounds: usize) {
         time: Duration::ZERO,
         batch: Batch::Single,
     };
-    let outcomes = in_turns(&mut lanes, budget, &mut Orders::default(), &|| true);
+    let outcomes = in_turns(&mut contestants, budget, &mut Orders::default(), &|| true);
     let [Outcome::Samples(without), Outcome::Samples(with)] = &outcomes[..] else {
         println!("{title:44} failed: {outcomes:?}");
         return;

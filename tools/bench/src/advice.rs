@@ -3,12 +3,10 @@
 use crate::report::model::{Report, Workload, workload};
 use squall_tools::units;
 
-/// A key.
 const KEY: u64 = 32;
 /// A buffer: the longest of these that was measured.
 const BUFFERS: [u64; 2] = [1 << 20, 16 << 10];
 
-/// The sentence.
 pub fn advice(report: &Report) -> String {
     let Some(fill) = report.workload(workload::FILL) else {
         return "Nothing was measured that could tell which source to use: run squall bench \
@@ -36,17 +34,18 @@ fn own(fill: &Workload, at: u64) -> Option<f64> {
 }
 
 fn sentence(report: &Report, fill: &Workload, (kernel, theirs): (&str, f64), ours: f64) -> String {
-    let keys = match ours < theirs {
-        true => format!(
+    let keys = if ours < theirs {
+        format!(
             "use squall for keys and numbers ({} for {KEY} bytes; {kernel} takes {})",
             units::time(ours),
             units::time(theirs)
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "use squall for numbers; for {KEY} bytes {kernel} is no slower ({} against {})",
             units::time(theirs),
             units::time(ours)
-        ),
+        )
     };
     let once = "plain getrandom if a process draws only a few times";
     format!(

@@ -75,7 +75,6 @@ pub struct BenchArguments {
     pub bytes: u64,
 }
 
-/// A source that is known.
 fn parse_source(name: &str) -> Result<String, String> {
     match crate::sources::find(name) {
         Some(entry) => Ok(entry.name.to_owned()),

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::bounded;
 use squall_tools::Failure;
-use squall_tools::measure::lanes::Lane;
+use squall_tools::measure::contest::Contestant;
 
 use crate::go::Program;
 use crate::measure::single;
@@ -44,28 +44,28 @@ const GO: [(&str, &str); 3] = [
 type Fill = fn(&mut [u8]);
 
 /// The first program: nanoseconds a string, of `values` strings rounded up to tens.
-pub fn pipeline_lanes(go: Option<&Program>, values: u64) -> Vec<Lane<'_>> {
+pub fn pipeline_contestants(go: Option<&Program>, values: u64) -> Vec<Contestant<'_>> {
     let each = values.div_ceil(PARTIES).max(1);
     let wait = Duration::from_millis(values);
-    lanes(go, "pipeline", each, wait, move |fill| pipeline(fill, each))
+    contestants(go, "pipeline", each, wait, move |fill| pipeline(fill, each))
 }
 
 /// The second program: nanoseconds a read of [`READ`] bytes, for `slice`, in whole milliseconds.
-pub fn rate_lanes(go: Option<&Program>, slice: Duration) -> Vec<Lane<'_>> {
+pub fn rate_contestants(go: Option<&Program>, slice: Duration) -> Vec<Contestant<'_>> {
     let milliseconds = slice.as_millis().max(1) as u64;
     let ours = move |fill| Ok(rate(fill, slice));
-    lanes(go, "rate", milliseconds, slice, ours)
+    contestants(go, "rate", milliseconds, slice, ours)
 }
 
 /// `ours` by sources of this process, and the Go program's `mode` by Go's; an answer of Go may take
 /// `wait` longer than any other.
-fn lanes<'a>(
+fn contestants<'a>(
     go: Option<&'a Program>,
     mode: &'static str,
     amount: u64,
     wait: Duration,
     ours: impl Fn(Fill) -> Result<f64, Failure> + Copy + 'a,
-) -> Vec<Lane<'a>> {
+) -> Vec<Contestant<'a>> {
     let sources: [(_, Fill); 2] = [("squall", squall::fill), ("getrandom", syscall::fill)];
     let here = sources.map(|(source, fill)| single(source, move || ours(fill)));
     let elsewhere = go.into_iter().flat_map(|go| {

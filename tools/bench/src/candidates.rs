@@ -1,7 +1,7 @@
 //! The sources of a run: which are there, what became of each, and how they are measured together.
 
 use squall_tools::Failure;
-use squall_tools::measure::lanes::{Budget, Lane};
+use squall_tools::measure::contest::{Budget, Contestant};
 
 use crate::child;
 use crate::go::Program;
@@ -12,11 +12,9 @@ use crate::report::model::{SourceReport, State, Workload};
 use crate::sanity;
 use crate::session::Session;
 use crate::source::Source;
-use crate::sources::{self, Entry, Home, memory};
+use crate::sources::{self, Entry, RunsIn, memory};
 
-/// A source of this run.
 pub struct Candidate {
-    /// What it is.
     pub entry: &'static Entry,
     state: State,
     reason: Option<String>,
@@ -25,12 +23,11 @@ pub struct Candidate {
 
 /// A source that is ready for use.
 enum Ready {
-    Here(Box<dyn Source>),
-    Elsewhere(Remote),
+    Local(Box<dyn Source>),
+    Remote(Remote),
 }
 
 impl Candidate {
-    /// Opens the source.
     fn open(entry: &'static Entry, go: &Result<Program, String>) -> Candidate {
         let mut candidate = Candidate {
             entry,
@@ -66,19 +63,18 @@ impl Candidate {
         self.ready = None;
     }
 
-    /// The source, while it works.
     pub fn source(&mut self) -> Option<&mut dyn Source> {
         match self.ready.as_mut()? {
-            Ready::Here(source) => Some(source.as_mut()),
-            Ready::Elsewhere(remote) => Some(remote),
+            Ready::Local(source) => Some(source.as_mut()),
+            Ready::Remote(remote) => Some(remote),
         }
     }
 
     /// The process that it runs in, if that is another one.
     pub fn remote(&mut self) -> Option<&mut Remote> {
         match self.ready.as_mut()? {
-            Ready::Here(_) => None,
-            Ready::Elsewhere(remote) => Some(remote),
+            Ready::Local(_) => None,
+            Ready::Remote(remote) => Some(remote),
         }
     }
 
@@ -108,10 +104,10 @@ impl Candidate {
 
 /// The source of `entry`; none if only programs of their own have it.
 fn ready(entry: &'static Entry, go: &Result<Program, String>) -> Result<Option<Ready>, String> {
-    let remote = match entry.home {
-        Home::Here => return (entry.open)().map(Ready::Here).map(Some),
-        Home::Program => return Ok(None),
-        Home::Child(setting) => {
+    let remote = match entry.runs_in {
+        RunsIn::ThisProcess => return (entry.open)().map(Ready::Local).map(Some),
+        RunsIn::OtherProgram => return Ok(None),
+        RunsIn::OwnProcess(setting) => {
             // Alone on the CPU that sources of this process are measured on; it inherits that.
             let cpus = machine::cpus();
             machine::pin(&cpus);
@@ -119,10 +115,10 @@ fn ready(entry: &'static Entry, go: &Result<Program, String>) -> Result<Option<R
             machine::unpin(&cpus);
             child
         }
-        Home::Go(name) => go.as_ref().map_err(Clone::clone)?.source(name),
+        RunsIn::GoProgram(name) => go.as_ref().map_err(Clone::clone)?.source(name),
     };
     remote
-        .map(Ready::Elsewhere)
+        .map(Ready::Remote)
         .map(Some)
         .map_err(Failure::into_text)
 }
@@ -145,7 +141,6 @@ impl Candidates {
         candidates
     }
 
-    /// Opens those that `is_wanted`.
     pub fn unchecked(
         is_wanted: impl Fn(&Entry) -> bool,
         go: &Result<Program, String>,
@@ -154,19 +149,18 @@ impl Candidates {
         Candidates(wanted.map(|entry| Candidate::open(entry, go)).collect())
     }
 
-    /// Those of `lanes` whose sources are measured.
-    pub fn choose<'a>(&self, lanes: Vec<Lane<'a>>) -> Vec<Lane<'a>> {
+    /// Those of `contestants` whose sources are measured.
+    pub fn choose<'a>(&self, contestants: Vec<Contestant<'a>>) -> Vec<Contestant<'a>> {
         let is_measured = |name: &str| {
             let named = self.0.iter().find(|c| c.entry.name == name);
             named.is_some_and(|candidate| candidate.state == State::Measured)
         };
-        lanes
+        contestants
             .into_iter()
-            .filter(|lane| is_measured(&lane.name))
+            .filter(|contestant| is_measured(&contestant.name))
             .collect()
     }
 
-    /// What became of them.
     pub fn reports(&self) -> Vec<SourceReport> {
         self.0.iter().map(Candidate::report).collect()
     }
@@ -183,9 +177,9 @@ impl Candidates {
         batch: impl Fn(&Entry, &mut dyn Source, u64) -> Result<f64, Failure>,
     ) {
         let measured = self.0.iter_mut().filter(|c| is_measured(c.entry));
-        let lane = |candidate| lane(candidate, &batch);
-        let lanes = measured.filter_map(lane).collect();
-        let failed = workload.measure(place, lanes, budget, session);
+        let contestant = |candidate| contestant(candidate, &batch);
+        let contestants = measured.filter_map(contestant).collect();
+        let failed = workload.measure(place, contestants, budget, session);
         self.fail(failed);
     }
 
@@ -204,13 +198,13 @@ impl Candidates {
     }
 }
 
-/// A lane for `candidate`, if it is there.
-fn lane<'a>(
+/// A contestant for `candidate`, if it is there.
+fn contestant<'a>(
     candidate: &'a mut Candidate,
     batch: &'a impl Fn(&Entry, &mut dyn Source, u64) -> Result<f64, Failure>,
-) -> Option<Lane<'a>> {
+) -> Option<Contestant<'a>> {
     let entry = candidate.entry;
     let source = candidate.source()?;
     let batch = move |calls| batch(entry, source, calls).map_err(Failure::into_text);
-    Some(Lane::new(entry.name, batch))
+    Some(Contestant::new(entry.name, batch))
 }

@@ -11,7 +11,7 @@ use crate::candidates::{Candidate, Candidates};
 use crate::go;
 use crate::session::{Effort, Session};
 use crate::source::Source;
-use crate::sources::{Entry, Home, memory};
+use crate::sources::{Entry, RunsIn, memory};
 use crate::statistics::battery::{Setting, testu01};
 use crate::statistics::{Battery, BatteryResult, Examination, Findings, table};
 
@@ -37,9 +37,12 @@ pub fn run(options: &BenchArguments) -> Result<(), Failure> {
     output::check()?;
     let go = go::program(true);
     let interrupt = Interrupt::watch("nothing is concluded")?;
-    let is_wanted = |entry: &Entry| match options.source.is_empty() {
-        true => entry.home != Home::Program && entry.name != memory::NAME,
-        false => options.source.iter().any(|name| name == entry.name),
+    let is_wanted = |entry: &Entry| {
+        if options.source.is_empty() {
+            entry.runs_in != RunsIn::OtherProgram && entry.name != memory::NAME
+        } else {
+            options.source.iter().any(|name| name == entry.name)
+        }
     };
     let one = Duration::from_secs(options.bytes.div_ceil(PACE));
     let count = crate::sources::all()
@@ -68,9 +71,10 @@ pub fn run(options: &BenchArguments) -> Result<(), Failure> {
         .iter()
         .filter(|(_, findings, _)| !findings.passed());
     unsound.extend(failed.map(|(title, ..)| format!("{title} is no source of random bytes")));
-    match unsound.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Runtime(unsound.join("; "))),
+    if unsound.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Runtime(unsound.join("; ")))
     }
 }
 
@@ -87,9 +91,10 @@ fn examine(
         return Ok(None);
     };
     let findings = findings(source, options.bytes, session)?;
-    let batteries = match options.batteries {
-        true => batteries(source, options.bytes, session)?,
-        false => Vec::new(),
+    let batteries = if options.batteries {
+        batteries(source, options.bytes, session)?
+    } else {
+        Vec::new()
     };
     Ok(Some((name.to_owned(), findings, batteries)))
 }
@@ -126,11 +131,15 @@ fn batteries(
     let setting = Setting {
         time: PATIENCE,
         bytes,
+        dieharder: &["-a"],
         testu01: testu01.map(OsString::from).into(),
     };
-    let mut fill = |out: &mut [u8]| match session.is_interrupted() {
-        true => Err(Failure::Runtime("interrupted".into())),
-        false => draw(source, out),
+    let mut fill = |out: &mut [u8]| {
+        if session.is_interrupted() {
+            Err(Failure::Runtime("interrupted".into()))
+        } else {
+            draw(source, out)
+        }
     };
     let all = Battery::ALL.into_iter();
     all.map(|battery| battery.run(&setting, &mut fill))

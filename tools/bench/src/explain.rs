@@ -1,27 +1,29 @@
 //! What is measured of a source, and how, for `--explain`.
 
 use crate::report::published;
-use crate::sources::{Entry, Home};
+use crate::sources::{Entry, RunsIn};
 
-/// About `entry`.
 pub fn explain(entry: &Entry) -> String {
-    let fitness = match entry.secure {
-        true => {
-            "fit for secrets: neither a forked child nor a clone that the kernel is told of repeats it"
-        }
-        false => "not for secrets by itself",
+    let fitness = if entry.secure {
+        "fit for secrets: neither a forked child nor a clone that the kernel is told of repeats it"
+    } else {
+        "not for secrets by itself"
     };
     let caveat = match entry.caveat {
         "" => String::new(),
         caveat => format!(" ({caveat})"),
     };
-    let there = match entry.home {
-        Home::Here => match (entry.open)() {
+    let there = match entry.runs_in {
+        RunsIn::ThisProcess => match (entry.open)() {
             Ok(_) => "it is here".to_owned(),
             Err(reason) => format!("it is not here: {reason}"),
         },
-        Home::Child(_) | Home::Go(_) => "it would run in a process of its own".to_owned(),
-        Home::Program => "it is a program of its own, in workloads that start programs".to_owned(),
+        RunsIn::OwnProcess(_) | RunsIn::GoProgram(_) => {
+            "it would run in a process of its own".to_owned()
+        }
+        RunsIn::OtherProgram => {
+            "it is a program of its own, in workloads that start programs".to_owned()
+        }
     };
     let mut text = format!(
         "{} ({})\n\n{}.\n\nSecurity: {fitness}{caveat}.\nOn this machine: {there}.\n{METHOD}",
@@ -41,7 +43,6 @@ pub fn explain(entry: &Entry) -> String {
     text
 }
 
-/// How everything is measured.
 const METHOD: &str = "
 How: first 192 KiB of it are looked at; a source of zeros or of repeated blocks is disqualified. Then
 all sources are measured in turns, in rounds whose order changes: of requests and numbers a batch of a

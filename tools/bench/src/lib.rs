@@ -1,7 +1,7 @@
 //! `squall bench`: every source of randomness on this machine, side by side.
 //!
 //! [`sources`] has a file for each family of sources, `workloads` one for each workload;
-//! [`squall_tools::measure::lanes`] takes them in turns, and [`report`] shows what came of it.
+//! [`squall_tools::measure::contest`] takes them in turns, and [`report`] shows what came of it.
 
 mod advice;
 pub mod args;
@@ -17,7 +17,7 @@ pub mod process;
 pub mod remote;
 pub mod report;
 mod run;
-mod sanity;
+pub mod sanity;
 mod session;
 pub mod source;
 pub mod sources;

@@ -1,7 +1,7 @@
-//! What lanes took, as points of a workload.
+//! What contestants took, as points of a workload.
 
 use squall_tools::Failure;
-use squall_tools::measure::lanes::{Budget, Lane, Outcome, in_turns};
+use squall_tools::measure::contest::{Budget, Contestant, Outcome, in_turns};
 
 use crate::report::model::{Figure, Point, Series, Workload};
 use crate::session::Session;
@@ -9,27 +9,28 @@ use crate::session::Session;
 /// A place on the axis of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Where.
     pub at: u64,
     /// Random bytes of an operation; 0 where that says nothing.
     pub bytes: u64,
 }
 
-/// A lane whose batches are one `run` each, which gives the nanoseconds of an operation.
-pub fn single<'a>(source: &str, mut run: impl FnMut() -> Result<f64, Failure> + 'a) -> Lane<'a> {
-    Lane::new(source, move |_| run().map_err(Failure::into_text))
+/// A contestant whose batches are one `run` each, which gives the nanoseconds of an operation.
+pub fn single<'a>(
+    source: &str,
+    mut run: impl FnMut() -> Result<f64, Failure> + 'a,
+) -> Contestant<'a> {
+    Contestant::new(source, move |_| run().map_err(Failure::into_text))
 }
 
-/// A source that failed, and why.
 pub type Failed = (String, String);
 
 impl Workload {
-    /// Measures `lanes`, whose names are sources', in turns, and adds what they took at `place`.
+    /// Measures `contestants`, whose names are sources', in turns, and adds what they took at `place`.
     /// Who failed has a line in the report, too.
     pub fn measure(
         &mut self,
         place: Place,
-        mut lanes: Vec<Lane>,
+        mut contestants: Vec<Contestant>,
         budget: Budget,
         session: &Session,
     ) -> Vec<Failed> {
@@ -38,15 +39,15 @@ impl Workload {
             !session.is_interrupted()
         };
         let orders = &mut *session.orders.borrow_mut();
-        let outcomes = in_turns(&mut lanes, budget, orders, &goes_on);
+        let outcomes = in_turns(&mut contestants, budget, orders, &goes_on);
         let mut failed = Vec::new();
-        for (lane, outcome) in lanes.into_iter().zip(outcomes) {
+        for (contestant, outcome) in contestants.into_iter().zip(outcomes) {
             match outcome {
                 Outcome::Samples(samples) if samples.iter().all(|&ns| ns > 0.0) => {
-                    self.add(&lane.name, place, samples);
+                    self.add(&contestant.name, place, samples);
                 }
-                Outcome::Samples(_) => failed.push((lane.name, "it took no time".into())),
-                Outcome::Failed(reason) => failed.push((lane.name, reason)),
+                Outcome::Samples(_) => failed.push((contestant.name, "it took no time".into())),
+                Outcome::Failed(reason) => failed.push((contestant.name, reason)),
             }
         }
         let line = |(name, reason): &Failed| format!("{name}, {}: {reason}", self.place(place.at));

@@ -13,7 +13,7 @@ mod repeats;
 pub use child::{Child, Experiment, NOTHING, PROGRAM, this_process};
 pub use repeats::repeats_in_child;
 
-use squall_tools::measure::lanes::Lane;
+use squall_tools::measure::contest::Contestant;
 use squall_tools::{Failure, output};
 
 use crate::measure::single;
@@ -27,8 +27,12 @@ pub type Lookup = fn(&str) -> Option<Fill>;
 
 /// Nanoseconds by each of `sources`, of draws of `bytes`: the first of a new process
 /// ([`Experiment::FirstBytes`]), or a fork whose child makes one ([`Experiment::Forks`]).
-pub fn lanes(experiment: Experiment, sources: &[&str], bytes: usize) -> Vec<Lane<'static>> {
-    let lane = |source: &&str| {
+pub fn contestants(
+    experiment: Experiment,
+    sources: &[&str],
+    bytes: usize,
+) -> Vec<Contestant<'static>> {
+    let contestant = |source: &&str| {
         let child = Child {
             experiment,
             source: (*source).to_owned(),
@@ -36,7 +40,7 @@ pub fn lanes(experiment: Experiment, sources: &[&str], bytes: usize) -> Vec<Lane
         };
         single(source, move || child.measure())
     };
-    sources.iter().map(lane).collect()
+    sources.iter().map(contestant).collect()
 }
 
 /// Does what `child` is to do, with a source of `lookup`.

@@ -49,11 +49,12 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
     let csv = || csv::csv(&report);
     let html = || page::page(&report);
     outputs.give(&report, csv, html, || text(&report, old.as_ref()))?;
-    match report.complete {
-        true => Ok(()),
-        false => Err(Failure::Runtime(
+    if report.complete {
+        Ok(())
+    } else {
+        Err(Failure::Runtime(
             "interrupted: the report has what was measured until then".into(),
-        )),
+        ))
     }
 }
 
@@ -71,9 +72,10 @@ const OPENING: Duration = Duration::from_secs(2);
 
 /// Measures everything that was asked for.
 fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
-    let effort = match options.quick {
-        true => Effort::Quick,
-        false => Effort::Full,
+    let effort = if options.quick {
+        Effort::Quick
+    } else {
+        Effort::Full
     };
     let date = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let interrupt = Interrupt::watch("the report has what was measured until then")?;

@@ -7,22 +7,18 @@ use indicatif::{ProgressBar, ProgressStyle};
 use squall_tools::Interrupt;
 use squall_tools::measure::Orders;
 
-/// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// Seconds: fewer rounds, fewer lengths, no more than a tenth of the long experiments.
     Quick,
-    /// Minutes.
     Full,
 }
 
 impl Effort {
-    /// Its name in reports.
     pub fn name(self) -> &'static str {
         self.choose("quick", "full")
     }
 
-    /// One of two.
     pub fn choose<T>(self, quick: T, full: T) -> T {
         match self {
             Effort::Quick => quick,
@@ -34,7 +30,6 @@ impl Effort {
 /// A run under way. Steps announce how long they will take, which is what the bar counts.
 #[derive(Debug)]
 pub struct Session {
-    /// How much is measured.
     pub effort: Effort,
     /// The orders of rounds, which go on from one workload to the next.
     pub orders: RefCell<Orders>,
@@ -47,7 +42,6 @@ pub struct Session {
 #[derive(Clone, Copy, Debug)]
 struct Step {
     began: Instant,
-    /// What it was expected to take.
     expected: Duration,
     /// Where the bar stood when it began.
     from: Duration,
@@ -56,9 +50,10 @@ struct Step {
 impl Session {
     /// Begins; the bar, if it is shown, ends when `expected` is over.
     pub fn begin(effort: Effort, expected: Duration, interrupt: Interrupt, shown: bool) -> Session {
-        let bar = match shown {
-            true => ProgressBar::new(expected.as_millis() as u64),
-            false => ProgressBar::hidden(),
+        let bar = if shown {
+            ProgressBar::new(expected.as_millis() as u64)
+        } else {
+            ProgressBar::hidden()
         };
         let template = "{bar:30} {percent:>3}%  {msg}, {prefix} left";
         bar.set_style(ProgressStyle::with_template(template).expect("the template is valid"));
@@ -102,12 +97,10 @@ impl Session {
         self.interrupt.is_noted()
     }
 
-    /// How long it has taken so far.
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// Takes the bar away.
     pub fn end(&self) {
         self.bar.finish_and_clear();
     }

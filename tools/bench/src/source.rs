@@ -89,9 +89,10 @@ impl<D: Draw> Source for D {
                 let last = out[end..].to_vec();
                 let ns = time(calls, &mut || Draw::fill(self, black_box(&mut *out)));
                 let is_old = out[..before.len()] == before || out[end..] == last;
-                match is_old && out.len() >= TELLING {
-                    true => Err(Failure::Runtime("a buffer was left as it was".into())),
-                    false => Ok(ns),
+                if is_old && out.len() >= TELLING {
+                    Err(Failure::Runtime("a buffer was left as it was".into()))
+                } else {
+                    Ok(ns)
                 }
             }
         }

@@ -14,9 +14,6 @@ mod rank;
 mod repeats;
 mod table;
 
-#[cfg(test)]
-mod generators;
-
 pub mod battery;
 
 pub use battery::{Battery, BatteryResult};

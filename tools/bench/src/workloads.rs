@@ -4,6 +4,7 @@ pub mod article;
 pub mod fill;
 pub mod fork;
 pub mod pipe;
+mod plan;
 pub mod proposal;
 pub mod start;
 pub mod threads;
@@ -12,13 +13,11 @@ pub mod words;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use squall_tools::measure::BATCH;
-use squall_tools::measure::lanes::{Batch, Budget};
 
 use crate::candidates::Candidates;
 use crate::go::Program;
 use crate::machine;
-use crate::report::model::{SourceReport, State, Workload};
+use crate::report::model::Workload;
 use crate::session::{Effort, Session};
 
 /// A kind of workload, as it is named on the command line.
@@ -55,18 +54,18 @@ impl Kind {
         Kind::Fork,
     ];
 
-    /// How long it takes.
     pub fn expected(self, effort: Effort) -> Duration {
-        match self {
-            Kind::Words => words::expected(effort),
-            Kind::Fill => fill::expected(effort),
-            Kind::VdsoProposal => proposal::expected(effort),
-            Kind::Threads => threads::expected(effort),
-            Kind::Go => article::expected(effort),
-            Kind::Pipe => pipe::expected(effort),
-            Kind::Start => start::expected(effort),
-            Kind::Fork => fork::expected(effort),
-        }
+        let time = match self {
+            Kind::Words => words::EXPECTED,
+            Kind::Fill => fill::EXPECTED,
+            Kind::VdsoProposal => proposal::EXPECTED,
+            Kind::Threads => threads::EXPECTED,
+            Kind::Go => article::EXPECTED,
+            Kind::Pipe => pipe::EXPECTED,
+            Kind::Start => start::EXPECTED,
+            Kind::Fork => fork::EXPECTED,
+        };
+        time.of(effort)
     }
 
     /// Whether it is about one thread, which is best alone on a CPU.
@@ -91,9 +90,10 @@ impl Bench<'_> {
         if self.session.is_interrupted() {
             return Vec::new();
         }
-        match kind.is_of_one_thread() {
-            true => self.pinned = machine::pin(&self.cpus),
-            false => machine::unpin(&self.cpus),
+        if kind.is_of_one_thread() {
+            self.pinned = machine::pin(&self.cpus)
+        } else {
+            machine::unpin(&self.cpus)
         }
         let Bench {
             candidates,
@@ -113,47 +113,4 @@ impl Bench<'_> {
             Kind::Fork => vec![fork::measure(candidates, session)],
         }
     }
-}
-
-/// For requests of one kind.
-fn requests(effort: Effort) -> Budget {
-    Budget {
-        least: effort.choose(3, 5),
-        most: effort.choose(7, 61),
-        time: effort.choose(Duration::from_millis(120), Duration::from_millis(1000)),
-        batch: Batch::Time(BATCH),
-    }
-}
-
-/// So many rounds of operations that are batches in themselves, however long they take.
-fn rounds(count: usize) -> Budget {
-    Budget {
-        least: count,
-        most: count,
-        time: Duration::ZERO,
-        batch: Batch::Single,
-    }
-}
-
-/// A workload without figures yet.
-fn empty(name: &str, title: &str, operation: &str, axis: &str, kernel: Option<&str>) -> Workload {
-    Workload {
-        name: name.into(),
-        title: title.into(),
-        operation: operation.into(),
-        axis: axis.into(),
-        kernel: kernel.map(Into::into),
-        series: Vec::new(),
-        failures: Vec::new(),
-    }
-}
-
-/// The fastest of the ways to the kernel's generator that are here, by name: the vDSO, or else the
-/// system call.
-pub fn kernel(sources: &[SourceReport]) -> Option<&'static str> {
-    let is_there = |name: &&str| {
-        let named = sources.iter().find(|source| source.name == *name);
-        named.is_some_and(|source| source.state == State::Measured)
-    };
-    ["vdso", "getrandom"].into_iter().find(is_there)
 }

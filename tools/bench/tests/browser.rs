@@ -1,23 +1,33 @@
 //! The page in a real browser, as a person sees it; and pages with faults, which must be found.
 //! What that needs is said at [`squall_testing::browser`].
 
-mod common;
-
+use crate::fixture::fixture;
 use squall_bench::report::page::page;
-use squall_testing::browser::{self, Scheme, WIDTHS, chromium, show};
+use squall_testing::browser::{self, Scheme, WIDTHS, show};
+use squall_testing::suite::{self, Need, Test};
+use squall_testing::tests;
 
-#[test]
+const CHROMIUM_NAME: &str = "chromium";
+
+const CHROMIUM: Need = Need {
+    check: || suite::command(CHROMIUM_NAME),
+    required_by: "SQUALL_REQUIRE_BROWSER",
+};
+
+pub const TESTS: &[Test] = tests![
+    the_page_is_whole_on_every_screen: [CHROMIUM],
+    faults_are_found: [CHROMIUM],
+    the_console_is_heard: [CHROMIUM],
+];
+
 fn the_page_is_whole_on_every_screen() {
-    let Some(chromium) = chromium() else { return };
-    let seen = browser::check(&chromium, &[&page(&common::fixture())]);
+    let seen = browser::check(CHROMIUM_NAME, &[&page(&fixture())]);
     assert!(seen.iter().all(|seen| seen.drawings > 0));
 }
 
 /// Each fault is found, and none is found that is not there.
-#[test]
 fn faults_are_found() {
-    let Some(chromium) = chromium() else { return };
-    let whole = page(&common::fixture());
+    let whole = page(&fixture());
     let with = |what: &str| whole.replacen("</main>", &format!("{what}</main>"), 1);
     let svg = |what: &str| with(&format!("<div role=\"img\" aria-label=\"x\">{what}</div>"));
     let faulty = [
@@ -49,7 +59,7 @@ fn faults_are_found() {
         ("names", with("<table><tr><th>no scope</th></tr></table>")),
     ];
     let pages: Vec<_> = faulty.iter().map(|(_, page)| page.as_str()).collect();
-    let (seen, _) = show(&chromium, &pages, Scheme::Dark);
+    let (seen, _) = show(CHROMIUM_NAME, &pages, Scheme::Dark);
     for ((fault, _), seen) in faulty.iter().zip(seen.chunks(WIDTHS.len())) {
         let found = seen[0].faults(Scheme::Dark);
         assert!(found.contains(fault), "{fault}: {found:?}");
@@ -60,11 +70,9 @@ fn faults_are_found() {
 }
 
 /// What is said on the console is heard.
-#[test]
 fn the_console_is_heard() {
-    let Some(chromium) = chromium() else { return };
     let (_, console) = show(
-        &chromium,
+        CHROMIUM_NAME,
         &["<!DOCTYPE html><script>console.error('heard')</script>"],
         Scheme::Light,
     );

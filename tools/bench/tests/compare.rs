@@ -1,7 +1,5 @@
 //! `--compare`: a change is told, noise is not, and the machine's own moods are called that.
 
-mod common;
-
 use std::path::Path;
 
 use squall_bench::report::compare::{Comparison, compare, read};
@@ -9,7 +7,22 @@ use squall_bench::report::model::{Figure, Report};
 use squall_tools::Failure;
 use tempfile::TempDir;
 
-use common::fixture;
+use crate::fixture::fixture;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    the_same_report_has_not_changed,
+    noise_is_no_change,
+    a_source_that_became_slower_is_told_in_each_of_its_points,
+    what_all_have_in_common_is_the_machine,
+    two_sources_have_nothing_in_common,
+    intervals_that_overlap_are_no_change,
+    another_machine_is_said_first,
+    reports_without_a_point_in_common,
+    a_report_is_read_as_it_was_written,
+    what_is_no_report_is_refused_in_a_line,
+];
 
 /// The fixture with the times of each source changed: by its name and the number of the point.
 fn with(factor: impl Fn(&str, usize) -> f64) -> Report {
@@ -45,7 +58,6 @@ fn assert_nothing_changed(comparison: &Comparison) {
     assert!(!text.contains("Slower than before") && !text.contains("Faster than before"));
 }
 
-#[test]
 fn the_same_report_has_not_changed() {
     let comparison = compare(&fixture(), &fixture());
     assert_nothing_changed(&comparison);
@@ -56,12 +68,10 @@ fn the_same_report_has_not_changed() {
     assert!(text.contains("The machine is as fast as it was."), "{text}");
 }
 
-#[test]
 fn noise_is_no_change() {
     assert_nothing_changed(&compare(&fixture(), &with(|_, number| noise(number))));
 }
 
-#[test]
 fn a_source_that_became_slower_is_told_in_each_of_its_points() {
     let is_slower = |source: &str| source.starts_with("squall");
     let slower = with(|source, number| noise(number) * if is_slower(source) { 1.2 } else { 1.0 });
@@ -97,7 +107,6 @@ fn a_source_that_became_slower_is_told_in_each_of_its_points() {
     );
 }
 
-#[test]
 fn what_all_have_in_common_is_the_machine() {
     let slower =
         with(|source, number| noise(number) * if source == "squall" { 1.3 * 1.2 } else { 1.3 });
@@ -120,7 +129,6 @@ fn what_all_have_in_common_is_the_machine() {
 }
 
 /// With two sources nobody can tell which one changed.
-#[test]
 fn two_sources_have_nothing_in_common() {
     let few = |mut report: Report| {
         for workload in &mut report.workloads {
@@ -136,7 +144,6 @@ fn two_sources_have_nothing_in_common() {
 }
 
 /// Samples that reach into each other's interval are no change, however far the medians are.
-#[test]
 fn intervals_that_overlap_are_no_change() {
     let noisy = |median: f64| {
         let mut report = fixture();
@@ -148,7 +155,6 @@ fn intervals_that_overlap_are_no_change() {
     assert_nothing_changed(&compare(&noisy(2.0), &noisy(2.4)));
 }
 
-#[test]
 fn another_machine_is_said_first() {
     let mut other = fixture();
     other.machine.kernel = "7.1.0".into();
@@ -175,7 +181,6 @@ fn another_machine_is_said_first() {
     assert!(text.contains("Measured only before: 4."), "{text}");
 }
 
-#[test]
 fn reports_without_a_point_in_common() {
     let mut empty = fixture();
     empty.workloads.clear();
@@ -185,7 +190,6 @@ fn reports_without_a_point_in_common() {
     assert_eq!(comparison.common, None);
 }
 
-#[test]
 fn a_report_is_read_as_it_was_written() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("report.json");
@@ -195,7 +199,6 @@ fn a_report_is_read_as_it_was_written() {
 }
 
 /// One line that names the file and says what it is.
-#[test]
 fn what_is_no_report_is_refused_in_a_line() {
     let directory = TempDir::new().expect("a directory");
     let refused = |content: &str| {

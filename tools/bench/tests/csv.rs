@@ -1,16 +1,21 @@
 //! `--export-csv`: a line a point, read back by another program's rules.
 
-mod common;
-
 use squall_bench::report::csv::csv;
 use squall_bench::report::model::workload;
 
-use common::fixture;
+use crate::fixture::fixture;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_line_a_point,
+    figures_are_those_of_the_report,
+    text_with_commas_and_quotes_is_quoted,
+];
 
 const COLUMNS: &str = "workload,source,at,bytes,median_ns,low_ns,high_ns,bytes_per_second,\
                        speedup_over_kernel,secure,samples,discarded";
 
-#[test]
 fn a_line_a_point() {
     let report = fixture();
     let text = csv(&report).expect("CSV");
@@ -24,7 +29,6 @@ fn a_line_a_point() {
     assert_eq!(lines.count(), points);
 }
 
-#[test]
 fn figures_are_those_of_the_report() {
     let report = fixture();
     let text = csv(&report).expect("CSV");
@@ -49,7 +53,6 @@ fn figures_are_those_of_the_report() {
     assert_eq!(line("go-pipeline,squall,10,")[7], "");
 }
 
-#[test]
 fn text_with_commas_and_quotes_is_quoted() {
     let mut report = fixture();
     report.workloads[0].series[0].source = "a \"quoted\", strange\nname".into();

@@ -1,21 +1,29 @@
 //! The page, as it was when somebody last looked at it, and of reports that are not as usual.
 
-mod common;
-
 use squall_bench::report::model::{Noise, Report};
 use squall_bench::report::page::page;
 
-use common::fixture;
+use crate::fixture::fixture;
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-/// `INSTA_UPDATE=always cargo test -p squall-bench --test page` takes a page that was changed on
+pub const TESTS: &[Test] = tests![
+    the_page_is_as_it_was,
+    what_is_to_be_doubted_stands_above_everything,
+    sources_without_figures_are_told_with_the_reason,
+    only_sources_for_secrets_win,
+    published_figures_stand_beside_ours,
+    hostile_names_stay_text,
+    a_report_without_figures_has_a_page,
+];
+
+/// `INSTA_UPDATE=always cargo test -p squall-bench page::the_page_is_as_it_was` takes a page that was changed on
 /// purpose.
-#[test]
 fn the_page_is_as_it_was() {
     let page = page(&fixture()).replace("><", ">\n<");
     insta::assert_snapshot!("page", page);
 }
 
-#[test]
 fn what_is_to_be_doubted_stands_above_everything() {
     let usual = page(&fixture());
     let mut report = fixture();
@@ -33,7 +41,6 @@ fn what_is_to_be_doubted_stands_above_everything() {
     }
 }
 
-#[test]
 fn sources_without_figures_are_told_with_the_reason() {
     let page = page(&fixture());
     for (heading, reason) in [
@@ -49,7 +56,6 @@ fn sources_without_figures_are_told_with_the_reason() {
 }
 
 /// The fastest of all is not fit for secrets, and so not marked; the fastest that is fit is.
-#[test]
 fn only_sources_for_secrets_win() {
     let line = |page: &str, source: &str| {
         let start = page
@@ -75,7 +81,6 @@ fn only_sources_for_secrets_win() {
 }
 
 /// Where something is published, it is drawn dashed, as many short lines, and told beside.
-#[test]
 fn published_figures_stand_beside_ours() {
     let page = page(&fixture());
     for text in [
@@ -98,7 +103,6 @@ fn published_figures_stand_beside_ours() {
 }
 
 /// Names come from elsewhere: they are text, whatever is in them.
-#[test]
 fn hostile_names_stay_text() {
     const HOSTILE: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;</style>";
     let count = |page: &str, what: &str| page.matches(what).count();
@@ -155,7 +159,6 @@ fn hostile(text: &str) -> Report {
 }
 
 /// A run that was interrupted at once has nothing to show, and a page.
-#[test]
 fn a_report_without_figures_has_a_page() {
     let mut report = fixture();
     report.complete = false;

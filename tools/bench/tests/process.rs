@@ -1,122 +1,148 @@
-//! What takes new processes, with this test as the program that is its own child; so it has a
-//! `main` of its own, which serves first.
+//! Experiments with new processes, and what is said of forks.
 
 use std::thread;
 use std::time::Duration;
 
-use squall_bench::process::{
-    Fill, NOTHING, first_bytes, forks, pipe, repeats_in_child, serve, this_process,
-};
-use squall_bench::sources::{self, Home};
-use squall_tools::measure::lanes::Lane;
+use squall_bench::process::{Experiment, Fill, NOTHING, contestants, pipe, repeats_in_child};
+use squall_bench::sources::{self, RunsIn};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+use squall_tools::measure::contest::Contestant;
 
-/// What `slow` takes: longer than a fork on a busy machine.
-const SLOWNESS: Duration = Duration::from_millis(20);
+use crate::child;
 
-fn main() {
-    if let Some(child) = this_process() {
-        let served = serve(&child, lookup);
-        std::process::exit(i32::from(served.is_err()));
-    }
-    first_bytes_are_timed_inside();
-    a_forked_child_draws();
-    blocks_come_through_a_pipe();
-    what_is_not_there_is_a_failure();
-    what_is_said_of_forks_is_true();
-    println!("test result: ok. 5 passed");
-}
+pub const TESTS: &[Test] = tests![
+    first_bytes_are_timed,
+    only_a_child_that_should_draw_does,
+    blocks_come_through_a_pipe,
+    programs_write,
+    a_source_that_gives_nothing_is_a_failure,
+    what_is_not_there_is_a_failure,
+    what_is_said_of_forks_is_true,
+];
 
-fn lookup(name: &str) -> Option<Fill> {
+/// No sleep is shorter than this; how much longer it takes depends on the machine.
+const SLEEP: Duration = Duration::from_millis(5);
+
+/// The sources of children.
+pub fn lookup(name: &str) -> Option<Fill> {
+    let parent = std::process::id();
     Some(match name {
         "squall" => Box::new(squall::fill),
         "slow" => Box::new(|out| {
-            thread::sleep(SLOWNESS);
+            thread::sleep(SLEEP);
             squall::fill(out);
         }),
         "constant" => Box::new(|out| out.fill(7)),
+        "idle" => Box::new(|_| ()),
+        "fails-in-a-child" => Box::new(move |out| {
+            if std::process::id() != parent {
+                std::process::abort();
+            }
+            squall::fill(out);
+        }),
         _ => return None,
     })
 }
 
-/// The medians of three runs, in the order of `lanes`.
-fn measure(mut lanes: Vec<Lane>) -> Vec<f64> {
-    let mut times = vec![Vec::new(); lanes.len()];
-    for _ in 0..3 {
-        for (lane, times) in lanes.iter_mut().zip(&mut times) {
-            match (lane.batch)(1) {
-                Ok(ns) => times.push(ns),
-                Err(failure) => panic!("{}: {failure:?}", lane.name),
-            }
-        }
-    }
-    let median = |mut times: Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        times[1]
-    };
-    times.into_iter().map(median).collect()
+/// What one run of each of `contestants` gives.
+fn run(contestants: Vec<Contestant>) -> Vec<Result<f64, String>> {
+    let runs = contestants
+        .into_iter()
+        .map(|mut contestant| (contestant.batch)(1));
+    runs.collect()
 }
 
-/// Starting the process takes a millisecond, and is not in them.
-fn first_bytes_are_timed_inside() {
-    let times = measure(first_bytes::lanes(&[NOTHING, "squall", "slow"]));
-    println!("first bytes of nothing, squall, slow: {times:.0?} ns");
-    // A busy machine may interrupt the two clock readings, for less than a process takes to start.
-    assert!(times[0] < 5e5 && times[1] < times[2]);
-    assert!(times[2] > SLOWNESS.as_nanos() as f64);
+fn times(contestants: Vec<Contestant>) -> Vec<f64> {
+    let times: Result<Vec<f64>, String> = run(contestants).into_iter().collect();
+    let times = times.expect("they run");
+    assert!(times.iter().all(|ns| *ns > 0.0), "{times:?}");
+    times
 }
 
-fn a_forked_child_draws() {
-    let drawing = measure(forks::lanes(&[NOTHING, "squall", "slow"], 32));
-    let without = measure(forks::lanes(&[NOTHING, "squall", "slow"], 0));
-    println!("forks of nothing, squall, slow: {without:.0?} ns, {drawing:.0?} with a draw");
-    let slowness = SLOWNESS.as_nanos() as f64;
-    assert!(drawing[2] > slowness, "the child draws");
-    assert!(without[2] < slowness, "and does not where it should not");
-    assert!(without.iter().chain(&drawing).all(|&ns| ns > 1e3));
+fn first_bytes_are_timed() {
+    let contestants = contestants(Experiment::FirstBytes, &[NOTHING, "squall", "slow"], 32);
+    assert!(times(contestants)[2] >= SLEEP.as_nanos() as f64);
+}
+
+fn only_a_child_that_should_draw_does() {
+    let forks = |source, bytes| run(contestants(Experiment::Forks, &[source], bytes)).remove(0);
+    let drawn = forks("slow", 32).expect("it runs");
+    assert!(drawn >= SLEEP.as_nanos() as f64);
+    assert!(forks("fails-in-a-child", 32).is_err());
+    assert!(forks("fails-in-a-child", 0).is_ok());
 }
 
 fn blocks_come_through_a_pipe() {
     for len in pipe::LENGTHS {
-        let times = measure(pipe::lanes(&[NOTHING, "squall"], len, 4 << 20));
-        println!("blocks of {len} of nothing, squall: {times:.0?} ns");
-        assert!(times.iter().all(|&ns| ns > 0.0));
+        times(pipe::contestants(&[NOTHING, "squall"], len, 4 << 20));
     }
-    let mut lanes = pipe::lanes(&["constant"], 512, 1 << 20);
-    assert!((lanes[0].batch)(1).is_err(), "one byte over and over");
+    let constant = run(pipe::contestants(&["constant"], 512, 1 << 20)).remove(0);
+    assert!(constant.expect_err("one byte").contains("over and over"));
+}
+
+/// This test is not `squall`, and so is not taken for `squall stream`.
+fn programs_write() {
+    let contestants = pipe::program_contestants(4096, 1 << 20);
+    let names: Vec<&str> = contestants
+        .iter()
+        .map(|contestant| &*contestant.name)
+        .collect();
+    assert!(names.contains(&"dd-urandom") && !names.contains(&"squall-stream"));
+    times(contestants);
+}
+
+fn a_source_that_gives_nothing_is_a_failure() {
+    let idle = run(contestants(Experiment::FirstBytes, &["idle"], 32)).remove(0);
+    assert!(idle.expect_err("no bytes").contains("it gave no bytes"));
+    assert!(repeats_in_child(&mut |_| ()).is_err());
 }
 
 fn what_is_not_there_is_a_failure() {
     let names = ["none"];
-    let lanes = first_bytes::lanes(&names).into_iter();
-    let lanes = lanes
-        .chain(forks::lanes(&names, 0))
-        .chain(pipe::lanes(&names, 512, 1));
-    for mut lane in lanes {
-        assert!((lane.batch)(1).is_err());
-    }
+    let experiments = [Experiment::FirstBytes, Experiment::Forks];
+    let contestants = experiments
+        .into_iter()
+        .flat_map(|it| contestants(it, &names, 0));
+    let contestants = contestants
+        .chain(pipe::contestants(&names, 512, 1))
+        .collect();
+    assert!(run(contestants).iter().all(Result::is_err));
 }
 
-/// No source of this process that is called fit for secrets repeats itself in a forked child; and those of which
-/// it is said that they do are the control.
+/// In a process of one thread, as no lock may be held by another one.
 fn what_is_said_of_forks_is_true() {
+    let output = child::command("repeats").output().expect("it runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+}
+
+/// No source of this process that is called fit for secrets repeats itself in a forked child. Those
+/// of which it is said that they do are the control.
+pub fn check_repeats() {
     let (mut kept, mut repeated) = (0, 0);
-    for entry in sources::all().filter(|entry| entry.home == Home::Here) {
+    for entry in sources::all().filter(|entry| entry.runs_in == RunsIn::ThisProcess) {
         let Ok(mut source) = (entry.open)() else {
-            println!("SKIP {}: it is not here", entry.name);
             continue;
         };
         let draw = &mut |out: &mut [u8]| source.fill(out).expect("a source that works");
-        if entry.secure {
-            assert!(!repeats_in_child(draw).expect("a child"), "{}", entry.name);
-            kept += 1;
-        } else if entry
+        let is_said = entry
             .caveat
-            .starts_with("a forked child and a VM clone repeat it")
-        {
-            assert!(repeats_in_child(draw).expect("a child"), "{}", entry.name);
-            repeated += 1;
+            .starts_with("a forked child and a VM clone repeat it");
+        if entry.secure || is_said {
+            let repeats = repeats_in_child(draw).expect("a child");
+            assert_eq!(repeats, !entry.secure, "{}", entry.name);
+            *if repeats { &mut repeated } else { &mut kept } += 1;
         }
     }
-    println!("forks: {kept} sources do not repeat themselves, {repeated} do");
-    assert!(kept >= 5 && repeated >= 5);
+    assert!(kept >= 5 && repeated >= 5, "{kept} {repeated}");
+    // A buffer that is used up after the first block: 16 bytes of it are the same.
+    let mut inherited = vec![7; 32];
+    let draw = &mut |out: &mut [u8]| {
+        squall::fill(out);
+        let len = inherited.len().min(out.len()).min(16);
+        out[..len].copy_from_slice(&inherited[..len]);
+        inherited.drain(..len);
+    };
+    assert!(repeats_in_child(draw).expect("a child"));
 }

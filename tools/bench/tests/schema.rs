@@ -1,12 +1,17 @@
 //! The schema of `--json`: it takes a report, and nothing that lacks a key or has one of a wrong
 //! kind; it knows every key, and no other.
 
-mod common;
-
 use serde_json::{Value, json};
 use squall_testing::schema::Schema;
 
-use common::fixture;
+use crate::fixture::fixture;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    it_describes_a_report_exactly,
+    values_that_cannot_be_are_noticed,
+];
 
 const SCHEMA: &str = include_str!("../schema/report.schema.json");
 
@@ -17,13 +22,11 @@ fn report() -> Value {
     serde_json::to_value(fixture()).expect("JSON")
 }
 
-#[test]
 fn it_describes_a_report_exactly() {
     let removed = Schema::new(SCHEMA).check(&[report()], &OPTIONAL);
     assert!(removed > 50, "{removed}");
 }
 
-#[test]
 fn values_that_cannot_be_are_noticed() {
     let schema = Schema::new(SCHEMA);
     for (place, wrong) in [

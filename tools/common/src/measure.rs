@@ -2,12 +2,12 @@
 //!
 //! The ratio of two batches that ran back to back hardly depends on what else the machine did;
 //! each round gives one. The order within a round changes from one to the next. Every sample is the
-//! mean of a batch of calls, so a median is one of batches. [`lanes`] is for what may fail or be
+//! mean of a batch of calls, so a median is one of batches. [`contest`] is for what may fail or be
 //! interrupted, [`in_turns`] for what does neither.
 
+pub mod contest;
 #[allow(unsafe_code, reason = "fork and waitpid have no safe wrapper")]
 pub mod fork;
-pub mod lanes;
 pub mod machine;
 mod turns;
 

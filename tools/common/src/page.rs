@@ -1,6 +1,7 @@
 //! What the pages of the commands share: one file of HTML each, without scripts and without
 //! anything from elsewhere, for a phone, for the dark, and for paper.
 
+pub mod curves;
 pub mod figures;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};

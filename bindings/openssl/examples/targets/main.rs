@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use libcrypto::{Context, Libcrypto};
-use squall_tools::measure::lanes::{self, Batch, Budget, Lane, Outcome};
+use squall_tools::measure::contest::{self, Batch, Budget, Contestant, Outcome};
 use squall_tools::measure::{BATCH, Orders, Spread, machine};
 
 /// Bytes of a call.
@@ -95,8 +95,9 @@ fn measure(
     threads: usize,
     orders: &mut Orders,
 ) -> Vec<Vec<f64>> {
-    let lane = |source| Lane::new("", move |calls| batch(library, source, len, threads, calls));
-    let mut lanes: Vec<Lane> = sources.iter().map(lane).collect();
+    let contestant =
+        |source| Contestant::new("", move |calls| batch(library, source, len, threads, calls));
+    let mut contestants: Vec<Contestant> = sources.iter().map(contestant).collect();
     let budget = Budget {
         least: 15,
         most: 1000,
@@ -107,7 +108,7 @@ fn measure(
             _ => Batch::Calls(if len > 1000 { 4_000 } else { 40_000 }),
         },
     };
-    let outcomes = lanes::in_turns(&mut lanes, budget, orders, &|| true);
+    let outcomes = contest::in_turns(&mut contestants, budget, orders, &|| true);
     let samples = |outcome| match outcome {
         Outcome::Samples(samples) => samples,
         Outcome::Failed(error) => fail(&error),

@@ -32,9 +32,10 @@ pub(super) fn prepare(directory: &Path) -> io::Result<&Path> {
         .ancestors()
         .skip(1)
         .all(|above| fs::metadata(above).is_ok_and(keeps_names));
-    match about.is_dir() && is_private(&about) && is_safe {
-        true => Ok(directory),
-        false => Err(io::ErrorKind::PermissionDenied.into()),
+    if about.is_dir() && is_private(&about) && is_safe {
+        Ok(directory)
+    } else {
+        Err(io::ErrorKind::PermissionDenied.into())
     }
 }
 

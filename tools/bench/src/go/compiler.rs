@@ -11,7 +11,6 @@ use std::process::{Command, Output, Stdio};
 use sha2::{Digest, Sha256};
 use squall_tools::failure::cause;
 
-/// The program.
 const SOURCES: [(&str, &str); 5] = [
     ("go.mod", include_str!("../../go/go.mod")),
     ("main.go", include_str!("../../go/main.go")),
@@ -23,11 +22,9 @@ const SOURCES: [(&str, &str); 5] = [
 /// The oldest Go that has math/rand/v2: 1.22.
 const OLDEST: u32 = 22;
 
-/// A compiler that is installed.
 #[derive(Debug)]
 pub(super) struct Compiler {
     command: OsString,
-    /// Its version, as in `go1.26.8`.
     pub(super) version: String,
 }
 

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use squall_tools::Failure;
 use squall_tools::failure::cause;
-use squall_tools::measure::lanes::Lane;
+use squall_tools::measure::contest::Contestant;
 
 use super::child::{Child, Experiment, NOTHING, PROGRAM};
 use crate::measure::single;
@@ -24,7 +24,7 @@ const BUFFER_LEN: usize = 1 << 20;
 
 /// Nanoseconds for a block of `len` bytes by each of `sources`, over `bytes` of them in all. A child
 /// writes each block. [`NOTHING`] writes zeros.
-pub fn lanes(sources: &[&str], len: usize, bytes: u64) -> Vec<Lane<'static>> {
+pub fn contestants(sources: &[&str], len: usize, bytes: u64) -> Vec<Contestant<'static>> {
     let of_source = |source: &&str| {
         let child = Child {
             experiment: Experiment::Pipe,
@@ -41,7 +41,7 @@ pub fn lanes(sources: &[&str], len: usize, bytes: u64) -> Vec<Lane<'static>> {
 /// The same for programs that write random bytes, where they are installed: dd of /dev/urandom and
 /// OpenSSL's AES-128 in counter mode, in blocks of `len`, and this program as `squall stream`, which
 /// chooses its own blocks.
-pub fn program_lanes(len: usize, bytes: u64) -> Vec<Lane<'static>> {
+pub fn program_contestants(len: usize, bytes: u64) -> Vec<Contestant<'static>> {
     let mut dd = Command::new("dd");
     dd.args(["if=/dev/urandom", "status=none"]);
     dd.arg(format!("bs={len}"));
@@ -57,11 +57,11 @@ pub fn program_lanes(len: usize, bytes: u64) -> Vec<Lane<'static>> {
         ("squall-stream", squall, is_squall()),
     ];
     let installed = programs.into_iter().filter(|(.., is_there)| *is_there);
-    let lane = |(name, mut command, _): (_, Command, _)| {
+    let contestant = |(name, mut command, _): (_, Command, _)| {
         command.stdin(Stdio::null());
         single(name, move || time(&mut command, true, len, bytes))
     };
-    installed.map(lane).collect()
+    installed.map(contestant).collect()
 }
 
 /// Whether this program is the command `squall`, and no test.

@@ -7,7 +7,6 @@ use squall_tools::failure::cause;
 
 use squall_tools::measure::fork;
 
-/// What both draw.
 const LEN: usize = 256;
 
 /// What is compared: as long as two draws never are alike by chance.

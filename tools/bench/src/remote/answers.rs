@@ -12,16 +12,12 @@ use rustix::io::Errno;
 /// Longest line that is an answer.
 const LINE: usize = 4096;
 
-/// Why there is no answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     /// The process says so, and goes on.
     Told(String),
-    /// It has closed its output.
     Ended,
-    /// It said nothing for so long.
     Hangs(Duration),
-    /// It said something else.
     Nonsense(String),
 }
 
@@ -38,7 +34,6 @@ impl Display for Trouble {
     }
 }
 
-/// The output of a process.
 #[derive(Debug)]
 pub(super) struct Answers {
     output: ChildStdout,
@@ -52,12 +47,10 @@ impl Answers {
         Answers { output, read }
     }
 
-    /// That it can be asked.
     pub(super) fn ready(&mut self, patience: Duration) -> Result<(), Trouble> {
         self.expected("ready", &Deadline::after(patience))
     }
 
-    /// A time: a number above zero.
     pub(super) fn number(&mut self, patience: Duration) -> Result<f64, Trouble> {
         let line = self.line(&Deadline::after(patience))?;
         match line.parse::<f64>() {
@@ -66,7 +59,6 @@ impl Answers {
         }
     }
 
-    /// As many bytes as `out` has.
     pub(super) fn bytes(&mut self, out: &mut [u8], patience: Duration) -> Result<(), Trouble> {
         let deadline = Deadline::after(patience);
         self.expected(&format!("bytes {}", out.len()), &deadline)?;
@@ -80,9 +72,10 @@ impl Answers {
 
     fn expected(&mut self, line: &str, deadline: &Deadline) -> Result<(), Trouble> {
         let answer = self.line(deadline)?;
-        match answer == line {
-            true => Ok(()),
-            false => Err(told(answer)),
+        if answer == line {
+            Ok(())
+        } else {
+            Err(told(answer))
         }
     }
 

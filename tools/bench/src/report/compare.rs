@@ -68,7 +68,6 @@ pub struct Change {
     pub ratio: f64,
 }
 
-/// A point that both runs have.
 struct Pair<'a> {
     workload: &'a Workload,
     source: &'a str,
@@ -148,7 +147,6 @@ pub fn compare(old: &Report, new: &Report) -> Comparison {
     }
 }
 
-/// The points that both have.
 fn pairs<'a>(old: &'a Report, new: &'a Report) -> Vec<Pair<'a>> {
     let mut pairs = Vec::new();
     for workload in &new.workloads {

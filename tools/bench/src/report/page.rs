@@ -4,7 +4,6 @@
 //! Everything of the report is text and escaped as such; only plots and the style sheet, which
 //! are made here, stand as they are.
 
-mod chart;
 mod groups;
 mod method;
 mod plots;
@@ -57,7 +56,6 @@ fn style() -> String {
     [&figures::style(), STYLE].concat()
 }
 
-/// One line a source.
 fn overview(report: &Report) -> Markup {
     let words = report.workload(workload::WORDS);
     let fill = report.workload(workload::FILL);
@@ -81,7 +79,6 @@ fn overview(report: &Report) -> Markup {
     }
 }
 
-/// All of a workload.
 fn section(report: &Report, workload: &Workload) -> Markup {
     let places = workload.places();
     let columns: Vec<_> = places

@@ -62,184 +62,81 @@ pub fn of<'a>(workload: &'a str, source: &'a str) -> impl Iterator<Item = &'stat
     FIGURES.iter().filter(is_meant)
 }
 
+const fn document(title: &'static str, year: u16) -> Document {
+    Document { title, year }
+}
+
+static CSPRNG: Document = document("Linux Kernel CSPRNG Performance", 2014);
+static WHIRLWIND: Document = document(
+    "Not-So-Random Numbers in Virtualized Linux and the Whirlwind RNG",
+    2014,
+);
+static GO: Document = document("Locking in crypto/rand", 2016);
+static VDSO: Document = document(
+    "[RFC PATCH 0/4] random: a simple vDSO mechanism for reseeding userspace CSPRNGs",
+    2023,
+);
+
 /// The documents, in the order of their years.
 pub const DOCUMENTS: [&Document; 4] = [&CSPRNG, &WHIRLWIND, &GO, &VDSO];
 
-static CSPRNG: Document = Document {
-    title: "Linux Kernel CSPRNG Performance",
-    year: 2014,
-};
-static WHIRLWIND: Document = Document {
-    title: "Not-So-Random Numbers in Virtualized Linux and the Whirlwind RNG",
-    year: 2014,
-};
-static GO: Document = Document {
-    title: "Locking in crypto/rand",
-    year: 2016,
-};
-static VDSO: Document = Document {
-    title: "[RFC PATCH 0/4] random: a simple vDSO mechanism for reseeding userspace CSPRNGs",
-    year: 2023,
-};
+/// A run of the Go article's first program, in seconds: ten make 9,999 strings each, and an
+/// operation is one string.
+const fn run(seconds: f64) -> Value {
+    Ns(seconds * 1e9 / 99_990.0)
+}
+
+/// Megabytes a second of its second program, of 2^20 bytes: 416 of them were 4,361,945,120 bytes in
+/// ten seconds.
+const fn mebibytes(count: f64) -> Value {
+    Rate(count * 1024.0 * 1024.0)
+}
+
+use Value::{Ns, Rate};
+use workload::{FILL, PIPE, PIPELINE, PROPOSAL, RATE};
+
+const AES: &str = "openssl speed, AES instructions";
+const NO_AES: &str = "openssl speed, no AES instructions";
+const READ: &str = "Whirlwind in the kernel, by read";
 
 /// Every figure. Of `openssl speed` only the range over its block sizes is known: its ends stand
 /// at the smallest block and the largest.
+#[rustfmt::skip]
 pub static FIGURES: [Published; 18] = [
-    proposal("getrandom", 170.8, "getrandom, system call"),
-    proposal("vdso", 171.9, "its vDSO, then a system call"),
-    proposal("pool-syscall", 68.7, "pool over the system call"),
-    proposal("pool-vdso", 9.68, "pool over the vDSO"),
-    go(workload::PIPELINE, "go-math-rand-v1", run(13.17)),
-    go(workload::PIPELINE, "go-crypto-rand", run(25.72)),
-    go(workload::RATE, "go-math-rand", rate(416.0)),
-    go(workload::RATE, "go-crypto-rand", rate(13.3)),
-    pipe("dd-urandom", 13.4e6, "/dev/urandom"),
-    pipe("openssl-enc", 701e6, "openssl aes-128-ctr, slowest"),
-    pipe("openssl-enc", 953e6, "openssl aes-128-ctr, fastest"),
-    pipe("urandom", 78e6, "ChaCha20 of OpenBSD"),
-    speed("openssl-aes128-ctr", 16, 0.47e9),
-    speed("openssl-aes128-ctr", 8192, 2.24e9),
-    speed("openssl-aes128-ctr-noaes", 16, 74e6),
-    speed("openssl-aes128-ctr-noaes", 8192, 391e6),
-    whirlwind(64, 9.3e6),
-    whirlwind(256, 21.8e6),
+    figure(&VDSO, PROPOSAL, "getrandom", None, Ns(170.8), "getrandom, system call"),
+    figure(&VDSO, PROPOSAL, "vdso", None, Ns(171.9), "its vDSO, then a system call"),
+    figure(&VDSO, PROPOSAL, "pool-syscall", None, Ns(68.7), "pool over the system call"),
+    figure(&VDSO, PROPOSAL, "pool-vdso", None, Ns(9.68), "pool over the vDSO"),
+    figure(&GO, PIPELINE, "go-math-rand-v1", None, run(13.17), "math/rand of 2016"),
+    figure(&GO, PIPELINE, "go-crypto-rand", None, run(25.72), "crypto/rand"),
+    figure(&GO, RATE, "go-math-rand", None, mebibytes(416.0), "math/rand of 2016"),
+    figure(&GO, RATE, "go-crypto-rand", None, mebibytes(13.3), "crypto/rand"),
+    figure(&CSPRNG, PIPE, "dd-urandom", None, Rate(13.4e6), "/dev/urandom"),
+    figure(&CSPRNG, PIPE, "openssl-enc", None, Rate(701e6), "openssl aes-128-ctr, slowest"),
+    figure(&CSPRNG, PIPE, "openssl-enc", None, Rate(953e6), "openssl aes-128-ctr, fastest"),
+    figure(&CSPRNG, PIPE, "urandom", None, Rate(78e6), "ChaCha20 of OpenBSD"),
+    figure(&CSPRNG, FILL, "openssl-aes128-ctr", Some(16), Rate(0.47e9), AES),
+    figure(&CSPRNG, FILL, "openssl-aes128-ctr", Some(8192), Rate(2.24e9), AES),
+    figure(&CSPRNG, FILL, "openssl-aes128-ctr-noaes", Some(16), Rate(74e6), NO_AES),
+    figure(&CSPRNG, FILL, "openssl-aes128-ctr-noaes", Some(8192), Rate(391e6), NO_AES),
+    figure(&WHIRLWIND, FILL, "whirlwind", Some(64), Rate(9.3e6), READ),
+    figure(&WHIRLWIND, FILL, "whirlwind", Some(256), Rate(21.8e6), READ),
 ];
 
-/// Nanoseconds a `u32`.
-const fn proposal(source: &'static str, ns: f64, label: &'static str) -> Published {
-    Published {
-        workload: workload::PROPOSAL,
-        source,
-        at: None,
-        value: Value::Ns(ns),
-        label,
-        document: &VDSO,
-    }
-}
-
-/// One of the article's two programs.
-const fn go(workload: &'static str, source: &'static str, value: Value) -> Published {
-    let label = match source.as_bytes() {
-        b"go-crypto-rand" => "crypto/rand",
-        _ => "math/rand of 2016",
-    };
+const fn figure(
+    document: &'static Document,
+    workload: &'static str,
+    source: &'static str,
+    at: Option<u64>,
+    value: Value,
+    label: &'static str,
+) -> Published {
     Published {
         workload,
         source,
-        at: None,
+        at,
         value,
         label,
-        document: &GO,
-    }
-}
-
-/// A run of so many seconds: each of ten makes 9,999 strings, and an operation is one string.
-const fn run(seconds: f64) -> Value {
-    const STRINGS: f64 = 99_990.0;
-    Value::Ns(seconds * 1e9 / STRINGS)
-}
-
-/// So many megabytes a second, of 2^20 bytes: 416 of them were 4,361,945,120 bytes in ten seconds.
-const fn rate(megabytes: f64) -> Value {
-    Value::Rate(megabytes * 1024.0 * 1024.0)
-}
-
-/// Through a pipe, in blocks of a length that is not told.
-const fn pipe(source: &'static str, rate: f64, label: &'static str) -> Published {
-    Published {
-        workload: workload::PIPE,
-        source,
-        at: None,
-        value: Value::Rate(rate),
-        label,
-        document: &CSPRNG,
-    }
-}
-
-/// `openssl speed` of AES-128-CTR.
-const fn speed(source: &'static str, at: u64, rate: f64) -> Published {
-    Published {
-        workload: workload::FILL,
-        source,
-        at: Some(at),
-        value: Value::Rate(rate),
-        label: match source.as_bytes() {
-            b"openssl-aes128-ctr" => "openssl speed, AES instructions",
-            _ => "openssl speed, no AES instructions",
-        },
-        document: &CSPRNG,
-    }
-}
-
-/// Reads from a kernel that has Whirlwind.
-const fn whirlwind(at: u64, rate: f64) -> Published {
-    Published {
-        workload: workload::FILL,
-        source: "whirlwind",
-        at: Some(at),
-        value: Value::Rate(rate),
-        label: "Whirlwind in the kernel, by read",
-        document: &WHIRLWIND,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The documents once more, in the units of their text; but that the Go article's megabytes
-    /// are of 2^20 bytes.
-    #[test]
-    fn every_figure_as_its_document_has_it() {
-        let known = |workload, source| {
-            let text = |figure: &Published| match figure.value {
-                Value::Ns(ns) if ns < 1e3 => format!("{ns} ns"),
-                Value::Ns(ns) => format!("{:.2} s", ns * 10.0 * 9999.0 / 1e9),
-                Value::Rate(rate) => format!("{} MB/s", (rate / 1e5).round() / 10.0),
-            };
-            of(workload, source)
-                .map(text)
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        for (workload, source, expected) in [
-            ("vdso-proposal", "getrandom", "170.8 ns"),
-            ("vdso-proposal", "vdso", "171.9 ns"),
-            ("vdso-proposal", "pool-syscall", "68.7 ns"),
-            ("vdso-proposal", "pool-vdso", "9.68 ns"),
-            ("go-pipeline", "go-math-rand-v1", "13.17 s"),
-            ("go-pipeline", "go-crypto-rand", "25.72 s"),
-            ("go-rate", "go-math-rand", "436.2 MB/s"),
-            ("go-rate", "go-crypto-rand", "13.9 MB/s"),
-            ("pipe", "dd-urandom", "13.4 MB/s"),
-            ("pipe", "openssl-enc", "701 MB/s, 953 MB/s"),
-            ("pipe", "urandom", "78 MB/s"),
-            ("fill", "openssl-aes128-ctr", "470 MB/s, 2240 MB/s"),
-            ("fill", "openssl-aes128-ctr-noaes", "74 MB/s, 391 MB/s"),
-            ("fill", "whirlwind", "9.3 MB/s, 21.8 MB/s"),
-            ("fill", "squall", ""),
-        ] {
-            assert_eq!(known(workload, source), expected, "{workload} {source}");
-        }
-        let documents: Vec<_> = FIGURES.iter().map(|figure| figure.document).collect();
-        assert!(
-            DOCUMENTS
-                .iter()
-                .all(|document| documents.contains(document))
-        );
-        assert!(
-            documents
-                .iter()
-                .all(|document| DOCUMENTS.contains(document))
-        );
-    }
-
-    #[test]
-    fn times_and_rates_are_of_the_same_figure() {
-        assert_eq!(Value::Rate(2e9).ns(16), Some(8.0));
-        assert_eq!(Value::Ns(8.0).rate(16), Some(2e9));
-        assert_eq!(Value::Ns(8.0).ns(0), Some(8.0));
-        assert_eq!(Value::Rate(2e9).ns(0), None);
-        assert_eq!(Value::Ns(8.0).rate(0), None);
+        document,
     }
 }

@@ -8,13 +8,12 @@ use comfy_table::{Cell, CellAlignment, Table};
 use super::model::{Group, Point, Report, SourceReport, State, Workload, workload};
 use squall_tools::units;
 
-/// Where nothing was measured.
 const NONE: &str = "–";
 
 /// Marks the fastest source of a column among those that are fit for secrets.
 const WINNER: &str = "*";
 
-/// The whole report.
+/// The report as text.
 pub fn table(report: &Report) -> String {
     let mut text = String::new();
     machine(&mut text, report);
@@ -134,10 +133,7 @@ fn sources(text: &mut String, report: &Report) {
 }
 
 fn fitness(source: &SourceReport) -> &'static str {
-    match source.secure {
-        true => "S",
-        false => "",
-    }
+    if source.secure { "S" } else { "" }
 }
 
 fn cell(
@@ -174,9 +170,12 @@ fn others(text: &mut String, report: &Report, workload: &Workload) {
         .flat_map(|series| &series.points)
         .any(|point| point.discarded.is_some());
     let mut header = vec!["".to_owned(), "source".to_owned()];
-    header.extend(places.iter().map(|&at| match is_one {
-        true => workload.operation.clone(),
-        false => format!("{at} {}", workload.axis),
+    header.extend(places.iter().map(|&at| {
+        if is_one {
+            workload.operation.clone()
+        } else {
+            format!("{at} {}", workload.axis)
+        }
     }));
     header.push("×".into());
     if has_discarded {

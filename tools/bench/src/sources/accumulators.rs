@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use squall::entropy::whirlwind::Whirlwind;
 
-use super::{Entry, Home, here};
+use super::entry::{Entry, in_process};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -12,12 +12,11 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     name: "whirlwind",
     title: "Whirlwind",
     group: Group::Accumulator,
-    secure: false,
     caveat: "meant for seeds; a forked child repeats it or may",
     explained: "squall::entropy::whirlwind::Whirlwind after its bootstrap: SHA-512 over seeds, \
                 cycle counter and the CPU's random instruction, 64 bytes at a time",
-    home: Home::Here,
-    open: || here(SharedWhirlwind),
+    open: || in_process(SharedWhirlwind),
+    ..Entry::DEFAULT
 }];
 
 struct SharedWhirlwind;

@@ -1,11 +1,10 @@
 //! squall through the doors that existing programs have: getrandom(3) with libsquall-preload.so
 //! before it, and OpenSSL's RAND_bytes with squall's provider. Each holds for a whole process.
 
-use libloading::os::unix::Library;
-
 use squall_tools::places::{self, PRELOAD};
 
-use super::{Entry, Home, Setting, here, libcrypto};
+use super::entry::{Entry, RunsIn, Setting, in_process};
+use super::{libcrypto, loaded};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -15,8 +14,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         title: "getrandom(3), squall preloaded",
         explained: "getrandom of the C library, in a process of its own that libsquall-preload.so \
                     was loaded into before all others, as `squall run` does it",
-        home: Home::Child(Setting::Preload),
-        open: || here(Getrandom::find()?),
+        runs_in: RunsIn::OwnProcess(Setting::Preload),
+        open: || in_process(Getrandom::find()?),
         ..DOOR
     },
     Entry {
@@ -24,21 +23,17 @@ pub(super) const ENTRIES: &[Entry] = &[
         title: "OpenSSL RAND_bytes, squall's provider",
         explained: "RAND_bytes of libcrypto as it is installed, in a process of its own whose \
                     generators are squall's provider's",
-        home: Home::Child(Setting::None),
+        runs_in: RunsIn::OwnProcess(Setting::None),
         open: libcrypto::open_with_squall,
         ..DOOR
     },
 ];
 
 const DOOR: Entry = Entry {
-    name: "",
-    title: "",
     group: Group::Variant,
     secure: true,
-    caveat: "",
-    explained: "",
-    home: Home::Child(Setting::None),
-    open: || Err(String::new()),
+    runs_in: RunsIn::OwnProcess(Setting::None),
+    ..Entry::DEFAULT
 };
 
 /// What the loader is told of libsquall-preload.so.
@@ -54,8 +49,8 @@ struct Getrandom(unsafe extern "C" fn(*mut u8, usize, u32) -> isize);
 
 impl Getrandom {
     fn find() -> Result<Getrandom, String> {
-        // SAFETY: getrandom(3) has this signature in every C library, which is never unloaded.
-        let found = unsafe { Library::this().get("getrandom").map(|found| *found) };
+        // SAFETY: getrandom(3) has this signature in every C library.
+        let found = unsafe { loaded::symbol(loaded::linked(), "getrandom") };
         found
             .map(Getrandom)
             .map_err(|_| "the C library has no getrandom: it came with glibc 2.25".into())

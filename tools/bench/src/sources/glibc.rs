@@ -2,9 +2,8 @@
 
 use std::ffi::{c_char, c_void};
 
-use libloading::os::unix::Library;
-
-use super::{Entry, Home, here, loaded};
+use super::entry::{Entry, in_process};
+use super::loaded;
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -16,8 +15,8 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     caveat: "the kernel's generator",
     explained: "arc4random and arc4random_buf of the C library: getrandom(2), through the vDSO from \
                 glibc 2.41 on",
-    home: Home::Here,
-    open: || here(Arc4Random::find()?),
+    open: || in_process(Arc4Random::find()?),
+    ..Entry::DEFAULT
 }];
 
 struct Arc4Random {
@@ -27,19 +26,14 @@ struct Arc4Random {
 
 impl Arc4Random {
     fn find() -> Result<Arc4Random, String> {
-        let program = Library::this();
+        let missing = |_| "the C library has no arc4random: it came with glibc 2.36".to_owned();
         // SAFETY: the functions have these signatures in every C library that has them
-        // (arc4random(3)), and the C library is never unloaded.
+        // (arc4random(3)).
         unsafe {
-            let number = program.get("arc4random");
-            let fill = program.get("arc4random_buf");
-            match (number, fill) {
-                (Ok(number), Ok(fill)) => Ok(Arc4Random {
-                    number: *number,
-                    fill: *fill,
-                }),
-                _ => Err("the C library has no arc4random: it came with glibc 2.36".into()),
-            }
+            Ok(Arc4Random {
+                number: loaded::symbol(loaded::linked(), "arc4random").map_err(missing)?,
+                fill: loaded::symbol(loaded::linked(), "arc4random_buf").map_err(missing)?,
+            })
         }
     }
 }
@@ -63,8 +57,7 @@ pub fn version() -> Option<String> {
     type Version = unsafe extern "C" fn() -> *const c_char;
     // SAFETY: gnu_get_libc_version returns a string that is never freed.
     unsafe {
-        let program = Library::this();
-        let version = program.get::<Version>("gnu_get_libc_version").ok()?;
+        let version: Version = loaded::symbol(loaded::linked(), "gnu_get_libc_version").ok()?;
         Some(loaded::text(version()))
     }
 }

@@ -3,86 +3,62 @@
 use squall::Engine;
 use squall::hazmat::{Aes128, Aes256, Cipher, FastKeyErasure, Keystream, MAX_REQUEST, Stores};
 
-use super::{Entry, Home, Opened, here};
-use crate::report::model::Group;
+use super::entry::{Entry, Opened, in_process};
 use crate::source::Draw;
 
 pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
-        name: "aes128-vaes512",
-        title: "AES-128 keystream, VAES-512",
-        open: || aes::<Aes128>(Engine::Vaes512),
-        ..KEYSTREAM
-    },
-    Entry {
-        name: "aes128-vaes256",
-        title: "AES-128 keystream, VAES-256",
-        open: || aes::<Aes128>(Engine::Vaes256),
-        ..KEYSTREAM
-    },
-    Entry {
-        name: "aes128-aesni",
-        title: "AES-128 keystream, AES-NI",
-        open: || aes::<Aes128>(Engine::AesNi),
-        ..KEYSTREAM
-    },
-    Entry {
-        name: "aes128-portable",
-        title: "AES-128 keystream, portable",
-        open: || aes::<Aes128>(Engine::Portable),
-        ..KEYSTREAM
-    },
-    Entry {
-        name: "aes256-vaes512",
-        title: "AES-256 keystream, VAES-512",
-        open: || aes::<Aes256>(Engine::Vaes512),
-        ..KEYSTREAM
-    },
-    Entry {
-        name: "aes256-vaes256",
-        title: "AES-256 keystream, VAES-256",
-        open: || aes::<Aes256>(Engine::Vaes256),
-        ..KEYSTREAM
-    },
-    Entry {
-        name: "aes256-aesni",
-        title: "AES-256 keystream, AES-NI",
-        open: || aes::<Aes256>(Engine::AesNi),
-        ..KEYSTREAM
-    },
-    Entry {
-        name: "aes256-portable",
-        title: "AES-256 keystream, portable",
-        open: || aes::<Aes256>(Engine::Portable),
-        ..KEYSTREAM
-    },
+    keystream("aes128-vaes512", "AES-128 keystream, VAES-512", || {
+        aes::<Aes128>(Engine::Vaes512)
+    }),
+    keystream("aes128-vaes256", "AES-128 keystream, VAES-256", || {
+        aes::<Aes128>(Engine::Vaes256)
+    }),
+    keystream("aes128-aesni", "AES-128 keystream, AES-NI", || {
+        aes::<Aes128>(Engine::AesNi)
+    }),
+    keystream("aes128-portable", "AES-128 keystream, portable", || {
+        aes::<Aes128>(Engine::Portable)
+    }),
+    keystream("aes256-vaes512", "AES-256 keystream, VAES-512", || {
+        aes::<Aes256>(Engine::Vaes512)
+    }),
+    keystream("aes256-vaes256", "AES-256 keystream, VAES-256", || {
+        aes::<Aes256>(Engine::Vaes256)
+    }),
+    keystream("aes256-aesni", "AES-256 keystream, AES-NI", || {
+        aes::<Aes256>(Engine::AesNi)
+    }),
+    keystream("aes256-portable", "AES-256 keystream, portable", || {
+        aes::<Aes256>(Engine::Portable)
+    }),
     Entry {
         name: "chacha20-erasing",
         title: "ChaCha20 with key erasure",
         caveat: "a generator without guards",
         explained: "squall::hazmat::FastKeyErasure: ChaCha20, its key replaced in every request",
-        open: || here(ChaCha20(FastKeyErasure::new(&squall::array()))),
+        open: || in_process(ChaCha20(FastKeyErasure::new(&squall::array()))),
         ..KEYSTREAM
     },
 ];
 
-const KEYSTREAM: Entry = Entry {
-    name: "",
-    title: "",
-    group: Group::Other,
-    secure: false,
-    caveat: "the same key, the same bytes",
-    explained: "squall::hazmat::Keystream by this engine: counter mode under one key",
-    home: Home::Here,
-    open: || aes::<Aes256>(Engine::Portable),
-};
+const KEYSTREAM: Entry = keystream("", "", || aes::<Aes256>(Engine::Portable));
 
-/// Only what this CPU can run.
+const fn keystream(name: &'static str, title: &'static str, open: fn() -> Opened) -> Entry {
+    Entry {
+        name,
+        title,
+        caveat: "the same key, the same bytes",
+        explained: "squall::hazmat::Keystream by this engine: counter mode under one key",
+        open,
+        ..Entry::DEFAULT
+    }
+}
+
 fn aes<C: Cipher + 'static>(engine: Engine) -> Opened {
     let mut key = C::Key::default();
     squall::fill(key.as_mut());
     let keystream = Keystream::<C>::new(&key, engine).map_err(|error| error.to_string())?;
-    here(Aes {
+    in_process(Aes {
         keystream,
         counter: 0,
     })

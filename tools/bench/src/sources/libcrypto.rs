@@ -6,12 +6,13 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
+use std::sync::OnceLock;
 
-use libloading::Library;
+use libloading::os::unix::Library;
 use squall_tools::places::{self, PROVIDER};
 
-use super::loaded::{self, Loaded};
-use super::{Entry, Home, Opened, Setting, here};
+use super::entry::{Entry, Opened, RunsIn, Setting, in_process};
+use super::loaded;
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -21,31 +22,30 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     name: "openssl-rand",
     title: "OpenSSL RAND_bytes",
     group: Group::Library,
-    secure: false,
     caveat: "a VM clone repeats it",
     explained: "RAND_bytes of libcrypto as it is installed: CTR_DRBG with AES-256, reseeded in a \
                 forked child, not in a clone",
-    home: Home::Here,
-    open: || here(Rand(functions()?)),
+    open: || in_process(Rand(functions()?)),
+    ..Entry::DEFAULT
 }];
 
 pub(super) const KEYSTREAMS: &[Entry] = &[
     Entry {
         name: "openssl-aes128-ctr",
         title: "OpenSSL AES-128-CTR",
-        open: || evp(Cipher::Aes128Ctr),
+        open: || evp("EVP_aes_128_ctr"),
         ..KEYSTREAM
     },
     Entry {
         name: "openssl-aes256-ctr",
         title: "OpenSSL AES-256-CTR",
-        open: || evp(Cipher::Aes256Ctr),
+        open: || evp("EVP_aes_256_ctr"),
         ..KEYSTREAM
     },
     Entry {
         name: "openssl-chacha20",
         title: "OpenSSL ChaCha20",
-        open: || evp(Cipher::ChaCha20),
+        open: || evp("EVP_chacha20"),
         ..KEYSTREAM
     },
     Entry {
@@ -53,21 +53,17 @@ pub(super) const KEYSTREAMS: &[Entry] = &[
         title: "OpenSSL AES-128-CTR, no AES instructions",
         explained: "EVP_EncryptUpdate of libcrypto as it is installed, in place, in a process of \
                     its own that hides AES and PCLMUL instructions from it (OPENSSL_ia32cap)",
-        home: Home::Child(Setting::Variable("OPENSSL_ia32cap", WITHOUT_AES)),
-        open: || evp(Cipher::Aes128Ctr),
+        runs_in: RunsIn::OwnProcess(Setting::Variable("OPENSSL_ia32cap", WITHOUT_AES)),
+        open: || evp("EVP_aes_128_ctr"),
         ..KEYSTREAM
     },
 ];
 
 const KEYSTREAM: Entry = Entry {
-    name: "",
-    title: "",
-    group: Group::Other,
-    secure: false,
     caveat: "the same key, the same bytes",
     explained: "EVP_EncryptUpdate of libcrypto as it is installed, in place",
-    home: Home::Here,
-    open: || evp(Cipher::Aes256Ctr),
+    open: || evp("EVP_aes_256_ctr"),
+    ..Entry::DEFAULT
 };
 
 /// OPENSSL_ia32cap(3): all that there is but AES-NI (bit 57) and PCLMULQDQ (bit 33).
@@ -83,16 +79,15 @@ pub fn open_with_squall() -> Opened {
         CString::new(text).expect("a path has no null bytes")
     });
     functions.use_squall(&folder, &name)?;
-    here(Rand(functions))
+    in_process(Rand(functions))
 }
 
-fn evp(cipher: Cipher) -> Opened {
-    here(Evp::new(cipher)?)
+fn evp(cipher: &str) -> Opened {
+    in_process(Evp::new(cipher)?)
 }
 
 type Pointer = *mut c_void;
 
-/// What is used of libcrypto.
 #[derive(Debug)]
 struct Functions {
     version: unsafe extern "C" fn(c_int) -> *const c_char,
@@ -101,7 +96,7 @@ struct Functions {
     init: unsafe extern "C" fn(Pointer, Pointer, Pointer, *const u8, *const u8) -> c_int,
     update: unsafe extern "C" fn(Pointer, *mut u8, *mut c_int, *const u8, c_int) -> c_int,
     rand: unsafe extern "C" fn(*mut u8, c_int) -> c_int,
-    library: Library,
+    library: &'static Library,
 }
 
 impl Functions {
@@ -113,94 +108,55 @@ impl Functions {
         type SetType = unsafe extern "C" fn(Pointer, Text, Text, Text, Text) -> c_int;
         const NONE: Pointer = ptr::null_mut();
         const NO_TEXT: Text = ptr::null();
-        let missing = |error: libloading::Error| error.to_string();
         // SAFETY: the signatures are those of OSSL_PROVIDER(3) and RAND_set_DRBG_type(3), which
         // take null for their defaults; the strings end with null bytes, and are copied.
         let done = unsafe {
-            let library = &self.library;
-            let search = library.get::<SearchPath>("OSSL_PROVIDER_set_default_search_path");
-            let load = library.get::<Load>("OSSL_PROVIDER_load").map_err(missing)?;
-            let set_type = library
-                .get::<SetType>("RAND_set_DRBG_type")
-                .map_err(missing)?;
-            let has_default = !load(NONE, c"default".as_ptr()).is_null();
-            has_default
-                && search.map_err(missing)?(NONE, folder.as_ptr()) == 1
+            let search: SearchPath =
+                loaded::symbol(self.library, "OSSL_PROVIDER_set_default_search_path")?;
+            let load: Load = loaded::symbol(self.library, "OSSL_PROVIDER_load")?;
+            let set_type: SetType = loaded::symbol(self.library, "RAND_set_DRBG_type")?;
+            !load(NONE, c"default".as_ptr()).is_null()
+                && search(NONE, folder.as_ptr()) == 1
                 && !load(NONE, name.as_ptr()).is_null()
                 && set_type(NONE, c"SQUALL".as_ptr(), NO_TEXT, NO_TEXT, NO_TEXT) == 1
         };
-        match done {
-            true => Ok(()),
-            false => Err("OpenSSL does not load squall's provider".into()),
-        }
-    }
-}
-
-/// A cipher that makes a keystream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cipher {
-    /// AES-128 in counter mode.
-    Aes128Ctr,
-    /// AES-256 in counter mode.
-    Aes256Ctr,
-    /// ChaCha20.
-    ChaCha20,
-}
-
-impl Cipher {
-    fn constructor(self) -> &'static str {
-        match self {
-            Cipher::Aes128Ctr => "EVP_aes_128_ctr",
-            Cipher::Aes256Ctr => "EVP_aes_256_ctr",
-            Cipher::ChaCha20 => "EVP_chacha20",
+        if done {
+            Ok(())
+        } else {
+            Err("OpenSSL does not load squall's provider".into())
         }
     }
 }
 
 /// A cipher with a key, encrypting.
 #[derive(Debug)]
-pub struct Evp {
+struct Evp {
     functions: &'static Functions,
     context: Pointer,
 }
 
 impl Evp {
-    /// Keys `cipher`.
-    ///
-    /// # Errors
-    /// There is no libcrypto, or it does not give this cipher.
-    pub fn new(cipher: Cipher) -> Result<Evp, String> {
+    /// The cipher that OpenSSL's function `constructor` names, with a key.
+    fn new(constructor: &str) -> Result<Evp, String> {
+        type Constructor = unsafe extern "C" fn() -> Pointer;
         let functions = functions()?;
-        Self::keyed(functions, cipher).ok_or_else(|| format!("libcrypto refuses {cipher:?}"))
-    }
-
-    fn keyed(functions: &'static Functions, cipher: Cipher) -> Option<Evp> {
         let (key, nonce) = ([0u8; 32], [0u8; 16]);
         // SAFETY: the signatures are those of OpenSSL's documentation; the key and the nonce are
         // as long as the longest of these ciphers reads.
-        unsafe {
-            let constructor = functions
-                .library
-                .get::<unsafe extern "C" fn() -> Pointer>(cipher.constructor())
-                .ok()?;
-            let evp = Evp {
-                functions,
-                context: (functions.new_context)(),
-            };
-            let status = (functions.init)(
-                evp.context,
-                constructor(),
-                ptr::null_mut(),
-                key.as_ptr(),
-                nonce.as_ptr(),
-            );
-            (status == 1).then_some(evp)
-        }
+        let (evp, status) = unsafe {
+            let cipher: Constructor = loaded::symbol(functions.library, constructor)?;
+            let context = (functions.new_context)();
+            let evp = Evp { functions, context };
+            let (key, nonce) = (key.as_ptr(), nonce.as_ptr());
+            let status = (functions.init)(context, cipher(), ptr::null_mut(), key, nonce);
+            (evp, status)
+        };
+        let refused = || format!("libcrypto refuses {constructor}");
+        (status == 1).then_some(evp).ok_or_else(refused)
     }
 }
 
 impl Draw for Evp {
-    /// Encrypts `out` in place.
     #[inline]
     fn fill(&mut self, out: &mut [u8]) {
         let len = c_int::try_from(out.len()).expect("EVP takes less than 2 GiB");
@@ -219,7 +175,6 @@ impl Draw for Evp {
     }
 }
 
-/// OpenSSL's own generator.
 struct Rand(&'static Functions);
 
 impl Draw for Rand {
@@ -249,22 +204,21 @@ pub fn version() -> Option<String> {
 }
 
 fn functions() -> Result<&'static Functions, String> {
-    static FUNCTIONS: Loaded<Functions> = Loaded::new();
-    FUNCTIONS.get(&NAMES, load)
+    static FUNCTIONS: OnceLock<Result<Functions, String>> = OnceLock::new();
+    FUNCTIONS.get_or_init(load).as_ref().map_err(Clone::clone)
 }
 
-fn load(name: &str) -> Option<Functions> {
-    // SAFETY: libcrypto may be loaded at any time; the functions have the documented signatures
-    // and are kept beside the library, which is never unloaded.
+fn load() -> Result<Functions, String> {
+    let library = loaded::library(&NAMES)?;
+    // SAFETY: the functions have the documented signatures.
     unsafe {
-        let library = Library::new(name).ok()?;
-        Some(Functions {
-            version: *library.get("OpenSSL_version").ok()?,
-            new_context: *library.get("EVP_CIPHER_CTX_new").ok()?,
-            free_context: *library.get("EVP_CIPHER_CTX_free").ok()?,
-            init: *library.get("EVP_EncryptInit_ex").ok()?,
-            update: *library.get("EVP_EncryptUpdate").ok()?,
-            rand: *library.get("RAND_bytes").ok()?,
+        Ok(Functions {
+            version: loaded::symbol(library, "OpenSSL_version")?,
+            new_context: loaded::symbol(library, "EVP_CIPHER_CTX_new")?,
+            free_context: loaded::symbol(library, "EVP_CIPHER_CTX_free")?,
+            init: loaded::symbol(library, "EVP_EncryptInit_ex")?,
+            update: loaded::symbol(library, "EVP_EncryptUpdate")?,
+            rand: loaded::symbol(library, "RAND_bytes")?,
             library,
         })
     }

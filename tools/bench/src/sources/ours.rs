@@ -5,7 +5,7 @@
 use squall::Engine;
 use squall::hazmat;
 
-use super::{Entry, Home, Opened, Setting, here};
+use super::entry::{Entry, Opened, RunsIn, Setting, in_process};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -14,9 +14,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "squall",
         title: "squall",
         explained: "squall::fill, squall::u32 and squall::u64",
-        home: Home::Here,
+        runs_in: RunsIn::ThisProcess,
         group: Group::Squall,
-        open: || here(Squall),
+        open: || in_process(Squall),
         ..VARIANT
     },
     Entry {
@@ -24,9 +24,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         title: "squall, new seeds",
         explained: "squall::fill_fresh: new bytes of the kernel's RNG in every request; numbers are \
                     requests of 4 and 8 bytes",
-        home: Home::Here,
+        runs_in: RunsIn::ThisProcess,
         group: Group::Squall,
-        open: || here(Fresh),
+        open: || in_process(Fresh),
         ..VARIANT
     },
     Entry {
@@ -37,59 +37,46 @@ pub(super) const ENTRIES: &[Entry] = &[
         open: hedged,
         ..VARIANT
     },
-    Entry {
-        name: "squall-vaes512",
-        title: "squall by VAES, 512 bits",
-        open: || with(Engine::Vaes512),
-        ..VARIANT
-    },
-    Entry {
-        name: "squall-vaes256",
-        title: "squall by VAES, 256 bits",
-        open: || with(Engine::Vaes256),
-        ..VARIANT
-    },
-    Entry {
-        name: "squall-aesni",
-        title: "squall by AES-NI",
-        open: || with(Engine::AesNi),
-        ..VARIANT
-    },
-    Entry {
-        name: "squall-portable",
-        title: "squall by portable AES",
-        open: || with(Engine::Portable),
-        ..VARIANT
-    },
-    Entry {
-        name: "squall-chacha20",
-        title: "squall by ChaCha20",
-        open: || with(Engine::ChaCha20),
-        ..VARIANT
-    },
+    variant("squall-vaes512", "squall by VAES, 512 bits", || {
+        with(Engine::Vaes512)
+    }),
+    variant("squall-vaes256", "squall by VAES, 256 bits", || {
+        with(Engine::Vaes256)
+    }),
+    variant("squall-aesni", "squall by AES-NI", || with(Engine::AesNi)),
+    variant("squall-portable", "squall by portable AES", || {
+        with(Engine::Portable)
+    }),
+    variant("squall-chacha20", "squall by ChaCha20", || {
+        with(Engine::ChaCha20)
+    }),
 ];
 
-/// What the variants have in common; the ones by engine are not more than that.
-const VARIANT: Entry = Entry {
-    name: "",
-    title: "",
-    group: Group::Variant,
-    secure: true,
-    caveat: "",
-    explained: "squall::fill, squall::u32 and squall::u64 with this engine \
-                (squall::hazmat::use_engine), in a process of its own",
-    home: Home::Child(Setting::None),
-    open: hedged,
-};
+const VARIANT: Entry = variant("", "", hedged);
+
+/// squall with another engine, in a process of its own.
+const fn variant(name: &'static str, title: &'static str, open: fn() -> Opened) -> Entry {
+    Entry {
+        name,
+        title,
+        group: Group::Variant,
+        secure: true,
+        explained: "squall::fill, squall::u32 and squall::u64 with this engine \
+                    (squall::hazmat::use_engine), in a process of its own",
+        runs_in: RunsIn::OwnProcess(Setting::None),
+        open,
+        ..Entry::DEFAULT
+    }
+}
 
 fn hedged() -> Opened {
     hazmat::hedge_every_request();
-    here(Squall)
+    in_process(Squall)
 }
 
 fn with(engine: Engine) -> Opened {
     hazmat::use_engine(engine).map_err(|error| error.to_string())?;
-    here(Squall)
+    in_process(Squall)
 }
 
 struct Squall;

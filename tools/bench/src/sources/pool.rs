@@ -18,8 +18,9 @@ use std::slice;
 
 use squall::hazmat;
 
+use super::entry::{Entry, Opened, in_process};
+use super::syscall;
 use super::vdso::Vdso;
-use super::{Entry, Home, Opened, here, syscall};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -43,14 +44,11 @@ pub(super) const ENTRIES: &[Entry] = &[
 ];
 
 const POOL: Entry = Entry {
-    name: "",
-    title: "",
     group: Group::Kernel,
     secure: true,
     caveat: "an experiment: not for signal handlers",
-    explained: "",
-    home: Home::Here,
     open: over_syscall,
+    ..Entry::DEFAULT
 };
 
 fn over_syscall() -> Opened {
@@ -59,13 +57,13 @@ fn over_syscall() -> Opened {
         syscall::ask();
         hazmat::kernel_generation()
     };
-    here(Pool::new(ask, syscall::fill)?)
+    in_process(Pool::new(ask, syscall::fill)?)
 }
 
 fn over_vdso() -> Opened {
     generation()?;
     let mut vdso = Vdso::find()?;
-    here(Pool::new(
+    in_process(Pool::new(
         hazmat::kernel_generation,
         move |out: &mut [u8]| vdso.fill(out),
     )?)
@@ -100,7 +98,6 @@ struct Pool<G, F> {
     ask: G,
     fetch: F,
     generation: Option<NonZeroU64>,
-    /// Bytes of the last fetch.
     fetched: usize,
     /// Unused bytes, which are the first of the pool.
     left: usize,
@@ -135,10 +132,7 @@ where
 
     #[cold]
     fn refill(&mut self, len: usize, was_current: bool, mut generation: Option<NonZeroU64>) {
-        let doubled = match was_current {
-            true => 2 * self.fetched,
-            false => 0,
-        };
+        let doubled = if was_current { 2 * self.fetched } else { 0 };
         let mut fetched = doubled.clamp(FIRST_FETCH, CAPACITY).max(len);
         // What is too little for a request that is current is no loss to a reseed.
         let mut is_stale = !was_current;

@@ -1,10 +1,9 @@
 //! Generators of the `rand` crates.
 
 use chacha20::{ChaCha8Rng, ChaCha12Rng, ChaCha20Rng};
-use rand::rngs::ThreadRng;
 use rand::{Rng, SeedableRng};
 
-use super::{Entry, Home, Opened, here};
+use super::entry::{Entry, Opened, in_process};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -15,7 +14,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         caveat: "a forked child and a VM clone repeat it",
         explained: "rand::rng(), kept: ChaCha12, seeded anew every 64 KiB, with neither a fork \
                     guard nor a clone guard",
-        open: || here(Held(rand::rng())),
+        open: || in_process(Held(rand::rng())),
         ..RAND
     },
     Entry {
@@ -23,42 +22,30 @@ pub(super) const ENTRIES: &[Entry] = &[
         title: "rand's ThreadRng, per call",
         caveat: "a forked child and a VM clone repeat it",
         explained: "rand::rng() in every request, as a function without a generator at hand has it",
-        open: || here(PerCall),
+        open: || in_process(PerCall),
         ..RAND
     },
-    Entry {
-        name: "chacha8",
-        title: "ChaCha8Rng",
-        open: seeded::<ChaCha8Rng>,
-        ..RAND
-    },
-    Entry {
-        name: "chacha12",
-        title: "ChaCha12Rng",
-        open: seeded::<ChaCha12Rng>,
-        ..RAND
-    },
-    Entry {
-        name: "chacha20",
-        title: "ChaCha20Rng",
-        open: seeded::<ChaCha20Rng>,
-        ..RAND
-    },
+    rand("chacha8", "ChaCha8Rng", seeded::<ChaCha8Rng>),
+    rand("chacha12", "ChaCha12Rng", seeded::<ChaCha12Rng>),
+    rand("chacha20", "ChaCha20Rng", seeded::<ChaCha20Rng>),
 ];
 
-const RAND: Entry = Entry {
-    name: "",
-    title: "",
-    group: Group::Library,
-    secure: false,
-    caveat: "a forked child and a VM clone repeat it; seeded once",
-    explained: "the generator of that name of the chacha20 crate, seeded once",
-    home: Home::Here,
-    open: seeded::<ChaCha20Rng>,
-};
+const RAND: Entry = rand("", "", seeded::<ChaCha20Rng>);
+
+const fn rand(name: &'static str, title: &'static str, open: fn() -> Opened) -> Entry {
+    Entry {
+        name,
+        title,
+        group: Group::Library,
+        caveat: "a forked child and a VM clone repeat it; seeded once",
+        explained: "the generator of that name of the chacha20 crate, seeded once",
+        open,
+        ..Entry::DEFAULT
+    }
+}
 
 fn seeded<R: SeedableRng<Seed = [u8; 32]> + Rng + 'static>() -> Opened {
-    here(Held(R::from_seed(squall::array())))
+    in_process(Held(R::from_seed(squall::array())))
 }
 
 /// A generator that its user keeps.
@@ -84,26 +71,19 @@ impl<R: Rng> Draw for Held<R> {
 /// The thread's generator, fetched for each request.
 struct PerCall;
 
-impl PerCall {
-    #[inline]
-    fn rng(&self) -> ThreadRng {
-        rand::rng()
-    }
-}
-
 impl Draw for PerCall {
     #[inline]
     fn fill(&mut self, out: &mut [u8]) {
-        self.rng().fill_bytes(out);
+        rand::rng().fill_bytes(out);
     }
 
     #[inline]
     fn u32(&mut self) -> u32 {
-        self.rng().next_u32()
+        rand::rng().next_u32()
     }
 
     #[inline]
     fn u64(&mut self) -> u64 {
-        self.rng().next_u64()
+        rand::rng().next_u64()
     }
 }

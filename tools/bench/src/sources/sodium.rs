@@ -1,11 +1,10 @@
 //! libsodium's randombytes, loaded at run time and never linked.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::OnceLock;
 
-use libloading::Library;
-
-use super::loaded::{self, Loaded};
-use super::{Entry, Home, Opened, here};
+use super::entry::{Entry, Opened, in_process};
+use super::loaded;
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -18,8 +17,8 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     secure: true,
     caveat: "the kernel's generator",
     explained: "randombytes_buf and randombytes_random of libsodium as it is installed: getrandom(2)",
-    home: Home::Here,
     open,
+    ..Entry::DEFAULT
 }];
 
 /// It must be initialised before anything else, and may be so again.
@@ -28,7 +27,7 @@ fn open() -> Opened {
     // SAFETY: sodium_init takes nothing, and may be called at any time.
     match unsafe { (functions.init)() } {
         ..0 => Err("libsodium cannot be initialised".into()),
-        _ => here(Sodium(functions)),
+        _ => in_process(Sodium(functions)),
     }
 }
 
@@ -37,7 +36,6 @@ struct Functions {
     number: unsafe extern "C" fn() -> u32,
     fill: unsafe extern "C" fn(*mut c_void, usize),
     version: unsafe extern "C" fn() -> *const c_char,
-    _library: Library,
 }
 
 struct Sodium(&'static Functions);
@@ -64,21 +62,19 @@ pub fn version() -> Option<String> {
 }
 
 fn functions() -> Result<&'static Functions, String> {
-    static FUNCTIONS: Loaded<Functions> = Loaded::new();
-    FUNCTIONS.get(&NAMES, load)
+    static FUNCTIONS: OnceLock<Result<Functions, String>> = OnceLock::new();
+    FUNCTIONS.get_or_init(load).as_ref().map_err(Clone::clone)
 }
 
-fn load(name: &str) -> Option<Functions> {
-    // SAFETY: libsodium may be loaded at any time; the functions have the documented signatures
-    // and are kept beside the library, which is never unloaded.
+fn load() -> Result<Functions, String> {
+    let library = loaded::library(&NAMES)?;
+    // SAFETY: the functions have the documented signatures.
     unsafe {
-        let library = Library::new(name).ok()?;
-        Some(Functions {
-            init: *library.get("sodium_init").ok()?,
-            number: *library.get("randombytes_random").ok()?,
-            fill: *library.get("randombytes_buf").ok()?,
-            version: *library.get("sodium_version_string").ok()?,
-            _library: library,
+        Ok(Functions {
+            init: loaded::symbol(library, "sodium_init")?,
+            number: loaded::symbol(library, "randombytes_random")?,
+            fill: loaded::symbol(library, "randombytes_buf")?,
+            version: loaded::symbol(library, "sodium_version_string")?,
         })
     }
 }

@@ -1,8 +1,12 @@
-//! The kernel's generator: getrandom(2) by a raw system call, and the other ways to it.
+//! The kernel's generator: /dev/urandom, getrandom(2) by a raw system call, and the vDSO.
 
-use super::urandom::Urandom;
+use std::fs::File;
+use std::io::Read;
+
+use squall_tools::failure::cause;
+
+use super::entry::{Entry, Opened, in_process};
 use super::vdso::Vdso;
-use super::{Entry, Home, here};
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -11,14 +15,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "urandom",
         title: "/dev/urandom",
         explained: "read(2) of /dev/urandom, kept open",
-        open: || here(Urandom::open()?),
+        open: urandom,
         ..KERNEL
     },
     Entry {
         name: "getrandom",
         title: "the getrandom system call",
         explained: "getrandom(2) by a raw system call, as often as it takes",
-        open: || here(Syscall),
+        open: || in_process(Syscall),
         ..KERNEL
     },
     Entry {
@@ -26,21 +30,34 @@ pub(super) const ENTRIES: &[Entry] = &[
         title: "the vDSO's getrandom",
         explained: "getrandom of the vDSO (Linux 6.11), with a state of this thread, in the kind of \
                     memory that it asks for",
-        open: || here(Vdso::find()?),
+        open: || in_process(Vdso::find()?),
         ..KERNEL
     },
 ];
 
 const KERNEL: Entry = Entry {
-    name: "",
-    title: "",
     group: Group::Kernel,
     secure: true,
-    caveat: "",
-    explained: "",
-    home: Home::Here,
-    open: || here(Syscall),
+    open: || in_process(Syscall),
+    ..Entry::DEFAULT
 };
+
+/// /dev/urandom, kept open.
+struct Urandom(File);
+
+fn urandom() -> Opened {
+    let opened = File::open("/dev/urandom");
+    in_process(Urandom(
+        opened.map_err(|error| format!("/dev/urandom: {}", cause(&error)))?,
+    ))
+}
+
+impl Draw for Urandom {
+    #[inline]
+    fn fill(&mut self, out: &mut [u8]) {
+        self.0.read_exact(out).expect("/dev/urandom has no end");
+    }
+}
 
 /// getrandom(2).
 struct Syscall;

@@ -100,9 +100,10 @@ impl Drop for Vdso {
 
 /// The function's address, by its versioned name.
 fn lookup() -> Option<GetRandom> {
-    let (name, version) = match cfg!(target_arch = "x86_64") {
-        true => (c"__vdso_getrandom", c"LINUX_2.6"),
-        false => (c"__kernel_getrandom", c"LINUX_2.6.39"),
+    let (name, version) = if cfg!(target_arch = "x86_64") {
+        (c"__vdso_getrandom", c"LINUX_2.6")
+    } else {
+        (c"__kernel_getrandom", c"LINUX_2.6.39")
     };
     // SAFETY: the names end with null bytes; the vDSO has no initialisers that could run, and it
     // is never unloaded.

@@ -19,7 +19,6 @@ pub const FEWEST: usize = 1 << 20;
 /// Bytes of a piece: whole groups of words.
 const PIECE: usize = 256 << 10;
 
-/// Words of a piece.
 const WORDS: usize = PIECE / 8;
 
 /// A stream that is being examined.
@@ -56,7 +55,7 @@ impl Examination {
         }
     }
 
-    /// The next bytes of the stream.
+    /// Adds the next bytes of the stream.
     pub fn add(&mut self, bytes: &[u8]) {
         self.given += bytes.len() as u64;
         let mut rest = bytes;

@@ -54,27 +54,6 @@ mod tests {
         assert_close(least([0.5, 0.01, 0.3], 3), 0.03);
     }
 
-    /// A tail as the sum of its terms, each from the one before.
-    fn at_least(count: u64, trials: u64, rate: f64) -> f64 {
-        let mut term = f64::exp(trials as f64 * (-rate).ln_1p());
-        let mut sum = 0.0;
-        for k in 0..count + 1000 {
-            sum += if k >= count { term } else { 0.0 };
-            term *= (trials.saturating_sub(k)) as f64 / (k + 1) as f64 * rate / (1.0 - rate);
-        }
-        sum
-    }
-
-    #[test]
-    fn rare_blocks_among_many_are_judged_exactly() {
-        for (count, trials) in [(3, 419), (12, 26_843), (80, 429_497), (450, 3_000_000)] {
-            assert_close(
-                binomial(count, trials, 1e-4),
-                2.0 * at_least(count, trials, 1e-4),
-            );
-        }
-    }
-
     #[test]
     fn what_cannot_be_is_impossible_and_not_an_error() {
         assert_eq!(chi_square(0.0, 255.0), 0.0);

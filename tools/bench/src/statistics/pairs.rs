@@ -3,10 +3,8 @@
 use super::findings::Outcome;
 use super::p_value;
 
-/// Values of a pair.
 const VALUES: usize = 1 << 16;
 
-/// How often each pair occurs.
 #[derive(Debug)]
 pub(super) struct Pairs(Vec<u64>);
 

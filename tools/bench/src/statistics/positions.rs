@@ -35,7 +35,6 @@ impl Default for Tally {
     }
 }
 
-/// What was counted.
 #[derive(Debug, Default)]
 pub(super) struct Positions {
     plain: Tally,

@@ -18,7 +18,6 @@ const ALIKE: f64 = 1.0 / (1_u128 << 127) as f64 / 2.0;
 /// 2^64 divided by the golden ratio: products with it have well-mixed high bits.
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A block.
 type Block = [u64; 2];
 
 /// Blocks seen before. A place where none was yet holds zeros, a block like any other.

@@ -2,20 +2,16 @@
 
 use std::time::Duration;
 
-use super::{empty, rounds};
-use crate::article::{READ, VALUES, pipeline_lanes, rate_lanes};
+use super::plan::{Expected, empty, rounds};
+use crate::article::{READ, VALUES, pipeline_contestants, rate_contestants};
 use crate::candidates::Candidates;
 use crate::go::Program;
 use crate::measure::Place;
 use crate::report::model::{Workload, workload};
-use crate::session::{Effort, Session};
+use crate::session::Session;
 
-/// How long both take.
-pub fn expected(effort: Effort) -> Duration {
-    effort.choose(Duration::from_millis(1500), Duration::from_secs(45))
-}
+pub const EXPECTED: Expected = Expected(1500, 45000);
 
-/// Measures both.
 pub fn measure(
     candidates: &Candidates,
     session: &mut Session,
@@ -26,20 +22,23 @@ pub fn measure(
     // A fiftieth of the article's strings.
     let title = format!("Ten that make strings and ten that take them, {ARTICLE}");
     let mut pipeline = empty(workload::PIPELINE, &title, "a string", "threads", kernel);
-    session.step("the Go article's first program", expected(effort) / 9);
-    let lanes = candidates.choose(pipeline_lanes(go, effort.choose(500, VALUES / 50)));
+    session.step("the Go article's first program", EXPECTED.of(effort) / 9);
+    let contestants = candidates.choose(pipeline_contestants(go, effort.choose(500, VALUES / 50)));
     let place = Place { at: 10, bytes: 0 };
-    pipeline.measure(place, lanes, rounds(effort.choose(3, 5)), session);
+    pipeline.measure(place, contestants, rounds(effort.choose(3, 5)), session);
 
     let seconds = effort.choose("half a second", "ten seconds");
     let title = format!("Reads of {READ} bytes for {seconds}, {ARTICLE}");
     let mut rate = empty(workload::RATE, &title, "a read", "bytes", kernel);
-    session.step("the Go article's second program", expected(effort) * 8 / 9);
+    session.step(
+        "the Go article's second program",
+        EXPECTED.of(effort) * 8 / 9,
+    );
     let slice = effort.choose(Duration::from_millis(50), Duration::from_secs(1));
-    let mut lanes = candidates.choose(rate_lanes(go, slice));
+    let mut contestants = candidates.choose(rate_contestants(go, slice));
     // It shows what its lock costs in the first program, and nothing here.
-    lanes.retain(|lane| lane.name != "go-math-rand-v1");
+    contestants.retain(|contestant| contestant.name != "go-math-rand-v1");
     let (at, bytes) = (READ, READ);
-    rate.measure(Place { at, bytes }, lanes, rounds(10), session);
+    rate.measure(Place { at, bytes }, contestants, rounds(10), session);
     [pipeline, rate]
 }

@@ -1,14 +1,12 @@
 //! Requests by their length, from a byte to 16 MiB; `openssl speed`'s lengths are among them.
 
-use std::cell::RefCell;
-use std::time::Duration;
-
-use super::{empty, kernel, requests};
+use super::plan::{Expected, empty, kernel, requests};
 use crate::candidates::Candidates;
 use crate::measure::Place;
 use crate::report::model::{Workload, workload};
-use crate::session::{Effort, Session};
+use crate::session::Session;
 use crate::source::Request;
+use std::cell::RefCell;
 
 /// Lengths in bytes. `openssl speed` has 16, 64, 256, 1024, 8192 and 16384.
 const LENGTHS: [u64; 14] = [
@@ -32,26 +30,21 @@ const QUICK_LENGTHS: [u64; 8] = [16, 32, 64, 256, 1024, 8192, 16384, 1 << 20];
 /// The longest request that is measured of all.
 const LONG: u64 = 16 << 20;
 
-/// Longer than caches are.
 const VERY_LONG: u64 = 256 << 20;
 
 /// Who takes no longer than this for a byte of a long request is asked for longer ones too, in
 /// nanoseconds: others show nothing new there, and take seconds.
 const FAST: f64 = 0.4;
 
-/// How long it takes.
-pub fn expected(effort: Effort) -> Duration {
-    effort.choose(Duration::from_secs(4), Duration::from_secs(24))
-}
+pub const EXPECTED: Expected = Expected(4000, 24000);
 
-/// Measures every length.
 pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
     let kernel = kernel(&candidates.reports());
     let title = "Requests by their length";
     let mut workload = empty(workload::FILL, title, "a request", "bytes", kernel);
     let lengths = session.effort.choose(&QUICK_LENGTHS[..], &LENGTHS);
     for &len in lengths {
-        let expected = expected(session.effort) / lengths.len() as u32;
+        let expected = EXPECTED.of(session.effort) / lengths.len() as u32;
         session.step(&format!("requests of {len} bytes"), expected);
         let mut budget = requests(session.effort);
         if len >= LONG {

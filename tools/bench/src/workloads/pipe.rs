@@ -1,13 +1,11 @@
 //! Blocks through a pipe, as by dd.
 
-use std::time::Duration;
-
-use super::{empty, rounds};
+use super::plan::{Expected, empty, rounds};
 use crate::candidates::Candidates;
 use crate::measure::Place;
 use crate::process::{NOTHING, pipe};
 use crate::report::model::{Workload, workload};
-use crate::session::{Effort, Session};
+use crate::session::Session;
 use squall_tools::units;
 
 /// What is written block by block; `nothing` writes the same block again.
@@ -20,10 +18,7 @@ const WRITERS: [&str; 6] = [
     "openssl-rand",
 ];
 
-/// How long it takes.
-pub fn expected(effort: Effort) -> Duration {
-    effort.choose(Duration::from_millis(1200), Duration::from_secs(8))
-}
+pub const EXPECTED: Expected = Expected(1200, 8000);
 
 /// Measures every length of blocks; in a quick run one of them.
 pub fn measure(candidates: &Candidates, session: &mut Session) -> Workload {
@@ -35,12 +30,12 @@ pub fn measure(candidates: &Candidates, session: &mut Session) -> Workload {
     for &len in lengths {
         let at = len as u64;
         let step = format!("blocks of {} through a pipe", units::length(at));
-        session.step(&step, expected(effort) / lengths.len() as u32);
-        let mut lanes = pipe::lanes(&WRITERS, len, bytes);
-        lanes.extend(pipe::program_lanes(len, bytes));
-        let lanes = candidates.choose(lanes);
+        session.step(&step, EXPECTED.of(effort) / lengths.len() as u32);
+        let mut contestants = pipe::contestants(&WRITERS, len, bytes);
+        contestants.extend(pipe::program_contestants(len, bytes));
+        let contestants = candidates.choose(contestants);
         let budget = rounds(effort.choose(3, 5));
-        workload.measure(Place { at, bytes: at }, lanes, budget, session);
+        workload.measure(Place { at, bytes: at }, contestants, budget, session);
     }
     workload
 }

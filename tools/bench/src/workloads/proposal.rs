@@ -9,13 +9,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use squall_tools::measure::lanes::{Batch, Budget};
+use squall_tools::measure::contest::{Batch, Budget};
 
-use super::{empty, kernel};
+use super::plan::{Expected, empty, kernel};
 use crate::candidates::Candidates;
 use crate::measure::Place;
 use crate::report::model::{Workload, workload};
-use crate::session::{Effort, Session};
+use crate::session::Session;
 use crate::source::Request;
 use crate::sources;
 
@@ -32,10 +32,7 @@ const SOURCES: [&str; 7] = [
 
 const ROUNDS: usize = 16;
 
-/// How long it takes.
-pub fn expected(effort: Effort) -> Duration {
-    effort.choose(Duration::from_millis(1200), Duration::from_secs(9))
-}
+pub const EXPECTED: Expected = Expected(1200, 9000);
 
 /// Draws the numbers; in a quick run a sixteenth of them.
 pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
@@ -44,7 +41,7 @@ pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
     let title = format!("{numbers} numbers (u32), as in the proposal of a vDSO getrandom");
     let kernel = kernel(&candidates.reports());
     let mut workload = empty(workload::PROPOSAL, &title, "a number", "bytes", kernel);
-    session.step("the vDSO proposal's numbers", expected(session.effort));
+    session.step("the vDSO proposal's numbers", EXPECTED.of(session.effort));
     let discarded = RefCell::new(BTreeMap::new());
     candidates.measure(
         &mut workload,

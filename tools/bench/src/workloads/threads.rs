@@ -11,23 +11,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use squall_tools::Failure;
-use squall_tools::measure::lanes::Lane;
+use squall_tools::measure::contest::Contestant;
 
-use super::{empty, rounds};
+use super::plan::{Expected, empty, kernel, rounds};
 use crate::candidates::{Candidate, Candidates};
 use crate::measure::{Place, single};
 use crate::report::model::{Group, Workload, workload};
 use crate::session::{Effort, Session};
 use crate::source::Request;
-use crate::sources::{Entry, Home};
+use crate::sources::{Entry, RunsIn};
 
 /// Of keystreams, squall's variants and generators that differ in rounds alone nothing is learnt.
 const LEFT_OUT: [&str; 4] = ["thread-rng-call", "chacha8", "chacha12", "squall-fresh"];
 
 /// How long it takes, for both lengths.
-pub fn expected(effort: Effort) -> Duration {
-    effort.choose(Duration::from_millis(2500), Duration::from_secs(11))
-}
+pub const EXPECTED: Expected = Expected(2500, 11000);
 
 /// Measures requests of 32 bytes and of 16 KiB. Each round has all numbers of threads, because it is
 /// them that are compared.
@@ -41,8 +39,8 @@ pub fn measure(candidates: &mut Candidates, session: &mut Session, cpus: usize) 
         ),
     ];
     workloads.map(|(name, title, len)| {
-        session.step(title, expected(session.effort) / 2);
-        let kernel = super::kernel(&candidates.reports());
+        session.step(title, EXPECTED.of(session.effort) / 2);
+        let kernel = kernel(&candidates.reports());
         let mut workload = empty(name, title, "a request of any thread", "threads", kernel);
         for _ in 0..session.effort.choose(3, 5) {
             for threads in counts(cpus, session.effort) {
@@ -73,7 +71,6 @@ fn counts(cpus: usize, effort: Effort) -> Vec<usize> {
     counts
 }
 
-/// One round of so many threads.
 fn round(
     candidates: &mut Candidates,
     session: &Session,
@@ -86,28 +83,31 @@ fn round(
         .0
         .iter_mut()
         .filter(|candidate| is_measured(candidate.entry));
-    let lanes = measured
-        .filter_map(|candidate| lane(candidate, threads, len, window))
+    let contestants = measured
+        .filter_map(|candidate| contestant(candidate, threads, len, window))
         .collect();
     let place = Place {
         at: threads as u64,
         bytes: len as u64,
     };
-    let failed = workload.measure(place, lanes, rounds(1), session);
+    let failed = workload.measure(place, contestants, rounds(1), session);
     candidates.fail(failed);
 }
 
 fn is_measured(entry: &Entry) -> bool {
-    let is_made_for_it = entry.group != Group::Other || matches!(entry.home, Home::Go(_));
-    is_made_for_it && !matches!(entry.home, Home::Child(_)) && !LEFT_OUT.contains(&entry.name)
+    let is_made_for_it =
+        entry.group != Group::Other || matches!(entry.runs_in, RunsIn::GoProgram(_));
+    is_made_for_it
+        && !matches!(entry.runs_in, RunsIn::OwnProcess(_))
+        && !LEFT_OUT.contains(&entry.name)
 }
 
-fn lane(
+fn contestant(
     candidate: &mut Candidate,
     threads: usize,
     len: usize,
     window: Duration,
-) -> Option<Lane<'_>> {
+) -> Option<Contestant<'_>> {
     let entry = candidate.entry;
     // One that failed is not there any more.
     candidate.source()?;

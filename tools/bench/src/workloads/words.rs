@@ -1,24 +1,18 @@
 //! Numbers: one `u32`, one `u64`.
 
-use std::time::Duration;
-
-use super::{empty, kernel, requests};
+use super::plan::{Expected, empty, kernel, requests};
 use crate::candidates::Candidates;
 use crate::measure::Place;
 use crate::report::model::{Workload, workload};
-use crate::session::{Effort, Session};
+use crate::session::Session;
 use crate::source::Request;
 
-/// How long it takes.
-pub fn expected(effort: Effort) -> Duration {
-    effort.choose(Duration::from_millis(600), Duration::from_millis(2400))
-}
+pub const EXPECTED: Expected = Expected(600, 2400);
 
-/// Measures both.
 pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
     let kernel = kernel(&candidates.reports());
     let mut workload = empty(workload::WORDS, "One number", "a number", "bytes", kernel);
-    session.step("numbers", expected(session.effort));
+    session.step("numbers", EXPECTED.of(session.effort));
     for bytes in [4, 8] {
         let request = || match bytes {
             4 => Request::U32,

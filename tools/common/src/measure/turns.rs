@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::BATCH;
-use super::lanes::{self, Batch, Budget, Lane, Outcome};
+use super::contest::{self, Batch, Budget, Contestant, Outcome};
 
 /// How long a comparison goes on: until both are reached.
 #[derive(Clone, Copy, Debug)]
@@ -14,32 +14,35 @@ pub struct Effort {
 
 /// A call that is measured, and that cannot fail.
 #[derive(Debug)]
-pub struct Peer<'a>(Lane<'a>);
+pub struct Peer<'a>(Contestant<'a>);
 
 impl<'a> Peer<'a> {
     /// What `call` does; what it computes is to go through [`std::hint::black_box`].
     pub fn new(call: impl FnMut() + 'a) -> Peer<'a> {
-        Peer(Lane::of_calls("", call))
+        Peer(Contestant::of_calls("", call))
     }
 
     /// What times itself: `batch` makes at least so many calls and gives the nanoseconds that
     /// one took.
     pub fn self_timed(mut batch: impl FnMut(u64) -> f64 + 'a) -> Peer<'a> {
-        Peer(Lane::new("", move |calls| Ok(batch(calls))))
+        Peer(Contestant::new("", move |calls| Ok(batch(calls))))
     }
 }
 
 /// Measures `peers` in turns, in batches of a millisecond: nanoseconds a call, the mean of a
 /// batch; a list for each peer, with an entry for each round.
 pub fn in_turns(peers: Vec<Peer>, effort: Effort) -> Vec<Vec<f64>> {
-    let mut lanes: Vec<Lane> = peers.into_iter().map(|Peer(lane)| lane).collect();
+    let mut contestants: Vec<Contestant> = peers
+        .into_iter()
+        .map(|Peer(contestant)| contestant)
+        .collect();
     let budget = Budget {
         least: effort.rounds,
         most: usize::MAX,
         time: effort.time,
         batch: Batch::Time(BATCH),
     };
-    let outcomes = lanes::in_turns(&mut lanes, budget, &mut Orders::default(), &|| true);
+    let outcomes = contest::in_turns(&mut contestants, budget, &mut Orders::default(), &|| true);
     let samples = |outcome| match outcome {
         Outcome::Samples(samples) => samples,
         Outcome::Failed(reason) => panic!("a call that cannot fail: {reason}"),

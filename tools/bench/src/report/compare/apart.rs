@@ -28,9 +28,10 @@ pub fn apart(old: &Report, new: &Report) -> Vec<String> {
 }
 
 fn came_to(report: &Report) -> &'static str {
-    match report.complete {
-        true => "complete",
-        false => "interrupted",
+    if report.complete {
+        "complete"
+    } else {
+        "interrupted"
     }
 }
 
@@ -41,7 +42,6 @@ fn versions(machine: &Machine) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// What is compared of a machine.
 type Trait = (&'static str, fn(&Machine) -> String);
 
 const MACHINE: [Trait; 9] = [

@@ -2,7 +2,6 @@
 
 use crate::report::model::{Group, Report, SourceReport, State};
 
-/// The family's name for people.
 pub fn name(group: Group) -> &'static str {
     match group {
         Group::Squall => "squall",

@@ -5,7 +5,6 @@ use maud::{Markup, html};
 use crate::report::model::Report;
 use crate::report::published::DOCUMENTS;
 
-/// All of it.
 pub fn section(report: &Report) -> Markup {
     let machine = &report.machine;
     html! {
@@ -53,7 +52,6 @@ pub fn section(report: &Report) -> Markup {
     }
 }
 
-/// What makes this page again.
 fn command(report: &Report) -> String {
     let quick = if report.effort == "quick" {
         " --quick"

@@ -2,20 +2,18 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::chart::{self, Axis, Chart, Curve};
 use super::selection;
 use super::verdicts::title;
 use crate::report::model::{Point, Report, Series, Workload, workload};
 use crate::report::published::{self, Document};
+use squall_tools::page::curves::{self, Axis, Chart, Curve};
 use squall_tools::units;
 
-/// A plot of a workload.
 struct Plot {
     workload: &'static str,
     heading: &'static str,
     /// What is drawn, of a time and the bytes that were made in it.
     value: Quantity,
-    /// What the horizontal axis is.
     across: &'static str,
 }
 
@@ -121,7 +119,7 @@ impl Plot {
         let listed = names.iter().filter(|(.., document)| document.is_none());
         let listed: Vec<_> = listed.map(|(_, name, _)| name.as_str()).collect();
         let label = format!("{}, a plot of {}", self.heading, listed.join(", "));
-        let svg = chart::svg(&self.chart(workload, curves))?;
+        let svg = curves::svg(&self.chart(workload, curves))?;
         Some(html! {
             div.drawing role="img" aria-label=(label) { (PreEscaped(svg)) }
             ul.names { @for (colour, name, document) in &names { (entry(*colour, name, *document)) } }
@@ -130,9 +128,10 @@ impl Plot {
 
     fn chart<'a>(&'a self, workload: &'a Workload, curves: Vec<Curve>) -> Chart<'a> {
         let is_length = workload.name == workload::FILL;
-        let across: &dyn Fn(f64) -> String = match is_length {
-            true => &|bytes| units::length(bytes.round() as u64),
-            false => &|count| format!("{count:.0}"),
+        let across: &dyn Fn(f64) -> String = if is_length {
+            &|bytes| units::length(bytes.round() as u64)
+        } else {
+            &|count| format!("{count:.0}")
         };
         Chart {
             name: self.across,
@@ -180,7 +179,6 @@ impl Plot {
     }
 }
 
-/// The name of a curve.
 fn entry(colour: usize, name: &str, document: Option<&Document>) -> Markup {
     let class = format!("c{colour}");
     html! {
@@ -191,7 +189,7 @@ fn entry(colour: usize, name: &str, document: Option<&Document>) -> Markup {
                     span { (name) ", published: " cite { (title) } " (" (year) ")" }
                 }
                 None => {
-                    span.marker.(class) aria-hidden="true" { (chart::marker(colour)) }
+                    span.marker.(class) aria-hidden="true" { (curves::marker(colour)) }
                     span { (name) }
                 }
             }

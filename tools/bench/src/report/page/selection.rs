@@ -3,7 +3,6 @@
 use crate::report::model::{Group, Report, Series, SourceReport, State, Workload};
 use crate::report::published;
 
-/// Most curves of a plot.
 pub const CURVES: usize = 8;
 
 /// Most ways to the kernel's generator among them, and of libraries.

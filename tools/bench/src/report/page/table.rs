@@ -13,14 +13,12 @@ const LONG: u64 = 4 << 10;
 /// Stands where nothing was measured.
 const NONE: &str = "–";
 
-/// A column.
 pub struct Column<'a> {
     workload: &'a Workload,
     at: u64,
     title: String,
 }
 
-/// What the last column tells.
 #[derive(Clone, Copy)]
 pub enum Last<'a> {
     /// Whether the source is fit for secrets.
@@ -39,7 +37,6 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The same with another title.
     pub fn named(workload: &'a Workload, at: u64, title: &str) -> Column<'a> {
         Column {
             workload,

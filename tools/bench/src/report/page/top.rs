@@ -4,7 +4,6 @@ use maud::{Markup, html};
 
 use crate::report::model::{Machine, Report};
 
-/// All of it.
 pub fn top(report: &Report) -> Markup {
     html! {
         header {

@@ -38,7 +38,6 @@ fn list(id: &str, heading: &str, note: &str, sources: Vec<&SourceReport>) -> Mar
     }
 }
 
-/// The source's name for people.
 pub fn title<'a>(report: &'a Report, source: &'a str) -> &'a str {
     report.source(source).map_or(source, |source| &source.title)
 }

@@ -2,10 +2,7 @@
 
 use std::process::Command;
 
-use super::Tally;
-
-/// Every test.
-pub(super) const ALL: &[&str] = &["-a"];
+use super::tally::Tally;
 
 /// The tests of `arguments` on raw bytes from the standard input.
 pub(super) fn command(arguments: &[&str]) -> Command {
@@ -34,43 +31,7 @@ pub(super) fn tally(text: &str) -> Tally {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::time::Duration;
-
-    use super::super::feed::feed;
-    use super::{Tally, command, tally};
-
-    /// dieharder's sts_monobit, sts_runs and sts_serial.
-    fn judged(fill: &mut dyn FnMut(&mut [u8])) -> io::Result<Tally> {
-        let mut sum = Tally::default();
-        for test in ["100", "101", "102"] {
-            let mut fill = |out: &mut [u8]| {
-                fill(out);
-                Ok(())
-            };
-            let mut command = command(&["-d", test]);
-            let output = feed(&mut command, Duration::from_secs(120), &mut fill)?;
-            let judged = tally(&output.unwrap().text);
-            sum.passed += judged.passed;
-            sum.suspicious += judged.suspicious;
-            sum.failed.extend(judged.failed);
-        }
-        Ok(sum)
-    }
-
-    #[test]
-    fn it_judges() {
-        let good = match judged(&mut squall::fill) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                println!("SKIP: dieharder is not installed");
-                return;
-            }
-            good => good.unwrap(),
-        };
-        assert!(good.passed >= 25 && good.failed.is_empty(), "{good:?}");
-        let bad = judged(&mut |out| out.fill(0x5A)).unwrap();
-        assert!(bad.failed.len() > 20, "{bad:?}");
-    }
+    use super::*;
 
     #[test]
     fn lines_are_counted_by_their_assessment() {

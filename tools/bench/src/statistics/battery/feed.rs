@@ -12,11 +12,9 @@ use squall_tools::Failure;
 /// Bytes that are asked for at a time: what a pipe holds.
 const CHUNK: usize = 1 << 16;
 
-/// What a program printed.
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) text: String,
-    /// Whether it ended by itself.
     pub(super) in_time: bool,
 }
 
@@ -79,46 +77,5 @@ fn write(
         if stdin.write_all(&chunk).is_err() {
             return Ok(());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::process::Command;
-    use std::time::{Duration, Instant};
-
-    use super::feed;
-
-    fn output(shell: &str, time: Duration) -> super::Output {
-        let mut command = Command::new("sh");
-        command.args(["-c", shell]);
-        let mut next = 0_u8;
-        let mut count = |out: &mut [u8]| {
-            for byte in out {
-                *byte = next;
-                next = next.wrapping_add(1);
-            }
-            Ok(())
-        };
-        feed(&mut command, time, &mut count).unwrap().unwrap()
-    }
-
-    #[test]
-    fn a_program_gets_the_stream_and_is_heard() {
-        let shell = "head -c 70000 | tail -c 2 | od -An -tu1";
-        let output = output(shell, Duration::from_secs(60));
-        assert_eq!(
-            output.text.split_whitespace().collect::<Vec<_>>(),
-            ["110", "111"]
-        );
-        assert!(output.in_time);
-    }
-
-    #[test]
-    fn a_program_that_does_not_end_is_killed_and_heard() {
-        let clock = Instant::now();
-        let output = output("echo so far; exec sleep 1000", Duration::from_millis(500));
-        assert_eq!((output.text.as_str(), output.in_time), ("so far\n", false));
-        assert!(clock.elapsed() < Duration::from_secs(60));
     }
 }

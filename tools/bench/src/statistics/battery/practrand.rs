@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use super::Tally;
+use super::tally::Tally;
 
 /// Its program, by the names that it has.
 const PROGRAMS: [&str; 2] = ["RNG_test", "practrand-RNG_test"];
@@ -29,11 +29,12 @@ pub(super) fn tally(text: &str) -> Tally {
         } else if let Some(normal) = normal(&fields) {
             tally.passed += normal;
         } else if let Some(evaluation) = evaluation(line) {
-            match evaluation.contains("FAIL") {
-                true => tally
+            if evaluation.contains("FAIL") {
+                tally
                     .failed
-                    .push(fields.first().copied().unwrap_or_default().into()),
-                false => tally.suspicious += 1,
+                    .push(fields.first().copied().unwrap_or_default().into())
+            } else {
+                tally.suspicious += 1
             }
         }
     }
@@ -62,7 +63,7 @@ fn evaluation(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tally, tally};
+    use super::*;
 
     const TEXT: &str = "\
 RNG_test using PractRand version 0.93

@@ -5,14 +5,15 @@
 //! its own, which calls [`run`]: it is given the stream and heard like any other battery.
 
 use std::cell::RefCell;
-use std::ffi::{CStr, OsString, c_char, c_double, c_int, c_uint, c_void};
+use std::ffi::{OsString, c_char, c_double, c_int, c_uint, c_void};
 use std::io::{self, BufReader, Read as _};
 use std::process::{self, Command};
 
-use libloading::Library;
+use libloading::os::unix::Library;
 use squall_tools::{Failure, output};
 
-use super::Tally;
+use super::tally::Tally;
+use crate::sources::loaded;
 
 /// The library, by the names that it has: of Debian's package, and as built from its source.
 const LIBRARIES: [&str; 2] = ["libtestu01.so.0", "libtestu01.so"];
@@ -29,18 +30,15 @@ const FAILED: f64 = 1e-10;
 /// The program that runs it, if it is installed.
 pub(super) fn command(program: &[OsString]) -> Option<Command> {
     let (name, arguments) = program.split_first()?;
-    library()?;
+    is_installed().then_some(())?;
     let mut command = Command::new(name);
     command.args(arguments);
     Some(command)
 }
 
-fn library() -> Option<Library> {
-    // SAFETY: TestU01 and what it needs (the C library, GMP) run no code when they are loaded that
-    // would ask for anything.
-    LIBRARIES
-        .iter()
-        .find_map(|name| unsafe { Library::new(*name) }.ok())
+/// Whether the library is there.
+pub fn is_installed() -> bool {
+    loaded::library(&LIBRARIES).is_ok()
 }
 
 /// Runs SmallCrush on words of 32 bits from the standard input, and prints the p-value and the name
@@ -49,9 +47,9 @@ fn library() -> Option<Library> {
 /// # Errors
 /// TestU01 is not installed, or is not what it was.
 pub fn run() -> Result<(), Failure> {
-    let missing = || Failure::Runtime("TestU01 is not installed: install libtestu01-0".into());
-    let library = library().ok_or_else(missing)?;
-    let results = small_crush(&library);
+    let missing = |_| Failure::Runtime("TestU01 is not installed: install libtestu01-0".into());
+    let library = loaded::library(&LIBRARIES).map_err(missing)?;
+    let results = small_crush(library);
     let results = results.map_err(|error| Failure::Runtime(format!("TestU01: {error}")))?;
     for (name, p_value) in results {
         output::print(&format!("\n{MARK}{p_value} {name}"))?;
@@ -60,7 +58,7 @@ pub fn run() -> Result<(), Failure> {
 }
 
 /// Names and p-values of the results.
-fn small_crush(library: &Library) -> Result<Vec<(String, f64)>, libloading::Error> {
+fn small_crush(library: &Library) -> Result<Vec<(String, f64)>, String> {
     type Create = unsafe extern "C" fn(*const c_char, extern "C" fn() -> c_uint) -> *mut c_void;
     type Run = unsafe extern "C" fn(*mut c_void);
     // SAFETY: the types are those of unif01.h, bbattery.h and swrite.h of TestU01 1.2.3, whose
@@ -68,30 +66,18 @@ fn small_crush(library: &Library) -> Result<Vec<(String, f64)>, libloading::Erro
     // the generator, which nothing frees. Variables are read when SmallCrush has ended, which then
     // has set as many values and names as it says; nothing else runs in the library.
     unsafe {
-        let create = library.get::<Create>(c"unif01_CreateExternGenBits")?;
-        let run = library.get::<Run>(c"bbattery_SmallCrush")?;
-        let verbose = library.get::<*mut c_int>(c"swrite_Basic")?;
-        let number = library.get::<*const c_int>(c"bbattery_NTests")?;
-        let p_values = library.get::<*const c_double>(c"bbattery_pVal")?;
-        let names = library.get::<*const *const c_char>(c"bbattery_TestNames")?;
-        **verbose = 0;
+        let create: Create = loaded::symbol(library, "unif01_CreateExternGenBits")?;
+        let run: Run = loaded::symbol(library, "bbattery_SmallCrush")?;
+        let verbose: *mut c_int = loaded::symbol(library, "swrite_Basic")?;
+        let number: *const c_int = loaded::symbol(library, "bbattery_NTests")?;
+        let p_values: *const c_double = loaded::symbol(library, "bbattery_pVal")?;
+        let names: *const *const c_char = loaded::symbol(library, "bbattery_TestNames")?;
+        *verbose = 0;
         run(create(c"standard input".as_ptr(), word));
         libc::fflush(std::ptr::null_mut());
-        let result = |i: usize| (text(*names.add(i)), *p_values.add(i));
-        Ok((0..**number as usize).map(result).collect())
+        let result = |i: usize| (loaded::text(*names.add(i)), *p_values.add(i));
+        Ok((0..*number as usize).map(result).collect())
     }
-}
-
-/// # Safety
-/// `string` is null or ends with a zero byte.
-unsafe fn text(string: *const c_char) -> String {
-    if string.is_null() {
-        return "unnamed".into();
-    }
-    // SAFETY: it ends with a zero byte, as the caller promises.
-    unsafe { CStr::from_ptr(string) }
-        .to_string_lossy()
-        .into_owned()
 }
 
 /// The next word of the standard input.
@@ -131,24 +117,8 @@ pub(super) fn tally(text: &str) -> Tally {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use std::ffi::OsString;
-
-    use super::{Tally, run, tally};
-
-    /// This test program, as what calls [`run`].
-    pub(in super::super) fn child() -> Vec<OsString> {
-        let program = std::env::current_exe().unwrap().into_os_string();
-        let test = "statistics::battery::testu01::tests::small_crush_on_standard_input";
-        let arguments = ["--exact", test, "--ignored", "--nocapture"].map(OsString::from);
-        std::iter::once(program).chain(arguments).collect()
-    }
-
-    #[test]
-    #[ignore = "other tests run it, with a stream on its standard input"]
-    fn small_crush_on_standard_input() {
-        run().unwrap();
-    }
+mod tests {
+    use super::*;
 
     #[test]
     fn p_values_are_judged_on_both_sides() {

@@ -6,7 +6,6 @@ use multiversion::multiversion;
 /// Words that are counted together: eight additions of eight words side by side.
 pub(super) const GROUP: usize = 64;
 
-/// Words side by side.
 type Lanes = [u64; 8];
 
 /// Planes: counts of up to 2^16 - 1, side by side.

@@ -7,36 +7,36 @@ use std::time::{Duration, Instant};
 use super::{Orders, calls_in_batch, time};
 
 /// Something that is measured beside others.
-pub struct Lane<'a> {
+pub struct Contestant<'a> {
     pub name: String,
     /// Makes at least so many calls and gives the nanoseconds that one took, or why it cannot.
     pub batch: Box<dyn FnMut(u64) -> Result<f64, String> + 'a>,
 }
 
-impl<'a> Lane<'a> {
+impl<'a> Contestant<'a> {
     /// What `batch` measures: at least so many calls, in nanoseconds each.
-    pub fn new(name: &str, batch: impl FnMut(u64) -> Result<f64, String> + 'a) -> Lane<'a> {
-        Lane {
+    pub fn new(name: &str, batch: impl FnMut(u64) -> Result<f64, String> + 'a) -> Contestant<'a> {
+        Contestant {
             name: name.to_owned(),
             batch: Box::new(batch),
         }
     }
 
     /// What `call` does; what it computes is to go through [`std::hint::black_box`].
-    pub fn of_calls(name: &str, mut call: impl FnMut() + 'a) -> Lane<'a> {
-        Lane::new(name, move |calls| Ok(time(calls, &mut call)))
+    pub fn of_calls(name: &str, mut call: impl FnMut() + 'a) -> Contestant<'a> {
+        Contestant::new(name, move |calls| Ok(time(calls, &mut call)))
     }
 }
 
-impl fmt::Debug for Lane<'_> {
+impl fmt::Debug for Contestant<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lane")
+        f.debug_struct("Contestant")
             .field("name", &self.name)
             .finish_non_exhaustive()
     }
 }
 
-/// How long lanes are measured.
+/// How long contestants are measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     /// Least rounds: they are made even if their time is over.
@@ -59,6 +59,7 @@ pub enum Batch {
     Single,
 }
 
+/// What became of a contestant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Nanoseconds a call, an entry a round; none if the run was interrupted before the first.
@@ -66,7 +67,7 @@ pub enum Outcome {
     Failed(String),
 }
 
-/// Measures `lanes` in turns, and gives what became of each, in their order. `goes_on` is asked
+/// Measures `contestants` in turns, and gives what became of each, in their order. `goes_on` is asked
 /// behind every batch.
 ///
 /// The orders of rounds are the next of `orders`.
@@ -74,22 +75,22 @@ pub enum Outcome {
 /// If it does not go on, the round that was broken is not counted for anyone, so that rounds stay
 /// comparable.
 pub fn in_turns(
-    lanes: &mut [Lane],
+    contestants: &mut [Contestant],
     budget: Budget,
     orders: &mut Orders,
     goes_on: &dyn Fn() -> bool,
 ) -> Vec<Outcome> {
-    let begin = |lane: &mut Lane| match goes_on() {
-        true => Run::begin(lane, budget.batch),
+    let begin = |contestant: &mut Contestant| match goes_on() {
+        true => Run::begin(contestant, budget.batch),
         false => Run::default(),
     };
-    let mut runs: Vec<Run> = lanes.iter_mut().map(begin).collect();
+    let mut runs: Vec<Run> = contestants.iter_mut().map(begin).collect();
     let clock = Instant::now();
     let mut round = 0;
     while round < budget.least || (round < budget.most && clock.elapsed() < budget.time) {
         for turn in orders.next(runs.len()) {
             if goes_on() {
-                runs[turn].go(&mut lanes[turn]);
+                runs[turn].go(&mut contestants[turn]);
             }
         }
         if !goes_on() {
@@ -114,10 +115,10 @@ struct Run {
 }
 
 impl Run {
-    fn begin(lane: &mut Lane, batch: Batch) -> Run {
+    fn begin(contestant: &mut Contestant, batch: Batch) -> Run {
         let calls = match batch {
-            Batch::Time(time) => calls_in_batch(time, &mut lane.batch),
-            Batch::Calls(calls) => (lane.batch)(calls).map(|_| calls),
+            Batch::Time(time) => calls_in_batch(time, &mut contestant.batch),
+            Batch::Calls(calls) => (contestant.batch)(calls).map(|_| calls),
             Batch::Single => Ok(1),
         };
         match calls {
@@ -132,11 +133,11 @@ impl Run {
         }
     }
 
-    fn go(&mut self, lane: &mut Lane) {
+    fn go(&mut self, contestant: &mut Contestant) {
         let Outcome::Samples(samples) = &mut self.outcome else {
             return;
         };
-        match (lane.batch)(self.calls) {
+        match (contestant.batch)(self.calls) {
             Ok(ns) if ns.is_finite() => samples.push(ns),
             Ok(ns) => self.outcome = Outcome::Failed(format!("a time of {ns} ns")),
             Err(reason) => self.outcome = Outcome::Failed(reason),
@@ -162,8 +163,12 @@ mod tests {
         batch: Batch::Time(Duration::from_micros(100)),
     };
 
-    fn run(lanes: &mut [Lane], budget: Budget, goes_on: &dyn Fn() -> bool) -> Vec<Outcome> {
-        in_turns(lanes, budget, &mut Orders::default(), goes_on)
+    fn run(
+        contestants: &mut [Contestant],
+        budget: Budget,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Vec<Outcome> {
+        in_turns(contestants, budget, &mut Orders::default(), goes_on)
     }
 
     fn always() -> bool {
@@ -173,14 +178,14 @@ mod tests {
     #[test]
     fn batches_fill_their_time_and_rounds_are_counted() {
         let calls = Cell::new(0);
-        let mut lanes = [
-            Lane::new("counted", |count| {
+        let mut contestants = [
+            Contestant::new("counted", |count| {
                 calls.set(count);
                 Ok(1000.0)
             }),
-            Lane::new("slow", |_| Ok(1e9)),
+            Contestant::new("slow", |_| Ok(1e9)),
         ];
-        let outcomes = run(&mut lanes, BUDGET, &always);
+        let outcomes = run(&mut contestants, BUDGET, &always);
         assert_eq!(calls.get(), 100);
         assert_eq!(outcomes[0], Outcome::Samples(vec![1000.0; 3]));
         assert_eq!(outcomes[1], Outcome::Samples(vec![1e9; 3]));
@@ -188,24 +193,24 @@ mod tests {
             time: Duration::from_secs(60),
             ..BUDGET
         };
-        let outcomes = run(&mut lanes, long, &always);
+        let outcomes = run(&mut contestants, long, &always);
         assert_eq!(outcomes[0], Outcome::Samples(vec![1000.0; 5]));
     }
 
     #[test]
     fn who_fails_is_out_and_others_go_on() {
         let mut count = 0;
-        let mut lanes = [
-            Lane::new("ends", |_| {
+        let mut contestants = [
+            Contestant::new("ends", |_| {
                 count += 1;
                 match count {
                     ..3 => Ok(2e5),
                     _ => Err("gone".into()),
                 }
             }),
-            Lane::new("goes on", |_| Ok(2e5)),
+            Contestant::new("goes on", |_| Ok(2e5)),
         ];
-        let outcomes = run(&mut lanes, BUDGET, &always);
+        let outcomes = run(&mut contestants, BUDGET, &always);
         assert_eq!(outcomes[0], Outcome::Failed("gone".into()));
         assert_eq!(outcomes[1], Outcome::Samples(vec![2e5; 3]));
     }
@@ -216,24 +221,25 @@ mod tests {
             batch: Batch::Single,
             ..BUDGET
         };
-        let mut lanes = [f64::NAN, f64::INFINITY].map(|ns| Lane::new("", move |_| Ok(ns)));
-        let outcomes = run(&mut lanes, single, &always);
+        let mut contestants =
+            [f64::NAN, f64::INFINITY].map(|ns| Contestant::new("", move |_| Ok(ns)));
+        let outcomes = run(&mut contestants, single, &always);
         let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed(_));
         assert!(outcomes.iter().all(failed));
-        let timeless = run(&mut [Lane::new("", |_| Ok(0.0))], BUDGET, &always);
+        let timeless = run(&mut [Contestant::new("", |_| Ok(0.0))], BUDGET, &always);
         assert!(failed(&timeless[0]));
     }
 
     #[test]
     fn a_broken_round_is_not_counted() {
         let asked = Cell::new(0);
-        let mut lanes = [1e5, 2e5].map(|ns| Lane::new("", move |_| Ok(ns)));
+        let mut contestants = [1e5, 2e5].map(|ns| Contestant::new("", move |_| Ok(ns)));
         let goes_on = || {
             asked.set(asked.get() + 1);
             // Two beginnings, a whole round with its end, and one batch more.
             asked.get() <= 2 + 3 + 1
         };
-        let outcomes = run(&mut lanes, BUDGET, &goes_on);
+        let outcomes = run(&mut contestants, BUDGET, &goes_on);
         assert_eq!(outcomes[0], Outcome::Samples(vec![1e5]));
         assert_eq!(outcomes[1], Outcome::Samples(vec![2e5]));
     }

@@ -4,7 +4,29 @@
 use squall::Stream;
 use squall_tools::Failure;
 
-use super::{Examination, FALSE_ALARM, FEWEST, Findings};
+use squall_bench::statistics;
+use squall_bench::statistics::battery::State;
+use squall_bench::statistics::{BatteryResult, Examination, FALSE_ALARM, FEWEST, Findings, table};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_constant_is_caught,
+    zeros_are_caught,
+    counters_are_caught,
+    the_low_bits_of_a_congruential_generator_are_caught,
+    whole_words_of_a_congruential_generator_are_caught,
+    randu_is_caught,
+    a_shift_register_is_caught,
+    a_biased_coin_is_caught,
+    a_repeated_block_is_caught,
+    hexadecimal_digits_are_caught,
+    squall_passes,
+    false_alarms_are_as_rare_as_claimed,
+    findings_do_not_depend_on_how_the_stream_is_cut,
+    too_few_bytes_are_not_judged,
+    a_line_a_source_and_one_for_each_failure,
+];
 
 /// Examines `len` bytes of `fill`.
 fn examined(len: usize, mut fill: impl FnMut(&mut [u8])) -> Findings {
@@ -23,7 +45,6 @@ fn assert_caught<const N: usize>(mut next: impl FnMut() -> [u8; N], tests: &[&st
         }
     });
     let failed: Vec<&str> = findings.failed().map(|test| test.name.as_str()).collect();
-    println!("{failed:?}");
     for test in tests {
         assert!(failed.contains(test), "{test} has passed: {findings:#?}");
     }
@@ -32,17 +53,14 @@ fn assert_caught<const N: usize>(mut next: impl FnMut() -> [u8; N], tests: &[&st
     assert_eq!(read.failed().count(), failed.len());
 }
 
-#[test]
 fn a_constant_is_caught() {
     assert_caught(|| [0x5A], &["bytes", "entropy", "serial correlation"]);
 }
 
-#[test]
 fn zeros_are_caught() {
     assert_caught(|| [0], &["repeated blocks"]);
 }
 
-#[test]
 fn counters_are_caught() {
     let mut count = 0_u32;
     let next = || {
@@ -67,7 +85,6 @@ fn mmix(state: &mut u64) -> u64 {
 }
 
 /// The low byte takes each value once in 256, in an order that pairs and distances show.
-#[test]
 fn the_low_bits_of_a_congruential_generator_are_caught() {
     let mut state = 1;
     let next = || [mmix(&mut state) as u8];
@@ -75,7 +92,6 @@ fn the_low_bits_of_a_congruential_generator_are_caught() {
 }
 
 /// Bytes and pairs see nothing here: the high bits are good, and hide the low ones.
-#[test]
 fn whole_words_of_a_congruential_generator_are_caught() {
     let mut state = 1;
     let next = || mmix(&mut state).to_le_bytes();
@@ -87,7 +103,6 @@ fn randu(state: &mut u32) -> u32 {
     *state
 }
 
-#[test]
 fn randu_is_caught() {
     let mut state = 1;
     let next = || randu(&mut state).to_le_bytes();
@@ -95,7 +110,6 @@ fn randu_is_caught() {
 }
 
 /// Linear, and else good enough for all other tests.
-#[test]
 fn a_shift_register_is_caught() {
     let mut state = 88_172_645_463_325_252_u64;
     let next = || {
@@ -107,7 +121,6 @@ fn a_shift_register_is_caught() {
     assert_caught(next, &["matrix rank"]);
 }
 
-#[test]
 fn a_biased_coin_is_caught() {
     let heads = (0.51 * 65536.0) as u16;
     let next = || {
@@ -118,7 +131,6 @@ fn a_biased_coin_is_caught() {
     assert_caught(next, &["bytes", "entropy", "bits by position"]);
 }
 
-#[test]
 fn a_repeated_block_is_caught() {
     let block: [u8; 4096] = squall::array();
     let tests = [
@@ -130,7 +142,6 @@ fn a_repeated_block_is_caught() {
     assert_caught(|| block, &tests);
 }
 
-#[test]
 fn hexadecimal_digits_are_caught() {
     let digit = |value: u8| b"0123456789abcdef"[usize::from(value % 16)];
     let next = || {
@@ -141,7 +152,6 @@ fn hexadecimal_digits_are_caught() {
 }
 
 /// Once in 10,000 it would not be: twice in a row is a defect.
-#[test]
 fn squall_passes() {
     let passes = || examined(64 << 20, squall::fill).passed();
     assert!(passes() || passes());
@@ -175,7 +185,6 @@ fn many(streams: u64) -> Vec<Findings> {
 /// Good streams fail no more often than is claimed, and each test is as strict as it says: one in a
 /// hundred has a p-value below 0.01, fewer where the statistic is a small number. Keys are fixed, so
 /// this passes always or never.
-#[test]
 fn false_alarms_are_as_rare_as_claimed() {
     const STREAMS: u64 = 2000;
     let all = many(STREAMS);
@@ -191,7 +200,6 @@ fn false_alarms_are_as_rare_as_claimed() {
             .iter()
             .filter(|findings| findings.tests[i].p_value < 0.01)
             .count() as f64;
-        println!("{}: {low} below 0.01, {expected} expected", test.name);
         assert!(low <= expected + spread, "{}: {low} are low", test.name);
         let is_small = test.name == "repeated blocks";
         assert!(
@@ -202,7 +210,6 @@ fn false_alarms_are_as_rare_as_claimed() {
     }
 }
 
-#[test]
 fn findings_do_not_depend_on_how_the_stream_is_cut() {
     let mut bytes = vec![0; 3_000_001];
     squall::fill(&mut bytes);
@@ -217,9 +224,42 @@ fn findings_do_not_depend_on_how_the_stream_is_cut() {
     }
 }
 
-#[test]
 fn too_few_bytes_are_not_judged() {
     let mut examination = Examination::new();
     examination.add(&vec![0; FEWEST - 1]);
     assert!(matches!(examination.finish(), Err(Failure::Usage(_))));
+}
+
+fn a_line_a_source_and_one_for_each_failure() {
+    let test = |name: &str, p_value| statistics::Test {
+        name: name.into(),
+        statistic: 12.5,
+        p_value,
+        passed: p_value > 1e-5,
+        detail: "chi-square 12.5, 255 expected".into(),
+    };
+    let findings = |p_value| Findings {
+        bytes: 64 << 20,
+        threshold: 1e-5,
+        tests: vec![test("bytes", p_value), test("pairs", 0.5)],
+    };
+    let battery = BatteryResult {
+        battery: "dieharder".into(),
+        state: State::NotInstalled,
+        passed: 0,
+        suspicious: 0,
+        failed: 0,
+        summary: "not installed".into(),
+    };
+    let table = table(&[
+        ("squall".into(), findings(0.3), vec![battery]),
+        ("a counter".into(), findings(1e-20), Vec::new()),
+    ]);
+    let expected = "\
+squall     passed  2 tests of 64 MiB
+             dieharder: not installed
+a counter  FAILED  1 of 2 tests of 64 MiB
+             bytes: chi-square 12.5, 255 expected (p 1e-20)
+";
+    assert!(table.starts_with(expected), "{table}");
 }

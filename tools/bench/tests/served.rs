@@ -5,20 +5,25 @@ use std::time::Duration;
 use squall_bench::remote::Remote;
 use squall_bench::source::{Request, Source};
 
-use super::{child, words};
+use crate::{child, message};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-#[test]
+pub const TESTS: &[Test] = tests![
+    a_child_times_its_source_and_gives_samples,
+    a_child_tells_of_errors_and_goes_on,
+    a_source_that_is_not_there_says_why,
+    a_program_that_is_not_there,
+];
+
 fn a_child_times_its_source_and_gives_samples() {
     let mut remote = Remote::start(child::command("getrandom")).unwrap();
-    let mut times = [16, 1 << 20].map(|len| {
+    for len in [16, 1 << 20] {
         let mut out = vec![0; len];
-        remote.time(Request::Fill(&mut out), 5).unwrap()
-    });
-    times[1] /= 10.0;
-    assert!(times[1] > times[0], "{times:?}");
+        remote.time(Request::Fill(&mut out), 5).unwrap();
+    }
     for request in [Request::U32, Request::U64] {
-        let ns = remote.time(request, 1000).unwrap();
-        assert!((1.0..1e6).contains(&ns), "{ns}");
+        remote.time(request, 1000).unwrap();
     }
     // More than one piece.
     let mut samples = [vec![0; 3 << 20], vec![0; 3 << 20]];
@@ -33,25 +38,22 @@ fn a_child_times_its_source_and_gives_samples() {
     assert_ne!(samples[0], samples[1]);
 }
 
-#[test]
 fn a_child_tells_of_errors_and_goes_on() {
     let mut remote = Remote::start(child::command("idle")).unwrap();
     let mut out = [0; 32];
     let failed = remote.time(Request::Fill(&mut out), 5);
-    assert_eq!(words(failed), "a buffer was left as it was");
+    assert_eq!(message(failed), "a buffer was left as it was");
     let failed = remote.parallel(2, 32, Duration::from_millis(1));
-    assert_eq!(words(failed), "no such request: parallel 2 32 1");
+    assert_eq!(message(failed), "no such request: parallel 2 32 1");
     assert!(remote.time(Request::U32, 1000).is_ok());
 }
 
-#[test]
 fn a_source_that_is_not_there_says_why() {
     let failed = Remote::start(child::command("missing"));
-    assert_eq!(words(failed), "libidle is not installed");
+    assert_eq!(message(failed), "libidle is not installed");
 }
 
-#[test]
 fn a_program_that_is_not_there() {
     let failed = Remote::start(std::process::Command::new("/nowhere"));
-    assert_eq!(words(failed), "/nowhere: No such file or directory");
+    assert_eq!(message(failed), "/nowhere: No such file or directory");
 }

@@ -6,13 +6,25 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use squall_bench::go::{Program, program_by};
 use squall_bench::source::{Request, Source};
 
-use super::{go, words};
+use crate::child::wait_until;
+use crate::{GO, go, message};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    its_sources_give_what_is_asked_for: [GO],
+    its_samples_are_of_all_bytes_and_never_alike: [GO],
+    it_names_what_it_does_not_know: [GO],
+    it_ends_with_its_input: [GO],
+    it_is_built_once_and_only_if_that_is_allowed: [GO],
+    what_others_could_have_written_is_not_run: [GO],
+    without_a_compiler_it_says_what_is_missing,
+];
 
 fn path(program: &Program) -> PathBuf {
     program.command(&[]).get_program().into()
@@ -22,43 +34,28 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-#[test]
 fn its_sources_give_what_is_asked_for() {
-    let Some(go) = go() else { return };
+    let go = go();
     assert!(go.version().starts_with("go1."));
     for name in ["crypto", "math"] {
         let mut remote = go.source(name).unwrap();
         for len in [1, 7, 16, 33, 4096] {
             let mut out = vec![0; len];
-            let ns = remote.time(Request::Fill(&mut out), 100).unwrap();
-            assert!((1.0..1e7).contains(&ns), "{name}, {len} bytes: {ns} ns");
+            remote.time(Request::Fill(&mut out), 100).unwrap();
         }
         for request in [Request::U32, Request::U64] {
-            let ns = remote.time(request, 10_000).unwrap();
-            assert!((0.5..1e5).contains(&ns), "{name}: {ns} ns");
+            remote.time(request, 10_000).unwrap();
         }
-        let [small, large] = [16, 1 << 18].map(|len| {
-            let mut out = vec![0; len];
-            remote.time(Request::Fill(&mut out), 10).unwrap()
-        });
-        assert!(large > 20.0 * small, "{name}: {small} and {large} ns");
         for threads in [1, 2, 5] {
-            let ns = remote
-                .parallel(threads, 32, Duration::from_millis(20))
-                .unwrap();
-            assert!(
-                (1.0..1e5).contains(&ns),
-                "{name}, {threads} threads: {ns} ns"
-            );
+            let time = Duration::from_millis(20);
+            remote.parallel(threads, 32, time).unwrap();
         }
-        let first = go.first(name).unwrap();
-        assert!((10.0..1e9).contains(&first), "{name}: {first} ns");
+        go.first(name).unwrap();
     }
 }
 
-#[test]
 fn its_samples_are_of_all_bytes_and_never_alike() {
-    let Some(go) = go() else { return };
+    let go = go();
     for name in ["crypto", "math"] {
         let mut samples = [vec![0; 100_001], vec![0; 100_001]];
         for sample in &mut samples {
@@ -77,17 +74,15 @@ fn its_samples_are_of_all_bytes_and_never_alike() {
     }
 }
 
-#[test]
 fn it_names_what_it_does_not_know() {
-    let Some(go) = go() else { return };
-    assert_eq!(words(go.source("dice")), "no such source: dice");
-    assert_eq!(words(go.first("dice")), "no such source: dice");
+    let go = go();
+    assert_eq!(message(go.source("dice")), "no such source: dice");
+    assert_eq!(message(go.first("dice")), "no such source: dice");
 }
 
 /// It does not go on for a minute when nobody is there any more.
-#[test]
 fn it_ends_with_its_input() {
-    let Some(go) = go() else { return };
+    let go = go();
     let calls: [(&[&str], &[u8]); 2] = [
         (&["serve", "math"], b"parallel 2 32 600000\n"),
         (&["rate", "math", "600000"], b""),
@@ -101,18 +96,13 @@ fn it_ends_with_its_input() {
             .unwrap();
         let mut input = child.stdin.take().unwrap();
         input.write_all(request).unwrap();
-        thread::sleep(Duration::from_millis(300));
         assert!(child.try_wait().unwrap().is_none(), "{args:?}");
         drop(input);
-        let clock = Instant::now();
-        child.wait().unwrap();
-        assert!(clock.elapsed() < Duration::from_secs(20), "{args:?}");
+        wait_until(|| child.try_wait().unwrap().is_some());
     }
 }
 
-#[test]
 fn it_is_built_once_and_only_if_that_is_allowed() {
-    let Some(_) = go() else { return };
     let cache = tempfile::tempdir().unwrap();
     let directory = cache.path().join("of/squall");
     let program = |may_build| program_by("go".as_ref(), Some(&directory), may_build);
@@ -132,9 +122,7 @@ fn it_is_built_once_and_only_if_that_is_allowed() {
     }
 }
 
-#[test]
 fn what_others_could_have_written_is_not_run() {
-    let Some(_) = go() else { return };
     let cache = tempfile::tempdir().unwrap();
     let program = |may_build| program_by("go".as_ref(), Some(cache.path()), may_build);
     let built = path(&program(true).unwrap());
@@ -160,7 +148,6 @@ fn what_others_could_have_written_is_not_run() {
     assert!(!directory.exists());
 }
 
-#[test]
 fn without_a_compiler_it_says_what_is_missing() {
     let directory = tempfile::tempdir().unwrap();
     let by = |go: &OsStr| program_by(go, Some(directory.path()), true).unwrap_err();

@@ -1,12 +1,12 @@
-//! One plot, as SVG: curves over two logarithmic axes. Its names stand beside it, in HTML.
+//! A plot of curves over two logarithmic axes, as SVG. Its names stand beside it, in HTML.
 
 use std::ops::Range;
 
+use super::figures::{AXIS, CURVES, FONT, MESH, TEXT, WIDTH};
 use plotters::coord::Shift;
 use plotters::coord::combinators::{BindKeyPoints, IntoLogRange, LogCoord, WithKeyPoints};
 use plotters::prelude::*;
 use plotters::series::DashedLineSeries;
-use squall_tools::page::figures::{AXIS, CURVES, FONT, MESH, TEXT, WIDTH};
 
 /// In units of the drawing.
 const HEIGHT: u32 = 320;
@@ -27,8 +27,11 @@ const LABELS: usize = 7;
 pub struct Chart<'a> {
     /// What the horizontal axis is; the labels of the other one say it.
     pub name: &'a str,
+    /// The horizontal axis.
     pub across: Axis<'a>,
+    /// The vertical axis.
     pub up: Axis<'a>,
+    /// The most important first: it lies on top of the others.
     pub curves: Vec<Curve>,
 }
 
@@ -120,32 +123,25 @@ fn draw<DB: DrawingBackend>(
         .x_label_formatter(&|value| (chart.across.label)(*value))
         .y_label_formatter(&|value| (chart.up.label)(*value))
         .draw()?;
-    // The first are the most important: they lie on top.
     for curve in chart.curves.iter().rev() {
         let points = || curve.points.iter().copied();
         let colour = CURVES[curve.colour].0;
-        match curve.is_dashed {
-            true => {
-                let line = DashedLineSeries::new(points(), 5, 4, colour.stroke_width(2));
-                context.draw_series(line)?;
-                let rings = points().map(|at| Circle::new(at, 4, colour.stroke_width(2)));
-                context.draw_series(rings)?;
-            }
-            false => {
-                let line = LineSeries::new(points(), colour.stroke_width(2));
-                context.draw_series(line)?;
-                match marker(curve.colour) {
-                    '●' => context
-                        .draw_series(points().map(|at| Circle::new(at, 3, colour.filled())))?,
-                    '▲' => context.draw_series(
-                        points().map(|at| TriangleMarker::new(at, 4, colour.filled())),
-                    )?,
-                    _ => context.draw_series(
-                        points().map(|at| Cross::new(at, 3, colour.stroke_width(2))),
-                    )?,
-                };
-            }
+        if curve.is_dashed {
+            let line = DashedLineSeries::new(points(), 5, 4, colour.stroke_width(2));
+            context.draw_series(line)?;
+            let rings = points().map(|at| Circle::new(at, 4, colour.stroke_width(2)));
+            context.draw_series(rings)?;
+            continue;
         }
+        context.draw_series(LineSeries::new(points(), colour.stroke_width(2)))?;
+        match marker(curve.colour) {
+            '●' => context.draw_series(points().map(|at| Circle::new(at, 3, colour.filled())))?,
+            '▲' => context
+                .draw_series(points().map(|at| TriangleMarker::new(at, 4, colour.filled())))?,
+            _ => {
+                context.draw_series(points().map(|at| Cross::new(at, 3, colour.stroke_width(2))))?
+            }
+        };
     }
     area.present()
 }

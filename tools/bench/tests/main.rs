@@ -1,0 +1,68 @@
+//! Everything that the crate's tests look at from outside, in one program, which is also each child
+//! that a test starts.
+
+mod article;
+mod battery;
+mod browser;
+mod child;
+mod compare;
+mod csv;
+mod fixture;
+mod go_program;
+mod page;
+mod process;
+mod published;
+mod schema;
+mod served;
+mod sources;
+mod statistics;
+mod unresponsive;
+
+use std::process::ExitCode;
+
+use squall_bench::go::{self, Program};
+use squall_testing::suite::{self, Need};
+use squall_tools::Failure;
+
+fn main() -> ExitCode {
+    if let Some(served) = child::serve() {
+        return served;
+    }
+    suite::main(&[
+        article::TESTS,
+        battery::TESTS,
+        browser::TESTS,
+        compare::TESTS,
+        csv::TESTS,
+        go_program::TESTS,
+        page::TESTS,
+        process::TESTS,
+        published::TESTS,
+        schema::TESTS,
+        served::TESTS,
+        sources::TESTS,
+        statistics::TESTS,
+        unresponsive::TESTS,
+    ])
+}
+
+/// Go's compiler.
+const GO: Need = Need {
+    check: || suite::command("go"),
+    required_by: "SQUALL_REQUIRE_PROGRAMS",
+};
+
+/// Go's program, which is built if it is not there yet.
+fn go() -> Program {
+    go::program(true).expect("Go builds its program")
+}
+
+/// The message of a failure.
+#[track_caller]
+fn message<T>(result: Result<T, Failure>) -> String {
+    match result {
+        Err(Failure::Runtime(message)) => message,
+        Err(other) => panic!("{other:?}"),
+        Ok(_) => panic!("it did not fail"),
+    }
+}
