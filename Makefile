@@ -1,6 +1,6 @@
 # squall. `make run` shows it, `make test` is what a contributor runs, `make test-all` is the rest.
 
-.PHONY: run test test-all test-under-load fuzz install uninstall deb bench bench-wipe bench-programs lab-deps lab
+.PHONY: run test test-all test-under-load fuzz install uninstall crates deb bench bench-wipe bench-programs lab-deps lab
 
 run:
 	cargo run --release -- stream --size 4GiB --progress > /dev/null
@@ -43,6 +43,10 @@ uninstall:
 	@case "$(DESTDIR)$(PREFIX)" in \
 	/usr | /usr/local) [ "$$(id -u)" -ne 0 ] || ldconfig ;; \
 	esac
+
+# The crates as a registry would have them, each built from its package.
+crates:
+	scripts/package.sh
 
 # Debian packages into target/debian.
 deb:

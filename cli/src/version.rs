@@ -23,3 +23,25 @@ pub fn long() -> &'static str {
     });
     &LONG
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use crate::args::Arguments;
+
+    #[test]
+    fn short_is_one_line_and_long_tells_the_build() {
+        let command = Arguments::command();
+        let short = concat!("squall ", env!("CARGO_PKG_VERSION"), "\n");
+        assert_eq!(command.render_version(), short);
+        let long = command.render_long_version();
+        let rest = long.strip_prefix(short).expect("the short one first");
+        let lines: Vec<_> = rest.lines().collect();
+        assert!(lines[0].starts_with("commit: "), "{long}");
+        assert!(lines[1].starts_with("engines: "), "{long}");
+        assert!(lines[1].ends_with("portable"), "{long}");
+        assert!(lines[2].starts_with("tools: "), "{long}");
+        assert_eq!(lines.len(), 3, "{long}");
+    }
+}

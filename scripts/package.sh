@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Packages the crates that can be published, and builds each from its package: the library, the C
+# library, and the command with what it is made of. Unpublished crates are found in each other's packages.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=()
+for crate in squall squall-bindings squall-ffi squall-tools squall-drives squall-bench squall-wipe \
+    squall-dmcrypt squall-cli; do
+    packages+=(-p "$crate")
+done
+exec cargo package "${packages[@]}" "$@"
