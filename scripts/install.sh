@@ -56,6 +56,7 @@ if ! diff <(installed | sort) <(find "$stage" ! -type d -printf '/%P\n' | sort) 
 fi
 installed | while read -r file; do
     if [ -L "$stage$file" ]; then
+        install -d "$(dirname "${DESTDIR:-}$file")"
         ln -sfn "$(readlink "$stage$file")" "${DESTDIR:-}$file"
     else
         mode=644
