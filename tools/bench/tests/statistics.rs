@@ -182,23 +182,23 @@ fn many(streams: u64) -> Vec<Findings> {
     })
 }
 
-/// Good streams fail no more often than is claimed, and each test is as strict as it says: one in a
-/// hundred has a p-value below 0.01, fewer where the statistic is a small number. Keys are fixed, so
+/// Good streams fail no more often than is claimed, and each test is as strict as it says: five in a
+/// hundred have a p-value below 0.05, fewer where the statistic is a small number. Keys are fixed, so
 /// this passes always or never.
 fn false_alarms_are_as_rare_as_claimed() {
-    const STREAMS: u64 = 2000;
+    const STREAMS: u64 = 500;
     let all = many(STREAMS);
     let failed = all.iter().filter(|findings| !findings.passed()).count();
     assert!(
         failed as f64 <= 2.0 + STREAMS as f64 * FALSE_ALARM,
         "{failed} have failed"
     );
-    let expected = STREAMS as f64 / 100.0;
-    let spread = 4.0 * expected.sqrt();
+    let expected = STREAMS as f64 / 20.0;
+    let spread = 3.0 * expected.sqrt();
     for (i, test) in all[0].tests.iter().enumerate() {
         let low = all
             .iter()
-            .filter(|findings| findings.tests[i].p_value < 0.01)
+            .filter(|findings| findings.tests[i].p_value < 0.05)
             .count() as f64;
         assert!(low <= expected + spread, "{}: {low} are low", test.name);
         let is_small = test.name == "repeated blocks";

@@ -1,8 +1,6 @@
 //! Bytes: how often each value occurs, how much information that is, and whether a byte tells of
 //! the next.
 
-use multiversion::multiversion;
-
 use super::findings::Outcome;
 use super::p_value;
 
@@ -117,10 +115,6 @@ impl Bytes {
 }
 
 /// The sum of the products of neighbours.
-#[multiversion(targets(
-    "x86_64+avx512f+avx512bw+avx512vl+avx512vpopcntdq",
-    "x86_64+avx2+popcnt"
-))]
 fn products(bytes: &[u8]) -> u64 {
     // Sums of so many products fit into 32 bits.
     const PART: usize = 1 << 15;
