@@ -285,7 +285,7 @@ fn a_source_that_is_not_there_passes_no_test() {
         .output()
         .expect("it runs");
     assert_eq!(output.status.code(), Some(1));
-    contains(&text(&output.stderr), &["go-crypto-rand is not here"]);
+    contains(&text(&output.stderr), &["go-crypto-rand is not available"]);
 }
 
 /// The control: what is no generator is found out, and the command fails.

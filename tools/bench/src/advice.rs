@@ -9,14 +9,12 @@ const BUFFERS: [u64; 2] = [1 << 20, 16 << 10];
 
 pub fn advice(report: &Report) -> String {
     let Some(fill) = report.workload(workload::FILL) else {
-        return "Nothing was measured that could tell which source to use: run squall bench \
-                without --workload."
-            .into();
+        return "To learn which source to use, run squall bench without --workload.".into();
     };
     match (kernel(report, fill), own(fill, KEY)) {
         (Some(kernel), Some(key)) => sentence(report, fill, kernel, key),
-        _ => "Without squall and the kernel's getrandom side by side there is nothing to advise: \
-              run squall bench without --source."
+        _ => "To learn which source to use, run squall bench without --source: it compares squall \
+              with the kernel's getrandom."
             .into(),
     }
 }
@@ -76,14 +74,14 @@ fn bulk(fill: &Workload) -> String {
 fn guard(report: &Report) -> &'static str {
     match report.machine.clone_guard.as_str() {
         "vmgenid" => {
-            "; vmgenid tells of clones of this VM, but late: getrandom may repeat in a clone until \
-             then, squall's keys and nonces do not"
+            "; vmgenid announces clones of this VM late: until then getrandom may repeat in a clone, \
+             while squall's keys and nonces do not"
         }
         "hedged" => {
-            "; nothing tells of clones of this VM: getrandom may repeat in a clone, squall makes \
-             each request different by itself"
+            "; nothing announces clones of this VM: getrandom may repeat in a clone, while squall \
+             makes each request different by itself"
         }
-        "vmclock" => "; vmclock tells squall of clones of this VM before it serves anything",
+        "vmclock" => "; vmclock announces clones of this VM before squall serves anything",
         _ => "",
     }
 }

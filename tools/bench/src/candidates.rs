@@ -83,7 +83,7 @@ impl Candidate {
         self.reason.as_deref().unwrap_or_default()
     }
 
-    /// It cannot be measured any further.
+    /// Marks it as failed.
     pub fn fail(&mut self, reason: String) {
         self.end(State::Failed, reason);
     }
@@ -183,7 +183,7 @@ impl Candidates {
         self.fail(failed);
     }
 
-    /// They cannot be measured any further.
+    /// Marks these as failed.
     pub fn fail(&mut self, failed: Vec<Failed>) {
         for (name, reason) in failed {
             self.fail_one(&name, reason);

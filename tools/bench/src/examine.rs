@@ -61,7 +61,7 @@ pub fn run(options: &BenchArguments) -> Result<(), Failure> {
         match examined_one {
             Ok(Some(result)) => examined.push(result),
             Ok(None) if options.source.is_empty() => {}
-            Ok(None) => unsound.push(format!("{name} is not here: {}", candidate.reason())),
+            Ok(None) => unsound.push(format!("{name} is not available: {}", candidate.reason())),
             Err(failure) => unsound.push(format!("{name} failed: {}", failure.into_text())),
         }
     }
@@ -114,7 +114,7 @@ fn findings(source: &mut dyn Source, bytes: u64, session: &Session) -> Result<Fi
     examination.finish()
 }
 
-/// Fills `out` as if it were new: a cipher encrypts what is there.
+/// Clears `out`, then fills it: a cipher would encrypt what was there.
 fn draw(source: &mut dyn Source, out: &mut [u8]) -> Result<(), Failure> {
     out.fill(0);
     source.fill(out)

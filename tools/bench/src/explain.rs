@@ -1,11 +1,11 @@
-//! What is measured of a source, and how, for `--explain`.
+//! How a source is measured, for `--explain`.
 
 use crate::report::published;
 use crate::sources::{Entry, RunsIn};
 
 pub fn explain(entry: &Entry) -> String {
     let fitness = if entry.secure {
-        "fit for secrets: neither a forked child nor a clone that the kernel is told of repeats it"
+        "fit for secrets: neither a forked child repeats it nor a VM clone that the kernel learns of"
     } else {
         "not for secrets by itself"
     };
@@ -15,14 +15,14 @@ pub fn explain(entry: &Entry) -> String {
     };
     let there = match entry.runs_in {
         RunsIn::ThisProcess => match (entry.open)() {
-            Ok(_) => "it is here".to_owned(),
-            Err(reason) => format!("it is not here: {reason}"),
+            Ok(_) => "available".to_owned(),
+            Err(reason) => format!("not available: {reason}"),
         },
         RunsIn::OwnProcess(_) | RunsIn::GoProgram(_) => {
-            "it would run in a process of its own".to_owned()
+            "it runs in a process of its own".to_owned()
         }
         RunsIn::OtherProgram => {
-            "it is a program of its own, in workloads that start programs".to_owned()
+            "it is a program, measured in workloads that start programs".to_owned()
         }
     };
     let mut text = format!(
@@ -44,10 +44,11 @@ pub fn explain(entry: &Entry) -> String {
 }
 
 const METHOD: &str = "
-How: first 192 KiB of it are looked at; a source of zeros or of repeated blocks is disqualified. Then
-all sources are measured in turns, in rounds whose order changes: of requests and numbers a batch of a
-millisecond each, elsewhere a single operation. A figure is the median of the rounds, with quartiles; a
-ratio is the median of the ratios of single rounds. Loops are compiled for each source, buffers pass
-through an optimisation barrier, and a batch that leaves a buffer of 16 bytes or more as it was is an
-error. The thread that measures is bound to one CPU where that is allowed, but for threads, pipes and
-Go. A look at the clock is shown in the report, and subtracted from first bytes.";
+How it is measured: 192 KiB of its output are checked first; a source of zeros or of repeated blocks is
+disqualified. Then all sources take turns, in rounds whose order changes. A turn is a batch of a
+millisecond for requests and numbers, and a single operation for everything else. A figure is the median
+of the rounds, shown with its quartiles; a ratio is the median of the ratios of single rounds. The loop
+over requests is compiled for each source, buffers pass through an optimisation barrier, and a batch that
+leaves a buffer of 16 bytes or more unchanged is an error. The measuring thread is bound to one CPU where
+that is allowed, except for threads, pipes and Go. The report has the cost of reading the clock, which is
+subtracted from first bytes only.";

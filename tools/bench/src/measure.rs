@@ -10,7 +10,7 @@ use crate::session::Session;
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     pub at: u64,
-    /// Random bytes of an operation; 0 where that says nothing.
+    /// Random bytes of an operation; 0 where a rate means nothing.
     pub bytes: u64,
 }
 
@@ -26,7 +26,7 @@ pub type Failed = (String, String);
 
 impl Workload {
     /// Measures `contestants`, whose names are sources', in turns, and adds what they took at `place`.
-    /// Who failed has a line in the report, too.
+    /// The report names each that failed.
     pub fn measure(
         &mut self,
         place: Place,

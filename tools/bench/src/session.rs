@@ -48,7 +48,7 @@ struct Step {
 }
 
 impl Session {
-    /// Begins; the bar, if it is shown, ends when `expected` is over.
+    /// Begins a run that is expected to take so long, with a progress bar if it is `shown`.
     pub fn begin(effort: Effort, expected: Duration, interrupt: Interrupt, shown: bool) -> Session {
         let bar = if shown {
             ProgressBar::new(expected.as_millis() as u64)
@@ -67,7 +67,7 @@ impl Session {
         }
     }
 
-    /// Begins a step that is expected to take so long.
+    /// Begins a step that is expected to take so long, under this name.
     pub fn step(&mut self, name: &str, expected: Duration) {
         let from = match self.step {
             Some(last) => last.from + last.expected,
@@ -82,7 +82,7 @@ impl Session {
         self.tick();
     }
 
-    /// Shows how far it is. Never called while something is timed.
+    /// Moves the progress bar. Never called while something is timed.
     pub fn tick(&self) {
         let Some(step) = self.step else { return };
         let within = step.began.elapsed().min(step.expected);
@@ -92,7 +92,7 @@ impl Session {
         self.bar.set_position(at);
     }
 
-    /// Whether its user wants it to end.
+    /// Whether the user has interrupted it.
     pub fn is_interrupted(&self) -> bool {
         self.interrupt.is_noted()
     }

@@ -80,7 +80,7 @@ pub struct Bench<'a> {
     pub session: &'a mut Session,
     pub go: Option<&'a Program>,
     pub cpus: Vec<usize>,
-    /// Whether a thread could be bound to a CPU.
+    /// Whether the thread that measures was bound to a CPU.
     pub pinned: bool,
 }
 

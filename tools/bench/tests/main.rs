@@ -49,7 +49,7 @@ fn main() -> ExitCode {
 /// Go's compiler.
 const GO: Need = Need {
     check: || suite::command("go"),
-    required_by: "SQUALL_REQUIRE_PROGRAMS",
+    required_by: "SQUALL_REQUIRE_GO",
 };
 
 /// Go's program, which is built if it is not there yet.

@@ -1,4 +1,4 @@
-//! The other side: a process of ours that serves a source.
+//! The process that serves a source.
 
 use std::io::{self, BufRead, Write};
 

@@ -36,7 +36,7 @@ const SOURCES: usize = 3;
 pub struct Comparison {
     /// The dates of both.
     pub dates: [String; 2],
-    /// In what the runs were not alike, other than their figures.
+    /// What differs between the runs besides their figures, a line each.
     pub apart: Vec<String>,
     /// Nanoseconds now, in parts of those before, that all sources have in common; none where
     /// there are too few sources to tell. Every change is beside this.

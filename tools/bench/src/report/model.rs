@@ -211,7 +211,7 @@ pub struct Series {
 pub struct Point {
     /// The place: a length, a number of threads.
     pub at: u64,
-    /// Random bytes that an operation makes; 0 where that says nothing.
+    /// Random bytes that an operation makes; 0 where a rate means nothing.
     pub bytes: u64,
     /// Nanoseconds an operation.
     pub ns: Figure,

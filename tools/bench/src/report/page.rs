@@ -5,12 +5,12 @@
 //! are made here, stand as they are.
 
 mod groups;
+mod left_out;
 mod method;
 mod plots;
 mod selection;
 mod table;
 mod top;
-mod verdicts;
 
 use maud::{Markup, html};
 use squall_tools::page::figures;
@@ -45,7 +45,7 @@ pub fn page(report: &Report) -> String {
         @for workload in SECTIONS.iter().filter_map(|name| report.workload(name)) {
             (section(report, workload))
         }
-        (verdicts::left_out(report))
+        (left_out::sections(report))
         (method::section(report))
     };
     let title = format!("Sources of randomness on {}", report.machine.cpu);

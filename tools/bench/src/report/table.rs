@@ -126,9 +126,9 @@ fn sources(text: &mut String, report: &Report) {
     text.push_str(&aligned(header, rows, 2));
     let _ = writeln!(
         text,
-        "\nS fit for secrets: neither a fork nor a clone that the kernel is told of repeats it.  {WINNER} the \
-         fastest of those.\n× how many times as fast as {kernel}.  squall bench --explain SOURCE says what was \
-         measured."
+        "\nS fit for secrets: neither a forked child repeats it nor a VM clone that the kernel learns of.  {WINNER} the \
+         fastest of those.\n× how many times as fast as {kernel}.  squall bench --explain SOURCE explains how a \
+         source is measured."
     );
 }
 
@@ -222,7 +222,7 @@ fn missing(text: &mut String, report: &Report) {
     for source in &report.sources {
         let what = match source.state {
             State::Measured => continue,
-            State::Missing => "not here",
+            State::Missing => "not available",
             State::Failed => "FAILED",
             State::Disqualified => "DISQUALIFIED",
         };
@@ -240,7 +240,7 @@ fn ending(text: &mut String, report: &Report) {
 }
 
 /// Rows in columns; the first `left` are text, the others numbers.
-fn aligned<H: ToString>(
+pub(super) fn aligned<H: ToString>(
     header: impl IntoIterator<Item = H>,
     rows: impl IntoIterator<Item = Vec<String>>,
     left: usize,

@@ -30,24 +30,15 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
 }];
 
 pub(super) const KEYSTREAMS: &[Entry] = &[
-    Entry {
-        name: "openssl-aes128-ctr",
-        title: "OpenSSL AES-128-CTR",
-        open: || evp("EVP_aes_128_ctr"),
-        ..KEYSTREAM
-    },
-    Entry {
-        name: "openssl-aes256-ctr",
-        title: "OpenSSL AES-256-CTR",
-        open: || evp("EVP_aes_256_ctr"),
-        ..KEYSTREAM
-    },
-    Entry {
-        name: "openssl-chacha20",
-        title: "OpenSSL ChaCha20",
-        open: || evp("EVP_chacha20"),
-        ..KEYSTREAM
-    },
+    keystream("openssl-aes128-ctr", "OpenSSL AES-128-CTR", || {
+        evp("EVP_aes_128_ctr")
+    }),
+    keystream("openssl-aes256-ctr", "OpenSSL AES-256-CTR", || {
+        evp("EVP_aes_256_ctr")
+    }),
+    keystream("openssl-chacha20", "OpenSSL ChaCha20", || {
+        evp("EVP_chacha20")
+    }),
     Entry {
         name: "openssl-aes128-ctr-noaes",
         title: "OpenSSL AES-128-CTR, no AES instructions",
@@ -55,16 +46,21 @@ pub(super) const KEYSTREAMS: &[Entry] = &[
                     its own that hides AES and PCLMUL instructions from it (OPENSSL_ia32cap)",
         runs_in: RunsIn::OwnProcess(Setting::Variable("OPENSSL_ia32cap", WITHOUT_AES)),
         open: || evp("EVP_aes_128_ctr"),
-        ..KEYSTREAM
+        caveat: "the same key, the same bytes",
+        ..Entry::DEFAULT
     },
 ];
 
-const KEYSTREAM: Entry = Entry {
-    caveat: "the same key, the same bytes",
-    explained: "EVP_EncryptUpdate of libcrypto as it is installed, in place",
-    open: || evp("EVP_aes_256_ctr"),
-    ..Entry::DEFAULT
-};
+const fn keystream(name: &'static str, title: &'static str, open: fn() -> Opened) -> Entry {
+    Entry {
+        name,
+        title,
+        caveat: "the same key, the same bytes",
+        explained: "EVP_EncryptUpdate of libcrypto as it is installed, in place",
+        open,
+        ..Entry::DEFAULT
+    }
+}
 
 /// OPENSSL_ia32cap(3): all that there is but AES-NI (bit 57) and PCLMULQDQ (bit 33).
 const WITHOUT_AES: &str = "~0x200000200000000";

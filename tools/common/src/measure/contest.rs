@@ -1,5 +1,5 @@
-//! Any number of things in turns, in rounds whose order follows no pattern, until they have had
-//! their time; who fails is out, and the others go on.
+//! Contestants measured in turns, in rounds whose order follows no pattern. One that fails is out,
+//! and the others go on.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ impl fmt::Debug for Contestant<'_> {
     }
 }
 
-/// How long contestants are measured.
+/// How long a contest goes on.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     /// Least rounds: they are made even if their time is over.

@@ -1,4 +1,4 @@
-//! In what two runs are not alike, other than their figures.
+//! What differs between two runs besides their figures.
 
 use std::collections::BTreeMap;
 

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{Change, Comparison};
+use crate::report::table::aligned;
 use squall_tools::units;
 
 /// A change of the machine that is not worth a word, in parts.
@@ -15,7 +16,7 @@ impl Display for Comparison {
         if !self.apart.is_empty() {
             writeln!(
                 f,
-                "\nThese runs are not alike, and what follows may be due to that:"
+                "\nThe runs differ in more than their figures, which may explain what follows:"
             )?;
             self.apart
                 .iter()
@@ -32,7 +33,7 @@ impl Comparison {
     /// What all sources have in common.
     fn machine(&self) -> String {
         let Some(common) = self.common else {
-            return "Too few sources to tell a change of the machine from one of theirs.".into();
+            return "Too few sources to tell whether the machine changed or they did.".into();
         };
         let change = common.max(common.recip()) - 1.0;
         if change <= SAME {
@@ -40,7 +41,9 @@ impl Comparison {
         }
         let percent = percent(change);
         let how = if common > 1.0 { "slower" } else { "faster" };
-        format!("All sources are {percent} % {how}: that is the machine, and taken off below.")
+        format!(
+            "All sources are {percent} % {how}. That is the machine, and is taken out of the changes below."
+        )
     }
 
     /// What did not change, and what a change is.
@@ -49,9 +52,9 @@ impl Comparison {
         let all = changed + self.unchanged;
         let threshold = percent(self.threshold);
         let mut text = format!(
-            "{} of {all} points did not change. A change is more than {threshold} %, beyond what \
-             points scatter from one run to the other, and more than the samples of each run do: \
-             the 95 % intervals of the medians do not overlap.",
+            "{} of {all} points did not change. A change is more than {threshold} %, which is \
+             more than points scatter between these runs, and the 95 % intervals of the two \
+             medians do not overlap.",
             self.unchanged
         );
         for (count, run) in self.only.iter().zip(["before", "now"]) {
@@ -63,38 +66,31 @@ impl Comparison {
     }
 }
 
-/// Changes with their columns aligned; nothing if there are none.
+/// A table of changes; nothing if there are none.
 fn section(f: &mut Formatter, title: &str, changes: &[Change]) -> fmt::Result {
     if changes.is_empty() {
         return Ok(());
     }
-    writeln!(f, "\n{title}")?;
-    let lines: Vec<[String; 6]> = changes.iter().map(line).collect();
-    let width = |column: usize| {
-        let cells = lines.iter().map(|line| line[column].chars().count());
-        cells.max().unwrap_or(0)
-    };
-    let widths: [usize; 6] = std::array::from_fn(width);
-    for [source, workload, at, before, now, change] in &lines {
-        let [a, b, c, d, e, g] = widths;
-        writeln!(
-            f,
-            "  {source:a$}  {workload:b$}  {at:>c$}  {before:>d$} → {now:>e$}  {change:>g$}"
-        )?;
-    }
-    Ok(())
-}
-
-fn line(change: &Change) -> [String; 6] {
-    let [before, now] = change.ns.map(units::time);
-    [
-        change.source.clone(),
-        change.workload.clone(),
-        change.at.clone(),
-        before,
-        now,
-        format!("{:+.1} %", (change.ratio - 1.0) * 100.0),
-    ]
+    let header = ["source", "workload", "at", "before", "now", "change"];
+    let rows = changes.iter().map(|change| {
+        let [before, now] = change.ns.map(units::time);
+        let percent = format!("{:+.1} %", (change.ratio - 1.0) * 100.0);
+        let Change {
+            source,
+            workload,
+            at,
+            ..
+        } = change;
+        vec![
+            source.clone(),
+            workload.clone(),
+            at.clone(),
+            before,
+            now,
+            percent,
+        ]
+    });
+    write!(f, "\n{title}\n{}", aligned(header, rows, 2))
 }
 
 /// A part as a percentage, to a tenth.

@@ -2,8 +2,8 @@
 
 use maud::{Markup, PreEscaped, html};
 
+use super::left_out::title;
 use super::selection;
-use super::verdicts::title;
 use crate::report::model::{Point, Report, Series, Workload, workload};
 use crate::report::published::{self, Document};
 use squall_tools::page::curves::{self, Axis, Chart, Curve};

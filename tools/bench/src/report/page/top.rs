@@ -53,7 +53,7 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         ("CPUs", machine.cpus.to_string()),
         ("Kernel", format!("Linux {}", machine.kernel)),
         ("Hypervisor", or_none(&machine.hypervisor, "none")),
-        ("Governor", or_none(&machine.governor, "not told")),
+        ("Governor", or_none(&machine.governor, "unknown")),
         (
             "squall",
             format!("{}, engine {}", report.squall_version, machine.engine),

@@ -1,11 +1,11 @@
-//! What has no figures.
+//! Sources without figures, and why.
 
 use maud::{Markup, html};
 
 use crate::report::model::{Report, SourceReport, State};
 
 /// Sources without figures, and why; nothing if all have them.
-pub fn left_out(report: &Report) -> Markup {
+pub fn sections(report: &Report) -> Markup {
     let in_state = |state| {
         let sources = report.sources.iter();
         sources
