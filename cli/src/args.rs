@@ -77,7 +77,6 @@ pub enum Command {
     /// Show the lines that make OpenSSL draw from squall, or whether they took effect
     OpensslConf(OpensslConfArguments),
     /// Print what makes a shell complete these commands
-    #[command(hide = true)]
     Completions(CompletionsArguments),
     /// Write the manual pages of these commands into a folder, for packages
     #[command(hide = true)]

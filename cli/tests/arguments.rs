@@ -92,7 +92,7 @@ fn names() {
     refused(
         "dance",
         "no command \"dance\": use one of stream, status, seed, bench, wipe, verify, dmcrypt, \
-         run, openssl-conf",
+         run, openssl-conf, completions",
     );
     refused(
         "stream --sise 1",
@@ -114,7 +114,7 @@ fn names() {
     refused(
         "help strem",
         "no command \"strem\": use one of stream, status, seed, bench, wipe, verify, dmcrypt, \
-         run, openssl-conf",
+         run, openssl-conf, completions",
     );
 }
 

@@ -191,7 +191,9 @@ fn an_interrupted_run_keeps_what_it_has() {
     let path = world.path("report.json");
     let runs = [6, 12, 24, 48].map(Duration::from_secs).into_iter();
     let report = runs.map(|time| interrupted(&path, time)).find(|report| {
-        let series = report.as_ref().map(|report| &report["workloads"][0]["series"]);
+        let series = report
+            .as_ref()
+            .map(|report| &report["workloads"][0]["series"]);
         series.is_some_and(|series| series.get(0).is_some())
     });
     let report = report.flatten().expect("a workload within a minute");

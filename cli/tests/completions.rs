@@ -2,6 +2,9 @@
 
 use std::process::{Command, Output, Stdio};
 
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
 fn squall(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_squall"));
     let command = command.args(arguments).stdin(Stdio::null());
@@ -42,7 +45,6 @@ fn offered(words: &[&str]) -> Vec<String> {
     offered.lines().map(str::to_owned).collect()
 }
 
-#[test]
 fn bash_offers_commands_and_options() {
     let commands = offered(&["squall", ""]);
     for command in ["stream", "status", "seed", "wipe", "completions"] {
@@ -55,8 +57,6 @@ fn bash_offers_commands_and_options() {
     assert_eq!(offered(&["squall", "completions", "f"]), ["fish"]);
 }
 
-#[test]
-#[cfg_attr(not(feature = "tools"), ignore = "needs the feature `tools`")]
 fn options_of_wipe_are_there() {
     let options = offered(&["squall", "wipe", "--"]);
     for option in ["--dry-run", "--purge", "--resume"] {
@@ -68,17 +68,22 @@ fn options_of_wipe_are_there() {
     }
 }
 
-#[test]
 fn each_shell_finds_its_function() {
     assert!(script("zsh").starts_with("#compdef squall\n"));
     assert!(script("fish").contains("complete -c squall "));
     assert!(script("bash").contains("complete -F _squall "));
 }
 
-#[test]
 fn another_shell_is_refused() {
     let output = squall(&["completions", "tcsh"]);
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(message.contains("bash, zsh, fish"), "{message}");
 }
+
+pub const TESTS: &[Test] = tests![
+    bash_offers_commands_and_options,
+    options_of_wipe_are_there,
+    each_shell_finds_its_function,
+    another_shell_is_refused,
+];

@@ -3,6 +3,7 @@
 mod arguments;
 mod bench;
 mod common;
+mod completions;
 mod counters;
 mod dmcrypt;
 mod drives;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     suite::main(&[
         arguments::TESTS,
         bench::TESTS,
+        completions::TESTS,
         counters::TESTS,
         dmcrypt::TESTS,
         drives::TESTS,

@@ -205,7 +205,7 @@ fn wrong_arguments_are_one_line() {
     refused("attack foo", &format!("no command \"foo\": {attacks}"));
     refused(
         "xyz",
-        "no command \"xyz\": use one of attack, cost, deps, boot, reset",
+        "no command \"xyz\": use one of attack, cost, bench, deps, boot, reset",
     );
     refused("--foo", "no argument \"--foo\": see squall-lab --help");
     refused(
