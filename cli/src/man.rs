@@ -83,9 +83,10 @@ fn page<'a>(
 
 /// A character as every version of roff(7) reads it.
 fn escaped(c: char) -> String {
-    match c.is_ascii() {
-        true => c.into(),
-        false => format!("\\[u{:04X}]", u32::from(c)),
+    if c.is_ascii() {
+        c.into()
+    } else {
+        format!("\\[u{:04X}]", u32::from(c))
     }
 }
 

@@ -25,10 +25,7 @@ struct Request {
 
 impl Request {
     fn stores(&self, part: usize) -> Stores {
-        match self.streaming[part] {
-            true => Stores::Streaming,
-            false => Stores::Cached,
-        }
+        if self.streaming[part] { Stores::Streaming } else { Stores::Cached }
     }
 
     fn check<C: Reference>(&self) {
@@ -49,7 +46,10 @@ impl Request {
     }
 }
 
-fuzz_target!(|request: Request| match request.is_aes_128 {
-    true => request.check::<Aes128>(),
-    false => request.check::<Aes256>(),
+fuzz_target!(|request: Request| {
+    if request.is_aes_128 {
+        request.check::<Aes128>()
+    } else {
+        request.check::<Aes256>()
+    }
 });

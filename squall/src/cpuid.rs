@@ -69,9 +69,10 @@ pub(crate) fn has(features: Features) -> bool {
     static BASIC: Found = Found::nothing();
     static ALL: Found = Found::nothing();
     let basic = || BASIC.or_detect(|| basic(__cpuid(1).ecx));
-    let found = match Features::BASIC.contain(features) {
-        true => basic(),
-        false => ALL.or_detect(|| with_extended(basic())),
+    let found = if Features::BASIC.contain(features) {
+        basic()
+    } else {
+        ALL.or_detect(|| with_extended(basic()))
     };
     found.contain(features)
 }

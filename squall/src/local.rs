@@ -197,9 +197,10 @@ fn serve_slowly(
             has_seeded,
         };
         let served = request.serve(want, out);
-        let (left, held_back) = match request.fast_path_suffices() {
-            true => (request.left, 0),
-            false => (0, request.left),
+        let (left, held_back) = if request.fast_path_suffices() {
+            (request.left, 0)
+        } else {
+            (0, request.left)
         };
         local.held_back.set(held_back);
         lock::unlock(left);
@@ -290,9 +291,10 @@ impl Request<'_> {
 
     /// The engine for `len` bytes.
     fn engine(&self, len: usize) -> Engine {
-        match self.policy.is_provisional() && len <= SMALL {
-            true => generator::first_engine(),
-            false => generator::engine(),
+        if self.policy.is_provisional() && len <= SMALL {
+            generator::first_engine()
+        } else {
+            generator::engine()
         }
     }
 
@@ -364,9 +366,10 @@ fn generate(page: Page, engine: Engine, out: &mut [u8], hedged: bool) {
     let stores = Stores::for_len(out.len());
     Generator::in_page(page, engine, |generator| {
         for part in out.chunks_mut(MAX_REQUEST) {
-            match hedged {
-                true => generator.generate(part, &entropy::additional_input::<3>(), stores),
-                false => generator.generate(part, &[], stores),
+            if hedged {
+                generator.generate(part, &entropy::additional_input::<3>(), stores)
+            } else {
+                generator.generate(part, &[], stores)
             }
         }
     });

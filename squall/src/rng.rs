@@ -71,16 +71,18 @@ impl rand_core_09::CryptoRng for Rng {}
 
 #[inline]
 fn next_u32() -> u32 {
-    match numbers_may_repeat() {
-        true => u32::from_ne_bytes(crate::array()),
-        false => crate::u32(),
+    if numbers_may_repeat() {
+        u32::from_ne_bytes(crate::array())
+    } else {
+        crate::u32()
     }
 }
 
 #[inline]
 fn next_u64() -> u64 {
-    match numbers_may_repeat() {
-        true => u64::from_ne_bytes(crate::array()),
-        false => crate::u64(),
+    if numbers_may_repeat() {
+        u64::from_ne_bytes(crate::array())
+    } else {
+        crate::u64()
     }
 }

@@ -176,9 +176,10 @@ impl Generator {
 
     #[inline]
     fn check_ready(&self) -> Result<(), Refused> {
-        match self.is_ready() {
-            true => Ok(()),
-            false => Err(reason::NOT_INSTANTIATED),
+        if self.is_ready() {
+            Ok(())
+        } else {
+            Err(reason::NOT_INSTANTIATED)
         }
     }
 
@@ -204,17 +205,19 @@ pub fn serve(out: &mut [u8], strength: u32, fresh: bool) -> Result<(), Refused> 
 
 #[inline]
 fn check_strength(strength: u32) -> Result<(), Refused> {
-    match strength <= STRENGTH {
-        true => Ok(()),
-        false => Err(reason::INSUFFICIENT_STRENGTH),
+    if strength <= STRENGTH {
+        Ok(())
+    } else {
+        Err(reason::INSUFFICIENT_STRENGTH)
     }
 }
 
 #[inline]
 fn draw(out: &mut [u8], fresh: bool) -> Result<(), Refused> {
-    let drawn = match fresh {
-        true => squall::try_fill_fresh(out),
-        false => squall::try_fill(out),
+    let drawn = if fresh {
+        squall::try_fill_fresh(out)
+    } else {
+        squall::try_fill(out)
     };
     drawn.map_err(|_| reason::RETRIEVING_ENTROPY)
 }

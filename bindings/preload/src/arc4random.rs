@@ -49,9 +49,10 @@ unsafe extern "C-unwind" fn arc4random_uniform(bound: u32) -> u32 {
 /// Counts a request of `length` bytes, which squall served or left to the kernel.
 #[inline(always)]
 fn count(is_served: bool, length: usize) {
-    match is_served {
-        true => counters::served(Door::Arc4random, length),
-        false => counters::forwarded(Door::Arc4random),
+    if is_served {
+        counters::served(Door::Arc4random, length)
+    } else {
+        counters::forwarded(Door::Arc4random)
     }
 }
 

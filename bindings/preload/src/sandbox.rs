@@ -44,9 +44,10 @@ unsafe extern "C-unwind" fn prctl(
             None => libc::syscall(libc::SYS_prctl, option, second, third, fourth, fifth),
         }
     };
-    let result = match is_entered_by(option) {
-        true => enter(call, |result| result >= 0),
-        false => call(),
+    let result = if is_entered_by(option) {
+        enter(call, |result| result >= 0)
+    } else {
+        call()
     };
     result as c_int
 }

@@ -212,8 +212,9 @@ unsafe extern "C-unwind" fn prctl_by_number(
     // SAFETY: the caller's promise.
     let call = || unsafe { next(libc::SYS_prctl, option, second, third, fourth, fifth, 0) };
     // The kernel looks at 32 bits of the option.
-    match sandbox::is_entered_by(option as c_int) {
-        true => sandbox::enter(call, |result| result >= 0),
-        false => call(),
+    if sandbox::is_entered_by(option as c_int) {
+        sandbox::enter(call, |result| result >= 0)
+    } else {
+        call()
     }
 }

@@ -112,10 +112,7 @@ impl Seeding {
 
 impl fmt::Display for Seeding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verb = match self.is_early {
-            true => "added",
-            false => "seeded",
-        };
+        let verb = if self.is_early { "added" } else { "seeded" };
         let bits = 8 * LEN;
         write!(
             f,

@@ -94,9 +94,10 @@ fn read_count(file: &File) -> io::Result<Option<u64>> {
     let is_usable = word32(MAGIC_AT) == MAGIC
         && u16::from_le_bytes(bytes_at(&head, VERSION_AT)) == 1
         && has(MARKER_AT);
-    let count_at = match word64(FLAGS_AT) & HAS_COUNTER != 0 && has(COUNTER_AT) {
-        true => COUNTER_AT,
-        false => MARKER_AT,
+    let count_at = if word64(FLAGS_AT) & HAS_COUNTER != 0 && has(COUNTER_AT) {
+        COUNTER_AT
+    } else {
+        MARKER_AT
     };
     Ok(is_usable.then(|| word64(count_at)))
 }

@@ -20,9 +20,10 @@ pub fn show(file: &Path, as_json: bool) -> Result<(), Failure> {
         )),
         _ => at(file)(error),
     })?;
-    match as_json {
-        true => output::print_json(&totals),
-        false => output::print(&table(&totals)),
+    if as_json {
+        output::print_json(&totals)
+    } else {
+        output::print(&table(&totals))
     }
 }
 

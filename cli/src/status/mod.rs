@@ -21,8 +21,9 @@ pub fn run(options: &StatusArguments) -> Result<(), Failure> {
         return counters::show(file, options.json);
     }
     let report = Report::now()?;
-    match options.json {
-        true => output::print_json(&report),
-        false => output::print(&human::write(&report)),
+    if options.json {
+        output::print_json(&report)
+    } else {
+        output::print(&human::write(&report))
     }
 }

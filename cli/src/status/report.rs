@@ -38,9 +38,10 @@ impl Report {
             has_sysfs: machine::has_sysfs(),
         };
         let warnings = warnings::of(&status, &kernel_release, view);
-        let hypervisor = match status.is_vm {
-            true => squall_tools::measure::machine::hypervisor(),
-            false => Some("none".to_owned()),
+        let hypervisor = if status.is_vm {
+            squall_tools::measure::machine::hypervisor()
+        } else {
+            Some("none".to_owned())
         };
         Ok(Report {
             facts: Facts::from(&status),

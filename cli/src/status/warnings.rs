@@ -91,19 +91,20 @@ fn not_droppable(status: &Status) -> Option<Warning> {
 }
 
 fn no_clone_signal(status: &Status, has_sysfs: bool) -> Option<Warning> {
-    let (code, problem, advice) = match has_sysfs {
-        true => (
+    let (code, problem, advice) = if has_sysfs {
+        (
             "no_clone_signal",
             "nothing tells this virtual machine that it was restored from a snapshot: clones \
              are kept apart only by cycle counter and CPU random words",
             "give it a vmgenid device (QEMU: -device vmgenid,guid=auto) or a vmclock device",
-        ),
-        false => (
+        )
+    } else {
+        (
             "no_sysfs",
             "/sys is not there, so vmgenid and vmclock devices cannot be looked for: clones of \
              this virtual machine are kept apart only by cycle counter and CPU random words",
             "mount sysfs on /sys in this chroot or container",
-        ),
+        )
     };
     (status.clone_guard == CloneGuard::Hedged).then(|| Warning::new(code, problem, advice))
 }

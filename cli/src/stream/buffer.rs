@@ -56,15 +56,16 @@ pub struct Supply {
 
 impl Supply {
     pub fn get(self) -> io::Result<Buffer> {
-        Ok(match self.gives {
-            true => Buffer::Given {
+        Ok(if self.gives {
+            Buffer::Given {
                 gift: Gift::new(self.len)?,
                 len: 0,
-            },
-            false => Buffer::Kept {
+            }
+        } else {
+            Buffer::Kept {
                 bytes: zeros(self.len)?,
                 len: 0,
-            },
+            }
         })
     }
 }

@@ -82,9 +82,10 @@ fn transfer(options: &StreamArguments, source: &Source, mut sink: Sink) -> Resul
     let makers = (0..threads)
         .map(|_| Maker::new(source, options.format, cut))
         .collect::<Result<_, _>>()?;
-    let progress = match options.progress {
-        true => Progress::shown(options.size),
-        false => Progress::hidden(),
+    let progress = if options.progress {
+        Progress::shown(options.size)
+    } else {
+        Progress::hidden()
     };
     let written = pump::run(makers, cut, supply, |index, buffer| {
         let returned = sink.write(buffer)?;
@@ -99,32 +100,35 @@ fn transfer(options: &StreamArguments, source: &Source, mut sink: Sink) -> Resul
 }
 
 fn refuse_a_terminal() -> Result<(), Failure> {
-    match std::io::stdout().is_terminal() {
-        true => Err(Failure::Runtime(
+    if std::io::stdout().is_terminal() {
+        Err(Failure::Runtime(
             "standard output is a terminal: not writing raw bytes there: use --output, a pipe, \
              --format hex, or --force"
                 .to_owned(),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
 /// Opening the output would empty the seed file if both are one file, by whatever names.
 fn refuse_the_seed_file(seed_file: &Path, output: &Path) -> Result<(), Failure> {
-    let seed_stat = match seed_file == Path::new("-") {
-        true => rustix::fs::fstat(std::io::stdin()),
-        false => rustix::fs::stat(seed_file),
+    let seed_stat = if seed_file == Path::new("-") {
+        rustix::fs::fstat(std::io::stdin())
+    } else {
+        rustix::fs::stat(seed_file)
     };
     // What is not there is no such file; reading or opening it tells more.
     let (Ok(seed), Ok(out)) = (seed_stat, rustix::fs::stat(output)) else {
         return Ok(());
     };
-    match (seed.st_dev, seed.st_ino) == (out.st_dev, out.st_ino) {
-        true => Err(Failure::Usage(format!(
+    if (seed.st_dev, seed.st_ino) == (out.st_dev, out.st_ino) {
+        Err(Failure::Usage(format!(
             "--output: {} is the seed file, which would be lost: write to another file",
             output.display()
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 
@@ -140,14 +144,15 @@ impl Shape {
         let is_raw = options.format == Format::Raw;
         let fills_a_gift = options.size.is_none_or(|size| size >= GIFT_CHUNK as u64);
         let gives = is_raw && fills_a_gift && sink.takes_gifts();
-        let wanted = options
-            .threads
-            .unwrap_or_else(|| match is_raw && sink.is_pipe() {
-                true => 1,
-                false => thread::available_parallelism()
+        let wanted = options.threads.unwrap_or_else(|| {
+            if is_raw && sink.is_pipe() {
+                1
+            } else {
+                thread::available_parallelism()
                     .map_or(1, usize::from)
-                    .min(DEFAULT_THREADS_MAX),
-            });
+                    .min(DEFAULT_THREADS_MAX)
+            }
+        });
         let chunk = match (is_raw, gives, wanted) {
             (false, ..) => TEXT_CHUNK,
             (true, true, _) => GIFT_CHUNK,

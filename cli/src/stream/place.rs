@@ -90,9 +90,10 @@ fn is_free(file: &File, name: &Path) -> Result<(), Failure> {
             shown(name)
         )));
     }
-    match about.is_file() && about.len() > 0 {
-        true => guards::check_file(name, &about).map_err(refused),
-        false => Ok(()),
+    if about.is_file() && about.len() > 0 {
+        guards::check_file(name, &about).map_err(refused)
+    } else {
+        Ok(())
     }
 }
 

@@ -87,16 +87,18 @@ impl Reader {
 fn read_seed(path: &Path) -> Result<Seed, Failure> {
     let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_SEED_FILE as usize));
     let is_stdin = path == Path::new("-");
-    let read = match is_stdin {
-        true => std::io::stdin()
+    let read = if is_stdin {
+        std::io::stdin()
             .lock()
             .take(MAX_SEED_FILE)
-            .read_to_end(&mut bytes),
-        false => File::open(path).and_then(|file| file.take(MAX_SEED_FILE).read_to_end(&mut bytes)),
+            .read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|file| file.take(MAX_SEED_FILE).read_to_end(&mut bytes))
     };
-    let name = match is_stdin {
-        true => "standard input".into(),
-        false => path.to_string_lossy(),
+    let name = if is_stdin {
+        "standard input".into()
+    } else {
+        path.to_string_lossy()
     };
     read.map_err(|error| Failure::Runtime(format!("--seed-file: {name}: {}", cause(&error))))?;
     let digits = bytes.trim_ascii();

@@ -71,9 +71,10 @@ pub fn run(options: &CostArguments) -> Result<(), Failure> {
     }
     let plan = if options.quick { QUICK } else { FULL };
     let report = measure(plan, options.quick)?;
-    match options.json {
-        true => output::print_json(&report),
-        false => output::print(&table::of(&report)),
+    if options.json {
+        output::print_json(&report)
+    } else {
+        output::print(&table::of(&report))
     }
 }
 

@@ -134,9 +134,10 @@ impl Cache {
     fn record(&self, item: Item) -> Result<Record, Failure> {
         let place = self.place(item);
         item.check(&place)?.ok_or_else(|| {
-            let fault = match place.exists() {
-                true => format!("the {item} there are not those that are needed now"),
-                false => format!("no {item} there"),
+            let fault = if place.exists() {
+                format!("the {item} there are not those that are needed now")
+            } else {
+                format!("no {item} there")
             };
             Failure::Runtime(format!("{}: {fault}: run `make lab-deps`", place.display()))
         })

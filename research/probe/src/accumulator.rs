@@ -90,9 +90,10 @@ impl Generator for Watchful {
     fn draw(&mut self) -> Option<Bits> {
         let generations = generations_for_testing();
         let may_be_clone = generations != self.seen;
-        let inputs = match may_be_clone {
-            true => BOOTSTRAP_COUNTS + OUTPUT_INPUTS,
-            false => OUTPUT_INPUTS,
+        let inputs = if may_be_clone {
+            BOOTSTRAP_COUNTS + OUTPUT_INPUTS
+        } else {
+            OUTPUT_INPUTS
         };
         if !self.recorded.has_room_for(inputs) {
             return None;

@@ -47,9 +47,10 @@ impl Drawer {
             return false;
         };
         let given_at = ThisMachine.cycles();
-        let (generation, vm_generation) = match self.sees_generations {
-            true => generations_for_testing(),
-            false => (0, 0),
+        let (generation, vm_generation) = if self.sees_generations {
+            generations_for_testing()
+        } else {
+            (0, 0)
         };
         self.writer.write(&Output {
             asked_at,

@@ -104,9 +104,10 @@ fn draw(channels: &Channels, mode: Mode) -> Result<()> {
     schedule::fork_after_drawing(channels, mode)?;
     let schedule = Schedule::new(channels, mode, whirlwind);
     channels.memory.set_ready();
-    match channels.memory.wait_for_run() {
-        true => schedule.run(),
-        false => Ok(()),
+    if channels.memory.wait_for_run() {
+        schedule.run()
+    } else {
+        Ok(())
     }
 }
 

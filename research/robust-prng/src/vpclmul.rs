@@ -343,9 +343,10 @@ fn store<F: Field>(s: &mut Words, [low, high]: [Vector; 2]) {
 #[target_feature(enable = "avx512f,avx512bw")]
 fn load_bytes<F: Field>(bytes: &[u8]) -> [Vector; 2] {
     let (low, high) = bytes.split_at(bytes.len().min(8 * WIDTH));
-    match F::WORDS > WIDTH {
-        true => [load_part(low), load_part(high)],
-        false => [load_part(low), _mm512_setzero_si512()],
+    if F::WORDS > WIDTH {
+        [load_part(low), load_part(high)]
+    } else {
+        [load_part(low), _mm512_setzero_si512()]
     }
 }
 

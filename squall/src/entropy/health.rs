@@ -70,9 +70,10 @@ impl Health {
     /// Repetition count test.
     #[inline]
     fn repetitions(&self, sample: u64) -> u32 {
-        let run = match self.last.load(Ordering::Relaxed) == sample {
-            true => self.run.load(Ordering::Relaxed) + 1,
-            false => 1,
+        let run = if self.last.load(Ordering::Relaxed) == sample {
+            self.run.load(Ordering::Relaxed) + 1
+        } else {
+            1
         };
         // The sample behind its count: a handler in between finds the last one with too small a
         // count, never this one with the other's.

@@ -43,16 +43,18 @@ impl Machine for ThisMachine {
     }
 
     fn process(&self) -> u32 {
-        match seam::is_off(Seam::Numbers) {
-            true => 0,
-            false => std::process::id(),
+        if seam::is_off(Seam::Numbers) {
+            0
+        } else {
+            std::process::id()
         }
     }
 
     fn cpu(&self) -> u32 {
-        match seam::is_off(Seam::Numbers) {
-            true => 0,
-            false => cpu::number(),
+        if seam::is_off(Seam::Numbers) {
+            0
+        } else {
+            cpu::number()
         }
     }
 

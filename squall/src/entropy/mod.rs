@@ -65,9 +65,12 @@ pub(crate) type RootBytes = Secret<SEED_LEN>;
 /// Makes a seed of the kernel's bytes and an accumulator's: if either cannot be predicted, nor
 /// can the seed.
 pub(crate) fn seed(kernel: &[u8; SEED_LEN], root: &RootBytes, seed: &mut Seed) {
-    let unless_off = |part, seam| match seam::is_off(seam) {
-        true => &[0; SEED_LEN],
-        false => part,
+    let unless_off = |part, seam| {
+        if seam::is_off(seam) {
+            &[0; SEED_LEN]
+        } else {
+            part
+        }
     };
     let parts: [&[u8]; 3] = [
         b"squall seed 2",

@@ -193,9 +193,10 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
             _ => Pool::Fast,
         };
         let (shard, held) = Shard::lock(&self.shards);
-        match shard.append::<F>(pool, &input.to_bytes()) {
-            true => self.compress(pool, shard, held),
-            false => drop(held),
+        if shard.append::<F>(pool, &input.to_bytes()) {
+            self.compress(pool, shard, held)
+        } else {
+            drop(held)
         }
         if number + 1 == FIRST_PUBLISH {
             self.publish();

@@ -276,12 +276,11 @@ mod tests {
         let mut flags = vec!["dd"];
         flags.extend(can_lock.then_some("lo"));
         assert_flags(MemoryKind::Plain, &flags, &["wf"]);
-        match can_wipe {
-            true => {
-                flags.push("wf");
-                assert_flags(MemoryKind::WipeOnFork, &flags, &[]);
-            }
-            false => println!("SKIP: no memory that is wiped on fork"),
+        if can_wipe {
+            flags.push("wf");
+            assert_flags(MemoryKind::WipeOnFork, &flags, &[]);
+        } else {
+            println!("SKIP: no memory that is wiped on fork")
         }
         match map_as(MemoryKind::Droppable) {
             Ok(pair) => {

@@ -32,9 +32,10 @@ pub(crate) fn mapped_generation() -> u64 {
     // SAFETY: the place is `NEVER`, or in the vDSO's data, which stays mapped.
     let generation =
         unsafe { (*PLACES.generation.load(Ordering::Relaxed)).load(Ordering::Relaxed) };
-    match seam::is_off(Seam::GenerationCheck) && generation != 0 {
-        true => FROZEN,
-        false => generation,
+    if seam::is_off(Seam::GenerationCheck) && generation != 0 {
+        FROZEN
+    } else {
+        generation
     }
 }
 

@@ -143,9 +143,10 @@ impl Policy {
         if is_unseen || vmclock::is_unsettled(current) {
             return Hedging::All;
         }
-        match self.hears_late() && !seam::is_off(Seam::LateSignal) {
-            true => Hedging::AllButNumbers,
-            false => Hedging::None,
+        if self.hears_late() && !seam::is_off(Seam::LateSignal) {
+            Hedging::AllButNumbers
+        } else {
+            Hedging::None
         }
     }
 
@@ -298,9 +299,10 @@ mod tests {
 
     #[test]
     fn requests_are_hedged_as_the_signals_leave_them() {
-        let late = match sees_generation() {
-            true => Hedging::AllButNumbers,
-            false => Hedging::All,
+        let late = if sees_generation() {
+            Hedging::AllButNumbers
+        } else {
+            Hedging::All
         };
         for (policy, hedging) in [
             (BARE, Hedging::None),

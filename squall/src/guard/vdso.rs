@@ -49,9 +49,10 @@ impl Vdso {
         if base == 0 || cfg!(not(target_pointer_width = "64")) || seam::is_off(Seam::Vdso) {
             return None;
         }
-        let name = match cfg!(target_arch = "x86_64") {
-            true => c"__vdso_getrandom",
-            false => c"__kernel_getrandom",
+        let name = if cfg!(target_arch = "x86_64") {
+            c"__vdso_getrandom"
+        } else {
+            c"__kernel_getrandom"
         };
         // SAFETY: the kernel gave the address of the image it mapped.
         let address = unsafe { super::elf::symbol(base, name) }?;
@@ -94,9 +95,10 @@ impl Vdso {
                 .cast::<u64>()
                 .read_volatile()
         };
-        let generation = match seam::is_off(Seam::GenerationCheck) {
-            true => FROZEN,
-            false => generation,
+        let generation = if seam::is_off(Seam::GenerationCheck) {
+            FROZEN
+        } else {
+            generation
         };
         // Counted up from 1 about once a minute. Were the state laid out anew at the same size,
         // there would be a key's bytes here.

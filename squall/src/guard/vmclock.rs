@@ -116,9 +116,10 @@ impl VmClock {
         }
         let counts_generations =
             self.word64(FLAGS_AT).load(Ordering::Relaxed) & HAS_GENERATION != 0;
-        match counts_generations && has(GENERATION_AT) {
-            true => Some(GENERATION_AT),
-            false => Some(MARKER_AT),
+        if counts_generations && has(GENERATION_AT) {
+            Some(GENERATION_AT)
+        } else {
+            Some(MARKER_AT)
         }
     }
 
@@ -267,9 +268,10 @@ pub(super) mod tests {
     pub(in crate::guard) fn imitation(counts_generations: bool) -> VmClock {
         VmClock {
             page: NonNull::from(Box::leak(Box::new([0u64; 4096 / WORD]))).cast(),
-            count_at: match counts_generations {
-                true => GENERATION_AT,
-                false => MARKER_AT,
+            count_at: if counts_generations {
+                GENERATION_AT
+            } else {
+                MARKER_AT
             },
         }
     }

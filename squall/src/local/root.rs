@@ -108,9 +108,10 @@ fn draw_from_page(event: Event, epoch: Epoch, policy: &Policy, bytes: &mut RootB
 }
 
 fn page() -> Option<&'static Place<Whirlwind>> {
-    match seam::is_off(Seam::RootPage) {
-        true => None,
-        false => ROOT.map(),
+    if seam::is_off(Seam::RootPage) {
+        None
+    } else {
+        ROOT.map()
     }
 }
 

@@ -147,9 +147,10 @@ fn comes_from_the_buffer(draw: fn()) -> Verdict {
         draw();
         state() == before
     };
-    match (0..1000).any(leaves_state) {
-        true => Verdict::Held,
-        false => Verdict::Broken("each draw asks the generator".to_owned()),
+    if (0..1000).any(leaves_state) {
+        Verdict::Held
+    } else {
+        Verdict::Broken("each draw asks the generator".to_owned())
     }
 }
 
@@ -169,9 +170,10 @@ pub fn mask_keys() -> Verdict {
     let count = words.len();
     words.sort_unstable();
     words.dedup();
-    match words.len() == count && words[0] != 0 {
-        true => Verdict::Held,
-        false => Verdict::Broken("keys of masks are zero or the same".to_owned()),
+    if words.len() == count && words[0] != 0 {
+        Verdict::Held
+    } else {
+        Verdict::Broken("keys of masks are zero or the same".to_owned())
     }
 }
 
@@ -294,9 +296,10 @@ fn follows_no_tick() -> Verdict {
     squall::u64();
     let status = squall::status();
     assert_eq!(status.clone_guard, CloneGuard::Vmgenid);
-    match status.follows_tick {
-        true => Verdict::Broken("the tick is followed".to_owned()),
-        false => Verdict::Held,
+    if status.follows_tick {
+        Verdict::Broken("the tick is followed".to_owned())
+    } else {
+        Verdict::Held
     }
 }
 
@@ -362,9 +365,10 @@ pub fn first_draw_does_not_look_for_vmclock() -> Verdict {
     use_as_vmclock(&path);
     squall::u64();
     std::fs::remove_file(path).unwrap();
-    match squall::status().has_vmclock {
-        true => Verdict::Broken("the first draw looked for a vmclock".to_owned()),
-        false => Verdict::Held,
+    if squall::status().has_vmclock {
+        Verdict::Broken("the first draw looked for a vmclock".to_owned())
+    } else {
+        Verdict::Held
     }
 }
 

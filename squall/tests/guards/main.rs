@@ -419,9 +419,10 @@ fn check_machine(off: &[Seam]) {
     let takes = |seam| off.contains(&seam);
     if takes(GenerationPlace) {
         let status = squall::status();
-        let expected = match status.has_vdso_getrandom {
-            true => ReseedGuard::VdsoProbe,
-            false => ReseedGuard::Time,
+        let expected = if status.has_vdso_getrandom {
+            ReseedGuard::VdsoProbe
+        } else {
+            ReseedGuard::Time
         };
         assert_eq!(status.reseed_guard, expected);
     }
@@ -432,9 +433,10 @@ fn check_machine(off: &[Seam]) {
     }
     if takes(DroppableMemory) {
         let status = squall::status();
-        match takes(WipeOnFork) {
-            true => assert_eq!(status.memory, MemoryKind::Plain),
-            false => assert_ne!(status.memory, MemoryKind::Droppable),
+        if takes(WipeOnFork) {
+            assert_eq!(status.memory, MemoryKind::Plain)
+        } else {
+            assert_ne!(status.memory, MemoryKind::Droppable)
         }
     }
     if takes(Vmgenid) {
@@ -449,9 +451,10 @@ fn check_machine(off: &[Seam]) {
 fn run_case(case: &'static Case) -> Result<(), libtest_mimic::Failed> {
     static RESEEDS: RwLock<()> = RwLock::new(());
     let (_alone, _among);
-    match case.alone {
-        true => _alone = RESEEDS.write(),
-        false => _among = RESEEDS.read(),
+    if case.alone {
+        _alone = RESEEDS.write()
+    } else {
+        _among = RESEEDS.read()
     }
     let program = std::env::current_exe().expect("a test knows its program");
     let output = Command::new(program)

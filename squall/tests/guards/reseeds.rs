@@ -181,9 +181,10 @@ pub fn by_time() -> Verdict {
     if reseeds_after(50) {
         return Verdict::Broken("reseeded too early".to_owned());
     }
-    match reseeds_after(11) {
-        true => Verdict::Held,
-        false => Verdict::Broken("a word from a seed older than 60 seconds".to_owned()),
+    if reseeds_after(11) {
+        Verdict::Held
+    } else {
+        Verdict::Broken("a word from a seed older than 60 seconds".to_owned())
     }
 }
 

@@ -74,9 +74,10 @@ fn bootstraps_again(change: impl FnOnce()) -> Verdict {
     let before = squall::status().bootstraps;
     change();
     squall::u32();
-    match squall::status().bootstraps > before {
-        true => Verdict::Held,
-        false => Verdict::Broken("served without a bootstrap".to_owned()),
+    if squall::status().bootstraps > before {
+        Verdict::Held
+    } else {
+        Verdict::Broken("served without a bootstrap".to_owned())
     }
 }
 
@@ -192,8 +193,9 @@ pub fn good_sources() -> Verdict {
     }
     let status = squall::status();
     let has_failed = [status.cpu_random, status.cycle_counter].contains(&NoiseSource::Failed);
-    match has_failed {
-        false => Verdict::Held,
-        true => Verdict::Broken(format!("{status:?}")),
+    if has_failed {
+        Verdict::Broken(format!("{status:?}"))
+    } else {
+        Verdict::Held
     }
 }

@@ -148,9 +148,10 @@ pub fn pages_come_in_pairs() -> Verdict {
         pages
     });
     let is_pair = |pages: &[usize]| pages[0].abs_diff(pages[1]) == PAGE;
-    match pages.windows(2).any(is_pair) {
-        true => Verdict::Held,
-        false => Verdict::Broken(format!("no two of these are a pair: {pages:x?}")),
+    if pages.windows(2).any(is_pair) {
+        Verdict::Held
+    } else {
+        Verdict::Broken(format!("no two of these are a pair: {pages:x?}"))
     }
 }
 

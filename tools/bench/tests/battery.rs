@@ -29,9 +29,12 @@ const PRACTRAND: Need = Need {
     required_by: REQUIRED_BY,
 };
 const TESTU01: Need = Need {
-    check: || match testu01::is_installed() {
-        true => Ok(()),
-        false => Err("TestU01 is not installed".into()),
+    check: || {
+        if testu01::is_installed() {
+            Ok(())
+        } else {
+            Err("TestU01 is not installed".into())
+        }
     },
     required_by: REQUIRED_BY,
 };

@@ -36,12 +36,13 @@ impl Interrupt {
 
     /// A failure once one was noted.
     pub fn check(&self) -> Result<(), Failure> {
-        match self.is_noted() {
-            true => Err(Failure::Runtime(format!(
+        if self.is_noted() {
+            Err(Failure::Runtime(format!(
                 "interrupted: {}",
                 self.consequence
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 }

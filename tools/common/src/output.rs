@@ -49,9 +49,10 @@ pub fn print_json(report: &impl Serialize) -> Result<(), Failure> {
 pub fn in_a_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
-        match c.is_control() {
-            true => line.extend(c.escape_debug()),
-            false => line.push(c),
+        if c.is_control() {
+            line.extend(c.escape_debug())
+        } else {
+            line.push(c)
         }
     }
     line

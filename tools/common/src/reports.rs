@@ -38,9 +38,10 @@ impl Reports {
     pub fn open(options: &ReportArguments, html: Option<&Path>) -> Result<Reports, Failure> {
         output::check()?;
         let open = |path: Option<&Path>| path.map(Sink::open).transpose();
-        let json = match options.json {
-            true => Some(Path::new("-")),
-            false => options.export_json.as_deref(),
+        let json = if options.json {
+            Some(Path::new("-"))
+        } else {
+            options.export_json.as_deref()
         };
         let reports = Reports {
             json: open(json)?,
@@ -73,9 +74,10 @@ impl Reports {
     ) -> Result<(), Failure> {
         let is_shown = self.on_stdout() == 0;
         let written = self.write(report, csv, html);
-        let shown = match is_shown {
-            true => output::print(&text()),
-            false => Ok(()),
+        let shown = if is_shown {
+            output::print(&text())
+        } else {
+            Ok(())
         };
         written.and(shown)
     }

@@ -29,9 +29,10 @@ enum Kind {
 impl Sink {
     /// Makes sure that `path` can be written to; `-` is standard output.
     pub fn open(path: &Path) -> Result<Sink, Failure> {
-        let kind = match path == Path::new("-") {
-            true => Kind::Stdout,
-            false => kind(path).map_err(at(path))?,
+        let kind = if path == Path::new("-") {
+            Kind::Stdout
+        } else {
+            kind(path).map_err(at(path))?
         };
         Ok(Sink {
             path: path.to_owned(),

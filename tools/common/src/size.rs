@@ -17,11 +17,12 @@ pub fn parse(text: &str) -> Result<u64, String> {
              or 4GB"
         ));
     };
-    match is_whole {
-        true => Ok(size),
-        false => Err(format!(
+    if is_whole {
+        Ok(size)
+    } else {
+        Err(format!(
             "{text:?} is not a whole number of bytes: use one, as {size}"
-        )),
+        ))
     }
 }
 

@@ -32,9 +32,10 @@ pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
     let html = || report::page::html(&report);
     let text = || report::table::text(&report, output::width());
     reports.give(&report, csv, html, text)?;
-    match report.is_complete {
-        true => Ok(()),
-        false => interrupt.check(),
+    if report.is_complete {
+        Ok(())
+    } else {
+        interrupt.check()
     }
 }
 
@@ -85,9 +86,10 @@ fn measured(
         .into_iter()
         .map(|chosen| (chosen, Options::PLAIN));
     let (raw, ranking) = run.all(all.collect())?;
-    let variants = match run.is_complete {
-        true => run.variants(&ranking),
-        false => Vec::new(),
+    let variants = if run.is_complete {
+        run.variants(&ranking)
+    } else {
+        Vec::new()
     };
     let recommendation = recommend::recommend(&ranking, &variants, &ground.about);
     Ok(Bench {

@@ -148,13 +148,14 @@ pub fn found(path: &Path, bytes: u64) -> Result<Target, Failure> {
 /// of.
 fn is_held_by_us_alone(target: &Target) -> Result<(), Failure> {
     let others = guards::holders(target, |name| name.starts_with(PREFIX))?;
-    match others.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Runtime(format!(
+    if others.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Runtime(format!(
             "{}: it is held by {}, which came this moment: nothing was written",
             shown(&target.identity.given),
             others.join(", ")
-        ))),
+        )))
     }
 }
 

@@ -25,9 +25,10 @@ pub fn list(options: &ListArguments) -> Result<(), Failure> {
     let csv = || report::list::csv(&list);
     let text = || report::list::text(&list, output::width());
     reports.give(&list, csv, String::new, text)?;
-    match list.is_complete {
-        true => Ok(()),
-        false => interrupt.check(),
+    if list.is_complete {
+        Ok(())
+    } else {
+        interrupt.check()
     }
 }
 

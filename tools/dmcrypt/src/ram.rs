@@ -63,9 +63,10 @@ impl Ram {
 
     /// Unloads brd, if it is what a run that was killed had `noted`.
     pub fn unload_left(noted: &str) -> Result<(), Failure> {
-        match left::is_ours(noted, Path::new(LOADED), Path::new(BLOCK))? {
-            true => unload(),
-            false => Ok(()),
+        if left::is_ours(noted, Path::new(LOADED), Path::new(BLOCK))? {
+            unload()
+        } else {
+            Ok(())
         }
     }
 
@@ -100,13 +101,14 @@ fn is_of_length(kib: u64) -> Result<(), Failure> {
         )));
     }
     let sectors = read(SIZE)?;
-    match sectors.trim().parse() == Ok(kib * 2) {
-        true => Ok(()),
-        false => Err(wrong(&format!(
+    if sectors.trim().parse() == Ok(kib * 2) {
+        Ok(())
+    } else {
+        Err(wrong(&format!(
             "it has {} sectors, and not {}: somebody else has loaded brd: unload that, {INSTEAD}",
             sectors.trim(),
             kib * 2
-        ))),
+        )))
     }
 }
 
@@ -141,11 +143,10 @@ fn is_unused(loaded: &Path) -> Result<(), Failure> {
     if !loaded.exists() {
         return Ok(());
     }
-    let how = match loaded.join("initstate").exists() {
-        true => {
-            "brd is loaded already, by somebody else: name one of its disks with --device, or unload it by `modprobe -r brd`"
-        }
-        false => "brd is built into this kernel: name one of its disks with --device, as /dev/ram0",
+    let how = if loaded.join("initstate").exists() {
+        "brd is loaded already, by somebody else: name one of its disks with --device, or unload it by `modprobe -r brd`"
+    } else {
+        "brd is built into this kernel: name one of its disks with --device, as /dev/ram0"
     };
     Err(Failure::Runtime(how.into()))
 }

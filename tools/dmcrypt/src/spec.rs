@@ -69,9 +69,10 @@ impl Spec {
         let Spec {
             cipher, mode, iv, ..
         } = self;
-        match mode.contains('(') {
-            true => format!("capi:{}-{iv}", self.algorithm()),
-            false => format!("{cipher}-{mode}-{iv}"),
+        if mode.contains('(') {
+            format!("capi:{}-{iv}", self.algorithm())
+        } else {
+            format!("{cipher}-{mode}-{iv}")
         }
     }
 

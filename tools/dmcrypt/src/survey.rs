@@ -111,9 +111,10 @@ impl<K: Kernel> Asked<'_, K> {
             if !self.method.is_exhaustive && self.is_hopeless(spec) {
                 continue;
             }
-            match self.accepts(spec)? {
-                true => self.found.accepted.push(spec.clone()),
-                false => self.learn(spec, algorithm),
+            if self.accepts(spec)? {
+                self.found.accepted.push(spec.clone())
+            } else {
+                self.learn(spec, algorithm)
             }
         }
         Ok(())

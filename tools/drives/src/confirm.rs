@@ -113,12 +113,13 @@ fn none_unnamed(unnamed: &[&Target]) -> Result<(), Failure> {
             ))
         })
         .collect();
-    let right = match options.len() == unnamed.len() {
-        true => format!(
+    let right = if options.len() == unnamed.len() {
+        format!(
             "use names below /dev/disk/by-id, or add {}",
             options.join(" ")
-        ),
-        false => "use names below /dev/disk/by-id".into(),
+        )
+    } else {
+        "use names below /dev/disk/by-id".into()
     };
     Err(Failure::Usage(format!(
         "--yes: names that may be another drive's at the next boot: {}: nothing was written: {right}",
@@ -129,9 +130,10 @@ fn none_unnamed(unnamed: &[&Target]) -> Result<(), Failure> {
 /// `serial` as an argument for a shell.
 fn quoted(serial: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
-    match serial.chars().all(is_plain) {
-        true => serial.into(),
-        false => format!("'{}'", serial.replace('\'', r"'\''")),
+    if serial.chars().all(is_plain) {
+        serial.into()
+    } else {
+        format!("'{}'", serial.replace('\'', r"'\''"))
     }
 }
 
@@ -210,9 +212,10 @@ impl<Q: Write> Dialog<Q> {
     }
 
     fn ask(&mut self, question: &str, expected: &str) -> Result<(), Failure> {
-        match self.answer(question)?.as_deref() == Some(expected.as_bytes()) {
-            true => Ok(()),
-            false => Err(not_confirmed()),
+        if self.answer(question)?.as_deref() == Some(expected.as_bytes()) {
+            Ok(())
+        } else {
+            Err(not_confirmed())
         }
     }
 

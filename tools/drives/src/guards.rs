@@ -124,9 +124,10 @@ impl Machine {
         }
         let family = family(device)?;
         for member in &family {
-            let name = match member == device {
-                true => String::new(),
-                false => format!("its {} ", relative_name(member)),
+            let name = if member == device {
+                String::new()
+            } else {
+                format!("its {} ", relative_name(member))
             };
             reasons.extend(self.uses(member, &name, &chain)?);
         }
@@ -152,9 +153,10 @@ impl Machine {
             let is_in_part = chain
                 .iter()
                 .any(|part| part != lower && part.disk() == *lower);
-            let members = match is_in_part {
-                true => vec![lower.clone()],
-                false => family(lower)?,
+            let members = if is_in_part {
+                vec![lower.clone()]
+            } else {
+                family(lower)?
             };
             for member in members.into_iter().filter(|it| !chain[..1].contains(it)) {
                 if !seen.contains(&member) {

@@ -24,12 +24,13 @@ fn recognised(mut found: Target) -> Target {
 
 fn find_in_place(record: &Identity) -> Result<Target, Failure> {
     let found = Target::find(&record.path)?;
-    match is_same_place(record, &found.identity) {
-        true => Ok(found),
-        false => Err(Failure::Runtime(format!(
+    if is_same_place(record, &found.identity) {
+        Ok(found)
+    } else {
+        Err(Failure::Runtime(format!(
             "{}: it is not what was wiped before: name what is to be wiped, and begin anew",
             shown(&record.path)
-        ))),
+        )))
     }
 }
 

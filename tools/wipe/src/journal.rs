@@ -179,9 +179,10 @@ fn nonsense(job: &Job) -> Option<&'static str> {
                 .chain(&verification.unreadable);
             verification.offset <= size && found.into_iter().all(is_within)
         };
-        match verification.is_none_or(is_inside) {
-            true => None,
-            false => Some("a verification beyond the target"),
+        if verification.is_none_or(is_inside) {
+            None
+        } else {
+            Some("a verification beyond the target")
         }
     })
 }

@@ -95,9 +95,12 @@ pub fn end(path: &Path, is_kept: bool) -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(at(path)(error)),
     };
-    let end = || match is_kept {
-        true => keep_last(&file),
-        false => blank(&file).and_then(|()| std::fs::remove_file(path)),
+    let end = || {
+        if is_kept {
+            keep_last(&file)
+        } else {
+            blank(&file).and_then(|()| std::fs::remove_file(path))
+        }
     };
     end().map_err(at(path))
 }

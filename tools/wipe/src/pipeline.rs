@@ -182,12 +182,13 @@ impl Lane<'_> {
         let (before, since) = self.refused_in_a_row.unwrap_or((0, Instant::now()));
         let bytes = before + bytes;
         self.refused_in_a_row = Some((bytes, since));
-        match bytes >= DEAD || since.elapsed() >= DYING {
-            true => Err(Stop::Dead(format!(
+        if bytes >= DEAD || since.elapsed() >= DYING {
+            Err(Stop::Dead(format!(
                 "it refused {bytes} bytes one after the other, for {} s",
                 since.elapsed().as_secs()
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 
@@ -234,9 +235,10 @@ impl Lane<'_> {
             self.accepted(extent.length);
         }
         self.buffers.push(transfer.buffer);
-        match is_whole {
-            true => Ok(()),
-            false => rescue::in_pieces(self, extent, task),
+        if is_whole {
+            Ok(())
+        } else {
+            rescue::in_pieces(self, extent, task)
         }
     }
 

@@ -104,9 +104,10 @@ impl Differences {
     /// Whether there is room for `extent` in the list, where it then is.
     fn list(&mut self, extent: Extent) -> bool {
         let has_room = self.ranges.0.len() < LISTED;
-        match has_room {
-            true => self.ranges.add(extent),
-            false => self.unlisted += 1,
+        if has_room {
+            self.ranges.add(extent)
+        } else {
+            self.unlisted += 1
         }
         has_room
     }

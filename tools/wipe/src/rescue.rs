@@ -92,9 +92,10 @@ fn attempt<T: Task>(
 fn halves(part: Extent, sector: u64) -> Option<[Extent; 2]> {
     let end = part.offset + part.length;
     let middle = (part.offset + part.length / 2) / sector * sector;
-    let middle = match middle > part.offset {
-        true => middle,
-        false => (part.offset / sector + 1) * sector,
+    let middle = if middle > part.offset {
+        middle
+    } else {
+        (part.offset / sector + 1) * sector
     };
     let piece = |from, to| Extent {
         offset: from,

@@ -37,9 +37,10 @@ pub fn samples(size: u64, mut random: impl FnMut() -> u64) -> Vec<Extent> {
 
 /// Where subsection `number` of so many begins.
 fn boundary(size: u64, number: u64, of: u64) -> u64 {
-    match number == of {
-        true => size,
-        false => size / of * number / UNIT * UNIT,
+    if number == of {
+        size
+    } else {
+        size / of * number / UNIT * UNIT
     }
 }
 

@@ -163,9 +163,10 @@ impl Libcrypto {
         self.queue();
         // SAFETY: null is the default context; the name ends with a null byte.
         let provider = unsafe { (self.load_provider)(ptr::null_mut(), path.as_ptr()) };
-        match provider.is_null() {
-            true => Err(self.errors()),
-            false => Ok(()),
+        if provider.is_null() {
+            Err(self.errors())
+        } else {
+            Ok(())
         }
     }
 

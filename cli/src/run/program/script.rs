@@ -29,9 +29,10 @@ pub fn kind(head: &[u8]) -> Kind {
     if let Some(line) = head.strip_prefix(b"#!") {
         return interpreter(line, head.len() == HEAD_LEN).map_or(Kind::Other, Kind::Script);
     }
-    match head.contains(&0) {
-        true => Kind::Other,
-        false => Kind::Text,
+    if head.contains(&0) {
+        Kind::Other
+    } else {
+        Kind::Text
     }
 }
 

@@ -31,9 +31,10 @@ fn search_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Refusal> {
     let mut forbidden = None;
     for folder in std::env::split_paths(path).filter(|_| !name.is_empty()) {
         // An empty folder is the current one; with a slash it is searched for nowhere else.
-        let folder = match folder.as_os_str().is_empty() {
-            true => PathBuf::from("."),
-            false => folder,
+        let folder = if folder.as_os_str().is_empty() {
+            PathBuf::from(".")
+        } else {
+            folder
         };
         let file = folder.join(name);
         match executable(&file) {
@@ -57,9 +58,10 @@ fn search_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Refusal> {
 fn executable(file: &Path) -> io::Result<()> {
     // With the rights that execve(2) looks at; also wrong where files may not be executed at all.
     accessat(CWD, file, Access::EXEC_OK, AtFlags::EACCESS)?;
-    match std::fs::metadata(file)?.is_file() {
-        true => Ok(()),
-        false => Err(rustix::io::Errno::ACCESS.into()),
+    if std::fs::metadata(file)?.is_file() {
+        Ok(())
+    } else {
+        Err(rustix::io::Errno::ACCESS.into())
     }
 }
 

@@ -57,9 +57,10 @@ fn experiments_table(experiments: &[Experiment]) -> Table {
             Validity::Valid => "valid".into(),
             Validity::Invalid(reason) => format!("invalid: {reason}"),
         };
-        let violated = match verdict.violated.is_empty() {
-            true => "none".into(),
-            false => verdict.violated.join("; "),
+        let violated = if verdict.violated.is_empty() {
+            "none".into()
+        } else {
+            verdict.violated.join("; ")
         };
         let setup = &experiment.setup;
         let runs = experiment.runs.to_string();

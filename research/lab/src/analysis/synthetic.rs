@@ -176,9 +176,10 @@ pub(super) fn resets(count: usize) -> Resets {
                 let is_old = tick < before + window - late;
                 // Sources share nothing, so each has words of its own.
                 let mark = |word: u64| word.wrapping_mul(2 * source as u64 + 1);
-                let bits = match is_old {
-                    true => common[tick].map(mark),
-                    false => random.bits(),
+                let bits = if is_old {
+                    common[tick].map(mark)
+                } else {
+                    random.bits()
                 };
                 output(tick as u64 + 60, 1 + u64::from(!is_old), bits)
             });

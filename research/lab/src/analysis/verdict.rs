@@ -92,12 +92,13 @@ fn violated(experiment: &Experiment) -> Vec<String> {
         })
         .collect();
     let together = &experiment.guarded_together;
-    match repeating.is_empty() && together.any() {
-        true => vec![format!(
+    if repeating.is_empty() && together.any() {
+        vec![format!(
             "guarded sources share {} words with each other",
             together.repeated_words
-        )],
-        false => repeating,
+        )]
+    } else {
+        repeating
     }
 }
 

@@ -29,13 +29,14 @@ impl Event {
 
     /// The event as the attacker knows it, with zeros for what they do not.
     pub fn without_secrets(&self) -> Event {
-        match self.is_secret {
-            true => Event {
+        if self.is_secret {
+            Event {
                 cycles: 0,
                 num: 0,
                 ..*self
-            },
-            false => *self,
+            }
+        } else {
+            *self
         }
     }
 

@@ -55,9 +55,10 @@ pub fn run(command: &AttackCommand) -> Result<(), Failure> {
         AttackCommand::Random(options) => (Attack::Random, options),
     };
     let report = attack.mount();
-    let printed = match options.json {
-        true => output::print_json(&report),
-        false => output::print(&report.to_string()),
+    let printed = if options.json {
+        output::print_json(&report)
+    } else {
+        output::print(&report.to_string())
     };
     // Told even if nobody reads the report.
     report.verdict()?;

@@ -97,9 +97,10 @@ impl fmt::Display for ScenarioReport {
         for trial in &self.systems {
             writeln!(f, "{trial}")?;
         }
-        match self.held() {
-            true => writeln!(f, "\n{}", self.lesson),
-            false => Ok(()),
+        if self.held() {
+            writeln!(f, "\n{}", self.lesson)
+        } else {
+            Ok(())
         }
     }
 }

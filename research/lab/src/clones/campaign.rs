@@ -265,9 +265,10 @@ fn go_probe(host: &Host, scenarios: &[Scenario]) -> Result<Option<PathBuf>, Fail
 
 /// Makes what programs as they are need, likewise.
 fn doors(host: &Host, cache: &Cache, scenarios: &[Scenario]) -> Result<Option<Doors>, Failure> {
-    match has(scenarios, Mode::Doors) {
-        true => Doors::make(host, cache.nginx()?).map(Some),
-        false => Ok(None),
+    if has(scenarios, Mode::Doors) {
+        Doors::make(host, cache.nginx()?).map(Some)
+    } else {
+        Ok(None)
     }
 }
 

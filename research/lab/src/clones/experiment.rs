@@ -151,9 +151,12 @@ fn record(guest: &mut Guest, mode: Mode, before: &Counts, requests: usize) -> Re
 /// slow ones not so many are wanted.
 fn lagging(now: &Counts, before: &Counts, requests: usize) -> Vec<Name> {
     let count = |counts: &Counts, name: &Name| counts.outputs.get(name).copied().unwrap_or(0);
-    let wanted = |source: Source| match source.is_slow() {
-        true => requests / SLOWER,
-        false => requests,
+    let wanted = |source: Source| {
+        if source.is_slow() {
+            requests / SLOWER
+        } else {
+            requests
+        }
     };
     let is_lagging = |name: &&Name| {
         let due = count(before, name) + wanted(name.0);

@@ -27,9 +27,10 @@ pub fn prepare(directory: &Path) -> Result<(), Failure> {
 
 /// Prints the report, as JSON if asked for.
 pub fn show(campaign: &Campaign, json: bool) -> Result<(), Failure> {
-    match json {
-        true => print_json(campaign),
-        false => print(&markdown(campaign)),
+    if json {
+        print_json(campaign)
+    } else {
+        print(&markdown(campaign))
     }
 }
 

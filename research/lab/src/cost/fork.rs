@@ -225,12 +225,13 @@ fn wiped_mappings() -> Option<usize> {
 fn check(kind: Kind, before: Option<usize>, after: Option<usize>) -> Result<(), Failure> {
     let has_memory = after > before;
     let is_visible = before.is_some() && squall::status().memory != MemoryKind::Plain;
-    match is_visible && has_memory != kind.draws() {
-        true => Err(Failure::Runtime(format!(
+    if is_visible && has_memory != kind.draws() {
+        Err(Failure::Runtime(format!(
             "{}: squall's memory is there: {has_memory}",
             kind.name()
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

@@ -29,9 +29,10 @@ fn targets(known: bool) -> Result<String, Failure> {
         .arg("indextargets")
         .args(["--format", "$(REPO_URI)"]);
     command.args(FILTERS);
-    match known {
-        true => command.args(["Origin: Debian", "Label: Debian"]),
-        false => command.args(["-o", "APT::Get::IndexTargets::ReleaseInfo=false"]),
+    if known {
+        command.args(["Origin: Debian", "Label: Debian"])
+    } else {
+        command.args(["-o", "APT::Get::IndexTargets::ReleaseInfo=false"])
     };
     tool::output(&mut command).map_err(Failure::Runtime)
 }

@@ -132,9 +132,10 @@ pub fn keep(kept: &[&str], unpacked: &Path, tree: &Path) -> Result<(), Failure> 
 
 /// Removes a directory or a file, if there is one.
 pub fn remove(path: &Path) -> io::Result<()> {
-    let removed = match path.is_file() {
-        true => fs::remove_file(path),
-        false => fs::remove_dir_all(path),
+    let removed = if path.is_file() {
+        fs::remove_file(path)
+    } else {
+        fs::remove_dir_all(path)
     };
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

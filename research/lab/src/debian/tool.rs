@@ -40,9 +40,10 @@ pub fn output(command: &mut Command) -> Result<String, String> {
         io::ErrorKind::NotFound => format!("{name} is missing"),
         _ => format!("{name}: {}", cause(&error)),
     })?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!("{name}: {}", complaint(&output))),
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("{name}: {}", complaint(&output)))
     }
 }
 

@@ -22,9 +22,10 @@ pub fn build(
             io::ErrorKind::NotFound => failed(missing.to_owned()),
             _ => failed(cause(&error)),
         })?;
-    match built.status.success() {
-        true => Ok(()),
-        false => Err(failed(complaint(&built.stderr, complains))),
+    if built.status.success() {
+        Ok(())
+    } else {
+        Err(failed(complaint(&built.stderr, complains)))
     }
 }
 

@@ -17,9 +17,10 @@ pub fn end_with_us(command: &mut Command) {
         }
         // SAFETY: this always succeeds.
         let parent = unsafe { libc::getppid() };
-        match u32::try_from(parent) == Ok(lab) {
-            true => Ok(()),
-            false => Err(io::ErrorKind::BrokenPipe.into()),
+        if u32::try_from(parent) == Ok(lab) {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::BrokenPipe.into())
         }
     };
     // SAFETY: it is called between fork and exec, makes system calls, and allocates nothing.

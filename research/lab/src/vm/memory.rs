@@ -129,9 +129,10 @@ impl SharedMemory {
         let channel =
             Channel::from_words(&words).ok_or_else(|| nonsense("channel", index as u64))?;
         let count = words[Channel::COUNT];
-        match count <= channel.capacity as u64 {
-            true => Ok((channel, count as usize)),
-            false => Err(nonsense("number of records", count)),
+        if count <= channel.capacity as u64 {
+            Ok((channel, count as usize))
+        } else {
+            Err(nonsense("number of records", count))
         }
     }
 

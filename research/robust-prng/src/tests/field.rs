@@ -12,9 +12,10 @@ type Multiply = fn(&Words, &Words, &mut DoubleWords);
 fn kernels<F: Field>() -> Vec<(&'static str, Multiply)> {
     let mut kernels: Vec<(_, Multiply)> = vec![("portable", portable::multiply::<F>)];
     #[cfg(target_arch = "x86_64")]
-    match pclmul::is_available() {
-        true => kernels.push(("pclmul", pclmul::multiply::<F>)),
-        false => skip("pclmul: this CPU lacks PCLMULQDQ"),
+    if pclmul::is_available() {
+        kernels.push(("pclmul", pclmul::multiply::<F>))
+    } else {
+        skip("pclmul: this CPU lacks PCLMULQDQ")
     }
     kernels
 }

@@ -65,9 +65,10 @@ fn store<const STREAMING: bool>(place: &mut [u8], block: Vector) {
     let place = place.as_mut_ptr();
     // SAFETY: `place` is WIDTH bytes long; `cached_head` aligned it for streaming stores.
     unsafe {
-        match STREAMING {
-            true => _mm_stream_si128(place.cast(), block),
-            false => _mm_storeu_si128(place.cast(), block),
+        if STREAMING {
+            _mm_stream_si128(place.cast(), block)
+        } else {
+            _mm_storeu_si128(place.cast(), block)
         }
     }
 }

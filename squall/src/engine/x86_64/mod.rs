@@ -138,9 +138,10 @@ macro_rules! ctr_kernel {
             let blocks = encrypt::<N, ROUNDS>(keys, counters);
             let (front, rest) = out.split_at_mut(N * WIDTH);
             let places = front.chunks_exact_mut(WIDTH);
-            match streaming {
-                true => places.zip(blocks).for_each(|(place, block)| store::<true>(place, block)),
-                false => places.zip(blocks).for_each(|(place, block)| store::<false>(place, block)),
+            if streaming {
+                places.zip(blocks).for_each(|(place, block)| store::<true>(place, block));
+            } else {
+                places.zip(blocks).for_each(|(place, block)| store::<false>(place, block));
             }
             rest
         }

@@ -80,9 +80,12 @@ pub fn in_turns(
     orders: &mut Orders,
     goes_on: &dyn Fn() -> bool,
 ) -> Vec<Outcome> {
-    let begin = |contestant: &mut Contestant| match goes_on() {
-        true => Run::begin(contestant, budget.batch),
-        false => Run::default(),
+    let begin = |contestant: &mut Contestant| {
+        if goes_on() {
+            Run::begin(contestant, budget.batch)
+        } else {
+            Run::default()
+        }
     };
     let mut runs: Vec<Run> = contestants.iter_mut().map(begin).collect();
     let clock = Instant::now();

@@ -88,9 +88,12 @@ fn named(session: &Session, specs: &[Spec]) -> Result<Choice, Failure> {
 
 /// All that mean something of their own, or the secure ones.
 fn of_list(accepted: &[Entry], all: bool) -> Choice {
-    let is_measured = |entry: &&Entry| match all {
-        true => entry.same_as.is_none(),
-        false => entry.verdict == Verdict::Secure,
+    let is_measured = |entry: &&Entry| {
+        if all {
+            entry.same_as.is_none()
+        } else {
+            entry.verdict == Verdict::Secure
+        }
     };
     let (measured, others): (Vec<&Entry>, Vec<&Entry>) = accepted.iter().partition(is_measured);
     let specs: Vec<Spec> = measured.iter().map(|entry| entry.spec.clone()).collect();

@@ -20,9 +20,10 @@ impl Course {
         if blocks == 0 {
             return None;
         }
-        let number = match workload.is_random {
-            true => below(blocks),
-            false => (self.next.fetch_add(block, Ordering::Relaxed) / block) % blocks,
+        let number = if workload.is_random {
+            below(blocks)
+        } else {
+            (self.next.fetch_add(block, Ordering::Relaxed) / block) % blocks
         };
         Some(number * block)
     }

@@ -122,10 +122,11 @@ fn write(file: &File, bytes: &[u8], offset: u64) -> io::Result<u64> {
 
 /// The bytes of a transfer, if it was done whole.
 fn whole(done: usize, len: usize, offset: u64) -> io::Result<u64> {
-    match done == len {
-        true => Ok(len as u64),
-        false => Err(io::Error::other(format!(
+    if done == len {
+        Ok(len as u64)
+    } else {
+        Err(io::Error::other(format!(
             "only {done} of {len} bytes at {offset} were transferred"
-        ))),
+        )))
     }
 }

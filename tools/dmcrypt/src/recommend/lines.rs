@@ -62,9 +62,10 @@ impl Lines<'_> {
 
     /// The command that opens it; flags are kept in its header, for whoever opens it later.
     pub fn luks_open(&self) -> String {
-        let flags = match self.options.no_workqueues {
-            true => "--perf-no_read_workqueue --perf-no_write_workqueue --persistent ",
-            false => "",
+        let flags = if self.options.no_workqueues {
+            "--perf-no_read_workqueue --perf-no_write_workqueue --persistent "
+        } else {
+            ""
         };
         format!("cryptsetup open {flags}{} {VOLUME}", word(self.device()))
     }
@@ -75,9 +76,10 @@ impl Lines<'_> {
     }
 
     fn device(&self) -> &str {
-        match has_lasting_name(self.ground) {
-            true => &self.ground.name,
-            false => PLACEHOLDER,
+        if has_lasting_name(self.ground) {
+            &self.ground.name
+        } else {
+            PLACEHOLDER
         }
     }
 }
@@ -94,9 +96,10 @@ pub fn has_lasting_name(ground: &Ground) -> bool {
 /// `text` as a word of a shell.
 fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:,+=@%".contains(c);
-    match text.chars().all(is_plain) {
-        true => text.into(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
+    if text.chars().all(is_plain) {
+        text.into()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 

@@ -41,9 +41,10 @@ pub fn rounds(bench: &Bench) -> String {
 
 /// Options of a table: `sectors of 4096 bytes, no work queues`.
 pub fn options(options: &Options) -> String {
-    let queues = match options.no_workqueues {
-        true => "no work queues",
-        false => "work queues",
+    let queues = if options.no_workqueues {
+        "no work queues"
+    } else {
+        "work queues"
     };
     format!("sectors of {} bytes, {queues}", options.sector_size)
 }
@@ -67,18 +68,16 @@ pub fn direction(direction: Direction) -> &'static str {
 
 /// The order of offsets.
 pub fn order(is_random: bool) -> &'static str {
-    match is_random {
-        true => "random",
-        false => "sequential",
-    }
+    if is_random { "random" } else { "sequential" }
 }
 
 /// A part of the whole in percent, without the sign: `82`, `8.2`.
 pub fn percent(part: f64) -> String {
     let percent = part * 100.0;
-    match percent.abs() < WHOLE {
-        true => format!("{percent:.1}"),
-        false => format!("{percent:.0}"),
+    if percent.abs() < WHOLE {
+        format!("{percent:.1}")
+    } else {
+        format!("{percent:.0}")
     }
 }
 

@@ -47,9 +47,10 @@ pub(super) fn all() -> Result<Vec<Attached>, Failure> {
 /// What has this name here.
 fn named(name: &OsString) -> io::Result<Behind> {
     let metadata = fs::metadata(name)?;
-    Ok(match metadata.file_type().is_block_device() {
-        true => Behind::Device(Number::new(metadata.rdev())),
-        false => Behind::File(Inode::of(&metadata)),
+    Ok(if metadata.file_type().is_block_device() {
+        Behind::Device(Number::new(metadata.rdev()))
+    } else {
+        Behind::File(Inode::of(&metadata))
     })
 }
 

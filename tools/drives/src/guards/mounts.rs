@@ -60,9 +60,10 @@ impl Entry {
     }
 
     fn into_mount(self, pools: &[Vec<Number>]) -> Mount {
-        let device = match self.number.is_anonymous() {
-            true => source_device(&self.source),
-            false => Some(self.number),
+        let device = if self.number.is_anonymous() {
+            source_device(&self.source)
+        } else {
+            Some(self.number)
         };
         let pool = device.and_then(|device| pools.iter().find(|pool| pool.contains(&device)));
         let devices = match pool {

@@ -34,9 +34,10 @@ pub(super) fn all() -> Result<Swap, Failure> {
         let Ok(metadata) = fs::metadata(mounts::path(name.unwrap_or_default())) else {
             continue;
         };
-        match metadata.file_type().is_block_device() {
-            true => swap.devices.push(Number::new(metadata.rdev())),
-            false => swap.files.push(Inode::of(&metadata)),
+        if metadata.file_type().is_block_device() {
+            swap.devices.push(Number::new(metadata.rdev()))
+        } else {
+            swap.files.push(Inode::of(&metadata))
         }
     }
     Ok(swap)

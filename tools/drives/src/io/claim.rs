@@ -25,10 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub fn claim(file: &File, is_block: bool) -> Result<(), Errno> {
     patiently(|| {
         lock(file)?;
-        match is_block {
-            true => Ok(()),
-            false => is_alone(file),
-        }
+        if is_block { Ok(()) } else { is_alone(file) }
     })
 }
 

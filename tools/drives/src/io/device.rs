@@ -81,9 +81,10 @@ impl Device {
         if access == Access::Write {
             claim::claim(&file, is_block).map_err(at)?;
         }
-        let unit = match is_direct {
-            true => u64::from(identity.sector),
-            false => 1,
+        let unit = if is_direct {
+            u64::from(identity.sector)
+        } else {
+            1
         };
         let tail = match identity.size.is_multiple_of(unit) {
             true => None,
@@ -153,9 +154,10 @@ impl Device {
 
     /// Writes to the medium: through the page cache, if it goes there, so that an error is known.
     fn write_through(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        let flags = match self.is_direct() {
-            true => ReadWriteFlags::empty(),
-            false => ReadWriteFlags::DSYNC,
+        let flags = if self.is_direct() {
+            ReadWriteFlags::empty()
+        } else {
+            ReadWriteFlags::DSYNC
         };
         let parts = [IoSlice::new(bytes)];
         Ok(rustix::io::pwritev2(file, &parts, offset, flags)?)
@@ -204,9 +206,10 @@ fn open(path: &Path, access: Access, is_block: bool, flags: OFlags) -> Result<Fi
         Access::Read => OFlags::RDONLY,
     };
     // Without O_CREAT, and of a block device, O_EXCL claims it as a mount does (open(2)).
-    let exclusive = match is_block {
-        true => OFlags::EXCL,
-        false => OFlags::NOFOLLOW,
+    let exclusive = if is_block {
+        OFlags::EXCL
+    } else {
+        OFlags::NOFOLLOW
     };
     let flags = flags | access | exclusive | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))?;

@@ -30,10 +30,7 @@ impl Ring {
         Ok(Ring {
             ring: IoUring::new(depth as u32)?,
             file,
-            flags: match waits {
-                true => Flags::ASYNC,
-                false => Flags::empty(),
-            },
+            flags: if waits { Flags::ASYNC } else { Flags::empty() },
             places: (0..depth).map(|_| None).collect(),
         })
     }

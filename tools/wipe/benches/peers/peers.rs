@@ -111,11 +111,12 @@ fn program() -> Result<PathBuf, Failure> {
     let own = std::env::current_exe().unwrap_or_default();
     let built = own.ancestors().nth(2).unwrap_or(&own);
     let program = built.join("squall");
-    match program.exists() {
-        true => Ok(program),
-        false => Err(Failure::Runtime(format!(
+    if program.exists() {
+        Ok(program)
+    } else {
+        Err(Failure::Runtime(format!(
             "{}: not there: run `cargo build --release --features tools` first",
             program.display()
-        ))),
+        )))
     }
 }

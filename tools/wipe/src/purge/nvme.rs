@@ -104,11 +104,12 @@ impl<B: Deref<Target = [u8]>> Controller<B> {
         let numbers = list.chunks_exact(4);
         let numbers = numbers.map(|number| u32::from_le_bytes(number.try_into().expect("four")));
         let numbers: Vec<u32> = numbers.take_while(|number| *number != 0).collect();
-        match numbers == [namespace] {
-            true => Ok(()),
-            false => Err(format!(
+        if numbers == [namespace] {
+            Ok(())
+        } else {
+            Err(format!(
                 "{all}, and this is not its only one: they are {numbers:?}"
-            )),
+            ))
         }
     }
 }

@@ -23,9 +23,10 @@ pub fn flash_advice(identity: &Identity) -> Option<String> {
         .iter()
         .map(|(command, what)| format!("`{command}` ({what})"));
     let commands: Vec<_> = commands.collect();
-    match commands.is_empty() {
-        true => Some(text),
-        false => Some(format!("{text} {}", commands.join(", "))),
+    if commands.is_empty() {
+        Some(text)
+    } else {
+        Some(format!("{text} {}", commands.join(", ")))
     }
 }
 
@@ -68,9 +69,10 @@ impl Advice {
             Kind::Disk => "Only the drive itself erases those too",
             _ => "Only the drive itself erases those too, and all of it at once",
         };
-        let scope = match commands.is_empty() {
-            true => format!("{scope}."),
-            false => format!("{scope}, if it supports this:"),
+        let scope = if commands.is_empty() {
+            format!("{scope}.")
+        } else {
+            format!("{scope}, if it supports this:")
         };
         let text = format!(
             "This is flash: it keeps cells aside, and moves data between them. What was in those \

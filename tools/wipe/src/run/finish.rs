@@ -48,16 +48,18 @@ fn unfinished(journal: &Journal, job: &Job) -> Option<String> {
         return None;
     }
     let is_interrupted = |drive: &Drive| drive.outcome == Some(Outcome::Interrupted);
-    let what = match job.drives.iter().any(is_interrupted) {
-        true => format!("interrupted, {left} of {all} drives not done"),
-        false => format!("{left} of {all} drives not wiped as asked"),
+    let what = if job.drives.iter().any(is_interrupted) {
+        format!("interrupted, {left} of {all} drives not done")
+    } else {
+        format!("{left} of {all} drives not wiped as asked")
     };
-    let advice = match job.drives.iter().any(Drive::is_resumable) {
-        true => format!(
+    let advice = if job.drives.iter().any(Drive::is_resumable) {
+        format!(
             "go on with: squall wipe --resume {}",
             journal.path().display()
-        ),
-        false => format!("see the reports in {}", journal.directory().display()),
+        )
+    } else {
+        format!("see the reports in {}", journal.directory().display())
     };
     Some(format!("{what}: {advice}"))
 }

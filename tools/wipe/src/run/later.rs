@@ -60,9 +60,10 @@ fn reported(options: &VerifyArguments) -> Result<(Vec<Drive>, Vec<Part>), Failur
             });
         }
     }
-    match parts.is_empty() {
-        false => Ok((drives, parts)),
-        true => Err(Failure::Usage("no drive in these reports".into())),
+    if parts.is_empty() {
+        Err(Failure::Usage("no drive in these reports".into()))
+    } else {
+        Ok((drives, parts))
     }
 }
 
@@ -104,15 +105,16 @@ fn key(path: &Path, plan: Plan) -> Result<Keys, Failure> {
         return Keys::load(place, 1);
     }
     let path = path.display();
-    Err(Failure::Usage(match plan.keep_key {
-        true => format!(
+    Err(Failure::Usage(if plan.keep_key {
+        format!(
             "{path}: its key is not beside it: put it at {}",
             place.display()
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "{path}: its key was destroyed when the wipe ended, so nothing can be compared: wipe \
              with --keep-key to verify later"
-        ),
+        )
     }))
 }
 

@@ -86,9 +86,10 @@ impl Row {
     /// How long the rest of its part of the job takes: passes and verification that are still to
     /// come as well.
     pub fn left(&self) -> Left {
-        match self.is_at_work() {
-            true => self.meter.left(self.bytes_left()),
-            false => Left::Unknown,
+        if self.is_at_work() {
+            self.meter.left(self.bytes_left())
+        } else {
+            Left::Unknown
         }
     }
 

@@ -190,9 +190,10 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
             let reason = reason
                 .strip_prefix(&format!("{target}: "))
                 .unwrap_or(&reason);
-            let then = match job.is_report() {
-                true => "verify it again",
-                false => "resume the job",
+            let then = if job.is_report() {
+                "verify it again"
+            } else {
+                "resume the job"
             };
             return Some(format!("{target}: {reason}: put that right and {then}"));
         }

@@ -155,9 +155,10 @@ fn own(purge: &Purge) -> Vec<Fact> {
 fn transfer(job: &Job, drive: &Drive) -> Vec<Fact> {
     let mut facts = vec![("Passes", job.plan.passes.to_string())];
     if let Some(transfer) = drive.transfer {
-        let path = match transfer.direct {
-            true => "direct, past the page cache",
-            false => "through the page cache, flushed and dropped",
+        let path = if transfer.direct {
+            "direct, past the page cache"
+        } else {
+            "through the page cache, flushed and dropped"
         };
         let queue = match transfer.queue {
             QueueKind::Ring => "io_uring",
