@@ -2,7 +2,7 @@
 //!
 //! - [`loops`]: loop devices, mounts and swap, undone when they are dropped.
 //! - [`doors`]: squall's libraries, built and installed as a user has them, once.
-//! - [`world`]: a folder in which programs run with squall or without, and their counters.
+//! - [`workspace`]: a folder in which programs run with squall or without, and their counters.
 //! - [`server`]: programs that wait for others, and end with their owner.
 //! - [`programs`]: Chromium, Python, OpenSSL, SSH, nginx, PostgreSQL, and what each is made to do.
 //! - [`browser`]: pages opened in Chromium.
@@ -24,4 +24,4 @@ pub mod refuse;
 pub mod schema;
 pub mod server;
 pub mod suite;
-pub mod world;
+pub mod workspace;

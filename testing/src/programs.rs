@@ -9,13 +9,13 @@ pub mod ssh;
 
 use std::path::PathBuf;
 
-use crate::world;
+use crate::workspace;
 
 /// Where `program` is.
 ///
 /// # Errors
 /// What to install where it is not there.
 pub fn installed(program: &str, package: &str) -> Result<PathBuf, String> {
-    world::find(program)
+    workspace::find(program)
         .ok_or_else(|| format!("{program} is not here: install the package {package}"))
 }

@@ -4,16 +4,30 @@
 use std::collections::BTreeSet;
 
 use squall_bindings::counters::{Door, Totals};
-use squall_testing::programs::{chromium, nginx::Nginx, openssl, postgres::Postgres, python, ssh};
-use squall_testing::world::{Way, World};
+use squall_testing::programs::nginx::Nginx;
+use squall_testing::programs::postgres::{self, Postgres};
+use squall_testing::programs::{chromium, installed, openssl, python, ssh};
+use squall_testing::suite::{Need, Test};
+use squall_testing::tests;
+use squall_testing::workspace::{Way, Workspace};
 
-/// What there is, or `None` where it may be missing: it is only told then.
-fn there<T>(result: Result<T, String>) -> Option<T> {
-    if std::env::var_os("SQUALL_REQUIRE_PROGRAMS").is_some() {
-        return Some(result.expect("the program is required here"));
-    }
-    result.map_err(|why| println!("SKIP: {why}")).ok()
+/// A program, which `scripts/deps.sh` installs.
+macro_rules! program {
+    ($name:ident: $check:expr) => {
+        const $name: Need = Need {
+            check: $check,
+            required_by: "SQUALL_REQUIRE_PROGRAMS",
+        };
+    };
 }
+
+program!(PYTHON: || installed("python3", "python3").map(drop));
+program!(CHROMIUM: chromium::available);
+program!(OPENSSL: || installed("openssl", "openssl").map(drop));
+program!(SSH_KEYGEN: || installed("ssh-keygen", "openssh-client").map(drop));
+program!(SSHD: || installed("sshd", "openssh-server").map(drop));
+program!(NGINX: || installed("nginx", "nginx-light").map(drop));
+program!(POSTGRES: postgres::available);
 
 /// Requests that squall served, and that were left to the kernel.
 fn requests(totals: &Totals, door: Door) -> (u64, u64) {
@@ -23,8 +37,8 @@ fn requests(totals: &Totals, door: Door) -> (u64, u64) {
 
 /// Nothing came through any door.
 #[track_caller]
-fn assert_nothing_counted(world: &World) {
-    let totals = world.counted();
+fn assert_nothing_counted(workspace: &Workspace) {
+    let totals = workspace.counted();
     let counted = totals
         .doors
         .iter()
@@ -32,19 +46,16 @@ fn assert_nothing_counted(world: &World) {
     assert!(totals.loads == 0 && !counted, "{totals:?}");
 }
 
-#[test]
 fn python_draws() {
     const COUNT: u64 = 1000;
-    let plain = World::new();
-    let Some(before) = there(python::draws(&plain, Way::Plain, COUNT)) else {
-        return;
-    };
+    let plain = Workspace::new();
+    let before = python::draws(&plain, Way::Plain, COUNT).expect("the program");
     assert_nothing_counted(&plain);
-    let world = World::new();
-    let after = there(python::draws(&world, Way::Preloaded, COUNT));
-    assert_eq!(after.as_ref(), Some(&before));
+    let workspace = Workspace::new();
+    let after = python::draws(&workspace, Way::Preloaded, COUNT);
+    assert_eq!(after.as_ref(), Ok(&before));
     assert_eq!(before, "1000 16\n".repeat(4));
-    let totals = world.counted();
+    let totals = workspace.counted();
     // os.urandom, secrets and uuid, by getrandom(3); and the device.
     let (getrandom, forwarded) = requests(&totals, Door::Getrandom);
     assert!(getrandom >= 3 * COUNT && forwarded == 0, "{totals:?}");
@@ -52,98 +63,83 @@ fn python_draws() {
 }
 
 /// Its pages are in a sandbox, where the kernel serves as ever; the rest of it draws from squall.
-#[test]
 fn a_browser_draws_in_its_sandbox() {
-    let plain = World::new();
-    let Some(before) = there(chromium::page(&plain, Way::Plain)) else {
-        return;
-    };
+    let plain = Workspace::new();
+    let before = chromium::page(&plain, Way::Plain).expect("the program");
     assert!(before.contains("<p>values: 4</p>"), "{before}");
     assert_nothing_counted(&plain);
-    let world = World::new();
-    let after = chromium::page(&world, Way::Preloaded);
+    let workspace = Workspace::new();
+    let after = chromium::page(&workspace, Way::Preloaded);
     assert_eq!(after, Ok(before));
-    let totals = world.counted();
+    let totals = workspace.counted();
     let (served, forwarded) = requests(&totals, Door::Getrandom);
     assert!(served > 0 && forwarded > 0, "{totals:?}");
 }
 
-#[test]
 fn openssl_draws_keys_and_bytes() {
     const LEN: u64 = 100_000;
-    let plain = World::new();
-    if there(openssl::key(&plain, Way::Plain)).is_none() {
-        return;
-    }
+    let plain = Workspace::new();
+    openssl::key(&plain, Way::Plain).expect("openssl");
     assert_nothing_counted(&plain);
-    let world = World::new();
-    let bytes = openssl::random(&world, Way::Provided, LEN).expect("openssl");
+    let workspace = Workspace::new();
+    let bytes = openssl::random(&workspace, Way::Provided, LEN).expect("openssl");
     assert_eq!(bytes.len() as u64, LEN);
-    let drawn = world.counted();
+    let drawn = workspace.counted();
     assert!(drawn.of(Door::Openssl).bytes >= LEN, "{drawn:?}");
     let keys: BTreeSet<_> = (0..5)
-        .map(|_| openssl::key(&world, Way::Provided).expect("openssl"))
+        .map(|_| openssl::key(&workspace, Way::Provided).expect("openssl"))
         .collect();
     assert_eq!(keys.len(), 5);
     assert!(
         keys.iter()
             .all(|key| key.starts_with("-----BEGIN PRIVATE KEY-----"))
     );
-    let made = world.counted();
+    let made = workspace.counted();
     let more = made.of(Door::Openssl).bytes - drawn.of(Door::Openssl).bytes;
     assert!(more >= 5 * 32, "{made:?}");
 }
 
-#[test]
 fn openssl_serves_tls() {
-    let plain = World::new();
-    let Some((server, port)) = there(openssl::serve(&plain, Way::Plain)) else {
-        return;
-    };
+    let plain = Workspace::new();
+    let (server, port) = openssl::serve(&plain, Way::Plain).expect("the program");
     openssl::connect(&plain, port).expect("openssl");
     drop(server);
     assert_nothing_counted(&plain);
-    let world = World::new();
-    let (_server, port) = openssl::serve(&world, Way::Provided).expect("openssl");
-    let before = world.counted().of(Door::Openssl).requests;
+    let workspace = Workspace::new();
+    let (_server, port) = openssl::serve(&workspace, Way::Provided).expect("openssl");
+    let before = workspace.counted().of(Door::Openssl).requests;
     for _ in 0..5 {
-        let said = openssl::connect(&world, port).expect("openssl");
+        let said = openssl::connect(&workspace, port).expect("openssl");
         assert!(said.contains("Verify return code: 0 (ok)"), "{said}");
     }
-    let after = world.counted().of(Door::Openssl).requests;
+    let after = workspace.counted().of(Door::Openssl).requests;
     // A random and a key share each, at the least.
     assert!(after - before >= 10, "{before} {after}");
 }
 
-#[test]
 fn ssh_keygen_makes_keys() {
-    let plain = World::new();
-    if there(ssh::key(&plain, Way::Plain, "ed25519", "key")).is_none() {
-        return;
-    }
+    let plain = Workspace::new();
+    ssh::key(&plain, Way::Plain, "ed25519", "key").expect("ssh-keygen");
     assert_nothing_counted(&plain);
     for (way, door) in [
         (Way::Preloaded, Door::Arc4random),
         (Way::Provided, Door::Openssl),
     ] {
-        let world = World::new();
+        let workspace = Workspace::new();
         let mut prints = BTreeSet::new();
         for kind in ["ed25519", "ecdsa", "rsa"] {
-            let file = ssh::key(&world, way, kind, kind).expect("ssh-keygen");
+            let file = ssh::key(&workspace, way, kind, kind).expect("ssh-keygen");
             prints.insert(ssh::fingerprint(&file).expect("ssh-keygen"));
         }
         assert_eq!(prints.len(), 3, "{prints:?}");
-        let totals = world.counted();
+        let totals = workspace.counted();
         assert!(totals.of(door).bytes >= 32, "{way:?}: {totals:?}");
     }
 }
 
-#[test]
 fn sshd_lets_its_user_in() {
-    let plain = World::new();
-    let Some(server) = there(ssh::Ssh::start(&plain, Way::Plain)) else {
-        return;
-    };
+    let plain = Workspace::new();
+    let server = ssh::Ssh::start(&plain, Way::Plain).expect("the program");
     assert_eq!(server.run("echo squall; exit 0"), "squall\n");
     drop(server);
     assert_nothing_counted(&plain);
@@ -151,13 +147,13 @@ fn sshd_lets_its_user_in() {
         (Way::Preloaded, Door::Arc4random),
         (Way::Provided, Door::Openssl),
     ] {
-        let world = World::new();
-        let server = ssh::Ssh::start(&world, way).expect("sshd");
-        let before = world.counted();
+        let workspace = Workspace::new();
+        let server = ssh::Ssh::start(&workspace, way).expect("sshd");
+        let before = workspace.counted();
         for _ in 0..3 {
             assert_eq!(server.run("echo squall"), "squall\n", "{}", server.log());
         }
-        let after = world.counted();
+        let after = workspace.counted();
         assert!(
             after.of(door).bytes > before.of(door).bytes,
             "{way:?}: {before:?} {after:?} {}",
@@ -168,30 +164,24 @@ fn sshd_lets_its_user_in() {
     }
 }
 
-#[test]
 fn nginx_shakes_hands() {
-    let plain = World::new();
-    let Some(server) = there(Nginx::start(&plain, Way::Plain, 2)) else {
-        return;
-    };
-    let Some(load) = there(server.load(1)) else {
-        return;
-    };
-    assert_eq!(load.errors, 0, "{}", server.log());
+    const HANDSHAKES: u64 = 20;
+    let plain = Workspace::new();
+    let server = Nginx::start(&plain, Way::Plain, 2).expect("the program");
+    openssl::connect(&plain, server.port()).expect("openssl");
     drop(server);
     assert_nothing_counted(&plain);
-    let world = World::new();
-    let server = Nginx::start(&world, Way::Provided, 2).expect("nginx");
-    let before = world.counted().of(Door::Openssl).requests;
-    let load = server.load(2).expect("wrk");
-    assert_eq!(load.errors, 0, "{}", server.log());
-    assert!(load.requests > 10, "{load:?}");
-    let drawn = world.counted().of(Door::Openssl).requests - before;
-    assert!(drawn >= 2 * load.requests, "{drawn} for {load:?}");
-    drop(server);
+    let workspace = Workspace::new();
+    let server = Nginx::start(&workspace, Way::Provided, 2).expect("nginx");
+    let before = workspace.counted().of(Door::Openssl).requests;
+    for _ in 0..HANDSHAKES {
+        let said = openssl::connect(&workspace, server.port()).expect("openssl");
+        assert!(said.contains("Verify return code: 0 (ok)"), "{said}");
+    }
+    let drawn = workspace.counted().of(Door::Openssl).requests - before;
+    assert!(drawn >= 2 * HANDSHAKES, "{drawn}: {}", server.log());
 }
 
-#[test]
 fn postgres_makes_a_million_uuids() {
     const COUNT: u64 = 1_000_000;
     let query = format!(
@@ -199,21 +189,30 @@ fn postgres_makes_a_million_uuids() {
          FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, {COUNT})) AS ids"
     );
     let right = format!("{COUNT}|0");
-    let plain = World::new();
-    let Some(server) = there(Postgres::start(&plain, Way::Plain)) else {
-        return;
-    };
+    let plain = Workspace::new();
+    let server = Postgres::start(&plain, Way::Plain).expect("the program");
     assert_eq!(server.query("SELECT length(gen_random_uuid()::text)"), "36");
     drop(server);
     assert_nothing_counted(&plain);
-    let world = World::new();
-    let server = Postgres::start(&world, Way::Provided).expect("PostgreSQL");
+    let workspace = Workspace::new();
+    let server = Postgres::start(&workspace, Way::Provided).expect("PostgreSQL");
     assert_eq!(server.query(&query), right);
     drop(server);
-    let totals = world.counted();
+    let totals = workspace.counted();
     let drawn = totals.of(Door::Openssl);
     assert!(
         drawn.requests >= COUNT && drawn.bytes >= 16 * COUNT,
         "{totals:?}"
     );
 }
+
+pub const TESTS: &[Test] = tests![
+    python_draws: [PYTHON],
+    a_browser_draws_in_its_sandbox: [CHROMIUM],
+    openssl_draws_keys_and_bytes: [OPENSSL],
+    openssl_serves_tls: [OPENSSL],
+    ssh_keygen_makes_keys: [SSH_KEYGEN],
+    sshd_lets_its_user_in: [SSHD],
+    nginx_shakes_hands: [NGINX, OPENSSL],
+    postgres_makes_a_million_uuids: [POSTGRES],
+];

@@ -4,21 +4,21 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use crate::artifacts;
-use crate::world::{FRAGMENT, OPENSSL, World, run};
+use crate::workspace::{FRAGMENT, OPENSSL, Workspace, run};
 
 fn all_of_rand_is_served_by_squall() {
-    let world = World::instead();
-    assert_eq!(world.run("draw", &[]), "SQUALL SQUALL SQUALL\n");
-    let [bytes, seeds] = world.drawn();
+    let workspace = Workspace::instead();
+    assert_eq!(workspace.run("draw", &[]), "SQUALL SQUALL SQUALL\n");
+    let [bytes, seeds] = workspace.drawn();
     // Six times 5000 bytes.
     assert_eq!((bytes.requests, bytes.bytes), (6, 30_000));
     assert_eq!(seeds.requests, 0);
 }
 
 fn or_openssls_generators_are_seeded_by_it() {
-    let world = World::seeding();
-    assert_eq!(world.run("draw", &[]), "CTR-DRBG CTR-DRBG CTR-DRBG\n");
-    let [bytes, seeds] = world.drawn();
+    let workspace = Workspace::seeding();
+    assert_eq!(workspace.run("draw", &[]), "CTR-DRBG CTR-DRBG CTR-DRBG\n");
+    let [bytes, seeds] = workspace.drawn();
     assert_eq!(bytes.requests, 0);
     // The first generator's: nonce, seed, and one more for each of three calls that want one.
     assert!(seeds.requests >= 5, "{seeds:?}");
@@ -27,22 +27,22 @@ fn or_openssls_generators_are_seeded_by_it() {
 
 /// The control for counters: nothing is drawn from it where it is only loaded.
 fn without_the_section_nothing_is() {
-    let world = World::unused();
-    assert_eq!(world.run("draw", &[]), "CTR-DRBG CTR-DRBG CTR-DRBG\n");
-    assert_eq!(world.totals().loads, 1);
-    assert_eq!(world.drawn().map(|total| total.requests), [0, 0]);
+    let workspace = Workspace::unused();
+    assert_eq!(workspace.run("draw", &[]), "CTR-DRBG CTR-DRBG CTR-DRBG\n");
+    assert_eq!(workspace.totals().loads, 1);
+    assert_eq!(workspace.drawn().map(|total| total.requests), [0, 0]);
 }
 
 fn it_can_be_asked_for_by_property() {
     for properties in ["provider=squall", "?provider=squall"] {
         let with = format!("\nrandom = SQUALL\nproperties = {properties}\n");
-        let world = World::new(&FRAGMENT.replace("\nrandom = SQUALL\n", &with));
-        assert_eq!(world.run("draw", &[]), "SQUALL SQUALL SQUALL\n");
+        let workspace = Workspace::new(&FRAGMENT.replace("\nrandom = SQUALL\n", &with));
+        assert_eq!(workspace.run("draw", &[]), "SQUALL SQUALL SQUALL\n");
     }
 }
 
 fn it_joins_an_openssl_cnf() {
-    let world = World::instead();
+    let workspace = Workspace::instead();
     let whole = format!(
         "openssl_conf = openssl_init\n\
          [openssl_init]\nproviders = provider_sect\noid_section = new_oids\n\
@@ -50,13 +50,13 @@ fn it_joins_an_openssl_cnf() {
          [provider_sect]\ndefault = default_sect\nlegacy = legacy_sect\n\
          [default_sect]\nactivate = 1\n[legacy_sect]\nactivate = 1\n\
          .include {}\n",
-        world.path("openssl.cnf").display()
+        workspace.path("openssl.cnf").display()
     );
-    std::fs::write(world.path("whole.cnf"), whole).expect("a file");
+    std::fs::write(workspace.path("whole.cnf"), whole).expect("a file");
     let openssl = |arguments: &[&str]| {
-        let mut command = world.command("openssl");
-        command.env("OPENSSL_CONF", world.path("whole.cnf"));
-        crate::world::said(command.args(arguments))
+        let mut command = workspace.command("openssl");
+        command.env("OPENSSL_CONF", workspace.path("whole.cnf"));
+        crate::workspace::said(command.args(arguments))
     };
     let providers = openssl(&["list", "-providers"]);
     for name in ["default", "legacy", "squall"] {
@@ -64,41 +64,41 @@ fn it_joins_an_openssl_cnf() {
     }
     assert!(openssl(&["list", "-objects"]).contains("squallTest"));
     assert_eq!(openssl(&["rand", "-hex", "32"]).trim().len(), 64);
-    assert_eq!(world.drawn()[0].bytes, 32);
+    assert_eq!(workspace.drawn()[0].bytes, 32);
 }
 
 fn the_command_openssl_works_with_it() {
-    for (world, generator, least) in [
-        (World::instead(), "SQUALL @ squall", [1000, 0]),
+    for (workspace, generator, least) in [
+        (Workspace::instead(), "SQUALL @ squall", [1000, 0]),
         // A nonce and two seeds for each of seven processes, or more.
-        (World::seeding(), "CTR-DRBG @ default", [0, 300]),
+        (Workspace::seeding(), "CTR-DRBG @ default", [0, 300]),
     ] {
-        let instances = world.openssl(&["list", "-random-instances", "-verbose"]);
+        let instances = workspace.openssl(&["list", "-random-instances", "-verbose"]);
         assert_eq!(instances.matches(generator).count(), 3, "{instances}");
         assert_eq!(instances.matches("state = ready").count(), 3, "{instances}");
         assert_eq!(instances.matches("strength: 256").count(), 3, "{instances}");
-        let first = world.openssl(&["rand", "-hex", "300"]);
-        let second = world.openssl(&["rand", "-hex", "300"]);
+        let first = workspace.openssl(&["rand", "-hex", "300"]);
+        let second = workspace.openssl(&["rand", "-hex", "300"]);
         assert!(first.trim().len() == 600 && first[..32] != second[..32]);
-        let key = world.path("key.pem");
+        let key = workspace.path("key.pem");
         let key = key.to_str().expect("text");
-        world.openssl(&["genpkey", "-quiet", "-algorithm", "ED25519", "-out", key]);
-        world.openssl(&["pkey", "-in", key, "-check", "-noout"]);
+        workspace.openssl(&["genpkey", "-quiet", "-algorithm", "ED25519", "-out", key]);
+        workspace.openssl(&["pkey", "-in", key, "-check", "-noout"]);
         // A prime of an RSA key draws some dozens of times.
         let rsa = ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"];
-        world.openssl(&[&["genpkey", "-quiet", "-out", key], &rsa[..]].concat());
-        world.openssl(&["pkey", "-in", key, "-check", "-noout"]);
-        let [bytes, seeds] = world.drawn();
+        workspace.openssl(&[&["genpkey", "-quiet", "-out", key], &rsa[..]].concat());
+        workspace.openssl(&["pkey", "-in", key, "-check", "-noout"]);
+        let [bytes, seeds] = workspace.drawn();
         let drawn = [bytes.bytes, seeds.bytes];
         assert!(drawn[0] >= least[0] && drawn[1] >= least[1], "{drawn:?}");
-        assert_eq!(world.totals().loads, 7);
+        assert_eq!(workspace.totals().loads, 7);
     }
 }
 
 fn generators_live_as_provider_rand_says() {
-    let world = World::unused();
-    world.run("generator", &[&artifacts::modules().to_string_lossy()]);
-    let [bytes, seeds] = world.drawn();
+    let workspace = Workspace::unused();
+    workspace.run("generator", &[&artifacts::modules().to_string_lossy()]);
+    let [bytes, seeds] = workspace.drawn();
     assert!(
         bytes.bytes >= 4 * 32 && seeds.requests > 10,
         "{bytes:?} {seeds:?}"
@@ -107,8 +107,8 @@ fn generators_live_as_provider_rand_says() {
 
 /// A provider that is not there is not replaced by another one behind the user's back.
 fn without_the_module_there_are_no_bytes() {
-    let world = World::new(&FRAGMENT.replace("{module}", "/nonexistent/squall.so"));
-    let output = run(world.command("openssl").args(["rand", "-hex", "16"]));
+    let workspace = Workspace::new(&FRAGMENT.replace("{module}", "/nonexistent/squall.so"));
+    let output = run(workspace.command("openssl").args(["rand", "-hex", "16"]));
     assert!(!output.status.success() && output.stdout.is_empty());
 }
 

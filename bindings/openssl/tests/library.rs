@@ -8,7 +8,7 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use crate::artifacts::{self, CRATE};
-use crate::world::{OPENSSL, World, run, said};
+use crate::workspace::{OPENSSL, Workspace, run, said};
 
 fn it_exports_one_function() {
     let provider = artifacts::modules().join("squall.so");
@@ -22,49 +22,49 @@ fn it_exports_one_function() {
 }
 
 fn it_is_loaded_into_openssl_from_3_0_on() {
-    let world = World::unused();
+    let workspace = Workspace::unused();
     for version in ["3.0.0", "3.0.22", "3.5.0", "3.6.0-dev", "4.0.0"] {
         // The error is the one of OpenSSL's own generators: PROV_R_INSUFFICIENT_DRBG_STRENGTH.
         let drawn = "accepted\nerror 1\nin random_bytes\n181: \ndrawn\n";
-        assert_eq!(load_into(&world, version), drawn, "{version}");
+        assert_eq!(load_into(&workspace, version), drawn, "{version}");
     }
-    let [bytes, _] = world.drawn();
+    let [bytes, _] = workspace.drawn();
     assert_eq!((bytes.requests, bytes.bytes), (15, 10_000));
 }
 
 fn it_is_not_loaded_into_anything_else() {
-    let world = World::unused();
+    let workspace = Workspace::unused();
     for version in ["2.9.0", "1.1.1", "1.1.1w", "garbage", "3", "", "none"] {
         let refused = "error 1\nin OSSL_provider_init\n\
                        268: squall can be loaded into OpenSSL 3.0.0 and later\nrefused\n";
-        assert_eq!(load_into(&world, version), refused, "{version}");
+        assert_eq!(load_into(&workspace, version), refused, "{version}");
     }
     // A core without functions, even to say so.
-    assert_eq!(load_into(&world, "nothing"), "refused\n");
+    assert_eq!(load_into(&workspace, "nothing"), "refused\n");
 }
 
 /// What comes of loading it into a core that says it has this version.
-fn load_into(world: &World, version: &str) -> String {
+fn load_into(workspace: &Workspace, version: &str) -> String {
     let provider = artifacts::modules().join("squall.so");
-    world.run("core", &[version, &provider.to_string_lossy()])
+    workspace.run("core", &[version, &provider.to_string_lossy()])
 }
 
 /// A thread's page is given back by the library's own code when the thread ends.
 fn it_stays_for_threads_that_end_after_it_was_unloaded() {
-    let world = World::unused();
+    let workspace = Workspace::unused();
     let folder = artifacts::modules().to_string_lossy();
-    assert_eq!(world.run("unload", &[&folder]), "done\n");
+    assert_eq!(workspace.run("unload", &[&folder]), "done\n");
 }
 
 /// The control: the same library without the mark.
 fn without_staying_such_threads_crash() {
-    let world = World::unused();
-    let copy = world.path("squall.so");
+    let workspace = Workspace::unused();
+    let copy = workspace.path("squall.so");
     let mut library = std::fs::read(artifacts::modules().join("squall.so")).expect("the provider");
     may_be_unloaded(&mut library);
     std::fs::write(&copy, library).expect("a copy");
     let folder: &Path = copy.parent().expect("a folder");
-    let output = run(world.command(world.program("unload")).arg(folder));
+    let output = run(workspace.command(workspace.program("unload")).arg(folder));
     assert!(output.status.signal().is_some(), "{output:?}");
 }
 

@@ -5,7 +5,7 @@ mod artifacts;
 mod configuration;
 mod library;
 mod processes;
-mod world;
+mod workspace;
 
 use std::process::ExitCode;
 

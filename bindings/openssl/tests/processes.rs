@@ -7,19 +7,19 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use crate::artifacts;
-use crate::world::{OPENSSL, World};
+use crate::workspace::{OPENSSL, Workspace};
 
 fn threads_draw_different_bytes() {
-    for world in [World::instead(), World::seeding()] {
-        let draws = world.run("many", &["threads"]);
+    for workspace in [Workspace::instead(), Workspace::seeding()] {
+        let draws = workspace.run("many", &["threads"]);
         assert_eq!(draws.lines().count(), 8 * 3 * 3000);
         assert_eq!(repeats(&draws), 0);
     }
 }
 
 fn children_of_a_fork_draw_different_bytes() {
-    for world in [World::instead(), World::seeding()] {
-        let draws = world.run("many", &["forks"]);
+    for workspace in [Workspace::instead(), Workspace::seeding()] {
+        let draws = workspace.run("many", &["forks"]);
         assert!(draws.lines().count() > 9000);
         assert_eq!(repeats(&draws), 0);
     }
@@ -27,9 +27,9 @@ fn children_of_a_fork_draw_different_bytes() {
 
 /// The control: OpenSSL hands a fork on to providers as it is.
 fn children_of_a_provider_without_guards_repeat() {
-    let world = World::control("NAIVE");
-    assert_eq!(repeats(&world.run("many", &["threads"])), 0);
-    assert!(repeats(&world.run("many", &["forks"])) > 1000);
+    let workspace = Workspace::control("NAIVE");
+    assert_eq!(repeats(&workspace.run("many", &["threads"])), 0);
+    assert!(repeats(&workspace.run("many", &["forks"])) > 1000);
 }
 
 fn repeats(draws: &str) -> usize {
@@ -42,8 +42,8 @@ fn repeats(draws: &str) -> usize {
 fn without_a_source_nothing_is_fresh() {
     let folder = artifacts::modules().to_string_lossy();
     for when in ["late", "early"] {
-        let world = World::unused();
-        world.run("refused", &[&folder, when]);
+        let workspace = Workspace::unused();
+        workspace.run("refused", &[&folder, when]);
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use squall_testing::programs::{nginx::Nginx, openssl, postgres::Postgres, python, ssh};
-use squall_testing::world::{Way, World};
+use squall_testing::workspace::{Way, Workspace};
 use squall_tools::measure::contest::{Batch, Budget, Contestant, Outcome, in_turns};
 use squall_tools::measure::{Orders, Spread, interval_of_median, machine};
 
@@ -31,14 +31,14 @@ fn main() -> ExitCode {
         "{:44} {:>12} {:>12}   with / without, median of rounds (95 % interval)",
         "ns an operation, medians", "without", "with squall"
     );
-    let world = World::without_counters();
-    for (title, pair) in pairs(&world) {
+    let workspace = Workspace::without_counters();
+    for (title, pair) in pairs(&workspace) {
         match pair {
             Ok(pair) => show(title, pair, rounds),
             Err(why) => println!("{title:44} SKIP: {why}"),
         }
     }
-    shares(&world);
+    shares(&workspace);
     ExitCode::SUCCESS
 }
 
@@ -100,12 +100,12 @@ fn time<T>(count: u64, call: impl FnOnce() -> Result<T, String>) -> Result<f64, 
     Ok(clock.elapsed().as_nanos() as f64 / count as f64)
 }
 
-fn pairs<'a>(world: &'a World) -> Vec<(&'static str, Result<Pair<'a>, String>)> {
+fn pairs<'a>(workspace: &'a Workspace) -> Vec<(&'static str, Result<Pair<'a>, String>)> {
     use Way::{Preloaded, Provided};
     let nothing = |_| Ok(());
     let python = |index: usize| {
         both(Preloaded, nothing, move |_, way| {
-            Ok(python::times(world, way, 100_000)?[index])
+            Ok(python::times(workspace, way, 100_000)?[index])
         })
     };
     const LEN: u64 = 256 << 20;
@@ -115,31 +115,31 @@ fn pairs<'a>(world: &'a World) -> Vec<(&'static str, Result<Pair<'a>, String>)> 
         (
             "openssl rand, a MiB (of 256)",
             both(Provided, nothing, move |_, way| {
-                time(LEN >> 20, || openssl::random(world, way, LEN))
+                time(LEN >> 20, || openssl::random(workspace, way, LEN))
             }),
         ),
         (
             "openssl genpkey, P-256",
             both(Provided, nothing, move |_, way| {
-                time(1, || openssl::key(world, way))
+                time(1, || openssl::key(workspace, way))
             }),
         ),
         (
             "ssh-keygen, ed25519",
             both(Preloaded, nothing, move |_, way| {
-                let made = time(1, || ssh::key(world, way, "ed25519", "measured"));
+                let made = time(1, || ssh::key(workspace, way, "ed25519", "measured"));
                 for name in ["measured", "measured.pub"] {
-                    let _ = std::fs::remove_file(world.path(name));
+                    let _ = std::fs::remove_file(workspace.path(name));
                 }
                 made
             }),
         ),
-        ("sshd: a login", logins(world)),
+        ("sshd: a login", logins(workspace)),
         (
             "nginx: a TLS handshake (1 worker, wrk)",
             both(
                 Provided,
-                |way| Nginx::start(world, way, 1),
+                |way| Nginx::start(workspace, way, 1),
                 |nginx, _| Ok(1e9 / nginx.load(3)?.rate),
             ),
         ),
@@ -147,7 +147,7 @@ fn pairs<'a>(world: &'a World) -> Vec<(&'static str, Result<Pair<'a>, String>)> 
             "PostgreSQL: gen_random_uuid() in a million rows",
             both(
                 Provided,
-                |way| Postgres::start(world, way),
+                |way| Postgres::start(workspace, way),
                 |postgres, _| {
                     const ROWS: u64 = 1_000_000;
                     let query =
@@ -159,18 +159,18 @@ fn pairs<'a>(world: &'a World) -> Vec<(&'static str, Result<Pair<'a>, String>)> 
     ]
 }
 
-fn logins<'a>(world: &'a World) -> Result<Pair<'a>, String> {
+fn logins<'a>(workspace: &'a Workspace) -> Result<Pair<'a>, String> {
     both(
         Way::Preloaded,
-        |way| ssh::Ssh::start(world, way),
+        |way| ssh::Ssh::start(workspace, way),
         |server, _| time(1, || Ok(server.run("true"))),
     )
 }
 
 /// How much of nginx's time is in randomness, each way.
-fn shares(world: &World) {
+fn shares(workspace: &Workspace) {
     for way in [Way::Plain, Way::Provided] {
-        let share = Nginx::start(world, way, 1).and_then(|nginx| nginx.share_in_randomness(4));
+        let share = Nginx::start(workspace, way, 1).and_then(|nginx| nginx.share_in_randomness(4));
         match share {
             Ok(share) => println!(
                 "nginx, {way:?}: {:.2} % of a worker's time in RAND_bytes",

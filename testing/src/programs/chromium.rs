@@ -5,7 +5,7 @@ use std::os::unix::fs::chown;
 use std::process::Command;
 
 use crate::programs::installed;
-use crate::world::{Way, World, said};
+use crate::workspace::{Way, Workspace, said};
 
 /// Has 16 bytes drawn by the page and by three threads of it, and shows how many values there were.
 const PAGE: &str = "<p></p><script>
@@ -57,14 +57,14 @@ fn limits() -> Vec<String> {
 ///
 /// # Errors
 /// Why there is no Chromium, or none in a sandbox.
-pub fn page(world: &World, way: Way) -> Result<String, String> {
+pub fn page(workspace: &Workspace, way: Way) -> Result<String, String> {
     available()?;
-    let page = world.write("page.html", PAGE);
-    let home = world.folder("home");
+    let page = workspace.write("page.html", PAGE);
+    let home = workspace.folder("home");
     if rustix::process::geteuid().is_root() {
         chown(&home, Some(NOBODY), Some(NOBODY)).expect("its owner");
     }
-    let mut command = world.command(way, "timeout");
+    let mut command = workspace.command(way, "timeout");
     command.args(limits()).arg("chromium");
     command.env("HOME", &home).current_dir(&home);
     command.args(["--headless", "--disable-gpu", "--virtual-time-budget=5000"]);

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::programs::{installed, openssl};
 use crate::server::{Server, free_port};
-use crate::world::{Way, World, said};
+use crate::workspace::{Way, Workspace, said};
 
 /// A server of one page.
 pub struct Nginx {
@@ -27,11 +27,11 @@ impl Nginx {
     ///
     /// # Errors
     /// Why there is no nginx.
-    pub fn start(world: &World, way: Way, workers: usize) -> Result<Nginx, String> {
+    pub fn start(workspace: &Workspace, way: Way, workers: usize) -> Result<Nginx, String> {
         let nginx = installed("nginx", "nginx-light")?;
-        let [certificate, key] = openssl::certificate(world)?;
+        let [certificate, key] = openssl::certificate(workspace)?;
         let port = free_port();
-        let folder = world.folder(&format!("nginx-{port}"));
+        let folder = workspace.folder(&format!("nginx-{port}"));
         let at = folder.display();
         let user = if rustix::process::geteuid().is_root() {
             "user www-data;"
@@ -55,8 +55,8 @@ impl Nginx {
             certificate.display(),
             key.display(),
         );
-        let file = world.write(&format!("nginx-{port}.conf"), &configuration);
-        let mut command = world.command(way, nginx);
+        let file = workspace.write(&format!("nginx-{port}.conf"), &configuration);
+        let mut command = workspace.command(way, nginx);
         command.arg("-p").arg(&folder).arg("-c").arg(file);
         let server = Server::start(&mut command, port, folder.join("log"));
         Ok(Nginx { server, port })

@@ -5,15 +5,15 @@ use std::process::{Command, Stdio};
 
 use crate::programs::installed;
 use crate::server::{Server, free_port};
-use crate::world::{Way, World, said, succeeded};
+use crate::workspace::{Way, Workspace, said, succeeded};
 
 /// `openssl`, to be run this way.
 ///
 /// # Errors
 /// Why there is none.
-pub fn command(world: &World, way: Way) -> Result<Command, String> {
+pub fn command(workspace: &Workspace, way: Way) -> Result<Command, String> {
     let openssl = installed("openssl", "openssl")?;
-    let mut command = world.command(way, openssl);
+    let mut command = workspace.command(way, openssl);
     command.stdin(Stdio::null());
     Ok(command)
 }
@@ -22,8 +22,8 @@ pub fn command(world: &World, way: Way) -> Result<Command, String> {
 ///
 /// # Errors
 /// Why there is no openssl.
-pub fn random(world: &World, way: Way, count: u64) -> Result<Vec<u8>, String> {
-    let mut command = command(world, way)?;
+pub fn random(workspace: &Workspace, way: Way, count: u64) -> Result<Vec<u8>, String> {
+    let mut command = command(workspace, way)?;
     Ok(succeeded(command.arg("rand").arg(count.to_string())).stdout)
 }
 
@@ -31,8 +31,8 @@ pub fn random(world: &World, way: Way, count: u64) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// Why there is no openssl.
-pub fn key(world: &World, way: Way) -> Result<String, String> {
-    let mut command = command(world, way)?;
+pub fn key(workspace: &Workspace, way: Way) -> Result<String, String> {
+    let mut command = command(workspace, way)?;
     let curve = "ec_paramgen_curve:P-256";
     Ok(said(command.args([
         "genpkey",
@@ -47,9 +47,9 @@ pub fn key(world: &World, way: Way) -> Result<String, String> {
 ///
 /// # Errors
 /// Why there is no openssl.
-pub fn certificate(world: &World) -> Result<[PathBuf; 2], String> {
-    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| world.path(name));
-    let mut command = command(world, Way::Plain)?;
+pub fn certificate(workspace: &Workspace) -> Result<[PathBuf; 2], String> {
+    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| workspace.path(name));
+    let mut command = command(workspace, Way::Plain)?;
     command.args([
         "req",
         "-x509",
@@ -73,13 +73,13 @@ pub fn certificate(world: &World) -> Result<[PathBuf; 2], String> {
 ///
 /// # Errors
 /// Why there is no openssl.
-pub fn serve(world: &World, way: Way) -> Result<(Server, u16), String> {
-    let [certificate, key] = certificate(world)?;
+pub fn serve(workspace: &Workspace, way: Way) -> Result<(Server, u16), String> {
+    let [certificate, key] = certificate(workspace)?;
     let port = free_port();
-    let mut command = command(world, way)?;
+    let mut command = command(workspace, way)?;
     command.args(["s_server", "-www", "-accept", &port.to_string()]);
     command.arg("-cert").arg(certificate).arg("-key").arg(key);
-    let server = Server::start(&mut command, port, world.path("s_server.log"));
+    let server = Server::start(&mut command, port, workspace.path("s_server.log"));
     Ok((server, port))
 }
 
@@ -87,10 +87,10 @@ pub fn serve(world: &World, way: Way) -> Result<(Server, u16), String> {
 ///
 /// # Errors
 /// Why there is no openssl.
-pub fn connect(world: &World, port: u16) -> Result<String, String> {
-    let mut command = command(world, Way::Plain)?;
+pub fn connect(workspace: &Workspace, port: u16) -> Result<String, String> {
+    let mut command = command(workspace, Way::Plain)?;
     command.args(["s_client", "-verify_return_error", "-CAfile"]);
-    command.arg(world.path("certificate.pem"));
+    command.arg(workspace.path("certificate.pem"));
     command.args(["-connect", &format!("localhost:{port}")]);
     Ok(said(&mut command))
 }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::server::{Server, free_port};
-use crate::world::{Way, World, said, succeeded};
+use crate::workspace::{Way, Workspace, said, succeeded};
 
 pub struct Postgres<'a> {
-    world: &'a World,
+    workspace: &'a Workspace,
     programs: PathBuf,
     port: u16,
     _server: Server,
@@ -19,26 +19,26 @@ impl<'a> Postgres<'a> {
     ///
     /// # Errors
     /// Why there is no PostgreSQL.
-    pub fn start(world: &'a World, way: Way) -> Result<Postgres<'a>, String> {
+    pub fn start(workspace: &'a Workspace, way: Way) -> Result<Postgres<'a>, String> {
         let programs = programs()?;
         let port = free_port();
-        let data = world.folder(&format!("postgres-{port}"));
+        let data = workspace.folder(&format!("postgres-{port}"));
         if rustix::process::geteuid().is_root() {
             let (user, group) = postgres_user()?;
             chown(&data, Some(user), Some(group)).expect("the server's folder");
         }
-        let mut initdb = as_postgres(world, Way::Plain, programs.join("initdb"))?;
+        let mut initdb = as_postgres(workspace, Way::Plain, programs.join("initdb"))?;
         initdb.args(["--auth", "trust", "--username", "squall", "--no-sync", "-D"]);
         succeeded(initdb.arg(&data));
-        let mut server = as_postgres(world, way, programs.join("postgres"))?;
+        let mut server = as_postgres(workspace, way, programs.join("postgres"))?;
         server
             .args(["-h", "127.0.0.1", "-p", &port.to_string(), "-k"])
             .arg(&data);
         server.args(["-c", "fsync=off", "-D"]).arg(&data);
-        let log = world.path(&format!("postgres-{port}.log"));
+        let log = workspace.path(&format!("postgres-{port}.log"));
         let server = Server::start(&mut server, port, log);
         let postgres = Postgres {
-            world,
+            workspace,
             programs,
             port,
             _server: server,
@@ -70,7 +70,9 @@ impl<'a> Postgres<'a> {
 
     /// What a query gives, as text.
     pub fn query(&self, query: &str) -> String {
-        let mut psql = self.world.command(Way::Plain, self.programs.join("psql"));
+        let mut psql = self
+            .workspace
+            .command(Way::Plain, self.programs.join("psql"));
         psql.args([
             "-h",
             "127.0.0.1",
@@ -121,12 +123,12 @@ fn postgres_user() -> Result<(u32, u32), String> {
         .ok_or_else(|| "there is no user postgres: install the package postgresql".to_owned())
 }
 
-fn as_postgres(world: &World, way: Way, program: PathBuf) -> Result<Command, String> {
+fn as_postgres(workspace: &Workspace, way: Way, program: PathBuf) -> Result<Command, String> {
     if !rustix::process::geteuid().is_root() {
-        return Ok(world.command(way, program));
+        return Ok(workspace.command(way, program));
     }
     let (user, group) = postgres_user()?;
-    let mut command = world.command(way, "setpriv");
+    let mut command = workspace.command(way, "setpriv");
     command.args([format!("--reuid={user}"), format!("--regid={group}")]);
     command.arg("--clear-groups").arg(program);
     Ok(command)

@@ -1,7 +1,7 @@
 //! Python: `os.urandom`, `secrets`, `uuid`, which ask getrandom(3), and /dev/urandom as a file.
 
 use crate::programs::installed;
-use crate::world::{Way, World, said};
+use crate::workspace::{Way, Workspace, said};
 
 /// Draws `count` times 16 bytes each way, and prints how many different values of each there were.
 const DRAWS: &str = "
@@ -31,9 +31,9 @@ def cost(call):
 print(cost(lambda: os.urandom(16)), cost(uuid.uuid4))
 ";
 
-fn run(world: &World, way: Way, script: &str, count: u64) -> Result<String, String> {
+fn run(workspace: &Workspace, way: Way, script: &str, count: u64) -> Result<String, String> {
     let python = installed("python3", "python3")?;
-    let mut command = world.command(way, python);
+    let mut command = workspace.command(way, python);
     Ok(said(command.args(["-c", script]).arg(count.to_string())))
 }
 
@@ -41,16 +41,16 @@ fn run(world: &World, way: Way, script: &str, count: u64) -> Result<String, Stri
 ///
 /// # Errors
 /// Why there is no Python.
-pub fn draws(world: &World, way: Way, count: u64) -> Result<String, String> {
-    run(world, way, DRAWS, count)
+pub fn draws(workspace: &Workspace, way: Way, count: u64) -> Result<String, String> {
+    run(workspace, way, DRAWS, count)
 }
 
 /// Nanoseconds of `os.urandom(16)` and of `uuid.uuid4()`, in `count` calls of each.
 ///
 /// # Errors
 /// Why there is no Python.
-pub fn times(world: &World, way: Way, count: u64) -> Result<[f64; 2], String> {
-    let line = run(world, way, TIMES, count)?;
+pub fn times(workspace: &Workspace, way: Way, count: u64) -> Result<[f64; 2], String> {
+    let line = run(workspace, way, TIMES, count)?;
     let mut numbers = line.split_whitespace().map(str::parse);
     let mut next = || numbers.next().and_then(Result::ok).expect("a number");
     Ok([next(), next()])

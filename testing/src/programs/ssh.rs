@@ -6,23 +6,23 @@ use std::process::Command;
 
 use crate::programs::installed;
 use crate::server::{Server, free_port};
-use crate::world::{Way, World, said, succeeded};
+use crate::workspace::{Way, Workspace, said, succeeded};
 
 /// Makes a key of this type (`ed25519`, `rsa`, …) in the file `name`, without a passphrase.
 ///
 /// # Errors
 /// Why there is no ssh-keygen.
-pub fn key(world: &World, way: Way, kind: &str, name: &str) -> Result<PathBuf, String> {
+pub fn key(workspace: &Workspace, way: Way, kind: &str, name: &str) -> Result<PathBuf, String> {
     let keygen = installed("ssh-keygen", "openssh-client")?;
-    let path = world.path(name);
-    let mut command = world.command(way, keygen);
+    let path = workspace.path(name);
+    let mut command = workspace.command(way, keygen);
     succeeded(command.args(["-q", "-N", "", "-t", kind, "-f"]).arg(&path));
     Ok(path)
 }
 
 /// A server of this user's, who may log in with a key.
 pub struct Ssh<'a> {
-    world: &'a World,
+    workspace: &'a Workspace,
     server: Server,
     port: u16,
     key: PathBuf,
@@ -33,11 +33,11 @@ impl<'a> Ssh<'a> {
     ///
     /// # Errors
     /// Why there is no OpenSSH.
-    pub fn start(world: &'a World, way: Way) -> Result<Ssh<'a>, String> {
+    pub fn start(workspace: &'a Workspace, way: Way) -> Result<Ssh<'a>, String> {
         let sshd = installed("sshd", "openssh-server")?;
         let port = free_port();
-        let host_key = key(world, Way::Plain, "ed25519", &format!("host-{port}"))?;
-        let key = key(world, Way::Plain, "ed25519", &format!("user-{port}"))?;
+        let host_key = key(workspace, Way::Plain, "ed25519", &format!("host-{port}"))?;
+        let key = key(workspace, Way::Plain, "ed25519", &format!("user-{port}"))?;
         if rustix::process::geteuid().is_root() {
             // Where a server that root starts locks its children up.
             fs::create_dir_all("/run/sshd").expect("the server's folder");
@@ -49,12 +49,16 @@ impl<'a> Ssh<'a> {
             host_key.display(),
             key.with_extension("pub").display(),
         );
-        let configuration = world.write(&format!("sshd-{port}.conf"), &configuration);
-        let mut command = world.command(way, sshd);
+        let configuration = workspace.write(&format!("sshd-{port}.conf"), &configuration);
+        let mut command = workspace.command(way, sshd);
         command.args(["-D", "-e", "-f"]).arg(configuration);
-        let server = Server::start(&mut command, port, world.path(&format!("sshd-{port}.log")));
+        let server = Server::start(
+            &mut command,
+            port,
+            workspace.path(&format!("sshd-{port}.log")),
+        );
         Ok(Ssh {
-            world,
+            workspace,
             server,
             port,
             key,
@@ -67,7 +71,7 @@ impl<'a> Ssh<'a> {
     /// If logging in fails.
     #[track_caller]
     pub fn run(&self, command: &str) -> String {
-        let mut ssh = self.world.command(Way::Plain, "ssh");
+        let mut ssh = self.workspace.command(Way::Plain, "ssh");
         ssh.args(["-F", "none", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR"]);
         ssh.args([
             "-o",

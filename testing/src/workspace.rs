@@ -21,45 +21,45 @@ pub enum Way {
 }
 
 /// A folder that everybody may read: servers give up their rights. It goes when this is dropped.
-pub struct World {
+pub struct Workspace {
     folder: TempDir,
     /// Whether what goes through doors is counted.
     counts: bool,
 }
 
-impl World {
+impl Workspace {
     /// An empty one, with counters at zero.
-    pub fn new() -> World {
-        let world = World {
+    pub fn new() -> Workspace {
+        let workspace = Workspace {
             folder: tempfile::tempdir().expect("a temporary folder"),
             counts: true,
         };
         let open = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(world.folder.path(), open).expect("its permissions");
+        fs::set_permissions(workspace.folder.path(), open).expect("its permissions");
         // Copies, because the build may be where servers without rights cannot look.
         for (name, file) in [
             ("preload.so", doors::preload()),
             ("squall.so", doors::provider()),
         ] {
-            fs::copy(file, world.path(name)).expect("a copy");
+            fs::copy(file, workspace.path(name)).expect("a copy");
         }
         let fragment = include_str!("../../bindings/openssl/fragment.cnf");
-        let module = world.path("squall.so");
+        let module = workspace.path("squall.so");
         let conf = fragment.replace("{module}", &module.to_string_lossy());
-        world.write("openssl.cnf", &conf);
-        let counted = world.path("counters");
+        workspace.write("openssl.cnf", &conf);
+        let counted = workspace.path("counters");
         counters::create(&counted).expect("counters");
         // Servers count after they have given up their rights.
         let shared = fs::Permissions::from_mode(0o666);
         fs::set_permissions(counted, shared).expect("its permissions");
-        world
+        workspace
     }
 
-    /// As [`World::new`], for measuring: nothing is counted.
-    pub fn without_counters() -> World {
-        World {
+    /// As [`Workspace::new`], for measuring: nothing is counted.
+    pub fn without_counters() -> Workspace {
+        Workspace {
             counts: false,
-            ..World::new()
+            ..Workspace::new()
         }
     }
 
@@ -107,15 +107,15 @@ impl World {
         command
     }
 
-    /// What was counted since the world was made.
+    /// What was counted since the workspace was made.
     pub fn counted(&self) -> Totals {
         counters::read(&self.path("counters")).expect("counters")
     }
 }
 
-impl Default for World {
-    fn default() -> World {
-        World::new()
+impl Default for Workspace {
+    fn default() -> Workspace {
+        Workspace::new()
     }
 }
 

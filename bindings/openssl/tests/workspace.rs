@@ -27,42 +27,42 @@ pub const OPENSSL: Need = Need {
 };
 
 /// A temporary folder with a configuration of OpenSSL.
-pub struct World(TempDir);
+pub struct Workspace(TempDir);
 
-impl World {
+impl Workspace {
     /// With `configuration`, in which `{module}` is the provider, and counters at zero.
-    pub fn new(configuration: &str) -> World {
-        let world = World(tempfile::tempdir().expect("a temporary folder"));
+    pub fn new(configuration: &str) -> Workspace {
+        let workspace = Workspace(tempfile::tempdir().expect("a temporary folder"));
         let module = artifacts::modules().join("squall.so");
         let text = configuration.replace("{module}", &module.to_string_lossy());
-        std::fs::write(world.path("openssl.cnf"), text).expect("a file");
-        counters::create(&world.path("counters")).expect("counters");
-        world
+        std::fs::write(workspace.path("openssl.cnf"), text).expect("a file");
+        counters::create(&workspace.path("counters")).expect("counters");
+        workspace
     }
 
     /// With the fragment as it is: instead of OpenSSL's generators.
-    pub fn instead() -> World {
-        World::new(FRAGMENT)
+    pub fn instead() -> Workspace {
+        Workspace::new(FRAGMENT)
     }
 
     /// With the fragment as its comments say for seeds only.
-    pub fn seeding() -> World {
+    pub fn seeding() -> Workspace {
         let seeding = FRAGMENT.replace("\nrandom = SQUALL\n", "\n# random = SQUALL\n");
         assert_ne!(seeding, FRAGMENT);
-        World::new(&seeding)
+        Workspace::new(&seeding)
     }
 
     /// With OpenSSL's own generators, and the provider loaded all the same.
-    pub fn unused() -> World {
+    pub fn unused() -> Workspace {
         let unused = FRAGMENT.replace("\nrandom = squall_random\n", "\n");
         assert_ne!(unused, FRAGMENT);
-        World::new(&unused)
+        Workspace::new(&unused)
     }
 
     /// With a generator of `tests/programs/control.c`.
-    pub fn control(generator: &str) -> World {
+    pub fn control(generator: &str) -> Workspace {
         let control = artifacts::modules().join("control.so");
-        World::new(
+        Workspace::new(
             &FRAGMENT
                 .replace("{module}", &control.to_string_lossy())
                 .replace("\nrandom = SQUALL\n", &format!("\nrandom = {generator}\n"))
