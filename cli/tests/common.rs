@@ -43,6 +43,19 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text is UTF-8")
 }
 
+/// Fails unless a run ended with this code and a line on standard error that has these parts.
+#[track_caller]
+pub fn refused(output: &Output, code: i32, parts: &[&str]) {
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{message}");
+    assert_eq!(text(&output.stdout), "");
+    assert!(message.starts_with("squall: "), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+    for part in parts {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
 /// Waits for `child` and gives its exit code and what it wrote to a piped standard error.
 pub fn end(mut child: Child) -> (Option<i32>, String) {
     let started = Instant::now();

@@ -6,7 +6,7 @@ use std::path::Path;
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 
-use crate::common::{Scratch, run, text};
+use crate::common::{Scratch, refused, run};
 
 const NO_DEVICE_MAPPER: Need = Need {
     check: || {
@@ -20,17 +20,12 @@ const NO_DEVICE_MAPPER: Need = Need {
 fn what_is_missing_is_said_in_a_line() {
     for command in ["list", "bench", "bench --yes"] {
         let output = run(&format!("dmcrypt {command}"));
-        let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{command}: {message}");
-        assert!(output.stdout.is_empty());
-        assert_eq!(message.lines().count(), 1, "{message}");
-        for words in [
+        let words = [
             "this kernel has no device mapper (/dev/mapper/control: ",
             "dm-mod",
             "CONFIG_BLK_DEV_DM",
-        ] {
-            assert!(message.contains(words), "{words}: {message}");
-        }
+        ];
+        refused(&output, 1, &words);
     }
 }
 
@@ -38,11 +33,7 @@ fn what_is_missing_is_said_in_a_line() {
 fn a_wrong_device_is_told_first() {
     for device in ["/dev/null", "/dev/none", "/tmp", file!()] {
         let output = run(&format!("dmcrypt bench --device {device}"));
-        let message = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{device}: {message}");
-        assert_eq!(message.lines().count(), 1, "{message}");
-        let start = format!("squall: --device {device}");
-        assert!(message.starts_with(&start), "{message}");
+        refused(&output, 2, &[&format!("squall: --device {device}")]);
     }
 }
 

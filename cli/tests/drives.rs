@@ -11,7 +11,7 @@ use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::common::{SEED, Scratch, end, run, squall, terminal, text};
+use crate::common::{self, SEED, Scratch, end, run, squall, terminal, text};
 
 const MIB: usize = 1 << 20;
 
@@ -25,15 +25,10 @@ fn stream(output: &Path, options: &str) -> Output {
     output.expect("the command runs")
 }
 
-/// Fails unless this is a refusal in one line that has all of `words`.
+/// Fails unless nothing was written, and a line says so and has all of `words`.
 #[track_caller]
 fn refused(output: &Output, words: &[&str]) {
-    let message = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    assert_eq!(message.lines().count(), 1, "{message}");
-    for word in [&["nothing was written"], words].concat() {
-        assert!(message.contains(word), "{word:?} is not in: {message}");
-    }
+    common::refused(output, 2, &[&["nothing was written"], words].concat());
 }
 
 #[track_caller]

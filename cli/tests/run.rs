@@ -6,4 +6,4 @@ pub mod reached;
 pub mod refused;
 pub mod search;
 pub mod secure;
-mod world;
+mod workspace;

@@ -7,4 +7,4 @@ pub mod limits;
 pub mod loops;
 pub mod reports;
 pub mod verified;
-mod world;
+mod workspace;

@@ -7,11 +7,15 @@ use std::process::Command;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::world::{LOADED, World, copy, library, output, refused, text_of};
+use super::workspace::{LOADED, Workspace, copy, library, output};
+use crate::common::{refused, text};
 
-/// A copy of the command at `place` in a world.
-fn command(world: &World, place: &str) -> PathBuf {
-    copy(Path::new(env!("CARGO_BIN_EXE_squall")), &world.path(place))
+/// A copy of the command at `place` in a workspace.
+fn command(workspace: &Workspace, place: &str) -> PathBuf {
+    copy(
+        Path::new(env!("CARGO_BIN_EXE_squall")),
+        &workspace.path(place),
+    )
 }
 
 fn below_the_prefix() {
@@ -24,40 +28,43 @@ fn below_the_prefix() {
         ("bin/squall", &multiarch),
         ("sbin/squall", &multiarch),
     ] {
-        let world = World::new();
-        let teller = world.teller();
-        let command = command(&world, command_at);
+        let workspace = Workspace::new();
+        let teller = workspace.teller();
+        let command = command(&workspace, command_at);
         let run = |command: &Path| output(Command::new(command).args(["run", "--"]).arg(&teller));
-        let looked = world.path("lib/libsquall-preload.so").display().to_string();
-        let install = format!("run `make install PREFIX={}`", world.path("").display());
+        let looked = workspace
+            .path("lib/libsquall-preload.so")
+            .display()
+            .to_string();
+        let install = format!("run `make install PREFIX={}`", workspace.path("").display());
         let install = install.replace("/`", "`");
         let right = ["not installed", &looked, "--library", &install];
         refused(&run(&command), 1, &right);
-        copy(&library(), &world.path(library_at));
-        assert_eq!(text_of(&run(&command).stdout), LOADED);
-        let link = world.path("link");
+        copy(&library(), &workspace.path(library_at));
+        assert_eq!(text(&run(&command).stdout), LOADED);
+        let link = workspace.path("link");
         std::os::unix::fs::symlink(&command, &link).unwrap();
-        assert_eq!(text_of(&run(&link).stdout), LOADED);
+        assert_eq!(text(&run(&link).stdout), LOADED);
     }
 }
 
 fn by_the_installation() {
-    let world = World::new();
-    let teller = world.teller();
+    let workspace = Workspace::new();
+    let teller = workspace.teller();
     let mut command = Command::new(squall_testing::doors::command());
     let output = output(command.args(["run", "--"]).arg(&teller));
-    assert_eq!(text_of(&output.stdout), LOADED);
+    assert_eq!(text(&output.stdout), LOADED);
 }
 
 /// Cargo puts it there, when it is told what the command says.
 fn beside_a_command_that_was_built() {
-    let world = World::new();
-    let command = command(&world, "target/release/squall");
+    let workspace = Workspace::new();
+    let command = command(&workspace, "target/release/squall");
     let script = "grep -c libsquall_preload.so /proc/self/maps > /dev/null && echo loaded";
     let run = || output(Command::new(&command).args(["run", "sh", "-c", script]));
     refused(&run(), 1, &["not installed", "run `make install` in"]);
     let tag = "# This file is a cache directory tag created by cargo.\n";
-    fs::write(world.path("target/CACHEDIR.TAG"), tag).expect("a file");
+    fs::write(workspace.path("target/CACHEDIR.TAG"), tag).expect("a file");
     let build = "run `cargo build --release -p squall-preload`";
     refused(&run(), 1, &["is not built yet", build]);
     let asked = output(Command::new(&command).arg("openssl-conf"));
@@ -65,9 +72,9 @@ fn beside_a_command_that_was_built() {
     refused(&asked, 1, &["is not built yet", build]);
     copy(
         &library(),
-        &world.path("target/release/libsquall_preload.so"),
+        &workspace.path("target/release/libsquall_preload.so"),
     );
-    assert_eq!(text_of(&run().stdout), "loaded\n");
+    assert_eq!(text(&run().stdout), "loaded\n");
 }
 
 pub const TESTS: &[Test] = tests![

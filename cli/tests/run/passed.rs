@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::world::{World, output, run, text_of};
+use super::workspace::{Workspace, output, run};
+use crate::common::text;
 
 fn shell(script: &str) -> Command {
     let mut command = run();
@@ -19,7 +20,7 @@ fn exit_codes_and_signals() {
     for code in [0, 1, 2, 77, 126, 255] {
         let output = output(&mut shell(&format!("exit {code}")));
         assert_eq!(output.status.code(), Some(code));
-        assert_eq!(text_of(&output.stderr), "");
+        assert_eq!(text(&output.stderr), "");
     }
     for signal in [9, 15] {
         let output = output(&mut shell(&format!("kill -{signal} $$")));
@@ -31,24 +32,24 @@ fn it_is_the_same_process() {
     let child = shell("echo $$").stdout(Stdio::piped()).spawn().unwrap();
     let id = child.id();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(text_of(&output.stdout), format!("{id}\n"));
+    assert_eq!(text(&output.stdout), format!("{id}\n"));
 }
 
 fn arguments_and_names() {
-    let world = World::new();
+    let workspace = Workspace::new();
     let source = "#include <stdio.h>\nint main(int n, char **a) \
                   { for (int i = 0; i < n; i++) printf(\"[%s]\", a[i]); return 0; }";
-    let program = world.program("shows", source, &[]);
-    let path = std::env::join_paths([world.path("")]).unwrap();
+    let program = workspace.program("shows", source, &[]);
+    let path = std::env::join_paths([workspace.path("")]).unwrap();
     for separator in [&["--"][..], &[]] {
         let mut command = run();
         command.env("PATH", &path).args(separator);
         command.args(["shows", "--counters", "x", "--", "--help", "a b", ""]);
         let expected = "[shows][--counters][x][--][--help][a b][]";
-        assert_eq!(text_of(&output(&mut command).stdout), expected);
+        assert_eq!(text(&output(&mut command).stdout), expected);
     }
     let named = output(run().arg(&program));
-    assert_eq!(text_of(&named.stdout), format!("[{}]", program.display()));
+    assert_eq!(text(&named.stdout), format!("[{}]", program.display()));
 }
 
 /// What a shell does before it executes something, and what is inherited then.
@@ -69,7 +70,7 @@ fn signals_and_descriptors() {
             let mut shell = Command::new("sh");
             shell.args(["-c", &format!("{before}\nexec \"$@\""), "sh"]);
             let output = output(shell.args(prefix).args(["sh", "-c", shows]));
-            text_of(&output.stdout)
+            text(&output.stdout)
         };
         let without = shown(&[]);
         assert!(without.contains("SigIgn"), "{without}");

@@ -6,38 +6,35 @@ use squall_bindings::counters::{self, Door};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::world::{LOADED, World, output, printed, run, text_of};
+use super::workspace::{LOADED, Workspace, output, printed, run};
+use crate::common::text;
 
 fn a_program_has_the_library() {
-    let world = World::new();
-    let teller = world.teller();
+    let workspace = Workspace::new();
+    let teller = workspace.teller();
     assert_eq!(printed(&teller), LOADED);
     let without = output(&mut std::process::Command::new(&teller));
-    assert_eq!(
-        text_of(&without.stdout),
-        "secure 0 loaded 0\n",
-        "the control"
-    );
+    assert_eq!(text(&without.stdout), "secure 0 loaded 0\n", "the control");
 }
 
 fn what_it_draws_is_counted_and_shown() {
     let source = "#include <sys/random.h>\nint main(void) { char bytes[16]; \
                   for (int i = 0; i < 5; i++) getrandom(bytes, 16, 0); return 0; }";
-    let world = World::new();
-    let program = world.program("draws", source, &[]);
+    let workspace = Workspace::new();
+    let program = workspace.program("draws", source, &[]);
     let mut command = run();
-    command.current_dir(world.path(""));
+    command.current_dir(workspace.path(""));
     command.args(["--counters", "counters", "--"]).arg(&program);
     // Older counters are replaced.
     for _ in 0..2 {
         assert!(output(&mut command).status.success());
     }
-    let totals = counters::read(&world.path("counters")).unwrap();
+    let totals = counters::read(&workspace.path("counters")).unwrap();
     assert_eq!(totals.loads, 1);
     let drawn = totals.of(Door::Getrandom);
     assert_eq!((drawn.requests, drawn.bytes, drawn.forwarded), (5, 80, 0));
     let mut show = crate::common::squall("status --counters");
-    let shown = text_of(&output(show.arg(world.path("counters"))).stdout);
+    let shown = text(&output(show.arg(workspace.path("counters"))).stdout);
     assert!(
         shown.contains("getrandom                  5      80 B"),
         "{shown}"
@@ -45,53 +42,53 @@ fn what_it_draws_is_counted_and_shown() {
 }
 
 fn only_counters_are_replaced() {
-    let world = World::new();
-    fs::write(world.path("file"), "what was there").unwrap();
+    let workspace = Workspace::new();
+    fs::write(workspace.path("file"), "what was there").unwrap();
     let mut command = run();
     command
         .args(["--counters"])
-        .arg(world.path("file"))
+        .arg(workspace.path("file"))
         .arg("true");
     let output = output(&mut command);
     assert_eq!(output.status.code(), Some(2));
-    let said = text_of(&output.stderr);
+    let said = text(&output.stderr);
     assert!(
         said.contains("no file of counters that can be replaced"),
         "{said}"
     );
-    assert_eq!(fs::read(world.path("file")).unwrap(), b"what was there");
+    assert_eq!(fs::read(workspace.path("file")).unwrap(), b"what was there");
 }
 
 fn scripts_are_reached_through_their_interpreters() {
-    let world = World::new();
-    let teller = world.teller();
+    let workspace = Workspace::new();
+    let teller = workspace.teller();
     let teller = teller.display();
-    let direct = world.file("direct", format!("#!{teller}\n"));
+    let direct = workspace.file("direct", format!("#!{teller}\n"));
     assert_eq!(printed(&direct), LOADED);
-    let by_env = world.file("by env", format!("#!/usr/bin/env {teller}\n"));
+    let by_env = workspace.file("by env", format!("#!/usr/bin/env {teller}\n"));
     assert_eq!(printed(&by_env), LOADED);
-    let by_shell = world.file("by shell", format!("#! /bin/sh -e\n{teller}\n"));
+    let by_shell = workspace.file("by shell", format!("#! /bin/sh -e\n{teller}\n"));
     assert_eq!(printed(&by_shell), LOADED);
-    let plain = world.file("plain", format!("{teller}\n"));
+    let plain = workspace.file("plain", format!("{teller}\n"));
     assert_eq!(printed(&plain), LOADED);
     let mut last = direct;
     for depth in 2..=5 {
-        last = world.file(&format!("d{depth}"), format!("#!{}\n", last.display()));
+        last = workspace.file(&format!("d{depth}"), format!("#!{}\n", last.display()));
         assert_eq!(printed(&last), LOADED, "{depth}");
     }
 }
 
 fn what_was_preloaded_before_stays() {
-    let world = World::new();
+    let workspace = Workspace::new();
     let shared = ["-shared", "-fPIC"];
     let source = "int getpagesize(void) { return 42; }";
-    let other = world.program("other.so", source, &shared);
-    let library = super::world::library().display().to_string();
+    let other = workspace.program("other.so", source, &shared);
+    let library = super::workspace::library().display().to_string();
     let shown = "echo $LD_PRELOAD; getconf PAGESIZE";
     let preloaded = |before: &str| {
         let mut command = run();
         command.env("LD_PRELOAD", before);
-        text_of(&output(command.args(["--", "sh", "-c", shown])).stdout)
+        text(&output(command.args(["--", "sh", "-c", shown])).stdout)
     };
     let others = other.display();
     assert!(preloaded("").starts_with(&format!("{library}\n")));

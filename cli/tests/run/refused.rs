@@ -8,45 +8,47 @@ use squall_testing::needs::{GO, STATIC_LIBC, STATIC_PIE};
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 
-use super::world::{TELLS, World, copy, output, refused, run, text_of};
+use super::workspace::{TELLS, Workspace, copy, output, run};
+use crate::common::{refused, text};
 
 fn of(program: &Path) -> Output {
     output(run().arg("--").arg(program))
 }
 
 fn static_programs() {
-    let world = World::new();
-    let program = world.program("static", TELLS, &["-static"]);
+    let workspace = Workspace::new();
+    let program = workspace.program("static", TELLS, &["-static"]);
     let right = ["linked statically", "libsquall.a"];
     refused(&of(&program), 2, &right);
-    let script = world.file("script", format!("#!{}\n", program.display()));
+    let script = workspace.file("script", format!("#!{}\n", program.display()));
     let shown = format!("{} (which runs {})", program.display(), script.display());
     refused(&of(&script), 2, &[&shown, "linked statically"]);
 }
 
 fn static_programs_that_are_loaded_anywhere() {
-    let world = World::new();
-    let program = world.program("static-pie", TELLS, &["-static-pie"]);
+    let workspace = Workspace::new();
+    let program = workspace.program("static-pie", TELLS, &["-static-pie"]);
     refused(&of(&program), 2, &["linked statically", "libsquall.a"]);
 }
 
 fn programs_in_go() {
-    let world = World::new();
-    fs::write(world.path("a.go"), "package main\nfunc main() {}\n").unwrap();
+    let workspace = Workspace::new();
+    fs::write(workspace.path("a.go"), "package main\nfunc main() {}\n").unwrap();
     let mut go = Command::new("go");
-    go.current_dir(world.path("")).env("GOFLAGS", "-mod=mod");
-    go.env("GOCACHE", world.path("cache"))
+    go.current_dir(workspace.path(""))
+        .env("GOFLAGS", "-mod=mod");
+    go.env("GOCACHE", workspace.path("cache"))
         .args(["build", "-o", "go", "a.go"]);
     let built = output(&mut go);
-    assert!(built.status.success(), "{}", text_of(&built.stderr));
+    assert!(built.status.success(), "{}", text(&built.stderr));
     let right = ["a program in Go", "github.com/squall-rng/squall/go"];
-    refused(&of(&world.path("go")), 2, &right);
+    refused(&of(&workspace.path("go")), 2, &right);
 }
 
 fn other_loaders() {
-    let world = World::new();
+    let workspace = Workspace::new();
     let musl = "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1";
-    let program = world.program("musl", TELLS, &[musl]);
+    let program = workspace.program("musl", TELLS, &[musl]);
     refused(&of(&program), 2, &["/lib/ld-musl-x86_64.so.1", "glibc"]);
 }
 
@@ -65,22 +67,22 @@ const HAS_GLIBC_LOADER: Need = Need {
 
 /// The control of other loaders.
 fn a_loader_in_a_place_of_its_own() {
-    let world = World::new();
-    let loader = world.path("ld-linux-x86-64.so.2");
+    let workspace = Workspace::new();
+    let loader = workspace.path("ld-linux-x86-64.so.2");
     let option = format!("-Wl,--dynamic-linker={}", loader.display());
     copy(Path::new(GLIBC_LOADER), &loader);
-    let moved = world.program("moved", TELLS, &[&option]);
+    let moved = workspace.program("moved", TELLS, &[&option]);
     assert!(of(&moved).status.success());
 }
 
 fn other_machines() {
-    let world = World::new();
-    let program = world.teller();
+    let workspace = Workspace::new();
+    let program = workspace.teller();
     let mut bytes = fs::read(&program).unwrap();
     // e_machine: AArch64's number, or if this is one, x86-64's.
     let other = if bytes[18] == 183 { 62 } else { 183 };
     bytes[18] = other;
-    let foreign = world.file("foreign", &bytes);
+    let foreign = workspace.file("foreign", &bytes);
     refused(
         &of(&foreign),
         2,
@@ -90,7 +92,7 @@ fn other_machines() {
     let mut header = vec![0; 52];
     header[..7].copy_from_slice(b"\x7fELF\x01\x01\x01");
     (header[16], header[18], header[20], header[40]) = (2, 3, 1, 52);
-    let narrow = world.file("narrow", &header);
+    let narrow = workspace.file("narrow", &header);
     refused(&of(&narrow), 2, &["32 bits", "64 bits"]);
 }
 
@@ -106,17 +108,17 @@ fn libc_path() -> PathBuf {
 }
 
 fn libraries_that_are_none() {
-    let world = World::new();
+    let workspace = Workspace::new();
     let with = |library: &Path| {
         let mut command = crate::common::squall("run --library");
         output(command.arg(library).args(["--", "true"]))
     };
     refused(
-        &with(&world.path("missing")),
+        &with(&workspace.path("missing")),
         2,
         &["--library", "is no file"],
     );
-    let text = world.file("text", "text");
+    let text = workspace.file("text", "text");
     let provider = squall_testing::doors::provider();
     for other in [text, provider, libc_path()] {
         refused(
@@ -126,8 +128,8 @@ fn libraries_that_are_none() {
         );
     }
     for name in ["a b.so", "a:b.so", "$LIB.so"] {
-        let copy = world.path(name);
-        fs::copy(super::world::library(), &copy).unwrap();
+        let copy = workspace.path(name);
+        fs::copy(super::workspace::library(), &copy).unwrap();
         refused(
             &with(&copy),
             2,
@@ -148,9 +150,9 @@ fn options_that_are_none() {
 }
 
 fn a_refused_program_leaves_counters_alone() {
-    let world = World::new();
-    let program = world.program("static", TELLS, &["-static"]);
-    let file = world.path("counters");
+    let workspace = Workspace::new();
+    let program = workspace.program("static", TELLS, &["-static"]);
+    let file = workspace.path("counters");
     let mut command = run();
     let output = output(command.arg("--counters").arg(&file).arg("--").arg(program));
     refused(&output, 2, &["linked statically"]);

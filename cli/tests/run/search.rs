@@ -6,7 +6,8 @@ use std::process::{Command, Output};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::world::{World, output, refused, run, set_mode};
+use super::workspace::{Workspace, output, run, set_mode};
+use crate::common::refused;
 
 /// The same by squall and by env(1).
 fn both(name: impl AsRef<OsStr>, path: &OsStr) -> [Output; 2] {
@@ -17,15 +18,15 @@ fn both(name: impl AsRef<OsStr>, path: &OsStr) -> [Output; 2] {
 }
 
 fn as_env_does() {
-    let world = World::new();
-    let not_executable = world.file("forbidden", "");
+    let workspace = Workspace::new();
+    let not_executable = workspace.file("forbidden", "");
     set_mode(&not_executable, 0o644);
-    let elf = world.file("broken", "\x7fELF and nothing else");
-    let data = world.file("data", b"MZ\0\0");
-    let lost = world.file("lost", "#!/nonexistent/interpreter\n");
-    let folders = [world.path(""), "/usr/bin".into(), "/bin".into()];
+    let elf = workspace.file("broken", "\x7fELF and nothing else");
+    let data = workspace.file("data", b"MZ\0\0");
+    let lost = workspace.file("lost", "#!/nonexistent/interpreter\n");
+    let folders = [workspace.path(""), "/usr/bin".into(), "/bin".into()];
     let path = std::env::join_paths(folders).unwrap();
-    let in_slash = |name: &str| world.path(name).into_os_string();
+    let in_slash = |name: &str| workspace.path(name).into_os_string();
     for (name, code) in [
         ("no-such-program".into(), 127),
         (in_slash("missing"), 127),

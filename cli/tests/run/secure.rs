@@ -9,9 +9,8 @@ use squall_testing::needs::{MOUNTS, ROOT, SETCAP, SETPRIV, USER_NAMESPACES};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::world::{
-    LOADED, NOBODY, Public, SECURE, World, output, refused, set, set_mode, text_of,
-};
+use super::workspace::{LOADED, NOBODY, Public, SECURE, Workspace, output, set, set_mode};
+use crate::common::{refused, text};
 
 /// Callers, as options of setpriv(1).
 const CALLERS: [&[&str]; 9] = [
@@ -52,7 +51,7 @@ fn compare(public: &Public, caller: &[&str], program: &Path, what: &str) -> bool
 
 /// Whether it was in secure mode, which squall agrees on.
 fn judged(direct: &Output, ours: &Output, what: &str) -> bool {
-    let kernel = text_of(&direct.stdout);
+    let kernel = text(&direct.stdout);
     if !direct.status.success() {
         // It may not be executed at all: squall does not either.
         let code = ours.status.code();
@@ -60,20 +59,20 @@ fn judged(direct: &Output, ours: &Output, what: &str) -> bool {
         return false;
     }
     let is_secure = kernel.starts_with("secure 1");
-    let shown = text_of(&ours.stdout);
+    let shown = text(&ours.stdout);
     if is_secure {
         assert_eq!(ours.status.code(), Some(2), "{what}: {kernel}{shown}");
         refused(ours, 2, &["preloads nothing into it"]);
     } else {
-        assert_eq!(shown, LOADED, "{what}: {}", text_of(&ours.stderr));
+        assert_eq!(shown, LOADED, "{what}: {}", text(&ours.stderr));
     }
     is_secure
 }
 
 fn owners_and_bits() {
-    let world = World::new();
-    let program = world.teller();
-    let public = world.public();
+    let workspace = Workspace::new();
+    let program = workspace.teller();
+    let public = workspace.public();
     let (mut secure, mut all) = (0, 0);
     for (owner, group) in [(0, 0), (NOBODY, NOBODY), (1000, 0), (0, NOBODY)] {
         for mode in [0o755, 0o4755, 0o2755, 0o2745, 0o6755, 0o4711, 0o1755] {
@@ -96,15 +95,15 @@ fn owners_and_bits() {
 /// A program that may be executed and not read is not run without squall.
 fn unreadable(public: &Public, caller: &[&str], program: &Path) {
     let ours = public.run_by(caller, program);
-    if text_of(&ours.stdout) != LOADED {
+    if text(&ours.stdout) != LOADED {
         refused(&ours, 2, &[]);
     }
 }
 
 fn capabilities() {
-    let world = World::new();
-    let program = world.teller();
-    let public = world.public();
+    let workspace = Workspace::new();
+    let program = workspace.teller();
+    let public = workspace.public();
     for capabilities in [
         "cap_net_raw+ep",
         "cap_net_raw+p",
@@ -114,7 +113,7 @@ fn capabilities() {
     ] {
         let mut setcap = Command::new("setcap");
         let set = output(setcap.arg(capabilities).arg(&program));
-        assert!(set.status.success(), "{}", text_of(&set.stderr));
+        assert!(set.status.success(), "{}", text(&set.stderr));
         for caller in CALLERS {
             compare(&public, caller, &program, capabilities);
         }
@@ -130,16 +129,16 @@ fn capabilities() {
 }
 
 fn inheritable_and_ambient_capabilities() {
-    let world = World::new();
-    let program = world.teller();
-    let public = world.public();
+    let workspace = Workspace::new();
+    let program = workspace.teller();
+    let public = workspace.public();
     let user = ["--reuid=1000", "--regid=1000", "--clear-groups"];
     let inheritable = [&user[..], &["--inh-caps=+net_raw"]].concat();
     let ambient = [&inheritable[..], &["--ambient-caps=+net_raw"]].concat();
     for capabilities in ["", "cap_net_raw+i", "cap_net_raw+p", "cap_chown+i"] {
         let mut setcap = Command::new("setcap");
         let set = output(setcap.arg(capabilities).arg(&program));
-        assert!(set.status.success(), "{}", text_of(&set.stderr));
+        assert!(set.status.success(), "{}", text(&set.stderr));
         for caller in [&user[..], &inheritable, &ambient] {
             compare(&public, caller, &program, capabilities);
         }
@@ -147,13 +146,13 @@ fn inheritable_and_ambient_capabilities() {
 }
 
 fn bits_of_scripts_are_ignored() {
-    let world = World::new();
-    let program = world.teller();
-    let public = world.public();
-    let script = world.file("script", format!("#!{}\n", program.display()));
+    let workspace = Workspace::new();
+    let program = workspace.teller();
+    let public = workspace.public();
+    let script = workspace.file("script", format!("#!{}\n", program.display()));
     set(&script, 0, 0, 0o6755);
     let run = || public.run_by(CALLERS[1], &script);
-    assert_eq!(text_of(&run().stdout), LOADED);
+    assert_eq!(text(&run().stdout), LOADED);
     // The control: those of its interpreter count.
     set_mode(&program, 0o4755);
     refused(&run(), 2, &["set-user-ID", "as user 0", "which runs"]);
@@ -161,10 +160,10 @@ fn bits_of_scripts_are_ignored() {
 
 /// In a namespace of mounts that ends with the commands.
 fn mounts_without_set_user_id() {
-    let world = World::new();
-    let program = world.teller();
-    let public = world.public();
-    let point = world.path("mounted");
+    let workspace = Workspace::new();
+    let program = workspace.teller();
+    let public = workspace.public();
+    let point = workspace.path("mounted");
     fs::create_dir(&point).unwrap();
     let run = |option: &str| {
         let script = "mount -t tmpfs -o mode=755,$1 tmpfs \"$2\" && cp \"$3\" \"$2/p\" && \
@@ -187,17 +186,17 @@ fn mounts_without_set_user_id() {
         command.arg(point.join("p")).output().unwrap()
     };
     let direct = of("nosuid", false);
-    assert!(direct.status.success(), "{}", text_of(&direct.stderr));
+    assert!(direct.status.success(), "{}", text(&direct.stderr));
     assert!(!judged(&direct, &of("nosuid", true), "nosuid"));
     let direct = of("suid", false);
-    assert_eq!(text_of(&direct.stdout), SECURE, "the control");
+    assert_eq!(text(&direct.stdout), SECURE, "the control");
     assert!(judged(&direct, &of("suid", true), "suid"));
 }
 
 fn users_that_a_namespace_does_not_have() {
-    let world = World::new();
-    let program = world.teller();
-    let public = world.public();
+    let workspace = Workspace::new();
+    let program = workspace.teller();
+    let public = workspace.public();
     set(&program, 1000, 1000, 0o6755);
     let of = |options: &[&str], through: bool| {
         let mut command = Command::new("unshare");
@@ -210,7 +209,7 @@ fn users_that_a_namespace_does_not_have() {
     };
     let without = ["--user", "--map-root-user"];
     let direct = of(&without, false);
-    assert!(direct.status.success(), "{}", text_of(&direct.stderr));
+    assert!(direct.status.success(), "{}", text(&direct.stderr));
     assert!(!judged(
         &direct,
         &of(&without, true),

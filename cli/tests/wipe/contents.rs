@@ -7,7 +7,7 @@ use std::path::Path;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::world::{OLD, World, assert_keystream, contents, key, ran, read};
+use super::workspace::{OLD, Workspace, assert_keystream, contents, key, ran, read};
 use crate::common::{run, text};
 
 const MIB: usize = 1 << 20;
@@ -27,16 +27,16 @@ const LENGTHS: [usize; 9] = [
 
 fn random_passes_are_the_keystream_of_their_keys() {
     for direct in ["auto", "off"] {
-        let world = World::new();
+        let workspace = Workspace::new();
         let name = |size: &usize| format!("target-{size}");
         let targets: Vec<_> = LENGTHS
             .iter()
-            .map(|size| world.target(&name(size), *size))
+            .map(|size| workspace.target(&name(size), *size))
             .collect();
         let paths: Vec<&Path> = targets.iter().map(|path| path.as_path()).collect();
         let options = format!("--keep-key --direct {direct}");
-        ran(world.wipe(&options, &paths)).well();
-        let keys = world.files("key");
+        ran(workspace.wipe(&options, &paths)).well();
+        let keys = workspace.files("key");
         assert_eq!(keys.len(), LENGTHS.len());
         for ((target, size), file) in targets.iter().zip(LENGTHS).zip(&keys) {
             assert_keystream(target, size, &key(file, 0));
@@ -46,10 +46,10 @@ fn random_passes_are_the_keystream_of_their_keys() {
 }
 
 fn a_kept_key_is_a_seed_of_squall_stream() {
-    let world = World::new();
-    let target = world.target("target", 100_001);
-    ran(world.wipe("--keep-key --passes 2", &[&target])).well();
-    let key = &world.files("key")[0];
+    let workspace = Workspace::new();
+    let target = workspace.target("target", 100_001);
+    ran(workspace.wipe("--keep-key --passes 2", &[&target])).well();
+    let key = &workspace.files("key")[0];
     let mode = fs::metadata(key).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let stream = run(&format!(
@@ -58,56 +58,56 @@ fn a_kept_key_is_a_seed_of_squall_stream() {
     ));
     assert!(stream.status.success(), "{}", text(&stream.stderr));
     assert!(stream.stdout == contents(&target, 100_001));
-    ran(world.verify("")).well();
+    ran(workspace.verify("")).well();
     fs::remove_file(key).unwrap();
-    ran(world.verify("")).refused("its key is not beside it");
+    ran(workspace.verify("")).refused("its key is not beside it");
 }
 
 fn zeros_are_zeros_and_need_no_key() {
     for method in ["zero", "clear"] {
-        let world = World::new();
-        let target = world.target("target", 3 * MIB + 7);
+        let workspace = Workspace::new();
+        let target = workspace.target("target", 3 * MIB + 7);
         let options = format!("--method {method} --keep-key");
-        let done = ran(world.wipe(&options, &[&target])).well();
+        let done = ran(workspace.wipe(&options, &[&target])).well();
         assert!(contents(&target, 3 * MIB + 7).iter().all(|byte| *byte == 0));
-        assert!(world.files("key").is_empty());
+        assert!(workspace.files("key").is_empty());
         assert_eq!(done.events("ended")[0]["outcome"], "verified");
     }
 }
 
 fn keys_end_with_the_job() {
-    let world = World::new();
-    let target = world.target("target", MIB);
-    ran(world.wipe("", &[&target])).well();
-    assert!(world.files("key").is_empty());
-    assert!(!world.has_journal());
-    let report = read(&world.reports()[0]);
+    let workspace = Workspace::new();
+    let target = workspace.target("target", MIB);
+    ran(workspace.wipe("", &[&target])).well();
+    assert!(workspace.files("key").is_empty());
+    assert!(!workspace.has_journal());
+    let report = read(&workspace.reports()[0]);
     let drive = &report["drives"][0];
     assert_eq!(drive["outcome"]["outcome"], "verified");
     assert_eq!(drive["verification"]["compared"], MIB);
-    assert!(world.files("html").len() == 1);
-    ran(world.verify("")).refused("its key was destroyed");
+    assert!(workspace.files("html").len() == 1);
+    ran(workspace.verify("")).refused("its key was destroyed");
 }
 
 fn two_runs_have_two_keys() {
-    let world = World::new();
-    let targets = ["one", "two"].map(|name| world.target(name, 4096));
-    ran(world.wipe("--verify none", &[&targets[0], &targets[1]])).well();
+    let workspace = Workspace::new();
+    let targets = ["one", "two"].map(|name| workspace.target(name, 4096));
+    ran(workspace.wipe("--verify none", &[&targets[0], &targets[1]])).well();
     let [one, two] = targets.each_ref().map(|path| contents(path, 4096));
     assert!(one != two);
-    ran(world.wipe("--verify none", &[&targets[0]])).well();
+    ran(workspace.wipe("--verify none", &[&targets[0]])).well();
     assert!(contents(&targets[0], 4096) != one);
 }
 
 fn a_dry_run_writes_nothing() {
-    let world = World::new();
-    let target = world.target("target", MIB);
-    let plan = ran(world.wipe("--dry-run", &[&target])).well();
+    let workspace = Workspace::new();
+    let target = workspace.target("target", MIB);
+    let plan = ran(workspace.wipe("--dry-run", &[&target])).well();
     assert_eq!(plan.events("plan")[0]["drives"][0]["size"], MIB);
     let plan = run(&format!("wipe --dry-run {}", target.display()));
     assert!(text(&plan.stdout).contains("nothing was written"));
     assert!(contents(&target, MIB).iter().all(|byte| *byte == OLD));
-    assert!(!world.path("reports").exists());
+    assert!(!workspace.path("reports").exists());
 }
 
 pub const TESTS: &[Test] = tests![

@@ -7,7 +7,7 @@ use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::world::{OLD, World, contents, ran};
+use super::workspace::{OLD, Workspace, contents, ran};
 use crate::common::{squall, text};
 
 /// Exit code and standard error of `squall` with these arguments.
@@ -59,19 +59,19 @@ fn what_is_no_target_is_one_line() {
 }
 
 fn one_target_that_is_refused_saves_the_others() {
-    let world = World::new();
-    let good = world.target("good", 4096);
-    let empty = world.target("empty", 0);
-    ran(world.wipe("", &[&good, &empty])).refused("empty");
-    ran(world.wipe("", &[&good, &good])).refused("nothing was written");
+    let workspace = Workspace::new();
+    let good = workspace.target("good", 4096);
+    let empty = workspace.target("empty", 0);
+    ran(workspace.wipe("", &[&good, &empty])).refused("empty");
+    ran(workspace.wipe("", &[&good, &good])).refused("nothing was written");
     assert!(contents(&good, 4096).iter().all(|byte| *byte == OLD));
 }
 
 fn without_a_terminal_nothing_is_wiped_unasked() {
-    let world = World::new();
-    let target = world.target("target", 4096);
+    let workspace = Workspace::new();
+    let target = workspace.target("target", 4096);
     let mut command = squall("wipe --report");
-    command.arg(world.path("reports")).arg(&target);
+    command.arg(workspace.path("reports")).arg(&target);
     let output = command.output().unwrap();
     assert_ne!(output.status.code(), Some(0));
     assert!(text(&output.stderr).contains("--yes"));
@@ -80,22 +80,22 @@ fn without_a_terminal_nothing_is_wiped_unasked() {
 
 fn what_somebody_uses_is_refused() {
     let lab = Lab::new();
-    let world = World::new();
+    let workspace = Workspace::new();
     let device = lab.device(16 << 20);
-    let good = world.target("good", 4096);
+    let good = workspace.target("good", 4096);
     let serial = format!("--serial {}", serial(&device.path));
     let mounted = lab.mounted(&device.path);
-    ran(world.wipe("", &[&good, &device.path])).refused("nothing was written");
+    ran(workspace.wipe("", &[&good, &device.path])).refused("nothing was written");
     assert!(contents(&good, 4096).iter().all(|byte| *byte == OLD));
     drop(mounted);
-    ran(world.wipe(&serial, &[&good, &device.path])).well();
+    ran(workspace.wipe(&serial, &[&good, &device.path])).well();
 }
 
 /// A plan that is approved is one that would be carried out.
 fn a_dry_run_refuses_what_cannot_erase_itself() {
-    let world = World::new();
-    let file = world.target("file", 4096);
-    purge_is_refused(&world, &file, "", "it is a file");
+    let workspace = Workspace::new();
+    let file = workspace.target("file", 4096);
+    purge_is_refused(&workspace, &file, "", "it is a file");
     assert!(contents(&file, 4096).iter().all(|byte| *byte == OLD));
 }
 
@@ -103,17 +103,17 @@ fn a_dry_run_refuses_a_device_that_cannot_erase_itself() {
     let lab = Lab::new();
     let device = lab.device(1 << 20);
     let serial = format!("--serial {}", serial(&device.path));
-    purge_is_refused(&World::new(), &device.path, &serial, "it has no secure");
+    purge_is_refused(&Workspace::new(), &device.path, &serial, "it has no secure");
 }
 
 /// `squall wipe --purge` of a target that has no erase of its own, because of `why`; a dry run says
 /// the same.
 #[track_caller]
-fn purge_is_refused(world: &World, target: &Path, options: &str, why: &str) {
+fn purge_is_refused(workspace: &Workspace, target: &Path, options: &str, why: &str) {
     let options = format!("--purge {options}");
     let why = format!("no erase of its own: {why}");
-    let real = ran(world.wipe(&options, &[target])).refused(&why);
-    let dry = ran(world.wipe(&format!("--dry-run {options}"), &[target])).refused(&why);
+    let real = ran(workspace.wipe(&options, &[target])).refused(&why);
+    let dry = ran(workspace.wipe(&format!("--dry-run {options}"), &[target])).refused(&why);
     assert_eq!(dry.stderr.lines().count(), 1, "{}", dry.stderr);
     assert_eq!(dry.stderr.lines().last(), real.stderr.lines().last());
     assert!(dry.events.is_empty());
@@ -131,11 +131,12 @@ pub fn serial(device: &Path) -> String {
 }
 
 fn two_runs_do_not_share_a_target() {
-    let world = World::new();
-    let target = world.target("target", 8 << 20);
-    let mut first = super::world::Running::start(world.wipe("--rate-limit 128KiB", &[&target]));
+    let workspace = Workspace::new();
+    let target = workspace.target("target", 8 << 20);
+    let mut first =
+        super::workspace::Running::start(workspace.wipe("--rate-limit 128KiB", &[&target]));
     first.until("pass");
-    ran(world.wipe("", &[&target])).refused("locked");
+    ran(workspace.wipe("", &[&target])).refused("locked");
     let _ = first.child.kill();
     let _ = first.child.wait();
 }

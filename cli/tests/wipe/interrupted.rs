@@ -9,7 +9,7 @@ use serde_json::Value;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::world::{Running, World, assert_keystream, contents, key, ran, read};
+use super::workspace::{Running, Workspace, assert_keystream, contents, key, ran, read};
 use crate::common::end;
 
 const MIB: usize = 1 << 20;
@@ -34,23 +34,23 @@ fn a_checkpoint(running: &mut Running) -> u64 {
 }
 
 fn what_was_killed_goes_on_where_it_was() {
-    let world = World::new();
-    let target = world.target("target", SIZE);
-    let mut running = Running::start(world.wipe(&format!("{SLOW} --passes 2"), &[&target]));
+    let workspace = Workspace::new();
+    let target = workspace.target("target", SIZE);
+    let mut running = Running::start(workspace.wipe(&format!("{SLOW} --passes 2"), &[&target]));
     let offset = a_checkpoint(&mut running);
     running.child.kill().unwrap();
     running.child.wait().unwrap();
-    let keys = fs::read_to_string(&world.files("key")[0]).unwrap();
-    let first = key(&world.files("key")[0], 0);
+    let keys = fs::read_to_string(&workspace.files("key")[0]).unwrap();
+    let first = key(&workspace.files("key")[0], 0);
     assert_keystream(&target, offset as usize, &first);
     assert!(
         contents(&target, SIZE)[SIZE - MIB..]
             .iter()
-            .all(|b| *b == super::world::OLD)
+            .all(|b| *b == super::workspace::OLD)
     );
 
     // Killed again, in the second pass, which has another key.
-    let mut running = Running::start(world.resume("--rate-limit 2MiB --checkpoint 1"));
+    let mut running = Running::start(workspace.resume("--rate-limit 2MiB --checkpoint 1"));
     let began = running.until("pass");
     assert_eq!(began["number"], 1);
     assert!(began["offset"].as_u64().unwrap() >= offset);
@@ -58,29 +58,32 @@ fn what_was_killed_goes_on_where_it_was() {
     running.child.kill().unwrap();
     running.child.wait().unwrap();
 
-    assert_eq!(keys, fs::read_to_string(&world.files("key")[0]).unwrap());
-    let second = key(&world.files("key")[0], 1);
-    let done = ran(world.resume("")).well();
+    assert_eq!(
+        keys,
+        fs::read_to_string(&workspace.files("key")[0]).unwrap()
+    );
+    let second = key(&workspace.files("key")[0], 1);
+    let done = ran(workspace.resume("")).well();
     assert_eq!(done.events("pass")[0]["number"], 2);
     assert_keystream(&target, SIZE, &second);
-    assert!(!world.has_journal());
-    assert!(world.files("key").is_empty());
-    let report = read(&world.reports()[0]);
+    assert!(!workspace.has_journal());
+    assert!(workspace.files("key").is_empty());
+    let report = read(&workspace.reports()[0]);
     assert_eq!(report["drives"][0]["outcome"]["outcome"], "verified");
     assert_eq!(report["drives"][0]["passes"].as_array().unwrap().len(), 2);
 }
 
 fn a_first_signal_stops_at_a_checkpoint_and_says_how_to_go_on() {
     for number in [Signal::INT, Signal::TERM, Signal::HUP] {
-        let world = World::new();
-        let targets = ["one", "two"].map(|name| world.target(name, SIZE));
+        let workspace = Workspace::new();
+        let targets = ["one", "two"].map(|name| workspace.target(name, SIZE));
         let paths = [targets[0].as_path(), &targets[1]];
-        let mut running = Running::start(world.wipe(SLOW, &paths));
+        let mut running = Running::start(workspace.wipe(SLOW, &paths));
         running.until("progress");
         signal(&running, number);
         let (code, message) = end(running.child);
         assert_eq!(code, Some(1));
-        let journal = world.journal();
+        let journal = workspace.journal();
         let advice = format!("squall wipe --resume {}", journal.display());
         assert!(message.contains(&advice), "{message}");
         let offset = read(&journal)["drives"][1]["passes"][0]["offset"].as_u64();
@@ -89,31 +92,31 @@ fn a_first_signal_stops_at_a_checkpoint_and_says_how_to_go_on() {
             read(&journal)["drives"][1]["outcome"]["outcome"],
             "interrupted"
         );
-        ran(world.resume("")).well();
-        assert_eq!(world.reports().len(), 2);
+        ran(workspace.resume("")).well();
+        assert_eq!(workspace.reports().len(), 2);
     }
 }
 
 fn a_drive_that_is_done_is_not_touched_again() {
-    let world = World::new();
-    let small = world.target("small", 4096);
-    let large = world.target("large", SIZE);
-    let command = world.wipe(&format!("{SLOW} --keep-key"), &[&small, &large]);
+    let workspace = Workspace::new();
+    let small = workspace.target("small", 4096);
+    let large = workspace.target("large", SIZE);
+    let command = workspace.wipe(&format!("{SLOW} --keep-key"), &[&small, &large]);
     let mut running = Running::start(command);
     assert_eq!(running.until("ended")["drive"], 0);
     a_checkpoint(&mut running);
     running.child.kill().unwrap();
     running.child.wait().unwrap();
     let before = contents(&small, 4096);
-    let done = ran(world.resume("")).well();
+    let done = ran(workspace.resume("")).well();
     assert!(done.events("pass").iter().all(|event| event["drive"] == 1));
     assert!(before == contents(&small, 4096));
 }
 
 /// A job of `targets` that was killed at a checkpoint of the last of them.
-fn killed(world: &World, options: &str, targets: &[&Path]) {
+fn killed(workspace: &Workspace, options: &str, targets: &[&Path]) {
     let options = format!("{SLOW} {options}");
-    let mut running = Running::start(world.wipe(&options, targets));
+    let mut running = Running::start(workspace.wipe(&options, targets));
     for number in 1..targets.len() {
         assert_eq!(running.until("ended")["drive"], number - 1);
     }
@@ -123,73 +126,73 @@ fn killed(world: &World, options: &str, targets: &[&Path]) {
 }
 
 fn nothing_goes_on_with_another_target() {
-    let world = World::new();
-    let target = world.target("target", SIZE);
-    killed(&world, "", &[&target]);
+    let workspace = Workspace::new();
+    let target = workspace.target("target", SIZE);
+    killed(&workspace, "", &[&target]);
     // The same inode with other contents, as a file system may give to another file.
     let written = contents(&target, 4096);
     overwrite(&target, &[1; 4096]);
-    ran(world.resume("")).refused("what was written before the interruption is not on it");
+    ran(workspace.resume("")).refused("what was written before the interruption is not on it");
     overwrite(&target, &written);
-    ran(world.resume("--dry-run")).well();
+    ran(workspace.resume("--dry-run")).well();
     replaced(&target, SIZE);
-    ran(world.resume("")).refused("not what was wiped");
+    ran(workspace.resume("")).refused("not what was wiped");
     assert!(contents(&target, SIZE).iter().all(|byte| *byte == 1));
 }
 
 fn a_target_that_is_missing_is_left_for_another_time() {
-    let world = World::new();
-    let targets = ["one", "two"].map(|name| world.target(name, SIZE));
+    let workspace = Workspace::new();
+    let targets = ["one", "two"].map(|name| workspace.target(name, SIZE));
     let paths = [targets[0].as_path(), &targets[1]];
-    let command = world.wipe(SLOW, &paths);
+    let command = workspace.wipe(SLOW, &paths);
     let mut running = Running::start(command);
     running.until("progress");
     a_checkpoint(&mut running);
     running.child.kill().unwrap();
     running.child.wait().unwrap();
-    let aside = world.path("aside");
+    let aside = workspace.path("aside");
     fs::rename(&targets[0], &aside).unwrap();
-    let done = ran(world.resume("")).badly("1 of 2 drives");
+    let done = ran(workspace.resume("")).badly("1 of 2 drives");
     assert_eq!(done.events("ended")[0]["drive"], 1);
     assert_eq!(done.events("ended")[0]["outcome"], "verified");
-    ran(world.resume("")).refused("No such file");
+    ran(workspace.resume("")).refused("No such file");
     fs::rename(&aside, &targets[0]).unwrap();
-    ran(world.resume("")).well();
-    assert_eq!(world.reports().len(), 2);
-    assert!(world.files("key").is_empty() && !world.has_journal());
+    ran(workspace.resume("")).well();
+    assert_eq!(workspace.reports().len(), 2);
+    assert!(workspace.files("key").is_empty() && !workspace.has_journal());
 }
 
 fn drives_that_were_done_before_a_kill_have_reports_and_no_keys() {
-    let world = World::new();
-    let small = world.target("small", 4096);
-    let large = world.target("large", SIZE);
-    killed(&world, "", &[&small, &large]);
-    assert_eq!(world.files("key").len(), 2);
-    ran(world.resume("")).well();
-    assert_eq!(world.reports().len(), 2);
-    assert!(world.files("key").is_empty() && !world.has_journal());
+    let workspace = Workspace::new();
+    let small = workspace.target("small", 4096);
+    let large = workspace.target("large", SIZE);
+    killed(&workspace, "", &[&small, &large]);
+    assert_eq!(workspace.files("key").len(), 2);
+    ran(workspace.resume("")).well();
+    assert_eq!(workspace.reports().len(), 2);
+    assert!(workspace.files("key").is_empty() && !workspace.has_journal());
 }
 
 fn a_job_killed_at_its_very_end_is_ended_by_resuming_it() {
-    let world = World::new();
-    let target = world.target("target", SIZE);
-    killed(&world, "", &[&target]);
-    change_journal(&world, |job| {
+    let workspace = Workspace::new();
+    let target = workspace.target("target", SIZE);
+    killed(&workspace, "", &[&target]);
+    change_journal(&workspace, |job| {
         let drive = &mut job["drives"][0];
         drive["passes"][0]["offset"] = SIZE.into();
         drive["passes"][0]["ended"] = drive["passes"][0]["began"].clone();
         drive["outcome"] = serde_json::json!({ "outcome": "overwritten" });
     });
-    ran(world.resume("")).well();
-    assert_eq!(world.reports().len(), 1);
-    assert!(world.files("key").is_empty() && !world.has_journal());
+    ran(workspace.resume("")).well();
+    assert_eq!(workspace.reports().len(), 1);
+    assert!(workspace.files("key").is_empty() && !workspace.has_journal());
 }
 
 fn journals_that_were_changed_are_refused() {
-    let world = World::new();
-    let target = world.target("target", SIZE);
-    killed(&world, "--verify none", &[&target]);
-    let journal = fs::read(world.journal()).unwrap();
+    let workspace = Workspace::new();
+    let target = workspace.target("target", SIZE);
+    killed(&workspace, "--verify none", &[&target]);
+    let journal = fs::read(workspace.journal()).unwrap();
     let changes: [(&str, Change); 5] = [
         ("name of a job", |job| job["id"] = "/tmp/evil".into()),
         ("beyond the target", |job| {
@@ -204,30 +207,30 @@ fn journals_that_were_changed_are_refused() {
         }),
     ];
     for (words, change) in changes {
-        change_journal(&world, change);
-        ran(world.resume("")).refused(words);
-        fs::write(world.journal(), &journal).unwrap();
+        change_journal(&workspace, change);
+        ran(workspace.resume("")).refused(words);
+        fs::write(workspace.journal(), &journal).unwrap();
     }
-    fs::set_permissions(world.journal(), Permissions::from_mode(0o620)).unwrap();
-    ran(world.resume("")).refused("somebody else may have written it");
-    fs::set_permissions(world.journal(), Permissions::from_mode(0o600)).unwrap();
-    ran(world.resume("")).well();
+    fs::set_permissions(workspace.journal(), Permissions::from_mode(0o620)).unwrap();
+    ran(workspace.resume("")).refused("somebody else may have written it");
+    fs::set_permissions(workspace.journal(), Permissions::from_mode(0o600)).unwrap();
+    ran(workspace.resume("")).well();
 }
 
 type Change = fn(&mut Value);
 
-fn change_journal(world: &World, change: Change) {
-    let mut job = read(&world.journal());
+fn change_journal(workspace: &Workspace, change: Change) {
+    let mut job = read(&workspace.journal());
     change(&mut job);
-    fs::write(world.journal(), job.to_string()).unwrap();
+    fs::write(workspace.journal(), job.to_string()).unwrap();
 }
 
 fn a_job_that_is_over_is_not_resumed() {
-    let world = World::new();
-    let target = world.target("target", 4096);
-    ran(world.wipe("", &[&target])).well();
+    let workspace = Workspace::new();
+    let target = workspace.target("target", 4096);
+    ran(workspace.wipe("", &[&target])).well();
     let mut command = crate::common::squall("wipe --yes --resume");
-    let refused = command.arg(&world.reports()[0]).output().unwrap();
+    let refused = command.arg(&workspace.reports()[0]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
 }
 

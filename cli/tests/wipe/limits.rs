@@ -6,15 +6,15 @@ use squall_testing::refuse::{Refusal, refusing};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::world::{World, assert_keystream, key, ran, read};
+use super::workspace::{Workspace, assert_keystream, key, ran, read};
 
 const SIZE: usize = (6 << 20) + 513;
 
 fn without_io_uring_threads_do_the_same() {
     for (refused, queue) in [(false, "io_uring"), (true, "threads")] {
-        let world = World::new();
-        let target = world.target("target", SIZE);
-        let mut command = world.wipe("--keep-key", &[&target]);
+        let workspace = Workspace::new();
+        let target = workspace.target("target", SIZE);
+        let mut command = workspace.wipe("--keep-key", &[&target]);
         if refused {
             let refusal = Refusal {
                 call: libc::SYS_io_uring_setup,
@@ -24,16 +24,16 @@ fn without_io_uring_threads_do_the_same() {
             command = refusing(command, &[refusal]);
         }
         ran(command).well();
-        let report = read(&world.reports()[0]);
+        let report = read(&workspace.reports()[0]);
         assert_eq!(report["drives"][0]["transfer"]["queue"], queue);
-        assert_keystream(&target, SIZE, &key(&world.files("key")[0], 0));
+        assert_keystream(&target, SIZE, &key(&workspace.files("key")[0], 0));
     }
 }
 
 fn with_little_memory_to_lock_it_works() {
-    let world = World::new();
-    let targets = ["one", "two"].map(|name| world.target(name, SIZE));
-    let wipe = world.wipe("--keep-key", &[&targets[0], &targets[1]]);
+    let workspace = Workspace::new();
+    let targets = ["one", "two"].map(|name| workspace.target(name, SIZE));
+    let wipe = workspace.wipe("--keep-key", &[&targets[0], &targets[1]]);
     let mut command = Command::new("bash");
     command
         .args([
@@ -44,7 +44,7 @@ fn with_little_memory_to_lock_it_works() {
         .arg(wipe.get_program())
         .args(wipe.get_args());
     ran(command).well();
-    for (target, file) in targets.iter().zip(world.files("key")) {
+    for (target, file) in targets.iter().zip(workspace.files("key")) {
         assert_keystream(target, SIZE, &key(&file, 0));
     }
 }

@@ -9,7 +9,7 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use super::errors::serial;
-use super::world::{OLD, World, assert_keystream, contents, flip, key, ran};
+use super::workspace::{OLD, Workspace, assert_keystream, contents, flip, key, ran};
 
 const MIB: usize = 1 << 20;
 
@@ -19,29 +19,29 @@ fn serials(devices: &[&Path]) -> String {
     devices.iter().map(option).collect()
 }
 
-fn image(world: &World, name: &str, size: usize) -> PathBuf {
-    world.target(name, size)
+fn image(workspace: &Workspace, name: &str, size: usize) -> PathBuf {
+    workspace.target(name, size)
 }
 
 fn several_are_wiped_at_once_and_nothing_beside_them() {
-    let world = World::new();
+    let workspace = Workspace::new();
     // A device in the middle of a file, whose both ends belong to others.
     let size = 24 * MIB;
-    let middle = image(&world, "middle", size);
+    let middle = image(&workspace, "middle", size);
     let offset = format!("--offset={}", 8 * MIB + 512);
     let limit = format!("--sizelimit={}", 8 * MIB + 512);
     let inner = Loop::attach(&[&offset, &limit], &middle);
-    let odd = Loop::attach(&[], &image(&world, "odd", 5 * MIB + 777));
-    let large = Loop::attach(&["--sector-size=4096"], &image(&world, "4k", 6 * MIB));
-    let neighbour = image(&world, "neighbour", MIB);
+    let odd = Loop::attach(&[], &image(&workspace, "odd", 5 * MIB + 777));
+    let large = Loop::attach(&["--sector-size=4096"], &image(&workspace, "4k", 6 * MIB));
+    let neighbour = image(&workspace, "neighbour", MIB);
     let beside = Loop::attach(&[], &neighbour);
 
     let devices = [inner.path.as_path(), &odd.path, &large.path];
     let options = format!("--keep-key {}", serials(&devices));
-    let done = ran(world.wipe(&options, &devices)).well();
+    let done = ran(workspace.wipe(&options, &devices)).well();
     assert_eq!(done.events("ended").len(), 3);
 
-    let keys = world.files("key");
+    let keys = workspace.files("key");
     let odd_size = (5 * MIB + 777) / 512 * 512;
     let sizes = [8 * MIB + 512, odd_size, 6 * MIB];
     for ((device, size), file) in devices.into_iter().zip(sizes).zip(&keys) {
@@ -51,7 +51,7 @@ fn several_are_wiped_at_once_and_nothing_beside_them() {
     let (before, rest) = around.split_at(8 * MIB + 512);
     let behind = &rest[8 * MIB + 512..];
     assert!(before.iter().chain(behind).all(|byte| *byte == OLD));
-    let last = fs::read(world.path("odd")).unwrap();
+    let last = fs::read(workspace.path("odd")).unwrap();
     assert!(last[odd_size..].iter().all(|byte| *byte == OLD));
     assert!(
         fs::read(&neighbour)
@@ -60,19 +60,19 @@ fn several_are_wiped_at_once_and_nothing_beside_them() {
             .all(|byte| *byte == OLD)
     );
     drop(beside);
-    ran(world.verify("")).well();
+    ran(workspace.verify("")).well();
 }
 
 fn verification_reads_the_medium_and_not_the_cache() {
     for direct in ["auto", "off"] {
-        let world = World::new();
-        let medium = image(&world, "medium", 4 * MIB);
+        let workspace = Workspace::new();
+        let medium = image(&workspace, "medium", 4 * MIB);
         let device = Loop::attach(&["--direct-io=on"], &medium);
         let options = format!(
             "--method zero --direct {direct} {}",
             serials(&[&device.path])
         );
-        ran(world.wipe(&options, &[&device.path])).well();
+        ran(workspace.wipe(&options, &[&device.path])).well();
         // Now the cache has the device's zeros, as long as somebody has it open, and the medium
         // something else.
         let _open = File::open(&device.path).unwrap();
@@ -85,21 +85,21 @@ fn verification_reads_the_medium_and_not_the_cache() {
         let cached = contents(&device.path, 4 * MIB)[2_500_000];
         assert_eq!(cached, 0, "a control: whoever reads the cache sees nothing");
         let options = format!("--direct {direct}");
-        let found = ran(world.verify(&options)).badly("not as they were written");
+        let found = ran(workspace.verify(&options)).badly("not as they were written");
         assert_eq!(found.events("differing")[0]["offset"], 2_500_000);
     }
 }
 
 fn a_device_is_confirmed_by_its_serial_number() {
     let lab = Lab::new();
-    let world = World::new();
+    let workspace = Workspace::new();
     let device = lab.device(MIB as u64);
     for options in ["", "--serial diskseq-0"] {
-        ran(world.wipe(options, &[&device.path])).refused("--serial");
+        ran(workspace.wipe(options, &[&device.path])).refused("--serial");
     }
     assert!(contents(&device.path, MIB).iter().all(|byte| *byte == 0));
     let options = serials(&[&device.path]);
-    ran(world.wipe(&options, &[&device.path])).well();
+    ran(workspace.wipe(&options, &[&device.path])).well();
     assert!(contents(&device.path, MIB).iter().any(|byte| *byte != 0));
 }
 

@@ -9,7 +9,7 @@ use squall_testing::needs::{MOUNTS, ROOT};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::world::{OLD, Running, World, contents, ran, read};
+use super::workspace::{OLD, Running, Workspace, contents, ran, read};
 
 const MIB: usize = 1 << 20;
 
@@ -46,22 +46,22 @@ impl Drop for Small<'_> {
 }
 
 fn a_full_directory_is_noticed_before_anything_is_written() {
-    let world = World::new();
-    let target = world.target("target", MIB);
-    let reports = world.path("reports");
+    let workspace = Workspace::new();
+    let target = workspace.target("target", MIB);
+    let reports = workspace.path("reports");
     let small = Small::mount(&reports, 64 << 10);
     small.fill();
-    ran(world.wipe("", &[&target])).refused("No space left on device");
+    ran(workspace.wipe("", &[&target])).refused("No space left on device");
     assert!(contents(&target, MIB).iter().all(|byte| *byte == OLD));
-    assert!(world.files("key").is_empty() && world.files("json").is_empty());
+    assert!(workspace.files("key").is_empty() && workspace.files("json").is_empty());
 }
 
 fn a_directory_that_fills_up_costs_no_report() {
-    let world = World::new();
-    let target = world.target("target", 12 * MIB);
-    let reports = world.path("reports");
+    let workspace = Workspace::new();
+    let target = workspace.target("target", 12 * MIB);
+    let reports = workspace.path("reports");
     let small = Small::mount(&reports, 64 << 10);
-    let command = world.wipe("--rate-limit 2MiB --checkpoint 1", &[&target]);
+    let command = workspace.wipe("--rate-limit 2MiB --checkpoint 1", &[&target]);
     let mut running = Running::start(command);
     running.until("pass");
     // A checkpoint that is under way replaces the one before, which leaves room again.
@@ -80,21 +80,21 @@ fn a_directory_that_fills_up_costs_no_report() {
 }
 
 fn an_interrupted_target_is_reported_too() {
-    let world = World::new();
-    let target = world.target("target", 12 * MIB);
-    let mut running = Running::start(world.wipe("--rate-limit 256KiB", &[&target]));
+    let workspace = Workspace::new();
+    let target = workspace.target("target", 12 * MIB);
+    let mut running = Running::start(workspace.wipe("--rate-limit 256KiB", &[&target]));
     running.until("progress");
     kill_process(Pid::from_child(&running.child), Signal::INT).unwrap();
     assert_eq!(running.until("ended")["outcome"], "interrupted");
     running.child.wait().unwrap();
-    let report = read(&world.reports()[0]);
+    let report = read(&workspace.reports()[0]);
     assert_eq!(report["format"], "squall-wipe/1");
     assert_eq!(report["drives"][0]["outcome"]["outcome"], "interrupted");
     let mut command = crate::common::squall("wipe --yes --resume");
-    let refused = command.arg(&world.reports()[0]).output().unwrap();
+    let refused = command.arg(&workspace.reports()[0]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "a report is no journal");
-    assert!(world.reports()[0].exists() && world.has_journal());
-    ran(world.verify("")).refused("did not end");
+    assert!(workspace.reports()[0].exists() && workspace.has_journal());
+    ran(workspace.verify("")).refused("did not end");
 }
 
 pub const TESTS: &[Test] = tests![

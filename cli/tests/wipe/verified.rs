@@ -3,35 +3,35 @@
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::world::{World, contents, flip, ran, read};
+use super::workspace::{Workspace, contents, flip, ran, read};
 
 const MIB: usize = 1 << 20;
 
 fn one_flipped_byte_is_found_at_its_offset() {
-    let world = World::new();
+    let workspace = Workspace::new();
     let size = 5 * MIB + 3;
-    let target = world.target("target", size);
-    ran(world.wipe("--keep-key --verify none", &[&target])).well();
-    ran(world.verify("")).well();
+    let target = workspace.target("target", size);
+    ran(workspace.wipe("--keep-key --verify none", &[&target])).well();
+    ran(workspace.verify("")).well();
     for offset in [0, MIB as u64 - 1, MIB as u64, 3_000_001, size as u64 - 1] {
         flip(&target, offset);
-        let found = ran(world.verify("")).badly("not as they were written");
+        let found = ran(workspace.verify("")).badly("not as they were written");
         let differing = found.events("differing");
         assert_eq!(differing.len(), 1, "{differing:?}");
         assert_eq!(differing[0]["offset"], offset);
         assert_eq!(differing[0]["length"], 1);
         flip(&target, offset);
     }
-    ran(world.verify("")).well();
+    ran(workspace.verify("")).well();
 }
 
 fn every_differing_range_is_found_in_one_run() {
-    let world = World::new();
-    let target = world.target("target", 8 * MIB);
-    ran(world.wipe("--method zero", &[&target])).well();
+    let workspace = Workspace::new();
+    let target = workspace.target("target", 8 * MIB);
+    ran(workspace.wipe("--method zero", &[&target])).well();
     let offsets = [17, 40, 2_000_000, 7_999_999];
     offsets.iter().for_each(|offset| flip(&target, *offset));
-    let found = ran(world.verify("")).badly("not as they were written");
+    let found = ran(workspace.verify("")).badly("not as they were written");
     let found: Vec<_> = found
         .events("differing")
         .iter()
@@ -45,17 +45,17 @@ fn every_differing_range_is_found_in_one_run() {
 }
 
 fn a_sample_finds_what_is_everywhere() {
-    let world = World::new();
-    let target = world.target("target", 8 * MIB);
-    let done = ran(world.wipe("--method zero --verify sample", &[&target])).well();
-    let report = read(&world.reports()[0]);
+    let workspace = Workspace::new();
+    let target = workspace.target("target", 8 * MIB);
+    let done = ran(workspace.wipe("--method zero --verify sample", &[&target])).well();
+    let report = read(&workspace.reports()[0]);
     let compared = report["drives"][0]["verification"]["compared"]
         .as_u64()
         .unwrap();
     assert!(compared > 800_000 && compared < 2 << 20, "{compared}");
     assert_eq!(done.events("ended")[0]["outcome"], "verified");
-    world.target("target", 8 * MIB);
-    ran(world.verify("--verify sample")).badly("not as they were written");
+    workspace.target("target", 8 * MIB);
+    ran(workspace.verify("--verify sample")).badly("not as they were written");
 }
 
 pub const TESTS: &[Test] = tests![

@@ -34,13 +34,13 @@ pub const LOADED: &str = "secure 0 loaded 1\n";
 pub const SECURE: &str = "secure 1 loaded 0\n";
 
 /// A folder that everybody may look into.
-pub struct World(TempDir);
+pub struct Workspace(TempDir);
 
-impl World {
-    pub fn new() -> World {
+impl Workspace {
+    pub fn new() -> Workspace {
         let folder = tempfile::tempdir().expect("a folder");
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("it is ours");
-        World(folder)
+        Workspace(folder)
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -130,23 +130,6 @@ pub fn printed(program: &Path) -> String {
     assert_eq!(text(&output.stderr), "");
     assert!(output.status.success(), "{}", output.status);
     text(&output.stdout)
-}
-
-/// That `program` is not run, with this code and one line that has these parts.
-#[track_caller]
-pub fn refused(output: &Output, code: i32, parts: &[&str]) {
-    let message = text_of(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{message}");
-    assert_eq!(text_of(&output.stdout), "");
-    assert!(message.starts_with("squall: "), "{message}");
-    assert_eq!(message.lines().count(), 1, "{message}");
-    for part in parts {
-        assert!(message.contains(part), "{part}: {message}");
-    }
-}
-
-pub fn text_of(bytes: &[u8]) -> String {
-    text(bytes)
 }
 
 pub fn set_mode(path: &Path, mode: u32) {

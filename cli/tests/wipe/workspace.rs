@@ -16,7 +16,7 @@ use crate::common::{squall, text};
 pub const OLD: u8 = 0xa7;
 
 /// A directory of a test's own.
-pub struct World(pub TempDir);
+pub struct Workspace(pub TempDir);
 
 /// How a run ended.
 pub struct Ran {
@@ -25,9 +25,9 @@ pub struct Ran {
     pub events: Vec<Value>,
 }
 
-impl World {
-    pub fn new() -> World {
-        World(TempDir::new().expect("a directory"))
+impl Workspace {
+    pub fn new() -> Workspace {
+        Workspace(TempDir::new().expect("a directory"))
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
