@@ -266,8 +266,12 @@ pub(super) mod tests {
 
     /// A clock whose page is memory, with a count of generations or without.
     pub(in crate::guard) fn imitation(counts_generations: bool) -> VmClock {
+        /// Addresses of pages that are never freed, so that AddressSanitizer sees no leak.
+        static PAGES: std::sync::Mutex<Vec<usize>> = std::sync::Mutex::new(Vec::new());
+        let page = NonNull::from(Box::leak(Box::new([0u64; 4096 / WORD])));
+        PAGES.lock().unwrap().push(page.addr().get());
         VmClock {
-            page: NonNull::from(Box::leak(Box::new([0u64; 4096 / WORD]))).cast(),
+            page: page.cast(),
             count_at: if counts_generations {
                 GENERATION_AT
             } else {
