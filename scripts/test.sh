@@ -14,7 +14,7 @@ everything=(--workspace --all-features)
 research=(squall-lab squall-legacy-rng squall-probe squall-robust-prng)
 
 quick=(format clippy tests thread_locals starts)
-rest=(documentation research browser programs release packages sanitizers go)
+rest=(documentation complete research release packages sanitizers go)
 
 format() { cargo fmt --all --check; }
 
@@ -33,11 +33,9 @@ documentation() { RUSTDOCFLAGS="-D warnings" cargo doc "${everything[@]}" --no-d
 
 research() { cargo test --no-fail-fast --all-features "${research[@]/#/--package=}"; }
 
-# Pages, opened in Chromium.
-browser() { cargo test --no-fail-fast "${everything[@]}" -- browser; }
-
-# Chromium, Python, OpenSSL, SSH, nginx and PostgreSQL, with squall and without.
-programs() { cargo test --no-fail-fast --all-features -p squall-testing; }
+# The same tests again, now with all that they may use and `make test` does not install: a browser, real
+# programs, file systems, compilers. What was ignored for lack of it runs here.
+complete() { tests; }
 
 # What a request leaves behind is a property of optimised code.
 release() {

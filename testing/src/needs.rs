@@ -17,7 +17,7 @@ pub const ROOT: Need = Need {
             .then_some(())
             .ok_or_else(|| "it takes root".into())
     },
-    required_by: "SQUALL_REQUIRE_ROOT",
+    required_by: NOTHING,
 };
 
 /// Loop devices, as in [`loops`].

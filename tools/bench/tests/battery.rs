@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use squall_bench::statistics::battery::{Setting, State, testu01};
 use squall_bench::statistics::{Battery, BatteryResult};
-use squall_testing::suite::{self, Need, Test};
+use squall_testing::suite::{self, NOTHING, Need, Test};
 use squall_testing::tests;
 use squall_tools::Failure;
 
@@ -19,14 +19,13 @@ pub const TESTS: &[Test] = tests![
     a_battery_that_is_not_there_is_reported,
 ];
 
-const REQUIRED_BY: &str = "SQUALL_REQUIRE_BATTERIES";
 const DIEHARDER: Need = Need {
     check: || suite::command("dieharder"),
-    required_by: REQUIRED_BY,
+    required_by: NOTHING,
 };
 const PRACTRAND: Need = Need {
     check: || suite::command("RNG_test").or_else(|_| suite::command("practrand-RNG_test")),
-    required_by: REQUIRED_BY,
+    required_by: NOTHING,
 };
 const TESTU01: Need = Need {
     check: || {
@@ -36,7 +35,7 @@ const TESTU01: Need = Need {
             Err("TestU01 is not installed".into())
         }
     },
-    required_by: REQUIRED_BY,
+    required_by: NOTHING,
 };
 
 fn setting() -> Setting {

@@ -21,7 +21,8 @@ mod unresponsive;
 use std::process::ExitCode;
 
 use squall_bench::go::{self, Program};
-use squall_testing::suite::{self, Need};
+use squall_testing::needs::GO;
+use squall_testing::suite;
 use squall_tools::Failure;
 
 fn main() -> ExitCode {
@@ -45,12 +46,6 @@ fn main() -> ExitCode {
         unresponsive::TESTS,
     ])
 }
-
-/// Go's compiler.
-const GO: Need = Need {
-    check: || suite::command("go"),
-    required_by: "SQUALL_REQUIRE_GO",
-};
 
 /// Go's program, which is built if it is not there yet.
 fn go() -> Program {
