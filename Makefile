@@ -27,7 +27,7 @@ fuzz:
 		cargo +nightly fuzz run $$target -- -max_total_time=$(SECONDS) || exit 1; \
 	done
 	go -C go test -run - -fuzz FuzzKeystream -fuzztime $(SECONDS)s ./internal/aes256
-	go -C go test -run - -fuzz FuzzLengths -fuzztime $(SECONDS)s ./internal/local
+	go -C go test -run - -fuzz FuzzLengths -fuzztime $(SECONDS)s ./internal/generator
 
 # The command, the libraries, headers, manual pages and completions below PREFIX.
 PREFIX ?= /usr/local

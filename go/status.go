@@ -3,7 +3,7 @@ package squall
 import (
 	"fmt"
 
-	"github.com/squall-rng/squall/go/internal/local"
+	"github.com/squall-rng/squall/go/internal/generator"
 )
 
 // State is the protections of this process, and the work of its generators so far: for people, never
@@ -47,7 +47,7 @@ type State struct {
 }
 
 // Status draws a number, so that everything is decided, and tells what there is.
-func Status() State { return State(local.Now()) }
+func Status() State { return State(generator.Now()) }
 
 // String is the state in a line.
 func (s State) String() string {

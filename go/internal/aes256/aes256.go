@@ -18,10 +18,10 @@ const (
 	KeysSize = 15 * BlockSize
 )
 
-// SumLen is the length of what [Sum] adds, in bytes: of a key and a counter.
-const SumLen = KeySize + BlockSize
+// XORLen is the length of what [XOR] adds, in bytes: of a key and a counter.
+const XORLen = KeySize + BlockSize
 
-// MaxShort is the length that [Mask] and [Take] accept at most, in bytes.
+// MaxShort is the length that [Pad] and [Take] accept at most, in bytes.
 const MaxShort = 256
 
 // Engine is a way to compute AES on this CPU. All write the same bytes.

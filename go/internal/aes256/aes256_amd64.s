@@ -1699,9 +1699,9 @@ carryDone:
 	JNE    partial
 	JMP    done
 
-// func mask(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64)
+// func pad(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64)
 // Requires: AES, RDRAND, RDTSC, SSE, SSE2, SSE4.1, SSSE3
-TEXT ·mask(SB), NOSPLIT, $0-56
+TEXT ·pad(SB), NOSPLIT, $0-56
 	MOVQ  source+32(FP), BX
 	MOVQ  word+40(FP), R8
 	MOVQ  cycles+48(FP), AX
@@ -2484,9 +2484,9 @@ drawn:
 	XORQ R9, R9
 	RET
 
-// func sum(out *[48]byte, first *[48]byte, second *[48]byte)
+// func xor(out *[48]byte, first *[48]byte, second *[48]byte)
 // Requires: SSE2
-TEXT ·sum(SB), NOSPLIT, $0-24
+TEXT ·xor(SB), NOSPLIT, $0-24
 	MOVQ  out+0(FP), DI
 	MOVQ  first+8(FP), SI
 	MOVQ  second+16(FP), AX

@@ -42,7 +42,7 @@ func TestMaskAtKnownNumbers(t *testing.T) {
 			for i := range length {
 				dst.bytes[i], expected[i] = byte(i), byte(i)
 			}
-			mask(keys, dst.bytes, sourceCaller, at.word, at.cycles)
+			pad(keys, dst.bytes, sourceCaller, at.word, at.cycles)
 			xorReference(t, testKey, at.word, at.cycles<<4, expected)
 			if !bytes.Equal(dst.bytes, expected) {
 				t.Fatalf("wrong keystream: block %x:%x, length %d", at.word, at.cycles<<4, length)

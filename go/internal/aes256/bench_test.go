@@ -54,7 +54,7 @@ func BenchmarkMask(b *testing.B) {
 			keys, dst := expanded(b, testKey), make([]byte, size)
 			b.SetBytes(int64(size))
 			for b.Loop() {
-				Mask(keys, dst)
+				Pad(keys, dst)
 			}
 		})
 	}

@@ -30,9 +30,9 @@ func TestNothingBeyondIsTouched(t *testing.T) {
 	counter := (*[BlockSize]byte)(edge(t, BlockSize))
 	noise := (*[3]uint64)(unsafe.Pointer(unsafe.SliceData(edge(t, 24)))) // SAFETY: 24 bytes, aligned as a page's end is.
 	long, short, other := edge(t, 4096), edge(t, MaxShort), edge(t, MaxShort)
-	first, second, sum := edge(t, SumLen), edge(t, SumLen), edge(t, SumLen)
+	first, second, sum := edge(t, XORLen), edge(t, XORLen), edge(t, XORLen)
 	Expand(key, keys)
-	Sum((*[SumLen]byte)(sum), (*[SumLen]byte)(first), (*[SumLen]byte)(second))
+	XOR((*[XORLen]byte)(sum), (*[XORLen]byte)(first), (*[XORLen]byte)(second))
 	Stir(noise)
 	for _, engine := range Available() {
 		for length := range len(long) {
@@ -40,7 +40,7 @@ func TestNothingBeyondIsTouched(t *testing.T) {
 		}
 	}
 	for length := 1; length <= MaxShort; length++ {
-		Mask(keys, short[MaxShort-length:])
+		Pad(keys, short[MaxShort-length:])
 		if length >= BlockSize {
 			Take(short[MaxShort-length:], &other[MaxShort-length])
 		}

@@ -6,7 +6,7 @@ package aes256
 
 import "golang.org/x/sys/cpu"
 
-// Where the number of Mask's first block comes from, as the assembly takes it.
+// Where the number of Pad's first block comes from, as the assembly takes it.
 const (
 	sourceCaller = iota
 	sourceCycles
@@ -61,14 +61,14 @@ func (e Engine) Keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []
 	}
 }
 
-// Mask XORs keystream into dst, which has at most [MaxShort] bytes. The number of its first block
+// Pad XORs keystream into dst, which has at most [MaxShort] bytes. The number of its first block
 // is word<<64 | cycles<<4, with cycles the CPU's cycle counter and word one of its random
 // instruction, or zero where there is none or it fails 10 times. Two calls use different numbers as
 // long as the cycle counter does not go back.
-func Mask(keys *[KeysSize]byte, dst []byte) {
+func Pad(keys *[KeysSize]byte, dst []byte) {
 	checkShort(len(dst))
 	if len(dst) > 0 {
-		mask(keys, dst, numberSource, 0, 0)
+		pad(keys, dst, numberSource, 0, 0)
 	}
 }
 
@@ -78,9 +78,9 @@ func Stir(out *[3]uint64) {
 	stir(out, numberSource == sourceCyclesAndRandom)
 }
 
-// Sum writes the XOR of first and second, or first where second is nil.
-func Sum(out, first, second *[SumLen]byte) {
-	sum(out, first, second)
+// XOR writes the XOR of first and second, or first where second is nil.
+func XOR(out, first, second *[XORLen]byte) {
+	xor(out, first, second)
 }
 
 // Take moves len(dst) bytes, from [BlockSize] to [MaxShort], from src to dst and leaves zeros in src. The

@@ -20,8 +20,8 @@ func (e Engine) Keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []
 	panic(noEngine)
 }
 
-// Mask panics: this build has no engine.
-func Mask(keys *[KeysSize]byte, dst []byte) {
+// Pad panics: this build has no engine.
+func Pad(keys *[KeysSize]byte, dst []byte) {
 	panic(noEngine)
 }
 
@@ -30,8 +30,8 @@ func Stir(out *[3]uint64) {
 	panic(noEngine)
 }
 
-// Sum panics: this build has no engine.
-func Sum(out, first, second *[SumLen]byte) {
+// XOR panics: this build has no engine.
+func XOR(out, first, second *[XORLen]byte) {
 	panic(noEngine)
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/squall-rng/squall/go/internal/registers"
 )
 
-// keeps fails if call leaves anything in a vector or mask register, or a word of secret in any.
-func keeps(t *testing.T, secret []byte, call func()) {
+// requireErased fails if call leaves anything in a vector or mask register, or a word of secret in any.
+func requireErased(t *testing.T, secret []byte, call func()) {
 	t.Helper()
 	left := registers.Behind(call)
 	if found := left.NotZero(); len(found) > 0 {
@@ -48,14 +48,14 @@ func TestRegistersAreErased(t *testing.T) {
 			t.Run(fmt.Sprintf("%v/%d", engine, length), func(t *testing.T) {
 				counter := new([BlockSize]byte)
 				last := low + uint64(length+BlockSize-1)/BlockSize
-				keeps(t, append(block(high, low, low+1, last), keys[:]...), func() {
+				requireErased(t, append(block(high, low, low+1, last), keys[:]...), func() {
 					*counter = number(high, low)
 					engine.Keystream(keys, counter, dst)
 				})
 			})
 			t.Run(fmt.Sprintf("%v/%d where the counter carries", engine, length), func(t *testing.T) {
 				counter := new([BlockSize]byte)
-				keeps(t, append(block(high, high+1), keys[:]...), func() {
+				requireErased(t, append(block(high, high+1), keys[:]...), func() {
 					*counter = number(high, math.MaxUint64)
 					engine.Keystream(keys, counter, dst)
 				})
@@ -64,18 +64,18 @@ func TestRegistersAreErased(t *testing.T) {
 	}
 	for length := 1; length <= MaxShort; length++ {
 		dst := make([]byte, length)
-		t.Run(fmt.Sprintf("mask/%d", length), func(t *testing.T) {
-			keeps(t, append(block(high, low), keys[:]...), func() {
-				mask(keys, dst, sourceCaller, high, low>>4)
+		t.Run(fmt.Sprintf("pad/%d", length), func(t *testing.T) {
+			requireErased(t, append(block(high, low), keys[:]...), func() {
+				pad(keys, dst, sourceCaller, high, low>>4)
 			})
-			keeps(t, keys[:], func() { Mask(keys, dst) })
+			requireErased(t, keys[:], func() { Pad(keys, dst) })
 		})
 		if length < BlockSize {
 			continue
 		}
 		t.Run(fmt.Sprintf("take/%d", length), func(t *testing.T) {
 			src := make([]byte, length)
-			keeps(t, bytes.Repeat([]byte{9}, 8), func() {
+			requireErased(t, bytes.Repeat([]byte{9}, 8), func() {
 				for i := range src { // a copy of the whole would itself leave it in vector registers
 					src[i] = 9
 				}
@@ -84,12 +84,12 @@ func TestRegistersAreErased(t *testing.T) {
 		})
 	}
 	t.Run("expand", func(t *testing.T) {
-		keeps(t, keys[:], func() { Expand(testKey, keys) })
+		requireErased(t, keys[:], func() { Expand(testKey, keys) })
 	})
-	t.Run("sum", func(t *testing.T) {
-		out := new([SumLen]byte)
-		for _, second := range []*[SumLen]byte{nil, (*[SumLen]byte)(keys[SumLen:])} {
-			keeps(t, keys[:], func() { Sum(out, (*[SumLen]byte)(keys[:]), second) })
+	t.Run("xor", func(t *testing.T) {
+		out := new([XORLen]byte)
+		for _, second := range []*[XORLen]byte{nil, (*[XORLen]byte)(keys[XORLen:])} {
+			requireErased(t, keys[:], func() { XOR(out, (*[XORLen]byte)(keys[:]), second) })
 		}
 	})
 	t.Run("stir", func(t *testing.T) {

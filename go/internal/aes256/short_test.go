@@ -11,11 +11,11 @@ func TestMaskUsesNewNumbers(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
 		dst := make([]byte, BlockSize)
-		Mask(keys, dst)
+		Pad(keys, dst)
 		seen[string(dst)] = true
 	}
 	if len(seen) != 1000 {
-		t.Errorf("1000 masks, %d of them different", len(seen))
+		t.Errorf("1000 pads, %d of them different", len(seen))
 	}
 }
 
@@ -23,12 +23,12 @@ func TestMaskStaysWithinDst(t *testing.T) {
 	keys := expanded(t, testKey)
 	for length := range MaxShort + 1 {
 		dst := newGuarded(length%13, length)
-		Mask(keys, dst.bytes)
+		Pad(keys, dst.bytes)
 		if !dst.intact() {
 			t.Fatalf("wrote beyond dst: length %d", length)
 		}
 		if length >= BlockSize && bytes.Equal(dst.bytes[length-BlockSize:], make([]byte, BlockSize)) {
-			t.Fatalf("did not mask the end: length %d", length)
+			t.Fatalf("did not XOR the end: length %d", length)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestOtherLengthsAreRefused(t *testing.T) {
 	keys := expanded(t, testKey)
 	long := make([]byte, MaxShort+1)
 	for name, call := range map[string]func(){
-		"Mask":            func() { Mask(keys, long) },
+		"Pad":             func() { Pad(keys, long) },
 		"Take":            func() { Take(long, &make([]byte, len(long))[0]) },
 		"Take of too few": func() { Take(make([]byte, BlockSize-1), &long[0]) },
 	} {
@@ -101,7 +101,7 @@ func TestNothingIsAllocated(t *testing.T) {
 		for _, engine := range available {
 			engine.Keystream(keys, counter, dst)
 		}
-		Mask(keys, dst[:40])
+		Pad(keys, dst[:40])
 		Stir(noise)
 		Take(dst[:40], &dst[100])
 	})

@@ -20,22 +20,22 @@ func keystreamAESNI(keys *[240]byte, counter *[16]byte, dst []byte)
 //go:noescape
 func keystreamVAES512(keys *[240]byte, counter *[16]byte, dst []byte)
 
-// mask XORs keystream from block number word<<64 | cycles<<4 on into dst, which is at most 256
+// pad XORs keystream from block number word<<64 | cycles<<4 on into dst, which is at most 256
 // bytes and not empty. source tells where the numbers come from: 0, the caller; 1, the cycle
 // counter, word is zero; 2, the cycle counter and the random instruction.
 //
 //go:noescape
-func mask(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64)
+func pad(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64)
 
 // stir XORs into out the cycle counter and, if random is set, two words of the random instruction.
 //
 //go:noescape
 func stir(out *[3]uint64, random bool)
 
-// sum writes the XOR of first and second, or first where second is nil.
+// xor writes the XOR of first and second, or first where second is nil.
 //
 //go:noescape
-func sum(out *[48]byte, first *[48]byte, second *[48]byte)
+func xor(out *[48]byte, first *[48]byte, second *[48]byte)
 
 // take moves len(dst) bytes from src to dst, at least 16, and leaves zeros in src.
 //

@@ -30,9 +30,9 @@ func main() {
 	expand()
 	keystreamAESNI()
 	keystreamVAES512()
-	mask()
+	pad()
 	stir()
-	sum()
+	xor()
 	take()
 	Generate()
 }

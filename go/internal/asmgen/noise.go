@@ -10,9 +10,9 @@ import (
 // 1, section 7.3.17.1).
 const tries = 10
 
-func mask() {
-	function("mask", "func(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64)",
-		"mask XORs keystream from block number word<<64 | cycles<<4 on into dst, which is at most 256",
+func pad() {
+	function("pad", "func(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64)",
+		"pad XORs keystream from block number word<<64 | cycles<<4 on into dst, which is at most 256",
 		"bytes and not empty. source tells where the numbers come from: 0, the caller; 1, the cycle",
 		"counter, word is zero; 2, the cycle counter and the random instruction.")
 	Load(Param("source"), RBX)

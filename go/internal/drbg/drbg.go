@@ -17,7 +17,7 @@ import "github.com/squall-rng/squall/go/internal/aes256"
 
 const (
 	// SeedLen is the length of a seed and of the state, in bytes.
-	SeedLen = aes256.SumLen
+	SeedLen = aes256.XORLen
 	// MaxRequest is the longest request, in bytes (SP 800-90A table 3: 2^19 bits).
 	MaxRequest = 1 << 16
 )
@@ -60,5 +60,5 @@ func (d *DRBG) Generate(out []byte, additional *[SeedLen]byte) {
 // update is CTR_DRBG_Update (section 10.2.1.2), under round keys that are expanded already.
 func (d *DRBG) update(provided *[SeedLen]byte) {
 	d.Engine.Keystream(d.Keys, d.v(), d.Block[:])
-	aes256.Sum(d.State, d.Block, provided)
+	aes256.XOR(d.State, d.Block, provided)
 }

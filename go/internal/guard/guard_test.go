@@ -124,23 +124,23 @@ func TestAMarkIsAllOrNothing(t *testing.T) {
 	if page.IsCurrent(Epoch{Kernel: generation, VM: epoch.VM + 1}) {
 		t.Error("another VM is the same")
 	}
-	page.witness.Store(0)
+	page.seedingMarker.Store(0)
 	if page.IsCurrent(epoch) {
-		t.Error("a page without its witness is current")
+		t.Error("a page without its seedingMarker is current")
 	}
-	page.witness.Store(1)
+	page.seedingMarker.Store(1)
 	page.generation.Store(0)
 	if page.IsCurrent(epoch) {
 		t.Error("a page without its generation is current")
 	}
-	page.lease.Store(0)
-	if page.IsLeased(Moment()) {
+	page.tagComplement.Store(0)
+	if page.IsFresh(Tag()) {
 		t.Error("an empty page is leased")
 	}
 	page.Mark(generation)
-	page.BeginLease(Moment())
+	page.SetFreshnessTag(Tag())
 	page.BeginSeeding(epoch.VM)
-	if page.IsCurrent(epoch) || page.IsLeased(Moment()) {
+	if page.IsCurrent(epoch) || page.IsFresh(Tag()) {
 		t.Error("a page that is being seeded is current")
 	}
 }
@@ -222,7 +222,7 @@ func TestMomentsDiffer(t *testing.T) {
 	seen := map[uint64]bool{}
 	for generation := range uint64(64) {
 		for second = range 64 {
-			seen[MomentUnder(generation)] = true
+			seen[TagUnder(generation)] = true
 		}
 	}
 	if len(seen) != 64*64 {
@@ -414,13 +414,13 @@ func TestADeviceProvesAVM(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if policy := machine(); policy.IsVM || policy.HasVMGenID || policy.HearsLate() || !policy.SeesClones() {
+	if policy := machine(); policy.IsVM || policy.HasVMGenID || policy.HasDelayedNotification() || !policy.SeesClones() {
 		t.Errorf("without a device: %+v", policy)
 	}
 	if err := os.Mkdir(filepath.Join(driver, "VMGENCTR:00"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if policy := machine(); !policy.IsVM || !policy.HasVMGenID || !policy.HearsLate() {
+	if policy := machine(); !policy.IsVM || !policy.HasVMGenID || !policy.HasDelayedNotification() {
 		t.Errorf("with a vmgenid: %+v", policy)
 	}
 	vmgenidDrivers = nil
@@ -478,10 +478,10 @@ func TestAVMClockIsFollowed(t *testing.T) {
 	page.Mark(kernel)
 	before, _ := policy.Epoch(page)
 	policy.Settle(before)
-	moment := Moment()
-	page.BeginLease(moment)
-	if !policy.SeesClones() || policy.HearsLate() || policy.Hedging(kernel) != HedgeNone {
-		t.Errorf("before the clone: %+v hears late, or not at all", policy)
+	tag := Tag()
+	page.SetFreshnessTag(tag)
+	if !policy.SeesClones() || policy.HasDelayedNotification() || policy.Hedging(kernel) != HedgeNone {
+		t.Errorf("before the clone: %+v notified late, or not at all", policy)
 	}
 
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -496,7 +496,7 @@ func TestAVMClockIsFollowed(t *testing.T) {
 	if after.VM == before.VM || policy.VM() != after.VM || policy.Shown().VM != after.VM || page.IsCurrent(after) {
 		t.Errorf("the clone has the epoch %+v, as before: %+v", after, before)
 	}
-	if page.IsLeased(Moment()) {
+	if page.IsFresh(Tag()) {
 		t.Error("the clone's buffer is still leased")
 	}
 	policy.Settle(after)
@@ -508,15 +508,15 @@ func TestAVMClockIsFollowed(t *testing.T) {
 	}
 }
 
-// What a machine must give for a clone to be seen, and for a moment to tell of it.
+// What a machine must give for a clone to be seen, and for the freshness tag to tell of it.
 func TestWhatSeesClones(t *testing.T) {
 	how, generation := watched(), generationPlace.Load()
 	defer func() { decideOn(how, generation) }()
 	cases := []struct {
-		policy             Policy
-		watch              Watch
-		sees, moment, late bool
-		hedging            Hedging
+		policy          Policy
+		watch           Watch
+		sees, tag, late bool
+		hedging         Hedging
 	}{
 		{Policy{}, Mapped, true, true, false, HedgeNone},
 		{Policy{}, Probe, true, false, false, HedgeNone},
@@ -531,10 +531,10 @@ func TestWhatSeesClones(t *testing.T) {
 	for _, c := range cases {
 		decideOn(c.watch, generation)
 		policy := &c.policy
-		if policy.SeesClones() != c.sees || policy.MomentSuffices() != c.moment || policy.HearsLate() != c.late ||
+		if policy.SeesClones() != c.sees || policy.TagSuffices() != c.tag || policy.HasDelayedNotification() != c.late ||
 			policy.Hedging(5) != c.hedging {
-			t.Errorf("%+v, watched %d: sees clones %v, by the moment %v, late %v, hedging %v", c.policy, c.watch,
-				policy.SeesClones(), policy.MomentSuffices(), policy.HearsLate(), policy.Hedging(5))
+			t.Errorf("%+v, watched %d: sees clones %v, by the tag %v, late %v, hedging %v", c.policy, c.watch,
+				policy.SeesClones(), policy.TagSuffices(), policy.HasDelayedNotification(), policy.Hedging(5))
 		}
 	}
 }

@@ -5,7 +5,7 @@ package guard
 import (
 	"unsafe"
 
-	"github.com/squall-rng/squall/go/internal/seam"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,7 +24,7 @@ func (p *Policy) SeedFromKernel(page *Page) (generation uint64, ok bool) {
 		if generation == 0 {
 			break
 		}
-		if seam.KernelBytes.Off() {
+		if failpoint.KernelBytes.Off() {
 			clear(page.Seed[:])
 		}
 		if p.vdso.validate(generation) || attempt > patience {
@@ -45,7 +45,7 @@ func (p *Policy) SeedFromKernel(page *Page) (generation uint64, ok bool) {
 // and has seen the kernel's RNG ready, so that it does not wait.
 func FreshSeed(page *Page) bool {
 	got, _, errno := unix.RawSyscall(unix.SYS_GETRANDOM, uintptr(unsafe.Pointer(&page.Seed)), StateLen, 0)
-	if seam.KernelBytes.Off() {
+	if failpoint.KernelBytes.Off() {
 		clear(page.Seed[:])
 	}
 	return errno == 0 && got == StateLen

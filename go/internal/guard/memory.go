@@ -12,7 +12,7 @@ package guard
 import (
 	"unsafe"
 
-	"github.com/squall-rng/squall/go/internal/seam"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 	"golang.org/x/sys/unix"
 )
 
@@ -51,7 +51,7 @@ func MapPages(count int) ([]*Page, MemoryKind) {
 		return nil, NoMemory
 	}
 	memory := unsafe.Slice((*byte)(start), length)
-	if !seam.ForkGuard.Off() && !wipesOnFork(memory) {
+	if !failpoint.ForkGuard.Off() && !wipesOnFork(memory) {
 		unmap(start, length)
 		return nil, NoMemory
 	}
@@ -71,7 +71,7 @@ func (p *Page) Lock() {
 }
 
 func mapAs(kind int, length uintptr) (unsafe.Pointer, bool) {
-	if kind == mapDroppable && (seam.Droppable.Off() || seam.ForkGuard.Off()) {
+	if kind == mapDroppable && (failpoint.Droppable.Off() || failpoint.ForkGuard.Off()) {
 		return nil, false
 	}
 	flags := kind | unix.MAP_ANONYMOUS | unix.MAP_POPULATE

@@ -25,18 +25,18 @@ var _ [PageSize]byte = [unsafe.Sizeof(Page{})]byte{}
 //
 // The mark is the epoch that the state was seeded under. The kernel may zero a droppable page at
 // any moment, and a fork empties it in the child: both erase the mark with the secrets. So whatever
-// was read counts only if [Page.IsCurrent] or [Page.IsLeased] holds afterwards. Half of the mark,
-// the witness, is written before a seed is even drawn, and the other half before the state: if both
+// was read counts only if [Page.IsCurrent] or [Page.IsFresh] holds afterwards. Half of the mark,
+// the seeding marker, is written before a seed is even drawn, and the other half before the state: if both
 // are there at the end, nothing in between was lost.
 //
 // Whoever is pinned to the page's P has it alone. Any bytes are valid in it.
 type Page struct {
 	// The complement of the kernel's generation, which is never 0: an empty page has none.
 	generation atomic.Uint64
-	// The complement of the moment at which the buffer was filled.
-	lease   atomic.Uint64
-	vm      atomic.Uint64
-	witness atomic.Uint64
+	// The complement of the buffer's freshness tag.
+	tagComplement atomic.Uint64
+	vm            atomic.Uint64
+	seedingMarker atomic.Uint64
 
 	// Left is how many bytes of the buffer are unread; they are taken from its end. Where one
 	// comparison does not tell that the page is current they are in Held, and Left is 0.
@@ -54,8 +54,8 @@ type Page struct {
 
 	// State is the generator's.
 	State [StateLen]byte
-	// MaskKeys make requests different from those of a clone that is told late.
-	MaskKeys [KeysLen]byte
+	// PadKeys are the round keys of request pads.
+	PadKeys [KeysLen]byte
 	// Once is the state of a generator for one request.
 	Once [StateLen]byte
 	// Seed is what goes into a generator: zero between requests.
@@ -72,29 +72,29 @@ type Page struct {
 	Buffer [BufferLen]byte
 }
 
-// BeginSeeding makes nothing in the page current, and leaves a witness that tells at the end of the
+// BeginSeeding makes nothing in the page current, and leaves a seeding marker that tells at the end of the
 // seeding whether the page was there, in this process, all the time. To be called before the seed
 // is drawn: a fork in between would otherwise leave both sides with the same seed.
 func (p *Page) BeginSeeding(vm uint64) {
 	p.generation.Store(0)
-	p.lease.Store(0)
+	p.tagComplement.Store(0)
 	p.vm.Store(vm)
-	p.witness.Store(1)
+	p.seedingMarker.Store(1)
 }
 
 // Mark marks what is written from here on as seeded under the kernel's generation.
 func (p *Page) Mark(generation uint64) { p.generation.Store(^generation) }
 
-// BeginLease marks the buffer as filled at this moment, before it is.
-func (p *Page) BeginLease(moment uint64) { p.lease.Store(^moment) }
+// SetFreshnessTag marks the buffer as filled under this tag, before it is.
+func (p *Page) SetFreshnessTag(tag uint64) { p.tagComplement.Store(^tag) }
 
-// IsLeased tells whether everything read from the buffer before this call was there, and was
-// generated at this moment.
-func (p *Page) IsLeased(moment uint64) bool { return p.lease.Load()^moment == math.MaxUint64 }
+// IsFresh tells whether everything read from the buffer before this call was there, and was
+// generated under this freshness tag.
+func (p *Page) IsFresh(tag uint64) bool { return p.tagComplement.Load()^tag == math.MaxUint64 }
 
 // IsCurrent tells whether everything read before this call was there and belongs to the epoch.
 func (p *Page) IsCurrent(epoch Epoch) bool {
-	return p.vm.Load() == epoch.VM && p.witness.Load() != 0 && p.Generation() == epoch.Kernel
+	return p.vm.Load() == epoch.VM && p.seedingMarker.Load() != 0 && p.Generation() == epoch.Kernel
 }
 
 // Generation is the kernel's generation that the state was seeded under; all ones in an empty page,

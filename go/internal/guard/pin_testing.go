@@ -6,13 +6,13 @@ import (
 	"runtime"
 	_ "unsafe" // for linkname
 
-	"github.com/squall-rng/squall/go/internal/seam"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
 // Pin is as in other builds, if no test turned it off: then the goroutine soon runs on another P.
 func Pin() int {
 	number := procPin()
-	if seam.Pin.Off() {
+	if failpoint.Pin.Off() {
 		procUnpin()
 		runtime.Gosched()
 	}
@@ -21,7 +21,7 @@ func Pin() int {
 
 // Unpin ends what [Pin] began.
 func Unpin() {
-	if !seam.Pin.Off() {
+	if !failpoint.Pin.Off() {
 		procUnpin()
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/squall-rng/squall/go/internal/seam"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
 // Epoch is what must be unchanged for state to be usable.
@@ -56,10 +56,10 @@ func machine() *Policy {
 	policy := &Policy{
 		vdso:       findVDSO(),
 		vmclock:    openVMClock(),
-		HasVMGenID: !seam.VMGenID.Off() && hasVMGenID(),
+		HasVMGenID: !failpoint.VMGenID.Off() && hasVMGenID(),
 	}
-	announced := announcesHypervisor() && !seam.Announced.Off()
-	policy.IsVM = announced || policy.HasVMGenID || policy.HasVMClock() || mayHaveVMClock() || seam.BareMetal.Off()
+	announced := announcesHypervisor() && !failpoint.Announced.Off()
+	policy.IsVM = announced || policy.HasVMGenID || policy.HasVMClock() || mayHaveVMClock() || failpoint.BareMetal.Off()
 	return policy
 }
 
@@ -89,13 +89,13 @@ func (p *Policy) Generation() uint64 { return mappedGeneration() }
 // FollowsTick tells whether buffers end with the kernel's tick.
 func (p *Policy) FollowsTick() bool { return p.vdso != nil && p.vdso.isData(secondPlace.Load()) }
 
-// MomentSuffices tells whether the moment tells everything: two loads and one comparison.
-func (p *Policy) MomentSuffices() bool { return watched() == Mapped && p.SeesClones() }
+// TagSuffices tells whether the freshness tag tells everything: two loads and one comparison.
+func (p *Policy) TagSuffices() bool { return watched() == Mapped && p.SeesClones() }
 
-// HearsLate tells whether a clone may run for a while before it is told that it is one: vmgenid is
+// HasDelayedNotification tells whether a clone may run for a while before the kernel knows of it: vmgenid is
 // handled by the kernel like any other interrupt.
-func (p *Policy) HearsLate() bool {
-	return p.IsVM && p.HasVMGenID && !p.CountsGenerations() && !seam.LateSignal.Off()
+func (p *Policy) HasDelayedNotification() bool {
+	return p.IsVM && p.HasVMGenID && !p.CountsGenerations() && !failpoint.DelayedNotification.Off()
 }
 
 // Hedging is which requests must be made different by themselves.
@@ -113,9 +113,9 @@ const (
 // Hedging is what requests need under the kernel's generation.
 func (p *Policy) Hedging(generation uint64) Hedging {
 	switch {
-	case !p.SeesClones() && !seam.Hedge.Off(), isUnsettled(generation):
+	case !p.SeesClones() && !failpoint.Hedge.Off(), isUnsettled(generation):
 		return HedgeAll
-	case p.HearsLate():
+	case p.HasDelayedNotification():
 		return HedgeBytes
 	default:
 		return HedgeNone
@@ -146,7 +146,7 @@ func (p *Policy) Settle(epoch Epoch) {
 	if p.vmclock != nil {
 		noteCount(epoch.VM, epoch.Kernel)
 	}
-	if p.vdso != nil && p.HearsLate() {
+	if p.vdso != nil && p.HasDelayedNotification() {
 		p.vdso.followTick()
 	}
 }

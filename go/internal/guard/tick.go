@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/squall-rng/squall/go/internal/seam"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 	"golang.org/x/sys/unix"
 )
 
 // The kernel's tick: a number that changes each time the kernel brings its clock up to date, one to
 // ten milliseconds apart, and is read by one load.
 //
-// It bounds how long bytes wait in a buffer where a VM clone is told late: a clone that was stopped
+// It bounds how long bytes wait in a buffer where notification of a VM clone is delayed: a clone that was stopped
 // between two requests finds that the tick of its buffer is over. It is no clock, and nothing else
 // is asked of it.
 //
@@ -36,7 +36,7 @@ const (
 func (v *VDSO) followTick() {
 	followed := secondPlace.Load()
 	isTick := v.isData(followed)
-	if seam.Tick.Off() || (followed != &nothing && !isTick) {
+	if failpoint.Tick.Off() || (followed != &nothing && !isTick) {
 		return
 	}
 	if isTick {

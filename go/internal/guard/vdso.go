@@ -7,7 +7,7 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/squall-rng/squall/go/internal/seam"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 	"golang.org/x/sys/unix"
 )
 
@@ -42,7 +42,7 @@ func hasHypervisor() bool
 
 // findVDSO finds the function, and checks that its state has the known length.
 func findVDSO() *VDSO {
-	if seam.VDSO.Off() {
+	if failpoint.VDSO.Off() {
 		return nil
 	}
 	vdso := &VDSO{base: vdsoBase()}
@@ -122,7 +122,7 @@ func (v *VDSO) fill(page *Page, out unsafe.Pointer, length uintptr) uint64 {
 	// SAFETY: the state is within one page that a fork empties, was zero at first, and is this P's.
 	got := callGetrandom(v.getrandom, out, length, unsafe.Pointer(&page.vdso), vdsoLen)
 	generation := *(*uint64)(unsafe.Pointer(&page.vdso[stateGenerationAt]))
-	if seam.GenerationCheck.Off() {
+	if failpoint.GenerationCheck.Off() {
 		generation = frozen
 	}
 	// It counts up from 1, about once a minute. Were the state laid out anew at the same length,

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/squall-rng/squall/go/internal/seam"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 	"golang.org/x/sys/unix"
 )
 
@@ -41,7 +41,7 @@ var (
 )
 
 func openVMClock() *vmClock {
-	if seam.VMClock.Off() {
+	if failpoint.VMClock.Off() {
 		return nil
 	}
 	// Before it is opened, as to open another device may do something, and once more what was opened.
@@ -97,7 +97,7 @@ func miscName(status *unix.Stat_t) (string, error) {
 // is not used, and the machine is taken for a VM.
 func mayHaveVMClock() bool {
 	var status unix.Stat_t
-	if seam.VMClock.Off() || unix.Stat(vmClockPath, &status) != nil {
+	if failpoint.VMClock.Off() || unix.Stat(vmClockPath, &status) != nil {
 		return false
 	}
 	_, err := miscName(&status)

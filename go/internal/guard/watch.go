@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/squall-rng/squall/go/internal/seam"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 	"golang.org/x/sys/unix"
 )
 
@@ -67,7 +67,7 @@ func (v *VDSO) relocate(seeded uint64) {
 
 // locate decides on the place that shows the generation; false if none does.
 func (v *VDSO) locate(seeded uint64) bool {
-	if seam.GenerationPlace.Off() {
+	if failpoint.GenerationPlace.Off() {
 		return false
 	}
 	for _, place := range places {

@@ -5,12 +5,12 @@ package main
 import (
 	"fmt"
 
-	"github.com/squall-rng/squall/go/internal/seam"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
-// without shows what machines are like that need no masks: those without a hypervisor, and those whose
+// without shows what machines are like that need no request pads: those without a hypervisor, and those whose
 // vmclock counts.
 func without() {
-	seam.LateSignal.TurnOff()
-	fmt.Println("As on a machine that is not told late of its clones:")
+	failpoint.DelayedNotification.TurnOff()
+	fmt.Println("As on a machine without delayed clone notification:")
 }

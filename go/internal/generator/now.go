@@ -1,6 +1,6 @@
 //go:build linux && amd64 && !purego
 
-package local
+package generator
 
 import (
 	"github.com/squall-rng/squall/go/internal/aes256"

@@ -1,6 +1,6 @@
 //go:build linux && amd64 && !purego
 
-package local
+package generator
 
 import (
 	"runtime"
@@ -8,9 +8,9 @@ import (
 
 	"github.com/squall-rng/squall/go/internal/aes256"
 	"github.com/squall-rng/squall/go/internal/drbg"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 	"github.com/squall-rng/squall/go/internal/guard"
 	"github.com/squall-rng/squall/go/internal/kernel"
-	"github.com/squall-rng/squall/go/internal/seam"
 )
 
 const (
@@ -24,14 +24,14 @@ const (
 	attempts = 8
 )
 
-// want is what is asked for.
-type want int
+// requestKind is what is asked for.
+type requestKind int
 
 const (
-	// wantBytes is bytes: a key or a nonce, for all we know.
-	wantBytes want = iota
-	// wantNumber is a number, which a clone that is told late may be given too.
-	wantNumber
+	// requestBytes is bytes: a key or a nonce, for all we know.
+	requestBytes requestKind = iota
+	// requestNumber is a number, which may repeat in a clone while notification is delayed.
+	requestNumber
 )
 
 var (
@@ -42,7 +42,7 @@ var (
 )
 
 // serve fills out, whatever the state.
-func serve(want want, out []byte) {
+func serve(kind requestKind, out []byte) {
 	if len(out) == 0 {
 		return
 	}
@@ -51,7 +51,7 @@ func serve(want want, out []byte) {
 		return
 	}
 	for range attempts {
-		if serveOnce(want, out) {
+		if serveOnce(kind, out) {
 			return
 		}
 	}
@@ -75,17 +75,17 @@ func isReady() bool {
 		return false
 	}
 	guard.Unpin()
-	masked.Store(guard.ThisPolicy().HearsLate())
+	padded.Store(guard.ThisPolicy().HasDelayedNotification())
 	ready.Store(true)
 	return true
 }
 
 // serveOnce fills out under one epoch; false if that changed meanwhile.
-func serveOnce(want want, out []byte) bool {
+func serveOnce(kind requestKind, out []byte) bool {
 	isLong := len(out) > drbg.MaxRequest
 	var first guard.Epoch
 	for part, rest := split(out); len(part) > 0; part, rest = split(rest) {
-		epoch, ok := servePart(want, part)
+		epoch, ok := servePart(kind, part)
 		if !ok || (first != guard.Epoch{} && epoch != first) {
 			return false
 		}
@@ -113,19 +113,19 @@ func epochNow() guard.Epoch {
 }
 
 // servePart fills one request to the generator, and tells the epoch it belongs to.
-func servePart(want want, out []byte) (guard.Epoch, bool) {
+func servePart(kind requestKind, out []byte) (guard.Epoch, bool) {
 	page := pin()
 	if page == nil {
 		return guard.Epoch{}, false
 	}
 	request := request{policy: guard.ThisPolicy(), page: page, left: page.Left + page.Held}
 	page.Left, page.Held = 0, 0
-	epoch, ok := request.serve(want, out)
+	epoch, ok := request.serve(kind, out)
 	page.Wipe()
 	if !ok {
 		request.discard()
 	}
-	if request.policy.MomentSuffices() {
+	if request.policy.TagSuffices() {
 		page.Left = request.left
 	} else {
 		page.Held = request.left
@@ -157,16 +157,16 @@ type request struct {
 	left uint64
 }
 
-func (r *request) serve(want want, out []byte) (guard.Epoch, bool) {
+func (r *request) serve(kind requestKind, out []byte) (guard.Epoch, bool) {
 	if _, isCurrent := r.epoch(); !isCurrent || r.isOutdated() {
 		r.discard()
 		if !r.seed() {
 			return guard.Epoch{}, false
 		}
 	}
-	r.produce(want, out)
+	r.produce(kind, out)
 	epoch, isCurrent := r.epoch()
-	return epoch, isCurrent || seam.Recheck.Off()
+	return epoch, isCurrent || failpoint.Recheck.Off()
 }
 
 // epoch is the epoch now, and whether everything read from the page so far was there and belongs to
@@ -177,20 +177,20 @@ func (r *request) epoch() (guard.Epoch, bool) {
 }
 
 // produce writes out, from the buffer or in place.
-func (r *request) produce(want want, out []byte) {
+func (r *request) produce(kind requestKind, out []byte) {
 	isSmall := len(out) <= small
 	isHedged := false
 	switch r.policy.Hedging(r.page.Generation()) {
 	case guard.HedgeAll:
 		isHedged = true
 	case guard.HedgeBytes:
-		isHedged = want == wantBytes && !isSmall
+		isHedged = kind == requestBytes && !isSmall
 	}
 	if isHedged || !isSmall {
 		r.generate(out, isHedged)
 		return
 	}
-	if !r.page.IsLeased(guard.MomentUnder(r.page.Generation())) {
+	if !r.page.IsFresh(guard.TagUnder(r.page.Generation())) {
 		r.discard()
 		r.page.Refill = 0
 	}
@@ -199,8 +199,8 @@ func (r *request) produce(want want, out []byte) {
 	}
 	r.left -= uint64(len(out))
 	take(out, bufferAt(r.page, r.left))
-	if want == wantBytes && masked.Load() {
-		aes256.Mask(&r.page.MaskKeys, out)
+	if kind == requestBytes && padded.Load() {
+		aes256.Pad(&r.page.PadKeys, out)
 	}
 }
 
@@ -208,7 +208,7 @@ func (r *request) produce(want want, out []byte) {
 func (r *request) refill() {
 	length := min(max(r.page.Refill, firstRefill), guard.BufferLen)
 	r.page.Refill = 2 * length
-	r.page.BeginLease(guard.MomentUnder(r.page.Generation()))
+	r.page.SetFreshnessTag(guard.TagUnder(r.page.Generation()))
 	r.generate(r.page.Buffer[:length], true)
 	r.left = length
 }
@@ -216,17 +216,17 @@ func (r *request) refill() {
 // generate runs the generator; if hedged, with the cycle counter and the CPU's random instruction as
 // additional input.
 func (r *request) generate(out []byte, hedged bool) {
-	generator := generator(r.page, &r.page.State)
+	drbg := newDRBG(r.page, &r.page.State)
 	if !hedged {
-		generator.Generate(out, nil)
+		drbg.Generate(out, nil)
 		return
 	}
 	noise(&r.page.Seed)
-	generator.Generate(out, &r.page.Seed)
+	drbg.Generate(out, &r.page.Seed)
 }
 
-// generator is the one with this state, which is in the page.
-func generator(page *guard.Page, state *[guard.StateLen]byte) drbg.DRBG {
+// newDRBG is the generator with this state, which is in the page.
+func newDRBG(page *guard.Page, state *[guard.StateLen]byte) drbg.DRBG {
 	return drbg.DRBG{Engine: aes256.Best(), State: state, Keys: &page.Keys, Block: &page.Block}
 }
 

@@ -1,6 +1,6 @@
 //go:build linux && amd64 && !purego && squall_testing
 
-package local
+package generator
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ import (
 	"unsafe"
 
 	"github.com/squall-rng/squall/go/internal/aes256"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 	"github.com/squall-rng/squall/go/internal/guard"
-	"github.com/squall-rng/squall/go/internal/seam"
 	"golang.org/x/sys/unix"
 )
 
@@ -51,13 +51,13 @@ var trials = map[string]func() error{
 	"works":   everythingWorks,
 }
 
-var seams = map[string]seam.Seam{
-	"GenerationCheck": seam.GenerationCheck, "GenerationPlace": seam.GenerationPlace, "VDSO": seam.VDSO,
-	"ForkGuard": seam.ForkGuard, "Droppable": seam.Droppable, "Recheck": seam.Recheck, "Hedge": seam.Hedge,
-	"LateSignal": seam.LateSignal, "Tick": seam.Tick, "VMClock": seam.VMClock, "VMGenID": seam.VMGenID,
-	"Pin": seam.Pin, "BareMetal": seam.BareMetal, "FreshCheck": seam.FreshCheck, "SeedAge": seam.SeedAge,
-	"Noise": seam.Noise, "Announced": seam.Announced,
-	"KernelBytes": seam.KernelBytes,
+var seams = map[string]failpoint.Failpoint{
+	"GenerationCheck": failpoint.GenerationCheck, "GenerationPlace": failpoint.GenerationPlace, "VDSO": failpoint.VDSO,
+	"ForkGuard": failpoint.ForkGuard, "Droppable": failpoint.Droppable, "Recheck": failpoint.Recheck, "Hedge": failpoint.Hedge,
+	"DelayedNotification": failpoint.DelayedNotification, "Tick": failpoint.Tick, "VMClock": failpoint.VMClock, "VMGenID": failpoint.VMGenID,
+	"Pin": failpoint.Pin, "BareMetal": failpoint.BareMetal, "FreshCheck": failpoint.FreshCheck, "SeedAge": failpoint.SeedAge,
+	"Noise": failpoint.Noise, "Announced": failpoint.Announced,
+	"KernelBytes": failpoint.KernelBytes,
 }
 
 const (
@@ -121,18 +121,18 @@ func TestGuards(t *testing.T) {
 		{"fork", "GenerationPlace", "ForkGuard"},
 		{"fork", "VDSO BareMetal", "ForkGuard Hedge"},
 		{"dropped", "", "Recheck"},
-		{"dropped", "LateSignal", "Recheck"},
+		{"dropped", "DelayedNotification", "Recheck"},
 		{"fresh", "Noise", "FreshCheck"},
 		{"age", "VDSO", "SeedAge"},
 		{"pin", "", "Pin"},
 		{"words", "BareMetal VMGenID VMClock", "Hedge"},
 		{"bytes", "BareMetal VMGenID VMClock", "Hedge"},
-		{"bytes", "BareMetal VMClock Tick", "LateSignal"},
+		{"bytes", "BareMetal VMClock Tick", "DelayedNotification"},
 		{"later", "BareMetal VMClock", "Tick"},
 		{"hidden", "Announced VMClock", "VMGenID"},
-		{"bytes", "BareMetal VMClock GenerationPlace", "LateSignal"},
+		{"bytes", "BareMetal VMClock GenerationPlace", "DelayedNotification"},
 		{"large", "BareMetal VMGenID VMClock", "Hedge"},
-		{"large", "BareMetal VMClock Tick", "LateSignal"},
+		{"large", "BareMetal VMClock Tick", "DelayedNotification"},
 		{"locked", "Droppable", ""},
 		{"cpu", "KernelBytes", "Noise"},
 		{"long", "", "GenerationCheck"},
@@ -355,7 +355,7 @@ func theCPUTellsSeedsApart() error {
 		Word()
 		clear(unsafe.Slice((*byte)(unsafe.Pointer(all.Load().pages[0])), guard.PageSize))
 		number, fresh := make([]byte, 512), make([]byte, 512)
-		serve(wantNumber, number) // which is not hedged
+		serve(requestNumber, number) // which is not hedged
 		Fresh(fresh)
 		for _, out := range [][]byte{number, fresh} {
 			if seen[[16]byte(out)] {
@@ -599,7 +599,7 @@ func restoredLater(draw func() [16]byte) error {
 
 // inAHiddenVM is restored where nothing but a vmgenid tells that this is a VM.
 func inAHiddenVM() error {
-	if !guard.ThisPolicy().HasVMGenID && !seam.VMGenID.Off() {
+	if !guard.ThisPolicy().HasVMGenID && !failpoint.VMGenID.Off() {
 		return fmt.Errorf("%w: no vmgenid", errSkip)
 	}
 	return restoredWhenever(fill16, func() {})

@@ -6,11 +6,11 @@ import (
 	"math/bits"
 	"sync/atomic"
 
-	"github.com/squall-rng/squall/go/internal/seam"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
-// What the fast path compares before bytes leave: the kernel's generation, and the word that tells
-// more of clones on this machine, vmclock's count or the kernel's tick.
+// The freshness tag, which the fast path compares before bytes leave: the kernel's generation, and the
+// word that tells more of clones on this machine, vmclock's count or the kernel's tick.
 
 var (
 	// never reads as a generation that no state was seeded under.
@@ -34,20 +34,20 @@ const frozen = 1
 // seeded under.
 func mappedGeneration() uint64 {
 	generation := atomic.LoadUint64(generationPlace.Load())
-	if seam.GenerationCheck.Off() && generation != 0 {
+	if failpoint.GenerationCheck.Off() && generation != 0 {
 		return frozen
 	}
 	return generation
 }
 
-// Moment changes with the kernel's generation and with the second word, where they are followed.
-func Moment() uint64 { return MomentUnder(mappedGeneration()) }
+// Tag is the freshness tag now. It changes with the kernel's generation and with the second word, where they are followed.
+func Tag() uint64 { return TagUnder(mappedGeneration()) }
 
-// MomentUnder is the same, with this for the kernel's generation.
+// TagUnder is the same, with this for the kernel's generation.
 //
 // Both words count in their lower halves, so one half is for each: no change of one undoes the
 // other's.
-func MomentUnder(generation uint64) uint64 {
+func TagUnder(generation uint64) uint64 {
 	second := atomic.LoadUint64(secondPlace.Load())
 	return generation ^ bits.RotateLeft64(second, 32)
 }

@@ -1,6 +1,6 @@
 //go:build linux && amd64 && !purego
 
-package local
+package generator
 
 import (
 	"fmt"
@@ -18,9 +18,9 @@ func BenchmarkFill(b *testing.B) {
 				Fill(buffer)
 			}
 		})
-		b.Run(fmt.Sprint("unmasked/", length), func(b *testing.B) {
-			was := masked.Swap(false)
-			defer masked.Store(was)
+		b.Run(fmt.Sprint("without-pad/", length), func(b *testing.B) {
+			was := padded.Swap(false)
+			defer padded.Store(was)
 			for b.Loop() {
 				Fill(buffer)
 			}

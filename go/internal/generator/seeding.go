@@ -1,14 +1,14 @@
 //go:build linux && amd64 && !purego
 
-package local
+package generator
 
 import (
 	"time"
 	"unsafe"
 
 	"github.com/squall-rng/squall/go/internal/aes256"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 	"github.com/squall-rng/squall/go/internal/guard"
-	"github.com/squall-rng/squall/go/internal/seam"
 )
 
 // maxSeedAge is the oldest seed that a request may be served from where the kernel's generation cannot
@@ -34,11 +34,11 @@ func (r *request) seed() bool {
 	}
 	r.page.Mark(generation)
 	mix(&r.page.Seed)
-	generator := generator(r.page, &r.page.State)
-	generator.Reseed(&r.page.Seed)
-	if r.policy.HearsLate() {
-		generator.Generate(r.page.Once[:aes256.KeySize], nil)
-		aes256.Expand((*[aes256.KeySize]byte)(r.page.Once[:]), &r.page.MaskKeys)
+	drbg := newDRBG(r.page, &r.page.State)
+	drbg.Reseed(&r.page.Seed)
+	if r.policy.HasDelayedNotification() {
+		drbg.Generate(r.page.Once[:aes256.KeySize], nil)
+		aes256.Expand((*[aes256.KeySize]byte)(r.page.Once[:]), &r.page.PadKeys)
 	}
 	r.policy.Settle(guard.Epoch{Kernel: generation, VM: vm})
 	r.page.Refill = 0
@@ -52,7 +52,7 @@ func (r *request) seed() bool {
 // isOutdated tells whether the seed is older than the kernel's own would be, where its generation does
 // not tell.
 func (r *request) isOutdated() bool {
-	if r.policy.SeesGeneration() || seam.SeedAge.Off() {
+	if r.policy.SeesGeneration() || failpoint.SeedAge.Off() {
 		return false
 	}
 	now := clocks()
@@ -91,7 +91,7 @@ func noise(input *[guard.StateLen]byte) {
 
 // stir XORs the cycle counter and two words of the CPU's random instruction into bytes.
 func stir(bytes *[noiseLen]byte) {
-	if !seam.Noise.Off() {
+	if !failpoint.Noise.Off() {
 		// SAFETY: the bytes are those of three words, and on this architecture no address is too odd for one.
 		aes256.Stir((*[noiseLen / 8]uint64)(unsafe.Pointer(bytes)))
 	}

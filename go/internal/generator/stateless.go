@@ -1,8 +1,8 @@
 //go:build !linux || !amd64 || purego
 
-// Package local keeps no state in this build: the assembly that keeps it safe is for Linux on AMD64.
+// Package generator keeps no state in this build: the assembly that keeps it safe is for Linux on AMD64.
 // Each request is one to the operating system.
-package local
+package generator
 
 import (
 	"unsafe"

@@ -1,11 +1,11 @@
 //go:build linux && amd64 && !purego
 
-package local
+package generator
 
 import (
+	"github.com/squall-rng/squall/go/internal/failpoint"
 	"github.com/squall-rng/squall/go/internal/guard"
 	"github.com/squall-rng/squall/go/internal/kernel"
-	"github.com/squall-rng/squall/go/internal/seam"
 )
 
 // Fresh fills out from generators that are used once: each 64 KiB are seeded by new output of the kernel's
@@ -20,7 +20,7 @@ func Fresh(out []byte) {
 	if policy.Watch() == guard.Undecided {
 		// Where the kernel shows its generation is found by a seeding.
 		var unused [8]byte
-		serveOnce(wantNumber, unused[:])
+		serveOnce(requestNumber, unused[:])
 	}
 	underOneEpoch(policy.Shown, func() bool { return freshOnce(out) })
 }
@@ -63,11 +63,11 @@ func freshPart(out []byte) bool {
 		return true
 	}
 	mix(&page.Seed)
-	generator := generator(page, &page.Once)
-	generator.Reseed(&page.Seed)
-	generator.Generate(out, nil)
+	drbg := newDRBG(page, &page.Once)
+	drbg.Reseed(&page.Seed)
+	drbg.Generate(out, nil)
 	page.Wipe()
-	wasThere := page.WasThere() || seam.FreshCheck.Off()
+	wasThere := page.WasThere() || failpoint.FreshCheck.Off()
 	unpin(page, len(out))
 	return wasThere
 }

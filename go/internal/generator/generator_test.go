@@ -1,6 +1,6 @@
 //go:build linux && amd64 && !purego
 
-package local
+package generator
 
 import (
 	"bytes"
@@ -197,11 +197,11 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// Each seeding gives masks another key.
+// Each seeding gives request pads another key.
 func TestMasksHaveKeys(t *testing.T) {
 	needsState(t)
-	if !guard.ThisPolicy().HearsLate() {
-		t.Skip("SKIP: no vmgenid, so no masks")
+	if !guard.ThisPolicy().HasDelayedNotification() {
+		t.Skip("SKIP: no vmgenid, so no request pads")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var none [guard.KeysLen]byte
@@ -211,10 +211,10 @@ func TestMasksHaveKeys(t *testing.T) {
 		forget(true)
 		Word()
 		page := pin()
-		keys := page.MaskKeys
+		keys := page.PadKeys
 		guard.Unpin()
 		if seen[keys] {
-			t.Errorf("the round keys of masks are those of before, or of zeros: %x", keys)
+			t.Errorf("the round keys of pads are those of before, or of zeros: %x", keys)
 		}
 		seen[keys] = true
 	}

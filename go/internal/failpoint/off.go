@@ -1,6 +1,6 @@
 //go:build !squall_testing
 
-package seam
+package failpoint
 
 // Off tells whether a test turned the guard off: none can.
-func (Seam) Off() bool { return false }
+func (Failpoint) Off() bool { return false }

@@ -1,6 +1,6 @@
 //go:build linux && amd64 && !purego
 
-// Package local serves requests from state that belongs to the P that the goroutine runs on.
+// Package generator serves requests from state that belongs to the P that the goroutine runs on.
 //
 // Each P has a page: a generator's state and a buffer of keystream. Small requests come out of the
 // buffer and are erased there; larger ones are generated where the caller wants them. Either way the
@@ -10,23 +10,23 @@
 //
 // A request is pinned to its P while it uses the page: 64 KiB at most at a time, some microseconds.
 // Nothing is locked, and nobody waits.
-package local
+package generator
 
 import (
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/squall-rng/squall/go/internal/aes256"
+	"github.com/squall-rng/squall/go/internal/failpoint"
 	"github.com/squall-rng/squall/go/internal/guard"
-	"github.com/squall-rng/squall/go/internal/seam"
 )
 
 // small is the longest request served from the buffer, in bytes. Beyond it, generating in place costs
 // less than copying and erasing.
 const small = 256
 
-// masked tells that requests for bytes are masked when they leave the buffer.
-var masked atomic.Bool
+// padded tells that requests for bytes get a request pad when they leave the buffer.
+var padded atomic.Bool
 
 // Fill fills out with random bytes.
 func Fill(out []byte) {
@@ -36,24 +36,24 @@ func Fill(out []byte) {
 			page := pages[number]
 			// One comparison for length <= Left <= BufferLen: an underflow is too large.
 			if at := page.Left - length; at <= guard.BufferLen-length {
-				wasFresh := seam.Recheck.Off() && page.IsLeased(guard.Moment())
+				wasFresh := failpoint.Recheck.Off() && page.IsFresh(guard.Tag())
 				take(out, bufferAt(page, at))
-				if masked.Load() {
-					aes256.Mask(&page.MaskKeys, out)
+				if padded.Load() {
+					aes256.Pad(&page.PadKeys, out)
 				}
-				isFresh := wasFresh || page.IsLeased(guard.Moment())
+				isFresh := wasFresh || page.IsFresh(guard.Tag())
 				page.Left = at
 				guard.Unpin()
 				if isFresh {
 					return
 				}
-				serve(wantBytes, out)
+				serve(requestBytes, out)
 				return
 			}
 		}
 		guard.Unpin()
 	}
-	serve(wantBytes, out)
+	serve(requestBytes, out)
 }
 
 // Word is a random word.
@@ -63,11 +63,11 @@ func Word() uint64 {
 	if pages := all.Load().pages; uint(number) < uint(len(pages)) {
 		page := pages[number]
 		if at := page.Left - length; at <= guard.BufferLen-length {
-			wasFresh := seam.Recheck.Off() && page.IsLeased(guard.Moment())
+			wasFresh := failpoint.Recheck.Off() && page.IsFresh(guard.Tag())
 			place := (*uint64)(unsafe.Pointer(bufferAt(page, at)))
 			word := *place
 			*place = 0
-			isFresh := wasFresh || page.IsLeased(guard.Moment())
+			isFresh := wasFresh || page.IsFresh(guard.Tag())
 			page.Left = at
 			guard.Unpin()
 			if isFresh {
@@ -82,7 +82,7 @@ func Word() uint64 {
 
 // served is a word that the fast path leaves to serve.
 func served() (word uint64) {
-	serve(wantNumber, unsafe.Slice((*byte)(unsafe.Pointer(&word)), unsafe.Sizeof(word)))
+	serve(requestNumber, unsafe.Slice((*byte)(unsafe.Pointer(&word)), unsafe.Sizeof(word)))
 	return word
 }
 

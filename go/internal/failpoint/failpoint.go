@@ -1,16 +1,16 @@
-// Package seam has the switches with which tests turn single guards off, so that each guard has a
+// Package failpoint has the switches with which tests turn single guards off, so that each guard has a
 // control: the same test without it must fail.
 //
 // Without the build tag squall_testing they are constants, and leave no trace in a program.
-package seam
+package failpoint
 
-// Seam is a guard that a test can turn off.
-type Seam uint
+// Failpoint is a guard that a test can turn off.
+type Failpoint uint
 
 // The guards.
 const (
 	// GenerationCheck compares the kernel's generation on each request.
-	GenerationCheck Seam = iota
+	GenerationCheck Failpoint = iota
 	// GenerationPlace reads the generation where it is mapped; without it the vDSO is asked.
 	GenerationPlace
 	// VDSO uses getrandom in the vDSO at all.
@@ -23,8 +23,8 @@ const (
 	Recheck
 	// Hedge makes each request different where a clone would not be noticed.
 	Hedge
-	// LateSignal masks requests where a clone is noticed late.
-	LateSignal
+	// DelayedNotification gives requests a pad, where notification of a clone is delayed.
+	DelayedNotification
 	// Tick ends a buffer with the kernel's tick.
 	Tick
 	// VMClock looks at a vmclock.

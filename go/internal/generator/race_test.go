@@ -1,6 +1,6 @@
 //go:build race && squall_testing
 
-package local
+package generator
 
 // isRace tells that the race detector is at work.
 const isRace = true

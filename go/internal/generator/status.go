@@ -1,4 +1,4 @@
-package local
+package generator
 
 // Status is what squall.Status documents.
 type Status struct {

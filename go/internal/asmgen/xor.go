@@ -6,9 +6,9 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-func sum() {
-	function("sum", "func(out *[48]byte, first *[48]byte, second *[48]byte)",
-		"sum writes the XOR of first and second, or first where second is nil.")
+func xor() {
+	function("xor", "func(out *[48]byte, first *[48]byte, second *[48]byte)",
+		"xor writes the XOR of first and second, or first where second is nil.")
 	out, first, second := Mem{Base: RDI}, Mem{Base: RSI}, Mem{Base: RAX}
 	Load(Param("out"), out.Base)
 	Load(Param("first"), first.Base)

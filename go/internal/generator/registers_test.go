@@ -2,7 +2,7 @@
 
 // The race detector leaves things of its own in registers.
 
-package local
+package generator
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ import (
 	"github.com/squall-rng/squall/go/internal/registers"
 )
 
-// No request leaves anything in vector registers, nor a word of a key or counter in any: masked or not, hedged
+// No request leaves anything in vector registers, nor a word of a key or counter in any: with a request pad or not, hedged
 // or not, seeded anew or not, with each engine.
 func TestRegistersAreErased(t *testing.T) {
 	needsState(t)
@@ -35,21 +35,21 @@ func TestRegistersAreErased(t *testing.T) {
 	}
 	// With one P each request is of the same page.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	wasMasked := masked.Load()
-	defer masked.Store(wasMasked)
+	wasPadded := padded.Load()
+	defer padded.Store(wasPadded)
 	t.Run("word", func(t *testing.T) { erased(t, func() { Word() }, nil) })
-	for _, isMasked := range []bool{true, false} {
+	for _, isPadded := range []bool{true, false} {
 		for _, length := range []int{1, 8, 16, 17, 32, 33, 64, 65, 256, 257, 4096, 16384, 65536, 65537, 200_000} {
 			out := make([]byte, length)
 			for name, call := range map[string]func(){
 				"bytes":    func() { Fill(out) },
-				"number":   func() { serve(wantNumber, out) }, // not hedged where bytes are
+				"number":   func() { serve(requestNumber, out) }, // not hedged where bytes are
 				"fresh":    func() { Fresh(out) },
 				"seeded":   func() { forget(true); Fill(out) },
 				"refilled": func() { forget(false); Fill(out) },
 			} {
-				t.Run(fmt.Sprintf("%v/%s/%d/masked=%v", aes256.Best(), name, length, isMasked), func(t *testing.T) {
-					masked.Store(isMasked)
+				t.Run(fmt.Sprintf("%v/%s/%d/padded=%v", aes256.Best(), name, length, isPadded), func(t *testing.T) {
+					padded.Store(isPadded)
 					erased(t, call, out)
 				})
 			}
@@ -70,7 +70,7 @@ func erased(t *testing.T, call func(), out []byte) {
 	}
 	copyPage(&after)
 	for what, secret := range map[string][]byte{
-		"the state before": before.State[:], "the state": after.State[:], "keys of masks": after.MaskKeys[:],
+		"the state before": before.State[:], "the state": after.State[:], "keys of pads": after.PadKeys[:],
 	} {
 		if found := left.Words(secret); len(found) > 0 {
 			t.Errorf("%s: %v", what, found)
