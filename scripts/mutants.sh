@@ -2,7 +2,7 @@
 # Runs cargo-mutants on the library. Fails if a mutation survives the tests and .cargo/mutants.toml does
 # not explain it. All files take hours; arguments are globs relative to squall/src.
 #
-#     scripts/mutants.sh guard/page.rs 'local/*.rs'
+#     scripts/mutants.sh guard/page.rs 'thread_generator/*.rs'
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,7 @@ command -v cargo-mutants > /dev/null || {
     echo "mutants.sh: cargo-mutants is not installed: run cargo install cargo-mutants --locked" >&2
     exit 1
 }
-[ $# -gt 0 ] || set -- 'guard/**' local.rs 'local/**' 'drbg/**' secret.rs \
+[ $# -gt 0 ] || set -- 'guard/**' thread_generator.rs 'thread_generator/**' 'drbg/**' secret.rs \
     entropy/{cpu,hash,health,input,kernel,machine,mod,whirlwind}.rs 'entropy/whirlwind/**'
 
 files=()

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::io::Write;
 
-use crate::Engine;
+use crate::engine::{Engine, write_names};
 
 /// Why a request was not served. Nothing was written where an error is returned, or what was
 /// written must not be used.
@@ -20,8 +20,6 @@ pub enum Error {
     },
     /// This CPU cannot run the engine, or the engine is not of the cipher asked for.
     EngineUnavailable(Engine),
-    /// No engine has this name.
-    UnknownEngine,
     /// Entropy input has not exactly `seedlen` bytes (SP 800-90A section 10.2.1.3.1).
     EntropyLength {
         /// Bytes required: 32 for AES-128, 48 for AES-256.
@@ -65,10 +63,6 @@ impl fmt::Display for Error {
                 write!(f, "this CPU cannot run engine {engine}: available are ")?;
                 write_names(f, Engine::available())
             }
-            Error::UnknownEngine => {
-                f.write_str("no engine has this name: there are ")?;
-                write_names(f, Engine::ALL.into_iter())
-            }
             Error::EntropyLength { required, given } => {
                 write!(
                     f,
@@ -91,13 +85,6 @@ impl fmt::Display for Error {
             Error::OutOfMemory => f.write_str("out of memory for an expanded key"),
         }
     }
-}
-
-fn write_names(f: &mut fmt::Formatter<'_>, engines: impl Iterator<Item = Engine>) -> fmt::Result {
-    for (i, engine) in engines.enumerate() {
-        write!(f, "{}{engine}", if i == 0 { "" } else { ", " })?;
-    }
-    Ok(())
 }
 
 impl core::error::Error for Error {}

@@ -38,23 +38,24 @@ mod drbg;
 mod engine;
 pub mod entropy;
 mod error;
+mod failpoint;
 mod file;
 mod guard;
-mod local;
 mod per_thread;
 mod rng;
-mod seam;
 mod secret;
 mod status;
 mod stream;
+mod thread_generator;
 mod zeroable;
 
-pub use engine::Engine;
+pub use engine::{Engine, UnknownEngine};
 pub use error::Error;
 use error::abort;
 pub use rng::Rng;
 pub use status::{CloneGuard, ForkGuard, MemoryKind, NoiseSource, ReseedGuard, Status};
 pub use stream::Stream;
+use thread_generator::{RequestKind, SlowPath};
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("squall is for Linux: its promises rest on Linux interfaces");
@@ -76,24 +77,24 @@ compile_error!("squall is for Linux: its promises rest on Linux interfaces");
 /// limits of what the machine tells it: see [`CloneGuard`] and SECURITY.md.
 ///
 /// A snapshot that is taken in the middle of a call holds what the call has generated so far.
-/// Where the clone is told late or not at all, every clone returns that part of `out`, up to all
+/// Where the kernel is notified of the clone late or not at all, every clone returns that part of `out`, up to all
 /// of it, and the rest is different in each.
 ///
 /// # Source
-/// NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG, AES-256, no derivation function). On a VM whose
-/// clones are told late, requests of up to 256 bytes are its output XORed with the keystream of
+/// NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG, AES-256, no derivation function). On a VM that
+/// is notified late of its clones, requests of up to 256 bytes are its output XORed with the keystream of
 /// AES-256 in counter mode under a second key.
 #[inline]
 pub fn fill(out: &mut [u8]) {
-    if let Err(unserved) = local::fill_fast(out) {
-        serve_or_abort(unserved, local::Want::Bytes, out);
+    if let Err(slow_path) = thread_generator::fill_fast(out) {
+        serve_or_abort(slow_path, RequestKind::Bytes, out);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn serve_or_abort(unserved: local::Unserved, want: local::Want, out: &mut [u8]) {
-    if let Err(error) = local::serve(unserved, want, out) {
+fn serve_or_abort(slow_path: SlowPath, kind: RequestKind, out: &mut [u8]) {
+    if let Err(error) = thread_generator::serve(slow_path, kind, out) {
         abort(error);
     }
 }
@@ -110,7 +111,7 @@ fn serve_or_abort(unserved: local::Unserved, want: local::Want, out: &mut [u8]) 
 /// As [`fill`].
 #[inline]
 pub fn try_fill(out: &mut [u8]) -> Result<(), Error> {
-    local::fill_fast(out).or_else(|unserved| local::serve(unserved, local::Want::Bytes, out))
+    thread_generator::try_fill(out)
 }
 
 /// Fills `out` from a new seed: new bytes of the kernel's RNG in every call, for each 64 KiB.
@@ -151,15 +152,15 @@ pub fn fill_fresh(out: &mut [u8]) {
 /// As [`fill_fresh`].
 pub fn try_fill_fresh(out: &mut [u8]) -> Result<(), Error> {
     // A first draw finds out how clones show themselves here.
-    local::prime()?;
-    local::fill_fresh(out)
+    thread_generator::prime()?;
+    thread_generator::fill_fresh(out)
 }
 
 #[cold]
 #[inline(never)]
-fn number_slowly<const N: usize>(unserved: local::Unserved) -> [u8; N] {
+fn number_slowly<const N: usize>(slow_path: SlowPath) -> [u8; N] {
     let mut bytes = [0; N];
-    serve_or_abort(unserved, local::Want::Number, &mut bytes);
+    serve_or_abort(slow_path, RequestKind::Number, &mut bytes);
     bytes
 }
 
@@ -181,7 +182,8 @@ pub fn array<const N: usize>() -> [u8; N] {
 /// [`array()`]: `u32::from_ne_bytes(squall::array())`. SECURITY.md has the limits.
 #[inline]
 pub fn u32() -> u32 {
-    local::word_fast().unwrap_or_else(|unserved| u32::from_ne_bytes(number_slowly(unserved)))
+    thread_generator::word_fast()
+        .unwrap_or_else(|slow_path| u32::from_ne_bytes(number_slowly(slow_path)))
 }
 
 /// A random number below 2^64, for what [`u32()`] is for.
@@ -190,7 +192,8 @@ pub fn u32() -> u32 {
 /// As [`u32()`]. For nonces, tokens and identifiers use `u64::from_ne_bytes(squall::array())`.
 #[inline]
 pub fn u64() -> u64 {
-    local::word_fast().unwrap_or_else(|unserved| u64::from_ne_bytes(number_slowly(unserved)))
+    thread_generator::word_fast()
+        .unwrap_or_else(|slow_path| u64::from_ne_bytes(number_slowly(slow_path)))
 }
 
 /// The protections of this process and the work of its generator so far.
@@ -212,15 +215,15 @@ pub mod hazmat {
     pub use crate::file::stat;
     #[doc(hidden)]
     pub use crate::guard::errno::keep as keep_errno;
-    use crate::guard::{moment, policy};
-    use crate::{Engine, Error, local};
+    use crate::guard::{freshness, policy};
+    use crate::{Engine, Error, thread_generator};
 
     /// Makes what tells that a thread ends, which is otherwise done by the process's first draw.
     ///
     /// For constructors of shared libraries: setting a POSIX thread key allocates if the process
     /// has 32 others before it, and a thread's first draw sets this one.
     pub fn prepare_threads() {
-        local::prepare_threads();
+        thread_generator::prepare_threads();
     }
 
     /// Makes every thread's generator use `engine` from its next refill on.
@@ -230,7 +233,7 @@ pub mod hazmat {
     /// # Errors
     /// [`Error::EngineUnavailable`] if this CPU cannot run it.
     pub fn use_engine(engine: Engine) -> Result<(), Error> {
-        local::generator::use_engine(engine)
+        thread_generator::generator::use_engine(engine)
     }
 
     /// Makes every request different by itself, as on a VM that nothing tells of clones: the cycle
@@ -250,7 +253,7 @@ pub mod hazmat {
     /// not mapped (`ReseedGuard` of [`status`](crate::status)).
     #[inline]
     pub fn kernel_generation() -> Option<core::num::NonZeroU64> {
-        core::num::NonZeroU64::new(moment::mapped_generation())
+        core::num::NonZeroU64::new(freshness::mapped_generation())
     }
 }
 
@@ -258,13 +261,13 @@ pub mod hazmat {
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing {
+    pub use crate::failpoint::{Failpoint, switch_off as switch_off_for_testing};
     pub use crate::guard::clock::advance as advance_clock_for_testing;
     pub use crate::guard::vdso::watch_instead as watch_generation_at_for_testing;
     pub use crate::guard::vmclock::open_instead as vmclock_for_testing;
-    pub use crate::local::testing::KEYS_AT as KEYS_AT_FOR_TESTING;
-    pub use crate::local::testing::events as events_for_testing;
-    pub use crate::local::testing::generations as generations_for_testing;
-    pub use crate::local::testing::page_address as page_address_for_testing;
-    pub use crate::local::testing::reseeds as reseeds_for_testing;
-    pub use crate::seam::{Seam, switch_off as switch_off_for_testing};
+    pub use crate::thread_generator::testing::KEYS_AT as KEYS_AT_FOR_TESTING;
+    pub use crate::thread_generator::testing::events as events_for_testing;
+    pub use crate::thread_generator::testing::generations as generations_for_testing;
+    pub use crate::thread_generator::testing::page_address as page_address_for_testing;
+    pub use crate::thread_generator::testing::reseeds as reseeds_for_testing;
 }

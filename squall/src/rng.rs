@@ -1,6 +1,6 @@
 //! `Rng`: the generator as the `rand_core` traits want it.
 
-use crate::local::late::numbers_may_repeat;
+use crate::thread_generator::request_pad::numbers_may_repeat;
 
 /// A handle to this thread's generator, of no size: every `Rng` is the same generator as
 /// [`fill`](crate::fill).
@@ -13,8 +13,8 @@ use crate::local::late::numbers_may_repeat;
 /// A cryptographic generator; marked as one.
 ///
 /// # Forks and clones
-/// Protected, as [`fill`](crate::fill), in all its methods: `rand` makes keys of numbers. Where a
-/// clone is told late, as SECURITY.md has it, its `next_u32` and `next_u64` therefore take longer
+/// Protected, as [`fill`](crate::fill), in all its methods: `rand` makes keys of numbers. Where
+/// notification of a clone is delayed (see SECURITY.md), its `next_u32` and `next_u64` therefore take longer
 /// than [`u32`](crate::u32) and [`u64`](crate::u64).
 ///
 /// ```

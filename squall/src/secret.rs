@@ -6,12 +6,12 @@
 
 use core::ops::{Deref, DerefMut};
 
-use crate::seam::{self, Seam};
+use crate::failpoint::{self, Failpoint};
 
 /// Wipes bytes, or words, for good.
 #[inline]
 pub(crate) fn wipe<W: Copy + Default>(words: &mut [W]) {
-    if seam::is_off(Seam::Wiping) {
+    if failpoint::is_off(Failpoint::Wiping) {
         return;
     }
     words.fill(W::default());
@@ -51,7 +51,7 @@ pub(crate) fn wipe_stack_below<const N: usize>() {
     fn wipe_below<const N: usize>() {
         wipe(&mut [0u8; N]);
     }
-    if !seam::is_off(Seam::Wiping) {
+    if !failpoint::is_off(Failpoint::Wiping) {
         wipe_below::<N>();
     }
 }

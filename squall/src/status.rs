@@ -9,8 +9,8 @@ use crate::guard::memory;
 pub use crate::guard::memory::MemoryKind;
 use crate::guard::policy::Policy;
 use crate::guard::vdso::{self, Watch};
-use crate::guard::{moment, tick};
-use crate::{entropy, local};
+use crate::guard::{freshness, tick};
+use crate::{entropy, thread_generator};
 
 /// The protections of this process and the work of its generator so far.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub struct Status {
     /// /dev/vmclock0 is the device and readable. Without a generation counter its disruption marker is
     /// looked at besides other signals.
     pub has_vmclock: bool,
-    /// Buffers end with the kernel's tick: a clone that is told late, and was stopped while nothing
+    /// Buffers end with the kernel's tick: a clone that is notified late, and was stopped while nothing
     /// was drawn, does not repeat numbers.
     pub follows_tick: bool,
     /// The kernel has getrandom in the vDSO.
@@ -100,9 +100,9 @@ impl Status {
         crate::try_fill(&mut [0; 1])?;
         crate::try_fill(&mut [0; 1])?;
         let policy = Policy::get();
-        let generation = moment::mapped_generation();
+        let generation = freshness::mapped_generation();
         Ok(Status {
-            engine: local::generator::engine(),
+            engine: thread_generator::generator::engine(),
             memory: memory::kind(),
             fork_guard: match memory::kind() {
                 MemoryKind::Plain => ForkGuard::ProcessId,
@@ -117,14 +117,14 @@ impl Status {
             kernel_generation: (generation != 0).then_some(generation),
             cpu_random: entropy::cpu::random_state(),
             cycle_counter: entropy::cpu::counter_state(),
-            bootstraps: local::root::BOOTSTRAPS.load(Ordering::Relaxed),
+            bootstraps: thread_generator::root::BOOTSTRAPS.load(Ordering::Relaxed),
             is_vm: policy.is_vm,
             has_vmgenid: policy.has_vmgenid,
             has_vmclock: policy.vmclock.is_some(),
             follows_tick: policy.vdso.is_some_and(tick::is_followed),
             has_vdso_getrandom: policy.vdso.is_some(),
-            reseeds: local::RESEEDS.load(Ordering::Relaxed),
-            bytes_discarded: local::DISCARDED.load(Ordering::Relaxed),
+            reseeds: thread_generator::RESEEDS.load(Ordering::Relaxed),
+            bytes_discarded: thread_generator::DISCARDED.load(Ordering::Relaxed),
         })
     }
 }

@@ -14,7 +14,7 @@ use common::ctr::{Reference, encrypt, keystream};
 use common::guarded::{Guarded, LINE};
 use common::machine::aes_engines;
 use squall::hazmat::{Aes128, Aes256, Cipher, CtrDrbg, Keystream, Stores};
-use squall::{Engine, Error, Stream};
+use squall::{Engine, Error, Stream, UnknownEngine};
 
 /// Bytes of the largest batch of any engine: eight 512-bit vectors.
 const BATCH: usize = 8 * 64;
@@ -209,7 +209,7 @@ fn names_are_read_as_they_are_written() {
         assert_eq!(engine.to_string().parse(), Ok(engine));
         assert_eq!(engine.to_string(), engine.name());
     }
-    assert_eq!("sse".parse::<Engine>(), Err(Error::UnknownEngine));
+    assert_eq!("sse".parse::<Engine>(), Err(UnknownEngine));
 }
 
 #[test]

@@ -122,7 +122,7 @@ SQUALL_MUST_USE int squall_fill_fresh(void *buf, size_t len) SQUALL_NOTHROW;
  * Where there is no source of randomness at all, the program is aborted with a message;
  * `squall_fill` returns an error instead. In everything else as `squall_fill`, but for this:
  *
- * On a virtual machine that is told late of clones (`"clone_guard": "vmgenid"` in
+ * On a virtual machine that is notified late of clones (`"clone_guard": "vmgenid"` in
  * `squall_status_json`), a clone may repeat a number that its sibling drew within the same tick
  * of the clock (1 to 10 ms). Use `squall_fill` for what must not repeat: keys and nonces.
  */

@@ -58,7 +58,7 @@ fn protection(report: &Report) -> [Fact; 4] {
         CloneGuard::NotAVm => "no sign of a virtual machine",
         CloneGuard::VmClock => "a counter changes before a clone runs",
         CloneGuard::Vmgenid => {
-            "the kernel reseeds when told of a clone; until then keys are masked"
+            "the kernel reseeds when notified of a clone; until then keys get a request pad"
         }
         _ => "no signal: every request mixes in cycle counter and CPU random words",
     };

@@ -3,7 +3,7 @@
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use squall::testing::{Seam, switch_off_for_testing, vmclock_for_testing};
+use squall::testing::{Failpoint, switch_off_for_testing, vmclock_for_testing};
 use squall_probe::{Mode, Source};
 
 use crate::Result;
@@ -35,17 +35,17 @@ const fn phase(number: u64) -> u64 {
 
 /// A machine that would not tell of clones.
 fn hide_clones() {
-    switch_off_for_testing(Seam::Vmgenid);
+    switch_off_for_testing(Failpoint::Vmgenid);
     hide_vmclock();
 }
 
 /// squall with its guards against clones off.
 fn switch_guards_off() {
     let guards = [
-        Seam::GenerationCheck,
-        Seam::Hedge,
-        Seam::LateSignal,
-        Seam::AdditionalInput,
+        Failpoint::GenerationCheck,
+        Failpoint::Hedge,
+        Failpoint::DelayedNotification,
+        Failpoint::AdditionalInput,
     ];
     guards.into_iter().for_each(switch_off_for_testing);
     hide_vmclock();
@@ -53,7 +53,7 @@ fn switch_guards_off() {
 
 /// squall that knows of a clone when it is told, and not before.
 fn leave_the_signal() {
-    switch_off_for_testing(Seam::LateSignal);
+    switch_off_for_testing(Failpoint::DelayedNotification);
 }
 
 /// A file that is no vmclock is used instead of the device.

@@ -18,7 +18,7 @@ pub enum Source {
     SquallHedged = 5,
     /// squall with its guards against clones off: the control.
     SquallUnguarded = 6,
-    /// squall without what it does where a clone is told late: the control of that.
+    /// squall without request pads: their control.
     SquallSignalOnly = 7,
     /// Whirlwind itself, bootstrapped again when the machine tells of a clone.
     Whirlwind = 8,

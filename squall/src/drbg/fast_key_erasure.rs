@@ -116,6 +116,18 @@ mod tests {
     use super::*;
     use crate::secret::tests::around_drop;
 
+    /// Pages keep a generator as its key.
+    #[test]
+    fn the_key_is_all_of_a_generator() {
+        let mut generator = FastKeyErasure::new(&[7; KEY_LEN]);
+        generator.generate(&mut [0; 100], &[]).unwrap();
+        let mut copy = FastKeyErasure::new(generator.key());
+        let [mut next, mut of_copy] = [[0; 100]; 2];
+        generator.generate(&mut next, &[]).unwrap();
+        copy.generate(&mut of_copy, &[]).unwrap();
+        assert_eq!(next, of_copy);
+    }
+
     #[test]
     fn dropping_a_generator_wipes_it() {
         let around = around_drop(FastKeyErasure::new(&[7; KEY_LEN]), |generator| {

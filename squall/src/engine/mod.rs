@@ -1,6 +1,6 @@
 //! How blocks of keystream are computed on this CPU.
 //!
-//! An [`Engine`] names one way to compute a keystream; [`Keystream`] is a key expanded for one
+//! An [`Engine`] (`choice.rs`) names one way to compute a keystream; [`Keystream`] is a key expanded for one
 //! engine. Every AES engine writes the same bytes for the same key and counter, at any length
 //! and alignment. The layer knows no operating system and keeps no state but the expanded key,
 //! which is wiped when it is dropped.
@@ -9,6 +9,7 @@
 //! splits a request there, so that the full 128-bit carry lives in one place.
 
 pub(crate) mod chacha20;
+mod choice;
 mod portable;
 pub(crate) mod registers;
 #[cfg(target_arch = "x86_64")]
@@ -16,126 +17,15 @@ mod x86_64;
 
 use core::alloc::Layout;
 use core::fmt;
-use core::str::FromStr;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::Error;
+pub(crate) use choice::write_names;
+pub use choice::{Engine, UnknownEngine};
 
 /// Length of an AES block, in bytes (FIPS 197).
 pub(crate) const BLOCK: usize = 16;
-
-/// A way to compute keystream on this CPU.
-///
-/// The four AES engines give identical output (FIPS 197; SP 800-38A section 6.5, counter mode
-/// with a 128-bit big-endian counter). [`Engine::ChaCha20`] is another cipher (RFC 8439).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-#[non_exhaustive]
-pub enum Engine {
-    /// AES by VAES instructions on 512-bit registers: 32 blocks in flight.
-    Vaes512 = 1,
-    /// AES by VAES instructions on 256-bit registers: 16 blocks in flight.
-    Vaes256 = 2,
-    /// AES by AES-NI instructions on 128-bit registers: 8 blocks in flight.
-    AesNi = 3,
-    /// AES by the `aes` crate: ARMv8's instructions where there are any, else constant-time
-    /// code without tables.
-    Portable = 4,
-    /// ChaCha20, by the widest vector unit there is: the choice where AES has no instructions.
-    ChaCha20 = 5,
-}
-
-impl Engine {
-    /// Every engine, the most preferred first.
-    pub const ALL: [Engine; 5] = [
-        Engine::Vaes512,
-        Engine::Vaes256,
-        Engine::AesNi,
-        Engine::ChaCha20,
-        Engine::Portable,
-    ];
-
-    /// The engines this CPU can run, the most preferred first.
-    pub fn available() -> impl Iterator<Item = Engine> {
-        Self::ALL.into_iter().filter(|engine| engine.is_available())
-    }
-
-    /// The engine the generator uses unless told otherwise: the widest with AES instructions,
-    /// else [`Engine::ChaCha20`].
-    pub fn best() -> Engine {
-        if Self::portable_has_instructions() {
-            return Engine::Portable;
-        }
-        Self::available()
-            .next()
-            .expect("ChaCha20 is always available")
-    }
-
-    /// The engine [`Stream`](crate::Stream) uses unless told otherwise: the best that is AES.
-    pub fn best_aes() -> Engine {
-        Self::available()
-            .find(|engine| engine.is_aes())
-            .expect("portable AES is always available")
-    }
-
-    /// Whether this CPU can run the engine.
-    pub fn is_available(self) -> bool {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Engine::Vaes512 => x86_64::vaes512::is_available(),
-            #[cfg(target_arch = "x86_64")]
-            Engine::Vaes256 => x86_64::vaes256::is_available(),
-            #[cfg(target_arch = "x86_64")]
-            Engine::AesNi => x86_64::aesni::is_available(),
-            Engine::Portable | Engine::ChaCha20 => true,
-            #[cfg(not(target_arch = "x86_64"))]
-            _ => false,
-        }
-    }
-
-    /// Whether the engine computes AES.
-    pub fn is_aes(self) -> bool {
-        self != Engine::ChaCha20
-    }
-
-    /// The engine's name, as [`FromStr`] reads it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Engine::Vaes512 => "vaes512",
-            Engine::Vaes256 => "vaes256",
-            Engine::AesNi => "aesni",
-            Engine::Portable => "portable",
-            Engine::ChaCha20 => "chacha20",
-        }
-    }
-
-    /// The `aes` crate finds ARMv8's instructions by itself; on x86-64 ours come first.
-    fn portable_has_instructions() -> bool {
-        #[cfg(target_arch = "aarch64")]
-        return std::arch::is_aarch64_feature_detected!("aes");
-        #[cfg(not(target_arch = "aarch64"))]
-        return false;
-    }
-}
-
-impl fmt::Display for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Engine {
-    type Err = Error;
-
-    /// Reads a name that [`Engine::name`] writes; [`Error::UnknownEngine`] otherwise.
-    fn from_str(name: &str) -> Result<Self, Error> {
-        Self::ALL
-            .into_iter()
-            .find(|engine| engine.name() == name)
-            .ok_or(Error::UnknownEngine)
-    }
-}
 
 mod sealed {
     pub trait Sealed {}
@@ -358,32 +248,32 @@ impl<C: Cipher> ZeroizeOnDrop for ExpandedKey<C> {}
 fn assert_wipes_itself<T: ZeroizeOnDrop>(_: &Option<T>) {}
 
 /// Length of AES-256's round keys, in bytes.
-pub(crate) const KEPT_KEYS_LEN: usize = 15 * BLOCK;
+pub(crate) const CACHED_SCHEDULE_LEN: usize = 15 * BLOCK;
 
-/// Whether this CPU can use round keys that are kept as plain bytes: see [`xor_keystream`].
-pub(crate) fn can_keep_keys() -> bool {
+/// Whether this CPU can use a key schedule that is kept as plain bytes: see [`xor_keystream`].
+pub(crate) fn can_cache_schedules() -> bool {
     #[cfg(target_arch = "x86_64")]
-    return x86_64::aesni::is_available();
+    return Engine::AesNi.is_available();
     #[cfg(not(target_arch = "x86_64"))]
     return false;
 }
 
-/// Expands an AES-256 key into round keys to keep; only if [`can_keep_keys`].
-pub(crate) fn keep_keys(key: &[u8; 32], kept: &mut [u8; KEPT_KEYS_LEN]) {
+/// Expands an AES-256 key into a schedule to keep; only if [`can_cache_schedules`].
+pub(crate) fn cache_schedule(key: &[u8; 32], schedule: &mut [u8; CACHED_SCHEDULE_LEN]) {
     #[cfg(target_arch = "x86_64")]
-    return x86_64::kept::expand(key, kept);
+    return x86_64::cached_schedule::expand(key, schedule);
     #[cfg(not(target_arch = "x86_64"))]
-    unreachable!("no engine keeps keys: {key:p} {kept:p}");
+    unreachable!("no engine keeps schedules: {key:p} {schedule:p}");
 }
 
 /// XORs AES-256 keystream that starts at block `counter` into `out`, under round keys that were
-/// [kept](keep_keys).
+/// [cached](cache_schedule).
 #[inline]
-pub(crate) fn xor_keystream(kept: &[u8; KEPT_KEYS_LEN], counter: u128, out: &mut [u8]) {
+pub(crate) fn xor_keystream(schedule: &[u8; CACHED_SCHEDULE_LEN], counter: u128, out: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
-    return x86_64::kept::xor_keystream(kept, counter, out);
+    return x86_64::cached_schedule::xor_keystream(schedule, counter, out);
     #[cfg(not(target_arch = "x86_64"))]
-    unreachable!("no engine keeps keys: {kept:p} {counter} {out:p}");
+    unreachable!("no engine keeps schedules: {schedule:p} {counter} {out:p}");
 }
 
 /// Calls `each` with parts of `out` within which the low 64 bits of the block counter do not
@@ -416,7 +306,7 @@ mod tests {
             // box still has it. Either kind has at least fifteen round keys, without padding.
             let (before, after) = unsafe {
                 (*key).set(&[0xa5; 32]);
-                let round_keys: *const [u8; KEPT_KEYS_LEN] = match &*key {
+                let round_keys: *const [u8; CACHED_SCHEDULE_LEN] = match &*key {
                     #[cfg(target_arch = "x86_64")]
                     ExpandedKey::X86(expanded) => (&raw const expanded.keys).cast(),
                     ExpandedKey::Portable(Some(cipher)) => (&raw const *cipher).cast(),

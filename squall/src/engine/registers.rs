@@ -8,7 +8,7 @@
 //! On x86-64 all vector registers that the system keeps are cleared, and the general registers that a
 //! function need not preserve. Other CPUs' registers are not cleared yet.
 
-use crate::seam::{self, Seam};
+use crate::failpoint::{self, Failpoint};
 
 /// Clears the registers when it is dropped. Declare it first, so that it is dropped last.
 #[must_use]
@@ -23,7 +23,7 @@ pub(crate) fn clear_on_return() -> ClearOnReturn {
 impl Drop for ClearOnReturn {
     #[inline]
     fn drop(&mut self) {
-        if !seam::is_off(Seam::RegisterClearing) {
+        if !failpoint::is_off(Failpoint::RegisterClearing) {
             clear();
         }
     }

@@ -10,8 +10,8 @@ use core::fmt;
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use super::health::{Health, Limits};
+use crate::failpoint::{self, Failpoint};
 use crate::per_thread::per_thread;
-use crate::seam::{self, Seam};
 
 #[cfg(target_arch = "x86_64")]
 use crate::cpuid::{Features, has};
@@ -122,7 +122,7 @@ pub(crate) fn noise() -> u64 {
     });
     let sample = sample(last, count);
     let passes = COUNTER_HEALTH.with(|health| health.passes(sample, Limits::ONE_BIT));
-    if !passes && !seam::is_off(Seam::HealthTests) {
+    if !passes && !failpoint::is_off(Failpoint::HealthTests) {
         COUNTER.set(NoiseSource::Failed);
     }
     count
@@ -140,7 +140,7 @@ pub(crate) fn counter_state() -> NoiseSource {
 
 #[inline]
 fn counter() -> u64 {
-    if seam::is_off(Seam::CycleCounter) {
+    if failpoint::is_off(Failpoint::CycleCounter) {
         return 0;
     }
     #[cfg(target_arch = "x86_64")]
@@ -207,7 +207,7 @@ fn tested_word() -> Option<u64> {
     let word = instruction().filter(|&word| may_be_random(word));
     let passes = |&word: &u64| {
         RANDOM_HEALTH.with(|health| health.passes(word, Limits::HALF_WORD))
-            || seam::is_off(Seam::HealthTests)
+            || failpoint::is_off(Failpoint::HealthTests)
     };
     let tested = word.filter(passes);
     if tested.is_none() {
@@ -222,7 +222,7 @@ fn may_be_random(word: u64) -> bool {
 }
 
 fn is_present() -> bool {
-    if seam::is_off(Seam::RandomInstruction) {
+    if failpoint::is_off(Failpoint::RandomInstruction) {
         return false;
     }
     #[cfg(target_arch = "x86_64")]
@@ -234,7 +234,7 @@ fn is_present() -> bool {
 /// One raw word, if the instruction has one.
 #[inline]
 fn instruction() -> Option<u64> {
-    if seam::is_off(Seam::RandomWordsDiffer) {
+    if failpoint::is_off(Failpoint::RandomWordsDiffer) {
         return Some(5);
     }
     #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,7 @@
 //! What an accumulator reads of the machine it runs on, so that a test or a model can be one.
 
 use super::cpu;
-use crate::seam::{self, Seam};
+use crate::failpoint::{self, Failpoint};
 
 /// Length of what [`Machine::random`] gives, in bytes.
 pub const HARDWARE_LEN: usize = 32;
@@ -43,7 +43,7 @@ impl Machine for ThisMachine {
     }
 
     fn process(&self) -> u32 {
-        if seam::is_off(Seam::Numbers) {
+        if failpoint::is_off(Failpoint::Numbers) {
             0
         } else {
             std::process::id()
@@ -51,7 +51,7 @@ impl Machine for ThisMachine {
     }
 
     fn cpu(&self) -> u32 {
-        if seam::is_off(Seam::Numbers) {
+        if failpoint::is_off(Failpoint::Numbers) {
             0
         } else {
             cpu::number()

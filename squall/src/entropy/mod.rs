@@ -50,7 +50,7 @@ pub use machine::{HARDWARE_LEN, Machine, ThisMachine};
 
 use sha2::Sha512;
 
-use crate::seam::{self, Seam};
+use crate::failpoint::{self, Failpoint};
 use crate::secret::Secret;
 
 /// Length of a seed, in bytes: `seedlen` of CTR_DRBG with AES-256.
@@ -65,8 +65,8 @@ pub(crate) type RootBytes = Secret<SEED_LEN>;
 /// Makes a seed of the kernel's bytes and an accumulator's: if either cannot be predicted, nor
 /// can the seed.
 pub(crate) fn seed(kernel: &[u8; SEED_LEN], root: &RootBytes, seed: &mut Seed) {
-    let unless_off = |part, seam| {
-        if seam::is_off(seam) {
+    let unless_off = |part, failpoint| {
+        if failpoint::is_off(failpoint) {
             &[0; SEED_LEN]
         } else {
             part
@@ -74,8 +74,8 @@ pub(crate) fn seed(kernel: &[u8; SEED_LEN], root: &RootBytes, seed: &mut Seed) {
     };
     let parts: [&[u8]; 3] = [
         b"squall seed 2",
-        unless_off(kernel, Seam::KernelBytes),
-        unless_off(root, Seam::Root),
+        unless_off(kernel, Failpoint::KernelBytes),
+        unless_off(root, Failpoint::Root),
     ];
     hash::hash::<Sha512>(&parts, &mut seed[..]);
 }
@@ -94,7 +94,7 @@ pub(crate) fn hedge(bytes: &mut RootBytes) {
 /// It tells apart what would otherwise be equal, the draws of two VM clones above all; nothing
 /// relies on it alone.
 pub(crate) fn additional_input<const WORDS: usize>() -> [u64; WORDS] {
-    if seam::is_off(Seam::AdditionalInput) {
+    if failpoint::is_off(Failpoint::AdditionalInput) {
         return [0; WORDS];
     }
     core::array::from_fn(|i| match i {
@@ -123,6 +123,17 @@ mod tests {
         let first = additional_input::<2>();
         // A slow counter may show the same twice.
         assert!((0..10_000).any(|_| additional_input::<2>() != first));
+    }
+
+    #[test]
+    fn additional_input_begins_with_the_cycle_counter() {
+        // Another CPU's counter may differ.
+        let is_counter = |_| {
+            let before = cpu::cycles();
+            let [first] = additional_input::<1>();
+            (before..=cpu::cycles()).contains(&first)
+        };
+        assert!((0..100).any(is_counter));
     }
 
     #[test]

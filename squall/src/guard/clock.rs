@@ -1,13 +1,13 @@
 //! How old is this state? Asked only where the kernel's generation cannot be seen.
 
-use crate::seam::{self, Seam};
+use crate::failpoint::{self, Failpoint};
 
 #[cfg(feature = "testing")]
 static ADVANCE: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
 
 /// Seconds since boot, counted through suspension too, or since some other fixed moment.
 pub(crate) fn seconds() -> u64 {
-    if seam::is_off(Seam::SeedAge) {
+    if failpoint::is_off(Failpoint::SeedAge) {
         return 1;
     }
     let mut now = libc::timespec {

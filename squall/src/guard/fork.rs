@@ -6,7 +6,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::seam::{self, Seam};
+use crate::failpoint::{self, Failpoint};
 
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
@@ -21,7 +21,7 @@ pub(super) fn watch() {
 
 /// A number that differs between a process and its forked children.
 pub(crate) fn process() -> u64 {
-    if seam::is_off(Seam::ForkGuard) {
+    if failpoint::is_off(Failpoint::ForkGuard) {
         return 0;
     }
     // SAFETY: getpid has no preconditions. A raw call, because old C libraries cached it.

@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
 use crate::error::errno;
-use crate::seam::{self, Seam};
+use crate::failpoint::{self, Failpoint};
 
 /// MAP_DROPPABLE of Linux 6.11, a mapping type of its own (include/uapi/linux/mman.h).
 const MAP_DROPPABLE: i32 = 0x08;
@@ -44,9 +44,10 @@ impl MemoryKind {
     fn is_off(self) -> bool {
         match self {
             MemoryKind::Droppable => {
-                seam::is_off(Seam::DroppableMemory) || seam::is_off(Seam::ForkGuard)
+                failpoint::is_off(Failpoint::DroppableMemory)
+                    || failpoint::is_off(Failpoint::ForkGuard)
             }
-            MemoryKind::WipeOnFork => seam::is_off(Seam::WipeOnFork),
+            MemoryKind::WipeOnFork => failpoint::is_off(Failpoint::WipeOnFork),
             MemoryKind::Plain => false,
         }
     }
@@ -157,7 +158,7 @@ fn map_as(kind: MemoryKind) -> Result<NonNull<u8>, i32> {
     let pair = NonNull::new(pair.cast()).expect("mmap does not return the null page");
     match kind {
         MemoryKind::Droppable => Ok(pair),
-        MemoryKind::WipeOnFork if seam::is_off(Seam::ForkGuard) => Ok(harden(pair)),
+        MemoryKind::WipeOnFork if failpoint::is_off(Failpoint::ForkGuard) => Ok(harden(pair)),
         MemoryKind::WipeOnFork => match advise(pair, libc::MADV_WIPEONFORK) {
             Ok(()) => Ok(harden(pair)),
             Err(error) => {

@@ -3,7 +3,7 @@
 //! The mark is the epoch the state was seeded under. The kernel may zero a droppable page at any
 //! moment, and a fork empties it in the child: both erase the mark with the secrets. So whatever
 //! was read counts only if [`Page::is_current`] or [`Page::is_of_generation`] holds **afterwards**.
-//! Half of the mark, the witness, is written before a seed is even drawn, and the other half
+//! Half of the mark, the *seeding marker*, is written before a seed is even drawn, and the other half
 //! before the state: if both are there at the end, nothing in between was lost, and no fork has
 //! come between.
 //!
@@ -18,8 +18,8 @@ use zeroize::Zeroize;
 use super::Epoch;
 use super::memory::{self, MemoryKind};
 use super::vdso::{self, Vdso};
+use crate::failpoint::{self, Failpoint};
 use crate::per_thread::ZeroAtStart;
-use crate::seam::{self, Seam};
 
 /// Bytes of generator state: a 32-byte key and a 16-byte counter.
 pub(crate) const STATE_LEN: usize = 48;
@@ -30,8 +30,8 @@ const LEN: usize = 4096;
 /// Bytes of keystream kept for small requests: what is left of the page.
 pub(crate) const CAPACITY: usize = LEN - HEADER_LEN;
 
-/// Bytes of round keys that make requests different from those of a clone.
-pub(crate) const MASK_KEYS_LEN: usize = 240;
+/// Bytes of round keys for request pads.
+pub(crate) const PAD_SCHEDULE_LEN: usize = 240;
 
 /// Bytes before the buffer, so that it starts on a cache line.
 const HEADER_LEN: usize = 512;
@@ -41,17 +41,16 @@ struct Contents {
     /// The complement of the kernel's generation, which is never 0: a zeroed page has no
     /// generation, and none that a zeroed generation could equal.
     generation_complement: u64,
-    /// The complement of the moment at which the buffer was filled: the kernel's generation and
-    /// tick.
-    lease: u64,
+    /// The complement of the buffer's [freshness tag](super::freshness).
+    tag_complement: u64,
     vm: u64,
-    /// Written when a seeding begins, and never 0: see [`witness`].
-    witness: u64,
+    /// Written when a seeding begins, and never 0: see [`seeding_marker`].
+    seeding_marker: u64,
     state: [u8; STATE_LEN],
     vdso_state: vdso::State,
-    mask_keys: [u8; MASK_KEYS_LEN],
+    pad_schedule: [u8; PAD_SCHEDULE_LEN],
     _to_cache_line:
-        [u8; HEADER_LEN - 4 * size_of::<u64>() - STATE_LEN - vdso::STATE_LEN - MASK_KEYS_LEN],
+        [u8; HEADER_LEN - 4 * size_of::<u64>() - STATE_LEN - vdso::STATE_LEN - PAD_SCHEDULE_LEN],
     buffer: [u8; CAPACITY],
 }
 
@@ -90,7 +89,7 @@ impl Page {
         unsafe { core::slice::from_raw_parts_mut(self.0.as_ptr().cast::<u8>(), LEN) }.zeroize();
     }
 
-    /// Begins a seeding: nothing in the page is current, and a witness says whether the page is
+    /// Begins a seeding: nothing in the page is current, and the seeding marker says whether the page is
     /// still there, and still this process's, when the seeding ends. Call it **before** the seed
     /// is drawn: a fork in between would otherwise leave both sides with the same seed.
     pub fn begin_seeding(self, around: Epoch) {
@@ -98,9 +97,9 @@ impl Page {
         // SAFETY: the page is mapped and this thread's own.
         unsafe {
             (&raw mut (*contents).generation_complement).write_volatile(0);
-            (&raw mut (*contents).lease).write_volatile(0);
+            (&raw mut (*contents).tag_complement).write_volatile(0);
             (&raw mut (*contents).vm).write_volatile(around.vm);
-            (&raw mut (*contents).witness).write_volatile(witness(around));
+            (&raw mut (*contents).seeding_marker).write_volatile(seeding_marker(around));
         }
         fence(Ordering::SeqCst);
     }
@@ -114,20 +113,20 @@ impl Page {
         fence(Ordering::SeqCst);
     }
 
-    /// Says that what is in the buffer from here on was generated at the kernel's `moment`.
-    pub fn begin_lease(self, moment: u64) {
+    /// Says that what is in the buffer from here on was generated under this freshness tag.
+    pub fn set_freshness_tag(self, tag: u64) {
         // SAFETY: the page is mapped and this thread's own.
-        unsafe { (&raw mut (*self.0.as_ptr()).lease).write_volatile(!moment) };
+        unsafe { (&raw mut (*self.0.as_ptr()).tag_complement).write_volatile(!tag) };
         fence(Ordering::SeqCst);
     }
 
-    /// Whether everything read from the buffer before this call was there, and was generated at
-    /// the kernel's `moment`. An empty page has none.
+    /// Whether everything read from the buffer before this call was there, and was generated under
+    /// this freshness tag. An empty page has none.
     #[inline(always)]
-    pub fn is_leased(self, moment: u64) -> bool {
+    pub fn is_fresh(self, tag: u64) -> bool {
         // SAFETY: the page is mapped.
-        let lease = unsafe { (&raw const (*self.0.as_ptr()).lease).read_volatile() };
-        lease ^ moment == u64::MAX
+        let complement = unsafe { (&raw const (*self.0.as_ptr()).tag_complement).read_volatile() };
+        complement ^ tag == u64::MAX
     }
 
     /// The kernel's generation that the state was seeded under.
@@ -139,7 +138,7 @@ impl Page {
     /// Whether nothing was ever seeded in the page, or all of it was lost.
     pub fn is_empty(self) -> bool {
         // SAFETY: the page is mapped.
-        unsafe { (&raw const (*self.0.as_ptr()).witness).read_volatile() == 0 }
+        unsafe { (&raw const (*self.0.as_ptr()).seeding_marker).read_volatile() == 0 }
     }
 
     /// VM generation counter that the state was seeded under.
@@ -155,10 +154,10 @@ impl Page {
         let (vm, found) = unsafe {
             (
                 (&raw const (*contents).vm).read_volatile(),
-                (&raw const (*contents).witness).read_volatile(),
+                (&raw const (*contents).seeding_marker).read_volatile(),
             )
         };
-        vm == epoch.vm && found == witness(epoch) && self.is_of_generation(epoch.kernel)
+        vm == epoch.vm && found == seeding_marker(epoch) && self.is_of_generation(epoch.kernel)
     }
 
     /// Whether everything read before this call was there and was seeded under the kernel's
@@ -182,18 +181,18 @@ impl Page {
         unsafe { (&raw mut (*self.0.as_ptr()).state).copy_from_nonoverlapping(state, 1) };
     }
 
-    /// The round keys that make requests different from those of a clone.
+    /// The round keys of request pads.
     #[inline]
-    pub fn load_mask_keys(self, keys: &mut [u8; MASK_KEYS_LEN]) {
+    pub fn load_pad_schedule(self, keys: &mut [u8; PAD_SCHEDULE_LEN]) {
         // SAFETY: the page is mapped; any bytes are valid.
-        unsafe { (&raw const (*self.0.as_ptr()).mask_keys).copy_to_nonoverlapping(keys, 1) };
+        unsafe { (&raw const (*self.0.as_ptr()).pad_schedule).copy_to_nonoverlapping(keys, 1) };
         read_before_checking();
     }
 
     /// Keeps them.
-    pub fn store_mask_keys(self, keys: &[u8; MASK_KEYS_LEN]) {
+    pub fn store_pad_schedule(self, keys: &[u8; PAD_SCHEDULE_LEN]) {
         // SAFETY: the page is mapped and this thread's own.
-        unsafe { (&raw mut (*self.0.as_ptr()).mask_keys).copy_from_nonoverlapping(keys, 1) };
+        unsafe { (&raw mut (*self.0.as_ptr()).pad_schedule).copy_from_nonoverlapping(keys, 1) };
     }
 
     /// The first `len` bytes of the buffer, to be written.
@@ -232,7 +231,7 @@ impl Page {
     ///
     /// Memory that a fork copies would give parent and child the same bytes: there it does not.
     pub fn getrandom(self, vdso: Vdso, out: &mut [u8]) -> Option<u64> {
-        if memory::kind() == MemoryKind::Plain && !seam::is_off(Seam::ForkGuard) {
+        if memory::kind() == MemoryKind::Plain && !failpoint::is_off(Failpoint::ForkGuard) {
             return None;
         }
         // SAFETY: the state lies within one page that a fork wipes, zeroed at first, and a page
@@ -245,11 +244,11 @@ impl Page {
         unsafe { (&raw mut (*self.0.as_ptr()).buffer).cast() }
     }
 
-    /// Where the generator's key stands in a page, and the keys of masks, for tests.
+    /// Where the generator's key stands in a page, and the keys of pads, for tests.
     #[cfg(feature = "testing")]
     pub const KEYS_AT: [usize; 2] = [
         core::mem::offset_of!(Contents, state),
-        core::mem::offset_of!(Contents, mask_keys),
+        core::mem::offset_of!(Contents, pad_schedule),
     ];
 
     /// The page's address, for tests that drop it.
@@ -260,7 +259,7 @@ impl Page {
 }
 
 /// What tells that a page is the one a seeding began with, in the process it began in.
-fn witness(epoch: Epoch) -> u64 {
+fn seeding_marker(epoch: Epoch) -> u64 {
     epoch.process + 1
 }
 
@@ -430,10 +429,10 @@ mod tests {
     #[test]
     fn a_page_that_is_being_seeded_is_not_current() {
         let page = seeded();
-        page.begin_lease(9);
+        page.set_freshness_tag(9);
         page.begin_seeding(epoch());
         assert!(!page.is_current(epoch()) && !page.is_empty());
-        assert!(!page.is_leased(9));
+        assert!(!page.is_fresh(9));
         page.wipe_and_unmap();
     }
 
@@ -446,7 +445,7 @@ mod tests {
                 kernel,
                 ..Epoch::default()
             }));
-            assert!(!page.is_of_generation(kernel) && !page.is_leased(kernel));
+            assert!(!page.is_of_generation(kernel) && !page.is_fresh(kernel));
         }
         page.wipe_and_unmap();
     }
@@ -464,27 +463,27 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_holds_for_its_moment() {
+    fn a_buffer_is_fresh_under_its_tag() {
         let page = seeded();
-        page.begin_lease(9);
-        assert!(page.is_leased(9));
+        page.set_freshness_tag(9);
+        assert!(page.is_fresh(9));
         // One bit more, one less, and none.
         for other in [11, 8, 0] {
-            assert!(!page.is_leased(other), "{other}");
+            assert!(!page.is_fresh(other), "{other}");
         }
         page.wipe_and_unmap();
     }
 
     #[test]
-    fn state_and_keys_of_masks_are_kept_apart() {
+    fn state_and_pad_schedule_are_apart() {
         let page = seeded();
         page.with_buffer(CAPACITY, |buffer| buffer.fill(3));
         page.store_state(&[1; STATE_LEN]);
-        page.store_mask_keys(&[2; MASK_KEYS_LEN]);
-        let (mut state, mut keys) = ([0; STATE_LEN], [0; MASK_KEYS_LEN]);
+        page.store_pad_schedule(&[2; PAD_SCHEDULE_LEN]);
+        let (mut state, mut keys) = ([0; STATE_LEN], [0; PAD_SCHEDULE_LEN]);
         page.load_state(&mut state);
-        page.load_mask_keys(&mut keys);
-        assert_eq!((state, keys), ([1; STATE_LEN], [2; MASK_KEYS_LEN]));
+        page.load_pad_schedule(&mut keys);
+        assert_eq!((state, keys), ([1; STATE_LEN], [2; PAD_SCHEDULE_LEN]));
         assert!(page.with_buffer(CAPACITY, |buffer| buffer.iter().all(|&byte| byte == 3)));
         assert!(page.is_current(epoch()));
         page.wipe_and_unmap();

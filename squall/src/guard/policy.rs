@@ -11,8 +11,8 @@ use super::memory::{self, MemoryKind};
 use super::page::Page;
 use super::vdso::{self, Vdso, Watch};
 use super::vmclock::VmClock;
-use super::{Epoch, fork, moment, vmclock, vmgenid};
-use crate::seam::{self, Seam};
+use super::{Epoch, fork, freshness, vmclock, vmgenid};
+use crate::failpoint::{self, Failpoint};
 
 /// The protections of this process.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +62,8 @@ impl Policy {
             return Self::provisional();
         }
         if let Some(clock) = policy.vmclock {
-            vmclock::note(clock.generation(), moment::mapped_generation());
-            moment::read_second_at(clock.place());
+            vmclock::note(clock.generation(), freshness::mapped_generation());
+            freshness::read_second_at(clock.place());
         }
         // SAFETY: nobody else writes, and nobody reads before the state says so.
         unsafe { (*DECIDED.0.get()).write(policy) };
@@ -76,7 +76,7 @@ impl Policy {
         Policy {
             vdso: Vdso::find(),
             vmclock: None,
-            is_vm: has_vmgenid || is_announced() || seam::is_off(Seam::BareMetal),
+            is_vm: has_vmgenid || is_announced() || failpoint::is_off(Failpoint::BareMetal),
             has_vmgenid,
             is_provisional: true,
         }
@@ -131,35 +131,35 @@ impl Policy {
         matches!(vdso::watch(), Watch::Mapped | Watch::Probe)
     }
 
-    /// Whether the moment tells everything: two loads and one compare.
-    pub fn moment_suffices(&self) -> bool {
+    /// Whether the freshness tag tells everything: two loads and one compare.
+    pub fn tag_suffices(&self) -> bool {
         vdso::watch() == Watch::Mapped && memory::kind() != MemoryKind::Plain && self.sees_clones()
     }
 
     /// Which requests must be made different by themselves, under the kernel's `current`
     /// generation.
     pub fn hedging(&self, current: u64) -> Hedging {
-        let is_unseen = !self.sees_clones() && !seam::is_off(Seam::Hedge);
+        let is_unseen = !self.sees_clones() && !failpoint::is_off(Failpoint::Hedge);
         if is_unseen || vmclock::is_unsettled(current) {
             return Hedging::All;
         }
-        if self.hears_late() && !seam::is_off(Seam::LateSignal) {
+        if self.has_delayed_notification() && !failpoint::is_off(Failpoint::DelayedNotification) {
             Hedging::AllButNumbers
         } else {
             Hedging::None
         }
     }
 
-    /// Whether a clone may run for a while before it is told that it is one: vmgenid is handled
-    /// by the kernel like any other interrupt.
-    pub fn hears_late(&self) -> bool {
+    /// Whether a clone may run for a while before the kernel knows of it: vmgenid is handled like
+    /// any other interrupt.
+    pub fn has_delayed_notification(&self) -> bool {
         self.is_vm && self.has_vmgenid && !self.counts_generations()
     }
 
     /// The epoch now; `None` if the vDSO does not answer.
     pub fn epoch(&self, page: Page) -> Option<Epoch> {
         let kernel = match (vdso::watch(), self.vdso) {
-            (Watch::Mapped, _) => moment::mapped_generation(),
+            (Watch::Mapped, _) => freshness::mapped_generation(),
             (Watch::Probe, Some(vdso)) => page.getrandom(vdso, &mut [0])?,
             _ => Epoch::NO_GENERATION,
         };
@@ -216,13 +216,13 @@ unsafe impl Sync for Slot {}
 
 /// Whether the kernel's vmgenid driver has a device.
 fn has_vmgenid() -> bool {
-    !seam::is_off(Seam::Vmgenid) && vmgenid::is_bound()
+    !failpoint::is_off(Failpoint::Vmgenid) && vmgenid::is_bound()
 }
 
 /// Whether a hypervisor announces itself (CPUID.1:ECX[31]), which it need not. Assumed where there
 /// is no CPUID.
 fn is_announced() -> bool {
-    if seam::is_off(Seam::Announcement) {
+    if failpoint::is_off(Failpoint::Announcement) {
         return false;
     }
     #[cfg(target_arch = "x86_64")]
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn vmgenid_alone_is_late() {
-        for (policy, hears_late) in [
+        for (policy, has_delayed_notification) in [
             (BARE, false),
             (VM, false),
             (VMGENID, true),
@@ -334,7 +334,11 @@ mod tests {
             (with_clock(VMGENID, true), false),
             (with_clock(VMGENID, false), true),
         ] {
-            assert_eq!(policy.hears_late(), hears_late, "{policy:?}");
+            assert_eq!(
+                policy.has_delayed_notification(),
+                has_delayed_notification,
+                "{policy:?}"
+            );
         }
     }
 

@@ -1,7 +1,7 @@
 //! The kernel's tick: a number that changes each time the kernel brings its clock up to date, one to
 //! ten milliseconds apart, and is read by one load ([`moment`]).
 //!
-//! It bounds how long bytes wait in a buffer where a VM clone is told late: a clone that was
+//! It bounds how long bytes wait in a buffer where notification of a VM clone is delayed: a clone that was
 //! stopped between two requests finds that the tick of its buffer is over. It is no clock, and
 //! nothing else is asked of it.
 //!
@@ -11,9 +11,9 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::moment;
+use super::freshness;
 use super::vdso::{self, Vdso};
-use crate::seam::{self, Seam};
+use crate::failpoint::{self, Failpoint};
 
 /// The clock that only moves with the tick, and that no namespace shifts.
 const CLOCK: libc::clockid_t = libc::CLOCK_REALTIME_COARSE;
@@ -28,16 +28,16 @@ const WORDS_BEFORE: usize = HEADER_WORDS + 2 * CLOCK as usize;
 /// Follows the tick, if it can be found and there is nothing better to follow; looks for it again
 /// if it is not where it was, as after a change of the time namespace.
 pub(crate) fn follow(vdso: Vdso) {
-    let followed = moment::second_place();
+    let followed = freshness::second_place();
     let is_vmclock = followed.is_some_and(|place| !is_data_of(vdso, place));
-    if seam::is_off(Seam::Tick) || is_vmclock {
+    if failpoint::is_off(Failpoint::Tick) || is_vmclock {
         return;
     }
     if followed.is_some_and(shows_clock) {
         return;
     }
     if let Some(place) = find(vdso) {
-        moment::move_second(followed, place);
+        freshness::move_second(followed, place);
     }
 }
 
@@ -49,7 +49,7 @@ fn shows_clock(place: *const AtomicU64) -> bool {
 
 /// Whether the tick is followed.
 pub(crate) fn is_followed(vdso: Vdso) -> bool {
-    moment::second_place().is_some_and(|place| is_data_of(vdso, place))
+    freshness::second_place().is_some_and(|place| is_data_of(vdso, place))
 }
 
 fn is_data_of(vdso: Vdso, place: *const AtomicU64) -> bool {
@@ -86,7 +86,7 @@ fn places(vdso: Vdso) -> impl Iterator<Item = *const AtomicU64> {
 /// is: it shares their page up to Linux 6.14, and has one of its own later, four pages below the
 /// vDSO. There the clocks are six pages below, and five in a time namespace.
 fn pages(vdso: Vdso) -> [Option<usize>; 2] {
-    moment::generation_place().map_or([None; 2], |generation| {
+    freshness::generation_place().map_or([None; 2], |generation| {
         pages_beside(generation.addr(), vdso.base())
     })
 }

@@ -9,8 +9,8 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use super::moment::{self, FROZEN, mapped_generation};
-use crate::seam::{self, Seam};
+use super::freshness::{self, FROZEN, mapped_generation};
+use crate::failpoint::{self, Failpoint};
 
 /// Room for the vDSO's opaque state: 144 bytes in Linux 6.11 to 6.18.
 pub(crate) const STATE_LEN: usize = 144;
@@ -46,7 +46,8 @@ impl Vdso {
     pub fn find() -> Option<Vdso> {
         // SAFETY: getauxval has no preconditions.
         let base = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as usize;
-        if base == 0 || cfg!(not(target_pointer_width = "64")) || seam::is_off(Seam::Vdso) {
+        if base == 0 || cfg!(not(target_pointer_width = "64")) || failpoint::is_off(Failpoint::Vdso)
+        {
             return None;
         }
         let name = if cfg!(target_arch = "x86_64") {
@@ -95,7 +96,7 @@ impl Vdso {
                 .cast::<u64>()
                 .read_volatile()
         };
-        let generation = if seam::is_off(Seam::GenerationCheck) {
+        let generation = if failpoint::is_off(Failpoint::GenerationCheck) {
             FROZEN
         } else {
             generation
@@ -157,7 +158,7 @@ pub(crate) fn watch() -> Watch {
 }
 
 fn decide(watch: Watch, place: Option<*const AtomicU64>) {
-    moment::read_generation_at(place);
+    freshness::read_generation_at(place);
     WATCH.store(watch as u8, Ordering::Relaxed);
 }
 
@@ -183,7 +184,9 @@ pub(crate) fn validate(vdso: Vdso, seeded: u64) -> bool {
 /// Looks for another place that shows `seeded`; without one the vDSO is probed from here on.
 pub(crate) fn relocate(vdso: Vdso, seeded: u64) {
     match vdso.places().find(|&place| shows(place, seeded)) {
-        Some(place) if !seam::is_off(Seam::GenerationPlace) => decide(Watch::Mapped, Some(place)),
+        Some(place) if !failpoint::is_off(Failpoint::GenerationPlace) => {
+            decide(Watch::Mapped, Some(place))
+        }
         _ => decide(Watch::Probe, None),
     }
 }

@@ -18,8 +18,8 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::io::Write;
 
 use super::memory::page_size;
+use crate::failpoint::{self, Failpoint};
 use crate::file::{self, File};
-use crate::seam::{self, Seam};
 
 const MAGIC: u32 = 0x4b4c_4356;
 const MAGIC_AT: usize = 0;
@@ -162,7 +162,7 @@ fn check(file: &File) -> Option<()> {
             IS_UNIDENTIFIED.store(true, Ordering::Relaxed);
             None
         }
-        Identity::Other => seam::is_off(Seam::VmClockDevice).then_some(()),
+        Identity::Other => failpoint::is_off(Failpoint::VmClockDevice).then_some(()),
     }
 }
 
@@ -252,7 +252,7 @@ pub(crate) fn is_unsettled(generation: u64) -> bool {
 static INSTEAD: std::sync::OnceLock<&'static CStr> = std::sync::OnceLock::new();
 
 /// Looks for the device at `path` instead. A file there that imitates the device's page is used
-/// only with [`Seam::VmClockDevice`] off.
+/// only with [`Failpoint::VmClockDevice`] off.
 #[cfg(feature = "testing")]
 pub fn open_instead(path: &'static CStr) {
     INSTEAD.set(path).expect("the device is replaced once");

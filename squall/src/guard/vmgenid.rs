@@ -7,8 +7,8 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
+use crate::failpoint::{self, Failpoint};
 use crate::file::File;
-use crate::seam::{self, Seam};
 
 /// Directories of the driver: a platform driver since Linux 6.10, an ACPI driver before.
 const DRIVERS: [&CStr; 2] = [
@@ -23,7 +23,7 @@ pub(super) fn is_bound() -> bool {
     const BOUND: u8 = 1;
     const NONE: u8 = 2;
     static FOUND: AtomicU8 = AtomicU8::new(UNKNOWN);
-    if seam::is_off(Seam::NoVmgenid) {
+    if failpoint::is_off(Failpoint::NoVmgenid) {
         return true;
     }
     match FOUND.load(Ordering::Relaxed) {

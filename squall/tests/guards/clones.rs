@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use squall::CloneGuard;
-use squall::testing::Seam::VmClockDevice;
+use squall::testing::Failpoint::VmClockDevice;
 use squall::testing::{
     KEYS_AT_FOR_TESTING, reseeds_for_testing, switch_off_for_testing, vmclock_for_testing,
 };
@@ -83,7 +83,7 @@ fn keys() -> [Draw; 4] {
 }
 
 /// Leaves vmgenid, which a case's switches have added, as the only signal.
-fn hears_late() {
+fn has_delayed_notification() {
     without_vmclock();
     assert_eq!(squall::status().clone_guard, CloneGuard::Vmgenid);
 }
@@ -94,13 +94,13 @@ pub fn without_vmclock() {
 }
 
 /// The kernel has not handled vmgenid's notice yet: keys and nonces of every size are told apart.
-pub fn told_late() -> Verdict {
-    hears_late();
+pub fn delayed() -> Verdict {
+    has_delayed_notification();
     copies_draw(keys, || {})
 }
 
 /// The same of numbers drawn by `rand`'s traits, of which it makes keys.
-pub fn told_late_through_rng() -> Verdict {
+pub fn delayed_through_rng() -> Verdict {
     use rand_core::Rng as _;
     fn draws() -> [Draw; 4] {
         let mut rng = squall::Rng;
@@ -119,11 +119,11 @@ pub fn told_late_through_rng() -> Verdict {
         }
         draw
     }
-    hears_late();
+    has_delayed_notification();
     copies_draw(draws, || {})
 }
 
-/// Where masks tell clones apart, bytes come out of the buffer: the generator is left as it is.
+/// Where pads tell clones apart, bytes come out of the buffer: the generator is left as it is.
 pub fn bytes_come_from_the_buffer() -> Verdict {
     comes_from_the_buffer(|| {
         squall::array::<16>();
@@ -140,7 +140,7 @@ pub fn numbers_come_from_the_buffer() -> Verdict {
 fn comes_from_the_buffer(draw: fn()) -> Verdict {
     const STATE_WORDS: usize = 6;
     let state = || words_of_page(KEYS_AT_FOR_TESTING[0], STATE_WORDS);
-    hears_late();
+    has_delayed_notification();
     // A tick or a reseed may come in between, but not each time.
     let leaves_state = |_| {
         let before = state();
@@ -154,18 +154,21 @@ fn comes_from_the_buffer(draw: fn()) -> Verdict {
     }
 }
 
-/// Every page has keys of masks, and new ones with each seeding.
-pub fn mask_keys() -> Verdict {
+/// Every page has keys of pads, and new ones with each seeding.
+pub fn pad_schedule() -> Verdict {
     const WORDS: usize = 30;
-    fn mask_keys() -> Vec<u64> {
+    fn pad_schedule() -> Vec<u64> {
         squall::u64();
         words_of_page(KEYS_AT_FOR_TESTING[1], WORDS)
     }
-    hears_late();
+    has_delayed_notification();
     let rng = KernelRng::open();
-    let mut all = vec![mask_keys(), std::thread::spawn(mask_keys).join().unwrap()];
+    let mut all = vec![
+        pad_schedule(),
+        std::thread::spawn(pad_schedule).join().unwrap(),
+    ];
     rng.reseed();
-    all.push(mask_keys());
+    all.push(pad_schedule());
     let mut words: Vec<u64> = all.concat();
     let count = words.len();
     words.sort_unstable();
@@ -173,13 +176,13 @@ pub fn mask_keys() -> Verdict {
     if words.len() == count && words[0] != 0 {
         Verdict::Held
     } else {
-        Verdict::Broken("keys of masks are zero or the same".to_owned())
+        Verdict::Broken("keys of pads are zero or the same".to_owned())
     }
 }
 
 /// The same, of a machine that was stopped while nothing was drawn: words are told apart too,
 /// because their buffer's tick is over.
-pub fn told_late_when_idle() -> Verdict {
+pub fn delayed_when_idle() -> Verdict {
     /// Longer than the longest tick there is, at 100 Hz.
     const TICK: Duration = Duration::from_millis(11);
     fn words() -> [Draw; 4] {
@@ -189,7 +192,7 @@ pub fn told_late_when_idle() -> Verdict {
             words.concat().try_into().expect("sixteen bytes")
         })
     }
-    hears_late();
+    has_delayed_notification();
     match copies_draw(words, || {}) {
         Verdict::Held if !squall::status().follows_tick => {
             Verdict::Broken("the status does not tell that the tick is followed".to_owned())
@@ -277,7 +280,7 @@ pub fn vmclock_marker_moves() -> Verdict {
     copies_of(&Clock::with_marker())
 }
 
-/// Where clones are told late, too: the tick, which is followed there, does not take its place.
+/// Where clones are notified late, too: the tick, which is followed there, does not take its place.
 pub fn marker_stands_for_tick() -> Verdict {
     let _clock = Clock::with_marker();
     follows_no_tick()

@@ -1,6 +1,6 @@
 //! Every guard of the generator, each beside its control.
 //!
-//! A case is a scenario under some switched-off seams. It runs in a process of its own and ends
+//! A case is a scenario under some failpoints. It runs in a process of its own and ends
 //! in a verdict: the promise held, or it was broken. A case with every guard on must hold; its
 //! control, the same scenario with one guard off, must break, or the scenario proves nothing.
 //! What this machine cannot run is ignored, and the summary counts it. With the environment variable
@@ -27,7 +27,7 @@ use std::process::{Command, ExitCode};
 use std::sync::{LazyLock, RwLock};
 
 use libtest_mimic::{Arguments, Trial};
-use squall::testing::{Seam, switch_off_for_testing};
+use squall::testing::{Failpoint, switch_off_for_testing};
 use squall::{Engine, MemoryKind, NoiseSource, ReseedGuard, Status};
 
 /// What a scenario found.
@@ -103,7 +103,7 @@ fn is_announced() -> bool {
     cpu.split_whitespace().any(|flag| flag == "hypervisor")
 }
 
-/// This machine, as a VM that is told late of its clones.
+/// This machine, as a VM that is notified late of its clones.
 static MACHINE: LazyLock<Status> = LazyLock::new(|| {
     switch_off_for_testing(NoVmgenid);
     switch_off_for_testing(BareMetal);
@@ -124,7 +124,7 @@ use Expect::{Broken, Held};
 struct Case {
     name: &'static str,
     scenario: fn() -> Verdict,
-    off: &'static [Seam],
+    off: &'static [Failpoint],
     expect: Expect,
     needs: &'static [Need],
     /// Forces the kernel to reseed, which would spare other cases what they must suffer.
@@ -155,7 +155,7 @@ impl Case {
 const fn case(
     name: &'static str,
     scenario: fn() -> Verdict,
-    off: &'static [Seam],
+    off: &'static [Failpoint],
     expect: Expect,
 ) -> Case {
     Case {
@@ -168,28 +168,33 @@ const fn case(
     }
 }
 
-use Seam::*;
+use Failpoint::*;
 
 /// Nothing of the machine but plain memory.
-const PLAIN: &[Seam] = &[DroppableMemory, WipeOnFork, RandomInstruction, CycleCounter];
-const WIPED: &[Seam] = &[DroppableMemory, RandomInstruction, CycleCounter];
+const PLAIN: &[Failpoint] = &[DroppableMemory, WipeOnFork, RandomInstruction, CycleCounter];
+const WIPED: &[Failpoint] = &[DroppableMemory, RandomInstruction, CycleCounter];
 /// Nothing that tells two copies apart but the guard itself.
-const STRICT: &[Seam] = &[RandomInstruction, CycleCounter];
-const UNGUARDED: &[Seam] = &[ForkGuard, RandomInstruction, CycleCounter];
+const STRICT: &[Failpoint] = &[RandomInstruction, CycleCounter];
+const UNGUARDED: &[Failpoint] = &[ForkGuard, RandomInstruction, CycleCounter];
 /// A VM that no signal tells of its clones; copies of it are made by an unguarded fork.
-const CLONED_UNSEEN: &[Seam] = &[ForkGuard, Vmgenid, BareMetal];
+const CLONED_UNSEEN: &[Failpoint] = &[ForkGuard, Vmgenid, BareMetal];
 /// A VM whose clones have not been told yet.
-const CLONED_UNTOLD: &[Seam] = &[ForkGuard, NoVmgenid, BareMetal];
-/// A VM that is told late, whose additional input is known.
-const MASKED: &[Seam] = &[NoVmgenid, BareMetal, AdditionalInput];
-const MASKED_UNWIPED: &[Seam] = &[NoVmgenid, BareMetal, AdditionalInput, Wiping];
+const CLONED_BEFORE_NOTIFICATION: &[Failpoint] = &[ForkGuard, NoVmgenid, BareMetal];
+/// A VM that is notified late, whose additional input is known.
+const WITH_PAD: &[Failpoint] = &[NoVmgenid, BareMetal, AdditionalInput];
+const WITH_PAD_UNWIPED: &[Failpoint] = &[NoVmgenid, BareMetal, AdditionalInput, Wiping];
 /// Nothing but keys tells two requests apart.
-const KEYS_ALONE: &[Seam] = &[LateSignal, RandomInstruction, CycleCounter];
-const KEYS_UNCHECKED: &[Seam] = &[LateSignal, RandomInstruction, CycleCounter, Recheck];
+const KEYS_ALONE: &[Failpoint] = &[DelayedNotification, RandomInstruction, CycleCounter];
+const KEYS_UNCHECKED: &[Failpoint] = &[
+    DelayedNotification,
+    RandomInstruction,
+    CycleCounter,
+    Recheck,
+];
 
 const STEPS: &[Need] = &[Need::Steps];
-/// What a machine needs to be told late of a clone.
-const LATE: &[Need] = &[Need::Generation];
+/// What a case needs that watches the kernel's generation.
+const GENERATION: &[Need] = &[Need::Generation];
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
@@ -222,15 +227,15 @@ const CASES: &[Case] = &[
     case("fork/vfork/plain-memory", forks::vfork, PLAIN, Held),
     case("fork/chacha20", forks::children_of_chacha20, STRICT, Held),
     case("fork/chacha20/control", forks::children_of_chacha20, UNGUARDED, Broken),
-    case("reseed/seen-by-the-next-word", reseeds::seen_by_the_next_word, &[], Held).alone().needs(LATE),
-    case("reseed/seen-by-the-next-word/probe", reseeds::seen_by_the_next_word, &[GenerationPlace], Held).alone().needs(LATE),
-    case("reseed/seen-by-the-next-word/control", reseeds::seen_by_the_next_word, &[GenerationCheck], Broken).alone().needs(LATE),
-    case("reseed/seen-by-a-first-fresh-draw", reseeds::seen_by_a_first_fresh_draw, &[], Held).needs(LATE),
-    case("reseed/seen-by-a-first-fresh-draw/control", reseeds::seen_by_a_first_fresh_draw, &[GenerationPlace], Broken).needs(LATE),
-    case("reseed/seen-by-every-thread", reseeds::seen_by_every_thread, &[], Held).alone().needs(LATE),
-    case("reseed/seen-by-every-thread/control", reseeds::seen_by_every_thread, &[GenerationCheck], Broken).alone().needs(LATE),
+    case("reseed/seen-by-the-next-word", reseeds::seen_by_the_next_word, &[], Held).alone().needs(GENERATION),
+    case("reseed/seen-by-the-next-word/probe", reseeds::seen_by_the_next_word, &[GenerationPlace], Held).alone().needs(GENERATION),
+    case("reseed/seen-by-the-next-word/control", reseeds::seen_by_the_next_word, &[GenerationCheck], Broken).alone().needs(GENERATION),
+    case("reseed/seen-by-a-first-fresh-draw", reseeds::seen_by_a_first_fresh_draw, &[], Held).needs(GENERATION),
+    case("reseed/seen-by-a-first-fresh-draw/control", reseeds::seen_by_a_first_fresh_draw, &[GenerationPlace], Broken).needs(GENERATION),
+    case("reseed/seen-by-every-thread", reseeds::seen_by_every_thread, &[], Held).alone().needs(GENERATION),
+    case("reseed/seen-by-every-thread/control", reseeds::seen_by_every_thread, &[GenerationCheck], Broken).alone().needs(GENERATION),
     case("reseed/storm", reseeds::storm, &[], Held).alone(),
-    case("reseed/place-that-stops-agreeing", reseeds::place_that_stops_agreeing, &[], Held).alone().needs(LATE),
+    case("reseed/place-that-stops-agreeing", reseeds::place_that_stops_agreeing, &[], Held).alone().needs(GENERATION),
     case("reseed/in-a-fresh-draw", steps::reseed_in_a_fresh_draw, &[], Held).alone().needs(&[Need::Generation, Need::Steps]),
     case("reseed/in-a-fresh-draw/control", steps::reseed_in_a_fresh_draw, &[GenerationCheck], Broken).alone().needs(&[Need::Generation, Need::Steps]),
     case("reseed/by-time", reseeds::by_time, &[Vdso], Held).alone(),
@@ -240,8 +245,8 @@ const CASES: &[Case] = &[
     case("reseed/refills-double", reseeds::refills_double, &[Announcement, Vmgenid, GenerationPlace], Held),
     case("reseed/refills-double/control", reseeds::refills_double, &[BareMetal, Vmgenid, GenerationPlace], Broken),
     case("drop/small", drops::small, &[], Held),
-    case("drop/small/not-masked", drops::small, &[LateSignal], Held),
-    case("drop/small/control", drops::small, &[LateSignal, Recheck], Broken),
+    case("drop/small/no-pad", drops::small, &[DelayedNotification], Held),
+    case("drop/small/control", drops::small, &[DelayedNotification, Recheck], Broken),
     case("drop/large", || drops::large(1000), KEYS_ALONE, Held),
     case("drop/large/control", || drops::large(u64::MAX), KEYS_UNCHECKED, Broken),
     case("drop/in-a-small-draw", steps::drop_in_a_small_draw, KEYS_ALONE, Held).needs(STEPS),
@@ -250,8 +255,8 @@ const CASES: &[Case] = &[
     case("drop/in-a-large-draw/control", steps::drop_in_a_large_draw, KEYS_UNCHECKED, Broken).needs(STEPS),
     case("signal/draw-in-a-draw", signals::draw_in_a_draw, &[], Held),
     case("signal/draw-in-a-draw/no-vdso", signals::draw_in_a_draw, &[Vdso], Held),
-    case("signal/draw-in-a-draw/not-masked", signals::draw_in_a_draw, &[LateSignal], Held),
-    case("signal/draw-in-a-draw/control", signals::draw_in_a_draw, &[LateSignal, ReentryLock], Broken),
+    case("signal/draw-in-a-draw/no-pad", signals::draw_in_a_draw, &[DelayedNotification], Held),
+    case("signal/draw-in-a-draw/control", signals::draw_in_a_draw, &[DelayedNotification, ReentryLock], Broken),
     case("signal/first-draw-on-a-small-stack", signals::first_draw_on_a_small_stack, &[], Held),
     case("signal/first-draw-on-a-small-stack/no-root-page", signals::first_draw_on_a_small_stack, &[RootPage], Held),
     case("signal/first-draw-in-a-handler", signals::first_draw_in_a_handler, &[], Held),
@@ -265,12 +270,12 @@ const CASES: &[Case] = &[
     case("clone/unseen", clones::unseen, CLONED_UNSEEN, Held),
     case("clone/unseen/no-vdso", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, Vdso], Held),
     case("clone/unseen/control", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, Hedge], Broken),
-    case("clone/distrusted", clones::distrusted, &[ForkGuard, LateSignal, Tick], Held),
-    case("clone/distrusted/control", clones::distrusted, &[ForkGuard, LateSignal, Tick, Hedge], Broken),
+    case("clone/distrusted", clones::distrusted, &[ForkGuard, DelayedNotification, Tick], Held),
+    case("clone/distrusted/control", clones::distrusted, &[ForkGuard, DelayedNotification, Tick, Hedge], Broken),
     case("clone/vmclock", clones::vmclock_moves, &[ForkGuard], Held),
     case("clone/vmclock/marker", clones::vmclock_marker_moves, &[ForkGuard], Held),
-    case("clone/vmclock/marker/told-late", clones::marker_stands_for_tick, &[NoVmgenid, BareMetal], Held).needs(LATE),
-    case("clone/vmclock/marker/told-late/control", clones::tick_stands_alone, &[NoVmgenid, BareMetal], Broken).needs(&[Need::Generation, Need::Tick]),
+    case("clone/vmclock/marker/delayed", clones::marker_stands_for_tick, &[NoVmgenid, BareMetal], Held).needs(GENERATION),
+    case("clone/vmclock/marker/delayed/control", clones::tick_stands_alone, &[NoVmgenid, BareMetal], Broken).needs(&[Need::Generation, Need::Tick]),
     case("clone/vmclock/control", clones::vmclock_stands_still, &[ForkGuard], Broken),
     case("clone/vmclock/looked-for-later", clones::first_draw_does_not_look_for_vmclock, &[Announcement, Vmgenid], Held),
     case("clone/vmclock/looked-for-later/vmgenid", clones::first_draw_does_not_look_for_vmclock, &[NoVmgenid], Held),
@@ -284,33 +289,33 @@ const CASES: &[Case] = &[
     case("clone/hidden-hypervisor/control", clones::without_clock, &[ForkGuard, Announcement, Vmgenid], Broken),
     case("clone/hidden-hypervisor/unknown-device", clones::hidden_hypervisor_with_unknown_device, &[ForkGuard, Announcement, Vmgenid], Held).needs(&[Need::DeviceNodes]),
     case("clone/hidden-hypervisor/marker", clones::hidden_hypervisor_with_marker, &[ForkGuard, Announcement, Vmgenid], Held),
-    case("clone/vmclock-hedges-until-reseed", clones::vmclock_hedges_until_reseed, &[ForkGuard], Held).alone().needs(LATE),
-    case("clone/vmclock-hedges-until-reseed/probe", clones::vmclock_hedges_until_reseed, &[ForkGuard, GenerationPlace], Held).alone().needs(LATE),
-    case("clone/told-late", clones::told_late, CLONED_UNTOLD, Held).needs(LATE),
-    case("clone/told-late/probe", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, GenerationPlace], Held).needs(LATE),
-    case("clone/told-late/no-instruction", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction], Held).needs(LATE),
-    case("clone/told-late/no-counter", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, CycleCounter], Held).needs(LATE),
-    case("clone/told-late/cycles-alone", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, RandomWordsDiffer, HealthTests], Held).needs(LATE),
-    case("clone/told-late/no-aes", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, KeptKeys], Held).needs(LATE),
-    case("clone/told-late/plain-memory", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, WipeOnFork], Held).needs(LATE),
-    case("clone/told-late/control", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, LateSignal], Broken).needs(LATE),
-    case("clone/told-late/neither/control", clones::told_late, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction, CycleCounter], Broken).needs(LATE),
-    case("clone/told-late-when-idle", clones::told_late_when_idle, CLONED_UNTOLD, Held).needs(&[Need::Generation, Need::Tick]),
-    case("clone/told-late-when-idle/no-aes", clones::told_late_when_idle, &[ForkGuard, NoVmgenid, BareMetal, KeptKeys], Held).needs(&[Need::Generation, Need::Tick]),
-    case("clone/told-late-when-idle/control", clones::told_late_when_idle, &[ForkGuard, NoVmgenid, BareMetal, Tick], Broken).needs(&[Need::Generation, Need::Tick]),
-    case("clone/told-late/buffer", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace], Held).needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
-    case("clone/told-late/buffer/control", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace, KeptKeys], Broken).needs(LATE),
-    case("clone/told-late/buffer/numbers", clones::numbers_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace, KeptKeys], Held).needs(LATE),
-    case("clone/told-late/rng", clones::told_late_through_rng, CLONED_UNTOLD, Held).needs(LATE),
-    case("clone/told-late/rng/control", clones::told_late_through_rng, &[ForkGuard, NoVmgenid, BareMetal, LateSignal], Broken).needs(LATE),
-    case("clone/mask-keys", clones::mask_keys, &[NoVmgenid, BareMetal], Held).alone().needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
+    case("clone/vmclock-hedges-until-reseed", clones::vmclock_hedges_until_reseed, &[ForkGuard], Held).alone().needs(GENERATION),
+    case("clone/vmclock-hedges-until-reseed/probe", clones::vmclock_hedges_until_reseed, &[ForkGuard, GenerationPlace], Held).alone().needs(GENERATION),
+    case("clone/delayed", clones::delayed, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
+    case("clone/delayed/probe", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, GenerationPlace], Held).needs(GENERATION),
+    case("clone/delayed/no-instruction", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction], Held).needs(GENERATION),
+    case("clone/delayed/no-counter", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, CycleCounter], Held).needs(GENERATION),
+    case("clone/delayed/cycles-alone", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomWordsDiffer, HealthTests], Held).needs(GENERATION),
+    case("clone/delayed/no-aes", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, CachedSchedule], Held).needs(GENERATION),
+    case("clone/delayed/plain-memory", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, WipeOnFork], Held).needs(GENERATION),
+    case("clone/delayed/control", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, DelayedNotification], Broken).needs(GENERATION),
+    case("clone/delayed/neither/control", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction, CycleCounter], Broken).needs(GENERATION),
+    case("clone/delayed-when-idle", clones::delayed_when_idle, CLONED_BEFORE_NOTIFICATION, Held).needs(&[Need::Generation, Need::Tick]),
+    case("clone/delayed-when-idle/no-aes", clones::delayed_when_idle, &[ForkGuard, NoVmgenid, BareMetal, CachedSchedule], Held).needs(&[Need::Generation, Need::Tick]),
+    case("clone/delayed-when-idle/control", clones::delayed_when_idle, &[ForkGuard, NoVmgenid, BareMetal, Tick], Broken).needs(&[Need::Generation, Need::Tick]),
+    case("clone/delayed/buffer", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace], Held).needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
+    case("clone/delayed/buffer/control", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace, CachedSchedule], Broken).needs(GENERATION),
+    case("clone/delayed/buffer/numbers", clones::numbers_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace, CachedSchedule], Held).needs(GENERATION),
+    case("clone/delayed/rng", clones::delayed_through_rng, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
+    case("clone/delayed/rng/control", clones::delayed_through_rng, &[ForkGuard, NoVmgenid, BareMetal, DelayedNotification], Broken).needs(GENERATION),
+    case("clone/pad-keys", clones::pad_schedule, &[NoVmgenid, BareMetal], Held).alone().needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
     case("clone/fresh", clones::fresh, &[ForkGuard], Held),
     case("clone/in-a-fresh-draw", steps::clone_in_a_fresh_draw, &[GenerationCheck], Held).needs(STEPS),
     case("clone/in-a-fresh-draw/control", steps::nothing_in_a_fresh_draw, &[GenerationCheck], Broken).needs(STEPS),
     case("clone/vmclock-bootstraps", seeds::vmclock_bootstraps, &[], Held),
     case("clone/vmclock-bootstraps/control", seeds::vmclock_bootstraps, &[Bootstrap], Broken),
-    case("clone/generation-bootstraps", seeds::generation_bootstraps, &[BareMetal], Held).alone().needs(LATE),
-    case("clone/generation-bootstraps/control", seeds::generation_bootstraps, &[BareMetal, Bootstrap], Broken).alone().needs(LATE),
+    case("clone/generation-bootstraps", seeds::generation_bootstraps, &[BareMetal], Held).alone().needs(GENERATION),
+    case("clone/generation-bootstraps/control", seeds::generation_bootstraps, &[BareMetal, Bootstrap], Broken).alone().needs(GENERATION),
     case("seed/kernel-alone", seeds::processes_differ, &[Root, AdditionalInput, RandomInstruction, CycleCounter], Held),
     case("seed/root-alone", seeds::processes_differ, &[KernelBytes, AdditionalInput, Numbers], Held),
     case("seed/root-alone/bootstrapped", seeds::processes_differ, &[KernelBytes, AdditionalInput, Numbers, RandomInstruction], Held),
@@ -340,25 +345,25 @@ const CASES: &[Case] = &[
     case("health/stuck-counter", seeds::stuck_counter, &[CycleCounter], Held),
     case("health/stuck-counter/control", seeds::stuck_counter, &[CycleCounter, HealthTests], Broken),
     case("health/good-sources", seeds::good_sources, &[], Held),
-    case("stack/no-keys-left/portable", || stack::no_keys_left(Engine::Portable), MASKED, Held).needs(&[Need::Engine(Engine::Portable)]),
-    case("stack/no-keys-left/portable/control", || stack::no_keys_left(Engine::Portable), MASKED_UNWIPED, Broken).needs(&[Need::Engine(Engine::Portable)]),
-    case("stack/no-keys-left/aesni", || stack::no_keys_left(Engine::AesNi), MASKED, Held).needs(&[Need::Engine(Engine::AesNi)]),
-    case("stack/no-keys-left/aesni/control", || stack::no_keys_left(Engine::AesNi), MASKED_UNWIPED, Broken).needs(&[Need::Engine(Engine::AesNi)]),
-    case("stack/no-keys-left/vaes256", || stack::no_keys_left(Engine::Vaes256), MASKED, Held).needs(&[Need::Engine(Engine::Vaes256)]),
-    case("stack/no-keys-left/vaes256/control", || stack::no_keys_left(Engine::Vaes256), MASKED_UNWIPED, Broken).needs(&[Need::Engine(Engine::Vaes256)]),
-    case("stack/no-keys-left/vaes512", || stack::no_keys_left(Engine::Vaes512), MASKED, Held).needs(&[Need::Engine(Engine::Vaes512)]),
-    case("stack/no-keys-left/vaes512/control", || stack::no_keys_left(Engine::Vaes512), MASKED_UNWIPED, Broken).needs(&[Need::Engine(Engine::Vaes512)]),
-    case("stack/no-keys-left/chacha20", || stack::no_keys_left(Engine::ChaCha20), MASKED, Held).needs(&[Need::Engine(Engine::ChaCha20)]),
-    case("stack/no-keys-left/chacha20/control", || stack::no_keys_left(Engine::ChaCha20), MASKED_UNWIPED, Broken).needs(&[Need::Engine(Engine::ChaCha20)]),
+    case("stack/no-keys-left/portable", || stack::no_keys_left(Engine::Portable), WITH_PAD, Held).needs(&[Need::Engine(Engine::Portable)]),
+    case("stack/no-keys-left/portable/control", || stack::no_keys_left(Engine::Portable), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::Portable)]),
+    case("stack/no-keys-left/aesni", || stack::no_keys_left(Engine::AesNi), WITH_PAD, Held).needs(&[Need::Engine(Engine::AesNi)]),
+    case("stack/no-keys-left/aesni/control", || stack::no_keys_left(Engine::AesNi), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::AesNi)]),
+    case("stack/no-keys-left/vaes256", || stack::no_keys_left(Engine::Vaes256), WITH_PAD, Held).needs(&[Need::Engine(Engine::Vaes256)]),
+    case("stack/no-keys-left/vaes256/control", || stack::no_keys_left(Engine::Vaes256), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::Vaes256)]),
+    case("stack/no-keys-left/vaes512", || stack::no_keys_left(Engine::Vaes512), WITH_PAD, Held).needs(&[Need::Engine(Engine::Vaes512)]),
+    case("stack/no-keys-left/vaes512/control", || stack::no_keys_left(Engine::Vaes512), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::Vaes512)]),
+    case("stack/no-keys-left/chacha20", || stack::no_keys_left(Engine::ChaCha20), WITH_PAD, Held).needs(&[Need::Engine(Engine::ChaCha20)]),
+    case("stack/no-keys-left/chacha20/control", || stack::no_keys_left(Engine::ChaCha20), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::ChaCha20)]),
     case("stack/no-seeds-left", stack::no_seeds_left, &[], Held),
     case("stack/no-seeds-left/control", stack::no_seeds_left, &[Wiping], Broken),
-    case("stack/no-counters-left", stack::no_counters_left, MASKED, Held).needs(&[Need::Engine(Engine::AesNi)]),
-    case("stack/no-counters-left/control", stack::no_counters_left, MASKED_UNWIPED, Broken).needs(&[Need::Engine(Engine::AesNi)]),
+    case("stack/no-counters-left", stack::no_counters_left, WITH_PAD, Held).needs(&[Need::Engine(Engine::AesNi)]),
+    case("stack/no-counters-left/control", stack::no_counters_left, WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::AesNi)]),
     case("stack/streams-leave-no-keys", stack::streams_leave_no_keys, &[], Held),
     case("registers/draws", registers::draws, &[NoVmgenid, BareMetal], Held).needs(&[Need::ClearedRegisters]),
     case("registers/draws/control", registers::draws_found, &[NoVmgenid, BareMetal, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
-    case("registers/draws/not-masked", registers::draws, &[LateSignal], Held).needs(&[Need::ClearedRegisters]),
-    case("registers/draws/not-masked/control", registers::draws_found, &[LateSignal, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/no-pad", registers::draws, &[DelayedNotification], Held).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/no-pad/control", registers::draws_found, &[DelayedNotification, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     case("registers/hedged-draws", registers::hedged_draws, &[], Held).needs(&[Need::ClearedRegisters]),
     case("registers/hedged-draws/control", registers::hedged_draws_found, &[RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     case("registers/building-blocks", registers::building_blocks, &[], Held).needs(&[Need::ClearedRegisters]),
@@ -401,7 +406,7 @@ fn run_scenario(name: &str) -> ExitCode {
         .expect("a case of this name");
     case.off
         .iter()
-        .for_each(|&seam| switch_off_for_testing(seam));
+        .for_each(|&failpoint| switch_off_for_testing(failpoint));
     let verdict = (case.scenario)();
     check_machine(case.off);
     match verdict {
@@ -415,8 +420,8 @@ fn run_scenario(name: &str) -> ExitCode {
 
 /// Makes sure that the machine was what these switches made of it: the case would else have tried
 /// another one.
-fn check_machine(off: &[Seam]) {
-    let takes = |seam| off.contains(&seam);
+fn check_machine(off: &[Failpoint]) {
+    let takes = |failpoint| off.contains(&failpoint);
     if takes(GenerationPlace) {
         let status = squall::status();
         let expected = if status.has_vdso_getrandom {
@@ -443,8 +448,8 @@ fn check_machine(off: &[Seam]) {
         let status = squall::status();
         assert!(!status.has_vmgenid && !status.follows_tick);
     }
-    if takes(Vmgenid) || takes(KeptKeys) {
-        assert_eq!(stack::masks(), [], "nothing is masked");
+    if takes(Vmgenid) || takes(CachedSchedule) {
+        assert_eq!(stack::pads(), [], "there are no pads");
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::io::pipe;
 
-use squall::testing::{Seam, events_for_testing, switch_off_for_testing};
+use squall::testing::{Failpoint, events_for_testing, switch_off_for_testing};
 use squall::{CloneGuard, NoiseSource};
 
 use crate::Verdict;
@@ -158,7 +158,7 @@ pub fn stuck_instruction() -> Verdict {
 pub fn stuck_after_the_first_draw() -> Verdict {
     squall::u32();
     assert_eq!(squall::status().cpu_random, NoiseSource::Works);
-    switch_off_for_testing(Seam::RandomWordsDiffer);
+    switch_off_for_testing(Failpoint::RandomWordsDiffer);
     let (reader, writer) = pipe().unwrap();
     wait(fork(|| {
         squall::u32();

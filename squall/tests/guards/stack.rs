@@ -18,8 +18,8 @@ use crate::drops::drop_page;
 /// Words of the generator's state: a key and V.
 const STATE_WORDS: usize = 6;
 
-/// Words of the round keys of masks.
-const MASK_WORDS: usize = 30;
+/// Words of the round keys of pads.
+const PAD_WORDS: usize = 30;
 
 /// Depth that is searched, in words.
 const DEPTH: usize = (24 << 10) / 8;
@@ -28,15 +28,15 @@ const DEPTH: usize = (24 << 10) / 8;
 /// that finds some only is at fault itself.
 pub fn no_keys_left(engine: Engine) -> Verdict {
     squall::hazmat::use_engine(engine).unwrap();
-    let is_masked = squall::status().clone_guard == CloneGuard::Vmgenid;
+    let gets_pad = squall::status().clone_guard == CloneGuard::Vmgenid;
     let found: Vec<_> = [
         ("seeding", seeding(engine)),
         ("refilling", refilling(engine)),
         ("generated in place", in_place(engine)),
     ]
     .into_iter()
-    .chain(is_masked.then(|| ("masked", masked::<16>())))
-    .chain(is_masked.then(|| ("masked, several blocks", masked::<256>())))
+    .chain(gets_pad.then(|| ("with a pad", with_pad::<16>())))
+    .chain(gets_pad.then(|| ("with a pad, several blocks", with_pad::<256>())))
     .collect();
     if found.iter().all(|(_, depth)| depth.is_none()) {
         return Verdict::Held;
@@ -171,7 +171,7 @@ fn seeding(engine: Engine) -> Option<usize> {
     squall::u32();
     drop_page();
     let stack = after(|| squall::fill(&mut [0; 300]));
-    find(&stack, &[keys_after(engine), masks()].concat())
+    find(&stack, &[keys_after(engine), pads()].concat())
 }
 
 /// A request that fills the buffer anew.
@@ -198,13 +198,13 @@ fn in_place(engine: Engine) -> Option<usize> {
     )
 }
 
-/// A request that is served from the buffer and masked.
-fn masked<const LEN: usize>() -> Option<usize> {
+/// A request that is served from the buffer, with a request pad.
+fn with_pad<const LEN: usize>() -> Option<usize> {
     loop {
         let before = state();
         let stack = after(|| squall::fill(&mut [0; LEN]));
         if state() == before {
-            return find(&stack, &masks());
+            return find(&stack, &pads());
         }
     }
 }
@@ -251,10 +251,10 @@ fn state() -> Vec<u64> {
     words_of_page(KEYS_AT_FOR_TESTING[0], STATE_WORDS)
 }
 
-/// The keys of masks, none where there are none.
-pub fn masks() -> Vec<u64> {
-    let masks = words_of_page(KEYS_AT_FOR_TESTING[1], MASK_WORDS);
-    masks.into_iter().filter(|&word| word != 0).collect()
+/// The keys of pads, none where there are none.
+pub fn pads() -> Vec<u64> {
+    let pads = words_of_page(KEYS_AT_FOR_TESTING[1], PAD_WORDS);
+    pads.into_iter().filter(|&word| word != 0).collect()
 }
 
 /// So many words of this thread's page, those at `at`.

@@ -29,7 +29,7 @@ mod x86_64 {
     use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
     use squall::MemoryKind;
-    use squall::testing::{Seam, page_address_for_testing, switch_off_for_testing};
+    use squall::testing::{Failpoint, page_address_for_testing, switch_off_for_testing};
 
     use crate::Verdict;
     use crate::clones::Clock;
@@ -81,7 +81,7 @@ mod x86_64 {
     /// Runs `draw`, and `on_step` after each of its instructions. Returns how many there were.
     fn step_through(draw: impl FnOnce(), on_step: fn(Stopped)) -> usize {
         // Thousands of instructions that change nothing of what is checked.
-        switch_off_for_testing(Seam::Wiping);
+        switch_off_for_testing(Failpoint::Wiping);
         handle(libc::SIGTRAP, handle_step);
         STEPS.store(0, Ordering::Relaxed);
         ON_STEP.store(on_step as *mut (), Ordering::Relaxed);

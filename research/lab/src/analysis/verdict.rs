@@ -183,7 +183,7 @@ mod tests {
         assert!(is_invalid(|resets| resets.clones[1].inputs[0].cycles += 1));
     }
 
-    /// Numbers must not repeat either, but where a clone is told late.
+    /// Numbers must not repeat either, except where notification of a clone is delayed.
     #[test]
     fn numbers_are_judged_by_what_the_machine_tells() {
         let repeating = |resets: &mut Resets| {

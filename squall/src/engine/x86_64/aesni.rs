@@ -3,14 +3,8 @@
 use core::arch::x86_64::*;
 
 use super::{BLOCK, RoundKeys, Stores, ctr_kernel};
-use crate::cpuid::{Features, has};
 
 type Vector = __m128i;
-
-/// Whether this CPU has AES-NI and SSSE3.
-pub(in crate::engine) fn is_available() -> bool {
-    has(Features::AES.and(Features::SSSE3))
-}
 
 ctr_kernel!("aes,ssse3", xmm_reg);
 

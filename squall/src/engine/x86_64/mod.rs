@@ -5,7 +5,7 @@
 //! what a kernel needs: it can only be made for an engine that was detected.
 
 pub(super) mod aesni;
-pub(super) mod kept;
+pub(super) mod cached_schedule;
 pub(super) mod schedule;
 pub(super) mod vaes256;
 pub(super) mod vaes512;

@@ -6,21 +6,21 @@
 
 use core::arch::x86_64::*;
 
-use super::RoundKeys;
+use super::{Engine, RoundKeys};
 
 /// Round constants (FIPS 197 section 5.2).
 const RCON: [i32; 10] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
 
 /// Expands a 128-bit key into the first 11 of `keys`.
 pub(in crate::engine) fn expand_128(key: &[u8; 16], keys: &mut RoundKeys) {
-    assert!(super::aesni::is_available());
+    assert!(Engine::AesNi.is_available());
     // SAFETY: AES-NI and SSSE3 were just found.
     unsafe { expand_128_aesni(key, keys) }
 }
 
 /// Expands a 256-bit key into 15 round keys.
 pub(in crate::engine) fn expand_256(key: &[u8; 32], keys: &mut RoundKeys) {
-    assert!(super::aesni::is_available());
+    assert!(Engine::AesNi.is_available());
     // SAFETY: AES-NI and SSSE3 were just found.
     unsafe { expand_256_aesni(key, keys) }
 }

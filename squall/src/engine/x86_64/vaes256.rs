@@ -3,14 +3,8 @@
 use core::arch::x86_64::*;
 
 use super::{BLOCK, RoundKeys, Stores, ctr_kernel};
-use crate::cpuid::{Features, has};
 
 type Vector = __m256i;
-
-/// Whether this CPU has VAES and AVX2.
-pub(in crate::engine) fn is_available() -> bool {
-    has(Features::VAES.and(Features::AVX2)) && super::aesni::is_available()
-}
 
 ctr_kernel!("vaes,avx2,aes,ssse3", ymm_reg);
 

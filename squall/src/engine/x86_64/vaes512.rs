@@ -3,17 +3,8 @@
 use core::arch::x86_64::*;
 
 use super::{BLOCK, RoundKeys, Stores, ctr_kernel};
-use crate::cpuid::{Features, has};
 
 type Vector = __m512i;
-
-/// Whether this CPU has VAES and the parts of AVX-512 that the kernel uses.
-pub(in crate::engine) fn is_available() -> bool {
-    has(Features::VAES
-        .and(Features::AVX512F)
-        .and(Features::AVX512BW))
-        && super::aesni::is_available()
-}
 
 ctr_kernel!("vaes,avx512f,avx512bw,aes,ssse3", zmm_reg);
 

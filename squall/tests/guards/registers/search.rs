@@ -87,7 +87,7 @@ fn left_by_numbers(engine: Engine) -> Option<String> {
     left_behind(engine, &registers, &known, &[])
 }
 
-/// The generator's key in this thread's page, and the first of the round keys that masks have;
+/// The generator's key in this thread's page, and the first of the round keys that pads have;
 /// nothing before the first draw.
 fn secrets_of_page() -> Vec<Key> {
     if page_address_for_testing() == 0 {

@@ -1,11 +1,11 @@
-//! What the fast path compares before bytes leave: the kernel's generation, and the word that tells
-//! more of clones on this machine, vmclock's count or the kernel's tick.
+//! The freshness tag, which the fast path compares before bytes leave: the kernel's generation, and
+//! the word that tells more of clones on this machine, vmclock's count or the kernel's tick.
 //!
 //! The two places stand beside each other, because each request reads both.
 
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-use crate::seam::{self, Seam};
+use crate::failpoint::{self, Failpoint};
 
 struct Places {
     generation: AtomicPtr<AtomicU64>,
@@ -32,16 +32,17 @@ pub(crate) fn mapped_generation() -> u64 {
     // SAFETY: the place is `NEVER`, or in the vDSO's data, which stays mapped.
     let generation =
         unsafe { (*PLACES.generation.load(Ordering::Relaxed)).load(Ordering::Relaxed) };
-    if seam::is_off(Seam::GenerationCheck) && generation != 0 {
+    if failpoint::is_off(Failpoint::GenerationCheck) && generation != 0 {
         FROZEN
     } else {
         generation
     }
 }
 
-/// Changes with the kernel's generation and with the second word, where they are followed.
+/// The tag now. It changes with the kernel's generation and with the second word, where they are
+/// followed.
 ///
-/// That it has all bits set, which is what an empty page is leased for, takes one count of vmclock
+/// That it has all bits set, which is what an empty page is fresh under, takes one count of vmclock
 /// out of 2^64.
 #[inline(always)]
 pub(crate) fn now() -> u64 {
@@ -102,13 +103,13 @@ mod tests {
     use super::{combined, mapped_generation, now, under};
     use std::collections::HashSet;
 
-    /// What the fast path compares with is what a buffer is leased for.
+    /// What the fast path compares with is what a buffer is fresh under.
     #[test]
-    fn now_is_the_moment_under_the_mapped_generation() {
+    fn now_is_the_tag_under_the_mapped_generation() {
         crate::fill(&mut [0; 16]);
-        let leased = || under(mapped_generation());
+        let tag = || under(mapped_generation());
         loop {
-            let (before, now, after) = (leased(), now(), leased());
+            let (before, now, after) = (tag(), now(), tag());
             if before == after {
                 return assert_eq!(now, before);
             }
@@ -118,9 +119,9 @@ mod tests {
     #[test]
     fn no_change_of_one_word_undoes_the_others() {
         let counts = || (0..64).chain([u64::MAX >> 32]);
-        let moments: HashSet<u64> = counts()
+        let tags: HashSet<u64> = counts()
             .flat_map(|generation| counts().map(move |second| combined(generation, second)))
             .collect();
-        assert_eq!(moments.len(), 65 * 65);
+        assert_eq!(tags.len(), 65 * 65);
     }
 }

@@ -1,19 +1,19 @@
-//! Keystream of AES-256 under round keys that are kept as plain bytes, XORed into short requests.
+//! Keystream of AES-256 under a key schedule that is kept as plain bytes, XORed into short requests.
 //!
 //! For requests of a few blocks, the expansion of a key takes three times as long as its use.
 
 use core::arch::x86_64::*;
 
-use super::{BLOCK, RoundKeys, schedule};
-use crate::engine::KEPT_KEYS_LEN;
+use super::{BLOCK, Engine, RoundKeys};
+use crate::engine::CACHED_SCHEDULE_LEN;
 use crate::secret::wipe;
 
 /// Expands `key` into bytes to keep.
-pub(in crate::engine) fn expand(key: &[u8; 32], kept: &mut [u8; KEPT_KEYS_LEN]) {
+pub(in crate::engine) fn expand(key: &[u8; 32], schedule: &mut [u8; CACHED_SCHEDULE_LEN]) {
     // SAFETY: zeros are a valid vector.
     let mut keys: RoundKeys = unsafe { core::mem::zeroed() };
-    schedule::expand_256(key, &mut keys);
-    for (place, key) in kept.as_chunks_mut::<BLOCK>().0.iter_mut().zip(keys) {
+    super::schedule::expand_256(key, &mut keys);
+    for (place, key) in schedule.as_chunks_mut::<BLOCK>().0.iter_mut().zip(keys) {
         // SAFETY: a vector is 16 bytes, any of them valid.
         *place = unsafe { core::mem::transmute::<__m128i, [u8; BLOCK]>(key) };
     }
@@ -21,29 +21,33 @@ pub(in crate::engine) fn expand(key: &[u8; 32], kept: &mut [u8; KEPT_KEYS_LEN]) 
 }
 
 /// XORs the keystream that starts at block `counter` into `out`.
-pub(in crate::engine) fn xor_keystream(kept: &[u8; KEPT_KEYS_LEN], counter: u128, out: &mut [u8]) {
-    assert!(super::aesni::is_available());
+pub(in crate::engine) fn xor_keystream(
+    schedule: &[u8; CACHED_SCHEDULE_LEN],
+    counter: u128,
+    out: &mut [u8],
+) {
+    assert!(Engine::AesNi.is_available());
     // SAFETY: AES-NI and SSSE3 were just found.
-    unsafe { xor_keystream_aesni(kept, counter, out) }
+    unsafe { xor_keystream_aesni(schedule, counter, out) }
 }
 
 #[target_feature(enable = "aes,ssse3")]
-fn xor_keystream_aesni(kept: &[u8; KEPT_KEYS_LEN], counter: u128, out: &mut [u8]) {
+fn xor_keystream_aesni(schedule: &[u8; CACHED_SCHEDULE_LEN], counter: u128, out: &mut [u8]) {
     let mut counter = counter;
     let mut rest = out;
     while rest.len() >= 4 * BLOCK {
-        rest = xor_front::<4>(kept, &mut counter, rest);
+        rest = xor_front::<4>(schedule, &mut counter, rest);
     }
     if rest.len() >= 2 * BLOCK {
-        rest = xor_front::<2>(kept, &mut counter, rest);
+        rest = xor_front::<2>(schedule, &mut counter, rest);
     }
     if rest.len() >= BLOCK {
-        rest = xor_front::<1>(kept, &mut counter, rest);
+        rest = xor_front::<1>(schedule, &mut counter, rest);
     }
     if !rest.is_empty() {
         let mut block = [0; BLOCK];
         block[..rest.len()].copy_from_slice(rest);
-        xor_blocks::<1>(kept, counter, &mut block);
+        xor_blocks::<1>(schedule, counter, &mut block);
         rest.copy_from_slice(&block[..rest.len()]);
         wipe(&mut block);
     }
@@ -53,12 +57,12 @@ fn xor_keystream_aesni(kept: &[u8; KEPT_KEYS_LEN], counter: u128, out: &mut [u8]
 #[inline]
 #[target_feature(enable = "aes,ssse3")]
 fn xor_front<'a, const N: usize>(
-    kept: &[u8; KEPT_KEYS_LEN],
+    schedule: &[u8; CACHED_SCHEDULE_LEN],
     counter: &mut u128,
     out: &'a mut [u8],
 ) -> &'a mut [u8] {
     let (front, rest) = out.split_at_mut(N * BLOCK);
-    xor_blocks::<N>(kept, *counter, front);
+    xor_blocks::<N>(schedule, *counter, front);
     *counter = counter.wrapping_add(N as u128);
     rest
 }
@@ -66,18 +70,18 @@ fn xor_front<'a, const N: usize>(
 /// XORs `N` blocks of keystream into as many of `out`.
 #[inline]
 #[target_feature(enable = "aes,ssse3")]
-fn xor_blocks<const N: usize>(kept: &[u8; KEPT_KEYS_LEN], counter: u128, out: &mut [u8]) {
+fn xor_blocks<const N: usize>(schedule: &[u8; CACHED_SCHEDULE_LEN], counter: u128, out: &mut [u8]) {
     let (places, _) = out.as_chunks_mut::<BLOCK>();
     let counter = |i| load(&counter.wrapping_add(i as u128).to_be_bytes());
-    let first = round_key::<0>(kept);
+    let first = round_key::<0>(schedule);
     let mut blocks: [__m128i; N] = core::array::from_fn(|i| _mm_xor_si128(counter(i), first));
-    super::for_each_literal!(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 => one_round(&mut blocks, kept));
-    let last = round_key::<14>(kept);
+    super::for_each_literal!(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 => one_round(&mut blocks, schedule));
+    let last = round_key::<14>(schedule);
     for (place, block) in places.iter_mut().zip(blocks) {
         let keystream = _mm_aesenclast_si128(block, last);
-        let masked = _mm_xor_si128(load(place), keystream);
+        let sum = _mm_xor_si128(load(place), keystream);
         // SAFETY: 16 bytes are writable behind the reference; the store needs no alignment.
-        unsafe { _mm_storeu_si128(place.as_mut_ptr().cast(), masked) };
+        unsafe { _mm_storeu_si128(place.as_mut_ptr().cast(), sum) };
     }
 }
 
@@ -86,9 +90,9 @@ fn xor_blocks<const N: usize>(kept: &[u8; KEPT_KEYS_LEN], counter: u128, out: &m
 #[target_feature(enable = "aes,ssse3")]
 fn one_round<const I: usize, const N: usize>(
     blocks: &mut [__m128i; N],
-    kept: &[u8; KEPT_KEYS_LEN],
+    schedule: &[u8; CACHED_SCHEDULE_LEN],
 ) {
-    let key = round_key::<I>(kept);
+    let key = round_key::<I>(schedule);
     for block in blocks {
         *block = super::aesni::in_order(_mm_aesenc_si128(*block, key));
     }
@@ -100,13 +104,13 @@ fn one_round<const I: usize, const N: usize>(
 /// suffice for stay on the stack, where nobody wipes them.
 #[inline]
 #[target_feature(enable = "sse2")]
-fn round_key<const I: usize>(kept: &[u8; KEPT_KEYS_LEN]) -> __m128i {
-    const { assert!((I + 1) * BLOCK <= KEPT_KEYS_LEN) };
+fn round_key<const I: usize>(schedule: &[u8; CACHED_SCHEDULE_LEN]) -> __m128i {
+    const { assert!((I + 1) * BLOCK <= CACHED_SCHEDULE_LEN) };
     let key;
-    // SAFETY: reads 16 of the referenced bytes. Volatile, so its order among its like is kept.
+    // SAFETY: reads 16 of the referenced bytes. Volatile, so its order among its like is schedule.
     unsafe {
-        core::arch::asm!("movdqu {key}, [{kept} + {at}]",
-            kept = in(reg) kept.as_ptr(),
+        core::arch::asm!("movdqu {key}, [{schedule} + {at}]",
+            schedule = in(reg) schedule.as_ptr(),
             at = const I * BLOCK,
             key = lateout(xmm_reg) key,
             options(readonly, nostack, preserves_flags));
@@ -125,16 +129,16 @@ fn load(bytes: &[u8; BLOCK]) -> __m128i {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Aes256, Engine, Keystream, Stores};
+    use crate::engine::{Aes256, Keystream, Stores};
 
     #[test]
     fn it_is_the_keystream_of_the_other_engines() {
-        if !super::super::aesni::is_available() {
+        if !Engine::AesNi.is_available() {
             return println!("SKIP: no AES-NI");
         }
         let key = core::array::from_fn(|i| i as u8);
-        let mut kept = [0; KEPT_KEYS_LEN];
-        expand(&key, &mut kept);
+        let mut schedule = [0; CACHED_SCHEDULE_LEN];
+        expand(&key, &mut schedule);
         let reference = Keystream::<Aes256>::new(&key, Engine::Portable).unwrap();
         for counter in [0, 7, u128::from(u64::MAX) - 1, u128::MAX - 2] {
             for len in 0..=100 {
@@ -143,7 +147,7 @@ mod tests {
                 reference.fill(counter, &mut expected[..len], Stores::Cached);
                 expected[..len].iter_mut().for_each(|byte| *byte ^= 0x5a);
                 expected[len..].fill(0x5a);
-                xor_keystream(&kept, counter, &mut out[..len]);
+                xor_keystream(&schedule, counter, &mut out[..len]);
                 assert_eq!(out, expected, "{len} bytes from block {counter}");
             }
         }

@@ -12,7 +12,7 @@ use crate::drbg::MAX_REQUEST;
 use crate::engine::Stores;
 use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
 use crate::guard::policy::Policy;
-use crate::guard::{Epoch, fork, moment};
+use crate::guard::{Epoch, fork, freshness};
 use crate::secret::Secret;
 
 /// Fills `out`; each 64 KiB of it from a seed of its own.
@@ -26,20 +26,24 @@ pub(crate) fn fill_fresh(out: &mut [u8]) -> Result<(), Error> {
 /// As [`fill_fresh`], for callers that wipe the stack and the registers themselves.
 pub(super) fn fill(out: &mut [u8]) -> Result<(), Error> {
     for attempt in 1.. {
-        let before = moment();
+        let before = epoch();
         generate(out)?;
-        let after = moment();
-        // A fork or a clone in between left both sides with the same bytes. Reseeds without
-        // pause look like clones: they hold a request up for so long and no longer.
-        let only_reseeded = Epoch {
-            kernel: after.kernel,
-            ..before
-        } == after;
-        if after == before || (only_reseeded && attempt >= ATTEMPTS) {
+        if is_done(before, epoch(), attempt) {
             break;
         }
     }
     Ok(())
+}
+
+/// Whether what was generated between these epochs, in this attempt, may be served. A fork or a clone
+/// in between left both sides with the same bytes. Reseeds without pause look like clones: they hold
+/// a request up for so long and no longer.
+fn is_done(before: Epoch, after: Epoch, attempt: usize) -> bool {
+    let only_reseeded = Epoch {
+        kernel: after.kernel,
+        ..before
+    } == after;
+    after == before || (only_reseeded && attempt >= ATTEMPTS)
 }
 
 fn generate(out: &mut [u8]) -> Result<(), Error> {
@@ -59,10 +63,42 @@ fn generate(out: &mut [u8]) -> Result<(), Error> {
 }
 
 /// Changes when this process is forked or its VM is cloned.
-fn moment() -> Epoch {
+fn epoch() -> Epoch {
     Epoch {
-        kernel: moment::mapped_generation(),
+        kernel: freshness::mapped_generation(),
         process: fork::process(),
         ..Policy::get().epoch_without_kernel()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forks_and_clones_are_never_served_and_reseeds_at_last() {
+        let before = Epoch {
+            kernel: 1,
+            vm: 2,
+            process: 3,
+        };
+        let reseeded = Epoch {
+            kernel: 4,
+            ..before
+        };
+        let cloned = Epoch { vm: 5, ..reseeded };
+        let forked = Epoch {
+            process: 6,
+            ..reseeded
+        };
+        for (after, early, at_last) in [
+            (before, true, true),
+            (reseeded, false, true),
+            (cloned, false, false),
+            (forked, false, false),
+        ] {
+            assert_eq!(is_done(before, after, ATTEMPTS - 1), early, "{after:?}");
+            assert_eq!(is_done(before, after, ATTEMPTS), at_last, "{after:?}");
+        }
     }
 }

@@ -12,7 +12,7 @@
 
 mod fresh;
 pub(crate) mod generator;
-pub(crate) mod late;
+pub(crate) mod request_pad;
 pub(crate) mod root;
 mod seeding;
 #[cfg(feature = "testing")]
@@ -26,14 +26,14 @@ use crate::Error;
 use crate::drbg::MAX_REQUEST;
 use crate::engine::{Engine, Stores, registers};
 use crate::entropy;
+use crate::failpoint::{self, Failpoint};
 use crate::guard::errno;
+use crate::guard::freshness;
 use crate::guard::lock::{self, HOLDER};
-use crate::guard::moment;
 use crate::guard::page::{CAPACITY, Page, Word, read_before_checking};
 use crate::guard::policy::{Hedging, Policy};
 use crate::guard::thread;
 use crate::per_thread::{ZeroAtStart, per_thread};
-use crate::seam::{self, Seam};
 use crate::secret::{in_frame_of_its_own, wipe_stack_below};
 pub(crate) use fresh::fill_fresh;
 use generator::Generator;
@@ -99,31 +99,37 @@ pub(crate) static RESEEDS: AtomicU64 = AtomicU64::new(0);
 pub(crate) static DISCARDED: AtomicU64 = AtomicU64::new(0);
 
 /// What the fast path leaves to [`serve`]: the lock was asked for, and this is its number.
-pub(crate) struct Unserved {
+pub(crate) struct SlowPath {
     left: usize,
 }
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Want {
+pub(crate) enum RequestKind {
     /// Bytes: a key or a nonce, for all we know.
     Bytes,
-    /// A number, which a clone that is told late may be given too.
+    /// A number, which may repeat in a clone while notification is delayed.
     Number,
 }
 
 /// Fills `out` if it is small and nothing is in the way.
 #[inline(always)]
-pub(crate) fn fill_fast(out: &mut [u8]) -> Result<(), Unserved> {
+pub(crate) fn fill_fast(out: &mut [u8]) -> Result<(), SlowPath> {
     draw(out.len(), |page, at| {
         page.take(at, out);
-        late::mask(page, out);
+        request_pad::apply(page, out);
     })
+}
+
+/// Fills `out`.
+#[inline(always)]
+pub(crate) fn try_fill(out: &mut [u8]) -> Result<(), Error> {
+    fill_fast(out).or_else(|slow_path| serve(slow_path, RequestKind::Bytes, out))
 }
 
 /// A random word, if nothing is in the way.
 #[inline(always)]
-pub(crate) fn word_fast<W: Word>() -> Result<W, Unserved> {
+pub(crate) fn word_fast<W: Word>() -> Result<W, SlowPath> {
     draw(size_of::<W>(), Page::take_word)
 }
 
@@ -135,33 +141,33 @@ pub(crate) fn prepare_threads() {
 /// Makes sure that this process has drawn before.
 pub(crate) fn prime() -> Result<(), Error> {
     match RESEEDS.load(Ordering::Relaxed) {
-        0 => crate::try_fill(&mut [0]),
+        0 => try_fill(&mut [0]),
         _ => Ok(()),
     }
 }
 
 /// The whole of a small request: lock, move `len` bytes out of the buffer, check, unlock.
 #[inline(always)]
-fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, Unserved> {
+fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, SlowPath> {
     let left = lock::lock();
     // One comparison for `len <= left <= CAPACITY`: an underflow is too large, and so is the
     // number of a lock that was not got.
     let at = left.wrapping_sub(len);
     if len > SMALL || at > CAPACITY - len {
-        return Err(Unserved { left });
+        return Err(SlowPath { left });
     }
     let Some(page) = PAGE.with(Cell::get) else {
-        return Err(Unserved { left });
+        return Err(SlowPath { left });
     };
-    if seam::is_off(Seam::ReentryLock) {
+    if failpoint::is_off(Failpoint::ReentryLock) {
         lock::unlock(left);
     }
-    let is_fresh = || page.is_leased(moment::now());
-    let was_fresh = seam::is_off(Seam::Recheck) && is_fresh();
+    let is_fresh = || page.is_fresh(freshness::now());
+    let was_fresh = failpoint::is_off(Failpoint::Recheck) && is_fresh();
     let taken = take(page, at);
     if !was_fresh && !is_fresh() {
         // What was taken is erased and lost.
-        return Err(Unserved { left: at });
+        return Err(SlowPath { left: at });
     }
     lock::unlock(at);
     Ok(taken)
@@ -170,15 +176,15 @@ fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, Unserve
 /// Fills `out`, whatever the state of the thread. Makes system calls, and leaves `errno` as it was.
 #[cold]
 #[inline(never)]
-pub(crate) fn serve(unserved: Unserved, want: Want, out: &mut [u8]) -> Result<(), Error> {
+pub(crate) fn serve(slow_path: SlowPath, kind: RequestKind, out: &mut [u8]) -> Result<(), Error> {
     wiping_stack_and_registers(|has_seeded| {
-        errno::keep(|| serve_slowly(unserved, want, out, has_seeded))
+        errno::keep(|| serve_slowly(slow_path, kind, out, has_seeded))
     })
 }
 
 fn serve_slowly(
-    Unserved { left }: Unserved,
-    want: Want,
+    SlowPath { left }: SlowPath,
+    kind: RequestKind,
     out: &mut [u8],
     has_seeded: &mut bool,
 ) -> Result<(), Error> {
@@ -196,7 +202,7 @@ fn serve_slowly(
             left,
             has_seeded,
         };
-        let served = request.serve(want, out);
+        let served = request.serve(kind, out);
         let (left, held_back) = if request.fast_path_suffices() {
             (request.left, 0)
         } else {
@@ -241,7 +247,7 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
-    fn serve(&mut self, want: Want, out: &mut [u8]) -> Result<(), Error> {
+    fn serve(&mut self, kind: RequestKind, out: &mut [u8]) -> Result<(), Error> {
         let Some(page) = self.page() else {
             *self.has_seeded = true;
             return fresh::fill(out);
@@ -252,8 +258,8 @@ impl Request<'_> {
                 *self.has_seeded = true;
                 self.seed(page)?;
             }
-            self.produce(page, want, out);
-            if seam::is_off(Seam::Recheck) || self.is_current(page) {
+            self.produce(page, kind, out);
+            if failpoint::is_off(Failpoint::Recheck) || self.is_current(page) {
                 return Ok(());
             }
         }
@@ -299,20 +305,20 @@ impl Request<'_> {
     }
 
     /// Writes `out`, from the buffer or in place.
-    fn produce(&mut self, page: Page, want: Want, out: &mut [u8]) {
+    fn produce(&mut self, page: Page, kind: RequestKind, out: &mut [u8]) {
         let is_small = out.len() <= SMALL;
         let is_hedged = match self.policy.hedging(page.generation()) {
             Hedging::None => false,
             Hedging::AllButNumbers => {
-                late::begin(&self.policy);
-                want == Want::Bytes && !(is_small && late::can_mask())
+                request_pad::begin(&self.policy);
+                kind == RequestKind::Bytes && !(is_small && request_pad::is_possible())
             }
             Hedging::All => true,
         };
         if is_hedged || !is_small {
             return generate(page, self.engine(out.len()), out, is_hedged);
         }
-        if !page.is_leased(moment::under(page.generation())) {
+        if !page.is_fresh(freshness::under(page.generation())) {
             self.discard();
             self.local.refill.set(FIRST_REFILL);
         }
@@ -321,21 +327,22 @@ impl Request<'_> {
         }
         self.left -= out.len();
         page.take(self.left, out);
-        if want == Want::Bytes {
-            late::mask(page, out);
+        if kind == RequestKind::Bytes {
+            request_pad::apply(page, out);
         }
     }
 
     /// Whether this thread's next small requests may come from the buffer after one comparison.
     fn fast_path_suffices(&self) -> bool {
-        self.policy.moment_suffices() && (late::can_mask() || !self.policy.hears_late())
+        self.policy.tag_suffices()
+            && (request_pad::is_possible() || !self.policy.has_delayed_notification())
     }
 
     /// Fills the buffer anew; what little was left is overwritten.
     fn refill(&mut self, page: Page) {
         let len = self.local.refill.get();
         self.local.refill.set((2 * len).min(CAPACITY));
-        page.begin_lease(moment::under(page.generation()));
+        page.set_freshness_tag(freshness::under(page.generation()));
         let input = entropy::additional_input::<2>();
         self.tell_of_refill(input[0]);
         Generator::in_page(page, self.engine(len), |generator| {
@@ -401,8 +408,8 @@ mod tests {
     fn is_served_fast() -> bool {
         let draw = |_| match word_fast::<u64>() {
             Ok(_) => true,
-            Err(unserved) => {
-                serve(unserved, Want::Number, &mut [0; 8]).unwrap();
+            Err(slow_path) => {
+                serve(slow_path, RequestKind::Number, &mut [0; 8]).unwrap();
                 false
             }
         };
@@ -416,7 +423,7 @@ mod tests {
         let suffices = status.reseed_guard == ReseedGuard::MappedGeneration
             && status.memory != MemoryKind::Plain
             && status.clone_guard != CloneGuard::Hedged
-            && (status.clone_guard != CloneGuard::Vmgenid || engine::can_keep_keys());
+            && (status.clone_guard != CloneGuard::Vmgenid || engine::can_cache_schedules());
         assert_eq!(is_served_fast(), suffices);
     }
 }

@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering;
 
 use super::root::Event;
 use super::{PAGE, RESEEDS, root};
-use crate::guard::moment;
+use crate::guard::freshness;
 use crate::guard::page::Page;
 use crate::guard::policy::Policy;
 
@@ -14,7 +14,7 @@ pub fn page_address() -> usize {
     PAGE.with(Cell::get).map_or(0, |page| page.address())
 }
 
-/// Where in a page the generator's key stands, and the keys of masks.
+/// Where in a page the generator's key stands, and the keys of pads.
 pub const KEYS_AT: [usize; 2] = Page::KEYS_AT;
 
 /// Seedings in this process so far.
@@ -30,5 +30,5 @@ pub fn events() -> [u64; Event::COUNT] {
 /// The kernel's generation and the VM's, as the guards see them; 0 for one that they do not.
 pub fn generations() -> (u64, u64) {
     let vm = Policy::get().epoch_without_kernel().vm;
-    (moment::mapped_generation(), vm)
+    (freshness::mapped_generation(), vm)
 }

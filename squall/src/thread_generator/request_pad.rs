@@ -1,11 +1,11 @@
-//! What is done where a VM clone is told late that it is one.
+//! Delayed clone notification: what keeps clones apart until the kernel knows of the clone.
 //!
 //! Where vmgenid is the only signal, a clone runs for some time before the kernel has handled it,
 //! and the buffer's bytes are its siblings' too. So buffers end with the kernel's
-//! [tick](crate::guard::tick), and all requests but those for a number (a `u32` or `u64`) are
-//! *masked*: XORed with a second keystream, AES-256 in counter mode under a key that the generator
-//! gave when it was seeded, from a block numbered by the cycle counter and a word of the CPU's
-//! random instruction. XORed with an independent stream, the buffer's bytes are no less
+//! [tick](crate::guard::tick), and all requests but those for a number (a `u32` or `u64`) get a
+//! *request pad*: they are XORed with a second keystream, AES-256 in counter mode under a key that
+//! the generator gave when it was seeded, from a block numbered by the cycle counter and a word of
+//! the CPU's random instruction. XORed with an independent stream, the buffer's bytes are no less
 //! unpredictable than before; and what two clones get differs as long as either number does, in a
 //! way that nobody can tell who does not have the key.
 //!
@@ -17,39 +17,39 @@
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use super::generator::Generator;
-use crate::engine::{self, KEPT_KEYS_LEN, Stores, registers};
+use crate::engine::{self, CACHED_SCHEDULE_LEN, Stores, registers};
 use crate::entropy;
-use crate::guard::page::{MASK_KEYS_LEN, Page};
+use crate::failpoint::{self, Failpoint};
+use crate::guard::page::{PAD_SCHEDULE_LEN, Page};
 use crate::guard::policy::Policy;
 use crate::guard::tick;
-use crate::seam::{self, Seam};
 use crate::secret::Secret;
 
-const _: () = assert!(MASK_KEYS_LEN == KEPT_KEYS_LEN);
+const _: () = assert!(PAD_SCHEDULE_LEN == CACHED_SCHEDULE_LEN);
 
 /// Bits by which cycle counts are apart as numbers of blocks: a small request has at most sixteen
 /// blocks, so those of different counts have none in common.
 const BLOCKS_BITS: u32 = (super::SMALL / engine::BLOCK).ilog2();
 
-/// Whether this is such a machine, in this process.
-static STATE: AtomicU8 = AtomicU8::new(NOT_LATE);
+/// When this process would be notified of a clone.
+static STATE: AtomicU8 = AtomicU8::new(AT_ONCE);
 
-const NOT_LATE: u8 = 0;
-const LATE: u8 = 1;
-/// And small requests are masked.
-const MASKED: u8 = 2;
+const AT_ONCE: u8 = 0;
+const DELAYED: u8 = 1;
+/// And small requests get a pad.
+const WITH_PAD: u8 = 2;
 
 /// Whether a clone may be given the numbers of its siblings.
 #[inline(always)]
 pub(crate) fn numbers_may_repeat() -> bool {
-    STATE.load(Ordering::Relaxed) != NOT_LATE
+    STATE.load(Ordering::Relaxed) != AT_ONCE
 }
 
-/// From here on, buffers end with the tick and requests are masked, in the whole process. To be
+/// From here on, buffers end with the tick and requests get a pad, in the whole process. To be
 /// called before a buffer is used.
 pub(super) fn begin(policy: &Policy) {
-    if STATE.load(Ordering::Relaxed) == NOT_LATE {
-        let state = if can_mask() { MASKED } else { LATE };
+    if STATE.load(Ordering::Relaxed) == AT_ONCE {
+        let state = if is_possible() { WITH_PAD } else { DELAYED };
         STATE.store(state, Ordering::Relaxed);
         follow_tick(policy);
     }
@@ -64,38 +64,38 @@ pub(super) fn follow_tick(policy: &Policy) {
 }
 
 /// Whether this CPU is fast enough at it.
-pub(super) fn can_mask() -> bool {
-    engine::can_keep_keys() && !seam::is_off(Seam::KeptKeys)
+pub(super) fn is_possible() -> bool {
+    engine::can_cache_schedules() && !failpoint::is_off(Failpoint::CachedSchedule)
 }
 
-/// Puts the key of masks in place, when the page is seeded.
+/// Puts the pads' key in place, when the page is seeded.
 pub(super) fn prepare(page: Page, generator: &mut Generator) {
     let mut key = Secret::<32>::zeroed();
-    let mut keys = Secret::zeroed();
+    let mut schedule = Secret::zeroed();
     generator.generate(&mut key[..], &[], Stores::Cached);
-    engine::keep_keys(&key, &mut keys);
-    page.store_mask_keys(&keys);
+    engine::cache_schedule(&key, &mut schedule);
+    page.store_pad_schedule(&schedule);
 }
 
-/// Masks what was taken from the page's buffer, where that is done. The page is to be checked
-/// afterwards.
+/// XORs a pad into what was taken from the page's buffer, where that is done. The page is to be
+/// checked afterwards.
 #[inline(always)]
-pub(super) fn mask(page: Page, out: &mut [u8]) {
-    if STATE.load(Ordering::Relaxed) == MASKED {
-        xor_mask(page, out);
+pub(super) fn apply(page: Page, out: &mut [u8]) {
+    if STATE.load(Ordering::Relaxed) == WITH_PAD {
+        xor_pad(page, out);
     }
 }
 
 #[inline(never)]
-fn xor_mask(page: Page, out: &mut [u8]) {
+fn xor_pad(page: Page, out: &mut [u8]) {
     let _clear = registers::clear_on_return();
-    let mut keys = Secret::zeroed();
-    page.load_mask_keys(&mut keys);
+    let mut schedule = Secret::zeroed();
+    page.load_pad_schedule(&mut schedule);
     let [cycles, word] = entropy::additional_input::<2>();
-    engine::xor_keystream(&keys, block(cycles, word), out);
+    engine::xor_keystream(&schedule, block(cycles, word), out);
 }
 
-/// The block that a mask begins with.
+/// The block that a pad begins with.
 fn block(cycles: u64, word: u64) -> u128 {
     u128::from(word) << 64 | u128::from(cycles << BLOCKS_BITS)
 }
@@ -103,10 +103,10 @@ fn block(cycles: u64, word: u64) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::local::SMALL;
+    use crate::thread_generator::SMALL;
 
     #[test]
-    fn masks_of_different_numbers_have_no_block_in_common() {
+    fn pads_of_different_numbers_have_no_block_in_common() {
         const BLOCKS: u128 = (SMALL / engine::BLOCK) as u128;
         assert_eq!(block(0, 0), 0);
         assert_eq!(block(1, 0), BLOCKS);

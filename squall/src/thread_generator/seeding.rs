@@ -7,11 +7,11 @@ use core::sync::atomic::Ordering;
 
 use super::generator::Generator;
 use super::root::{self, Event};
-use super::{FIRST_REFILL, RESEEDS, Request, late};
+use super::{FIRST_REFILL, RESEEDS, Request, request_pad};
 use crate::Error;
 use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
 use crate::guard::page::Page;
-use crate::guard::{Epoch, clock, moment, vdso, vmclock};
+use crate::guard::{Epoch, clock, freshness, vdso, vmclock};
 use crate::secret::Secret;
 
 /// Oldest seed a request may be served from where the kernel's generation cannot be seen, in
@@ -41,14 +41,14 @@ impl Request<'_> {
         page.mark(generation);
         Generator::in_page(page, self.engine(0), |generator| {
             generator.reseed(&seed);
-            if self.policy.hears_late() && late::can_mask() {
-                late::prepare(page, generator);
+            if self.policy.has_delayed_notification() && request_pad::is_possible() {
+                request_pad::prepare(page, generator);
             }
         });
         if self.policy.vmclock.is_some() {
             vmclock::note(around.vm, generation);
         }
-        late::follow_tick(&self.policy);
+        request_pad::follow_tick(&self.policy);
         self.local.refill.set(FIRST_REFILL);
         self.local.seeded_at.set(clock::seconds());
         RESEEDS.fetch_add(1, Ordering::Relaxed);
@@ -68,7 +68,7 @@ impl Request<'_> {
     /// Bytes of the kernel's RNG, and the generation they belong to.
     fn kernel_bytes(&self, page: Page, bytes: &mut [u8; SEED_LEN]) -> Result<u64, Error> {
         for attempt in 1.. {
-            let before = moment::mapped_generation();
+            let before = freshness::mapped_generation();
             let served = self.policy.vdso.and_then(|vdso| {
                 page.getrandom(vdso, &mut bytes[..])
                     .map(|generation| (vdso, generation))

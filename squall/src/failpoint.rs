@@ -1,4 +1,4 @@
-//! Switches that turn a guard off or take something away from the machine, so that a test can
+//! Failpoints: switches that turn a guard off or take something away from the machine, so that a test can
 //! show what the guard is for and what happens without it.
 //!
 //! Without the `testing` feature every switch is the constant `false` and leaves no trace in the
@@ -8,7 +8,7 @@
 /// request where the switch stands for a property of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Seam {
+pub enum Failpoint {
     /// Memory that a fork wipes, and the check of the process where there is none.
     ForkGuard,
     /// The comparison with the kernel's generation, which appears never to change.
@@ -21,11 +21,11 @@ pub enum Seam {
     ReentryLock,
     /// Hedging of requests where a VM clone would not be noticed.
     Hedge,
-    /// Hedging of requests where a VM clone would be noticed, but late.
-    LateSignal,
-    /// The machine: AES instructions for masks where a VM clone would be noticed late.
-    KeptKeys,
-    /// The tick after which buffers are not used any more where a VM clone would be noticed late.
+    /// Request pads, where notification of a VM clone is delayed.
+    DelayedNotification,
+    /// The machine: AES instructions for request pads.
+    CachedSchedule,
+    /// The tick after which buffers are not used any more, where notification is delayed.
     Tick,
     /// The clearing of registers behind what handled a key.
     RegisterClearing,
@@ -74,20 +74,20 @@ pub enum Seam {
 #[cfg(feature = "testing")]
 static OFF: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
 
-/// Whether a test switched `seam` off.
+/// Whether a test switched `failpoint` off.
 #[inline(always)]
-pub(crate) fn is_off(seam: Seam) -> bool {
+pub(crate) fn is_off(failpoint: Failpoint) -> bool {
     #[cfg(feature = "testing")]
-    return OFF.load(core::sync::atomic::Ordering::Relaxed) & (1 << seam as u32) != 0;
+    return OFF.load(core::sync::atomic::Ordering::Relaxed) & (1 << failpoint as u32) != 0;
     #[cfg(not(feature = "testing"))]
     {
-        let _ = seam;
+        let _ = failpoint;
         false
     }
 }
 
 /// Switches a guard off, or takes a property away from the machine, for this process.
 #[cfg(feature = "testing")]
-pub fn switch_off(seam: Seam) {
-    OFF.fetch_or(1 << seam as u32, core::sync::atomic::Ordering::Relaxed);
+pub fn switch_off(failpoint: Failpoint) {
+    OFF.fetch_or(1 << failpoint as u32, core::sync::atomic::Ordering::Relaxed);
 }

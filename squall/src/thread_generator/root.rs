@@ -19,10 +19,10 @@ use super::ATTEMPTS;
 use crate::entropy::cpu;
 use crate::entropy::whirlwind::{Whirlwind, WithSha512};
 use crate::entropy::{Input, RootBytes, ThisMachine};
+use crate::failpoint::{self, Failpoint};
 use crate::guard::Epoch;
 use crate::guard::policy::Policy;
 use crate::guard::shared::{Place, SharedPage, Token};
-use crate::seam::{self, Seam};
 
 /// A root with so many shards.
 type Root<const N: usize> = Whirlwind<WithSha512, ThisMachine, N>;
@@ -108,7 +108,7 @@ fn draw_from_page(event: Event, epoch: Epoch, policy: &Policy, bytes: &mut RootB
 }
 
 fn page() -> Option<&'static Place<Whirlwind>> {
-    if seam::is_off(Seam::RootPage) {
+    if failpoint::is_off(Failpoint::RootPage) {
         None
     } else {
         ROOT.map()
@@ -161,7 +161,7 @@ fn add_word<const N: usize>(root: &Root<N>) -> bool {
 /// Bootstraps the root again if this machine may have been cloned since it last was.
 fn renew(place: &Place<Whirlwind>, epoch: Epoch, policy: &Policy) {
     let before = place.epoch();
-    if policy.may_be_clone(before, epoch) && !seam::is_off(Seam::Bootstrap) {
+    if policy.may_be_clone(before, epoch) && !failpoint::is_off(Failpoint::Bootstrap) {
         bootstrap(&place.value);
     }
     if before != epoch {
