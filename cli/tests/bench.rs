@@ -20,11 +20,11 @@ use crate::common::{bytes, end, run, squall, text};
 const SHORT: &str = "bench --quick --source squall --source getrandom --workload words";
 
 /// A directory of a test's own.
-struct World(TempDir);
+struct Workspace(TempDir);
 
-impl World {
-    fn new() -> World {
-        World(TempDir::new().expect("a directory"))
+impl Workspace {
+    fn new() -> Workspace {
+        Workspace(TempDir::new().expect("a directory"))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -72,16 +72,20 @@ fn contains(text: &str, words: &[&str]) {
 }
 
 fn a_quick_run_fills_every_output() {
-    let world = World::new();
-    let mut command = squall_to(&world.path("report.json"), "--export-json", SHORT);
-    command.arg("--export-csv").arg(world.path("report.csv"));
-    command.arg("--export-html").arg(world.path("report.html"));
+    let workspace = Workspace::new();
+    let mut command = squall_to(&workspace.path("report.json"), "--export-json", SHORT);
+    command
+        .arg("--export-csv")
+        .arg(workspace.path("report.csv"));
+    command
+        .arg("--export-html")
+        .arg(workspace.path("report.html"));
     let output = command.output().expect("the command runs");
     assert_eq!(text(&output.stderr), "");
     assert!(output.status.success());
     let table = text(&output.stdout);
     contains(&table, &["squall", "getrandom", "u32 ns", "u64 ns"]);
-    let report = json(&world.path("report.json"));
+    let report = json(&workspace.path("report.json"));
     assert_eq!(report["complete"], true);
     assert_eq!(report["effort"], "quick");
     let series = report["workloads"][0]["series"].as_array().expect("series");
@@ -91,11 +95,14 @@ fn a_quick_run_fills_every_output() {
             assert!(point["ns"]["median"].as_f64().expect("a time") > 0.0);
         }
     }
-    let csv = fs::read_to_string(world.path("report.csv")).expect("figures");
+    let csv = fs::read_to_string(workspace.path("report.csv")).expect("figures");
     assert_eq!(csv.lines().count(), 5, "{csv}");
-    let html = fs::read_to_string(world.path("report.html")).expect("a page");
+    let html = fs::read_to_string(workspace.path("report.html")).expect("a page");
     contains(&html, &["<!DOCTYPE html>", "the getrandom system call"]);
-    assert_eq!(world.names(), ["report.csv", "report.html", "report.json"]);
+    assert_eq!(
+        workspace.names(),
+        ["report.csv", "report.html", "report.json"]
+    );
 }
 
 /// Standard output then has nothing else.
@@ -109,8 +116,8 @@ fn json_on_standard_output_is_alone() {
 }
 
 fn a_run_is_compared_with_an_older_one() {
-    let world = World::new();
-    let path = world.path("old.json");
+    let workspace = Workspace::new();
+    let path = workspace.path("old.json");
     assert!(
         squall_to(&path, "--export-json", SHORT)
             .status()
@@ -129,28 +136,31 @@ fn a_run_is_compared_with_an_older_one() {
     fs::write(&path, "{").expect("a file");
     let line = complaint(squall_to(&path, "--compare", "bench"), 1);
     contains(&line, &["old.json"]);
-    let absent = complaint(squall_to(&world.path("absent"), "--compare", "bench"), 1);
+    let absent = complaint(
+        squall_to(&workspace.path("absent"), "--compare", "bench"),
+        1,
+    );
     contains(&absent, &["absent", "No such file"]);
 }
 
 /// Said before minutes are spent, and nothing is left half-written.
 fn an_output_that_cannot_be_written_is_noticed_first() {
-    let world = World::new();
-    let absent = world.path("absent/page.html");
+    let workspace = Workspace::new();
+    let absent = workspace.path("absent/page.html");
     let line = complaint(squall_to(&absent, "--export-html", "bench"), 1);
     contains(&line, &["absent/page.html", "No such file"]);
-    let directory = complaint(squall_to(world.0.path(), "--export-json", "bench"), 1);
+    let directory = complaint(squall_to(workspace.0.path(), "--export-json", "bench"), 1);
     contains(&directory, &["irectory"]);
-    let mut both = squall_to(&world.path("kept.json"), "--export-json", "bench");
+    let mut both = squall_to(&workspace.path("kept.json"), "--export-json", "bench");
     both.arg("--export-csv").arg(&absent);
     complaint(both, 1);
-    assert_eq!(world.names(), Vec::<String>::new());
+    assert_eq!(workspace.names(), Vec::<String>::new());
 }
 
 /// A pipe, a device or a link stays what it is.
 fn what_is_no_file_is_not_replaced() {
-    let world = World::new();
-    let (target, link) = (world.path("target.csv"), world.path("link.csv"));
+    let workspace = Workspace::new();
+    let (target, link) = (workspace.path("target.csv"), workspace.path("link.csv"));
     std::os::unix::fs::symlink(&target, &link).expect("a link");
     fs::write(&target, "old").expect("a file");
     let mut command = squall_to(Path::new("/dev/stderr"), "--export-json", SHORT);
@@ -187,8 +197,8 @@ fn chosen_sources_are_alone_everywhere() {
 /// What was measured is written, marked incomplete. How long a first workload takes depends on the
 /// machine, so a run that was interrupted before its end is repeated with more time.
 fn an_interrupted_run_keeps_what_it_has() {
-    let world = World::new();
-    let path = world.path("report.json");
+    let workspace = Workspace::new();
+    let path = workspace.path("report.json");
     let runs = [6, 12, 24, 48].map(Duration::from_secs).into_iter();
     let report = runs.map(|time| interrupted(&path, time)).find(|report| {
         let series = report
@@ -220,11 +230,11 @@ fn interrupted(path: &Path, time: Duration) -> Option<Value> {
 
 /// Without Go its sources are named as missing, and all else goes on.
 fn a_missing_peer_is_named() {
-    let world = World::new();
-    let path = world.path("report.json");
+    let workspace = Workspace::new();
+    let path = workspace.path("report.json");
     let arguments = format!("{SHORT} --source go-crypto-rand");
     let status = squall_to(&path, "--export-json", &arguments)
-        .env("PATH", world.0.path())
+        .env("PATH", workspace.0.path())
         .stdout(Stdio::null())
         .status()
         .expect("it runs");
@@ -241,8 +251,8 @@ fn a_missing_peer_is_named() {
 
 /// A machine that does not allow a thread to be bound to a CPU.
 fn without_permissions_it_says_so_and_goes_on() {
-    let world = World::new();
-    let path = world.path("report.json");
+    let workspace = Workspace::new();
+    let path = workspace.path("report.json");
     let refusal = Refusal {
         call: libc::SYS_sched_setaffinity,
         when: None,
@@ -280,10 +290,10 @@ fn statistics_find_nothing_in_good_sources() {
 }
 
 fn a_source_that_is_not_there_passes_no_test() {
-    let world = World::new();
+    let workspace = Workspace::new();
     let mut command = squall("bench --statistics --bytes 1MiB --source go-crypto-rand");
     let output = command
-        .env("PATH", world.0.path())
+        .env("PATH", workspace.0.path())
         .output()
         .expect("it runs");
     assert_eq!(output.status.code(), Some(1));

@@ -253,7 +253,7 @@ fn compare(size: usize, arguments: &str, stdout: PipeWriter, read: impl FnOnce()
 
 /// Waits until nothing can be written to `pipe`.
 fn wait_until_full(pipe: &PipeWriter) {
-    const PATIENCE: Duration = Duration::from_secs(120);
+    const TIMEOUT: Duration = Duration::from_secs(120);
     let started = Instant::now();
     let is_writable = || {
         let mut polled = [PollFd::new(pipe, PollFlags::OUT)];
@@ -261,7 +261,7 @@ fn wait_until_full(pipe: &PipeWriter) {
         writable.expect("a pipe") > 0
     };
     while is_writable() {
-        assert!(started.elapsed() < PATIENCE, "the pipe is never full");
+        assert!(started.elapsed() < TIMEOUT, "the pipe is never full");
         std::thread::sleep(Duration::from_millis(1));
     }
 }

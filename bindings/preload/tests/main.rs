@@ -3,13 +3,13 @@
 
 mod kit;
 mod protections;
-mod same;
 mod symbols;
+mod unchanged;
 
 use std::process::ExitCode;
 
 use squall_testing::suite;
 
 fn main() -> ExitCode {
-    suite::main(&[protections::TESTS, same::TESTS, symbols::TESTS])
+    suite::main(&[protections::TESTS, unchanged::TESTS, symbols::TESTS])
 }

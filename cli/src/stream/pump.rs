@@ -1,7 +1,7 @@
 //! Moves chunks from the threads that make them to the one that writes them, in order.
 //!
-//! Thread `t` of `n` makes chunks `t`, `t + n`, `t + 2n` and so on, and has a lane of its own to
-//! the writer, which takes from the lanes in turn: no chunk ever waits to be sorted. With one
+//! Thread `t` of `n` makes chunks `t`, `t + n`, `t + 2n` and so on, and has a channel of its own to
+//! the writer, which takes from the channels in turn: no chunk ever waits to be sorted. With one
 //! thread the writer makes the chunks itself.
 //!
 //! At most two chunks a thread exist at a time. They hold bytes that were unique when they were
@@ -35,7 +35,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     match makers.as_mut_slice() {
         [maker] => run_alone(maker, cut, supply, write),
-        _ => run_lanes(makers, cut, supply, write),
+        _ => run_threads(makers, cut, supply, write),
     }
 }
 
@@ -53,14 +53,14 @@ fn run_alone(
 }
 
 /// The writer's ends of a thread's two channels.
-struct Lane {
+struct ThreadChannels {
     made: Receiver<Result<Buffer, Failure>>,
     /// What allows the thread to make one chunk more, in this buffer if there is one. Nothing is
     /// allowed before all threads were started: memory that chunks took could not start one.
     returned: SyncSender<Option<Buffer>>,
 }
 
-fn run_lanes(
+fn run_threads(
     makers: Vec<Maker>,
     cut: Cut,
     supply: Supply,
@@ -68,52 +68,55 @@ fn run_lanes(
 ) -> Result<(), Failure> {
     let threads = makers.len();
     thread::scope(|scope| {
-        let lanes: Vec<_> = makers
+        let channels: Vec<_> = makers
             .into_iter()
             .enumerate()
             .map(|(first, maker)| {
                 let indices = (first as u64..cut.chunks()).step_by(threads);
-                start_lane(scope, maker, indices, supply).map_err(|error| {
+                start_thread(scope, maker, indices, supply).map_err(|error| {
                     Failure::Runtime(format!(
                         "threads: {} after {first} of {threads} were started: use fewer --threads",
                         cause(&error)
                     ))
                 })
             })
-            // At a failure the lanes are dropped, which ends the threads that were started.
+            // At a failure the channels are dropped, which ends the threads that were started.
             .collect::<Result<_, _>>()?;
-        for lane in lanes.iter().cycle().take(AHEAD * threads) {
-            let _ = lane.returned.send(None);
+        for channel in channels.iter().cycle().take(AHEAD * threads) {
+            let _ = channel.returned.send(None);
         }
-        for (index, lane) in (0..cut.chunks()).zip(lanes.iter().cycle()) {
-            let buffer = lane.made.recv().expect("a thread makes all its chunks")?;
+        for (index, channel) in (0..cut.chunks()).zip(channels.iter().cycle()) {
+            let buffer = channel
+                .made
+                .recv()
+                .expect("a thread makes all its chunks")?;
             // A thread that has made its last chunk takes nothing back.
-            let _ = lane.returned.send(write(index, buffer)?);
+            let _ = channel.returned.send(write(index, buffer)?);
         }
         Ok(())
     })
 }
 
 /// Starts a thread that makes the chunks `indices`.
-fn start_lane<'scope>(
+fn start_thread<'scope>(
     scope: &'scope Scope<'scope, '_>,
     mut maker: Maker,
     indices: impl Iterator<Item = u64> + Send + 'scope,
     supply: Supply,
-) -> io::Result<Lane> {
+) -> io::Result<ThreadChannels> {
     // The standard library panics, or hangs, in a thread that finds no memory for its signal stack.
     // Mapped and unmapped, not allocated: the heap would keep it.
     drop(Gift::new(START_ROOM)?);
     let (send, made) = sync_channel(AHEAD);
     let (returned, receive) = sync_channel(AHEAD);
     thread::Builder::new().spawn_scoped(scope, move || {
-        fill_lane(&mut maker, indices, supply, &send, &receive);
+        make_chunks(&mut maker, indices, supply, &send, &receive);
     })?;
-    Ok(Lane { made, returned })
+    Ok(ThreadChannels { made, returned })
 }
 
 /// Makes a thread's chunks until all are made, one fails, or the writer has left.
-fn fill_lane(
+fn make_chunks(
     maker: &mut Maker,
     indices: impl Iterator<Item = u64>,
     supply: Supply,

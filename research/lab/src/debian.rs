@@ -17,12 +17,12 @@ mod location;
 mod lock;
 mod mirror;
 mod nginx;
-mod part;
 mod qemu;
 mod record;
 mod report;
 mod tool;
 mod tools;
+mod unfinished;
 mod userland;
 
 pub use kernel::{Kernel, KernelName};
@@ -41,9 +41,9 @@ pub use args::DepsArguments;
 use item::Item;
 use lists::Release;
 use lock::Lock;
-use part::Part;
 use record::Record;
 use tool::step;
+use unfinished::Unfinished;
 
 /// Fetches what was asked for, and prints what there is.
 pub fn run(options: &DepsArguments) -> Result<(), Failure> {
@@ -164,7 +164,7 @@ impl Cache {
             return Ok(());
         }
         step(&format!("{item} {}: fetching", packages[0].version));
-        let part = Part::begin(&self.directory)?;
+        let part = Unfinished::begin(&self.directory)?;
         item.download(archive, &packages, part.packages())?;
         step(&format!("{item} {}: unpacking", packages[0].version));
         let unpacked = part.unpack()?;

@@ -47,15 +47,15 @@ pub struct Workshop {
 
 impl Workshop {
     /// A workshop with Linux 6.12, that gives up on a guest that makes no progress within
-    /// `patience`.
+    /// `timeout`.
     pub fn open(
         cache: &Cache,
         interrupt: Interrupt,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Workshop, Failure> {
         let (qemu, tools) = (cache.qemu()?, cache.tools()?);
         let kernel = cache.kernel(KernelName::V6_12)?;
-        let host = Host::new(qemu, interrupt, patience)?;
+        let host = Host::new(qemu, interrupt, timeout)?;
         let modules = Modules::index(&kernel, &tools, &host.file("modules"))?;
         Ok(Workshop {
             host,

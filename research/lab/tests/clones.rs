@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use common::commands::{contains, succeed};
-use common::{Turn, World, files};
+use common::{Turn, Workspace, files};
 
 /// Longest time that a few clones may take.
 const SOON: Duration = Duration::from_secs(180);
@@ -35,9 +35,9 @@ fn text_of(path: &Path) -> String {
 #[test]
 fn clones_repeat_only_without_guards() {
     let Some(_turn) = Turn::take() else { return };
-    let world = World::new();
+    let workspace = Workspace::new();
     let start = Instant::now();
-    let printed = succeed(world.lab("reset --machine 6.12+vmgenid --runs 4 --json"));
+    let printed = succeed(workspace.lab("reset --machine 6.12+vmgenid --runs 4 --json"));
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 
     let report: Value = serde_json::from_str(&printed).expect("JSON");
@@ -54,7 +54,7 @@ fn clones_repeat_only_without_guards() {
         assert_eq!(repeats(&report, guarded), (0, 0), "{guarded}");
     }
 
-    let output = world.path("output");
+    let output = workspace.path("output");
     assert_eq!(text_of(&output.join("reset.json")), printed);
     contains(
         &text_of(&output.join("reset.md")),
@@ -68,17 +68,17 @@ fn clones_repeat_only_without_guards() {
         let plot = text_of(plot);
         assert!(plot.starts_with("<svg ") && plot.trim_end().ends_with("</svg>"));
     }
-    assert_eq!(files(&world.path("tmp")), Vec::<&Path>::new());
-    assert_eq!(world.users_of(""), Vec::<u32>::new());
+    assert_eq!(files(&workspace.path("tmp")), Vec::<&Path>::new());
+    assert_eq!(workspace.users_of(""), Vec::<u32>::new());
 }
 
 #[test]
 fn boots_do_not_repeat() {
     let Some(_turn) = Turn::take() else { return };
-    let world = World::new();
-    let printed = succeed(world.lab("boot --machine 6.12 --runs 2 --json"));
+    let workspace = Workspace::new();
+    let printed = succeed(workspace.lab("boot --machine 6.12 --runs 2 --json"));
     let report: Value = serde_json::from_str(&printed).expect("JSON");
     assert_eq!(report["experiments"][0]["kind"], "boot");
     assert_eq!(repeats(&report, "squall"), (0, 0));
-    assert_eq!(text_of(&world.path("output/boot.json")), printed);
+    assert_eq!(text_of(&workspace.path("output/boot.json")), printed);
 }

@@ -137,52 +137,52 @@ const NGINX: [(&str, &[&str]); 9] = [
 ];
 
 /// A directory with an archive, programs that fetch from it, and a cache; gone at the end.
-struct World {
+struct Workspace {
     directory: PathBuf,
 }
 
-impl World {
-    fn new(name: &str) -> World {
+impl Workspace {
+    fn new(name: &str) -> Workspace {
         let name = format!("squall-lab-deps-{name}-{}", std::process::id());
         let directory = std::env::temp_dir().join(name);
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(directory.join("bin")).expect("a directory");
         fs::create_dir_all(directory.join("archive")).expect("a directory");
-        World { directory }
+        Workspace { directory }
     }
 
     /// With all programs and all packages.
-    fn full(name: &str) -> World {
-        let world = World::new(name);
-        world.program("apt-get", APT_GET);
-        world.program("apt-cache", APT_CACHE);
-        world.program("dpkg-deb", DPKG_DEB);
-        world.qemu("1");
-        world.programs("1");
+    fn full(name: &str) -> Workspace {
+        let workspace = Workspace::new(name);
+        workspace.program("apt-get", APT_GET);
+        workspace.program("apt-cache", APT_CACHE);
+        workspace.program("dpkg-deb", DPKG_DEB);
+        workspace.qemu("1");
+        workspace.programs("1");
         let (meta, image) = ("linux-image-amd64", "linux-image-6.1-amd64");
-        world.package(meta, "6.1-1", &format!("{image} (= 6.1-1)"), &[]);
+        workspace.package(meta, "6.1-1", &format!("{image} (= 6.1-1)"), &[]);
         let files = [
             "boot/vmlinuz-6.1-amd64",
             "lib/modules/6.1-amd64/kernel/drivers/md/dm-crypt.ko",
             "lib/modules/6.1-amd64/kernel/drivers/gpu/drm/radeon.ko",
         ];
-        world.package(
+        workspace.package(
             image,
             "6.1-1",
             "kmod, linux-base (>= 4), dracut | x",
             &files,
         );
         let meta = "linux-image-cloud-amd64";
-        world.package(meta, "7-1", "linux-image-7 (= 7-1)", &[]);
+        workspace.package(meta, "7-1", "linux-image-7 (= 7-1)", &[]);
         let needed = "dracut | x, linux-base-7 (= 7-1), linux-binary-7, linux-modules-7";
-        world.package("linux-image-7", "7-1", needed, &[]);
+        workspace.package("linux-image-7", "7-1", needed, &[]);
         let files = ["usr/lib/modules/7/modules.builtin"];
-        world.package("linux-base-7", "7-1", "", &files);
+        workspace.package("linux-base-7", "7-1", "", &files);
         let files = ["usr/lib/modules/7/vmlinuz"];
-        world.package("linux-binary-7", "7-1", "linux-base-7", &files);
+        workspace.package("linux-binary-7", "7-1", "linux-base-7", &files);
         let files = ["usr/lib/modules/7/kernel/drivers/ptp/ptp_vmclock.ko.xz"];
-        world.package("linux-modules-7", "7-1", "kmod, linux-base-7", &files);
-        world
+        workspace.package("linux-modules-7", "7-1", "kmod, linux-base-7", &files);
+        workspace
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -255,7 +255,7 @@ impl World {
     }
 }
 
-impl Drop for World {
+impl Drop for Workspace {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.directory);
     }
@@ -288,38 +288,41 @@ fn message<T>(result: Result<T, Failure>) -> String {
 
 #[test]
 fn without_apt_or_dpkg_it_says_what_is_missing() {
-    let world = World::new("missing");
-    let bin = world.path("bin");
+    let workspace = Workspace::new("missing");
+    let bin = workspace.path("bin");
     let path = bin.to_str().expect("a path");
     contains(
-        &fail(world.deps_with_path("", path)),
+        &fail(workspace.deps_with_path("", path)),
         &["apt-get is missing"],
     );
-    world.program("apt-get", APT_GET);
-    world.program("apt-cache", APT_CACHE);
+    workspace.program("apt-get", APT_GET);
+    workspace.program("apt-cache", APT_CACHE);
     contains(
-        &fail(world.deps_with_path("", path)),
+        &fail(workspace.deps_with_path("", path)),
         &["dpkg-deb is missing"],
     );
-    assert!(!world.path("cache").exists());
+    assert!(!workspace.path("cache").exists());
 }
 
 #[test]
 fn places_that_cannot_be_written_are_named() {
-    let world = World::full("places");
+    let workspace = Workspace::full("places");
     for place in ["/dev/null/cache", "/proc/squall-lab"] {
-        contains(&fail(world.deps(&format!("--cache {place}"))), &[place]);
+        contains(&fail(workspace.deps(&format!("--cache {place}"))), &[place]);
     }
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/cache");
-    let refused = fail(world.deps(&format!("--cache {sources}")));
+    let refused = fail(workspace.deps(&format!("--cache {sources}")));
     contains(&refused, &[sources, "source tree"]);
     assert!(!Path::new(sources).exists());
 }
 
 #[test]
 fn an_unknown_kernel_is_a_wrong_argument() {
-    let world = World::new("argument");
-    let output = world.deps("--only 6.2").output().expect("the command runs");
+    let workspace = Workspace::new("argument");
+    let output = workspace
+        .deps("--only 6.2")
+        .output()
+        .expect("the command runs");
     assert_eq!(output.status.code(), Some(2));
     let errors = String::from_utf8_lossy(&output.stderr);
     contains(&errors, &["--only", "\"6.2\"", "6.1, 6.12, newest"]);
@@ -327,10 +330,10 @@ fn an_unknown_kernel_is_a_wrong_argument() {
 
 #[test]
 fn an_empty_cache_says_what_to_run() {
-    let world = World::new("empty");
-    fs::create_dir(world.path("cache")).expect("a directory");
-    let cache = world.cache();
-    let place = world.path("cache");
+    let workspace = Workspace::new("empty");
+    fs::create_dir(workspace.path("cache")).expect("a directory");
+    let cache = workspace.cache();
+    let place = workspace.path("cache");
     let place = place.to_str().expect("a path");
     contains(&message(cache.qemu()), &[place, "QEMU", "make lab-deps"]);
     contains(&message(cache.tools()), &[place, "tools", "make lab-deps"]);
@@ -343,8 +346,8 @@ fn an_empty_cache_says_what_to_run() {
 
 #[test]
 fn everything_is_fetched_once() {
-    let world = World::full("fetch");
-    let first = succeed(world.deps(""));
+    let workspace = Workspace::full("fetch");
+    let first = succeed(workspace.deps(""));
     let lines: Vec<_> = first.lines().collect();
     assert_eq!(lines.len(), 6, "{first}");
     contains(lines[0], &["QEMU", " 1 ", "cache/qemu", "1 MiB"]);
@@ -356,17 +359,17 @@ fn everything_is_fetched_once() {
         lines[5],
         &["kernel newest ", " 7-1 ", "cache/kernels/newest"],
     );
-    assert!(!world.path("cache/part").exists());
+    assert!(!workspace.path("cache/part").exists());
     // Nothing is asked for: there is nobody to ask.
-    assert_eq!(succeed(world.deps_with_path("", "")), first);
+    assert_eq!(succeed(workspace.deps_with_path("", "")), first);
 }
 
 #[test]
 fn qemu_is_run_by_its_own_loader() {
-    let world = World::full("qemu");
-    succeed(world.deps("--only newest"));
-    let tree = world.path("cache/qemu");
-    let qemu = world.cache().qemu().expect("QEMU");
+    let workspace = Workspace::full("qemu");
+    succeed(workspace.deps("--only newest"));
+    let tree = workspace.path("cache/qemu");
+    let qemu = workspace.cache().qemu().expect("QEMU");
     let libraries = tree.join("usr/lib/x86_64-linux-gnu");
     assert_eq!(qemu.version, "1");
     assert_eq!(qemu.program, libraries.join("ld-linux-x86-64.so.2"));
@@ -385,11 +388,11 @@ fn qemu_is_run_by_its_own_loader() {
 
 #[test]
 fn of_the_tools_only_what_guests_use_is_kept() {
-    let world = World::full("tools");
-    succeed(world.deps("--only newest"));
-    let cache = world.cache();
+    let workspace = Workspace::full("tools");
+    succeed(workspace.deps("--only newest"));
+    let cache = workspace.cache();
     let tools = cache.tools().expect("tools");
-    assert_eq!(tools.directory(), world.path("cache/tools"));
+    assert_eq!(tools.directory(), workspace.path("cache/tools"));
     let is_there = |path| tools.directory().join(path).exists();
     for kept in ["usr/sbin/cryptsetup", "usr/lib/udev/rules.d"] {
         assert!(is_there(kept), "{kept}");
@@ -408,12 +411,12 @@ fn of_the_tools_only_what_guests_use_is_kept() {
 
 #[test]
 fn of_nginx_only_what_guests_use_is_fetched_and_kept() {
-    let world = World::full("nginx");
-    succeed(world.deps("--only newest"));
-    let cache = world.cache();
+    let workspace = Workspace::full("nginx");
+    succeed(workspace.deps("--only newest"));
+    let cache = workspace.cache();
     let nginx = cache.nginx().expect("nginx");
     assert_eq!(nginx.version, "1");
-    assert_eq!(nginx.directory(), world.path("cache/nginx"));
+    assert_eq!(nginx.directory(), workspace.path("cache/nginx"));
     let is_there = |path| nginx.directory().join(path).exists();
     let libraries = "usr/lib/x86_64-linux-gnu";
     let (kept, removed) = (
@@ -426,16 +429,16 @@ fn of_nginx_only_what_guests_use_is_fetched_and_kept() {
     for removed in ["usr/bin/c_rehash", &removed] {
         assert!(!is_there(removed), "{removed}");
     }
-    let log = fs::read_to_string(world.path("log")).expect("a log");
+    let log = fs::read_to_string(workspace.path("log")).expect("a log");
     let asked = log.lines().find(|line| line.contains("nginx=1"));
     contains(asked.expect("a request"), &["download nginx=1 libc6=1"]);
 }
 
 #[test]
 fn of_util_linux_nothing_is_fetched_that_it_needs() {
-    let world = World::full("alone");
-    succeed(world.deps("--only newest"));
-    let log = fs::read_to_string(world.path("log")).expect("a log");
+    let workspace = Workspace::full("alone");
+    succeed(workspace.deps("--only newest"));
+    let log = fs::read_to_string(workspace.path("log")).expect("a log");
     let asking = |word| {
         let mut lines = log.lines().filter(move |line| line.contains(word));
         lines.next_back().expect("a request")
@@ -447,9 +450,9 @@ fn of_util_linux_nothing_is_fetched_that_it_needs() {
 
 #[test]
 fn tools_of_another_list_are_fetched_again() {
-    let world = World::full("list");
-    let first = succeed(world.deps("--only 6.1"));
-    let tree = world.path("cache/tools");
+    let workspace = Workspace::full("list");
+    let first = succeed(workspace.deps("--only 6.1"));
+    let tree = workspace.path("cache/tools");
     let record = tree.join("record.json");
     let text = fs::read_to_string(&record).expect("a record");
     let mut older: Value = serde_json::from_str(&text).expect("a record");
@@ -463,23 +466,23 @@ fn tools_of_another_list_are_fetched_again() {
         fs::remove_file(tree.join("usr/bin/udevadm")).expect("a program");
         let place = tree.to_str().expect("a path");
         let expected = [place, "not those that are needed now", "make lab-deps"];
-        contains(&message(world.cache().tools()), &expected);
-        world.requests();
-        assert_eq!(succeed(world.deps("--only 6.1")), first);
-        assert_ne!(world.requests(), 0);
-        assert!(world.cache().tools().is_ok());
+        contains(&message(workspace.cache().tools()), &expected);
+        workspace.requests();
+        assert_eq!(succeed(workspace.deps("--only 6.1")), first);
+        assert_ne!(workspace.requests(), 0);
+        assert!(workspace.cache().tools().is_ok());
         assert_eq!(fs::read_to_string(&record).expect("a record"), text);
         older = serde_json::from_str(&text).expect("a record");
     }
-    succeed(world.deps("--only 6.1"));
-    assert_eq!(world.requests(), 0);
+    succeed(workspace.deps("--only 6.1"));
+    assert_eq!(workspace.requests(), 0);
 }
 
 #[test]
 fn kernels_of_both_layouts_are_understood() {
-    let world = World::full("kernels");
-    succeed(world.deps("--only 6.1 newest"));
-    let cache = world.cache();
+    let workspace = Workspace::full("kernels");
+    succeed(workspace.deps("--only 6.1 newest"));
+    let cache = workspace.cache();
     let old = cache.kernel(KernelName::V6_1).expect("a kernel");
     assert_eq!(old.release, "6.1-amd64");
     assert_eq!(old.package_version, "6.1-1");
@@ -498,30 +501,30 @@ fn kernels_of_both_layouts_are_understood() {
 
 #[test]
 fn an_update_fetches_what_is_newer() {
-    let world = World::full("update");
-    succeed(world.deps("--only 6.1"));
-    world.requests();
-    world.qemu("2");
-    fs::remove_dir_all(world.path("archive/qemu-system-x86_1_amd64.deb")).expect("a package");
-    succeed(world.deps("--only 6.1"));
-    assert_eq!(world.cache().qemu().expect("QEMU").version, "1");
-    assert_eq!(world.requests(), 0);
-    succeed(world.deps("--only 6.1 --update"));
-    assert_eq!(world.cache().qemu().expect("QEMU").version, "2");
+    let workspace = Workspace::full("update");
+    succeed(workspace.deps("--only 6.1"));
+    workspace.requests();
+    workspace.qemu("2");
+    fs::remove_dir_all(workspace.path("archive/qemu-system-x86_1_amd64.deb")).expect("a package");
+    succeed(workspace.deps("--only 6.1"));
+    assert_eq!(workspace.cache().qemu().expect("QEMU").version, "1");
+    assert_eq!(workspace.requests(), 0);
+    succeed(workspace.deps("--only 6.1 --update"));
+    assert_eq!(workspace.cache().qemu().expect("QEMU").version, "2");
     // Is it there? Which mirror? Two releases' lists, and QEMU.
-    assert_eq!(world.requests(), 5);
-    assert!(!world.path("cache/part").exists());
+    assert_eq!(workspace.requests(), 5);
+    assert!(!workspace.path("cache/part").exists());
 }
 
 #[test]
 fn an_update_looks_at_every_package() {
-    let world = World::full("packages");
-    succeed(world.deps("--only 6.1"));
-    let shell = world.path("cache/tools/usr/bin/sh");
+    let workspace = Workspace::full("packages");
+    succeed(workspace.deps("--only 6.1"));
+    let shell = workspace.path("cache/tools/usr/bin/sh");
     for (version, same) in [("1", true), ("2", false)] {
-        world.package("dash", version, "", &["usr/bin/dash", "usr/bin/sh"]);
+        workspace.package("dash", version, "", &["usr/bin/dash", "usr/bin/sh"]);
         fs::write(&shell, "changed").expect("a file");
-        succeed(world.deps("--only 6.1 --update"));
+        succeed(workspace.deps("--only 6.1 --update"));
         let text = fs::read_to_string(&shell).expect("a file");
         assert_eq!(text == "changed", same, "{version}");
     }
@@ -529,9 +532,9 @@ fn an_update_looks_at_every_package() {
 
 #[test]
 fn what_is_damaged_is_named_and_mended_by_an_update() {
-    let world = World::full("damaged");
-    succeed(world.deps("--only 6.1"));
-    let tree = world.path("cache/kernels/6.1");
+    let workspace = Workspace::full("damaged");
+    succeed(workspace.deps("--only 6.1"));
+    let tree = workspace.path("cache/kernels/6.1");
     let faults: [fn(&Path); 4] = [
         |tree| fs::write(tree.join("record.json"), "{").expect("a record"),
         |tree| fs::write(tree.join("record.json"), "").expect("a record"),
@@ -541,65 +544,68 @@ fn what_is_damaged_is_named_and_mended_by_an_update() {
     for fault in faults {
         fault(&tree);
         let expected = [tree.to_str().expect("a path"), "squall-lab deps --update"];
-        contains(&fail(world.deps("--only 6.1")), &expected);
-        contains(&message(world.cache().kernel(KernelName::V6_1)), &expected);
-        succeed(world.deps("--only 6.1 --update"));
-        assert!(world.cache().kernel(KernelName::V6_1).is_ok());
+        contains(&fail(workspace.deps("--only 6.1")), &expected);
+        contains(
+            &message(workspace.cache().kernel(KernelName::V6_1)),
+            &expected,
+        );
+        succeed(workspace.deps("--only 6.1 --update"));
+        assert!(workspace.cache().kernel(KernelName::V6_1).is_ok());
     }
 }
 
 #[test]
 fn a_full_disk_leaves_what_was_there() {
-    let world = World::full("full");
-    succeed(world.deps("--only 6.1"));
-    world.qemu("2");
-    fs::remove_dir_all(world.path("archive/qemu-system-x86_1_amd64.deb")).expect("a package");
-    fs::write(world.path("full"), "").expect("a file");
-    let line = fail(world.deps("--update"));
+    let workspace = Workspace::full("full");
+    succeed(workspace.deps("--only 6.1"));
+    workspace.qemu("2");
+    fs::remove_dir_all(workspace.path("archive/qemu-system-x86_1_amd64.deb")).expect("a package");
+    fs::write(workspace.path("full"), "").expect("a file");
+    let line = fail(workspace.deps("--update"));
     contains(&line, &["dpkg-deb: ", "No space left on device"]);
-    assert_eq!(world.cache().qemu().expect("QEMU").version, "1");
+    assert_eq!(workspace.cache().qemu().expect("QEMU").version, "1");
     contains(
-        &message(world.cache().kernel(KernelName::V6_12)),
+        &message(workspace.cache().kernel(KernelName::V6_12)),
         &["lab-deps"],
     );
-    assert!(!world.path("cache/part").exists());
-    assert!(!world.path("cache/kernels/6.12").exists());
+    assert!(!workspace.path("cache/part").exists());
+    assert!(!workspace.path("cache/kernels/6.12").exists());
 }
 
 #[test]
 fn a_package_that_is_not_there_is_named() {
-    let world = World::full("absent");
-    fs::remove_file(world.path("archive/linux-binary-7")).expect("a stanza");
-    let line = fail(world.deps("--only newest"));
+    let workspace = Workspace::full("absent");
+    fs::remove_file(workspace.path("archive/linux-binary-7")).expect("a stanza");
+    let line = fail(workspace.deps("--only newest"));
     contains(&line, &["linux-binary-7 is not in trixie-backports"]);
-    assert!(!world.path("cache/kernels/newest").exists());
+    assert!(!workspace.path("cache/kernels/newest").exists());
 }
 
 #[test]
 fn packages_without_a_kernel_are_refused() {
-    let world = World::full("kernelless");
-    let package = world.path("archive/linux-binary-7_7-1_amd64.deb");
+    let workspace = Workspace::full("kernelless");
+    let package = workspace.path("archive/linux-binary-7_7-1_amd64.deb");
     fs::remove_dir_all(package.join("usr")).expect("a package");
-    contains(&fail(world.deps("--only newest")), &["have no kernel"]);
-    assert!(!world.path("cache/kernels/newest").exists());
+    contains(&fail(workspace.deps("--only newest")), &["have no kernel"]);
+    assert!(!workspace.path("cache/kernels/newest").exists());
 }
 
 #[test]
 fn what_a_killed_run_left_is_removed() {
-    let world = World::full("killed");
-    let left = world.path("cache/part/tree/usr");
+    let workspace = Workspace::full("killed");
+    let left = workspace.path("cache/part/tree/usr");
     fs::create_dir_all(&left).expect("a directory");
-    succeed(world.deps("--only 6.1"));
+    succeed(workspace.deps("--only 6.1"));
     assert!(!left.exists());
 }
 
 #[test]
 fn two_runs_do_not_disturb_each_other() {
-    let world = World::full("lock");
-    fs::create_dir(world.path("cache")).expect("a directory");
-    let lock = File::create(world.path("cache/lock")).expect("a file");
+    let workspace = Workspace::full("lock");
+    fs::create_dir(workspace.path("cache")).expect("a directory");
+    let lock = File::create(workspace.path("cache/lock")).expect("a file");
     lock.lock().expect("a lock");
-    let mut run = world
+    let mut run = workspace
         .deps("--only 6.1")
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -609,11 +615,11 @@ fn two_runs_do_not_disturb_each_other() {
     let mut line = String::new();
     errors.read_line(&mut line).expect("a line");
     assert_eq!(line, "waiting for another run\n");
-    assert!(!world.path("cache/qemu").exists());
+    assert!(!workspace.path("cache/qemu").exists());
     lock.unlock().expect("a lock");
     let rest: Vec<_> = errors.lines().collect();
     assert!(run.wait().expect("it ends").success(), "{rest:?}");
-    assert!(world.cache().qemu().is_ok());
+    assert!(workspace.cache().qemu().is_ok());
 }
 
 /// apt itself, where there is one, with a mirror that does not exist behind a proxy that is not
@@ -624,25 +630,25 @@ fn offline_it_ends_soon_and_says_what_was_wanted() {
     if !["apt-get", "apt-cache", "dpkg-deb"].into_iter().all(there) {
         return;
     }
-    let world = World::new("offline");
+    let workspace = Workspace::new("offline");
     let sources = "deb http://mirror.invalid/debian bookworm main\n";
-    fs::write(world.path("sources.list"), sources).expect("a file");
-    let directory = world.directory.display();
+    fs::write(workspace.path("sources.list"), sources).expect("a file");
+    let directory = workspace.directory.display();
     let configuration = format!(
         "Dir::Etc::main \"/dev/null\";\nDir::Etc::parts \"{directory}/archive\";\n\
          Dir::Etc::sourcelist \"{directory}/sources.list\";\n\
          Dir::Etc::sourceparts \"{directory}/archive\";\nDir::State \"{directory}\";\n"
     );
-    fs::write(world.path("apt.conf"), configuration).expect("a file");
-    let mut command = world.deps_with_path("", &std::env::var("PATH").expect("a path"));
+    fs::write(workspace.path("apt.conf"), configuration).expect("a file");
+    let mut command = workspace.deps_with_path("", &std::env::var("PATH").expect("a path"));
     command
-        .env("APT_CONFIG", world.path("apt.conf"))
+        .env("APT_CONFIG", workspace.path("apt.conf"))
         .env("http_proxy", "http://127.0.0.1:9")
         .env_remove("no_proxy");
     let start = Instant::now();
     let line = fail(command);
     assert!(start.elapsed() < Duration::from_secs(60), "{line}");
     contains(&line, &["bookworm and bookworm-backports", "127.0.0.1:9"]);
-    assert!(!world.path("cache/kernels").exists());
-    assert!(!world.path("cache/part").exists());
+    assert!(!workspace.path("cache/kernels").exists());
+    assert!(!workspace.path("cache/part").exists());
 }

@@ -13,7 +13,7 @@ use squall_lab::debian::Cache;
 use squall_lab::vm;
 
 use common::commands::{contains, succeed};
-use common::{Turn, World, files, message, say_skip, skip};
+use common::{Turn, Workspace, files, message, say_skip, skip};
 
 /// Longest time that a few clones may take.
 const SOON: Duration = Duration::from_secs(180);
@@ -60,12 +60,12 @@ fn clones_of_programs_repeat_only_what_squall_does_not_give() {
         return;
     }
     let Some(_turn) = Turn::take() else { return };
-    let world = World::new();
+    let workspace = Workspace::new();
     // The run finds them built: that is no part of its time.
     vm::libraries().expect("squall's libraries");
     let start = Instant::now();
     let printed =
-        succeed(world.lab("reset --scenario doors --machine 6.12+vmgenid --runs 3 --json"));
+        succeed(workspace.lab("reset --scenario doors --machine 6.12+vmgenid --runs 3 --json"));
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 
     let report: Value = serde_json::from_str(&printed).expect("JSON");
@@ -95,10 +95,10 @@ fn clones_of_programs_repeat_only_what_squall_does_not_give() {
     }
     source(&report, "door_kernel", 1000);
 
-    let output = world.path("output");
+    let output = workspace.path("output");
     let read = |name: &str| fs::read_to_string(output.join(name)).expect("a report");
     assert_eq!(read("reset-doors.json"), printed);
     contains(&read("reset-doors.md"), &["| nginx_squall ", "| valid "]);
-    assert!(files(&world.path("tmp")).is_empty());
-    assert_eq!(world.users_of(""), Vec::<u32>::new());
+    assert!(files(&workspace.path("tmp")).is_empty());
+    assert_eq!(workspace.users_of(""), Vec::<u32>::new());
 }

@@ -12,7 +12,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use common::commands::contains;
-use common::{Turn, World, complaint, files, kernel_image, say_skip};
+use common::{Turn, Workspace, complaint, files, kernel_image, say_skip};
 
 const BOOT: &str = "boot --machine 6.12 --runs 2";
 const RESET: &str = "reset --machine 6.12 --runs 100";
@@ -22,25 +22,25 @@ const CLONE: &str = "/memory-1";
 
 /// The line of a run that fails and leaves nothing.
 #[track_caller]
-fn fail(world: &World, mut command: Command) -> String {
+fn fail(workspace: &Workspace, mut command: Command) -> String {
     let output = command.output().expect("the command runs");
     let line = complaint(&output, 1);
-    world.is_clean();
+    workspace.is_clean();
     line
 }
 
 /// The line of a run that fails for its arguments.
 #[track_caller]
 fn refuse(arguments: &str) -> String {
-    let output = World::new().lab(arguments).output();
+    let output = Workspace::new().lab(arguments).output();
     complaint(&output.expect("the command runs"), 2)
 }
 
 /// A run, when its first clone is there.
 #[track_caller]
-fn clones(world: &World) -> Child {
-    let run = world.lab(RESET).spawn().expect("the command runs");
-    world.wait_for_user_of(CLONE);
+fn clones(workspace: &Workspace) -> Child {
+    let run = workspace.lab(RESET).spawn().expect("the command runs");
+    workspace.wait_for_user_of(CLONE);
     run
 }
 
@@ -57,12 +57,12 @@ struct Links {
 }
 
 impl Links {
-    fn new(world: &World) -> Links {
+    fn new(workspace: &Workspace) -> Links {
         let image = kernel_image().expect("a kernel");
         let real = image.ancestors().nth(3).expect("the cache").to_owned();
         let links = Links {
             real,
-            links: world.path("cache"),
+            links: workspace.path("cache"),
         };
         let qemu = ["record.json", "usr/lib", "usr/share", QEMU];
         let kernel = ["record.json", "modules", "vmlinuz"];
@@ -89,10 +89,10 @@ impl Links {
 const QEMU: &str = "usr/bin/qemu-system-x86_64";
 const KERNEL: &str = "kernels/6.12/vmlinuz";
 
-/// A run with the world's own cache.
-fn with_cache(world: &World) -> Command {
-    let mut command = world.lab(BOOT);
-    command.arg("--cache").arg(world.path("cache"));
+/// A run with the workspace's own cache.
+fn with_cache(workspace: &Workspace) -> Command {
+    let mut command = workspace.lab(BOOT);
+    command.arg("--cache").arg(workspace.path("cache"));
     command
 }
 
@@ -133,31 +133,31 @@ fn wrong_arguments_name_what_is_right() {
 
 #[test]
 fn an_empty_cache_says_what_to_run() {
-    let world = World::new();
-    let line = fail(&world, with_cache(&world));
+    let workspace = Workspace::new();
+    let line = fail(&workspace, with_cache(&workspace));
     contains(&line, &["cache/qemu", "QEMU", "make lab-deps"]);
-    fs::create_dir(world.path("cache")).expect("a directory");
-    let line = fail(&world, with_cache(&world));
+    fs::create_dir(workspace.path("cache")).expect("a directory");
+    let line = fail(&workspace, with_cache(&workspace));
     contains(&line, &["cache/qemu", "QEMU", "make lab-deps"]);
 }
 
 #[test]
 fn places_that_cannot_be_written_are_named() {
-    let world = World::new();
-    let file = world.path("file");
+    let workspace = Workspace::new();
+    let file = workspace.path("file");
     fs::write(&file, "mine").expect("a file");
     let inside = file.join("report");
     for place in [&*file, &*inside, Path::new("/proc/squall-lab")] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_squall-lab"));
         command.args(BOOT.split(' ')).arg("--output").arg(place);
-        let line = fail(&world, command);
+        let line = fail(&workspace, command);
         contains(&line, &[place.to_str().expect("a path")]);
     }
     assert_eq!(fs::read(file).expect("a file"), b"mine");
-    let mut command = world.lab(BOOT);
+    let mut command = workspace.lab(BOOT);
     command.env("TMPDIR", "/proc/squall-lab");
     if Turn::take().is_some() {
-        contains(&fail(&world, command), &["/proc/squall-lab"]);
+        contains(&fail(&workspace, command), &["/proc/squall-lab"]);
     }
 }
 
@@ -165,9 +165,9 @@ fn places_that_cannot_be_written_are_named() {
 fn a_kernel_that_is_none_is_refused() {
     let Some(_turn) = Turn::take() else { return };
     for content in [&*vec![0x5a; 100_000], b"", b"MZ"] {
-        let world = World::new();
-        Links::new(&world).replace(KERNEL, content);
-        let line = fail(&world, with_cache(&world));
+        let workspace = Workspace::new();
+        Links::new(&workspace).replace(KERNEL, content);
+        let line = fail(&workspace, with_cache(&workspace));
         contains(&line, &["6.12: QEMU ended; QEMU says: ", "kernel"]);
     }
 }
@@ -175,41 +175,41 @@ fn a_kernel_that_is_none_is_refused() {
 #[test]
 fn a_kernel_that_is_cut_off_does_not_boot() {
     let Some(_turn) = Turn::take() else { return };
-    let world = World::new();
+    let workspace = Workspace::new();
     let whole = fs::read(kernel_image().expect("a kernel")).expect("an image");
-    Links::new(&world).replace(KERNEL, &whole[..whole.len() / 3]);
-    let line = fail(&world, with_cache(&world));
+    Links::new(&workspace).replace(KERNEL, &whole[..whole.len() / 3]);
+    let line = fail(&workspace, with_cache(&workspace));
     contains(&line, &["6.12: the VM ended", "the kernel to boot"]);
 }
 
 #[test]
 fn a_qemu_that_is_damaged_says_so() {
     let Some(_turn) = Turn::take() else { return };
-    let world = World::new();
-    Links::new(&world).replace(&format!("qemu/{QEMU}"), b"\x7fELF");
-    let line = fail(&world, with_cache(&world));
+    let workspace = Workspace::new();
+    Links::new(&workspace).replace(&format!("qemu/{QEMU}"), b"\x7fELF");
+    let line = fail(&workspace, with_cache(&workspace));
     contains(&line, &["QEMU ended; QEMU says: ", QEMU]);
 }
 
 #[test]
 fn a_machine_that_is_too_slow_hangs() {
     let Some(_turn) = Turn::take() else { return };
-    let world = World::new();
-    let line = fail(&world, world.lab(&format!("{BOOT} --timeout 1")));
+    let workspace = Workspace::new();
+    let line = fail(&workspace, workspace.lab(&format!("{BOOT} --timeout 1")));
     contains(&line, &["6.12: ", "hangs: "]);
 }
 
 #[test]
 fn a_kvm_that_does_not_work_says_so() {
     let Some(_turn) = Turn::take() else { return };
-    let world = World::new();
-    let mut run = world.lab(&format!("{BOOT} --accelerator kvm --timeout 30"));
+    let workspace = Workspace::new();
+    let mut run = workspace.lab(&format!("{BOOT} --accelerator kvm --timeout 30"));
     let output = run.output().expect("the command runs");
     if output.status.success() {
         return say_skip("a KVM that does not work: it does");
     }
     contains(&complaint(&output, 1), &["QEMU says: ", "KVM"]);
-    world.is_clean();
+    workspace.is_clean();
 }
 
 #[test]
@@ -220,82 +220,85 @@ fn a_full_disk_is_told() {
         ("100m", "the snapshot cannot be written: "),
     ];
     for (size, what) in faults {
-        let world = World::new();
-        let Some(_disk) = Disk::mount(world.path("tmp"), size) else {
+        let workspace = Workspace::new();
+        let Some(_disk) = Disk::mount(workspace.path("tmp"), size) else {
             return;
         };
-        let line = fail(&world, world.lab(RESET));
+        let line = fail(&workspace, workspace.lab(RESET));
         contains(&line, &[what, "No space left on device"]);
     }
 }
 
 #[test]
 fn a_full_disk_for_the_report_is_told_at_once() {
-    let world = World::new();
-    let Some(_disk) = Disk::mount(world.path("output"), "64k") else {
+    let workspace = Workspace::new();
+    let Some(_disk) = Disk::mount(workspace.path("output"), "64k") else {
         return;
     };
-    let line = fail(&world, world.lab(BOOT));
+    let line = fail(&workspace, workspace.lab(BOOT));
     contains(&line, &["/output: No space left on device"]);
 }
 
 #[test]
 fn a_report_that_cannot_be_written_is_shown() {
     let Some(_turn) = Turn::take() else { return };
-    let world = World::new();
-    let Some(_disk) = Disk::mount(world.path("output"), "2m") else {
+    let workspace = Workspace::new();
+    let Some(_disk) = Disk::mount(workspace.path("output"), "2m") else {
         return;
     };
-    let run = world.lab(BOOT).spawn().expect("the command runs");
-    world.wait_for_user_of("/memory-0");
+    let run = workspace.lab(BOOT).spawn().expect("the command runs");
+    workspace.wait_for_user_of("/memory-0");
     // The last 4 KiB are for a part of the report.
-    fs::write(world.path("output/other"), vec![0; (2 << 20) - 4096]).expect("a file");
+    fs::write(workspace.path("output/other"), vec![0; (2 << 20) - 4096]).expect("a file");
     let output = run.wait_with_output().expect("it ends");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
     let last = errors.lines().next_back().expect("a line");
     contains(last, &["squall-lab: ", "/output/boot.", "No space left"]);
     contains(&String::from_utf8_lossy(&output.stdout), &["| valid "]);
-    assert_eq!(files(&world.path("output")), [world.path("output/other")]);
+    assert_eq!(
+        files(&workspace.path("output")),
+        [workspace.path("output/other")]
+    );
 }
 
 #[test]
 fn an_interrupted_run_leaves_nothing() {
     let Some(_turn) = Turn::take() else { return };
     for name in ["INT", "TERM"] {
-        let world = World::new();
-        let run = clones(&world);
+        let workspace = Workspace::new();
+        let run = clones(&workspace);
         signal(name, run.id());
         let start = Instant::now();
         let output = run.wait_with_output().expect("it ends");
         assert!(start.elapsed() < Duration::from_secs(5), "{name}");
         contains(&complaint(&output, 1), &["interrupted"]);
-        world.is_clean();
+        workspace.is_clean();
     }
 }
 
 #[test]
 fn machines_end_with_a_lab_that_is_killed() {
     let Some(_turn) = Turn::take() else { return };
-    let world = World::new();
-    let mut run = clones(&world);
+    let workspace = Workspace::new();
+    let mut run = clones(&workspace);
     signal("KILL", run.id());
     run.wait().expect("it ends");
     let deadline = Instant::now() + Duration::from_secs(1);
-    while Instant::now() < deadline && !world.users_of("").is_empty() {
+    while Instant::now() < deadline && !workspace.users_of("").is_empty() {
         sleep(Duration::from_millis(10));
     }
-    assert_eq!(world.users_of(""), Vec::<u32>::new());
+    assert_eq!(workspace.users_of(""), Vec::<u32>::new());
 }
 
 #[test]
 fn a_qemu_that_is_killed_is_noticed() {
     let Some(_turn) = Turn::take() else { return };
-    let world = World::new();
-    let run = clones(&world);
-    signal("KILL", world.wait_for_user_of(CLONE));
+    let workspace = Workspace::new();
+    let run = clones(&workspace);
+    signal("KILL", workspace.wait_for_user_of(CLONE));
     let output = run.wait_with_output().expect("it ends");
     let line = complaint(&output, 1);
     contains(&line, &["6.12: ", "ended"]);
-    world.is_clean();
+    workspace.is_clean();
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use common::commands::{contains, succeed};
-use common::{Turn, World, files, say_skip};
+use common::{Turn, Workspace, files, say_skip};
 
 /// Longest time that a few clones may take.
 const SOON: Duration = Duration::from_secs(180);
@@ -45,9 +45,10 @@ fn clones_of_a_go_program_repeat_only_what_it_buffers() {
         return;
     }
     let Some(_turn) = Turn::take() else { return };
-    let world = World::new();
+    let workspace = Workspace::new();
     let start = Instant::now();
-    let printed = succeed(world.lab("reset --scenario go --machine 6.12+vmgenid --runs 3 --json"));
+    let printed =
+        succeed(workspace.lab("reset --scenario go --machine 6.12+vmgenid --runs 3 --json"));
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 
     let report: Value = serde_json::from_str(&printed).expect("JSON");
@@ -69,10 +70,10 @@ fn clones_of_a_go_program_repeat_only_what_it_buffers() {
     assert_eq!(status["clone_guard"], "vmgenid", "{status}");
     assert_eq!(status["engine"], "aesni", "{status}");
 
-    let output = world.path("output");
+    let output = workspace.path("output");
     let read = |name: &str| fs::read_to_string(output.join(name)).expect("a report");
     assert_eq!(read("reset-go.json"), printed);
     contains(&read("reset-go.md"), &["| go_squall ", "| valid "]);
-    assert!(files(&world.path("tmp")).is_empty());
-    assert_eq!(world.users_of(""), Vec::<u32>::new());
+    assert!(files(&workspace.path("tmp")).is_empty());
+    assert_eq!(workspace.users_of(""), Vec::<u32>::new());
 }

@@ -6,14 +6,14 @@
 
 #[allow(dead_code, reason = "of other tests")]
 mod common;
-#[path = "wipe/world.rs"]
+#[path = "wipe/workspace.rs"]
 #[allow(dead_code, reason = "of wipe/main.rs")]
-mod world;
+mod workspace;
 
 use serde_json::{Value, json};
 use squall_lab::workshop::Bus;
 
-use world::{Desk, MIB, OLD, Running, World, id};
+use workspace::{Desk, MIB, OLD, Running, Workspace, id};
 
 const SIZE: u64 = 32;
 
@@ -25,20 +25,22 @@ const SLOWLY: &str = "--rate-limit 1MiB --checkpoint 1";
 
 #[test]
 fn a_namespace_erases_itself_and_no_other() {
-    let Some(world) = World::new() else { return };
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
     let drives = vec![
-        world.drive(Bus::Nvme, "ERASED", 512, SIZE),
-        world.drive(Bus::Nvme, "LARGE", 4096, SIZE),
-        world.drive(Bus::Nvme, "CONTROL", 512, SIZE),
-        world.drive(Bus::VirtioBlk, "NONE", 512, SIZE),
+        workspace.drive(Bus::Nvme, "ERASED", 512, SIZE),
+        workspace.drive(Bus::Nvme, "LARGE", 4096, SIZE),
+        workspace.drive(Bus::Nvme, "CONTROL", 512, SIZE),
+        workspace.drive(Bus::VirtioBlk, "NONE", 512, SIZE),
     ];
-    let mut desk = world.boot(&[], drives);
+    let mut desk = workspace.boot(&[], drives);
     foreseen(&mut desk);
-    refused(&world, &mut desk);
+    refused(&workspace, &mut desk);
     for serial in ["ERASED", "LARGE"] {
-        erases_itself(&world, &mut desk, serial);
+        erases_itself(&workspace, &mut desk, serial);
     }
-    keeps_what_is_not_overwritten(&world, &mut desk);
+    keeps_what_is_not_overwritten(&workspace, &mut desk);
     is_no_success_without_its_erase(&mut desk);
 }
 
@@ -55,17 +57,17 @@ fn foreseen(desk: &mut Desk) {
 }
 
 /// One that cannot keeps all of them as they were.
-fn refused(world: &World, desk: &mut Desk) {
+fn refused(workspace: &Workspace, desk: &mut Desk) {
     let ran = desk.wipe("refused", "--purge", &["ERASED", "NONE"]);
     assert_eq!(ran.status, 2, "{}", ran.errors);
     assert!(ran.errors.contains("no erase of its own"), "{}", ran.errors);
     for serial in ["ERASED", "NONE"] {
-        let is_old = world.medium(serial).iter().all(|byte| *byte == OLD);
+        let is_old = workspace.medium(serial).iter().all(|byte| *byte == OLD);
         assert!(is_old, "{serial}");
     }
 }
 
-fn erases_itself(world: &World, desk: &mut Desk, serial: &str) {
+fn erases_itself(workspace: &Workspace, desk: &mut Desk, serial: &str) {
     let options = format!("--purge --keep-key {SLOWLY}");
     let running = desk.start(serial, &options, &[serial]);
     let purged = desk.until(&running, 0, |event| event["event"] == "purged");
@@ -73,7 +75,7 @@ fn erases_itself(world: &World, desk: &mut Desk, serial: &str) {
     assert_eq!(purged["failure"], Value::Null);
     desk.until(&running, 0, |event| event["event"] == "pass");
     killed(desk, running);
-    let left = &world.medium(serial)[REACHED..];
+    let left = &workspace.medium(serial)[REACHED..];
     assert!(left.iter().all(|byte| *byte == 0), "{serial}");
 
     // It is not done again, and then overwritten and verified as ever.
@@ -86,15 +88,15 @@ fn erases_itself(world: &World, desk: &mut Desk, serial: &str) {
     let page = String::from_utf8(desk.report_file(serial, 0, "html")).expect("text");
     assert!(page.contains("the drive erased itself by Format NVM"));
     let size = (SIZE * MIB) as usize;
-    assert!(world.medium(serial) == desk.keystream(serial, 0, size));
+    assert!(workspace.medium(serial) == desk.keystream(serial, 0, size));
 }
 
 /// The control.
-fn keeps_what_is_not_overwritten(world: &World, desk: &mut Desk) {
+fn keeps_what_is_not_overwritten(workspace: &Workspace, desk: &mut Desk) {
     let running = desk.start("control", SLOWLY, &["CONTROL"]);
     desk.until_checkpoint(&running, 0);
     killed(desk, running);
-    let left = &world.medium("CONTROL")[REACHED..];
+    let left = &workspace.medium("CONTROL")[REACHED..];
     assert!(left.iter().all(|byte| *byte == OLD));
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use squall_lab::workshop::{Bus, Drive, Setup, program};
 
 use common::commands::contains;
-use common::guests::{World, fails, ok, soon};
+use common::guests::{Workspace, fails, ok, soon};
 use common::message;
 
 const MIB: usize = 1 << 20;
@@ -21,8 +21,10 @@ fn bytes(len: usize) -> Vec<u8> {
 
 #[test]
 fn a_command_says_all_it_has_to_say() {
-    let Some(world) = World::new() else { return };
-    let mut guest = world.shop.boot(&Setup::default()).expect("a guest");
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut guest = workspace.shop.boot(&Setup::default()).expect("a guest");
 
     let (out, err) = (bytes(MIB), bytes(MIB + 1));
     guest.write_file("/tmp/out", &out).expect("a file");
@@ -50,8 +52,10 @@ fn a_command_says_all_it_has_to_say() {
 
 #[test]
 fn a_command_that_hangs_ends_by_its_limit() {
-    let Some(world) = World::new() else { return };
-    let mut guest = world.shop.boot(&Setup::default()).expect("a guest");
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut guest = workspace.shop.boot(&Setup::default()).expect("a guest");
     let limit = Duration::from_secs(2);
     let start = Instant::now();
     let line = message(guest.sh_within("sleep 1000; true", limit).unwrap_err());
@@ -80,8 +84,10 @@ fn a_command_that_hangs_ends_by_its_limit() {
 
 #[test]
 fn a_panic_is_told_with_its_last_words() {
-    let Some(world) = World::new() else { return };
-    let mut guest = world.shop.boot(&Setup::default()).expect("a guest");
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut guest = workspace.shop.boot(&Setup::default()).expect("a guest");
     let line = message(guest.sh("echo c > /proc/sysrq-trigger").unwrap_err());
     contains(
         &line,
@@ -92,12 +98,14 @@ fn a_panic_is_told_with_its_last_words() {
 
 #[test]
 fn device_mapper_fails_where_it_is_told_to() {
-    let Some(world) = World::new() else { return };
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
     let setup = Setup {
         modules: &["dm-mod", "dm-flakey", "dm-delay", "brd"],
         ..Setup::default()
     };
-    let mut guest = world.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.shop.boot(&setup).expect("a guest");
     ok(&mut guest, "modprobe brd rd_nr=1 rd_size=1024");
     let table = "0 1000 linear /dev/ram0 0\\n1000 8 error\\n1008 1000 linear /dev/ram0 1008";
     let create = format!("printf '{table}' | dmsetup create bad");
@@ -142,12 +150,14 @@ fn read(device: &str, page: usize) -> String {
 
 #[test]
 fn drives_of_4096_byte_sectors_are_made_up() {
-    let Some(world) = World::new() else { return };
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
     let setup = Setup {
         modules: &["scsi_debug", "sd_mod"],
         ..Setup::default()
     };
-    let mut guest = world.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.shop.boot(&setup).expect("a guest");
     ok(
         &mut guest,
         "modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=16",
@@ -169,8 +179,10 @@ fn drives_of_4096_byte_sectors_are_made_up() {
 
 #[test]
 fn drives_are_what_they_are_said_to_be_and_vanish() {
-    let Some(world) = World::new() else { return };
-    let medium = |name| world.medium(name, 16 * MIB as u64);
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let medium = |name| workspace.medium(name, 16 * MIB as u64);
     let setup = Setup {
         drives: vec![
             Drive::new(medium("a"), Bus::VirtioBlk, "BLK-1", 512),
@@ -180,7 +192,7 @@ fn drives_are_what_they_are_said_to_be_and_vanish() {
         ],
         ..Setup::default()
     };
-    let mut guest = world.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.shop.boot(&setup).expect("a guest");
     let drives = [
         ("vda", "serial", "BLK-1", 512),
         ("vdb", "serial", "BLK-2", 4096),
@@ -217,10 +229,12 @@ fn drives_are_what_they_are_said_to_be_and_vanish() {
 
 #[test]
 fn what_was_flushed_survives_a_power_cut() {
-    let Some(world) = World::new() else { return };
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
     let setup = Setup {
         drives: vec![Drive::new(
-            world.medium("a", MIB as u64),
+            workspace.medium("a", MIB as u64),
             Bus::VirtioBlk,
             "A",
             512,
@@ -228,7 +242,7 @@ fn what_was_flushed_survives_a_power_cut() {
         ..Setup::default()
     };
     let written = bytes(MIB);
-    let mut guest = world.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.shop.boot(&setup).expect("a guest");
     assert_eq!(
         ok(&mut guest, "cat /sys/block/vda/queue/write_cache"),
         "write back\n"
@@ -239,19 +253,21 @@ fn what_was_flushed_survives_a_power_cut() {
         "dd if=/tmp/written of=/dev/vda bs=64k conv=fsync",
     );
     guest.cut_power();
-    let mut guest = world.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.shop.boot(&setup).expect("a guest");
     assert!(guest.read_file("/dev/vda").expect("a drive") == written);
 }
 
 #[test]
 fn squall_runs() {
-    let Some(world) = World::new() else { return };
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
     let squall = program("squall-cli", "squall").expect("squall");
     let setup = Setup {
         programs: &[&squall],
         ..Setup::default()
     };
-    let mut guest = world.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.shop.boot(&setup).expect("a guest");
     contains(&ok(&mut guest, "/bin/squall --version"), &["squall "]);
     let said = guest.sh("squall stream --size 1MiB").expect("an end");
     assert_eq!((said.status, said.stdout.len()), (0, MIB));
@@ -259,14 +275,16 @@ fn squall_runs() {
 
 #[test]
 fn what_cannot_be_is_named() {
-    let Some(world) = World::new() else { return };
-    let refused = |setup: Setup| message(world.shop.boot(&setup).unwrap_err());
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let refused = |setup: Setup| message(workspace.shop.boot(&setup).unwrap_err());
     let setup = Setup {
         modules: &["no-such-module"],
         ..Setup::default()
     };
     contains(&refused(setup), &["no module no_such_module"]);
-    let absent = world.path("absent");
+    let absent = workspace.path("absent");
     let drives = vec![Drive::new(&absent, Bus::VirtioBlk, "A", 512)];
     let setup = Setup {
         drives,

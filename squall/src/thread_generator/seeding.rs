@@ -20,7 +20,7 @@ const MAX_SEED_AGE: u64 = 60;
 
 /// Seedings under a place that shows another generation before the place counts as wrong: the
 /// kernel may have reseeded in between, but not so often.
-const PATIENCE: usize = 4;
+const ATTEMPTS_AT_A_PLACE: usize = 4;
 
 impl Request<'_> {
     /// Seeds the page's generator and marks it with the epoch of the seed.
@@ -80,10 +80,10 @@ impl Request<'_> {
                     generation => generation,
                 });
             };
-            if vdso::validate(vdso, generation) || attempt > PATIENCE {
+            if vdso::validate(vdso, generation) || attempt > ATTEMPTS_AT_A_PLACE {
                 return Ok(generation);
             }
-            if attempt == PATIENCE {
+            if attempt == ATTEMPTS_AT_A_PLACE {
                 vdso::relocate(vdso, generation);
             }
         }

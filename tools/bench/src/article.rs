@@ -19,7 +19,7 @@ use squall_tools::measure::contest::Contestant;
 
 use crate::go::Program;
 use crate::measure::single;
-use crate::remote::PATIENCE;
+use crate::remote::TIMEOUT;
 use crate::sources::syscall;
 
 /// Strings in a run of the first program: 9,999 by each thread.
@@ -70,7 +70,7 @@ fn contestants<'a>(
     let here = sources.map(|(source, fill)| single(source, move || ours(fill)));
     let elsewhere = go.into_iter().flat_map(|go| {
         GO.map(|(source, name)| {
-            let run = move || go.number(&[mode, name, &amount.to_string()], PATIENCE + wait);
+            let run = move || go.number(&[mode, name, &amount.to_string()], TIMEOUT + wait);
             single(source, run)
         })
     });

@@ -22,7 +22,7 @@ const VARIABLE: &str = "SQUALL_BENCH_TESTU01";
 const PIECE: usize = 1 << 20;
 
 /// Longest time that a battery may take with one source.
-const PATIENCE: Duration = Duration::from_secs(2 * 3600);
+const TIMEOUT: Duration = Duration::from_secs(2 * 3600);
 
 /// What a good pace is, in bytes a second: what time is left is reckoned with.
 const PACE: u64 = 200 << 20;
@@ -129,7 +129,7 @@ fn batteries(
     let program = format!("/proc/{}/exe", std::process::id());
     let testu01 = ["env", &format!("{VARIABLE}=1"), &program, "bench"];
     let setting = Setting {
-        time: PATIENCE,
+        time: TIMEOUT,
         bytes,
         dieharder: &["-a"],
         testu01: testu01.map(OsString::from).into(),

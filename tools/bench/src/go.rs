@@ -14,7 +14,7 @@ use std::time::Duration;
 use squall_tools::Failure;
 use tempfile::TempDir;
 
-use crate::remote::{self, PATIENCE, Remote};
+use crate::remote::{self, Remote, TIMEOUT};
 use compiler::Compiler;
 
 /// The program, ready to run.
@@ -46,12 +46,12 @@ impl Program {
     /// # Errors
     /// It has failed.
     pub fn first(&self, source: &str) -> Result<f64, Failure> {
-        self.number(&["first", source], PATIENCE)
+        self.number(&["first", source], TIMEOUT)
     }
 
     /// The number that the program prints, called with `args`.
-    pub(crate) fn number(&self, args: &[&str], patience: Duration) -> Result<f64, Failure> {
-        remote::number_of(self.command(args), patience)
+    pub(crate) fn number(&self, args: &[&str], timeout: Duration) -> Result<f64, Failure> {
+        remote::number_of(self.command(args), timeout)
     }
 
     /// A call of the program.

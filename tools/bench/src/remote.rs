@@ -33,7 +33,7 @@ use crate::source::{Request, Source};
 use answers::{Answers, Trouble, last_words};
 
 /// How long an answer may take; no batch is near it.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Bytes of a sample that are asked for at once: the process keeps them in memory.
 const PIECE: usize = 1 << 20;
@@ -41,7 +41,7 @@ const PIECE: usize = 1 << 20;
 /// A source in a process of its own, which ends when this is dropped.
 #[derive(Debug)]
 pub struct Remote {
-    patience: Duration,
+    timeout: Duration,
     process: Option<Process>,
     /// Not [`Send`]: processes of ours end with the thread that started them.
     here: PhantomData<*const ()>,
@@ -56,24 +56,22 @@ impl Remote {
     /// # Errors
     /// It cannot be started, or its source cannot be opened.
     pub fn start(command: Command) -> Result<Remote, Failure> {
-        Remote::start_within(command, PATIENCE)
+        Remote::start_within(command, TIMEOUT)
     }
 
-    /// Starts `command`; an answer may take as long as `patience`.
+    /// Starts `command`; an answer may take as long as `timeout`.
     ///
     /// # Errors
     /// As those of [`Remote::start`].
-    pub fn start_within(command: Command, patience: Duration) -> Result<Remote, Failure> {
-        let mut remote = Remote::launch(command, patience)?;
-        remote.exchange(patience, |process, patience| {
-            process.answers.ready(patience)
-        })?;
+    pub fn start_within(command: Command, timeout: Duration) -> Result<Remote, Failure> {
+        let mut remote = Remote::launch(command, timeout)?;
+        remote.exchange(timeout, |process, timeout| process.answers.ready(timeout))?;
         Ok(remote)
     }
 
-    fn launch(command: Command, patience: Duration) -> Result<Remote, Failure> {
+    fn launch(command: Command, timeout: Duration) -> Result<Remote, Failure> {
         Ok(Remote {
-            patience,
+            timeout,
             process: Some(Process::start(command)?),
             here: PhantomData,
         })
@@ -86,23 +84,23 @@ impl Remote {
     /// The source or its process has failed.
     pub fn parallel(&mut self, threads: usize, len: usize, time: Duration) -> Result<f64, Failure> {
         let line = format!("parallel {threads} {len} {}", time.as_millis());
-        self.exchange(self.patience + time, |process, patience| {
+        self.exchange(self.timeout + time, |process, timeout| {
             process.ask(&line);
-            process.answers.number(patience)
+            process.answers.number(timeout)
         })
     }
 
     /// What `exchange` with the process gives. The process goes on if it told of an error itself.
     fn exchange<T>(
         &mut self,
-        patience: Duration,
+        timeout: Duration,
         exchange: impl FnOnce(&mut Process, Duration) -> Result<T, Trouble>,
     ) -> Result<T, Failure> {
         let mut process = self
             .process
             .take()
             .ok_or_else(|| failure("its process has ended"))?;
-        match exchange(&mut process, patience) {
+        match exchange(&mut process, timeout) {
             Err(Trouble::Told(why)) => {
                 self.process = Some(process);
                 Err(failure(&why))
@@ -123,17 +121,17 @@ impl Source for Remote {
             Request::U32 => format!("time u32 {calls}"),
             Request::U64 => format!("time u64 {calls}"),
         };
-        self.exchange(self.patience, |process, patience| {
+        self.exchange(self.timeout, |process, timeout| {
             process.ask(&line);
-            process.answers.number(patience)
+            process.answers.number(timeout)
         })
     }
 
     fn sample(&mut self, out: &mut [u8]) -> Result<(), Failure> {
         out.chunks_mut(PIECE).try_for_each(|piece| {
-            self.exchange(self.patience, |process, patience| {
+            self.exchange(self.timeout, |process, timeout| {
                 process.ask(&format!("sample {}", piece.len()));
-                process.answers.bytes(piece, patience)
+                process.answers.bytes(piece, timeout)
             })
         })
     }
@@ -144,11 +142,9 @@ impl Source for Remote {
 ///
 /// # Errors
 /// It cannot be started, told of an error, or printed anything else.
-pub fn number_of(command: Command, patience: Duration) -> Result<f64, Failure> {
-    let mut remote = Remote::launch(command, patience)?;
-    remote.exchange(patience, |process, patience| {
-        process.answers.number(patience)
-    })
+pub fn number_of(command: Command, timeout: Duration) -> Result<f64, Failure> {
+    let mut remote = Remote::launch(command, timeout)?;
+    remote.exchange(timeout, |process, timeout| process.answers.number(timeout))
 }
 
 #[derive(Debug)]

@@ -21,7 +21,7 @@ use crate::process;
 pub const VARIABLE: &str = "SQUALL_TEST_CHILD";
 
 /// Longest time that something is waited for which happens at once on an idle machine.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Does what this process was started for, if it is a child.
 pub fn serve() -> Option<ExitCode> {
@@ -71,7 +71,7 @@ impl Draw for Idle {
 pub fn wait_until(mut is_so: impl FnMut() -> bool) {
     let clock = Instant::now();
     while !is_so() {
-        assert!(clock.elapsed() < PATIENCE, "it did not happen");
+        assert!(clock.elapsed() < TIMEOUT, "it did not happen");
         sleep(Duration::from_millis(10));
     }
 }

@@ -31,9 +31,9 @@ fn shell(script: &str) -> Command {
 }
 
 /// What a child that does `script` when it is asked makes of a request for a time.
-fn asked(script: &str, patience: Duration) -> (Remote, Result<f64, Failure>) {
+fn asked(script: &str, timeout: Duration) -> (Remote, Result<f64, Failure>) {
     let script = format!("echo ready; read request; {script}");
-    let mut remote = Remote::start_within(shell(&script), patience).unwrap();
+    let mut remote = Remote::start_within(shell(&script), timeout).unwrap();
     let answer = remote.time(Request::U32, 1);
     (remote, answer)
 }
@@ -102,9 +102,9 @@ fn one_that_talks_nonsense_is_ended() {
 }
 
 fn a_sample_is_neither_shorter_nor_longer() {
-    let sample = |script: &str, patience| {
+    let sample = |script: &str, timeout| {
         let script = format!("echo ready; read request; {script}");
-        let mut remote = Remote::start_within(shell(&script), patience).unwrap();
+        let mut remote = Remote::start_within(shell(&script), timeout).unwrap();
         let mut out = [0; 4];
         remote.sample(&mut out).map(|()| out)
     };

@@ -17,6 +17,7 @@ pub mod page;
 #[cfg(feature = "places")]
 pub mod places;
 pub mod reports;
+pub mod retry;
 pub mod sink;
 pub mod size;
 pub mod units;

@@ -8,11 +8,11 @@ use squall_tools::reports::Reports;
 use squall_tools::{Failure, Interrupt, output};
 
 use crate::args::BenchArguments;
-use crate::ground::Ground;
+use crate::backing::Backing;
 use crate::model::{BENCH_FORMAT, Bench, Machine, Options};
 use crate::ram::Ram;
 use crate::session::Session;
-use crate::{ground, measure, recommend, report};
+use crate::{backing, measure, recommend, report};
 use choice::Choice;
 use devices::Run;
 
@@ -22,7 +22,7 @@ pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::watch("the report has what was measured until then")?;
     // A wrong argument is told before anything else, which takes minutes.
     if let Some(path) = &options.device {
-        ground::found(path, options.size)?;
+        backing::found(path, options.size)?;
     }
     let session = Session::begin()?;
     let choice = choice::choose(&session, options, &interrupt)?;
@@ -39,7 +39,7 @@ pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
     }
 }
 
-/// Lays the ground, and takes it away again.
+/// Prepares the backing device, and gives it back.
 fn on_ground(
     session: &Session,
     options: &BenchArguments,
@@ -47,12 +47,12 @@ fn on_ground(
     interrupt: &Interrupt,
 ) -> Result<Bench, Failure> {
     if let Some(path) = &options.device {
-        let ground = Ground::of_device(&session.control, path, &options.consent, options.size)?;
-        return measured(session, &ground, options, choice, interrupt);
+        let backing = Backing::of_device(&session.control, path, &options.consent, options.size)?;
+        return measured(session, &backing, options, choice, interrupt);
     }
     let report = Ram::make(options.size, |text| session.note(text)).and_then(|ram| {
-        let ground = Ground::of_ram(&session.control, &ram, options.size)?;
-        measured(session, &ground, options, choice, interrupt)
+        let backing = Backing::of_ram(&session.control, &ram, options.size)?;
+        measured(session, &backing, options, choice, interrupt)
     });
     if !Ram::has_driver() {
         // What was measured is worth more than a record that cannot be cleared, which the next run
@@ -65,14 +65,14 @@ fn on_ground(
 /// Measures what was chosen, then the best few with other options.
 fn measured(
     session: &Session,
-    ground: &Ground,
+    backing: &Backing,
     options: &BenchArguments,
     choice: Choice,
     interrupt: &Interrupt,
 ) -> Result<Bench, Failure> {
     let mut run = Run {
         session,
-        ground,
+        backing,
         options,
         interrupt,
         devices: 0,
@@ -91,12 +91,12 @@ fn measured(
     } else {
         Vec::new()
     };
-    let recommendation = recommend::recommend(&ranking, &variants, &ground.about);
+    let recommendation = recommend::recommend(&ranking, &variants, &backing.about);
     Ok(Bench {
         format: BENCH_FORMAT,
         at,
         machine: Machine::this(),
-        ground: ground.about.clone(),
+        backing: backing.about.clone(),
         rounds: options.rounds as usize,
         sample_ms: options.sample,
         is_complete: run.is_complete,

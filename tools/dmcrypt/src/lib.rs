@@ -4,17 +4,17 @@
 #![deny(unsafe_code)]
 
 pub mod args;
+mod backing;
 mod bench;
 mod candidates;
 mod crypt;
-mod ground;
+mod equivalence;
 mod list;
 mod mapper;
 mod measure;
 mod model;
 mod modprobe;
 mod names;
-mod patience;
 mod prefer;
 mod probe;
 mod progress;
@@ -24,7 +24,6 @@ mod reasons;
 mod recommend;
 mod report;
 mod rules;
-mod same;
 mod session;
 mod spec;
 mod survey;

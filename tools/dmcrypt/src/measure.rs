@@ -7,8 +7,8 @@
 //! that nobody reads what another has just left in a drive's cache. The first device is the one without encryption, with which the others
 //! are compared; if it fails there is nothing to measure.
 
-mod course;
 mod flight;
+mod offsets;
 #[cfg(test)]
 mod tests;
 
@@ -25,11 +25,11 @@ use squall_tools::measure::Orders;
 use squall_tools::units;
 
 use crate::model::{Direction, Workload};
-use course::Course;
+use offsets::Offsets;
 
 /// A device that is measured beside others.
 #[derive(Clone, Debug)]
-pub struct Lane {
+pub struct Subject {
     /// Its name.
     pub name: String,
     /// It, open for direct transfers both ways.
@@ -54,7 +54,7 @@ pub struct Taken {
     pub rounds: usize,
     /// For each device, in order: for each workload the bytes a second of every round, or why the
     /// device is out.
-    pub lanes: Vec<Result<Vec<Vec<f64>>, String>>,
+    pub subjects: Vec<Result<Vec<Vec<f64>>, String>>,
 }
 
 /// One way to read and write of all: large transfers in sequence and small ones at random, one at a
@@ -101,35 +101,35 @@ fn title(direction: Direction, block: usize, depth: usize, is_random: bool) -> S
     format!("{verb} {length}{place}{many}")
 }
 
-/// Fills all that is used of `lane` with keystream: a RAM disk has nothing to read where nothing
+/// Fills all that is used of `subject` with keystream: a RAM disk has nothing to read where nothing
 /// was written. `progress` is told of the bytes that are written. Ends early, without an error, when
 /// it does not go on.
 pub fn prepare(
-    lane: &Lane,
+    subject: &Subject,
     goes_on: &dyn Fn() -> bool,
     progress: &dyn Fn(u64),
 ) -> Result<(), Failure> {
-    let fill = || flight::fill(lane, goes_on, progress).and_then(|()| flush(lane));
-    fill().map_err(|error| Failure::Runtime(format!("{}: {}", lane.name, cause(&error))))
+    let fill = || flight::fill(subject, goes_on, progress).and_then(|()| flush(subject));
+    fill().map_err(|error| Failure::Runtime(format!("{}: {}", subject.name, cause(&error))))
 }
 
-/// Measures `lanes` with `workloads`. `goes_on` is asked before every sample; a round that was
+/// Measures `subjects` with `workloads`. `goes_on` is asked before every sample; a round that was
 /// broken is not counted for anyone. `progress` is told how many turns of how many are over, of
 /// which a round has one for each workload.
 pub fn run(
-    lanes: &[Lane],
+    subjects: &[Subject],
     workloads: &[Workload],
     plan: Plan,
     goes_on: &dyn Fn() -> bool,
     progress: &dyn Fn(usize, usize),
 ) -> Taken {
-    let mut runs: Vec<Run> = lanes
+    let mut runs: Vec<Run> = subjects
         .iter()
-        .map(|lane| Run::new(lane, workloads.len()))
+        .map(|subject| Run::new(subject, workloads.len()))
         .collect();
     let mut supplies: Vec<Vec<Buffer>> = workloads.iter().map(supply).collect();
     let mut orders = Orders::default();
-    let course = Course::default();
+    let offsets = Offsets::default();
     let mut turns = 0;
     let mut rounds = 0;
     'rounds: while rounds < plan.rounds {
@@ -139,8 +139,14 @@ pub fn run(
                 if !goes_on() || runs[0].samples.is_err() {
                     break 'rounds;
                 }
-                runs[turn].go(place, workload, |lane| {
-                    sample(lane, &course, workload, plan.sample, &mut supplies[place])
+                runs[turn].go(place, workload, |subject| {
+                    sample(
+                        subject,
+                        &offsets,
+                        workload,
+                        plan.sample,
+                        &mut supplies[place],
+                    )
                 });
             }
             turns += 1;
@@ -150,20 +156,20 @@ pub fn run(
     }
     Taken {
         rounds,
-        lanes: runs.into_iter().map(|run| run.of_rounds(rounds)).collect(),
+        subjects: runs.into_iter().map(|run| run.of_rounds(rounds)).collect(),
     }
 }
 
 /// A device, and what is known of it.
 struct Run<'a> {
-    lane: &'a Lane,
+    subject: &'a Subject,
     samples: Result<Vec<Vec<f64>>, String>,
 }
 
 impl<'a> Run<'a> {
-    fn new(lane: &'a Lane, workloads: usize) -> Run<'a> {
+    fn new(subject: &'a Subject, workloads: usize) -> Run<'a> {
         Run {
-            lane,
+            subject,
             samples: Ok(vec![Vec::new(); workloads]),
         }
     }
@@ -172,12 +178,12 @@ impl<'a> Run<'a> {
         &mut self,
         place: usize,
         workload: &Workload,
-        sampled: impl FnOnce(&Lane) -> io::Result<f64>,
+        sampled: impl FnOnce(&Subject) -> io::Result<f64>,
     ) {
         let Ok(samples) = &mut self.samples else {
             return;
         };
-        match sampled(self.lane) {
+        match sampled(self.subject) {
             Ok(rate) => samples[place].push(rate),
             Err(error) => self.samples = Err(format!("{}: {}", workload.title, cause(&error))),
         }
@@ -192,23 +198,23 @@ impl<'a> Run<'a> {
 
 /// Bytes a second of one sample.
 fn sample(
-    lane: &Lane,
-    course: &Course,
+    subject: &Subject,
+    offsets: &Offsets,
     workload: &Workload,
     time: Duration,
     buffers: &mut [Buffer],
 ) -> io::Result<f64> {
-    rustix::fs::fadvise(&lane.file, 0, None, Advice::DontNeed)?;
-    let rate = flight::fly(lane, course, workload, time, buffers)?;
+    rustix::fs::fadvise(&subject.file, 0, None, Advice::DontNeed)?;
+    let rate = flight::fly(subject, offsets, workload, time, buffers)?;
     if workload.direction == Direction::Write {
-        flush(lane)?;
+        flush(subject)?;
     }
     Ok(rate)
 }
 
-fn flush(lane: &Lane) -> io::Result<()> {
+fn flush(subject: &Subject) -> io::Result<()> {
     Ok(rustix::io::retry_on_intr(|| {
-        rustix::fs::fdatasync(&lane.file)
+        rustix::fs::fdatasync(&subject.file)
     })?)
 }
 

@@ -6,7 +6,7 @@ use squall_tools::measure::{Spread, machine};
 
 use crate::spec::Spec;
 use crate::verdict::{Reason, Verdict};
-use crate::{rules, same};
+use crate::{equivalence, rules};
 
 /// What the layout of a list is called; another number is another layout.
 pub const LIST_FORMAT: &str = "squall-dmcrypt-list/1";
@@ -75,7 +75,7 @@ impl Entry {
     pub fn of(spec: Spec) -> Entry {
         let (verdict, reasons) = rules::judge(&spec);
         Entry {
-            same_as: same::same_as(&spec),
+            same_as: equivalence::equivalent(&spec),
             spec,
             verdict,
             reasons,
@@ -93,7 +93,7 @@ pub struct Bench {
     /// Where.
     pub machine: Machine,
     /// On what.
-    pub ground: Ground,
+    pub backing: Backing,
     /// Rounds that were asked for.
     pub rounds: usize,
     /// Milliseconds of each sample.
@@ -118,9 +118,9 @@ pub struct Bench {
 
 /// What is encrypted.
 #[derive(Clone, Debug, Serialize)]
-pub struct Ground {
+pub struct Backing {
     /// Memory, or a drive.
-    pub kind: GroundKind,
+    pub kind: BackingKind,
     /// Its name, as `/dev/ram0`.
     pub name: String,
     /// Bytes of it that were used.
@@ -132,7 +132,7 @@ pub struct Ground {
 /// Memory, or a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum GroundKind {
+pub enum BackingKind {
     /// A RAM disk.
     Ram,
     /// A device that was named.

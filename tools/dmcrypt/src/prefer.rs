@@ -186,7 +186,7 @@ mod tests {
     }
 
     /// Of three rounds, four in five as fast is slower; nine in ten and a bit is not, though in all
-    /// rounds alike. Of thirty it is.
+    /// rounds groups. Of thirty it is.
     #[test]
     fn few_rounds_tell_little() {
         let fast = |rounds| measured("aes-cbc-essiv:sha256 256", &vec![1.0; rounds]);

@@ -15,9 +15,10 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use squall_tools::Failure;
 use squall_tools::failure::{at, cause};
+use squall_tools::retry::retry;
 
+use crate::mapper::SETTLING_TIME;
 use crate::modprobe::modprobe;
-use crate::patience::patiently;
 use left::{LOADING, disk};
 
 /// The module, and where the kernel shows that it is there.
@@ -87,7 +88,8 @@ impl Drop for Ram {
 fn is_ours_alone() -> Result<(), Failure> {
     let flags = OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC;
     let open = || rustix::fs::open(NODE, flags, Mode::empty()).map(drop);
-    patiently(open, &[Errno::BUSY, Errno::NOENT]).map_err(|error| match error {
+    let passes = |error: &Errno| matches!(*error, Errno::BUSY | Errno::NOENT);
+    retry(SETTLING_TIME, passes, open).map_err(|error| match error {
         Errno::BUSY => wrong(&format!("somebody else uses it: end that, {INSTEAD}")),
         error => at(Path::new(NODE))(error.into()),
     })
@@ -189,7 +191,8 @@ fn unload() -> Result<(), Failure> {
         return Ok(());
     }
     let delete = || rustix::system::delete_module(c"brd", at_once());
-    match patiently(delete, &[Errno::BUSY, Errno::AGAIN]) {
+    let passes = |error: &Errno| matches!(*error, Errno::BUSY | Errno::AGAIN);
+    match retry(SETTLING_TIME, passes, delete) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(Failure::Runtime(format!(
             "brd, which holds a RAM disk, could not be unloaded ({}): end what uses {NODE}, then \

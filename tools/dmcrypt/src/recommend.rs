@@ -8,7 +8,7 @@ mod tests;
 use squall_tools::measure::machine;
 use squall_tools::units::number;
 
-use crate::model::{Ground, GroundKind, Measured, Options, Recommendation};
+use crate::model::{Backing, BackingKind, Measured, Options, Recommendation};
 use crate::prefer::{Preferred, preference, preferred};
 use lines::{Lines, has_lasting_name};
 
@@ -17,15 +17,15 @@ use lines::{Lines, has_lasting_name};
 pub fn recommend(
     ranking: &[Measured],
     variants: &[Measured],
-    ground: &Ground,
+    backing: &Backing,
 ) -> Option<Recommendation> {
-    of_machine(ranking, variants, ground, machine::is_emulated())
+    of_machine(ranking, variants, backing, machine::is_emulated())
 }
 
 fn of_machine(
     ranking: &[Measured],
     variants: &[Measured],
-    ground: &Ground,
+    backing: &Backing,
     is_emulated: bool,
 ) -> Option<Recommendation> {
     let among = |all: &[Measured]| {
@@ -34,7 +34,7 @@ fn of_machine(
         let lines = Lines {
             spec: &found.chosen.spec,
             options: found.chosen.options,
-            ground,
+            backing,
         };
         Some(Recommendation {
             spec: found.chosen.spec.clone(),
@@ -44,7 +44,7 @@ fn of_machine(
             luks_format: lines.luks_format(),
             luks_open: lines.luks_open(),
             luks_crypttab: lines.luks_crypttab(),
-            notes: notes(found.chosen, ground, is_emulated),
+            notes: notes(found.chosen, backing, is_emulated),
         })
     };
     among(variants).or_else(|| among(ranking))
@@ -99,9 +99,9 @@ fn named(measured: &Measured) -> String {
 }
 
 /// What to look out for, a sentence each.
-fn notes(chosen: &Measured, ground: &Ground, is_emulated: bool) -> Vec<String> {
-    let is_ram = ground.kind == GroundKind::Ram;
-    let is_passing_name = !is_ram && !has_lasting_name(ground);
+fn notes(chosen: &Measured, backing: &Backing, is_emulated: bool) -> Vec<String> {
+    let is_ram = backing.kind == BackingKind::Ram;
+    let is_passing_name = !is_ram && !has_lasting_name(backing);
     let notes: [(bool, &str); 9] = [
         (
             is_emulated,
@@ -111,7 +111,7 @@ fn notes(chosen: &Measured, ground: &Ground, is_emulated: bool) -> Vec<String> {
         (
             is_ram,
             "It was measured over memory: a drive that is slower than the encryption makes all of \
-             them alike; name one with --device to see. Put your device's name in the place of \
+             them groups; name one with --device to see. Put your device's name in the place of \
              /dev/disk/by-id/DEVICE.",
         ),
         (

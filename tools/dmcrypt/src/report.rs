@@ -2,9 +2,9 @@
 
 mod columns;
 pub mod csv;
-pub mod list;
 #[cfg(test)]
-mod made;
+mod fixture;
+pub mod list;
 pub mod page;
 pub mod table;
 #[cfg(test)]

@@ -13,12 +13,12 @@ use squall_tools::failure::cause;
 
 use crate::args::TransferArguments;
 use crate::content::Content;
-use crate::event::{Teller, What};
-use crate::gauge::{Gauge, Phase};
+use crate::event::{EventKind, EventSender};
 use crate::journal::Journal;
 use crate::keys::{Key, Keys};
 use crate::pace::Pace;
-use crate::pipeline::{Lane, Stop, TRANSFER};
+use crate::pipeline::{Pipeline, Stop, TRANSFER};
+use crate::progress::{Phase, Progress};
 use crate::ranges::Ranges;
 use crate::record::{
     ContentKind, Drive, Extent, Outcome, Pass, Plan, Scope, Transfer, Verification,
@@ -40,9 +40,9 @@ pub struct Worker<'a> {
     /// Where it keeps how far it is.
     pub journal: &'a Journal,
     /// What it shows.
-    pub gauge: &'a Gauge,
+    pub progress: &'a Progress,
     /// What it tells.
-    pub teller: Teller,
+    pub events: EventSender,
     /// Whether its user wants it to end.
     pub interrupt: &'a Interrupt,
     /// What was asked for.
@@ -56,34 +56,34 @@ pub struct Worker<'a> {
 impl Worker<'_> {
     /// Overwrites what is not overwritten yet, and verifies.
     pub fn wipe(&self) {
-        self.finish(|lane| {
+        self.finish(|pipeline| {
             self.purge()?;
             for number in self.first_pass()..=self.plan.passes {
-                self.overwrite(lane, number)?;
+                self.overwrite(pipeline, number)?;
             }
             self.device.forget_partitions();
-            self.compare(lane, self.plan.verify)
+            self.compare(pipeline, self.plan.verify)
         });
     }
 
     /// Only verifies.
     pub fn verify(&self) {
-        self.finish(|lane| self.compare(lane, self.plan.verify));
+        self.finish(|pipeline| self.compare(pipeline, self.plan.verify));
     }
 
-    fn finish(&self, work: impl FnOnce(&mut Lane<'_>) -> Result<(), Stop>) {
-        let ended = self.lane().and_then(|mut lane| work(&mut lane));
+    fn finish(&self, work: impl FnOnce(&mut Pipeline<'_>) -> Result<(), Stop>) {
+        let ended = self.pipeline().and_then(|mut pipeline| work(&mut pipeline));
         let outcome = match ended {
             Ok(()) => self.journal.update(self.number, judge),
             Err(stop) => stop.into(),
         };
         self.update(|drive| drive.outcome = Some(outcome.clone()));
         self.save();
-        self.gauge.end();
-        self.teller.tell(What::Ended(outcome));
+        self.progress.end();
+        self.events.tell(EventKind::Ended(outcome));
     }
 
-    fn lane(&self) -> Result<Lane<'_>, Stop> {
+    fn pipeline(&self) -> Result<Pipeline<'_>, Stop> {
         let depth = self.transfer.depth as usize;
         let queue = self.device.queue(depth);
         let queue = queue.map_err(|error| Stop::Failed(format!("queue: {}", cause(&error))))?;
@@ -92,15 +92,15 @@ impl Worker<'_> {
             queue: queue.kind(),
         };
         self.update(|drive| drive.transfer = Some(transfer));
-        Ok(Lane {
+        Ok(Pipeline {
             target: self.target,
             device: self.device,
             queue,
             buffers: (0..depth).map(|_| Buffer::new(TRANSFER)).collect(),
             pace: Pace::new(self.transfer.rate_limit),
             interval: self.interval,
-            gauge: self.gauge,
-            teller: &self.teller,
+            progress: self.progress,
+            events: &self.events,
             interrupt: self.interrupt,
             refused_in_a_row: None,
         })
@@ -115,7 +115,7 @@ impl Worker<'_> {
         self.update(finished) + 1
     }
 
-    fn overwrite(&self, lane: &mut Lane<'_>, number: u32) -> Result<(), Stop> {
+    fn overwrite(&self, pipeline: &mut Pipeline<'_>, number: u32) -> Result<(), Stop> {
         let key = self.keys.and_then(|keys| keys.of_pass(number));
         let mut content = self.content(key)?;
         let kind = self.plan.method.content();
@@ -127,9 +127,10 @@ impl Worker<'_> {
             drive.passes[index].clone()
         });
         let size = self.target.identity.size;
-        self.gauge.begin(Phase::Writing(number), begun.offset, size);
+        self.progress
+            .begin(Phase::Writing(number), begun.offset, size);
         let offset = begun.offset;
-        self.teller.tell(What::Pass { number, offset });
+        self.events.tell(EventKind::Pass { number, offset });
         self.save();
         let clock = Instant::now();
         let keep = |pass: &mut Pass, offset, unwritten: &Ranges| {
@@ -142,13 +143,13 @@ impl Worker<'_> {
             self.save();
         };
         let unwritten = Ranges::before(&begun.unwritten, offset);
-        write::pass(lane, &mut content, offset, unwritten, &mut save)?;
+        write::pass(pipeline, &mut content, offset, unwritten, &mut save)?;
         self.update(|drive| drive.passes[index].ended = Some(Timestamp::now()));
         self.save();
         Ok(())
     }
 
-    fn compare(&self, lane: &mut Lane<'_>, scope: Scope) -> Result<(), Stop> {
+    fn compare(&self, pipeline: &mut Pipeline<'_>, scope: Scope) -> Result<(), Stop> {
         let size = self.target.identity.size;
         let regions = match scope {
             Scope::None => return Ok(()),
@@ -171,8 +172,8 @@ impl Worker<'_> {
             .collect();
         let total: u64 = regions.iter().map(|region| region.length).sum();
         let to_do: u64 = left.iter().map(|region| region.length).sum();
-        self.gauge.begin(Phase::Verifying, total - to_do, total);
-        self.teller.tell(What::Verification { offset });
+        self.progress.begin(Phase::Verifying, total - to_do, total);
+        self.events.tell(EventKind::Verification { offset });
         let clock = Instant::now();
         let mut save = |offset, found: &Found| {
             let seconds = begun.seconds + clock.elapsed().as_secs_f64();
@@ -184,7 +185,13 @@ impl Worker<'_> {
             self.update(|drive| drive.verification = Some(found.onto(now)));
             self.save();
         };
-        verify::compare(lane, &mut content, &left, Found::resumed(&begun), &mut save)?;
+        verify::compare(
+            pipeline,
+            &mut content,
+            &left,
+            Found::resumed(&begun),
+            &mut save,
+        )?;
         self.update(|drive| {
             if let Some(verification) = &mut drive.verification {
                 verification.ended = Some(Timestamp::now());
@@ -220,7 +227,7 @@ impl Worker<'_> {
             is_known
         };
         if !self.update(is_known) {
-            self.teller.tell(What::Note(text));
+            self.events.tell(EventKind::Note(text));
         }
     }
 }

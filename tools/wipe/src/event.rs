@@ -10,12 +10,12 @@ pub struct Event {
     /// Which drive.
     pub drive: usize,
     /// What.
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// What happened.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum EventKind {
     /// The drive begins to erase itself.
     Purge(Means),
     /// It has ended doing so.
@@ -56,19 +56,19 @@ pub enum What {
 
 /// Where the thread of one drive tells what happens.
 #[derive(Clone, Debug)]
-pub struct Teller {
+pub struct EventSender {
     drive: usize,
     to: Sender<Event>,
 }
 
-impl Teller {
+impl EventSender {
     /// For the drive of this number.
-    pub fn new(drive: usize, to: Sender<Event>) -> Teller {
-        Teller { drive, to }
+    pub fn new(drive: usize, to: Sender<Event>) -> EventSender {
+        EventSender { drive, to }
     }
 
     /// Tells.
-    pub fn tell(&self, what: What) {
+    pub fn tell(&self, what: EventKind) {
         let drive = self.drive;
         // Whoever listens has ended only if the whole run has.
         let _ = self.to.send(Event { drive, what });

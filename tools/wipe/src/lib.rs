@@ -8,22 +8,21 @@
 
 #![deny(unsafe_code)]
 
-mod again;
 pub mod args;
 mod content;
-mod crew;
 mod drive;
 mod event;
 mod filesystem;
-mod gauge;
 mod journal;
 mod keys;
 mod pace;
 mod pipeline;
 mod plan;
+mod progress;
 mod purge;
 mod ranges;
 mod record;
+mod recorded_drive;
 mod report;
 mod reports;
 mod rescue;
@@ -31,6 +30,7 @@ mod run;
 mod sample;
 mod show;
 mod verify;
+mod workers;
 mod write;
 
 pub use run::{verify, wipe};

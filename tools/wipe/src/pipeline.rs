@@ -12,9 +12,9 @@ use squall_drives::Target;
 use squall_drives::io::{Buffer, Device, Direction, Finished, Queue, Transfer};
 use squall_tools::Interrupt;
 
-use crate::event::Teller;
-use crate::gauge::Gauge;
+use crate::event::EventSender;
 use crate::pace::Pace;
+use crate::progress::Progress;
 use crate::record::{Extent, Outcome};
 use crate::rescue;
 
@@ -73,7 +73,7 @@ impl From<Stop> for Outcome {
 }
 
 /// What a drive's thread works with.
-pub struct Lane<'a> {
+pub struct Pipeline<'a> {
     /// Which drive.
     pub target: &'a Target,
     /// The drive, open.
@@ -87,16 +87,16 @@ pub struct Lane<'a> {
     /// Time between two checkpoints.
     pub interval: Duration,
     /// What it shows.
-    pub gauge: &'a Gauge,
+    pub progress: &'a Progress,
     /// What it tells.
-    pub teller: &'a Teller,
+    pub events: &'a EventSender,
     /// Whether its user wants it to end.
     pub interrupt: &'a Interrupt,
     /// Bytes that were refused since the last that were not, and since when.
     pub refused_in_a_row: Option<(u64, Instant)>,
 }
 
-impl Lane<'_> {
+impl Pipeline<'_> {
     /// Transfers all of `regions`, in order, with a checkpoint now and then and at the end. One that
     /// fails or is interrupted in the middle of a rescue counts from its last checkpoint.
     pub fn run<T: Task>(&mut self, regions: &[Extent], task: &mut T) -> Result<(), Stop> {
@@ -173,12 +173,12 @@ impl Lane<'_> {
     /// So many bytes were transferred.
     pub fn accepted(&mut self, bytes: u64) {
         self.refused_in_a_row = None;
-        self.gauge.moved(bytes);
+        self.progress.moved(bytes);
     }
 
     /// So many bytes were given up; fails when it is time to give up the drive.
     pub fn refused(&mut self, bytes: u64) -> Result<(), Stop> {
-        self.gauge.refused(bytes);
+        self.progress.refused(bytes);
         let (before, since) = self.refused_in_a_row.unwrap_or((0, Instant::now()));
         let bytes = before + bytes;
         self.refused_in_a_row = Some((bytes, since));

@@ -11,7 +11,7 @@ use squall_tools::{Failure, output};
 use crate::journal::{self, Journal};
 use crate::record::Job;
 use crate::report;
-use crate::show::Manner;
+use crate::show::OutputStyle;
 use crate::show::json::{Name, line};
 
 /// Mode of the reports' files.
@@ -19,14 +19,14 @@ const MODE: u32 = 0o644;
 
 /// Writes the report of each drive of `job`, as JSON and as a page. One that cannot be written to
 /// its place goes to standard output, and is a failure; the others are written all the same.
-pub fn write(journal: &Journal, job: &Job, manner: Manner) -> Result<(), Failure> {
+pub fn write(journal: &Journal, job: &Job, style: OutputStyle) -> Result<(), Failure> {
     let mut result = Ok(());
     for drive in 0..job.drives.len() {
         let path = journal.report_path(drive);
         let text = report::json(job, drive) + "\n";
         let page = report::html(job, drive);
         if let Err(error) = put(&path, &text, &page) {
-            let shown = print(&text, manner);
+            let shown = print(&text, style);
             let reason = format!(
                 "{}: {}: the report is on standard output",
                 path.display(),
@@ -44,10 +44,10 @@ fn put(path: &Path, text: &str, page: &str) -> io::Result<()> {
 }
 
 /// Prints a report; for programs as an event, in a line.
-fn print(text: &str, manner: Manner) -> Result<(), Failure> {
-    match manner {
-        Manner::Json => output::print(&event(text)?),
-        Manner::Screen | Manner::Log => output::print(text),
+fn print(text: &str, style: OutputStyle) -> Result<(), Failure> {
+    match style {
+        OutputStyle::Json => output::print(&event(text)?),
+        OutputStyle::Screen | OutputStyle::Log => output::print(text),
     }
 }
 

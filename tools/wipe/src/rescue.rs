@@ -9,14 +9,14 @@ use rustix::io::Errno;
 use squall_drives::io::Buffer;
 use squall_tools::failure::cause;
 
-use crate::pipeline::{Lane, Stop, Task};
+use crate::pipeline::{Pipeline, Stop, Task};
 use crate::record::Extent;
 
 /// How often a sector is tried before it is given up.
 const TRIES: u32 = 3;
 
 /// How often a machine that is short of memory is waited for, and how long.
-const PATIENCE: u32 = 100;
+const BUSY_ATTEMPTS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// What an error says of a drive.
@@ -32,12 +32,16 @@ enum Fate {
 }
 
 /// Transfers what it can of `extent`, and tells `task` of the sectors that were refused.
-pub fn in_pieces<T: Task>(lane: &mut Lane<'_>, extent: Extent, task: &mut T) -> Result<(), Stop> {
-    let sector = u64::from(lane.target.identity.sector);
+pub fn in_pieces<T: Task>(
+    pipeline: &mut Pipeline<'_>,
+    extent: Extent,
+    task: &mut T,
+) -> Result<(), Stop> {
+    let sector = u64::from(pipeline.target.identity.sector);
     let mut buffer = Buffer::new(extent.length as usize);
     let mut left = vec![extent];
     while let Some(part) = left.pop() {
-        if lane.interrupt.is_noted() {
+        if pipeline.interrupt.is_noted() {
             return Err(Stop::Interrupted);
         }
         let bytes = &mut buffer[..part.length as usize];
@@ -47,14 +51,14 @@ pub fn in_pieces<T: Task>(lane: &mut Lane<'_>, extent: Extent, task: &mut T) -> 
             Some(_) => 1,
             None => TRIES,
         };
-        if attempt::<T>(lane, tries, bytes, part.offset)? {
+        if attempt::<T>(pipeline, tries, bytes, part.offset)? {
             task.done(part.offset, bytes);
-            lane.accepted(part.length);
+            pipeline.accepted(part.length);
         } else if let Some([first, second]) = halves {
             left.extend([second, first]);
         } else {
             task.refused(part);
-            lane.refused(part.length)?;
+            pipeline.refused(part.length)?;
         }
     }
     Ok(())
@@ -62,19 +66,19 @@ pub fn in_pieces<T: Task>(lane: &mut Lane<'_>, extent: Extent, task: &mut T) -> 
 
 /// Whether one of `tries` transfers succeeds.
 fn attempt<T: Task>(
-    lane: &Lane<'_>,
+    pipeline: &Pipeline<'_>,
     tries: u32,
     bytes: &mut [u8],
     offset: u64,
 ) -> Result<bool, Stop> {
     let (mut refused, mut busy) = (0, 0);
     while refused < tries {
-        let Err(error) = lane.device.transfer(T::DIRECTION, bytes, offset) else {
+        let Err(error) = pipeline.device.transfer(T::DIRECTION, bytes, offset) else {
             return Ok(true);
         };
-        match fate(&error, lane.target.is_there()) {
+        match fate(&error, pipeline.target.is_there()) {
             Fate::Refused => refused += 1,
-            Fate::Busy if busy < PATIENCE => {
+            Fate::Busy if busy < BUSY_ATTEMPTS => {
                 busy += 1;
                 sleep(PAUSE);
             }

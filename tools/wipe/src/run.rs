@@ -19,11 +19,11 @@ use squall_drives::{Purpose, Target, shown};
 use squall_tools::{Failure, Interrupt, output};
 
 use crate::args::{TransferArguments, WipeArguments};
-use crate::crew::{Crew, Part};
 use crate::journal::Journal;
 use crate::plan;
 use crate::record::{Drive, FORMAT, Job, Plan, Tool};
-use crate::show::Manner;
+use crate::show::OutputStyle;
+use crate::workers::{PendingDrive, Workers};
 
 pub use later::verify;
 
@@ -37,29 +37,29 @@ const PURPOSE: Purpose = Purpose {
 };
 
 /// A job, and its drives that have something to do.
-type Prepared = (Journal, Vec<Part>);
+type Prepared = (Journal, Vec<PendingDrive>);
 
 /// Runs `squall wipe`.
 pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
-    let manner = Manner::choose(options.shown.json).map_err(refused)?;
+    let style = OutputStyle::choose(options.shown.json).map_err(refused)?;
     let prepared = match &options.resume {
-        Some(path) => resume::resumed(options, path, manner),
+        Some(path) => resume::resumed(options, path, style),
         None => begin::begun(options),
     };
     let Some((journal, parts)) = prepared.map_err(refused)? else {
         return Ok(());
     };
     let interrupt = Interrupt::watch("the drives are not done")?;
-    let crew = Crew {
+    let workers = Workers {
         journal: &journal,
         transfer: &options.transfer,
         interval: Duration::from_secs(options.checkpoint.into()),
         interrupt: &interrupt,
-        manner,
+        style,
     };
-    let shown = crew.run(&parts, |worker| worker.wipe());
+    let shown = workers.run(&parts, |worker| worker.wipe());
     drop(parts);
-    let finished = finish::finish(&journal, manner);
+    let finished = finish::finish(&journal, style);
     shown.and(finished)
 }
 

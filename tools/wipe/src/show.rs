@@ -2,10 +2,10 @@
 //! events for a program. All show the same, and none is waited for by a drive.
 
 mod cost;
+#[cfg(test)]
+pub mod fixture;
 pub mod json;
 mod log;
-#[cfg(test)]
-pub mod made;
 mod meter;
 mod row;
 mod run;
@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use squall_tools::{Failure, output};
 
-use crate::event::{Event, What};
-use crate::gauge::Gauge;
+use crate::event::{Event, EventKind};
+use crate::progress::Progress;
 use crate::record::Job;
 
 use row::Row;
@@ -31,7 +31,7 @@ use run::{Run, Temperatures};
 
 /// How a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum OutputStyle {
     /// Bars on standard error.
     Screen,
     /// Lines on standard error.
@@ -40,16 +40,16 @@ pub enum Manner {
     Json,
 }
 
-impl Manner {
-    /// The manner that suits where the output goes.
+impl OutputStyle {
+    /// The style that suits where the output goes.
     ///
     /// # Errors
     /// Objects were asked for, and standard output would lose them.
-    pub fn choose(json: bool) -> Result<Manner, Failure> {
+    pub fn choose(json: bool) -> Result<OutputStyle, Failure> {
         match json {
-            true => output::check().map(|()| Manner::Json),
-            false if io::stderr().is_terminal() => Ok(Manner::Screen),
-            false => Ok(Manner::Log),
+            true => output::check().map(|()| OutputStyle::Json),
+            false if io::stderr().is_terminal() => Ok(OutputStyle::Screen),
+            false => Ok(OutputStyle::Log),
         }
     }
 }
@@ -60,14 +60,14 @@ const STOPPING: &str = "stopping at a checkpoint; once more stops now";
 /// Where lines go; each call is given whole ones.
 type Out<'a> = Box<dyn FnMut(&str) -> Result<(), Failure> + 'a>;
 
-/// One manner of showing. Times are of the clock on the wall; the run knows how old it is.
-trait Face {
+/// One way to show a run. Times are of the clock on the wall; the run knows how old it is.
+trait View {
     /// It begins.
     fn begin(&mut self, _now: Timestamp, _job: &Job) -> Result<(), Failure> {
         Ok(())
     }
     /// Something happened to a drive.
-    fn event(&mut self, now: Timestamp, row: &Row, what: &What) -> Result<(), Failure>;
+    fn event(&mut self, now: Timestamp, row: &Row, what: &EventKind) -> Result<(), Failure>;
     /// The user has asked for its end.
     fn stopping(&mut self, now: Timestamp) -> Result<(), Failure>;
     /// Time went by: it is so old.
@@ -78,42 +78,42 @@ trait Face {
 
 /// A run, shown.
 pub struct Show<'a> {
-    face: Box<dyn Face + 'a>,
+    view: Box<dyn View + 'a>,
     run: Run<'a>,
     began: Instant,
 }
 
 impl<'a> Show<'a> {
-    /// Begins: a gauge a drive, in the job's order. `temperatures` is asked for that of the drive
+    /// Begins with the progress of each drive, in the job's order. `temperatures` is asked for that of the drive
     /// of a number, every ten seconds at most.
     pub fn begin(
-        manner: Manner,
+        style: OutputStyle,
         job: &Job,
-        gauges: &'a [Gauge],
+        progress: &'a [Progress],
         temperatures: Temperatures<'a>,
     ) -> Result<Show<'a>, Failure> {
-        let face: Box<dyn Face> = match manner {
-            Manner::Screen => Box::new(screen::Screen::new()),
-            Manner::Log => Box::new(log::Log::new(Box::new(tell))),
-            Manner::Json => Box::new(json::Json::new(Box::new(output::print))),
+        let view: Box<dyn View> = match style {
+            OutputStyle::Screen => Box::new(screen::Screen::new()),
+            OutputStyle::Log => Box::new(log::Log::new(Box::new(tell))),
+            OutputStyle::Json => Box::new(json::Json::new(Box::new(output::print))),
         };
         Show::with(
-            face,
+            view,
             Timestamp::now(),
             job,
-            Run::new(job, gauges, temperatures),
+            Run::new(job, progress, temperatures),
         )
     }
 
     fn with(
-        mut face: Box<dyn Face + 'a>,
+        mut view: Box<dyn View + 'a>,
         now: Timestamp,
         job: &Job,
         run: Run<'a>,
     ) -> Result<Show<'a>, Failure> {
-        face.begin(now, job)?;
+        view.begin(now, job)?;
         let began = Instant::now();
-        Ok(Show { face, run, began })
+        Ok(Show { view, run, began })
     }
 
     /// Shows what happened.
@@ -123,7 +123,7 @@ impl<'a> Show<'a> {
 
     /// Says that the user's wish for an end was heard.
     pub fn stopping(&mut self) -> Result<(), Failure> {
-        self.face.stopping(Timestamp::now())
+        self.view.stopping(Timestamp::now())
     }
 
     /// To be called ten times a second: shows how far the drives are. Returns notes on those that
@@ -135,22 +135,22 @@ impl<'a> Show<'a> {
     /// Takes the bars away and shows what became of all drives, and what is to be done next.
     pub fn end(&mut self, job: &Job) -> Result<(), Failure> {
         self.run.update(self.began.elapsed());
-        self.face.end(Timestamp::now(), job, &self.run)
+        self.view.end(Timestamp::now(), job, &self.run)
     }
 
     fn event_at(&mut self, now: Timestamp, event: &Event) -> Result<(), Failure> {
         let Some(row) = self.run.rows.get_mut(event.drive) else {
             return Ok(());
         };
-        if let What::Ended(outcome) = &event.what {
+        if let EventKind::Ended(outcome) = &event.what {
             row.outcome = Some(outcome.clone());
         }
-        self.face.event(now, row, &event.what)
+        self.view.event(now, row, &event.what)
     }
 
     fn tick_at(&mut self, now: Timestamp, age: Duration) -> Result<Vec<(usize, String)>, Failure> {
         let notes = self.run.update(age);
-        self.face.tick(now, age, &self.run)?;
+        self.view.tick(now, age, &self.run)?;
         Ok(notes)
     }
 }

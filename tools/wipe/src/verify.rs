@@ -4,9 +4,9 @@ use squall_drives::io::{Buffer, Direction};
 use squall_tools::failure::cause;
 
 use crate::content::Content;
-use crate::event::{Teller, What};
-use crate::gauge::Gauge;
-use crate::pipeline::{Lane, Stop, TRANSFER, Task};
+use crate::event::{EventKind, EventSender};
+use crate::pipeline::{Pipeline, Stop, TRANSFER, Task};
+use crate::progress::Progress;
 use crate::ranges::{Differences, Ranges};
 use crate::record::{Extent, Verification};
 
@@ -51,30 +51,30 @@ impl Found {
     }
 }
 
-/// Compares `regions` of `lane`'s target with `content`; `found` is what was found before.
+/// Compares `regions` of `pipeline`'s target with `content`; `found` is what was found before.
 pub fn compare(
-    lane: &mut Lane<'_>,
+    pipeline: &mut Pipeline<'_>,
     content: &mut Content,
     regions: &[Extent],
     found: Found,
     save: Save<'_>,
 ) -> Result<(), Stop> {
-    let dropped = lane.device.forget();
+    let dropped = pipeline.device.forget();
     dropped.map_err(|error| Stop::Failed(format!("page cache: {}", cause(&error))))?;
     let mut task = Comparing {
-        teller: lane.teller,
-        gauge: lane.gauge,
+        events: pipeline.events,
+        progress: pipeline.progress,
         content,
         expected: Buffer::new(TRANSFER),
         found,
         save,
     };
-    lane.run(regions, &mut task)
+    pipeline.run(regions, &mut task)
 }
 
 struct Comparing<'a> {
-    teller: &'a Teller,
-    gauge: &'a Gauge,
+    events: &'a EventSender,
+    progress: &'a Progress,
     content: &'a mut Content,
     expected: Buffer,
     found: Found,
@@ -91,20 +91,21 @@ impl Task for Comparing<'_> {
         self.content.fill(offset, expected);
         let before = self.found.differences.bytes;
         for extent in self.found.differences.compare(offset, bytes, expected) {
-            self.teller.tell(What::Differing(extent));
+            self.events.tell(EventKind::Differing(extent));
         }
-        self.gauge.differing(self.found.differences.bytes - before);
+        self.progress
+            .differing(self.found.differences.bytes - before);
         self.found.compared += bytes.len() as u64;
     }
 
     fn refused(&mut self, sector: Extent) {
         self.found.unreadable.add(sector);
-        self.teller.tell(What::Unreadable(sector));
+        self.events.tell(EventKind::Unreadable(sector));
     }
 
     fn checkpoint(&mut self, offset: u64) -> Result<(), Stop> {
         (self.save)(offset, &self.found);
-        self.teller.tell(What::Checkpoint { offset });
+        self.events.tell(EventKind::Checkpoint { offset });
         Ok(())
     }
 }

@@ -4,45 +4,45 @@ use squall_drives::io::{Device, Direction};
 use squall_tools::failure::cause;
 
 use crate::content::Content;
-use crate::event::{Teller, What};
-use crate::pipeline::{Lane, Stop, Task};
+use crate::event::{EventKind, EventSender};
+use crate::pipeline::{Pipeline, Stop, Task};
 use crate::ranges::Ranges;
 use crate::record::Extent;
 
 /// Keeps how far a pass is, so that it survives a power cut.
 pub type Save<'a> = &'a mut dyn FnMut(u64, &Ranges);
 
-/// Overwrites `lane`'s target with `content` from `from` on; `unwritten` is what the drive refused
+/// Overwrites `pipeline`'s target with `content` from `from` on; `unwritten` is what the drive refused
 /// before.
 pub fn pass(
-    lane: &mut Lane<'_>,
+    pipeline: &mut Pipeline<'_>,
     content: &mut Content,
     from: u64,
     unwritten: Ranges,
     save: Save<'_>,
 ) -> Result<(), Stop> {
     if content.is_constant() {
-        for buffer in &mut lane.buffers {
+        for buffer in &mut pipeline.buffers {
             content.fill(0, buffer);
         }
     }
     let region = Extent {
         offset: from,
-        length: lane.target.identity.size - from,
+        length: pipeline.target.identity.size - from,
     };
     let mut task = Writing {
-        device: lane.device,
-        teller: lane.teller,
+        device: pipeline.device,
+        events: pipeline.events,
         content,
         unwritten,
         save,
     };
-    lane.run(&[region], &mut task)
+    pipeline.run(&[region], &mut task)
 }
 
 struct Writing<'a> {
     device: &'a Device,
-    teller: &'a Teller,
+    events: &'a EventSender,
     content: &'a mut Content,
     unwritten: Ranges,
     save: Save<'a>,
@@ -61,14 +61,14 @@ impl Task for Writing<'_> {
 
     fn refused(&mut self, sector: Extent) {
         self.unwritten.add(sector);
-        self.teller.tell(What::Unwritten(sector));
+        self.events.tell(EventKind::Unwritten(sector));
     }
 
     fn checkpoint(&mut self, offset: u64) -> Result<(), Stop> {
         let flushed = self.device.flush();
         flushed.map_err(|error| Stop::Unflushed(format!("flush: {}", cause(&error))))?;
         (self.save)(offset, &self.unwritten);
-        self.teller.tell(What::Checkpoint { offset });
+        self.events.tell(EventKind::Checkpoint { offset });
         Ok(())
     }
 }

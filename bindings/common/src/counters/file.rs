@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::layout::{Contents, Count, Door, LANES, LEN, Lane, MAGIC};
+use super::layout::{Contents, Count, Door, LEN, MAGIC, THREAD_GROUPS, ThreadGroup};
 
 /// What was counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -90,14 +90,14 @@ pub fn read(path: &Path) -> io::Result<Totals> {
 
 fn total(words: &[u64], door: Door) -> Total {
     let sum = |field: usize| {
-        let of_lane = |lane: usize| {
-            let place = std::mem::offset_of!(Contents, lanes)
-                + lane * size_of::<Lane>()
+        let of_thread_group = |thread_group: usize| {
+            let place = std::mem::offset_of!(Contents, thread_groups)
+                + thread_group * size_of::<ThreadGroup>()
                 + door as usize * size_of::<Count>()
                 + field;
             words[place / size_of::<u64>()]
         };
-        (0..LANES).map(of_lane).sum()
+        (0..THREAD_GROUPS).map(of_thread_group).sum()
     };
     Total {
         door: door.name(),

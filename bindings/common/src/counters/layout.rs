@@ -49,7 +49,7 @@ impl Door {
 }
 
 /// Lanes: threads add to different ones, as far as their stacks lie apart.
-pub(super) const LANES: usize = 16;
+pub(super) const THREAD_GROUPS: usize = 16;
 
 /// The file's first word: its name, and the number of this layout.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"squallc\x01");
@@ -60,12 +60,12 @@ pub(super) struct Contents {
     pub magic: AtomicU64,
     /// Times that a library was loaded.
     pub loads: AtomicU64,
-    pub lanes: [Lane; LANES],
+    pub thread_groups: [ThreadGroup; THREAD_GROUPS],
 }
 
 /// Counts of some threads.
 #[repr(C, align(64))]
-pub(super) struct Lane {
+pub(super) struct ThreadGroup {
     pub doors: [Count; Door::ALL.len()],
 }
 

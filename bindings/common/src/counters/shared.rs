@@ -4,7 +4,7 @@ use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use super::layout::{Contents, Count, Door, LANES, LEN, MAGIC};
+use super::layout::{Contents, Count, Door, LEN, MAGIC, THREAD_GROUPS};
 
 /// The mapped file; null if nothing is counted.
 static CONTENTS: AtomicPtr<Contents> = AtomicPtr::new(ptr::null_mut());
@@ -33,8 +33,8 @@ fn count_of(door: Door) -> Option<&'static Count> {
     let contents = unsafe { contents.as_ref() }?;
     // Stacks lie apart, by megabytes as a rule and by 64 KiB at least often enough.
     let stack = (&raw const contents).addr() as u64 >> 16;
-    let lane = (stack.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % LANES;
-    Some(&contents.lanes[lane].doors[door as usize])
+    let thread_group = (stack.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % THREAD_GROUPS;
+    Some(&contents.thread_groups[thread_group].doors[door as usize])
 }
 
 /// Begins to count, if the environment names a file of counters; once a process. What is no such

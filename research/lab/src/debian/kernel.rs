@@ -13,8 +13,8 @@ use squall_tools::failure::at;
 
 use super::apt::Archive;
 use super::lists::{Package, Release};
-use super::part::{remove, walk};
 use super::record::Record;
+use super::unfinished::{remove, walk};
 
 /// What a tree must have.
 pub const PARTS: [&str; 2] = [IMAGE, MODULES];

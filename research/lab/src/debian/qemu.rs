@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use squall_tools::Failure;
 
 use super::lists::Release;
-use super::part::keep;
 use super::record::Record;
+use super::unfinished::keep;
 
 /// The release of Debian that it comes from.
 pub const RELEASE: Release = Release::Trixie;

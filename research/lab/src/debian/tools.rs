@@ -8,7 +8,7 @@ use squall_tools::Failure;
 use squall_tools::failure::at;
 
 use super::lists::Release;
-use super::part::{keep, remove};
+use super::unfinished::{keep, remove};
 use super::userland::{self, LIBRARIES, LOADER};
 
 /// The release of Debian that they come from.

@@ -17,12 +17,12 @@ pub struct Host {
     directory: TempDir,
     started: Cell<usize>,
     pub(crate) interrupt: Interrupt,
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
 }
 
 impl Host {
-    /// A host that gives up on a guest that makes no progress within `patience`.
-    pub fn new(qemu: Qemu, interrupt: Interrupt, patience: Duration) -> Result<Host, Failure> {
+    /// A host that gives up on a guest that makes no progress within `timeout`.
+    pub fn new(qemu: Qemu, interrupt: Interrupt, timeout: Duration) -> Result<Host, Failure> {
         let directory = tempfile::Builder::new()
             .prefix("squall-lab-")
             .tempdir()
@@ -32,7 +32,7 @@ impl Host {
             directory,
             started: Cell::new(0),
             interrupt,
-            patience,
+            timeout,
         })
     }
 

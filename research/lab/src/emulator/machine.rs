@@ -49,8 +49,8 @@ impl<'host> Machine<'host> {
             .args(arguments.into_list());
         let (ours, theirs) = UnixStream::pair().map_err(|error| cannot_start(&error))?;
         let process = spawn(command, theirs, &words)?;
-        let control = Qmp::new(ours, host.patience)
-            .map_err(|failure| explained_by(failure, &words.last()))?;
+        let control =
+            Qmp::new(ours, host.timeout).map_err(|failure| explained_by(failure, &words.last()))?;
         Ok(Machine {
             host,
             process,
@@ -89,8 +89,8 @@ impl<'host> Machine<'host> {
             self.check_on_qemu(what)?;
             wait.next_question = now + PAUSE_OF_QUESTIONS;
         }
-        if now > wait.begun + wait.patience {
-            let seconds = wait.patience.as_secs();
+        if now > wait.begun + wait.timeout {
+            let seconds = wait.timeout.as_secs();
             let reason = format!("the VM hangs: {what} took longer than {seconds} s");
             return Err(self.explained(Failure::Runtime(reason)));
         }
@@ -125,18 +125,18 @@ impl<'host> Machine<'host> {
 pub struct Wait<'a> {
     what: &'a str,
     begun: Instant,
-    patience: Duration,
+    timeout: Duration,
     next_question: Instant,
 }
 
 impl<'a> Wait<'a> {
-    /// Begins to wait for `what`, not longer than `patience`.
-    pub fn new(what: &'a str, patience: Duration) -> Wait<'a> {
+    /// Begins to wait for `what`, not longer than `timeout`.
+    pub fn new(what: &'a str, timeout: Duration) -> Wait<'a> {
         let begun = Instant::now();
         Wait {
             what,
             begun,
-            patience,
+            timeout,
             next_question: begun + PAUSE_OF_QUESTIONS,
         }
     }

@@ -15,11 +15,11 @@ pub struct Qmp {
 }
 
 impl Qmp {
-    /// Greets a QEMU that has just been started. No answer may take longer than `patience`.
-    pub fn new(stream: UnixStream, patience: Duration) -> Result<Qmp, Failure> {
+    /// Greets a QEMU that has just been started. No answer may take longer than `timeout`.
+    pub fn new(stream: UnixStream, timeout: Duration) -> Result<Qmp, Failure> {
         let timeouts = stream
-            .set_read_timeout(Some(patience))
-            .and_then(|()| stream.set_write_timeout(Some(patience)));
+            .set_read_timeout(Some(timeout))
+            .and_then(|()| stream.set_write_timeout(Some(timeout)));
         timeouts.map_err(|error| silent(&error))?;
         let mut qmp = Qmp {
             stream: BufReader::new(stream),

@@ -71,14 +71,14 @@ impl<'host> Guest<'host> {
         Ok(snapshot)
     }
 
-    /// Waits until `done`, or for as long as the host has patience.
+    /// Waits until `done`, or no longer than the host's timeout.
     pub fn wait(
         &mut self,
         what: &str,
         mut done: impl FnMut(&mut Self) -> Result<bool, Failure>,
     ) -> Result<(), Failure> {
         let host = self.machine.host();
-        let mut wait = Wait::new(what, host.patience);
+        let mut wait = Wait::new(what, host.timeout);
         loop {
             host.interrupt.check()?;
             if done(self)? {

@@ -16,15 +16,15 @@ use crate::debian::{Cache, Kernel, KernelName, Qemu};
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// A host and what boots on it.
-struct World {
+struct Workspace {
     host: Host,
     spec: Spec,
     _alone: MutexGuard<'static, ()>,
 }
 
-impl World {
+impl Workspace {
     /// None where no machine can run, which is said.
-    fn new() -> Option<World> {
+    fn new() -> Option<Workspace> {
         let (qemu, kernel) = match cached() {
             Ok(cached) => cached,
             Err(failure) => {
@@ -54,7 +54,7 @@ impl World {
             mode: Mode::Ticks,
             accelerator: Accelerator::Tcg,
         };
-        Some(World { host, spec, _alone })
+        Some(Workspace { host, spec, _alone })
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -100,29 +100,31 @@ fn contains(text: &str, words: &[&str]) {
 
 #[test]
 fn damaged_snapshots_are_refused() {
-    let Some(world) = World::new() else { return };
-    let snapshot = world.snapshot();
-    world.host.load(&world.spec, &snapshot).unwrap();
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let snapshot = workspace.snapshot();
+    workspace.host.load(&workspace.spec, &snapshot).unwrap();
     let whole = fs::metadata(snapshot.path()).unwrap().len();
     for len in [whole / 2, 1000, 0] {
         let file = File::options().write(true).open(snapshot.path()).unwrap();
         file.set_len(len).unwrap();
-        let line = message(world.host.load(&world.spec, &snapshot).unwrap_err());
+        let line = message(workspace.host.load(&workspace.spec, &snapshot).unwrap_err());
         contains(&line, &["the snapshot", "load", "QEMU says: "]);
     }
     fs::remove_file(snapshot.path()).unwrap();
-    let line = message(world.host.load(&world.spec, &snapshot).unwrap_err());
+    let line = message(workspace.host.load(&workspace.spec, &snapshot).unwrap_err());
     contains(&line, &["the snapshot", "No such file or directory"]);
 }
 
 #[test]
 fn a_machine_that_stands_still_hangs() {
-    let Some(mut world) = World::new() else {
+    let Some(mut workspace) = Workspace::new() else {
         return;
     };
-    let snapshot = world.snapshot();
-    world.host.patience = Duration::from_secs(5);
-    let mut guest = world.host.load(&world.spec, &snapshot).unwrap();
+    let snapshot = workspace.snapshot();
+    workspace.host.timeout = Duration::from_secs(5);
+    let mut guest = workspace.host.load(&workspace.spec, &snapshot).unwrap();
     guest.go_on().unwrap();
     wait_for_a_record(&mut guest).unwrap();
     guest.stop().unwrap();
@@ -132,23 +134,25 @@ fn a_machine_that_stands_still_hangs() {
 
 #[test]
 fn a_panic_of_the_kernel_is_told() {
-    let Some(world) = World::new() else { return };
-    fs::write(&world.spec.initramfs, "no archive").unwrap();
-    let line = message(world.host.boot(&world.spec).unwrap_err());
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    fs::write(&workspace.spec.initramfs, "no archive").unwrap();
+    let line = message(workspace.host.boot(&workspace.spec).unwrap_err());
     contains(&line, &["the VM ended", "Kernel panic - not syncing"]);
 }
 
 #[test]
 fn a_program_that_cannot_be_started_is_told() {
-    let Some(mut world) = World::new() else {
+    let Some(mut workspace) = Workspace::new() else {
         return;
     };
     for (mode, reason) in [
         (Mode::Go, "/go-probe: No such file"),
         (Mode::Doors, "/usr/sbin/nginx (squall): No such file"),
     ] {
-        world.spec.mode = mode;
-        let line = message(world.host.boot(&world.spec).unwrap_err());
+        workspace.spec.mode = mode;
+        let line = message(workspace.host.boot(&workspace.spec).unwrap_err());
         contains(&line, &[&format!("the probe in the VM failed: {reason}")]);
     }
 }

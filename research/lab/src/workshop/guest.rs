@@ -74,10 +74,10 @@ impl<'shop> Guest<'shop> {
         Ok(guest)
     }
 
-    /// Runs `command` in a shell to its end, as long as the host has patience.
+    /// Runs `command` in a shell to its end, within the host's timeout.
     pub fn sh(&mut self, command: &str) -> Result<Said, Failure> {
-        let patience = self.machine.host().patience;
-        self.sh_within(command, patience)
+        let timeout = self.machine.host().timeout;
+        self.sh_within(command, timeout)
     }
 
     /// Runs `command` in a shell to its end; after `limit` it is killed, which is a failure of the
@@ -149,7 +149,7 @@ impl<'shop> Guest<'shop> {
         let len = self.ask("get", 0, path, &[])?;
         let len = len.parse().map_err(|_| nonsense(&len))?;
         let what = format!("the contents of {path}");
-        let mut wait = Wait::new(&what, self.machine.host().patience);
+        let mut wait = Wait::new(&what, self.machine.host().timeout);
         self.channel.bytes(len, &mut self.machine, &mut wait)
     }
 
@@ -163,7 +163,7 @@ impl<'shop> Guest<'shop> {
         let id = id_of(&self.drives, serial)?;
         self.machine.ask("device_del", json!({ "id": id }))?;
         let what = format!("the drive {serial} to be released");
-        let mut wait = Wait::new(&what, self.machine.host().patience);
+        let mut wait = Wait::new(&what, self.machine.host().timeout);
         while self.has(&id)? {
             self.machine.host().interrupt.check()?;
             self.machine.check(&mut wait)?;
@@ -206,7 +206,7 @@ impl<'shop> Guest<'shop> {
         self.machine.host().interrupt.check()?;
         let what = format!("an answer to {word} {path}");
         let what = what.trim_end();
-        let mut wait = Wait::new(what, self.machine.host().patience);
+        let mut wait = Wait::new(what, self.machine.host().timeout);
         let request = format!("{word} {number} {path}\n");
         for bytes in [request.as_bytes(), contents] {
             self.channel.send(bytes, &mut self.machine, &mut wait)?;
@@ -215,7 +215,7 @@ impl<'shop> Guest<'shop> {
     }
 
     fn answer(&mut self, what: &str) -> Result<String, Failure> {
-        let mut wait = Wait::new(what, self.machine.host().patience);
+        let mut wait = Wait::new(what, self.machine.host().timeout);
         let line = self.channel.line(&mut self.machine, &mut wait)?;
         match line.split_once(' ') {
             Some(("yes", value)) => Ok(value.to_owned()),

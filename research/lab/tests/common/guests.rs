@@ -12,18 +12,18 @@ use tempfile::TempDir;
 use super::{Turn, message, skip};
 
 /// Longest time that anything may take that is waited for.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A workshop, and a directory for drives.
-pub struct World {
+pub struct Workspace {
     pub shop: Workshop,
     directory: TempDir,
     _turn: Turn,
 }
 
-impl World {
+impl Workspace {
     /// None where no guest can run, which is said.
-    pub fn new() -> Option<World> {
+    pub fn new() -> Option<Workspace> {
         let _turn = Turn::take()?;
         let shop = match open() {
             Ok(shop) => shop,
@@ -32,7 +32,7 @@ impl World {
                 return None;
             }
         };
-        Some(World {
+        Some(Workspace {
             shop,
             directory: TempDir::new().expect("a directory"),
             _turn,
@@ -57,7 +57,7 @@ fn open() -> Result<Workshop, Failure> {
     let cache = Cache::open(None)?;
     cache.tools()?;
     let interrupt = Interrupt::watch("the guests are ended")?;
-    Workshop::open(&cache, interrupt, PATIENCE)
+    Workshop::open(&cache, interrupt, TIMEOUT)
 }
 
 /// What a command prints that succeeds.
@@ -78,7 +78,7 @@ pub fn fails(guest: &mut Guest, command: &str) -> String {
 /// Waits until a command succeeds.
 #[track_caller]
 pub fn soon(guest: &mut Guest, command: &str) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while guest.sh(command).expect("an end").status != 0 {
         assert!(Instant::now() < deadline, "{command}");
     }

@@ -83,15 +83,15 @@ pub fn say_skip(what: &str) {
 }
 
 /// Directories of a run's own; gone at the end.
-pub struct World {
+pub struct Workspace {
     directory: TempDir,
 }
 
-impl World {
-    pub fn new() -> World {
+impl Workspace {
+    pub fn new() -> Workspace {
         let directory = TempDir::new().expect("a directory");
         fs::create_dir(directory.path().join("tmp")).expect("a directory");
-        World { directory }
+        Workspace { directory }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -113,7 +113,7 @@ impl World {
         command
     }
 
-    /// Processes that have one of the world's files named `name` in their arguments.
+    /// Processes that have one of the workspace's files named `name` in their arguments.
     pub fn users_of(&self, name: &str) -> Vec<u32> {
         let directory = self.path("tmp");
         let directory = directory.to_str().expect("a path");

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::common::commands::contains;
-use crate::world::{Desk, LOAD_USUAL, MEASURED, MIB, NAMES, USUAL, World, id};
+use crate::workspace::{Desk, LOAD_USUAL, MEASURED, MIB, NAMES, USUAL, Workspace, id};
 
 const SERIAL: &str = "DRIVE-1";
 
@@ -16,8 +16,10 @@ const WORKLOADS: usize = 8;
 
 #[test]
 fn memory_is_measured_and_given_back() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot_with(USUAL, Vec::new());
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot_with(USUAL, Vec::new());
     let ciphers = "--cipher 'aes-xts-plain64 512' --cipher 'aes-cbc-essiv:sha256 256'";
     let reports = "--export-json /tmp/b.json --export-csv /tmp/b.csv --export-html /tmp/b.html";
     let text = desk
@@ -27,8 +29,8 @@ fn memory_is_measured_and_given_back() {
     let report = desk.json("/tmp/b.json");
     is_whole(&report, 2);
     assert_eq!(names(&report["ranking"]).len(), 2);
-    let ground = json!({ "kind": "ram", "name": "/dev/ram0", "bytes": 16 * MIB, "sector": 512 });
-    assert_eq!(report["ground"], ground);
+    let backing = json!({ "kind": "ram", "name": "/dev/ram0", "bytes": 16 * MIB, "sector": 512 });
+    assert_eq!(report["backing"], backing);
     contains(
         &text,
         &[
@@ -144,8 +146,10 @@ fn names(measured: &Value) -> Vec<String> {
 /// not. Then the run goes on to its end.
 #[test]
 fn what_goes_through_is_encrypted() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot_with(USUAL, vec![world.drive(SERIAL, 24)]);
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 24)]);
     desk.start_udev();
     let ciphers = "--cipher 'aes-xts-plain64 512'";
     let drive = id(SERIAL);
@@ -171,11 +175,11 @@ fn what_goes_through_is_encrypted() {
     desk.nothing_is_left();
     let report = desk.json("/tmp/b.json");
     is_whole(&report, 1);
-    assert_eq!(report["ground"]["name"], drive);
-    assert_eq!(report["ground"]["kind"], "device");
+    assert_eq!(report["backing"]["name"], drive);
+    assert_eq!(report["backing"]["kind"], "device");
     desk.ok("sync");
     drop(desk);
-    overwritten_as_far_as_said(&world.medium(SERIAL));
+    overwritten_as_far_as_said(&workspace.medium(SERIAL));
 }
 
 /// Makes the devices `same`, with the key of the run, and `other`, with another, of the same table.

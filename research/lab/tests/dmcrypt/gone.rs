@@ -2,7 +2,7 @@
 //! removes.
 
 use crate::common::commands::contains;
-use crate::world::{Desk, MEASURED, NAMES, Ran, USUAL, World};
+use crate::workspace::{Desk, MEASURED, NAMES, Ran, USUAL, Workspace};
 
 const SERIAL: &str = "DRIVE-1";
 
@@ -12,8 +12,10 @@ const OVER_DRIVE: &str = "--device /dev/vda --yes --serial DRIVE-1";
 
 #[test]
 fn a_killed_run_leaves_no_device() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot_with(USUAL, vec![world.drive(SERIAL, 16)]);
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 16)]);
     killed(&mut desk);
     by_name(&mut desk);
     desk.start_udev();
@@ -74,8 +76,10 @@ fn by_name(desk: &mut Desk) {
 
 #[test]
 fn an_interrupted_run_tells_what_it_has() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot_with(USUAL, vec![world.drive(SERIAL, 16)]);
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 16)]);
     listing(&mut desk);
     for over in ["", OVER_DRIVE] {
         measuring(&mut desk, over);

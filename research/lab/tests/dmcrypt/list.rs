@@ -7,13 +7,15 @@ mod told;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::commands::contains;
-use crate::world::{BARE, Desk, LOAD_USUAL, USUAL, World};
+use crate::workspace::{BARE, Desk, LOAD_USUAL, USUAL, Workspace};
 use told::{List, Spec};
 
 #[test]
 fn the_list_is_what_the_kernel_accepts() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot_for_many_tables(BARE, true);
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot_for_many_tables(BARE, true);
     let (list, text) = listed(&mut desk, "");
     is_told(&mut desk, &list, &text);
     desk.load_no_more();
@@ -227,8 +229,10 @@ fn only_ecb_has_several_names(list: &List) {
 /// Modules are found by what the list asks for, and what has none is not in the list.
 #[test]
 fn the_list_has_what_there_are_modules_for() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot_for_many_tables(BARE, false);
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot_for_many_tables(BARE, false);
     let (bare, _) = listed(&mut desk, "");
     assert_eq!(
         algorithms(&bare),
@@ -236,7 +240,7 @@ fn the_list_has_what_there_are_modules_for() {
     );
 
     let modules = [USUAL, &["twofish_generic"][..]].concat();
-    let mut desk = world.boot_for_many_tables(&modules, false);
+    let mut desk = workspace.boot_for_many_tables(&modules, false);
     let loaded = desk.ok("cat /proc/modules");
     assert!(!loaded.contains("twofish") && !loaded.contains("dm_crypt"));
     let (list, _) = listed(&mut desk, "");
@@ -276,8 +280,10 @@ fn algorithms(list: &List) -> BTreeSet<String> {
 #[test]
 #[ignore = "it takes ten minutes: `cargo test -p squall-lab --test dmcrypt -- --ignored`"]
 fn the_shortcut_misses_nothing() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot_for_many_tables(USUAL, false);
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot_for_many_tables(USUAL, false);
     desk.ok(LOAD_USUAL);
     desk.load_no_more();
     let (short, _) = listed(&mut desk, "");

@@ -2,12 +2,12 @@
 //! cryptsetup.
 //!
 //! Which sectors and flags it recommends here is chance, as speeds of an emulated machine are; what
-//! the lines are with both, unit tests say, and those are executed in `ground`.
+//! the lines are with both, unit tests say, and those are executed in `backing`.
 
 use serde_json::Value;
 
 use crate::common::commands::contains;
-use crate::world::{Desk, USUAL, World, id};
+use crate::workspace::{Desk, USUAL, Workspace, id};
 
 const SERIAL: &str = "DRIVE-1";
 
@@ -16,8 +16,10 @@ const CHEAP: &str = "-q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file 
 
 #[test]
 fn what_is_recommended_works() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot_with(USUAL, vec![world.drive(SERIAL, 64)]);
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 64)]);
     desk.start_udev();
     desk.write("/tmp/key", "a secret");
     for (cipher, in_crypttab) in [

@@ -1,6 +1,6 @@
 //! What `squall dmcrypt` does not do, with a line that says why, and without a byte written.
 
-use crate::world::{Desk, MEASURED, Ran, USUAL, World, id};
+use crate::workspace::{Desk, MEASURED, Ran, USUAL, Workspace, id};
 
 const SERIAL: &str = "DRIVE-1";
 
@@ -12,19 +12,21 @@ const QUICK: &str = "--rounds 1 --sample 1 --cipher 'aes-xts-plain64 512'";
 
 #[test]
 fn what_may_not_be_overwritten_is_not() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot_with(USUAL, vec![world.drive(SERIAL, 24)]);
-    in_use(&world, &mut desk);
-    not_meant(&world, &mut desk);
-    wrong(&world, &mut desk);
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 24)]);
+    in_use(&workspace, &mut desk);
+    not_meant(&workspace, &mut desk);
+    wrong(&workspace, &mut desk);
     // It is for all these reasons, and for no other.
     bench(&mut desk, MEANT).well();
     desk.nothing_is_left();
-    assert!(world.medium(SERIAL).iter().any(|byte| *byte != 0));
+    assert!(workspace.medium(SERIAL).iter().any(|byte| *byte != 0));
 }
 
 /// Somebody else uses the drive.
-fn in_use(world: &World, desk: &mut Desk) {
+fn in_use(workspace: &Workspace, desk: &mut Desk) {
     let uses = [
         (
             "mke2fs /dev/vda && mount -o ro -t ext4 /dev/vda /mnt",
@@ -44,13 +46,13 @@ fn in_use(world: &World, desk: &mut Desk) {
     ];
     for (begin, end, line) in uses {
         desk.ok(begin);
-        untouched(world, desk, MEANT, 1, &[line]);
+        untouched(workspace, desk, MEANT, 1, &[line]);
         desk.ok(end);
     }
 }
 
 /// Its user has not said that the drive is meant, or that its data are to be destroyed.
-fn not_meant(world: &World, desk: &mut Desk) {
+fn not_meant(workspace: &Workspace, desk: &mut Desk) {
     let plain = "--device /dev/vda";
     for byte in [0, (24 << 20) - 1] {
         desk.ok("dd if=/dev/zero of=/dev/vda bs=1M count=24 conv=fsync");
@@ -58,22 +60,22 @@ fn not_meant(world: &World, desk: &mut Desk) {
             "printf x | dd of=/dev/vda bs=1 seek={byte} conv=fsync"
         ));
         let why = ["/dev/vda: it is not empty", "nothing was written", "--yes"];
-        untouched(world, desk, plain, 1, &why);
+        untouched(workspace, desk, plain, 1, &why);
     }
     desk.ok("dd if=/dev/zero of=/dev/vda bs=1M count=24 conv=fsync");
     let why = [
         "nobody can be asked, as standard input is no terminal",
         "nothing was written",
     ];
-    untouched(world, desk, plain, 1, &why);
+    untouched(workspace, desk, plain, 1, &why);
     let why = [
         "--yes: names that may be another drive's",
         "add --serial DRIVE-1",
     ];
-    untouched(world, desk, "--device /dev/vda --yes", 2, &why);
+    untouched(workspace, desk, "--device /dev/vda --yes", 2, &why);
     let other = "--device /dev/vda --yes --serial DRIVE-2";
     untouched(
-        world,
+        workspace,
         desk,
         other,
         2,
@@ -82,17 +84,17 @@ fn not_meant(world: &World, desk: &mut Desk) {
 }
 
 /// Arguments are wrong.
-fn wrong(world: &World, desk: &mut Desk) {
+fn wrong(workspace: &Workspace, desk: &mut Desk) {
     desk.ok("dd if=/dev/zero of=/tmp/file bs=1M count=24");
     let why = ["--device /tmp/file: is a file", "losetup --find --show"];
-    untouched(world, desk, "--device /tmp/file --yes", 2, &why);
+    untouched(workspace, desk, "--device /tmp/file --yes", 2, &why);
     desk.ok("cmp -n $((24 << 20)) /tmp/file /dev/zero");
 
     let why = ["--device /dev/vda: has only 24 MiB: use --size 24MiB"];
-    untouched(world, desk, &format!("{MEANT} --size 32MiB"), 2, &why);
+    untouched(workspace, desk, &format!("{MEANT} --size 32MiB"), 2, &why);
     let missing = format!("--device {} --yes", id(SERIAL));
     untouched(
-        world,
+        workspace,
         desk,
         &missing,
         2,
@@ -101,27 +103,27 @@ fn wrong(world: &World, desk: &mut Desk) {
 
     let why = ["--cipher \"serpent-xts-plain64 512\": this kernel does not accept it"];
     untouched(
-        world,
+        workspace,
         desk,
         &format!("{MEANT} --cipher 'serpent-xts-plain64 512'"),
         2,
         &why,
     );
     let why = ["is more than half of the memory that is free", "--device"];
-    untouched(world, desk, "--size 1TiB", 2, &why);
-    assert!(world.medium(SERIAL).iter().all(|byte| *byte == 0));
+    untouched(workspace, desk, "--size 1TiB", 2, &why);
+    assert!(workspace.medium(SERIAL).iter().all(|byte| *byte == 0));
 }
 
 /// Refused with one line, in which `words` are; the drive has what it had, and nothing is left.
 #[track_caller]
-fn untouched(world: &World, desk: &mut Desk, arguments: &str, status: i32, words: &[&str]) {
+fn untouched(workspace: &Workspace, desk: &mut Desk, arguments: &str, status: i32, words: &[&str]) {
     desk.ok("sync");
-    let before = world.medium(SERIAL);
+    let before = workspace.medium(SERIAL);
     bench(desk, arguments).refused(status, words);
     desk.nothing_is_left();
     desk.ok("sync");
     assert!(
-        world.medium(SERIAL) == before,
+        workspace.medium(SERIAL) == before,
         "something was written: {words:?}"
     );
 }
@@ -138,8 +140,10 @@ fn bench(desk: &mut Desk, arguments: &str) -> Ran {
 
 #[test]
 fn somebody_else_is_at_work_or_has_what_it_takes() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot_with(USUAL, Vec::new());
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot_with(USUAL, Vec::new());
     one_run_at_a_time(&mut desk);
     brd_is_somebody_elses(&mut desk);
     not_root(&mut desk);
@@ -204,8 +208,10 @@ fn no_brd(desk: &mut Desk) {
 
 #[test]
 fn what_is_missing_is_named() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot_with(&["dm-mod"], Vec::new());
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot_with(&["dm-mod"], Vec::new());
     let commands = ["list".to_owned(), format!("bench {QUICK}")];
     for command in &commands {
         let ran = desk.squall(&format!("dmcrypt {command}"));

@@ -13,7 +13,7 @@ use squall_bindings::counters::{self, Door};
 use squall_lab::vm;
 use squall_lab::workshop::{Guest, Setup};
 
-use common::guests::{World, ok};
+use common::guests::{Workspace, ok};
 use common::say_skip;
 
 /// What the kernel says before it is ready, and after.
@@ -48,8 +48,10 @@ fn program(path: &Path) -> Option<Vec<u8>> {
 
 #[test]
 fn a_preloaded_program_is_told_what_the_kernel_tells() {
-    let Some(world) = World::new() else { return };
-    let Some(program) = program(&world.path("draws")) else {
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let Some(program) = program(&workspace.path("draws")) else {
         return;
     };
     let [preload, _] = vm::libraries().expect("squall's libraries");
@@ -58,7 +60,7 @@ fn a_preloaded_program_is_told_what_the_kernel_tells() {
         command_line: "random.trust_cpu=off random.trust_bootloader=off",
         ..Setup::default()
     };
-    let mut guest = world.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.shop.boot(&setup).expect("a guest");
     guest.write_file("/tmp/draws", &program).expect("a file");
     guest
         .write_file("/tmp/preload.so", &preload)
@@ -68,19 +70,23 @@ fn a_preloaded_program_is_told_what_the_kernel_tells() {
     // The ones beside it show that the kernel was not ready before and after it.
     assert_eq!(ok(&mut guest, "/tmp/draws"), UNREADY);
     let left_to_the_kernel = (UNREADY.to_owned(), [(0, 4), (0, 1)]);
-    assert_eq!(preloaded(&world, &mut guest, ""), left_to_the_kernel);
+    assert_eq!(preloaded(&workspace, &mut guest, ""), left_to_the_kernel);
     assert_eq!(ok(&mut guest, "/tmp/draws"), UNREADY);
 
     // The first request is the kernel's, which waits; then it is ready.
     let served = (READY.to_owned(), [(4, 1), (1, 0)]);
-    assert_eq!(preloaded(&world, &mut guest, "wait"), served);
+    assert_eq!(preloaded(&workspace, &mut guest, "wait"), served);
     assert_eq!(ok(&mut guest, "/tmp/draws wait"), READY);
 }
 
 /// What the preloaded program says, and how many requests were served and left to the kernel, of
 /// getrandom and of the device.
-fn preloaded(world: &World, guest: &mut Guest, argument: &str) -> (String, [(u64, u64); 2]) {
-    let here = world.path("counters");
+fn preloaded(
+    workspace: &Workspace,
+    guest: &mut Guest,
+    argument: &str,
+) -> (String, [(u64, u64); 2]) {
+    let here = workspace.path("counters");
     counters::create(&here).expect("a file");
     let zeros = fs::read(&here).expect("counters");
     guest.write_file("/tmp/counters", &zeros).expect("a file");

@@ -2,13 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{MIB, World};
+use crate::workspace::{MIB, Workspace};
 
 /// A minute must have been seen, and half a minute of slowness.
 #[test]
 fn a_drive_that_becomes_slow_or_stalls_is_noted() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot(&["dm-mod", "dm-delay", "dm-zero"], Vec::new());
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot(&["dm-mod", "dm-delay", "dm-zero"], Vec::new());
     let sectors = 256 * MIB / 512;
     let zero = format!("0 {sectors} zero");
     for name in ["void", "slows", "stalls"] {

@@ -12,4 +12,4 @@ mod refused;
 mod slow;
 mod used;
 mod vanished;
-mod world;
+mod workspace;

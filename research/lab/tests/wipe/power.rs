@@ -2,7 +2,7 @@
 
 use squall_lab::workshop::Bus;
 
-use crate::world::{Desk, MIB, World, id};
+use crate::workspace::{Desk, MIB, Workspace, id};
 
 const SIZE: usize = 16 * MIB as usize;
 
@@ -11,25 +11,27 @@ const DRIVES: [&str; 2] = ["CUT-BLK", "CUT-NVME"];
 
 #[test]
 fn a_job_goes_on_after_a_power_cut() {
-    let Some(world) = World::new() else { return };
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
     let drives = vec![
-        world.drive(Bus::VirtioBlk, DRIVES[0], 512, 16),
-        world.drive(Bus::Nvme, DRIVES[1], 4096, 16),
-        world.drive(Bus::VirtioScsi, "REPORTS", 512, 8),
+        workspace.drive(Bus::VirtioBlk, DRIVES[0], 512, 16),
+        workspace.drive(Bus::Nvme, DRIVES[1], 4096, 16),
+        workspace.drive(Bus::VirtioScsi, "REPORTS", 512, 8),
     ];
-    let mut desk = world.boot(&["ext4"], drives.clone());
+    let mut desk = workspace.boot(&["ext4"], drives.clone());
     desk.ok(&format!("mke2fs {}", id("REPORTS")));
     desk.keep_reports_on("REPORTS");
     let slowly = "--keep-key --rate-limit 2MiB --checkpoint 1";
     let running = desk.start("cut", slowly, &DRIVES);
     let offsets = [0, 1].map(|drive| desk.until_checkpoint(&running, drive));
     desk.guest.cut_power();
-    let written = DRIVES.map(|serial| world.medium(serial));
+    let written = DRIVES.map(|serial| workspace.medium(serial));
     for medium in &written {
-        assert!(medium[SIZE - MIB as usize..] == [crate::world::OLD; MIB as usize]);
+        assert!(medium[SIZE - MIB as usize..] == [crate::workspace::OLD; MIB as usize]);
     }
 
-    let mut desk = world.boot(&["ext4"], drives);
+    let mut desk = workspace.boot(&["ext4"], drives);
     // Nobody has checked this file system since.
     desk.ok(&format!(
         "mount -t ext4 -o ro {} /mnt && cp -a /mnt/cut /tmp",
@@ -50,7 +52,7 @@ fn a_job_goes_on_after_a_power_cut() {
         );
         assert_eq!(ran.outcome(drive as u64), "verified", "{serial}");
         let key = desk.keystream("cut", drive, SIZE);
-        assert!(world.medium(serial) == key, "{serial}");
+        assert!(workspace.medium(serial) == key, "{serial}");
         // What came before the checkpoint was there when the power was cut.
         assert!(
             written[drive][..from as usize] == key[..from as usize],

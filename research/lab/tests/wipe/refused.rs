@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use squall_lab::workshop::Bus;
 
-use crate::world::{Desk, MIB, OLD, World};
+use crate::workspace::{Desk, MIB, OLD, Workspace};
 
 const SIZE: u64 = 8 * MIB;
 
@@ -12,21 +12,23 @@ const SECTORS: u64 = SIZE / 512;
 
 #[test]
 fn what_is_refused_or_changed_is_recorded_to_the_sector() {
-    let Some(world) = World::new() else { return };
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
     let drives = vec![
-        world.drive(Bus::VirtioBlk, "SMALL", 512, 8),
-        world.drive(Bus::VirtioBlk, "LARGE", 4096, 8),
-        world.drive(Bus::VirtioScsi, "FLAKEY", 512, 8),
+        workspace.drive(Bus::VirtioBlk, "SMALL", 512, 8),
+        workspace.drive(Bus::VirtioBlk, "LARGE", 4096, 8),
+        workspace.drive(Bus::VirtioScsi, "FLAKEY", 512, 8),
     ];
     let modules = ["dm-mod", "dm-flakey"];
-    let mut desk = world.boot(&modules, drives);
-    bad_sectors(&world, &mut desk, "SMALL", 512, 8191);
-    bad_sectors(&world, &mut desk, "LARGE", 4096, 1001);
-    a_time_of_refusals(&world, &mut desk);
-    a_refused_flush(&world, &mut desk);
-    dropped(&world, &mut desk);
-    changed_when_written(&world, &mut desk);
-    changed_when_read(&world, &mut desk);
+    let mut desk = workspace.boot(&modules, drives);
+    bad_sectors(&workspace, &mut desk, "SMALL", 512, 8191);
+    bad_sectors(&workspace, &mut desk, "LARGE", 4096, 1001);
+    a_time_of_refusals(&workspace, &mut desk);
+    a_refused_flush(&workspace, &mut desk);
+    dropped(&workspace, &mut desk);
+    changed_when_written(&workspace, &mut desk);
+    changed_when_read(&workspace, &mut desk);
 }
 
 /// A table of one target over all of a drive.
@@ -35,7 +37,7 @@ fn over(target: &str, drive: &str, arguments: &str) -> String {
 }
 
 /// Three sectors that can be neither written nor read, beginning with number `bad`.
-fn bad_sectors(world: &World, desk: &mut Desk, drive: &str, sector: u64, bad: u64) {
+fn bad_sectors(workspace: &Workspace, desk: &mut Desk, drive: &str, sector: u64, bad: u64) {
     let (from, end) = (bad * sector, (bad + 3) * sector);
     let (first, last) = (from / 512, end / 512);
     let device = format!("/dev/disk/by-id/{drive}");
@@ -67,18 +69,18 @@ fn bad_sectors(world: &World, desk: &mut Desk, drive: &str, sector: u64, bad: u6
 
     let mut expected = desk.keystream(&name, 0, SIZE as usize);
     expected[from as usize..end as usize].fill(OLD);
-    assert!(world.medium(drive) == expected, "{name}");
+    assert!(workspace.medium(drive) == expected, "{name}");
 
     // The control: the same without bad sectors.
     desk.remap(&name, &over("linear", drive, ""));
     let control = format!("good{sector}");
     let ran = desk.wipe(&control, "--keep-key", &[&name]).well();
     assert_eq!(ran.outcome(0), "verified");
-    assert!(world.medium(drive) == desk.keystream(&control, 0, SIZE as usize));
+    assert!(workspace.medium(drive) == desk.keystream(&control, 0, SIZE as usize));
 }
 
 /// Nothing can be written for a time in the middle.
-fn a_time_of_refusals(world: &World, desk: &mut Desk) {
+fn a_time_of_refusals(workspace: &Workspace, desk: &mut Desk) {
     let good = over("linear", "FLAKEY", "");
     desk.map("weak", &good);
     let running = desk.start("weak", "--keep-key --rate-limit 2MiB", &["weak"]);
@@ -94,7 +96,7 @@ fn a_time_of_refusals(world: &World, desk: &mut Desk) {
     let mut expected = desk.keystream("weak", 0, SIZE as usize);
     let refused = fill(&mut expected, unwritten);
     assert!(refused > 0 && refused < SIZE / 2, "{refused}");
-    assert!(world.medium("FLAKEY") == expected);
+    assert!(workspace.medium("FLAKEY") == expected);
     let written = desk.keystream("weak", 0, SIZE as usize);
     assert_differences(&report["verification"], &expected, &written);
     let told: u64 = ran
@@ -122,7 +124,7 @@ fn length(extent: &Value) -> u64 {
 }
 
 /// A drive that cannot flush what it was given has failed; when it can, the job goes on.
-fn a_refused_flush(world: &World, desk: &mut Desk) {
+fn a_refused_flush(workspace: &Workspace, desk: &mut Desk) {
     let slowly = "--keep-key --rate-limit 2MiB --checkpoint 1";
     let running = desk.start("tired", slowly, &["weak"]);
     let offset = desk.until_checkpoint(&running, 0);
@@ -137,11 +139,11 @@ fn a_refused_flush(world: &World, desk: &mut Desk) {
     desk.remap("weak", &over("linear", "FLAKEY", ""));
     let ran = desk.resume("tired", "").well();
     assert!(ran.events("pass")[0]["offset"].as_u64() >= Some(offset));
-    assert!(world.medium("FLAKEY") == desk.keystream("tired", 0, SIZE as usize));
+    assert!(workspace.medium("FLAKEY") == desk.keystream("tired", 0, SIZE as usize));
 }
 
 /// Some of what was said to be written was not.
-fn dropped(world: &World, desk: &mut Desk) {
+fn dropped(workspace: &Workspace, desk: &mut Desk) {
     let device = "/dev/disk/by-id/FLAKEY";
     let table = format!(
         "0 5000 linear {device} 0\\n5000 7 flakey {device} 5000 0 3600 1 drop_writes\\n\
@@ -156,13 +158,13 @@ fn dropped(world: &World, desk: &mut Desk) {
     let report = desk.report("forgetful", 0);
     assert_eq!(report["passes"][0]["unwritten"], json!([]));
     let written = desk.keystream("forgetful", 0, SIZE as usize);
-    let medium = world.medium("FLAKEY");
+    let medium = workspace.medium("FLAKEY");
     assert!(medium[5000 * 512..5007 * 512] != written[5000 * 512..5007 * 512]);
     assert_differences(&report["verification"], &medium, &written);
 }
 
 /// A byte of each transfer is another one on the medium.
-fn changed_when_written(world: &World, desk: &mut Desk) {
+fn changed_when_written(workspace: &Workspace, desk: &mut Desk) {
     let corrupt = over("flakey", "FLAKEY", "0 3600 5 corrupt_bio_byte 1000 w 85 0");
     desk.map("forger", &corrupt);
     let ran = desk
@@ -171,13 +173,13 @@ fn changed_when_written(world: &World, desk: &mut Desk) {
     assert_eq!(ran.outcome(0), "differs");
     let report = desk.report("forger", 0);
     let written = desk.keystream("forger", 0, SIZE as usize);
-    let medium = world.medium("FLAKEY");
+    let medium = workspace.medium("FLAKEY");
     assert!(medium != written);
     assert_differences(&report["verification"], &medium, &written);
 }
 
 /// A byte of each transfer is another one than on the medium.
-fn changed_when_read(world: &World, desk: &mut Desk) {
+fn changed_when_read(workspace: &Workspace, desk: &mut Desk) {
     let corrupt = over("flakey", "FLAKEY", "0 3600 5 corrupt_bio_byte 1000 r 85 0");
     desk.map("liar", &corrupt);
     let ran = desk
@@ -188,7 +190,7 @@ fn changed_when_read(world: &World, desk: &mut Desk) {
     for extent in verification["differing"].as_array().expect("a list") {
         assert_eq!(length(extent), 1);
     }
-    assert!(world.medium("FLAKEY") == desk.keystream("liar", 0, SIZE as usize));
+    assert!(workspace.medium("FLAKEY") == desk.keystream("liar", 0, SIZE as usize));
 }
 
 /// `verification` tells exactly where `found` is not what was `written`.

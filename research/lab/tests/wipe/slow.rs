@@ -3,7 +3,7 @@
 use serde_json::Value;
 use squall_lab::workshop::Bus;
 
-use crate::world::{Desk, MIB, Ran, Running, World, id};
+use crate::workspace::{Desk, MIB, Ran, Running, Workspace, id};
 
 const SIZE: u64 = 8 * MIB;
 
@@ -11,16 +11,18 @@ const SECTORS: u64 = SIZE / 512;
 
 #[test]
 fn slow_drives_are_waited_for_together_and_hung_ones_alone() {
-    let Some(world) = World::new() else { return };
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
     let names = ["ONE", "TWO", "THREE", "FOUR"];
     let mut drives = names
-        .map(|serial| world.drive(Bus::VirtioBlk, serial, 512, 8))
+        .map(|serial| workspace.drive(Bus::VirtioBlk, serial, 512, 8))
         .to_vec();
-    drives.push(world.drive(Bus::VirtioBlk, "LARGE", 512, 24));
-    let mut desk = world.boot(&["dm-mod", "dm-delay"], drives);
+    drives.push(workspace.drive(Bus::VirtioBlk, "LARGE", 512, 24));
+    let mut desk = workspace.boot(&["dm-mod", "dm-delay"], drives);
     delays_overlap(&mut desk, &names);
-    a_hung_drive_is_alone(&world, &mut desk);
-    a_second_signal(&world, &mut desk);
+    a_hung_drive_is_alone(&workspace, &mut desk);
+    a_second_signal(&workspace, &mut desk);
 }
 
 /// Delayed drives take as long together as one of them, and several transfers of a drive as long
@@ -50,7 +52,7 @@ fn seconds(ran: &Ran) -> f64 {
 }
 
 /// A drive that answers no more does not keep others from their end, or from stopping.
-fn a_hung_drive_is_alone(world: &World, desk: &mut Desk) {
+fn a_hung_drive_is_alone(workspace: &Workspace, desk: &mut Desk) {
     let running = hung(desk, "hung");
     desk.ok("kill -INT $(pidof squall)");
     let others = [1, 2].map(|drive| desk.until(&running, drive, has_ended));
@@ -69,13 +71,13 @@ fn a_hung_drive_is_alone(world: &World, desk: &mut Desk) {
     assert_eq!(ran.outcome(0), "interrupted");
     let ran = desk.resume("hung", "").well();
     assert_eq!([ran.outcome(0), ran.outcome(2)], ["verified", "verified"]);
-    assert!(world.medium("ONE") == desk.keystream("hung", 0, SIZE as usize));
+    assert!(workspace.medium("ONE") == desk.keystream("hung", 0, SIZE as usize));
     let written = desk.keystream("hung", 2, 3 * SIZE as usize);
-    assert!(world.medium("LARGE") == written);
+    assert!(workspace.medium("LARGE") == written);
 }
 
 /// A second signal ends the process while its transfers hang.
-fn a_second_signal(world: &World, desk: &mut Desk) {
+fn a_second_signal(workspace: &Workspace, desk: &mut Desk) {
     let running = hung(desk, "killed");
     desk.ok("kill -INT $(pidof squall)");
     desk.until(&running, 2, has_ended);
@@ -86,7 +88,7 @@ fn a_second_signal(world: &World, desk: &mut Desk) {
     assert_eq!(ran.status, 1);
     assert!(ran.events("end").is_empty());
     desk.resume("killed", "").well();
-    assert!(world.medium("ONE") == desk.keystream("killed", 0, SIZE as usize));
+    assert!(workspace.medium("ONE") == desk.keystream("killed", 0, SIZE as usize));
 }
 
 /// A run of which drive 0 hangs, drive 1 has ended, and drive 2 is under way.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use squall_lab::workshop::Bus;
 
-use crate::world::{Desk, MIB, World, id};
+use crate::workspace::{Desk, MIB, Workspace, id};
 
 const SIZE: u64 = 12 * MIB;
 
@@ -14,11 +14,13 @@ const USED: &str = "USED";
 
 #[test]
 fn what_is_used_is_refused_and_left_alone() {
-    let Some(world) = World::new() else { return };
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
     let drives = vec![
-        world.drive(Bus::VirtioBlk, USED, 512, 12),
-        world.drive(Bus::VirtioScsi, "FREE", 4096, 12),
-        world.drive(Bus::Nvme, "NVME", 4096, 12),
+        workspace.drive(Bus::VirtioBlk, USED, 512, 12),
+        workspace.drive(Bus::VirtioScsi, "FREE", 4096, 12),
+        workspace.drive(Bus::Nvme, "NVME", 4096, 12),
     ];
     let modules = [
         "dm-mod",
@@ -29,17 +31,17 @@ fn what_is_used_is_refused_and_left_alone() {
         "aes-generic",
         "aesni-intel",
     ];
-    let mut desk = world.boot(&modules, drives);
+    let mut desk = workspace.boot(&modules, drives);
     drives_are_told_apart(&mut desk);
     names_that_do_not_stay(&mut desk);
-    mapped(&world, &mut desk);
-    encrypted(&world, &mut desk);
-    mounted_on_a_mapped(&world, &mut desk);
-    swapped_to(&world, &mut desk);
-    named_twice(&world, &mut desk);
+    mapped(&workspace, &mut desk);
+    encrypted(&workspace, &mut desk);
+    mounted_on_a_mapped(&workspace, &mut desk);
+    swapped_to(&workspace, &mut desk);
+    named_twice(&workspace, &mut desk);
     zoned(&mut desk);
     desk.wipe("free", "", &[USED, "FREE"]).well();
-    assert!(!world.is_old("FREE"));
+    assert!(!workspace.is_old("FREE"));
 }
 
 /// What a dry run tells of the drives.
@@ -80,34 +82,34 @@ fn names_that_do_not_stay(desk: &mut Desk) {
 /// [`USED`] is refused for this reason with another drive, and neither is written to; when `free`
 /// has been run it is not refused any more.
 #[track_caller]
-fn is_refused(world: &World, desk: &mut Desk, reason: &str, free: &str) {
+fn is_refused(workspace: &Workspace, desk: &mut Desk, reason: &str, free: &str) {
     desk.ok("sync");
-    let before = world.medium(USED);
+    let before = workspace.medium(USED);
     desk.wipe("refused", "", &["FREE", USED]).refused(reason);
     desk.ok("sync");
-    assert!(world.medium(USED) == before, "{reason}");
-    assert!(world.is_old("FREE"), "{reason}");
+    assert!(workspace.medium(USED) == before, "{reason}");
+    assert!(workspace.is_old("FREE"), "{reason}");
     desk.ok(free);
     desk.wipe("refused", "--dry-run", &["FREE", USED]).well();
 }
 
-fn mapped(world: &World, desk: &mut Desk) {
+fn mapped(workspace: &Workspace, desk: &mut Desk) {
     desk.map("part", &format!("0 1000 linear {} 100", id(USED)));
     is_refused(
-        world,
+        workspace,
         desk,
         "is held by dm-0 (part): nothing was written",
         "dmsetup remove part",
     );
 }
 
-fn encrypted(world: &World, desk: &mut Desk) {
+fn encrypted(workspace: &Workspace, desk: &mut Desk) {
     let open =
         "cryptsetup open --type plain --cipher aes-xts-plain64 --key-size 256 --key-file /tmp/key";
     desk.ok("head -c 32 /dev/urandom >/tmp/key");
     desk.ok(&format!("{open} {} secret", id(USED)));
     is_refused(
-        world,
+        workspace,
         desk,
         "is held by dm-0 (secret)",
         "cryptsetup close secret",
@@ -115,12 +117,12 @@ fn encrypted(world: &World, desk: &mut Desk) {
 }
 
 /// Mounted to be read, as a file system that may write does so when it likes.
-fn mounted_on_a_mapped(world: &World, desk: &mut Desk) {
+fn mounted_on_a_mapped(workspace: &Workspace, desk: &mut Desk) {
     desk.map("volume", &format!("0 {SECTORS} linear {} 0", id(USED)));
     desk.ok("mke2fs /dev/mapper/volume && mount -o ro -t ext4 /dev/mapper/volume /mnt");
     let free = "umount /mnt && dmsetup remove volume";
     is_refused(
-        world,
+        workspace,
         desk,
         "is held by dm-0 (volume), mounted at /mnt",
         free,
@@ -128,20 +130,20 @@ fn mounted_on_a_mapped(world: &World, desk: &mut Desk) {
 
     desk.ok(&format!("mount -o ro -t ext4 {} /mnt", id(USED)));
     is_refused(
-        world,
+        workspace,
         desk,
         "is mounted at /mnt: unmount it first",
         "umount /mnt",
     );
 }
 
-fn swapped_to(world: &World, desk: &mut Desk) {
+fn swapped_to(workspace: &Workspace, desk: &mut Desk) {
     desk.ok(&format!("mkswap {0} && swapon {0}", id(USED)));
     let free = format!("swapoff {}", id(USED));
-    is_refused(world, desk, "is swapped to: run `swapoff` first", &free);
+    is_refused(workspace, desk, "is swapped to: run `swapoff` first", &free);
 }
 
-fn named_twice(world: &World, desk: &mut Desk) {
+fn named_twice(workspace: &Workspace, desk: &mut Desk) {
     desk.ok(&format!(
         "ln -s $(readlink -f {}) {}",
         id("FREE"),
@@ -150,7 +152,7 @@ fn named_twice(world: &World, desk: &mut Desk) {
     let reason = format!("the same device as {}, which is named too", id("FREE"));
     desk.wipe("twice", "", &["FREE", "ANOTHER"])
         .refused(&reason);
-    assert!(world.is_old("FREE"));
+    assert!(workspace.is_old("FREE"));
     desk.wipe("once", "--dry-run", &["ANOTHER"]).well();
 }
 

@@ -2,7 +2,7 @@
 
 use squall_lab::workshop::{Bus, Drive};
 
-use crate::world::{Desk, MIB, World, id};
+use crate::workspace::{Desk, MIB, Workspace, id};
 
 const SIZE: usize = 12 * MIB as usize;
 
@@ -14,33 +14,35 @@ const GONE: [&str; 3] = ["BLK-GONE", "SCSI-GONE", "NVME-GONE"];
 
 #[test]
 fn a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back() {
-    let Some(world) = World::new() else { return };
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
     let gone = [Bus::VirtioBlk, Bus::VirtioScsi, Bus::Nvme];
     let gone = gone.into_iter().zip(GONE);
     let mut drives: Vec<Drive> = gone
-        .map(|(bus, serial)| world.drive(bus, serial, 512, 12))
+        .map(|(bus, serial)| workspace.drive(bus, serial, 512, 12))
         .collect();
     let others = ["BLK-STAYS", "BLK-REPORTS"];
-    drives.extend(others.map(|serial| world.drive(Bus::VirtioBlk, serial, 512, 12)));
+    drives.extend(others.map(|serial| workspace.drive(Bus::VirtioBlk, serial, 512, 12)));
 
-    let mut desk = world.boot(&["ext4"], drives.clone());
+    let mut desk = workspace.boot(&["ext4"], drives.clone());
     desk.ok(&format!("mke2fs {}", id("BLK-REPORTS")));
     desk.keep_reports_on("BLK-REPORTS");
     let name = name_of(&mut desk, GONE[0]);
     let offsets = pulled(&mut desk);
     desk.ok("umount /mnt");
     drop(desk);
-    assert!(world.medium("BLK-STAYS") != world.medium("BLK-GONE"));
+    assert!(workspace.medium("BLK-STAYS") != workspace.medium("BLK-GONE"));
 
     // Other drives come first, which take their names: virtio-blk's for sure, as it finds its drives one
     // after the other; the others' drivers find theirs at the same time.
     let mut drives_now: Vec<Drive> = ["NEW-1", "NEW-2", "NEW-3"]
         .into_iter()
         .zip([Bus::VirtioBlk, Bus::VirtioScsi, Bus::Nvme])
-        .map(|(serial, bus)| world.drive(bus, serial, 512, 12))
+        .map(|(serial, bus)| workspace.drive(bus, serial, 512, 12))
         .collect();
     drives_now.extend(drives);
-    let mut desk = world.boot(&["ext4"], drives_now);
+    let mut desk = workspace.boot(&["ext4"], drives_now);
     desk.keep_reports_on("BLK-REPORTS");
     assert_ne!(name_of(&mut desk, GONE[0]), name);
     let ran = desk.resume("pulled", "").well();
@@ -50,7 +52,7 @@ fn a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back() {
         let pass = passes.iter().find(|pass| pass["drive"] == drive);
         assert!(pass.expect("a pass")["offset"].as_u64() >= Some(offsets[drive]));
         let written = desk.keystream("pulled", drive, SIZE);
-        assert!(world.medium(serial) == written, "{serial}");
+        assert!(workspace.medium(serial) == written, "{serial}");
     }
     assert_eq!(
         ran.events("pass").len(),
@@ -58,7 +60,7 @@ fn a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back() {
         "the other one is done"
     );
     for serial in ["NEW-1", "NEW-2", "NEW-3"] {
-        assert!(world.is_old(serial), "{serial}");
+        assert!(workspace.is_old(serial), "{serial}");
     }
 }
 
@@ -101,9 +103,11 @@ fn pulled(desk: &mut Desk) -> Vec<u64> {
 
 #[test]
 fn a_drive_that_is_deleted_and_found_again_goes_on() {
-    let Some(world) = World::new() else { return };
-    let stays = world.drive(Bus::VirtioBlk, "STAYS", 512, 12);
-    let mut desk = world.boot(&["scsi_debug", "sd_mod"], vec![stays]);
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let stays = workspace.drive(Bus::VirtioBlk, "STAYS", 512, 12);
+    let mut desk = workspace.boot(&["scsi_debug", "sd_mod"], vec![stays]);
     desk.ok("modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=12 opts=0");
     desk.soon("[ -b /dev/sda ]");
     let serial = desk.ok("tail -c +5 /sys/block/sda/device/vpd_pg80 | tr -d ' '");

@@ -21,7 +21,7 @@ const SOCKET: &str = "socket";
 
 /// Longest time that it may take to start, and that an answer may take: emulated, in a machine
 /// that others share.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Time between two attempts to reach it while it starts.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -59,14 +59,11 @@ impl Nginx {
     }
 
     fn wait(&self) -> Result<()> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while let Err(error) = self.shake() {
             process::check_children()?;
             if Instant::now() > deadline {
-                return Err(format!(
-                    "no answer within {} s: {error}",
-                    PATIENCE.as_secs()
-                ));
+                return Err(format!("no answer within {} s: {error}", TIMEOUT.as_secs()));
             }
             std::thread::sleep(PAUSE);
         }
@@ -76,7 +73,7 @@ impl Nginx {
     /// What the server draws for a handshake, which is then given up.
     fn shake(&self) -> io::Result<Bits> {
         let mut server = UnixStream::connect(&self.socket)?;
-        server.set_read_timeout(Some(PATIENCE))?;
+        server.set_read_timeout(Some(TIMEOUT))?;
         server.write_all(&self.hello)?;
         drawn_by(&mut server).map(|bytes| words(&bytes))
     }

@@ -13,7 +13,7 @@ const LEN: usize = 256;
 const BLOCK: usize = 16;
 
 /// Seconds after which a child that does not come back from drawing is ended.
-const PATIENCE: u32 = 5;
+const TIMEOUT: u32 = 5;
 
 /// Whether a forked child of this process draws bytes that the process itself draws: any 16 of
 /// `LEN` of them. The process draws first, so that there is something to inherit.
@@ -50,7 +50,7 @@ fn draw_in_both(draw: &mut dyn FnMut(&mut [u8])) -> io::Result<[[u8; LEN]; 2]> {
 /// Draws, and writes it to the parent.
 fn tell(draw: &mut dyn FnMut(&mut [u8]), mut parent: &PipeWriter) -> bool {
     // SAFETY: alarm has no preconditions; a fork inherits no alarm.
-    unsafe { libc::alarm(PATIENCE) };
+    unsafe { libc::alarm(TIMEOUT) };
     let mut out = [0; LEN];
     draw(&mut out);
     parent.write_all(&out).is_ok()

@@ -1,4 +1,4 @@
-//! What a process answers, waited for no longer than there is patience.
+//! What a process answers, waited for no longer than there is timeout.
 
 use std::fmt::{self, Display};
 use std::io::Read;
@@ -26,8 +26,8 @@ impl Display for Trouble {
         match self {
             Trouble::Told(why) => write!(f, "says: {why}"),
             Trouble::Ended => f.write_str("ended early"),
-            Trouble::Hangs(patience) => {
-                write!(f, "did not answer within {} s", patience.as_secs_f64())
+            Trouble::Hangs(timeout) => {
+                write!(f, "did not answer within {} s", timeout.as_secs_f64())
             }
             Trouble::Nonsense(answer) => write!(f, "answered {answer:?}"),
         }
@@ -47,20 +47,20 @@ impl Answers {
         Answers { output, read }
     }
 
-    pub(super) fn ready(&mut self, patience: Duration) -> Result<(), Trouble> {
-        self.expected("ready", &Deadline::after(patience))
+    pub(super) fn ready(&mut self, timeout: Duration) -> Result<(), Trouble> {
+        self.expected("ready", &Deadline::after(timeout))
     }
 
-    pub(super) fn number(&mut self, patience: Duration) -> Result<f64, Trouble> {
-        let line = self.line(&Deadline::after(patience))?;
+    pub(super) fn number(&mut self, timeout: Duration) -> Result<f64, Trouble> {
+        let line = self.line(&Deadline::after(timeout))?;
         match line.parse::<f64>() {
             Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
             _ => Err(told(line)),
         }
     }
 
-    pub(super) fn bytes(&mut self, out: &mut [u8], patience: Duration) -> Result<(), Trouble> {
-        let deadline = Deadline::after(patience);
+    pub(super) fn bytes(&mut self, out: &mut [u8], timeout: Duration) -> Result<(), Trouble> {
+        let deadline = Deadline::after(timeout);
         self.expected(&format!("bytes {}", out.len()), &deadline)?;
         while self.read.len() < out.len() {
             self.more(&deadline)?;
@@ -95,7 +95,7 @@ impl Answers {
 
     fn more(&mut self, deadline: &Deadline) -> Result<(), Trouble> {
         if !is_readable(&self.output, deadline.left()) {
-            return Err(Trouble::Hangs(deadline.patience));
+            return Err(Trouble::Hangs(deadline.timeout));
         }
         let mut part = [0; 1 << 16];
         match self.output.read(&mut part) {
@@ -131,9 +131,9 @@ pub(super) fn last_words(mut errors: ChildStderr) -> String {
     }
 }
 
-/// Whether there is something to read, or an end, before `patience` is over.
-fn is_readable(pipe: &impl AsFd, patience: Duration) -> bool {
-    let deadline = Deadline::after(patience);
+/// Whether there is something to read, or an end, before `timeout` is over.
+fn is_readable(pipe: &impl AsFd, timeout: Duration) -> bool {
+    let deadline = Deadline::after(timeout);
     loop {
         let left = Timespec::try_from(deadline.left()).ok();
         match poll(&mut [PollFd::new(pipe, PollFlags::IN)], left.as_ref()) {
@@ -144,17 +144,17 @@ fn is_readable(pipe: &impl AsFd, patience: Duration) -> bool {
 }
 
 struct Deadline {
-    patience: Duration,
+    timeout: Duration,
     begin: Instant,
 }
 
 impl Deadline {
-    fn after(patience: Duration) -> Deadline {
+    fn after(timeout: Duration) -> Deadline {
         let begin = Instant::now();
-        Deadline { patience, begin }
+        Deadline { timeout, begin }
     }
 
     fn left(&self) -> Duration {
-        self.patience.saturating_sub(self.begin.elapsed())
+        self.timeout.saturating_sub(self.begin.elapsed())
     }
 }

@@ -9,7 +9,7 @@ use crate::reasons::by_reason;
 use crate::session::Session;
 use crate::spec::Spec;
 use crate::verdict::{Reason, Verdict};
-use crate::{probe, rules, same};
+use crate::{equivalence, probe, rules};
 
 /// What is measured, and what is not.
 pub struct Choice {
@@ -97,9 +97,9 @@ fn of_list(accepted: &[Entry], all: bool) -> Choice {
     };
     let (measured, others): (Vec<&Entry>, Vec<&Entry>) = accepted.iter().partition(is_measured);
     let specs: Vec<Spec> = measured.iter().map(|entry| entry.spec.clone()).collect();
-    let alike = same::alike(&specs).into_iter();
+    let groups = equivalence::groups(&specs).into_iter();
     Choice {
-        measured: alike
+        measured: groups
             .map(|(spec, stands_for)| Chosen::new(spec, stands_for))
             .collect(),
         // What only means the same as something that is measured is not left out.

@@ -7,10 +7,10 @@ use squall_tools::{Failure, Interrupt};
 
 use super::choice::Chosen;
 use crate::args::BenchArguments;
+use crate::backing::Backing;
 use crate::crypt::{self, Key};
-use crate::ground::Ground;
 use crate::mapper::Mapped;
-use crate::measure::{self, Lane, Plan};
+use crate::measure::{self, Plan, Subject};
 use crate::model::{Failed, Figure, Measured, Options};
 use crate::progress::Progress;
 use crate::rank;
@@ -20,12 +20,12 @@ use crate::session::Session;
 /// How many devices there are at once: what a process may have open, with room to spare.
 const GROUP: usize = 64;
 
-/// Measurements on one ground.
+/// Measurements on one backing device.
 pub struct Run<'a> {
     /// Where devices are made.
     pub session: &'a Session,
     /// What they stand on.
-    pub ground: &'a Ground,
+    pub backing: &'a Backing,
     /// How long they are measured.
     pub options: &'a BenchArguments,
     /// Whether its user wants it to end.
@@ -49,18 +49,18 @@ struct Stand {
 }
 
 impl Run<'_> {
-    /// Overwrites the ground, so that there is something to read everywhere.
+    /// Overwrites the backing device, so that there is something to read everywhere.
     pub fn prepare(&self) -> Result<(), Failure> {
-        let progress = Progress::begin(self.ground.about.bytes, "random data".into());
+        let progress = Progress::begin(self.backing.about.bytes, "random data".into());
         let goes_on = || !self.interrupt.is_noted();
-        measure::prepare(&self.ground.lane(), &goes_on, &|bytes| {
+        measure::prepare(&self.backing.subject(), &goes_on, &|bytes| {
             progress.reach(bytes, "")
         })?;
         self.interrupt.check()
     }
 
-    /// Figures of the ground, and of all of `wanted`, the best first. Many are measured in groups,
-    /// each beside the ground.
+    /// Figures of the backing device, and of all of `wanted`, the best first. Many are measured in groups,
+    /// each beside the backing device.
     pub fn all(
         &mut self,
         wanted: Vec<(Chosen, Options)>,
@@ -114,52 +114,52 @@ impl Run<'_> {
         }
     }
 
-    /// Samples of the ground, and what `wanted` were measured beside it.
+    /// Samples of the backing device, and what `wanted` were measured beside it.
     fn side_by_side(
         &mut self,
         wanted: &[(Chosen, Options)],
         title: String,
     ) -> Result<(Samples, Vec<Measured>), Failure> {
-        // Dropped behind `lanes`: a device goes when nobody has it open.
+        // Dropped behind `subjects`: a device goes when nobody has it open.
         let mut stands = Vec::new();
-        let mut lanes = vec![self.ground.lane()];
+        let mut subjects = vec![self.backing.subject()];
         for (chosen, options) in wanted {
             self.interrupt.check()?;
             match self.stand(chosen, *options) {
-                Ok((stand, lane)) => {
+                Ok((stand, subject)) => {
                     stands.push(stand);
-                    lanes.push(lane);
+                    subjects.push(subject);
                 }
                 Err(failure) => self.failed(chosen, *options, failure.into_text()),
             }
         }
-        let taken = self.measure(&lanes, title);
-        drop(lanes);
+        let taken = self.measure(&subjects, title);
+        drop(subjects);
         self.measured(stands, taken)
     }
 
     /// An encrypted device, to be measured.
-    fn stand(&mut self, chosen: &Chosen, options: Options) -> Result<(Stand, Lane), Failure> {
+    fn stand(&mut self, chosen: &Chosen, options: Options) -> Result<(Stand, Subject), Failure> {
         let stand = Stand {
             device: self.device(chosen, options)?,
             chosen: chosen.clone(),
             options,
         };
-        let lane = stand.lane(self.ground.about.bytes)?;
-        Ok((stand, lane))
+        let subject = stand.subject(self.backing.about.bytes)?;
+        Ok((stand, subject))
     }
 
-    /// An encrypted device over the ground, under a key of its own.
+    /// An encrypted device over the backing device, under a key of its own.
     fn device(&mut self, chosen: &Chosen, options: Options) -> Result<Mapped, Failure> {
         let number = self.devices;
         self.devices += 1;
         let key = Key::draw(chosen.spec.key_len());
-        let (below, sectors) = (self.ground.number, self.ground.sectors());
+        let (below, sectors) = (self.backing.number, self.backing.sectors());
         let table = crypt::table(&chosen.spec, options, &key, below, sectors);
         Mapped::start(&self.session.control, &number.to_string(), &table)
     }
 
-    fn measure(&mut self, lanes: &[Lane], title: String) -> measure::Taken {
+    fn measure(&mut self, subjects: &[Subject], title: String) -> measure::Taken {
         let workloads = measure::workloads();
         let plan = Plan {
             rounds: self.options.rounds as usize,
@@ -172,7 +172,7 @@ impl Run<'_> {
             progress.reach(done as u64, what);
         };
         let goes_on = || !self.interrupt.is_noted();
-        let taken = measure::run(lanes, &workloads, plan, &goes_on, &turn);
+        let taken = measure::run(subjects, &workloads, plan, &goes_on, &turn);
         self.is_complete &= taken.rounds == plan.rounds;
         taken
     }
@@ -182,15 +182,15 @@ impl Run<'_> {
         stands: Vec<Stand>,
         taken: measure::Taken,
     ) -> Result<(Samples, Vec<Measured>), Failure> {
-        let mut lanes = taken.lanes.into_iter();
-        let raw = lanes.next().unwrap_or_else(|| Ok(Vec::new()));
+        let mut subjects = taken.subjects.into_iter();
+        let raw = subjects.next().unwrap_or_else(|| Ok(Vec::new()));
         let raw = raw
-            .map_err(|reason| Failure::Runtime(format!("{}: {reason}", self.ground.about.name)))?;
+            .map_err(|reason| Failure::Runtime(format!("{}: {reason}", self.backing.about.name)))?;
         if taken.rounds == 0 {
             self.interrupt.check()?;
         }
         let mut measured = Vec::new();
-        for (stand, samples) in stands.into_iter().zip(lanes) {
+        for (stand, samples) in stands.into_iter().zip(subjects) {
             match samples {
                 Ok(samples) => measured.push(stand.measured(rank::figures(&samples, &raw))),
                 Err(reason) => self.failed(&stand.chosen, stand.options, reason),
@@ -209,9 +209,9 @@ impl Run<'_> {
 
 impl Stand {
     /// Its device, open, to be measured over `bytes`.
-    fn lane(&self, bytes: u64) -> Result<Lane, Failure> {
+    fn subject(&self, bytes: u64) -> Result<Subject, Failure> {
         let file = self.device.open(OFlags::RDWR | OFlags::DIRECT)?;
-        Ok(Lane {
+        Ok(Subject {
             name: self.chosen.spec.to_string(),
             file: Arc::new(file),
             bytes,

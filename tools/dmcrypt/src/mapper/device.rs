@@ -12,12 +12,12 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use squall_drives::Number;
 use squall_tools::Failure;
+use squall_tools::retry::retry;
 use zeroize::Zeroizing;
 
 use super::control::{Control, failed};
 use super::ioctl::{Command, Header, flag};
-use super::node;
-use crate::patience::patiently;
+use super::{SETTLING_TIME, node};
 
 /// How the names of all devices begin that this program makes.
 pub const PREFIX: &str = "squall-dmcrypt-";
@@ -172,6 +172,10 @@ impl Drop for Mapped {
     /// Waits until it is gone, as a device below it cannot go before.
     fn drop(&mut self) {
         drop(self.keeper.take());
-        let _ = patiently(|| self.remove(), &[Errno::BUSY]);
+        let _ = retry(
+            SETTLING_TIME,
+            |&error| error == Errno::BUSY,
+            || self.remove(),
+        );
     }
 }

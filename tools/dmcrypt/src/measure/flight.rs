@@ -15,22 +15,22 @@ use std::time::{Duration, Instant};
 
 use squall_drives::io::Buffer;
 
-use super::course::Course;
-use super::{Lane, keystream};
+use super::offsets::Offsets;
+use super::{Subject, keystream};
 use crate::model::{Direction, Workload};
 
 /// Bytes a second of `workload`, whose threads have one each of `buffers`. No transfer begins after
 /// `time`; those in flight then are waited for, and count.
 pub fn fly(
-    lane: &Lane,
-    course: &Course,
+    subject: &Subject,
+    offsets: &Offsets,
     workload: &Workload,
     time: Duration,
     buffers: &mut [Buffer],
 ) -> io::Result<f64> {
     let flight = Flight {
-        lane,
-        course,
+        subject,
+        offsets,
         workload,
         time,
         has_failed: AtomicBool::new(false),
@@ -68,8 +68,8 @@ pub fn fly(
 
 /// What the threads of a sample share.
 struct Flight<'a> {
-    lane: &'a Lane,
-    course: &'a Course,
+    subject: &'a Subject,
+    offsets: &'a Offsets,
     workload: &'a Workload,
     time: Duration,
     /// Whether a transfer failed, so that the others need not go on.
@@ -91,26 +91,30 @@ impl Flight<'_> {
     }
 
     fn transfer(&self, buffer: &mut Buffer) -> io::Result<u64> {
-        let offset = self.course.next(self.workload, self.lane.bytes);
+        let offset = self.offsets.next(self.workload, self.subject.bytes);
         let offset = offset.ok_or_else(|| io::Error::other("it is smaller than a transfer"))?;
         let bytes = &mut buffer[..self.workload.block];
         let done = match self.workload.direction {
-            Direction::Read => self.lane.file.read_at(bytes, offset)?,
-            Direction::Write => self.lane.file.write_at(bytes, offset)?,
+            Direction::Read => self.subject.file.read_at(bytes, offset)?,
+            Direction::Write => self.subject.file.write_at(bytes, offset)?,
         };
         whole(done, bytes.len(), offset)
     }
 }
 
-/// Writes keystream to all that is used of `lane`; tells `progress` how far it is.
-pub fn fill(lane: &Lane, goes_on: &dyn Fn() -> bool, progress: &dyn Fn(u64)) -> io::Result<()> {
+/// Writes keystream to all that is used of `subject`; tells `progress` how far it is.
+pub fn fill(
+    subject: &Subject,
+    goes_on: &dyn Fn() -> bool,
+    progress: &dyn Fn(u64),
+) -> io::Result<()> {
     const STEP: usize = 4 << 20;
     let mut buffer = Buffer::new(STEP);
     let mut offset = 0;
-    while offset < lane.bytes && goes_on() {
-        let bytes = &mut buffer[..(lane.bytes - offset).min(STEP as u64) as usize];
+    while offset < subject.bytes && goes_on() {
+        let bytes = &mut buffer[..(subject.bytes - offset).min(STEP as u64) as usize];
         keystream(bytes);
-        offset += write(&lane.file, bytes, offset)?;
+        offset += write(&subject.file, bytes, offset)?;
         progress(offset);
     }
     Ok(())

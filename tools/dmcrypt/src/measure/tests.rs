@@ -21,8 +21,8 @@ fn open(path: &Path, writes: bool) -> Arc<File> {
     Arc::new(options.open(path).expect("it opens"))
 }
 
-fn lane(device: &Loop, bytes: u64) -> Lane {
-    Lane {
+fn subject(device: &Loop, bytes: u64) -> Subject {
+    Subject {
         name: device.path.display().to_string(),
         file: open(&device.path, true),
         bytes,
@@ -34,12 +34,12 @@ fn workload(name: &str) -> Workload {
     all.find(|workload| workload.name == name).unwrap()
 }
 
-fn measure(lanes: &[Lane], workloads: &[Workload], rounds: usize) -> Taken {
+fn measure(subjects: &[Subject], workloads: &[Workload], rounds: usize) -> Taken {
     let plan = Plan {
         rounds,
         sample: SAMPLE,
     };
-    run(lanes, workloads, plan, &|| true, &|_, _| {})
+    run(subjects, workloads, plan, &|| true, &|_, _| {})
 }
 
 /// What the kernel counts of a device (Documentation/block/stat.rst).
@@ -98,15 +98,15 @@ fn there_are_eight_ways_and_names_for_them() {
 fn rates_are_those_of_the_clock_and_both_directions_happen() {
     let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device(SIZE);
-    let lanes = [lane(&device, SIZE)];
-    prepare(&lanes[0], &|| true, &|_| {}).expect("it is filled");
+    let subjects = [subject(&device, SIZE)];
+    prepare(&subjects[0], &|| true, &|_| {}).expect("it is filled");
     for workload in workloads() {
         let before = count(&device);
         let clock = Instant::now();
-        let taken = measure(&lanes, std::slice::from_ref(&workload), 1);
+        let taken = measure(&subjects, std::slice::from_ref(&workload), 1);
         let wall = clock.elapsed().as_secs_f64();
         let after = count(&device);
-        let rate = taken.lanes[0].as_ref().expect("it works")[0][0];
+        let rate = taken.subjects[0].as_ref().expect("it works")[0][0];
         let (moved, other, flushes) = match workload.direction {
             Direction::Read => (after.read - before.read, after.written - before.written, 0),
             Direction::Write => (after.written - before.written, after.read - before.read, 1),
@@ -126,13 +126,13 @@ fn all_that_is_used_is_filled_with_keystream_and_nothing_else() {
     assert!(random_blocks(&device).iter().all(|is_random| !is_random));
     let used = (3 << 20) + 4096;
     let told = Cell::new(0);
-    prepare(&lane(&device, used), &|| true, &|bytes| told.set(bytes)).expect("it is filled");
+    prepare(&subject(&device, used), &|| true, &|bytes| told.set(bytes)).expect("it is filled");
     assert_eq!(told.get(), used);
     let blocks = random_blocks(&device);
     let (filled, rest) = blocks.split_at(used as usize / 4096);
     assert!(filled.iter().all(|&is_random| is_random));
     assert!(rest.iter().all(|is_random| !is_random));
-    let small = lane(&device, SIZE * 2);
+    let small = subject(&device, SIZE * 2);
     let failure = prepare(&small, &|| true, &|_| {}).expect_err("it is smaller");
     assert!(failure.into_text().starts_with(&small.name));
 }
@@ -145,8 +145,8 @@ fn writes_cover_the_range_with_keystream() {
     let used = (1 << 20) + 4096;
     for (name, covered) in [("write-random-deep", used), ("write-sequential", 1 << 20)] {
         let device = lab.device(SIZE);
-        let lanes = [lane(&device, used)];
-        measure(&lanes, &[workload(name)], 10).lanes[0]
+        let subjects = [subject(&device, used)];
+        measure(&subjects, &[workload(name)], 10).subjects[0]
             .as_ref()
             .expect("it works");
         let blocks = random_blocks(&device);
@@ -160,21 +160,21 @@ fn writes_cover_the_range_with_keystream() {
 fn who_fails_is_out_with_its_reason_and_others_go_on() {
     let Some(lab) = Lab::or_skip() else { return };
     let [raw, small, locked] = [SIZE, 1 << 20, SIZE].map(|size| lab.device(size));
-    let lanes = [
-        lane(&raw, SIZE),
-        lane(&small, SIZE),
-        Lane {
+    let subjects = [
+        subject(&raw, SIZE),
+        subject(&small, SIZE),
+        Subject {
             file: open(&locked.path, false),
-            ..lane(&locked, SIZE)
+            ..subject(&locked, SIZE)
         },
-        lane(&raw, 4096),
+        subject(&raw, 4096),
     ];
-    let taken = measure(&lanes, &workloads(), 2);
+    let taken = measure(&subjects, &workloads(), 2);
     assert_eq!(taken.rounds, 2);
-    let samples = taken.lanes[0].as_ref().expect("it goes on");
+    let samples = taken.subjects[0].as_ref().expect("it goes on");
     assert_eq!(samples.len(), 8);
     assert!(samples.iter().all(|list| list.len() == 2));
-    let reason = |lane: usize| taken.lanes[lane].as_ref().unwrap_err().as_str();
+    let reason = |subject: usize| taken.subjects[subject].as_ref().unwrap_err().as_str();
     assert!(
         reason(1).contains("only 0 of 1048576 bytes"),
         "{}",
@@ -192,18 +192,24 @@ fn who_fails_is_out_with_its_reason_and_others_go_on() {
 fn without_the_first_there_is_nothing_to_compare() {
     let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device(SIZE);
-    let lanes = [lane(&device, 4096), lane(&device, SIZE)];
-    let taken = measure(&lanes, &workloads(), 2);
+    let subjects = [subject(&device, 4096), subject(&device, SIZE)];
+    let taken = measure(&subjects, &workloads(), 2);
     assert_eq!(taken.rounds, 0);
-    assert!(taken.lanes[0].is_err());
-    assert!(taken.lanes[1].as_ref().unwrap().iter().all(Vec::is_empty));
+    assert!(taken.subjects[0].is_err());
+    assert!(
+        taken.subjects[1]
+            .as_ref()
+            .unwrap()
+            .iter()
+            .all(Vec::is_empty)
+    );
 }
 
 #[test]
 fn a_broken_round_is_not_counted() {
     let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device(SIZE);
-    let lanes = [lane(&device, SIZE), lane(&device, SIZE)];
+    let subjects = [subject(&device, SIZE), subject(&device, SIZE)];
     let asked = Cell::new(0);
     let goes_on = || {
         asked.set(asked.get() + 1);
@@ -216,15 +222,15 @@ fn a_broken_round_is_not_counted() {
         sample: Duration::ZERO,
     };
     let workloads = [workload("read-random"), workload("write-random")];
-    let taken = run(&lanes, &workloads, plan, &goes_on, &|done, all| {
+    let taken = run(&subjects, &workloads, plan, &goes_on, &|done, all| {
         told.set((done, all));
     });
     assert_eq!(taken.rounds, 1);
     assert_eq!(told.get(), (2, 6));
-    for lane in taken.lanes {
-        assert!(lane.unwrap().iter().all(|list| list.len() == 1));
+    for subject in taken.subjects {
+        assert!(subject.unwrap().iter().all(|list| list.len() == 1));
     }
     let before = count(&device).written;
-    prepare(&lanes[0], &|| false, &|_| {}).expect("it ends");
+    prepare(&subjects[0], &|| false, &|_| {}).expect("it ends");
     assert_eq!(count(&device).written, before);
 }

@@ -2,7 +2,7 @@
 //! them. Both count all of the key, of XTS twice, and take names of ciphers as the kernel does.
 //! The size of sectors is always said to `luksFormat`, which would choose one by the drive.
 
-use crate::model::{Ground, GroundKind, Options};
+use crate::model::{Backing, BackingKind, Options};
 use crate::spec::Spec;
 
 /// Stands for a device where none was named that keeps its name; no device can have this name, as those begin with what
@@ -19,7 +19,7 @@ pub struct Lines<'a> {
     /// Options of its table.
     pub options: Options,
     /// What it was measured on.
-    pub ground: &'a Ground,
+    pub backing: &'a Backing,
 }
 
 impl Lines<'_> {
@@ -76,8 +76,8 @@ impl Lines<'_> {
     }
 
     fn device(&self) -> &str {
-        if has_lasting_name(self.ground) {
-            &self.ground.name
+        if has_lasting_name(self.backing) {
+            &self.backing.name
         } else {
             PLACEHOLDER
         }
@@ -86,11 +86,11 @@ impl Lines<'_> {
 
 /// Whether the name of what was measured is the drive's own, which a line for swap may have: one that
 /// is another drive's after the next start would have that overwritten.
-pub fn has_lasting_name(ground: &Ground) -> bool {
-    let own = ground.name.strip_prefix("/dev/disk/by-id/");
+pub fn has_lasting_name(backing: &Backing) -> bool {
+    let own = backing.name.strip_prefix("/dev/disk/by-id/");
     // Neither the directory itself, nor a way out of it.
     let is_plain = |name: &str| !["", ".", ".."].contains(&name) && !name.contains('/');
-    ground.kind == GroundKind::Device && own.is_some_and(is_plain)
+    backing.kind == BackingKind::Device && own.is_some_and(is_plain)
 }
 
 /// `text` as a word of a shell.

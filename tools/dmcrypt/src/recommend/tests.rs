@@ -4,18 +4,18 @@ use super::*;
 use crate::rank::tests::measured;
 use crate::verdict::Verdict;
 
-fn device(name: &str) -> Ground {
-    Ground {
-        kind: GroundKind::Device,
+fn device(name: &str) -> Backing {
+    Backing {
+        kind: BackingKind::Device,
         name: name.into(),
         bytes: 1 << 30,
         sector: 512,
     }
 }
 
-fn ram() -> Ground {
-    Ground {
-        kind: GroundKind::Ram,
+fn ram() -> Backing {
+    Backing {
+        kind: BackingKind::Ram,
         ..device("/dev/ram0")
     }
 }
@@ -35,8 +35,8 @@ fn lines_with_every_option() {
         with("aes-xts-plain64 512", 0.5, 512, false),
         with("aes-xts-plain64 512", 0.7, 4096, true),
     ];
-    let ground = device("/dev/disk/by-id/nvme-DISK_1");
-    let found = of_machine(&[], &variants, &ground, false).expect("one is secure");
+    let backing = device("/dev/disk/by-id/nvme-DISK_1");
+    let found = of_machine(&[], &variants, &backing, false).expect("one is secure");
     assert_eq!(
         found.swap,
         "swap /dev/disk/by-id/nvme-DISK_1 /dev/urandom swap,plain,cipher=aes-xts-plain64,size=512,\

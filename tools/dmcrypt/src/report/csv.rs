@@ -10,7 +10,7 @@ use crate::verdict::Verdict;
 /// What a line is about.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Part {
+enum Section {
     Raw,
     Ranking,
     Variant,
@@ -19,7 +19,7 @@ enum Part {
 /// A line; its fields are the columns.
 #[derive(Serialize)]
 struct Line<'a> {
-    part: Part,
+    part: Section,
     specification: Option<String>,
     key_bits: Option<u32>,
     sector_size: Option<u32>,
@@ -48,18 +48,18 @@ struct Line<'a> {
 /// # Errors
 /// A line cannot be written.
 pub fn csv(bench: &Bench) -> Result<String, Failure> {
-    let raw = lines(bench, Part::Raw, None, &bench.raw);
+    let raw = lines(bench, Section::Raw, None, &bench.raw);
     let of =
         |part| move |measured: &'_ Measured| lines(bench, part, Some(measured), &measured.figures);
-    let ranking = bench.ranking.iter().flat_map(of(Part::Ranking));
-    let variants = bench.variants.iter().flat_map(of(Part::Variant));
+    let ranking = bench.ranking.iter().flat_map(of(Section::Ranking));
+    let variants = bench.variants.iter().flat_map(of(Section::Variant));
     squall_tools::csv::text(raw.into_iter().chain(ranking).chain(variants))
 }
 
 /// A line a workload.
 fn lines<'a>(
     bench: &'a Bench,
-    part: Part,
+    part: Section,
     measured: Option<&Measured>,
     figures: &[Figure],
 ) -> Vec<Line<'a>> {
@@ -70,7 +70,7 @@ fn lines<'a>(
 
 fn line<'a>(
     bench: &'a Bench,
-    part: Part,
+    part: Section,
     measured: Option<&Measured>,
     workload: &'a Workload,
     figure: &Figure,
@@ -95,7 +95,7 @@ fn line<'a>(
         ratio_low: figure.ratio.low,
         ratio_high: figure.ratio.high,
         samples: figure.samples.len(),
-        device: &bench.ground.name,
+        device: &bench.backing.name,
         is_emulated: bench.machine.is_emulated,
         is_complete: bench.is_complete,
     }

@@ -45,7 +45,7 @@ fn top(bench: &Bench) -> Markup {
             p.kicker { "squall dmcrypt bench" }
             h1 { "Disk encryption on this machine" }
             p.note {
-                (bench.machine.cpu) ", Linux " (bench.machine.kernel) ", " (words::ground(bench)) " · "
+                (bench.machine.cpu) ", Linux " (bench.machine.kernel) ", " (words::backing(bench)) " · "
                 time datetime=(bench.at) { (at) }
             }
         }
@@ -124,7 +124,7 @@ fn failures(bench: &Bench) -> Markup {
 
 fn machine(bench: &Bench) -> Markup {
     let Bench {
-        machine, ground, ..
+        machine, backing, ..
     } = bench;
     let emulated = if machine.is_emulated {
         ", emulated"
@@ -133,13 +133,13 @@ fn machine(bench: &Bench) -> Markup {
     };
     let used = format!(
         "{}, sectors of {} bytes",
-        units::length(ground.bytes),
-        ground.sector
+        units::length(backing.bytes),
+        backing.sector
     );
     let facts = [
         ("CPU", format!("{}{emulated}", machine.cpu)),
         ("Kernel", format!("Linux {}", machine.kernel)),
-        ("Encrypted", words::ground(bench)),
+        ("Encrypted", words::backing(bench)),
         ("Of it was used", used),
         ("Rounds", words::rounds(bench)),
         ("squall", machine.squall.clone()),

@@ -33,9 +33,9 @@ fn machine(text: &mut String, bench: &Bench, width: Option<usize>) {
         "Linux {}, squall {}; {}, {} used, sectors of {} bytes; {}",
         machine.kernel,
         machine.squall,
-        words::ground(bench),
-        units::length(bench.ground.bytes),
-        bench.ground.sector,
+        words::backing(bench),
+        units::length(bench.backing.bytes),
+        bench.backing.sector,
         words::rounds(bench),
     );
     text.push_str(&paragraph(&machine.cpu, width));

@@ -6,7 +6,7 @@ mod browser;
 use serde_json::Value;
 use squall_testing::schema::Schema;
 
-use super::made::{bench, interrupted, list};
+use super::fixture::{bench, interrupted, list};
 use super::{csv, page, table};
 use crate::model::{Bench, Failed};
 use crate::verdict::Verdict;
@@ -156,7 +156,7 @@ fn a_device_that_was_named_is_named() {
     assert!(
         lines(&bench)
             .iter()
-            .all(|line| line["device"] == bench.ground.name)
+            .all(|line| line["device"] == bench.backing.name)
     );
 }
 
@@ -176,7 +176,7 @@ fn what_is_not_secure_is_marked() {
 #[test]
 fn names_are_text() {
     let mut bench = bench();
-    bench.ground.name = HOSTILE.into();
+    bench.backing.name = HOSTILE.into();
     bench.machine.cpu = HOSTILE.into();
     bench.machine.kernel = HOSTILE.into();
     bench.failures.push(Failed {
@@ -255,8 +255,8 @@ fn values_that_cannot_be_are_noticed() {
         ("/format", "squall-dmcrypt-bench/2".into()),
         ("/at", "22 November 2026".into()),
         ("/rounds", 0.into()),
-        ("/ground/kind", "disk".into()),
-        ("/ground/bytes", 0.5.into()),
+        ("/backing/kind", "disk".into()),
+        ("/backing/bytes", 0.5.into()),
         ("/workloads/0/direction", "both".into()),
         ("/workloads/0/depth", 0.into()),
         ("/raw/0/rate/median", (-1.0).into()),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use squall_tools::measure::Spread;
 
-use crate::model::{Bench, Direction, GroundKind, Measured, Options, Recommendation};
+use crate::model::{BackingKind, Bench, Direction, Measured, Options, Recommendation};
 use crate::verdict::Verdict;
 
 /// Of a machine whose CPU is a program.
@@ -22,12 +22,12 @@ pub const NO_RECOMMENDATION: &str = "There is none: nothing secure was measured.
 const WHOLE: f64 = 9.95;
 
 /// What was encrypted: `the RAM disk /dev/ram0`.
-pub fn ground(bench: &Bench) -> String {
-    let kind = match bench.ground.kind {
-        GroundKind::Ram => "the RAM disk",
-        GroundKind::Device => "the device",
+pub fn backing(bench: &Bench) -> String {
+    let kind = match bench.backing.kind {
+        BackingKind::Ram => "the RAM disk",
+        BackingKind::Device => "the device",
     };
-    format!("{kind} {}", bench.ground.name)
+    format!("{kind} {}", bench.backing.name)
 }
 
 /// How it was measured: `30 rounds, 500 ms a sample`.

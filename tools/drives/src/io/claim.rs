@@ -6,24 +6,24 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
+use squall_tools::retry::retry;
 
 /// F_SETSIG of asm-generic/fcntl.h.
 const SET_SIGNAL: libc::c_int = 10;
 
 /// How long somebody else may have it who is about to leave it: a process that was killed while
 /// transfers were under way, or one that has just begun and has what its parent had.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Locks `file`, opened for writing, for as long as it is open. Fails with [`Errno::WOULDBLOCK`] if
 /// somebody else has locked a byte of it, and if it is a regular file with [`Errno::BUSY`] if
 /// somebody else has it open.
 pub fn claim(file: &File, is_block: bool) -> Result<(), Errno> {
-    patiently(|| {
+    after_others(|| {
         lock(file)?;
         if is_block { Ok(()) } else { is_alone(file) }
     })
@@ -32,7 +32,7 @@ pub fn claim(file: &File, is_block: bool) -> Result<(), Errno> {
 /// Locks `file` by flock(2) for as long as it is open, as udev does, and whoever else must not look
 /// into what is being overwritten. Fails with [`Errno::WOULDBLOCK`] if somebody else has.
 pub fn reserve(file: &File) -> Result<(), Errno> {
-    patiently(|| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive))
+    after_others(|| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive))
 }
 
 /// Locks the block device `file` for as long as it is open, as those do who must not meet: udev by
@@ -44,15 +44,8 @@ pub fn hold(file: &File) -> Result<(), Errno> {
 }
 
 /// What `attempt` comes to when whoever is about to leave has left.
-fn patiently(attempt: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
-    let started = Instant::now();
-    loop {
-        let answer = attempt();
-        if answer.is_ok() || started.elapsed() > PATIENCE {
-            return answer;
-        }
-        thread::sleep(PATIENCE / 100);
-    }
+fn after_others(attempt: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
+    retry(TIMEOUT, |_| true, attempt)
 }
 
 fn lock(file: &File) -> Result<(), Errno> {

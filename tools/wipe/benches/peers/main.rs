@@ -74,7 +74,7 @@ fn beside_zeros(field: &Field, file: &Path, rounds: usize) -> Result<(), Failure
     let race = |target, rounds| -> Result<f64, Failure> {
         let racers = peers::random_and_zeros(field, target)?;
         let race = Race::run(rounds, racers.into());
-        Ok(1.0 / race.speed_of(&race.lanes[1]))
+        Ok(1.0 / race.speed_of(&race.timings[1]))
     };
     println!(
         "  {:<34} {:>8.2}",
@@ -99,16 +99,16 @@ fn beside_peers(title: &str, rounds: usize, racers: Vec<Racer>) {
         "", "s", "GB/s", "CPU s/GB", "of squall's speed"
     );
     let race = Race::run(rounds, racers);
-    for lane in &race.lanes {
-        match &lane.failed {
-            Some(why) => println!("  {:<34} left out: {why}", lane.name),
+    for timing in &race.timings {
+        match &timing.failed {
+            Some(why) => println!("  {:<34} left out: {why}", timing.name),
             None => println!(
                 "  {:<34} {:>8.3} {:>10.2} {:>12.3} {:>18.2}",
-                lane.name,
-                Spread::of(lane.seconds.clone()).median,
-                SIZE as f64 / 1e9 / Spread::of(lane.seconds.clone()).median,
-                Spread::of(lane.cpu.clone()).median / (SIZE as f64 / 1e9),
-                race.speed_of(lane),
+                timing.name,
+                Spread::of(timing.seconds.clone()).median,
+                SIZE as f64 / 1e9 / Spread::of(timing.seconds.clone()).median,
+                Spread::of(timing.cpu.clone()).median / (SIZE as f64 / 1e9),
+                race.speed_of(timing),
             ),
         }
     }
@@ -141,10 +141,10 @@ fn scaling(field: &Field, rounds: usize) -> Result<(), Failure> {
             rounds
         };
         let race = Race::run(rounds, racers?);
-        for (lane, count) in race.lanes.iter().zip(counts) {
-            let seconds = Spread::of(lane.seconds.clone()).median;
+        for (timing, count) in race.timings.iter().zip(counts) {
+            let seconds = Spread::of(timing.seconds.clone()).median;
             let rate = (size * count as u64) as f64 / 1e9 / seconds;
-            let times = race.speed_of(lane) * count as f64;
+            let times = race.speed_of(timing) * count as f64;
             println!("  {count:>8} {seconds:>8.3} {rate:>10.2} {times:>14.2}");
         }
         println!();

@@ -27,7 +27,7 @@ impl Racer {
 }
 
 /// What became of a racer.
-pub struct Lane {
+pub struct Timing {
     /// The racer's name.
     pub name: String,
     /// Seconds a round, on the clock.
@@ -41,32 +41,32 @@ pub struct Lane {
 /// All of them; the first is what the others are compared with.
 pub struct Race {
     /// In the order of the racers.
-    pub lanes: Vec<Lane>,
+    pub timings: Vec<Timing>,
 }
 
 impl Race {
     /// Lets `racers` do their job in turns, `rounds` times, and once before that is not counted.
     pub fn run(rounds: usize, mut racers: Vec<Racer>) -> Race {
         let mut orders = Orders::default();
-        let mut lanes: Vec<Lane> = racers.iter().map(Lane::new).collect();
+        let mut timings: Vec<Timing> = racers.iter().map(Timing::new).collect();
         for round in 0..=rounds {
             for turn in orders.next(racers.len()) {
-                lanes[turn].go(&mut racers[turn], round > 0);
+                timings[turn].go(&mut racers[turn], round > 0);
             }
         }
-        Race { lanes }
+        Race { timings }
     }
 
-    /// How many times as fast as the first a lane is.
-    pub fn speed_of(&self, lane: &Lane) -> f64 {
-        let pairs = self.lanes[0].seconds.iter().zip(&lane.seconds);
+    /// How many times as fast as the first a timing is.
+    pub fn speed_of(&self, timing: &Timing) -> f64 {
+        let pairs = self.timings[0].seconds.iter().zip(&timing.seconds);
         Spread::of(pairs.map(|(first, other)| first / other).collect()).median
     }
 }
 
-impl Lane {
-    fn new(racer: &Racer) -> Lane {
-        Lane {
+impl Timing {
+    fn new(racer: &Racer) -> Timing {
+        Timing {
             name: racer.name.clone(),
             seconds: Vec::new(),
             cpu: Vec::new(),

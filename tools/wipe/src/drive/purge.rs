@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::Worker;
-use crate::event::What;
+use crate::event::EventKind;
 use crate::pipeline::Stop;
 use crate::purge;
 use crate::record::{Drive, Purge};
@@ -27,7 +27,7 @@ impl Worker<'_> {
             began,
             ..Purge::asked(means)
         });
-        self.teller.tell(What::Purge(means));
+        self.events.tell(EventKind::Purge(means));
         let failure = purge::purge(self.target, self.device.file(), means).err();
         if !self.target.is_there() {
             return Err(Stop::Vanished);
@@ -38,7 +38,7 @@ impl Worker<'_> {
             ended: Some(Timestamp::now()),
             failure: failure.clone(),
         });
-        self.teller.tell(What::Purged { means, failure });
+        self.events.tell(EventKind::Purged { means, failure });
         let is_same = self.target.confirm(self.device.file());
         is_same.map_err(|failure| Stop::Failed(failure.into_text()))
     }

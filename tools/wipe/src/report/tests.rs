@@ -8,18 +8,18 @@ use squall_testing::schema::Schema;
 
 use super::{Advice, flash_advice, html, json};
 use crate::record::{Extent, Job, Means, Note, Outcome};
-use crate::show::made;
+use crate::show::fixture;
 
 const SCHEMA: &str = include_str!("../../schema/wipe-report.schema.json");
 
 /// Every outcome, and a drive that is under way.
 fn outcomes() -> Job {
-    let mut job = made::job();
+    let mut job = fixture::job();
     let mut under_way = job.drives[3].clone();
     under_way.outcome = None;
     job.drives.push(under_way);
-    job.drives[2].purge = Some(made::purge(None));
-    job.drives[6].purge = Some(made::purge(Some("the drive refused")));
+    job.drives[2].purge = Some(fixture::purge(None));
+    job.drives[6].purge = Some(fixture::purge(Some("the drive refused")));
     job
 }
 
@@ -105,7 +105,7 @@ fn a_drive_that_was_not_touched_has_no_clean_bill() {
 /// One byte in four terabytes.
 #[test]
 fn a_missing_byte_is_not_rounded_away() {
-    let mut job = made::job();
+    let mut job = fixture::job();
     assert!(html(&job, 0).contains("<dt>Share</dt><dd>100 %</dd>"));
     job.drives[0].passes[0].unwritten = vec![Extent {
         offset: 5,
@@ -119,7 +119,7 @@ fn a_missing_byte_is_not_rounded_away() {
 
 #[test]
 fn many_ranges_are_cut_and_counted() {
-    let mut job = made::job();
+    let mut job = fixture::job();
     let page = html(&job, 1);
     assert!(page.contains("<td>16,302,080</td>"), "the 200th");
     assert!(!page.contains("<td>16,384,000</td>"), "the 201st");
@@ -132,7 +132,7 @@ fn many_ranges_are_cut_and_counted() {
 /// Commands suit the drive, and owners of magnetic disks are not told of them.
 #[test]
 fn flash_gets_the_commands_of_its_kind() {
-    let job = made::job();
+    let job = fixture::job();
     assert_eq!(flash_advice(&job.drives[0].target), None);
     assert!(!html(&job, 0).contains("sanitize"));
     let mut target = job.drives[2].target.clone();
@@ -177,22 +177,22 @@ fn flash_gets_the_commands_of_its_kind() {
 /// What a drive did to itself is not advised any more, and what failed is said.
 #[test]
 fn a_drive_that_erased_itself_needs_no_more() {
-    let mut job = made::job();
+    let mut job = fixture::job();
     let drive = &mut job.drives[2];
     drive.outcome = Some(Outcome::Verified);
     assert!(html(&job, 2).contains("nvme sanitize"));
-    job.drives[2].purge = Some(made::purge(None));
+    job.drives[2].purge = Some(fixture::purge(None));
     let page = html(&job, 2);
     assert!(!page.contains("nvme sanitize") && page.contains("done, as the drive says"));
     assert!(page.contains("the drive erased itself by Format NVM with User Data Erase"));
 
-    job.drives[2].purge = Some(made::purge(Some("refused")));
+    job.drives[2].purge = Some(fixture::purge(Some("refused")));
     job.drives[2].outcome = Some(Outcome::Incomplete);
     let page = html(&job, 2);
     assert!(page.contains("nvme sanitize") && page.contains("failed: refused"));
     assert!(page.contains("its own erase failed."));
 
-    let mut discarded = made::purge(None);
+    let mut discarded = fixture::purge(None);
     discarded.means = Means::SecureDiscard;
     job.drives[2].purge = Some(discarded);
     job.drives[2].target.path = "/dev/mmcblk0".into();
@@ -205,14 +205,14 @@ fn a_drive_that_erased_itself_needs_no_more() {
 #[test]
 fn hostile_names_stay_text() {
     const HOSTILE: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;</style>";
-    let mut job = made::job();
+    let mut job = fixture::job();
     let usual = html(&job, 5);
     let target = &mut job.drives[5].target;
     (target.given, target.path) = (HOSTILE.into(), HOSTILE.into());
     for place in [&mut target.model, &mut target.serial, &mut target.wwid] {
         *place = Some(HOSTILE.into());
     }
-    let (at, text) = (made::at(0), HOSTILE.into());
+    let (at, text) = (fixture::at(0), HOSTILE.into());
     job.drives[5].notes.push(Note { at, text });
     job.drives[5].outcome = Some(Outcome::Failed {
         reason: HOSTILE.into(),

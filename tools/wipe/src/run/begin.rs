@@ -8,10 +8,10 @@ use squall_tools::failure::at;
 
 use super::{PURPOSE, Prepared, new_job, open_all, protect_memory, say, say_plan};
 use crate::args::WipeArguments;
-use crate::crew::parts;
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
 use crate::record::{Drive, Means, Method, Plan, Purge, Scope};
+use crate::workers::pending;
 use crate::{filesystem, purge};
 
 /// What is to be done anew; nothing if only a plan was asked for.
@@ -54,8 +54,8 @@ pub fn begun(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
         keys::destroy(keys);
         return Err(at(journal.path())(error));
     }
-    let parts = parts(plan, 0.., targets, devices, keys);
-    Ok(Some((journal, parts)))
+    let pending_drives = pending(plan, 0.., targets, devices, keys);
+    Ok(Some((journal, pending_drives)))
 }
 
 /// What is asked for, if it makes sense.

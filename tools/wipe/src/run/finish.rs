@@ -7,13 +7,13 @@ use crate::journal::Journal;
 use crate::keys;
 use crate::record::{Drive, Job, Outcome};
 use crate::reports;
-use crate::show::Manner;
+use crate::show::OutputStyle;
 
 /// Leaves reports, and what is needed to resume or to verify later; fails unless every drive was
 /// wiped as asked. Whatever fails, the rest is done; what was done before is done again.
-pub fn finish(journal: &Journal, manner: Manner) -> Result<(), Failure> {
+pub fn finish(journal: &Journal, style: OutputStyle) -> Result<(), Failure> {
     let job = journal.job().clone();
-    let reported = reports::write(journal, &job, manner);
+    let reported = reports::write(journal, &job, style);
     let mut ended = Ok(());
     for (number, drive) in job.drives.iter().enumerate() {
         if !drive.is_resumable() {
@@ -69,18 +69,18 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::show::made;
+    use crate::show::fixture;
 
     /// Of a drive that was interrupted, whose report may or may not be written.
     #[test]
     fn a_report_that_is_lost_is_told_with_unfinished_drives() {
-        let mut job = made::job();
+        let mut job = fixture::job();
         job.drives = vec![job.drives[3].clone()];
         assert_eq!(job.drives[0].outcome, Some(Outcome::Interrupted));
         let directory = tempfile::tempdir().unwrap();
         let journal = Journal::create(directory.path(), job);
         let told = || {
-            let ended = finish(&journal, Manner::Json);
+            let ended = finish(&journal, OutputStyle::Json);
             ended.expect_err("it is not done").into_text()
         };
         let text = told();

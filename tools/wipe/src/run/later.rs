@@ -7,13 +7,13 @@ use squall_drives::io::{Access, Device};
 use squall_tools::{Failure, Interrupt};
 
 use super::{new_job, protect_memory, refused};
-use crate::again;
 use crate::args::{TransferArguments, VerifyArguments};
-use crate::crew::{Crew, Part};
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
 use crate::record::{Drive, FORMAT, Job, Outcome, Plan, Scope};
-use crate::show::Manner;
+use crate::recorded_drive;
+use crate::show::OutputStyle;
+use crate::workers::{PendingDrive, Workers};
 
 /// Runs `squall verify`.
 pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
@@ -22,26 +22,26 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
             "--verify none: nothing would be compared: use full or sample".into(),
         ));
     }
-    let manner = Manner::choose(options.shown.json).map_err(refused)?;
+    let style = OutputStyle::choose(options.shown.json).map_err(refused)?;
     protect_memory();
-    let (drives, parts) = reported(options).map_err(refused)?;
+    let (drives, pending) = reported(options).map_err(refused)?;
     let interrupt = Interrupt::watch("the verification did not end")?;
-    let plan = parts[0].plan;
+    let plan = pending[0].plan;
     let journal = Journal::in_memory(new_job(plan, drives));
-    let crew = Crew {
+    let workers = Workers {
         journal: &journal,
         transfer: &options.transfer,
         interval: Duration::MAX,
         interrupt: &interrupt,
-        manner,
+        style,
     };
-    let shown = crew.run(&parts, |worker| worker.verify());
+    let shown = workers.run(&pending, |worker| worker.verify());
     shown.and(judge(&journal.job()))
 }
 
 /// The drives that the reports tell of.
-fn reported(options: &VerifyArguments) -> Result<(Vec<Drive>, Vec<Part>), Failure> {
-    let (mut drives, mut parts) = (Vec::new(), Vec::new());
+fn reported(options: &VerifyArguments) -> Result<(Vec<Drive>, Vec<PendingDrive>), Failure> {
+    let (mut drives, mut pending) = (Vec::new(), Vec::new());
     for path in &options.reports {
         let job = journal::read(path, FORMAT)?;
         let plan = Plan {
@@ -50,7 +50,13 @@ fn reported(options: &VerifyArguments) -> Result<(Vec<Drive>, Vec<Part>), Failur
         };
         for drive in job.drives {
             let number = drives.len();
-            parts.push(part(path, number, &drive, plan, &options.transfer)?);
+            pending.push(pending_drive(
+                path,
+                number,
+                &drive,
+                plan,
+                &options.transfer,
+            )?);
             drives.push(Drive {
                 verification: None,
                 outcome: None,
@@ -60,20 +66,20 @@ fn reported(options: &VerifyArguments) -> Result<(Vec<Drive>, Vec<Part>), Failur
             });
         }
     }
-    if parts.is_empty() {
+    if pending.is_empty() {
         Err(Failure::Usage("no drive in these reports".into()))
     } else {
-        Ok((drives, parts))
+        Ok((drives, pending))
     }
 }
 
-fn part(
+fn pending_drive(
     path: &Path,
     number: usize,
     drive: &Drive,
     plan: Plan,
     transfer: &TransferArguments,
-) -> Result<Part, Failure> {
+) -> Result<PendingDrive, Failure> {
     let is_finished = drive.passes.len() == plan.passes as usize
         && drive.passes.iter().all(|pass| pass.ended.is_some());
     if !is_finished {
@@ -87,9 +93,9 @@ fn part(
         .has_keys()
         .then(|| key(path, plan))
         .transpose()?;
-    let target = again::find(&drive.target)?;
+    let target = recorded_drive::find(&drive.target)?;
     let device = Device::open(&target, Access::Read, transfer.direct)?;
-    Ok(Part {
+    Ok(PendingDrive {
         number,
         plan,
         target,

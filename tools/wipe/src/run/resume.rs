@@ -7,13 +7,13 @@ use squall_tools::Failure;
 
 use super::finish::finish;
 use super::{PURPOSE, Prepared, open_all, protect_memory, recognise, say, say_plan};
-use crate::again;
 use crate::args::WipeArguments;
-use crate::crew::parts;
 use crate::journal::Journal;
 use crate::keys::{self, Keys};
 use crate::record::{Drive, Outcome};
-use crate::show::Manner;
+use crate::recorded_drive;
+use crate::show::OutputStyle;
+use crate::workers::pending;
 
 /// What is left to do of the job whose journal is at `path`; nothing if only a plan was asked for.
 ///
@@ -21,14 +21,14 @@ use crate::show::Manner;
 pub fn resumed(
     options: &WipeArguments,
     path: &Path,
-    manner: Manner,
+    style: OutputStyle,
 ) -> Result<Option<Prepared>, Failure> {
     let journal = Journal::open(path)?;
     let plan = journal.job().plan;
     let left = left(&journal);
     if left.is_empty() {
         // It was killed after its last drive.
-        finish(&journal, manner)?;
+        finish(&journal, style)?;
         return Ok(None);
     }
     let (numbers, targets) = found(&journal, &left)?;
@@ -51,8 +51,8 @@ pub fn resumed(
     for (number, target) in numbers.iter().zip(&targets) {
         journal.update(*number, |drive| begin_again(drive, target));
     }
-    let parts = parts(plan, numbers, targets, devices, keys);
-    Ok(Some((journal, parts)))
+    let pending_drives = pending(plan, numbers, targets, devices, keys);
+    Ok(Some((journal, pending_drives)))
 }
 
 /// The drives that have not ended.
@@ -68,7 +68,7 @@ fn found(journal: &Journal, left: &[usize]) -> Result<(Vec<usize>, Vec<Target>),
     let mut missing = None;
     for number in left {
         let identity = journal.update(*number, |drive| drive.target.clone());
-        match again::find(&identity) {
+        match recorded_drive::find(&identity) {
             Ok(target) => {
                 found.0.push(*number);
                 found.1.push(target);

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use squall_drives::Identity;
 use squall_tools::Failure;
 
-use crate::event::What;
-use crate::gauge::Phase;
+use crate::event::EventKind;
+use crate::progress::Phase;
 use crate::record::{Drive, Extent, Job};
 
 pub use line::{Name, line};
@@ -18,7 +18,7 @@ pub use line::{Name, line};
 use super::meter::Left;
 use super::row::{Row, dealt_with};
 use super::run::Run;
-use super::{Face, Out, text};
+use super::{Out, View, text};
 
 /// What this layout is called; another number is another layout.
 pub const FORMAT: &str = "squall-wipe-events/1";
@@ -49,7 +49,7 @@ impl<'a> Json<'a> {
     }
 }
 
-impl Face for Json<'_> {
+impl View for Json<'_> {
     fn begin(&mut self, now: Timestamp, job: &Job) -> Result<(), Failure> {
         let drives: Vec<_> = job
             .drives
@@ -62,22 +62,22 @@ impl Face for Json<'_> {
         self.line(now, Name::Begin, None, more)
     }
 
-    fn event(&mut self, now: Timestamp, row: &Row, what: &What) -> Result<(), Failure> {
+    fn event(&mut self, now: Timestamp, row: &Row, what: &EventKind) -> Result<(), Failure> {
         let (name, more) = match what {
-            What::Purge(means) => (Name::Purge, json!({ "means": means })),
-            What::Purged { means, failure } => {
+            EventKind::Purge(means) => (Name::Purge, json!({ "means": means })),
+            EventKind::Purged { means, failure } => {
                 (Name::Purged, json!({ "means": means, "failure": failure }))
             }
-            What::Pass { number, offset } => {
+            EventKind::Pass { number, offset } => {
                 (Name::Pass, json!({ "number": number, "offset": offset }))
             }
-            What::Verification { offset } => (Name::Verification, json!({ "offset": offset })),
-            What::Checkpoint { offset } => (Name::Checkpoint, json!({ "offset": offset })),
-            What::Unwritten(extent) => (Name::Unwritten, place(extent)),
-            What::Unreadable(extent) => (Name::Unreadable, place(extent)),
-            What::Differing(extent) => (Name::Differing, place(extent)),
-            What::Note(note) => (Name::Note, json!({ "text": note })),
-            What::Ended(outcome) => (Name::Ended, json!(outcome)),
+            EventKind::Verification { offset } => (Name::Verification, json!({ "offset": offset })),
+            EventKind::Checkpoint { offset } => (Name::Checkpoint, json!({ "offset": offset })),
+            EventKind::Unwritten(extent) => (Name::Unwritten, place(extent)),
+            EventKind::Unreadable(extent) => (Name::Unreadable, place(extent)),
+            EventKind::Differing(extent) => (Name::Differing, place(extent)),
+            EventKind::Note(note) => (Name::Note, json!({ "text": note })),
+            EventKind::Ended(outcome) => (Name::Ended, json!(outcome)),
         };
         self.line(now, name, Some(row), more)
     }

@@ -5,14 +5,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 use squall_tools::{Failure, units};
 
-use crate::event::What;
+use crate::event::EventKind;
 use crate::record::Job;
 
 use super::meter::Left;
 use super::row::Row;
 use super::run::{Run, Totals};
 use super::words::Words;
-use super::{Face, Out, STOPPING, table, text};
+use super::{Out, STOPPING, View, table, text};
 
 /// A line a drive is written so often.
 const INTERVAL: Duration = Duration::from_secs(30);
@@ -36,14 +36,14 @@ impl<'a> Log<'a> {
     }
 }
 
-impl Face for Log<'_> {
+impl View for Log<'_> {
     fn begin(&mut self, now: Timestamp, job: &Job) -> Result<(), Failure> {
         self.line(now, &format!("job {}: {}", job.id, table::plan(job)))
     }
 
-    fn event(&mut self, now: Timestamp, row: &Row, what: &What) -> Result<(), Failure> {
+    fn event(&mut self, now: Timestamp, row: &Row, what: &EventKind) -> Result<(), Failure> {
         let text = match what {
-            What::Pass { offset, .. } | What::Verification { offset } => {
+            EventKind::Pass { offset, .. } | EventKind::Verification { offset } => {
                 Some(phase(row, what, *offset))
             }
             _ => self.words.of(row, what),
@@ -76,9 +76,9 @@ impl Face for Log<'_> {
 }
 
 /// What begins.
-fn phase(row: &Row, what: &What, offset: u64) -> String {
+fn phase(row: &Row, what: &EventKind, offset: u64) -> String {
     let name = match what {
-        What::Pass { number, .. } => row.pass(*number),
+        EventKind::Pass { number, .. } => row.pass(*number),
         _ => "verify".into(),
     };
     match offset {

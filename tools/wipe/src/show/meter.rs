@@ -11,7 +11,7 @@ const NOW: Duration = Duration::from_secs(5);
 const LEAST: Duration = Duration::from_secs(1);
 
 /// Without a byte for so long, a drive is stalled; with few for so long, it is slow.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WINDOW: Duration = Duration::from_secs(30);
 
 /// What a drive is compared with is its best minute.
 const MINUTE: Duration = Duration::from_secs(60);
@@ -132,13 +132,13 @@ impl Meter {
 
     /// Whether nothing has been moved for half a minute.
     pub fn is_stalled(&self) -> bool {
-        !self.samples.is_empty() && self.latest.0.saturating_sub(self.moved_at) >= PATIENCE
+        !self.samples.is_empty() && self.latest.0.saturating_sub(self.moved_at) >= WINDOW
     }
 
     /// Says once that the drive has become slow; and again only if it had recovered.
     pub fn slowness(&mut self) -> Option<Slowness> {
         let before = self.best.filter(|best| *best >= JUDGED)?;
-        let half_minute = self.whole(PATIENCE)?;
+        let half_minute = self.whole(WINDOW)?;
         if half_minute >= before * RECOVERED {
             self.is_told = false;
         }
@@ -147,7 +147,7 @@ impl Meter {
             return None;
         }
         let since = *self.slow_since.get_or_insert(self.latest.0);
-        if self.is_told || self.latest.0.saturating_sub(since) < PATIENCE {
+        if self.is_told || self.latest.0.saturating_sub(since) < WINDOW {
             return None;
         }
         self.is_told = true;

@@ -1,4 +1,4 @@
-//! One drive as it is shown: what its gauge says, and what follows from that.
+//! One drive as it is shown: what its progress says, and what follows from that.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use squall_drives::Kind;
 use squall_tools::output::in_a_line;
 use squall_tools::units;
 
-use crate::gauge::{Phase, Reading};
+use crate::progress::{Phase, Snapshot};
 use crate::record::{Drive, Job, Outcome, Plan, Scope};
 
 use super::meter::{Left, Meter};
@@ -26,8 +26,8 @@ pub struct Row {
     pub serial: Option<String>,
     /// The last part of its path: `sdb`, or a file's name.
     pub name: String,
-    /// What its gauge said last.
-    pub reading: Reading,
+    /// What its progress said last.
+    pub reading: Snapshot,
     /// How fast it is.
     pub meter: Meter,
     /// Its temperature, in degrees Celsius.
@@ -42,7 +42,7 @@ pub struct Row {
 
 impl Row {
     /// Of the drive of this number, before it begins.
-    pub fn new(job: &Job, number: usize, reading: Reading) -> Row {
+    pub fn new(job: &Job, number: usize, reading: Snapshot) -> Row {
         let drive = &job.drives[number];
         let identity = &drive.target;
         let name = identity.path.file_name().unwrap_or_default();
@@ -62,8 +62,8 @@ impl Row {
         }
     }
 
-    /// By `at`, its gauge says this.
-    pub fn update(&mut self, at: Duration, reading: Reading) {
+    /// Takes in the drive's progress at time `at`.
+    pub fn update(&mut self, at: Duration, reading: Snapshot) {
         let begins = reading.phase != self.reading.phase;
         self.reading = reading;
         match reading.phase {
@@ -94,7 +94,7 @@ impl Row {
     }
 
     fn bytes_left(&self) -> u64 {
-        let Reading { done, total, .. } = self.reading;
+        let Snapshot { done, total, .. } = self.reading;
         let of_phase = total.saturating_sub(done);
         let passes = |count: u32| self.size.saturating_mul(u64::from(count));
         match self.reading.phase {
@@ -144,7 +144,7 @@ impl Row {
 
     /// What went wrong, if anything did.
     pub fn errors(&self) -> Option<String> {
-        let Reading {
+        let Snapshot {
             refused, differing, ..
         } = self.reading;
         errors(refused, differing)
@@ -201,18 +201,18 @@ pub fn dealt_with(drive: &Drive) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::show::made;
+    use crate::show::fixture;
 
     /// A job that has not begun.
     fn job() -> Job {
-        let mut job = made::job();
+        let mut job = fixture::job();
         let target = job.drives[0].target.clone();
         job.drives = vec![Drive::new(target)];
         job
     }
 
-    fn reading(phase: Phase, done: u64, total: u64, moved: u64) -> Reading {
-        Reading {
+    fn reading(phase: Phase, done: u64, total: u64, moved: u64) -> Snapshot {
+        Snapshot {
             phase,
             done,
             total,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::gauge::Gauge;
+use crate::progress::Progress;
 use crate::record::Job;
 
 use super::cost::Cost;
@@ -19,7 +19,7 @@ pub type Temperatures<'a> = Box<dyn Fn(usize) -> Option<f64> + 'a>;
 pub struct Run<'a> {
     /// A row a drive.
     pub rows: Vec<Row>,
-    gauges: &'a [Gauge],
+    progress: &'a [Progress],
     temperatures: Temperatures<'a>,
     asked: Option<Duration>,
     at: Duration,
@@ -47,15 +47,15 @@ pub struct Totals {
 
 impl<'a> Run<'a> {
     /// Before it begins.
-    pub fn new(job: &Job, gauges: &'a [Gauge], temperatures: Temperatures<'a>) -> Run<'a> {
-        let gauged = gauges.iter().enumerate().take(job.drives.len());
-        let mut rows: Vec<_> = gauged
-            .map(|(number, gauge)| Row::new(job, number, gauge.read()))
+    pub fn new(job: &Job, progress: &'a [Progress], temperatures: Temperatures<'a>) -> Run<'a> {
+        let rows = progress.iter().enumerate().take(job.drives.len());
+        let mut rows: Vec<_> = rows
+            .map(|(number, progress)| Row::new(job, number, progress.read()))
             .collect();
         tell_apart(&mut rows);
         Run {
             rows,
-            gauges,
+            progress,
             temperatures,
             asked: None,
             at: Duration::ZERO,
@@ -63,15 +63,15 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Looks at all gauges. Returns notes on drives that have become slow.
+    /// Looks at all progress. Returns notes on drives that have become slow.
     pub fn update(&mut self, at: Duration) -> Vec<(usize, String)> {
         self.at = at;
         let asks = self
             .asked
             .is_none_or(|asked| at.saturating_sub(asked) >= TEMPERATURE);
         let mut notes = Vec::new();
-        for (row, gauge) in self.rows.iter_mut().zip(self.gauges) {
-            row.update(at, gauge.read());
+        for (row, progress) in self.rows.iter_mut().zip(self.progress) {
+            row.update(at, progress.read());
             if asks {
                 // One that vanished is not asked.
                 let celsius = row.is_at_work().then(|| (self.temperatures)(row.number));

@@ -8,14 +8,14 @@ use jiff::Timestamp;
 use rustix::termios::tcgetwinsize;
 use squall_tools::{Failure, units};
 
-use crate::event::What;
+use crate::event::EventKind;
 use crate::record::Job;
 
 use super::meter::Left;
 use super::row::Row;
 use super::run::{Run, Totals};
 use super::words::Words;
-use super::{Face, STOPPING, table, tell, text};
+use super::{STOPPING, View, table, tell, text};
 
 /// The size of a terminal that does not tell its own: columns, lines.
 const USUAL: (usize, usize) = (80, 24);
@@ -74,8 +74,8 @@ impl Screen {
     }
 }
 
-impl Face for Screen {
-    fn event(&mut self, _now: Timestamp, row: &Row, what: &What) -> Result<(), Failure> {
+impl View for Screen {
+    fn event(&mut self, _now: Timestamp, row: &Row, what: &EventKind) -> Result<(), Failure> {
         if let Some(line) = self.words.of(row, what) {
             let serial = row.serial.as_deref().map(|serial| format!(" {serial}"));
             let serial = serial.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A made run in every manner, at made times.
+//! An invented run in every style, at invented times.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use strum::IntoEnumIterator;
 use super::json::{Json, Name};
 use super::log::Log;
 use super::run::{Run, Totals};
-use super::{Face, Show, made, screen, table};
-use crate::event::{Event, What};
-use crate::gauge::{Gauge, Phase};
+use super::{Show, View, fixture, screen, table};
+use crate::event::{Event, EventKind};
+use crate::progress::{Phase, Progress};
 use crate::record::{Extent, Job, Means, Outcome};
 use crate::{plan, report, reports};
 
@@ -30,7 +30,7 @@ const MB: u64 = 1_000_000;
 
 /// A job of three drives: the first with a fine one, the second slow and with errors, and a file.
 fn job() -> Job {
-    let mut job = made::job();
+    let mut job = fixture::job();
     job.drives = [0, 1, 6].map(|drive| job.drives[drive].clone()).to_vec();
     for drive in &mut job.drives {
         drive.outcome = None;
@@ -41,49 +41,52 @@ fn job() -> Job {
 }
 
 /// Gauges that have moved nothing yet.
-fn gauges(job: &Job) -> Vec<Gauge> {
-    job.drives.iter().map(|_| Gauge::default()).collect()
+fn progress(job: &Job) -> Vec<Progress> {
+    job.drives.iter().map(|_| Progress::default()).collect()
 }
 
-/// Runs for 150 seconds in the manner of a face: two drives at 150 MB/s, one of which crawls after
+/// Runs for 150 seconds in the style of a view: two drives at 150 MB/s, one of which crawls after
 /// ninety, and a file that ends at once.
-fn play<'a>(face: Box<dyn Face + 'a>, job: &Job, gauges: &'a [Gauge]) -> Show<'a> {
+fn play<'a>(view: Box<dyn View + 'a>, job: &Job, progress: &'a [Progress]) -> Show<'a> {
     let temperatures = Box::new(|drive| (drive == 0).then_some(41.2));
-    let run = Run::new(job, gauges, temperatures);
-    let mut show = Show::with(face, made::at(0), job, run).expect("it begins");
+    let run = Run::new(job, progress, temperatures);
+    let mut show = Show::with(view, fixture::at(0), job, run).expect("it begins");
     let event = |drive, what| Event { drive, what };
-    for (drive, gauge) in gauges.iter().enumerate() {
-        gauge.begin(Phase::Writing(1), 0, job.drives[drive].target.size);
-        let what = What::Pass {
+    for (drive, progress) in progress.iter().enumerate() {
+        progress.begin(Phase::Writing(1), 0, job.drives[drive].target.size);
+        let what = EventKind::Pass {
             number: 1,
             offset: 0,
         };
-        show.event_at(made::at(0), &event(drive, what))
+        show.event_at(fixture::at(0), &event(drive, what))
             .expect("it is shown");
     }
     let failed = Outcome::Failed {
         reason: "No space\nleft".into(),
     };
-    gauges[2].end();
-    show.event_at(made::at(0), &event(2, What::Ended(failed)))
+    progress[2].end();
+    show.event_at(fixture::at(0), &event(2, EventKind::Ended(failed)))
         .expect("it is shown");
     let mut notes = Vec::new();
     for tenth in 0..1500 {
         let (seconds, age) = (tenth / 10, Duration::from_millis(100) * tenth as u32);
-        gauges[0].moved(15 * MB);
-        gauges[1].moved(if tenth < 900 { 15 * MB } else { MB });
+        progress[0].moved(15 * MB);
+        progress[1].moved(if tenth < 900 { 15 * MB } else { MB });
         if tenth == 605 {
-            gauges[1].refused(4096);
-            let what = What::Unwritten(Extent {
+            progress[1].refused(4096);
+            let what = EventKind::Unwritten(Extent {
                 offset: 81_920,
                 length: 4096,
             });
-            show.event_at(made::at(seconds), &event(1, what))
+            show.event_at(fixture::at(seconds), &event(1, what))
                 .expect("it is shown");
         }
-        for (drive, note) in show.tick_at(made::at(seconds), age).expect("it is shown") {
-            let what = What::Note(note.clone());
-            show.event_at(made::at(seconds), &event(drive, what))
+        for (drive, note) in show
+            .tick_at(fixture::at(seconds), age)
+            .expect("it is shown")
+        {
+            let what = EventKind::Note(note.clone());
+            show.event_at(fixture::at(seconds), &event(drive, what))
                 .expect("it is shown");
             notes.push((drive, note));
         }
@@ -94,7 +97,7 @@ fn play<'a>(face: Box<dyn Face + 'a>, job: &Job, gauges: &'a [Gauge]) -> Show<'a
 }
 
 /// A log in `text`.
-fn log(text: &RefCell<String>) -> Box<dyn Face + '_> {
+fn log(text: &RefCell<String>) -> Box<dyn View + '_> {
     let out = |line: &str| {
         text.borrow_mut().push_str(line);
         Ok(())
@@ -106,8 +109,8 @@ fn log(text: &RefCell<String>) -> Box<dyn Face + '_> {
 #[test]
 fn log_lines_are_as_they_were() {
     let (job, text) = (job(), RefCell::new(String::new()));
-    let gauges = gauges(&job);
-    drop(play(log(&text), &job, &gauges));
+    let progress = progress(&job);
+    drop(play(log(&text), &job, &progress));
     let text = text.borrow();
     assert!(!text.chars().any(|c| c.is_control() && c != '\n'));
     insta::assert_snapshot!("log", *text);
@@ -116,11 +119,11 @@ fn log_lines_are_as_they_were() {
 #[test]
 fn bars_are_as_they_were_and_fit() {
     let job = job();
-    let gauges = gauges(&job);
+    let progress = progress(&job);
     let show = play(
         Box::new(Log::new(Box::new(|_: &str| Ok(())))),
         &job,
-        &gauges,
+        &progress,
     );
     let (rows, totals) = (&show.run.rows, show.run.totals());
     let mut text = String::new();
@@ -138,7 +141,7 @@ fn bars_are_as_they_were_and_fit() {
 /// Two files of one name, and one of a long name.
 #[test]
 fn drives_are_told_apart() {
-    let mut job = made::job();
+    let mut job = fixture::job();
     job.drives = vec![
         job.drives[6].clone(),
         job.drives[6].clone(),
@@ -152,8 +155,8 @@ fn drives_are_told_apart() {
     {
         (drive.target.given, drive.target.path) = (path.into(), path.into());
     }
-    let gauges = gauges(&job);
-    let run = Run::new(&job, &gauges, Box::new(|_| None));
+    let progress = progress(&job);
+    let run = Run::new(&job, &progress, Box::new(|_| None));
     let lines = screen::lines(&run.rows, &run.totals(), (80, 24));
     assert!(lines[0].starts_with("/a/old.img ") && lines[1].starts_with("/b/old.img "));
     assert!(
@@ -166,11 +169,11 @@ fn drives_are_told_apart() {
 #[test]
 fn drives_that_ended_make_room() {
     let job = job();
-    let gauges = gauges(&job);
+    let progress = progress(&job);
     let show = play(
         Box::new(Log::new(Box::new(|_: &str| Ok(())))),
         &job,
-        &gauges,
+        &progress,
     );
     let lines = screen::lines(&show.run.rows, &show.run.totals(), (80, 5));
     assert_eq!(lines.len(), 3);
@@ -183,7 +186,7 @@ fn drives_that_ended_make_room() {
 
 #[test]
 fn the_last_table_is_as_it_was() {
-    let job = made::job();
+    let job = fixture::job();
     let totals = Totals {
         drives: job.drives.len(),
         under_way: 0,
@@ -200,30 +203,30 @@ fn the_last_table_is_as_it_was() {
 #[test]
 fn the_schema_knows_every_event() {
     let (mut job, lines) = (job(), RefCell::new(Vec::new()));
-    let gauges = gauges(&job);
+    let progress = progress(&job);
     let out = |line: &str| {
         lines.borrow_mut().push(line.to_owned());
         Ok(())
     };
-    let mut show = play(Box::new(Json::new(Box::new(out))), &job, &gauges);
+    let mut show = play(Box::new(Json::new(Box::new(out))), &job, &progress);
     let extent = Extent {
         offset: 0,
         length: 512,
     };
     let means = Means::NvmeFormat;
     for what in [
-        What::Purge(means),
-        What::Purged {
+        EventKind::Purge(means),
+        EventKind::Purged {
             means,
             failure: None,
         },
-        What::Verification { offset: 0 },
-        What::Checkpoint { offset: 4096 },
-        What::Unreadable(extent),
-        What::Differing(extent),
-        What::Ended(Outcome::Differs),
+        EventKind::Verification { offset: 0 },
+        EventKind::Checkpoint { offset: 4096 },
+        EventKind::Unreadable(extent),
+        EventKind::Differing(extent),
+        EventKind::Ended(Outcome::Differs),
     ] {
-        show.event_at(made::at(151), &Event { drive: 0, what })
+        show.event_at(fixture::at(151), &Event { drive: 0, what })
             .expect("it is shown");
     }
     job.drives[0].outcome = Some(Outcome::Differs);
@@ -267,7 +270,7 @@ fn the_schema_knows_every_event() {
 fn beside_the_run() -> [String; 2] {
     let lab = Lab::new();
     let target = Target::find(&lab.image("image", 4096)).expect("a target");
-    let job = made::job();
+    let job = fixture::job();
     let plan = plan::event(&[target], &job.plan, true).expect("a plan");
     let report = reports::event(&report::json(&job, 0)).expect("a report");
     [plan, report]
@@ -290,26 +293,26 @@ fn distinct(values: &[Value]) -> Vec<Value> {
 #[test]
 fn lines_of_a_kind_are_counted() {
     let (job, text) = (job(), RefCell::new(String::new()));
-    let gauges = gauges(&job);
-    let run = Run::new(&job, &gauges, Box::new(|_| None));
-    let mut show = Show::with(log(&text), made::at(0), &job, run).expect("it begins");
+    let progress = progress(&job);
+    let run = Run::new(&job, &progress, Box::new(|_| None));
+    let mut show = Show::with(log(&text), fixture::at(0), &job, run).expect("it begins");
     let mut tell = |drive, what| {
-        show.event_at(made::at(1), &Event { drive, what })
+        show.event_at(fixture::at(1), &Event { drive, what })
             .expect("it is shown");
     };
     for offset in 0..100 {
-        tell(0, What::Unwritten(Extent { offset, length: 1 }));
+        tell(0, EventKind::Unwritten(Extent { offset, length: 1 }));
     }
     tell(
         0,
-        What::Unreadable(Extent {
+        EventKind::Unreadable(Extent {
             offset: 7,
             length: 1,
         }),
     );
     tell(
         1,
-        What::Unwritten(Extent {
+        EventKind::Unwritten(Extent {
             offset: 8,
             length: 1,
         }),

@@ -6,7 +6,7 @@ use crate::record::{Extent, Means, Outcome};
 use squall_tools::output::in_a_line;
 
 use super::row::{Row, word};
-use crate::event::What;
+use crate::event::EventKind;
 
 /// So many lines of a kind a drive has; its report has all.
 const MOST: u32 = 20;
@@ -28,16 +28,22 @@ pub struct Words {
 
 impl Words {
     /// The line on `what`, without the drive's name, if it deserves one still.
-    pub fn of(&mut self, row: &Row, what: &What) -> Option<String> {
+    pub fn of(&mut self, row: &Row, what: &EventKind) -> Option<String> {
         let (kind, line) = match what {
-            What::Unwritten(extent) => (Kind::Unwritten, place(extent, "could not be overwritten")),
-            What::Unreadable(extent) => (Kind::Unreadable, place(extent, "could not be read")),
-            What::Differing(extent) => (Kind::Differing, place(extent, "not as written")),
-            What::Note(note) => (Kind::Note, in_a_line(note)),
-            What::Ended(outcome) => return Some(end(outcome)),
-            What::Purge(means) => return Some(format!("erases itself: {}", means.name())),
-            What::Purged { means, failure } => return Some(purged(*means, failure.as_deref())),
-            What::Pass { .. } | What::Verification { .. } | What::Checkpoint { .. } => return None,
+            EventKind::Unwritten(extent) => {
+                (Kind::Unwritten, place(extent, "could not be overwritten"))
+            }
+            EventKind::Unreadable(extent) => (Kind::Unreadable, place(extent, "could not be read")),
+            EventKind::Differing(extent) => (Kind::Differing, place(extent, "not as written")),
+            EventKind::Note(note) => (Kind::Note, in_a_line(note)),
+            EventKind::Ended(outcome) => return Some(end(outcome)),
+            EventKind::Purge(means) => return Some(format!("erases itself: {}", means.name())),
+            EventKind::Purged { means, failure } => {
+                return Some(purged(*means, failure.as_deref()));
+            }
+            EventKind::Pass { .. }
+            | EventKind::Verification { .. }
+            | EventKind::Checkpoint { .. } => return None,
         };
         let said = self.said.entry((row.number, kind)).or_default();
         *said = said.saturating_add(1);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::told::{Iv, List, Spec};
-use crate::world::Desk;
+use crate::workspace::Desk;
 
 /// How many are taken of each mode over each cipher: of what is accepted, and of what is refused.
 const OF_EACH: usize = 4;

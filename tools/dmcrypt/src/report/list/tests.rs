@@ -1,6 +1,6 @@
 use super::*;
 use crate::candidates::model;
-use crate::report::made;
+use crate::report::fixture;
 
 /// What a kernel like Debian's accepts.
 fn debian() -> List {
@@ -9,7 +9,7 @@ fn debian() -> List {
     List {
         tried: 96_103,
         accepted: accepted.into_iter().map(Entry::of).collect(),
-        ..made::list()
+        ..fixture::list()
     }
 }
 

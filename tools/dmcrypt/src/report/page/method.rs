@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::model::{Bench, GroundKind};
+use crate::model::{BackingKind, Bench};
 
 /// All of it.
 pub fn section(bench: &Bench) -> Markup {
@@ -43,14 +43,14 @@ pub fn section(bench: &Bench) -> Markup {
 
 /// What makes this page again.
 fn command(bench: &Bench) -> String {
-    let device = match bench.ground.kind {
-        GroundKind::Ram => "",
-        GroundKind::Device => " --device DEVICE",
+    let device = match bench.backing.kind {
+        BackingKind::Ram => "",
+        BackingKind::Device => " --device DEVICE",
     };
     let Bench {
         rounds, sample_ms, ..
     } = bench;
-    let mib = bench.ground.bytes >> 20;
+    let mib = bench.backing.bytes >> 20;
     format!(
         "squall dmcrypt bench{device} --rounds {rounds} --sample {sample_ms} --size {mib}MiB \
          --export-html dmcrypt.html"

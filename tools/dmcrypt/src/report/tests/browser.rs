@@ -2,7 +2,7 @@
 
 use squall_testing::browser::{check, chromium};
 
-use crate::report::made::{bench, interrupted};
+use crate::report::fixture::{bench, interrupted};
 use crate::report::page::html;
 
 #[test]

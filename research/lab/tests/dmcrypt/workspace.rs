@@ -42,16 +42,16 @@ pub const LOAD_USUAL: &str = "modprobe -a adiantum chacha_generic dm-crypt essiv
 pub const NAMES: &str = "dmsetup info -c --noheadings -o name | tr -d ' '";
 
 /// Guests, squall for them, and the drives of a test.
-pub struct World {
-    guests: guests::World,
+pub struct Workspace {
+    guests: guests::Workspace,
     squall: PathBuf,
 }
 
-impl World {
+impl Workspace {
     /// None where no guest can run, which is said.
-    pub fn new() -> Option<World> {
-        Some(World {
-            guests: guests::World::new()?,
+    pub fn new() -> Option<Workspace> {
+        Some(Workspace {
+            guests: guests::Workspace::new()?,
             squall: program("squall-cli", "squall").expect("squall"),
         })
     }

@@ -6,12 +6,12 @@ use crate::model::Workload;
 
 /// Where transfers have got to.
 #[derive(Debug, Default)]
-pub struct Course {
+pub struct Offsets {
     /// Where the next one in sequence begins, in bytes.
     next: AtomicU64,
 }
 
-impl Course {
+impl Offsets {
     /// Where the next transfer of `workload` goes, of the first `bytes` of the device: a multiple of
     /// its length, and all of it before the end. Nothing if there is no room for one.
     pub fn next(&self, workload: &Workload, bytes: u64) -> Option<u64> {
@@ -49,21 +49,21 @@ mod tests {
     #[test]
     fn a_sequence_goes_on_and_begins_again_at_the_end() {
         let large = workload(false);
-        let course = Course::default();
-        let offsets: Vec<u64> = (0..5)
-            .map(|_| course.next(&large, (3 << 20) + 4096).unwrap() >> 20)
+        let offsets = Offsets::default();
+        let mebibytes: Vec<u64> = (0..5)
+            .map(|_| offsets.next(&large, (3 << 20) + 4096).unwrap() >> 20)
             .collect();
-        assert_eq!(offsets, [0, 1, 2, 0, 1]);
-        assert_eq!(course.next(&large, (1 << 20) - 1), None);
+        assert_eq!(mebibytes, [0, 1, 2, 0, 1]);
+        assert_eq!(offsets.next(&large, (1 << 20) - 1), None);
     }
 
     #[test]
     fn random_ones_are_everywhere_and_within() {
         let small = workload(true);
-        let course = Course::default();
+        let offsets = Offsets::default();
         let bytes = 64 * 4096 + 512;
         let offsets: Vec<u64> = (0..4096)
-            .map(|_| course.next(&small, bytes).unwrap())
+            .map(|_| offsets.next(&small, bytes).unwrap())
             .collect();
         assert!(offsets.iter().all(|offset| offset % 4096 == 0));
         let found: BTreeSet<u64> = offsets.iter().map(|offset| offset / 4096).collect();

@@ -37,8 +37,8 @@ pub fn bench() -> Bench {
         format: BENCH_FORMAT,
         at: at(),
         machine: machine(),
-        ground: Ground {
-            kind: GroundKind::Ram,
+        backing: Backing {
+            kind: BackingKind::Ram,
             name: "/dev/ram0".into(),
             bytes: 1 << 30,
             sector: 512,
@@ -63,9 +63,9 @@ pub fn bench() -> Bench {
 pub fn interrupted() -> Bench {
     let mut bench = bench();
     bench.machine.is_emulated = true;
-    bench.ground.kind = GroundKind::Device;
-    bench.ground.name = "/dev/disk/by-id/nvme-Samsung_SSD_990_PRO_2TB_S7DNNJ0W".into();
-    bench.ground.sector = 4096;
+    bench.backing.kind = BackingKind::Device;
+    bench.backing.name = "/dev/disk/by-id/nvme-Samsung_SSD_990_PRO_2TB_S7DNNJ0W".into();
+    bench.backing.sector = 4096;
     bench.is_complete = false;
     bench.variants.clear();
     bench.recommendation = None;

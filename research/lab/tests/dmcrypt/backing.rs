@@ -2,7 +2,7 @@
 //! a line of crypttab to a device, LUKS2, and udev where it is wanted.
 
 use crate::common::commands::contains;
-use crate::world::{BARE, Desk, World, id};
+use crate::workspace::{BARE, Desk, Workspace, id};
 
 const SERIAL: &str = "DRIVE-1";
 
@@ -12,8 +12,10 @@ const FAST: &str = "no_read_workqueue no_write_workqueue sector_size:4096";
 
 #[test]
 fn a_line_of_crypttab_becomes_swap_without_udev() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot(vec![world.drive(SERIAL, 64)]);
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
     crypttab(&mut desk, "/dev/vda");
     swap_is_made(&mut desk);
     desk.ok("[ -b /dev/mapper/swap ] && [ ! -L /dev/mapper/swap ]");
@@ -27,8 +29,10 @@ fn a_line_of_crypttab_becomes_swap_without_udev() {
 
 #[test]
 fn udev_names_drives_and_devices_where_it_is_started() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot(vec![world.drive(SERIAL, 64)]);
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
     crypttab(&mut desk, &id(SERIAL));
     desk.ok("[ ! -e /dev/disk ]");
     contains(&unusable(&mut desk), &["does not exist"]);
@@ -91,8 +95,10 @@ fn luks(desk: &mut Desk, options: &str, expected: &str) {
 
 #[test]
 fn a_luks2_volume_remembers_what_makes_it_fast() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot(vec![world.drive(SERIAL, 64)]);
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
     let fast = "--perf-no_read_workqueue --perf-no_write_workqueue";
     luks(&mut desk, &format!("{fast} --persistent"), FAST);
     luks(&mut desk, fast, "");
@@ -100,8 +106,10 @@ fn a_luks2_volume_remembers_what_makes_it_fast() {
 
 #[test]
 fn every_crypto_module_is_at_hand() {
-    let Some(world) = World::new() else { return };
-    let mut desk = world.boot(Vec::new());
+    let Some(workspace) = Workspace::new() else {
+        return;
+    };
+    let mut desk = workspace.boot(Vec::new());
     desk.ok("modprobe brd rd_nr=1 rd_size=65536");
     assert_eq!(desk.ok("cat /sys/block/ram0/size"), "131072\n");
     let release = desk.ok("uname -r");
@@ -116,7 +124,7 @@ fn every_crypto_module_is_at_hand() {
     contains(&desk.squall("--version").well(), &["squall "]);
     contains(&desk.squall("--none").badly(2), &["--none"]);
 
-    let mut desk = world.boot_with(BARE, Vec::new());
+    let mut desk = workspace.boot_with(BARE, Vec::new());
     desk.ok("modprobe brd rd_nr=1 rd_size=65536");
     for (number, cipher) in CIPHERS.into_iter().enumerate() {
         contains(

@@ -13,7 +13,7 @@ use crate::spec::{Iv, Spec};
 use crate::verdict::Verdict;
 
 /// The specification that means the same as `spec` and stands for all that do, if it is another.
-pub fn same_as(spec: &Spec) -> Option<Spec> {
+pub fn equivalent(spec: &Spec) -> Option<Spec> {
     let canonical = canonical(spec);
     (canonical != *spec).then_some(canonical)
 }
@@ -30,7 +30,7 @@ fn canonical(spec: &Spec) -> Spec {
 /// mean the same, or differ only in ESSIV's digest, which works once, when a table is loaded, or in a
 /// length of key that AES does not have, where the next longer is there and the cipher pads the
 /// shorter (Serpent, CAST6). Of several the first is the one with SHA-256.
-pub fn alike(specs: &[Spec]) -> Vec<(Spec, Vec<Spec>)> {
+pub fn groups(specs: &[Spec]) -> Vec<(Spec, Vec<Spec>)> {
     let kinds: BTreeSet<(Verdict, Spec)> = specs.iter().map(kind).collect();
     let mut groups: BTreeMap<(Verdict, Spec), Vec<Spec>> = BTreeMap::new();
     for spec in specs {
@@ -75,7 +75,7 @@ fn first(mut group: Vec<Spec>) -> Option<(Spec, Vec<Spec>)> {
 fn preference(spec: &Spec) -> (Reverse<bool>, Reverse<bool>) {
     let is_usual = match &spec.iv.digest {
         Some(digest) => digest == "sha256",
-        None => same_as(spec).is_none(),
+        None => equivalent(spec).is_none(),
     };
     let has_usual_key = usual_bits(spec) == spec.key_bits;
     (Reverse(has_usual_key), Reverse(is_usual))

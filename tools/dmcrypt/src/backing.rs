@@ -1,6 +1,6 @@
 //! What is encrypted: memory, or a drive that its user named and means.
 //!
-//! From the moment that a ground is laid until it is dropped, the device mapper has claimed it, so
+//! From the moment that a backing device is prepared until it is dropped, the device mapper has claimed it, so
 //! that nobody can mount it or swap to it; only the device mapper's other users could have it too, as
 //! LVM: it is looked for them. The locks that udev and virtual machines respect are held as well.
 
@@ -19,8 +19,8 @@ use squall_tools::failure::at;
 use zeroize::Zeroizing;
 
 use crate::mapper::{Control, Mapped, PREFIX, Table};
-use crate::measure::Lane;
-use crate::model::{self, GroundKind};
+use crate::measure::Subject;
+use crate::model::{self, BackingKind};
 use crate::ram::Ram;
 
 /// What a device's data are destroyed for.
@@ -34,9 +34,9 @@ const PURPOSE: Purpose = Purpose {
 const STEP: usize = 4 << 20;
 
 /// What is encrypted, claimed.
-pub struct Ground {
+pub struct Backing {
     /// What is told of it.
-    pub about: model::Ground,
+    pub about: model::Backing,
     /// Its number, by which tables name it.
     pub number: Number,
     /// It, open for direct transfers.
@@ -44,14 +44,14 @@ pub struct Ground {
     claim: Option<Mapped>,
 }
 
-impl Ground {
+impl Backing {
     /// The device at `path`, if it may be overwritten and is meant; the first `bytes` of it.
     pub fn of_device(
         control: &Rc<Control>,
         path: &Path,
         consent: &Consent,
         bytes: u64,
-    ) -> Result<Ground, Failure> {
+    ) -> Result<Backing, Failure> {
         let target = found(path, bytes)?;
         let alone = std::slice::from_ref(&target);
         guards::check(alone, &PURPOSE)?;
@@ -64,34 +64,34 @@ impl Ground {
         let device = Device::open(&target, Access::Write, Direct::Auto)?;
         guards::check(alone, &PURPOSE)?;
         drop(device);
-        let about = model::Ground {
-            kind: GroundKind::Device,
+        let about = model::Backing {
+            kind: BackingKind::Device,
             name: shown(path),
             bytes,
             sector: target.identity.sector,
         };
-        let ground = Ground::claimed(control, &target.identity.path, about)?;
-        target.confirm(&ground.file)?;
+        let backing = Backing::claimed(control, &target.identity.path, about)?;
+        target.confirm(&backing.file)?;
         is_held_by_us_alone(&target)?;
-        Ok(ground)
+        Ok(backing)
     }
 
     /// The first `bytes` of a RAM disk.
-    pub fn of_ram(control: &Rc<Control>, ram: &Ram, bytes: u64) -> Result<Ground, Failure> {
-        let about = model::Ground {
-            kind: GroundKind::Ram,
+    pub fn of_ram(control: &Rc<Control>, ram: &Ram, bytes: u64) -> Result<Backing, Failure> {
+        let about = model::Backing {
+            kind: BackingKind::Ram,
             name: shown(ram.path()),
             bytes,
             sector: 512,
         };
-        Ground::claimed(control, ram.path(), about)
+        Backing::claimed(control, ram.path(), about)
     }
 
     fn claimed(
         control: &Rc<Control>,
         path: &Path,
-        about: model::Ground,
-    ) -> Result<Ground, Failure> {
+        about: model::Backing,
+    ) -> Result<Backing, Failure> {
         let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
         let opened = rustix::fs::open(path, flags, Mode::empty());
         let file: File = opened.map_err(|error| at(path)(error.into()))?.into();
@@ -102,7 +102,7 @@ impl Ground {
             sectors: about.bytes / 512,
             parameters: Zeroizing::new(format!("{number} 0")),
         };
-        Ok(Ground {
+        Ok(Backing {
             about,
             number,
             file: Arc::new(file),
@@ -111,8 +111,8 @@ impl Ground {
     }
 
     /// It, to be measured beside others.
-    pub fn lane(&self) -> Lane {
-        Lane {
+    pub fn subject(&self) -> Subject {
+        Subject {
             name: self.about.name.clone(),
             file: self.file.clone(),
             bytes: self.about.bytes,
@@ -183,10 +183,10 @@ fn is_empty(target: &Target, bytes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-impl Drop for Ground {
+impl Drop for Backing {
     /// The partitions that a drive had are no longer there.
     fn drop(&mut self) {
-        if self.about.kind == GroundKind::Device {
+        if self.about.kind == BackingKind::Device {
             drop(self.claim.take());
             forget_partitions(&self.file);
         }

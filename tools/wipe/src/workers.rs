@@ -12,18 +12,18 @@ use squall_tools::{Failure, Interrupt};
 
 use crate::args::TransferArguments;
 use crate::drive::Worker;
-use crate::event::{Event, Teller, What};
-use crate::gauge::Gauge;
+use crate::event::{Event, EventKind, EventSender};
 use crate::journal::Journal;
 use crate::keys::Keys;
+use crate::progress::Progress;
 use crate::record::{Outcome, Plan};
-use crate::show::{Manner, Show};
+use crate::show::{OutputStyle, Show};
 
 /// Time between two looks at how far drives are.
 const TICK: Duration = Duration::from_millis(100);
 
 /// A drive of a job that has something to do.
-pub struct Part {
+pub struct PendingDrive {
     /// Its number in the job.
     pub number: usize,
     /// What is asked for.
@@ -36,27 +36,27 @@ pub struct Part {
     pub keys: Option<Keys>,
 }
 
-/// The parts of a job: for each of `numbers` what it is, that open, and its keys, in their order.
-pub fn parts(
+/// The drives of a job: for each of `numbers` its target, the device, open, and its keys.
+pub fn pending(
     plan: Plan,
     numbers: impl IntoIterator<Item = usize>,
     targets: Vec<Target>,
     devices: Vec<Device>,
     keys: Vec<Option<Keys>>,
-) -> Vec<Part> {
+) -> Vec<PendingDrive> {
     let all = numbers.into_iter().zip(targets).zip(devices).zip(keys);
-    let part = |(((number, target), device), keys)| Part {
+    let drive = |(((number, target), device), keys)| PendingDrive {
         number,
         plan,
         target,
         device,
         keys,
     };
-    all.map(part).collect()
+    all.map(drive).collect()
 }
 
-/// How all parts are worked on.
-pub struct Crew<'a> {
+/// How all drives are worked on.
+pub struct Workers<'a> {
     /// Where they keep how far they are.
     pub journal: &'a Journal,
     /// How bytes are transferred.
@@ -66,74 +66,74 @@ pub struct Crew<'a> {
     /// Whether the user wants it to end.
     pub interrupt: &'a Interrupt,
     /// How it is shown.
-    pub manner: Manner,
+    pub style: OutputStyle,
 }
 
-impl Crew<'_> {
-    /// Has each of `parts` do `work`, all at once, and waits for them. A drive that stops leaves
+impl Workers<'_> {
+    /// Has each of `drives` do `work`, all at once, and waits for them. A drive that stops leaves
     /// the others alone, and so does a screen that cannot be written to, which is told in the end.
-    pub fn run(&self, parts: &[Part], work: fn(&Worker<'_>)) -> Result<(), Failure> {
-        let gauges = self.gauges();
-        let temperature = |drive: usize| {
-            let part = parts.iter().find(|part| part.number == drive)?;
-            part.target.temperature()
+    pub fn run(&self, drives: &[PendingDrive], work: fn(&Worker<'_>)) -> Result<(), Failure> {
+        let progress = self.progress();
+        let temperature = |number: usize| {
+            let drive = drives.iter().find(|drive| drive.number == number)?;
+            drive.target.temperature()
         };
         let job = self.journal.job().clone();
-        let mut show = Show::begin(self.manner, &job, &gauges, Box::new(temperature))?;
-        let (teller, events) = channel();
+        let mut show = Show::begin(self.style, &job, &progress, Box::new(temperature))?;
+        let (sender, events) = channel();
         let shown = thread::scope(|scope| {
-            for part in parts {
-                let worker = self.worker(part, &gauges[part.number], &teller);
-                let number = part.number;
+            for drive in drives {
+                let worker = self.worker(drive, &progress[drive.number], &sender);
+                let number = drive.number;
                 let thread = thread::Builder::new().spawn_scoped(scope, move || work(&worker));
                 if let Err(error) = thread {
-                    self.cannot_begin(number, &error, &teller);
+                    self.cannot_begin(number, &error, &sender);
                 }
             }
-            drop(teller);
+            drop(sender);
             self.watch(&events, &mut show)
         });
         shown.and(show.end(&self.journal.job()))
     }
 
     /// There is no thread for the drive of this number.
-    fn cannot_begin(&self, number: usize, error: &io::Error, teller: &Sender<Event>) {
+    fn cannot_begin(&self, number: usize, error: &io::Error, sender: &Sender<Event>) {
         let outcome = Outcome::Failed {
             reason: format!("thread: {}", cause(error)),
         };
         self.journal
             .update(number, |drive| drive.outcome = Some(outcome.clone()));
-        Teller::new(number, teller.clone()).tell(What::Ended(outcome));
+        EventSender::new(number, sender.clone()).tell(EventKind::Ended(outcome));
     }
 
-    fn gauges(&self) -> Vec<Gauge> {
+    fn progress(&self) -> Vec<Progress> {
         let drives = &self.journal.job().drives;
-        let gauge = |drive: &crate::record::Drive| {
-            let gauge = Gauge::default();
+        let progress = |drive: &crate::record::Drive| {
+            let progress = Progress::default();
             if drive.outcome.is_some() {
-                gauge.end();
+                progress.end();
             }
-            gauge
+            progress
         };
-        drives.iter().map(gauge).collect()
+        drives.iter().map(progress).collect()
     }
 
     fn worker<'p>(
         &'p self,
-        part: &'p Part,
-        gauge: &'p Gauge,
-        teller: &Sender<Event>,
+        drive: &'p PendingDrive,
+        progress: &'p Progress,
+        sender: &Sender<Event>,
     ) -> Worker<'p> {
         Worker {
-            number: part.number,
-            target: &part.target,
-            device: &part.device,
-            keys: part.keys.as_ref(),
+            number: drive.number,
+            target: &drive.target,
+            device: &drive.device,
+            keys: drive.keys.as_ref(),
             journal: self.journal,
-            gauge,
-            teller: Teller::new(part.number, teller.clone()),
+            progress,
+            events: EventSender::new(drive.number, sender.clone()),
             interrupt: self.interrupt,
-            plan: part.plan,
+            plan: drive.plan,
             transfer: self.transfer,
             interval: self.interval,
         }
@@ -145,8 +145,8 @@ impl Crew<'_> {
         let mut next_tick = Instant::now() + TICK;
         let mut is_told = false;
         loop {
-            let patience = next_tick.saturating_duration_since(Instant::now());
-            match events.recv_timeout(patience) {
+            let timeout = next_tick.saturating_duration_since(Instant::now());
+            match events.recv_timeout(timeout) {
                 Ok(event) => shown = shown.and_then(|()| show.event(&event)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return shown,
@@ -165,7 +165,7 @@ impl Crew<'_> {
     fn tick(&self, show: &mut Show<'_>) -> Result<(), Failure> {
         for (drive, text) in show.tick()? {
             self.journal.update(drive, |drive| drive.note(text.clone()));
-            let what = What::Note(text);
+            let what = EventKind::Note(text);
             show.event(&Event { drive, what })?;
         }
         Ok(())

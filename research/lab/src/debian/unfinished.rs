@@ -14,22 +14,22 @@ use super::record::Record;
 use super::tool;
 
 /// Directories on the cache's file system.
-pub struct Part {
+pub struct Unfinished {
     directory: PathBuf,
     packages: PathBuf,
     unpacked: PathBuf,
     tree: PathBuf,
 }
 
-impl Part {
+impl Unfinished {
     /// Empty directories in the cache at `cache`, which must be locked.
-    pub fn begin(cache: &Path) -> Result<Part, Failure> {
+    pub fn begin(cache: &Path) -> Result<Unfinished, Failure> {
         let directory = cache.join("part");
         remove(&directory).map_err(at(&directory))?;
         // Packages may have set-user-ID programs, which nobody is to reach.
         let made = DirBuilder::new().mode(0o700).create(&directory);
         made.map_err(at(&directory))?;
-        let part = Part {
+        let part = Unfinished {
             packages: directory.join("packages"),
             unpacked: directory.join("unpacked"),
             tree: directory.join("tree"),
@@ -100,7 +100,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for Unfinished {
     fn drop(&mut self) {
         // Else the next run removes it.
         let _ = remove(&self.directory);

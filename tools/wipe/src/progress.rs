@@ -18,7 +18,7 @@ pub enum Phase {
 
 /// How far a drive is.
 #[derive(Debug, Default)]
-pub struct Gauge {
+pub struct Progress {
     /// A [`Phase`] as a word: 0 waiting, 1 verifying, 2 ended, 3 and more pass 1 and more.
     phase: AtomicU32,
     /// Bytes of the phase that are dealt with.
@@ -33,9 +33,9 @@ pub struct Gauge {
     differing: AtomicU64,
 }
 
-/// A gauge as it was at one moment.
+/// Progress as it was at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct Snapshot {
     /// What the drive is doing.
     pub phase: Phase,
     /// Bytes of the phase that are dealt with.
@@ -50,7 +50,7 @@ pub struct Reading {
     pub differing: u64,
 }
 
-impl Gauge {
+impl Progress {
     /// A phase begins, of which `done` bytes of `total` are dealt with.
     pub fn begin(&self, phase: Phase, done: u64, total: u64) {
         self.done.store(done, Relaxed);
@@ -81,8 +81,8 @@ impl Gauge {
     }
 
     /// How far it is.
-    pub fn read(&self) -> Reading {
-        Reading {
+    pub fn read(&self) -> Snapshot {
+        Snapshot {
             phase: phase(self.phase.load(Relaxed)),
             done: self.done.load(Relaxed),
             total: self.total.load(Relaxed),

@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::Value;
 use squall_lab::workshop::{Bus, Drive, Guest, Job, Setup, program};
 
-use crate::common::guests::{self, PATIENCE};
+use crate::common::guests::{self, TIMEOUT};
 
 pub const MIB: u64 = 1 << 20;
 
@@ -16,16 +16,16 @@ pub const MIB: u64 = 1 << 20;
 pub const OLD: u8 = 0xa7;
 
 /// Guests, squall for them, and the drives of a test.
-pub struct World {
-    guests: guests::World,
+pub struct Workspace {
+    guests: guests::Workspace,
     squall: PathBuf,
 }
 
-impl World {
+impl Workspace {
     /// None where no guest can run, which is said.
-    pub fn new() -> Option<World> {
-        Some(World {
-            guests: guests::World::new()?,
+    pub fn new() -> Option<Workspace> {
+        Some(Workspace {
+            guests: guests::Workspace::new()?,
             squall: program("squall-cli", "squall").expect("squall"),
         })
     }
@@ -194,7 +194,7 @@ impl Desk<'_> {
     /// How a run ends.
     #[track_caller]
     pub fn end(&mut self, running: Running) -> Ran {
-        let said = self.guest.finish(running.job, PATIENCE).expect("an answer");
+        let said = self.guest.finish(running.job, TIMEOUT).expect("an answer");
         let said = said.unwrap_or_else(|| panic!("{} does not end", running.name));
         let errors = self
             .guest
@@ -224,7 +224,7 @@ impl Desk<'_> {
         drive: u64,
         is_it: impl Fn(&Value) -> bool,
     ) -> Value {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let events = self.events(running);
             let found = events

@@ -12,9 +12,9 @@ fn read_all(texts: &[&str]) -> Vec<Spec> {
 fn ecb_ignores_the_name_of_its_iv() {
     for iv in ["plain64", "tcw", "essiv:sha256"] {
         let spec = read(&format!("aes-ecb-{iv} 256"));
-        assert_eq!(same_as(&spec), Some(read("aes-ecb-null 256")));
+        assert_eq!(equivalent(&spec), Some(read("aes-ecb-null 256")));
     }
-    assert_eq!(same_as(&read("aes-ecb-null 256")), None);
+    assert_eq!(equivalent(&read("aes-ecb-null 256")), None);
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn what_differs_is_not_the_same() {
         "capi:cts(cbc(aes))-plain64 256",
         "aes-cbc-null 128",
     ] {
-        assert_eq!(same_as(&read(spec)), None, "{spec}");
+        assert_eq!(equivalent(&read(spec)), None, "{spec}");
     }
 }
 
@@ -37,8 +37,8 @@ fn digests_stand_behind_sha256() {
         "aes-cbc-essiv:md5 256",
         "aes-cbc-plain64 256",
     ]);
-    let [_, long, weak, plain] = &alike(&specs)[..] else {
-        panic!("{:?}", alike(&specs));
+    let [_, long, weak, plain] = &groups(&specs)[..] else {
+        panic!("{:?}", groups(&specs));
     };
     assert_eq!(plain, &(read("aes-cbc-plain64 256"), vec![]));
     let behind = read_all(&["aes-cbc-essiv:blake2b-256 256"]);
@@ -53,9 +53,9 @@ fn all_of_a_group_have_one_verdict() {
         "serpent-cbc-essiv:md5 128",
         "serpent-cbc-essiv:sha3-256 128",
     ]);
-    assert_eq!(alike(&specs).len(), 2);
+    assert_eq!(groups(&specs).len(), 2);
     let verdict = |spec: &Spec| rules::judge(spec).0;
-    for (measured, behind) in alike(&crate::candidates::model::accepted()) {
+    for (measured, behind) in groups(&crate::candidates::model::accepted()) {
         assert!(behind.iter().all(|it| verdict(it) == verdict(&measured)));
     }
 }
@@ -68,7 +68,7 @@ fn what_means_the_same_is_measured_once() {
         "aes-ecb-plain 256",
         "aes-ecb-null 256",
     ]);
-    let [(measured, behind)] = &alike(&specs)[..] else {
+    let [(measured, behind)] = &groups(&specs)[..] else {
         panic!();
     };
     assert_eq!(measured, &read("aes-ecb-null 256"));
@@ -81,14 +81,14 @@ fn what_means_the_same_is_measured_once() {
 #[test]
 fn every_specification_is_in_one_group() {
     let specs = crate::candidates::model::accepted();
-    let groups = alike(&specs);
-    let members = groups
+    let all = groups(&specs);
+    let members = all
         .iter()
         .map(|(_, behind)| 1 + behind.len())
         .sum::<usize>();
     assert_eq!(members, specs.len());
-    assert!(groups.len() < specs.len() / 2);
-    assert_eq!(alike(&[]), []);
+    assert!(all.len() < specs.len() / 2);
+    assert_eq!(groups(&[]), []);
 }
 
 /// Where the next longer one is there; and never in place of one that is better.
@@ -101,9 +101,9 @@ fn a_length_that_aes_does_not_have_is_not_measured_by_itself() {
         "cast6-cbc-essiv:blake2b-160 160",
         "cast6-cbc-essiv:sha256 192",
     ]);
-    let groups = alike(&specs);
-    let group = |text: &str| groups.iter().find(|(first, _)| *first == read(text));
-    assert_eq!(groups.len(), 3);
+    let all = groups(&specs);
+    let group = |text: &str| all.iter().find(|(first, _)| *first == read(text));
+    assert_eq!(all.len(), 3);
     let behind = |text: &str| group(text).expect("it is measured").1.clone();
     assert_eq!(
         behind("serpent-xts-plain64 384"),
