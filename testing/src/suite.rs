@@ -23,6 +23,7 @@
 //! ```
 
 use std::collections::HashMap;
+use std::num::NonZero;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -62,9 +63,14 @@ macro_rules! tests {
     };
 }
 
+/// Tests that run at once for each CPU: they mostly wait for other processes.
+const TESTS_PER_CPU: usize = 4;
+
 /// Runs the tests that the command line asks for, as `cargo test` does.
 pub fn main(modules: &[&[Test]]) -> ExitCode {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    let cpus = std::thread::available_parallelism().map_or(1, NonZero::get);
+    arguments.test_threads.get_or_insert(TESTS_PER_CPU * cpus);
     let mut known = HashMap::new();
     let trials = modules.iter().copied().flatten().map(|test| {
         let lacking = test.needs.iter().find_map(|need| {

@@ -145,6 +145,16 @@ mod tests {
         assert_eq!(failure(Limits::ONE_BIT, 1_000_000, |_| next() >> 63), None);
     }
 
+    #[test]
+    fn a_window_has_so_many_samples() {
+        let health = Health::default();
+        for window in 0..3 {
+            for equal in 1..=WINDOW {
+                assert_eq!(health.in_window(7), equal, "window {window}");
+            }
+        }
+    }
+
     /// The limits are the standard's formulas.
     #[test]
     fn limits_are_derived() {

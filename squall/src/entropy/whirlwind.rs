@@ -337,6 +337,27 @@ mod tests {
         assert_eq!(after, ([[0; MAX_SEED_LEN]; 3], [false; 2]));
     }
 
+    #[test]
+    fn it_is_an_accumulator() {
+        let mut owned = Whirlwind::<WithSha512>::default();
+        let shared = Whirlwind::<WithSha512>::default();
+        let of_constants = fast_seed(&owned);
+        for accumulator in [&mut owned as &mut dyn Accumulator, &mut &shared] {
+            // More than a buffer holds, so that some have gone into the seed.
+            for cycles in 0..100 {
+                accumulator.add_input(Input::new(1, cycles, 0));
+            }
+        }
+        for whirlwind in [&owned, &shared] {
+            assert_ne!(fast_seed(whirlwind), of_constants);
+        }
+        for accumulator in [&mut owned as &mut dyn Accumulator, &mut &shared] {
+            let mut out = [0; 64];
+            accumulator.generate(&mut out);
+            assert_ne!(out, [0; 64]);
+        }
+    }
+
     /// A thread that ended in a handler kept its lock: bootstraps go in, and outputs advance.
     #[test]
     fn a_lock_that_is_never_given_back_stops_nothing() {

@@ -123,6 +123,7 @@ mod tests {
         let held = lock.try_lock().expect("it is free");
         assert!(lock.try_lock().is_none());
         assert!(held.commit());
+        assert!(lock.try_lock().is_none(), "who commits keeps it");
         drop(held);
         assert!(lock.try_lock().is_some());
     }
