@@ -12,7 +12,8 @@ target=${CARGO_TARGET_DIR:-target}
 if [ "${PROFILE:-release}" = test ]; then
     target+=/debug
     # With the examples: then crates are built as the tests need them, which they have been.
-    cargo build --quiet --profile test --workspace --all-features --lib --bins --examples
+    source scripts/crates.sh
+    cargo build --quiet --profile test "${product[@]}" --lib --bins --examples
 else
     target+=/release
     # The command apart from the libraries: these reach a thread's variables another way.

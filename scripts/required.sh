@@ -29,6 +29,7 @@ if [ "$(id -u)" -eq 0 ] && [ -w /dev/loop-control ] && command -v losetup > /dev
 fi
 
 [ "${1:-quick}" = rest ] || exit 0
+echo "SQUALL_TEST_ALL=1"
 
 # The rest needs what scripts/deps.sh fetched. It may have been offline, but not in CI.
 if [ -n "${CI:-}" ] && command -v apt-get > /dev/null; then

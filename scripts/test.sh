@@ -8,33 +8,31 @@
 #     scripts/test.sh rest go      only these phases
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
+source scripts/crates.sh
 
-# Built together, so that every crate is compiled once, with the same features.
-everything=(--workspace --all-features)
-research=(squall-lab squall-legacy-rng squall-probe squall-robust-prng)
-
-quick=(format clippy tests thread_locals starts)
+quick=(format clippy tests thread_locals)
 rest=(documentation complete research release packages sanitizers go)
 
 format() { cargo fmt --all --check; }
 
-clippy() { cargo clippy "${everything[@]}" --all-targets -- -D warnings; }
+# Of everything, and of the command as README's first command builds it.
+clippy() {
+    cargo clippy --workspace --all-features --all-targets -- -D warnings &&
+        cargo clippy -- -D warnings
+}
 
 # Everything but research; the guards as a shared library has them.
-tests() { cargo test --no-fail-fast "${everything[@]}" "${research[@]/#/--exclude=}"; }
+tests() { cargo test --no-fail-fast "${product[@]}"; }
 
 # The guards as programs in Rust have them: with plain thread locals.
 thread_locals() { cargo test --no-fail-fast -p squall --features testing --test guards; }
 
-# README's first command is the program alone, and it starts.
-starts() { cargo run --quiet -- --version; }
-
-documentation() { RUSTDOCFLAGS="-D warnings" cargo doc "${everything[@]}" --no-deps; }
+documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps; }
 
 research() { cargo test --no-fail-fast --all-features "${research[@]/#/--package=}"; }
 
-# The same tests again, now with all that they may use and `make test` does not install: a browser, real
-# programs, file systems, compilers. What was ignored for lack of it runs here.
+# The same tests again, now with all that they may use and `make test` does not install (a browser, real
+# programs, file systems, compilers), and those that take long. What was ignored runs here.
 complete() { tests; }
 
 # What a request leaves behind is a property of optimised code.

@@ -9,6 +9,19 @@ use crate::suite::{NOTHING, Need, command};
 /// Programs that `scripts/deps.sh` installs.
 const PROGRAMS: &str = "SQUALL_REQUIRE_PROGRAMS";
 
+/// Set by `make test-all`.
+const ALL: &str = "SQUALL_TEST_ALL";
+
+/// Time, which `make test` has little of.
+pub const TEST_ALL: Need = Need {
+    check: || {
+        std::env::var_os(ALL)
+            .map(drop)
+            .ok_or_else(|| "`make test-all` runs it".into())
+    },
+    required_by: ALL,
+};
+
 /// Root.
 pub const ROOT: Need = Need {
     check: || {

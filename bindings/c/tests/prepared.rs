@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use squall_testing::doors;
+use squall_testing::needs::TEST_ALL;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use crate::compile::{Linked, PKG_CONFIG, Program, libraries, succeed};
 
-/// How the archive is built: the name of a profile, and what Cargo has to know of it.
+/// How else the archive is built: the name of a profile, and what Cargo has to know of it.
 const BUILDS: [(&str, &[&str]); 3] = [
     ("dev", &["profile.dev.incremental=true"]),
     ("release", &[]),
@@ -25,6 +26,10 @@ const BUILDS: [(&str, &[&str]); 3] = [
 
 fn a_first_draw_allocates_nothing() {
     check(&Program::of(SOURCE, Linked::Dynamic), "a shared library");
+    check(&Program::of(SOURCE, Linked::Static), "an archive");
+}
+
+fn however_the_archive_was_built() {
     for (profile, configuration) in BUILDS {
         let archive = build(profile, configuration);
         let flags = libraries(Linked::Static)
@@ -66,4 +71,5 @@ fn build(profile: &str, configuration: &[&str]) -> PathBuf {
 
 pub const TESTS: &[Test] = tests![
     a_first_draw_allocates_nothing: [PKG_CONFIG],
+    however_the_archive_was_built: [PKG_CONFIG, TEST_ALL],
 ];

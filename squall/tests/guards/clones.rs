@@ -21,12 +21,16 @@ use crate::outputs::{Draw, end_of, fork, judge, receive, send, wait};
 use crate::reseeds::KernelRng;
 use crate::stack::words_of_page;
 
-/// What two copies of this process draw, after `between` ran in the second.
+/// What two copies of this process draw, after `between` ran in the second, 200 times.
 fn copies_draw(draw: fn() -> [Draw; 4], between: impl Fn()) -> Verdict {
+    copies_draw_times(200, draw, between)
+}
+
+fn copies_draw_times(times: usize, draw: fn() -> [Draw; 4], between: impl Fn()) -> Verdict {
     let (reader, writer) = pipe().unwrap();
     let collector = std::thread::spawn(move || receive(reader));
     draw();
-    for _ in 0..200 {
+    for _ in 0..times {
         wait(fork(|| {
             between();
             send(&writer, &draw());
@@ -193,7 +197,7 @@ pub fn delayed_when_idle() -> Verdict {
         })
     }
     has_delayed_notification();
-    match copies_draw(words, || {}) {
+    match copies_draw_times(20, words, || {}) {
         Verdict::Held if !squall::status().follows_tick => {
             Verdict::Broken("the status does not tell that the tick is followed".to_owned())
         }

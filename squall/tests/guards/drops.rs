@@ -47,12 +47,17 @@ const EMPTIED: usize = 5;
 /// Repeats and zeros, until so many draws found the page emptied: a drop hits the nanosecond between
 /// a check and a read rarely.
 pub fn small() -> Verdict {
-    const ENOUGH: u64 = 5_000;
+    const ENOUGH: u64 = 1_000;
     judge(drop_page_while(|| {
         let mut draws: Vec<Draw> = Vec::new();
         while events_for_testing()[EMPTIED] < ENOUGH && draws.last() != Some(&[0; 16]) {
             draws.extend((0..100).map(|_| squall::array()));
-            if let Some(zeros) = draws.iter().rev().take(100).position(|draw| *draw == [0; 16]) {
+            if let Some(zeros) = draws
+                .iter()
+                .rev()
+                .take(100)
+                .position(|draw| *draw == [0; 16])
+            {
                 draws.truncate(draws.len() - zeros);
             }
         }

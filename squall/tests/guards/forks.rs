@@ -10,7 +10,7 @@ use crate::signals::{in_handler, interrupt_while};
 const CHILDREN: usize = 2000;
 
 /// Children of signal handlers, each of which waits for a long draw to be interrupted.
-const HANDLER_CHILDREN: usize = 500;
+const HANDLER_CHILDREN: usize = 100;
 
 /// Draws of every size class: from the buffer, in place, and by words.
 fn draws() -> [Draw; 6] {
