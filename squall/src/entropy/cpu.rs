@@ -257,7 +257,7 @@ fn instruction() -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     #[test]
@@ -330,9 +330,9 @@ mod tests {
             .collect()
     }
 
-    #[test]
-    fn the_number_is_that_of_the_cpu() {
-        let run = |cpu| {
+    /// Runs `test` on each CPU, with its number.
+    pub fn on_each_cpu(test: fn(usize)) {
+        let run = move |cpu| {
             // SAFETY: zeros are an empty set; the number is within it.
             let status = unsafe {
                 let mut set: libc::cpu_set_t = core::mem::zeroed();
@@ -340,10 +340,33 @@ mod tests {
                 libc::sched_setaffinity(0, size_of_val(&set), &set)
             };
             assert_eq!(status, 0);
-            assert_eq!(number() as usize, cpu);
+            test(cpu);
         };
         for cpu in allowed_cpus() {
             std::thread::spawn(move || run(cpu)).join().unwrap();
         }
+    }
+
+    #[test]
+    fn the_number_is_that_of_the_cpu() {
+        on_each_cpu(|cpu| assert_eq!(number() as usize, cpu));
+    }
+
+    /// Whether Linux shows this feature of the CPU.
+    fn is_shown(feature: &str) -> bool {
+        let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        cpus.split_whitespace().any(|word| word == feature)
+    }
+
+    #[test]
+    fn sources_that_are_there_stay_in_use() {
+        if is_shown("rdrand") {
+            assert_eq!(random_state(), NoiseSource::Works);
+        }
+        // More than fail at once, less than a window: this thread's counter may be coarse.
+        for _ in 0..20 {
+            noise();
+        }
+        assert_eq!(counter_state(), NoiseSource::Works);
     }
 }

@@ -165,6 +165,13 @@ mod tests {
     }
 
     #[test]
+    fn the_call_fills_by_itself() {
+        let mut out = [0; 32];
+        assert_eq!(getrandom(&mut out), Ok(32));
+        assert_ne!(out, [0; 32]);
+    }
+
+    #[test]
     fn both_ways_fill() {
         let (mut by_call, mut by_device) = ([0; 32], [0; 32]);
         fill(&mut by_call).unwrap();

@@ -104,23 +104,7 @@ mod tests {
 
     #[test]
     fn the_cpu_is_the_one_that_runs_the_thread() {
-        // In a thread of its own, which is moved to each CPU.
-        let on_each_cpu = || {
-            // SAFETY: sets of CPUs are plain bits, readable and writable for their size.
-            unsafe {
-                let size = size_of::<libc::cpu_set_t>();
-                let mut allowed: libc::cpu_set_t = core::mem::zeroed();
-                assert_eq!(libc::sched_getaffinity(0, size, &mut allowed), 0);
-                let cpus = 0..libc::CPU_SETSIZE as usize;
-                for cpu in cpus.filter(|&cpu| libc::CPU_ISSET(cpu, &allowed)) {
-                    let mut only: libc::cpu_set_t = core::mem::zeroed();
-                    libc::CPU_SET(cpu, &mut only);
-                    assert_eq!(libc::sched_setaffinity(0, size, &only), 0);
-                    assert_eq!(ThisMachine.cpu(), cpu as u32);
-                }
-            }
-        };
-        std::thread::spawn(on_each_cpu).join().unwrap();
+        cpu::tests::on_each_cpu(|cpu| assert_eq!(ThisMachine.cpu() as usize, cpu));
     }
 
     #[test]

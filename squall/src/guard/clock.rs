@@ -27,3 +27,28 @@ pub(crate) fn seconds() -> u64 {
 pub fn advance(seconds: u64) {
     ADVANCE.fetch_add(seconds, core::sync::atomic::Ordering::Relaxed);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of the clock that counts through suspension, by another way.
+    fn uptime() -> u64 {
+        let uptime = std::fs::read_to_string("/proc/uptime").expect("/proc is mounted");
+        let (seconds, _) = uptime.split_once('.').expect("seconds with a fraction");
+        seconds.parse().expect("a number")
+    }
+
+    /// One test: time that has passed stays so in the whole process.
+    #[test]
+    fn seconds_are_those_since_boot_and_what_tests_add() {
+        let (before, now, after) = (uptime(), seconds(), uptime());
+        assert!((before..=after).contains(&now));
+        #[cfg(feature = "testing")]
+        {
+            advance(5000);
+            let later = seconds();
+            assert!((now + 5000..=uptime() + 5000).contains(&later));
+        }
+    }
+}

@@ -76,6 +76,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_epoch_has_the_process_and_the_generation() {
+        crate::fill(&mut [0]);
+        let (before, now, after) = (
+            freshness::mapped_generation(),
+            epoch(),
+            freshness::mapped_generation(),
+        );
+        assert_eq!(now.process, fork::process());
+        // The kernel may reseed meanwhile, but not each time.
+        assert!(before != after || now.kernel == before);
+    }
+
+    #[test]
     fn forks_and_clones_are_never_served_and_reseeds_at_last() {
         let before = Epoch {
             kernel: 1,

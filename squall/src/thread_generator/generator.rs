@@ -127,3 +127,39 @@ pub(crate) fn use_engine(engine: Engine) -> Result<(), Error> {
     ENGINE.store(engine as u8, Ordering::Relaxed);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_seed_has_outputs_of_its_own() {
+        let of = |first| {
+            let mut seed = Seed::zeroed();
+            seed[0] = first;
+            let mut out = [0; 32];
+            Generator::once(&seed, |generator| {
+                generator.generate(&mut out, &[], Stores::Cached)
+            });
+            out
+        };
+        assert_eq!(of(1), of(1));
+        assert_ne!(of(1), of(2));
+    }
+
+    #[test]
+    fn the_engine_is_the_best_or_the_one_asked_for() {
+        assert_eq!(engine(), Engine::best());
+        for asked in Engine::available() {
+            assert_eq!(use_engine(asked), Ok(()));
+            assert_eq!(engine(), asked);
+        }
+        use_engine(Engine::best()).expect("it is available");
+        let missing = Engine::ALL
+            .into_iter()
+            .find(|engine| !engine.is_available());
+        if let Some(missing) = missing {
+            assert_eq!(use_engine(missing), Err(Error::EngineUnavailable(missing)));
+        }
+    }
+}
