@@ -9,6 +9,7 @@ mod gift;
 mod maker;
 mod place;
 mod pump;
+mod send;
 mod sink;
 mod source;
 

@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn it_is_the_keystream_of_the_other_engines() {
         if !Engine::AesNi.is_available() {
-            return println!("SKIP: no AES-NI");
+            return assert!(!crate::engine::can_cache_schedules());
         }
         let key = core::array::from_fn(|i| i as u8);
         let mut schedule = [0; CACHED_SCHEDULE_LEN];
