@@ -215,6 +215,8 @@ pub mod hazmat {
     pub use crate::file::stat;
     #[doc(hidden)]
     pub use crate::guard::errno::keep as keep_errno;
+    #[doc(hidden)]
+    pub use crate::guard::vmclock::layout as vmclock_layout;
     use crate::guard::{freshness, policy};
     use crate::{Engine, Error, thread_generator};
 

@@ -1,9 +1,8 @@
 //! vmclock's count, which changes before a restored VM runs again: the generation counter where
 //! there is one, else the disruption marker, which live migration changes as well.
 //!
-//! The device's page is specified in include/uapi/linux/vmclock-abi.h; the library maps the same
-//! page (`guard/vmclock.rs`), and this command waits for it. It is read by pread(2),
-//! which its driver has always had (Linux 6.13).
+//! The library maps the same page (`guard/vmclock.rs`); this command waits for it to change. It reads
+//! the page by pread(2), which the driver has always had (Linux 6.13).
 
 use std::fs::File;
 use std::io;
@@ -12,22 +11,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use squall::hazmat::vmclock_layout::{HEAD_LEN, count_at};
 
 pub const PATH: &str = "/dev/vmclock0";
-
-const MAGIC: u32 = 0x4b4c_4356;
-const MAGIC_AT: usize = 0;
-const SIZE_AT: usize = 4;
-const VERSION_AT: usize = 8;
-const MARKER_AT: usize = 16;
-const FLAGS_AT: usize = 24;
-const COUNTER_AT: usize = 104;
-
-/// As much of the page as is needed.
-const HEAD_LEN: usize = COUNTER_AT + size_of::<u64>();
-
-/// `flags` bit that says the counter is there.
-const HAS_COUNTER: u64 = 1 << 8;
 
 /// A vmclock and its count.
 pub struct VmClock {
@@ -88,27 +74,14 @@ fn read_count(file: &File) -> io::Result<Option<u64>> {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         Err(error) => return Err(error),
     }
-    let word64 = |at| u64::from_le_bytes(bytes_at(&head, at));
-    let word32 = |at| u32::from_le_bytes(bytes_at(&head, at));
-    let has = |at: usize| word32(SIZE_AT) as usize >= at + size_of::<u64>();
-    let is_usable = word32(MAGIC_AT) == MAGIC
-        && u16::from_le_bytes(bytes_at(&head, VERSION_AT)) == 1
-        && has(MARKER_AT);
-    let count_at = if word64(FLAGS_AT) & HAS_COUNTER != 0 && has(COUNTER_AT) {
-        COUNTER_AT
-    } else {
-        MARKER_AT
-    };
-    Ok(is_usable.then(|| word64(count_at)))
-}
-
-fn bytes_at<const N: usize>(head: &[u8; HEAD_LEN], at: usize) -> [u8; N] {
-    std::array::from_fn(|i| head[at + i])
+    let word = |at: usize| u64::from_le_bytes(*head[at..].first_chunk().expect("within the head"));
+    Ok(count_at(word).map(word))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use squall::hazmat::vmclock_layout::*;
 
     /// A file that imitates the device's page, and is removed when this is dropped.
     struct Page(std::path::PathBuf, File);
@@ -123,7 +96,7 @@ mod tests {
             page.write(MAGIC_AT, &MAGIC.to_le_bytes());
             page.write(SIZE_AT, &4096_u32.to_le_bytes());
             page.write(VERSION_AT, &1_u16.to_le_bytes());
-            page.write(FLAGS_AT, &HAS_COUNTER.to_le_bytes());
+            page.write(FLAGS_AT, &HAS_GENERATION.to_le_bytes());
             page
         }
 
@@ -145,7 +118,7 @@ mod tests {
         let mut clock = VmClock::open(&page.0).unwrap().expect("a vmclock");
         assert_eq!(clock.change().unwrap(), None);
         for (last, now) in [(0, 1), (1, u64::MAX), (u64::MAX, 7)] {
-            page.write(COUNTER_AT, &now.to_le_bytes());
+            page.write(GENERATION_AT, &now.to_le_bytes());
             assert_eq!(clock.change().unwrap(), Some((last, now)));
             assert_eq!(clock.change().unwrap(), None);
         }
@@ -156,7 +129,7 @@ mod tests {
         let page = Page::new("marker");
         page.write(FLAGS_AT, &[0; 8]);
         let mut clock = VmClock::open(&page.0).unwrap().expect("a vmclock");
-        page.write(COUNTER_AT, &[5; 8]);
+        page.write(GENERATION_AT, &[5; 8]);
         assert_eq!(clock.change().unwrap(), None);
         page.write(MARKER_AT, &3_u64.to_le_bytes());
         assert_eq!(clock.change().unwrap(), Some((0, 3)));

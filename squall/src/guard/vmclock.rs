@@ -6,31 +6,22 @@
 //! letter of "ptp: vmclock: add vm generation counter" (B. Chalios, 2025); but the specification
 //! does not, so the marker is looked at and never relied on.
 //!
-//! The device's page is specified in Linux's include/uapi/linux/vmclock-abi.h. The count is a
-//! signal, never entropy: sibling clones see the same new value.
+//! The count is a signal, never entropy: sibling clones see the same new value.
 //!
 //! Only the kernel's device is accepted. A file in its place could be cut short, and a draw would
 //! then end the program by SIGBUS, or hold a count that never changes.
 
+pub mod layout;
+
 use core::ffi::CStr;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::io::Write;
 
 use super::memory::page_size;
 use crate::failpoint::{self, Failpoint};
 use crate::file::{self, File};
-
-const MAGIC: u32 = 0x4b4c_4356;
-const MAGIC_AT: usize = 0;
-const SIZE_AT: usize = 4;
-const VERSION_AT: usize = 8;
-const MARKER_AT: usize = 16;
-const FLAGS_AT: usize = 24;
-const GENERATION_AT: usize = 104;
-
-/// `flags` bit that says the generation counter is there.
-const HAS_GENERATION: u64 = 1 << 8;
+use layout::{GENERATION_AT, MARKER_AT};
 
 /// A mapped vmclock page.
 #[derive(Clone, Copy, Debug)]
@@ -109,28 +100,12 @@ impl VmClock {
 
     /// Where the page's count stands; nowhere if this is no vmclock's page.
     fn find_count(self) -> Option<usize> {
-        let word32 = |at| self.word32(at).load(Ordering::Relaxed);
-        let has = |at: usize| word32(SIZE_AT) as usize >= at + size_of::<u64>();
-        if word32(MAGIC_AT) != MAGIC || word32(VERSION_AT) as u16 != 1 || !has(MARKER_AT) {
-            return None;
-        }
-        let counts_generations =
-            self.word64(FLAGS_AT).load(Ordering::Relaxed) & HAS_GENERATION != 0;
-        if counts_generations && has(GENERATION_AT) {
-            Some(GENERATION_AT)
-        } else {
-            Some(MARKER_AT)
-        }
-    }
-
-    fn word32(&self, at: usize) -> &AtomicU32 {
-        // SAFETY: a whole page is mapped for as long as the process lives, and `at` is one of
-        // the aligned offsets above.
-        unsafe { &*self.page.as_ptr().add(at).cast() }
+        layout::count_at(|at| self.word64(at).load(Ordering::Relaxed))
     }
 
     fn word64(&self, at: usize) -> &AtomicU64 {
-        // SAFETY: as for `word32`.
+        // SAFETY: a whole page is mapped for as long as the process lives, and `at` is one of the
+        // layout's aligned offsets.
         unsafe { &*self.page.as_ptr().add(at).cast() }
     }
 }
@@ -352,37 +327,5 @@ pub(super) mod tests {
             let identity = File::open(path, libc::O_PATH).map(|file| identify(&file));
             assert_ne!(identity, Ok(Identity::VmClock), "{path:?}");
         }
-    }
-
-    #[test]
-    fn a_count_is_within_the_page_that_the_device_says_it_has() {
-        let count_of = |magic: u32, size: usize, version: u64, flags| {
-            let mut page = [0u64; 4096 / WORD];
-            page[0] = u64::from(magic) | (size as u64) << 32;
-            page[VERSION_AT / WORD] = version;
-            page[FLAGS_AT / WORD] = flags;
-            let clock = VmClock {
-                page: NonNull::from(&mut page).cast(),
-                count_at: MARKER_AT,
-            };
-            clock.find_count()
-        };
-        let whole = GENERATION_AT + WORD;
-        assert_eq!(
-            count_of(MAGIC, 4096, 1, HAS_GENERATION),
-            Some(GENERATION_AT)
-        );
-        assert_eq!(
-            count_of(MAGIC, whole, 1, HAS_GENERATION),
-            Some(GENERATION_AT)
-        );
-        assert_eq!(
-            count_of(MAGIC, whole - 1, 1, HAS_GENERATION),
-            Some(MARKER_AT)
-        );
-        assert_eq!(count_of(MAGIC, 4096, 1, 0), Some(MARKER_AT));
-        assert_eq!(count_of(MAGIC, MARKER_AT + WORD - 1, 1, 0), None);
-        assert_eq!(count_of(MAGIC, 4096, 2, 0), None);
-        assert_eq!(count_of(MAGIC + 1, 4096, 1, 0), None);
     }
 }
