@@ -1,4 +1,4 @@
-//! `squall completions`: what makes a shell complete this command's names and options.
+//! `squall completions`: prints the script that completes squall's commands and options in a shell.
 
 use clap::CommandFactory;
 use clap_complete::{Shell, generate};
@@ -14,10 +14,10 @@ pub enum Choice {
     Fish,
 }
 
-/// Prints the completions of `shell`.
+/// Prints the completions for `shell`.
 ///
 /// # Errors
-/// Those of writing to standard output.
+/// Standard output cannot be written.
 pub fn print(shell: Choice) -> Result<(), Failure> {
     let shell = match shell {
         Choice::Bash => Shell::Bash,

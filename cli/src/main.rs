@@ -1,4 +1,4 @@
-//! The `squall` command: parse, run, and tell how it ended.
+//! The `squall` command: parses its arguments, runs a subcommand, and sets the exit code.
 
 #![deny(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The manual pages, man(7), made of what `--help` says: the same from the same source.
+//! Makes the manual pages, man(7), from the texts of `--help`.
 
 use std::fs;
 use std::io;
@@ -12,13 +12,13 @@ use squall_tools::failure::at;
 
 use crate::args::Arguments;
 
-/// How the paragraph on exit codes begins, which gets a section.
+/// How the paragraph on exit codes begins; it becomes a section of its own.
 const EXIT_CODES: &str = "Exit codes: ";
 
-/// Writes squall.1 and a page for each command that is not hidden into `directory`.
+/// Writes squall.1, and a page for each visible subcommand, into `directory`.
 ///
 /// # Errors
-/// Those of writing files.
+/// A file cannot be written.
 pub fn write(directory: &Path) -> Result<(), Failure> {
     fs::create_dir_all(directory).map_err(at(directory))?;
     let mut command = Arguments::command().disable_help_subcommand(true);
@@ -26,7 +26,7 @@ pub fn write(directory: &Path) -> Result<(), Failure> {
     pages(&command, &[], directory)
 }
 
-/// Writes the page of `command` and those below it; `related` are the names of pages to look at too.
+/// Writes the pages of `command` and its subcommands; `related` are names for SEE ALSO.
 fn pages(command: &Command, related: &[String], directory: &Path) -> Result<(), Failure> {
     let titled = command
         .clone()
@@ -81,7 +81,7 @@ fn page<'a>(
         .collect())
 }
 
-/// A character as every version of roff(7) reads it.
+/// Writes a character so that every version of roff(7) can read it.
 fn escaped(c: char) -> String {
     if c.is_ascii() {
         c.into()
@@ -90,7 +90,7 @@ fn escaped(c: char) -> String {
     }
 }
 
-/// What follows the options in `--help`: sentences are filled, lines that are indented stay.
+/// The text after the options in `--help`: sentences are filled, indented lines are kept.
 fn notes(help: &str) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["NOTES"]);

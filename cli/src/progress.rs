@@ -1,4 +1,4 @@
-//! Rate, total and time left on standard error, while it is a terminal; at the end one line.
+//! Shows rate, total and remaining time on a terminal, and a summary at the end.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use indicatif::{BinaryBytes, HumanDuration, ProgressBar, ProgressStyle};
 
 const TICK: Duration = Duration::from_millis(100);
 
-/// What has been written so far, shown if that was asked for.
+/// The amount written so far, with a bar if the user asked for it.
 pub struct Progress {
     bar: Option<ProgressBar>,
     started: Instant,
@@ -43,14 +43,14 @@ impl Progress {
         }
     }
 
-    /// `len` more random bytes were written.
+    /// Counts `len` more random bytes as written.
     pub fn advance(&self, len: u64) {
         if let Some(bar) = &self.bar {
             bar.inc(len);
         }
     }
 
-    /// Takes the bar away and leaves a line that tells what was written.
+    /// Replaces the bar by a line with the total and the rate.
     pub fn summarise(&self) {
         let Some(bar) = &self.bar else { return };
         let elapsed = self.started.elapsed();
@@ -66,13 +66,13 @@ impl Progress {
             BinaryBytes(written),
             BinaryBytes(rate as u64)
         );
-        // Nobody to tell if standard error is closed.
+        // If standard error is closed, there is nobody to tell.
         let _ = io::stderr().write_all(line.as_bytes());
     }
 }
 
 impl Drop for Progress {
-    /// Leaves the terminal clean for what is said next.
+    /// Removes the bar, so that a message after it starts on a clean line.
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

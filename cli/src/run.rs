@@ -1,8 +1,7 @@
-//! Existing programs with squall: the commands `squall run` and `squall openssl-conf`.
+//! Runs existing programs with squall: the commands `squall run` and `squall openssl-conf`.
 //!
-//! - [`run`]: a program with libsquall-preload.so before it, or one line that says why it would not
-//!   be reached.
-//! - [`openssl_conf`]: the lines that make OpenSSL draw from squall, and whether they took effect.
+//! - [`run`] executes a program with libsquall-preload.so, or says why that would have no effect.
+//! - [`openssl_conf`] prints the configuration that makes OpenSSL use squall, or checks it.
 
 pub mod args;
 #[allow(unsafe_code, reason = "OpenSSL is loaded and called")]

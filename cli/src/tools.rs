@@ -1,4 +1,4 @@
-//! The commands of the feature `tools`; in a build without it, how to get them.
+//! The commands of the feature `tools`; builds without it say how to get them.
 
 const BENCH: &str = "Measure every source of randomness on this machine, side by side";
 const WIPE: &str = "Overwrite drives, many at once, and verify that nothing else is left on them";

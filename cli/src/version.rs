@@ -1,4 +1,4 @@
-//! What `squall --version` prints: the version, and what this build is and can do on this CPU.
+//! The text of `squall --version`: the version, the build, and what it supports on this CPU.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use squall::Engine;
 
 use crate::args;
 
-/// The version alone, and below it a line for each: the commit, the engines, the tools.
+/// The version, followed by a line each for the commit, the engines and the tools.
 pub fn long() -> &'static str {
     static LONG: LazyLock<String> = LazyLock::new(|| {
         let engines = args::names(Engine::available());

@@ -1,4 +1,4 @@
-//! Every wrong argument is one line that says what would be right, and exit code 2.
+//! Every wrong argument gives exit code 2 and one line that says what would be right.
 
 use squall::Engine;
 use squall_testing::suite::{NOTHING, Need, Test};
@@ -118,7 +118,7 @@ fn names() {
     );
 }
 
-/// In every command `--json` is JSON on standard output.
+/// With `--json`, every command writes JSON to standard output.
 fn json_takes_no_file() {
     for command in [
         "status",
@@ -135,7 +135,7 @@ fn json_takes_no_file() {
     }
 }
 
-/// As a variable of a script that was never set.
+/// Empty arguments, as from a script's variable that was never set.
 fn empty_words() {
     for (arguments, message) in [
         (

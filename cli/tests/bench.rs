@@ -1,6 +1,6 @@
-//! `squall bench` as a user runs it: what it writes, and what it says when it cannot.
+//! Tests `squall bench` as a user runs it: its outputs, and its error messages.
 //!
-//! Figures are not judged here: tests share the machine.
+//! Speeds are not checked here, because tests share the machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use tempfile::TempDir;
 
 use crate::common::{bytes, end, run, squall, text};
 
-/// Two sources and one workload: a run of a moment.
+/// Two sources and one workload, which takes a moment.
 const SHORT: &str = "bench --quick --source squall --source getrandom --workload words";
 
-/// A directory of a test's own.
+/// A temporary directory of one test.
 struct Workspace(TempDir);
 
 impl Workspace {
@@ -31,7 +31,7 @@ impl Workspace {
         self.0.path().join(name)
     }
 
-    /// What the directory has.
+    /// The names of the directory's files.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).expect("a directory").flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -52,7 +52,7 @@ fn squall_to(path: &Path, option: &str, arguments: &str) -> Command {
     command
 }
 
-/// The only line of a run that fails.
+/// The single line that a failing run prints.
 #[track_caller]
 fn complaint(mut command: Command, code: i32) -> String {
     let output = command.output().expect("the command runs");
@@ -105,7 +105,7 @@ fn a_quick_run_fills_every_output() {
     );
 }
 
-/// Standard output then has nothing else.
+/// With JSON on standard output, nothing else is written there.
 fn json_on_standard_output_is_alone() {
     for option in ["--json", "--export-json -"] {
         let output = run(&format!("{SHORT} {option}"));
@@ -132,7 +132,7 @@ fn a_run_is_compared_with_an_older_one() {
         &text(&output.stdout),
         &["before: ", "points did not change"],
     );
-    // Nothing is measured for a comparison that cannot be made.
+    // The comparison fails before anything is measured.
     fs::write(&path, "{").expect("a file");
     let line = complaint(squall_to(&path, "--compare", "bench"), 1);
     contains(&line, &["old.json"]);
@@ -143,7 +143,7 @@ fn a_run_is_compared_with_an_older_one() {
     contains(&absent, &["absent", "No such file"]);
 }
 
-/// Said before minutes are spent, and nothing is left half-written.
+/// The error comes before minutes are spent, and no file is left half-written.
 fn an_output_that_cannot_be_written_is_noticed_first() {
     let workspace = Workspace::new();
     let absent = workspace.path("absent/page.html");
@@ -157,7 +157,7 @@ fn an_output_that_cannot_be_written_is_noticed_first() {
     assert_eq!(workspace.names(), Vec::<String>::new());
 }
 
-/// A pipe, a device or a link stays what it is.
+/// The report does not replace a pipe, a device or a link by a file.
 fn what_is_no_file_is_not_replaced() {
     let workspace = Workspace::new();
     let (target, link) = (workspace.path("target.csv"), workspace.path("link.csv"));
@@ -182,7 +182,7 @@ fn what_is_no_file_is_not_replaced() {
     contains(&twice, &["standard output takes one report"]);
 }
 
-/// Peers that were not asked for are neither measured nor beaten.
+/// Peers that were not asked for are not measured or compared with.
 fn chosen_sources_are_alone_everywhere() {
     let arguments = "bench --quick --json --workload start --workload words --source squall";
     let output = run(arguments);
@@ -194,8 +194,8 @@ fn chosen_sources_are_alone_everywhere() {
     }
 }
 
-/// What was measured is written, marked incomplete. How long a first workload takes depends on the
-/// machine, so a run that was interrupted before its end is repeated with more time.
+/// An interrupted run writes what it measured, marked incomplete. How long the first workload takes
+/// depends on the machine, so a run that is interrupted too early is repeated with more time.
 fn an_interrupted_run_keeps_what_it_has() {
     let workspace = Workspace::new();
     let path = workspace.path("report.json");
@@ -211,8 +211,8 @@ fn an_interrupted_run_keeps_what_it_has() {
     assert_eq!(report["workloads"][0]["name"], "words");
 }
 
-/// The report of a whole run, which takes minutes, interrupted after `time`; none if it had not begun
-/// to watch for interrupts.
+/// The report of a full run, which takes minutes, interrupted after `time`. None if the run did not yet
+/// handle interrupts.
 fn interrupted(path: &Path, time: Duration) -> Option<Value> {
     let child = squall_to(path, "--export-json", "bench")
         .stdout(Stdio::piped())
@@ -228,7 +228,7 @@ fn interrupted(path: &Path, time: Duration) -> Option<Value> {
     Some(json(path))
 }
 
-/// Without Go its sources are named as missing, and all else goes on.
+/// Without Go, the report names its sources as missing, and the rest is measured.
 fn a_missing_peer_is_named() {
     let workspace = Workspace::new();
     let path = workspace.path("report.json");
@@ -249,7 +249,7 @@ fn a_missing_peer_is_named() {
     assert_eq!(state("squall"), "measured");
 }
 
-/// A machine that does not allow a thread to be bound to a CPU.
+/// The run goes on where threads cannot be bound to a CPU.
 fn without_permissions_it_says_so_and_goes_on() {
     let workspace = Workspace::new();
     let path = workspace.path("report.json");
@@ -300,7 +300,7 @@ fn a_source_that_is_not_there_passes_no_test() {
     contains(&text(&output.stderr), &["go-crypto-rand is not available"]);
 }
 
-/// The control: what is no generator is found out, and the command fails.
+/// The control: the statistics reject bytes that are not random, and the command fails.
 fn statistics_find_what_is_no_generator() {
     let output = run("bench --statistics --bytes 1MiB --source memset");
     assert_eq!(output.status.code(), Some(1));

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// Bytes 00, 01 to 1f.
+/// Bytes 00 to 1f, as hexadecimal digits.
 pub const SEED: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
-/// Nothing here takes longer unless it hangs.
+/// Nothing here takes this long unless it hangs.
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// The command with `arguments`, split at blanks.
@@ -25,12 +25,12 @@ pub fn squall(arguments: &str) -> Command {
     command
 }
 
-/// Runs to the end with both outputs read.
+/// Runs the command to its end and collects both outputs.
 pub fn run(arguments: &str) -> Output {
     squall(arguments).output().expect("the command runs")
 }
 
-/// Runs and gives standard output of a run that succeeds in silence.
+/// The standard output of a run that must succeed and write no errors.
 pub fn bytes(arguments: &str) -> Vec<u8> {
     let output = run(arguments);
     assert_eq!(text(&output.stderr), "", "{arguments}");
@@ -38,12 +38,12 @@ pub fn bytes(arguments: &str) -> Vec<u8> {
     output.stdout
 }
 
-/// What a program wrote, which must be text.
+/// A program's output, which must be UTF-8.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text is UTF-8")
 }
 
-/// Fails unless a run ended with this code and a line on standard error that has these parts.
+/// Fails unless the run ended with this code and one line on standard error that has all `parts`.
 #[track_caller]
 pub fn refused(output: &Output, code: i32, parts: &[&str]) {
     let message = text(&output.stderr);
@@ -56,7 +56,7 @@ pub fn refused(output: &Output, code: i32, parts: &[&str]) {
     }
 }
 
-/// Waits for `child` and gives its exit code and what it wrote to a piped standard error.
+/// Waits for `child`; returns its exit code and its piped standard error.
 pub fn end(mut child: Child) -> (Option<i32>, String) {
     let started = Instant::now();
     let status = loop {
@@ -76,7 +76,7 @@ pub fn end(mut child: Child) -> (Option<i32>, String) {
     (status.code(), message)
 }
 
-/// A new pseudo-terminal: our side and the command's.
+/// A new pseudo-terminal: our side, and the side for the command.
 pub fn terminal() -> (File, OwnedFd) {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
         .expect("there are terminals");
@@ -88,7 +88,7 @@ pub fn terminal() -> (File, OwnedFd) {
     (ours.into(), theirs)
 }
 
-/// A path for a file that is removed when this is dropped.
+/// A path for a file that is removed on drop.
 pub struct Scratch(PathBuf);
 
 impl Scratch {

@@ -1,4 +1,4 @@
-//! `squall completions`: scripts that shells can read, with every command and its options.
+//! `squall completions`: scripts that shells can read, with all commands and options.
 
 use std::process::{Command, Output, Stdio};
 
@@ -18,7 +18,7 @@ fn script(shell: &str) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// What bash would offer behind these words, the last of which may be unfinished.
+/// What bash offers after these words, the last of which may be incomplete.
 fn offered(words: &[&str]) -> Vec<String> {
     let program = r#"
         source /dev/stdin || exit

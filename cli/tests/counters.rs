@@ -1,4 +1,4 @@
-//! What `squall status --counters` shows of a file of counters.
+//! What `squall status --counters` shows for a file of counters.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use squall_testing::tests;
 
 use crate::common::{bytes, run, squall, text};
 
-/// Set, this program counts instead of testing.
+/// If this variable is set, this program counts instead of testing.
 const COUNTS: &str = "SQUALL_TEST_COUNTS";
 
 /// Whether this process was started by [`counted`].
@@ -27,7 +27,7 @@ pub fn count() {
     counters::forwarded(Door::Device);
 }
 
-/// A file that a process has counted in.
+/// Creates a file of counters and runs a process that counts in it.
 fn counted(path: &Path) {
     counters::create(path).expect("a file");
     let mut counting = Command::new(std::env::current_exe().expect("this program"));

@@ -1,5 +1,5 @@
-//! `squall dmcrypt` on a machine without a device mapper: one line that says what is missing, and
-//! nothing is written. What it does where there is one is tested in guests of the lab.
+//! `squall dmcrypt` on a machine without a device mapper prints one line that says what is missing, and
+//! writes nothing. The lab tests it in guests that have a device mapper.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn what_is_missing_is_said_in_a_line() {
     }
 }
 
-/// Before the device mapper is looked for, and before minutes of questions to it.
+/// A wrong device is reported before the device mapper is used, which could take minutes.
 fn a_wrong_device_is_told_first() {
     for device in ["/dev/null", "/dev/none", "/tmp", file!()] {
         let output = run(&format!("dmcrypt bench --device {device}"));

@@ -1,5 +1,5 @@
-//! What `squall stream --output` may overwrite: no drive and no file that is in use, and no drive that
-//! is not meant.
+//! `squall stream --output` refuses drives and files that are in use, and drives that the user did not
+//! confirm.
 
 use std::fs;
 use std::io::Write;
@@ -15,17 +15,17 @@ use crate::common::{self, SEED, Scratch, end, run, squall, terminal, text};
 
 const MIB: usize = 1 << 20;
 
-/// Where ext4 has its magic number.
+/// The bytes of ext4's magic number.
 const MAGIC: std::ops::Range<usize> = 1080..1082;
 
-/// `squall stream` of 4 KiB, the same each time, to `output`.
+/// Runs `squall stream` with a fixed seed, writing 4 KiB to `output`.
 fn stream(output: &Path, options: &str) -> Output {
     let mut command = squall(&format!("stream --size 4096 --seed {SEED} {options}"));
     let output = command.arg("--output").arg(output).output();
     output.expect("the command runs")
 }
 
-/// Fails unless nothing was written, and a line says so and has all of `words`.
+/// Fails unless nothing was written, and one line says so with all of `words`.
 #[track_caller]
 fn refused(output: &Output, words: &[&str]) {
     common::refused(output, 2, &[&["nothing was written"], words].concat());
@@ -44,7 +44,7 @@ fn consent(device: &Loop) -> String {
     format!("--yes --serial {serial}")
 }
 
-/// The control is the same command on the same file system when it is not mounted: it destroys it.
+/// The control runs the same command after unmounting, which destroys the file system.
 fn a_mounted_drive_is_refused() {
     let lab = Lab::new();
     let image = lab.image("image", 16 * MIB as u64);
@@ -72,7 +72,7 @@ fn a_mounted_drive_is_refused() {
     assert!(!fsck.expect("fsck.ext4 runs").status.success());
 }
 
-/// By `>`, where the shell has opened it and nobody looked.
+/// The shell opens the drive with `>`, so squall cannot check it before.
 fn a_drive_as_standard_output_is_refused() {
     let lab = Lab::new();
     let device = lab.device(MIB as u64);
@@ -100,7 +100,7 @@ fn a_drive_must_be_meant() {
     written(&stream(&device.path, &consent(&device)), &device.path);
 }
 
-/// On a terminal it is asked for by its serial number.
+/// On a terminal, the command asks for the drive's serial number.
 fn a_drive_is_asked_about() {
     let lab = Lab::new();
     let device = lab.device(MIB as u64);
@@ -129,7 +129,7 @@ fn a_drive_is_asked_about() {
     assert!(fs::read(&device.path).unwrap() != vec![0; MIB]);
 }
 
-/// A file behind a loop device, and swap; each is written when it is not in use any more.
+/// A file behind a loop device, and a swap file. Each is written once it is no longer in use.
 fn a_file_that_is_in_use_is_refused() {
     let lab = Lab::new();
     let image = lab.image("image", MIB as u64);
@@ -162,7 +162,7 @@ fn a_file_that_is_in_use_is_refused() {
     written(&stream(&swap, ""), &swap);
 }
 
-/// Whoever consents means a drive: the name of one that is gone does not become a file.
+/// Consent is for a drive: if its name no longer exists, no file is created there.
 fn consent_makes_no_file() {
     let file = Scratch::new();
     for consent in ["--yes", "--serial WD-1"] {

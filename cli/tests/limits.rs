@@ -1,4 +1,4 @@
-//! What `squall stream` does when the system refuses: threads, memory, and a disk that fails late.
+//! `squall stream` when the system refuses threads or memory, or when a disk fails late.
 
 use std::process::{Command, Output};
 
@@ -8,7 +8,7 @@ use squall_testing::tests;
 
 use crate::common::{SEED, Scratch, bytes, run, squall, text};
 
-/// Runs with at most `kib` of address space.
+/// Runs the command with at most `kib` KiB of address space.
 fn limited(kib: u32, arguments: &str) -> Output {
     let script = format!(
         "ulimit -v {kib}; exec {} {arguments}",
@@ -74,7 +74,7 @@ fn a_dash_as_output_is_standard_output() {
     assert!(!std::path::Path::new("-").exists());
 }
 
-/// Runs `command` where fdatasync(2) fails with `errno`, as on a disk that fails late.
+/// Runs `command` with an fdatasync(2) that fails with `errno`, as on a disk that fails late.
 fn with_failing_disk(command: Command, errno: i32) -> Output {
     let refusal = Refusal {
         call: libc::SYS_fdatasync,

@@ -1,4 +1,4 @@
-//! `squall` as a user runs it.
+//! Tests `squall` as a user runs it.
 
 mod arguments;
 mod bench;

@@ -1,4 +1,4 @@
-//! Every command has a manual page, the same each time, that man(1) has no complaints about.
+//! Every command has a manual page, which is reproducible and which man(1) accepts without warnings.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +20,7 @@ fn pages(folder: &Path) -> BTreeSet<String> {
         .collect()
 }
 
-/// The commands below `command` that its help names.
+/// The subcommands that the help of `command` names.
 fn commands(command: &str) -> Vec<String> {
     let help = text(&bytes(&format!("{command} --help")));
     help.lines()

@@ -1,4 +1,4 @@
-//! `squall openssl-conf`: its lines make OpenSSL draw from the real provider, and `--check` tells.
+//! `squall openssl-conf`: with its lines OpenSSL draws from the provider, and `--check` confirms it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::common::{run, squall, text};
 
-/// OpenSSL's library, of a version that has providers.
+/// An OpenSSL library that supports providers.
 const LIBCRYPTO: Need = Need {
     check: || {
         let asked = run("openssl-conf --check");
@@ -21,7 +21,7 @@ const LIBCRYPTO: Need = Need {
     required_by: "SQUALL_REQUIRE_PROGRAMS",
 };
 
-/// The lines for the installed provider, `changed`, in a file.
+/// Writes the lines for the installed provider to a file, after applying `changed`.
 fn written(changed: impl Fn(&str) -> String) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("openssl.cnf");
@@ -83,7 +83,7 @@ fn seeds_alone() {
         "Random bytes are OpenSSL's own; their seeds are squall's.\n",
     ];
     took_effect(&file, &shown);
-    // The control: without that line either, nothing comes from squall.
+    // The control: without the seed line too, nothing comes from squall.
     let (_folder, file) = written(|lines| {
         let without = lines.replace("\nrandom = SQUALL\n", "\n");
         without.replace("\nseed = SQUALL\n", "\n")

@@ -1,4 +1,4 @@
-//! How `squall` treats what it writes to: terminals, pipes that close, disks that are full.
+//! How `squall` writes to terminals, to pipes that close, and to full disks.
 
 use std::fs::{File, Permissions};
 use std::io::{PipeWriter, Read, pipe};
@@ -86,7 +86,8 @@ fn a_pipe_nobody_reads_ends_every_command_quietly() {
     }
 }
 
-/// As by `>&-`, where the runtime has put /dev/null, and as by `1<`.
+/// Standard output closed by `>&-`, which Rust's runtime opens as /dev/null, or open only for reading
+/// by `1<`.
 fn a_standard_output_that_takes_nothing_is_an_error() {
     let file = Scratch::new();
     let to_file = format!("stream --size 10 --output {}", file.path().display());
@@ -124,7 +125,7 @@ fn a_standard_output_that_takes_nothing_is_an_error() {
             );
             assert_eq!(output.status.code(), Some(code), "{arguments}");
         }
-        // What needs none goes on without.
+        // A run that does not write to standard output is not affected.
         let output = ran(&to_file, redirection);
         assert_eq!(text(&output.stderr), "");
         assert_eq!(output.status.code(), Some(0));
@@ -132,7 +133,7 @@ fn a_standard_output_that_takes_nothing_is_an_error() {
     }
 }
 
-/// Text may be a key. What is there already keeps its mode.
+/// A new file of text may hold a key, so only its owner may read it. An existing file keeps its mode.
 fn a_new_file_of_text_is_its_owners_alone() {
     let mode_of = |format: &str, before: Option<u32>| {
         let file = Scratch::new();
@@ -183,7 +184,7 @@ fn a_full_disk_is_an_error() {
 
 fn a_failure_tells_how_much_was_written() {
     let file = Scratch::new();
-    // A limit on file sizes stands in for a small disk: a write across it is cut short.
+    // A limit on file sizes stands in for a full disk: a write across it is cut short.
     let script = format!(
         "trap '' XFSZ; ulimit -f 3; exec {} stream --size 1MiB --output {}",
         env!("CARGO_BIN_EXE_squall"),
@@ -230,7 +231,7 @@ fn a_fifo_as_output() {
     assert_eq!(end(child), (Some(0), String::new()));
 }
 
-/// Reads all of a seeded stream in a way of its own, once the pipe is full, and compares.
+/// Once the pipe is full, reads all of a seeded stream with `read`, and compares.
 fn compare(size: usize, arguments: &str, stdout: PipeWriter, read: impl FnOnce() -> Vec<u8>) {
     let ours = stdout.try_clone().expect("a pipe");
     let child = squall(&format!("stream --seed {SEED} --size {size} {arguments}"))
@@ -251,7 +252,7 @@ fn compare(size: usize, arguments: &str, stdout: PipeWriter, read: impl FnOnce()
     assert!(got == expected, "{arguments}");
 }
 
-/// Waits until nothing can be written to `pipe`.
+/// Waits until `pipe` is full.
 fn wait_until_full(pipe: &PipeWriter) {
     const TIMEOUT: Duration = Duration::from_secs(120);
     let started = Instant::now();
@@ -267,7 +268,7 @@ fn wait_until_full(pipe: &PipeWriter) {
 }
 
 fn a_non_blocking_pipe_is_waited_for() {
-    // Short streams are written, long ones given.
+    // Short streams are written; long ones are given to the pipe with vmsplice(2).
     for (size, threads) in [(2_000_000, 1), (2_000_000, 2), (8 << 20, 1), (8 << 20, 2)] {
         let (reader, writer) = pipe().expect("a pipe");
         let flags = rustix::fs::fcntl_getfl(&writer).expect("pipes have flags");

@@ -1,4 +1,4 @@
-//! `squall run`: real programs under the real library, and those that it refuses.
+//! `squall run`: real programs with the installed library, and programs that it refuses.
 
 pub mod installed;
 pub mod passed;

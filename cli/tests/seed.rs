@@ -1,7 +1,7 @@
-//! `squall seed`: the kernel's generator really reseeds, and the watch hears what it must.
+//! `squall seed` really reseeds the kernel's generator, and `--watch` hears clone events.
 //!
-//! Other processes may force reseeds while these tests run, so nothing that must stand still is
-//! asked to stand still but once in many tries.
+//! Other processes may force reseeds while these tests run. So a test that needs the generation to
+//! stand still tries many times and needs one success.
 
 mod events;
 pub mod units;
@@ -17,11 +17,11 @@ use squall_testing::tests;
 
 use crate::common::{run, squall, text};
 
-/// What is printed without CAP_SYS_ADMIN.
+/// The message without CAP_SYS_ADMIN.
 const REFUSED: &str = "squall: seed: /dev/urandom: Operation not permitted: it takes \
     CAP_SYS_ADMIN: run as root, outside of containers\n";
 
-/// CAP_SYS_ADMIN.
+/// The tests run with CAP_SYS_ADMIN.
 const PRIVILEGE: Need = Need {
     check: || {
         rustix::thread::capabilities(None)
@@ -32,7 +32,7 @@ const PRIVILEGE: Need = Need {
     required_by: "SQUALL_REQUIRE_GUARDS",
 };
 
-/// A kernel that shows its generation.
+/// The kernel exposes its generation.
 const GENERATION: Need = Need {
     check: || {
         let generation = generation().map(drop);
@@ -45,7 +45,7 @@ fn generation() -> Option<u64> {
     squall::status().kernel_generation
 }
 
-/// Whether `action` leaves the kernel's generation alone, in one of many tries.
+/// Whether `action` leaves the kernel's generation unchanged in at least one of 50 tries.
 fn leaves_the_generation(action: impl Fn()) -> bool {
     (0..50).any(|_| {
         let before = generation();
@@ -91,7 +91,7 @@ fn seeding_reseeds_the_kernel() {
 
 fn seeding_moves_the_generation() {
     assert!(!leaves_the_generation(|| drop(run("seed"))));
-    // The control: a command that does not seed.
+    // The control: a command that does not reseed.
     assert!(leaves_the_generation(|| drop(run("--version"))));
 }
 
@@ -109,11 +109,11 @@ fn a_claim_is_checked() {
     }
 }
 
-/// Runs without CAP_SYS_ADMIN, whoever runs the tests.
+/// Runs the command without CAP_SYS_ADMIN, even if the tests have it.
 fn unprivileged(arguments: &str) -> Output {
     let mut command = squall(arguments);
     let drop_privilege = || {
-        // Whoever may not drop it does not have it.
+        // A process that may not drop the capability does not have it.
         let _ = rustix::thread::remove_capability_from_bounding_set(CapabilitySet::SYS_ADMIN);
         Ok(())
     };
@@ -132,7 +132,7 @@ fn without_privilege_it_is_one_line_and_nothing_happens() {
     }
 }
 
-/// A kernel that has just booted.
+/// The answers of a kernel that has just booted.
 const NOT_READY: [Refusal; 2] = [
     // RNDRESEEDCRNG.
     Refusal {

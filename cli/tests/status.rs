@@ -1,4 +1,4 @@
-//! What `squall status` shows, to people and to programs.
+//! What `squall status` prints, as text and as JSON.
 
 use std::collections::BTreeSet;
 

@@ -14,7 +14,7 @@ use crate::common::{SEED, Scratch, bytes, end, run, squall, text};
 /// `openssl enc -aes-256-ctr -K $SEED -iv 0 -nosalt -in /dev/zero | head -c 32`.
 const FIRST: &str = "f29000b62a499fd0a9f39a6add2e7780f05d76ae4ab99fe5a6f69b3148c2363d";
 
-/// Bytes around 1 MiB and 2 MiB, 16 on either side: where chunks meet. From OpenSSL as above.
+/// 32 bytes around 1 MiB and 2 MiB, where chunks meet, from the same OpenSSL command.
 const AROUND_1MIB: &str = "695737554fb975a9fd99adc5bfe6881fb22753304d69b57f49d10a62eb01c832";
 const AROUND_2MIB: &str = "4e9f26b08b18350f91595f1c620678564c728a49f304353bc8ca0756fe60809d";
 
@@ -109,7 +109,7 @@ fn sizes_count_random_bytes() {
     }
 }
 
-/// Length of the chunks that are given to a pipe.
+/// Length of the chunks that are given to a pipe, in bytes.
 const GIFT: usize = 2 << 20;
 
 fn without_a_seed_no_bytes_come_twice() {
@@ -150,7 +150,7 @@ fn a_seed_from_a_file_or_standard_input() {
     assert_eq!(end(child).0, Some(0));
 }
 
-/// What is no seed file is said to be none, with the way to make one, which works.
+/// A file that holds no seed gives an error that says how to make one, and that way works.
 fn files_that_hold_no_seed() {
     let (empty, made) = (Scratch::new(), Scratch::new());
     std::fs::write(empty.path(), "\n").expect("scratch files can be written");

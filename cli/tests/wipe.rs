@@ -1,4 +1,4 @@
-//! `squall wipe` and `squall verify` as a user runs them, on files and on real loop devices.
+//! Tests `squall wipe` and `squall verify` as a user runs them, on files and on real loop devices.
 
 pub mod contents;
 pub mod errors;

@@ -1,14 +1,14 @@
-//! Which instructions does this CPU have, and is it a virtual one?
+//! CPU feature detection, and whether the CPU is a virtual one.
 //!
-//! The standard library knows, but asks CPUID about ten times before it answers the first
-//! question. In a VM each one is a trap of several microseconds, and together they took half of
-//! the time to a process's first random bytes. Two are enough for what is asked here, and one for
-//! the first bytes; the `sha2` crate asks three of its own.
+//! The standard library's detection executes CPUID about ten times before its first answer. In a
+//! VM each CPUID traps for several microseconds; together they took half of the time to a process's
+//! first random bytes. Two are enough for what is asked here, and one for the first bytes; the
+//! `sha2` crate executes three of its own.
 
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// A set of features; every bit stands for one.
+/// A set of features, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Features(u32);
 
@@ -24,12 +24,12 @@ impl Features {
     pub const AVX512BW: Features = Features(1 << 7);
     pub const AVX512VL: Features = Features(1 << 8);
     pub const AVX: Features = Features(1 << 9);
-    /// The registers of AVX-512: the system keeps them, so the CPU has them.
+    /// The system saves the AVX-512 registers, which implies that the CPU has them.
     pub const ZMM: Features = Features(1 << 10);
-    /// XGETBV tells which registers the system keeps.
+    /// XGETBV is available and reports which registers the system saves.
     const OSXSAVE: Features = Features(1 << 11);
 
-    /// Those that the first CPUID tells.
+    /// The features that the first CPUID reports.
     const BASIC: Features = Features::SSSE3
         .and(Features::AES)
         .and(Features::RDRAND)
@@ -38,7 +38,7 @@ impl Features {
         .and(Features::ZMM)
         .and(Features::OSXSAVE);
 
-    /// Set once CPUID was asked.
+    /// Set once CPUID was executed.
     const KNOWN: Features = Features(1 << 31);
 
     pub const fn and(self, other: Features) -> Features {
@@ -49,7 +49,7 @@ impl Features {
         self.0 & other.0 == other.0
     }
 
-    /// The register states that the system keeps, as bits of XCR0.
+    /// The register states that the system saves, as bits of XCR0.
     fn kept_registers(self) -> u64 {
         if self.contain(Features::OSXSAVE) {
             // SAFETY: OSXSAVE says that XGETBV is there.
@@ -64,7 +64,7 @@ impl Features {
     }
 }
 
-/// Whether the CPU has all of these features, and the system keeps the registers they use.
+/// Whether the CPU has all of these features and the system saves the registers they use.
 #[inline]
 pub(crate) fn has(features: Features) -> bool {
     static BASIC: Found = Found::nothing();
@@ -78,7 +78,7 @@ pub(crate) fn has(features: Features) -> bool {
     found.contain(features)
 }
 
-/// What CPUID told, once it was asked.
+/// The features that CPUID reported, cached.
 struct Found(AtomicU32);
 
 impl Found {
@@ -102,8 +102,8 @@ impl Found {
 const YMM_STATE: u64 = 0b110;
 const ZMM_STATE: u64 = 0b1110_0110;
 
-/// What register ECX of leaf 1 tells (Intel SDM volume 2A, CPUID), as far as the system keeps the
-/// registers.
+/// The features in register ECX of leaf 1 (Intel SDM volume 2A, CPUID) whose registers the system
+/// saves.
 fn basic(ecx: u32) -> Features {
     let found = Features::SSSE3
         .if_bit(ecx, 9)
@@ -118,8 +118,8 @@ fn basic(ecx: u32) -> Features {
         .and(is_kept(ZMM_STATE, Features::ZMM))
 }
 
-/// Those, and what leaf 7 tells, as far as the system keeps the registers (volume 1, section 15.2
-/// for those of AVX-512).
+/// `basic`, and the features of leaf 7 whose registers the system saves (volume 1, section 15.2
+/// for AVX-512).
 #[cold]
 fn with_extended(basic: Features) -> Features {
     // A system that keeps these registers found leaf 13, so leaf 7 is there too.

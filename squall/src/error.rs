@@ -1,12 +1,11 @@
-//! What can go wrong, each with the cause in one line.
+//! The errors, each with its cause in one line.
 
 use core::fmt;
 use std::io::Write;
 
 use crate::engine::{Engine, write_names};
 
-/// Why a request was not served. Nothing was written where an error is returned, or what was
-/// written must not be used.
+/// Why a request failed. The output was not written, or must not be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,9 +17,9 @@ pub enum Error {
         /// `errno` of opening or reading /dev/urandom.
         urandom: i32,
     },
-    /// This CPU cannot run the engine, or the engine is not of the cipher asked for.
+    /// This CPU cannot run the engine, or the engine does not compute the cipher asked for.
     EngineUnavailable(Engine),
-    /// Entropy input has not exactly `seedlen` bytes (SP 800-90A section 10.2.1.3.1).
+    /// Entropy input does not have exactly `seedlen` bytes (SP 800-90A section 10.2.1.3.1).
     EntropyLength {
         /// Bytes required: 32 for AES-128, 48 for AES-256.
         required: usize,
@@ -89,16 +88,16 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// Ends the program, and says why on standard error.
+/// Aborts the program with a message on standard error.
 ///
-/// By one system call and on the stack, because a draw may be made in a forked child: a thread that
-/// the fork did not take along may hold the lock of Rust's standard error, or of an allocator.
+/// It uses the stack and one system call, because a draw may be made in a forked child: a thread
+/// that the fork did not copy may hold the lock of Rust's standard error, or of an allocator.
 #[cold]
 #[inline(never)]
 pub(crate) fn abort(error: Error) -> ! {
     let mut line = [0; 256];
     let mut rest = &mut line[..];
-    // What does not fit is cut off.
+    // A message that is too long is cut off.
     let _ = writeln!(rest, "squall: {error}");
     let left = rest.len();
     let line = &line[..line.len() - left];

@@ -1,21 +1,21 @@
-//! Failpoints: switches that turn a guard off or take something away from the machine, so that a test can
-//! show what the guard is for and what happens without it.
+//! Failpoints: switches that turn a guard off or take a property away from the machine, so that a
+//! test can show what happens without it.
 //!
 //! Without the `testing` feature every switch is the constant `false` and leaves no trace in the
-//! program. With it, everything is on until a test says otherwise.
+//! program. With it, everything is on until a test switches it off.
 
-/// What a test can switch off. Off for the whole process, for good; say so before the first
-/// request where the switch stands for a property of the machine.
+/// What a test can switch off, for the whole process and for good. Properties of the machine must
+/// be switched off before the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Failpoint {
-    /// Memory that a fork wipes, and the check of the process where there is none.
+    /// Memory that a fork wipes, and the process check where there is no such memory.
     ForkGuard,
-    /// The comparison with the kernel's generation, which appears never to change.
+    /// The comparison with the kernel's generation, which then appears never to change.
     GenerationCheck,
-    /// The check that the page was still there after it was read: it is made before instead.
+    /// The check after reading that the page is still there: it is made before reading instead.
     Recheck,
-    /// The wiping of keys and of what they are made of, where they were used.
+    /// The wiping of keys and of intermediate values after use.
     Wiping,
     /// The lock that keeps a signal handler off a page in use.
     ReentryLock,
@@ -25,9 +25,9 @@ pub enum Failpoint {
     DelayedNotification,
     /// The machine: AES instructions for request pads.
     CachedSchedule,
-    /// The tick after which buffers are not used any more, where notification is delayed.
+    /// The tick that ends the use of a buffer where notification is delayed.
     Tick,
-    /// The clearing of registers behind what handled a key.
+    /// The clearing of registers after code that handled a key.
     RegisterClearing,
     /// Additional input to refills and hedged requests, which becomes zeros.
     AdditionalInput,
@@ -41,7 +41,7 @@ pub enum Failpoint {
     Bootstrap,
     /// The health tests of noise sources, which always pass.
     HealthTests,
-    /// The machine: a random instruction that does not give the same word for ever.
+    /// The machine: a random instruction whose words differ.
     RandomWordsDiffer,
     /// The machine: a random instruction.
     RandomInstruction,
@@ -65,9 +65,9 @@ pub enum Failpoint {
     Announcement,
     /// The machine: being no VM.
     BareMetal,
-    /// The check that what is opened as vmclock is the device.
+    /// The check that what is opened as vmclock is the kernel's device.
     VmClockDevice,
-    /// The age of a seed, which appears never to grow.
+    /// The age of a seed, which then appears never to grow.
     SeedAge,
 }
 

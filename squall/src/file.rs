@@ -1,18 +1,18 @@
 //! A file that is open for reading, by system calls made directly.
 //!
-//! The C library's `open` and `close` may be those of a library that was preloaded, and are
-//! cancellation points: a thread that is cancelled in one would leave a draw in the middle.
+//! The C library's `open` and `close` may be replaced by a preloaded library, and are cancellation
+//! points: a thread that is cancelled in one would abandon a draw in the middle.
 
 use core::ffi::{CStr, c_int};
 
 use crate::error::errno;
 
-/// The descriptor; closed when this is dropped.
+/// A file descriptor, closed on drop.
 #[derive(Debug)]
 pub(crate) struct File(c_int);
 
 impl File {
-    /// Opens `path` for reading, with these flags besides; the error is an `errno`.
+    /// Opens `path` for reading, with additional `flags`; the error is an `errno`.
     pub fn open(path: &CStr, flags: c_int) -> Result<File, i32> {
         let flags = flags | libc::O_RDONLY | libc::O_CLOEXEC;
         loop {
@@ -27,13 +27,13 @@ impl File {
         }
     }
 
-    /// Its number.
+    /// The file descriptor.
     pub fn descriptor(&self) -> c_int {
         self.0
     }
 }
 
-/// The target of a symbolic link, as much of it as fits; none if there is no such link.
+/// The target of a symbolic link, cut off where `buffer` ends; `None` if there is no such link.
 pub(crate) fn link_target<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     // SAFETY: the path ends with a null byte, and the buffer is writable for its length.
     let len = unsafe {
@@ -48,8 +48,8 @@ pub(crate) fn link_target<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [
     buffer.get(..usize::try_from(len).ok()?)
 }
 
-/// What the kernel says of a descriptor; none if it is none. Not the C library's `fstat`, which may
-/// be another library's that was preloaded, as fakeroot's is.
+/// fstat(2) of a descriptor; `None` if it fails. Not the C library's `fstat`, which a preloaded
+/// library may replace, as fakeroot does.
 pub fn stat(descriptor: c_int) -> Option<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: an empty path stands for the descriptor, and `stat` is writable; the C library's is

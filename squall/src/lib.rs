@@ -9,10 +9,10 @@
 //! # let _ = (key, sample);
 //! ```
 //!
-//! A request is served from state of its thread: no system call, no lock. Before the bytes leave,
-//! one comparison makes sure that the state is still unique: not inherited by a fork, not older
-//! than the kernel's own RNG state, not restored from a VM snapshot. Served bytes are erased, and
-//! keys are replaced as they are used.
+//! A request is served from the state of its thread: no system call, no lock. Before the bytes
+//! leave, one comparison makes sure that the state is still unique: not inherited by a fork, not
+//! older than the kernel's own RNG state, not restored from a VM snapshot. Served bytes are erased,
+//! and keys are replaced as they are used.
 //!
 //! The generator is CTR_DRBG of NIST SP 800-90A with AES-256; where the CPU has no AES
 //! instructions, ChaCha20 with fast key erasure. [`status`] tells which protections this machine
@@ -62,28 +62,28 @@ compile_error!("squall is for Linux: its promises rest on Linux interfaces");
 
 /// Fills `out` with random bytes.
 ///
-/// The first request of a process waits until the kernel's RNG is ready, which after boot it is.
-/// If there is no source of randomness at all (getrandom(2) and /dev/urandom both refused, as by
-/// a sandbox), the program is aborted with a message; [`try_fill`] returns an error instead.
+/// The first request of a process waits until the kernel's RNG is ready, which it is soon after
+/// boot. If there is no source of randomness at all (a sandbox refuses both getrandom(2) and
+/// /dev/urandom), the program is aborted with a message; [`try_fill`] returns an error instead.
 ///
 /// # Security
 /// Backtracking resistant: keys are replaced with every refill and served bytes are erased, so
-/// state that leaks later does not tell what was returned. State is seeded anew whenever the
-/// kernel's RNG is, from the kernel's bytes and an accumulator's: either suffices ([`entropy`]).
+/// state that leaks later does not reveal what was returned. State is reseeded whenever the kernel's
+/// RNG is, from the kernel's bytes and an accumulator's: either suffices ([`entropy`]).
 /// Safe in signal handlers and in destructors of thread locals.
 ///
 /// # Forks and clones
 /// A forked child never repeats its parent. A VM clone never repeats its sibling, within the
 /// limits of what the machine tells it: see [`CloneGuard`] and SECURITY.md.
 ///
-/// A snapshot that is taken in the middle of a call holds what the call has generated so far.
-/// Where the kernel is notified of the clone late or not at all, every clone returns that part of `out`, up to all
-/// of it, and the rest is different in each.
+/// A snapshot taken in the middle of a call contains what the call has generated so far. Where the
+/// kernel is notified of the clone late or not at all, every clone returns that part of `out`, up to
+/// all of it; the rest is different in each.
 ///
 /// # Source
-/// NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG, AES-256, no derivation function). On a VM that
-/// is notified late of its clones, requests of up to 256 bytes are its output XORed with the keystream of
-/// AES-256 in counter mode under a second key.
+/// NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG, AES-256, no derivation function). On a VM with
+/// delayed clone notification, requests of up to 256 bytes are its output XORed with the keystream
+/// of AES-256 in counter mode under a second key.
 #[inline]
 pub fn fill(out: &mut [u8]) {
     if let Err(slow_path) = thread_generator::fill_fast(out) {
@@ -99,22 +99,22 @@ fn serve_or_abort(slow_path: SlowPath, kind: RequestKind, out: &mut [u8]) {
     }
 }
 
-/// Fills `out` with random bytes, or tells why it cannot.
+/// Fills `out` with random bytes, or returns an error.
 ///
 /// # Errors
 /// [`Error::NoEntropy`] if there is no source of randomness; `out` must not be used then.
 ///
 /// # Security
-/// As [`fill`].
+/// Same as [`fill`].
 ///
 /// # Forks and clones
-/// As [`fill`].
+/// Same as [`fill`].
 #[inline]
 pub fn try_fill(out: &mut [u8]) -> Result<(), Error> {
     thread_generator::try_fill(out)
 }
 
-/// Fills `out` from a new seed: new bytes of the kernel's RNG in every call, for each 64 KiB.
+/// Fills `out` from a new seed: every call gets new bytes from the kernel's RNG, for each 64 KiB.
 ///
 /// For keys that live long. Costs one or two microseconds where [`fill`] costs nanoseconds.
 /// Aborts the program as [`fill`] does.
@@ -124,13 +124,13 @@ pub fn try_fill(out: &mut [u8]) -> Result<(), Error> {
 /// predict them, and nothing is kept afterwards. The seed is 48 bytes that a system call gets from
 /// the kernel's RNG, hashed with the cycle counter and words of the CPU's random instruction.
 ///
-/// This is not prediction resistance in the sense of SP 800-90A, which asks for fresh entropy: the
-/// kernel's RNG is a deterministic generator itself, which takes in new entropy about once a minute.
-/// An attacker who knows the *kernel's* state can predict its bytes until then, and need only guess
-/// the CPU's words.
+/// This is not prediction resistance in the sense of SP 800-90A, which requires fresh entropy: the
+/// kernel's RNG is itself a deterministic generator, and takes in new entropy about once a minute.
+/// Until then, an attacker who knows the *kernel's* state can predict its bytes, and needs to guess
+/// only the CPU's words.
 ///
 /// # Forks and clones
-/// A call that a fork or a noticed clone happened in is made anew.
+/// A call during which a fork or a noticed clone happened starts over.
 ///
 /// # Source
 /// NIST SP 800-90A Rev. 1 section 10.2.1, instantiated for each 64 KiB.
@@ -140,18 +140,18 @@ pub fn fill_fresh(out: &mut [u8]) {
     }
 }
 
-/// Fills `out` from a new seed, or tells why it cannot.
+/// Fills `out` from a new seed, or returns an error.
 ///
 /// # Errors
 /// [`Error::NoEntropy`] if there is no source of randomness; `out` must not be used then.
 ///
 /// # Security
-/// As [`fill_fresh`].
+/// Same as [`fill_fresh`].
 ///
 /// # Forks and clones
-/// As [`fill_fresh`].
+/// Same as [`fill_fresh`].
 pub fn try_fill_fresh(out: &mut [u8]) -> Result<(), Error> {
-    // A first draw finds out how clones show themselves here.
+    // The first draw of a process finds out how clones can be noticed on this machine.
     thread_generator::prime()?;
     thread_generator::fill_fresh(out)
 }
@@ -164,7 +164,7 @@ fn number_slowly<const N: usize>(slow_path: SlowPath) -> [u8; N] {
     bytes
 }
 
-/// A random array of `N` bytes. As [`fill`] in everything else.
+/// A random array of `N` bytes. Same as [`fill`] in everything else.
 #[inline]
 pub fn array<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
@@ -172,24 +172,24 @@ pub fn array<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A random number below 2^32, for simulations, sampling and jitter. As [`fill`] in everything
-/// but clones.
+/// A random number below 2^32, for simulations, sampling and jitter. Same as [`fill`] except for
+/// clones.
 ///
 /// # Forks and clones
 /// **Not for nonces, tokens or identifiers.** On a VM whose only signal of clones is vmgenid, which
-/// comes late, clones may be given the same numbers if the VM was stopped within a tick of its
-/// clock (1 to 10 ms) in which this thread drew numbers. Where that must not be, draw an
-/// [`array()`]: `u32::from_ne_bytes(squall::array())`. SECURITY.md has the limits.
+/// comes late, clones may get the same numbers if the VM was stopped within a tick of its clock (1
+/// to 10 ms) in which this thread drew numbers. Where that is not acceptable, draw an [`array()`]:
+/// `u32::from_ne_bytes(squall::array())`. SECURITY.md has the limits.
 #[inline]
 pub fn u32() -> u32 {
     thread_generator::word_fast()
         .unwrap_or_else(|slow_path| u32::from_ne_bytes(number_slowly(slow_path)))
 }
 
-/// A random number below 2^64, for what [`u32()`] is for.
+/// A random number below 2^64, for the same uses as [`u32()`].
 ///
 /// # Forks and clones
-/// As [`u32()`]. For nonces, tokens and identifiers use `u64::from_ne_bytes(squall::array())`.
+/// Same as [`u32()`]. For nonces, tokens and identifiers use `u64::from_ne_bytes(squall::array())`.
 #[inline]
 pub fn u64() -> u64 {
     thread_generator::word_fast()
@@ -198,12 +198,12 @@ pub fn u64() -> u64 {
 
 /// The protections of this process and the work of its generator so far.
 ///
-/// Draws two bytes, so that everything is decided; aborts the program as [`fill`] does.
+/// Draws two bytes, so that everything is decided; aborts the program where [`fill`] does.
 pub fn status() -> Status {
     Status::now().unwrap_or_else(|error| abort(error))
 }
 
-/// Building blocks, for those who know what they do.
+/// Building blocks, for those who know what they are doing.
 ///
 /// Nothing in here guards against forks, clones or stale state.
 pub mod hazmat {
@@ -220,7 +220,7 @@ pub mod hazmat {
     use crate::guard::{freshness, policy};
     use crate::{Engine, Error, thread_generator};
 
-    /// Makes what tells that a thread ends, which is otherwise done by the process's first draw.
+    /// Creates the thread key that reports the end of a thread, before the process's first draw does.
     ///
     /// For constructors of shared libraries: setting a POSIX thread key allocates if the process
     /// has 32 others before it, and a thread's first draw sets this one.
@@ -238,21 +238,21 @@ pub mod hazmat {
         thread_generator::generator::use_engine(engine)
     }
 
-    /// Makes every request different by itself, as on a VM that nothing tells of clones: the cycle
-    /// counter and a word of the CPU's random instruction are additional input of each, some 200 ns.
+    /// Hedges every request, as on a VM without any signal of clones: the cycle counter and a word of
+    /// the CPU's random instruction become its additional input, for some 200 ns.
     ///
-    /// For measuring that, and for who does not rely on the machine's signals of clones. Holds for
-    /// the whole process and cannot be taken back; in a thread that has drawn before, from the
-    /// first request on that what is left in its buffer (at most 3584 bytes) cannot serve.
+    /// For measuring that cost, and for programs that do not rely on the machine's signals of clones.
+    /// It holds for the whole process and cannot be undone. A thread that has drawn before may first
+    /// serve what is left in its buffer (at most 3584 bytes) unhedged.
     pub fn hedge_every_request() {
         policy::distrust_clone_signals();
     }
 
-    /// The generation of the kernel's RNG: another number each time that it is reseeded, as it is
-    /// once a minute, and after a VM clone that the kernel was told of. One load.
+    /// The generation of the kernel's RNG. It changes with each reseed, about once a minute, and after
+    /// a VM clone that the kernel was told of. One load.
     ///
-    /// For pools of one's own. None before this process's first draw, and where the generation is
-    /// not mapped (`ReseedGuard` of [`status`](crate::status)).
+    /// For pools of your own. `None` before this process's first draw, and where the generation is not
+    /// mapped (`ReseedGuard` of [`status`](crate::status)).
     #[inline]
     pub fn kernel_generation() -> Option<core::num::NonZeroU64> {
         core::num::NonZeroU64::new(freshness::mapped_generation())

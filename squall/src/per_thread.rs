@@ -1,4 +1,4 @@
-//! Variables that every thread has of its own, reached without a call.
+//! Thread-local variables that are accessed without a call.
 //!
 //! They begin as zeros and are never dropped, so that a thread's first draw needs no allocation
 //! and may happen in a signal handler, or within `malloc`. In a program `thread_local!` gives just
@@ -10,10 +10,10 @@
 //! are then part of what the loader sets aside at the start of the program, or of the reserve that
 //! it keeps for libraries that are loaded later (`glibc.rtld.optional_static_tls`, 512 bytes).
 
-/// A value that begins as zeros.
+/// A type whose values may begin as zeros.
 ///
 /// # Safety
-/// Zeros are a valid value of it, and it needs no drop.
+/// All zeros are a valid value, and the type needs no drop.
 pub(crate) unsafe trait ZeroAtStart {}
 
 // SAFETY: zeros are the number 0, and numbers need no drop.
@@ -21,8 +21,8 @@ unsafe impl ZeroAtStart for core::sync::atomic::AtomicU64 {}
 // SAFETY: as above.
 unsafe impl ZeroAtStart for core::sync::atomic::AtomicUsize {}
 
-/// Defines a variable that begins as zeros in each thread: `static NAME: Type`, whose `with` is
-/// that of `thread_local!`.
+/// Defines a thread-local variable that begins as zeros: `static NAME: Type`, with the `with` of
+/// `thread_local!`.
 macro_rules! per_thread {
     ($(#[$attribute:meta])* static $name:ident: $type:ty) => {
         #[cfg(not(all(feature = "shared-library", target_arch = "x86_64", not(miri))))]
@@ -46,8 +46,8 @@ pub(crate) const fn zero<T: ZeroAtStart>() -> T {
     unsafe { core::mem::MaybeUninit::zeroed().assume_init() }
 }
 
-/// The variable as a type of its own, so that its place is known where it is used. Its symbol has
-/// the version in it, which keeps two releases in one program apart.
+/// The variable as a type of its own, so that its address is computed where it is used. The symbol
+/// contains the version, which keeps two releases in one program apart.
 #[cfg(all(feature = "shared-library", target_arch = "x86_64", not(miri)))]
 macro_rules! at_fixed_distance {
     ($(#[$attribute:meta])* static $name:ident: $type:ty, $symbol:expr) => {

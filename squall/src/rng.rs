@@ -1,21 +1,21 @@
-//! `Rng`: the generator as the `rand_core` traits want it.
+//! `Rng`: the generator behind the `rand_core` traits.
 
 use crate::thread_generator::request_pad::numbers_may_repeat;
 
-/// A handle to this thread's generator, of no size: every `Rng` is the same generator as
+/// A zero-sized handle to this thread's generator: every `Rng` is the same generator as
 /// [`fill`](crate::fill).
 ///
-/// Infallible: where there is no source of randomness at all, the program is aborted as by
+/// Infallible: without any source of randomness the program is aborted, as by
 /// [`fill`](crate::fill). Implements the traits of `rand_core` 0.10 and, with the feature
 /// `rand_core_09`, those of 0.9.
 ///
 /// # Security
-/// A cryptographic generator; marked as one.
+/// A cryptographic generator, and marked as one.
 ///
 /// # Forks and clones
-/// Protected, as [`fill`](crate::fill), in all its methods: `rand` makes keys of numbers. Where
-/// notification of a clone is delayed (see SECURITY.md), its `next_u32` and `next_u64` therefore take longer
-/// than [`u32`](crate::u32) and [`u64`](crate::u64).
+/// Protected like [`fill`](crate::fill) in all its methods, because `rand` makes keys of numbers.
+/// Where notification of a clone is delayed (see SECURITY.md), `next_u32` and `next_u64` therefore
+/// take longer than [`u32`](crate::u32) and [`u64`](crate::u64).
 ///
 /// ```
 /// use rand_core::Rng as _;

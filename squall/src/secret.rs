@@ -8,7 +8,7 @@ use core::ops::{Deref, DerefMut};
 
 use crate::failpoint::{self, Failpoint};
 
-/// Wipes bytes, or words, for good.
+/// Wipes bytes or words; the compiler cannot remove the stores.
 #[inline]
 pub(crate) fn wipe<W: Copy + Default>(words: &mut [W]) {
     if failpoint::is_off(Failpoint::Wiping) {
@@ -18,7 +18,7 @@ pub(crate) fn wipe<W: Copy + Default>(words: &mut [W]) {
     zeroize::optimization_barrier(words);
 }
 
-/// Does `work`, and wipes `N` bytes of the stack from its frame on, where it and what it called may
+/// Runs `work`, then wipes `N` bytes of the stack from its frame on, where it and its callees may
 /// have left copies of secrets.
 #[inline]
 pub(crate) fn wiping_stack<const N: usize>(work: impl FnOnce()) {
@@ -26,15 +26,15 @@ pub(crate) fn wiping_stack<const N: usize>(work: impl FnOnce()) {
     wipe_stack_below::<N>();
 }
 
-/// Does `work` in a frame that the same caller's [`wipe_stack_below`] reaches.
+/// Runs `work` in a frame that the same caller's [`wipe_stack_below`] reaches.
 #[inline]
 pub(crate) fn in_frame_of_its_own(work: impl FnOnce()) {
     #[inline(never)]
     fn in_frame(work: impl FnOnce()) {
         work();
     }
-    /// Between the caller's frame and what is wiped: [`wipe_stack_below`] has things of its own at
-    /// its beginning.
+    /// Leaves a gap below the caller's frame, because [`wipe_stack_below`] keeps its own variables
+    /// there.
     #[inline(never)]
     fn below_a_gap(work: impl FnOnce()) {
         let gap = [0u8; 64];
@@ -60,7 +60,7 @@ pub(crate) fn wipe_stack_below<const N: usize>() {
 pub(crate) struct Secret<const N: usize>([u8; N]);
 
 impl<const N: usize> Secret<N> {
-    /// All zeros, to be written.
+    /// All zeros, to be overwritten.
     #[inline]
     pub fn zeroed() -> Self {
         Secret([0; N])
@@ -96,7 +96,7 @@ pub(crate) mod tests {
     use core::hint::black_box;
     use core::mem::MaybeUninit;
 
-    /// What `read` finds in `value` before it is dropped, and in its memory afterwards.
+    /// What `read` finds in `value` before it is dropped, and in the same memory afterwards.
     pub(crate) fn around_drop<T, S>(value: T, read: impl Fn(*const T) -> S) -> [S; 2] {
         let mut place = Box::new(MaybeUninit::new(value));
         let value = place.as_mut_ptr();
@@ -128,7 +128,7 @@ pub(crate) mod tests {
 
     const MARK: u64 = 0x5ec2_e75e_c2e7_5ec2;
 
-    /// Leaves words on the stack, and says where.
+    /// Leaves words on the stack, and returns their address.
     #[inline(never)]
     fn leave_words() -> *const u64 {
         black_box([MARK; LEFT].as_mut_ptr())

@@ -1,4 +1,4 @@
-//! What this machine gives and what the generator has done: for people, never for decisions.
+//! What this machine provides and what the generator has done: for people, never for decisions.
 
 use core::fmt;
 use core::sync::atomic::Ordering;
@@ -28,28 +28,28 @@ pub struct Status {
     pub reseed_guard: ReseedGuard,
     /// The kernel RNG's generation, where it can be read.
     pub kernel_generation: Option<u64>,
-    /// The CPU's random instruction, tested while in use (SP 800-90B section 4.4).
+    /// The CPU's random instruction, health-tested while in use (SP 800-90B section 4.4).
     pub cpu_random: NoiseSource,
-    /// The cycle counter, tested likewise.
+    /// The cycle counter, health-tested in the same way.
     pub cycle_counter: NoiseSource,
     /// A hypervisor announces itself, or there is a vmgenid or a vmclock.
     pub is_vm: bool,
     /// The kernel's vmgenid driver is bound to a device.
     pub has_vmgenid: bool,
-    /// /dev/vmclock0 is the device and readable. Without a generation counter its disruption marker is
-    /// looked at besides other signals.
+    /// /dev/vmclock0 is the kernel's device and readable. Without a generation counter, its disruption
+    /// marker is checked in addition to other signals.
     pub has_vmclock: bool,
-    /// Buffers end with the kernel's tick: a clone that is notified late, and was stopped while nothing
-    /// was drawn, does not repeat numbers.
+    /// Buffers expire with the kernel's tick: a clone that is notified late, and was stopped while
+    /// nothing was drawn, does not repeat numbers.
     pub follows_tick: bool,
     /// The kernel has getrandom in the vDSO.
     pub has_vdso_getrandom: bool,
-    /// Seedings of threads' generators, in this process and those it was forked from.
+    /// Seedings of threads' generators, in this process and the processes it was forked from.
     pub reseeds: u64,
-    /// Bootstraps of the root accumulator, counted likewise.
+    /// Bootstraps of the root, counted in the same way.
     pub bootstraps: u64,
-    /// Bytes generated and thrown away unused because the epoch or the tick had changed, counted
-    /// likewise.
+    /// Bytes generated and discarded unused because the epoch or the tick had changed, counted in the
+    /// same way.
     pub bytes_discarded: u64,
 }
 
@@ -59,8 +59,8 @@ pub struct Status {
 pub enum ForkGuard {
     /// The kernel wipes the state in the child (MAP_DROPPABLE or MADV_WIPEONFORK).
     Wiped,
-    /// The process is checked on every request. Weaker: a raw clone(2) in a child whose own child
-    /// gets the first process's id would be missed.
+    /// The process is checked on every request. Weaker: it misses a raw clone(2) in a child whose own
+    /// child gets the first process's id.
     ProcessId,
 }
 
@@ -72,8 +72,8 @@ pub enum CloneGuard {
     NotAVm,
     /// vmclock's generation counter, which changes before a clone runs.
     VmClock,
-    /// vmgenid: the kernel reseeds when it is told of the clone, moments after it runs. Until then
-    /// all requests but those for a `u32` or `u64` are told apart by themselves.
+    /// vmgenid: the kernel reseeds when it is told of the clone, moments after the clone runs. Until
+    /// then, all requests except those for a `u32` or `u64` are made different in each clone.
     Vmgenid,
     /// None, or none that the program relies on ([`hedge_every_request`]): every request is hedged
     /// with the cycle counter and the CPU's random instruction.
@@ -90,12 +90,12 @@ pub enum ReseedGuard {
     MappedGeneration,
     /// By asking the vDSO on every request, some nanoseconds.
     VdsoProbe,
-    /// Not: state is seeded anew every 60 seconds.
+    /// It is not noticed: state is reseeded every 60 seconds.
     Time,
 }
 
 impl Status {
-    /// Draws twice, because the second request decides what the first has no time for, and looks.
+    /// Draws twice, because the second request decides what the first has no time for; then reads.
     pub(crate) fn now() -> Result<Status, crate::Error> {
         crate::try_fill(&mut [0; 1])?;
         crate::try_fill(&mut [0; 1])?;

@@ -1,7 +1,7 @@
-//! How a key becomes a seekable keystream.
+//! A key as a seekable keystream.
 //!
-//! The same key gives the same bytes on every engine, in any split of requests. The layer knows
-//! no operating system: a stream lives where its owner puts it and is wiped when dropped.
+//! The same key gives the same bytes on every engine, however requests are split. The layer uses
+//! no operating system: a stream lives where its owner puts it and is wiped on drop.
 
 use core::fmt;
 
@@ -16,9 +16,9 @@ use crate::secret::Secret;
 /// IV of zeros over zeros gives the same bytes.
 ///
 /// # Security
-/// As secret as the key and used once: the stream is reproducible by design. It has no
+/// As secret as the key, and only for one use: the stream is reproducible by design. It has no
 /// backtracking resistance: whoever learns the key learns the whole stream. For keys and tokens
-/// use [`fill`](crate::fill). The expanded key stays in one place on the heap, however the value is
+/// use [`fill`](crate::fill). The expanded key stays in one place on the heap, even if the value is
 /// moved, and is wiped on drop. On x86-64 every function clears the vector registers before it
 /// returns.
 ///
@@ -46,7 +46,7 @@ impl Stream {
         Self::new_on(Engine::best_aes(), key).expect("out of memory for an expanded key")
     }
 
-    /// As [`Stream::new`], on a named engine: the bytes are the same.
+    /// Same as [`Stream::new`], on the given engine: the bytes are the same.
     ///
     /// # Errors
     /// [`Error::EngineUnavailable`] if this CPU lacks the engine or it is not AES;

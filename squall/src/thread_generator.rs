@@ -1,14 +1,14 @@
-//! How this thread serves a request in a nanosecond.
+//! Serves a thread's requests, in about a nanosecond each.
 //!
-//! A thread draws from a page of its own ([`Page`]): generator state and a buffer of keystream.
-//! Small requests come out of the buffer and are erased there; larger ones are generated where
-//! the caller wants them. Either way the bytes leave only after the page's mark was found to be
-//! current **after** they were read: had the page been dropped, forked away, outlived a kernel
-//! reseed or been restored from a snapshot, they are thrown away and drawn anew.
+//! A thread draws from its own page ([`Page`]): generator state and a buffer of keystream.
+//! Small requests are taken from the buffer and erased there; larger ones are generated straight
+//! into the caller's memory. Either way the bytes leave only if the page's mark is found to be
+//! current **after** they were read: if the page was dropped, inherited by a fork, outlived a kernel
+//! reseed or was restored from a snapshot, the bytes are discarded and drawn anew.
 //!
-//! While a request is served, the thread holds the [`lock`] of its page; a signal handler that
-//! draws in the middle of a draw finds it taken and is served afresh. The lock's number is how
-//! many bytes of the buffer are left; they are taken from the end.
+//! While it serves a request, the thread holds the [`lock`] of its page; a signal handler that
+//! draws in the middle of a draw finds the lock taken and is served from a new seed. The lock's
+//! number is how many bytes of the buffer are left; they are taken from the end.
 
 mod fresh;
 pub(crate) mod generator;
@@ -44,25 +44,25 @@ use root::Event;
 const SMALL: usize = 256;
 
 /// First refill after a seeding, in bytes; each next one is twice as long. What a new kernel
-/// generation makes worthless is then in proportion to what was used.
+/// generation discards is then in proportion to what was used.
 const FIRST_REFILL: usize = 256;
 
-/// Least cycles between two refills that the root is told of: twenty microseconds of a CPU of 3
-/// GHz, in which a thread refills fifty times. Telling of every one would cost small requests a
-/// tenth.
+/// Minimum number of cycles between two refills that become inputs of the root: twenty microseconds
+/// on a CPU of 3 GHz, in which a thread refills fifty times. Recording every refill would cost
+/// small requests a tenth.
 const REFILLS_APART: u64 = 0x1_0000;
 
-/// What generating leaves on the stack, in bytes: additional input, counters, what the compiler kept
-/// there.
+/// Bytes of stack that generating may leave secrets on: additional input, counters, spilled
+/// registers.
 const GENERATING_STACK: usize = 2 << 10;
 
-/// What seeding leaves on the stack, in bytes: words of SHA-512's message schedule besides, from which
-/// the seed can be computed back. Rust gives signal handlers 8 KiB, of which the kernel takes up to 3.6
-/// for AVX-512's registers.
+/// Bytes of stack that seeding may leave secrets on: also words of SHA-512's message schedule, from
+/// which the seed can be computed. Rust gives signal handlers 8 KiB, of which the kernel takes up to
+/// 3.6 for AVX-512's registers.
 const SEEDING_STACK: usize = 7 << 9;
 
-/// Times a request is started over when the epoch changes under it. After that it is served by
-/// [`fill_fresh`]: somebody is forcing reseeds faster than requests can be served.
+/// Attempts at a request whose epoch keeps changing. After that it is served by [`fill_fresh`]:
+/// somebody is forcing reseeds faster than requests can be served.
 const ATTEMPTS: usize = 8;
 
 per_thread! {
@@ -73,46 +73,46 @@ per_thread! {
     static LOCAL: Local
 }
 
-/// What else a thread keeps outside its page: nothing secret.
+/// Per-thread state that is not secret and so lies outside the page.
 struct Local {
-    /// What the lock's number would be, where the kernel's generation alone does not tell that
-    /// the page is current: the number is 0 then, which keeps requests off the fast path.
+    /// What the lock's number would be, where comparing the freshness tag is not enough. The number
+    /// is 0 then, which keeps requests off the fast path.
     held_back: Cell<usize>,
     /// Length of the next refill, in bytes; set by the seeding before it.
     refill: Cell<usize>,
     /// When the state was seeded, for machines that do not show the kernel's generation; 0 before
     /// the thread's first seeding.
     seeded_at: Cell<u64>,
-    /// The cycle count when the root was last told of a refill.
+    /// The cycle count at the last refill that became an input of the root.
     told_at: Cell<u64>,
-    /// The thread is ending and has given its page back.
+    /// Whether the thread is ending and has given its page back.
     is_closed: Cell<bool>,
 }
 
-// SAFETY: numbers and a truth value, of which zeros are some, and which need no drop.
+// SAFETY: integers and a boolean, for which zeros are valid and which need no drop.
 unsafe impl ZeroAtStart for Local {}
 
 /// Seedings in this process.
 pub(crate) static RESEEDS: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes generated and thrown away unused in this process, because the epoch or the tick had changed.
+/// Bytes generated and discarded unused in this process because the epoch or the tick had changed.
 pub(crate) static DISCARDED: AtomicU64 = AtomicU64::new(0);
 
-/// What the fast path leaves to [`serve`]: the lock was asked for, and this is its number.
+/// Passed from the fast path to [`serve`]: the number of the lock, which was asked for.
 pub(crate) struct SlowPath {
     left: usize,
 }
 
-/// What is asked for.
+/// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestKind {
-    /// Bytes: a key or a nonce, for all we know.
+    /// Bytes, which may be a key or a nonce.
     Bytes,
     /// A number, which may repeat in a clone while notification is delayed.
     Number,
 }
 
-/// Fills `out` if it is small and nothing is in the way.
+/// Fills `out` from the buffer, if the fast path can serve it.
 #[inline(always)]
 pub(crate) fn fill_fast(out: &mut [u8]) -> Result<(), SlowPath> {
     draw(out.len(), |page, at| {
@@ -127,18 +127,18 @@ pub(crate) fn try_fill(out: &mut [u8]) -> Result<(), Error> {
     fill_fast(out).or_else(|slow_path| serve(slow_path, RequestKind::Bytes, out))
 }
 
-/// A random word, if nothing is in the way.
+/// A random word from the buffer, if the fast path can serve it.
 #[inline(always)]
 pub(crate) fn word_fast<W: Word>() -> Result<W, SlowPath> {
     draw(size_of::<W>(), Page::take_word)
 }
 
-/// Makes the key that tells of ending threads.
+/// Creates the thread key whose destructor is [`close`].
 pub(crate) fn prepare_threads() {
     thread::prepare(close);
 }
 
-/// Makes sure that this process has drawn before.
+/// Makes sure that this process has drawn once.
 pub(crate) fn prime() -> Result<(), Error> {
     match RESEEDS.load(Ordering::Relaxed) {
         0 => try_fill(&mut [0]),
@@ -146,12 +146,12 @@ pub(crate) fn prime() -> Result<(), Error> {
     }
 }
 
-/// The whole of a small request: lock, move `len` bytes out of the buffer, check, unlock.
+/// Serves a small request: lock, move `len` bytes out of the buffer, check, unlock.
 #[inline(always)]
 fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, SlowPath> {
     let left = lock::lock();
-    // One comparison for `len <= left <= CAPACITY`: an underflow is too large, and so is the
-    // number of a lock that was not got.
+    // One comparison for `len <= left <= CAPACITY`: an underflow is too large, and so is the number
+    // if the lock was not obtained.
     let at = left.wrapping_sub(len);
     if len > SMALL || at > CAPACITY - len {
         return Err(SlowPath { left });
@@ -166,14 +166,14 @@ fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, SlowPat
     let was_fresh = failpoint::is_off(Failpoint::Recheck) && is_fresh();
     let taken = take(page, at);
     if !was_fresh && !is_fresh() {
-        // What was taken is erased and lost.
+        // The bytes taken are erased and lost.
         return Err(SlowPath { left: at });
     }
     lock::unlock(at);
     Ok(taken)
 }
 
-/// Fills `out`, whatever the state of the thread. Makes system calls, and leaves `errno` as it was.
+/// Fills `out`, whatever the state of the thread. Makes system calls, and preserves `errno`.
 #[cold]
 #[inline(never)]
 pub(crate) fn serve(slow_path: SlowPath, kind: RequestKind, out: &mut [u8]) -> Result<(), Error> {
@@ -214,14 +214,14 @@ fn serve_slowly(
     })
 }
 
-/// Does `work`, which handles secrets, and leaves none of them on the stack or in registers. It says
-/// whether it has made a seed.
+/// Runs `work`, which handles secrets, then wipes them from the stack and the registers. `work`
+/// reports whether it has made a seed.
 fn wiping_stack_and_registers(
     work: impl FnOnce(&mut bool) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let _clear = registers::clear_on_return();
     let mut has_seeded = false;
-    // Not returned by the work: a result's unused bytes would take along what was on the stack.
+    // Not returned by `work`: the unused bytes of a result would carry along stack contents.
     let mut outcome = Ok(());
     in_frame_of_its_own(|| {
         if let Err(error) = work(&mut has_seeded) {
@@ -236,13 +236,13 @@ fn wiping_stack_and_registers(
     outcome
 }
 
-/// A request that has its thread's page to itself.
+/// A request that holds the lock of its thread's page.
 struct Request<'a> {
     local: &'a Local,
     policy: Policy,
     /// Unused bytes of the buffer.
     left: usize,
-    /// Whether a seed was made for it.
+    /// Whether the request has made a seed.
     has_seeded: &'a mut bool,
 }
 
@@ -268,7 +268,7 @@ impl Request<'_> {
         fresh::fill(out)
     }
 
-    /// This thread's page, mapped at the first request; none for a thread that is ending, or if
+    /// This thread's page, mapped at the first request; `None` for a thread that is ending, or if
     /// the system has no memory or no thread key.
     fn page(&self) -> Option<Page> {
         if let Some(page) = PAGE.with(Cell::get) {
@@ -290,7 +290,7 @@ impl Request<'_> {
             .is_some_and(|epoch| page.is_current(epoch))
     }
 
-    /// Whether the seed is too old, where the kernel's generation does not tell.
+    /// Whether the seed is too old, where the kernel's generation cannot be seen.
     fn is_outdated(&self) -> bool {
         !self.policy.sees_generation() && self.seed_is_old()
     }
@@ -338,7 +338,7 @@ impl Request<'_> {
             && (request_pad::is_possible() || !self.policy.has_delayed_notification())
     }
 
-    /// Fills the buffer anew; what little was left is overwritten.
+    /// Refills the buffer; the few bytes left in it are overwritten.
     fn refill(&mut self, page: Page) {
         let len = self.local.refill.get();
         self.local.refill.set((2 * len).min(CAPACITY));
@@ -353,7 +353,7 @@ impl Request<'_> {
         self.left = len;
     }
 
-    /// Tells the root, but not of each of the refills of a thread that does nothing else.
+    /// Makes the refill an input of the root, unless the thread's last such input is too recent.
     fn tell_of_refill(&self, cycles: u64) {
         if cycles.wrapping_sub(self.local.told_at.get()) >= REFILLS_APART {
             self.local.told_at.set(cycles);
@@ -361,14 +361,14 @@ impl Request<'_> {
         }
     }
 
-    /// Gives up what the buffer still holds.
+    /// Discards what the buffer still holds.
     fn discard(&mut self) {
         DISCARDED.fetch_add(self.left as u64, Ordering::Relaxed);
         self.left = 0;
     }
 }
 
-/// Generates straight into `out`; if `hedged`, every generator request is made different.
+/// Generates straight into `out`; if `hedged`, every generator request gets additional input.
 fn generate(page: Page, engine: Engine, out: &mut [u8], hedged: bool) {
     let stores = Stores::for_len(out.len());
     Generator::in_page(page, engine, |generator| {
@@ -384,7 +384,7 @@ fn generate(page: Page, engine: Engine, out: &mut [u8], hedged: bool) {
 
 /// Wipes the thread's page and gives it back; later requests are served by [`fill_fresh`].
 extern "C" fn close(_: *mut c_void) {
-    // Without the lock, the thread ends in a handler within a draw: the page is in use and stays.
+    // Lock not obtained: the thread ends in a handler within a draw, so the page is in use and stays.
     if lock::lock() >= HOLDER {
         return lock::give_up();
     }
@@ -404,7 +404,7 @@ mod tests {
     use super::*;
     use crate::{CloneGuard, MemoryKind, ReseedGuard, engine};
 
-    /// Whether a word is served by one comparison, some time.
+    /// Whether the fast path serves a word, at some point.
     fn is_served_fast() -> bool {
         let draw = |_| match word_fast::<u64>() {
             Ok(_) => true,
@@ -413,7 +413,7 @@ mod tests {
                 false
             }
         };
-        // More than fit in the buffer: the kernel may reseed, or its tick come, but not each time.
+        // More than fit in the buffer: a reseed or a tick may disturb some draws, but not each.
         (0..10_000).any(draw)
     }
 

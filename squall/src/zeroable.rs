@@ -1,4 +1,4 @@
-//! What may live in memory that is zeroed at any moment.
+//! Types that may live in memory that is zeroed at any moment.
 
 /// A value that may be placed in guarded memory which threads share.
 ///

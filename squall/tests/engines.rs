@@ -1,5 +1,5 @@
 //! Every engine of this CPU against the slow reference: every length, every alignment, every
-//! carry of the counter, both kinds of stores, and not a byte outside the buffer.
+//! carry of the counter, both kinds of stores, and no byte written outside the buffer.
 //!
 //! The `aes` crate, which the reference and the portable engine use, takes AES-NI itself where it
 //! finds it; `scripts/sanitize.sh` runs this file with its constant-time code as well.
@@ -19,7 +19,7 @@ use squall::{Engine, Error, Stream, UnknownEngine};
 /// Bytes of the largest batch of any engine: eight 512-bit vectors.
 const BATCH: usize = 8 * 64;
 
-/// Past two batches, and not a whole number of blocks.
+/// More than two batches, and not a whole number of blocks.
 const LONG: usize = 2 * BATCH + 65;
 
 const STORES: [Stores; 2] = [Stores::Cached, Stores::Streaming];
@@ -102,7 +102,7 @@ fn every_alignment_of_aes_256() {
     check_every_alignment::<Aes256>();
 }
 
-/// Widths of counters that carry too early or not at all. At 2^128 even the right one wraps.
+/// Widths of counters that carry too early or not at all. At 2^128 a correct counter wraps too.
 const EDGES: [u32; 3] = [32, 64, 128];
 
 /// Blocks by which requests start before an edge: up to past the largest batch.

@@ -1,8 +1,8 @@
-//! The front door: every function gives as many bytes as were asked for, none outside the buffer,
-//! none twice, and with the statistics of chance; `Rng` is what the `rand` crates take.
+//! The public functions: each returns as many bytes as were asked for, none outside the buffer,
+//! none twice, and with the statistics of chance; `Rng` implements the `rand` crates' traits.
 //!
-//! Statistics cannot tell a good generator; they catch a broken path: a buffer that was not
-//! written, a mask, a repeated block. That they do is shown on sources that are broken so.
+//! Statistics cannot prove a generator good; they catch a broken path: a buffer that was not
+//! written, a mask, a repeated block. Sources broken in these ways show that they do.
 
 mod common {
     pub mod guarded;

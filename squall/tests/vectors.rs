@@ -1,7 +1,7 @@
 //! Known answers from outside: NIST's, the standards' and OpenSSL's, on every engine of this CPU.
 //!
-//! They also prove the slow generators of `common/drbg.rs`, which then answer what the vectors
-//! do not ask: every length, and what is refused.
+//! They also prove the slow generators of `common/drbg.rs`, which then check what the vectors do
+//! not cover: every length, and refused requests.
 
 mod common {
     pub mod answers;

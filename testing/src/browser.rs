@@ -1,9 +1,8 @@
-//! Pages in a real browser, headless: what a person sees on a phone and on a wide screen, by day
-//! and by night, and on paper.
+//! Opens pages in a headless browser and checks them as on a phone and on a wide screen, in light and
+//! dark mode, and on paper.
 //!
-//! Needs `chromium`. Where it is not there [`chromium`] gives nothing and says so on standard
-//! error, where the test harness does not hide it; and fails if the environment variable
-//! SQUALL_REQUIRE_BROWSER is set.
+//! Needs `chromium`. Without it [`chromium`] returns None and reports that on standard error, where the
+//! test harness does not hide it. If SQUALL_REQUIRE_BROWSER is set, it fails instead.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,38 +11,38 @@ use std::process::{Command, Output};
 use serde::Deserialize;
 use tempfile::TempDir;
 
-/// Shows each page and measures it.
+/// The page that shows and measures each page.
 const HARNESS: &str = include_str!("browser/harness.html");
 
 /// Widths in CSS pixels: a phone, a wide screen.
 pub const WIDTHS: [u32; 2] = [390, 1280];
 
-/// Least contrast of text and of curves to what is behind them (WCAG 2.2, 1.4.3 and 1.4.11).
+/// Least contrast of text and of curves to their background (WCAG 2.2, 1.4.3 and 1.4.11).
 const TEXT: f64 = 4.5;
 const CURVE: f64 = 3.0;
 
-/// Least height of letters in a plot, in CSS pixels.
+/// Least size of letters in a plot, in CSS pixels.
 const LETTERS: f64 = 10.0;
 
-/// What the browser prefers.
+/// The colour scheme that the browser prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     Dark,
     Light,
 }
 
-/// What the harness measures of a page at a width.
+/// The harness's measurements of a page at one width.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seen {
     pub width: u32,
     pub drawings: usize,
-    /// How far the page can be scrolled sideways.
+    /// How far the page scrolls sideways, in CSS pixels.
     overflow: f64,
-    /// Everything that was asked for from elsewhere.
+    /// Everything that the page requested from elsewhere.
     requests: Vec<String>,
     scripts: usize,
-    /// Drawings without a size, and labels cut off at their edges.
+    /// Number of drawings without a size, and labels that are cut off.
     invisible: usize,
     cut_labels: Vec<String>,
     smallest_label: f64,
@@ -51,11 +50,11 @@ pub struct Seen {
     luminance: f64,
     text: Contrast,
     curves: Contrast,
-    /// What a reader who sees nothing would miss.
+    /// Elements without a description for readers who cannot see them.
     unnamed: Vec<String>,
 }
 
-/// The least contrast, and where.
+/// The least contrast, and where it is.
 #[derive(Debug, Deserialize)]
 struct Contrast {
     least: f64,
@@ -64,7 +63,7 @@ struct Contrast {
 }
 
 impl Seen {
-    /// What is wrong with the page, by the names of the checks.
+    /// The names of the checks that fail.
     pub fn faults(&self, scheme: Scheme) -> Vec<&'static str> {
         let is_of_scheme = match scheme {
             Scheme::Dark => self.luminance < 0.05,
@@ -87,8 +86,7 @@ impl Seen {
     }
 }
 
-/// Fails if anything is wrong with any of `pages` at any width, by day or by night. Returns what
-/// was seen.
+/// Fails if a check of any page fails at any width, in light or dark mode. Returns the measurements.
 pub fn check(chromium: &str, pages: &[&str]) -> Vec<Seen> {
     let mut all = Vec::new();
     for scheme in [Scheme::Light, Scheme::Dark] {
@@ -105,13 +103,13 @@ pub fn check(chromium: &str, pages: &[&str]) -> Vec<Seen> {
     all
 }
 
-/// Shows every page at each width: what was measured, and what the console said.
+/// Shows every page at each width. Returns the measurements and the console's messages.
 pub fn show(chromium: &str, pages: &[&str], scheme: Scheme) -> (Vec<Seen>, Vec<String>) {
     let frames: Vec<_> = pages
         .iter()
         .flat_map(|page| WIDTHS.map(|width| serde_json::json!({ "width": width, "page": page })))
         .collect();
-    // A script ends where this stands, even in a string.
+    // A script ends at `</script`, even inside a string.
     let frames = serde_json::Value::from(frames).to_string();
     let frames = frames.replace('<', "\\u003c");
     let harness = HARNESS.replace("\"FRAMES\"", &frames);
@@ -135,7 +133,7 @@ pub fn show(chromium: &str, pages: &[&str], scheme: Scheme) -> (Vec<Seen>, Vec<S
     (seen, console.map(str::to_owned).collect())
 }
 
-/// Prints `page`: the PDF.
+/// Prints `page` and returns the PDF.
 pub fn print(chromium: &str, page: &str) -> Vec<u8> {
     let directory = TempDir::new().expect("a directory");
     let pdf = directory.path().join("page.pdf");
@@ -146,7 +144,7 @@ pub fn print(chromium: &str, page: &str) -> Vec<u8> {
     std::fs::read(&pdf).unwrap_or_else(|error| panic!("{error}: {stderr}"))
 }
 
-/// Opens `page` with these options; files of the run are in `directory`.
+/// Opens `page` with these options. Files of the run are in `directory`.
 fn run(chromium: &str, directory: &Path, page: &str, scheme: Scheme, options: &[&str]) -> Output {
     let path = directory.join("page.html");
     std::fs::write(&path, page).expect("a file");
@@ -157,7 +155,7 @@ fn run(chromium: &str, directory: &Path, page: &str, scheme: Scheme, options: &[
     let mut command = Command::new(chromium);
     command.args([
         "--headless=new",
-        // Root may not have a sandbox, and the pages are ours.
+        // Chromium refuses a sandbox to root, and the pages are ours.
         "--no-sandbox",
         "--disable-gpu",
         "--hide-scrollbars",
@@ -173,7 +171,7 @@ fn run(chromium: &str, directory: &Path, page: &str, scheme: Scheme, options: &[
     command.output().expect("chromium runs")
 }
 
-/// The browser's name, if it is there.
+/// The browser's name. None if it is missing.
 pub fn chromium() -> Option<String> {
     let name = "chromium";
     let found = Command::new(name).arg("--version").output();

@@ -1,4 +1,4 @@
-//! Programs in C that tests run. A compiler is always needed: without one these tests fail.
+//! Compiles C programs for tests. The tests fail without a compiler.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! squall's libraries and command, built as this program is and installed by `scripts/install.sh`
-//! into a folder below the build's, as `make install` does it for a user.
+//! squall's libraries and command, built like this program and installed by `scripts/install.sh` below
+//! the target directory, as `make install` does for a user.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,7 @@ static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
     };
     let prefix = target.join("installed").join(profile);
     let mut install = Command::new(root.join("scripts/install.sh"));
-    // A build of its own: not with the flags of the tests that ask for it.
+    // A separate build, without the flags of the tests.
     install
         .arg(&prefix)
         .env_remove("RUSTFLAGS")
@@ -37,7 +37,7 @@ pub fn target() -> PathBuf {
     std::path::absolute(target).expect("a folder")
 }
 
-/// The folder that `bin`, `lib` and `include` are in.
+/// The folder that contains `bin`, `lib` and `include`.
 pub fn prefix() -> &'static Path {
     &PREFIX
 }

@@ -1,18 +1,18 @@
-//! What the tests of several crates share.
+//! Tools that the tests of several crates share.
 //!
-//! - [`loops`]: loop devices, mounts and swap, undone when they are dropped.
-//! - [`doors`]: squall's libraries, built and installed as a user has them, once.
-//! - [`workspace`]: a folder in which programs run with squall or without, and their counters.
-//! - [`server`]: programs that wait for others, and end with their owner.
-//! - [`programs`]: Chromium, Python, OpenSSL, SSH, nginx, PostgreSQL, and what each is made to do.
+//! - [`loops`]: loop devices, mounts and swap, undone on drop.
+//! - [`doors`]: squall's libraries and command, built and installed once.
+//! - [`workspace`]: a folder in which programs run with or without squall, and its counters.
+//! - [`server`]: server processes that end with their owner.
+//! - [`programs`]: Chromium, Python, OpenSSL, SSH, nginx and PostgreSQL.
 //! - [`browser`]: pages opened in Chromium.
-//! - [`suite`]: integration tests that say what they need of the machine.
-//! - [`needs`]: what tests of several crates need.
-//! - [`compiler`]: programs in C that tests run.
-//! - [`refuse`]: system calls that fail.
-//! - [`schema`]: published schemas, checked against what they describe.
+//! - [`suite`]: integration tests that declare what they need of the machine.
+//! - [`needs`]: needs that several crates share.
+//! - [`compiler`]: compiles C programs.
+//! - [`refuse`]: makes system calls fail.
+//! - [`schema`]: checks published schemas against the data they describe.
 //!
-//! The program `programs` measures what squall changes for the real programs.
+//! The program `programs` measures how squall changes the speed of real programs.
 
 pub mod browser;
 pub mod compiler;

@@ -1,6 +1,6 @@
-//! Loop devices, mounts and swap for tests, undone when they are dropped.
+//! Loop devices, mounts and swap for tests, undone on drop.
 //!
-//! They take root. Integration tests need [`crate::needs::LOOP_DEVICES`]; unit tests begin with
+//! They need root. Integration tests declare [`crate::needs::LOOP_DEVICES`]; unit tests begin with
 //! [`Lab::or_skip`].
 
 use std::ffi::OsStr;
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// A directory of a test, with what it attached and mounted.
+/// A test's directory, with the images that it attached and mounted.
 #[derive(Debug)]
 pub struct Lab {
     directory: TempDir,
 }
 
-/// What is undone by a command.
+/// A command that undoes something on drop.
 #[derive(Debug)]
 pub struct Undone(Command);
 
@@ -35,14 +35,14 @@ pub struct Part {
 }
 
 impl Lab {
-    /// An empty one.
+    /// A lab with an empty directory.
     pub fn new() -> Lab {
         Lab {
             directory: tempfile::tempdir().unwrap(),
         }
     }
 
-    /// The same, if this process may attach loop devices. If not, it says SKIP, or fails where
+    /// A new lab, or None if this process may not attach loop devices. Then it prints SKIP, or fails if
     /// SQUALL_REQUIRE_LOOP is set.
     pub fn or_skip() -> Option<Lab> {
         if let Err(why) = available() {
@@ -65,25 +65,25 @@ impl Lab {
         path
     }
 
-    /// A loop device with a new file of `size` bytes behind it.
+    /// A loop device backed by a new file of `size` bytes.
     pub fn device(&self, size: u64) -> Loop {
         self.device_with(&[], size)
     }
 
-    /// The same with `options` of losetup(8).
+    /// Like [`Lab::device`], with `options` of losetup(8).
     pub fn device_with(&self, options: &[&str], size: u64) -> Loop {
         let count = fs::read_dir(self.directory.path()).unwrap().count();
         let image = self.image(&format!("image-{count}"), size);
         Loop::attach(options, &image)
     }
 
-    /// `device`, with a new file system on it, mounted.
+    /// Makes a file system on `device` and mounts it.
     pub fn mounted(&self, device: &Path) -> Undone {
         run(Command::new("mkfs.ext4").arg("-q").arg(device));
         self.mount(device)
     }
 
-    /// `device`, mounted at `a mount`.
+    /// Mounts `device` at `a mount`.
     pub fn mount(&self, device: &Path) -> Undone {
         let point = self.path("a mount");
         fs::create_dir_all(&point).unwrap();
@@ -91,7 +91,7 @@ impl Lab {
         Undone::by("umount", &[point.as_os_str()])
     }
 
-    /// `name`, a device or file, as swap.
+    /// Uses `name`, a device or file, as swap.
     pub fn swapped(name: &Path) -> Undone {
         run(Command::new("chmod").arg("600").arg(name));
         run(Command::new("mkswap").arg(name));
@@ -107,14 +107,14 @@ impl Default for Lab {
 }
 
 impl Loop {
-    /// One with `file` behind it.
+    /// Attaches a loop device to `file`.
     pub fn attach(options: &[&str], file: &Path) -> Loop {
         let mut command = Command::new("losetup");
         command.args(["--find", "--show"]).args(options).arg(file);
         Loop::attached(output(&mut command).expect("loop devices can be attached"))
     }
 
-    /// Puts `file` behind it in place of its own, unless somebody else is faster.
+    /// Attaches the device to `file` instead. None if another process was faster.
     pub fn replaced(self, file: &Path) -> Option<Loop> {
         let path = self.path.clone();
         drop(self);
@@ -122,7 +122,7 @@ impl Loop {
         Some(Loop::attached(path.display().to_string()))
     }
 
-    /// Tells it that its file has another length.
+    /// Makes the device notice that its file's length has changed.
     pub fn resize(&self) {
         run(Command::new("losetup")
             .arg("--set-capacity")
@@ -134,7 +134,7 @@ impl Loop {
         Loop { path }
     }
 
-    /// Makes a part of it partition `number`; no table is needed.
+    /// Makes a part of the device partition `number`, without a partition table.
     pub fn part(&self, number: u32, start: u64, length: u64) -> Part {
         let number = number.to_string();
         let sectors = [start / 512, length / 512].map(|count| count.to_string());
@@ -154,7 +154,7 @@ impl Drop for Loop {
         const PATIENCE: Duration = Duration::from_secs(60);
         let before = diskseq(&self.path);
         run(Command::new("losetup").arg("--detach").arg(&self.path));
-        // The kernel does it when nobody has it open, as those who look for a free one have.
+        // The kernel detaches it once nobody has it open, as processes that look for a free one do.
         let started = Instant::now();
         while before.is_some() && diskseq(&self.path) == before && started.elapsed() < PATIENCE {
             thread::sleep(Duration::from_millis(1));
@@ -179,7 +179,7 @@ impl Drop for Undone {
 /// Whether this process may attach loop devices.
 ///
 /// # Errors
-/// Why not.
+/// Returns why not.
 pub fn available() -> Result<(), String> {
     let lab = Lab::new();
     let probe = lab.image("probe", 4096);
@@ -192,7 +192,7 @@ pub fn available() -> Result<(), String> {
 
 fn run(command: &mut Command) {
     if let Err(why) = output(command) {
-        // While another panic goes on this would only hide it.
+        // If this thread already panics, a second panic would only hide the first.
         assert!(thread::panicking(), "{command:?}: {why}");
     }
 }
@@ -206,8 +206,8 @@ fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// What stands for this attachment of the device at `path`, where it has no serial number:
-/// `diskseq-` and the kernel's count of disks.
+/// The name of this attachment of the device at `path`, which has no serial number: `diskseq-` and the
+/// kernel's count of disks.
 pub fn diskseq(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let count = fs::read_to_string(format!("/sys/class/block/{name}/diskseq")).ok()?;

@@ -1,4 +1,4 @@
-//! What tests of several crates need of a machine.
+//! What tests of several crates need of the machine.
 
 use std::fs::{self, File};
 use std::process::Command;
@@ -12,7 +12,7 @@ const PROGRAMS: &str = "SQUALL_REQUIRE_PROGRAMS";
 /// Set by `make test-all`.
 const ALL: &str = "SQUALL_TEST_ALL";
 
-/// Time, which `make test` has little of.
+/// Enough time, which only `make test-all` has.
 pub const TEST_ALL: Need = Need {
     check: || {
         std::env::var_os(ALL)
@@ -33,13 +33,13 @@ pub const ROOT: Need = Need {
     required_by: NOTHING,
 };
 
-/// Loop devices, as in [`loops`].
+/// Loop devices; see [`loops`].
 pub const LOOP_DEVICES: Need = Need {
     check: loops::available,
     required_by: "SQUALL_REQUIRE_LOOP",
 };
 
-/// Mounts, where loop devices can be had too.
+/// Mounts; they are required where loop devices are.
 pub const MOUNTS: Need = Need {
     check: || {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -50,7 +50,7 @@ pub const MOUNTS: Need = Need {
     required_by: "SQUALL_REQUIRE_LOOP",
 };
 
-/// Namespaces of users.
+/// User namespaces.
 pub const USER_NAMESPACES: Need = Need {
     check: || {
         let mut unshare = Command::new("unshare");
@@ -60,7 +60,7 @@ pub const USER_NAMESPACES: Need = Need {
     required_by: NOTHING,
 };
 
-/// A compiler of C++. One of C is always needed.
+/// A C++ compiler. A C compiler is always needed.
 pub const CXX_COMPILER: Need = Need {
     check: || command("c++"),
     required_by: PROGRAMS,
@@ -72,7 +72,7 @@ pub const STATIC_LIBC: Need = Need {
     required_by: PROGRAMS,
 };
 
-/// The same for programs that are loaded anywhere.
+/// A C library for static, position-independent programs.
 pub const STATIC_PIE: Need = Need {
     check: || links("-static-pie"),
     required_by: PROGRAMS,
@@ -114,7 +114,7 @@ pub const SETPRIV: Need = Need {
     required_by: PROGRAMS,
 };
 
-/// setcap(8), on a file system that has capabilities.
+/// setcap(8), and a file system that supports capabilities.
 pub const SETCAP: Need = Need {
     check: || {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -126,7 +126,7 @@ pub const SETCAP: Need = Need {
     required_by: NOTHING,
 };
 
-/// Whether a program in C is linked with this option.
+/// Fails unless a C program can be linked with this option.
 fn links(option: &str) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let source = folder.path().join("empty.c");
@@ -139,7 +139,7 @@ fn links(option: &str) -> Result<(), String> {
     succeeds(compiler.arg(source)).map_err(|why| format!("nothing is linked with {option}: {why}"))
 }
 
-/// Whether a command does, or the first line of what it says.
+/// Fails with the first line of a command's output unless the command succeeds.
 fn succeeds(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().display().to_string();
     let output = command

@@ -1,4 +1,4 @@
-//! Programs as they are, and what each is made to do.
+//! Unmodified programs, and what tests do with each.
 
 pub mod chromium;
 pub mod nginx;
@@ -11,10 +11,10 @@ use std::path::PathBuf;
 
 use crate::workspace;
 
-/// Where `program` is.
+/// The path of `program`.
 ///
 /// # Errors
-/// What to install where it is not there.
+/// Names the package to install if the program is missing.
 pub fn installed(program: &str, package: &str) -> Result<PathBuf, String> {
     workspace::find(program)
         .ok_or_else(|| format!("{program} is not here: install the package {package}"))

@@ -1,4 +1,4 @@
-//! System calls that fail, as in a sandbox, on a bad disk or early at boot (seccomp).
+//! Makes system calls fail (by seccomp), as in a sandbox, on a bad disk or early at boot.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -12,9 +12,9 @@ use seccompiler::{
 /// A system call that fails with `errno`, always or when one of its arguments has a value.
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal {
-    /// Its number.
+    /// The number of the system call.
     pub call: libc::c_long,
-    /// Which argument, and the value.
+    /// The index of an argument and its value. None if the call always fails.
     pub when: Option<(u8, u64)>,
     /// The error.
     pub errno: i32,
@@ -38,7 +38,7 @@ impl Refusal {
     }
 }
 
-/// `command`, suffering `refusals`.
+/// Makes `command` run with these refusals.
 pub fn refusing(mut command: Command, refusals: &[Refusal]) -> Command {
     let programs: Vec<_> = refusals.iter().map(|refusal| refusal.program()).collect();
     let refuse = move || {
@@ -46,7 +46,7 @@ pub fn refusing(mut command: Command, refusals: &[Refusal]) -> Command {
             .iter()
             .try_for_each(|program| seccompiler::apply_filter(program).map_err(io::Error::other))
     };
-    // SAFETY: only system calls are made between fork and exec.
+    // SAFETY: `refuse` only makes system calls between fork and exec.
     unsafe { command.pre_exec(refuse) };
     command
 }

@@ -1,15 +1,15 @@
-//! Published schemas against what they describe, for tests: all of it is in them, nothing else, and
-//! what is missing or of a wrong kind is noticed.
+//! Checks published schemas against the data they describe: they name every key and no other, and
+//! notice keys that are missing or have a wrong type.
 //!
-//! New keys may be added: readers of what a schema describes are to bear them. So what is not in it
-//! is noticed only by the same schema, closed.
+//! Readers must accept new keys, so schemas allow them. A closed copy of the schema finds keys that it
+//! does not name.
 
 use std::collections::BTreeSet;
 
 use jsonschema::{Registry, Validator};
 use serde_json::{Value, json};
 
-/// Below this schemas refer to each other by their names.
+/// Schemas refer to each other by their names below this address.
 const BASE: &str = "json-schema:///";
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Schema {
         Schema::with(text, &[])
     }
 
-    /// The same, which refers to `others`, by their names.
+    /// A schema that refers to `others` by their names.
     pub fn with(text: &str, others: &[(&str, &str)]) -> Schema {
         let schema = parse(text);
         let others = others.iter().map(|(name, text)| (*name, parse(text)));
@@ -44,8 +44,8 @@ impl Schema {
         self.open.is_valid(value)
     }
 
-    /// Fails unless it describes exactly what is in `values`; keys in `optional` may be absent. How
-    /// many keys were missed or not.
+    /// Fails unless the schema describes exactly what is in `values`; keys in `optional` may be absent.
+    /// Returns how many keys it removed as a check.
     pub fn check(&self, values: &[Value], optional: &[&str]) -> usize {
         let mut keys = BTreeSet::new();
         let mut removed = 0;
@@ -89,7 +89,7 @@ impl Schema {
         assert!(!self.closed.is_valid(&more), "more: {place}: {value}");
     }
 
-    /// Whether what is at `place` is a key's, so that it could be removed.
+    /// Whether the value at `place` belongs to a key, so that it could be removed.
     fn notices_a_key_less(&self, value: &Value, place: &str, optional: &[&str]) -> bool {
         let Some((parent, key)) = place.rsplit_once('/') else {
             return false;
@@ -124,7 +124,7 @@ fn validator(schema: &Value, others: &[(&str, Value)]) -> Validator {
     options.build(schema).expect("a schema")
 }
 
-/// The same schema, which takes no keys that it does not know.
+/// The same schema without permission for unknown keys.
 fn closed(mut schema: Value) -> Value {
     fn close(value: &mut Value) {
         match value {
@@ -142,7 +142,7 @@ fn closed(mut schema: Value) -> Value {
     schema
 }
 
-/// Every key that a schema names.
+/// Collects every key that a schema names.
 fn properties(value: &Value, named: &mut BTreeSet<String>) {
     match value {
         Value::Object(map) => {
@@ -163,8 +163,7 @@ fn with(value: &Value, place: &str, change: impl FnOnce(&mut Value)) -> Value {
     value
 }
 
-/// Pointers to everything in a value; to the first only of what different things in the same list
-/// have in common.
+/// JSON pointers to everything in a value. Of similar elements of a list, only to the first.
 fn places(value: &Value) -> Vec<String> {
     fn collect(value: &Value, place: &str, kind: &str, seen: &mut Vec<(String, String)>) {
         if seen.iter().all(|(known, _)| known != kind) {

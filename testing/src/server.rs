@@ -1,4 +1,4 @@
-//! Programs that wait for others on a port of this machine, and end with their owner.
+//! Servers on a port of this machine, which end with their owner.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How long a server may take until it listens, on a busy machine.
+/// Longest time until a server listens, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A port that nobody listens on.
+/// A port on which nobody listens.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     listener.local_addr().expect("its number").port()
 }
 
-/// A server with all its processes.
+/// A server and all its processes.
 pub struct Server {
     child: Child,
-    /// What it is heard to say.
+    /// The file with the server's output.
     log: PathBuf,
 }
 

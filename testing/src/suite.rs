@@ -29,10 +29,10 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
-/// A test, and what it needs of the machine.
+/// A test, and its needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Test {
-    /// Its path, as `module::name`.
+    /// The test's path, as `module::name`.
     pub name: &'static str,
     pub run: fn(),
     pub needs: &'static [Need],
@@ -41,17 +41,17 @@ pub struct Test {
 /// Something that a machine may lack.
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
-    /// Why it is not there, if it is not.
+    /// Fails with the reason if the machine lacks it.
     pub check: fn() -> Result<(), String>,
     /// The environment variable that makes its absence a failure, or [`NOTHING`].
     pub required_by: &'static str,
 }
 
-/// [`Need::required_by`] of what no script knows to be there.
+/// The value of [`Need::required_by`] for needs that are never required.
 pub const NOTHING: &str = "";
 
-/// Lists tests by their functions' names, each with what it needs, if anything:
-/// `tests![one, another: [ROOT, GROFF]]`.
+/// Lists tests by their functions' names, each with its needs, if any: `tests![one, another: [ROOT,
+/// GROFF]]`.
 #[macro_export]
 macro_rules! tests {
     ($($name:ident $(: [$($need:expr),*])?),* $(,)?) => {
@@ -63,7 +63,7 @@ macro_rules! tests {
     };
 }
 
-/// Tests that run at once for each CPU: they mostly wait for other processes.
+/// Number of tests that run at the same time per CPU; they mostly wait for other processes.
 const TESTS_PER_CPU: usize = 4;
 
 /// Runs the tests that the command line asks for, as `cargo test` does.
@@ -83,10 +83,11 @@ pub fn main(modules: &[&[Test]]) -> ExitCode {
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 
-/// `test`, unless something is lacking, which may have been required.
+/// `test`, or an ignored or failing one if the machine lacks something; the flag tells if that is
+/// required.
 fn trial(test: &Test, lacking: Option<(String, bool)>) -> Trial {
     let run = test.run;
-    // Without the name of the binary.
+    // Without the binary's name.
     let name = test
         .name
         .split_once("::")
@@ -103,10 +104,10 @@ fn trial(test: &Test, lacking: Option<(String, bool)>) -> Trial {
     }
 }
 
-/// Whether the command `name` can be run.
+/// Whether the command `name` exists.
 ///
 /// # Errors
-/// Why not.
+/// Returns why not.
 pub fn command(name: &str) -> Result<(), String> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/sbin", "/sbin"].map(Path::new);

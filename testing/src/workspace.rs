@@ -1,4 +1,4 @@
-//! A folder in which programs run, with a door to squall or without one.
+//! A folder in which programs run with squall or without it.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,19 +16,19 @@ use crate::doors;
 pub enum Way {
     Plain,
     Preloaded,
-    /// By the provider, which OpenSSL's configuration names.
+    /// From squall's provider, which OpenSSL's configuration names.
     Provided,
 }
 
-/// A folder that everybody may read: servers give up their rights. It goes when this is dropped.
+/// A folder that everybody may read, because servers drop their privileges. It is removed on drop.
 pub struct Workspace {
     folder: TempDir,
-    /// Whether what goes through doors is counted.
+    /// Whether squall counts its requests.
     counts: bool,
 }
 
 impl Workspace {
-    /// An empty one, with counters at zero.
+    /// An empty workspace, with counters at zero.
     pub fn new() -> Workspace {
         let workspace = Workspace {
             folder: tempfile::tempdir().expect("a temporary folder"),
@@ -36,7 +36,7 @@ impl Workspace {
         };
         let open = fs::Permissions::from_mode(0o755);
         fs::set_permissions(workspace.folder.path(), open).expect("its permissions");
-        // Copies, because the build may be where servers without rights cannot look.
+        // Copies, because servers without privileges may not be able to read the build directory.
         for (name, file) in [
             ("preload.so", doors::preload()),
             ("squall.so", doors::provider()),
@@ -49,13 +49,13 @@ impl Workspace {
         workspace.write("openssl.cnf", &conf);
         let counted = workspace.path("counters");
         counters::create(&counted).expect("counters");
-        // Servers count after they have given up their rights.
+        // Servers count after they have dropped their privileges.
         let shared = fs::Permissions::from_mode(0o666);
         fs::set_permissions(counted, shared).expect("its permissions");
         workspace
     }
 
-    /// As [`Workspace::new`], for measuring: nothing is counted.
+    /// Like [`Workspace::new`], but without counters, for measurements.
     pub fn without_counters() -> Workspace {
         Workspace {
             counts: false,
@@ -63,26 +63,27 @@ impl Workspace {
         }
     }
 
-    /// The path of what is called `name` in it.
+    /// The path of the file `name` in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Writes a file, which everybody may read.
+    /// Writes a file that everybody may read.
     pub fn write(&self, name: &str, contents: &str) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, contents).expect("a file");
         path
     }
 
-    /// A folder for a server's data.
+    /// Creates a folder for a server's data.
     pub fn folder(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         fs::create_dir(&path).expect("a folder");
         path
     }
 
-    /// `program`, to be run this way, with nothing of this process's own choices in its environment.
+    /// A command for `program` that gets its randomness by `way`. Settings of this process are not in
+    /// its environment.
     pub fn command(&self, way: Way, program: impl AsRef<OsStr>) -> Command {
         let mut command = match way {
             Way::Preloaded => {
@@ -107,7 +108,7 @@ impl Workspace {
         command
     }
 
-    /// What was counted since the workspace was made.
+    /// The counts since the workspace was made.
     pub fn counted(&self) -> Totals {
         counters::read(&self.path("counters")).expect("counters")
     }
@@ -119,7 +120,7 @@ impl Default for Workspace {
     }
 }
 
-/// Runs a program that must succeed, and gives what it wrote to standard output.
+/// Runs a program, which must succeed, and returns its standard output.
 #[track_caller]
 pub fn said(command: &mut Command) -> String {
     let output = succeeded(command);
@@ -139,7 +140,7 @@ pub fn succeeded(command: &mut Command) -> Output {
     output
 }
 
-/// Where a program is, in PATH or where Debian keeps those of administrators.
+/// The path of a program, from PATH or Debian's directories for administrators.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from);

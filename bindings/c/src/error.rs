@@ -1,4 +1,4 @@
-//! Errors as numbers, which never change their meaning.
+//! Error codes, whose meanings never change.
 
 use core::ffi::{c_char, c_int};
 
@@ -20,12 +20,12 @@ pub const SQUALL_E_END_OF_STREAM: c_int = -3;
 /// The length is larger than any object: PTRDIFF_MAX at most. Nothing was written.
 pub const SQUALL_E_LENGTH: c_int = -4;
 
-/// The code of an error of the library.
+/// The code for an error of the library.
 #[cold]
 pub(crate) fn code(error: Error) -> c_int {
     match error {
         Error::EndOfStream => SQUALL_E_END_OF_STREAM,
-        // The others belong to functions that C has not.
+        // The other errors belong to functions that the C library does not have.
         _ => SQUALL_E_NO_ENTROPY,
     }
 }

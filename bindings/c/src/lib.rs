@@ -1,10 +1,10 @@
 //! libsquall, for C and C++.
 //!
-//! Functions of the C ABI around the crate `squall`, each of them a few lines: pointers become
-//! slices, errors become codes. `include/squall.h` is made of the documentation here and says what
-//! callers have to know; a test compares the two, and the symbols with `symbols.txt`.
+//! A thin C ABI around the crate `squall`: pointers become slices, and errors become codes.
+//! `include/squall.h` is generated from the documentation here, which says what callers must know. A
+//! test compares the two, and the symbols with `symbols.txt`.
 //!
-//! No panic leaves a function: it ends the program, as Rust has it for `extern "C"`.
+//! A panic never leaves a function: it aborts the program, as Rust defines for `extern "C"`.
 
 #![warn(missing_docs)]
 

@@ -1,19 +1,19 @@
-//! What happens when the library is loaded: it begins to count, if it is asked to, and makes what no
-//! draw should have to.
+//! Runs when the library is loaded: starts the counters if they are wanted, and prepares threads, so
+//! that no draw has to.
 //!
-//! In the static library the initialiser may stand in an archive member of its own, as it does in
-//! incremental builds, and a linker takes only members that something refers to. So each module
-//! whose functions draw refers to it.
+//! In the static library, incremental builds may put the initialiser into an archive member of its
+//! own, and a linker takes only members that something refers to. So each module whose functions draw
+//! refers to it.
 
 use squall_bindings::counters;
 
 /// Called by the loader before the program's own constructors (System V ABI, "Initialization and
-/// Termination Functions"), and by that of a program that has the library in it.
+/// Termination Functions"), also in programs that are linked with the static library.
 #[used]
 #[unsafe(link_section = ".init_array")]
 pub(crate) static START: Start = start;
 
-/// What the section lists.
+/// The type of functions in that section.
 pub(crate) type Start = extern "C" fn();
 
 extern "C" fn start() {

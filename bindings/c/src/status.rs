@@ -1,4 +1,4 @@
-//! What the library says of itself and of this machine.
+//! The library's version, and its status on this machine.
 
 use core::ffi::{c_char, c_int};
 
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn squall_status_json(out: *mut c_char, len: usize) -> c_i
         Ok(out) => out,
         Err(code) => return code,
     };
-    // Where this fails, the next would end the program.
+    // Without a source of randomness `squall::status` would abort the program.
     if let Err(error) = squall::try_fill(&mut [0]) {
         return code(error);
     }

@@ -1,4 +1,4 @@
-//! Reproducible streams: an object on the heap, whose key is wiped before its memory is given back.
+//! Reproducible streams: objects on the heap, whose keys are wiped before their memory is freed.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -30,7 +30,7 @@ pub struct squall_stream(Stream);
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn squall_stream_new(key: *const u8) -> *mut squall_stream {
-    // SAFETY: null, or by the header's word 32 bytes; any bytes are a key.
+    // SAFETY: null, or 32 bytes as the header demands; any bytes are a valid key.
     let Some(key) = (unsafe { key.cast::<[u8; 32]>().as_ref() }) else {
         return ptr::null_mut();
     };
@@ -50,8 +50,8 @@ pub unsafe extern "C" fn squall_stream_new(key: *const u8) -> *mut squall_stream
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn squall_stream_free(stream: *mut squall_stream) {
     if !stream.is_null() {
-        // SAFETY: by the header's word a stream of `squall_stream_new`, which nobody uses any more;
-        // it was allocated with the layout of its type.
+        // SAFETY: the header demands a stream of `squall_stream_new` that nobody uses any more; it was
+        // allocated with the layout of its type.
         drop(unsafe { Box::from_raw(stream) });
     }
 }
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn squall_stream_fill(
     buf: *mut c_void,
     len: usize,
 ) -> c_int {
-    // SAFETY: null, or by the header's word a stream that this thread alone uses.
+    // SAFETY: null, or as the header demands a stream that only this thread uses.
     let Some(stream) = (unsafe { stream.as_mut() }) else {
         return SQUALL_E_NULL;
     };
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn squall_stream_fill(
 /// null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn squall_stream_seek(stream: *mut squall_stream, offset: u64) -> c_int {
-    // SAFETY: null, or by the header's word a stream that this thread alone uses.
+    // SAFETY: null, or as the header demands a stream that only this thread uses.
     let Some(stream) = (unsafe { stream.as_mut() }) else {
         return SQUALL_E_NULL;
     };
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn squall_stream_position(
     stream: *const squall_stream,
     offset: *mut u64,
 ) -> c_int {
-    // SAFETY: null, or by the header's word a stream that this thread alone uses, and a number.
+    // SAFETY: null, or as the header demands a stream that only this thread uses, and a number.
     let (Some(stream), Some(offset)) = (unsafe { (stream.as_ref(), offset.as_mut()) }) else {
         return SQUALL_E_NULL;
     };

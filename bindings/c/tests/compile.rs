@@ -8,24 +8,24 @@ use squall_testing::doors;
 use squall_testing::suite::{self, Need};
 use tempfile::TempDir;
 
-/// pkg-config(1), which tells compilers of the installed library.
+/// pkg-config(1), which gives compilers the flags for the installed library.
 pub const PKG_CONFIG: Need = Need {
     check: || suite::command("pkg-config"),
     required_by: "SQUALL_REQUIRE_PROGRAMS",
 };
 
-/// How a program has the library.
+/// How a program is linked with the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linked {
-    /// As a shared library.
+    /// With the shared library.
     Dynamic,
-    /// In itself; the C library is shared.
+    /// With libsquall's archive and the shared C library.
     Static,
-    /// In itself, and the C library as well.
+    /// Fully static, with a static C library too.
     Alone,
 }
 
-/// A compiled program, and the folder that it is alone in.
+/// A compiled program in a temporary folder of its own.
 pub struct Program {
     folder: TempDir,
 }
@@ -53,24 +53,24 @@ impl Program {
         Program { folder }
     }
 
-    /// Runs it.
+    /// A command that runs the program.
     pub fn command(&self) -> Command {
         Command::new(self.path())
     }
 
-    /// Where it is.
     pub fn path(&self) -> PathBuf {
         self.folder.path().join("program")
     }
 }
 
-/// Compiles a test's program, which has the library as a shared one, and runs it; it must succeed.
+/// Compiles a test program against the shared library, runs it, and returns its standard output. It
+/// must succeed.
 #[track_caller]
 pub fn passes(source: &str) -> String {
     text(&succeed(&mut Program::of(source, Linked::Dynamic).command()).stdout)
 }
 
-/// The compiler of the file's language, with the warnings that must not be.
+/// The compiler for the language of `source`, with warnings as errors.
 pub fn compiler(source: &str) -> Command {
     let (compiler, standard) = match Path::new(source).extension().and_then(|name| name.to_str()) {
         Some("cpp") => ("c++", "-std=c++11"),
@@ -81,12 +81,12 @@ pub fn compiler(source: &str) -> Command {
     command
 }
 
-/// A file of this crate.
+/// The path of a file of this crate.
 pub fn source_path(source: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(source)
 }
 
-/// What the linker is told, so that a program has the installed library.
+/// The linker flags for a program that uses the installed library.
 pub fn libraries(linked: Linked) -> Vec<String> {
     let libraries = doors::prefix().join("lib");
     match linked {
@@ -98,7 +98,7 @@ pub fn libraries(linked: Linked) -> Vec<String> {
         Linked::Static => pkg_config(&["--libs", "--static"])
             .into_iter()
             .map(|flag| match flag.as_str() {
-                // Else the linker prefers the shared one.
+                // Otherwise the linker prefers the shared library.
                 "-lsquall" => "-l:libsquall.a".to_owned(),
                 _ => flag,
             })
@@ -111,7 +111,7 @@ pub fn libraries(linked: Linked) -> Vec<String> {
     }
 }
 
-/// What pkg-config says of the installed library.
+/// The words that pkg-config prints for the installed library.
 #[track_caller]
 pub fn pkg_config(arguments: &[&str]) -> Vec<String> {
     let mut command = Command::new("pkg-config");
@@ -124,7 +124,7 @@ pub fn pkg_config(arguments: &[&str]) -> Vec<String> {
     said.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Runs what must succeed.
+/// Runs a command that must succeed.
 #[track_caller]
 pub fn succeed(command: &mut Command) -> Output {
     let output = command.output();
@@ -139,7 +139,7 @@ pub fn succeed(command: &mut Command) -> Output {
     output
 }
 
-/// What a program wrote, which must be text.
+/// A program's output, which must be UTF-8.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
 }

@@ -1,4 +1,4 @@
-//! What goes through the library is counted, if that is asked for.
+//! The library counts its requests and bytes if the environment asks for it.
 
 use squall_bindings::counters::{self, Door};
 use squall_testing::suite::Test;

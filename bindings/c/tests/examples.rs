@@ -1,4 +1,4 @@
-//! The examples, compiled in each way to link them, and run; one of them under valgrind.
+//! Compiles the examples with each way of linking, and runs them; one also runs under valgrind.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -1,4 +1,5 @@
-//! A fork: parent and child draw something else. A stream, which goes on in both, is the control.
+//! After a fork, parent and child draw different bytes. The control is a stream, which continues with
+//! the same bytes in both.
 
 use squall_testing::suite::Test;
 use squall_testing::tests;

@@ -1,4 +1,4 @@
-//! Every function from C.
+//! Calls every function from C.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -9,7 +9,7 @@ use squall_testing::tests;
 
 use crate::compile::{PKG_CONFIG, passes, succeed, text};
 
-/// The keys of a line of JSON that is an object of names, numbers and lists of names.
+/// The keys of a JSON object on one line.
 fn keys(json: &str) -> BTreeSet<String> {
     let value: serde_json::Value = serde_json::from_str(json).expect("JSON");
     value

@@ -1,4 +1,5 @@
-//! The headers: one is what cbindgen makes of the source, and both are C and C++ by themselves.
+//! The headers: cbindgen generates squall.h from the source, and each header compiles alone as C and as
+//! C++.
 
 use std::process::Command;
 
@@ -9,7 +10,7 @@ use squall_testing::tests;
 
 use crate::compile::{compiler, source_path};
 
-/// Files in the order in which their functions are to come.
+/// Source files, in the order in which the header declares their functions.
 const SOURCES: [&str; 4] = ["error", "draw", "stream", "status"];
 
 /// Set to write the header instead of comparing it.
@@ -54,12 +55,12 @@ fn compiles(language: &str, standard: &str, text: &str) {
     compile(&mut command);
 }
 
-/// Files that have nothing but headers and a function.
+/// Files that contain only includes and a function.
 fn alone() -> [String; 4] {
     [
         "#include <squall.h>\n",
         "#include <squall_arc4random.h>\n",
-        // What declares the same names may come before and after.
+        // Headers that declare the same names may come before or after.
         "#include <stdlib.h>\n#include <squall_arc4random.h>\n#include <squall.h>\n",
         "#include <squall_arc4random.h>\n#include <stdlib.h>\n",
     ]
@@ -84,7 +85,7 @@ fn each_header_compiles_alone_in_cxx() {
     }
 }
 
-/// A request whose result nobody looks at is a warning.
+/// The compiler warns of a request whose result is ignored.
 fn errors_must_not_be_ignored() {
     const IGNORED: &str = "#include <squall.h>\nvoid f(char *p);\nvoid f(char *p) { CALL; }\n";
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -1,4 +1,4 @@
-//! What is installed: symbols, names, and what pkg-config knows.
+//! The installed library: its symbols, its names, and its pkg-config file.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +13,7 @@ pub fn library() -> PathBuf {
     doors::prefix().join("lib/libsquall.so")
 }
 
-/// What a program prints of the installed library.
+/// What a program prints about the installed library.
 fn of_library(program: &str, arguments: &[&str]) -> String {
     let mut command = Command::new(program);
     command.args(arguments).arg(library());
@@ -27,7 +27,7 @@ fn nothing_but_the_functions_is_exported() {
         .lines()
         .map(|line| {
             let (name, rest) = line.split_once(' ').expect("a name and a type");
-            // Code: no data, and no variable of a thread.
+            // Code (T) only: no data and no thread-local variables.
             assert!(rest.starts_with("T "), "{line}");
             name
         })

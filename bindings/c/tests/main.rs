@@ -1,6 +1,6 @@
-//! libsquall as C and C++ programs have it: installed, found by pkg-config, and run.
+//! Tests libsquall as C and C++ programs use it: installed, found by pkg-config, and run.
 //!
-//! Programs are in `tests/c` and `examples`.
+//! The programs are in `tests/c` and `examples`.
 
 mod compile;
 mod counted;

@@ -1,5 +1,5 @@
-//! A program that has the library in itself is prepared before `main`, however the archive was
-//! built: a linker takes only those of its members that something refers to.
+//! A statically linked program is prepared before `main`, however the archive was built. A linker takes
+//! only those members of an archive that something refers to.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,7 +11,7 @@ use squall_testing::tests;
 
 use crate::compile::{Linked, PKG_CONFIG, Program, libraries, succeed};
 
-/// How else the archive is built: the name of a profile, and what Cargo has to know of it.
+/// Other builds of the archive: a profile's name, and Cargo configuration for it.
 const BUILDS: [(&str, &[&str]); 3] = [
     ("dev", &["profile.dev.incremental=true"]),
     ("release", &[]),
@@ -51,7 +51,7 @@ fn check(program: &Program, library: &str) {
     assert_eq!(control, Some(1), "the control, {library}");
 }
 
-/// The archive, built by itself with this profile.
+/// Builds the archive with this profile in a target directory of its own.
 fn build(profile: &str, configuration: &[&str]) -> PathBuf {
     let target = doors::target().join("archives");
     let mut cargo = Command::new(env!("CARGO"));

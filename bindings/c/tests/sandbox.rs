@@ -1,4 +1,5 @@
-//! No source of randomness: functions say so, and numbers, which cannot, end the program.
+//! Without a source of randomness, functions return an error; functions that return a number cannot,
+//! and end the program.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -9,7 +10,7 @@ use squall_testing::tests;
 
 use crate::compile::{Linked, PKG_CONFIG, Program, succeed, text};
 
-/// `command` where neither getrandom(2) nor a file can be had.
+/// Runs `command` where neither getrandom(2) nor opening a file works.
 fn sandboxed(command: Command) -> Command {
     let refusal = |call| Refusal {
         call,
@@ -21,7 +22,7 @@ fn sandboxed(command: Command) -> Command {
 }
 
 fn no_randomness_is_an_error_and_no_bytes() {
-    // With everything in it: the loader opens files.
+    // Fully static, because the dynamic loader opens files.
     let program = Program::of("tests/c/refused.c", Linked::Alone);
     let refused = succeed(&mut sandboxed(program.command()));
     assert_eq!(text(&refused.stdout), "-2 -2 -2\n");

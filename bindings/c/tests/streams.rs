@@ -1,4 +1,4 @@
-//! Streams from C: OpenSSL's bytes, an end, and memory that is wiped.
+//! Streams from C: they equal OpenSSL's output, they end, and their memory is wiped.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -17,7 +17,7 @@ fn answers(file: &str) -> Vec<Value> {
     serde_json::from_str(&json).expect("a list")
 }
 
-/// The bytes of these streams, one behind the other.
+/// Runs the program with these lines, each a stream, and returns the bytes of all streams.
 fn bytes_of(program: &Program, lines: &str) -> Vec<u8> {
     let mut child = program
         .command()
@@ -69,7 +69,7 @@ fn what_cannot_be_is_refused() {
     succeed(program.command().arg("refused").stdin(Stdio::null()));
 }
 
-/// The control looks at the memory of a stream that was not wiped.
+/// The control searches the memory of a stream that was not wiped.
 fn nothing_of_a_stream_is_left() {
     let program = Program::of("tests/c/wiped.c", Linked::Dynamic);
     let left = |arguments: &[&str]| {
@@ -81,7 +81,7 @@ fn nothing_of_a_stream_is_left() {
     assert_eq!(left(&["control"]), 2, "both halves of the key");
 }
 
-/// The control leaves a copy itself.
+/// The control leaves a copy of the key on the stack itself.
 fn no_key_is_left_on_the_stack() {
     let program = Program::of("tests/c/stack.c", Linked::Dynamic);
     let copies = |arguments: &[&str]| {

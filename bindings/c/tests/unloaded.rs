@@ -1,4 +1,4 @@
-//! A program that loads the library and unloads it, while a thread that drew goes on.
+//! A program loads and unloads the library while a thread that drew from it keeps running.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -12,10 +12,10 @@ use crate::installed::library;
 const FLAGS_1: u64 = 0x6fff_fffb;
 const NODELETE: u64 = 8;
 
-/// A copy of the library that may be unloaded.
+/// A copy of the library without the NODELETE flag, so that dlclose(3) unloads it.
 fn without_nodelete(mut library: Vec<u8>) -> Vec<u8> {
     let word = |at: usize| u64::from_ne_bytes(library[at..][..8].try_into().expect("a word"));
-    // An entry of the dynamic section: its name, and flags that fit 32 bits.
+    // An entry of the dynamic section: its tag, and a value that fits 32 bits.
     let is_entry = |at: &usize| word(*at) == FLAGS_1 && word(at + 8) < 1 << 32;
     let places: Vec<usize> = (0..library.len() - 15)
         .step_by(8)
@@ -39,7 +39,7 @@ fn a_thread_ends_after_the_library_was_unloaded() {
         std::fs::write(&path, contents).expect("a copy");
         path
     };
-    // Copies, because the program itself has the installed one.
+    // Load copies, because the program itself is linked with the installed library.
     let kept = loads("kept.so", &contents);
     succeed(program.command().arg(kept));
     let gone = loads("gone.so", &without_nodelete(contents));

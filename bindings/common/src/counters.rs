@@ -1,13 +1,13 @@
-//! How much went through which door, counted in a file that processes map.
+//! Counts requests and bytes for each door, in a file that processes map. A door is a way in which
+//! programs reach squall: [`Door`] lists them.
 //!
-//! Nothing is counted unless the environment variable [`VARIABLE`] names a file that was made for
-//! it ([`create`]); then every process that has one of the doors adds to it, children and
-//! programs that they start included, and what a process that was killed had counted stays. The
-//! loader's rule holds: a program that runs with more rights than its caller does not look at the
-//! variable.
+//! Nothing is counted unless the environment variable [`VARIABLE`] names a file made by [`create`].
+//! Then every process that uses a door adds to that file, as do its children and the programs that it
+//! starts; the counts of killed processes stay. As with the loader's variables, a program with more
+//! rights than its caller ignores the variable.
 //!
-//! Counting costs a comparison when it is off, and some five nanoseconds when it is on: threads
-//! add to different cache lines, as far as their stacks lie apart.
+//! Counting costs a comparison when it is off, and about five nanoseconds when it is on. Threads add
+//! to different cache lines if their stacks lie far enough apart.
 
 mod file;
 mod layout;
@@ -17,5 +17,5 @@ pub use file::{Total, Totals, create, read};
 pub use layout::Door;
 pub use shared::{attach, forwarded, served};
 
-/// Names the file to count in.
+/// The environment variable with the path of the file to count in.
 pub const VARIABLE: &str = "SQUALL_COUNTERS";

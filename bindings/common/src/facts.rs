@@ -1,5 +1,5 @@
-//! What `squall::status` says, as names for programs. Keys are stable: new ones may be added, none
-//! removed.
+//! The status of `squall::status` with names for programs. Keys are stable: new ones may be added,
+//! none are removed.
 
 use serde::Serialize;
 use squall::{Engine, Status};
@@ -11,7 +11,7 @@ pub struct Facts {
     pub version: &'static str,
     /// The engine in use.
     pub engine: &'static str,
-    /// Engines that this CPU can run, the most preferred first.
+    /// The engines that this CPU can run, most preferred first.
     pub engines_available: Vec<&'static str>,
     /// `droppable`, `wipe-on-fork` or `plain`.
     pub memory: String,
@@ -21,27 +21,27 @@ pub struct Facts {
     pub clone_guard: String,
     /// `mapped-generation`, `vdso-probe` or `time`.
     pub reseed_guard: String,
-    /// A hypervisor announces itself, or there is a vmgenid or a vmclock.
+    /// Whether a hypervisor announces itself, or there is a vmgenid or a vmclock.
     pub is_vm: bool,
-    /// The kernel is told of clones by a vmgenid device.
+    /// Whether a vmgenid device tells the kernel of clones.
     pub has_vmgenid: bool,
-    /// /dev/vmclock0 is the device and readable.
+    /// Whether /dev/vmclock0 is a vmclock and readable.
     pub has_vmclock: bool,
-    /// Buffers end with the kernel's tick.
+    /// Whether buffers are dropped when the kernel's tick ends.
     pub follows_tick: bool,
-    /// The kernel has getrandom in the vDSO.
+    /// Whether the kernel has getrandom in the vDSO.
     pub has_vdso_getrandom: bool,
     /// The CPU's random instruction: `works`, `absent` or `failed`.
     pub cpu_random: String,
     /// The cycle counter: `works` or `failed`.
     pub cycle_counter: String,
-    /// The kernel RNG's generation, where it can be read.
+    /// The generation of the kernel's RNG; `None` if it cannot be read.
     pub kernel_generation: Option<u64>,
-    /// Seedings of generators in this process.
+    /// How often generators in this process were seeded.
     pub reseeds: u64,
-    /// Bootstraps of the root accumulator in this process.
+    /// How often the root accumulator was bootstrapped in this process.
     pub bootstraps: u64,
-    /// Bytes thrown away in this process because they had become stale.
+    /// How many bytes this process discarded because they had become stale.
     pub bytes_discarded: u64,
 }
 

@@ -1,12 +1,12 @@
-//! What squall's doors share: the libraries through which C programs, existing programs and
-//! OpenSSL reach the generator.
+//! What squall's doors share: the libraries through which C programs, existing programs and OpenSSL
+//! reach the generator.
 //!
-//! - [`counters`]: how much went through which door, in a file that its reader need not ask for.
-//! - [`facts`]: what `squall::status` says, as names for programs.
+//! - [`counters`]: counts of requests and bytes for each door, in a file that anyone may watch.
+//! - [`facts`]: the status of `squall::status`, with names for programs.
 //! - [`uniform`]: unbiased numbers below a bound.
 //!
-//! What runs on a request is safe in signal handlers, within `malloc`, and before constructors: no
-//! lock, no allocation.
+//! Code that runs on a request takes no lock and allocates nothing, so it is safe in signal handlers,
+//! within `malloc`, and before constructors.
 
 pub mod counters;
 pub mod facts;

@@ -1,21 +1,21 @@
 //! Numbers below a bound, without bias.
 //!
 //! Source: D. Lemire, "Fast Random Integer Generation in an Interval" (ACM TOMACS 29, 2019),
-//! algorithm 5: a product's upper half, drawn again where the lower half tells that some results
-//! would come more often than others.
+//! algorithm 5: takes the upper half of a product, and draws again if the lower half shows that
+//! some results would come more often than others.
 
-/// A number below `bound` from numbers of 64 bits that `draw` gives; 0 if the bound is 0 or 1,
-/// for which nothing is drawn.
+/// A number below `bound`, made from the 64-bit numbers of `draw`; 0 without a draw if `bound` is 0
+/// or 1.
 ///
 /// # Errors
-/// Those of `draw`.
+/// The errors of `draw`.
 pub fn below_u64<E>(bound: u64, mut draw: impl FnMut() -> Result<u64, E>) -> Result<u64, E> {
     if bound <= 1 {
         return Ok(0);
     }
     let mut product = u128::from(draw()?) * u128::from(bound);
     if (product as u64) < bound {
-        // 2^64 modulo the bound: how many of the lower halves are one too many.
+        // 2^64 modulo the bound: so many values of the lower half must be rejected.
         let surplus = bound.wrapping_neg() % bound;
         while (product as u64) < surplus {
             product = u128::from(draw()?) * u128::from(bound);
@@ -24,10 +24,10 @@ pub fn below_u64<E>(bound: u64, mut draw: impl FnMut() -> Result<u64, E>) -> Res
     Ok((product >> 64) as u64)
 }
 
-/// As [`below_u64`], for 32 bits.
+/// Like [`below_u64`], for 32 bits.
 ///
 /// # Errors
-/// Those of `draw`.
+/// The errors of `draw`.
 pub fn below_u32<E>(bound: u32, mut draw: impl FnMut() -> Result<u32, E>) -> Result<u32, E> {
     if bound <= 1 {
         return Ok(0);
@@ -61,7 +61,7 @@ mod tests {
         }
     }
 
-    /// Of 2^32 words each result gets the same number, when those are left out that are refused.
+    /// Over all 2^32 words, each result comes equally often, not counting rejected words.
     #[test]
     fn every_result_comes_equally_often() {
         for bound in [3, 6, 641, (1 << 31) + 1, u32::MAX] {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn refused_words_are_drawn_again() {
-        // 2^32 mod 3 is 1: only a lower half of 0 is refused, that of the word 0.
+        // 2^32 mod 3 is 1: only the lower half 0 is rejected, which is that of the word 0.
         assert_eq!(below_u32(3, given(&[0, u32::MAX])), Ok(2));
         assert_eq!(below_u64(3, given(&[0, u64::MAX])), Ok(2));
         assert_eq!(below_u64(1 << 63, given(&[1])), Ok(0));

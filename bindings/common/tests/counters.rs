@@ -1,4 +1,4 @@
-//! Counts of many threads and processes, which end up in one file.
+//! Many threads and processes add their counts to one file.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use squall_testing::tests;
 
 const REQUESTS: u64 = 1000;
 
-/// Set, this program counts, on two threads, and dies.
+/// If this variable is set, this program counts on two threads and dies.
 const CHILD: &str = "SQUALL_TEST_COUNTS";
 
 /// Whether this process was started by [`counted`].
@@ -17,7 +17,7 @@ pub fn is_asked_to_count() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
-/// What it does then.
+/// Counts on two threads, then dies.
 pub fn count_and_die() -> ! {
     counters::attach();
     counters::attach();
@@ -34,7 +34,7 @@ pub fn count_and_die() -> ! {
     std::process::abort();
 }
 
-/// Has a process count, in this file if any.
+/// Starts a process that counts, in `file` if there is one.
 fn counted(file: Option<&Path>) {
     let mut child = Command::new(std::env::current_exe().expect("this program"));
     child.env(CHILD, "1");
@@ -64,7 +64,7 @@ fn what_killed_processes_counted_stays() {
         assert_eq!(totals.of(Door::Device).forwarded, all);
         assert_eq!(totals.of(Door::Openssl).requests, 0);
     }
-    // Without the variable nothing is counted, and what was is as it was.
+    // Without the variable nothing is counted, and the file keeps its counts.
     counted(None);
     assert_eq!(counters::read(&file).expect("counters").loads, 3);
 }

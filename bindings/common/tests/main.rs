@@ -1,4 +1,4 @@
-//! Counters, of processes that die.
+//! Tests the counters of processes that die.
 
 mod counters;
 

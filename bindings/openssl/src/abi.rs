@@ -1,6 +1,6 @@
-//! Types and numbers of OpenSSL's interface for providers: as much of it as a generator needs.
+//! The part of OpenSSL's provider interface that a generator needs: types and numbers.
 //!
-//! They hold for all of OpenSSL 3 and later, which promise that providers need not be built anew.
+//! They hold for OpenSSL 3 and all later versions, which promise that providers need not be rebuilt.
 //! Source: provider-base(7), provider-rand(7), OSSL_PARAM(3), and the numbers of
 //! openssl/core_dispatch.h, openssl/core.h, openssl/err.h and openssl/proverr.h.
 
@@ -8,12 +8,12 @@ use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr;
 use std::alloc::{Layout, alloc};
 
-/// An entry of a table of functions, which ends with the number 0 (OSSL_DISPATCH).
+/// An entry of a function table, which ends with an entry of number 0 (OSSL_DISPATCH).
 #[repr(C)]
 pub struct Dispatch {
-    /// Which function.
+    /// The number of the function.
     pub id: c_int,
-    /// The function; its type follows from the number.
+    /// The function; its number determines its type.
     pub function: *const c_void,
 }
 
@@ -21,24 +21,24 @@ impl Dispatch {
     /// The end of a table.
     pub const END: Dispatch = Dispatch::new(0, ptr::null());
 
-    /// `function` as the one with this number.
+    /// An entry for `function` with the number `id`.
     pub const fn new(id: c_int, function: *const c_void) -> Dispatch {
         Dispatch { id, function }
     }
 }
 
-/// A named value, in or out; an array of them ends with one without a key (OSSL_PARAM).
+/// A named value that is passed in or out; an array of them ends with one without a key (OSSL_PARAM).
 #[repr(C)]
 pub struct Param {
-    /// Its name, null at the end of an array.
+    /// The name; null at the end of an array.
     pub key: *const c_char,
-    /// What is behind `data`.
+    /// The type of the value: see [`data_type`].
     pub data_type: c_uint,
-    /// Where the value is or goes; null if only its size is asked for.
+    /// Where the value is or goes; null to ask for its size.
     pub data: *mut c_void,
-    /// Bytes there.
+    /// The size of the memory at `data` in bytes.
     pub data_size: usize,
-    /// Bytes of the value.
+    /// The size of the value in bytes.
     pub return_size: usize,
 }
 
@@ -52,7 +52,7 @@ impl Param {
         return_size: UNMODIFIED,
     };
 
-    /// A value of `size` bytes that can be asked for.
+    /// A value of `size` bytes that OpenSSL may ask for.
     pub const fn offered(key: &'static CStr, data_type: c_uint, size: usize) -> Param {
         Param {
             key: key.as_ptr(),
@@ -67,13 +67,13 @@ impl Param {
 /// (OSSL_ALGORITHM).
 #[repr(C)]
 pub struct Algorithm {
-    /// Names, separated by colons.
+    /// The names, separated by colons.
     pub names: *const c_char,
-    /// What it can be asked for by.
+    /// The properties by which OpenSSL selects it.
     pub properties: *const c_char,
-    /// Its functions.
+    /// The function table.
     pub functions: *const Dispatch,
-    /// For people.
+    /// A description for people.
     pub description: *const c_char,
 }
 
@@ -87,36 +87,36 @@ impl Algorithm {
     };
 }
 
-/// A table that OpenSSL reads, in any thread.
+/// A table that OpenSSL may read in any thread.
 #[repr(transparent)]
 pub struct Table<T, const N: usize>(pub [T; N]);
 
-// SAFETY: what is in a table points to constants and functions, and never changes.
+// SAFETY: a table only points to constants and functions, and never changes.
 unsafe impl<T, const N: usize> Sync for Table<T, N> {}
 
 impl<T, const N: usize> Table<T, N> {
-    /// Where it begins.
+    /// The address of the first entry.
     pub const fn begin(&self) -> *const T {
         self.0.as_ptr()
     }
 }
 
-/// `return_size` of what nobody has answered.
+/// The `return_size` of a parameter that was not answered.
 pub const UNMODIFIED: usize = usize::MAX;
 
-/// Kinds of values.
+/// Types of values.
 pub mod data_type {
     use core::ffi::c_uint;
 
-    /// A number with a sign, of any length.
+    /// A signed number of any size.
     pub const INTEGER: c_uint = 1;
-    /// A number without one.
+    /// An unsigned number of any size.
     pub const UNSIGNED_INTEGER: c_uint = 2;
     /// A pointer to a string.
     pub const UTF8_PTR: c_uint = 6;
 }
 
-/// Functions that OpenSSL gives to a provider.
+/// Numbers of the functions that OpenSSL gives to a provider.
 pub mod core_function {
     use core::ffi::c_int;
 
@@ -128,7 +128,7 @@ pub mod core_function {
     pub const SECURE_CLEAR_FREE: c_int = 29;
 }
 
-/// Functions that a provider gives to OpenSSL.
+/// Numbers of the functions that a provider gives to OpenSSL.
 pub mod provider_function {
     use core::ffi::c_int;
 
@@ -136,18 +136,18 @@ pub mod provider_function {
     pub const GETTABLE_PARAMS: c_int = 1025;
     pub const GET_PARAMS: c_int = 1026;
     pub const QUERY_OPERATION: c_int = 1027;
-    /// Asked by later versions than 3.0, which let a provider serve RAND_bytes itself.
+    /// Asked for by versions later than 3.0, which let a provider serve RAND_bytes itself.
     pub const RANDOM_BYTES: c_int = 1032;
 }
 
-/// Operations: what algorithms are for.
+/// Operations: the purposes of algorithms.
 pub mod operation {
     use core::ffi::c_int;
 
     pub const RAND: c_int = 5;
 }
 
-/// Functions of a generator.
+/// Numbers of a generator's functions.
 pub mod rand_function {
     use core::ffi::c_int;
 
@@ -166,11 +166,11 @@ pub mod rand_function {
     pub const CLEAR_SEED: c_int = 19;
 }
 
-/// Errors: the library in the upper bits, the reason in the lower 23 (ERR_PACK).
+/// Error codes: the library in the upper bits, the reason in the lower 23 (ERR_PACK).
 pub mod reason {
-    /// Those of OpenSSL's own providers, so that programs which know them know these.
+    /// The library of OpenSSL's own providers, whose errors programs may know already.
     const PROVIDERS: u32 = 57 << 23;
-    /// Reasons that all libraries have.
+    /// The flag of reasons that all libraries share.
     const COMMON: u32 = 2 << 18;
 
     pub const UNSUPPORTED: u32 = PROVIDERS | COMMON | 268;
@@ -181,14 +181,14 @@ pub mod reason {
     pub const NOT_INSTANTIATED: u32 = PROVIDERS | 193;
 }
 
-/// A value on the heap, to be freed as a `Box`; null if there is no memory, which a `Box` would end
-/// the process for.
+/// Allocates a value that is freed as a `Box`. Returns null if there is no memory, where a `Box` would
+/// abort the process.
 pub fn boxed<T>(value: T) -> *mut T {
     const { assert!(size_of::<T>() > 0) };
     // SAFETY: the layout has a size.
     let place = unsafe { alloc(Layout::new::<T>()) }.cast::<T>();
     if !place.is_null() {
-        // SAFETY: memory for such a value, aligned for it.
+        // SAFETY: the memory has the size and alignment of the value.
         unsafe { place.write(value) };
     }
     place

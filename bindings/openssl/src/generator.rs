@@ -1,15 +1,15 @@
-//! What OpenSSL has as a generator: whether it is instantiated, and nothing else.
+//! The state of a generator for OpenSSL: whether it is instantiated, and when it was seeded.
 //!
-//! Bytes come from the thread's own state in squall, whichever generator they are asked of. So a
-//! generator may be used by any number of threads at once, without a lock, and holds no secret.
+//! Bytes come from squall's state of the calling thread, whichever generator is asked. So any number
+//! of threads may use a generator at once, without a lock, and it holds no secret.
 //!
-//! # What a caller adds
-//! Personalization strings, entropy and additional input are taken and not used. SP 800-90A leaves
+//! # Input of the caller
+//! Personalization strings, entropy and additional input are accepted and ignored. SP 800-90A leaves
 //! all three to the implementation (sections 8.7.1, 8.7.2, and 9.2, by which entropy comes from
-//! the source and never from the consuming application), and no promise rests on them: squall's
-//! state is seeded from the kernel and from an accumulator of its own, of which either suffices,
-//! and it belongs to one thread of one process, which is what OpenSSL's own generators get
-//! additional input for.
+//! the source and never from the consuming application), and no promise depends on them. Squall's
+//! state is seeded from the kernel and from its own accumulator, each of which suffices. The state
+//! belongs to one thread of one process, which is what OpenSSL's own generators use additional input
+//! for.
 
 use core::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
@@ -18,17 +18,17 @@ use squall_bindings::counters::{self, Door};
 use crate::abi::reason;
 use crate::params::Answer;
 
-/// Security strength, in bits: AES-256's, and that of the kernel's RNG.
+/// The security strength in bits: that of AES-256 and of the kernel's RNG.
 pub const STRENGTH: u32 = 256;
 
-/// Most bytes of a request: what fits in any parameter, and in RAND_bytes's number. squall itself
-/// has no limit.
+/// The longest request in bytes: it fits in any parameter, and in the `int` of RAND_bytes. squall
+/// itself has no limit.
 const MAX_REQUEST: u64 = i32::MAX as u64;
 
-/// Seconds after which the kernel's RNG is reseeded, and so squall's state.
+/// How often the kernel's RNG is reseeded, and so squall's state, in seconds.
 const RESEED_SECONDS: u64 = 60;
 
-/// Bytes of a nonce: half the strength (SP 800-90A section 8.6.7).
+/// The length of a nonce in bytes: half the strength (SP 800-90A section 8.6.7).
 const NONCE_LEN: usize = STRENGTH as usize / 16;
 
 /// EVP_RAND_STATE_UNINITIALISED of EVP_RAND(3).
@@ -36,37 +36,37 @@ const UNINITIALISED: u32 = 0;
 /// EVP_RAND_STATE_READY.
 const READY: u32 = 1;
 
-/// Why something was refused: a number of [`reason`].
+/// The code of a refusal: one of [`reason`].
 pub type Refused = u32;
 
-/// A generator.
+/// A generator as OpenSSL sees it.
 #[derive(Debug, Default)]
 pub struct Generator {
     state: AtomicU32,
-    /// Times that it was instantiated or reseeded.
+    /// How often it was instantiated or reseeded.
     seedings: AtomicU32,
-    /// When the last of them was, in seconds since 1970.
+    /// The time of the last seeding, in seconds since 1970.
     seeded: AtomicI64,
 }
 
 impl Generator {
-    /// Makes it ready, if there is randomness of this strength.
+    /// Makes the generator ready, if squall has randomness of this strength.
     ///
     /// # Errors
-    /// It is ready already, the strength is more than squall has, or there is no source.
+    /// The generator is ready already, the strength is more than squall has, or there is no source.
     pub fn instantiate(&self, strength: u32) -> Result<(), Refused> {
         if self.is_ready() {
             return Err(reason::ALREADY_INSTANTIATED);
         }
         check_strength(strength)?;
-        // That there is a source shows itself here and not at the first request.
+        // This shows whether there is a source, so that the first request does not fail.
         draw(&mut [0], false)?;
         self.note_seeding();
         self.state.store(READY, Ordering::Relaxed);
         Ok(())
     }
 
-    /// After this it serves nothing until it is instantiated again. There is nothing to erase.
+    /// Makes the generator refuse requests until it is instantiated again. There is nothing to erase.
     pub fn uninstantiate(&self) {
         self.state.store(UNINITIALISED, Ordering::Relaxed);
     }
@@ -75,19 +75,19 @@ impl Generator {
     /// kernel's RNG for this call, in a microsecond or two.
     ///
     /// # Errors
-    /// It is not instantiated, the strength is more than squall has, or there is no source.
+    /// The generator is not instantiated, the strength is more than squall has, or there is no source.
     #[inline]
     pub fn generate(&self, out: &mut [u8], strength: u32, fresh: bool) -> Result<(), Refused> {
         self.check_ready()?;
         serve(out, strength, fresh)
     }
 
-    /// Makes sure that the source is alive. What is drawn afterwards is as new as it would have
-    /// been: state is seeded anew whenever the kernel's RNG is, in all threads, and
-    /// [`Generator::generate`] with `fresh` uses none.
+    /// Makes sure that the source works. It changes nothing about later bytes: all threads reseed
+    /// their state whenever the kernel's RNG does, and [`Generator::generate`] with `fresh` uses no
+    /// state.
     ///
     /// # Errors
-    /// It is not instantiated, or there is no source.
+    /// The generator is not instantiated, or there is no source.
     pub fn reseed(&self) -> Result<(), Refused> {
         self.check_ready()?;
         draw(&mut [0], true)?;
@@ -95,10 +95,10 @@ impl Generator {
         Ok(())
     }
 
-    /// Length of a nonce of this strength between two lengths, in bytes.
+    /// The length in bytes of a nonce of this strength, between `least` and `most`.
     ///
     /// # Errors
-    /// It is not instantiated, the strength is more than squall has, or no length would do.
+    /// The generator is not instantiated, the strength is more than squall has, or no length fits.
     pub fn nonce_len(&self, strength: u32, least: usize, most: usize) -> Result<usize, Refused> {
         self.check_ready()?;
         check_strength(strength)?;
@@ -118,10 +118,10 @@ impl Generator {
         Ok(())
     }
 
-    /// Length of a seed of `entropy` bits between two lengths, in bytes.
+    /// The length in bytes of a seed of `entropy` bits, between `least` and `most`.
     ///
     /// # Errors
-    /// It is not instantiated, more bits are asked for than squall has, or no length would do.
+    /// The generator is not instantiated, squall has fewer bits, or no length fits.
     pub fn seed_len(&self, entropy: u32, least: usize, most: usize) -> Result<usize, Refused> {
         self.check_ready()?;
         check_strength(entropy)?;
@@ -131,7 +131,7 @@ impl Generator {
         }
     }
 
-    /// Fills `out` with a seed for another generator: always fresh, because that one lives on.
+    /// Fills `out` with a seed for another generator; always fresh, because that one lives on.
     ///
     /// # Errors
     /// There is no source.
@@ -141,10 +141,10 @@ impl Generator {
         Ok(())
     }
 
-    /// What is known of it by that name, of those in [`crate::rand::GETTABLE`].
+    /// The value of the parameter `key`, if it is in [`crate::rand::GETTABLE`].
     #[inline]
     pub fn param(&self, key: &[u8]) -> Option<Answer> {
-        // This one is asked on every request.
+        // OpenSSL asks for this one on every request.
         if key == b"max_request" {
             return Some(Answer::Number(MAX_REQUEST));
         }
@@ -154,16 +154,16 @@ impl Generator {
             b"reseed_counter" => self.epoch().into(),
             b"reseed_time" => self.seeded.load(Ordering::Relaxed).max(0) as u64,
             b"reseed_time_interval" => RESEED_SECONDS,
-            // It is not requests that make state old, and what a caller adds is not used.
+            // State does not age by requests, and input of the caller is not used.
             b"reseed_requests" | b"min_entropylen" | b"max_entropylen" | b"min_noncelen"
             | b"max_noncelen" | b"max_perslen" | b"max_adinlen" => 0,
             _ => return None,
         }))
     }
 
-    /// A number that is another one after each seeding, and after each reseed of the kernel's RNG,
-    /// with which clones of the machine show themselves; never 0. Generators seeded from this one
-    /// compare it on their requests, and ask for a new seed when it changes.
+    /// A number that changes after each seeding, and after each reseed of the kernel's RNG, which a
+    /// clone of the machine causes too; never 0. Generators that were seeded from this one compare it
+    /// on their requests, and ask for a new seed when it changes.
     fn epoch(&self) -> u32 {
         let kernel = squall::hazmat::kernel_generation().map_or(0, |generation| generation.get());
         let seedings = self.seedings.load(Ordering::Relaxed);
@@ -191,7 +191,7 @@ impl Generator {
     }
 }
 
-/// Fills `out` with bytes of this strength, which are counted.
+/// Fills `out` with bytes of this strength, and counts them.
 ///
 /// # Errors
 /// The strength is more than squall has, or there is no source.

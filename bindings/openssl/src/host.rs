@@ -1,4 +1,4 @@
-//! What OpenSSL's core gives to a provider: its version, its errors, its memory for secrets.
+//! OpenSSL's core as a provider uses it: its version, its error queue, and its memory for secrets.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::{mem, ptr};
@@ -12,11 +12,10 @@ type VsetError = unsafe extern "C" fn(*const c_void, u32, *const c_char, *const 
 type SecureMalloc = unsafe extern "C" fn(usize, *const c_char, c_int) -> *mut c_void;
 type SecureClearFree = unsafe extern "C" fn(*mut c_void, usize, *const c_char, c_int);
 
-/// Where errors and memory are said to come from.
+/// The source that errors and allocations name.
 const FILE: &CStr = c"squall";
 
-/// OpenSSL's core, as one loading of the provider has it. Functions that it lacks are done
-/// without.
+/// OpenSSL's core, for one loading of the provider. A function is `None` if the core lacks it.
 #[derive(Clone, Copy)]
 pub struct Host {
     handle: *const c_void,
@@ -29,7 +28,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// The core behind what `OSSL_provider_init` is called with.
+    /// The core that called `OSSL_provider_init` with these arguments.
     ///
     /// # Safety
     /// `functions` is null or a table of the core's functions, each of the type that
@@ -49,7 +48,7 @@ impl Host {
         }
     }
 
-    /// The version that the core says it has.
+    /// The version that the core reports.
     pub fn version(&self) -> Option<&CStr> {
         let get_params = self.get_params?;
         let mut version: *const c_char = ptr::null();
@@ -60,18 +59,18 @@ impl Host {
             },
             Param::END,
         ];
-        // SAFETY: the handle is the core's, the parameters end with one without a key, and the
-        // first has room for a pointer.
+        // SAFETY: the handle is the core's, the parameters end with one without a key, and the first
+        // has room for a pointer.
         let answered = unsafe { get_params(self.handle, asked.as_mut_ptr()) } == 1;
         if !answered || version.is_null() {
             return None;
         }
-        // SAFETY: the core answers with a string that lives as long as it.
+        // SAFETY: the core answers with a string that lives as long as the core.
         Some(unsafe { CStr::from_ptr(version) })
     }
 
-    /// Puts an error in OpenSSL's queue: the reason, where it was, and what else is to be said,
-    /// in which no `%` may be.
+    /// Adds an error to OpenSSL's queue: the reason, the function, and an explanation, which must not
+    /// contain `%`.
     pub fn raise(&self, reason: u32, place: &CStr, text: Option<&CStr>) {
         let (Some(new), Some(debug), Some(set)) =
             (self.new_error, self.set_error_debug, self.vset_error)
@@ -79,7 +78,7 @@ impl Host {
             return;
         };
         let text = text.map_or(ptr::null(), CStr::as_ptr);
-        // A list of no arguments, as large as any ABI's va_list: none is taken from it.
+        // An empty argument list, as large as any ABI's va_list; nothing is taken from it.
         let no_arguments = [0u64; 8];
         // SAFETY: the handle is the core's, the strings are constants, and the text takes no
         // arguments.
@@ -90,7 +89,7 @@ impl Host {
         }
     }
 
-    /// Memory for `len` bytes of a secret: locked, where the program has set up OpenSSL's secure
+    /// Allocates `len` bytes for a secret, in locked memory if the program has set up OpenSSL's secure
     /// heap. Null if there is none.
     pub fn secure_malloc(&self, len: usize) -> *mut u8 {
         match self.secure_malloc {
@@ -100,7 +99,7 @@ impl Host {
         }
     }
 
-    /// Erases that memory and gives it back.
+    /// Erases and frees memory from [`Host::secure_malloc`].
     ///
     /// # Safety
     /// `bytes` came from [`Host::secure_malloc`] with this length, and is not used any more.
@@ -112,7 +111,7 @@ impl Host {
     }
 }
 
-/// The function with the number `id` in a table.
+/// The function with the number `id` in `table`.
 ///
 /// # Safety
 /// `table` is null or ends with the number 0, and `F` is the type of that function's pointer.
@@ -122,7 +121,7 @@ unsafe fn function<F: Copy>(mut table: *const Dispatch, id: c_int) -> Option<F> 
         return None;
     }
     loop {
-        // SAFETY: not behind the table's end, which the loop does not pass.
+        // SAFETY: the entry is in the table, whose end the loop does not pass.
         let entry = unsafe { &*table };
         match entry.id {
             0 => return None,

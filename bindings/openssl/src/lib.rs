@@ -1,15 +1,15 @@
 //! A provider that gives OpenSSL 3 its random bytes: a generator `SQUALL`, instead of OpenSSL's
 //! own or as the source of their seeds.
 //!
-//! - `provider`: what OpenSSL asks a provider.
-//! - `rand`: what it asks a generator.
-//! - `generator`: what that does; the only part that is not about C.
-//! - `params`: how parameters are answered.
-//! - `host`: what OpenSSL gives to a provider.
+//! - `provider`: the functions of a provider.
+//! - `rand`: the functions of a generator.
+//! - `generator`: the generator's state and rules; the only module that does not deal with C.
+//! - `params`: answers to parameters.
+//! - `host`: the functions that OpenSSL gives to a provider.
 //! - `abi`: types and numbers of OpenSSL's headers.
 //!
-//! No lock, nothing shared between threads, no secret outside squall but the seeds that other
-//! generators were given. README.md tells how to use it.
+//! There is no lock, threads share nothing, and no secret leaves squall except the seeds for other
+//! generators. README.md explains the use.
 
 mod abi;
 mod generator;
@@ -25,14 +25,14 @@ use abi::{Dispatch, reason};
 use host::Host;
 use provider::Provider;
 
-/// By which `squall openssl-conf` knows the library.
+/// The symbol by which `squall openssl-conf` recognises the library.
 #[used]
 #[unsafe(no_mangle)]
 static SQUALL_PROVIDER: u8 = 1;
 
 /// Loads the provider into OpenSSL: the one function that the library exports.
 ///
-/// 0, with an error in OpenSSL's queue, if that is older than 3.0 or does not say what it is.
+/// Returns 0, with an error in OpenSSL's queue, if OpenSSL is older than 3.0 or hides its version.
 ///
 /// # Safety
 /// Called as provider-base(7) says: `functions` is the table of the core's functions, ending with

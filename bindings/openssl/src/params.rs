@@ -1,4 +1,4 @@
-//! Parameters that OpenSSL asks for: which they are, and answers where they are to go.
+//! Answers the parameters that OpenSSL asks for.
 //!
 //! Source: OSSL_PARAM(3), OSSL_PARAM_int(3).
 
@@ -9,16 +9,16 @@ use crate::abi::{Param, data_type};
 /// An answer to a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// A number, for a parameter with a sign or without.
+    /// A number, for a signed or unsigned parameter.
     Number(u64),
     /// A string that lives as long as the library.
     Text(&'static CStr),
 }
 
-/// Answers what is asked for in `params`: what `answer` knows by its name. What it does not know
-/// is left as it is, as others do.
+/// Answers those `params` whose names `answer` knows, and leaves the others unchanged, as other
+/// providers do.
 ///
-/// False if an answer does not fit.
+/// Returns false if an answer does not fit.
 ///
 /// # Safety
 /// `params` is null or an array that ends with a parameter without a key. The key of each other
@@ -29,7 +29,7 @@ pub unsafe fn answer(mut params: *mut Param, answer: impl Fn(&[u8]) -> Option<An
         return true;
     }
     loop {
-        // SAFETY: not behind the array's end, which the loop does not pass.
+        // SAFETY: the parameter is in the array, whose end the loop does not pass.
         let param = unsafe { &mut *params };
         if param.key.is_null() {
             return true;
@@ -50,7 +50,7 @@ pub unsafe fn answer(mut params: *mut Param, answer: impl Fn(&[u8]) -> Option<An
 /// Writes an answer; false if it does not fit.
 ///
 /// # Safety
-/// As for [`answer`], of one parameter.
+/// As for [`answer`], for one parameter.
 #[inline]
 unsafe fn write(param: &mut Param, answer: Answer) -> bool {
     match (answer, param.data_type) {
@@ -71,10 +71,10 @@ unsafe fn write(param: &mut Param, answer: Answer) -> bool {
     }
 }
 
-/// Writes a number of the length that is asked for.
+/// Writes a number in the size of the parameter; false if it does not fit.
 ///
 /// # Safety
-/// As for [`answer`], of one parameter.
+/// As for [`answer`], for one parameter.
 #[inline]
 unsafe fn write_number(param: &mut Param, number: u64) -> bool {
     if param.data.is_null() {
@@ -90,10 +90,10 @@ unsafe fn write_number(param: &mut Param, number: u64) -> bool {
     match param.data_size {
         // SAFETY: the data has this length.
         8 => unsafe { param.data.cast::<u64>().write_unaligned(number) },
-        // SAFETY: as above.
+        // SAFETY: the data has this length.
         4 => unsafe { param.data.cast::<u32>().write_unaligned(number as u32) },
         size => {
-            // SAFETY: as above.
+            // SAFETY: the data has this length.
             let bytes = unsafe { core::slice::from_raw_parts_mut(param.data.cast::<u8>(), size) };
             write_bytes(bytes, number);
         }
@@ -101,7 +101,7 @@ unsafe fn write_number(param: &mut Param, number: u64) -> bool {
     true
 }
 
-/// The number, which fits, in bytes of any number.
+/// Writes a number, which must fit, in any number of bytes.
 #[cold]
 fn write_bytes(bytes: &mut [u8], number: u64) {
     bytes.fill(0);
@@ -117,7 +117,7 @@ fn write_bytes(bytes: &mut [u8], number: u64) {
 mod tests {
     use super::*;
 
-    /// What comes of asking for `known`, of this kind, in `N` bytes.
+    /// The bytes of an answer to a parameter of `N` bytes; `None` if it was refused.
     fn ask<const N: usize>(kind: u32, known: Answer) -> Option<[u8; N]> {
         let mut data = [0xaa; N];
         let mut params = [

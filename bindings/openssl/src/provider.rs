@@ -1,4 +1,4 @@
-//! The provider as OpenSSL calls it: who it is, what it has, and the shorter way to RAND_bytes.
+//! The provider's functions: its name, its algorithms, and a direct way for RAND_bytes.
 //!
 //! Source: provider-base(7).
 
@@ -9,13 +9,13 @@ use crate::host::Host;
 use crate::params::{self, Answer};
 use crate::{generator, rand};
 
-/// A loading of the provider: OpenSSL may have several at once, one in each library context.
+/// One loading of the provider; OpenSSL may have several, one in each library context.
 pub struct Provider {
-    /// Who loaded it.
+    /// The core that loaded it.
     pub host: Host,
 }
 
-/// What the provider does.
+/// The provider's function table.
 pub static FUNCTIONS: Table<Dispatch, 6> = Table([
     Dispatch::new(provider_function::TEARDOWN, teardown as *const c_void),
     Dispatch::new(
@@ -39,7 +39,7 @@ static GETTABLE: Table<Param, 5> = Table([
     Param::END,
 ]);
 
-/// What is known of the provider by that name.
+/// The value of the provider's parameter `key`.
 fn param(key: &[u8]) -> Option<Answer> {
     Some(match key {
         b"name" => Answer::Text(c"squall"),
@@ -61,7 +61,7 @@ const fn c_text(text: &'static str) -> &'static CStr {
 }
 
 unsafe extern "C" fn teardown(provider: *mut Provider) {
-    // SAFETY: what `OSSL_provider_init` gave, and OpenSSL does not use it any more.
+    // SAFETY: it came from `OSSL_provider_init`, and OpenSSL no longer uses it.
     drop(unsafe { Box::from_raw(provider) });
 }
 
@@ -70,7 +70,7 @@ extern "C" fn gettable(_provider: *const Provider) -> *const Param {
 }
 
 unsafe extern "C" fn get(_provider: *const Provider, params: *mut Param) -> c_int {
-    // SAFETY: OpenSSL calls with parameters as OSSL_PARAM(3) says.
+    // SAFETY: OpenSSL passes parameters as in OSSL_PARAM(3).
     unsafe { params::answer(params, param) }.into()
 }
 
@@ -87,8 +87,8 @@ unsafe extern "C" fn query(
     }
 }
 
-/// RAND_bytes and RAND_priv_bytes where `random_provider` names this provider: without a
-/// generator.
+/// Serves RAND_bytes and RAND_priv_bytes without a generator, if `random_provider` names this
+/// provider.
 unsafe extern "C" fn random_bytes(
     provider: *const Provider,
     _which: c_int,
@@ -101,7 +101,7 @@ unsafe extern "C" fn random_bytes(
     match generator::serve(out, strength, false) {
         Ok(()) => 1,
         Err(reason) => {
-            // SAFETY: what `OSSL_provider_init` gave, and not yet torn down.
+            // SAFETY: it came from `OSSL_provider_init`, and was not torn down yet.
             unsafe { &*provider }
                 .host
                 .raise(reason, c"random_bytes", None);

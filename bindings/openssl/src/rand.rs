@@ -1,7 +1,7 @@
-//! The generator `SQUALL` as OpenSSL calls it: its functions, and what it can be asked for.
+//! The generator `SQUALL`: its functions and parameters.
 //!
-//! There are no functions to lock it and none to set parameters, which OpenSSL does without: all
-//! there is may be used by any thread at any time, and nothing is to be chosen.
+//! It has no functions to lock it or to set parameters, and OpenSSL needs none: any thread may use it
+//! at any time, and there is nothing to configure.
 //!
 //! Source: provider-rand(7), and its life cycle, life_cycle-rand(7).
 
@@ -14,14 +14,14 @@ use crate::host::Host;
 use crate::params;
 use crate::provider::Provider;
 
-/// A generator, and where its errors go.
+/// A generator, and the core that gets its errors.
 struct Context {
     generator: Generator,
     host: Host,
 }
 
 impl Context {
-    /// Whether it went well, as OpenSSL says it; else what was wrong is in its queue.
+    /// The value of `result`; an error goes to OpenSSL's queue.
     #[inline]
     fn told<T>(&self, place: &CStr, result: Result<T, Refused>) -> Option<T> {
         result
@@ -30,7 +30,7 @@ impl Context {
     }
 }
 
-/// What there is, with its name.
+/// The provider's algorithms.
 pub static ALGORITHMS: Table<Algorithm, 2> = Table([
     Algorithm {
         names: c"SQUALL".as_ptr(),
@@ -96,7 +96,7 @@ unsafe extern "C" fn new(
     _parent: *mut c_void,
     _parent_functions: *const Dispatch,
 ) -> *mut Context {
-    // SAFETY: what `OSSL_provider_init` gave to OpenSSL, and not yet torn down.
+    // SAFETY: OpenSSL got it from `OSSL_provider_init`, and it was not torn down yet.
     let host = unsafe { (*provider).host };
     abi::boxed(Context {
         generator: Generator::default(),
@@ -106,12 +106,12 @@ unsafe extern "C" fn new(
 
 unsafe extern "C" fn free(context: *mut Context) {
     if !context.is_null() {
-        // SAFETY: it came from `new`, and OpenSSL does not use it any more.
+        // SAFETY: it came from `new`, and OpenSSL no longer uses it.
         drop(unsafe { Box::from_raw(context) });
     }
 }
 
-/// Of locking, which nothing needs, and of erasing, which nothing is there for.
+/// Enables locking, which is not needed, and verifies erasure, although there is nothing to erase.
 extern "C" fn succeed(_context: *const Context) -> c_int {
     1
 }
@@ -124,14 +124,14 @@ unsafe extern "C" fn instantiate(
     _personalization_len: usize,
     _params: *const Param,
 ) -> c_int {
-    // SAFETY: OpenSSL calls with what `new` gave.
+    // SAFETY: OpenSSL passes what `new` returned.
     let context = unsafe { &*context };
     let done = context.generator.instantiate(strength);
     context.told(c"instantiate", done).is_some().into()
 }
 
 unsafe extern "C" fn uninstantiate(context: *const Context) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: OpenSSL passes what `new` returned.
     unsafe { &*context }.generator.uninstantiate();
     1
 }
@@ -145,7 +145,7 @@ unsafe extern "C" fn generate(
     _additional: *const u8,
     _additional_len: usize,
 ) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: OpenSSL passes what `new` returned.
     let context = unsafe { &*context };
     // SAFETY: OpenSSL gives a buffer of this length.
     let out = unsafe { bytes(out, len) };
@@ -161,7 +161,7 @@ unsafe extern "C" fn reseed(
     _additional: *const u8,
     _additional_len: usize,
 ) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: OpenSSL passes what `new` returned.
     let context = unsafe { &*context };
     let done = context.generator.reseed();
     context.told(c"reseed", done).is_some().into()
@@ -174,13 +174,13 @@ unsafe extern "C" fn nonce(
     least: usize,
     most: usize,
 ) -> usize {
-    // SAFETY: as above.
+    // SAFETY: OpenSSL passes what `new` returned.
     let context = unsafe { &*context };
     let nonce = || {
         let len = context.generator.nonce_len(strength, least, most)?;
         // Without a buffer only the length is asked for.
         if !out.is_null() {
-            // SAFETY: a buffer for as many bytes as were said when there was none, or for `most`.
+            // SAFETY: the buffer has the length that an earlier call without one returned, or `most`.
             context.generator.nonce(unsafe { bytes(out, len) })?;
         }
         Ok(len)
@@ -198,7 +198,7 @@ unsafe extern "C" fn get_seed(
     _additional: *const u8,
     _additional_len: usize,
 ) -> usize {
-    // SAFETY: as above.
+    // SAFETY: OpenSSL passes what `new` returned.
     let context = unsafe { &*context };
     let bits = entropy.max(0) as u32;
     let len = context.generator.seed_len(bits, least, most);
@@ -212,7 +212,7 @@ unsafe extern "C" fn get_seed(
     // SAFETY: allocated with this length just now.
     let filled = context.generator.seed(unsafe { bytes(place, len) });
     if context.told(c"get_seed", filled).is_none() {
-        // SAFETY: allocated above, and given to nobody.
+        // SAFETY: it was allocated above, and nobody else has it.
         unsafe { context.host.secure_clear_free(place, len) };
         return 0;
     }
@@ -222,8 +222,7 @@ unsafe extern "C" fn get_seed(
 }
 
 unsafe extern "C" fn clear_seed(context: *const Context, seed: *mut u8, len: usize) {
-    // SAFETY: OpenSSL calls with what `new` and `get_seed` gave, and does not use the seed any
-    // more.
+    // SAFETY: OpenSSL passes what `new` and `get_seed` returned, and no longer uses the seed.
     unsafe { (*context).host.secure_clear_free(seed, len) };
 }
 
@@ -232,17 +231,17 @@ extern "C" fn gettable(_context: *const Context, _provider: *const Provider) -> 
 }
 
 unsafe extern "C" fn get(context: *const Context, params: *mut Param) -> c_int {
-    // SAFETY: OpenSSL calls with what `new` gave, and with parameters as OSSL_PARAM(3) says.
+    // SAFETY: OpenSSL passes what `new` returned, and parameters as in OSSL_PARAM(3).
     unsafe {
         let generator = &(*context).generator;
         params::answer(params, |key| generator.param(key)).into()
     }
 }
 
-/// A buffer of C.
+/// A buffer of C as a slice; empty if `place` is null.
 ///
 /// # Safety
-/// `place` may be written, `len` bytes, and nobody else uses them; or there are none.
+/// `place` is null or writable for `len` bytes, which nobody else uses.
 #[inline]
 pub unsafe fn bytes<'a>(place: *mut u8, len: usize) -> &'a mut [u8] {
     if len == 0 || place.is_null() {

@@ -1,12 +1,12 @@
-//! Which versions of OpenSSL the provider may be loaded into.
+//! Tells which versions of OpenSSL the provider supports.
 
 use core::ffi::CStr;
 
-/// The first one that has providers.
+/// The first major version with providers.
 const FIRST: u32 = 3;
 
-/// Whether `version`, as `3.0.22` or `4.0.0-beta1`, is one that has this interface. What is not
-/// of that form is not.
+/// Whether `version`, such as `3.0.22` or `4.0.0-beta1`, has this interface. Text of another form is
+/// not supported.
 pub fn is_supported(version: &CStr) -> bool {
     let Ok(version) = version.to_str() else {
         return false;

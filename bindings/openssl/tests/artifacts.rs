@@ -1,5 +1,5 @@
-//! What the tests and the program `targets` load: the provider as it is installed, and the one
-//! of `tests/programs/control.c`, beside each other.
+//! Modules that the tests and the program `targets` load: the installed provider and the control
+//! provider of `tests/programs/control.c`, in one folder.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,7 +28,7 @@ pub fn modules() -> &'static Path {
     &MODULES
 }
 
-/// Puts a file there at once: others may be loading the one before.
+/// Writes a file by renaming a new one over it, because other processes may be loading the old one.
 fn put(file: &Path, make: impl FnOnce(&Path)) {
     let new = file.with_extension(std::process::id().to_string());
     make(&new);

@@ -1,4 +1,4 @@
-//! The configuration that users are given, in both of its ways, and OpenSSL's command with it.
+//! Tests both variants of the configuration that users are given, and OpenSSL's command with it.
 
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -20,12 +20,12 @@ fn or_openssls_generators_are_seeded_by_it() {
     assert_eq!(workspace.run("draw", &[]), "CTR-DRBG CTR-DRBG CTR-DRBG\n");
     let [bytes, seeds] = workspace.drawn();
     assert_eq!(bytes.requests, 0);
-    // The first generator's: nonce, seed, and one more for each of three calls that want one.
+    // The first generator's nonce and seed, and a seed for each of three calls that ask for one.
     assert!(seeds.requests >= 5, "{seeds:?}");
     assert!(seeds.bytes >= 16 + 4 * 32, "{seeds:?}");
 }
 
-/// The control for counters: nothing is drawn from it where it is only loaded.
+/// The control for the counters: a provider that is only loaded serves nothing.
 fn without_the_section_nothing_is() {
     let workspace = Workspace::unused();
     assert_eq!(workspace.run("draw", &[]), "CTR-DRBG CTR-DRBG CTR-DRBG\n");
@@ -70,7 +70,7 @@ fn it_joins_an_openssl_cnf() {
 fn the_command_openssl_works_with_it() {
     for (workspace, generator, least) in [
         (Workspace::instead(), "SQUALL @ squall", [1000, 0]),
-        // A nonce and two seeds for each of seven processes, or more.
+        // At least a nonce and two seeds for each of seven processes.
         (Workspace::seeding(), "CTR-DRBG @ default", [0, 300]),
     ] {
         let instances = workspace.openssl(&["list", "-random-instances", "-verbose"]);
@@ -84,7 +84,7 @@ fn the_command_openssl_works_with_it() {
         let key = key.to_str().expect("text");
         workspace.openssl(&["genpkey", "-quiet", "-algorithm", "ED25519", "-out", key]);
         workspace.openssl(&["pkey", "-in", key, "-check", "-noout"]);
-        // A prime of an RSA key draws some dozens of times.
+        // Finding a prime of an RSA key takes some dozens of draws.
         let rsa = ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"];
         workspace.openssl(&[&["genpkey", "-quiet", "-out", key], &rsa[..]].concat());
         workspace.openssl(&["pkey", "-in", key, "-check", "-noout"]);
@@ -105,7 +105,7 @@ fn generators_live_as_provider_rand_says() {
     );
 }
 
-/// A provider that is not there is not replaced by another one behind the user's back.
+/// If the provider is missing, OpenSSL does not silently fall back to another generator.
 fn without_the_module_there_are_no_bytes() {
     let workspace = Workspace::new(&FRAGMENT.replace("{module}", "/nonexistent/squall.so"));
     let output = run(workspace.command("openssl").args(["rand", "-hex", "16"]));

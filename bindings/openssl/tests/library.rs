@@ -1,4 +1,4 @@
-//! The library itself: what it exports, what it lets itself be loaded into, and that it stays.
+//! The provider's library: its exports, the OpenSSL cores that it accepts, and that it stays loaded.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn it_exports_one_function() {
 fn it_is_loaded_into_openssl_from_3_0_on() {
     let workspace = Workspace::unused();
     for version in ["3.0.0", "3.0.22", "3.5.0", "3.6.0-dev", "4.0.0"] {
-        // The error is the one of OpenSSL's own generators: PROV_R_INSUFFICIENT_DRBG_STRENGTH.
+        // This is the error of OpenSSL's own generators: PROV_R_INSUFFICIENT_DRBG_STRENGTH.
         let drawn = "accepted\nerror 1\nin random_bytes\n181: \ndrawn\n";
         assert_eq!(load_into(&workspace, version), drawn, "{version}");
     }
@@ -39,24 +39,24 @@ fn it_is_not_loaded_into_anything_else() {
                        268: squall can be loaded into OpenSSL 3.0.0 and later\nrefused\n";
         assert_eq!(load_into(&workspace, version), refused, "{version}");
     }
-    // A core without functions, even to say so.
+    // A core that offers no functions, not even to report an error.
     assert_eq!(load_into(&workspace, "nothing"), "refused\n");
 }
 
-/// What comes of loading it into a core that says it has this version.
+/// Loads the provider into a core that claims this version; returns what the program prints.
 fn load_into(workspace: &Workspace, version: &str) -> String {
     let provider = artifacts::modules().join("squall.so");
     workspace.run("core", &[version, &provider.to_string_lossy()])
 }
 
-/// A thread's page is given back by the library's own code when the thread ends.
+/// When a thread ends, the library's own code frees that thread's memory page.
 fn it_stays_for_threads_that_end_after_it_was_unloaded() {
     let workspace = Workspace::unused();
     let folder = artifacts::modules().to_string_lossy();
     assert_eq!(workspace.run("unload", &[&folder]), "done\n");
 }
 
-/// The control: the same library without the mark.
+/// The control: the same library without the NODELETE flag.
 fn without_staying_such_threads_crash() {
     let workspace = Workspace::unused();
     let copy = workspace.path("squall.so");
@@ -68,7 +68,7 @@ fn without_staying_such_threads_crash() {
     assert!(output.status.signal().is_some(), "{output:?}");
 }
 
-/// Takes the mark NODELETE out of the flags (elf(5), DT_FLAGS_1).
+/// Clears the NODELETE flag (elf(5), DT_FLAGS_1).
 fn may_be_unloaded(library: &mut [u8]) {
     const DT_FLAGS_1: u64 = 0x6fff_fffb;
     const DF_1_NODELETE: u64 = 8;

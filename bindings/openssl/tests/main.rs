@@ -1,5 +1,5 @@
-//! The provider in OpenSSL: the real one that is installed here, by its command and by programs
-//! in C (`tests/programs/`), and one that a program pretends to be.
+//! Tests the provider in OpenSSL: in the installed library, through its command and C programs
+//! (`tests/programs/`), and in a core that a program imitates.
 
 mod artifacts;
 mod configuration;

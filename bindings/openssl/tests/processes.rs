@@ -1,5 +1,4 @@
-//! Many threads, processes with children, and sandboxes: nothing is given twice, or without a
-//! source.
+//! Threads, forks and sandboxes: no bytes are given twice, and none without a source of randomness.
 
 use std::collections::HashSet;
 
@@ -25,7 +24,7 @@ fn children_of_a_fork_draw_different_bytes() {
     }
 }
 
-/// The control: OpenSSL hands a fork on to providers as it is.
+/// The control: OpenSSL does nothing about a fork for its providers.
 fn children_of_a_provider_without_guards_repeat() {
     let workspace = Workspace::control("NAIVE");
     assert_eq!(repeats(&workspace.run("many", &["threads"])), 0);
@@ -37,8 +36,7 @@ fn repeats(draws: &str) -> usize {
     draws.lines().count() - different.len()
 }
 
-/// What is to be fresh comes from the kernel, and where that refuses OpenSSL is told: the program
-/// goes on.
+/// Fresh bytes come from the kernel. If it refuses, OpenSSL gets an error and the program goes on.
 fn without_a_source_nothing_is_fresh() {
     let folder = artifacts::modules().to_string_lossy();
     for when in ["late", "early"] {

@@ -1,4 +1,4 @@
-//! A folder with a configuration of OpenSSL and counters, in which programs run.
+//! A folder with an OpenSSL configuration and counters, in which tests run programs.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use tempfile::TempDir;
 
 use crate::artifacts;
 
-/// What the command prints for a user.
+/// The configuration that `squall openssl-conf` prints.
 pub const FRAGMENT: &str = include_str!("../fragment.cnf");
 
-/// OpenSSL, its command and its headers.
+/// OpenSSL's command and headers.
 pub const OPENSSL: Need = Need {
     check: || {
         suite::command("openssl")?;
@@ -26,11 +26,12 @@ pub const OPENSSL: Need = Need {
     required_by: "SQUALL_REQUIRE_PROGRAMS",
 };
 
-/// A temporary folder with a configuration of OpenSSL.
+/// A temporary folder with an OpenSSL configuration.
 pub struct Workspace(TempDir);
 
 impl Workspace {
-    /// With `configuration`, in which `{module}` is the provider, and counters at zero.
+    /// A workspace with `configuration`, where `{module}` stands for the provider, and counters at
+    /// zero.
     pub fn new(configuration: &str) -> Workspace {
         let workspace = Workspace(tempfile::tempdir().expect("a temporary folder"));
         let module = artifacts::modules().join("squall.so");
@@ -40,26 +41,27 @@ impl Workspace {
         workspace
     }
 
-    /// With the fragment as it is: instead of OpenSSL's generators.
+    /// A workspace with the unchanged fragment: squall replaces OpenSSL's generators.
     pub fn instead() -> Workspace {
         Workspace::new(FRAGMENT)
     }
 
-    /// With the fragment as its comments say for seeds only.
+    /// A workspace with the fragment changed as its comments describe: squall only seeds OpenSSL's
+    /// generators.
     pub fn seeding() -> Workspace {
         let seeding = FRAGMENT.replace("\nrandom = SQUALL\n", "\n# random = SQUALL\n");
         assert_ne!(seeding, FRAGMENT);
         Workspace::new(&seeding)
     }
 
-    /// With OpenSSL's own generators, and the provider loaded all the same.
+    /// A workspace that loads the provider but uses OpenSSL's own generators.
     pub fn unused() -> Workspace {
         let unused = FRAGMENT.replace("\nrandom = squall_random\n", "\n");
         assert_ne!(unused, FRAGMENT);
         Workspace::new(&unused)
     }
 
-    /// With a generator of `tests/programs/control.c`.
+    /// A workspace with a generator of `tests/programs/control.c`.
     pub fn control(generator: &str) -> Workspace {
         let control = artifacts::modules().join("control.so");
         Workspace::new(
@@ -74,7 +76,7 @@ impl Workspace {
         self.0.path().join(name)
     }
 
-    /// `program`, with the configuration and the counters.
+    /// A command for `program` that uses this configuration and these counters.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command
@@ -85,17 +87,17 @@ impl Workspace {
         command
     }
 
-    /// What `openssl ARGUMENTS` prints.
+    /// Runs `openssl ARGUMENTS` and returns its output.
     pub fn openssl(&self, arguments: &[&str]) -> String {
         said(self.command("openssl").args(arguments))
     }
 
-    /// What the program of `tests/programs/NAME.c` prints.
+    /// Compiles and runs `tests/programs/NAME.c` and returns its output.
     pub fn run(&self, name: &str, arguments: &[&str]) -> String {
         said(self.command(self.program(name)).args(arguments))
     }
 
-    /// The program of `tests/programs/NAME.c`.
+    /// Compiles `tests/programs/NAME.c` and returns the program's path.
     pub fn program(&self, name: &str) -> PathBuf {
         let out = self.path(name);
         artifacts::compile(name, &out, &[]);
@@ -106,14 +108,14 @@ impl Workspace {
         counters::read(&self.path("counters")).expect("counters")
     }
 
-    /// What was drawn through the provider's two doors: bytes, and seeds.
+    /// The counts of random bytes and of seeds that the provider served.
     pub fn drawn(&self) -> [Total; 2] {
         let totals = self.totals();
         [Door::Openssl, Door::OpensslSeed].map(|door| totals.of(door).clone())
     }
 }
 
-/// What a command that succeeds prints.
+/// The standard output of a command, which must succeed and write no errors.
 pub fn said(command: &mut Command) -> String {
     let output = run(command);
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -122,12 +124,11 @@ pub fn said(command: &mut Command) -> String {
         "{command:?}: {}: {errors}",
         output.status
     );
-    // What cannot be loaded is said there, and the program goes on.
+    // OpenSSL only reports a module that it cannot load here, and the program goes on.
     assert_eq!(errors, "", "{command:?}");
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// What becomes of a command.
 pub fn run(command: &mut Command) -> Output {
     command.output().expect("it can be run")
 }

@@ -1,7 +1,7 @@
 //! arc4random(3), arc4random_buf(3), arc4random_uniform(3). They never fail, and wait until the
 //! kernel's RNG is ready.
 //!
-//! Numbers are made of [`squall::try_fill`]'s bytes, because C programs make keys of them.
+//! Numbers are made from the bytes of [`squall::try_fill`], because C programs make keys of them.
 
 use core::ffi::c_void;
 
@@ -32,8 +32,7 @@ unsafe extern "C-unwind" fn arc4random_buf(buffer: *mut c_void, length: usize) {
     count(is_served, length);
 }
 
-/// arc4random_uniform(3): a number below `bound`, each as likely as any other; 0 if `bound` is 0 or
-/// 1.
+/// arc4random_uniform(3): a number below `bound`, each equally likely; 0 if `bound` is 0 or 1.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn arc4random_uniform(bound: u32) -> u32 {
     let mut are_served = true;
@@ -56,7 +55,7 @@ fn count(is_served: bool, length: usize) {
     }
 }
 
-/// A number, and whether it is squall's.
+/// A number, and whether squall made it.
 #[inline(always)]
 fn word() -> (u32, bool) {
     let mut bytes = [0; size_of::<u32>()];
@@ -64,7 +63,7 @@ fn word() -> (u32, bool) {
     (u32::from_ne_bytes(bytes), is_served)
 }
 
-/// Fills `out`, or ends the process; whether squall filled it.
+/// Fills `out`, or ends the process; returns whether squall filled it.
 #[inline(always)]
 fn fill(out: &mut [u8]) -> bool {
     (gate::is_open(0) && draw::fill(out)) || fill_slowly(out)
@@ -74,17 +73,17 @@ fn fill(out: &mut [u8]) -> bool {
 #[inline(never)]
 fn fill_slowly(out: &mut [u8]) -> bool {
     let is_kernels = gate::is_closed() || sandbox::is_entered();
-    // Waits until the kernel's RNG is ready; tries /dev/urandom where getrandom is refused.
+    // Waits until the kernel's RNG is ready; tries /dev/urandom if getrandom is refused.
     if !is_kernels && draw::fill(out) {
         return true;
     }
-    // The C library's own has other ways, or ends the process with its own message.
+    // The C library's function has other ways, or ends the process with its own message.
     if let Some(arc4random_buf) = real::ARC4RANDOM_BUF.get_while_open() {
         // SAFETY: `out` is writable for its length.
         unsafe { arc4random_buf(out.as_mut_ptr().cast(), out.len()) };
         return false;
     }
-    // SAFETY: as above.
+    // SAFETY: `out` is writable for its length.
     if unsafe { getrandom::fill_from_kernel(out.as_mut_ptr().cast(), out.len()) } == 0 {
         return false;
     }

@@ -1,24 +1,24 @@
-//! clone(2): a child that shares its parent's memory and its thread pointer.
+//! clone(2) for a child that shares its parent's memory and its thread pointer.
 //!
-//! Two tasks that run at once and have one thread's variables between them would draw from one state
-//! without knowing of each other. Nothing tells them apart at a cost that each request could bear.
-//! So when one is made, the kernel is left to serve every request of the process, for good
-//! ([`gate::CLOSED`]). Threads have a pointer of their own (CLONE_SETTLS), and the parent of a vfork(2)
-//! waits.
+//! Such a child runs at the same time as its parent and shares its thread-local variables. Both would
+//! draw from one state without knowing of each other, and no check for that is cheap enough to run on
+//! each request. So when a program makes such a child, the kernel serves all requests of the process
+//! from then on ([`gate::CLOSED`]). Threads are not affected: they have their own thread pointer
+//! (CLONE_SETTLS). Neither is vfork(2), whose parent waits.
 //!
-//! On x86-64 alone; [`crate::syscall`] sees those that are made by number. The C library's own calls
-//! are not seen, and are none of this kind.
+//! This exists only on x86-64; [`crate::syscall`] catches calls by number. The C library's internal
+//! calls are not caught, but none makes such a child.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 
 use crate::{gate, real};
 
-/// Flags that decide, and how they are set for such a child.
+/// The flags that identify such a child, and their values for it.
 pub(crate) const SHARING: c_int = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_SETTLS;
 pub(crate) const SHARES: c_int = libc::CLONE_VM;
 
-/// clone(2), as the C library has it. Every argument stays where it was, because it returns twice.
+/// clone(2), passed on to the C library. All arguments stay in place, because it returns twice.
 ///
 /// # Safety
 /// As clone(2).
@@ -31,7 +31,7 @@ unsafe extern "C-unwind" fn clone(
 ) -> c_int {
     naked_asm!(
         ".cfi_startproc",
-        // What the C library refuses makes nobody.
+        // The C library refuses these arguments, so no child is made.
         "test rdi, rdi",
         "jz 2f",
         "test rsi, rsi",
@@ -45,7 +45,7 @@ unsafe extern "C-unwind" fn clone(
         "mov r11, qword ptr [rip + {real}]",
         "test r11, r11",
         "jnz 3f",
-        // Before this library's constructor.
+        // The constructor of this library has not run yet.
         "push rdi",
         "push rsi",
         "push rdx",
@@ -65,7 +65,7 @@ unsafe extern "C-unwind" fn clone(
         "pop rdi",
         ".cfi_adjust_cfa_offset -56",
         "3:",
-        // A variadic function is told how many arguments are in vector registers.
+        // Variadic functions expect the number of vector registers with arguments in `al`.
         "xor eax, eax",
         "jmp r11",
         ".cfi_endproc",
@@ -92,7 +92,7 @@ unsafe extern "C-unwind" fn __clone(
     naked_asm!("jmp {clone}", clone = sym clone)
 }
 
-/// The next library's; the process ends if there is none, which the C library always has.
+/// Looks up the next library's function. The process ends if there is none; the C library has one.
 extern "C" fn look_up() -> *mut c_void {
     // SAFETY: the name ends with a null byte.
     let place = unsafe { libc::dlsym(libc::RTLD_NEXT, c"clone".as_ptr()) };

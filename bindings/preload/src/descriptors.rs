@@ -1,10 +1,10 @@
-//! What makes a number mean another file: open(2), dup(2), fcntl(2), close(2) and their like. They
-//! do what they always did, and [`device`] forgets what it knew of the number.
+//! Functions that make a descriptor mean another file: open(2), dup(2), fcntl(2), close(2) and
+//! others. They do what they always did, and [`device`] forgets what it knew of the descriptor.
 //!
-//! Some are variadic in C. On the calling conventions of x86-64 (System V) and AArch64 (AAPCS64),
-//! which Linux has, an integer or a pointer that is a variable argument is where a named one is; so
-//! they are defined here with all that may come, and hand on what is there. The next function looks
-//! at it, or does not, as it would have.
+//! Some are variadic in C. With the calling conventions of Linux on x86-64 (System V) and AArch64
+//! (AAPCS64), variable arguments that are integers or pointers are passed like named ones. So these
+//! functions name every possible argument, and pass on whatever is there; the next function uses
+//! only those that it expects.
 
 use core::ffi::{c_char, c_int, c_long, c_uint};
 
@@ -12,14 +12,14 @@ use libc::mode_t;
 
 use crate::{device, real};
 
-/// The device forgets the number that a call has given, if any; `errno` stays.
+/// Forgets what was known of a descriptor that a call returned, if any; keeps `errno`.
 #[inline]
 fn given(fd: c_int) -> c_int {
     device::forget(fd);
     fd
 }
 
-/// Defines open(2) and openat(2), which are called two ways each.
+/// Defines open(2) and openat(2), which have two names each.
 macro_rules! opens {
     ($($open:ident $next:ident, $openat:ident $next_at:ident;)*) => {$(
         /// open(2).
@@ -139,8 +139,8 @@ unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
 /// As dup2(2).
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn dup2(from: c_int, to: c_int) -> c_int {
-    // SAFETY: the caller's promise. Not every architecture has the system call: what dup3 refuses,
-    // a number onto itself, is to give that number if it is open.
+    // SAFETY: the caller's promise. Not every architecture has the system call dup2. dup3 refuses equal
+    // numbers, for which dup2 returns the number if it is open.
     given(unsafe {
         match real::DUP2.get() {
             Some(dup2) => dup2(from, to),
@@ -168,10 +168,10 @@ unsafe extern "C-unwind" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int 
     })
 }
 
-/// Defines fcntl(2), which is called two ways.
+/// Defines fcntl(2), which has two names.
 macro_rules! fcntls {
     ($($name:ident $next:ident;)*) => {$(
-        /// fcntl(2). Its argument is an integer or a pointer, as long as a register.
+        /// fcntl(2). Its argument is an integer or a pointer, which fits in a register.
         ///
         /// # Safety
         /// As fcntl(2).

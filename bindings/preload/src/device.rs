@@ -1,17 +1,18 @@
-//! Whether a descriptor is one of /dev/random or /dev/urandom. The kernel is asked.
+//! Tells whether a descriptor is one of /dev/random or /dev/urandom, by asking the kernel.
 //!
-//! What is remembered, in bits for each of the first 65536 numbers, does no harm if it is wrong:
-//! - *It is something else.* Other reads then cost a comparison. If it is a device after all, the
-//!   kernel reads it.
-//! - *If it is a device, it was opened for reading.* If it was not, it is read nevertheless.
+//! Two facts are remembered in bits, for each of the first 65536 descriptors. Neither does harm if it
+//! is wrong:
+//! - *It is another file.* Its reads then cost only a comparison. If it is a device after all, the
+//!   kernel serves the reads.
+//! - *If it is a device, it was opened for reading.* If it was not, reads succeed nevertheless.
 //!
-//! Whatever makes a number mean something else and can be seen clears its bits. What would do harm
-//! is random bytes in the place of a file's. So that a descriptor is a device is never remembered,
-//! but asked before each request that squall serves, and ways to reuse its number that nobody sees
-//! (`fclose`, system calls made directly) are no danger.
+//! Every visible call that changes a descriptor's meaning clears its bits. Harmful would be random
+//! bytes in place of a file's content. So it is never remembered that a descriptor is a device: the
+//! kernel is asked before each request that squall serves. Invisible ways to reuse a number
+//! (`fclose`, direct system calls) are therefore no danger.
 //!
-//! A child of vfork(2), or of clone(2) with its parent's memory, has its own descriptors but these
-//! same bits. What it sets costs its parent the kernel's speed, what it clears a question.
+//! A child of vfork(2), or of clone(2) with shared memory, has its own descriptors but shares these
+//! bits. A bit that it sets makes its parent use the kernel; one that it clears costs a question.
 
 use core::ffi::{c_int, c_uint};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -20,23 +21,23 @@ use squall::hazmat::keep_errno;
 
 use crate::sandbox;
 
-/// A bit for each number.
+/// A bit for each descriptor.
 type Bits = [AtomicU64; 1024];
 
-/// Set if it was something else.
+/// Set if the descriptor was another file.
 static OTHERS: Bits = [const { AtomicU64::new(0) }; 1024];
 
-/// Set if it was a device, opened for reading.
+/// Set if the descriptor was a device, opened for reading.
 static READABLE: Bits = [const { AtomicU64::new(0) }; 1024];
 
-/// Whether `fd` is not known to be something else. One comparison, for all that is.
+/// Whether `fd` may be a device: false if it is known to be another file. Costs one comparison.
 #[inline(always)]
 pub(crate) fn may_be_random(fd: c_int) -> bool {
     !is_set(&OTHERS, fd)
 }
 
-/// Whether `fd` is one of /dev/random or /dev/urandom: character devices 1:8 and 1:9 (Linux
-/// Documentation/admin-guide/devices.txt), however they were opened and whatever they are called.
+/// Whether `fd` is /dev/random or /dev/urandom: character device 1:8 or 1:9 (Linux
+/// Documentation/admin-guide/devices.txt), however it was opened and whatever its name is.
 #[cold]
 pub(crate) fn is_random(fd: c_int) -> bool {
     if sandbox::is_entered() {
@@ -53,8 +54,8 @@ pub(crate) fn is_random(fd: c_int) -> bool {
     is_random
 }
 
-/// Whether the device `fd` was opened for reading. The kernel is asked to read nothing, which it
-/// refuses as ever.
+/// Whether the device `fd` was opened for reading. Asks the kernel with a read of no bytes, which it
+/// refuses if the device was not.
 pub(crate) fn is_readable(fd: c_int) -> bool {
     if is_set(&READABLE, fd) {
         return true;
@@ -68,8 +69,8 @@ pub(crate) fn is_readable(fd: c_int) -> bool {
     answer == 0
 }
 
-/// `fd` means, or soon will mean, something else than before. Nothing is done for numbers below 0,
-/// so that the result of a call may be told as it is.
+/// Forgets `fd`, which means another file now or soon. Does nothing for negative numbers, so the
+/// result of a call can be passed unchecked.
 #[inline]
 pub(crate) fn forget(fd: c_int) {
     for bits in [&OTHERS, &READABLE] {
@@ -81,7 +82,7 @@ pub(crate) fn forget(fd: c_int) {
     }
 }
 
-/// As [`forget`], for all numbers from `first` to `last`.
+/// Like [`forget`], for all numbers from `first` to `last`.
 pub(crate) fn forget_all(first: c_uint, last: c_uint) {
     for bits in [&OTHERS, &READABLE] {
         for (word, number) in bits.iter().zip((0..).step_by(64)) {
@@ -93,7 +94,7 @@ pub(crate) fn forget_all(first: c_uint, last: c_uint) {
     }
 }
 
-/// Of the 64 numbers from `number` on, those between `first` and `last`, a bit each.
+/// A bit for each of the 64 numbers from `number` on: set for those from `first` to `last`.
 fn those_within(number: c_uint, first: c_uint, last: c_uint) -> u64 {
     if last < number || first > number + 63 || first > last {
         return 0;
@@ -114,7 +115,7 @@ fn set(bits: &'static Bits, fd: c_int) {
     }
 }
 
-/// Where the bit of `fd` is, if it has one.
+/// The word and the mask of the bit for `fd`; `None` if `fd` has no bit.
 #[inline(always)]
 fn place(bits: &'static Bits, fd: c_int) -> Option<(&'static AtomicU64, u64)> {
     let number = fd as c_uint as usize;

@@ -7,11 +7,10 @@ use squall_bindings::counters::{self, Door};
 
 use crate::{draw, gate, real};
 
-/// Longest request of getentropy, in bytes (getentropy(3); POSIX.1-2024 `GETENTROPY_MAX`).
+/// The longest request of getentropy in bytes (getentropy(3); POSIX.1-2024 `GETENTROPY_MAX`).
 const LONGEST_ENTROPY: usize = 256;
 
-/// getrandom(2): fills `buffer` and returns how many bytes it got; or -1, with `errno` as the kernel
-/// sets it.
+/// getrandom(2): fills `buffer` and returns the number of bytes; or -1, with the kernel's `errno`.
 ///
 /// # Safety
 /// `buffer` is writable for `length` bytes.
@@ -29,7 +28,7 @@ unsafe extern "C-unwind" fn getrandom(buffer: *mut c_void, length: usize, flags:
     }
 }
 
-/// Fills `buffer`, and gives its length; `None` if the request is the kernel's.
+/// Fills `buffer` and returns its length; `None` if the kernel must serve the request.
 ///
 /// # Safety
 /// `buffer` is writable for `length` bytes.
@@ -58,7 +57,7 @@ unsafe fn getrandom_of_kernel(buffer: *mut c_void, length: usize, flags: c_uint)
 }
 
 /// getentropy(3): fills `buffer` and returns 0; or -1, with `EIO` in `errno` for more than 256
-/// bytes, and otherwise what the C library says. Never interrupted by signals.
+/// bytes, and otherwise the C library's `errno`. Signals never interrupt it.
 ///
 /// # Safety
 /// `buffer` is writable for `length` bytes.
@@ -76,7 +75,7 @@ unsafe extern "C-unwind" fn getentropy(buffer: *mut c_void, length: usize) -> c_
         return 0;
     }
     counters::forwarded(Door::Getentropy);
-    // SAFETY: as above.
+    // SAFETY: the caller's promise.
     unsafe {
         match real::GETENTROPY.get_while_open() {
             Some(getentropy) => getentropy(buffer, length),
@@ -85,7 +84,7 @@ unsafe extern "C-unwind" fn getentropy(buffer: *mut c_void, length: usize) -> c_
     }
 }
 
-/// As glibc's getentropy: the system call until there are enough bytes; 0, or -1 and `errno`.
+/// Like glibc's getentropy: repeats the system call until `buffer` is full; 0, or -1 and `errno`.
 ///
 /// # Safety
 /// `buffer` is writable for `length` bytes.
@@ -93,7 +92,7 @@ pub(crate) unsafe fn fill_from_kernel(buffer: *mut c_void, length: usize) -> c_i
     let mut filled = 0;
     while filled < length {
         let rest = buffer.wrapping_byte_add(filled).cast();
-        // SAFETY: the caller's promise, for what is left.
+        // SAFETY: the caller's promise, for the rest of the buffer.
         let answer = keep_errno(|| unsafe { squall::hazmat::getrandom(rest, length - filled, 0) });
         match answer {
             Ok(count) if count > 0 => filled += count,

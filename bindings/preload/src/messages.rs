@@ -1,4 +1,4 @@
-//! recvmsg(2) and recvmmsg(2), which may bring descriptors of other processes (unix(7),
+//! recvmsg(2) and recvmmsg(2), which may receive descriptors from other processes (unix(7),
 //! `SCM_RIGHTS`): [`device`] forgets what it knew of their numbers.
 
 use core::ffi::{c_int, c_uint};
@@ -54,17 +54,17 @@ unsafe extern "C-unwind" fn recvmmsg(
     }
 }
 
-/// Forgets what is known of descriptors that a message has brought.
+/// Forgets what was known of the descriptors in a received message.
 ///
 /// # Safety
 /// The kernel has received this message.
 unsafe fn forget_received(message: &msghdr) {
-    // SAFETY: what the kernel has written is a chain of whole control messages (cmsg(3)).
+    // SAFETY: the kernel has written a chain of whole control messages (cmsg(3)).
     unsafe {
         let mut control = libc::CMSG_FIRSTHDR(message);
         while let Some(header) = control.as_ref() {
             if header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_RIGHTS {
-                // A number of 32 bits in musl.
+                // musl has a number of 32 bits here.
                 #[allow(clippy::unnecessary_cast)]
                 let length = header.cmsg_len as usize;
                 let length = length.saturating_sub(libc::CMSG_LEN(0) as usize);

@@ -1,5 +1,5 @@
-//! read(2), pread(2) and their fortified forms: reads of /dev/random and /dev/urandom are served by
-//! squall, all others go on at once. [`scattered`] has those of several buffers.
+//! read(2), pread(2) and their fortified forms. Squall serves reads of /dev/random and /dev/urandom;
+//! all others are passed on at once. [`scattered`] has the calls with several buffers.
 
 mod scattered;
 
@@ -10,7 +10,7 @@ use squall_bindings::counters::{self, Door};
 
 use crate::{device, draw, gate, real};
 
-/// read(2): returns how many bytes `buffer` got, or -1 and `errno`.
+/// read(2): returns the number of bytes in `buffer`, or -1 and `errno`.
 ///
 /// # Safety
 /// `buffer` is writable for `count` bytes.
@@ -54,10 +54,10 @@ unsafe extern "C-unwind" fn __read_chk(
     }
 }
 
-/// Defines pread(2) and its fortified form, which are called two ways each.
+/// Defines pread(2) and its fortified form, which have two names each.
 macro_rules! pread {
     ($($name:ident, $next:ident, $checked:ident, $next_checked:ident;)*) => {$(
-        /// pread(2). Devices have no offset, and what is read at one is as good as at any other.
+        /// pread(2). The devices have no offset, so any valid one gives the same as another.
         ///
         /// # Safety
         /// `buffer` is writable for `count` bytes.
@@ -115,14 +115,14 @@ pread! {
     pread64, PREAD64, __pread64_chk, PREAD64_CHK;
 }
 
-/// Whether squall may serve a read from here on. The kernel refuses negative offsets, and those
-/// beyond which there are not enough bytes that have one.
+/// Whether squall may serve a read at `offset`. The kernel refuses negative offsets, and those so
+/// large that the read would pass the largest offset.
 fn is_offset(offset: off_t) -> bool {
     const LAST: off_t = off_t::MAX - draw::LONGEST as off_t;
     (0..=LAST).contains(&offset)
 }
 
-/// Serves a read if `fd` is a device; `None` if it is the kernel's.
+/// Serves a read if `fd` is a device; `None` if the kernel must serve it.
 #[cold]
 unsafe fn read_device(fd: c_int, buffer: *mut c_void, count: usize) -> Option<isize> {
     if !device::is_random(fd) {
@@ -139,13 +139,13 @@ unsafe fn read_device(fd: c_int, buffer: *mut c_void, count: usize) -> Option<is
     None
 }
 
-/// Whether the kernel would serve a read of the device `fd`. A cancelled thread ends here, because
-/// reads are cancellation points (pthreads(7)).
+/// Whether the kernel would serve a read of the device `fd`. Ends a cancelled thread, because reads
+/// are cancellation points (pthreads(7)).
 fn may_serve(fd: c_int) -> bool {
     unsafe extern "C-unwind" {
         fn pthread_testcancel();
     }
-    // SAFETY: nothing is held that would have to be given back.
+    // SAFETY: nothing is held that would have to be released.
     unsafe { pthread_testcancel() };
     gate::is_ready() && device::is_readable(fd)
 }

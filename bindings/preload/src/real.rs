@@ -1,9 +1,9 @@
-//! The functions behind those of this library: the next ones of their names, in the C library or in
-//! another library that was preloaded.
+//! The functions that this library replaces: the next ones of their names, in the C library or in
+//! another preloaded library.
 //!
-//! They are looked up once, by this library's constructor. Until then, and where there is none of a
-//! name, callers make the system call themselves. It is not made always, because `read`, `open` and
-//! their like are cancellation points, and another library may replace them too.
+//! This library's constructor looks them up once. Before that, and for missing ones, callers make the
+//! system call themselves. They do not always do so, because `read`, `open` and others are
+//! cancellation points, and because another library may replace them too.
 //!
 //! All are called as `C-unwind`: the C library ends a cancelled thread by unwinding it, through the
 //! callers in this library, none of which has anything to drop at that point.
@@ -17,7 +17,7 @@ use libc::{iovec, mmsghdr, msghdr, off_t, timespec};
 
 use crate::gate;
 
-/// A function of the type `F` in another library.
+/// A function of type `F` in another library.
 #[repr(transparent)]
 pub(crate) struct Next<F> {
     place: AtomicPtr<c_void>,
@@ -25,7 +25,7 @@ pub(crate) struct Next<F> {
 }
 
 impl<F: Copy> Next<F> {
-    /// Not looked up yet.
+    /// A function that was not looked up yet.
     const fn new() -> Next<F> {
         Next {
             place: AtomicPtr::new(ptr::null_mut()),
@@ -33,18 +33,18 @@ impl<F: Copy> Next<F> {
         }
     }
 
-    /// The function, if there is one and it was looked up.
+    /// The function; `None` if it was not looked up yet or is missing.
     #[inline]
     pub(crate) fn get(&self) -> Option<F> {
         const { assert!(size_of::<Option<F>>() == size_of::<*mut c_void>()) };
         let place = self.place.load(Ordering::Relaxed);
-        // SAFETY: null, which is none, or the place of a function with the name and so the type
-        // that the list below gives it; libraries of a program's start are never unloaded.
+        // SAFETY: null, which is `None`, or the address of a function whose name and type are in the
+        // list below; libraries that were loaded at the program's start are never unloaded.
         unsafe { core::mem::transmute_copy::<*mut c_void, Option<F>>(&place) }
     }
 
-    /// As [`Self::get`]; none once all requests are the kernel's: the C library's own functions of
-    /// these names keep state for a thread, too (glibc 2.41).
+    /// Like [`Self::get`], but `None` once the kernel serves all requests: the C library's functions
+    /// of these names keep per-thread state too (glibc 2.41).
     pub(crate) fn get_while_open(&self) -> Option<F> {
         self.get().filter(|_| !gate::is_closed())
     }
@@ -56,7 +56,7 @@ impl<F: Copy> Next<F> {
     }
 }
 
-/// Lists functions: the name here, the name outside, what it takes and what it gives.
+/// Declares functions: the name here, the symbol, the arguments and the result.
 macro_rules! functions {
     ($($function:ident $name:literal ($($argument:tt)*) -> $result:ty;)*) => {
         $(
@@ -111,13 +111,13 @@ functions! {
     CLONE c"clone" (*mut c_void, *mut c_void, c_int, *mut c_void, ...) -> c_int;
 }
 
-/// Run by the loader when the library has been loaded, after the C library's own constructor.
+/// Run by the loader after the C library's own constructor.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static CONSTRUCTOR: extern "C" fn() = {
     extern "C" fn construct() {
         look_up_all();
-        // SAFETY: forgets that something was not found; what it returns is not used.
+        // SAFETY: clears the error of a failed lookup; its result is not used.
         unsafe { libc::dlerror() };
         squall_bindings::counters::attach();
         squall::hazmat::prepare_threads();

@@ -1,31 +1,31 @@
-//! Sandboxes of seccomp(2) that the program enters itself.
+//! Notices when the program enters a sandbox of seccomp(2).
 //!
-//! Their filter allows what the program does, and may end it for anything else: squall's first draw in
-//! a thread maps memory, and a seeding asks for the process's number. So once one is entered, all
-//! requests are the kernel's, and no descriptor is looked at (see [`crate::device`]): the program makes
-//! the system calls that it would make without this library. prctl(2) is seen, and seccomp(2) by way of
-//! `syscall` ([`crate::syscall`]), as libseccomp makes it. One that was entered before the program was
-//! started holds for squall too.
+//! A sandbox's filter allows what the program does, and may end it for anything else. Squall's first
+//! draw in a thread maps memory, and a seeding asks for the process id. So once the program has entered
+//! one, the kernel serves all requests, and no descriptor is checked (see [`crate::device`]): the
+//! program makes the same system calls as without this library. Noticed are prctl(2), and seccomp(2)
+//! through `syscall` ([`crate::syscall`]), as libseccomp calls it. A sandbox from before the program's
+//! start also holds for squall.
 
 use core::ffi::{c_int, c_long, c_ulong};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::{gate, real};
 
-/// Calls that have entered one, or are under way. Shared with children of vfork(2): their parent is
-/// then served by the kernel too.
+/// How many calls have entered a sandbox or are about to. Children of vfork(2) share this: after them
+/// the kernel serves their parent too.
 static ENTERED: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether the program has entered one.
+/// Whether the program has entered a sandbox, or is about to.
 pub(crate) fn is_entered() -> bool {
     ENTERED.load(Ordering::SeqCst) != 0
 }
 
 /// prctl(2).
 ///
-/// It is variadic in C. On the calling conventions of x86-64 (System V) and AArch64 (AAPCS64),
-/// which Linux has, integers that are variable arguments are where named ones are; those that were
-/// not given are whatever is there, and handed on.
+/// It is variadic in C. With the calling conventions of Linux on x86-64 (System V) and AArch64
+/// (AAPCS64), variable integer arguments are passed like named ones. Missing arguments are passed on
+/// with whatever value is there.
 ///
 /// # Safety
 /// As prctl(2).
@@ -52,18 +52,18 @@ unsafe extern "C-unwind" fn prctl(
     result as c_int
 }
 
-/// Whether prctl(2) with this option enters one.
+/// Whether prctl(2) with this option enters a sandbox.
 pub(crate) fn is_entered_by(option: c_int) -> bool {
     option == libc::PR_SET_SECCOMP
 }
 
-/// Makes a call that is to enter one, and has if `has_entered` says so of what it returned.
+/// Makes a call that may enter a sandbox; `has_entered` tells by its result whether it did.
 pub(crate) fn enter(
     call: impl FnOnce() -> c_long,
     has_entered: impl FnOnce(c_long) -> bool,
 ) -> c_long {
-    // Before: the filter may hold for other threads too. One that is drawing, or looking at a
-    // descriptor, at this very moment is not waited for.
+    // Count before the call, because the filter may also hold for other threads. A thread that is
+    // drawing or checking a descriptor at this moment is not waited for.
     ENTERED.fetch_add(1, Ordering::SeqCst);
     gate::forget();
     let result = call();

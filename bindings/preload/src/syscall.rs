@@ -1,9 +1,9 @@
-//! syscall(2): three numbers are what the functions of their names are here, getrandom(2),
-//! seccomp(2) and prctl(2), and clone(2) is noticed ([`crate::clone`]). All others go on with every
-//! argument where it was, because some return twice, or on another stack.
+//! syscall(2). The numbers of getrandom(2), seccomp(2) and prctl(2) call the functions of this library,
+//! and clone(2) is noticed ([`crate::clone`]). All other calls are passed on with their arguments in
+//! place, because some return twice, or on another stack.
 //!
-//! On x86-64 alone. Elsewhere, and for programs that have the instruction themselves, these calls
-//! are the kernel's.
+//! This exists only on x86-64. Elsewhere, and for programs that use the instruction themselves, the
+//! kernel serves these calls.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
@@ -11,15 +11,15 @@ use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 use crate::clone::{SHARES, SHARING};
 use crate::{draw, gate, getrandom, real, sandbox};
 
-/// Length of clone3(2)'s first arguments, in bytes: the kernel refuses shorter ones (`CLONE_ARGS_SIZE_VER0`
-/// of Linux include/uapi/linux/sched.h).
+/// The least size of clone3(2)'s structure in bytes; the kernel refuses smaller ones
+/// (`CLONE_ARGS_SIZE_VER0` of Linux include/uapi/linux/sched.h).
 const SHORTEST: usize = 64;
 
 /// syscall(2).
 ///
 /// # Safety
-/// As the call of this number. Variadic in C; on the calling convention of x86-64 (System V) the
-/// number and five arguments are in registers, and a sixth on the stack.
+/// As for the call with this number. Variadic in C; with the calling convention of x86-64 (System V)
+/// the number and five arguments are in registers, and a sixth is on the stack.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
@@ -44,7 +44,7 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "jmp 5f",
         "4:",
         "lea r11, [rip + {prctl_here}]",
-        // The arguments without the number.
+        // Shift the arguments, to drop the number.
         "5:",
         "mov rdi, rsi",
         "mov rsi, rdx",
@@ -52,7 +52,7 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "mov rcx, r8",
         "mov r8, r9",
         "jmp r11",
-        // The flags are its first argument, or the first word of what that points at.
+        // The flags are clone's first argument, or the first word of clone3's structure.
         "6:",
         "mov r11d, esi",
         "jmp 8f",
@@ -87,7 +87,7 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
     )
 }
 
-/// The next library's syscall(2); the instruction, as the C library has it, where there is none or
+/// The next library's syscall(2); or the instruction, used as in the C library, if there is none or
 /// this library's constructor has not run.
 ///
 /// # Safety
@@ -107,7 +107,7 @@ unsafe extern "C-unwind" fn next(
         "mov r11, qword ptr [rip + {real}]",
         "test r11, r11",
         "jz 2f",
-        // A variadic function is told how many arguments are in vector registers.
+        // Variadic functions expect the number of vector registers with arguments in `al`.
         "xor eax, eax",
         "jmp r11",
         "2:",
@@ -119,7 +119,7 @@ unsafe extern "C-unwind" fn next(
         "mov r8, r9",
         "mov r9, qword ptr [rsp + 8]",
         "syscall",
-        // Errors are -4095 to -1 (System V ABI for x86-64, A.2.1).
+        // Results from -4095 to -1 are errors (System V ABI for x86-64, A.2.1).
         "cmp rax, -4095",
         "jae 3f",
         "ret",
@@ -186,7 +186,7 @@ unsafe extern "C-unwind" fn seccomp_by_number(
             0,
         )
     };
-    // Above 0 are a descriptor, or a thread that could not be had with the others.
+    // A result above 0 is a descriptor, or the id of a thread that could not be synchronised.
     let gives_descriptor = flags & libc::SECCOMP_FILTER_FLAG_NEW_LISTENER != 0;
     match operation {
         libc::SECCOMP_SET_MODE_STRICT | libc::SECCOMP_SET_MODE_FILTER => {
@@ -211,7 +211,7 @@ unsafe extern "C-unwind" fn prctl_by_number(
 ) -> c_long {
     // SAFETY: the caller's promise.
     let call = || unsafe { next(libc::SYS_prctl, option, second, third, fourth, fifth, 0) };
-    // The kernel looks at 32 bits of the option.
+    // The kernel uses only 32 bits of the option.
     if sandbox::is_entered_by(option as c_int) {
         sandbox::enter(call, |result| result >= 0)
     } else {

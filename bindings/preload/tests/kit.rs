@@ -1,4 +1,4 @@
-//! Programs that are compiled, and run with the installed library and without it.
+//! Compiles programs, and runs them with and without the installed library.
 
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -8,25 +8,23 @@ use squall_testing::compiler::compile;
 use squall_testing::doors;
 use tempfile::TempDir;
 
-/// A program of `tests/programs`, compiled.
+/// A compiled program of `tests/programs`.
 pub struct Program {
     folder: TempDir,
     name: String,
 }
 
-/// What a run of a program came to.
+/// The result of running a program.
 #[derive(Debug)]
 pub struct Run {
-    /// Its standard output.
     pub said: String,
-    /// How it ended.
     pub status: ExitStatus,
-    /// What was counted meanwhile.
+    /// Requests that the library counted during the run.
     pub totals: Totals,
 }
 
 impl Program {
-    /// Compiles `NAME.c`, with more options for the compiler.
+    /// Compiles `NAME.c` with additional compiler options.
     #[track_caller]
     pub fn compile(name: &str, options: &[&str]) -> Program {
         let program = Program {
@@ -37,8 +35,7 @@ impl Program {
         program
     }
 
-    /// Compiles `NAME.c` into a library of that name which the programs compiled afterwards in the
-    /// same folder may have, and then `program` with it.
+    /// Compiles `library.c` into a shared library, then `program.c` linked with it.
     #[track_caller]
     pub fn compile_with_library(program: &str, library: &str) -> Program {
         let file = format!("lib{library}.so");
@@ -65,7 +62,7 @@ impl Program {
         let mut compiler = Command::new("cc");
         compiler
             .args(["-O1", "-pthread", "-Wall", "-Wextra", "-Werror"])
-            // Null and negative arguments are what is tried.
+            // The tests pass null and negative arguments on purpose.
             .args(["-Wno-nonnull", "-Wno-stringop-overflow", "-o"])
             .arg(output)
             .arg(sources.join(format!("{name}.c")))
@@ -73,7 +70,7 @@ impl Program {
         compile(&mut compiler);
     }
 
-    /// Runs it as it is; there must be nothing to count.
+    /// Runs the program without the library; nothing must be counted.
     #[track_caller]
     pub fn run_plain(&self, arguments: &[&str]) -> Run {
         let run = self.run(arguments, None);
@@ -86,7 +83,7 @@ impl Program {
         run
     }
 
-    /// Runs it with the library.
+    /// Runs the program with the library preloaded.
     pub fn run_preloaded(&self, arguments: &[&str]) -> Run {
         self.run(arguments, Some(&doors::preload()))
     }
@@ -112,7 +109,7 @@ impl Program {
 }
 
 impl Run {
-    /// The door of this name: what was served, and what was left to the kernel.
+    /// The counts for the function of this name: requests served, and requests left to the kernel.
     #[track_caller]
     pub fn counted(&self, name: &str) -> (u64, u64) {
         let door = Door::ALL.into_iter().find(|door| door.name() == name);

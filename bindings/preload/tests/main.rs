@@ -1,5 +1,5 @@
-//! Programs in C with libsquall-preload.so and without it: what they say is the same, and the
-//! counters tell who served them.
+//! Runs C programs with and without libsquall-preload.so. They must print the same, and the counters
+//! show whether the library served them.
 
 mod kit;
 mod protections;

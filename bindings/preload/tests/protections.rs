@@ -1,4 +1,4 @@
-//! What the library promises beyond being no different: forks, sandboxes, small stacks.
+//! Forks, sandboxes and small stacks with the preloaded library.
 
 use std::process::Command;
 
@@ -18,7 +18,7 @@ fn no_block_comes_twice_in_a_storm_of_forks() {
         let (served, forwarded) = preloaded.counted(door);
         assert!(served > 5000 && forwarded == 0, "{preloaded:?}");
     }
-    // The control: repeats are found where there are any.
+    // The control: a naive generator's repeats are found.
     let naive = Program::compile("forks", &["-DNAIVE"]);
     for run in [naive.run_plain(&[]), naive.run_preloaded(&[])] {
         assert!(run.status.success(), "{run:?}");
@@ -26,8 +26,8 @@ fn no_block_comes_twice_in_a_storm_of_forks() {
     }
 }
 
-/// The control of what is not done in a sandbox: one that is entered unseen, before anything was drawn,
-/// ends the program at its first draw.
+/// The control for sandboxes: one that is entered unnoticed, before the first draw, ends the program at
+/// that draw.
 fn a_sandbox_that_nobody_sees_kills() {
     use std::os::unix::process::ExitStatusExt;
     const SIGSYS: i32 = 31;
@@ -38,7 +38,7 @@ fn a_sandbox_that_nobody_sees_kills() {
     assert_eq!(preloaded.status.signal(), Some(SIGSYS), "{preloaded:?}");
 }
 
-/// Of the next test.
+/// How often the next test draws.
 const DRAWS: u64 = 100;
 
 fn fresh_draws() {
@@ -48,7 +48,7 @@ fn fresh_draws() {
     }
 }
 
-/// squall in a program that is preloaded: its seeds are the kernel's, and not the library's state.
+/// In a preloaded program, squall as a crate seeds from the kernel, and not from the library's state.
 fn squall_in_a_program_asks_the_kernel() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("counters");
@@ -64,12 +64,12 @@ fn squall_in_a_program_asks_the_kernel() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("1 passed"), "{said}");
     let totals = counters::read(&file).expect("counters");
-    // What the standard library asks for its tables comes from here.
+    // The standard library's requests for its hash tables are served here.
     let served = totals.of(Door::Getrandom).requests;
     assert!(totals.loads == 1 && served < DRAWS / 2, "{totals:?}");
 }
 
-/// As much stack as the library's documentation says, in bytes.
+/// The library uses no more stack than its documentation says, in bytes.
 fn little_stack_is_taken() {
     let program = Program::compile("stack", &[]);
     let run = program.run_preloaded(&[]);

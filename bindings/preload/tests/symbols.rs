@@ -1,4 +1,4 @@
-//! What the library exports: the functions that it replaces, and a mark.
+//! The library exports only the functions that it replaces, and a marker symbol.
 
 use std::process::Command;
 

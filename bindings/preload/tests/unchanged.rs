@@ -1,12 +1,12 @@
-//! What a program says is the same with the library and without, and what it thinks was served is
-//! what was counted.
+//! A program prints the same with and without the library, and the counters agree with the number of
+//! requests that it reports.
 
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use crate::kit::{Program, Run};
 
-/// Runs the program both ways, compares, and looks at the counters.
+/// Runs the program both ways, compares the outputs, and checks the counters.
 #[track_caller]
 fn assert_same(program: Program, arguments: &[&str]) {
     let plain = program.run_plain(arguments);
@@ -20,7 +20,7 @@ fn assert_same(program: Program, arguments: &[&str]) {
     assert_counted(&preloaded);
 }
 
-/// Compares the lines that tell what is to be counted with the counters.
+/// Compares the counters with the counts that the program printed.
 #[track_caller]
 fn assert_counted(run: &Run) {
     let mut lines = 0;
@@ -122,7 +122,7 @@ fn a_sandbox_that_is_refused() {
     assert_same(Program::compile("refusal", &[]), &[]);
 }
 
-/// A child with its parent's memory and thread pointer.
+/// A child that shares its parent's memory and thread pointer.
 fn two_with_one_thread() {
     for way in ["clone", "__clone", "number"] {
         if way != "number" || cfg!(target_arch = "x86_64") {
@@ -131,12 +131,12 @@ fn two_with_one_thread() {
     }
 }
 
-/// Another library that was loaded, as fakeroot's is, says that everything is a random device.
+/// Another preloaded library, like fakeroot's, claims that every descriptor is a random device.
 fn whatever_others_say_of_descriptors() {
     assert_same(Program::compile_with_library("believed", "liar"), &[]);
 }
 
-/// A buffer that is too short for what is read ends a fortified program.
+/// A fortified program ends when it reads more than its buffer holds.
 fn overflow_is_noticed() {
     let fortified = ["-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"];
     let program = Program::compile("overflow", &fortified);

@@ -1,5 +1,5 @@
-//! `squall openssl-conf`: the lines of openssl.cnf that make OpenSSL draw from squall, and whether
-//! they took effect.
+//! `squall openssl-conf`: prints the lines of openssl.cnf that make OpenSSL use squall, or checks
+//! whether they took effect.
 
 mod check;
 mod diagnosis;
@@ -12,14 +12,14 @@ use squall_tools::{Failure, output};
 use super::args::OpensslConfArguments;
 use squall_tools::places::{self, PROVIDER};
 
-/// The lines, with `{module}` where the provider's path belongs. A link to the provider's own file:
-/// a published crate has nothing from outside its folder.
+/// The lines, with `{module}` in place of the provider's path. The file is a link to the provider's
+/// own copy, because a published crate contains only files in its own folder.
 const FRAGMENT: &str = include_str!("openssl/fragment.cnf");
 
-/// Prints the lines, or what OpenSSL's generators are in this environment.
+/// Prints the lines, or checks which generators OpenSSL has in this environment.
 ///
 /// # Errors
-/// There is no provider, or OpenSSL does not draw from it: why not.
+/// The provider is missing, or OpenSSL does not use it; the message says why.
 pub fn openssl_conf(options: &OpensslConfArguments) -> Result<(), Failure> {
     if options.check {
         return check::check();
@@ -28,7 +28,7 @@ pub fn openssl_conf(options: &OpensslConfArguments) -> Result<(), Failure> {
     output::print(&FRAGMENT.replace("{module}", &quoted(&module)?))
 }
 
-/// A path as a value of openssl.cnf, config(5).
+/// Quotes a path as a value of openssl.cnf, config(5).
 fn quoted(path: &Path) -> Result<String, Failure> {
     let unsayable = || {
         Failure::Usage(format!(

@@ -1,6 +1,6 @@
-//! `squall run`: becomes a program, with libsquall-preload.so before it.
+//! `squall run`: executes a program with libsquall-preload.so.
 //!
-//! It is an exec: the same process with all that it was given, and the program's own end.
+//! The process stays the same, with all that it inherited; the exit code is the program's own.
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -18,19 +18,19 @@ use super::args::RunArguments;
 use super::program::{self, Refusal};
 use squall_tools::places::{self, PRELOAD};
 
-/// What ld.so(8) reads.
+/// The variable in which ld.so(8) looks for libraries to preload.
 const VARIABLE: &str = "LD_PRELOAD";
 
-/// Exit codes of env(1), nohup(1) and shells.
+/// The exit codes that env(1), nohup(1) and shells use.
 const NOT_EXECUTABLE: i32 = 126;
 const NOT_FOUND: i32 = 127;
 
-/// Executes the program; comes back only if that is not done.
+/// Executes the program; returns only if that fails.
 ///
-/// A program that is not there or cannot be executed ends the process, with 127 or 126.
+/// If the program is missing or cannot be executed, the process exits with 127 or 126.
 ///
 /// # Errors
-/// squall would not reach it, or there is no library.
+/// Preloading would have no effect on the program, or the library is missing.
 pub fn run(options: &RunArguments) -> Result<(), Failure> {
     let library = places::find(PRELOAD, options.library.as_deref())?;
     let preloaded = preloaded(&library, std::env::var_os(VARIABLE).as_deref())?;
@@ -62,9 +62,9 @@ pub fn run(options: &RunArguments) -> Result<(), Failure> {
     Err(refused(Refusal::of(text, &error)))
 }
 
-/// What is perhaps meant by `name`, which looks like an option: another one, or a program.
+/// A hint for `name`, which looks like an option: a similar option, or how to name a program.
 fn meant(name: &OsStr) -> String {
-    /// What clap takes for likely.
+    /// The threshold of similarity that clap uses.
     const LIKELY: f64 = 0.7;
     let given = name.to_string_lossy();
     let given = given.trim_start_matches('-').split('=').next();
@@ -78,7 +78,7 @@ fn meant(name: &OsStr) -> String {
     }
 }
 
-/// What becomes of a refusal: a wrong argument, or the end of this process.
+/// Makes a usage error of a refusal, or ends this process with the refusal's exit code.
 fn refused(refusal: Refusal) -> Failure {
     let (text, code) = match refusal {
         Refusal::Unreached(text) => return Failure::Usage(text),
@@ -89,13 +89,13 @@ fn refused(refusal: Refusal) -> Failure {
     std::process::exit(code)
 }
 
-/// The variable's new value: `library` before what is there already, and once.
+/// The variable's new value: `library`, then the libraries that are already there.
 ///
 /// # Errors
-/// Its path cannot be said there.
+/// The variable cannot hold the library's path.
 fn preloaded(library: &Path, before: Option<&OsStr>) -> Result<OsString, Failure> {
     let library = library.as_os_str().as_bytes();
-    // Separators, and the beginning of $ORIGIN and its like: nothing escapes them.
+    // The loader has no escapes: not for separators, and not for `$`, which begins $ORIGIN and others.
     let is_separator = |byte: &u8| matches!(byte, b' ' | b':');
     if library
         .iter()

@@ -1,5 +1,5 @@
-//! What a name on the command line stands for: the file that would be executed, and whether the
-//! loader would preload a library into it.
+//! Finds the file that a program's name stands for, and checks whether the loader would preload a
+//! library into it.
 
 mod binary;
 mod caller;
@@ -17,14 +17,14 @@ use search::search;
 
 #[derive(Debug)]
 pub enum Refusal {
-    /// It would run without squall: why, and what to use instead.
+    /// The program would run without squall; the text says why, and what to use instead.
     Unreached(String),
     NotFound(String),
     NotExecutable(String),
 }
 
 impl Refusal {
-    /// What an error of executing a program means, as env(1) has it.
+    /// The refusal for an error when executing a program, with the distinction of env(1).
     pub fn of(text: String, error: &io::Error) -> Refusal {
         match error.kind() {
             io::ErrorKind::NotFound => Refusal::NotFound(text),
@@ -33,10 +33,10 @@ impl Refusal {
     }
 }
 
-/// The file to execute for `name`, which was judged for this process.
+/// The file to execute for `name`, checked for this process.
 ///
 /// # Errors
-/// There is none, or squall would not reach it.
+/// There is no such program, or `preload` would have no effect on it.
 pub fn find(name: &OsStr, preload: &Path) -> Result<PathBuf, Refusal> {
     let path = search(name)?;
     judge(&path, preload)?;

@@ -1,7 +1,7 @@
-//! `squall seed`: Whirlwind's bootstrap for the kernel's own pool, and a reseed from it.
+//! `squall seed`: adds a Whirlwind bootstrap to the kernel's pool, and makes the kernel reseed.
 //!
-//! Bytes are added first, which needs the same privilege as all else here: where that is refused,
-//! nothing was changed.
+//! Adding comes first. It needs the same privilege as reseeding, so if it is refused, nothing was
+//! changed.
 
 mod kernel_pool;
 mod uevents;
@@ -36,13 +36,13 @@ pub fn run(options: &SeedArguments) -> Result<(), Failure> {
     output::print(&format!("{seeding}\n"))
 }
 
-/// Keeps what is seeded out of core dumps, and out of swap where the limit allows.
+/// Keeps seed material out of core dumps, and out of swap if the limit on locked memory allows it.
 fn keep_memory_private() {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let _ = mlockall(MlockAllFlags::CURRENT);
 }
 
-/// Whirlwind, and the pool that its output goes to.
+/// Whirlwind, and the kernel pool that gets its output.
 struct Seeder {
     pool: KernelPool,
     whirlwind: Whirlwind<WithSha512, ThisMachine>,
@@ -70,7 +70,7 @@ impl Seeder {
             .map_err(|errno| failed("", &errno.into()))?;
         let is_early = match self.pool.reseed() {
             Ok(()) => false,
-            // The kernel's generator has not had its first seed.
+            // The kernel's generator is still waiting for its first seed.
             Err(Errno::NODATA) => true,
             Err(errno) => {
                 return Err(failed(
@@ -90,21 +90,21 @@ impl Seeder {
 
 struct Seeding {
     credit: u16,
-    /// The kernel's generator was not ready yet.
+    /// Whether the kernel's generator was not ready yet.
     is_early: bool,
-    /// The kernel's generations, where they can be seen.
+    /// The kernel's generation before and after; `None` if it is not visible.
     before: Option<u64>,
     after: Option<u64>,
 }
 
 impl Seeding {
-    /// Tells on standard error that the kernel's generator was not ready: no failure, because
-    /// that is how it is early at boot.
+    /// Says on standard error that the kernel's generator was not ready. That is no failure: it is
+    /// normal early at boot.
     fn tell_if_early(&self) {
         if self.is_early {
             let line = "squall: seed: the kernel's generator is not ready yet: the bytes are in \
                         its pool, and its first seed will be made of them too\n";
-            // Standard error may be closed; then there is nobody to tell.
+            // If standard error is closed, there is nobody to tell.
             let _ = io::stderr().write_all(line.as_bytes());
         }
     }
@@ -126,8 +126,8 @@ impl fmt::Display for Seeding {
     }
 }
 
-/// The generation of the kernel's generator, where it can be seen. Never waits: a generator that
-/// is not ready has none.
+/// The generation of the kernel's generator; `None` if it is not visible or the generator is not
+/// ready. Never waits.
 fn kernel_generation() -> Option<u64> {
     if getrandom(&mut [0; 1], GetRandomFlags::NONBLOCK) == Err(Errno::AGAIN) {
         return None;
@@ -137,7 +137,7 @@ fn kernel_generation() -> Option<u64> {
     squall::status().kernel_generation
 }
 
-/// What it means that the device refuses.
+/// The message for an error of the device, with advice.
 fn failed(step: &str, error: &io::Error) -> Failure {
     let cause = cause(error);
     let advice = match error.kind() {

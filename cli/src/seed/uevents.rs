@@ -1,7 +1,7 @@
-//! The kernel's word that this VM was cloned: an event of its vmgenid driver (Linux 6.10).
+//! Listens for the kernel's event that this VM was cloned, sent by its vmgenid driver (Linux 6.10).
 //!
-//! drivers/virt/vmgenid.c sends `NEW_VMGENID=1` when it has reseeded the kernel's generator. Only
-//! messages from the kernel count: other senders have a port, and it cannot be made up.
+//! drivers/virt/vmgenid.c sends `NEW_VMGENID=1` after it has reseeded the kernel's generator. Only
+//! messages from the kernel count: other senders have a port id, which they cannot forge.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -12,29 +12,29 @@ use rustix::net::{
     AddressFamily, RecvFlags, SocketAddrAny, SocketFlags, SocketType, bind, recvfrom, socket_with,
 };
 
-/// The driver that sends events: before Linux 6.10 it was an ACPI driver, and silent.
+/// The driver that sends events. Before Linux 6.10 it was an ACPI driver that sent none.
 const DRIVER: &str = "/sys/bus/platform/drivers/vmgenid";
 
-/// The group that the kernel sends its events to.
+/// The netlink group of the kernel's events.
 const KERNEL_EVENTS: u32 = 1;
 
-/// Longest message (UEVENT_BUFFER_SIZE of include/linux/kobject.h), with room to spare.
+/// The buffer for a message: more than UEVENT_BUFFER_SIZE of include/linux/kobject.h.
 const MESSAGE_MAX: usize = 8192;
 
-/// What was heard since the last time.
+/// The news since the last call of [`Uevents::hear`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
     Nothing,
     Clone,
-    /// Messages came faster than they were read: a clone may be among those that were lost.
+    /// Messages were lost because they came too fast; one may have been about a clone.
     Lost,
 }
 
-/// A socket that hears the kernel's events.
+/// A socket that receives the kernel's events.
 pub struct Uevents(OwnedFd);
 
 impl Uevents {
-    /// Begins to listen; `None` where the kernel sends no such events or a sandbox hides them.
+    /// Starts to listen; `None` if the kernel sends no such events or a sandbox hides them.
     pub fn open() -> Option<Uevents> {
         if !Path::new(DRIVER).is_dir() {
             return None;
@@ -50,7 +50,7 @@ impl Uevents {
         self.0.as_fd()
     }
 
-    /// Reads all that has come, without waiting.
+    /// Reads all pending messages, without waiting.
     pub fn hear(&self) -> rustix::io::Result<Heard> {
         let mut heard = Heard::Nothing;
         let mut message = [0; MESSAGE_MAX];
@@ -76,8 +76,8 @@ fn is_kernel(sender: Option<SocketAddrAny>) -> bool {
         .is_some_and(|sender| sender.pid() == 0)
 }
 
-/// Whether `message` is what the vmgenid driver sends. Events that are asked for by writing to
-/// sysfs cannot be: the kernel puts SYNTH_ARG_ before what they say.
+/// Whether `message` is the vmgenid driver's. Users can trigger events through sysfs, but the kernel
+/// puts SYNTH_ARG_ before their content.
 fn is_clone(message: &[u8]) -> bool {
     let mut fields = message.split(|&byte| byte == 0);
     fields

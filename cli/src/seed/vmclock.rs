@@ -1,8 +1,8 @@
-//! vmclock's count, which changes before a restored VM runs again: the generation counter where
-//! there is one, else the disruption marker, which live migration changes as well.
+//! vmclock's counter, which changes before a restored VM runs again: the generation counter, or, if
+//! there is none, the disruption marker, which live migration changes too.
 //!
 //! The library maps the same page (`guard/vmclock.rs`); this command waits for it to change. It reads
-//! the page by pread(2), which the driver has always had (Linux 6.13).
+//! the page with pread(2), which the driver has always supported (Linux 6.13).
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use squall::hazmat::vmclock_layout::{HEAD_LEN, count_at};
 
 pub const PATH: &str = "/dev/vmclock0";
 
-/// A vmclock and its count.
+/// An open vmclock with its last known counter.
 pub struct VmClock {
     file: File,
     count: u64,
@@ -23,7 +23,7 @@ pub struct VmClock {
 }
 
 impl VmClock {
-    /// The vmclock at `path`; `None` if there is none or it does not count.
+    /// Opens the vmclock at `path`; `None` if there is none or it has no counter.
     pub fn open(path: &Path) -> io::Result<Option<VmClock>> {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -39,34 +39,34 @@ impl VmClock {
         }))
     }
 
-    /// To be polled for input, if the device tells of changes.
+    /// The descriptor to poll for input; `None` if the device does not report changes.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.notifies.then(|| self.file.as_fd())
     }
 
-    /// The count as it was and as it is, if it has changed since the last time.
+    /// The old and the new counter, if it has changed since the last call.
     pub fn change(&mut self) -> io::Result<Option<(u64, u64)>> {
         let count = read_count(&self.file)?.ok_or(io::ErrorKind::InvalidData)?;
         let last = std::mem::replace(&mut self.count, count);
         Ok((last != count).then_some((last, count)))
     }
 
-    /// From now on the count has to be looked at.
+    /// From now on the counter must be read periodically.
     pub fn stop_polling(&mut self) {
         self.notifies = false;
     }
 }
 
-/// Whether poll(2) waits for a change. Where it cannot, it says at once that all is possible,
-/// writing too (drivers that know nothing of it), or that the device has hung up.
+/// Whether poll(2) waits for a change. A driver without support reports at once that everything is
+/// possible, even writing, or that the device has hung up.
 fn notifies(file: &File) -> io::Result<bool> {
     let mut fds = [PollFd::new(file, PollFlags::IN | PollFlags::OUT)];
     poll(&mut fds, Some(&Timespec::default()))?;
     Ok((fds[0].revents() - PollFlags::IN).is_empty())
 }
 
-/// The count; `None` if this is no page of a vmclock. Reading is also what makes
-/// the device wait for the next change.
+/// The counter; `None` if this is not the page of a vmclock. Reading also makes the device wait for
+/// the next change.
 fn read_count(file: &File) -> io::Result<Option<u64>> {
     let mut head = [0; HEAD_LEN];
     match file.read_exact_at(&mut head, 0) {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use squall::hazmat::vmclock_layout::*;
 
-    /// A file that imitates the device's page, and is removed when this is dropped.
+    /// A file that imitates the device's page, removed when dropped.
     struct Page(std::path::PathBuf, File);
 
     impl Page {

@@ -1,13 +1,13 @@
-//! `squall seed --watch`: seeds at once, and again whenever this VM is found to be a clone.
+//! `squall seed --watch`: seeds at once, and again whenever this VM turns out to be a clone.
 //!
-//! Signals, and what is done about each:
-//! - vmclock's counter has changed: a clone.
-//! - The vmgenid driver's event has come: a clone. If events were lost: perhaps one.
-//! - The kernel's generation has moved, which is watched only where nothing else tells: perhaps a
-//!   clone, or the kernel's reseed of every minute. Seeding then is harmless, and costs less than
-//!   a millisecond.
+//! These signals are watched:
+//! - vmclock's counter changes: the VM was cloned.
+//! - The vmgenid driver sends an event: the VM was cloned. If events were lost, perhaps it was.
+//! - The kernel's generation changes. This is watched only if there is no other signal, because the
+//!   kernel also reseeds every minute. Seeding in vain is harmless and takes less than a
+//!   millisecond.
 //!
-//! Two that watch the generation see each other's reseeds: [`REST`] keeps that slow.
+//! Two processes that watch the generation see each other's reseeds; [`REST`] slows that down.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -23,19 +23,19 @@ use super::uevents::{Heard, Uevents};
 use super::vmclock::{self, VmClock};
 use super::{Seeder, Seeding, kernel_generation};
 
-/// How often a vmclock is read that does not tell of changes: some microseconds each.
+/// How often to read a vmclock that does not report changes; each read takes some microseconds.
 const CLOCK_PERIOD: Duration = Duration::from_millis(100);
 
-/// How often the kernel's generation is looked at.
+/// How often to check the kernel's generation.
 const GENERATION_PERIOD: Duration = Duration::from_secs(1);
 
-/// Least time between two seedings that only the generation asked for.
+/// The least time between two seedings caused by the generation alone.
 const REST: Duration = Duration::from_secs(5);
 
-/// Seeds, and seeds again for ever; ends where there can be no clones.
+/// Seeds, then seeds again for each clone; returns if this machine cannot be cloned.
 pub fn run(seeder: &Seeder) -> Result<(), Failure> {
-    // Listening begins before the first seeding, so that no clone falls between the two; what a
-    // missing privilege means, the seeding tells better.
+    // Start listening before the first seeding, so that no clone is missed in between. Errors wait
+    // until after it, because it reports a missing privilege better.
     let signals = Signals::open();
     let seeding = seeder.seed()?;
     let mut signals = signals?;
@@ -60,18 +60,18 @@ pub fn run(seeder: &Seeder) -> Result<(), Failure> {
     }
 }
 
-/// Prints a line for whoever reads the log; if nobody does, watching goes on.
+/// Prints a line for the log; if that fails, watching continues.
 fn tell(line: &str) {
     let _ = output::print(&format!("{line}\n"));
 }
 
-/// The kernel's generation, and when it was last moved here.
+/// The last known generation of the kernel, and when this process last seeded it.
 struct Generation {
     last: Option<u64>,
     seeded: Instant,
 }
 
-/// What may tell of a clone; at least one is there once they are chosen.
+/// The signals of a clone; after [`Signals::choose`] there is at least one.
 struct Signals {
     clock: Option<VmClock>,
     uevents: Option<Uevents>,
@@ -87,7 +87,7 @@ impl Signals {
         })
     }
 
-    /// Keeps the signals that this machine gives, and looks for another if there is none.
+    /// Keeps the signals that work on this machine; falls back to the generation if there is none.
     fn choose(&mut self, status: &Status, first: &Seeding) -> Result<(), Failure> {
         self.uevents.take_if(|_| !status.has_vmgenid);
         if self.clock.is_some() || self.uevents.is_some() {
@@ -115,7 +115,7 @@ impl Signals {
         Ok(())
     }
 
-    /// Which signals are watched, for people.
+    /// Says which signals are watched.
     fn describe(&self) -> String {
         let signals = [
             self.clock.as_ref().map(|_| "vmclock"),
@@ -128,7 +128,7 @@ impl Signals {
         format!("watching {}", names.join(" and "))
     }
 
-    /// Waits until a clone is seen, and says how.
+    /// Waits for a clone, and says which signal reported it.
     fn wait(&mut self) -> Result<String, Failure> {
         loop {
             if let Some(reason) = self.look()? {
@@ -138,7 +138,7 @@ impl Signals {
         }
     }
 
-    /// Looks at every signal, so that one clone is not told of twice.
+    /// Checks every signal, so that one clone is not reported twice.
     fn look(&mut self) -> Result<Option<String>, Failure> {
         let change = match &mut self.clock {
             Some(clock) => clock.change().map_err(|error| clock_failed(&error))?,
@@ -165,7 +165,7 @@ impl Signals {
         is_due.then(|| "perhaps a clone (the kernel reseeded)".to_owned())
     }
 
-    /// Waits for a message, or until it is time to look again.
+    /// Waits for a message, or until the next check is due.
     fn sleep(&mut self) -> Result<(), Failure> {
         let period = match (&self.clock, &self.generation) {
             (Some(clock), _) if clock.fd().is_none() => Some(CLOCK_PERIOD),
@@ -196,8 +196,8 @@ impl Signals {
         Ok(())
     }
 
-    /// Remembers a seeding, so that it is not taken for a clone. If the generation has moved
-    /// further, one may have come in between: then another seeding is due.
+    /// Remembers our own seeding, so that it is not taken for a clone. If the generation moved further
+    /// than that, there may have been a clone too, so another seeding is due.
     fn note(&mut self, seeding: &Seeding) {
         let Some(generation) = &mut self.generation else {
             return;

@@ -1,4 +1,4 @@
-//! What went through squall's doors, as a file of counters has it.
+//! Shows how many requests and bytes squall's libraries served, from a file of counters.
 
 use std::fmt::Write;
 use std::io::ErrorKind;
@@ -8,10 +8,10 @@ use squall_bindings::counters::{self, Totals};
 use squall_tools::failure::at;
 use squall_tools::{Failure, output, units};
 
-/// Shows what `file` holds, for people or as JSON.
+/// Prints the counters in `file`, for people or as JSON.
 ///
 /// # Errors
-/// It cannot be read, or it is no file of counters.
+/// The file cannot be read, or is not a file of counters.
 pub fn show(file: &Path, as_json: bool) -> Result<(), Failure> {
     let totals = counters::read(file).map_err(|error| match error.kind() {
         ErrorKind::InvalidData => Failure::Runtime(format!(

@@ -1,4 +1,4 @@
-//! The report for people: one fact a line, what it means beside it, what to do below.
+//! The report for people: one fact a line with its meaning beside it, then advice.
 
 use std::fmt::Write;
 

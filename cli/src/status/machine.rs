@@ -1,13 +1,13 @@
-//! What the machine says of itself: kernel, CPU, hypervisor.
+//! Facts about the machine: kernel, CPU, hypervisor.
 
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// A device that tells of clones of a virtual machine.
+/// The device that reports clones of a virtual machine.
 const VMCLOCK: &str = "/dev/vmclock0";
 
-/// The kernel's release, as `uname -r` has it.
+/// The kernel's release, as in `uname -r`.
 pub fn kernel_release() -> String {
     rustix::system::uname()
         .release()
@@ -29,18 +29,18 @@ pub fn cpu_model() -> Option<String> {
     Some(brand.as_str().trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// The CPU's name for itself: only x86-64 has one.
+/// The CPU's own name, which only x86-64 has.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn cpu_model() -> Option<String> {
     None
 }
 
-/// Whether the vmclock device is there and this user may not read it.
+/// Whether there is a vmclock device that this user may not read.
 pub fn vmclock_is_forbidden() -> bool {
     File::open(VMCLOCK).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
 }
 
-/// Whether devices can be looked for: without sysfs, as in a chroot, none is ever found.
+/// Whether sysfs is mounted; without it, as in a chroot, no device is ever found.
 pub fn has_sysfs() -> bool {
     Path::new("/sys/bus").is_dir()
 }

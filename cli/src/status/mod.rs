@@ -1,8 +1,8 @@
-//! `squall status`: what this machine gives to keep randomness unique, and what it lacks.
+//! `squall status`: which protections of randomness this machine supports, and which it lacks.
 //!
-//! [`report`] gathers facts and names what is missing; [`human`] writes them for people; the
-//! report's own fields are the JSON object that `--json` documents. [`counters`] shows instead what
-//! programs drew.
+//! [`report`] gathers the facts and the warnings. [`human`] prints them for people; serialised, the
+//! report is the JSON object that `--json` documents. [`counters`] shows how much programs drew
+//! instead.
 
 mod counters;
 mod human;
@@ -15,7 +15,7 @@ pub use report::Report;
 use squall_tools::Failure;
 use squall_tools::output;
 
-/// Prints the status of this machine, or what a file of counters holds.
+/// Prints the status of this machine, or the content of a file of counters.
 pub fn run(options: &StatusArguments) -> Result<(), Failure> {
     if let Some(file) = &options.counters {
         return counters::show(file, options.json);

@@ -1,4 +1,4 @@
-//! The facts, as `--json` gives them. Keys are stable: new ones may be added, none removed.
+//! The facts that `--json` prints. Keys are stable: new ones may be added, none are removed.
 
 use serde::Serialize;
 use squall::Status;
@@ -11,18 +11,18 @@ use super::warnings::{self, View, Warning};
 /// Everything that is known about this machine and the generator on it.
 #[derive(Serialize)]
 pub struct Report {
-    /// What protects this process, and what its generator did.
+    /// The protections of this process, and the work of its generator.
     #[serde(flatten)]
     pub facts: Facts,
     pub kernel_release: String,
     pub cpu_model: Option<String>,
-    /// The hypervisor's name; `none` if there is none.
+    /// The hypervisor's name; the text `none` if there is none, `None` if its name is unknown.
     pub hypervisor: Option<String>,
     /// What is missing, and what to do about it.
     pub warnings: Vec<Warning>,
-    /// What is good to know though nothing is missing.
+    /// Things worth knowing even though nothing is missing.
     pub notes: Vec<Warning>,
-    /// The enums that the names above were made of.
+    /// The status that `facts` was made from.
     #[serde(skip)]
     pub status: Status,
 }

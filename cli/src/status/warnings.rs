@@ -1,4 +1,4 @@
-//! What this machine lacks, and what its owner can do about it.
+//! Warnings about what this machine lacks, with advice for its owner.
 
 use serde::Serialize;
 use squall::{CloneGuard, Engine, MemoryKind, NoiseSource, ReseedGuard, Status};
@@ -8,12 +8,12 @@ use super::machine;
 /// The first kernel with getrandom in the vDSO and droppable memory.
 const FIRST_GOOD_KERNEL: (u32, u32) = (6, 11);
 
-/// Something to know, and to do.
+/// A problem with advice.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
-    /// A stable name.
+    /// A stable name, for programs.
     pub code: &'static str,
-    /// What is missing and what that means.
+    /// What is missing, and what follows from that.
     pub problem: String,
     pub advice: String,
 }
@@ -28,16 +28,16 @@ impl Warning {
     }
 }
 
-/// What can be seen of devices from here.
+/// What this process can see of devices.
 #[derive(Clone, Copy)]
 pub struct View {
-    /// There is a vmclock that this user may not read.
+    /// Whether there is a vmclock that this user may not read.
     pub vmclock_is_forbidden: bool,
-    /// Devices can be looked for in sysfs.
+    /// Whether sysfs is there to look for devices.
     pub has_sysfs: bool,
 }
 
-/// What `status` shows to be missing under the kernel `release`.
+/// The warnings for `status` under the kernel `release`.
 pub fn of(status: &Status, release: &str, view: View) -> Vec<Warning> {
     let is_old = machine::version_of(release).is_some_and(|version| version < FIRST_GOOD_KERNEL);
     [
@@ -109,7 +109,7 @@ fn no_clone_signal(status: &Status, has_sysfs: bool) -> Option<Warning> {
     (status.clone_guard == CloneGuard::Hedged).then(|| Warning::new(code, problem, advice))
 }
 
-/// What is good to know though nothing is missing.
+/// Things worth knowing even though nothing is missing.
 pub fn notes(status: &Status, view: View) -> Vec<Warning> {
     let is_told_late = status.clone_guard == CloneGuard::Vmgenid && !view.vmclock_is_forbidden;
     let note = is_told_late.then(|| {
@@ -206,7 +206,7 @@ mod tests {
         warnings.iter().map(|warning| warning.code).collect()
     }
 
-    /// A change to a good machine and the warning it must give.
+    /// A change to a good machine, and the warning that it must cause.
     type Case = (fn(&mut Status), &'static str);
 
     #[test]

@@ -1,7 +1,7 @@
-//! The memory a chunk is made in.
+//! The memory that a chunk of output is made in.
 //!
-//! A kept buffer is written, used again, and wiped in the end. A given one is new memory that a
-//! pipe takes over: it is never written after that, because the reader may hold on to it.
+//! A kept buffer is written, reused, and wiped in the end. A given buffer is new memory that a pipe
+//! takes over. It is never written again, because the pipe's reader may still refer to it.
 
 use std::io;
 
@@ -14,17 +14,17 @@ use super::gift::Gift;
 
 /// Memory for one chunk of output.
 pub enum Buffer {
-    /// Ours for good.
+    /// Memory that stays ours.
     Kept {
         bytes: Zeroizing<Vec<u8>>,
         len: usize,
     },
-    /// To be given away.
+    /// Memory that a pipe will take over.
     Given { gift: Gift, len: usize },
 }
 
 impl Buffer {
-    /// The first `len` bytes, to be made; from now on the buffer is that long.
+    /// The first `len` bytes, to be filled; `len` becomes the buffer's length.
     pub fn prepare(&mut self, len: usize) -> &mut [u8] {
         match self {
             Buffer::Kept { bytes, len: used } => {
@@ -39,7 +39,7 @@ impl Buffer {
     }
 }
 
-/// What it means that there is no memory for a chunk.
+/// The message for missing memory, with advice.
 pub fn no_memory(error: &io::Error) -> Failure {
     let cause = cause(error);
     Failure::Runtime(format!(
@@ -47,7 +47,7 @@ pub fn no_memory(error: &io::Error) -> Failure {
     ))
 }
 
-/// How buffers are made.
+/// The kind and size of new buffers.
 #[derive(Clone, Copy)]
 pub struct Supply {
     pub len: usize,
@@ -70,7 +70,7 @@ impl Supply {
     }
 }
 
-/// `len` zeros that are wiped in the end; an error, not an abort, if there is no memory for them.
+/// `len` zeros, wiped when dropped; fails instead of aborting if there is no memory.
 pub fn zeros(len: usize) -> io::Result<Zeroizing<Vec<u8>>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len).map_err(|_| Errno::NOMEM)?;

@@ -1,16 +1,16 @@
-//! How bytes become text, in chunks that need nothing of each other.
+//! Encodes bytes as text, in independent chunks.
 
 use data_encoding::{BASE64, HEXLOWER};
 
 use crate::args::Format;
 
-/// Bytes in a full line of base64: 64 characters, as openssl(1) and PEM have it.
+/// Bytes in a full line of base64: 64 characters, as in openssl(1) and PEM.
 pub const LINE_BYTES: usize = 48;
 
 const LINE_CHARACTERS: usize = LINE_BYTES / 3 * 4;
 
-/// Length of the output for a chunk of `len` bytes. The last chunk of all ends the line; the
-/// others have whole lines of base64.
+/// The length of the text for a chunk of `len` bytes. Only the last chunk ends a line of hex; every
+/// other chunk of base64 is whole lines.
 pub fn encoded_len(format: Format, len: usize, is_last: bool) -> usize {
     match format {
         Format::Raw => len,
@@ -19,7 +19,7 @@ pub fn encoded_len(format: Format, len: usize, is_last: bool) -> usize {
     }
 }
 
-/// Writes `bytes` into `out`, which is as long as [`encoded_len`] says.
+/// Writes `bytes` as text into `out`, which has the length from [`encoded_len`].
 pub fn encode(format: Format, bytes: &[u8], out: &mut [u8]) {
     match format {
         Format::Raw => out.copy_from_slice(bytes),

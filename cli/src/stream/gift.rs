@@ -1,15 +1,14 @@
-//! Memory that is given to a pipe instead of being copied into it.
+//! Gives memory to a pipe instead of copying it.
 //!
-//! vmsplice(2) puts references to our pages into the pipe. A reader may pass them on unseen
-//! (splice, tee), so a page given must never change again: a [`Gift`] is new memory, giving it
-//! consumes it, and its mapping is gone afterwards. All unsafe code of `squall stream` is here.
+//! vmsplice(2) puts references to our pages into the pipe. A reader may pass them on (splice, tee)
+//! without our knowledge, so a given page must never change again: a [`Gift`] is new memory, and
+//! giving it consumes it and unmaps it. All unsafe code of `squall stream` is here.
 //!
-//! Given memory cannot be wiped here. The kernel takes it back when it was read, as it does with
-//! the buffers of a pipe that was written to.
+//! Given memory cannot be wiped here. The kernel frees it when it was read, like the pipe's own
+//! buffers after a write.
 //!
-//! Measured on an EPYC 9004 (2 vCPUs, Linux 6.18), reader with a buffer of 1 MiB: huge pages
-//! given away carry a third more than write(2), small pages a third less; so there must be huge
-//! pages.
+//! Measured on an EPYC 9004 (2 vCPUs, Linux 6.18) with a reader whose buffer has 1 MiB: given huge
+//! pages are a third faster than write(2), small pages a third slower. So this needs huge pages.
 
 #![allow(unsafe_code)]
 
@@ -25,18 +24,18 @@ use rustix::pipe::{IoSliceRaw, SpliceFlags, vmsplice};
 
 use super::send::send_all;
 
-/// A huge page of x86-64, and of ARMv8 with small pages of 4 KiB.
+/// The size of a huge page on x86-64, and on ARMv8 with small pages of 4 KiB.
 const HUGE: usize = 2 << 20;
 
 /// Whether `pipe` takes pages, and this system has huge ones.
 pub fn is_possible(pipe: BorrowedFd<'_>) -> bool {
     let policy = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     let has_huge_pages = policy.is_ok_and(|policy| !policy.contains("[never]"));
-    // SAFETY: no pages are passed: this only asks whether the call is there and allowed.
+    // SAFETY: no pages are passed; this only tests whether the call exists and is allowed.
     has_huge_pages && unsafe { vmsplice(pipe, &[], SpliceFlags::empty()) }.is_ok()
 }
 
-/// New memory, aligned to huge pages, that nobody else has seen.
+/// New memory, aligned to huge pages, that nobody else has a reference to.
 pub struct Gift {
     start: NonNull<u8>,
     len: usize,
@@ -67,20 +66,20 @@ impl Gift {
         unmap(mapped, before);
         // SAFETY: `start + len` is at most the mapping's end.
         unmap(unsafe { start.add(len) }, HUGE - before);
-        // Without huge pages it is slower and nothing else.
+        // If huge pages cannot be had, this is only slower.
         // SAFETY: advice on memory of ours; it does not change what the memory holds.
         let _ = unsafe { madvise(start.as_ptr().cast(), len, Advice::LinuxHugepage) };
         Ok(Gift { start, len })
     }
 
-    /// The memory, zeros at first.
+    /// The memory; it is zero at first.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: `len` readable and writable bytes are mapped from `start`, owned by `self`.
         unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
-    /// Gives the first `len` bytes to `pipe`, waiting for room. `sent` counts the bytes that it
-    /// took, also when it fails.
+    /// Gives the first `len` bytes to `pipe`, and waits for room. `sent` is increased by the number of
+    /// bytes that the pipe took, even on failure.
     pub fn give(self, len: usize, pipe: BorrowedFd<'_>, sent: &mut u64) -> io::Result<()> {
         // SAFETY: the memory is mapped and was initialised by the kernel.
         let bytes = unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.len) };
@@ -99,7 +98,7 @@ impl Drop for Gift {
     }
 }
 
-/// Unmaps `len` bytes of ours; pages that a pipe holds live on there.
+/// Unmaps `len` bytes of ours; pages in a pipe stay alive there.
 fn unmap(start: NonNull<u8>, len: usize) {
     if len == 0 {
         return;

@@ -1,4 +1,4 @@
-//! How one thread makes a chunk of output.
+//! Makes chunks of output, in one thread.
 
 use squall::Error;
 use squall_tools::Failure;
@@ -9,17 +9,17 @@ use super::encode;
 use super::source::{Reader, Source};
 use crate::args::Format;
 
-/// How a stream is cut into chunks.
+/// The division of a stream into chunks.
 #[derive(Clone, Copy)]
 pub struct Cut {
-    /// Random bytes in the stream. Endless is as many as a number can count: 16 EiB, which
+    /// Random bytes in the stream. An endless one has 16 EiB, the most that a `u64` can count, which
     /// takes a century at 5 GB/s.
     total: u64,
     chunk: usize,
 }
 
 impl Cut {
-    /// `size` bytes, or endless, in chunks of `chunk` bytes.
+    /// Divides `size` bytes, or an endless stream if `None`, into chunks of `chunk` bytes.
     pub fn new(size: Option<u64>, chunk: usize) -> Cut {
         Cut {
             total: size.unwrap_or(u64::MAX),
@@ -31,7 +31,7 @@ impl Cut {
         self.total.div_ceil(self.chunk as u64)
     }
 
-    /// Random bytes in chunk `index`.
+    /// The number of random bytes in chunk `index`.
     pub fn len(self, index: u64) -> usize {
         let left = self.total - self.offset(index);
         left.min(self.chunk as u64) as usize
@@ -51,12 +51,12 @@ pub struct Maker {
     reader: Reader,
     format: Format,
     cut: Cut,
-    /// Bytes before they are encoded.
+    /// The bytes before encoding.
     raw: Zeroizing<Vec<u8>>,
 }
 
 impl Maker {
-    /// A maker of the chunks of `source` in `format`.
+    /// A maker of chunks of `source` in `format`.
     pub fn new(source: &Source, format: Format, cut: Cut) -> Result<Maker, Failure> {
         let raw_len = match format {
             Format::Raw => 0,

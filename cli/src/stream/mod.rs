@@ -1,7 +1,7 @@
-//! `squall stream`: bytes from a source, through an encoding, into a sink.
+//! `squall stream`: takes bytes from a source, encodes them, and writes them to a sink.
 //!
-//! The output is cut into chunks. Every thread makes whole chunks; they are written in order.
-//! All that could be refused is refused before the output is touched.
+//! The output is divided into chunks. Each thread makes whole chunks, which are written in order.
+//! All checks that can fail run before the output is touched.
 
 mod buffer;
 mod encode;
@@ -25,25 +25,25 @@ use sink::Sink;
 use source::Source;
 use squall_tools::Failure;
 
-/// Random bytes in a chunk that is spliced into a pipe: one huge page of x86-64 and most ARMv8.
+/// Random bytes in a chunk that is given to a pipe: one huge page of x86-64 and most ARMv8.
 const GIFT_CHUNK: usize = 2 << 20;
 
-/// Random bytes in a chunk made by the thread that writes it: it stays in that CPU's L2. Measured
-/// with pipes: 128 KiB to 512 KiB are alike, 64 KiB carries a tenth less.
+/// Random bytes in a chunk that is made by the thread that writes it, so it stays in that CPU's L2
+/// cache. With pipes, 128 KiB to 512 KiB measured the same, and 64 KiB a tenth slower.
 const OWN_CHUNK: usize = 128 << 10;
 
-/// Random bytes in a chunk handed from one thread to another: the handing over costs
-/// microseconds, so it must be rare. Measured with two threads to /dev/null: 256 KiB give 17 GB/s,
-/// 1 MiB 24 GB/s, 2 MiB 27 GB/s, 4 MiB 28 GB/s.
+/// Random bytes in a chunk that one thread passes to another. Passing costs microseconds, so it must
+/// be rare. Measured with two threads to /dev/null: 256 KiB give 17 GB/s, 1 MiB 24 GB/s, 2 MiB
+/// 27 GB/s, 4 MiB 28 GB/s.
 const SHARED_CHUNK: usize = 2 << 20;
 
-/// Most threads that are started unasked: faster than any file, with 96 MiB of chunks.
+/// The most threads without --threads: faster than any file, with 96 MiB of chunks.
 const DEFAULT_THREADS_MAX: usize = 16;
 
-/// Random bytes in a chunk that is encoded: whole lines of base64.
+/// Random bytes in a chunk of text: whole lines of base64.
 const TEXT_CHUNK: usize = 4096 * encode::LINE_BYTES;
 
-/// Writes the stream that was asked for.
+/// Runs `squall stream`.
 pub fn run(options: StreamArguments) -> Result<(), Failure> {
     let output = options
         .output
@@ -73,7 +73,7 @@ pub fn run(options: StreamArguments) -> Result<(), Failure> {
     transfer(&options, &source, sink)
 }
 
-/// Moves the bytes of `source` to `sink`, with progress if that was asked for.
+/// Copies `source` to `sink`, with progress if the user asked for it.
 fn transfer(options: &StreamArguments, source: &Source, mut sink: Sink) -> Result<(), Failure> {
     let Shape {
         cut,
@@ -112,14 +112,14 @@ fn refuse_a_terminal() -> Result<(), Failure> {
     }
 }
 
-/// Opening the output would empty the seed file if both are one file, by whatever names.
+/// Fails if the seed file and the output are the same file, which opening the output would empty.
 fn refuse_the_seed_file(seed_file: &Path, output: &Path) -> Result<(), Failure> {
     let seed_stat = if seed_file == Path::new("-") {
         rustix::fs::fstat(std::io::stdin())
     } else {
         rustix::fs::stat(seed_file)
     };
-    // What is not there is no such file; reading or opening it tells more.
+    // A missing file is no problem here; opening it later reports more.
     let (Ok(seed), Ok(out)) = (seed_stat, rustix::fs::stat(output)) else {
         return Ok(());
     };
@@ -133,7 +133,7 @@ fn refuse_the_seed_file(seed_file: &Path, output: &Path) -> Result<(), Failure> 
     }
 }
 
-/// How the work is divided.
+/// The division of the work.
 struct Shape {
     cut: Cut,
     threads: usize,

@@ -1,7 +1,7 @@
-//! Where a stream goes is opened here, unless something that is in use would be lost with it.
+//! Opens the output of a stream, unless that would destroy something in use.
 //!
-//! A drive passes the guards of `squall wipe` and is confirmed as there. A file that is swap, or
-//! attached to a loop device, is refused. Nothing is emptied or written before that.
+//! A drive must pass the guards of `squall wipe`, and the user must confirm it. A file is refused if
+//! it is swap or attached to a loop device. Nothing is emptied or written before these checks.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek};
@@ -18,13 +18,13 @@ use squall_tools::{Failure, output};
 
 use crate::args::Format;
 
-/// What a drive is overwritten for.
+/// What guards and prompts say about the use of a drive.
 const PURPOSE: Purpose = Purpose {
     verb: "overwrite",
     instead: |path| format!("name another drive than {}", shown(path)),
 };
 
-/// Opens `path` as a shell does for `>`. A new file of text, which may be a key, is its owner's alone.
+/// Opens `path` as a shell does for `>`, but only the owner can read a new text file: it may be a key.
 pub fn open(path: &Path, format: Format, consent: &Consent) -> Result<File, Failure> {
     if fs::metadata(path).is_ok_and(|about| about.file_type().is_block_device()) {
         return drive(path, consent).map_err(refused);
@@ -38,14 +38,14 @@ pub fn open(path: &Path, format: Format, consent: &Consent) -> Result<File, Fail
     let options = options.write(true).create(true).truncate(false).mode(mode);
     let file = options.open(path).map_err(at(path))?;
     is_free(&file, path)?;
-    // As O_TRUNC, of which FIFOs and devices know nothing.
+    // Like O_TRUNC, which has no effect on FIFOs and devices.
     if file.metadata().is_ok_and(|about| about.is_file()) {
         file.set_len(0).map_err(at(path))?;
     }
     Ok(file)
 }
 
-/// Standard output, as a file of its own.
+/// Duplicates standard output as a file.
 pub fn standard_output(consent: &Consent) -> Result<File, Failure> {
     output::check()?;
     let name = "standard output";
@@ -56,21 +56,21 @@ pub fn standard_output(consent: &Consent) -> Result<File, Failure> {
     Ok(file)
 }
 
-/// The drive at `path`, if it may be overwritten and is meant: ours alone for as long as it is open.
+/// Opens the drive at `path` exclusively, if it may be overwritten and the user confirms it.
 fn drive(path: &Path, consent: &Consent) -> Result<File, Failure> {
     let target = Target::find(path)?;
     let alone = slice::from_ref(&target);
     guards::check(alone, &PURPOSE)?;
     confirm(alone, consent, &PURPOSE)?;
     let device = Device::open(&target, Access::Write, Direct::Off)?;
-    // It may have been mounted while the user was asked.
+    // It may have been mounted during the prompt.
     guards::check(alone, &PURPOSE)?;
     let mut file = device.file().try_clone().map_err(at(path))?;
     file.rewind().map_err(at(path))?;
     Ok(file)
 }
 
-/// Fails if the user consents to a drive that is none: the name may be that of one which is gone.
+/// Fails if the user consents to a drive but this is none: the name may be that of a removed one.
 fn is_not_for_a_drive(name: &str, consent: &Consent) -> Result<(), Failure> {
     if !consent.yes && consent.serial.is_empty() {
         return Ok(());
@@ -80,7 +80,7 @@ fn is_not_for_a_drive(name: &str, consent: &Consent) -> Result<(), Failure> {
     )))
 }
 
-/// Fails if what was opened without looking is a drive, or a file that is in use by the kernel.
+/// Fails if an opened output is a drive, or a file that the kernel uses.
 fn is_free(file: &File, name: &Path) -> Result<(), Failure> {
     let about = file.metadata().map_err(at(name))?;
     if about.file_type().is_block_device() {
@@ -97,7 +97,7 @@ fn is_free(file: &File, name: &Path) -> Result<(), Failure> {
     }
 }
 
-/// What is refused before anything was written has the code of a wrong argument.
+/// Turns a refusal into a usage error, because nothing was written yet.
 fn refused(failure: Failure) -> Failure {
     match failure {
         Failure::Runtime(text) => Failure::Usage(text),

@@ -1,11 +1,11 @@
-//! Moves chunks from the threads that make them to the one that writes them, in order.
+//! Moves chunks, in order, from the threads that make them to the thread that writes them.
 //!
-//! Thread `t` of `n` makes chunks `t`, `t + n`, `t + 2n` and so on, and has a channel of its own to
-//! the writer, which takes from the channels in turn: no chunk ever waits to be sorted. With one
-//! thread the writer makes the chunks itself.
+//! Thread `t` of `n` makes chunks `t`, `t + n`, `t + 2n` and so on. Each thread has its own channel to
+//! the writer, which takes from the channels in turn, so chunks need no sorting. With one thread the
+//! writer makes the chunks itself.
 //!
-//! At most two chunks a thread exist at a time. They hold bytes that were unique when they were
-//! made: should the machine be cloned in between, both clones write these.
+//! At most two chunks per thread exist at a time. Their bytes were unique when they were made. If the
+//! machine is cloned before they are written, both clones write the same bytes.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -18,15 +18,15 @@ use super::buffer::{self, Buffer, Supply};
 use super::gift::Gift;
 use super::maker::{Cut, Maker};
 
-/// Chunks a thread may have made that are not written yet.
+/// How many chunks a thread may have made that are not written yet.
 const AHEAD: usize = 2;
 
-/// Memory that must be free for a thread to start: 2 MiB of stack, and room for what it and those
-/// that are still starting take.
+/// Memory that must be free to start a thread: 2 MiB of stack, and room for what it and others that
+/// are still starting allocate.
 const START_ROOM: usize = 4 << 20;
 
-/// Makes every chunk of `cut` and passes it to `write` in order; what `write` gives back is used
-/// again. Ends at the first failure.
+/// Makes every chunk of `cut`, and passes it to `write` in order; buffers that `write` returns are
+/// reused. Ends at the first failure.
 pub fn run(
     mut makers: Vec<Maker>,
     cut: Cut,
@@ -55,8 +55,8 @@ fn run_alone(
 /// The writer's ends of a thread's two channels.
 struct ThreadChannels {
     made: Receiver<Result<Buffer, Failure>>,
-    /// What allows the thread to make one chunk more, in this buffer if there is one. Nothing is
-    /// allowed before all threads were started: memory that chunks took could not start one.
+    /// Each message lets the thread make one more chunk, in this buffer if there is one. None is sent
+    /// before all threads have started, so chunks cannot take the memory that a start needs.
     returned: SyncSender<Option<Buffer>>,
 }
 
@@ -80,7 +80,7 @@ fn run_threads(
                     ))
                 })
             })
-            // At a failure the channels are dropped, which ends the threads that were started.
+            // On failure the channels are dropped, which ends the threads that have started.
             .collect::<Result<_, _>>()?;
         for channel in channels.iter().cycle().take(AHEAD * threads) {
             let _ = channel.returned.send(None);
@@ -90,7 +90,7 @@ fn run_threads(
                 .made
                 .recv()
                 .expect("a thread makes all its chunks")?;
-            // A thread that has made its last chunk takes nothing back.
+            // This fails after a thread's last chunk, when it takes nothing back.
             let _ = channel.returned.send(write(index, buffer)?);
         }
         Ok(())
@@ -104,8 +104,8 @@ fn start_thread<'scope>(
     indices: impl Iterator<Item = u64> + Send + 'scope,
     supply: Supply,
 ) -> io::Result<ThreadChannels> {
-    // The standard library panics, or hangs, in a thread that finds no memory for its signal stack.
-    // Mapped and unmapped, not allocated: the heap would keep it.
+    // In a thread without memory for its signal stack, the standard library panics or hangs. This is
+    // mapped and unmapped instead of allocated, because the heap would keep it.
     drop(Gift::new(START_ROOM)?);
     let (send, made) = sync_channel(AHEAD);
     let (returned, receive) = sync_channel(AHEAD);
@@ -115,7 +115,7 @@ fn start_thread<'scope>(
     Ok(ThreadChannels { made, returned })
 }
 
-/// Makes a thread's chunks until all are made, one fails, or the writer has left.
+/// Makes a thread's chunks until all are made, one fails, or the writer has gone.
 fn make_chunks(
     maker: &mut Maker,
     indices: impl Iterator<Item = u64>,

@@ -1,4 +1,4 @@
-//! All of a buffer through calls that take parts of it.
+//! Sends a whole buffer through calls that may take only parts of it.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -6,8 +6,8 @@ use std::os::fd::BorrowedFd;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
-/// Passes `bytes` to `send` until all were taken, waiting for room. `sent` counts what was taken,
-/// also when it fails.
+/// Passes `bytes` to `send` until all are taken, and waits for room. `sent` counts the taken bytes,
+/// even on failure.
 pub fn send_all(
     fd: BorrowedFd<'_>,
     mut bytes: &[u8],
@@ -29,7 +29,7 @@ pub fn send_all(
     Ok(())
 }
 
-/// Waits on an output that somebody has made non-blocking.
+/// Waits for room in an output that somebody has made non-blocking.
 fn wait_for_room(fd: BorrowedFd<'_>) -> io::Result<()> {
     match rustix::event::poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::OUT)], None) {
         Ok(_) | Err(Errno::INTR) => Ok(()),

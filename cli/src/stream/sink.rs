@@ -1,7 +1,7 @@
-//! Writes a stream to standard output or a file, device or FIFO.
+//! Writes a stream to standard output, a file, a device or a FIFO.
 //!
-//! Counts what was really written, so that a failure can tell. What a disk holds is on the disk
-//! when [`Sink::sync`] has succeeded.
+//! A sink counts the bytes that were really written, so that errors can report them. Data for a disk
+//! is on the disk once [`Sink::sync`] has succeeded.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ use super::buffer::Buffer;
 use super::gift;
 use super::send::send_all;
 
-/// What a pipe is asked to hold: the most that a user may ask for (/proc/sys/fs/pipe-max-size).
+/// The size to request for a pipe: the most that users may set (/proc/sys/fs/pipe-max-size).
 const PIPE_SIZE: usize = 1 << 20;
 
 pub struct Sink {
@@ -31,7 +31,7 @@ impl Sink {
         let is_pipe = rustix::fs::fstat(&file)
             .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
         if is_pipe {
-            // Refused to users who hold much pipe memory already: then it stays as it is.
+            // Fails for users with much pipe memory; then the size stays as it is.
             let _ = rustix::pipe::fcntl_setpipe_size(&file, PIPE_SIZE);
         }
         Sink {
@@ -47,12 +47,12 @@ impl Sink {
         self.is_pipe
     }
 
-    /// Whether giving memory to the output is possible and worth it.
+    /// Whether the output takes given memory and that is faster.
     pub fn takes_gifts(&self) -> bool {
         self.is_pipe && gift::is_possible(self.file.as_fd())
     }
 
-    /// Writes all of `buffer`. Afterwards a kept one may be used again; a given one is gone.
+    /// Writes all of `buffer`. Returns a kept buffer for reuse; a given one is gone.
     pub fn write(&mut self, buffer: Buffer) -> Result<Option<Buffer>, Failure> {
         let fd = self.file.as_fd();
         let (result, kept) = match buffer {
@@ -67,10 +67,10 @@ impl Sink {
         result.map(|()| kept).map_err(|error| self.failure(&error))
     }
 
-    /// Waits until all is on the disk, if the output is on one.
+    /// Waits until all data is on the disk, if the output is on one.
     pub fn sync(&self) -> Result<(), Failure> {
         match rustix::io::retry_on_intr(|| rustix::fs::fdatasync(&self.file)) {
-            // Pipes, terminals and most character devices have nothing to bring to a disk.
+            // Pipes, terminals and most character devices have nothing to sync.
             Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
             Err(error) => Err(Failure::Runtime(format!(
                 "{}: {}, when {} bytes were brought to the disk",

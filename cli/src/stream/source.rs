@@ -1,4 +1,4 @@
-//! Where a stream's bytes come from: the guarded generator, or a seed.
+//! The sources of a stream: the guarded generator, or a seed.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,21 +11,21 @@ use zeroize::Zeroizing;
 
 use crate::args::{self, Seed};
 
-/// Most bytes of a seed file that are read: 64 digits and room for blanks.
+/// How many bytes of a seed file are read: 64 digits, with room for blanks.
 const MAX_SEED_FILE: u64 = 1024;
 
-/// How a seed file is made.
+/// The advice on how to make a seed file.
 const SEED_FILE: &str = "make a seed file by `squall stream --format hex --size 32 --output FILE`";
 
 pub enum Source {
-    /// The generator: never the same twice.
+    /// The generator, which never repeats itself.
     Fresh,
-    /// A seed: the same bytes on every engine.
+    /// A seed, which gives the same bytes on every engine.
     Seeded { seed: Seed, engine: Engine },
 }
 
 impl Source {
-    /// The source that the arguments name. Without a seed the generator is set to `engine`.
+    /// The source that the arguments select. Without a seed, sets the generator to `engine`.
     pub fn new(
         engine: Option<Engine>,
         seed: Option<&Seed>,
@@ -71,7 +71,7 @@ pub enum Reader {
 }
 
 impl Reader {
-    /// Fills `out` with what the source has at `offset`; a fresh source has new bytes everywhere.
+    /// Fills `out` with the bytes at `offset`; a fresh source has new bytes at every offset.
     pub fn fill(&mut self, offset: u64, out: &mut [u8]) -> Result<(), Error> {
         match self {
             Reader::Fresh => squall::try_fill(out),
@@ -83,7 +83,7 @@ impl Reader {
     }
 }
 
-/// Reads a seed from `path`; `-` is standard input.
+/// Reads a seed from `path`; `-` means standard input.
 fn read_seed(path: &Path) -> Result<Seed, Failure> {
     let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_SEED_FILE as usize));
     let is_stdin = path == Path::new("-");

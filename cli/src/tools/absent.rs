@@ -1,5 +1,5 @@
-//! Stand-ins for the commands in a build without them: each takes any arguments, and says how to
-//! build it.
+//! Stand-ins for the tools in builds without them: each takes any arguments, and says how to build
+//! squall with it.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! The commands, each of which is a crate.
+//! The tools, each of which is a crate of its own.
 
 use clap::Subcommand;
 use squall_bench::args::BenchArguments;
@@ -30,7 +30,7 @@ pub fn run(tool: &Tool) -> Result<(), Failure> {
     }
 }
 
-/// What `squall status` knows of this machine and the benchmark does not.
+/// The facts that `squall status` knows and the benchmark does not.
 fn view() -> Result<squall_bench::View, Failure> {
     let report = Report::now()?;
     let shown = report.warnings.iter().chain(&report.notes);

@@ -1,4 +1,4 @@
-//! Where the library is found: as it is installed, and as it is built.
+//! Where `squall run` finds the library: where it is installed, and where Cargo builds it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use squall_testing::tests;
 use super::workspace::{LOADED, Workspace, copy, library, output};
 use crate::common::{refused, text};
 
-/// A copy of the command at `place` in a workspace.
+/// Copies the command to `place` in a workspace.
 fn command(workspace: &Workspace, place: &str) -> PathBuf {
     copy(
         Path::new(env!("CARGO_BIN_EXE_squall")),
@@ -56,7 +56,7 @@ fn by_the_installation() {
     assert_eq!(text(&output.stdout), LOADED);
 }
 
-/// Cargo puts it there, when it is told what the command says.
+/// Cargo builds the library there, with the command that the error message gives.
 fn beside_a_command_that_was_built() {
     let workspace = Workspace::new();
     let command = command(&workspace, "target/release/squall");

@@ -1,4 +1,4 @@
-//! The program takes squall's place: its process, its arguments, its end.
+//! The program replaces squall's process and keeps its arguments, signals and exit code.
 
 use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
@@ -52,7 +52,7 @@ fn arguments_and_names() {
     assert_eq!(text(&named.stdout), format!("[{}]", program.display()));
 }
 
-/// What a shell does before it executes something, and what is inherited then.
+/// The program inherits what it would inherit from a shell.
 fn signals_and_descriptors() {
     let command = run();
     let squall: Vec<_> = std::iter::once(command.get_program())

@@ -1,4 +1,4 @@
-//! Programs that draw from squall, by its counters.
+//! Programs that draw from squall, as its counters show.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn what_it_draws_is_counted_and_shown() {
     let mut command = run();
     command.current_dir(workspace.path(""));
     command.args(["--counters", "counters", "--"]).arg(&program);
-    // Older counters are replaced.
+    // A second run replaces the first one's counters.
     for _ in 0..2 {
         assert!(output(&mut command).status.success());
     }

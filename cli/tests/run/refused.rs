@@ -1,4 +1,4 @@
-//! Programs that a preloaded library does not reach are not run.
+//! `squall run` refuses programs that a preloaded library does not reach.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ fn other_loaders() {
     refused(&of(&program), 2, &["/lib/ld-musl-x86_64.so.1", "glibc"]);
 }
 
-/// glibc's, wherever it is.
+/// The path of glibc's loader.
 const GLIBC_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
 const HAS_GLIBC_LOADER: Need = Need {
@@ -65,7 +65,7 @@ const HAS_GLIBC_LOADER: Need = Need {
     required_by: NOTHING,
 };
 
-/// The control of other loaders.
+/// The control for other loaders: glibc's loader at another path.
 fn a_loader_in_a_place_of_its_own() {
     let workspace = Workspace::new();
     let loader = workspace.path("ld-linux-x86-64.so.2");
@@ -79,7 +79,7 @@ fn other_machines() {
     let workspace = Workspace::new();
     let program = workspace.teller();
     let mut bytes = fs::read(&program).unwrap();
-    // e_machine: AArch64's number, or if this is one, x86-64's.
+    // e_machine: AArch64's number, or x86-64's if this machine is AArch64.
     let other = if bytes[18] == 183 { 62 } else { 183 };
     bytes[18] = other;
     let foreign = workspace.file("foreign", &bytes);
@@ -88,7 +88,7 @@ fn other_machines() {
         2,
         &["another kind of CPU", &other.to_string()],
     );
-    // A header of 32 bits, for i386, without anything behind it.
+    // A 32-bit header for i386 with nothing after it.
     let mut header = vec![0; 52];
     header[..7].copy_from_slice(b"\x7fELF\x01\x01\x01");
     (header[16], header[18], header[20], header[40]) = (2, 3, 1, 52);
@@ -96,7 +96,7 @@ fn other_machines() {
     refused(&of(&narrow), 2, &["32 bits", "64 bits"]);
 }
 
-/// The C library that this program runs with, which has functions of the same names.
+/// The C library of this process, which exports functions of the same names.
 fn libc_path() -> PathBuf {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let path = maps

@@ -1,4 +1,4 @@
-//! Programs that are not there, or cannot be executed: the exit codes of env(1) and nohup(1).
+//! Programs that do not exist or cannot be executed give the exit codes of env(1) and nohup(1).
 
 use std::ffi::OsStr;
 use std::process::{Command, Output};
@@ -9,7 +9,7 @@ use squall_testing::tests;
 use super::workspace::{Workspace, output, run, set_mode};
 use crate::common::refused;
 
-/// The same by squall and by env(1).
+/// Runs a program by squall and by env(1).
 fn both(name: impl AsRef<OsStr>, path: &OsStr) -> [Output; 2] {
     let by_env = format!("exec env {:?}", name.as_ref().display().to_string());
     let mut env = Command::new("/bin/sh");
@@ -40,7 +40,7 @@ fn as_env_does() {
         refused(&ours, code, &[]);
         assert_eq!(by_env.status.code(), Some(code), "env {name:?}");
     }
-    // env(1) leaves these to a shell.
+    // env(1) passes these to a shell.
     refused(&both(elf, &path)[0], 126, &["damaged"]);
     refused(
         &both(data, &path)[0],

@@ -1,5 +1,5 @@
-//! What squall says of secure mode is what the kernel does: for owners, bits, capabilities, mounts
-//! and callers, a program that prints AT_SECURE runs if and only if it would print 0.
+//! squall predicts the kernel's secure mode: for all owners, mode bits, capabilities, mounts and
+//! callers, a program that prints AT_SECURE runs if and only if it would print 0.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use squall_testing::tests;
 use super::workspace::{LOADED, NOBODY, Public, SECURE, Workspace, output, set, set_mode};
 use crate::common::{refused, text};
 
-/// Callers, as options of setpriv(1).
+/// Callers, as options for setpriv(1).
 const CALLERS: [&[&str]; 9] = [
     &["--reuid=0", "--regid=0", "--clear-groups"],
     &["--reuid=65534", "--regid=65534", "--clear-groups"],
@@ -35,9 +35,10 @@ const CALLERS: [&[&str]; 9] = [
     &["--rgid=65534", "--groups=65534,0"],
 ];
 
-/// What the kernel does, told by the program itself, and what squall does.
+/// Compares what the kernel does, as the program reports it, with what squall does.
 fn compare(public: &Public, caller: &[&str], program: &Path, what: &str) -> bool {
-    // Through env(1), as squall too was executed before it executes: that may change capabilities.
+    // Run it through env(1), because squall is executed too before it executes the program, which may
+    // change capabilities.
     let mut direct = Command::new("setpriv");
     let direct = direct
         .args(caller)
@@ -49,11 +50,11 @@ fn compare(public: &Public, caller: &[&str], program: &Path, what: &str) -> bool
     judged(&direct, &ours, &format!("{what} by {caller:?}"))
 }
 
-/// Whether it was in secure mode, which squall agrees on.
+/// Whether the program was in secure mode; fails if squall disagrees with the kernel.
 fn judged(direct: &Output, ours: &Output, what: &str) -> bool {
     let kernel = text(&direct.stdout);
     if !direct.status.success() {
-        // It may not be executed at all: squall does not either.
+        // The kernel does not execute the program at all, so squall must not either.
         let code = ours.status.code();
         assert!(matches!(code, Some(2 | 126)), "{what}: {code:?}");
         return false;
@@ -79,7 +80,7 @@ fn owners_and_bits() {
             set(&program, owner, group, mode);
             for caller in CALLERS {
                 let what = format!("{owner}:{group} {mode:o}");
-                // Who may not read a program is told that nobody knows.
+                // A caller who may not read the program is told that its secure mode is unknown.
                 if mode & 0o044 == 0 {
                     unreadable(&public, caller, &program);
                     continue;
@@ -92,7 +93,7 @@ fn owners_and_bits() {
     assert!(secure > all / 4 && secure < all, "{secure} of {all}");
 }
 
-/// A program that may be executed and not read is not run without squall.
+/// A program that can be executed but not read runs only without squall.
 fn unreadable(public: &Public, caller: &[&str], program: &Path) {
     let ours = public.run_by(caller, program);
     if text(&ours.stdout) != LOADED {
@@ -153,12 +154,12 @@ fn bits_of_scripts_are_ignored() {
     set(&script, 0, 0, 0o6755);
     let run = || public.run_by(CALLERS[1], &script);
     assert_eq!(text(&run().stdout), LOADED);
-    // The control: those of its interpreter count.
+    // The control: the bits of its interpreter count.
     set_mode(&program, 0o4755);
     refused(&run(), 2, &["set-user-ID", "as user 0", "which runs"]);
 }
 
-/// In a namespace of mounts that ends with the commands.
+/// Runs in a mount namespace that ends with the commands.
 fn mounts_without_set_user_id() {
     let workspace = Workspace::new();
     let program = workspace.teller();

@@ -1,4 +1,4 @@
-//! Programs for the tests, and `squall run` on them.
+//! Programs for the tests of `squall run`, and ways to run them.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -10,10 +10,10 @@ use tempfile::TempDir;
 
 use crate::common::{squall, text};
 
-/// A user without rights, and a group that it is not in.
+/// The ID of a user without privileges, and of a group that the user is not in.
 pub const NOBODY: u32 = 65534;
 
-/// Prints 1 if it is in secure mode, else 0; and whether a library of squall's was loaded.
+/// Prints whether it is in secure mode (1 or 0), and whether squall's library is loaded.
 pub const TELLS: &str = r#"
 #include <stdio.h>
 #include <string.h>
@@ -29,11 +29,11 @@ int main(void) {
 }
 "#;
 
-/// What that prints with the library, and without.
+/// What that program prints with the library, and in secure mode.
 pub const LOADED: &str = "secure 0 loaded 1\n";
 pub const SECURE: &str = "secure 1 loaded 0\n";
 
-/// A folder that everybody may look into.
+/// A folder that every user may read.
 pub struct Workspace(TempDir);
 
 impl Workspace {
@@ -47,14 +47,14 @@ impl Workspace {
         self.0.path().join(name)
     }
 
-    /// A file that may be executed.
+    /// Creates an executable file.
     pub fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
         let source = self.path(&format!("{name}.contents"));
         fs::write(&source, contents).expect("a file");
         copy(&source, &self.path(name))
     }
 
-    /// A program in C.
+    /// Compiles a C program.
     #[track_caller]
     pub fn program(&self, name: &str, source: &str, options: &[&str]) -> PathBuf {
         let (path, text) = (self.path(name), self.path("source.c"));
@@ -64,12 +64,12 @@ impl Workspace {
         path
     }
 
-    /// The program that tells, and everything that another user needs to run squall on it.
+    /// Compiles [`TELLS`].
     pub fn teller(&self) -> PathBuf {
         self.program("teller", TELLS, &[])
     }
 
-    /// The command and the library where every user may read them.
+    /// Copies the command and the library to where every user may read them.
     pub fn public(&self) -> Public {
         Public {
             command: copy(
@@ -87,7 +87,7 @@ pub struct Public {
 }
 
 impl Public {
-    /// `squall run` of `program` by setpriv(1) with `options`.
+    /// Runs `squall run` on `program` through setpriv(1) with `options`.
     pub fn run_by(&self, options: &[&str], program: &Path) -> Output {
         let mut command = Command::new("setpriv");
         command
@@ -99,8 +99,8 @@ impl Public {
     }
 }
 
-/// A copy of `from` at `to` that everybody may execute. By another process: children of this one's
-/// threads would have it open for writing for a moment, and nobody could execute it.
+/// Copies `from` to `to`, executable by everyone. Another process copies it: if this one did, children
+/// of its other threads would briefly hold it open for writing, and it could not be executed.
 pub fn copy(from: &Path, to: &Path) -> PathBuf {
     let mut install = Command::new("install");
     let status = install.args(["-D", "-m", "755"]).arg(from).arg(to).status();
@@ -108,12 +108,12 @@ pub fn copy(from: &Path, to: &Path) -> PathBuf {
     to.to_owned()
 }
 
-/// The library as it is installed.
+/// The path of the installed library.
 pub fn library() -> PathBuf {
     squall_testing::doors::preload()
 }
 
-/// `squall run` with the library.
+/// A `squall run` command that names the library.
 pub fn run() -> Command {
     let mut command = squall("run --library");
     command.arg(library());
@@ -124,7 +124,7 @@ pub fn output(command: &mut Command) -> Output {
     command.output().expect("the command runs")
 }
 
-/// Runs `program`, which succeeds, and gives what it prints.
+/// Runs `program`, which must succeed, and returns what it prints.
 pub fn printed(program: &Path) -> String {
     let output = output(run().arg("--").arg(program));
     assert_eq!(text(&output.stderr), "");
@@ -136,7 +136,7 @@ pub fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
 }
 
-/// Sets owner and group, then the mode, which they would clear.
+/// Sets owner and group, and then the mode, because chown(2) clears mode bits.
 pub fn set(path: &Path, owner: u32, group: u32, mode: u32) {
     chown(path, Some(owner), Some(group)).expect("root may");
     set_mode(path, mode);

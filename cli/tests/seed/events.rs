@@ -1,22 +1,22 @@
-//! Messages to those who listen to the kernel's events.
+//! Sends messages to listeners of the kernel's events.
 
 use rustix::fd::OwnedFd;
 use rustix::net::netlink::{KOBJECT_UEVENT, SocketAddrNetlink};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
 
-/// What the vmgenid driver says, but for the kernel's number.
+/// The vmgenid driver's message, without the kernel's sequence number.
 pub const CLONED: &[u8] = b"change@/devices/platform/VMGENCTR:00\0ACTION=change\0\
     SUBSYSTEM=platform\0NEW_VMGENID=1\0";
 
-/// Sends `message` to all listeners, as a process may that is root of the network.
+/// Sends `message` to all listeners from user space, which needs root in the network namespace.
 pub fn forge(message: &[u8]) {
     let socket = netlink();
     let everyone = SocketAddrNetlink::new(0, 1);
     rustix::net::sendto(&socket, message, SendFlags::empty(), &everyone).expect("it is sent");
 }
 
-/// Has the kernel send `message` to this network namespace, which needs root there (Linux 4.18):
-/// it comes as the kernel's own.
+/// Makes the kernel send `message` to this network namespace, which needs root there (Linux 4.18).
+/// Listeners see it as the kernel's own.
 pub fn have_the_kernel_send(message: &[u8]) {
     const HEADER_LEN: usize = 16;
     const TYPE: u16 = 0x10;

@@ -1,4 +1,4 @@
-//! The units in the folder systemd: arguments that exist, settings that systemd knows.
+//! The units in the folder systemd: their arguments exist, and systemd knows their settings.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use squall_testing::tests;
 
 use crate::common::{Scratch, run, text};
 
-/// Name and text of the units.
+/// Name and text of each unit.
 fn units() -> [(&'static str, String); 2] {
     ["squall-seed.service", "squall-seed-watch.service"].map(|name| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -29,7 +29,7 @@ fn units_run_what_the_command_knows() {
             .filter_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/squall "))
             .collect();
         assert_eq!(started.len(), 1, "{name}");
-        // Arguments are read in order: help comes only if those before it are right.
+        // Arguments are parsed in order: help appears only if those before it are valid.
         let known = run(&format!("{} --help", started[0]));
         assert_eq!(known.status.code(), Some(0), "{name}: {}", started[0]);
         let unknown = run(&format!("{} --zz --help", started[0]));
@@ -52,7 +52,7 @@ fn units_are_what_systemd_expects() {
         .output();
     let _ = std::fs::remove_dir_all(directory.path());
     let output = output.expect("it runs");
-    // It also complains of the machine's own units, which are not ours.
+    // systemd-analyze also complains about the machine's own units.
     let complaints = text(&output.stderr);
     let ours: Vec<_> = complaints
         .lines()

@@ -1,4 +1,4 @@
-//! `squall seed --watch`: what it takes for a clone, and what it does not.
+//! `squall seed --watch`: which messages it takes for a clone, and which not.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -19,10 +19,10 @@ use super::events::{CLONED, forge, have_the_kernel_send, netlink};
 use super::{GENERATION, PRIVILEGE, generation, generations};
 use crate::common::{Scratch, run, squall, text};
 
-/// Longer than anything takes that is waited for.
+/// Longer than any awaited event takes.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Longer than it takes to hear a message that is there.
+/// Longer than it takes to hear a message that was sent.
 const MOMENT: Duration = Duration::from_millis(500);
 
 const VMGENID_EVENTS: Need = Need {
@@ -47,7 +47,7 @@ const VM_WITHOUT_VMCLOCK: Need = Need {
     required_by: NOTHING,
 };
 
-/// A watch that runs until this is dropped.
+/// A running watch, stopped on drop.
 struct Watch {
     child: Child,
     lines: Receiver<String>,
@@ -74,7 +74,7 @@ impl Watch {
         self.lines.recv_timeout(DEADLINE).expect("a line comes")
     }
 
-    /// The lines of the beginning; gives what is watched.
+    /// Reads the first lines and returns what is watched.
     #[track_caller]
     fn begins(&self) -> String {
         let line = self.line();
@@ -96,11 +96,11 @@ impl Drop for Watch {
     }
 }
 
-/// Runs `test` in a network namespace of its own, where no other listener is disturbed.
+/// Runs `test` in its own network namespace, so that other listeners are not disturbed.
 fn with_own_network(test: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let in_own_network = scope.spawn(|| {
-            // SAFETY: descriptors stay shared.
+            // SAFETY: file descriptors stay shared.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.expect("as root");
             test();
         });
@@ -117,7 +117,7 @@ fn the_watch_believes_the_kernel_and_nobody_else() {
 
         forge(CLONED);
         watch.stays_silent();
-        // The control: the forged message was there to be heard.
+        // The control: another listener receives the forged message.
         let mut heard = [0; 256];
         let (len, _, _) =
             rustix::net::recvfrom(&listener, &mut heard, RecvFlags::DONTWAIT).expect("a message");
@@ -148,7 +148,7 @@ fn the_watch_needs_no_reader() {
             .stdout(writer)
             .spawn()
             .expect("the command runs");
-        // It listens; when it hears of a second clone it has told of the first one.
+        // The watch is listening. Once it hears of a second clone, it has reported the first.
         wait_until_all_is_heard(&mut child);
         for _ in 0..2 {
             have_the_kernel_send(CLONED);
@@ -159,7 +159,7 @@ fn the_watch_needs_no_reader() {
     });
 }
 
-/// Waits until `watch` listens and no message of the kernel's waits for it. It must not end.
+/// Waits until `watch` listens and has received all messages of the kernel. It must not end.
 fn wait_until_all_is_heard(watch: &mut Child) {
     let began = Instant::now();
     let id = watch.id().to_string();
@@ -167,7 +167,7 @@ fn wait_until_all_is_heard(watch: &mut Child) {
         let ended = watch.try_wait().expect("the child can be waited for");
         assert_eq!(ended, None, "the watch ended");
         let sockets = std::fs::read_to_string("/proc/thread-self/net/netlink").expect("sockets");
-        // sk, Eth, Pid, Groups, Rmem: how much waits.
+        // Columns: sk, Eth, Pid, Groups, Rmem, which is the number of bytes that wait.
         let mut sockets = sockets.lines().map(|line| line.split_whitespace());
         if sockets.any(|mut words| words.nth(2) == Some(&id) && words.nth(1) == Some("0")) {
             return;
@@ -177,10 +177,10 @@ fn wait_until_all_is_heard(watch: &mut Child) {
     }
 }
 
-/// Least time between two seedings that only the generation asked for.
+/// Least time between two reseeds that only a change of the generation caused.
 const REST: Duration = Duration::from_secs(5);
 
-/// A sandbox without netlink.
+/// A sandbox that refuses netlink.
 const NO_NETLINK: Refusal = Refusal {
     call: libc::SYS_socket,
     when: Some((0, libc::AF_NETLINK as u64)),
@@ -189,7 +189,7 @@ const NO_NETLINK: Refusal = Refusal {
 
 fn where_events_are_hidden_a_reseed_may_be_a_clone() {
     let began = Instant::now();
-    // Two of them, which see each other's reseeds and must not drive each other.
+    // Two watches, which see each other's reseeds and must not trigger each other endlessly.
     let watches = [(), ()].map(|()| Watch::start(refusing(squall("seed --watch"), &[NO_NETLINK])));
     for watch in &watches {
         assert_eq!(
@@ -205,7 +205,7 @@ fn where_events_are_hidden_a_reseed_may_be_a_clone() {
             "{line}"
         );
     }
-    // They rest between seedings, however soon the other reseeds.
+    // They rest between reseeds, however soon the other one reseeds.
     assert_eq!(run("seed").status.code(), Some(0));
     for watch in &watches {
         watch.line();
@@ -217,8 +217,8 @@ fn where_events_are_hidden_a_reseed_may_be_a_clone() {
     }
 }
 
-/// A command that sees a file system of its own, which `script` has arranged. The script's
-/// arguments are a directory that is there for it, and `page`.
+/// A command with its own view of the file system, which `script` sets up. The script's arguments are
+/// an existing directory and `page`.
 fn with_own_files(script: &str, directory: &Scratch, page: &Scratch) -> Command {
     std::fs::create_dir_all(directory.path()).expect("scratch directories can be made");
     let mut command = Command::new("unshare");

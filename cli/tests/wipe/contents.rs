@@ -1,4 +1,4 @@
-//! What is on targets afterwards: every byte, at every length.
+//! What targets contain after a wipe: every byte, at every length.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use crate::common::{run, text};
 
 const MIB: usize = 1 << 20;
 
-/// Lengths around those of sectors, pages and transfers.
+/// Lengths around those of sectors, pages and transfers, in bytes.
 const LENGTHS: [usize; 9] = [
     1,
     511,

@@ -1,4 +1,4 @@
-//! What is said of what cannot be wiped; nothing is written then.
+//! Errors for targets that cannot be wiped; nothing is written then.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use squall_testing::tests;
 use super::workspace::{OLD, Workspace, contents, ran};
 use crate::common::{squall, text};
 
-/// Exit code and standard error of `squall` with these arguments.
+/// Exit code and standard error of `squall` with these arguments, which must print nothing.
 fn said(arguments: &str) -> (Option<i32>, String) {
     let output = squall(arguments).output().expect("the command runs");
     assert!(output.stdout.is_empty());
@@ -91,7 +91,7 @@ fn what_somebody_uses_is_refused() {
     ran(workspace.wipe(&serial, &[&good, &device.path])).well();
 }
 
-/// A plan that is approved is one that would be carried out.
+/// A dry run approves only a plan that would be carried out.
 fn a_dry_run_refuses_what_cannot_erase_itself() {
     let workspace = Workspace::new();
     let file = workspace.target("file", 4096);
@@ -106,8 +106,8 @@ fn a_dry_run_refuses_a_device_that_cannot_erase_itself() {
     purge_is_refused(&Workspace::new(), &device.path, &serial, "it has no secure");
 }
 
-/// `squall wipe --purge` of a target that has no erase of its own, because of `why`; a dry run says
-/// the same.
+/// Checks that `squall wipe --purge` refuses a target without an erase command because of `why`, and
+/// that a dry run says the same.
 #[track_caller]
 fn purge_is_refused(workspace: &Workspace, target: &Path, options: &str, why: &str) {
     let options = format!("--purge {options}");
@@ -119,7 +119,7 @@ fn purge_is_refused(workspace: &Workspace, target: &Path, options: &str, why: &s
     assert!(dry.events.is_empty());
 }
 
-/// What `squall wipe --dry-run` calls the serial number of `device`.
+/// The serial number of `device` as `squall wipe --dry-run` prints it.
 pub fn serial(device: &Path) -> String {
     let output = squall("wipe --dry-run").arg(device).output().unwrap();
     let plan = text(&output.stdout);

@@ -1,4 +1,4 @@
-//! Runs that end too early, and go on: nothing is lost, and nothing done twice.
+//! Interrupted runs continue: nothing is left out, and nothing is done twice.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -15,7 +15,7 @@ use crate::common::end;
 const MIB: usize = 1 << 20;
 const SIZE: usize = 24 * MIB;
 
-/// Slow enough to be interrupted on any machine: 24 seconds a pass.
+/// Options that make a pass take 24 seconds, so that it can be interrupted on any machine.
 const SLOW: &str = "--rate-limit 1MiB --checkpoint 1";
 
 fn signal(running: &Running, signal: Signal) {
@@ -23,7 +23,7 @@ fn signal(running: &Running, signal: Signal) {
     kill_process(pid, signal).expect("the run is there");
 }
 
-/// The offset that `running` has flushed and recorded, once it is beyond the beginning.
+/// Waits for a checkpoint beyond the beginning; returns the offset that is flushed and recorded.
 fn a_checkpoint(running: &mut Running) -> u64 {
     loop {
         let offset = running.until("checkpoint")["offset"].as_u64().unwrap();
@@ -49,7 +49,7 @@ fn what_was_killed_goes_on_where_it_was() {
             .all(|b| *b == super::workspace::OLD)
     );
 
-    // Killed again, in the second pass, which has another key.
+    // Killed again in the second pass, which has a different key.
     let mut running = Running::start(workspace.resume("--rate-limit 2MiB --checkpoint 1"));
     let began = running.until("pass");
     assert_eq!(began["number"], 1);
@@ -113,7 +113,7 @@ fn a_drive_that_is_done_is_not_touched_again() {
     assert!(before == contents(&small, 4096));
 }
 
-/// A job of `targets` that was killed at a checkpoint of the last of them.
+/// Starts a job on `targets` and kills it at a checkpoint of the last one.
 fn killed(workspace: &Workspace, options: &str, targets: &[&Path]) {
     let options = format!("{SLOW} {options}");
     let mut running = Running::start(workspace.wipe(&options, targets));
@@ -129,7 +129,7 @@ fn nothing_goes_on_with_another_target() {
     let workspace = Workspace::new();
     let target = workspace.target("target", SIZE);
     killed(&workspace, "", &[&target]);
-    // The same inode with other contents, as a file system may give to another file.
+    // The same inode with other contents: a file system may reuse an inode for another file.
     let written = contents(&target, 4096);
     overwrite(&target, &[1; 4096]);
     ran(workspace.resume("")).refused("what was written before the interruption is not on it");
@@ -240,7 +240,7 @@ fn overwrite(target: &Path, bytes: &[u8]) {
     file.write_all_at(bytes, 0).unwrap();
 }
 
-/// Another file of that name and length.
+/// Replaces `target` by another file of the same name and length.
 fn replaced(target: &Path, size: usize) {
     let aside = target.with_extension("new");
     fs::write(&aside, vec![1; size]).unwrap();

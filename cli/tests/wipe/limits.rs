@@ -1,4 +1,4 @@
-//! Where the machine or its administrator gives less than usual.
+//! `squall wipe` where the system grants less than usual.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Real block devices: several at once, odd ones, and what lies beside them.
+//! Real block devices: several at once, unusual ones, and the bytes next to them.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::workspace::{OLD, Workspace, assert_keystream, contents, flip, key, ra
 
 const MIB: usize = 1 << 20;
 
-/// `--serial` of each of these.
+/// A `--serial` option for each device.
 fn serials(devices: &[&Path]) -> String {
     let option = |device: &&Path| format!("--serial {} ", serial(device));
     devices.iter().map(option).collect()
@@ -25,7 +25,7 @@ fn image(workspace: &Workspace, name: &str, size: usize) -> PathBuf {
 
 fn several_are_wiped_at_once_and_nothing_beside_them() {
     let workspace = Workspace::new();
-    // A device in the middle of a file, whose both ends belong to others.
+    // The device is in the middle of a file; the bytes before and after it must not change.
     let size = 24 * MIB;
     let middle = image(&workspace, "middle", size);
     let offset = format!("--offset={}", 8 * MIB + 512);
@@ -73,8 +73,8 @@ fn verification_reads_the_medium_and_not_the_cache() {
             serials(&[&device.path])
         );
         ran(workspace.wipe(&options, &[&device.path])).well();
-        // Now the cache has the device's zeros, as long as somebody has it open, and the medium
-        // something else.
+        // Now the page cache holds the device's zeros, as long as somebody has the device open, and the
+        // medium holds something else.
         let _open = File::open(&device.path).unwrap();
         assert!(
             contents(&device.path, 4 * MIB)

@@ -1,4 +1,4 @@
-//! Reports, and directories that do not take them.
+//! Reports, and directories that cannot hold them.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::workspace::{OLD, Running, Workspace, contents, ran, read};
 
 const MIB: usize = 1 << 20;
 
-/// A filesystem in memory of so many bytes, mounted until this is dropped.
+/// A tmpfs of limited size, unmounted on drop.
 struct Small<'a>(&'a Path);
 
 impl Small<'_> {
@@ -28,7 +28,7 @@ impl Small<'_> {
         Small(path)
     }
 
-    /// Leaves no room for anything, until something is removed.
+    /// Fills the file system, until something is removed.
     fn fill(&self) {
         let mut options = fs::File::options();
         let path = self.0.join("ballast");
@@ -64,7 +64,7 @@ fn a_directory_that_fills_up_costs_no_report() {
     let command = workspace.wipe("--rate-limit 2MiB --checkpoint 1", &[&target]);
     let mut running = Running::start(command);
     running.until("pass");
-    // A checkpoint that is under way replaces the one before, which leaves room again.
+    // A checkpoint that is being written replaces the previous one, which frees room again.
     let note = running.until_with("note", || small.fill());
     assert!(
         note["text"].as_str().unwrap().contains("No space left"),

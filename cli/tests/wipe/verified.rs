@@ -1,4 +1,4 @@
-//! What verification finds, and what it must not miss.
+//! Damage that `squall verify` finds and must not miss.
 
 use squall_testing::suite::Test;
 use squall_testing::tests;

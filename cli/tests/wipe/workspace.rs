@@ -1,4 +1,4 @@
-//! A directory of a test: targets, reports, and runs of the command on them.
+//! A test's directory with targets and reports, and ways to run the command on them.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -15,10 +15,10 @@ use crate::common::{squall, text};
 /// What targets hold before they are wiped.
 pub const OLD: u8 = 0xa7;
 
-/// A directory of a test's own.
+/// A temporary directory of one test.
 pub struct Workspace(pub TempDir);
 
-/// How a run ended.
+/// The result of a finished run.
 pub struct Ran {
     pub code: Option<i32>,
     pub stderr: String,
@@ -34,14 +34,14 @@ impl Workspace {
         self.0.path().join(name)
     }
 
-    /// A file of `size` bytes that are all [`OLD`].
+    /// Creates a file of `size` bytes that are all [`OLD`].
     pub fn target(&self, name: &str, size: usize) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, vec![OLD; size]).expect("room for a target");
         path
     }
 
-    /// `squall wipe` with JSON events, without questions, its reports in `reports`.
+    /// A `squall wipe` command with JSON events and without questions, its reports in `reports`.
     pub fn wipe(&self, options: &str, targets: &[&Path]) -> Command {
         let mut command = squall("wipe --yes --json --report");
         command
@@ -53,7 +53,7 @@ impl Workspace {
         command
     }
 
-    /// `squall wipe --resume` of the one journal there is.
+    /// A `squall wipe --resume` command for the only journal.
     pub fn resume(&self, options: &str) -> Command {
         let mut command = squall("wipe --yes --json --resume");
         command
@@ -64,7 +64,7 @@ impl Workspace {
         command
     }
 
-    /// `squall verify` of all reports there are.
+    /// A `squall verify` command for all reports.
     pub fn verify(&self, options: &str) -> Command {
         let mut command = squall("verify --json");
         command
@@ -75,7 +75,7 @@ impl Workspace {
         command
     }
 
-    /// What is in the directory of reports, by its ending, in order.
+    /// The files in the directory of reports with this ending, sorted.
     pub fn files(&self, ending: &str) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.path("reports")) else {
             return Vec::new();
@@ -88,14 +88,14 @@ impl Workspace {
         paths
     }
 
-    /// The reports of drives: a journal's name has no number of a drive.
+    /// The drives' reports, without the journal.
     pub fn reports(&self) -> Vec<PathBuf> {
         let mut paths = self.files("json");
         paths.retain(|path| !is_journal(path));
         paths
     }
 
-    /// The one journal.
+    /// The only journal.
     pub fn journal(&self) -> PathBuf {
         let mut paths = self.files("json");
         paths.retain(|path| is_journal(path));
@@ -103,19 +103,19 @@ impl Workspace {
         paths.remove(0)
     }
 
-    /// Whether there is a journal.
     pub fn has_journal(&self) -> bool {
         self.files("json").iter().any(|path| is_journal(path))
     }
 }
 
-/// `20261122T093000Z-4711.json`, and not `20261122T093000Z-4711-01-name.json`.
+/// A journal is called `20261122T093000Z-4711.json`; a report is called
+/// `20261122T093000Z-4711-01-name.json`.
 fn is_journal(path: &Path) -> bool {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     stem.split('-').count() == 2
 }
 
-/// Runs to the end.
+/// Runs a command to its end.
 pub fn ran(mut command: Command) -> Ran {
     let output = command.output().expect("the command runs");
     let lines = text(&output.stdout);
@@ -128,34 +128,34 @@ pub fn ran(mut command: Command) -> Ran {
 }
 
 impl Ran {
-    /// Fails unless it succeeded.
+    /// Fails unless the run succeeded.
     pub fn well(self) -> Ran {
         assert_eq!(self.code, Some(0), "{}", self.stderr);
         self
     }
 
-    /// Fails unless it failed, with a line that has `words`.
+    /// Fails unless the run failed (exit code 1) with a message that has `words`.
     pub fn badly(self, words: &str) -> Ran {
         assert_eq!(self.code, Some(1), "{}", self.stderr);
         assert!(self.stderr.contains(words), "{words:?} in {}", self.stderr);
         self
     }
 
-    /// Fails unless it was refused before anything was written, with a line that has `words`.
+    /// Fails unless the run was refused before it wrote (exit code 2), with a message that has `words`.
     pub fn refused(self, words: &str) -> Ran {
         assert_eq!(self.code, Some(2), "{}", self.stderr);
         assert!(self.stderr.contains(words), "{words:?} in {}", self.stderr);
         self
     }
 
-    /// The events of a name.
+    /// The events with this name.
     pub fn events(&self, name: &str) -> Vec<&Value> {
         let events = self.events.iter();
         events.filter(|event| event["event"] == name).collect()
     }
 }
 
-/// A run under way, whose events are read as they come.
+/// A run in progress, whose events are read as they come.
 pub struct Running {
     pub child: Child,
     lines: BufReader<ChildStdout>,
@@ -168,12 +168,12 @@ impl Running {
         Running { child, lines }
     }
 
-    /// The next event of this name; fails if the run ends before.
+    /// Waits for the next event of this name; fails if the run ends before.
     pub fn until(&mut self, name: &str) -> Value {
         self.until_with(name, || ())
     }
 
-    /// As above; does something at once, and after each other event.
+    /// Like [`Running::until`], but calls `work` at once and after each other event.
     pub fn until_with(&mut self, name: &str, mut work: impl FnMut()) -> Value {
         loop {
             work();
@@ -188,13 +188,13 @@ impl Running {
     }
 }
 
-/// What `report` says, as JSON.
+/// Reads a report as JSON.
 pub fn read(report: &Path) -> Value {
     let text = fs::read(report).expect("a report");
     serde_json::from_slice(&text).expect("a report is JSON")
 }
 
-/// The key of pass `number`, from 0 on, in the file at `path`.
+/// The key of pass `number`, counted from 0, in the key file at `path`.
 pub fn key(path: &Path, number: usize) -> [u8; 32] {
     let text = fs::read_to_string(path).expect("a file of keys");
     let line = text.lines().nth(number).expect("a key a line");

@@ -1,7 +1,7 @@
-//! What the records of many machines say: which outputs were repeated, for how long clones of a
-//! machine had state in common, and how much of what an accumulator took nobody can know.
+//! Analyses the records of many machines: which outputs repeated, how long clones shared state, and how
+//! much entropy an accumulator's inputs had.
 //!
-//! [`Experiment`] is made of traces. From it come a [`Verdict`], tables and plots.
+//! Traces are combined into an [`Experiment`], which gives a [`Verdict`], tables and plots.
 
 mod alpha;
 mod markdown;

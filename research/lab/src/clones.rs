@@ -1,4 +1,4 @@
-//! Experiments on clones: machines that are booted, or resumed from one snapshot, many times.
+//! Experiments with machines that are booted, or resumed from one snapshot, many times.
 
 mod args;
 mod campaign;

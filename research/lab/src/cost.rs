@@ -1,8 +1,8 @@
-//! What inputs and outputs cost: Whirlwind and the robust PRNG beside the old Linux RNG, with the
-//! figures that Whirlwind's authors published, and whether squall's targets are met.
+//! Measures the cost of inputs and outputs: Whirlwind and the robust PRNG beside the old Linux RNG,
+//! with the figures of Whirlwind's authors and squall's targets.
 //!
-//! Generators have their turns in the same round, so what else the machine does hits all of them;
-//! figures are medians of batches, with quartiles. A missed target is a result, not a failure.
+//! Generators take turns within a round, so other load on the machine affects all of them. Figures are
+//! medians of batches, with quartiles. A missed target is a result, not a failure.
 
 mod args;
 mod buffered;
@@ -28,20 +28,21 @@ use report::CostReport;
 use squall_tools::Failure;
 use squall_tools::output;
 
-/// How much is measured.
+/// How much to measure.
 #[derive(Clone, Copy)]
 struct Plan {
-    /// For an operation that is measured in batches.
+    /// Effort for an operation that is measured in batches.
     operation: Effort,
-    /// For a length of output.
+    /// Effort for each length of output.
     length: Effort,
-    /// Bootstraps of each Whirlwind.
+    /// Number of bootstraps of each Whirlwind.
     bootstraps: usize,
-    /// For forks.
+    /// Effort for forks.
     forks: Effort,
 }
 
-/// Two minutes, half of them forks: 1 % of a fork is below what two processes differ by.
+/// Takes two minutes. Half of that is for forks, because processes differ by more than the 1 % of a
+/// fork that is sought.
 const FULL: Plan = Plan {
     operation: effort(41, 4_000),
     length: effort(41, 2_000),
@@ -49,7 +50,7 @@ const FULL: Plan = Plan {
     forks: effort(401, 60_000),
 };
 
-/// Some 5 seconds.
+/// Takes about 5 seconds.
 const QUICK: Plan = Plan {
     operation: effort(5, 200),
     length: effort(5, 100),
@@ -79,7 +80,7 @@ pub fn run(options: &CostArguments) -> Result<(), Failure> {
 }
 
 fn measure(plan: Plan, quick: bool) -> Result<CostReport, Failure> {
-    // Before this process has drawn or grown.
+    // Measure forks before this process has drawn or grown.
     let fork = fork::measure(plan.forks)?;
     let mut generators = Generators::new()?;
     let operations = operations::measure(&mut generators, plan);

@@ -1,12 +1,13 @@
-//! QEMU, Linux kernels and programs for guests: packages of Debian in a cache outside of the source tree,
-//! fetched by the machine's own apt without root, and unpacked without being installed.
+//! A cache of QEMU, Linux kernels and programs for guests, outside of the source tree. They are Debian
+//! packages, fetched by the machine's own apt without root, and unpacked without being installed.
 //!
-//! Below the cache's directory are
+//! The cache's directory has:
 //!
-//! - `qemu/`, `tools/`, `nginx/` and `kernels/NAME/`: an unpacked tree each, with a `record.json` of what it is made of;
-//! - `apt/`: what apt knows of the archive;
-//! - `part/`: what is being made, by the one who holds the lock on the file `lock`. A tree is renamed
-//!   to its place when it is complete, so that what is there is never half of something.
+//! - `qemu/`, `tools/`, `nginx/` and `kernels/NAME/`: an unpacked tree each, with a `record.json` of
+//!   its packages;
+//! - `apt/`: apt's lists of the archive;
+//! - `part/`: the tree that is being made, by the process that holds the lock on the file `lock`. It is
+//!   renamed to its place when it is complete, so no tree is ever half there.
 
 mod apt;
 mod args;
@@ -45,7 +46,7 @@ use record::Record;
 use tool::step;
 use unfinished::Unfinished;
 
-/// Fetches what was asked for, and prints what there is.
+/// Fetches the requested items and prints what the cache has.
 pub fn run(options: &DepsArguments) -> Result<(), Failure> {
     let cache = Cache::open(options.cache.as_deref())?;
     let kernels = match options.only.as_slice() {
@@ -56,22 +57,23 @@ pub fn run(options: &DepsArguments) -> Result<(), Failure> {
     output::print(&report::of(&cache, kernels)?)
 }
 
-/// Where QEMU, the programs and the kernels are kept.
+/// The cache of QEMU, programs and kernels.
 #[derive(Debug)]
 pub struct Cache {
     directory: PathBuf,
 }
 
 impl Cache {
-    /// The cache in `directory`; without one, where the environment says. It need not exist.
+    /// The cache in `directory`, or else in the directory that the environment names. It need not
+    /// exist.
     pub fn open(directory: Option<&Path>) -> Result<Cache, Failure> {
         Ok(Cache {
             directory: location::choose(directory, |name| std::env::var_os(name))?,
         })
     }
 
-    /// Fetches QEMU, the tools, nginx and `kernels`, as far as they are not there or were made by another
-    /// list; with `update`, also those of which there is a newer version, and those that are damaged.
+    /// Fetches QEMU, the tools, nginx and `kernels` if they are missing or were made by another list of
+    /// packages. With `update`, also replaces those that are damaged or have a newer version.
     pub fn fetch(&self, kernels: &[KernelName], update: bool) -> Result<(), Failure> {
         let mut items = item::of(kernels);
         if !update && self.missing(&items)?.is_empty() {
@@ -101,25 +103,25 @@ impl Cache {
         Ok(())
     }
 
-    /// QEMU, as it is in the cache.
+    /// The cached QEMU.
     pub fn qemu(&self) -> Result<Qemu, Failure> {
         let record = self.record(Item::Qemu)?;
         Ok(Qemu::of(&self.place(Item::Qemu), record))
     }
 
-    /// The programs for guests, as they are in the cache.
+    /// The cached programs for guests.
     pub fn tools(&self) -> Result<Tools, Failure> {
         self.record(Item::Tools)?;
         Ok(Tools::of(self.place(Item::Tools)))
     }
 
-    /// nginx and OpenSSL for guests, as they are in the cache.
+    /// The cached nginx and OpenSSL for guests.
     pub fn nginx(&self) -> Result<Nginx, Failure> {
         let record = self.record(Item::Nginx)?;
         Ok(Nginx::of(self.place(Item::Nginx), record))
     }
 
-    /// The kernel `name`, as it is in the cache.
+    /// The cached kernel `name`.
     pub fn kernel(&self, name: KernelName) -> Result<Kernel, Failure> {
         let item = Item::Kernel(name);
         let record = self.record(item)?;
@@ -130,7 +132,7 @@ impl Cache {
         self.directory.join(item.directory())
     }
 
-    /// The record of what must be there.
+    /// The record of `item`. Fails if it is not in the cache.
     fn record(&self, item: Item) -> Result<Record, Failure> {
         let place = self.place(item);
         item.check(&place)?.ok_or_else(|| {

@@ -1,5 +1,5 @@
-//! QEMU: a process that ends with the lab, is asked through its control socket, and boots what it is
-//! given. What every kind of guest shares.
+//! Runs QEMU for every kind of guest: a process that ends with the lab and is controlled through its
+//! QMP socket.
 
 mod arguments;
 mod build;

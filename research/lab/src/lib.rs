@@ -1,7 +1,7 @@
-//! The lab: virtual machines that are booted and cloned, a model of the old Linux RNG, attacks on it,
-//! what accumulators cost, and guests in which other programs are tested.
+//! The lab: boots and clones virtual machines, models and attacks the old Linux RNG, measures the cost
+//! of accumulators, and tests other programs in guests.
 //!
-//! Nothing here is a source of randomness, and nothing of it is in the `squall` library.
+//! Nothing here is a source of randomness, or part of the `squall` library.
 
 #![deny(unsafe_code)]
 
@@ -21,7 +21,7 @@ use args::Command;
 use squall_bench::View;
 use squall_tools::Failure;
 
-/// Does what was asked for.
+/// Runs a command.
 pub fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Attack { attack } => attack::run(attack),

@@ -1,6 +1,6 @@
-//! The `squall-lab` command: parse, run, and tell how it ended.
+//! The `squall-lab` command: parses arguments, runs the command, and reports how it ended.
 //!
-//! Exit code 1 is also for a claim that did not hold.
+//! Exit code 1 also means that a claim did not hold.
 
 #![deny(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Generators of this folder as sources of `squall bench`: one for the whole process each, as they
-//! are meant, which threads share.
+//! The generators of this folder as sources of `squall bench`. As designed, each has one instance for
+//! the whole process, which threads share.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use squall_bench::sources::{Entry, RunsIn, in_process};
 use squall_legacy_rng::Legacy;
 use squall_robust_prng::{Gf489, Robust};
 
-/// Both.
+/// The robust PRNG and the old RNG.
 pub const ENTRIES: &[Entry] = &[
     Entry {
         name: "robust",

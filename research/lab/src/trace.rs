@@ -1,39 +1,39 @@
-//! What one machine recorded, out of the memory it shared with the lab.
+//! The records of one machine, read from the memory that it shares with the lab.
 
 use std::collections::BTreeMap;
 
 use squall_probe::{Input, Output, Source};
 
-/// A source, and which of several it is.
+/// A source, and the index of its instance.
 pub type Name = (Source, u64);
 
 /// The records of one machine.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// Cycles of the guest's counter in a millisecond.
+    /// Cycles of the guest's counter per millisecond.
     pub cycles_per_ms: u64,
-    /// What each generator gave, in order.
+    /// The outputs of each channel, in order.
     pub outputs: BTreeMap<Name, Vec<Output>>,
-    /// What went into Whirlwind, in order.
+    /// Whirlwind's inputs, in order.
     pub inputs: Vec<Input>,
 }
 
-/// How many records of each channel there were when a snapshot was taken.
+/// The number of records in each channel, for example when a snapshot was taken.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// Of each generator.
+    /// The number of outputs of each generator.
     pub outputs: BTreeMap<Name, usize>,
-    /// Of Whirlwind's inputs.
+    /// The number of Whirlwind's inputs.
     pub inputs: usize,
-    /// Of the generators' channels, how many records fit.
+    /// The capacity of each generator's channel, in records.
     pub room: BTreeMap<Name, usize>,
 }
 
 /// One snapshot and the machines that were resumed from it.
 #[derive(Clone, Debug, Default)]
 pub struct Resets {
-    /// What was recorded when the snapshot was taken: the same in every clone.
+    /// The counts when the snapshot was taken, which are the same in every clone.
     pub before: Counts,
-    /// The clones, each with the records from before the snapshot at the beginning.
+    /// The clones. Each begins with the records from before the snapshot.
     pub clones: Vec<Trace>,
 }

@@ -1,7 +1,7 @@
-//! Guests in which programs of Debian and of this workspace work on drives of all kinds: with device
-//! mapper, drives that fail, drives that vanish, and power cuts.
+//! Guests in which Debian's and this workspace's programs use all kinds of drives: with device mapper,
+//! faults, drives that vanish, and power cuts.
 //!
-//! A guest has a real kernel, a shell, and an agent that does what the lab asks for.
+//! A guest has a real kernel, a shell, and an agent that executes the lab's requests.
 
 mod channel;
 mod guest;
@@ -24,19 +24,19 @@ use modules::Modules;
 pub use guest::{Guest, Job, Said};
 pub use setup::{Bus, Drive, Setup};
 
-/// The agent, which is a guest's first program.
+/// The agent, a guest's first program.
 const AGENT: &str = include_str!("workshop/agent.sh");
 
-/// What starts udev in a guest.
+/// The script that starts udev in a guest.
 const UDEV: &str = include_str!("workshop/udev.sh");
 
-/// Where programs find each other: Debian has all of them below /usr.
+/// Links to directories below /usr, where Debian has all programs and libraries.
 const LINKS: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
 
-/// What else is at the root of a guest.
+/// Other directories in a guest's root.
 const DIRECTORIES: [&str; 8] = ["etc", "mnt", "proc", "root", "run", "sys", "tmp", "var"];
 
-/// What guests are made of.
+/// Everything that is needed to boot guests.
 #[derive(Debug)]
 pub struct Workshop {
     host: Host,
@@ -46,7 +46,7 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    /// A workshop with Linux 6.12, that gives up on a guest that makes no progress within
+    /// Opens a workshop with Linux 6.12. It gives up on a guest that makes no progress within
     /// `timeout`.
     pub fn open(
         cache: &Cache,
@@ -65,7 +65,7 @@ impl Workshop {
         })
     }
 
-    /// Boots a guest; it is ready for commands when this returns.
+    /// Boots a guest and waits until it accepts commands.
     pub fn boot(&self, setup: &Setup) -> Result<Guest<'_>, Failure> {
         setup.check()?;
         let number = self.host.number()?;
@@ -128,7 +128,7 @@ impl Workshop {
         Ok(initramfs)
     }
 
-    /// The utilities of busybox that the tools have no program for.
+    /// Names of busybox's utilities that no program of the tools provides.
     fn utilities(&self) -> Result<BTreeSet<String>, Failure> {
         let tools = self.tools.directory();
         let busybox = tools.join("usr/bin/busybox");
@@ -146,8 +146,7 @@ impl Workshop {
     }
 }
 
-/// Builds the program `name` of a package of the workspace, static, or finds it built, and gives its
-/// path.
+/// Builds the program `name` of a workspace package, statically linked, if necessary; returns its path.
 pub fn program(package: &str, name: &str) -> Result<PathBuf, Failure> {
     emulator::program(package, name)
 }

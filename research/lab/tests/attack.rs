@@ -1,4 +1,4 @@
-//! What each attack shows, and how the command tells it.
+//! `squall-lab attack`: the results of each attack, and the reports.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -36,7 +36,7 @@ fn run(arguments: &str) -> Output {
     lab(arguments).output().expect("the command runs")
 }
 
-/// Standard output of a run that succeeds in silence.
+/// Standard output of a run that must succeed and write no errors.
 #[track_caller]
 fn text(arguments: &str) -> String {
     let output = run(arguments);
@@ -49,7 +49,8 @@ fn json(attack: &str) -> Value {
     serde_json::from_str(&text(&format!("attack {attack} --json"))).expect("the report is JSON")
 }
 
-/// Credited bits, bytes given and bytes predicted of the system at `index`, after its control.
+/// Bits credited, bytes given and bytes predicted for the system at `index`, after checking its
+/// control.
 #[track_caller]
 fn figures(scenario: &Value, index: usize, system: &str) -> (Option<u64>, u64, u64) {
     let trial = &scenario["systems"][index];
@@ -66,8 +67,8 @@ fn figures(scenario: &Value, index: usize, system: &str) -> (Option<u64>, u64, u
     (number("credited_bits"), given, predicted)
 }
 
-/// The system gives all that is asked for and neither attacker predicts more than chance does: 8
-/// of 64 bytes and 17 of 512 are exceeded once in 10^11 runs.
+/// Checks that the system gives everything asked for, and that neither attacker predicts more than
+/// chance allows: 8 of 64 bytes and 17 of 512 are exceeded once in 10^11 runs.
 #[track_caller]
 fn withstands(scenario: &Value, index: usize, system: &str, credit: Option<u64>, asked: u64) {
     let most = match asked {
@@ -98,7 +99,7 @@ fn estimator_credits_nothing_as_something() {
     assert_eq!(scenario["secret_bits"], 0);
     let legacy = figures(scenario, 0, "legacy_dev_random");
     assert_eq!(legacy, (Some(326 * 11), 64, 64));
-    // Nor is there anything that could protect the others.
+    // The events contain no secrets that could protect the other systems either.
     for (index, system) in [(1, "whirlwind"), (2, "robust_489")] {
         assert_eq!(figures(scenario, index, system), (None, 64, 64));
     }
@@ -126,7 +127,7 @@ fn urandom_is_predicted() {
     accumulators_withstand(scenario, 64);
 }
 
-/// The random bits were in the input pool: once 59 events of 11 bits are credited, they come out.
+/// The random bits were in the input pool, and come out after 59 events are credited with 11 bits each.
 #[test]
 fn urandom_is_not_predicted_once_there_is_credit() {
     let report = json("urandom");
@@ -138,7 +139,7 @@ fn urandom_is_not_predicted_once_there_is_credit() {
     accumulators_withstand(scenario, 64);
 }
 
-/// 327 events of 11 bits are 3597 bits, of which 449 bytes can be read.
+/// 327 events of 11 bits are 3597 bits, so 449 bytes can be read.
 #[test]
 fn random_is_predicted_until_it_waits() {
     let report = json("random");

@@ -1,21 +1,17 @@
-//! `squall-lab boot` and `reset`, with real machines: a kernel that is told of clones.
+//! Runs `squall-lab boot` and `reset` with real machines whose kernel is told of clones.
 
 #[allow(dead_code, reason = "of other tests")]
 mod common;
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use common::commands::{contains, succeed};
 use common::{Turn, Workspace, files};
 
-/// Longest time that a few clones may take.
-const SOON: Duration = Duration::from_secs(180);
-
-/// How often `source` repeated itself, and in how many clones.
+/// How often `source` repeated words, and in how many clones.
 #[track_caller]
 fn repeats(report: &Value, source: &str) -> (u64, u64) {
     let sources = report["experiments"][0]["sources"].as_array();
@@ -36,9 +32,7 @@ fn text_of(path: &Path) -> String {
 fn clones_repeat_only_without_guards() {
     let Some(_turn) = Turn::take() else { return };
     let workspace = Workspace::new();
-    let start = Instant::now();
     let printed = succeed(workspace.lab("reset --machine 6.12+vmgenid --runs 4 --json"));
-    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 
     let report: Value = serde_json::from_str(&printed).expect("JSON");
     assert_eq!(report["experiments"].as_array().expect("a list").len(), 1);
@@ -48,7 +42,6 @@ fn clones_repeat_only_without_guards() {
         assert!(words > 0, "{control}");
         assert_eq!(clones, 4, "{control}");
     }
-    assert!(repeats(&report, "squall_signal_only").0 > 0);
     assert_eq!(report["experiments"][0]["verdict"]["validity"], "valid");
     for guarded in ["squall", "squall_hedged"] {
         assert_eq!(repeats(&report, guarded), (0, 0), "{guarded}");
@@ -70,6 +63,20 @@ fn clones_repeat_only_without_guards() {
     }
     assert_eq!(files(&workspace.path("tmp")), Vec::<&Path>::new());
     assert_eq!(workspace.users_of(""), Vec::<u32>::new());
+}
+
+/// Clones repeat between their first instruction and their kernel's notice of it, if they draw that
+/// soon: some do.
+#[test]
+fn without_request_pads_some_clones_repeat() {
+    let Some(_turn) = Turn::take() else { return };
+    let repeat = |_| {
+        let workspace = Workspace::new();
+        let printed = succeed(workspace.lab("reset --machine 6.12+vmgenid --runs 4 --json"));
+        let report = serde_json::from_str(&printed).expect("JSON");
+        repeats(&report, "squall_signal_only").0 > 0
+    };
+    assert!((0..20).any(repeat));
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! `squall-lab cost`: every figure is there and of a plausible size, for programs and for people.
+//! `squall-lab cost`: every figure is present and plausible, in JSON and in text.
 //!
-//! Nothing here depends on how fast the machine is: sizes are bounded to within thousands.
+//! Nothing here depends on the machine's speed: figures are checked only to within thousands.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -57,7 +57,7 @@ const FORK_KEYS: [&str; 10] = [
 ];
 const TARGET_KEYS: [&str; 6] = ["target", "bound", "limit", "measured", "unit", "met"];
 
-/// Nanoseconds of an input or an output, even in an unoptimised build.
+/// Plausible nanoseconds of an input or an output, even in an unoptimised build.
 const CALL: [f64; 2] = [0.5, 1e6];
 
 fn run(arguments: &[&str]) -> String {
@@ -83,7 +83,7 @@ fn programs_find_every_figure() {
     targets(&report["targets"]);
 }
 
-/// Every key of the report, and every value that a key may have.
+/// The help names every key of the report and every value that a key may have.
 #[test]
 fn help_names_every_key() {
     let help = run(&["cost", "--help"]);
@@ -112,7 +112,7 @@ fn help_names_every_key() {
     assert!(help.contains("squall-lab cost --quick\n"));
 }
 
-/// `value` is an object with exactly these keys.
+/// Checks that `value` is an object with exactly these keys.
 #[track_caller]
 fn keys(value: &Value, keys: &[&str]) {
     let found: BTreeSet<_> = value.as_object().expect("an object").keys().collect();
@@ -144,7 +144,7 @@ fn machine(machine: &Value) {
     assert_eq!(machine["release_build"], !cfg!(debug_assertions));
 }
 
-/// The operations, who has them, and what they plausibly take.
+/// The operations, the generators that have them, and the plausible range of each.
 const OPERATIONS: [(&str, &[&str], [f64; 2]); 11] = [
     ("add_input_without_compression", &WHIRLWIND, CALL),
     ("add_input", &ALL, CALL),
@@ -193,7 +193,7 @@ fn throughput(speeds: &Value) {
     assert_eq!(speeds[4]["paper"]["whirlwind"], Value::Null);
 }
 
-/// A figure for each of `generators` and for no other.
+/// Checks that there is a figure for each of `generators` and no other.
 fn row(row: &Value, generators: &[&str], plausible: [f64; 2]) {
     keys(&row["paper"], &PAPER_KEYS);
     keys(&row["generators"], generators);

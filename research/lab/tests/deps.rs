@@ -1,7 +1,7 @@
-//! `squall-lab deps`: what it does with packages, and how it fails.
+//! `squall-lab deps`: how it handles packages, and how it fails.
 //!
-//! Nothing here needs a network. Where packages are fetched, the test's own scripts stand for apt
-//! and dpkg, and directories for packages; apt itself runs once, and reaches nobody.
+//! No test needs a network. Scripts stand in for apt and dpkg, and directories for packages. The real
+//! apt runs once, and reaches nobody.
 
 #[path = "common/commands.rs"]
 mod commands;
@@ -56,7 +56,7 @@ case $1 in
 esac
 "#;
 
-/// Packages of the tools, and what is in them.
+/// Packages of the tools, and their files.
 const TOOLS: [(&str, &[&str]); 10] = [
     (
         "busybox-static",
@@ -113,7 +113,7 @@ const TOOLS: [(&str, &[&str]); 10] = [
     ),
 ];
 
-/// Packages of nginx, and what is in them.
+/// Packages of nginx, and their files.
 const NGINX: [(&str, &[&str]); 9] = [
     ("nginx", &["usr/sbin/nginx"]),
     (
@@ -136,7 +136,7 @@ const NGINX: [(&str, &[&str]); 9] = [
     ("zlib1g", &["usr/lib/x86_64-linux-gnu/libz.so.1"]),
 ];
 
-/// A directory with an archive, programs that fetch from it, and a cache; gone at the end.
+/// A directory with an archive, the scripts that fetch from it, and a cache; removed on drop.
 struct Workspace {
     directory: PathBuf,
 }
@@ -151,7 +151,7 @@ impl Workspace {
         Workspace { directory }
     }
 
-    /// With all programs and all packages.
+    /// A workspace with all scripts and all packages.
     fn full(name: &str) -> Workspace {
         let workspace = Workspace::new(name);
         workspace.program("apt-get", APT_GET);
@@ -229,7 +229,7 @@ impl Workspace {
         Cache::open(Some(&self.path("cache"))).expect("a cache")
     }
 
-    /// `squall-lab deps` with `arguments`, split at blanks, and the test's programs before others.
+    /// `squall-lab deps` with `arguments`, split at blanks, and the test's scripts first in PATH.
     fn deps(&self, arguments: &str) -> Command {
         let path = format!("{}:/usr/bin:/bin", self.path("bin").display());
         self.deps_with_path(arguments, &path)
@@ -247,7 +247,7 @@ impl Workspace {
         command
     }
 
-    /// How often apt was asked for anything since the last time this was.
+    /// Number of requests to apt since this was last called.
     fn requests(&self) -> usize {
         let log = fs::read_to_string(self.path("log")).unwrap_or_default();
         let _ = fs::remove_file(self.path("log"));
@@ -261,7 +261,7 @@ impl Drop for Workspace {
     }
 }
 
-/// The last line of a run that fails, which is the only one that says so.
+/// The last line of a run that fails, which must be its only error.
 #[track_caller]
 fn fail(mut command: Command) -> String {
     complaint(&command.output().expect("the command runs"))
@@ -360,7 +360,7 @@ fn everything_is_fetched_once() {
         &["kernel newest ", " 7-1 ", "cache/kernels/newest"],
     );
     assert!(!workspace.path("cache/part").exists());
-    // Nothing is asked for: there is nobody to ask.
+    // Nothing is requested, because no apt can be found.
     assert_eq!(succeed(workspace.deps_with_path("", "")), first);
 }
 
@@ -511,7 +511,7 @@ fn an_update_fetches_what_is_newer() {
     assert_eq!(workspace.requests(), 0);
     succeed(workspace.deps("--only 6.1 --update"));
     assert_eq!(workspace.cache().qemu().expect("QEMU").version, "2");
-    // Is it there? Which mirror? Two releases' lists, and QEMU.
+    // Requests: a version check, the mirror, two releases' lists, and QEMU.
     assert_eq!(workspace.requests(), 5);
     assert!(!workspace.path("cache/part").exists());
 }
@@ -622,8 +622,7 @@ fn two_runs_do_not_disturb_each_other() {
     assert!(workspace.cache().qemu().is_ok());
 }
 
-/// apt itself, where there is one, with a mirror that does not exist behind a proxy that is not
-/// there.
+/// The real apt, if there is one, with a mirror that does not exist behind a missing proxy.
 #[test]
 fn offline_it_ends_soon_and_says_what_was_wanted() {
     let there = |program| Command::new(program).arg("--version").output().is_ok();

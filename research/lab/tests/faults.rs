@@ -1,5 +1,5 @@
-//! What goes wrong with machines: each run ends with one line that says what happened, and leaves
-//! no process, no temporary file and no report.
+//! Faults of machines: each run ends with one line that says what happened, and leaves no process, no
+//! temporary file and no report.
 
 #[allow(dead_code, reason = "of other tests")]
 mod common;
@@ -20,7 +20,7 @@ const RESET: &str = "reset --machine 6.12 --runs 100";
 /// A file of the second machine of a run, which is the first clone.
 const CLONE: &str = "/memory-1";
 
-/// The line of a run that fails and leaves nothing.
+/// The line of a run that must fail and leave nothing.
 #[track_caller]
 fn fail(workspace: &Workspace, mut command: Command) -> String {
     let output = command.output().expect("the command runs");
@@ -29,14 +29,14 @@ fn fail(workspace: &Workspace, mut command: Command) -> String {
     line
 }
 
-/// The line of a run that fails for its arguments.
+/// The line of a run that must fail because of its arguments.
 #[track_caller]
 fn refuse(arguments: &str) -> String {
     let output = Workspace::new().lab(arguments).output();
     complaint(&output.expect("the command runs"), 2)
 }
 
-/// A run, when its first clone is there.
+/// Starts a run and waits for its first clone.
 #[track_caller]
 fn clones(workspace: &Workspace) -> Child {
     let run = workspace.lab(RESET).spawn().expect("the command runs");
@@ -50,7 +50,7 @@ fn signal(name: &str, process: u32) {
     assert!(status.expect("a shell").success());
 }
 
-/// A cache of links to what the real one has.
+/// A cache that consists of links into the real one.
 struct Links {
     real: PathBuf,
     links: PathBuf,
@@ -78,7 +78,7 @@ impl Links {
         symlink(self.real.join(name), path).expect("a link");
     }
 
-    /// Puts `content` where the link `name` is.
+    /// Replaces the link `name` by a file with `content`.
     fn replace(&self, name: &str, content: &[u8]) {
         let path = self.links.join(name);
         fs::remove_file(&path).expect("a link");
@@ -96,11 +96,11 @@ fn with_cache(workspace: &Workspace) -> Command {
     command
 }
 
-/// A small disk, until this goes.
+/// A small file system, unmounted on drop.
 struct Disk(PathBuf);
 
 impl Disk {
-    /// None where it cannot be mounted, which is said.
+    /// None if it cannot be mounted, which is reported.
     fn mount(path: PathBuf, size: &str) -> Option<Disk> {
         fs::create_dir_all(&path).expect("a directory");
         let output = Command::new("mount")
@@ -248,7 +248,7 @@ fn a_report_that_cannot_be_written_is_shown() {
     };
     let run = workspace.lab(BOOT).spawn().expect("the command runs");
     workspace.wait_for_user_of("/memory-0");
-    // The last 4 KiB are for a part of the report.
+    // The last 4 KiB have room for only a part of the report.
     fs::write(workspace.path("output/other"), vec![0; (2 << 20) - 4096]).expect("a file");
     let output = run.wait_with_output().expect("it ends");
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -1,8 +1,8 @@
-//! NVMe drives that erase themselves before `squall wipe` overwrites them, in a kernel that has them
-//! do it.
+//! Tests NVMe drives that erase themselves before `squall wipe` overwrites them, with a kernel that
+//! implements their commands.
 //!
-//! The wipe is slow, and killed when the drive has erased itself: what it did not come to is what
-//! the drive made of it. The control is the same without `--purge`.
+//! The wipe is slow, and is killed after the erase. The part that it did not overwrite shows what the
+//! erase did. The control is the same without `--purge`.
 
 #[allow(dead_code, reason = "of other tests")]
 mod common;
@@ -17,10 +17,10 @@ use workspace::{Desk, MIB, OLD, Running, Workspace, id};
 
 const SIZE: u64 = 32;
 
-/// Nothing behind it is overwritten when a run is killed.
+/// A killed run has overwritten nothing beyond this offset.
 const REACHED: usize = 16 * MIB as usize;
 
-/// Slow enough.
+/// Options that make a wipe slow enough to be killed.
 const SLOWLY: &str = "--rate-limit 1MiB --checkpoint 1";
 
 #[test]
@@ -44,7 +44,7 @@ fn a_namespace_erases_itself_and_no_other() {
     is_no_success_without_its_erase(&mut desk);
 }
 
-/// The plan says which drives can, and nothing is done by looking.
+/// The plan says which drives can erase themselves, and making it changes nothing.
 fn foreseen(desk: &mut Desk) {
     let drives = ["ERASED", "NONE"].map(id).join(" ");
     let plan = desk.ok(&format!("squall wipe --dry-run --json {drives}"));
@@ -56,7 +56,7 @@ fn foreseen(desk: &mut Desk) {
     assert!(plan.contains(line), "{plan}");
 }
 
-/// One that cannot keeps all of them as they were.
+/// If one drive cannot erase itself, all drives stay as they were.
 fn refused(workspace: &Workspace, desk: &mut Desk) {
     let ran = desk.wipe("refused", "--purge", &["ERASED", "NONE"]);
     assert_eq!(ran.status, 2, "{}", ran.errors);
@@ -78,7 +78,7 @@ fn erases_itself(workspace: &Workspace, desk: &mut Desk, serial: &str) {
     let left = &workspace.medium(serial)[REACHED..];
     assert!(left.iter().all(|byte| *byte == 0), "{serial}");
 
-    // It is not done again, and then overwritten and verified as ever.
+    // The erase is not repeated; the drive is then overwritten and verified as usual.
     let ran = desk.resume(serial, "").well();
     assert_eq!(ran.outcome(0), "verified");
     assert!(ran.events("purge").is_empty() && ran.events("purged").is_empty());
@@ -91,7 +91,7 @@ fn erases_itself(workspace: &Workspace, desk: &mut Desk, serial: &str) {
     assert!(workspace.medium(serial) == desk.keystream(serial, 0, size));
 }
 
-/// The control.
+/// The control: without `--purge`, the part that was not overwritten keeps its contents.
 fn keeps_what_is_not_overwritten(workspace: &Workspace, desk: &mut Desk) {
     let running = desk.start("control", SLOWLY, &["CONTROL"]);
     desk.until_checkpoint(&running, 0);
@@ -100,7 +100,8 @@ fn keeps_what_is_not_overwritten(workspace: &Workspace, desk: &mut Desk) {
     assert!(left.iter().all(|byte| *byte == OLD));
 }
 
-/// An erase that fails: a drive has it no more when the job goes on. Everything else is done.
+/// A job fails if a drive's erase fails, or is no longer possible when the job resumes. Everything else
+/// is done.
 fn is_no_success_without_its_erase(desk: &mut Desk) {
     for (name, erase) in [
         ("without", Value::Null),
@@ -142,7 +143,7 @@ fn is_no_success_without_its_erase(desk: &mut Desk) {
     assert!(page.contains("its own erase failed."));
 }
 
-/// Kills a run at once, and waits for its end.
+/// Kills a run and waits for its end.
 fn killed(desk: &mut Desk, running: Running) {
     desk.ok("kill -KILL $(pidof squall)");
     assert_eq!(desk.end(running).status, 128 + 9);

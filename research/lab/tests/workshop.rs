@@ -1,4 +1,4 @@
-//! Guests at work: what commands say, drives that fail and vanish, power cuts, and how guests end.
+//! Tests guests: commands, drives that fail and vanish, power cuts, and how guests end.
 
 #[allow(dead_code, reason = "of other tests")]
 mod common;
@@ -13,7 +13,7 @@ use common::message;
 
 const MIB: usize = 1 << 20;
 
-/// Bytes of every value, in an order that is not seen again.
+/// Bytes of every value, in an order that does not repeat.
 fn bytes(len: usize) -> Vec<u8> {
     let words = (0..len as u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56);
     words.map(|word| word as u8).collect()
@@ -138,12 +138,12 @@ fn device_mapper_fails_where_it_is_told_to() {
     assert!(start.elapsed() > Duration::from_secs(2));
 }
 
-/// Writes a page to a device of device mapper.
+/// A command that writes a page to a device mapper device.
 fn write(device: &str, page: usize) -> String {
     format!("dd if=/dev/zero of=/dev/mapper/{device} bs=4k count=1 seek={page} conv=fsync")
 }
 
-/// Reads a page of a device of device mapper.
+/// A command that reads a page of a device mapper device.
 fn read(device: &str, page: usize) -> String {
     format!("dd if=/dev/mapper/{device} of=/dev/null bs=4k count=1 skip={page}")
 }

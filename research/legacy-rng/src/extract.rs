@@ -7,16 +7,16 @@ use sha1::block_api::compress;
 
 use super::pool::Pool;
 
-/// Length of what is extracted at a time, in bytes.
+/// Number of bytes that one extraction gives.
 pub const EXTRACT_LEN: usize = 10;
 
-/// Gives a word of hardware randomness, if it can.
+/// Returns a word of hardware randomness, or None if it fails.
 pub type HardwareRandom = fn() -> Option<u64>;
 
 /// Words of a block of SHA-1.
 const BLOCK_WORDS: usize = 16;
 
-/// Where SHA-1 begins (FIPS 180-4 section 5.3.1).
+/// SHA-1's initial hash value (FIPS 180-4 section 5.3.1).
 const SHA1_INITIAL: [u32; 5] = [
     0x6745_2301,
     0xefcd_ab89,
@@ -26,7 +26,7 @@ const SHA1_INITIAL: [u32; 5] = [
 ];
 
 impl<const WORDS: usize> Pool<WORDS> {
-    /// Ten bytes.
+    /// Extracts ten bytes.
     pub fn extract(&mut self, hardware: Option<HardwareRandom>) -> [u8; EXTRACT_LEN] {
         let mut hash = SHA1_INITIAL;
         for words in self.words().as_chunks().0 {
@@ -51,7 +51,7 @@ impl<const WORDS: usize> Pool<WORDS> {
     }
 }
 
-/// Words as they lie in memory on x86, from where SHA-1 reads them as big-endian ones.
+/// The words as they lie in memory on x86, which SHA-1 reads as big-endian words.
 fn block_of(words: &[u32; BLOCK_WORDS]) -> [u8; 64] {
     let mut block = [0; 64];
     for (place, word) in block.as_chunks_mut().0.iter_mut().zip(words) {

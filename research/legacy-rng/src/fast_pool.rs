@@ -1,4 +1,4 @@
-//! The fast pool: where interrupts wait, because each of them must be cheap.
+//! The fast pool, which collects interrupts because each must be cheap.
 
 use super::twist::{spread, twist};
 
@@ -13,7 +13,7 @@ const WORDS: usize = 4;
 /// Length of an interrupt's data and of the pool, in bytes.
 pub const FAST_LEN: usize = WORDS * size_of::<u32>();
 
-/// Four words of interrupts. They are passed on and stay what they are.
+/// Four words of mixed interrupts. Passing them on does not change them.
 #[derive(Clone, Default)]
 pub struct FastPool {
     words: [u32; WORDS],
@@ -23,7 +23,7 @@ pub struct FastPool {
 }
 
 impl FastPool {
-    /// Mixes an interrupt in; if the pool is due, its bytes.
+    /// Mixes an interrupt in. Returns the pool's bytes if it is time to pass them on.
     pub fn add(&mut self, irq: u32, ip: u64, jiffies: u32, cycles: u32) -> Option<[u8; FAST_LEN]> {
         let ip_low = ip as u32;
         let ip_high = (ip >> u32::BITS) as u32;

@@ -59,29 +59,29 @@ pub struct Legacy {
 }
 
 impl Legacy {
-    /// One into each of whose pools `initial` was mixed without credit, as a kernel mixes the
-    /// time and the machine's name at boot. With nothing to mix, all pools are zero.
+    /// A generator with `initial` mixed into each pool without credit, as a kernel mixes in the time
+    /// and the machine's name at boot. If `initial` is empty, all pools are zero.
     pub fn new(initial: &[u8]) -> Legacy {
         Legacy {
             state: Mutex::new(State::new(initial)),
         }
     }
 
-    /// With a hardware source, XORed to all that comes out of a pool. There is none at first.
+    /// Adds a hardware source, which is XORed to all output of the pools. By default there is none.
     pub fn with_hardware_random(self, source: HardwareRandom) -> Legacy {
         self.lock().hardware = Some(source);
         self
     }
 
-    /// A timer event: a key, a movement of the mouse, the end of a disk's work. Dropped for all
-    /// but one of 4096 while more than [`TRICKLE_THRESHOLD`] bits are credited; else mixed in, and
-    /// credited with what the estimator makes of its time in jiffies.
+    /// Adds a timer event: a key press, a mouse movement, or the end of a disk operation. While more
+    /// than [`TRICKLE_THRESHOLD`] bits are credited, all but one of 4096 events are dropped. Other
+    /// events are mixed in, and credited with the estimate from their time in jiffies.
     pub fn add_timer_event(&self, jiffies: u32, cycles: u32, num: u32) {
         self.lock().add_timer_event(jiffies, cycles, num);
     }
 
-    /// An interrupt at instruction `ip`: into the fast pool, which goes to the input pool with
-    /// one bit of credit every 64 interrupts, or if it has not for a second.
+    /// Adds an interrupt at instruction `ip` to the fast pool. That pool is mixed into the input pool
+    /// with one bit of credit every 64 interrupts, or if a second has passed since the last time.
     pub fn add_interrupt(&self, irq: u32, ip: u64, jiffies: u32, cycles: u32) {
         self.lock().add_interrupt(irq, ip, jiffies, cycles);
     }
@@ -100,8 +100,8 @@ impl Legacy {
         }
     }
 
-    /// A read of /dev/random: the number of bytes of `out` that it filled before it would have
-    /// had to wait.
+    /// A read of /dev/random. Returns the number of bytes of `out` that it filled before it would have
+    /// to wait.
     pub fn random(&self, out: &mut [u8]) -> usize {
         let mut given = 0;
         while given < out.len() {
@@ -119,7 +119,7 @@ impl Legacy {
         given
     }
 
-    /// The number that `get_random_int` gives a process at a time: MD5 with a secret, and no
+    /// The number that `get_random_int` gives a process at a time: MD5 with a secret. It uses no
     /// entropy of its own.
     pub fn get_random_int(&self, pid: u32, jiffies: u32, cycles: u32) -> u32 {
         self.lock().ints.next(pid, jiffies, cycles)
@@ -138,12 +138,12 @@ impl Legacy {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every step leaves a state that is one, even if a later step of its caller panics.
+        // Every step leaves a valid state, even if a later step of its caller panics.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A copy of the whole state: what an attacker holds who has seen it once.
+/// Copies the whole state, as an attacker has it who saw it once.
 impl Clone for Legacy {
     fn clone(&self) -> Legacy {
         Legacy {

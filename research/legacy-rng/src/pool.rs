@@ -1,4 +1,4 @@
-//! A pool: words that bytes are mixed into, and a count of the bits that were credited to it.
+//! A pool: words into which bytes are mixed, and a count of credited bits.
 
 use super::twist::{spread, twist};
 
@@ -12,11 +12,11 @@ pub struct Pool<const WORDS: usize> {
     taps: [usize; TAPS],
     /// The mixing point: the word that was written last.
     position: usize,
-    /// How far the next byte is rotated.
+    /// The rotation of the next byte, in bits.
     rotation: u32,
-    /// Bits credited.
+    /// Credited bits.
     entropy: u32,
-    /// Whether no more comes out than was credited.
+    /// Whether the pool gives out no more than was credited.
     is_limited: bool,
 }
 
@@ -91,12 +91,12 @@ impl<const WORDS: usize> Pool<WORDS> {
         self.entropy = (self.entropy + bits).min(Self::BITS);
     }
 
-    /// Whether `bytes` are more than was credited, and more could be.
+    /// Whether `bytes` are more than was credited, and the pool is not full.
     pub fn lacks(&self, bytes: usize) -> bool {
         self.entropy < Self::BITS && (self.entropy as usize) < 8 * bytes
     }
 
-    /// Debits up to `bytes` and tells how many may come out: none if that would be less than
+    /// Debits up to `bytes` and returns how many may be given out: none if that would be less than
     /// `min` or leave less than `reserved`, and from a limited pool no more than was credited.
     pub fn debit(&mut self, bytes: usize, min: usize, reserved: usize) -> usize {
         let credited = self.entropy as usize / 8;
@@ -106,8 +106,8 @@ impl<const WORDS: usize> Pool<WORDS> {
         let available = bytes.min(credited - reserved);
         self.entropy = match available == bytes || self.is_limited {
             true => self.entropy - 8 * available as u32,
-            // Out of an unlimited pool comes more than was credited. Nothing is reserved in one:
-            // reserves are for transfers, which are out of the input pool.
+            // An unlimited pool gives out more than was credited. It has no reserve: reserves are for
+            // transfers, which come from the input pool.
             false => 0,
         };
         if self.is_limited { available } else { bytes }

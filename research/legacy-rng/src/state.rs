@@ -1,4 +1,4 @@
-//! All of the old RNG's state, and the steps that concern more than one part of it.
+//! The old RNG's complete state, and the steps that involve several parts of it.
 
 use super::estimator::Estimator;
 use super::extract::{EXTRACT_LEN, HardwareRandom};
@@ -39,7 +39,7 @@ pub struct State {
     blocking: Pool<32>,
     nonblocking: Pool<32>,
     estimator: Estimator,
-    /// Timer events since the start that came while most are dropped.
+    /// Timer events so far that came while most were dropped.
     trickled: u32,
     interrupts: FastPool,
     pub ints: Ints,
@@ -87,7 +87,7 @@ impl State {
         }
     }
 
-    /// Transfers and debits for a read of `bytes` from /dev/urandom.
+    /// Does the transfers and debits for a read of `bytes` from /dev/urandom.
     pub fn prepare_urandom(&mut self, bytes: usize) {
         transfer(
             &mut self.input,
@@ -99,7 +99,8 @@ impl State {
         self.nonblocking.debit(bytes, 0, 0);
     }
 
-    /// Transfers and debits for a read of `bytes` from /dev/random; how many may be read.
+    /// Does the transfers and debits for a read of `bytes` from /dev/random; returns how many may be
+    /// read.
     pub fn prepare_random(&mut self, bytes: usize) -> usize {
         transfer(&mut self.input, &mut self.blocking, bytes, 0, self.hardware);
         self.blocking.debit(bytes, 0, 0)
@@ -122,8 +123,8 @@ impl State {
     }
 }
 
-/// Moves bytes and credit from `input` to `output` if it lacks some of the `wanted` bytes, at
-/// least as many as wake a reader, and leaves `reserved` bytes behind.
+/// Moves bytes and credit from `input` to `output` if `output` lacks some of the `wanted` bytes. It
+/// moves at least as many as wake a reader, and leaves `reserved` bytes in `input`.
 fn transfer(
     input: &mut Pool<128>,
     output: &mut Pool<32>,

@@ -1,11 +1,11 @@
-//! The old RNG as its users see it.
+//! Tests of the old RNG's public interface.
 
 use super::pool::Pool;
 use super::*;
 
 const INITIAL: &[u8] = b"what a kernel knows at boot";
 
-/// One with 326 events of 11 bits: 3586 bits of credit, which are 448 bytes.
+/// A generator after 326 events of 11 bits: 3586 bits of credit, which are 448 bytes.
 fn with_credit() -> Legacy {
     let legacy = Legacy::new(INITIAL);
     let steps = [4096, 2048].into_iter().cycle().take(326);
@@ -51,7 +51,7 @@ fn random_gives_what_was_credited() {
     assert_eq!(legacy.random(&mut []), 0);
 }
 
-/// A read that is cut in two gives other bytes, as it transfers otherwise, but as many.
+/// A read that is split in two gives different bytes, because it transfers differently, but as many.
 #[test]
 fn reads_of_random_add_up() {
     let (whole, parts) = (with_credit(), with_credit());

@@ -1,4 +1,4 @@
-//! What mixing into any pool is made of: a byte becomes a rotated word, and a word is twisted.
+//! The two operations that mix bytes into any pool: a byte is rotated, and a word is twisted.
 
 /// Multiples of the CRC-32 polynomial (reflected, as in Ethernet) for the three bits that are
 /// shifted out.

@@ -1,8 +1,7 @@
-//! Whirlwind on a machine that writes down every cycle count it gives.
+//! Runs Whirlwind on a machine that records every cycle count it gives.
 //!
-//! Whirlwind takes a cycle count for each input, and one more for the moment of an output. Which
-//! is which follows from the order, and is checked: what is recorded is all that goes in, or the
-//! probe fails.
+//! Whirlwind takes a cycle count for each input, and one more for the time of an output. The order
+//! tells which is which, and is checked: either all inputs are recorded, or the probe fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,26 +15,26 @@ use squall_probe::Input;
 use crate::generator::{Bits, Generator, words};
 use crate::memory::Writer;
 
-/// Cycle counts, and inputs, of a bootstrap.
+/// Number of cycle counts of a bootstrap, all of them inputs.
 const BOOTSTRAP_COUNTS: u64 = 101;
 
-/// Cycle counts of an output, and which of them, counted from 0, is no input but its moment.
+/// Number of cycle counts of an output, and the index of the one that is its time and no input.
 const OUTPUT_COUNTS: u64 = 3;
 const MOMENT: u64 = 1;
 
-/// Inputs of an output.
+/// Number of inputs of an output.
 const OUTPUT_INPUTS: u64 = OUTPUT_COUNTS - 1;
 
-/// A Whirlwind, and what it was told.
+/// A Whirlwind whose inputs are recorded.
 ///
-/// It has one shard: it is one thread's, so that the number of an input tells where it waits.
+/// It has one shard and one thread, so an input's number tells in which buffer it waits.
 pub struct Recorded {
     whirlwind: Whirlwind<WithSha512, Listener, 1>,
     tape: Arc<Tape>,
 }
 
 impl Recorded {
-    /// A new one, bootstrapped, whose inputs go to `inputs`.
+    /// A new Whirlwind after its bootstrap, whose inputs are recorded by `inputs`.
     pub fn bootstrapped(inputs: Writer) -> Recorded {
         let tape = Arc::new(Tape::new(inputs));
         let recorded = Recorded {
@@ -61,23 +60,22 @@ impl Recorded {
         words(&bytes)
     }
 
-    /// Whether so many more inputs can be recorded.
+    /// Whether this many more inputs can be recorded.
     fn has_room_for(&self, inputs: u64) -> bool {
         self.tape.inputs.room() as u64 >= inputs
     }
 }
 
-/// A [`Recorded`] that is bootstrapped again when the machine may have been cloned, as the
-/// library's root is.
+/// A [`Recorded`] that bootstraps again when the machine may have been cloned, like the library's root.
 pub struct Watchful {
     recorded: Recorded,
-    /// The generations of the kernel and the VM when last looked at.
+    /// The generations of the kernel and the VM at the last check.
     seen: (u64, u64),
 }
 
 impl Watchful {
-    /// Begins to watch. The process must have drawn from squall before, which finds out what
-    /// there is to be watched.
+    /// Starts to watch. The process must have drawn from squall before, which finds out what can be
+    /// watched.
     pub fn new(recorded: Recorded) -> Watchful {
         Watchful {
             recorded,
@@ -106,16 +104,16 @@ impl Generator for Watchful {
     }
 }
 
-/// No count of the task under way is the moment of an output.
+/// The current task has no cycle count that is the time of an output.
 const NO_MOMENT: u64 = u64::MAX;
 
-/// What a Whirlwind was told so far. One thread uses it; the machine must be shareable.
+/// The recorded inputs. Only one thread uses it, but a machine must be shareable.
 struct Tape {
     inputs: Writer,
     number: AtomicU64,
     outputs: AtomicU64,
     bootstraps: AtomicU64,
-    /// Cycle counts of the task under way, and which of them is the moment of an output.
+    /// Number of cycle counts in the current task, and the index of the one that is an output's time.
     counts: AtomicU64,
     moment: AtomicU64,
 }
@@ -132,7 +130,7 @@ impl Tape {
         }
     }
 
-    /// Begins a task, whose count number `moment` is the moment of an output.
+    /// Starts a task, whose cycle count number `moment` is the time of an output.
     fn begin(&self, moment: u64) {
         self.counts.store(0, Ordering::Relaxed);
         self.moment.store(moment, Ordering::Relaxed);
@@ -158,7 +156,7 @@ impl Tape {
     }
 }
 
-/// This machine, with a tape that hears its cycle counts.
+/// This machine, with a tape that records its cycle counts.
 struct Listener(Arc<Tape>);
 
 impl Machine for Listener {

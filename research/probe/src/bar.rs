@@ -25,7 +25,7 @@ const DEVICE: &str = "0x1110";
 /// The BAR with the shared memory.
 const RESOURCE: &str = "resource2";
 
-/// The file that is the shared memory.
+/// The path of the file that maps the shared memory.
 pub fn resource() -> Result<PathBuf> {
     Ok(find()?.join(RESOURCE))
 }
@@ -66,16 +66,16 @@ fn is_ivshmem(device: &Path) -> bool {
 fn map_words(resource: &File) -> std::io::Result<&'static [AtomicU64]> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     let address = core::ptr::null_mut();
-    // SAFETY: a new mapping at an address of the kernel's choice, which touches no other.
+    // SAFETY: the kernel chooses the address of the new mapping, so it overlaps no other.
     let start = unsafe { mmap(address, LEN, protection, MapFlags::SHARED, resource, 0) }?;
-    // SAFETY: the kernel has mapped `LEN` bytes there, aligned to a page, readable and writable.
-    // Nothing unmaps them. Any bits are a word, and whoever shares the memory (the lab, through
-    // its own mapping, and forked children) reads and writes it by whole aligned words.
+    // SAFETY: the kernel has mapped `LEN` bytes there, page-aligned, readable and writable, and nothing
+    // unmaps them. Any bits are a valid word. All who share the memory (the lab, through its own
+    // mapping, and forked children) access it by whole aligned words.
     Ok(unsafe { core::slice::from_raw_parts(start.cast(), LEN / WORD) })
 }
 
-/// Leaves the whole pages of `words` out of children that are forked from here on: the kernel
-/// copies the entries of a device's pages one by one, 16384 for all.
+/// Leaves the whole pages of `words` out of children that are forked later. Otherwise the kernel copies
+/// the page table entries one by one, 16384 for the whole memory.
 pub fn leave_out_of_children(words: &'static [AtomicU64]) -> Result<()> {
     let range = words.as_ptr_range();
     let start = range
@@ -83,8 +83,8 @@ pub fn leave_out_of_children(words: &'static [AtomicU64]) -> Result<()> {
         .wrapping_add(range.start.align_offset(page_size()));
     let len = range.end.addr().saturating_sub(start.addr()) / page_size() * page_size();
     let start = start.cast_mut().cast();
-    // SAFETY: nothing changes in this process. A child that touches these words nevertheless gets
-    // a fault, which ends it.
+    // SAFETY: nothing changes in this process. A child that touches these words gets a fault, which
+    // ends it.
     unsafe { madvise(start, len, Advice::LinuxDontFork) }
         .map_err(|error| format!("madvise: {error}"))
 }

@@ -1,8 +1,8 @@
-//! Programs as they are, in a small userland that the initramfs brings: a program in C with
-//! libsquall-preload.so and without, nginx with OpenSSL's provider and without.
+//! Unmodified programs in a small userland from the initramfs: a C program with and without
+//! libsquall-preload.so, and nginx with and without OpenSSL's provider.
 //!
-//! They are asked for everything they give, one request at a time, so that nothing drawn before a
-//! snapshot waits in a pipe or a socket. Each program has a thread that asks it.
+//! They are asked for one output at a time, so that nothing drawn before a snapshot waits in a pipe or
+//! a socket. Each program has a thread that asks it.
 
 mod draws;
 mod hello;
@@ -27,34 +27,34 @@ use draws::Program;
 use nginx::Nginx;
 use served::Served;
 
-/// Where the programs have what they write.
+/// The directory for the programs' files.
 const RUN: &str = "/run";
 
-/// Where they count what squall served.
+/// The file in which they count the requests that squall served.
 const COUNTERS: &str = "/run/counters";
 
-/// The preload library.
+/// The environment variable that preloads the library.
 const PRELOAD: (&str, &str) = ("LD_PRELOAD", "/doors/libsquall-preload.so");
 
-/// OpenSSL's configuration with squall's provider, and one without anything.
+/// OpenSSL's configuration with squall's provider, and an empty one.
 const PROVIDER: (&str, &str) = ("OPENSSL_CONF", "/doors/openssl.cnf");
 const NO_PROVIDER: (&str, &str) = ("OPENSSL_CONF", "/dev/null");
 
-/// What counts as that of squall in the C program that preloads it, how it is asked for, and the
-/// door that squall has counted it at.
+/// The sources in the C program that squall serves: the source, the letter that asks for it, and the
+/// door at which squall counts it.
 const DOORS: [(Source, u8, Door); 3] = [
     (Source::DoorGetrandom, b'g', Door::Getrandom),
     (Source::DoorArc4random, b'a', Door::Arc4random),
     (Source::DoorDevice, b'd', Door::Device),
 ];
 
-/// The programs, each with what asks it.
+/// The running programs, and the drawers that ask each.
 pub struct Programs {
     memory: Memory,
     asking: Vec<Vec<Drawer>>,
 }
 
-/// Starts all of them.
+/// Starts all programs.
 pub fn start(channels: &Channels) -> Result<Programs> {
     let failed = |error: std::io::Error| format!("{RUN}: {error}");
     fs::create_dir_all(RUN).map_err(failed)?;
@@ -73,7 +73,7 @@ pub fn start(channels: &Channels) -> Result<Programs> {
     })
 }
 
-/// The C program with the preload library, which has a buffer of its own beside squall's doors.
+/// The C program with the preload library. It also has a buffer of its own.
 fn preloaded(channels: &Channels) -> Result<Vec<Drawer>> {
     let program = Program::start(&[PRELOAD, (counters::VARIABLE, COUNTERS)])?;
     let door = |(source, letter, door)| {
@@ -85,7 +85,7 @@ fn preloaded(channels: &Channels) -> Result<Vec<Drawer>> {
     Ok(drawers)
 }
 
-/// The C program by itself.
+/// The C program without squall.
 fn plain(channels: &Channels) -> Result<Drawer> {
     let program = Program::start(&[])?;
     Ok(drawer(channels, Source::DoorKernel, program.source(b'g')))
@@ -96,7 +96,7 @@ fn drawer(channels: &Channels, source: Source, generator: impl Generator + 'stat
 }
 
 impl Programs {
-    /// Asks every source once, and gives what squall has counted.
+    /// Asks every source once, and returns squall's counters.
     pub fn warm_up(&mut self) -> Result<Value> {
         for drawer in self.asking.iter_mut().flatten() {
             drawer.draw();
@@ -106,7 +106,7 @@ impl Programs {
         serde_json::to_value(totals).map_err(|error| format!("{COUNTERS}: {error}"))
     }
 
-    /// Has a thread for each program, which waits for the lab and then asks at every tick.
+    /// Starts a thread for each program, which waits for the lab and then asks at every tick.
     pub fn run(self) {
         for mut drawers in self.asking {
             let memory = self.memory;

@@ -8,16 +8,16 @@ use crate::generator::Generator;
 use crate::layout::Channels;
 use crate::memory::Writer;
 
-/// Draws from a generator and records. Neither allocates.
+/// Draws from a generator and records the outputs. Neither allocates.
 pub struct Drawer {
     writer: Writer,
     generator: Box<dyn Generator>,
-    /// The generations are what the machine shows.
+    /// Whether the generator sees the machine's generations.
     sees_generations: bool,
 }
 
 impl Drawer {
-    /// Records what `generator` gives as that of `source`.
+    /// Records the outputs of `generator` as those of `source`.
     pub fn new(
         channels: &Channels,
         source: Source,
@@ -37,7 +37,7 @@ impl Drawer {
         self.writer.room() > 0
     }
 
-    /// Draws once; false if the channel is full or the generator at its end.
+    /// Draws once. Returns false if the channel is full or the generator has ended.
     pub fn draw(&mut self) -> bool {
         if !self.has_room() {
             return false;
@@ -71,7 +71,7 @@ mod tests {
     use crate::generator::Bits;
     use crate::memory::tests::plain;
 
-    /// Gives each of its numbers once.
+    /// A generator that gives each of its numbers once.
     struct Numbers(std::ops::Range<u64>);
 
     impl Generator for Numbers {
@@ -84,7 +84,7 @@ mod tests {
     fn what_is_drawn_is_recorded_until_the_generator_ends() {
         let memory = plain();
         let channels = Channels::lay_out(memory, Mode::Ticks);
-        // The first channel of the mode.
+        // `Source::Squall` has the first channel of the mode.
         let mut drawer = Drawer::new(&channels, Source::Squall, 0, Numbers(0..2));
         assert_eq!(
             [drawer.draw(), drawer.draw(), drawer.draw()],

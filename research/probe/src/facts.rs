@@ -1,4 +1,4 @@
-//! What the machine is, for the lab's report: looked up before anything is timed.
+//! Collects facts about the machine for the lab's report, before anything is timed.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -10,8 +10,8 @@ use squall_probe::Mode;
 use crate::Result;
 use crate::system::read;
 
-/// Where the kernel's vmgenid driver shows its device: a platform driver since Linux 6.10, an
-/// ACPI driver before.
+/// The sysfs path of the kernel's vmgenid device: a platform driver since Linux 6.10, an ACPI driver
+/// before.
 const VMGENID: [&str; 2] = [
     "/sys/bus/platform/drivers/vmgenid/QEMUVGID:00",
     "/sys/bus/acpi/drivers/vmgenid/QEMUVGID:00",
@@ -21,8 +21,8 @@ const VMCLOCK: &str = "/dev/vmclock0";
 
 const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// Everything, as JSON, with the status of the library that is drawn from, and what programs have
-/// been served by it; null where none are counted.
+/// All facts as JSON, with the library's status and the counts of served requests. The latter are null
+/// if nothing is counted.
 pub fn gather(mode: Mode, status: Value, served: Value) -> Result<String> {
     let cpus = std::thread::available_parallelism();
     let cpus = cpus.map_err(|error| format!("the number of CPUs: {error}"))?;
@@ -41,7 +41,7 @@ pub fn gather(mode: Mode, status: Value, served: Value) -> Result<String> {
     Ok(facts.to_string())
 }
 
-/// Which of the instructions that matter the first CPU has.
+/// Which of the relevant instructions the first CPU has.
 fn cpu_flags(cpuinfo: &str) -> Value {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
     let has = |flag| {
@@ -58,7 +58,7 @@ fn cpu_flags(cpuinfo: &str) -> Value {
     })
 }
 
-/// The device's page (include/uapi/linux/vmclock-abi.h); null where there is no device.
+/// The device's page (include/uapi/linux/vmclock-abi.h). Null if there is no device.
 fn vmclock() -> Result<Value> {
     if !fs::exists(VMCLOCK).unwrap_or(false) {
         return Ok(Value::Null);
@@ -83,7 +83,7 @@ fn describe_vmclock(page: &[u8; 112]) -> Value {
     })
 }
 
-/// What the library says of this process. Draws, which decides how it is guarded in it.
+/// squall's status in this process. This draws, which decides how squall guards the process.
 pub fn status() -> Value {
     let status = squall::status();
     let text = |value: &dyn std::fmt::Display| Value::String(value.to_string());

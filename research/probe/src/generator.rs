@@ -1,22 +1,22 @@
-//! What is drawn from: 512 bits a request.
+//! The generators, which give 512 bits per request.
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rustix::rand::GetRandomFlags;
 
-/// What a request gives.
+/// The output of one request.
 pub type Bits = [u64; 8];
 
-/// Bytes of it.
+/// Length of an output, in bytes.
 const LEN: usize = size_of::<Bits>();
 
-/// Something that gives random bits.
+/// A generator of random bits.
 pub trait Generator: Send {
-    /// A request; none if the generator has come to its end.
+    /// Makes a request. None if the generator has ended.
     fn draw(&mut self) -> Option<Bits>;
 }
 
-/// squall, one request for all bits.
+/// squall, with one request for all bits.
 #[derive(Debug)]
 pub struct Squall;
 
@@ -28,7 +28,7 @@ impl Generator for Squall {
     }
 }
 
-/// squall, a request a word.
+/// squall, with one request for each word.
 #[derive(Debug)]
 pub struct SquallWords;
 
@@ -38,7 +38,7 @@ impl Generator for SquallWords {
     }
 }
 
-/// The kernel's generator, by the system call: rustix does not use the vDSO for it.
+/// The kernel's generator, through the system call; rustix does not use the vDSO for it.
 #[derive(Debug)]
 pub struct Getrandom;
 
@@ -50,12 +50,12 @@ impl Generator for Getrandom {
     }
 }
 
-/// A generator that is seeded once and guards against nothing.
+/// A generator that is seeded once and has no guards.
 #[derive(Debug)]
 pub struct Naive(StdRng);
 
 impl Naive {
-    /// Seeded from the kernel.
+    /// A generator seeded from the kernel.
     pub fn new() -> Naive {
         let mut seed = [0; 32];
         getrandom(&mut seed);
@@ -69,8 +69,8 @@ impl Generator for Naive {
     }
 }
 
-/// Waits until the kernel's generator is ready. A process that draws from squall before that does
-/// not see the kernel's generation for a minute; those that this probe stands for start later.
+/// Waits until the kernel's generator is ready. A process that draws from squall before that does not
+/// see the kernel's generation for a minute; the processes that this probe stands for start later.
 pub fn wait_for_kernel() {
     getrandom(&mut [0]);
 }
@@ -81,7 +81,7 @@ fn getrandom(out: &mut [u8]) {
     assert_eq!(got, Ok(len), "getrandom");
 }
 
-/// Bytes of a generator as words.
+/// A generator's bytes as little-endian words.
 pub fn words(bytes: &[u8; LEN]) -> Bits {
     let (words, _) = bytes.as_chunks();
     core::array::from_fn(|at| u64::from_le_bytes(words[at]))

@@ -1,7 +1,7 @@
-//! The program in Go, which draws in this one's stead: what it is told, and what it says.
+//! Starts the Go program, which draws instead of the probe.
 //!
-//! It is told where in the memory to look and to write, so that the layout is described in
-//! the library `squall_probe` and nowhere else.
+//! It is told where in the memory to read and write, so that only the library `squall_probe` describes
+//! the layout.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -12,10 +12,10 @@ use squall_probe::{Channel, LEN, Output, Record, header};
 use crate::layout::Channels;
 use crate::{Result, bar};
 
-/// Where the initramfs has it.
+/// The program's path in the initramfs.
 const PROGRAM: &str = "/go-probe";
 
-/// Starts the program, and gives what it says of itself. It then waits for the lab, as this one does.
+/// Starts the program and returns its status. It then waits for the lab, like the probe.
 pub fn start(channels: &Channels) -> Result<Value> {
     let plan = plan(&bar::resource()?.to_string_lossy(), channels.table());
     let failed = |error: std::io::Error| format!("{PROGRAM}: {error}");
@@ -36,7 +36,7 @@ pub fn start(channels: &Channels) -> Result<Value> {
     })
 }
 
-/// What the program is told. All places are indices of words.
+/// The instructions for the program. All places are indices of words.
 fn plan(memory: &str, table: &[Channel]) -> Value {
     let channel = |(index, channel): (usize, &Channel)| {
         json!({

@@ -1,4 +1,4 @@
-//! Which channels each mode has, and how much room each of them.
+//! The channels of each mode, and how many records fit in each.
 
 use std::sync::atomic::AtomicU64;
 
@@ -6,16 +6,16 @@ use squall_probe::{Channel, LEN, Mode, RECORDS, Source, WORD};
 
 use crate::memory::{Memory, Writer};
 
-/// Inputs of Whirlwind that are kept.
+/// Number of Whirlwind's inputs that are recorded.
 const INPUTS: usize = 60_000;
 
-/// Outputs of Whirlwind that are kept: each comes with two inputs.
+/// Number of Whirlwind's outputs that are recorded: each has two inputs.
 const WHIRLWIND_OUTPUTS: usize = INPUTS / 2;
 
-/// Outputs of the one source that still ticks while threads draw without pause: ten seconds.
+/// Outputs of the one source that uses the timer while threads draw without pause: ten seconds.
 const GETRANDOM_BESIDE_THREADS: usize = 20_000;
 
-/// Threads in [`Mode::Threads`], by what they draw from.
+/// The number of threads in [`Mode::Threads`] for each source.
 pub const THREADS: [(Source, u64); 4] = [
     (Source::Squall, 4),
     (Source::SquallWords, 2),
@@ -23,19 +23,19 @@ pub const THREADS: [(Source, u64); 4] = [
     (Source::Naive, 1),
 ];
 
-/// Every so many ticks of [`Mode::Forks`], a child is forked for one output.
+/// In [`Mode::Forks`], a child is forked for one output every this many ticks.
 pub const CHILD_EVERY: u64 = 4;
 
-/// How much room a channel gets.
+/// The capacity of a channel.
 #[derive(Clone, Copy, Debug)]
 enum Room {
-    /// So many records.
+    /// A number of records.
     Records(usize),
-    /// So large a share of what is left.
+    /// A share of the remaining memory.
     Share(usize),
 }
 
-/// The channels of a mode, in the memory.
+/// A mode's channels in the shared memory.
 #[derive(Debug)]
 pub struct Channels {
     pub memory: Memory,
@@ -50,19 +50,19 @@ impl Channels {
         Channels { memory, table }
     }
 
-    /// What writes the records of this source, which the mode must have.
+    /// The writer of this source's records. The mode must have the source.
     pub fn writer(&self, source: Source, instance: u64) -> Writer {
         let index = self.index(source, instance);
         self.memory.writer(index, &self.table[index])
     }
 
-    /// The words of the channels before the first of this source, which the mode must have.
+    /// The words of all channels before the first of this source, which the mode must have.
     pub fn before(&self, source: Source) -> &'static [AtomicU64] {
         let channel = self.table[self.index(source, 0)];
         self.memory.records_before(channel.first)
     }
 
-    /// All of them, in their order.
+    /// All channels in order.
     pub fn table(&self) -> &[Channel] {
         &self.table
     }
@@ -75,7 +75,7 @@ impl Channels {
     }
 }
 
-/// The channels of `mode`, one behind the other.
+/// The channels of `mode`, one after the other.
 fn table(mode: Mode) -> Vec<Channel> {
     let wanted = wanted(mode);
     let words_of_a_share = words_of_a_share(&wanted);
@@ -159,7 +159,7 @@ fn threads() -> Vec<(Source, u64, Room)> {
     wanted
 }
 
-/// A goroutine each: those of squall are more, so that each CPU's state is drawn from.
+/// One channel per goroutine. squall has several, so that each CPU's state is used.
 fn go() -> Vec<(Source, u64, Room)> {
     [
         (Source::GoSquall, 0),
@@ -173,7 +173,7 @@ fn go() -> Vec<(Source, u64, Room)> {
     .into()
 }
 
-/// A thread for each program.
+/// One channel per source; a program has one thread.
 fn doors() -> Vec<(Source, u64, Room)> {
     [
         Source::DoorGetrandom,

@@ -1,9 +1,9 @@
-//! What the probe in a VM and the lab outside say to each other, through memory that both see.
+//! The protocol between the probe in a VM and the lab outside, through shared memory.
 //!
-//! The memory is an array of 64-bit words, little-endian: a header, a table of channels, a message
-//! of the probe, then the channels' records. A channel has one writer, records of one kind, and a
-//! count that is stored after the record it counts. Nothing in it is trusted: the lab checks what
-//! it reads.
+//! The memory is an array of little-endian 64-bit words: a header, a table of channels, a message of
+//! the probe, and then the channels' records. A channel has one writer, records of one kind, and a
+//! count, which is stored after the record that it counts. The lab trusts nothing in it, and checks
+//! what it reads.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ mod source;
 pub use record::{Input, Output, Record};
 pub use source::Source;
 
-/// Bytes of the memory: a power of two, as a PCI device wants it.
+/// Length of the memory in bytes: a power of two, as PCI requires.
 pub const LEN: usize = 64 << 20;
 
 /// Bytes in a word.
@@ -22,20 +22,20 @@ pub const WORD: usize = 8;
 /// The first word once the probe has laid the memory out.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"squall 1");
 
-/// Most channels there can be.
+/// Largest number of channels.
 pub const CHANNELS: usize = 64;
 
-/// Words of the header, by their index.
+/// Indices of the header's words.
 pub mod header {
-    /// [`MAGIC`](super::MAGIC).
+    /// [`MAGIC`](super::MAGIC), written when the probe is ready.
     pub const MAGIC: usize = 0;
-    /// What the lab wants: a [`Command`](super::Command).
+    /// The lab's [`Command`](super::Command).
     pub const COMMAND: usize = 1;
-    /// How far the probe is: a [`State`](super::State).
+    /// The probe's [`State`](super::State).
     pub const STATE: usize = 2;
-    /// Cycles of the guest's counter in a millisecond.
+    /// Cycles of the guest's counter per millisecond.
     pub const CYCLES_PER_MS: usize = 3;
-    /// How many channels are in the table.
+    /// Number of channels in the table.
     pub const CHANNELS: usize = 4;
     /// Length of the message, in bytes.
     pub const MESSAGE_LEN: usize = 5;
@@ -47,7 +47,7 @@ pub const TABLE: usize = 64;
 /// Words of a channel in the table.
 pub const CHANNEL_WORDS: usize = 8;
 
-/// First word of the message: what the machine is, as JSON, or why the probe failed, as text.
+/// First word of the message: facts about the machine as JSON, or why the probe failed.
 pub const MESSAGE: usize = TABLE + CHANNELS * CHANNEL_WORDS;
 
 /// Longest message, in bytes.
@@ -56,7 +56,7 @@ pub const MESSAGE_LEN: usize = 16 << 10;
 /// First word of the records.
 pub const RECORDS: usize = MESSAGE + MESSAGE_LEN / WORD;
 
-/// What the lab wants of the probe.
+/// A command of the lab to the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Command {
@@ -77,11 +77,11 @@ impl Command {
     }
 }
 
-/// How far the probe is.
+/// The probe's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum State {
-    /// It has not begun.
+    /// It has not started.
     Booting = 0,
     /// It waits for [`Command::Run`]; the message describes the machine.
     Ready = 1,
@@ -100,19 +100,19 @@ impl State {
     }
 }
 
-/// What the probe does, as its kernel command line says: `squall.mode=NAME`.
+/// What the probe does, from the kernel command line: `squall.mode=NAME`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Every source, once every 500 µs.
+    /// Every source draws once every 500 µs.
     Ticks,
-    /// Threads that draw without pause.
+    /// Threads draw without pause.
     Threads,
-    /// As [`Mode::Ticks`], with children forked before and meanwhile.
+    /// Like [`Mode::Ticks`], with one child forked before and others all the time.
     Forks,
-    /// A program in Go, each source of which gives once every 500 µs.
+    /// A Go program, whose sources draw once every 500 µs.
     Go,
-    /// Programs as they are, in C and nginx, each source of which gives once every 500 µs or as
-    /// often as it can.
+    /// Unmodified programs, one in C and nginx, whose sources draw every 500 µs or as often as they
+    /// can.
     Doors,
 }
 
@@ -137,7 +137,7 @@ impl Mode {
         }
     }
 
-    /// The source that the mode is about: without it, it shows nothing.
+    /// The source under test. An experiment without it shows nothing.
     pub fn subject(self) -> Source {
         match self {
             Mode::Ticks | Mode::Threads | Mode::Forks => Source::Squall,
@@ -146,7 +146,7 @@ impl Mode {
         }
     }
 
-    /// The sources that must repeat after every reset, or it shows nothing.
+    /// The sources that must repeat after every reset; otherwise the experiment shows nothing.
     pub fn controls(self) -> &'static [Source] {
         match self {
             Mode::Ticks | Mode::Threads | Mode::Forks => &[Source::Naive, Source::SquallUnguarded],
@@ -155,20 +155,20 @@ impl Mode {
         }
     }
 
-    /// What stands before the name on the kernel command line.
+    /// The prefix of the mode's name on the kernel command line.
     pub const PARAMETER: &str = "squall.mode=";
 }
 
-/// A channel, as it stands in the table.
+/// An entry in the table of channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// What draws or is recorded.
+    /// The source whose records these are.
     pub source: Source,
-    /// Which of several, counted from 0.
+    /// Index among several instances of the source, from 0.
     pub instance: u64,
     /// First word of its records.
     pub first: usize,
-    /// Records that fit.
+    /// Capacity in records.
     pub capacity: usize,
 }
 
@@ -176,7 +176,7 @@ impl Channel {
     /// The index, among a channel's words, of its count of records.
     pub const COUNT: usize = 4;
 
-    /// The channel's words in the table, but for the count, which begins as 0.
+    /// The channel's words in the table. The count starts as 0.
     pub fn to_words(self) -> [u64; CHANNEL_WORDS] {
         [
             self.source as u64,
@@ -190,7 +190,8 @@ impl Channel {
         ]
     }
 
-    /// The channel that these words stand for; none if its records are not within the memory.
+    /// Reads a channel from its words. None if the source is unknown, or the records are outside the
+    /// memory.
     pub fn from_words(words: &[u64; CHANNEL_WORDS]) -> Option<Channel> {
         let source = Source::from_word(words[0])?;
         let first = usize::try_from(words[2]).ok()?;
@@ -206,7 +207,7 @@ impl Channel {
         })
     }
 
-    /// First word, in the whole memory, of the channel with this index in the table.
+    /// Index of the first word of the channel with this index in the table.
     pub fn place(index: usize) -> usize {
         TABLE + index * CHANNEL_WORDS
     }

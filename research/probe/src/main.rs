@@ -1,16 +1,16 @@
-//! The probe: the first process of a VM, which draws from generators and records everything in
-//! memory that the lab outside reads (the library `squall_probe` says how).
+//! The probe: the first process of a VM. It draws from generators and records all outputs in memory
+//! that the lab reads (see the library `squall_probe`).
 //!
-//! What it needs is mounted, loaded and mapped first. Whirlwind is bootstrapped right after that,
-//! because the first inputs after boot are of interest. Processes whose guards are off are forked
-//! before this one draws, because that is for a whole process. Then it describes the machine,
-//! waits until the lab says so, draws until it says otherwise, and switches the machine off.
+//! It first mounts, loads and maps what it needs. It bootstraps Whirlwind right after that, because the
+//! first inputs after boot are of interest. Processes with guards off are forked before this one draws,
+//! because guards are switched off for a whole process. Then it describes the machine, waits for the
+//! lab, draws until the lab stops it, and switches the machine off.
 //!
-//! In [`Mode::Go`] it starts a program that draws, describes the machine, and watches; in
-//! [`Mode::Doors`] it starts programs that it asks for what they draw.
+//! In [`Mode::Go`] it starts a program that draws, describes the machine, and watches. In
+//! [`Mode::Doors`] it starts programs and asks them for what they draw.
 //!
-//! Whatever goes wrong is told in the memory, where the lab reads it; the console hears only that
-//! there is no such memory.
+//! Failures are written to the shared memory for the lab. Only a failure to map that memory goes to the
+//! console.
 
 #![deny(unsafe_code)]
 
@@ -36,7 +36,7 @@ use layout::Channels;
 use memory::Memory;
 use schedule::Schedule;
 
-/// What goes wrong is text for whoever reads the lab's report.
+/// Errors are text for the lab's report.
 type Result<T> = core::result::Result<T, String>;
 
 fn main() {
@@ -54,7 +54,7 @@ fn run(memory: Memory) {
     }
 }
 
-/// Tells why the probe cannot go on, and waits for the lab to end the machine.
+/// Reports why the probe cannot go on, and waits for the lab to end the machine.
 fn fail(memory: Memory, why: &str) -> ! {
     memory.fail(why);
     loop {
@@ -62,7 +62,7 @@ fn fail(memory: Memory, why: &str) -> ! {
     }
 }
 
-/// Everything between the mapping of the memory and the end.
+/// Does everything after mapping the memory.
 fn probe(memory: Memory) -> Result<()> {
     let mode = system::mode()?;
     let channels = Channels::lay_out(memory, mode);
@@ -73,7 +73,7 @@ fn probe(memory: Memory) -> Result<()> {
     }
 }
 
-/// Has the program in Go draw.
+/// Starts the Go program, which draws, and watches it.
 fn watch_program(channels: &Channels) -> Result<()> {
     generator::wait_for_kernel();
     let status = go::start(channels)?;
@@ -82,7 +82,7 @@ fn watch_program(channels: &Channels) -> Result<()> {
     process::watch(channels.memory)
 }
 
-/// Asks programs that know nothing of squall for what they draw.
+/// Starts unmodified programs and asks them for what they draw.
 fn ask_programs(channels: &Channels) -> Result<()> {
     generator::wait_for_kernel();
     let status = facts::status();
@@ -94,7 +94,7 @@ fn ask_programs(channels: &Channels) -> Result<()> {
     process::watch(channels.memory)
 }
 
-/// Draws itself.
+/// Draws in this process and its children.
 fn draw(channels: &Channels, mode: Mode) -> Result<()> {
     let whirlwind = (mode != Mode::Threads)
         .then(|| Recorded::bootstrapped(channels.writer(Source::WhirlwindInputs, 0)));
@@ -111,7 +111,7 @@ fn draw(channels: &Channels, mode: Mode) -> Result<()> {
     }
 }
 
-/// Tells what the machine is, and how fast its cycle counter counts.
+/// Reports facts about the machine and the speed of its cycle counter.
 fn describe(memory: Memory, mode: Mode, status: Value, served: Value) -> Result<()> {
     memory.tell(&facts::gather(mode, status, served)?);
     memory.set_cycles_per_ms(tick::cycles_per_ms());

@@ -11,7 +11,7 @@ use squall_probe::{
     WORD, header,
 };
 
-/// How long to wait between two looks at the lab's command.
+/// Pause between two checks of the lab's command.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// The whole memory.
@@ -37,7 +37,7 @@ impl Memory {
         store(&self.0[header::CHANNELS], channels.len() as u64);
     }
 
-    /// What writes the records of `channel`, which is the one with this index in the table.
+    /// The writer for the records of `channel`, which has this index in the table.
     pub fn writer(self, index: usize, channel: &Channel) -> Writer {
         let len = channel.capacity * channel.source.record_words();
         Writer {
@@ -52,12 +52,12 @@ impl Memory {
         &self.0[RECORDS..end]
     }
 
-    /// Says how fast the cycle counter counts.
+    /// Writes the speed of the cycle counter.
     pub fn set_cycles_per_ms(self, cycles: u64) {
         store(&self.0[header::CYCLES_PER_MS], cycles);
     }
 
-    /// Leaves a message, as much of it as there is room for.
+    /// Writes a message, cut off if it is too long.
     pub fn tell(self, message: &str) {
         let bytes = message.as_bytes();
         let bytes = &bytes[..bytes.len().min(MESSAGE_LEN)];
@@ -69,13 +69,13 @@ impl Memory {
         store(&self.0[header::MESSAGE_LEN], bytes.len() as u64);
     }
 
-    /// Says that everything is laid out and waits for a command.
+    /// Reports that everything is laid out and that the probe waits for a command.
     pub fn set_ready(self) {
         self.advance(State::Booting, State::Ready);
         store(&self.0[header::MAGIC], MAGIC);
     }
 
-    /// Says why the probe cannot go on; the first to say so is heard.
+    /// Reports why the probe cannot go on. Only the first report counts.
     pub fn fail(self, why: &str) {
         if load(&self.0[header::STATE]) != State::Failed as u64 {
             self.tell(why);
@@ -84,7 +84,7 @@ impl Memory {
         }
     }
 
-    /// From one state to the next, but not out of [`State::Failed`].
+    /// Changes the state from `from` to `to`, but never out of [`State::Failed`].
     fn advance(self, from: State, to: State) {
         let (from, to) = ((from as u64).to_le(), (to as u64).to_le());
         let _ =
@@ -96,8 +96,8 @@ impl Memory {
         self.command() == Some(Command::Run)
     }
 
-    /// Waits until the lab wants records, and says that they are being written; false if it
-    /// wants the end instead.
+    /// Waits until the lab wants records, and reports that they are being written. Returns false if the
+    /// lab ends the probe instead.
     pub fn wait_for_run(self) -> bool {
         loop {
             match self.command() {
@@ -116,8 +116,8 @@ impl Memory {
     }
 }
 
-/// What writes the records of one channel. Several may stand for one channel, in a process and
-/// its children, if only one of them writes at a time.
+/// Writes the records of one channel. A process and its children may have copies, if only one of them
+/// writes at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer {
     words: &'static [AtomicU64],
@@ -175,7 +175,7 @@ pub mod tests {
             core::array::from_fn(|at| load(&self.0[first + at]))
         }
 
-        /// Says what the lab would.
+        /// Gives a command in the lab's place.
         pub fn order(self, command: Command) {
             store(&self.0[header::COMMAND], command as u64);
         }

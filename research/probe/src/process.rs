@@ -1,6 +1,6 @@
 //! Forked processes.
 //!
-//! The only unsafe code outside the mapping is here: fork itself.
+//! Besides the mapping, this has the probe's only unsafe code: the fork itself.
 
 #![allow(unsafe_code)]
 
@@ -12,13 +12,13 @@ use rustix::process::{Pid, WaitOptions, WaitStatus, wait, waitpid};
 use crate::Result;
 use crate::memory::Memory;
 
-/// How long to wait between two looks at how children are.
+/// Pause between two checks of children.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Forks a process that does `work` and ends. The caller has no other thread.
+/// Forks a process that does `work` and ends. The caller must have only one thread.
 pub fn fork(work: impl FnOnce()) -> Result<Pid> {
-    // SAFETY: the process has one thread, so that nothing in the child is in the middle of a
-    // change that nobody will finish.
+    // SAFETY: the process has one thread, so no other thread's half-finished change is copied to the
+    // child.
     let child = unsafe { libc::fork() };
     match child {
         0 => {
@@ -40,7 +40,7 @@ pub fn run(work: impl FnOnce()) -> Result<()> {
     }
 }
 
-/// Whether all children are well, or have ended well.
+/// Fails if a child has failed.
 pub fn check_children() -> Result<()> {
     match wait(WaitOptions::NOHANG) {
         Ok(Some((child, status))) => check(child, status),
@@ -49,7 +49,7 @@ pub fn check_children() -> Result<()> {
     }
 }
 
-/// Waits for the lab, then until it wants no more records; a failure if a program that draws ends
+/// Waits for the lab, and then until it wants no more records. Fails if a program that draws ends
 /// before.
 pub fn watch(memory: Memory) -> Result<()> {
     memory.wait_for_run();

@@ -2,13 +2,13 @@
 
 /// A record of a fixed number of words.
 pub trait Record: Sized {
-    /// How many words it is.
+    /// Length of the record in words.
     const WORDS: usize;
 
     /// The record as words, [`Self::WORDS`] of them.
     fn to_words(&self) -> impl AsRef<[u64]>;
 
-    /// The record that these words are; there must be [`Self::WORDS`] of them.
+    /// Reads the record from [`Self::WORDS`] words.
     fn from_words(words: &[u64]) -> Self;
 }
 
@@ -19,11 +19,11 @@ pub struct Output {
     pub asked_at: u64,
     /// The cycle counter after it.
     pub given_at: u64,
-    /// The kernel RNG's generation after it; 0 where the kernel does not show it.
+    /// The kernel RNG's generation after it; 0 if the kernel does not expose it.
     pub generation: u64,
-    /// vmclock's generation counter after it; 0 where there is none.
+    /// vmclock's generation counter after it; 0 if there is no vmclock.
     pub vm_generation: u64,
-    /// What was given.
+    /// The output.
     pub bits: [u64; 8],
 }
 
@@ -62,7 +62,7 @@ pub struct Input {
     pub outputs_before: u64,
     /// Bootstraps that were begun before it.
     pub bootstraps_before: u64,
-    /// Its number in this process, from 0: it tells which pool and which block it is in.
+    /// Its number in this process, from 0, which tells its seed and block.
     pub number: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Who draws from what, when, in which process.
+//! Decides which process draws from which generator, and when.
 
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -15,10 +15,11 @@ use crate::layout::{CHILD_EVERY, Channels, THREADS};
 use crate::process;
 use crate::tick::{self, PERIOD};
 
-/// Processes that tick: this one, one for each of [`VARIANTS`], and the child of [`Mode::Forks`].
+/// Number of processes with a timer: this one, one for each of [`VARIANTS`], and [`Mode::Forks`]'s
+/// child.
 const TICKING: u64 = 5;
 
-/// The child of [`Mode::Forks`] ticks last.
+/// The child of [`Mode::Forks`] is the last in each period.
 const CHILD_PHASE: u64 = phase(TICKING - 1);
 
 /// The variants of squall that need a process of their own.
@@ -33,13 +34,13 @@ const fn phase(number: u64) -> u64 {
     number * PERIOD / TICKING
 }
 
-/// A machine that would not tell of clones.
+/// Hides from squall that the machine would notify it of clones.
 fn hide_clones() {
     switch_off_for_testing(Failpoint::Vmgenid);
     hide_vmclock();
 }
 
-/// squall with its guards against clones off.
+/// Switches squall's clone guards off.
 fn switch_guards_off() {
     let guards = [
         Failpoint::GenerationCheck,
@@ -51,17 +52,17 @@ fn switch_guards_off() {
     hide_vmclock();
 }
 
-/// squall that knows of a clone when it is told, and not before.
+/// Leaves squall only the delayed notification of a clone.
 fn leave_the_signal() {
     switch_off_for_testing(Failpoint::DelayedNotification);
 }
 
-/// A file that is no vmclock is used instead of the device.
+/// Makes squall use a file that is not a vmclock instead of the device.
 fn hide_vmclock() {
     vmclock_for_testing(c"/dev/null");
 }
 
-/// Forks the processes whose guards are off, which this one must not have drawn before.
+/// Forks the processes whose guards are off. This process must not have drawn before.
 pub fn fork_before_drawing(channels: &Channels, mode: Mode) -> Result<()> {
     if mode == Mode::Threads {
         process::fork(|| {
@@ -79,8 +80,8 @@ pub fn fork_before_drawing(channels: &Channels, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// Forks the child that inherits what this process has drawn, and prepares for many more that
-/// need no channel but their own.
+/// Forks the child that inherits what this process has drawn, and prepares for many more that need only
+/// their own channel.
 pub fn fork_after_drawing(channels: &Channels, mode: Mode) -> Result<()> {
     if mode != Mode::Forks {
         return Ok(());
@@ -100,15 +101,15 @@ fn tick_alone(channels: &Channels, source: Source, phase: u64) {
     }
 }
 
-/// Outputs that the naive generator gives between two pauses where threads draw. Without them it
-/// would fill its channel before a snapshot is taken, and the control would have nothing to show.
+/// Number of outputs that the naive generator gives between two pauses in threads. Without pauses it
+/// would fill its channel before the snapshot, and the control would show nothing.
 const NAIVE_BURST: u64 = 8;
 
-/// Length of such a pause.
+/// Length of these pauses.
 const NAIVE_PAUSE: Duration = Duration::from_micros(100);
 
-/// Starts threads that draw from `source` without pause, the naive generator with some, until they
-/// are told otherwise or their channel is full.
+/// Starts threads that draw from `source` until the lab stops them or their channel is full. Only the
+/// naive generator pauses.
 fn start_threads(channels: &Channels, source: Source) -> Vec<JoinHandle<()>> {
     let memory = channels.memory;
     let wanted = THREADS.into_iter().find(|&(wanted, _)| wanted == source);
@@ -142,16 +143,16 @@ fn run_unguarded_threads(channels: &Channels) {
     }
 }
 
-/// What the first process draws from.
+/// The generators from which the first process draws.
 pub struct Schedule<'a> {
     channels: &'a Channels,
     mode: Mode,
-    /// In the order in which a tick draws from them.
+    /// Drawers, in the order in which they draw at each tick.
     drawers: Vec<Drawer>,
 }
 
 impl<'a> Schedule<'a> {
-    /// That of `mode`, with the Whirlwind that it draws from if it does.
+    /// The schedule of `mode`. `whirlwind` is None if the mode does not use it.
     pub fn new(channels: &'a Channels, mode: Mode, whirlwind: Option<Recorded>) -> Schedule<'a> {
         let getrandom = Drawer::new(channels, Source::Getrandom, 0, Getrandom);
         let drawers = match whirlwind {

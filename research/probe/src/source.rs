@@ -1,4 +1,4 @@
-//! What draws in a VM, or is recorded there.
+//! The generators and accumulators that are recorded in a VM.
 
 use crate::record::{Input, Output, Record};
 
@@ -10,15 +10,15 @@ pub enum Source {
     Naive = 1,
     /// getrandom(2), the system call.
     Getrandom = 2,
-    /// squall as it comes: `fill` of 64 bytes.
+    /// squall with default settings: `fill` of 64 bytes.
     Squall = 3,
-    /// squall as it comes: eight `u64`.
+    /// squall with default settings: eight `u64`.
     SquallWords = 4,
-    /// squall on a machine that would not tell of clones, where it hedges every request.
+    /// squall on a machine without clone notification, where it hedges every request.
     SquallHedged = 5,
     /// squall with its guards against clones off: the control.
     SquallUnguarded = 6,
-    /// squall without request pads: their control.
+    /// squall without request pads, to test what the clone notification alone achieves.
     SquallSignalOnly = 7,
     /// Whirlwind itself, bootstrapped again when the machine tells of a clone.
     Whirlwind = 8,
@@ -28,29 +28,27 @@ pub enum Source {
     SquallChild = 10,
     /// squall in children that are forked all the time, each for one output.
     SquallChildren = 11,
-    /// In a program in Go: what it has buffered of crypto/rand, guarded against nothing.
+    /// In a Go program: a buffer of crypto/rand's bytes, without guards.
     GoNaive = 12,
-    /// There: crypto/rand itself.
+    /// In the Go program: crypto/rand itself.
     GoCryptoRand = 13,
-    /// There: squall's Go module, `Read` of 64 bytes.
+    /// In the Go program: squall's Go module, `Read` of 64 bytes.
     GoSquall = 14,
-    /// There: the same, eight `Uint64`.
+    /// In the Go program: squall's Go module, eight `Uint64`.
     GoSquallWords = 15,
-    /// In a program in C that preloads squall: what it has buffered of the kernel's bytes, guarded
-    /// against nothing.
+    /// In a C program that preloads squall: a buffer of the kernel's bytes, without guards.
     DoorNaive = 16,
-    /// In the same program, started without squall: getrandom(2).
+    /// In the same C program, started without squall: getrandom(2).
     DoorKernel = 17,
-    /// In the program that preloads squall: getrandom(2).
+    /// In the C program that preloads squall: getrandom(2).
     DoorGetrandom = 18,
-    /// There: arc4random_buf(3).
+    /// In the C program that preloads squall: arc4random_buf(3).
     DoorArc4random = 19,
-    /// There: reads of /dev/urandom.
+    /// In the C program that preloads squall: reads of /dev/urandom.
     DoorDevice = 20,
-    /// nginx whose OpenSSL has squall's provider: of a handshake, the server's random and the public
-    /// key of its key exchange.
+    /// nginx with squall's OpenSSL provider: a handshake's server random and key exchange public key.
     NginxSquall = 21,
-    /// nginx with OpenSSL's own generator: the same.
+    /// nginx with OpenSSL's own generator: the same values.
     NginxOpenssl = 22,
 }
 
@@ -130,18 +128,18 @@ impl Source {
         )
     }
 
-    /// Whether an output takes a TLS handshake, which is milliseconds.
+    /// Whether an output needs a TLS handshake, which takes milliseconds.
     pub fn is_slow(self) -> bool {
         matches!(self, Source::NginxSquall | Source::NginxOpenssl)
     }
 
-    /// Whether it is squall with all its guards, asked for numbers: they must never repeat where a
-    /// clone is told in time that it is one.
+    /// Whether it is squall with all its guards, asked for numbers. They must never repeat if the clone
+    /// is notified in time.
     pub fn is_guarded_words(self) -> bool {
         matches!(self, Source::SquallWords | Source::GoSquallWords)
     }
 
-    /// Words of one of its records.
+    /// Length of one of its records, in words.
     pub fn record_words(self) -> usize {
         match self {
             Source::WhirlwindInputs => Input::WORDS,

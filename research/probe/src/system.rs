@@ -1,4 +1,4 @@
-//! The machine as the first process finds it: nothing mounted, no module loaded.
+//! Prepares the machine for its first process, which finds nothing mounted and no module loaded.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -10,7 +10,7 @@ use squall_probe::Mode;
 
 use crate::Result;
 
-/// Modules to be loaded, in the order of their names, if the initramfs brings any.
+/// The directory with modules to load in the order of their names, if the initramfs has any.
 const MODULES: &str = "/modules";
 
 /// `MODULE_INIT_COMPRESSED_FILE` of include/uapi/linux/module.h.
@@ -24,7 +24,7 @@ pub fn prepare() -> Result<()> {
     load_modules()
 }
 
-/// The kernel may have mounted devtmpfs itself.
+/// Mounts a file system. The kernel may already have mounted devtmpfs.
 fn mount_at(kind: &str, place: &str) -> std::io::Result<()> {
     fs::create_dir_all(place)?;
     match mount(kind, place, kind, MountFlags::empty(), None) {
@@ -53,7 +53,7 @@ fn load(module: &Path) -> std::io::Result<()> {
     Ok(finit_module(File::open(module)?, c"", flags)?)
 }
 
-/// What the kernel's command line asks for.
+/// The mode from the kernel's command line.
 pub fn mode() -> Result<Mode> {
     let line = read("/proc/cmdline")?;
     mode_of(&line).ok_or_else(|| format!("no {}NAME in {line:?}", Mode::PARAMETER))

@@ -1,4 +1,4 @@
-//! When to draw: every 500 µs, at moments that all processes share but for their phase.
+//! Times the draws: every 500 µs, with a different phase for each process.
 
 use std::time::{Duration, Instant};
 
@@ -12,11 +12,11 @@ pub const PERIOD: u64 = 500_000;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// How long cycles are compared with the clock.
+/// How long the cycle counter is compared with the clock.
 const CALIBRATION: Duration = Duration::from_millis(20);
 
-/// Sleeps until the next tick, `phase` nanoseconds after a multiple of the period. Ticks that
-/// have passed are left out.
+/// Sleeps until the next tick, `phase` nanoseconds after a multiple of the period. Missed ticks are
+/// skipped.
 pub fn wait(phase: u64) {
     let tick = next(now(), phase);
     let tick = Timespec {
@@ -37,7 +37,7 @@ fn now() -> u64 {
     now.tv_sec as u64 * SECOND + now.tv_nsec as u64
 }
 
-/// How many cycles the counter counts in a millisecond.
+/// Measures the cycle counter's cycles per millisecond.
 pub fn cycles_per_ms() -> u64 {
     let (cycles, start) = (ThisMachine.cycles(), Instant::now());
     std::thread::sleep(CALIBRATION);

@@ -42,13 +42,13 @@ pub(super) mod sealed {
         /// Words of an element: an even number, so that a vector holds two.
         const WORDS: usize = 2 * Self::DEGREE.div_ceil(128);
 
-        /// How often a product is folded. Once, if what a word is replaced by lies wholly below it.
+        /// Number of folds of a product. One is enough if a word's replacement lies wholly below it.
         const PASSES: usize = match Self::DEGREE - Self::TAPS[0] {
             64.. => 1,
             gap => (Self::DEGREE - 1).div_ceil(gap),
         };
 
-        /// Checked where a field is used.
+        /// Compile-time checks of the constants.
         const IS_SOUND: () = {
             assert!(Self::WORDS <= MAX_WORDS);
             assert!(!Self::DEGREE.is_multiple_of(64));
@@ -208,7 +208,7 @@ impl<F: sealed::Field> Drop for Element<F> {
     }
 }
 
-/// A fixed factor, and what products with it need. Wiped on drop.
+/// A fixed factor with precomputed data for products. Wiped on drop.
 pub(super) struct Factor<F: sealed::Field> {
     element: Element<F>,
     #[cfg(target_arch = "x86_64")]
@@ -280,8 +280,8 @@ impl<F: sealed::Field> Product<F> {
         }
     }
 
-    /// Replaces coefficients n + 64·i and up, which begin a word above nothing but zeros, by what
-    /// x^n is: the polynomial's lower terms.
+    /// Replaces the 64 coefficients from n + 64·i on, above which all must be 0, by what x^n equals:
+    /// the polynomial's lower terms.
     #[inline]
     fn fold(&mut self, i: usize) {
         let words = &mut self.words[i..];

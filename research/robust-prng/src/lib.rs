@@ -8,9 +8,9 @@
 //! next       U = first 128 bits of X'·S;  (S, R) = first n + 128 bits of AES-128-CTR under U
 //! ```
 //!
-//! Its promise needs no estimate of entropy. Whoever knew the whole state once cannot tell output
-//! from random bytes any more after inputs with γ* bits of min-entropy went in, no output between
-//! them, whatever inputs of the attacker's choice there are besides. The notions:
+//! Its security needs no estimate of entropy. An attacker who once knew the whole state can no longer
+//! tell output from random bytes after inputs with γ* bits of min-entropy, with no output in between,
+//! even if the attacker chooses further inputs. The notions:
 //!
 //! - *resilience*: output looks random to whoever chooses the inputs but does not know the state;
 //! - *forward security*: output from before a compromise still does after it, because each output
@@ -28,8 +28,9 @@
 //! their first byte, and bit i of an element is the coefficient of x^i: so zeros behind a short
 //! input change nothing, and the first 128 bits of an element are its first 16 bytes.
 //!
-//! What it does not give: of few unknown bits since a compromise, the next output tells enough to
-//! try them out, and they are lost. A pool that releases entropy in portions recovers from that: see Y.
+//! What it does not give: if only a few bits since a compromise are unknown, the next output lets the
+//! attacker try them out, and they are lost. A pool that releases entropy in portions recovers from
+//! that: see Y.
 //! Dodis, A. Shamir, N. Stephens-Davidowitz, D. Wichs, How to Eat Your Entropy and Have It Too
 //! (2014), for schedulers such as Fortuna's and one near the optimum. And the seed must be
 //! independent of the inputs, which a hash does not ask for: S. Coretti, Y. Dodis, H.
@@ -185,12 +186,12 @@ impl<F: Field> Robust<F> {
         Ok(robust)
     }
 
-    /// Takes `input`, at most an element, into the state. A shorter one has zeros behind it; even
+    /// Mixes `input`, of at most an element, into the state. Zeros are appended to a shorter one. Even
     /// an empty one multiplies the state.
     ///
     /// # Errors
-    /// [`RobustError::InputTooLong`], [`RobustError::InputTooWide`]: nothing that was put in is
-    /// left out in silence.
+    /// [`RobustError::InputTooLong`], [`RobustError::InputTooWide`]: no part of an input is silently
+    /// dropped.
     pub fn refresh(&mut self, input: &[u8]) -> Result<(), RobustError> {
         if input.len() > Self::ELEMENT_LEN {
             return Err(RobustError::InputTooLong {

@@ -23,7 +23,7 @@ pub(super) fn is_available() -> bool {
 #[inline]
 pub(super) fn multiply<F: Field>(a: &Words, b: &Words, product: &mut DoubleWords) {
     assert!(is_available());
-    // SAFETY: PCLMULQDQ was just found.
+    // SAFETY: the assertion has just found PCLMULQDQ.
     unsafe { multiply_digits::<F>(a, b, product) }
 }
 
@@ -37,8 +37,8 @@ fn multiply_digits<F: Field>(a: &Words, b: &Words, product: &mut DoubleWords) {
         let mut low = _mm_setzero_si128();
         let mut high = _mm_setzero_si128();
         let mut sums = _mm_setzero_si128();
-        // From 0, and not from the first that has a partner: so the loops are unrolled, which
-        // takes half the time.
+        // Start from 0, not from the first digit that has a partner. Then the compiler unrolls the
+        // loops, which halves the time.
         for i in 0..digits {
             if i <= k && k - i < digits {
                 let (x, y) = (load(&a[i]), load(&b[k - i]));

@@ -1,5 +1,5 @@
-//! The generator, slowly: polynomials are vectors of bits, taken one coefficient after the other,
-//! and AES is the `aes` crate's, one block after the other.
+//! A slow reference generator: polynomials are vectors of bits, processed one coefficient at a time,
+//! and AES is the `aes` crate's, one block at a time.
 //!
 //! The tests here and `tests/robust.rs` share this file; it must never call the code under test.
 
@@ -83,7 +83,7 @@ pub struct SlowRobust {
     x: Vec<bool>,
     x_prime: Vec<bool>,
     pub state: Vec<bool>,
-    /// Blocks that were encrypted.
+    /// Number of blocks that were encrypted.
     pub blocks: usize,
 }
 

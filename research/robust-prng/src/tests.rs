@@ -1,4 +1,4 @@
-//! What the tests of this module share, and the generator against the slow one.
+//! Shared code of this module's tests, and comparisons of the generator with the slow one.
 
 mod field;
 mod game;
@@ -116,7 +116,7 @@ impl<F: Field> Factor<F> {
 }
 
 impl<F: Field> Robust<F> {
-    /// A second one with the same seed and state: what an attacker has after a compromise.
+    /// A copy with the same seed and state, as an attacker has it after a compromise.
     fn stolen(&self) -> Self {
         Robust {
             x: Factor::from_bytes(&self.x.element().to_bytes()),
@@ -170,7 +170,7 @@ fn an_output_takes_five_six_or_seven_blocks() {
     assert_eq!(Robust::<Gf705>::KEYSTREAM_LEN, 7 * BLOCK);
 }
 
-/// Whether a stolen state shows an output: as it is, or in what it gives next.
+/// Whether a stolen state reveals an output, either directly or in its next output.
 fn gives_back<F: Field>(stolen: &mut Robust<F>, output: [u8; OUTPUT_LEN]) -> bool {
     let bits = reference::bits(&output);
     let shown = stolen.state.bits().windows(bits.len()).any(|w| w == bits);
@@ -185,7 +185,7 @@ fn does_not_give_outputs_back<F: Field>() {
         let before = robust.stolen();
         let output = robust.output();
         assert!(!gives_back(&mut robust.stolen(), output));
-        // The control: had the state been kept, it would.
+        // The control: a state that was kept reveals the output.
         assert!(gives_back(&mut before.stolen(), output));
     }
 }

@@ -1,9 +1,8 @@
 //! CTR_DRBG of NIST SP 800-90A Rev. 1, section 10.2.1, without derivation function.
 //!
-//! The state is what the standard says it is: Key, V and the reseed counter, in plain bytes. The
-//! key is expanded when a request begins and wiped when it ends; every key is used for one
-//! request only, so nothing is expanded twice. Output and the update behind it are one run of
-//! keystream under one expanded key.
+//! The state is the standard's: Key, V and the reseed counter, in plain bytes. A request expands
+//! the key when it begins and wipes the expanded key when it ends. Each key serves one request, so
+//! none is expanded twice. The output and the update after it are one run of keystream.
 
 use core::fmt;
 
@@ -13,10 +12,10 @@ use crate::Error;
 use crate::engine::{BLOCK, Cipher, Engine, ExpandedKey, Stores, registers};
 use crate::secret::{Secret, wipe};
 
-/// Most bytes in one request: 2^19 bits (SP 800-90A table 3).
+/// Maximum number of bytes per request: 2^19 bits (SP 800-90A table 3).
 pub const MAX_REQUEST: usize = 1 << 16;
 
-/// Most requests between reseeds (SP 800-90A table 3).
+/// Maximum number of requests between reseeds (SP 800-90A table 3).
 const RESEED_INTERVAL: u64 = 1 << 48;
 
 /// `seedlen` of the longest key, in bytes.
@@ -34,8 +33,8 @@ const MAX_SEED_LEN: usize = 48;
 /// in registers.
 ///
 /// # Forks and clones
-/// None: a copy of the state, by `fork` or by a VM snapshot, repeats the output. The functions
-/// at the crate's root are protected; this is a building block.
+/// Not protected: a copy of the state, by `fork` or by a VM snapshot, repeats the output. This is a
+/// building block; the functions at the crate's root are protected.
 ///
 /// # Source
 /// NIST SP 800-90A Rev. 1 sections 9 and 10.2.1; checked against 360 vectors of NIST's CAVP.
@@ -58,7 +57,7 @@ impl<C: Cipher> CtrDrbg<C> {
         Self::instantiate_on(Engine::best_aes(), entropy, personalization)
     }
 
-    /// As [`CtrDrbg::instantiate`], on a named engine.
+    /// Same as [`CtrDrbg::instantiate`], on the given engine.
     ///
     /// # Errors
     /// Also [`Error::EngineUnavailable`].
@@ -115,7 +114,7 @@ impl<C: Cipher> CtrDrbg<C> {
         self.generate_with(out, additional, Stores::Cached)
     }
 
-    /// As [`CtrDrbg::generate`], with a choice of stores. The caller clears the registers.
+    /// [`CtrDrbg::generate`] with a choice of stores. The caller clears the registers.
     #[inline]
     pub(crate) fn generate_with(
         &mut self,
@@ -168,7 +167,7 @@ impl<C: Cipher> CtrDrbg<C> {
     }
 }
 
-/// `input` with zeros behind it.
+/// `input`, padded with zeros.
 #[inline]
 fn padded<C: Cipher>(input: &[u8]) -> Result<Secret<MAX_SEED_LEN>, Error> {
     if input.len() > C::SEED_LEN {
@@ -182,7 +181,7 @@ fn padded<C: Cipher>(input: &[u8]) -> Result<Secret<MAX_SEED_LEN>, Error> {
     Ok(padded)
 }
 
-/// Key and V as bytes, to keep a generator in memory of the caller's choice.
+/// Key and V as bytes, so that a generator can be kept in memory of the caller's choice.
 impl CtrDrbg<crate::engine::Aes256> {
     #[inline]
     pub(crate) fn from_state(engine: Engine, state: &[u8; MAX_SEED_LEN]) -> Self {

@@ -18,8 +18,8 @@ const KEY_LEN: usize = 32;
 /// ChaCha20 blocks are 64 bytes (RFC 8439 section 2.3).
 const BLOCK: usize = 64;
 
-/// Most bytes computed together with the next key: the widest engine's batch. Computed alone,
-/// the key's block takes as long as eight.
+/// Maximum number of bytes computed together with the next key: a batch of the widest engine.
+/// Computing the key's block alone takes as long as computing eight.
 const FIRST: usize = 16 * BLOCK;
 
 /// A deterministic random bit generator: ChaCha20 with fast key erasure.
@@ -30,8 +30,8 @@ const FIRST: usize = 16 * BLOCK;
 /// behind, in memory and in registers.
 ///
 /// # Forks and clones
-/// None: a copy of the state repeats the output. The functions at the crate's root are
-/// protected; this is a building block.
+/// Not protected: a copy of the state repeats the output. This is a building block; the functions
+/// at the crate's root are protected.
 ///
 /// # Source
 /// RFC 8439; Bernstein, "Fast-key-erasure random-number generators" (2017). Input is mixed as
@@ -82,7 +82,7 @@ impl FastKeyErasure {
         Ok(())
     }
 
-    /// The next key, with `input` XORed in.
+    /// Replaces the key by the next one, with `input` XORed in.
     fn mix(&mut self, input: &[u8]) {
         let mut next = Secret::<KEY_LEN>::zeroed();
         chacha20::keystream(&self.key, &[0; 12], 0, &mut next[..]);
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::secret::tests::around_drop;
 
-    /// Pages keep a generator as its key.
+    /// A page stores only a generator's key.
     #[test]
     fn the_key_is_all_of_a_generator() {
         let mut generator = FastKeyErasure::new(&[7; KEY_LEN]);

@@ -1,7 +1,7 @@
-//! How a seed becomes bytes, with the key erased behind it.
+//! The deterministic generators, which turn a seed into bytes and erase each key after use.
 //!
-//! Two generators, both backtracking resistant: the state after a request does not reveal what
-//! the request returned. Neither knows where seeds come from or when to ask for one.
+//! Both are backtracking resistant: the state after a request does not reveal what the request
+//! returned. Neither knows where seeds come from or when to ask for one.
 
 mod ctr_drbg;
 mod fast_key_erasure;

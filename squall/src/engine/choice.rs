@@ -1,4 +1,4 @@
-//! Which engines there are, and which of them this CPU can run.
+//! The engines, and which of them this CPU can run.
 
 use core::fmt;
 use core::str::FromStr;
@@ -20,10 +20,10 @@ pub enum Engine {
     Vaes256 = 2,
     /// AES by AES-NI instructions on 128-bit registers: 8 blocks in flight.
     AesNi = 3,
-    /// AES by the `aes` crate: ARMv8's instructions where there are any, else constant-time
-    /// code without tables.
+    /// AES by the `aes` crate: ARMv8's instructions where the CPU has them, else constant-time code
+    /// without tables.
     Portable = 4,
-    /// ChaCha20, by the widest vector unit there is: the choice where AES has no instructions.
+    /// ChaCha20 on the widest vector unit: preferred where the CPU has no AES instructions.
     ChaCha20 = 5,
 }
 
@@ -42,8 +42,7 @@ impl Engine {
         Self::ALL.into_iter().filter(|engine| engine.is_available())
     }
 
-    /// The engine the generator uses unless told otherwise: the widest with AES instructions,
-    /// else [`Engine::ChaCha20`].
+    /// The generator's default engine: the widest with AES instructions, else [`Engine::ChaCha20`].
     pub fn best() -> Engine {
         if Self::portable_has_instructions() {
             return Engine::Portable;
@@ -53,7 +52,7 @@ impl Engine {
             .expect("ChaCha20 is always available")
     }
 
-    /// The engine [`Stream`](crate::Stream) uses unless told otherwise: the best that is AES.
+    /// The default engine of [`Stream`](crate::Stream): the best AES engine of this CPU.
     pub fn best_aes() -> Engine {
         Self::available()
             .find(|engine| engine.is_aes())
@@ -87,7 +86,7 @@ impl Engine {
         }
     }
 
-    /// The instructions that the engine is made of.
+    /// The CPU features that the engine needs.
     #[cfg(target_arch = "x86_64")]
     fn features(self) -> Features {
         let aes = Features::AES.and(Features::SSSE3);
@@ -100,7 +99,7 @@ impl Engine {
         }
     }
 
-    /// The `aes` crate finds ARMv8's instructions by itself; on x86-64 ours come first.
+    /// Whether the `aes` crate uses ARMv8's instructions. On x86-64 squall's own engines come first.
     fn portable_has_instructions() -> bool {
         #[cfg(target_arch = "aarch64")]
         return std::arch::is_aarch64_feature_detected!("aes");
@@ -118,7 +117,7 @@ impl fmt::Display for Engine {
 impl FromStr for Engine {
     type Err = UnknownEngine;
 
-    /// Reads a name that [`Engine::name`] writes.
+    /// Parses a name that [`Engine::name`] returns.
     fn from_str(name: &str) -> Result<Self, UnknownEngine> {
         Self::ALL
             .into_iter()
@@ -127,7 +126,7 @@ impl FromStr for Engine {
     }
 }
 
-/// No engine has this name.
+/// The error for a name that no engine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownEngine;
 
@@ -140,7 +139,7 @@ impl fmt::Display for UnknownEngine {
 
 impl core::error::Error for UnknownEngine {}
 
-/// Writes names with commas between them.
+/// Writes the engines' names, separated by commas.
 pub(crate) fn write_names(
     f: &mut fmt::Formatter<'_>,
     engines: impl Iterator<Item = Engine>,

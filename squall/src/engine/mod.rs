@@ -1,12 +1,12 @@
 //! How blocks of keystream are computed on this CPU.
 //!
-//! An [`Engine`] (`choice.rs`) names one way to compute a keystream; [`Keystream`] is a key expanded for one
-//! engine. Every AES engine writes the same bytes for the same key and counter, at any length
-//! and alignment. The layer knows no operating system and keeps no state but the expanded key,
-//! which is wiped when it is dropped.
+//! An [`Engine`] (`choice.rs`) is one way to compute a keystream; [`Keystream`] is a key expanded
+//! for one engine. Every AES engine writes the same bytes for the same key and counter, at any
+//! length and alignment. The layer uses no operating system and keeps no state but the expanded
+//! key, which is wiped on drop.
 //!
 //! Kernels in `x86_64/` never see a carry out of the low 64 bits of the counter: [`runs`]
-//! splits a request there, so that the full 128-bit carry lives in one place.
+//! splits a request there, so that the full 128-bit carry is handled in one place.
 
 pub(crate) mod chacha20;
 mod choice;
@@ -92,13 +92,13 @@ impl Cipher for Aes256 {
 pub enum Stores {
     /// Through the cache: right where the bytes are read soon.
     Cached,
-    /// Past the cache (non-temporal), where the engine and the buffer's alignment allow it:
+    /// Bypassing the cache (non-temporal), where the engine and the buffer's alignment allow it:
     /// right for buffers larger than the cache.
     Streaming,
 }
 
 impl Stores {
-    /// Buffers from this length on are written past the cache. Measured on an EPYC 9004 with
+    /// Buffers of at least this many bytes are written past the cache. Measured on an EPYC 9004 with
     /// 32 MiB of L3: streaming stores win from about half the L3 on.
     pub const STREAMING_FROM: usize = 16 << 20;
 
@@ -117,9 +117,9 @@ impl Stores {
 /// Block `i` is `AES(key, i)` with `i` a 128-bit big-endian counter that wraps at 2^128.
 ///
 /// # Security
-/// A building block: nothing keeps a caller from asking for the same blocks twice. The expanded
-/// key stays in one place on the heap, however the value is moved, and is wiped on drop. On
-/// x86-64 every function clears the vector registers before it returns.
+/// A building block: nothing prevents a caller from using the same blocks twice. The expanded key
+/// stays in one place on the heap, even if the value is moved, and is wiped on drop. On x86-64 every
+/// function clears the vector registers before it returns.
 pub struct Keystream<C: Cipher> {
     key: Box<ExpandedKey<C>>,
 }
@@ -137,8 +137,7 @@ impl<C: Cipher> Keystream<C> {
         })
     }
 
-    /// Writes the keystream that starts at block `counter` into `out`; a last partial block is
-    /// cut.
+    /// Writes the keystream that starts at block `counter` into `out`; the last block may be partial.
     pub fn fill(&self, counter: u128, out: &mut [u8], stores: Stores) {
         let _clear = registers::clear_on_return();
         self.key.keystream(counter, out, stores);
@@ -153,10 +152,10 @@ impl<C: Cipher> fmt::Debug for Keystream<C> {
     }
 }
 
-/// A key expanded for one engine, wiped on drop. What the crate makes keystream with: its caller
-/// clears the registers.
+/// A key expanded for one engine, wiped on drop. The crate makes all its AES keystream with it;
+/// callers clear the registers.
 ///
-/// It is made empty and gets its key where it stays, because a move leaves a copy behind.
+/// It is created empty and the key is set in place, because a move leaves a copy behind.
 #[allow(
     clippy::large_enum_variant,
     reason = "portable keys are large; a box would need an allocator, which signal handlers lack"
@@ -192,7 +191,7 @@ impl<C: Cipher> ExpandedKey<C> {
         Ok(expanded)
     }
 
-    /// Room for a key on `engine`, which was found available before. To be [`set`](Self::set).
+    /// A value without a key for `engine`, which must be available; [`set`](Self::set) expands the key.
     #[inline]
     pub fn empty(engine: Engine) -> Self {
         match engine {
@@ -214,7 +213,7 @@ impl<C: Cipher> ExpandedKey<C> {
         }
     }
 
-    /// As [`Keystream::fill`].
+    /// See [`Keystream::fill`].
     #[inline]
     pub fn keystream(&self, counter: u128, out: &mut [u8], stores: Stores) {
         match self {
@@ -237,7 +236,7 @@ impl<C: Cipher> Drop for ExpandedKey<C> {
         match self {
             #[cfg(target_arch = "x86_64")]
             ExpandedKey::X86(expanded) => expanded.keys.zeroize(),
-            // The `aes` crate wipes its own keys: the bound below fails to compile otherwise.
+            // The `aes` crate wipes its own keys; otherwise the trait bound below would not compile.
             ExpandedKey::Portable(cipher) => assert_wipes_itself(cipher),
         }
     }
@@ -250,7 +249,7 @@ fn assert_wipes_itself<T: ZeroizeOnDrop>(_: &Option<T>) {}
 /// Length of AES-256's round keys, in bytes.
 pub(crate) const CACHED_SCHEDULE_LEN: usize = 15 * BLOCK;
 
-/// Whether this CPU can use a key schedule that is kept as plain bytes: see [`xor_keystream`].
+/// Whether this CPU can use a key schedule kept as plain bytes: see [`xor_keystream`].
 pub(crate) fn can_cache_schedules() -> bool {
     #[cfg(target_arch = "x86_64")]
     return Engine::AesNi.is_available();
@@ -258,7 +257,7 @@ pub(crate) fn can_cache_schedules() -> bool {
     return false;
 }
 
-/// Expands an AES-256 key into a schedule to keep; only if [`can_cache_schedules`].
+/// Expands an AES-256 key into a schedule to keep. Requires [`can_cache_schedules`].
 pub(crate) fn cache_schedule(key: &[u8; 32], schedule: &mut [u8; CACHED_SCHEDULE_LEN]) {
     #[cfg(target_arch = "x86_64")]
     return x86_64::cached_schedule::expand(key, schedule);
@@ -266,8 +265,8 @@ pub(crate) fn cache_schedule(key: &[u8; 32], schedule: &mut [u8; CACHED_SCHEDULE
     unreachable!("no engine keeps schedules: {key:p} {schedule:p}");
 }
 
-/// XORs AES-256 keystream that starts at block `counter` into `out`, under round keys that were
-/// [cached](cache_schedule).
+/// XORs the AES-256 keystream that starts at block `counter` into `out`, using
+/// [cached](cache_schedule) round keys.
 #[inline]
 pub(crate) fn xor_keystream(schedule: &[u8; CACHED_SCHEDULE_LEN], counter: u128, out: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]

@@ -1,8 +1,8 @@
 //! AES in counter mode by the `aes` crate, on any CPU.
 //!
-//! The crate's code is constant-time, with ARMv8's AES instructions where the CPU has them. It
-//! is the reference that the kernels in `x86_64/` are tested against. It copies round keys to the
-//! stack, which is wiped behind it.
+//! The crate's code is constant-time, with ARMv8's AES instructions where the CPU has them. The
+//! kernels in `x86_64/` are tested against it. It copies round keys to the stack, which is wiped
+//! after each use.
 
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use zeroize::ZeroizeOnDrop;
@@ -34,7 +34,7 @@ where
     }
 }
 
-/// What the crate leaves on the stack, in bytes.
+/// Bytes of stack on which the crate may leave round keys.
 const STACK: usize = if cfg!(debug_assertions) { 12 } else { 6 } << 10;
 
 /// Expands `key` into `place`.
@@ -44,8 +44,8 @@ pub(super) fn set_key<K: Bytes, C: BlockCipher<K>>(place: &mut Option<C>, key: &
 
 /// Writes the keystream that starts at block `counter` into `out`.
 ///
-/// Not inlined: it takes 3 KiB of stack, which the other engines' callers, signal handlers among
-/// them, shall not have to find.
+/// Not inlined: it takes 3 KiB of stack, which the callers of the other engines, signal handlers
+/// among them, should not have to provide.
 #[inline(never)]
 pub(super) fn keystream<K: Bytes>(cipher: &impl BlockCipher<K>, counter: u128, out: &mut [u8]) {
     wiping_stack::<STACK>(|| fill(cipher, counter, out));

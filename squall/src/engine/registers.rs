@@ -1,12 +1,12 @@
-//! Clears the CPU's registers of keys, counters and keystream.
+//! Clears keys, counters and keystream from the CPU's registers.
 //!
-//! Round keys stay in vector registers until something else overwrites them, and from there reach
-//! core dumps and the stacks of signal handlers. So whoever is outermost, a public function that
-//! handled a key or the slow path of a draw, holds what [`clear_on_return`] gives until it
-//! returns: once for the whole operation, because every clearing takes a few nanoseconds.
+//! Round keys stay in vector registers until something overwrites them, and from there reach core
+//! dumps and the stacks of signal handlers. So the outermost function that handles a key (a public
+//! function, or the slow path of a draw) holds the guard of [`clear_on_return`] until it returns:
+//! once for the whole operation, because each clearing takes a few nanoseconds.
 //!
-//! On x86-64 all vector registers that the system keeps are cleared, and the general registers that a
-//! function need not preserve. Other CPUs' registers are not cleared yet.
+//! On x86-64 this clears all vector registers that the system saves, and the caller-saved general
+//! registers. Other CPUs' registers are not cleared yet.
 
 use crate::failpoint::{self, Failpoint};
 
@@ -14,7 +14,7 @@ use crate::failpoint::{self, Failpoint};
 #[must_use]
 pub(crate) struct ClearOnReturn(());
 
-/// Keep the result until the function returns: `let _clear = registers::clear_on_return();`.
+/// Returns a guard to keep until the function returns: `let _clear = registers::clear_on_return();`.
 #[inline]
 pub(crate) fn clear_on_return() -> ClearOnReturn {
     ClearOnReturn(())
@@ -37,7 +37,7 @@ fn clear() {}
 fn clear() {
     use crate::cpuid::{Features, has};
 
-    // Whichever engine is in use: the C library's memcpy takes the widest registers there are.
+    // Independent of the engine in use: the C library's memcpy takes the widest registers there are.
     if has(Features::ZMM) {
         // SAFETY: the CPU has these registers, and so AVX-512F.
         unsafe { clear_avx512() }
@@ -49,7 +49,7 @@ fn clear() {
     }
 }
 
-/// Clears registers by these instructions, and the general registers of a function's callers.
+/// Clears registers by these instructions, and the caller-saved general registers.
 #[cfg(target_arch = "x86_64")]
 macro_rules! clear_by {
     ($($instruction:literal),*) => {
@@ -68,7 +68,7 @@ macro_rules! clear_by {
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 unsafe fn clear_avx512() {
-    // SAFETY: the caller's promise; what is overwritten is declared.
+    // SAFETY: the caller guarantees AVX-512F; every overwritten register is declared.
     unsafe {
         clear_by!(
             "vzeroall",
@@ -97,14 +97,14 @@ unsafe fn clear_avx512() {
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 unsafe fn clear_avx() {
-    // SAFETY: the caller's promise; what is overwritten is declared.
+    // SAFETY: the caller guarantees AVX; every overwritten register is declared.
     unsafe { clear_by!("vzeroall") }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 fn clear_sse() {
-    // SAFETY: SSE2 is part of x86-64; what is overwritten is declared.
+    // SAFETY: SSE2 is part of x86-64; every overwritten register is declared.
     unsafe {
         clear_by!(
             "pxor xmm0, xmm0",

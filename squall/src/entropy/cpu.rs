@@ -1,8 +1,8 @@
-//! What the CPU gives: its random instruction and its cycle counter.
+//! The CPU's noise sources: its random instruction and its cycle counter.
 //!
-//! Neither is ever trusted alone. Both are tested while they are in use ([`health`]), and left
-//! out for good in the whole process once a test fails: some CPUs have returned the same word for
-//! ever after a resume from suspend.
+//! Neither is ever trusted alone. Both are health-tested while in use ([`health`]). Once a test
+//! fails, the whole process stops using the source for good: some CPUs have returned the same word
+//! forever after a resume from suspend.
 //!
 //! [`health`]: super::health
 
@@ -38,7 +38,7 @@ impl fmt::Display for NoiseSource {
     }
 }
 
-/// What is known of a source in this process.
+/// The known state of a source in this process.
 struct State(AtomicU8);
 
 impl State {
@@ -48,7 +48,7 @@ impl State {
         State(AtomicU8::new(Self::UNKNOWN))
     }
 
-    /// None before anything is known.
+    /// `None` before anything is known.
     #[inline]
     fn get(&self) -> Option<NoiseSource> {
         const WORKS: u8 = NoiseSource::Works as u8 + 1;
@@ -85,7 +85,7 @@ per_thread! {
 }
 
 per_thread! {
-    /// The count at the last [`noise`].
+    /// The cycle count at this thread's last call of [`noise`].
     static LAST_COUNT: AtomicU64
 }
 
@@ -110,9 +110,9 @@ fn unless_failed(state: &State, count: impl FnOnce() -> u64) -> u64 {
     }
 }
 
-/// The cycle counter as a noise source: as [`cycles`], for moments that are not evenly spaced.
+/// The cycle counter as a noise source: same as [`cycles`], for events that are not evenly spaced.
 ///
-/// The low byte of what passed since the thread's last moment is the raw sample that is tested.
+/// The raw sample that is tested is the low byte of the cycles since the thread's last event.
 pub(crate) fn noise() -> u64 {
     let count = cycles();
     let last = LAST_COUNT.with(|last| {
@@ -128,7 +128,7 @@ pub(crate) fn noise() -> u64 {
     count
 }
 
-/// The low byte of what passed between two counts.
+/// The low byte of the difference between two counts.
 fn sample(last: u64, count: u64) -> u64 {
     count.wrapping_sub(last) & 0xff
 }
@@ -183,7 +183,7 @@ pub(crate) fn random_word() -> Option<u64> {
     }
 }
 
-/// Whether the random instruction is in use: it must pass its tests from the first words on.
+/// Whether the random instruction is in use: it must pass its health tests from the first words on.
 pub(crate) fn random_state() -> NoiseSource {
     /// Words that are tested before one is used.
     const AT_START: usize = 4;
@@ -200,8 +200,8 @@ pub(crate) fn random_state() -> NoiseSource {
     random_state()
 }
 
-/// A word that passed. All zeros, all ones, and no word after several tries mean that the
-/// instruction has failed too: AMD's errata say so of the first two, and Intel of the last.
+/// A word that passed the tests. All zeros, all ones, and no word after several tries also count as
+/// failures: AMD's errata document the first two, Intel the last.
 #[inline]
 fn tested_word() -> Option<u64> {
     let word = instruction().filter(|&word| may_be_random(word));
@@ -363,7 +363,7 @@ pub(super) mod tests {
         if is_shown("rdrand") {
             assert_eq!(random_state(), NoiseSource::Works);
         }
-        // More than fail at once, less than a window: this thread's counter may be coarse.
+        // Only a few samples, because this thread's counter may be coarse.
         for _ in 0..20 {
             noise();
         }

@@ -1,10 +1,10 @@
-//! Does a noise source still make noise? The continuous tests of NIST SP 800-90B section 4.4.
+//! The continuous health tests of NIST SP 800-90B section 4.4.
 //!
-//! They notice a source that got stuck, and cost a few comparisons a sample. They estimate
-//! nothing: the entropy they assume of a sample is a floor chosen once, below which a source
-//! would be useless. A source that fails is left out for good; nothing relies on one that passes.
+//! They detect a noise source that is stuck, for a few comparisons per sample. They do not estimate
+//! entropy: what they assume of a sample is a floor chosen once, below which a source would be
+//! useless. A source that fails is left out for good; nothing relies on one that passes.
 //!
-//! Every thread tests what it reads itself, as every CPU has sources of its own. A signal handler
+//! Every thread tests what it reads itself, because every CPU has its own sources. A signal handler
 //! that draws in the middle of a test takes samples too, and the test goes on from what it had read
 //! before. At worst some of these samples are not counted, or the rest of a window is compared with
 //! another first sample. No sample is counted twice, and a source that has failed stays failed.
@@ -16,8 +16,8 @@ use crate::per_thread::ZeroAtStart;
 /// Samples in a window of the adaptive proportion test (for sources that are not binary).
 const WINDOW: u32 = 512;
 
-/// Where the tests give a source up. A good source fails one of them by chance less than once in
-/// 2^30 samples or windows, if a sample has the entropy the limits are made for.
+/// Cutoffs of the tests. A good source fails one of them by chance less than once in 2^30 samples
+/// or windows, if its samples have the entropy that the limits assume.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Equal samples in a row (section 4.4.1): 1 + ceil(30 / entropy of a sample in bits).
@@ -44,24 +44,24 @@ impl Limits {
 /// The tests of one source in one thread.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
-    /// The last sample, and how often it came in a row; 0 before the first.
+    /// The last sample, and how often it came in a row: 0 before the first.
     last: AtomicU64,
     run: AtomicU32,
     /// The first sample of the window.
     first: AtomicU64,
-    /// How often it came, and in the upper half how many samples are to come. One word, so that
-    /// both are of one window.
+    /// How often the first sample came; in the upper half, how many samples are still to come. One
+    /// word, so that both belong to the same window.
     window: AtomicU32,
 }
 
-/// Where in [`Health::window`] the samples to come are.
+/// Bit position of the samples still to come in [`Health::window`].
 const LEFT_AT: u32 = 16;
 
-// SAFETY: numbers, of which 0 is one, and which need no drop.
+// SAFETY: integers, for which 0 is valid and which need no drop.
 unsafe impl ZeroAtStart for Health {}
 
 impl Health {
-    /// Takes a sample; false if the source fails a test with it.
+    /// Takes a sample; false if the source fails a test.
     #[inline]
     pub fn passes(&self, sample: u64, limits: Limits) -> bool {
         self.repetitions(sample) < limits.repetitions && self.in_window(sample) < limits.in_window
@@ -75,8 +75,8 @@ impl Health {
         } else {
             1
         };
-        // The sample behind its count: a handler in between finds the last one with too small a
-        // count, never this one with the other's.
+        // The count is stored before its sample: a handler in between finds the last sample with too
+        // small a count, never the new sample with the old count.
         self.run.store(run, Ordering::Relaxed);
         compiler_fence(Ordering::Release);
         self.last.store(sample, Ordering::Relaxed);
@@ -107,7 +107,7 @@ impl Health {
 mod tests {
     use super::*;
 
-    /// How many samples `source` gives until it fails, if it does within `most`.
+    /// How many samples `source` gives before it fails, if it fails within `most`.
     fn failure(limits: Limits, most: usize, mut source: impl FnMut(usize) -> u64) -> Option<usize> {
         let health = Health::default();
         (0..most).position(|i| !health.passes(source(i), limits))
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// The limits are the standard's formulas.
+    /// The limits follow the standard's formulas.
     #[test]
     fn limits_are_derived() {
         for (bits, limits) in [(1, Limits::ONE_BIT), (32, Limits::HALF_WORD)] {
@@ -164,8 +164,8 @@ mod tests {
         }
     }
 
-    /// The least c for which at most c of 512 samples are a given value with a probability of at
-    /// least 1 - 2^-30, if one is with 2^-bits.
+    /// The least c such that, with probability at least 1 - 2^-30, at most c of 512 samples equal a
+    /// given value, if each does with probability 2^-bits.
     fn critical_value(bits: u32) -> u32 {
         let p = 0.5f64.powi(bits as i32);
         let n = f64::from(WINDOW);

@@ -1,4 +1,4 @@
-//! What accumulators collect, and what an accumulator is.
+//! The inputs that accumulators collect, and the trait that accumulators implement.
 
 use super::cpu;
 
@@ -11,12 +11,12 @@ pub const INPUT_LEN: usize = 16;
 /// or chosen by an attacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// The kind of event; callers choose their own numbers, but 0x57510001 to 0x57510004, which
+    /// The kind of event. Callers choose their own numbers, except 0x57510001 to 0x57510004, which
     /// are [`Whirlwind`](super::whirlwind::Whirlwind)'s.
     pub source: u32,
     /// The low half of the cycle counter.
     pub cycles: u32,
-    /// What else there is to say.
+    /// Up to 64 bits about the event.
     pub values: [u32; 2],
 }
 
@@ -54,15 +54,15 @@ impl Input {
     }
 }
 
-/// Collects unpredictability that arrives in small, unknown amounts, and gives it out whole.
+/// Collects unpredictability that arrives in small, unknown amounts, and returns it all at once.
 ///
-/// None of them estimates entropy: how much has gone in is a question for whoever knows where it
-/// came from, never for the code.
+/// No accumulator estimates entropy: only whoever knows where the inputs come from can tell how
+/// much went in.
 pub trait Accumulator {
-    /// Takes an input into the state.
+    /// Mixes an input into the state.
     fn add_input(&mut self, input: Input);
 
-    /// Fills `out`, of any length. Afterwards the state does not give these bytes back.
+    /// Fills `out`, of any length. Afterwards these bytes cannot be computed from the state.
     fn generate(&mut self, out: &mut [u8]);
 }
 

@@ -1,9 +1,9 @@
-//! Bytes from the kernel by system calls, with nothing between.
+//! Bytes from the kernel's RNG, directly by system calls.
 //!
-//! Safe in a signal handler: no locks, no allocation, no state. getrandom(2) first; where a
-//! sandbox or an old kernel refuses it, /dev/urandom, after /dev/random has told that the RNG is
-//! ready. The `getrandom` crate does the same, but keeps the descriptor behind a lock that a
-//! signal handler could wait on for ever.
+//! Safe in a signal handler: no locks, no allocation, no state. getrandom(2) comes first; where a
+//! sandbox or an old kernel refuses it, /dev/urandom, after /dev/random has reported that the RNG
+//! is ready. The `getrandom` crate does the same, but keeps the descriptor behind a lock that a
+//! signal handler could wait on forever.
 
 use core::ffi::CStr;
 
@@ -11,7 +11,7 @@ use crate::Error;
 use crate::error::errno;
 use crate::file::{self, File};
 
-/// Fills `out` with bytes of the kernel's RNG; waits until it is ready.
+/// Fills `out` with bytes from the kernel's RNG; waits until it is ready.
 pub(crate) fn fill(out: &mut [u8]) -> Result<(), Error> {
     let Err(getrandom) = fill_by(out, getrandom) else {
         return Ok(());
@@ -41,8 +41,8 @@ fn getrandom(out: &mut [u8]) -> Result<usize, i32> {
     unsafe { request(out.as_mut_ptr(), out.len(), 0) }
 }
 
-/// getrandom(2): how many bytes came, or an `errno`. A raw call, because a C library may not have
-/// it.
+/// getrandom(2): returns how many bytes came, or an `errno`. A raw call, because a C library may not
+/// have it.
 ///
 /// # Safety
 /// `buffer` is writable for `length` bytes, or an address that is nobody's.
@@ -53,11 +53,11 @@ pub unsafe fn request(buffer: *mut u8, length: usize, flags: u32) -> Result<usiz
     usize::try_from(count).map_err(|_| errno())
 }
 
-/// As above, by the instruction: `syscall` may be replaced by one that asks this generator, or another
-/// like it.
+/// getrandom(2) by the `syscall` instruction: the C library's `syscall` may be replaced by one that
+/// asks this generator, or another like it.
 ///
 /// # Safety
-/// As above.
+/// `buffer` is writable for `length` bytes, or an address that is nobody's.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub unsafe fn request(buffer: *mut u8, length: usize, flags: u32) -> Result<usize, i32> {
     let count: isize;
@@ -96,7 +96,7 @@ fn fill_from_urandom(out: &mut [u8]) -> Result<(), i32> {
     })
 }
 
-/// /dev/urandom does not wait for the RNG to be ready; polling /dev/random does.
+/// Waits until the RNG is ready by polling /dev/random; /dev/urandom does not wait.
 fn wait_until_ready() -> Result<(), i32> {
     let device = open_device(c"/dev/random", 8)?;
     let mut poll = libc::pollfd {
@@ -105,7 +105,7 @@ fn wait_until_ready() -> Result<(), i32> {
         revents: 0,
     };
     loop {
-        // SAFETY: one valid entry, for ever, with the signals blocked that are. A raw call, because
+        // SAFETY: one valid entry, no timeout, and an unchanged signal mask. A raw call, because
         // `poll` is a cancellation point.
         let ready = unsafe {
             let none = core::ptr::null::<u8>();
@@ -119,8 +119,8 @@ fn wait_until_ready() -> Result<(), i32> {
     }
 }
 
-/// Opens a device of the kernel's RNG, and makes sure that it is one: major number 1, and this
-/// minor (Linux Documentation/admin-guide/devices.txt).
+/// Opens a device of the kernel's RNG, and checks that it is one: major number 1, and this minor
+/// (Linux Documentation/admin-guide/devices.txt).
 fn open_device(path: &CStr, minor: u32) -> Result<File, i32> {
     let device = File::open(path, 0)?;
     let is_device = file::stat(device.descriptor()).is_some_and(|stat| {
@@ -137,7 +137,7 @@ fn open_device(path: &CStr, minor: u32) -> Result<File, i32> {
 mod tests {
     use super::*;
 
-    /// What [`fill_by`] makes of these answers, and which bytes it leaves.
+    /// What [`fill_by`] returns for these answers, and which bytes it leaves.
     fn filled_by(answers: &[Result<usize, i32>]) -> (Result<(), i32>, [u8; 6]) {
         let mut out = [0; 6];
         let mut answers = answers.iter().copied().zip(1..);

@@ -1,4 +1,4 @@
-//! What an accumulator reads of the machine it runs on, so that a test or a model can be one.
+//! What an accumulator reads from the machine, as a trait that tests and models can implement.
 
 use super::cpu;
 use crate::failpoint::{self, Failpoint};
@@ -12,13 +12,13 @@ pub trait Machine: Send + Sync {
     /// of ARM, and 0 once it has failed its health test.
     fn cycles(&self) -> u64;
 
-    /// The cycle counter at a moment that is not evenly spaced from the last: a sample of noise,
+    /// The cycle counter at an event that is not evenly spaced from the last: a sample of noise,
     /// whose health may be tested.
     fn noise(&self) -> u64 {
         self.cycles()
     }
 
-    /// The process's number.
+    /// The process id.
     fn process(&self) -> u32;
 
     /// The number of the CPU that runs this thread, 0 if it is not known.
@@ -69,7 +69,7 @@ impl Machine for ThisMachine {
 mod tests {
     use super::*;
 
-    /// A machine without a way of its own to sample noise.
+    /// A machine that does not override `noise`.
     struct Seven;
 
     impl Machine for Seven {

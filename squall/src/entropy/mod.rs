@@ -33,9 +33,9 @@
 //! The root, [`whirlwind`], may be used by itself. [`Accumulator`] is the interface that other
 //! accumulators have in common with it.
 //!
-//! # Forks and clones
-//! Nothing in here guards against them: whoever keeps an accumulator in memory that is copied has
-//! two. The root lives in guarded memory, and a forked child's begins anew.
+//! Nothing in this module guards against them: a copy of an accumulator's memory is a second
+//! accumulator with the same state. The root lives in guarded memory, and begins anew in a forked
+//! child.
 
 pub(crate) mod cpu;
 mod hash;
@@ -59,11 +59,11 @@ pub(crate) const SEED_LEN: usize = 48;
 /// A seed, as strong as the kernel's RNG (256 bits), wiped when dropped.
 pub(crate) type Seed = Secret<SEED_LEN>;
 
-/// Bytes of an accumulator that go into a seed.
+/// Bytes from an accumulator that go into a seed.
 pub(crate) type RootBytes = Secret<SEED_LEN>;
 
-/// Makes a seed of the kernel's bytes and an accumulator's: if either cannot be predicted, nor
-/// can the seed.
+/// Makes a seed from the kernel's bytes and an accumulator's: if either cannot be predicted, the
+/// seed cannot be.
 pub(crate) fn seed(kernel: &[u8; SEED_LEN], root: &RootBytes, seed: &mut Seed) {
     let unless_off = |part, failpoint| {
         if failpoint::is_off(failpoint) {
@@ -80,8 +80,8 @@ pub(crate) fn seed(kernel: &[u8; SEED_LEN], root: &RootBytes, seed: &mut Seed) {
     hash::hash::<Sha512>(&parts, &mut seed[..]);
 }
 
-/// What stands for an accumulator where there must be no state: a cycle count, and 256 bits of the
-/// CPU's random instruction.
+/// Stands in for an accumulator's bytes where no state may be used: a cycle count, and 256 bits from
+/// the CPU's random instruction.
 pub(crate) fn hedge(bytes: &mut RootBytes) {
     let words = additional_input::<5>();
     for (place, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
@@ -89,9 +89,9 @@ pub(crate) fn hedge(bytes: &mut RootBytes) {
     }
 }
 
-/// Additional input for a request: the cycle counter and other words of the CPU.
+/// Additional input for a request: the cycle counter, and random words of the CPU or more counts.
 ///
-/// It tells apart what would otherwise be equal, the draws of two VM clones above all; nothing
+/// It separates requests that would otherwise be equal, above all those of VM clones; nothing
 /// relies on it alone.
 pub(crate) fn additional_input<const WORDS: usize>() -> [u64; WORDS] {
     if failpoint::is_off(Failpoint::AdditionalInput) {

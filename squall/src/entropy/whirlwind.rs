@@ -13,10 +13,10 @@
 //! code: in the critical section that copies it, so that the seed is erased before its output
 //! leaves.
 //!
-//! Ours, and not the paper's: **the slow seed is put in use once after the first 100 inputs**, and
-//! after each bootstrap. Otherwise it would be the known constant until 4000 inputs were in (the
-//! paper says 500, which leaves out that a compression takes eight). Everything is big-endian.
-//! And nobody waits without end: a lock is taken away from a holder that does not move.
+//! squall differs from the paper in this: **the slow seed is put in use once after the first 100
+//! inputs**, and after each bootstrap. Otherwise it would be the known constant until 4000 inputs
+//! were in (the paper says 500, which leaves out that a compression takes eight). Everything is
+//! big-endian. No thread waits forever: a lock is taken away from a holder that makes no progress.
 
 mod functions;
 mod lock;
@@ -40,24 +40,24 @@ use super::{Accumulator, Input};
 use crate::engine::registers;
 use crate::zeroable::Zeroable;
 
-/// Every so many inputs, one goes to the slow seed (the paper's d).
+/// One input in this many goes to the slow seed (the paper's d).
 const SLOW_EVERY: u64 = 10;
 
-/// Compressions into the slow seed between two that put it in use (the paper's p).
+/// The slow seed is put in use after this many compressions into it (the paper's p).
 const PUBLISH_EVERY: u64 = 50;
 
 /// Inputs before the slow seed is put in use for the first time.
 const FIRST_PUBLISH: u64 = 100;
 
-/// Inputs of a bootstrap, and most rounds of the loop between two of them (the paper's l and
-/// l_max).
+/// Inputs of a bootstrap, and the maximum number of loop rounds between two of them (the paper's l
+/// and l_max).
 const BOOTSTRAP_INPUTS: u64 = 100;
 const MAX_ROUNDS: u64 = 1024;
 
-/// Shards of one that threads share: with the seeds, they fit in a page.
+/// Shards of an accumulator that threads share: with the seeds, they fit in a page.
 const SHARDS: usize = 8;
 
-/// Kinds of input that Whirlwind makes itself; callers use others.
+/// Kinds of input that Whirlwind makes itself; callers use other numbers.
 mod source {
     pub const BOOTSTRAP: u32 = 0x5751_0001;
     pub const BOOTSTRAP_END: u32 = 0x5751_0002;
@@ -65,7 +65,7 @@ mod source {
     pub const OUTPUT_END: u32 = 0x5751_0004;
 }
 
-/// The accumulator.
+/// The Whirlwind accumulator.
 ///
 /// ```
 /// use squall::entropy::Input;
@@ -78,17 +78,17 @@ mod source {
 /// whirlwind.generate(&mut bytes);
 /// ```
 ///
-/// Threads share it; nothing in it allocates, or waits without end. Not for signal handlers that
-/// interrupt its use.
+/// Threads can share it; nothing in it allocates or waits forever. A signal handler must not use
+/// it if it may have interrupted such use.
 ///
 /// # Security
 /// Unpredictable to whoever lacks the low bits of enough cycle counts (SECURITY.md has what a
 /// bootstrap collects), whatever else they know or choose. Backtracking resistant: the fast seed
 /// is replaced by a one-way function of itself before its output leaves.
 ///
-/// What has been put in counts from the next full buffer on: up to 7 inputs a shard and seed
-/// wait. `N` is the number of shards: more than one only helps threads that share it, and an
-/// input waits in one of them. Moving one leaves a copy of its state behind: put it where it stays.
+/// Inputs take effect with the next full buffer: up to 7 inputs per shard and seed wait. `N` is the
+/// number of shards: more than one only helps threads that share the accumulator, and an input
+/// waits in one of them. Moving the value leaves a copy of its state behind: put it where it stays.
 ///
 /// # Forks and clones
 /// A copy of the state, by a fork or a snapshot, has the same seeds: its outputs differ by cycle
@@ -99,15 +99,15 @@ mod source {
 /// Everspaugh et al., IEEE S&P 2014, sections V and VI; deviations are in the module's head.
 pub struct Whirlwind<F: Functions = WithSha512, M: Machine = ThisMachine, const N: usize = SHARDS> {
     fast: Seed,
-    /// Collects; the paper's S'_slow.
+    /// Collects inputs; the paper's S'_slow.
     slow: Seed,
-    /// In use; the paper's S_slow.
+    /// The slow seed in use; the paper's S_slow.
     published: Seed,
     /// Compressions into the slow seed.
     slow_compressions: AtomicU64,
-    /// Inputs.
+    /// Inputs so far.
     inputs: AtomicU64,
-    /// Blocks of output; the paper's Ctr.
+    /// Blocks of output so far; the paper's Ctr.
     outputs: AtomicU64,
     shards: [Shard; N],
     machine: M,
@@ -121,7 +121,7 @@ impl<F: Functions, M: Machine + Default, const N: usize> Default for Whirlwind<F
 }
 
 impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
-    /// One that nothing has gone into: its outputs are as predictable as `machine` is.
+    /// An accumulator without inputs: its outputs are as predictable as `machine` is.
     pub fn new(machine: M) -> Self {
         const { assert!(N > 0, "one shard at least") };
         let whirlwind = Whirlwind {
@@ -139,7 +139,7 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
         whirlwind
     }
 
-    /// Sets the seeds to what they are at first.
+    /// Sets the seeds to their initial constants.
     fn start(&self) {
         let mut constant = SeedBytes::zeroed();
         F::hash(&1u64.to_be_bytes(), &mut constant[..F::SEED_LEN]);
@@ -185,7 +185,7 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
         self.publish();
     }
 
-    /// Takes `input`: into a buffer, and every eighth time into a seed.
+    /// Adds `input` to a buffer; a full buffer, after eight inputs, is compressed into a seed.
     pub fn add(&self, input: Input) {
         let number = self.inputs.fetch_add(1, Ordering::Relaxed);
         let pool = match number % SLOW_EVERY {
@@ -207,7 +207,7 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
         self.add(Input::new(source, self.machine.cycles(), about));
     }
 
-    /// Compresses a full buffer of `shard`, which is held until its inputs are moved out.
+    /// Compresses a full buffer of `shard`, whose lock is held until its inputs are moved out.
     #[cold]
     fn compress(&self, pool: Pool, shard: &Shard, held: Held) {
         let _clear = registers::clear_on_return();
@@ -233,7 +233,7 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
         self.published.store(&seed);
     }
 
-    /// Fills `out`, of any length. [`bootstrap`](Whirlwind::bootstrap) first.
+    /// Fills `out`, of any length. Call [`bootstrap`](Whirlwind::bootstrap) first.
     pub fn generate(&self, out: &mut [u8]) {
         let _clear = registers::clear_on_return();
         let blocks = out.len().div_ceil(F::SEED_LEN) as u64;
@@ -263,7 +263,7 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
     }
 }
 
-// SAFETY: all of it are atomics, and types without bytes; its drop only erases.
+// SAFETY: it consists of atomics and types without bytes; its drop only erases.
 unsafe impl Zeroable for Whirlwind {}
 
 impl<F: Functions, M: Machine, const N: usize> Drop for Whirlwind<F, M, N> {
@@ -310,7 +310,7 @@ mod tests {
         *seed
     }
 
-    /// The seeds, and which shards have anything in them.
+    /// The seeds, and which shards hold inputs.
     type Secrets = ([[u8; MAX_SEED_LEN]; 3], [bool; 2]);
 
     fn secrets(whirlwind: *const Whirlwind<WithSha512, ThisMachine, 2>) -> Secrets {
@@ -358,7 +358,7 @@ mod tests {
         }
     }
 
-    /// A thread that ended in a handler kept its lock: bootstraps go in, and outputs advance.
+    /// A thread that ended in a signal handler still holds its lock: inputs and outputs go on.
     #[test]
     fn a_lock_that_is_never_given_back_stops_nothing() {
         let whirlwind = Whirlwind::<WithSha512>::default();

@@ -1,11 +1,11 @@
-//! How old is this state? Asked only where the kernel's generation cannot be seen.
+//! The age of a state, needed only where the kernel's generation cannot be seen.
 
 use crate::failpoint::{self, Failpoint};
 
 #[cfg(feature = "testing")]
 static ADVANCE: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
 
-/// Seconds since boot, counted through suspension too, or since some other fixed moment.
+/// Seconds since boot, including time suspended, or since some other fixed moment.
 pub(crate) fn seconds() -> u64 {
     if failpoint::is_off(Failpoint::SeedAge) {
         return 1;
@@ -22,7 +22,7 @@ pub(crate) fn seconds() -> u64 {
     seconds
 }
 
-/// Lets time pass.
+/// Advances the clock.
 #[cfg(feature = "testing")]
 pub fn advance(seconds: u64) {
     ADVANCE.fetch_add(seconds, core::sync::atomic::Ordering::Relaxed);
@@ -32,14 +32,14 @@ pub fn advance(seconds: u64) {
 mod tests {
     use super::*;
 
-    /// Of the clock that counts through suspension, by another way.
+    /// Seconds since boot as /proc shows them, including time suspended.
     fn uptime() -> u64 {
         let uptime = std::fs::read_to_string("/proc/uptime").expect("/proc is mounted");
         let (seconds, _) = uptime.split_once('.').expect("seconds with a fraction");
         seconds.parse().expect("a number")
     }
 
-    /// One test: time that has passed stays so in the whole process.
+    /// A single test, because advancing the clock affects the whole process.
     #[test]
     fn seconds_are_those_since_boot_and_what_tests_add() {
         let (before, now, after) = (uptime(), seconds(), uptime());

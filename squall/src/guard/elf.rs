@@ -82,7 +82,7 @@ unsafe fn tables(dynamic: usize, bias: usize) -> Tables {
     tables
 }
 
-/// The number of dynamic symbols, which only the hash tables tell.
+/// The number of dynamic symbols, which only the hash tables give.
 ///
 /// # Safety
 /// `tables` were read from a well-formed image.

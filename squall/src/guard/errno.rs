@@ -1,7 +1,7 @@
-//! `errno`, which is the program's: a draw may be made where a C program looks at it later, as in a
-//! signal handler or within `malloc`.
+//! Preserves `errno` for the program: a C program may look at it after a draw in a signal handler
+//! or within `malloc`.
 
-/// Runs `work`, and leaves `errno` as it was.
+/// Runs `work`, then restores `errno`.
 #[inline(always)]
 pub fn keep<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: the place of this thread's `errno`, for as long as the thread lives.

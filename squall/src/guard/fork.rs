@@ -1,4 +1,4 @@
-//! Which process is this? The fork guard for memory that a fork copies.
+//! Identifies the process: the fork guard for memory that a fork copies.
 //!
 //! The process id alone can be reused by a grandchild; the count of forks that `pthread_atfork`
 //! sees cannot, but misses a raw clone(2). Together they miss only a raw clone whose child gets
@@ -10,7 +10,7 @@ use crate::failpoint::{self, Failpoint};
 
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// Counts forks from here on. More than one call counts a fork more than once, which is harmless.
+/// Starts to count forks. A second call counts each fork twice, which is harmless.
 pub(super) fn watch() {
     extern "C" fn in_child() {
         FORKS.fetch_add(1, Ordering::Relaxed);

@@ -1,7 +1,8 @@
-//! The freshness tag, which the fast path compares before bytes leave: the kernel's generation, and
-//! the word that tells more of clones on this machine, vmclock's count or the kernel's tick.
+//! The freshness tag, which the fast path compares before bytes leave. It combines the kernel's
+//! generation with a second word that changes when this VM may have been cloned: vmclock's count or
+//! the kernel's tick.
 //!
-//! The two places stand beside each other, because each request reads both.
+//! The addresses of both words are kept side by side, because each request reads both.
 
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
@@ -17,13 +18,13 @@ static PLACES: Places = Places {
     second: AtomicPtr::new((&raw const NOTHING).cast_mut()),
 };
 
-/// Reads as a generation that no state was seeded under.
+/// Stands in for a generation that is not mapped: no state was seeded under 0.
 static NEVER: AtomicU64 = AtomicU64::new(0);
 
-/// Reads as a word that never changes.
+/// Stands in for the second word where there is none.
 static NOTHING: AtomicU64 = AtomicU64::new(0);
 
-/// What every generation appears to be while a test has switched their comparison off.
+/// The value of every generation while a test has switched its comparison off.
 pub(super) const FROZEN: u64 = 1;
 
 /// The kernel's current generation where it is mapped, else 0, which no state was seeded under.
@@ -39,17 +40,17 @@ pub(crate) fn mapped_generation() -> u64 {
     }
 }
 
-/// The tag now. It changes with the kernel's generation and with the second word, where they are
-/// followed.
+/// The current tag. It changes with the kernel's generation and with the second word, where they
+/// are followed.
 ///
-/// That it has all bits set, which is what an empty page is fresh under, takes one count of vmclock
-/// out of 2^64.
+/// An empty page is fresh only under a tag of all ones, which takes one count of vmclock out of
+/// 2^64.
 #[inline(always)]
 pub(crate) fn now() -> u64 {
     under(mapped_generation())
 }
 
-/// The same, with this for the kernel's generation.
+/// The current tag, with `generation` in place of the kernel's current one.
 #[inline(always)]
 pub(crate) fn under(generation: u64) -> u64 {
     // SAFETY: the place is `NOTHING`, or in memory that stays mapped, by `read_second_at`.
@@ -57,37 +58,37 @@ pub(crate) fn under(generation: u64) -> u64 {
     combined(generation, second)
 }
 
-/// Both words count in their lower halves, so one half is for each: no change of one undoes the
-/// other's.
+/// Rotates the second word by half: both words count in their lower halves, so a change of one
+/// cannot undo a change of the other.
 #[inline(always)]
 fn combined(generation: u64, second: u64) -> u64 {
     generation ^ second.rotate_left(32)
 }
 
-/// Where the generation is read, if it is.
+/// The address of the kernel's generation, if it is mapped.
 pub(super) fn generation_place() -> Option<*const AtomicU64> {
     let place = PLACES.generation.load(Ordering::Relaxed).cast_const();
     (!core::ptr::eq(place, &NEVER)).then_some(place)
 }
 
-/// Where the second word is read, if there is one.
+/// The address of the second word, if there is one.
 pub(super) fn second_place() -> Option<*const AtomicU64> {
     let place = PLACES.second.load(Ordering::Relaxed).cast_const();
     (!core::ptr::eq(place, &NOTHING)).then_some(place)
 }
 
-/// The generation is read at `place` from here on, which stays mapped; nowhere if there is none.
+/// Sets the address of the generation, which must stay mapped; `None` if there is none.
 pub(super) fn read_generation_at(place: Option<*const AtomicU64>) {
     let place = place.unwrap_or(&raw const NEVER);
     PLACES.generation.store(place.cast_mut(), Ordering::Relaxed);
 }
 
-/// The second word is read at `place` from here on, which stays mapped.
+/// Sets the address of the second word, which must stay mapped.
 pub(super) fn read_second_at(place: *const AtomicU64) {
     PLACES.second.store(place.cast_mut(), Ordering::Relaxed);
 }
 
-/// As [`read_second_at`], if the second word is still read at `before`.
+/// Same as [`read_second_at`], if the second word is still read at `before`.
 pub(super) fn move_second(before: Option<*const AtomicU64>, place: *const AtomicU64) {
     let before = before.unwrap_or(&raw const NOTHING).cast_mut();
     let _ = PLACES.second.compare_exchange(
@@ -103,7 +104,7 @@ mod tests {
     use super::{combined, mapped_generation, now, under};
     use std::collections::HashSet;
 
-    /// What the fast path compares with is what a buffer is fresh under.
+    /// The fast path compares with the same tag that buffers are filled under.
     #[test]
     fn now_is_the_tag_under_the_mapped_generation() {
         crate::fill(&mut [0; 16]);

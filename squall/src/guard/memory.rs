@@ -1,4 +1,4 @@
-//! Where a thread's state may live: one page that a fork leaves behind empty.
+//! Memory for a thread's state: one page, which a forked child finds empty.
 //!
 //! In order of preference: droppable memory (Linux 6.11: wiped on fork, never in swap or a core
 //! dump, and the kernel may zero it **at any moment**); private memory with MADV_WIPEONFORK
@@ -40,7 +40,7 @@ impl MemoryKind {
         }
     }
 
-    /// Whether a test took this kind away from the machine.
+    /// Whether a test has switched this kind off.
     fn is_off(self) -> bool {
         match self {
             MemoryKind::Droppable => {
@@ -57,7 +57,7 @@ impl MemoryKind {
 static KIND: AtomicU8 = AtomicU8::new(0);
 
 /// The kind of this process's pages: the best that its first page could be mapped as. Plain
-/// before there is one.
+/// before the first page.
 pub(crate) fn kind() -> MemoryKind {
     match KIND.load(Ordering::Relaxed) {
         0 => MemoryKind::Plain,
@@ -65,7 +65,7 @@ pub(crate) fn kind() -> MemoryKind {
     }
 }
 
-/// A page of the last pair that has no owner yet.
+/// The second page of the last pair, while it has no owner.
 static SPARE: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Maps one zeroed page; the error is an `errno`.
@@ -90,7 +90,7 @@ fn swap_spare(page: Option<NonNull<u8>>) -> Option<NonNull<u8>> {
     NonNull::new(SPARE.swap(page, Ordering::AcqRel))
 }
 
-/// Maps two pages, as the kind that is decided on here if it was not.
+/// Maps two pages, and decides on their kind if this is the first pair.
 fn map_pair() -> Result<NonNull<u8>, i32> {
     let decided = KIND.load(Ordering::Relaxed);
     if decided != 0 {
@@ -113,7 +113,7 @@ fn map_pair() -> Result<NonNull<u8>, i32> {
     Err(libc::ENOSYS)
 }
 
-/// Decides on the kind with this number; false if another thread was first.
+/// Decides on the kind with this number; false if another thread has decided.
 fn decide(number: u8) -> bool {
     if number == MemoryKind::PREFERRED.len() as u8 {
         super::fork::watch();
@@ -136,7 +136,7 @@ pub(crate) fn page_size() -> usize {
     }
 }
 
-/// Pages of a pair.
+/// Pages in a pair.
 const PAIR: usize = 2;
 
 fn map_as(kind: MemoryKind) -> Result<NonNull<u8>, i32> {
@@ -170,7 +170,7 @@ fn map_as(kind: MemoryKind) -> Result<NonNull<u8>, i32> {
     }
 }
 
-/// Gives a page back. Its owner has wiped it.
+/// Unmaps a page, which its owner has wiped.
 pub(crate) fn unmap(page: NonNull<u8>) {
     unmap_all(page, 1);
 }
@@ -180,9 +180,8 @@ fn unmap_all(page: NonNull<u8>, count: usize) {
     unsafe { libc::munmap(page.as_ptr().cast(), count * page_size()) };
 }
 
-/// Keeps a pair out of core dumps and, where the limit allows, out of swap. A fork ends the latter
-/// in the child, and it is not done again there: a draw may happen in a sandbox that ends who calls
-/// mlock.
+/// Keeps a pair out of core dumps and, where the limit allows, out of swap. A forked child loses the
+/// lock and does not take it again: it may draw in a sandbox that kills whoever calls mlock.
 fn harden(pair: NonNull<u8>) -> NonNull<u8> {
     let _ = advise(pair, libc::MADV_DONTDUMP);
     // SAFETY: the pages are mapped; locking changes no contents.
@@ -190,7 +189,7 @@ fn harden(pair: NonNull<u8>) -> NonNull<u8> {
     pair
 }
 
-/// madvise for a pair, trusted only where unknown advice is refused: some emulators accept
+/// madvise(2) for a pair, trusted only if it refuses unknown advice: some emulators accept
 /// everything.
 fn advise(pair: NonNull<u8>, advice: i32) -> Result<(), i32> {
     let madvise = |advice| {
@@ -231,7 +230,7 @@ mod tests {
         flags.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// A pair of plain pages that nothing was done to, for what the kernel allows.
+    /// A pair of plain pages without any advice, to find out what the kernel allows.
     fn bare_pair() -> NonNull<u8> {
         // SAFETY: an anonymous mapping at an address of the kernel's choice.
         let pair = unsafe {
@@ -248,7 +247,7 @@ mod tests {
         NonNull::new(pair.cast()).unwrap()
     }
 
-    /// Whether the kernel does this to a pair.
+    /// Whether the kernel accepts this operation on a pair.
     fn can(what: impl FnOnce(*mut libc::c_void, usize) -> libc::c_int) -> bool {
         let pair = bare_pair();
         let status = what(pair.as_ptr().cast(), 2 * page_size());
@@ -256,7 +255,7 @@ mod tests {
         status == 0
     }
 
-    /// Both pages of a pair of this kind have these flags, and not those.
+    /// Asserts that both pages of a pair of this kind have `flags`, and none of `others`.
     fn assert_flags(kind: MemoryKind, flags: &[&str], others: &[&str]) {
         let pair = map_as(kind).expect("the kernel has this kind");
         for page in 0..PAIR {

@@ -1,6 +1,6 @@
-//! May this state still be used? Where may it live?
+//! Decides whether state may still be used, and where it may live.
 //!
-//! The layer knows the operating system and no cryptography. It gives memory that a fork or the
+//! The layer uses the operating system and no cryptography. It provides memory that a fork or the
 //! kernel wipes ([`memory`]), and an [`Epoch`]: three numbers, one of which changes when state
 //! that was seeded under it must not be used again. Epochs are compared for inequality only.
 

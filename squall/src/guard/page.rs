@@ -1,11 +1,11 @@
-//! A thread's page: secrets beside the mark that tells whether they are still there.
+//! A thread's page: secrets, and the mark that shows whether they are still there.
 //!
 //! The mark is the epoch the state was seeded under. The kernel may zero a droppable page at any
 //! moment, and a fork empties it in the child: both erase the mark with the secrets. So whatever
 //! was read counts only if [`Page::is_current`] or [`Page::is_of_generation`] holds **afterwards**.
-//! Half of the mark, the *seeding marker*, is written before a seed is even drawn, and the other half
-//! before the state: if both are there at the end, nothing in between was lost, and no fork has
-//! come between.
+//! One half of the mark, the *seeding marker*, is written before the seed is drawn, the other half
+//! before the state is stored: if both are there at the end, nothing was lost in between, and no
+//! fork has happened.
 //!
 //! The page belongs to one thread. Its contents are plain bytes: zeros are valid, if useless.
 
@@ -24,7 +24,7 @@ use crate::per_thread::ZeroAtStart;
 /// Bytes of generator state: a 32-byte key and a 16-byte counter.
 pub(crate) const STATE_LEN: usize = 48;
 
-/// The smallest page there is, in bytes; the rest of a larger one is not used.
+/// The smallest page size, in bytes; the rest of a larger page is not used.
 const LEN: usize = 4096;
 
 /// Bytes of keystream kept for small requests: what is left of the page.
@@ -38,8 +38,8 @@ const HEADER_LEN: usize = 512;
 
 #[repr(C, align(64))]
 struct Contents {
-    /// The complement of the kernel's generation, which is never 0: a zeroed page has no
-    /// generation, and none that a zeroed generation could equal.
+    /// The complement of the kernel's generation, which is never 0: a zeroed page has no valid
+    /// generation, and equals no zeroed one.
     generation_complement: u64,
     /// The complement of the buffer's [freshness tag](super::freshness).
     tag_complement: u64,
@@ -64,12 +64,12 @@ impl Word for u32 {}
 impl Word for u64 {}
 impl Word for u128 {}
 
-/// Handle to a mapped page. Whoever holds it is the page's thread.
+/// Handle to a mapped page, held by the thread that owns it.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(crate) struct Page(NonNull<Contents>);
 
-// SAFETY: zeros are `None`, as of any `Option` of a `NonNull`, and a handle needs no drop.
+// SAFETY: zeros are `None`, as for any `Option` of a `NonNull`, and a handle needs no drop.
 unsafe impl ZeroAtStart for Cell<Option<Page>> {}
 
 impl Page {
@@ -78,7 +78,7 @@ impl Page {
         memory::map().map(|page| Page(page.cast()))
     }
 
-    /// Wipes the page and gives it back.
+    /// Wipes and unmaps the page.
     pub fn wipe_and_unmap(self) {
         self.wipe();
         memory::unmap(self.0.cast());
@@ -89,8 +89,8 @@ impl Page {
         unsafe { core::slice::from_raw_parts_mut(self.0.as_ptr().cast::<u8>(), LEN) }.zeroize();
     }
 
-    /// Begins a seeding: nothing in the page is current, and the seeding marker says whether the page is
-    /// still there, and still this process's, when the seeding ends. Call it **before** the seed
+    /// Begins a seeding: nothing in the page is current. When the seeding ends, the seeding marker
+    /// shows whether the page is still there, and still this process's. Call it **before** the seed
     /// is drawn: a fork in between would otherwise leave both sides with the same seed.
     pub fn begin_seeding(self, around: Epoch) {
         let contents = self.0.as_ptr();
@@ -104,7 +104,7 @@ impl Page {
         fence(Ordering::SeqCst);
     }
 
-    /// Marks what is written from here on as seeded under the kernel's `generation`.
+    /// Marks the state to be stored as seeded under the kernel's `generation`.
     pub fn mark(self, generation: u64) {
         // SAFETY: the page is mapped and this thread's own.
         unsafe {
@@ -113,7 +113,7 @@ impl Page {
         fence(Ordering::SeqCst);
     }
 
-    /// Says that what is in the buffer from here on was generated under this freshness tag.
+    /// Records the freshness tag under which the buffer's contents are generated.
     pub fn set_freshness_tag(self, tag: u64) {
         // SAFETY: the page is mapped and this thread's own.
         unsafe { (&raw mut (*self.0.as_ptr()).tag_complement).write_volatile(!tag) };
@@ -121,7 +121,7 @@ impl Page {
     }
 
     /// Whether everything read from the buffer before this call was there, and was generated under
-    /// this freshness tag. An empty page has none.
+    /// this freshness tag. An empty page has no tag.
     #[inline(always)]
     pub fn is_fresh(self, tag: u64) -> bool {
         // SAFETY: the page is mapped.
@@ -135,7 +135,7 @@ impl Page {
         unsafe { !(&raw const (*self.0.as_ptr()).generation_complement).read_volatile() }
     }
 
-    /// Whether nothing was ever seeded in the page, or all of it was lost.
+    /// Whether nothing was ever seeded in the page, or its contents were lost.
     pub fn is_empty(self) -> bool {
         // SAFETY: the page is mapped.
         unsafe { (&raw const (*self.0.as_ptr()).seeding_marker).read_volatile() == 0 }
@@ -161,7 +161,7 @@ impl Page {
     }
 
     /// Whether everything read before this call was there and was seeded under the kernel's
-    /// `generation`. A generation of 0 is nobody's.
+    /// `generation`. No state is seeded under generation 0.
     pub fn is_of_generation(self, generation: u64) -> bool {
         // SAFETY: the page is mapped.
         let complement =
@@ -169,19 +169,19 @@ impl Page {
         complement ^ generation == u64::MAX
     }
 
-    /// The generator's state.
+    /// Copies the generator's state out of the page.
     pub fn load_state(self, state: &mut [u8; STATE_LEN]) {
         // SAFETY: the page is mapped; any bytes are valid.
         unsafe { (&raw const (*self.0.as_ptr()).state).copy_to_nonoverlapping(state, 1) }
     }
 
-    /// Keeps the generator's state.
+    /// Stores the generator's state.
     pub fn store_state(self, state: &[u8; STATE_LEN]) {
         // SAFETY: the page is mapped and this thread's own.
         unsafe { (&raw mut (*self.0.as_ptr()).state).copy_from_nonoverlapping(state, 1) };
     }
 
-    /// The round keys of request pads.
+    /// Copies the round keys for request pads out of the page.
     #[inline]
     pub fn load_pad_schedule(self, keys: &mut [u8; PAD_SCHEDULE_LEN]) {
         // SAFETY: the page is mapped; any bytes are valid.
@@ -189,13 +189,13 @@ impl Page {
         read_before_checking();
     }
 
-    /// Keeps them.
+    /// Stores the round keys for request pads.
     pub fn store_pad_schedule(self, keys: &[u8; PAD_SCHEDULE_LEN]) {
         // SAFETY: the page is mapped and this thread's own.
         unsafe { (&raw mut (*self.0.as_ptr()).pad_schedule).copy_from_nonoverlapping(keys, 1) };
     }
 
-    /// The first `len` bytes of the buffer, to be written.
+    /// Lets `write` fill the first `len` bytes of the buffer.
     pub fn with_buffer<T>(self, len: usize, write: impl FnOnce(&mut [u8]) -> T) -> T {
         assert!(len <= CAPACITY);
         let start = self.buffer();
@@ -226,10 +226,10 @@ impl Page {
         }
     }
 
-    /// Fills `out`, at most 256 bytes, from the vDSO, whose state lives and dies with the page;
-    /// returns the kernel generation of the bytes, or `None` if the vDSO does not serve.
+    /// Fills `out`, at most 256 bytes, from the vDSO, whose state lives in the page. Returns the kernel
+    /// generation of the bytes, or `None` if the vDSO does not serve.
     ///
-    /// Memory that a fork copies would give parent and child the same bytes: there it does not.
+    /// The vDSO is not used in memory that a fork copies: parent and child would get the same bytes.
     pub fn getrandom(self, vdso: Vdso, out: &mut [u8]) -> Option<u64> {
         if memory::kind() == MemoryKind::Plain && !failpoint::is_off(Failpoint::ForkGuard) {
             return None;
@@ -244,7 +244,7 @@ impl Page {
         unsafe { (&raw mut (*self.0.as_ptr()).buffer).cast() }
     }
 
-    /// Where the generator's key stands in a page, and the keys of pads, for tests.
+    /// Offsets of the generator's key and of the request pads' round keys in a page, for tests.
     #[cfg(feature = "testing")]
     pub const KEYS_AT: [usize; 2] = [
         core::mem::offset_of!(Contents, state),
@@ -258,20 +258,20 @@ impl Page {
     }
 }
 
-/// What tells that a page is the one a seeding began with, in the process it began in.
+/// The seeding marker for a seeding in this epoch's process. It is never 0.
 fn seeding_marker(epoch: Epoch) -> u64 {
     epoch.process + 1
 }
 
-/// Keeps every read made so far ahead of the checks that follow: the compiler may not move them,
-/// and nor may a CPU that reorders loads.
+/// Keeps all earlier reads ahead of the checks that follow: neither the compiler nor a CPU that
+/// reorders loads may move them.
 #[inline(always)]
 pub(crate) fn read_before_checking() {
     fence(Ordering::Acquire);
 }
 
-/// Moves `len` bytes and leaves zeros behind, in words as wide as fit: the last word overlaps the
-/// one before it, and is read before that is erased. For requests of a few dozen bytes, libc's
+/// Moves `len` bytes and leaves zeros behind, in the widest words that fit: the last word overlaps
+/// the one before it, and is read before that is erased. For requests of a few dozen bytes, libc's
 /// memcpy and memset take longer than all the rest.
 ///
 /// # Safety
@@ -292,7 +292,7 @@ unsafe fn move_and_zero(from: *mut u8, to: *mut u8, len: usize) {
 }
 
 /// # Safety
-/// As for `move_and_zero`, and `len` is at least the size of `W`.
+/// Same as `move_and_zero`, and `len` is at least the size of `W`.
 #[inline(always)]
 unsafe fn move_words<W: Word>(from: *mut u8, to: *mut u8, len: usize) {
     let last = len - size_of::<W>();
@@ -315,7 +315,7 @@ unsafe fn move_words<W: Word>(from: *mut u8, to: *mut u8, len: usize) {
 mod tests {
     use super::*;
 
-    /// No byte of the buffer is a zero, or the one before it again.
+    /// A buffer in which no byte is zero or equals the one before it.
     fn filled() -> [u8; CAPACITY] {
         core::array::from_fn(|at| (at % 255) as u8 + 1)
     }
@@ -411,7 +411,7 @@ mod tests {
         page.wipe_and_unmap();
     }
 
-    /// As where memory is wiped, and its process therefore not looked at.
+    /// The process is 0, as where a fork wipes memory and the process is not checked.
     #[test]
     fn a_page_that_was_seeded_is_not_empty() {
         let epoch = Epoch {

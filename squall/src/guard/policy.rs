@@ -1,4 +1,4 @@
-//! Which protections this machine gives: decided once a process.
+//! Which protections this machine provides, decided once per process.
 //!
 //! Deciding takes no lock and no allocator, so that it may happen in a signal handler or in
 //! several threads at once: each decides for itself, and the first to publish wins.
@@ -19,20 +19,20 @@ use crate::failpoint::{self, Failpoint};
 pub(crate) struct Policy {
     pub vdso: Option<Vdso>,
     pub vmclock: Option<VmClock>,
-    /// A hypervisor announces itself, or one of its devices is here.
+    /// A hypervisor announces itself, or one of its devices is present.
     pub is_vm: bool,
     /// The kernel's vmgenid driver is bound: a VM clone moves the kernel's generation.
     pub has_vmgenid: bool,
-    /// A vmclock was not looked for yet.
+    /// vmclock has not been looked for yet.
     is_provisional: bool,
 }
 
 impl Policy {
     /// The policy of this process.
     ///
-    /// The first answer is provisional where it can be: it has not looked for a vmclock, so the
-    /// process's first request is hedged. Opening a device takes longer than that, and many
-    /// processes draw once.
+    /// The first answer is provisional where it can be: no vmclock was looked for, so the process's
+    /// first request is hedged. Opening a device takes longer than that, and many processes draw only
+    /// once.
     pub fn get() -> Policy {
         static STATE: AtomicU8 = AtomicU8::new(UNASKED);
         static DECIDED: Slot = Slot(UnsafeCell::new(MaybeUninit::uninit()));
@@ -46,7 +46,7 @@ impl Policy {
                 .compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)
                 .is_ok()
         };
-        // A child forked while its parent published stays with the provisional one.
+        // A child forked while its parent was publishing keeps the provisional policy.
         if state == BEING_PUBLISHED {
             return Self::provisional();
         }
@@ -57,7 +57,7 @@ impl Policy {
             }
         }
         let policy = Self::decide();
-        // Another thread was first: it may have found a device that this one could not open.
+        // Another thread was first, and may have found a device that this one could not open.
         if !advance(UNDECIDED, BEING_PUBLISHED) {
             return Self::provisional();
         }
@@ -93,13 +93,13 @@ impl Policy {
         }
     }
 
-    /// Whether a clone of this VM would be noticed, or there can be none.
+    /// Whether a clone of this VM would be noticed, or this is no VM.
     pub fn sees_clones(&self) -> bool {
         !self.is_provisional && self.has_clone_signal()
     }
 
-    /// Whether a clone of this VM has a way to show itself, or there can be none; and the program
-    /// relies on that.
+    /// Whether this VM has a signal of clones that the program relies on, or this is no VM and the
+    /// program relies on that.
     pub fn has_clone_signal(&self) -> bool {
         let has = || !self.is_vm || self.counts_generations();
         !DISTRUSTED.load(Ordering::Relaxed)
@@ -111,9 +111,9 @@ impl Policy {
         self.vmclock.is_some_and(VmClock::counts_generations)
     }
 
-    /// Whether this machine may have been cloned between two epochs. Without a vmclock, any new
-    /// generation of the kernel may stand for that. With one, so does a first look at it: nobody
-    /// knows what it showed before.
+    /// Whether this machine may have been cloned between two epochs. Without a vmclock, any new kernel
+    /// generation may mean a clone. With one, so may the first look at it: its earlier count is
+    /// unknown.
     pub fn may_be_clone(&self, before: Epoch, now: Epoch) -> bool {
         match self.vmclock {
             Some(clock) if clock.counts_generations() => before.vm != now.vm,
@@ -131,13 +131,12 @@ impl Policy {
         matches!(vdso::watch(), Watch::Mapped | Watch::Probe)
     }
 
-    /// Whether the freshness tag tells everything: two loads and one compare.
+    /// Whether comparing the freshness tag is enough: two loads and one compare.
     pub fn tag_suffices(&self) -> bool {
         vdso::watch() == Watch::Mapped && memory::kind() != MemoryKind::Plain && self.sees_clones()
     }
 
-    /// Which requests must be made different by themselves, under the kernel's `current`
-    /// generation.
+    /// Which requests must be hedged, under the kernel's `current` generation.
     pub fn hedging(&self, current: u64) -> Hedging {
         let is_unseen = !self.sees_clones() && !failpoint::is_off(Failpoint::Hedge);
         if is_unseen || vmclock::is_unsettled(current) {
@@ -169,7 +168,7 @@ impl Policy {
         })
     }
 
-    /// The epoch now, but for the kernel's generation.
+    /// The epoch now, without the kernel's generation.
     pub fn epoch_without_kernel(&self) -> Epoch {
         let vm = self.vmclock.map_or(0, VmClock::generation);
         let process = match memory::kind() {
@@ -184,16 +183,16 @@ impl Policy {
     }
 }
 
-/// Set once the program does not rely on what tells of clones.
+/// Set once the program no longer relies on the machine's signals of clones.
 static DISTRUSTED: AtomicBool = AtomicBool::new(false);
 
-/// Nothing that tells of clones is relied on from here on.
+/// Stops relying on the machine's signals of clones.
 pub(crate) fn distrust_clone_signals() {
     DISTRUSTED.store(true, Ordering::Relaxed);
 }
 
-/// Which requests are made different from those of a clone: by the cycle counter and the CPU's
-/// random instruction, whatever state they are served from.
+/// Which requests are hedged: the cycle counter and the CPU's random instruction make them differ
+/// from a clone's, whatever state they are served from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hedging {
     /// None: a clone is noticed before it is served.
@@ -219,7 +218,7 @@ fn has_vmgenid() -> bool {
     !failpoint::is_off(Failpoint::Vmgenid) && vmgenid::is_bound()
 }
 
-/// Whether a hypervisor announces itself (CPUID.1:ECX[31]), which it need not. Assumed where there
+/// Whether a hypervisor announces itself (CPUID.1:ECX[31]), which is optional. Assumed where there
 /// is no CPUID.
 fn is_announced() -> bool {
     if failpoint::is_off(Failpoint::Announcement) {
@@ -313,7 +312,7 @@ mod tests {
             (with_clock(VMGENID, true), Hedging::None),
             (with_clock(VMGENID, false), late),
         ] {
-            // No kernel has this generation, so no clone is unsettled under it.
+            // No kernel reaches this generation, so no clone is unsettled under it.
             assert_eq!(policy.hedging(1 << 50), hedging, "{policy:?}");
             let provisional = Policy {
                 is_provisional: true,
@@ -350,7 +349,7 @@ mod tests {
             process: 0,
         };
         let before = epoch(5, 7);
-        // Behind the same epoch, a new generation, and a new count.
+        // After the same epoch, a new generation, and a new count.
         for (policy, expected) in [
             (BARE, [false, false, true]),
             (VM, [false, true, true]),

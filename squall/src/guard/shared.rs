@@ -1,9 +1,9 @@
-//! Guarded memory that the threads of a process share, with the epoch of what it holds.
+//! Guarded memory that the threads of a process share, with the epoch of its contents.
 //!
-//! A page like a thread's own: a fork may empty it, and the kernel may zero it at any moment.
-//! Everything in it is atomic, so that neither is more than a value of zero. Whoever prepares the
-//! value gets a [`Token`] that no other preparation has: whoever uses the value and finds the same
-//! token behind as before used one value all the time.
+//! It is a page like a thread's own: a fork may empty it, and the kernel may zero it at any moment.
+//! Everything in it is atomic, so either only sets values to zero. Whoever prepares the value gets
+//! a unique [`Token`]: if a thread finds the same token before and after using the value, it has
+//! used one value all the time.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -12,17 +12,17 @@ use super::page::read_before_checking;
 use super::{Epoch, fork};
 use crate::zeroable::Zeroable;
 
-/// A shared page: what it holds, and since when.
+/// A shared page: a value, its state and its epoch.
 #[repr(C, align(64))]
 pub(crate) struct Place<T> {
-    /// 0 if the value is to be prepared, else a [`Token`].
+    /// 0 if the value has not been prepared, else a [`Token`].
     state: AtomicU64,
     kernel: AtomicU64,
     vm: AtomicU64,
     pub value: T,
 }
 
-/// A preparation of a value: its number in this process, the process, and whether it has ended.
+/// Identifies a preparation: its number in this process, the process, and whether it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(u64);
 
@@ -51,7 +51,7 @@ impl Token {
     }
 }
 
-/// The process in the bits of a token that are left for it, where memory is not wiped on fork.
+/// The process, as a token's bits hold it, where memory is not wiped on fork.
 fn process() -> u64 {
     match memory::kind() {
         MemoryKind::Plain => packed(fork::process()),
@@ -59,7 +59,7 @@ fn process() -> u64 {
     }
 }
 
-/// Above the state's two bits, 22 for a process's id, which is as many as Linux gives one, and 8 for
+/// Packs a process above the state's two bits: 22 bits of its id, as many as Linux uses, and 8 of
 /// the forks that led to it.
 fn packed(process: u64) -> u64 {
     let (forks, id) = (process >> 32 & 0xff, process & 0x3f_ffff);
@@ -67,22 +67,22 @@ fn packed(process: u64) -> u64 {
 }
 
 impl<T: Zeroable> Place<T> {
-    /// The token of the value, if it is prepared; everything read before this call belongs to it
-    /// if it was the same then.
+    /// The token of the value, if it is prepared. If the token was the same before, everything read
+    /// before this call belongs to it.
     pub fn ready(&self) -> Option<Token> {
         read_before_checking();
         let token = Token(self.state.load(Ordering::Acquire));
         token.is_ready().then_some(token)
     }
 
-    /// Lets `work` use the value; whether it was the one of this token from beginning to end.
+    /// Lets `work` use the value; true if it was the value of this token from beginning to end.
     pub fn stays(&self, token: Token, work: impl FnOnce(&T)) -> bool {
         work(&self.value);
         self.ready() == Some(token)
     }
 
-    /// Begins to prepare the value; for whoever has it to themselves for that. Nobody has if a
-    /// thread is at it, which stays so should that thread be gone.
+    /// Begins to prepare the value, exclusively; `None` if another thread of this process has begun,
+    /// even if that thread has ended since.
     pub fn claim(&self) -> Option<Token> {
         let found = self.state.load(Ordering::Acquire);
         let is_free = found == 0 || !Token(found).is_of_this_process();
@@ -91,7 +91,7 @@ impl<T: Zeroable> Place<T> {
         is_ours.then_some(token)
     }
 
-    /// Ends to prepare the value; none if it was lost meanwhile.
+    /// Finishes a preparation; `None` if the value was lost meanwhile.
     pub fn finish(&self, claim: Token) -> Option<Token> {
         let ready = claim.ended();
         self.exchange(claim.0, ready.0).then_some(ready)
@@ -119,7 +119,7 @@ impl<T: Zeroable> Place<T> {
         assert_eq!(status, 0);
     }
 
-    /// The epoch that was last set: kernel's generation and VM's.
+    /// The epoch that was last set, without the process.
     pub fn epoch(&self) -> Epoch {
         Epoch {
             kernel: self.kernel.load(Ordering::Relaxed),
@@ -128,14 +128,14 @@ impl<T: Zeroable> Place<T> {
         }
     }
 
-    /// Sets the epoch.
+    /// Sets the epoch, without the process.
     pub fn set_epoch(&self, epoch: Epoch) {
         self.kernel.store(epoch.kernel, Ordering::Relaxed);
         self.vm.store(epoch.vm, Ordering::Relaxed);
     }
 }
 
-/// A page that is mapped when it is first asked for, and stays for as long as the process lives.
+/// A page that is mapped on first use and stays mapped for the life of the process.
 pub(crate) struct SharedPage<T: 'static>(AtomicPtr<Place<T>>);
 
 impl<T: Zeroable> SharedPage<T> {
@@ -144,7 +144,7 @@ impl<T: Zeroable> SharedPage<T> {
         SharedPage(AtomicPtr::new(core::ptr::null_mut()))
     }
 
-    /// The page, mapped if it was not; none if the system has no memory.
+    /// The page, mapped if necessary; `None` if the system has no memory.
     pub fn map(&self) -> Option<&'static Place<T>> {
         if let Some(place) = self.get() {
             return Some(place);
@@ -179,7 +179,7 @@ mod tests {
     unsafe impl Zeroable for AtomicU64 {}
 
     fn place() -> Place<AtomicU64> {
-        // Once there is a page, the kind of memory is decided.
+        // Mapping a page decides on the kind of memory.
         memory::map().expect("there is memory");
         Place {
             state: AtomicU64::new(0),
@@ -189,7 +189,7 @@ mod tests {
         }
     }
 
-    /// The kernel zeroes the page.
+    /// Zeroes the page, as the kernel may.
     fn drop_page(place: &Place<AtomicU64>) {
         place.state.store(0, Ordering::Relaxed);
         place.value.store(0, Ordering::Relaxed);
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(place.ready(), None);
     }
 
-    /// Another thread's claim is not ours to end, and its value not the one we began with.
+    /// A thread cannot finish another thread's claim, nor take its value for the one it began with.
     #[test]
     fn preparations_are_told_apart() {
         let place = place();

@@ -1,4 +1,4 @@
-//! When does this thread end?
+//! Runs a function when this thread ends.
 //!
 //! A POSIX thread key runs its destructor later than the destructors of Rust's and C++'s thread
 //! locals, so that those may still draw; and setting it neither locks nor, for the first 32 keys
@@ -21,7 +21,7 @@ pub(crate) fn prepare(at_exit: extern "C" fn(*mut c_void)) {
     key(at_exit);
 }
 
-/// The process's key for `at_exit`, made by whoever comes first.
+/// The process's key for `at_exit`, made by the first thread to ask.
 fn key(at_exit: extern "C" fn(*mut c_void)) -> Option<libc::pthread_key_t> {
     /// The key plus one; 0 while there is none.
     static KEY: AtomicU64 = AtomicU64::new(0);
@@ -37,7 +37,7 @@ fn key(at_exit: extern "C" fn(*mut c_void)) -> Option<libc::pthread_key_t> {
     Some(publish(&KEY, key))
 }
 
-/// Makes `key`, which nobody else knows, the one in `place`; gives it up for one that is there.
+/// Publishes `key`, which nobody else knows, in `place`; deletes it if another one is there already.
 fn publish(place: &AtomicU64, key: libc::pthread_key_t) -> libc::pthread_key_t {
     let number = u64::from(key) + 1;
     match place.compare_exchange(0, number, Ordering::AcqRel, Ordering::Acquire) {
@@ -61,7 +61,7 @@ mod tests {
         key
     }
 
-    /// Two threads make the key at once: both use the first one's.
+    /// If two threads make the key at once, both use the first one's.
     #[test]
     fn who_comes_second_uses_the_firsts_key() {
         let place = AtomicU64::new(0);

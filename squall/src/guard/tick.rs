@@ -1,13 +1,13 @@
-//! The kernel's tick: a number that changes each time the kernel brings its clock up to date, one to
-//! ten milliseconds apart, and is read by one load ([`moment`]).
+//! The kernel's tick: a number that changes each time the kernel updates its clock, one to ten
+//! milliseconds apart, and is read by one load ([`freshness`](super::freshness)).
 //!
-//! It bounds how long bytes wait in a buffer where notification of a VM clone is delayed: a clone that was
-//! stopped between two requests finds that the tick of its buffer is over. It is no clock, and
-//! nothing else is asked of it.
+//! It bounds how long bytes wait in a buffer where notification of a VM clone is delayed: a clone
+//! that was stopped between two requests finds that its buffer's tick is over. It is not used as a
+//! clock.
 //!
-//! Each of the vDSO's clocks begins with a count of its updates. Where is not part of the kernel's
-//! promised interface, so it is searched for: by the only place that shows the time of the coarse
-//! clock, and by what must stand before it. Without one there is no bound.
+//! Each of the vDSO's clocks begins with a count of its updates. Its address is not part of the
+//! kernel's promised interface, so squall searches for it: for the only place that shows the time
+//! of the coarse clock, preceded by a plausible header. If none is found, there is no bound.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +15,7 @@ use super::freshness;
 use super::vdso::{self, Vdso};
 use crate::failpoint::{self, Failpoint};
 
-/// The clock that only moves with the tick, and that no namespace shifts.
+/// A clock that moves only with the tick, and that no time namespace shifts.
 const CLOCK: libc::clockid_t = libc::CLOCK_REALTIME_COARSE;
 
 /// Words before the first of the times: count and mode, last cycles, longest distance, mask,
@@ -25,8 +25,8 @@ const HEADER_WORDS: usize = 5;
 /// Words before the time of [`CLOCK`]: each clock has seconds and nanoseconds, by its number.
 const WORDS_BEFORE: usize = HEADER_WORDS + 2 * CLOCK as usize;
 
-/// Follows the tick, if it can be found and there is nothing better to follow; looks for it again
-/// if it is not where it was, as after a change of the time namespace.
+/// Follows the tick, if it can be found and there is no vmclock to follow; searches again if it has
+/// moved, as after a change of the time namespace.
 pub(crate) fn follow(vdso: Vdso) {
     let followed = freshness::second_place();
     let is_vmclock = followed.is_some_and(|place| !is_data_of(vdso, place));
@@ -41,8 +41,8 @@ pub(crate) fn follow(vdso: Vdso) {
     }
 }
 
-/// A place where the tick is followed, which was found readable, still has the clock. A tick that
-/// comes while it is looked at makes it appear not to.
+/// Whether a readable place where the tick is followed still shows the clock. A tick during the
+/// check makes it appear not to.
 fn shows_clock(place: *const AtomicU64) -> bool {
     coarse_time().is_some_and(|time| is_clock(place, time))
 }
@@ -58,7 +58,7 @@ fn is_data_of(vdso: Vdso, place: *const AtomicU64) -> bool {
 }
 
 fn find(vdso: Vdso) -> Option<*const AtomicU64> {
-    /// A tick may come in the middle of a search.
+    /// Attempts at a search, which a tick may disturb.
     const ATTEMPTS: usize = 3;
     (0..ATTEMPTS).find_map(|_| {
         let time = coarse_time()?;
@@ -70,7 +70,7 @@ fn find(vdso: Vdso) -> Option<*const AtomicU64> {
 
 const PAGE: usize = 4096;
 
-/// Where a clock may begin.
+/// Addresses where a clock may begin.
 fn places(vdso: Vdso) -> impl Iterator<Item = *const AtomicU64> {
     /// The clocks come first in their page.
     const WITHIN: usize = 1024;
@@ -82,8 +82,8 @@ fn places(vdso: Vdso) -> impl Iterator<Item = *const AtomicU64> {
         .map(|place| place as *const AtomicU64)
 }
 
-/// The pages of the vDSO's data that may have the clocks. The generation tells which kernel this
-/// is: it shares their page up to Linux 6.14, and has one of its own later, four pages below the
+/// The pages of the vDSO's data that may hold the clocks. The generation's place tells the kernel's
+/// version: it shares the clocks' page up to Linux 6.14, and later has its own, four pages below the
 /// vDSO. There the clocks are six pages below, and five in a time namespace.
 fn pages(vdso: Vdso) -> [Option<usize>; 2] {
     freshness::generation_place().map_or([None; 2], |generation| {
@@ -100,7 +100,7 @@ fn pages_beside(generation: usize, base: usize) -> [Option<usize>; 2] {
 
 /// Whether a clock begins at `place`, and shows `time`.
 fn is_clock(place: *const AtomicU64, time: [u64; 2]) -> bool {
-    /// The kernel's modes of clocks (enum vdso_clock_mode): none that the vDSO could read, and the
+    /// The kernel's clock modes (enum vdso_clock_mode): one that the vDSO cannot read, and the
     /// largest.
     const NO_CYCLES: u64 = 0;
     const LARGEST_MODE: u64 = 3;
@@ -140,7 +140,7 @@ mod tests {
 
     const TIME: [u64; 2] = [1_700_000_000, 123_456_789];
 
-    /// A clock of the kernel's that shows [`TIME`], but for these words.
+    /// Whether one of the kernel's clocks that shows [`TIME`] is found with these words changed.
     fn shows_time(changed: &[(usize, u64)]) -> bool {
         let mut words = [0; 17];
         // Mode and count of updates, mask, shift and factor.
@@ -163,7 +163,7 @@ mod tests {
             &[(3, (1 << 56) - 1)],
             &[(4, 32 << 32 | 1)],
             &[(4, 1)],
-            // The vDSO cannot read this one's cycles: what tells of them may be anything.
+            // The vDSO cannot read this one's cycles, so the fields about them may be anything.
             &[(0, 8), (3, 0), (4, 0)],
         ];
         for changed in clocks {
@@ -213,7 +213,7 @@ mod tests {
         let Some(place) = Vdso::find().and_then(find) else {
             return assert!(!crate::status().follows_tick);
         };
-        // A tick may come while it is looked at, but not each time.
+        // A tick may disturb a check, but not each one.
         assert!((0..1000).any(|_| shows_clock(place)));
         // Within the page, as the clocks come first in it.
         assert!(!shows_clock(place.wrapping_add(1)));

@@ -1,11 +1,11 @@
 //! The kernel RNG as the vDSO shows it: bytes without a system call, and their generation.
 //!
-//! `getrandom` in the vDSO (Linux 6.11) keeps an opaque state in memory of ours and refills it
+//! `getrandom` in the vDSO (Linux 6.11) keeps an opaque state in squall's memory and refills it
 //! when the kernel reseeds. Two facts about it are not part of the kernel's promised interface:
-//! where in the state the generation stands, and where the kernel's current generation stands in
-//! the [vvar] pages. Neither is trusted: a place is used only while it equals the generation
-//! that the vDSO itself recorded for the bytes it just gave, which is checked at every seeding.
-//! Where no place passes, the vDSO itself is asked on each request ([`Watch::Probe`]).
+//! the generation's offset in the state, and the address of the kernel's current generation in the
+//! [vvar] pages. Neither is trusted: a place is used only while it equals the generation that the
+//! vDSO itself recorded for the bytes it just gave, which is checked at every seeding. Where no
+//! place passes, each request asks the vDSO itself ([`Watch::Probe`]).
 
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -15,7 +15,7 @@ use crate::failpoint::{self, Failpoint};
 /// Room for the vDSO's opaque state: 144 bytes in Linux 6.11 to 6.18.
 pub(crate) const STATE_LEN: usize = 144;
 
-/// Where the generation stands in a state of 144 bytes: behind a 96-byte batch and a 32-byte key.
+/// Offset of the generation in a state of 144 bytes: after a 96-byte batch and a 32-byte key.
 const STATE_GENERATION_AT: usize = 128;
 
 /// An opaque state of the vDSO's getrandom, all zero at first. It must not straddle a page and
@@ -31,7 +31,7 @@ pub(crate) struct Vdso {
     base: usize,
 }
 
-/// What the vDSO wants to know about its state (include/uapi/linux/random.h).
+/// The vDSO's requirements for its state (include/uapi/linux/random.h).
 #[repr(C)]
 #[derive(Default)]
 struct OpaqueParams {
@@ -101,21 +101,21 @@ impl Vdso {
         } else {
             generation
         };
-        // Counted up from 1 about once a minute. Were the state laid out anew at the same size,
-        // there would be a key's bytes here.
+        // It counts up from 1 about once a minute. If a kernel laid the state out differently at the
+        // same size, this would be bytes of a key.
         let is_plausible = generation != 0 && generation < 1 << 40;
         (got == out.len() as isize && is_plausible).then_some(generation)
     }
 
-    /// Where the vDSO is mapped; its data is right below.
+    /// The address of the vDSO; its data lies right below.
     pub(super) fn base(self) -> usize {
         self.base
     }
 
     /// Places where a kernel may keep its current generation, as run-time addresses.
     ///
-    /// The vDSO reaches its data pages at fixed distances below itself, so they are there
-    /// whatever kernel this is: x86-64 has at least four such pages since getrandom came.
+    /// The vDSO reaches its data pages at fixed distances below itself, so the pages exist whatever
+    /// the kernel: x86-64 has had at least four of them since getrandom came.
     fn places(self) -> impl Iterator<Item = *const AtomicU64> {
         const PLACES: &[(usize, usize)] = match cfg!(target_arch = "x86_64") {
             // (distance of the page below the vDSO, offset in the page)
@@ -138,7 +138,7 @@ impl Vdso {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Watch {
-    /// Not at all: before the first seeding, and where this kernel does not show it.
+    /// Not followed: before the first seeding, and where this kernel does not show it.
     Nothing = 0,
     /// By reading its place in the vDSO's data: one load.
     Mapped = 1,
@@ -162,14 +162,14 @@ fn decide(watch: Watch, place: Option<*const AtomicU64>) {
     WATCH.store(watch as u8, Ordering::Relaxed);
 }
 
-/// Reads the generation at `place`, which may show anything.
+/// Reads the generation at `place`, whatever it holds.
 #[cfg(feature = "testing")]
 pub fn watch_instead(place: &'static AtomicU64) {
     decide(Watch::Mapped, Some(place));
 }
 
-/// Whether the generation recorded with the last seed, `seeded`, is what the watched place shows.
-/// Decides on a place first if there is none: that one has just shown it.
+/// Whether the watched place shows `seeded`, the generation recorded with the last seed. If no place
+/// is watched yet, decides on one first, which has then just shown it.
 pub(crate) fn validate(vdso: Vdso, seeded: u64) -> bool {
     match watch() {
         Watch::Mapped => mapped_generation() == seeded,
@@ -181,7 +181,7 @@ pub(crate) fn validate(vdso: Vdso, seeded: u64) -> bool {
     }
 }
 
-/// Looks for another place that shows `seeded`; without one the vDSO is probed from here on.
+/// Looks for another place that shows `seeded`; without one the vDSO is probed from then on.
 pub(crate) fn relocate(vdso: Vdso, seeded: u64) {
     match vdso.places().find(|&place| shows(place, seeded)) {
         Some(place) if !failpoint::is_off(Failpoint::GenerationPlace) => {
@@ -191,8 +191,8 @@ pub(crate) fn relocate(vdso: Vdso, seeded: u64) {
     }
 }
 
-/// Whether `place` holds this generation and, behind it, the flag that the RNG is ready: a word
-/// of 1, as nothing else is kept in it.
+/// Whether `place` holds this generation, followed by the flag that the RNG is ready: a word of 1,
+/// as nothing else is kept in it.
 fn shows(place: *const AtomicU64, generation: u64) -> bool {
     // SAFETY: only computes an address within the vDSO's data.
     let ready = unsafe { place.cast::<u8>().add(size_of::<u64>()) };
@@ -204,7 +204,7 @@ fn shows(place: *const AtomicU64, generation: u64) -> bool {
     found == generation && ready == 1
 }
 
-/// Whether the 8 bytes at `address` can be read, found out without touching them.
+/// Whether the 8 bytes at `address` can be read, tested without accessing them.
 ///
 /// Some data pages raise SIGBUS when read. The kernel reads the new mask before it looks at
 /// `how`, so an impossible `how` gives EINVAL for readable memory and EFAULT for the rest.
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_place_shows_a_generation_that_is_ready() {
-        // The flag is a byte behind the word.
+        // The flag is a byte after the word.
         for (words, generation, expected) in [
             ([7, 1], 7, true),
             ([7, 0], 7, false),

@@ -1,15 +1,15 @@
-//! The count of vmclock that changes before a restored VM runs again.
+//! vmclock's count, which changes before a restored VM runs again.
 //!
-//! It is the VM generation counter where the device has one, which a restore from a snapshot
-//! changes, and else the disruption marker, which changes when clocks are disrupted. QEMU 10 and
-//! 11 have the marker only, and change it with each restore. Hypervisors should, says the cover
-//! letter of "ptp: vmclock: add vm generation counter" (B. Chalios, 2025); but the specification
-//! does not, so the marker is looked at and never relied on.
+//! The count is the VM generation counter where the device has one; a restore from a snapshot
+//! changes it. Otherwise it is the disruption marker, which changes when clocks are disrupted. QEMU
+//! 10 and 11 have only the marker, and change it with each restore. Hypervisors should, says the
+//! cover letter of "ptp: vmclock: add vm generation counter" (B. Chalios, 2025); the specification
+//! does not, so the marker is checked but never relied on.
 //!
 //! The count is a signal, never entropy: sibling clones see the same new value.
 //!
-//! Only the kernel's device is accepted. A file in its place could be cut short, and a draw would
-//! then end the program by SIGBUS, or hold a count that never changes.
+//! Only the kernel's device is accepted. A file in its place could be truncated, and a draw would
+//! then end the program by SIGBUS; or its count might never change.
 
 pub mod layout;
 
@@ -27,7 +27,7 @@ use layout::{GENERATION_AT, MARKER_AT};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VmClock {
     page: NonNull<u8>,
-    /// Where in it the count stands.
+    /// Offset of the count in the page.
     count_at: usize,
 }
 
@@ -42,8 +42,8 @@ impl VmClock {
     }
 
     fn open_at(path: &CStr) -> Option<VmClock> {
-        // Opening another device could have an effect, and a fifo keep the draw waiting: a
-        // descriptor of the path alone opens neither.
+        // Opening another device could have an effect, and opening a FIFO could block the draw: O_PATH
+        // opens neither.
         check(&File::open(path, libc::O_PATH).ok()?)?;
         let file = File::open(path, libc::O_NONBLOCK).ok()?;
         check(&file)?;
@@ -77,8 +77,8 @@ impl VmClock {
         Some(clock)
     }
 
-    /// The count plus one: 0 stands for no vmclock. Aligned and of 64 bits, it is never seen
-    /// half-changed, so the page's sequence count, which guards the clock's other fields, is not
+    /// The count plus one: 0 stands for no vmclock. It is an aligned 64-bit word, so it is never seen
+    /// half-changed, and the page's sequence count, which guards the clock's other fields, is not
     /// needed.
     #[inline]
     pub fn generation(self) -> u64 {
@@ -87,18 +87,18 @@ impl VmClock {
             .wrapping_add(1)
     }
 
-    /// Whether the count is of restores alone. The marker is one more thing that is looked at: that
-    /// it changes with a restore is what hypervisors do, and not in the device's specification.
+    /// Whether the count counts restores alone. The marker is only an additional signal: hypervisors
+    /// change it with a restore, but the device's specification does not require that.
     pub fn counts_generations(self) -> bool {
         self.count_at == GENERATION_AT
     }
 
-    /// Where the count stands, to be read on each request.
+    /// The address of the count, to be read on each request.
     pub fn place(&self) -> *const AtomicU64 {
         self.word64(self.count_at)
     }
 
-    /// Where the page's count stands; nowhere if this is no vmclock's page.
+    /// Offset of the page's count; `None` if the page is not a vmclock's.
     fn find_count(self) -> Option<usize> {
         layout::count_at(|at| self.word64(at).load(Ordering::Relaxed))
     }
@@ -115,21 +115,21 @@ impl VmClock {
 enum Identity {
     /// A device of Linux's vmclock driver.
     VmClock,
-    /// A misc device, as the driver's are, that cannot be looked up: /sys is not there, say.
+    /// A misc device, like the driver's, that cannot be identified: without /sys, for example.
     Unknown,
     Other,
 }
 
-/// Whether there is a device that may be a vmclock, but cannot be looked up. It is not used, and the
+/// Whether there is a device that may be a vmclock but cannot be identified. It is not used, and the
 /// machine is taken for a VM.
 static IS_UNIDENTIFIED: AtomicBool = AtomicBool::new(false);
 
-/// Whether [`VmClock::open`] has found what may be a vmclock, and could not tell.
+/// Whether [`VmClock::open`] has found a device that it could not identify.
 pub(super) fn is_unidentified() -> bool {
     IS_UNIDENTIFIED.load(Ordering::Relaxed)
 }
 
-/// None if this is no vmclock, or nobody can tell.
+/// `None` if this is not a vmclock, or cannot be identified.
 fn check(file: &File) -> Option<()> {
     match identify(file) {
         Identity::VmClock => Some(()),
@@ -141,8 +141,8 @@ fn check(file: &File) -> Option<()> {
     }
 }
 
-/// A vmclock is a misc device that the kernel calls vmclock, with a number
-/// (drivers/ptp/ptp_vmclock.c). The path it was opened by does not tell.
+/// Identifies the device by its number, not by the path it was opened by: a vmclock is a misc device
+/// that the kernel calls vmclock, with a number (drivers/ptp/ptp_vmclock.c).
 fn identify(file: &File) -> Identity {
     /// The major number of misc devices (Linux Documentation/admin-guide/devices.txt).
     const MISC: u32 = 10;
@@ -160,7 +160,7 @@ fn identify(file: &File) -> Identity {
     identity_behind(file::link_target(path, &mut [0; 256]))
 }
 
-/// What a misc device is whose link in sysfs leads there.
+/// Identifies a misc device by the target of its link in sysfs.
 fn identity_behind(target: Option<&[u8]>) -> Identity {
     match target {
         None => Identity::Unknown,
@@ -181,11 +181,11 @@ unsafe impl Send for VmClock {}
 // SAFETY: as above.
 unsafe impl Sync for VmClock {}
 
-/// What was seen of the count.
+/// What this process has seen of the count.
 struct Seen {
-    /// The count as it was last seen; 0 for never.
+    /// The count as last seen; 0 if never.
     count: AtomicU64,
-    /// The kernel's generation at which it was seen to change; 0 for never.
+    /// The kernel's generation when the count was seen to change; 0 if never.
     changed_under: AtomicU64,
 }
 
@@ -212,7 +212,7 @@ impl Seen {
     }
 }
 
-/// Notes the count at a seeding under the kernel's `generation`.
+/// Records the count at a seeding under the kernel's `generation`.
 pub(crate) fn note(count: u64, generation: u64) {
     SEEN.note(count, generation);
 }
@@ -239,7 +239,7 @@ pub(super) mod tests {
 
     const WORD: usize = size_of::<u64>();
 
-    /// A clock whose page is memory, with a count of generations or without.
+    /// A clock in ordinary memory, with a generation counter or only a marker.
     pub(in crate::guard) fn imitation(counts_generations: bool) -> VmClock {
         /// Addresses of pages that are never freed, so that AddressSanitizer sees no leak.
         static PAGES: std::sync::Mutex<Vec<usize>> = std::sync::Mutex::new(Vec::new());

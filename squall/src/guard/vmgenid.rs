@@ -1,4 +1,4 @@
-//! Is the kernel told when this VM is restored from a snapshot?
+//! Whether the kernel is notified when this VM is restored from a snapshot.
 //!
 //! The vmgenid driver (Linux 5.18) reseeds the kernel RNG when the hypervisor gives the VM a new
 //! identity, which moves the generation that the vDSO shows. The device's name depends on the
@@ -16,8 +16,8 @@ const DRIVERS: [&CStr; 2] = [
     c"/sys/bus/acpi/drivers/vmgenid",
 ];
 
-/// Whether a device is bound to the kernel's vmgenid driver. Looked for once a process: it takes
-/// as long as a third of a first request.
+/// Whether a device is bound to the kernel's vmgenid driver. Looked up once per process, because it
+/// takes a third as long as a first request.
 pub(super) fn is_bound() -> bool {
     const UNKNOWN: u8 = 0;
     const BOUND: u8 = 1;
@@ -36,7 +36,7 @@ pub(super) fn is_bound() -> bool {
     }
 }
 
-/// Bound devices are links in the driver's directory; so is the module, if it is one.
+/// Bound devices are links in the driver's directory; a driver that is a module has another link.
 fn has_device(driver: &CStr) -> bool {
     let Ok(directory) = File::open(driver, libc::O_DIRECTORY) else {
         return false;
@@ -81,7 +81,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    /// What getdents64(2) gives for these names and kinds.
+    /// The bytes that getdents64(2) returns for these names and kinds.
     fn entries(names: &[(&str, u8)]) -> Vec<u8> {
         let entry = |&(name, kind): &(&str, u8)| {
             let length = (19 + name.len() + 1).next_multiple_of(8);

@@ -1,9 +1,9 @@
-//! Requests that are served from a new seed, with new bytes of the kernel's RNG.
+//! Requests served from a new seed, with new bytes from the kernel's RNG.
 //!
 //! They use no state of the thread and leave none: a generator is seeded by a system call,
-//! serves, and is wiped. Nothing that leaked before, and nothing that leaks later, tells what
-//! they returned. For the same reason they serve whoever has no page to draw from: a signal
-//! handler in the middle of a draw, a thread that is ending.
+//! serves, and is wiped. State that leaked before, or leaks later, does not reveal what they
+//! returned. For the same reason they serve requests that have no page to draw from: in a signal
+//! handler in the middle of a draw, or in a thread that is ending.
 
 use super::generator::Generator;
 use super::{ATTEMPTS, wiping_stack_and_registers};
@@ -15,7 +15,7 @@ use crate::guard::policy::Policy;
 use crate::guard::{Epoch, fork, freshness};
 use crate::secret::Secret;
 
-/// Fills `out`; each 64 KiB of it from a seed of its own.
+/// Fills `out`, each 64 KiB of it from a new seed.
 pub(crate) fn fill_fresh(out: &mut [u8]) -> Result<(), Error> {
     wiping_stack_and_registers(|has_seeded| {
         *has_seeded = true;
@@ -23,7 +23,7 @@ pub(crate) fn fill_fresh(out: &mut [u8]) -> Result<(), Error> {
     })
 }
 
-/// As [`fill_fresh`], for callers that wipe the stack and the registers themselves.
+/// Same as [`fill_fresh`], for callers that wipe the stack and the registers themselves.
 pub(super) fn fill(out: &mut [u8]) -> Result<(), Error> {
     for attempt in 1.. {
         let before = epoch();
@@ -35,9 +35,9 @@ pub(super) fn fill(out: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether what was generated between these epochs, in this attempt, may be served. A fork or a clone
-/// in between left both sides with the same bytes. Reseeds without pause look like clones: they hold
-/// a request up for so long and no longer.
+/// Whether output generated between these epochs, in this attempt, may be served. A fork or a clone
+/// in between left both sides with the same bytes. Reseeds look like clones: if they never pause,
+/// they delay a request by a limited number of attempts.
 fn is_done(before: Epoch, after: Epoch, attempt: usize) -> bool {
     let only_reseeded = Epoch {
         kernel: after.kernel,

@@ -21,7 +21,7 @@ pub(super) enum Generator {
 }
 
 impl Generator {
-    /// Lets `work` use the generator whose state `page` holds, and keeps the state behind it.
+    /// Lets `work` use the generator whose state `page` holds, then stores the new state.
     #[inline]
     pub fn in_page(page: Page, engine: Engine, work: impl FnOnce(&mut Generator)) {
         let mut state = Secret::zeroed();
@@ -30,7 +30,7 @@ impl Generator {
         page.store_state(&state);
     }
 
-    /// Lets `work` use a generator instantiated with `seed`, which is wiped behind it.
+    /// Lets `work` use a generator instantiated with `seed`, then wipes the generator.
     pub fn once(seed: &Seed, work: impl FnOnce(&mut Generator)) {
         Self::in_state(&mut Secret::zeroed(), engine(), |generator| {
             generator.reseed(seed);
@@ -57,7 +57,7 @@ impl Generator {
         }
     }
 
-    /// Mixes in a seed. For a state of zeros this is instantiation.
+    /// Mixes in a seed. With a state of zeros, this is instantiation.
     pub fn reseed(&mut self, seed: &Seed) {
         match self {
             Generator::Aes(drbg) => {
@@ -110,8 +110,8 @@ pub(crate) fn engine() -> Engine {
     }
 }
 
-/// An engine of the same kind for a process's first small request: to find the best takes longer
-/// than to serve it.
+/// An engine of the same cipher for a process's first small request, because finding the best one
+/// takes longer than serving it.
 pub(super) fn first_engine() -> Engine {
     match ENGINE.load(Ordering::Relaxed) {
         0 if Engine::AesNi.is_available() => Engine::AesNi,

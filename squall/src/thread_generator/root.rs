@@ -1,14 +1,14 @@
 //! The root: the accumulator of this process, from which every thread's generator is seeded
 //! together with the kernel's bytes.
 //!
-//! A [`Whirlwind`] in guarded memory that the threads share. What happens to the guards is its
-//! input: threads that start, seedings and why they were needed, now and then a refill. It is
-//! used by a thread that holds its own [`lock`](crate::guard::lock), never by a signal handler
-//! within a draw, and nobody waits in it for long.
+//! It is a [`Whirlwind`] in guarded memory that the threads share. Events of the guards are its
+//! inputs: thread starts, seedings with their reasons, now and then a refill. Only a thread that
+//! holds its own [`lock`](crate::guard::lock) uses it, never a signal handler within a draw, and
+//! no thread waits in it for long.
 //!
-//! In a new process it begins with words of the CPU's random instruction, if the instruction
-//! works and the machine tells of clones; else with a bootstrap. When the machine may have been
-//! cloned, the bootstrap runs again before anything is served.
+//! In a new process the root begins with words of the CPU's random instruction, if the instruction
+//! works and the machine has a signal of clones; otherwise with a bootstrap. When the machine may
+//! have been cloned, the bootstrap runs again before anything is served.
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ use crate::guard::Epoch;
 use crate::guard::policy::Policy;
 use crate::guard::shared::{Place, SharedPage, Token};
 
-/// A root with so many shards.
+/// A root with `N` shards.
 type Root<const N: usize> = Whirlwind<WithSha512, ThisMachine, N>;
 
 static ROOT: SharedPage<Whirlwind> = SharedPage::new();
@@ -32,19 +32,19 @@ static ROOT: SharedPage<Whirlwind> = SharedPage::new();
 /// Bootstraps in this process.
 pub(crate) static BOOTSTRAPS: AtomicU64 = AtomicU64::new(0);
 
-/// How often the root was told of each event.
+/// How often each event was an input of the root.
 #[cfg(feature = "testing")]
 pub(super) static TOLD: [AtomicU64; Event::COUNT] = [const { AtomicU64::new(0) }; Event::COUNT];
 
-/// Inputs that a root begins with where it is not bootstrapped: one waits for the slow seed, and
-/// eight fill the fast one's buffer.
+/// Inputs of a root that begins without a bootstrap: one waits for the slow seed, and eight fill
+/// the fast one's buffer.
 const FIRST_INPUTS: usize = 9;
 
-/// What happened. The numbers are sources of [`Input`]s.
+/// An event that is an input of the root. Its number is the [`Input`]'s source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Event {
-    /// A root begins; with a word of the CPU.
+    /// A root begins; its input has a word of the CPU's random instruction.
     Start = 1,
     /// A thread draws for the first time.
     ThreadStart = 2,
@@ -60,11 +60,11 @@ pub(super) enum Event {
 
 #[cfg(feature = "testing")]
 impl Event {
-    /// One more than the last number.
+    /// The last number plus one.
     pub const COUNT: usize = Event::Refill as usize + 1;
 }
 
-/// Tells the root, if there is one, that something happens now.
+/// Adds an event that happens now to the root, if there is one.
 pub(super) fn tell(event: Event, about: u64) {
     if let Some(place) = ROOT.get() {
         tell_to(&place.value, event, about);
@@ -81,7 +81,7 @@ fn add<const N: usize>(root: &Root<N>, event: Event, cycles: u64, about: u64) {
     root.add(Input::new(event as u32, cycles, about));
 }
 
-/// Bytes of the root for a seed under `epoch`, after it was told of the event that asks for it.
+/// Draws bytes for a seed under `epoch`, after adding the event that caused the seeding.
 pub(super) fn draw(event: Event, epoch: Epoch, policy: &Policy, bytes: &mut RootBytes) {
     if !draw_from_page(event, epoch, policy, bytes) {
         draw_once(policy, bytes);
@@ -115,8 +115,8 @@ fn page() -> Option<&'static Place<Whirlwind>> {
     }
 }
 
-/// Bytes of a root for this once: there is no memory, another thread is preparing the root, or
-/// its page is emptied faster than it can be used.
+/// Draws from a temporary root: there is no memory, another thread is preparing the root, or its
+/// page is emptied faster than it can be used.
 #[cold]
 #[inline(never)]
 fn draw_once(policy: &Policy, bytes: &mut RootBytes) {
@@ -125,10 +125,10 @@ fn draw_once(policy: &Policy, bytes: &mut RootBytes) {
     root.generate(&mut bytes[..]);
 }
 
-/// Prepares an empty root; none if another thread is at it, or what was prepared is lost.
+/// Prepares an empty root; `None` if another thread is preparing it, or the result was lost.
 ///
-/// It begins elsewhere and is then copied: should the page be emptied meanwhile, and another root
-/// stand there by then, a late copy brings nothing into it that anyone knows.
+/// The new root begins in other memory and is then copied: if the page is emptied meanwhile and
+/// another root is already there, a late copy stores nothing in it that anyone knows.
 #[cold]
 #[inline(never)]
 fn prepare(place: &Place<Whirlwind>, epoch: Epoch, policy: &Policy) -> Option<Token> {
@@ -140,8 +140,8 @@ fn prepare(place: &Place<Whirlwind>, epoch: Epoch, policy: &Policy) -> Option<To
     place.finish(claim)
 }
 
-/// What goes into a root before its first output: words of the CPU, or a bootstrap where there
-/// are none to be had or nothing would tell of a clone.
+/// Adds a root's first inputs: words of the CPU, or a bootstrap where there are none or where the
+/// machine has no signal of clones.
 fn begin<const N: usize>(root: &Root<N>, policy: &Policy) {
     let has_words = policy.has_clone_signal() && (0..FIRST_INPUTS).all(|_| add_word(root));
     if !has_words {

@@ -1,7 +1,7 @@
 //! When a thread's state is seeded, and under which epoch.
 //!
-//! The epoch of a seed is the one the vDSO recorded for the bytes it gave, and everything else
-//! in it is read before the bytes are. Whatever changes later makes the mark stale.
+//! The epoch of a seed has the generation that the vDSO recorded for the bytes it gave; everything
+//! else in it is read before the bytes are. Any later change makes the mark stale.
 
 use core::sync::atomic::Ordering;
 
@@ -18,7 +18,7 @@ use crate::secret::Secret;
 /// seconds: the interval of the kernel's own reseeds (CRNG_RESEED_INTERVAL, drivers/char/random.c).
 const MAX_SEED_AGE: u64 = 60;
 
-/// Seedings under a place that shows another generation before the place counts as wrong: the
+/// Seedings during which the place shows another generation before the place counts as wrong: the
 /// kernel may have reseeded in between, but not so often.
 const ATTEMPTS_AT_A_PLACE: usize = 4;
 
@@ -55,7 +55,7 @@ impl Request<'_> {
         Ok(())
     }
 
-    /// Why the page has to be seeded.
+    /// The reason for a seeding.
     fn reason(&self, page: Page, around: Epoch) -> Event {
         match (page.is_empty(), self.local.seeded_at.get()) {
             (true, 0) => Event::ThreadStart,
@@ -111,7 +111,7 @@ mod tests {
             (100, 160, false),
             (100, 161, true),
             (0, 1000, true),
-            // A clock that went back tells nothing of the age.
+            // If the clock went back, the age is unknown.
             (161, 100, true),
         ] {
             assert_eq!(is_old(seeded_at, now), expected, "{seeded_at}, {now}");

@@ -1,4 +1,4 @@
-//! What tests need to see of the generator, without drawing from it.
+//! What tests can observe of the generator without drawing from it.
 
 use core::cell::Cell;
 use core::sync::atomic::Ordering;
@@ -9,12 +9,12 @@ use crate::guard::freshness;
 use crate::guard::page::Page;
 use crate::guard::policy::Policy;
 
-/// The address of this thread's page, to be dropped under it; 0 before its first request.
+/// The address of this thread's page, so that a test can empty it; 0 before its first request.
 pub fn page_address() -> usize {
     PAGE.with(Cell::get).map_or(0, |page| page.address())
 }
 
-/// Where in a page the generator's key stands, and the keys of pads.
+/// Offsets of the generator's key and of the request pads' round keys in a page.
 pub const KEYS_AT: [usize; 2] = Page::KEYS_AT;
 
 /// Seedings in this process so far.
@@ -22,12 +22,12 @@ pub fn reseeds() -> u64 {
     RESEEDS.load(Ordering::Relaxed)
 }
 
-/// How often the root was told of each event, by the event's number.
+/// How often each event was an input of the root, by the event's number.
 pub fn events() -> [u64; Event::COUNT] {
     core::array::from_fn(|event| root::TOLD[event].load(Ordering::Relaxed))
 }
 
-/// The kernel's generation and the VM's, as the guards see them; 0 for one that they do not.
+/// The kernel's generation and vmclock's count plus one, as the guards see them; 0 where unseen.
 pub fn generations() -> (u64, u64) {
     let vm = Policy::get().epoch_without_kernel().vm;
     (freshness::mapped_generation(), vm)

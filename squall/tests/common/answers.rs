@@ -13,7 +13,7 @@ pub fn read(name: &str) -> Vec<Value> {
     serde_json::from_slice(&json).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The bytes of a field in hex; none if the entry lacks it.
+/// The bytes of a hexadecimal field; empty if the entry lacks it.
 pub fn bytes(entry: &Value, field: &str) -> Vec<u8> {
     let digits = entry[field].as_str().unwrap_or_default();
     assert!(digits.len().is_multiple_of(2), "{field} has half a byte");

@@ -1,6 +1,6 @@
-//! AES in counter mode, slowly: what every engine must write.
+//! AES in counter mode, slowly: the reference for every engine.
 //!
-//! One block after the other, each counter a `u128` of its own, encrypted by the `aes` crate. The
+//! It encrypts one block after the other with the `aes` crate, each from a `u128` counter. The
 //! tests and the fuzz targets share this file; it must never call the code under test.
 
 use aes::cipher::consts::U16;

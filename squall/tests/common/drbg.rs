@@ -1,7 +1,7 @@
-//! The deterministic generators, slowly: what `CtrDrbg` and `FastKeyErasure` must return.
+//! The deterministic generators, slowly: the references for `CtrDrbg` and `FastKeyErasure`.
 //!
 //! CTR_DRBG follows the numbered steps of SP 800-90A Rev. 1 section 10.2.1; fast key erasure is
-//! one long run of the `chacha20` crate. Both refuse what the library documents to refuse. The
+//! one long run of the `chacha20` crate. Both return the errors that the library documents. The
 //! tests and the fuzz targets share this file; it must never call the code under test.
 
 use chacha20::ChaCha20;
@@ -63,7 +63,7 @@ impl<C: Reference> SlowCtrDrbg<C> {
         self.v = u128::from_be_bytes(temp[C::KEY_LEN..].try_into().expect("V is a block"));
     }
 
-    /// The loop of both sections: V goes up by one before each block, the last block is cut.
+    /// Output blocks: V is incremented before each block, the last block is cut.
     fn blocks(&mut self, len: usize) -> Vec<u8> {
         let first = self.v.wrapping_add(1);
         self.v = self.v.wrapping_add(len.div_ceil(16) as u128);

@@ -1,7 +1,7 @@
-//! A buffer between guard bytes, at a chosen place relative to a cache line.
+//! A buffer between guard bytes, at a chosen offset from a cache line.
 //!
-//! Promises to notice a byte written up to a cache line before or behind the buffer, which is as
-//! wide as the widest vector store.
+//! It detects a byte written up to a cache line before or after the buffer; the widest vector
+//! store has that length.
 
 /// Length of a cache line and of the widest vector, in bytes.
 pub const LINE: usize = 64;

@@ -1,6 +1,6 @@
 //! VM clones, imitated: a fork with the fork guard off copies state as a snapshot does.
 //!
-//! Real snapshots of real VMs are the lab's matter; here the guard's logic is driven.
+//! The lab tests real snapshots of real VMs; these tests cover the guard's logic.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -21,7 +21,7 @@ use crate::outputs::{Draw, end_of, fork, judge, receive, send, wait};
 use crate::reseeds::KernelRng;
 use crate::stack::words_of_page;
 
-/// What two copies of this process draw, after `between` ran in the second, 200 times.
+/// Compares what two copies of this process draw, 200 times; the second runs `between` first.
 fn copies_draw(draw: fn() -> [Draw; 4], between: impl Fn()) -> Verdict {
     copies_draw_times(200, draw, between)
 }
@@ -55,20 +55,20 @@ fn draws() -> [Draw; 4] {
     ]
 }
 
-/// Nothing tells of the clone: every request is hedged.
+/// Without any signal of clones, every request is hedged.
 pub fn unseen() -> Verdict {
     copies_draw(draws, || {})
 }
 
-/// The program does not rely on what would tell of the clone: every request is hedged.
+/// If the program does not rely on signals of clones, every request is hedged.
 pub fn distrusted() -> Verdict {
     squall::hazmat::hedge_every_request();
     copies_draw(draws, || {})
 }
 
-/// What may be keys or nonces, of every size.
+/// Draws of every size that may be keys or nonces.
 fn keys() -> [Draw; 4] {
-    // A number may fill the buffer, of which nothing else may be served unmasked.
+    // A number may refill the buffer, from which any other request needs a pad.
     squall::u64();
     let mut eight = [0; 8];
     let mut small = [0; 256];
@@ -92,18 +92,18 @@ fn has_delayed_notification() {
     assert_eq!(squall::status().clone_guard, CloneGuard::Vmgenid);
 }
 
-/// Takes the machine's vmclock away.
+/// Hides the machine's vmclock.
 pub fn without_vmclock() {
     vmclock_for_testing(c"/nonexistent/vmclock");
 }
 
-/// The kernel has not handled vmgenid's notice yet: keys and nonces of every size are told apart.
+/// Before the kernel has handled vmgenid's interrupt, keys and nonces of every size differ.
 pub fn delayed() -> Verdict {
     has_delayed_notification();
     copies_draw(keys, || {})
 }
 
-/// The same of numbers drawn by `rand`'s traits, of which it makes keys.
+/// Numbers drawn through `rand`'s traits differ too, because `rand` makes keys of them.
 pub fn delayed_through_rng() -> Verdict {
     use rand_core::Rng as _;
     fn draws() -> [Draw; 4] {
@@ -127,14 +127,14 @@ pub fn delayed_through_rng() -> Verdict {
     copies_draw(draws, || {})
 }
 
-/// Where pads tell clones apart, bytes come out of the buffer: the generator is left as it is.
+/// With pads, bytes come from the buffer and leave the generator's state unchanged.
 pub fn bytes_come_from_the_buffer() -> Verdict {
     comes_from_the_buffer(|| {
         squall::array::<16>();
     })
 }
 
-/// So do numbers, which nothing tells apart.
+/// Numbers, which get no pad, also come from the buffer.
 pub fn numbers_come_from_the_buffer() -> Verdict {
     comes_from_the_buffer(|| {
         squall::u64();
@@ -158,7 +158,7 @@ fn comes_from_the_buffer(draw: fn()) -> Verdict {
     }
 }
 
-/// Every page has keys of pads, and new ones with each seeding.
+/// Every page has round keys for pads, and new ones after each seeding.
 pub fn pad_schedule() -> Verdict {
     const WORDS: usize = 30;
     fn pad_schedule() -> Vec<u64> {
@@ -184,8 +184,8 @@ pub fn pad_schedule() -> Verdict {
     }
 }
 
-/// The same, of a machine that was stopped while nothing was drawn: words are told apart too,
-/// because their buffer's tick is over.
+/// If the machine was stopped while nothing was drawn, numbers differ too, because their buffer's
+/// tick is over.
 pub fn delayed_when_idle() -> Verdict {
     /// Longer than the longest tick there is, at 100 Hz.
     const TICK: Duration = Duration::from_millis(11);
@@ -214,7 +214,7 @@ fn c_path(path: &Path) -> CString {
     CString::new(path.as_os_str().as_encoded_bytes()).unwrap()
 }
 
-/// vmclock is looked for there from here on.
+/// Makes squall look for vmclock at `path`.
 fn use_as_vmclock(path: &Path) {
     vmclock_for_testing(Box::leak(c_path(path).into_boxed_c_str()));
 }
@@ -241,7 +241,7 @@ impl Clock {
         let path = scratch("page");
         let clock = Clock::write(&path, flags, count_at);
         use_as_vmclock(&path);
-        // Looking at the status decides on the machine's signals.
+        // Reading the status decides which signals the machine has.
         let has_vmclock = squall::status().has_vmclock;
         std::fs::remove_file(path).unwrap();
         assert!(has_vmclock);
@@ -274,17 +274,17 @@ impl Clock {
     }
 }
 
-/// The counter is different in every copy.
+/// vmclock's counter is different in every copy.
 pub fn vmclock_moves() -> Verdict {
     copies_of(&Clock::install())
 }
 
-/// The same of the marker.
+/// vmclock's disruption marker is different in every copy.
 pub fn vmclock_marker_moves() -> Verdict {
     copies_of(&Clock::with_marker())
 }
 
-/// Where clones are notified late, too: the tick, which is followed there, does not take its place.
+/// With delayed notification, the tick does not replace the marker.
 pub fn marker_stands_for_tick() -> Verdict {
     let _clock = Clock::with_marker();
     follows_no_tick()
@@ -323,14 +323,14 @@ fn copies_of(clock: &Clock) -> Verdict {
     judge(collector.join().unwrap())
 }
 
-/// The control: the counter never changes, and the copies repeat.
+/// The control: the counter never changes, so the copies repeat.
 pub fn vmclock_stands_still() -> Verdict {
     let _clock = Clock::install();
     copies_draw(draws, || {})
 }
 
-/// After the counter has changed, copies of the *new* state are told apart too, until the
-/// kernel has reseeded.
+/// After the counter has changed, copies of the *new* state also differ until the kernel has
+/// reseeded.
 pub fn vmclock_hedges_until_reseed() -> Verdict {
     let clock = Clock::install();
     let rng = KernelRng::open();
@@ -350,7 +350,7 @@ pub fn vmclock_hedges_until_reseed() -> Verdict {
     }
 }
 
-/// What copies draw after `event`; again if the kernel reseeded meanwhile, as it does by itself.
+/// Compares copies after `event`; repeats it if the kernel reseeded by itself meanwhile.
 fn until_undisturbed(mut event: impl FnMut()) -> Verdict {
     loop {
         event();
@@ -364,7 +364,7 @@ fn until_undisturbed(mut event: impl FnMut()) -> Verdict {
     }
 }
 
-/// A first draw that need not know does not look for a vmclock, which would take longer than it does.
+/// A first draw does not look for a vmclock if it need not: that would take longer than the draw.
 pub fn first_draw_does_not_look_for_vmclock() -> Verdict {
     switch_off_for_testing(VmClockDevice);
     let path = scratch("page");
@@ -379,7 +379,7 @@ pub fn first_draw_does_not_look_for_vmclock() -> Verdict {
     }
 }
 
-/// Files of all kinds that stand in the place of the device are not used.
+/// Files of any kind at the device's path are not used.
 pub fn vmclock_is_the_device() -> Verdict {
     let [page, link, fifo] = ["page", "link", "fifo"].map(scratch);
     Clock::write(&page, 1 << 8, 104);
@@ -388,7 +388,7 @@ pub fn vmclock_is_the_device() -> Verdict {
     assert_eq!(unsafe { libc::mkfifo(c_path(&fifo).as_ptr(), 0o600) }, 0);
     let uses = |path: &&Path| {
         let child = fork(|| {
-            // A fifo that nobody writes to must not hold the draw up.
+            // Opening a FIFO that nobody writes to must not block the draw.
             // SAFETY: alarm and _exit have no preconditions.
             unsafe { libc::alarm(60) };
             use_as_vmclock(path);
@@ -411,7 +411,7 @@ pub fn vmclock_is_the_device() -> Verdict {
     }
 }
 
-/// A file in the place of the device that is cut short does not end the program.
+/// Truncating a file at the device's path does not end the program.
 pub fn vmclock_cut_short() -> Verdict {
     let path = scratch("page");
     let clock = Clock::write(&path, 1 << 8, 104);
@@ -430,14 +430,14 @@ pub fn vmclock_cut_short() -> Verdict {
     Verdict::Held
 }
 
-/// A hypervisor that shows itself in one way, by its announcement or a vmgenid: it is a VM, with no
-/// other signal.
+/// A hypervisor that only announces itself, or only has a vmgenid, makes this a VM without other
+/// signals.
 pub fn without_clock() -> Verdict {
     use_as_vmclock(Path::new("/dev/null"));
     copies_draw(keys, || {})
 }
 
-/// The same with what may be a vmclock, but is nowhere in /sys.
+/// A device that may be a vmclock but is not found in /sys also makes this a VM.
 pub fn hidden_hypervisor_with_unknown_device() -> Verdict {
     let path = scratch("device");
     make_device(&path, 255).expect("device nodes can be made");
@@ -464,13 +464,13 @@ pub fn can_make_devices() -> bool {
     made.and_then(|()| std::fs::remove_file(path)).is_ok()
 }
 
-/// The same with a vmclock instead, whose marker does not move.
+/// A vmclock whose marker does not change also makes this a VM.
 pub fn hidden_hypervisor_with_marker() -> Verdict {
     let _clock = Clock::with_marker();
     copies_draw(draws, || {})
 }
 
-/// New kernel entropy in every call needs no other guard.
+/// Draws with new kernel bytes in every call need no other guard.
 pub fn fresh() -> Verdict {
     fn fresh_draws() -> [Draw; 4] {
         std::array::from_fn(|_| {

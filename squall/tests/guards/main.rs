@@ -1,10 +1,10 @@
-//! Every guard of the generator, each beside its control.
+//! Every guard of the generator, each with its control.
 //!
-//! A case is a scenario under some failpoints. It runs in a process of its own and ends
-//! in a verdict: the promise held, or it was broken. A case with every guard on must hold; its
-//! control, the same scenario with one guard off, must break, or the scenario proves nothing.
-//! What this machine cannot run is ignored, and the summary counts it. With the environment variable
-//! `SQUALL_REQUIRE_GUARDS`, and for the engines that `SQUALL_REQUIRE_ENGINES` names, it runs and fails.
+//! A case is a scenario under some failpoints. It runs in its own process and returns a verdict:
+//! the promise held, or it was broken. A case with every guard on must hold. Its control, the same
+//! scenario with one guard off, must break, or the scenario proves nothing. Cases that this machine
+//! cannot run are ignored and counted in the summary. If `SQUALL_REQUIRE_GUARDS` is set, or
+//! `SQUALL_REQUIRE_ENGINES` names the engine, such a case runs and fails.
 
 mod aes256;
 mod clones;
@@ -34,11 +34,11 @@ use squall::{Engine, MemoryKind, NoiseSource, ReseedGuard, Status};
 pub enum Verdict {
     /// The promise held.
     Held,
-    /// It was broken: how.
+    /// The promise was broken, with a description.
     Broken(String),
 }
 
-/// What a case needs of the machine, and cannot imitate.
+/// What a case needs from the machine and cannot imitate.
 #[derive(Clone, Copy)]
 enum Need {
     /// The privilege to make the kernel's RNG reseed.
@@ -64,7 +64,7 @@ enum Need {
 }
 
 impl Need {
-    /// Why the machine does not meet it, if that is allowed.
+    /// Why the machine does not meet this need; `None` if it does, or must.
     fn lacking(self) -> Option<&'static str> {
         let status = || &*MACHINE;
         let (is_met, reason) = match self {
@@ -127,7 +127,7 @@ struct Case {
     off: &'static [Failpoint],
     expect: Expect,
     needs: &'static [Need],
-    /// Forces the kernel to reseed, which would spare other cases what they must suffer.
+    /// Whether the case makes the kernel reseed, which would disturb other cases.
     alone: bool,
 }
 
@@ -170,20 +170,20 @@ const fn case(
 
 use Failpoint::*;
 
-/// Nothing of the machine but plain memory.
+/// The machine has only plain memory.
 const PLAIN: &[Failpoint] = &[DroppableMemory, WipeOnFork, RandomInstruction, CycleCounter];
 const WIPED: &[Failpoint] = &[DroppableMemory, RandomInstruction, CycleCounter];
-/// Nothing that tells two copies apart but the guard itself.
+/// Only the guard itself makes two copies differ.
 const STRICT: &[Failpoint] = &[RandomInstruction, CycleCounter];
 const UNGUARDED: &[Failpoint] = &[ForkGuard, RandomInstruction, CycleCounter];
-/// A VM that no signal tells of its clones; copies of it are made by an unguarded fork.
+/// A VM without any signal of clones; an unguarded fork makes its copies.
 const CLONED_UNSEEN: &[Failpoint] = &[ForkGuard, Vmgenid, BareMetal];
-/// A VM whose clones have not been told yet.
+/// A VM whose kernel has not been notified of the clone yet.
 const CLONED_BEFORE_NOTIFICATION: &[Failpoint] = &[ForkGuard, NoVmgenid, BareMetal];
-/// A VM that is notified late, whose additional input is known.
+/// A VM with delayed notification, whose additional input is known.
 const WITH_PAD: &[Failpoint] = &[NoVmgenid, BareMetal, AdditionalInput];
 const WITH_PAD_UNWIPED: &[Failpoint] = &[NoVmgenid, BareMetal, AdditionalInput, Wiping];
-/// Nothing but keys tells two requests apart.
+/// Only keys make two requests differ.
 const KEYS_ALONE: &[Failpoint] = &[DelayedNotification, RandomInstruction, CycleCounter];
 const KEYS_UNCHECKED: &[Failpoint] = &[
     DelayedNotification,
@@ -398,7 +398,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// In a process of its own: applies the case's switches and runs its scenario.
+/// Applies the case's switches and runs its scenario, in a process of its own.
 fn run_scenario(name: &str) -> ExitCode {
     let case = CASES
         .iter()
@@ -418,8 +418,8 @@ fn run_scenario(name: &str) -> ExitCode {
     }
 }
 
-/// Makes sure that the machine was what these switches made of it: the case would else have tried
-/// another one.
+/// Checks that the switches had their effect on the machine; otherwise the case would have tested
+/// another machine.
 fn check_machine(off: &[Failpoint]) {
     let takes = |failpoint| off.contains(&failpoint);
     if takes(GenerationPlace) {

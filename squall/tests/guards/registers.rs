@@ -1,9 +1,9 @@
-//! Backtracking resistance reaches the registers: behind a request no key, round key or state is
+//! Backtracking resistance includes the registers: after a request, no key, round key or state is
 //! left in any of them.
 //!
-//! A look at the registers searches for what is known of the thread's page before and behind the
-//! request, and for what nobody told it: round keys that follow from one another, and a key that
-//! decrypts the output to consecutive counters.
+//! The search looks for the known secrets of the thread's page before and after the request, and
+//! for unknown ones: round keys that follow from one another, and a key that decrypts the output
+//! to consecutive counters.
 
 use squall::Engine;
 
@@ -42,7 +42,7 @@ pub fn draws() -> Verdict {
     nothing_found(look_at_draws())
 }
 
-/// The same, every request hedged.
+/// Requests of every length class, all hedged.
 pub fn hedged_draws() -> Verdict {
     squall::hazmat::hedge_every_request();
     draws()
@@ -53,7 +53,7 @@ pub fn building_blocks() -> Verdict {
     nothing_found(look_at_building_blocks())
 }
 
-/// The controls: keys are found behind them.
+/// The control: without clearing, keys are found.
 pub fn draws_found() -> Verdict {
     found_everywhere(look_at_draws())
 }

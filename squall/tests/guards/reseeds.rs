@@ -87,7 +87,7 @@ pub fn seen_by_every_thread() -> Verdict {
     })
 }
 
-/// Reseeds without pause hold no request up for ever.
+/// Continuous reseeds do not block a request forever.
 pub fn storm() -> Verdict {
     let rng = KernelRng::open();
     let is_done = &AtomicBool::new(false);
@@ -188,7 +188,7 @@ pub fn by_time() -> Verdict {
     }
 }
 
-/// Where it can be seen, the age of a seed does not matter.
+/// Where the generation can be seen, the age of a seed does not matter.
 pub fn by_time_only_where_hidden() -> Verdict {
     squall::u32();
     let is_hidden = squall::status().reseed_guard == ReseedGuard::Time;

@@ -104,8 +104,8 @@ pub fn no_source_aborts() -> Verdict {
     judge_abort(end_of(pid), &message)
 }
 
-/// The same in a child that was forked while another thread held the lock of Rust's standard error,
-/// which is then nobody's there.
+/// The abort also works in a child forked while another thread held the lock of Rust's standard
+/// error, which nobody in the child releases.
 pub fn no_source_aborts_with_stderr_locked() -> Verdict {
     ends_with_stderr_locked(|| {
         refuse_everything();

@@ -98,8 +98,8 @@ pub fn first_draw_in_a_handler() -> Verdict {
     judge([first, squall::array(), squall::array()])
 }
 
-/// As above, on the smallest alternate stack that programs commonly give their handlers, with
-/// nothing below it.
+/// The first draw happens in a handler, on the smallest alternate stack that programs commonly use,
+/// with nothing mapped below it.
 pub fn first_draw_on_a_small_stack() -> Verdict {
     const PAGE: usize = 4096;
     // SAFETY: getauxval has no preconditions.

@@ -1,5 +1,5 @@
-//! Backtracking resistance reaches the stack: no key is left where a request has been, neither
-//! the generator's own nor a round key that a kernel had to spill.
+//! Backtracking resistance includes the stack: a request leaves no key there, neither the
+//! generator's own nor a round key that a kernel had to spill.
 //!
 //! That rests on secrets being wiped, built where they are used, and never moved. Optimised builds
 //! keep to it; an unoptimised one moves them and leaves keys.
@@ -24,8 +24,8 @@ const PAD_WORDS: usize = 30;
 /// Depth that is searched, in words.
 const DEPTH: usize = (24 << 10) / 8;
 
-/// Requests of every kind leave no key on the stack. Broken is that if all of them do: a search
-/// that finds some only is at fault itself.
+/// Requests of every kind leave no key on the stack. The verdict is broken only if all of them
+/// do: a search that finds only some is itself at fault.
 pub fn no_keys_left(engine: Engine) -> Verdict {
     squall::hazmat::use_engine(engine).unwrap();
     let gets_pad = squall::status().clone_guard == CloneGuard::Vmgenid;
@@ -45,8 +45,8 @@ pub fn no_keys_left(engine: Engine) -> Verdict {
     Verdict::Broken(format!("keys left so many bytes below: {found:?}"))
 }
 
-/// Nor do requests that make no seed leave V of the generator's state, which is no secret without the
-/// key, but shows what such a request leaves.
+/// Requests without a seeding leave no V of the generator's state either. V is not secret without
+/// the key, but shows what such a request leaves.
 pub fn no_counters_left() -> Verdict {
     squall::hazmat::use_engine(Engine::AesNi).unwrap();
     squall::fill(&mut [0; 300]);
@@ -58,7 +58,7 @@ pub fn no_counters_left() -> Verdict {
     }
 }
 
-/// V of this state as it is kept, and as a number.
+/// V of this state, as stored and as a number.
 fn counters(state: &[u64]) -> Vec<u64> {
     let [first, second] = [state[KEY_WORDS], state[KEY_WORDS + 1]];
     vec![first, second, second.swap_bytes(), first.swap_bytes()]
@@ -143,7 +143,7 @@ const LAST_CONSTANTS: [u64; 16] = [
     0x6c44_198c_4a47_5817,
 ];
 
-/// Nor does a stream leave its key, which is expanded where it stays.
+/// A stream does not leave its key, which is expanded in place.
 pub fn streams_leave_no_keys() -> Verdict {
     for engine in Engine::available().filter(|engine| engine.is_aes()) {
         let mut key = Box::new([0; 32]);
@@ -251,13 +251,13 @@ fn state() -> Vec<u64> {
     words_of_page(KEYS_AT_FOR_TESTING[0], STATE_WORDS)
 }
 
-/// The keys of pads, none where there are none.
+/// The round keys of pads; empty if there are none.
 pub fn pads() -> Vec<u64> {
     let pads = words_of_page(KEYS_AT_FOR_TESTING[1], PAD_WORDS);
     pads.into_iter().filter(|&word| word != 0).collect()
 }
 
-/// So many words of this thread's page, those at `at`.
+/// `words` words of this thread's page, from offset `at` on.
 pub fn words_of_page(at: usize, words: usize) -> Vec<u64> {
     let page = page_address_for_testing() as *const u64;
     let word = |index| {
@@ -267,7 +267,7 @@ pub fn words_of_page(at: usize, words: usize) -> Vec<u64> {
     (0..words).map(word).collect()
 }
 
-/// What `work` has left on the stack.
+/// The stack after `work`.
 fn after(work: impl Fn()) -> Vec<u64> {
     let mut stack = vec![0; DEPTH];
     prepare_stack();

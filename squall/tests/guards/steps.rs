@@ -1,9 +1,9 @@
-//! What may happen to a draw, after each of its instructions: a fork, a page that the kernel drops,
-//! a reseed, a clone.
+//! Interrupts a draw after each of its instructions, by a fork, a page that the kernel drops, a
+//! reseed or a clone.
 //!
-//! The thread runs the draw with the trap flag set, so that a handler runs after each instruction.
-//! Nothing is left to chance: the same draw has the same instructions, and what it looked at last
-//! is known by the instruction.
+//! The thread draws with the trap flag set, so that a handler runs after each instruction. Nothing
+//! is left to chance: the same draw has the same instructions, and the test knows which of them
+//! made the last check.
 
 #[cfg(not(target_arch = "x86_64"))]
 mod x86_64 {
@@ -110,7 +110,7 @@ mod x86_64 {
         }
     }
 
-    /// The instruction at which the draw looked for the last time at what tells of a fork.
+    /// The instruction of the draw's last check for a fork.
     static LAST_CHECK: AtomicUsize = AtomicUsize::new(usize::MAX);
 
     /// A page whose every access is noticed: it cannot be accessed but for one instruction.
@@ -371,7 +371,7 @@ mod x86_64 {
         in_a_fresh_draw(|| CLOCK.get().expect("it was set").set(2))
     }
 
-    /// The control of both.
+    /// The control of the fresh draws: nothing happens, and the draw is not repeated.
     pub fn nothing_in_a_fresh_draw() -> Verdict {
         squall::status();
         in_a_fresh_draw(|| {})

@@ -30,7 +30,7 @@ pub fn by_the_thousand() -> Verdict {
     judge_kept()
 }
 
-/// Nothing is decided yet when many threads draw for the first time.
+/// Many threads make their first draws at once, before anything is decided.
 pub fn first_draws_at_once() -> Verdict {
     let barrier = &std::sync::Barrier::new(64);
     std::thread::scope(|scope| {

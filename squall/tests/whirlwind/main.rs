@@ -215,7 +215,7 @@ fn nothing_asked_is_nothing_written() {
     assert_eq!(generate(&whirlwind, 64), reference.generate(64));
 }
 
-/// Threads that share one never get the same bytes, though the machine tells none apart.
+/// Threads that share a Whirlwind never get the same bytes, even on a machine that never changes.
 #[test]
 fn threads_do_not_repeat() {
     const THREADS: usize = 8;
@@ -246,7 +246,7 @@ fn threads_do_not_repeat() {
     assert_eq!(distinct.len(), THREADS * DRAWS);
 }
 
-/// A machine that stands still.
+/// A machine whose values never change.
 struct Still;
 
 impl squall::entropy::Machine for Still {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use squall::entropy::{HARDWARE_LEN, Machine};
 
-/// Clones of it share one counter; [`Script::copy`] makes one that runs by itself.
+/// Clones share one counter; [`Script::copy`] makes an independent one.
 #[derive(Clone, Default)]
 pub struct Script(Arc<AtomicU64>);
 

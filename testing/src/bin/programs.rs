@@ -1,6 +1,7 @@
-//! What squall changes for real programs: each with its door and without, in turns.
+//! Measures how squall changes the speed of real programs, each with and without it, in turns.
 //!
-//! `cargo run --release -p squall-testing [ROUNDS]`. What is not installed is told and left out.
+//! `cargo run --release -p squall-testing [ROUNDS]`. Programs that are not installed are reported and
+//! left out.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -11,10 +12,10 @@ use squall_testing::workspace::{Way, Workspace};
 use squall_tools::measure::contest::{Batch, Budget, Contestant, Outcome, in_turns};
 use squall_tools::measure::{Orders, Spread, interval_of_median, machine};
 
-/// Rounds, if none are asked for.
+/// Default number of rounds.
 const ROUNDS: usize = 9;
 
-/// The same thing done without a door and with one: both give nanoseconds an operation.
+/// The same operation without squall and with it. Both return nanoseconds per operation.
 type Pair<'a> = [Box<dyn FnMut() -> Result<f64, String> + 'a>; 2];
 
 fn main() -> ExitCode {
@@ -74,7 +75,7 @@ fn show(title: &str, [mut without, mut with]: Pair, rounds: usize) {
     let _ = std::io::stdout().flush();
 }
 
-/// What `measure` gives each way.
+/// Measures without squall and with `door`.
 fn both<'a, T>(
     door: Way,
     mut begin: impl FnMut(Way) -> Result<T, String>,
@@ -93,7 +94,7 @@ where
     ])
 }
 
-/// Nanoseconds each of `count` operations takes, which `call` does.
+/// Nanoseconds per operation; `call` does `count` of them.
 fn time<T>(count: u64, call: impl FnOnce() -> Result<T, String>) -> Result<f64, String> {
     let clock = Instant::now();
     call()?;
@@ -167,7 +168,7 @@ fn logins<'a>(workspace: &'a Workspace) -> Result<Pair<'a>, String> {
     )
 }
 
-/// How much of nginx's time is in randomness, each way.
+/// Prints how much of nginx's time is spent on randomness, without squall and with it.
 fn shares(workspace: &Workspace) {
     for way in [Way::Plain, Way::Provided] {
         let share = Nginx::start(workspace, way, 1).and_then(|nginx| nginx.share_in_randomness(4));

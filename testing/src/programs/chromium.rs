@@ -1,4 +1,4 @@
-//! Chromium, whose pages draw in a sandbox of seccomp filters that it sets for its processes itself.
+//! Chromium, whose pages draw in a sandbox of seccomp filters that it sets up itself.
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::programs::installed;
 use crate::workspace::{Way, Workspace, said};
 
-/// Has 16 bytes drawn by the page and by three threads of it, and shows how many values there were.
+/// A page that draws 16 bytes itself and in three workers, and shows how many values differ.
 const PAGE: &str = "<p></p><script>
 const draw = `crypto.getRandomValues(new Uint8Array(16)).join()`;
 const values = new Set([eval(draw)]);
@@ -20,16 +20,16 @@ for (let count = 0; count < 3; count++) {
 }
 </script>";
 
-/// Longest time that it may take, in seconds.
+/// Longest time of a run, in seconds.
 const LONGEST: u32 = 300;
 
-/// The numbers of Debian's nobody and nogroup.
+/// The IDs of Debian's nobody and nogroup.
 const NOBODY: u32 = 65534;
 
-/// Whether there is Chromium, and a sandbox for it.
+/// Whether Chromium and a sandbox for it are available.
 ///
 /// # Errors
-/// Why not.
+/// Returns why not.
 pub fn available() -> Result<(), String> {
     installed("chromium", "chromium")?;
     let status = Command::new("timeout")
@@ -42,9 +42,10 @@ pub fn available() -> Result<(), String> {
         .ok_or_else(|| "Chromium's sandbox takes user namespaces, which are off here".into())
 }
 
-/// What timeout(1) is told, so that it ends, and is not root, for whom it refuses to have a sandbox.
+/// Arguments for timeout(1), so that Chromium ends and does not run as root, for which it refuses a
+/// sandbox.
 fn limits() -> Vec<String> {
-    // One that crashes starts over for ever.
+    // A browser that crashes restarts forever.
     let mut limits = vec![format!("{LONGEST}")];
     if rustix::process::geteuid().is_root() {
         let [user_id, group_id] = ["reuid", "regid"].map(|id| format!("--{id}={NOBODY}"));
@@ -53,10 +54,10 @@ fn limits() -> Vec<String> {
     limits
 }
 
-/// The page as the browser has it at last.
+/// The page's final content in the browser.
 ///
 /// # Errors
-/// Why there is no Chromium, or none in a sandbox.
+/// Returns why there is no Chromium, or no sandbox for it.
 pub fn page(workspace: &Workspace, way: Way) -> Result<String, String> {
     available()?;
     let page = workspace.write("page.html", PAGE);

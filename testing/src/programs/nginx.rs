@@ -1,4 +1,4 @@
-//! nginx with TLS, and wrk as its clients: a handshake for every request.
+//! nginx with TLS and wrk as its clients, with a handshake for every request.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use crate::programs::{installed, openssl};
 use crate::server::{Server, free_port};
 use crate::workspace::{Way, Workspace, said};
 
-/// A server of one page.
+/// A server with one page.
 pub struct Nginx {
     server: Server,
     port: u16,
@@ -14,19 +14,19 @@ pub struct Nginx {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// Requests, each of which took a handshake.
+    /// Number of requests, each with a handshake.
     pub requests: u64,
-    /// They a second.
+    /// Requests per second.
     pub rate: f64,
     /// Connections and requests that failed.
     pub errors: u64,
 }
 
 impl Nginx {
-    /// Starts it with `workers` processes.
+    /// Starts the server with `workers` processes.
     ///
     /// # Errors
-    /// Why there is no nginx.
+    /// Returns why nginx is not available.
     pub fn start(workspace: &Workspace, way: Way, workers: usize) -> Result<Nginx, String> {
         let nginx = installed("nginx", "nginx-light")?;
         let [certificate, key] = openssl::certificate(workspace)?;
@@ -74,10 +74,10 @@ impl Nginx {
         self.server.said()
     }
 
-    /// Sixteen clients for so many seconds, each of which connects anew for every request.
+    /// Runs sixteen clients for `seconds`. Each connects anew for every request.
     ///
     /// # Errors
-    /// Why there is no wrk.
+    /// Returns why wrk is not available.
     pub fn load(&self, seconds: u64) -> Result<Load, String> {
         let mut wrk = Command::new(installed("wrk", "wrk")?);
         wrk.args(["-t", "1", "-c", "16", "-H", "Connection: close"]);
@@ -91,11 +91,11 @@ impl Nginx {
 }
 
 impl Nginx {
-    /// Which part of the worker's time under load is spent in OpenSSL's RAND_bytes and
-    /// RAND_priv_bytes and what they call, as perf(1) samples it in so many seconds.
+    /// The share of the worker's time under load that is spent in OpenSSL's RAND_bytes and
+    /// RAND_priv_bytes and their callees, sampled by perf(1) for `seconds`.
     ///
     /// # Errors
-    /// Why there is no wrk or no perf, or what perf says.
+    /// Returns why wrk or perf is not available, or perf's error.
     pub fn share_in_randomness(&self, seconds: u64) -> Result<f64, String> {
         let perf = installed("perf", "linux-perf")?;
         let worker = self.worker().ok_or("nginx has no worker")?;
@@ -147,7 +147,7 @@ impl Nginx {
     }
 }
 
-/// The part in a report of perf's that is in functions which give randomness.
+/// The share of the functions that give randomness in perf's report.
 fn share(report: &str) -> f64 {
     let of = |line: &str| -> Option<f64> {
         let (percent, symbol) = line.trim().split_once('%')?;

@@ -1,4 +1,4 @@
-//! The command openssl: random bytes, keys, certificates, and a server of TLS.
+//! The openssl command: random bytes, keys, certificates, and a TLS server.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -7,10 +7,10 @@ use crate::programs::installed;
 use crate::server::{Server, free_port};
 use crate::workspace::{Way, Workspace, said, succeeded};
 
-/// `openssl`, to be run this way.
+/// A command for `openssl` that gets its randomness by `way`.
 ///
 /// # Errors
-/// Why there is none.
+/// Returns why openssl is not available.
 pub fn command(workspace: &Workspace, way: Way) -> Result<Command, String> {
     let openssl = installed("openssl", "openssl")?;
     let mut command = workspace.command(way, openssl);
@@ -18,7 +18,7 @@ pub fn command(workspace: &Workspace, way: Way) -> Result<Command, String> {
     Ok(command)
 }
 
-/// `count` random bytes of `openssl rand`.
+/// `count` random bytes from `openssl rand`.
 ///
 /// # Errors
 /// Why there is no openssl.
@@ -43,7 +43,7 @@ pub fn key(workspace: &Workspace, way: Way) -> Result<String, String> {
     ])))
 }
 
-/// Files of a certificate and its key for localhost, signed by itself.
+/// Files with a self-signed certificate for localhost and its key.
 ///
 /// # Errors
 /// Why there is no openssl.
@@ -69,7 +69,7 @@ pub fn certificate(workspace: &Workspace) -> Result<[PathBuf; 2], String> {
     Ok([certificate, key])
 }
 
-/// `openssl s_server` on a port of its own.
+/// Starts `openssl s_server` on a free port.
 ///
 /// # Errors
 /// Why there is no openssl.
@@ -83,7 +83,7 @@ pub fn serve(workspace: &Workspace, way: Way) -> Result<(Server, u16), String> {
     Ok((server, port))
 }
 
-/// What a client says of a connection with localhost, which it verifies.
+/// The output of a client that connects to localhost and verifies the certificate.
 ///
 /// # Errors
 /// Why there is no openssl.

@@ -1,4 +1,4 @@
-//! PostgreSQL: `gen_random_uuid`, which asks OpenSSL.
+//! PostgreSQL, whose `gen_random_uuid` asks OpenSSL.
 
 use std::os::unix::fs::chown;
 use std::path::PathBuf;
@@ -15,10 +15,10 @@ pub struct Postgres<'a> {
 }
 
 impl<'a> Postgres<'a> {
-    /// Makes the database and starts the server.
+    /// Creates the database and starts the server.
     ///
     /// # Errors
-    /// Why there is no PostgreSQL.
+    /// Returns why PostgreSQL is not available.
     pub fn start(workspace: &'a Workspace, way: Way) -> Result<Postgres<'a>, String> {
         let programs = programs()?;
         let port = free_port();
@@ -47,7 +47,7 @@ impl<'a> Postgres<'a> {
         Ok(postgres)
     }
 
-    /// It listens before it answers.
+    /// Waits until the server answers; it listens before that.
     fn wait_until_ready(&self) {
         let mut ready = Command::new(self.programs.join("pg_isready"));
         ready.args([
@@ -68,7 +68,7 @@ impl<'a> Postgres<'a> {
         panic!("PostgreSQL does not answer");
     }
 
-    /// What a query gives, as text.
+    /// The result of a query, as text.
     pub fn query(&self, query: &str) -> String {
         let mut psql = self
             .workspace
@@ -86,10 +86,10 @@ impl<'a> Postgres<'a> {
     }
 }
 
-/// Whether there is PostgreSQL, and whom it may run as.
+/// Whether PostgreSQL is available, and a user to run it as.
 ///
 /// # Errors
-/// Why not.
+/// Returns why not.
 pub fn available() -> Result<(), String> {
     programs()?;
     if rustix::process::geteuid().is_root() {
@@ -109,7 +109,7 @@ fn programs() -> Result<PathBuf, String> {
         .ok_or_else(|| "PostgreSQL is not here: install the package postgresql".to_owned())
 }
 
-/// The user and group that Debian's package makes: the server refuses to be root.
+/// The user and group that Debian's package creates, because the server refuses to run as root.
 fn postgres_user() -> Result<(u32, u32), String> {
     let id = |option| -> Option<u32> {
         let output = Command::new("id")

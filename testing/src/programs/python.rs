@@ -3,7 +3,7 @@
 use crate::programs::installed;
 use crate::workspace::{Way, Workspace, said};
 
-/// Draws `count` times 16 bytes each way, and prints how many different values of each there were.
+/// Draws 16 bytes `count` times in each way, and prints how many values differ for each.
 const DRAWS: &str = "
 import os, secrets, sys, uuid
 count = int(sys.argv[1])
@@ -19,7 +19,7 @@ with open('/dev/urandom', 'rb', buffering=0) as device:
 assert all(uuid.uuid4().version == 4 for _ in range(10))
 ";
 
-/// Prints nanoseconds for each of `count` calls of `os.urandom(16)` and of `uuid.uuid4()`.
+/// Prints nanoseconds per call of `os.urandom(16)` and of `uuid.uuid4()`, over `count` calls each.
 const TIMES: &str = "
 import os, sys, time, uuid
 count = int(sys.argv[1])
@@ -37,7 +37,8 @@ fn run(workspace: &Workspace, way: Way, script: &str, count: u64) -> Result<Stri
     Ok(said(command.args(["-c", script]).arg(count.to_string())))
 }
 
-/// Different values among `count` of each way, and the length of one, as Python prints them.
+/// Numbers of different values in `count` draws of each way, and a value's length, as Python prints
+/// them.
 ///
 /// # Errors
 /// Why there is no Python.
@@ -45,7 +46,7 @@ pub fn draws(workspace: &Workspace, way: Way, count: u64) -> Result<String, Stri
     run(workspace, way, DRAWS, count)
 }
 
-/// Nanoseconds of `os.urandom(16)` and of `uuid.uuid4()`, in `count` calls of each.
+/// Nanoseconds per call of `os.urandom(16)` and of `uuid.uuid4()`, over `count` calls each.
 ///
 /// # Errors
 /// Why there is no Python.

@@ -1,4 +1,4 @@
-//! OpenSSH: keys, and a server whose user logs in with one.
+//! OpenSSH: makes keys, and runs a server on which a user logs in with one.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub fn key(workspace: &Workspace, way: Way, kind: &str, name: &str) -> Result<Pa
     Ok(path)
 }
 
-/// A server of this user's, who may log in with a key.
+/// A server that runs as this user, who can log in with a key.
 pub struct Ssh<'a> {
     workspace: &'a Workspace,
     server: Server,
@@ -29,7 +29,7 @@ pub struct Ssh<'a> {
 }
 
 impl<'a> Ssh<'a> {
-    /// Starts it.
+    /// Starts the server.
     ///
     /// # Errors
     /// Why there is no OpenSSH.
@@ -39,7 +39,7 @@ impl<'a> Ssh<'a> {
         let host_key = key(workspace, Way::Plain, "ed25519", &format!("host-{port}"))?;
         let key = key(workspace, Way::Plain, "ed25519", &format!("user-{port}"))?;
         if rustix::process::geteuid().is_root() {
-            // Where a server that root starts locks its children up.
+            // A server that root starts confines its children to this directory.
             fs::create_dir_all("/run/sshd").expect("the server's folder");
         }
         let configuration = format!(
@@ -65,7 +65,7 @@ impl<'a> Ssh<'a> {
         })
     }
 
-    /// What `command` says on the other side.
+    /// Logs in, runs `command` there, and returns its output.
     ///
     /// # Panics
     /// If logging in fails.

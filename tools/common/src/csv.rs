@@ -1,11 +1,11 @@
-//! Comma-separated values, for spreadsheets.
+//! Writes comma-separated values for spreadsheets.
 
 use serde::Serialize;
 
 use crate::Failure;
 
-/// `lines`, whose fields are the columns, with the names of columns in the first line; what there is
-/// not is empty.
+/// The CSV text of `lines`, whose fields are the columns. The first line has the column names; missing
+/// values are empty.
 ///
 /// # Errors
 /// A line cannot be written.

@@ -1,4 +1,4 @@
-//! How the command ends when it does not succeed: one line for a person, one code for a script.
+//! How the command ends if it fails: one line for people, one exit code for scripts.
 
 use std::io;
 use std::path::Path;
@@ -8,16 +8,16 @@ use crate::output;
 
 #[derive(Debug)]
 pub enum Failure {
-    /// An argument is wrong: what is wrong and what would be right.
+    /// A wrong argument; the text says what is wrong and what would be right.
     Usage(String),
-    /// Something failed while running: what, and why.
+    /// A failure while running; the text says what failed and why.
     Runtime(String),
-    /// The reader of the output has closed it, which is its right.
+    /// The reader closed the output, which is not an error.
     Closed,
 }
 
 impl Failure {
-    /// What a failed write to `name` means.
+    /// The failure for an error when writing to `name`.
     pub fn of_write(name: &str, error: &io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::Closed,
@@ -25,7 +25,7 @@ impl Failure {
         }
     }
 
-    /// The line, without the command's name.
+    /// The message, without the command's name.
     pub fn into_text(self) -> String {
         match self {
             Failure::Usage(text) | Failure::Runtime(text) => text,
@@ -33,7 +33,7 @@ impl Failure {
         }
     }
 
-    /// Prints the line, which begins with the command's name, and gives the exit code.
+    /// Prints the message after the command's name, and gives the exit code.
     pub fn report(self, command: &str) -> ExitCode {
         let (message, code) = match self {
             Failure::Usage(message) => (message, 2),
@@ -41,18 +41,18 @@ impl Failure {
             Failure::Closed => return ExitCode::SUCCESS,
         };
         let line = format!("{command}: {}\n", output::in_a_line(&message));
-        // Standard error may be closed as well; then there is nobody to tell.
+        // If standard error is closed too, there is nobody to tell.
         let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
         ExitCode::from(code)
     }
 }
 
-/// Tells of an error at `path`.
+/// Makes a failure of an I/O error at `path`.
 pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Failure {
     move |error| Failure::Runtime(format!("{}: {}", path.display(), cause(&error)))
 }
 
-/// The system's words for an error, without its number.
+/// The system's text for an error, without its number.
 pub fn cause(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {

@@ -1,9 +1,9 @@
-//! What a program is given by who starts it, and Rust's runtime changes before `main`: an ignored
-//! SIGPIPE, which it ignores for itself and lets nobody inherit, and those of the descriptors 0 to 2 that
-//! are closed, which it opens on /dev/null.
+//! Inherited state that Rust's runtime changes before `main`. The runtime ignores SIGPIPE, but resets
+//! it to the default in child processes. It opens /dev/null on those of the descriptors 0 to 2 that
+//! are closed.
 //!
-//! Both are noted before the runtime begins: for output that would go nowhere, and for a program that
-//! is executed, which gets them back.
+//! Both are recorded before the runtime starts: to detect output that would be lost, and to restore
+//! them for a program that is executed.
 
 #![allow(unsafe_code)]
 
@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static IGNORES_PIPE: AtomicBool = AtomicBool::new(false);
 
-/// By number.
+/// Whether each of the descriptors 0 to 2 was closed.
 static IS_CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 
-/// The C library calls what this section lists before `main` (System V ABI, "Initialization and
+/// The C library calls the functions in this section before `main` (System V ABI, "Initialization and
 /// Termination Functions").
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -27,14 +27,14 @@ static BEFORE_MAIN: extern "C" fn() = note;
 
 extern "C" fn note() {
     let mut before = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: nothing is set; what is written is as long as `before`, and zeros are a value of it.
+    // SAFETY: no action is set; the old one fills `before`, for which zeros are a valid value.
     let handler = unsafe {
         libc::sigaction(libc::SIGPIPE, ptr::null(), before.as_mut_ptr());
         before.assume_init().sa_sigaction
     };
     IGNORES_PIPE.store(handler == libc::SIG_IGN, Ordering::Relaxed);
     for (number, is_closed) in (0..).zip(&IS_CLOSED) {
-        // SAFETY: asks about a number, whatever it stands for.
+        // SAFETY: F_GETFD only asks about a number, which need not be an open descriptor.
         let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };
         is_closed.store(flags == -1, Ordering::Relaxed);
     }
@@ -44,10 +44,10 @@ pub(crate) fn has_no_stdout() -> bool {
     IS_CLOSED[libc::STDOUT_FILENO as usize].load(Ordering::Relaxed)
 }
 
-/// Becomes the program of `command`, with what was noted; comes back only if that cannot be done.
+/// Executes `command` with the recorded state restored; returns only if that fails.
 pub fn exec(command: &mut Command) -> io::Error {
-    // SAFETY: makes system calls alone. Nobody in this process uses what is closed: it is the runtime's
-    // /dev/null.
+    // SAFETY: `give_back` only makes system calls. Nothing in this process uses the descriptors that
+    // it closes: they are the runtime's /dev/null.
     unsafe { command.pre_exec(give_back) }.exec()
 }
 
@@ -58,7 +58,7 @@ fn give_back() -> io::Result<()> {
     }
     for (number, is_closed) in (0..).zip(&IS_CLOSED) {
         if is_closed.load(Ordering::Relaxed) {
-            // SAFETY: as `exec` says.
+            // SAFETY: see `exec`.
             unsafe { libc::close(number) };
         }
     }

@@ -1,4 +1,4 @@
-//! Tells a long run that its user wants it to end: it ends between two steps.
+//! Lets the user interrupt a long run, which then ends between two steps.
 
 use std::io;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// Notes SIGINT, SIGTERM and SIGHUP; a second one ends the process at once.
+/// Notes SIGINT, SIGTERM and SIGHUP; a second signal ends the process at once.
 #[derive(Clone, Debug)]
 pub struct Interrupt {
     noted: Arc<AtomicBool>,
@@ -15,7 +15,7 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Begins to note them; `consequence` is what becomes of the run then.
+    /// Starts to watch for signals; `consequence` tells the user what happens to the run.
     pub fn watch(consequence: &'static str) -> Result<Interrupt, Failure> {
         let noted = Arc::new(AtomicBool::new(false));
         let register = |signal| -> io::Result<()> {
@@ -34,7 +34,7 @@ impl Interrupt {
         self.noted.load(Ordering::Relaxed)
     }
 
-    /// A failure once one was noted.
+    /// Fails if a signal was noted.
     pub fn check(&self) -> Result<(), Failure> {
         if self.is_noted() {
             Err(Failure::Runtime(format!(

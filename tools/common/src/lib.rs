@@ -1,8 +1,8 @@
-//! What squall's command and tools share: how they read their arguments, write their output, end,
-//! and [measure].
+//! What squall's command and tools share: reading arguments, writing output, exit codes, and
+//! [measure].
 //!
-//! Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure while running,
-//! 2 for a wrong argument. Every failure is one line on standard error.
+//! Exit codes: 0 for success, also if the reader closed the output; 1 for a failure while running; 2
+//! for a wrong argument. Every failure is one line on standard error.
 
 #![deny(unsafe_code)]
 
@@ -28,7 +28,7 @@ pub use interrupt::Interrupt;
 
 use std::process::ExitCode;
 
-/// Runs the command `name` on its arguments; without a subcommand it shows its help.
+/// Runs the command `name` on its arguments; shows its help if no subcommand is given.
 pub fn run<A: usage::Arguments>(
     name: &str,
     command: impl FnOnce(A::Command) -> Result<(), Failure>,

@@ -1,9 +1,9 @@
-//! Things compared on a noisy machine: in turns, with medians.
+//! Compares things on a noisy machine: in turns, with medians.
 //!
-//! The ratio of two batches that ran back to back hardly depends on what else the machine did;
-//! each round gives one. The order within a round changes from one to the next. Every sample is the
-//! mean of a batch of calls, so a median is one of batches. [`contest`] is for what may fail or be
-//! interrupted, [`in_turns`] for what does neither.
+//! The ratio of two batches that ran back to back hardly depends on the machine's other work. Each
+//! round gives one ratio, and the order within a round changes every time. A sample is the mean of a
+//! batch of calls, so a median is one of batches. [`contest`] is for things that may fail or be
+//! interrupted, [`in_turns`] for those that do neither.
 
 pub mod contest;
 #[allow(unsafe_code, reason = "fork and waitpid have no safe wrapper")]
@@ -17,22 +17,22 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-/// Time a batch takes: long beside the clock's cost, and shorter than a time slice of the
-/// scheduler, so that most batches run uninterrupted on a busy machine too.
+/// The length of a batch: long compared with reading the clock, but shorter than a time slice of the
+/// scheduler, so most batches run uninterrupted even on a busy machine.
 pub const BATCH: Duration = Duration::from_millis(1);
 
 /// A median with its quartiles.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// A quarter of the values is below.
+    /// The lower quartile: a quarter of the values is below it.
     pub low: f64,
     pub median: f64,
-    /// A quarter of the values is above.
+    /// The upper quartile: a quarter of the values is above it.
     pub high: f64,
 }
 
 impl Spread {
-    /// The spread of `values`, of which there is at least one.
+    /// The spread of `values`, which must not be empty.
     pub fn of(mut values: Vec<f64>) -> Spread {
         values.sort_by(f64::total_cmp);
         let at = |part: f64| values[(part * (values.len() - 1) as f64).round() as usize];
@@ -45,10 +45,10 @@ impl Spread {
     }
 }
 
-/// Where the median of what `values` are a sample of is, in 95 samples of 100. Nothing is
-/// assumed about its distribution: the number of values below the median is binomial, and the
-/// bounds are the values 1.96 standard deviations of it, √n / 2, from the middle. Of fewer than six
-/// values they are the least and the greatest, which hold it less often: 75 in 100 of three.
+/// The interval that holds the true median in 95 of 100 samples like `values`. Nothing is assumed
+/// about the distribution: the number of values below the median is binomial, and the bounds lie 1.96
+/// of its standard deviations, √n / 2, from the middle. With fewer than six values the bounds are
+/// the least and the greatest, which hold it less often: in 75 of 100 cases with three values.
 pub fn interval_of_median(mut values: Vec<f64>) -> [f64; 2] {
     values.sort_by(f64::total_cmp);
     let middle = (values.len() - 1) as f64 / 2.0;
@@ -57,13 +57,13 @@ pub fn interval_of_median(mut values: Vec<f64>) -> [f64; 2] {
     [at((middle - reach).floor()), at((middle + reach).ceil())]
 }
 
-/// How many calls fill a batch of `wanted`, found out by `batch`, which makes so many and gives
-/// nanoseconds a call; warms up on the way.
+/// The number of calls that fill a batch of `wanted`. `batch` makes that many calls and gives the
+/// nanoseconds of one; trying it also warms up.
 fn calls_in_batch(
     wanted: Duration,
     batch: &mut dyn FnMut(u64) -> Result<f64, String>,
 ) -> Result<u64, String> {
-    /// Nothing makes so many in a batch, unless its time is not of this world.
+    /// Stops the search if calls seem to take no time.
     const MOST: u64 = 1 << 40;
     let wanted = wanted.as_nanos() as f64;
     let mut calls = 1;
@@ -77,7 +77,7 @@ fn calls_in_batch(
     Err("a call takes no time".into())
 }
 
-/// Nanoseconds a call, over `calls` of them.
+/// Nanoseconds of one call, as the mean of `calls` calls.
 #[inline(never)]
 pub fn time(calls: u64, call: &mut impl FnMut()) -> f64 {
     let clock = Instant::now();
@@ -91,7 +91,7 @@ pub fn time(calls: u64, call: &mut impl FnMut()) -> f64 {
 mod tests {
     use super::*;
 
-    /// Nine values: two are below the lower quartile, and two above the upper one.
+    /// Of nine values, two are below the lower quartile and two above the upper one.
     #[test]
     fn quartiles() {
         let values = [50.0, 90.0, 10.0, 70.0, 30.0, 20.0, 80.0, 40.0, 60.0];
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!([low, median, high], [7.0; 3]);
     }
 
-    /// A call of 200 µs fills a batch of a millisecond five times.
+    /// Five calls of 200 µs fill a batch of a millisecond.
     #[test]
     fn batches_of_a_millisecond() {
         let calls_in = |ns| calls_in_batch(BATCH, &mut |_| Ok(ns)).unwrap();

@@ -1,4 +1,4 @@
-//! Text on standard output that survives a reader who leaves, and tells of a full disk.
+//! Writes to standard output: copes with a reader who leaves, and reports a full disk.
 
 use std::io::{self, Write};
 
@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::inherited;
 
-/// Fails if standard output is closed or only to be read: what is written there would be lost, and
-/// the standard library would call that a success.
+/// Fails if standard output is closed or read-only: the text would be lost, and the standard library
+/// would report success.
 pub fn check() -> Result<(), Failure> {
     let takes_bytes = || {
         let flags = rustix::fs::fcntl_getfl(rustix::stdio::stdout())?;
@@ -32,7 +32,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::of_write("standard output", &error))
 }
 
-/// Columns of the terminal that standard output is; none if it is no terminal.
+/// The terminal's width in columns; `None` if standard output is not a terminal.
 pub fn width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
     Some(size.ws_col.into()).filter(|columns| *columns > 0)
@@ -45,7 +45,7 @@ pub fn print_json(report: &impl Serialize) -> Result<(), Failure> {
     print(&(json + "\n"))
 }
 
-/// `text` in one line that cannot reach a terminal's controls, as a file's name may want to.
+/// `text` as one line with control characters escaped, because file names may contain any.
 pub fn in_a_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,5 +1,5 @@
-//! What the pages of the commands share: one file of HTML each, without scripts and without
-//! anything from elsewhere, for a phone, for the dark, and for paper.
+//! The frame of the commands' pages: one HTML file each, without scripts and external resources, for
+//! phones, dark mode and paper.
 
 pub mod curves;
 pub mod figures;
@@ -8,8 +8,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page/style.css");
 
-/// A page of this title and with this content. `style` has the rules that are its own: they come
-/// after the common ones, and stand as they are.
+/// A page with this title and content. `style` has the page's own CSS rules, which follow the common
+/// ones unescaped.
 pub fn page(title: &str, style: &str, content: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
@@ -18,7 +18,7 @@ pub fn page(title: &str, style: &str, content: &Markup) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                // No request for an icon either.
+                // Without this, browsers request an icon.
                 link rel="icon" href="data:,";
                 title { (title) }
                 style { (PreEscaped(STYLE)) (PreEscaped(style)) }

@@ -1,5 +1,5 @@
-//! Where squall's libraries are: below the folder that the command was installed in, or beside the
-//! command in a tree that it was built in.
+//! Finds squall's libraries: below the folder where the command is installed, or beside the command
+//! in the folder where it was built.
 
 use std::env::consts::ARCH;
 use std::fs::{self, File};
@@ -11,18 +11,18 @@ use crate::failure::at;
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object, ObjectSymbol, ReadCache};
 
-/// A library of squall's, as it is installed and as it is built.
+/// A library of squall, installed or just built.
 #[derive(Clone, Copy, Debug)]
 pub struct Library {
-    /// Its path below a folder of libraries.
+    /// The path below a `lib` folder.
     pub installed: &'static str,
-    /// Its name beside a command that was built and not installed.
+    /// The file name beside a command that was built but not installed.
     pub built: &'static str,
     pub source: &'static str,
     pub package: &'static str,
-    /// The option that names another place.
+    /// The option with which the user names another path.
     pub option: &'static str,
-    /// A symbol that it has, and no other library.
+    /// A symbol that only this library has.
     pub mark: &'static str,
 }
 
@@ -44,10 +44,10 @@ pub const PROVIDER: Library = Library {
     mark: "SQUALL_PROVIDER",
 };
 
-/// The absolute path of `library`: the `given` one, or where it belongs.
+/// The absolute path of `library`: the `given` one, or the first standard place that has it.
 ///
 /// # Errors
-/// It is not there: where it was looked for, and what would be right.
+/// The library is missing; the message says where it was looked for and how to get it.
 pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(given) = given {
         let path = std::path::absolute(given).map_err(at(given))?;
@@ -63,7 +63,7 @@ pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> 
             library.installed
         )));
     }
-    // /proc says where the command is, links followed.
+    // /proc gives the command's path with links resolved.
     let command = std::env::current_exe().map_err(|error| {
         let option = library.option;
         Failure::Runtime(format!(
@@ -77,7 +77,7 @@ pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> 
         .ok_or_else(|| missing(library, &command, &places))
 }
 
-/// How to get `library`, which is in none of `places`.
+/// The message about a `library` that is in none of `places`: how to get it.
 fn missing(library: Library, command: &Path, places: &[PathBuf]) -> Failure {
     if let Some(profile) = profile(command) {
         return Failure::Runtime(format!(
@@ -100,11 +100,11 @@ fn missing(library: Library, command: &Path, places: &[PathBuf]) -> Failure {
     ))
 }
 
-/// What cargo is told to build with the profile that `command` was built with; none if it is not
-/// where cargo builds.
+/// The option for cargo that selects the profile `command` was built with; `None` if `command` is not
+/// in a folder of cargo's.
 fn profile(command: &Path) -> Option<String> {
     let folder = command.parent()?;
-    // Cargo marks its directory (bford.info/cachedir), in which there is one for each profile.
+    // Cargo marks its target directory (bford.info/cachedir), which has a folder for each profile.
     let tag = fs::read_to_string(folder.parent()?.join("CACHEDIR.TAG")).ok()?;
     if !tag.contains("created by cargo") {
         return None;
@@ -116,7 +116,7 @@ fn profile(command: &Path) -> Option<String> {
     })
 }
 
-/// Whether the file at `path` is a library that gives others this symbol.
+/// Whether the file at `path` is a library that exports `symbol`.
 fn has(path: &Path, symbol: &str) -> io::Result<bool> {
     let contents = ReadCache::new(File::open(path)?);
     let file = ElfFile64::<Endianness, _>::parse(&contents);
@@ -126,14 +126,14 @@ fn has(path: &Path, symbol: &str) -> io::Result<bool> {
     }))
 }
 
-/// Where it may be, seen from `command`.
+/// The paths where `library` may be, relative to `command`.
 fn places(library: Library, command: &Path) -> Vec<PathBuf> {
     let folder = command.parent().unwrap_or(Path::new("/"));
     let mut places = Vec::new();
     if let Some(prefix) = prefix(command) {
         let libraries = prefix.join("lib");
         places.push(libraries.join(library.installed));
-        // Debian's folders for more than one kind of machine: multiarch(7).
+        // Debian's folder for libraries of this architecture: multiarch(7).
         let multiarch = libraries.join(format!("{ARCH}-linux-gnu"));
         places.push(multiarch.join(library.installed));
     }
@@ -141,7 +141,7 @@ fn places(library: Library, command: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// The folder that `command` was installed below, if it is in one for commands.
+/// The folder that `command` was installed below; `None` if it is not in `bin` or `sbin`.
 fn prefix(command: &Path) -> Option<&Path> {
     let folder = command.parent()?;
     let name = folder.file_name()?;

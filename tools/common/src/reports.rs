@@ -1,5 +1,5 @@
-//! A report in the forms that were asked for: JSON in the place of the text on standard output, and
-//! files.
+//! Writes a report in the forms that the user asked for: JSON in place of the text on standard output,
+//! and files.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub struct ReportArguments {
     pub export_csv: Option<PathBuf>,
 }
 
-/// The forms that were asked for.
+/// The forms of a report that the user asked for.
 #[derive(Debug)]
 pub struct Reports {
     json: Option<Sink>,
@@ -34,7 +34,7 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// Makes sure that all of them can be written, and a page to the file `html` if there is one.
+    /// Makes sure that every form can be written; `html` is the file for the page, if any.
     pub fn open(options: &ReportArguments, html: Option<&Path>) -> Result<Reports, Failure> {
         output::check()?;
         let open = |path: Option<&Path>| path.map(Sink::open).transpose();
@@ -56,15 +56,15 @@ impl Reports {
         }
     }
 
-    /// How many are standard output, which then has nothing else.
+    /// How many forms go to standard output, which then has no text.
     pub fn on_stdout(&self) -> usize {
         let all = [&self.json, &self.csv, &self.html].into_iter().flatten();
         all.filter(|sink| sink.is_stdout()).count()
     }
 
-    /// Writes all of them, and prints `text` unless one of them is standard output. What fails keeps
-    /// the others from nothing, and a file that could not be written is told before a reader of
-    /// standard output that has left.
+    /// Writes every form, and prints `text` unless a form goes to standard output. One failure does not
+    /// stop the others. A file that cannot be written is reported before a reader who closed standard
+    /// output.
     pub fn give(
         self,
         report: &impl Serialize,
@@ -82,7 +82,7 @@ impl Reports {
         written.and(shown)
     }
 
-    /// Writes all of them; one that fails keeps the others from nothing.
+    /// Writes every form; one failure does not stop the others.
     fn write(
         self,
         report: &impl Serialize,

@@ -1,12 +1,12 @@
-//! Trying again what fails while somebody else is busy.
+//! Retries an operation that fails while somebody else is busy.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time between two attempts.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The result of `attempt`, made again and again while its error is one that `passes`, for `limit`.
+/// Repeats `attempt` for up to `limit`, as long as it fails with an error that `passes` by itself.
 pub fn retry<T, E>(
     limit: Duration,
     passes: impl Fn(&E) -> bool,

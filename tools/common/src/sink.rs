@@ -1,5 +1,5 @@
-//! Where reports go: files that are whole or not there, whose directories are looked at before
-//! minutes are spent; or standard output.
+//! The destinations of reports: files, which appear only when complete, or standard output. Opening
+//! one checks the directory before minutes are spent on a measurement.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -20,14 +20,14 @@ pub struct Sink {
 #[derive(Debug)]
 enum Kind {
     Stdout,
-    /// A file that is to be, beside the place where it will be.
+    /// A temporary file in the same directory, which will be renamed.
     Aside(NamedTempFile),
-    /// What is there and no file, as a pipe or a device: it is written to and not replaced.
+    /// An existing pipe or device, which is written to and not replaced.
     Special(File),
 }
 
 impl Sink {
-    /// Makes sure that `path` can be written to; `-` is standard output.
+    /// Makes sure that `path` can be written to; `-` means standard output.
     pub fn open(path: &Path) -> Result<Sink, Failure> {
         let kind = if path == Path::new("-") {
             Kind::Stdout
@@ -56,7 +56,7 @@ impl Sink {
     }
 }
 
-/// A link is followed, and what it leads to replaced.
+/// Moves the file to `path`. If that is a link, its target is replaced.
 fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     file.persist(place).map(drop).map_err(|error| error.error)

@@ -1,10 +1,10 @@
-//! Sizes on a command line, as head(1) and dd(1) have them.
+//! Parses sizes on a command line, with the units of head(1) and dd(1).
 
 use parse_size::{ByteSuffix, Config};
 
-/// A number of bytes below 16 EiB: digits, perhaps with a point, and a unit.
+/// Parses a number of bytes below 16 EiB: digits, perhaps with a decimal point, and a unit.
 ///
-/// The error is a line that says what would be right.
+/// The error message says what would be right.
 pub fn parse(text: &str) -> Result<u64, String> {
     let unit_start = text
         .find(|c: char| c.is_ascii_alphabetic())
@@ -26,7 +26,7 @@ pub fn parse(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Bytes in a unit, as head(1) and dd(1) have it: K is 1024, KB is 1000, KiB is 1024.
+/// The bytes in a unit of head(1) and dd(1): K is 1024, KB is 1000, KiB is 1024.
 fn multiple_of(unit: &str) -> Option<u64> {
     let is_known = unit.chars().all(|c| c.is_ascii_alphabetic());
     let config = match unit.len() {
@@ -40,10 +40,10 @@ fn multiple_of(unit: &str) -> Option<u64> {
         .filter(|_| is_known)
 }
 
-/// `number` (digits, or digits, a point and digits) times `multiple` in whole bytes, and whether
-/// no fraction was cut off.
+/// `number` (digits, perhaps with a decimal point) times `multiple` in whole bytes, and whether the
+/// result is exact.
 fn scale(number: &str, multiple: u64) -> Option<(u64, bool)> {
-    /// Digits behind the point that are counted: with more it is a fraction of a byte.
+    /// The most decimal places that are read; more would be a fraction of a byte.
     const MAX_PLACES: usize = 19;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());

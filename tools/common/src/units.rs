@@ -1,11 +1,11 @@
-//! Numbers with their units, for people: three digits, and the unit that suits them.
+//! Formats numbers for people: three digits and a suitable unit.
 
-/// A time, of so many nanoseconds.
+/// A time in nanoseconds.
 pub fn time(ns: f64) -> String {
     scaled(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
 }
 
-/// So many bytes a second.
+/// A rate in bytes per second.
 pub fn rate(bytes: f64) -> String {
     scaled(
         bytes,
@@ -13,7 +13,7 @@ pub fn rate(bytes: f64) -> String {
     )
 }
 
-/// So many bytes that were made, to three digits.
+/// An amount of bytes, to three digits.
 pub fn volume(bytes: u64) -> String {
     match bytes {
         ..1000 => format!("{bytes} B"),
@@ -24,7 +24,7 @@ pub fn volume(bytes: u64) -> String {
     }
 }
 
-/// The length of a request, exactly.
+/// The length of a request, exact.
 pub fn length(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let whole = UNITS
@@ -36,7 +36,7 @@ pub fn length(bytes: u64) -> String {
     }
 }
 
-/// How many times as much.
+/// A ratio.
 pub fn times(ratio: f64) -> String {
     format!("{} ×", number(ratio))
 }
@@ -51,7 +51,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// In the first unit, of falling ones, that is not too large when it is rounded.
+/// The value in the largest unit that it reaches, once rounded; `units` are largest first.
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     const ROUNDED_UP: f64 = 0.9995;
     let fits = |&&(unit, _): &&(f64, &str)| value.abs() >= unit * ROUNDED_UP;

@@ -1,4 +1,4 @@
-//! Reads the command line; every wrong argument becomes one line that says what would be right.
+//! Reads the command line; a wrong argument gives one line that says what would be right.
 
 use std::error::Error as _;
 
@@ -8,14 +8,14 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::failure::Failure;
 use crate::output;
 
-/// What can be said on a command line: perhaps a subcommand.
+/// A command's arguments: perhaps a subcommand.
 pub trait Arguments: Parser {
     type Command;
 
     fn into_command(self) -> Option<Self::Command>;
 }
 
-/// The subcommand asked for; none if help or version was, which are printed here.
+/// The given subcommand; `None` after printing help or the version.
 pub fn parse<A: Arguments>() -> Result<Option<A::Command>, Failure> {
     match A::try_parse().map(A::into_command) {
         Ok(Some(command)) => Ok(Some(command)),
@@ -33,11 +33,10 @@ pub fn parse<A: Arguments>() -> Result<Option<A::Command>, Failure> {
     }
 }
 
-/// The command with the subcommands that were given, which come first: its name in full, and
-/// what may follow.
+/// The innermost subcommand on the command line: its full name, and the subcommands it takes.
 struct Given {
     name: String,
-    /// The last of them alone.
+    /// The name of the innermost subcommand alone.
     last: String,
     choices: String,
 }
@@ -110,12 +109,12 @@ fn one_line(error: &clap::Error, given: &Given) -> String {
     }
 }
 
-/// Whether an option or argument was given as an empty word, which clap tells as if it were missing.
+/// Whether an option or argument is an empty word, which clap reports like a missing one.
 fn has_empty_value() -> bool {
     std::env::args_os().any(|word| word.is_empty() || word.as_encoded_bytes().ends_with(b"="))
 }
 
-/// What was perhaps meant: clap's best suggestion is its last.
+/// The suggestion in the error, if any: clap's best one is its last.
 fn suggestion(error: &clap::Error, kind: ContextKind) -> Option<String> {
     let suggested = match error.get(kind)? {
         ContextValue::String(suggested) => suggested,
@@ -125,7 +124,7 @@ fn suggestion(error: &clap::Error, kind: ContextKind) -> Option<String> {
     Some(format!("did you mean {suggested}?"))
 }
 
-/// A context of the error as text: words of a list joined by commas.
+/// A context of the error as text, with the words of a list joined by commas.
 fn text(error: &clap::Error, kind: ContextKind) -> String {
     match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
@@ -134,7 +133,7 @@ fn text(error: &clap::Error, kind: ContextKind) -> String {
     }
 }
 
-/// `--size` of `--size <SIZE>`.
+/// The first word of a context: `--size` of `--size <SIZE>`.
 fn first_word(error: &clap::Error, kind: ContextKind) -> String {
     let text = text(error, kind);
     text.split([' ', ',']).next().unwrap_or_default().to_owned()

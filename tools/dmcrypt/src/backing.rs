@@ -1,8 +1,8 @@
-//! What is encrypted: memory, or a drive that its user named and means.
+//! The storage that is encrypted: a RAM disk, or a drive that the user named and confirmed.
 //!
-//! From the moment that a backing device is prepared until it is dropped, the device mapper has claimed it, so
-//! that nobody can mount it or swap to it; only the device mapper's other users could have it too, as
-//! LVM: it is looked for them. The locks that udev and virtual machines respect are held as well.
+//! The device mapper claims a backing device until it is dropped, so nobody can mount it or swap to
+//! it. Other users of the device mapper, such as LVM, still could, so the code checks for them. It
+//! also holds the locks that udev and virtual machines respect.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -23,29 +23,29 @@ use crate::measure::Subject;
 use crate::model::{self, BackingKind};
 use crate::ram::Ram;
 
-/// What a device's data are destroyed for.
+/// What guards and prompts say about the use of a device.
 const PURPOSE: Purpose = Purpose {
     verb: "overwrite",
     instead: |path| format!("name another device than {}", shown(path)),
 };
 
-/// How much is read at once, and how much of the end is looked at: all that labels, partition tables
-/// and file systems end with.
+/// How many bytes one read takes when a device is checked for data, and how much of its end is
+/// checked: labels, partition tables and file systems may keep data there.
 const STEP: usize = 4 << 20;
 
-/// What is encrypted, claimed.
+/// A backing device, claimed.
 pub struct Backing {
-    /// What is told of it.
+    /// The description that goes into reports.
     pub about: model::Backing,
-    /// Its number, by which tables name it.
+    /// The device number, which names the device in tables.
     pub number: Number,
-    /// It, open for direct transfers.
+    /// The device, open for direct transfers.
     file: Arc<File>,
     claim: Option<Mapped>,
 }
 
 impl Backing {
-    /// The device at `path`, if it may be overwritten and is meant; the first `bytes` of it.
+    /// Claims the first `bytes` of the device at `path`, if it may be overwritten and the user agrees.
     pub fn of_device(
         control: &Rc<Control>,
         path: &Path,
@@ -59,8 +59,8 @@ impl Backing {
             is_empty(&target, bytes)?;
         }
         confirm(alone, consent, &PURPOSE)?;
-        // Who has it open exclusively is noticed, and what happened while the user was asked. The device
-        // mapper claims it next, which it could not while it is open so.
+        // An exclusive open fails if somebody else has the device open that way. The guards run again
+        // because the prompt took time. The device mapper can claim the device only once it is closed.
         let device = Device::open(&target, Access::Write, Direct::Auto)?;
         guards::check(alone, &PURPOSE)?;
         drop(device);
@@ -76,7 +76,7 @@ impl Backing {
         Ok(backing)
     }
 
-    /// The first `bytes` of a RAM disk.
+    /// Claims the first `bytes` of a RAM disk.
     pub fn of_ram(control: &Rc<Control>, ram: &Ram, bytes: u64) -> Result<Backing, Failure> {
         let about = model::Backing {
             kind: BackingKind::Ram,
@@ -110,7 +110,7 @@ impl Backing {
         })
     }
 
-    /// It, to be measured beside others.
+    /// The unencrypted device, to be measured beside the encrypted ones.
     pub fn subject(&self) -> Subject {
         Subject {
             name: self.about.name.clone(),
@@ -119,13 +119,13 @@ impl Backing {
         }
     }
 
-    /// Its length in sectors of 512 bytes.
+    /// The used length in sectors of 512 bytes.
     pub fn sectors(&self) -> u64 {
         self.about.bytes / 512
     }
 }
 
-/// The device at `path`, if it has so many bytes to measure on; what is on it is not looked at.
+/// Finds the device at `path` and checks that it has at least `bytes`; its content is not read.
 pub fn found(path: &Path, bytes: u64) -> Result<Target, Failure> {
     let target = Target::find(path)
         .map_err(|failure| Failure::Usage(format!("--device {}", failure.into_text())))?;
@@ -144,8 +144,8 @@ pub fn found(path: &Path, bytes: u64) -> Result<Target, Failure> {
     Ok(target)
 }
 
-/// Fails if anything but our devices stands on `target`, on a part of it or on the disk it is a part
-/// of.
+/// Fails if a device that is not ours uses `target`, a partition of it, or the disk that it is a
+/// partition of.
 fn is_held_by_us_alone(target: &Target) -> Result<(), Failure> {
     let others = guards::holders(target, |name| name.starts_with(PREFIX))?;
     if others.is_empty() {
@@ -159,8 +159,7 @@ fn is_held_by_us_alone(target: &Target) -> Result<(), Failure> {
     }
 }
 
-/// Fails if there is anything in the first `bytes` of `target`, which are to be overwritten, or at its
-/// end.
+/// Fails if the first `bytes` of `target`, which will be overwritten, or its end are not all zero.
 fn is_empty(target: &Target, bytes: u64) -> Result<(), Failure> {
     let path = &target.identity.path;
     let file = File::open(path).map_err(at(path))?;
@@ -184,7 +183,7 @@ fn is_empty(target: &Target, bytes: u64) -> Result<(), Failure> {
 }
 
 impl Drop for Backing {
-    /// The partitions that a drive had are no longer there.
+    /// Releases a drive; the kernel forgets its old partitions, which were overwritten.
     fn drop(&mut self) {
         if self.about.kind == BackingKind::Device {
             drop(self.claim.take());

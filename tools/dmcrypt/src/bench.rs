@@ -1,4 +1,4 @@
-//! `squall dmcrypt bench`: encrypted devices measured beside the one below them, and what to use.
+//! `squall dmcrypt bench`: measures encrypted devices beside the one below them, and recommends one.
 
 mod choice;
 mod devices;
@@ -16,11 +16,11 @@ use crate::{backing, measure, recommend, report};
 use choice::Choice;
 use devices::Run;
 
-/// Does what was asked for.
+/// Runs `squall dmcrypt bench`.
 pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
     let reports = Reports::open(&options.reports, options.export_html.as_deref())?;
     let interrupt = Interrupt::watch("the report has what was measured until then")?;
-    // A wrong argument is told before anything else, which takes minutes.
+    // The survey takes minutes, so a wrong device is reported before it.
     if let Some(path) = &options.device {
         backing::found(path, options.size)?;
     }
@@ -39,7 +39,7 @@ pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
     }
 }
 
-/// Prepares the backing device, and gives it back.
+/// Prepares the backing device, measures on it, and releases it.
 fn on_ground(
     session: &Session,
     options: &BenchArguments,
@@ -55,14 +55,13 @@ fn on_ground(
         measured(session, &backing, options, choice, interrupt)
     });
     if !Ram::has_driver() {
-        // What was measured is worth more than a record that cannot be cleared, which the next run
-        // clears.
+        // If the note cannot be cleared, the next run clears it; the results are worth more.
         let _ = session.note("");
     }
     report
 }
 
-/// Measures what was chosen, then the best few with other options.
+/// Measures the chosen specifications, then the best few with other options.
 fn measured(
     session: &Session,
     backing: &Backing,

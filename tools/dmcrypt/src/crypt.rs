@@ -1,4 +1,4 @@
-//! Tables of dm-crypt: a specification with a key, over a device.
+//! Tables of dm-crypt: a specification and a key over a device.
 
 use data_encoding::HEXLOWER;
 use squall_drives::Number;
@@ -11,11 +11,11 @@ use crate::spec::Spec;
 /// The name of dm-crypt's target.
 const TARGET: &str = "crypt";
 
-/// A random key, in hexadecimal digits as a table has it; wiped when it is no longer needed.
+/// A random key in the hexadecimal digits that a table has, wiped when dropped.
 pub struct Key(Zeroizing<String>);
 
 impl Key {
-    /// A key of `len` bytes.
+    /// Draws a key of `len` bytes.
     pub fn draw(len: usize) -> Key {
         let mut bytes = Zeroizing::new(vec![0; len]);
         squall::fill(&mut bytes);
@@ -24,7 +24,7 @@ impl Key {
         Key(digits)
     }
 
-    /// The digits of its first `len` bytes; `-` is the key of no bytes.
+    /// The digits of the first `len` bytes; a key of no bytes is written `-`.
     fn digits(&self, len: usize) -> &str {
         match len {
             0 => "-",
@@ -33,8 +33,8 @@ impl Key {
     }
 }
 
-/// The table of `spec` with the first bytes of `key`, over the first `sectors` (of 512 bytes) of the
-/// device `below`.
+/// The table of `spec` with the first bytes of `key`, over the first `sectors` (of 512 bytes each) of
+/// the device `below`.
 pub fn table(spec: &Spec, options: Options, key: &Key, below: Number, sectors: u64) -> Table {
     let key = key.digits(spec.key_len());
     let mut parameters = Zeroizing::new(String::with_capacity(512 + key.len()));
@@ -53,7 +53,7 @@ pub fn table(spec: &Spec, options: Options, key: &Key, below: Number, sectors: u
     }
 }
 
-/// Options as a table has them.
+/// The optional parameters of a table.
 fn words(options: Options) -> Vec<String> {
     let mut words = Vec::new();
     if options.sector_size != 512 {

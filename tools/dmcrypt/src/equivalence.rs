@@ -1,9 +1,9 @@
-//! Which specifications mean the same, and which need not all be measured.
+//! Finds specifications that mean the same, and those that need not be measured separately.
 //!
-//! ECB is the only mode that has no IV, so that dm-crypt ignores its name (`crypt_ctr_ivmode` of
-//! drivers/md/dm-crypt.c). Nothing else is the same. `plain` and `plain64` differ beyond 2 TiB;
-//! `cts(cbc)` swaps the last two blocks of a sector of CBC even though they are whole; and what is
-//! written in two ways, as `capi:xts(aes)-plain64`, has one [`Spec`].
+//! ECB is the only mode without an IV, so dm-crypt ignores the name of its IV (`crypt_ctr_ivmode` of
+//! drivers/md/dm-crypt.c). No other two specifications are the same: `plain` and `plain64` differ
+//! beyond 2 TiB, and `cts(cbc)` swaps the last two blocks of a sector even though they are whole. Two
+//! spellings of one specification, such as `capi:xts(aes)-plain64`, are read as one [`Spec`].
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use crate::rules;
 use crate::spec::{Iv, Spec};
 use crate::verdict::Verdict;
 
-/// The specification that means the same as `spec` and stands for all that do, if it is another.
+/// The canonical specification that means the same as `spec`; `None` if `spec` is canonical itself.
 pub fn equivalent(spec: &Spec) -> Option<Spec> {
     let canonical = canonical(spec);
     (canonical != *spec).then_some(canonical)
@@ -26,10 +26,10 @@ fn canonical(spec: &Spec) -> Spec {
     Spec { iv, ..spec.clone() }
 }
 
-/// What of `specs` to measure, each with those that it stands for: they have the same verdict, and
-/// mean the same, or differ only in ESSIV's digest, which works once, when a table is loaded, or in a
-/// length of key that AES does not have, where the next longer is there and the cipher pads the
-/// shorter (Serpent, CAST6). Of several the first is the one with SHA-256.
+/// Groups `specs`: each group has the specification to measure and those that it stands for. Members
+/// have the same verdict, and mean the same or differ only in ESSIV's digest, which is used only when
+/// a table is loaded, or in a key length that AES does not have and that the cipher (Serpent, CAST6)
+/// pads to the next longer one, if that is in `specs`. The member with SHA-256 is preferred.
 pub fn groups(specs: &[Spec]) -> Vec<(Spec, Vec<Spec>)> {
     let kinds: BTreeSet<(Verdict, Spec)> = specs.iter().map(kind).collect();
     let mut groups: BTreeMap<(Verdict, Spec), Vec<Spec>> = BTreeMap::new();
@@ -43,15 +43,15 @@ pub fn groups(specs: &[Spec]) -> Vec<(Spec, Vec<Spec>)> {
     groups.into_values().filter_map(first).collect()
 }
 
-/// What `spec` has in common with all that differ from it in a digest only.
+/// The verdict and specification that all those have in common that differ only in ESSIV's digest.
 fn kind(spec: &Spec) -> (Verdict, Spec) {
     let mut kind = canonical(spec);
     kind.iv.digest = None;
     (rules::judge(spec).0, kind)
 }
 
-/// The least length of key that AES has in this mode and that is not shorter, if the cipher works
-/// the same with it.
+/// The shortest key length of AES in this mode that is not below that of `spec`, if the cipher works
+/// the same with it; otherwise the length of `spec`.
 fn usual_bits(spec: &Spec) -> u32 {
     let keys = match (spec.cipher.as_str(), spec.mode.as_str()) {
         ("serpent" | "cast6", "xts") => 2,
@@ -63,7 +63,7 @@ fn usual_bits(spec: &Spec) -> u32 {
     longer.unwrap_or(spec.key_bits)
 }
 
-/// The one of `group` to measure, and the others.
+/// The member of `group` to measure, and the others.
 fn first(mut group: Vec<Spec>) -> Option<(Spec, Vec<Spec>)> {
     group.sort_by_cached_key(|spec| (preference(spec), spec.clone()));
     group.dedup();
@@ -71,7 +71,7 @@ fn first(mut group: Vec<Spec>) -> Option<(Spec, Vec<Spec>)> {
     Some((group.pop()?, others))
 }
 
-/// Lower for what is rather measured.
+/// The sort key of a group's members; the lowest is measured.
 fn preference(spec: &Spec) -> (Reverse<bool>, Reverse<bool>) {
     let is_usual = match &spec.iv.digest {
         Some(digest) => digest == "sha256",

@@ -1,4 +1,4 @@
-//! `squall dmcrypt`: which disk encryption this kernel has, which of it is secure, and which is
+//! `squall dmcrypt`: which disk encryption this kernel supports, which of it is secure, and which is
 //! fast on this machine.
 
 #![deny(unsafe_code)]
@@ -33,7 +33,7 @@ use squall_tools::Failure;
 
 use args::{DmcryptArguments, DmcryptCommand};
 
-/// Does what was asked for.
+/// Runs the subcommand in `arguments`.
 pub fn run(arguments: &DmcryptArguments) -> Result<(), Failure> {
     match &arguments.command {
         DmcryptCommand::List(options) => list::list(options),

@@ -1,4 +1,4 @@
-//! `squall dmcrypt list`: what this kernel accepts, and what of it is secure.
+//! `squall dmcrypt list`: which specifications this kernel accepts, and which of them are secure.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ use crate::session::{Session, tell};
 use crate::spec::Spec;
 use crate::survey::{Found, Kernel, Method, steps, survey};
 
-/// Does what was asked for.
+/// Runs `squall dmcrypt list`.
 pub fn list(options: &ListArguments) -> Result<(), Failure> {
     let reports = Reports::open(&options.reports, None)?;
     let interrupt = Interrupt::watch("the list has what was found until then")?;
@@ -32,7 +32,7 @@ pub fn list(options: &ListArguments) -> Result<(), Failure> {
     }
 }
 
-/// What the kernel accepts.
+/// Surveys this kernel.
 pub fn found(
     session: &Session,
     is_exhaustive: bool,
@@ -58,10 +58,10 @@ pub fn found(
     Ok(described(found))
 }
 
-/// This kernel.
+/// The running kernel.
 struct Linux {
     prober: Prober,
-    /// About what it said neither yes nor no.
+    /// Questions that the kernel answered with neither yes nor no.
     unclear: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The kernel's device mapper: devices of ours, that go when this process goes.
+//! Devices of the kernel's device mapper that disappear when this process ends.
 
 mod control;
 mod device;
@@ -10,5 +10,5 @@ pub use device::{Mapped, PREFIX, Table};
 
 use std::time::Duration;
 
-/// How long others, as udev, may have a new disk open to look at it.
+/// How long to wait for others, such as udev, which open a new disk to look at it.
 pub const SETTLING_TIME: Duration = Duration::from_secs(20);

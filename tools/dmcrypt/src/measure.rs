@@ -1,11 +1,11 @@
-//! Devices side by side: each workload on each, in turns, in rounds whose order follows no pattern.
+//! Measures devices side by side: each workload on each device, in rounds whose order has no pattern.
 //!
-//! The clock of a sample runs from its first transfer until its last is over, past the page cache.
-//! What a sample wrote is flushed behind the clock, so that nobody pays for what another left in a
-//! drive's cache, and a figure does not depend on how long its sample was: it is the rate at which
-//! the device takes writes. Sequences go on where the last one ended, whichever device that was on, so
-//! that nobody reads what another has just left in a drive's cache. The first device is the one without encryption, with which the others
-//! are compared; if it fails there is nothing to measure.
+//! Transfers bypass the page cache. The clock of a sample runs from its first transfer to the end of
+//! its last one. Written data is flushed after the clock has stopped, so no sample pays for what
+//! another one left in a drive's cache, and a rate does not depend on the sample's length. Sequential
+//! transfers continue where the last ones ended, on whichever device, so none reads what another has
+//! just left in that cache. The first device is the one without encryption, with which the others are
+//! compared; if it fails, the measurement ends.
 
 mod flight;
 mod offsets;
@@ -27,38 +27,38 @@ use squall_tools::units;
 use crate::model::{Direction, Workload};
 use offsets::Offsets;
 
-/// A device that is measured beside others.
+/// A device to measure.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// Its name.
+    /// The name for messages.
     pub name: String,
-    /// It, open for direct transfers both ways.
+    /// The device, open for direct reads and writes.
     pub file: Arc<File>,
-    /// How many of its bytes are used, from the first on.
+    /// How many bytes are used, from the beginning of the device.
     pub bytes: u64,
 }
 
-/// How long devices are measured.
+/// The length of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Rounds: in each, every device is measured with every workload once.
+    /// The number of rounds; each measures every workload on every device once.
     pub rounds: usize,
-    /// Time of a sample, which is at least one transfer.
+    /// The length of a sample, which has at least one transfer.
     pub sample: Duration,
 }
 
-/// What was measured.
+/// The samples of a measurement.
 #[derive(Clone, Debug)]
 pub struct Taken {
-    /// Rounds that are whole.
+    /// The number of complete rounds.
     pub rounds: usize,
-    /// For each device, in order: for each workload the bytes a second of every round, or why the
-    /// device is out.
+    /// For each device, in order, a list for each workload with the bytes per second of every round;
+    /// or why the device failed.
     pub subjects: Vec<Result<Vec<Vec<f64>>, String>>,
 }
 
-/// One way to read and write of all: large transfers in sequence and small ones at random, one at a
-/// time and several.
+/// All workloads: large sequential and small random reads and writes, one at a time and several at
+/// once.
 pub fn workloads() -> Vec<Workload> {
     const LARGE: usize = 1 << 20;
     const SMALL: usize = 4 << 10;
@@ -101,9 +101,9 @@ fn title(direction: Direction, block: usize, depth: usize, is_random: bool) -> S
     format!("{verb} {length}{place}{many}")
 }
 
-/// Fills all that is used of `subject` with keystream: a RAM disk has nothing to read where nothing
-/// was written. `progress` is told of the bytes that are written. Ends early, without an error, when
-/// it does not go on.
+/// Fills the used part of `subject` with keystream, because reading unwritten parts of a RAM disk
+/// costs nothing. `progress` gets the number of written bytes. Ends early, without an error, once
+/// `goes_on` is false.
 pub fn prepare(
     subject: &Subject,
     goes_on: &dyn Fn() -> bool,
@@ -113,9 +113,9 @@ pub fn prepare(
     fill().map_err(|error| Failure::Runtime(format!("{}: {}", subject.name, cause(&error))))
 }
 
-/// Measures `subjects` with `workloads`. `goes_on` is asked before every sample; a round that was
-/// broken is not counted for anyone. `progress` is told how many turns of how many are over, of
-/// which a round has one for each workload.
+/// Measures `subjects` with `workloads`. It asks `goes_on` before every sample, and drops an
+/// interrupted round for all devices. `progress` gets the number of finished turns and of all turns;
+/// a round has one turn for each workload.
 pub fn run(
     subjects: &[Subject],
     workloads: &[Workload],
@@ -160,7 +160,7 @@ pub fn run(
     }
 }
 
-/// A device, and what is known of it.
+/// A device with its samples, or the reason why it failed.
 struct Run<'a> {
     subject: &'a Subject,
     samples: Result<Vec<Vec<f64>>, String>,
@@ -196,7 +196,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Bytes a second of one sample.
+/// Takes one sample, in bytes per second.
 fn sample(
     subject: &Subject,
     offsets: &Offsets,
@@ -218,7 +218,7 @@ fn flush(subject: &Subject) -> io::Result<()> {
     })?)
 }
 
-/// Memory for the transfers of `workload`, each page of which has been touched.
+/// The buffers for `workload`, with every page touched.
 fn supply(workload: &Workload) -> Vec<Buffer> {
     let mut buffers: Vec<Buffer> = (0..workload.depth)
         .map(|_| Buffer::new(workload.block))
@@ -227,7 +227,7 @@ fn supply(workload: &Workload) -> Vec<Buffer> {
     buffers
 }
 
-/// New bytes for what is to be written.
+/// Puts new bytes into the buffers of a workload that writes.
 fn renew(supply: &mut [Buffer], workload: &Workload) {
     if workload.direction == Direction::Write {
         supply.iter_mut().for_each(|buffer| keystream(buffer));

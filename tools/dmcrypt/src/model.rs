@@ -1,4 +1,4 @@
-//! What came of a run, as data: what JSON is made of, and every table and page.
+//! The results of a run as data: the JSON output, and the source of every table and page.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -8,30 +8,30 @@ use crate::spec::Spec;
 use crate::verdict::{Reason, Verdict};
 use crate::{equivalence, rules};
 
-/// What the layout of a list is called; another number is another layout.
+/// Name and version of the list's JSON layout; a new layout gets a new number.
 pub const LIST_FORMAT: &str = "squall-dmcrypt-list/1";
 
-/// What the layout of a measurement is called.
+/// Name and version of the benchmark's JSON layout.
 pub const BENCH_FORMAT: &str = "squall-dmcrypt-bench/1";
 
-/// What a kernel accepts.
+/// The specifications that a kernel accepts.
 #[derive(Clone, Debug, Serialize)]
 pub struct List {
     /// [`LIST_FORMAT`].
     pub format: &'static str,
-    /// When it was found out.
+    /// When the survey ended.
     pub at: Timestamp,
-    /// Where.
+    /// The machine that was surveyed.
     pub machine: Machine,
-    /// Tables that were loaded, or refused.
+    /// How many tables were loaded or refused.
     pub tried: usize,
-    /// Whether all were tried: a run that was interrupted knows a part.
+    /// Whether all candidates were tried; false if the run was interrupted.
     pub is_complete: bool,
-    /// What was accepted, sorted.
+    /// Accepted specifications, sorted.
     pub accepted: Vec<Entry>,
 }
 
-/// The machine.
+/// The machine that a report is about.
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
     /// The CPU's name.
@@ -40,12 +40,12 @@ pub struct Machine {
     pub kernel: String,
     /// squall's version.
     pub squall: String,
-    /// Whether its CPU is a program: speeds mean nothing then.
+    /// Whether the CPU is emulated, which makes every speed meaningless.
     pub is_emulated: bool,
 }
 
 impl Machine {
-    /// This one.
+    /// Describes this machine.
     pub fn this() -> Machine {
         Machine {
             cpu: machine::cpu(),
@@ -59,19 +59,18 @@ impl Machine {
 /// A specification that the kernel accepts.
 #[derive(Clone, Debug, Serialize)]
 pub struct Entry {
-    /// It.
     #[serde(flatten)]
     pub spec: Spec,
-    /// What it is fit for: the worst of its reasons.
+    /// The worst verdict of its reasons; secure if there is none.
     pub verdict: Verdict,
-    /// Why it is not secure; none if it is.
+    /// Why it is not secure; empty if it is.
     pub reasons: Vec<Reason>,
-    /// The specification that means the same, if this is another name of it.
+    /// The canonical specification that means the same, if this is another name for it.
     pub same_as: Option<Spec>,
 }
 
 impl Entry {
-    /// What is told of `spec`.
+    /// Judges `spec`.
     pub fn of(spec: Spec) -> Entry {
         let (verdict, reasons) = rules::judge(&spec);
         Entry {
@@ -83,176 +82,172 @@ impl Entry {
     }
 }
 
-/// What was measured.
+/// The result of a benchmark.
 #[derive(Clone, Debug, Serialize)]
 pub struct Bench {
     /// [`BENCH_FORMAT`].
     pub format: &'static str,
-    /// When it began.
+    /// When the measurement began.
     pub at: Timestamp,
-    /// Where.
     pub machine: Machine,
-    /// On what.
+    /// The device that was encrypted.
     pub backing: Backing,
-    /// Rounds that were asked for.
+    /// The number of rounds that the user asked for.
     pub rounds: usize,
-    /// Milliseconds of each sample.
+    /// Length of each sample in milliseconds.
     pub sample_ms: u64,
-    /// Whether all of it was done: a run that was interrupted has a part.
+    /// Whether everything was measured; false if the run was interrupted.
     pub is_complete: bool,
-    /// What was done, in order: every list of figures has this order.
+    /// The workloads; every list of figures has their order.
     pub workloads: Vec<Workload>,
-    /// The device without encryption.
+    /// Figures of the device without encryption.
     pub raw: Vec<Figure>,
-    /// What was measured with sectors of 512 bytes and without flags, the best first.
+    /// Specifications with sectors of 512 bytes and no flags, best first.
     pub ranking: Vec<Measured>,
-    /// The best few with other sizes of sectors and flags, the best first.
+    /// The best few with other sector sizes and flags, best first.
     pub variants: Vec<Measured>,
-    /// What the kernel accepts and was not measured, and why.
+    /// Accepted specifications that were not measured, by reason.
     pub left_out: Vec<LeftOut>,
-    /// What could not be measured, and why.
+    /// Specifications whose measurement failed.
     pub failures: Vec<Failed>,
-    /// What to use; none if nothing secure was measured.
+    /// The recommendation; `None` if nothing secure was measured.
     pub recommendation: Option<Recommendation>,
 }
 
-/// What is encrypted.
+/// The device that was encrypted.
 #[derive(Clone, Debug, Serialize)]
 pub struct Backing {
-    /// Memory, or a drive.
+    /// Whether it is a RAM disk or a drive.
     pub kind: BackingKind,
     /// Its name, as `/dev/ram0`.
     pub name: String,
-    /// Bytes of it that were used.
+    /// How many of its bytes were used.
     pub bytes: u64,
-    /// Its logical sectors, in bytes.
+    /// Size of its logical sectors in bytes.
     pub sector: u32,
 }
 
-/// Memory, or a drive.
+/// The kind of a backing device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackingKind {
     /// A RAM disk.
     Ram,
-    /// A device that was named.
+    /// A device that the user named.
     Device,
 }
 
-/// A way to read or write.
+/// A pattern of reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Workload {
-    /// Its name in data, as `read-sequential-deep`.
+    /// The name in JSON and CSV, such as `read-sequential-deep`.
     pub name: &'static str,
-    /// Its name for people, as `read 1 MiB, 8 at once`.
+    /// The name for people, such as `read 1 MiB, 8 at once`.
     pub title: String,
-    /// Whether it reads or writes.
+    /// Whether the workload reads or writes.
     pub direction: Direction,
-    /// Bytes of a transfer.
+    /// Size of a transfer in bytes.
     pub block: usize,
-    /// Transfers in flight.
+    /// Number of transfers in flight.
     pub depth: usize,
     /// Whether offsets are random.
     pub is_random: bool,
 }
 
-/// Where bytes go.
+/// The direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// From the device.
     Read,
-    /// To it.
+    /// To the device.
     Write,
 }
 
 /// A specification with options, measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
-    /// It.
     #[serde(flatten)]
     pub spec: Spec,
-    /// Options of its table.
+    /// The options of its table.
     pub options: Options,
-    /// What it is fit for.
+    /// The verdict on it, secure or not.
     pub verdict: Verdict,
-    /// Other specifications that were not measured because they differ only in ESSIV's digest, or
-    /// in a length of key that AES does not have.
+    /// Specifications that this one was measured for: they differ only in ESSIV's digest, or in a
+    /// key length that AES does not have.
     pub stands_for: Vec<Spec>,
-    /// One for each workload.
+    /// Figures, one for each workload.
     pub figures: Vec<Figure>,
     /// Geometric mean of the medians of the ratios to the raw device, over all workloads.
     pub score: f64,
 }
 
-/// Options of a table.
+/// Options of a dm-crypt table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Options {
-    /// Bytes of a sector of encryption.
+    /// Size of the encrypted sectors in bytes.
     pub sector_size: u32,
-    /// Whether transfers are encrypted where they come from, and not in work queues
+    /// Whether transfers are encrypted in the context that submits them instead of in work queues
     /// (`no_read_workqueue`, `no_write_workqueue`).
     pub no_workqueues: bool,
 }
 
 impl Options {
-    /// None: how every specification is measured first.
+    /// dm-crypt's defaults, which every specification is measured with first.
     pub const PLAIN: Options = Options {
         sector_size: 512,
         no_workqueues: false,
     };
 }
 
-/// A workload's figures of one device.
+/// The figures of one device for one workload.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
-    /// Bytes a second.
+    /// Bytes per second.
     pub rate: Spread,
-    /// Its ratio to the raw device in the same round; 1 of that itself.
+    /// The ratio to the raw device in the same round; 1 for the raw device itself.
     pub ratio: Spread,
-    /// Bytes a second, an entry a round.
+    /// Bytes per second, an entry for each round.
     pub samples: Vec<f64>,
 }
 
-/// What was not measured for one reason.
+/// Specifications that were not measured, all for the same reason.
 #[derive(Clone, Debug, Serialize)]
 pub struct LeftOut {
-    /// Why.
     #[serde(flatten)]
     pub reason: Reason,
-    /// How many specifications, each of which is counted under its first reason only.
+    /// How many specifications; each is counted only under its first reason.
     pub count: usize,
-    /// Mode and cipher of each, as `ctr(twofish)`, sorted.
+    /// The modes and ciphers, such as `ctr(twofish)`, sorted.
     pub algorithms: Vec<String>,
 }
 
-/// What could not be measured.
+/// A specification whose measurement failed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Failed {
-    /// Its name, as `aes-xts-plain64 512`.
+    /// The specification, such as `aes-xts-plain64 512`, and its options.
     pub name: String,
-    /// Why.
+    /// Why the measurement failed.
     pub reason: String,
 }
 
-/// What to use, for swap and for a volume.
+/// The recommended specification, with lines for swap and for a volume.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recommendation {
-    /// The specification.
     #[serde(flatten)]
     pub spec: Spec,
-    /// Options of its table.
+    /// The options of its table.
     pub options: Options,
-    /// Why this one, in a sentence.
+    /// The reason for the choice, in a sentence.
     pub why: String,
-    /// The line of crypttab(5) for swap under a key of its own at each boot.
+    /// The line of crypttab(5) for swap with a new key at each boot.
     pub swap: String,
-    /// The command that makes a LUKS2 volume.
+    /// The command that creates a LUKS2 volume.
     pub luks_format: String,
-    /// The command that opens it, and keeps the flags in its header.
+    /// The command that opens the volume and stores the flags in its header.
     pub luks_open: String,
-    /// The line of crypttab(5) that opens it at boot.
+    /// The line of crypttab(5) that opens the volume at boot.
     pub luks_crypttab: String,
-    /// What to look out for, a sentence each.
+    /// Warnings and requirements, a sentence each.
     pub notes: Vec<String>,
 }

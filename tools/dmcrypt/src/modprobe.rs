@@ -1,17 +1,17 @@
-//! The kernel's modules, loaded by modprobe(8).
+//! Loads kernel modules with modprobe(8).
 
 use std::io;
 use std::process::{Command, Output};
 
-/// Where it is, also for those in whose search path it is not.
+/// Where modprobe may be; a user's search path often lacks the sbin directories.
 const PLACES: [&str; 3] = ["modprobe", "/usr/sbin/modprobe", "/sbin/modprobe"];
 
-/// Has modprobe do what `args` say; an error of kind NotFound if there is none.
+/// Runs modprobe with `args`; the error is of kind NotFound if modprobe is not installed.
 pub fn modprobe(args: &[&str]) -> io::Result<Output> {
     first_of(&PLACES, args)
 }
 
-/// Runs the first of `programs` that is there.
+/// Runs the first of `programs` that exists.
 fn first_of(programs: &[&str], args: &[&str]) -> io::Result<Output> {
     for program in programs {
         match Command::new(program).args(args).output() {

@@ -1,5 +1,5 @@
-//! The ciphers, modes and digests that this kernel has or could load: what it says of itself, what
-//! its modules are called, and what Linux is known to have or have had.
+//! The ciphers, modes and digests that this kernel has or could load. The names come from
+//! /proc/crypto, from the aliases of its modules, and from a list of all that Linux has or had.
 
 pub mod known;
 
@@ -8,31 +8,31 @@ use std::fs;
 
 use crate::spec::of_algorithm;
 
-/// Names to make specifications of.
+/// The names that specifications are made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// Single ciphers: each is tried in each mode.
+    /// Single ciphers; each is combined with each mode.
     pub ciphers: BTreeSet<String>,
     /// Modes that take a single cipher.
     pub modes: BTreeSet<String>,
-    /// A mode with the cipher that goes with it and no other, as `("adiantum", "xchacha12,aes")`.
+    /// Modes with the only cipher that they take, such as `("adiantum", "xchacha12,aes")`.
     pub pairs: BTreeSet<(String, String)>,
-    /// Generators of IVs that need no digest.
+    /// IV generators that need no digest.
     pub ivs: BTreeSet<String>,
     /// Digests for ESSIV.
     pub digests: BTreeSet<String>,
 }
 
 impl Names {
-    /// The names of this machine. What it does not tell, as in a container without the kernel's
-    /// modules, is left out.
+    /// Collects the names of this machine. Sources that cannot be read are skipped, such as the
+    /// module aliases in a container.
     pub fn look() -> Names {
         let crypto = fs::read_to_string("/proc/crypto").unwrap_or_default();
         Names::of(&crypto, &aliases().unwrap_or_default())
     }
 
-    /// The names in `crypto`, the text of /proc/crypto, and in `aliases`, that of modules.alias,
-    /// with the known ones.
+    /// The known names, with those in `crypto` (the text of /proc/crypto) and `aliases` (the text of
+    /// modules.alias).
     pub fn of(crypto: &str, aliases: &str) -> Names {
         let mut names = Names::known();
         for entry in crypto.split("\n\n") {
@@ -60,7 +60,7 @@ impl Names {
         }
     }
 
-    /// An entry of /proc/crypto: what the kernel has now.
+    /// Adds an entry of /proc/crypto.
     fn add_entry(&mut self, entry: &str) {
         let field = |wanted: &str| {
             let mut fields = entry.lines().filter_map(|line| line.split_once(':'));
@@ -85,7 +85,7 @@ impl Names {
         }
     }
 
-    /// A mode over a cipher, as `xts(camellia)`; one without a mode is a stream cipher.
+    /// Adds a mode over a cipher, such as `xts(camellia)`; skips stream ciphers, which have no mode.
     fn add_algorithm(&mut self, name: &str) {
         let Some((mode, cipher)) = of_algorithm(name) else {
             return;
@@ -98,7 +98,7 @@ impl Names {
         }
     }
 
-    /// A word by which a module can be asked for: if nothing says what it is, it may be anything.
+    /// Adds a word of a module alias. An unknown word is added as a cipher, a mode and a digest.
     fn add_word(&mut self, word: &str, all: &BTreeSet<&str>) {
         if word.contains('(') {
             return self.add_algorithm(word);
@@ -117,8 +117,8 @@ impl Names {
             .any(|names| names.contains(word))
     }
 
-    /// Whether `word` is a driver's, as `serpent-asm` or `xts-aes-aesni`: they begin with what they
-    /// drive.
+    /// Whether `word` names a driver, such as `serpent-asm` or `xts-aes-aesni`: those begin with the
+    /// name of what they implement.
     fn is_driver(&self, word: &str, all: &BTreeSet<&str>) -> bool {
         let dashes = word.match_indices('-').map(|(at, _)| &word[..at]);
         let mut beginnings = dashes.filter(|beginning| !beginning.is_empty());
@@ -126,7 +126,7 @@ impl Names {
     }
 }
 
-/// The text of modules.alias of this kernel.
+/// The text of this kernel's modules.alias.
 fn aliases() -> Option<String> {
     let system = rustix::system::uname();
     let release = system.release().to_str().ok()?;
@@ -135,7 +135,7 @@ fn aliases() -> Option<String> {
     ["", "/usr"].into_iter().find_map(read)
 }
 
-/// The word of a line `alias crypto-WORD MODULE`.
+/// The word in a line `alias crypto-WORD MODULE`.
 fn word(line: &str) -> Option<&str> {
     let mut parts = line.split_ascii_whitespace();
     let alias = parts
@@ -145,18 +145,18 @@ fn word(line: &str) -> Option<&str> {
     alias.strip_prefix("crypto-").filter(|word| is_name(word))
 }
 
-/// Whether a table of dm-crypt can hold `name`, and others than the kernel itself may use it.
+/// Whether `name` can stand in a table of dm-crypt and is not internal to the kernel.
 fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-(),".contains(&byte);
     !name.is_empty() && !name.starts_with("__") && name.bytes().all(is_plain)
 }
 
-/// Whether `name` is one word, and no algorithm made of several.
+/// Whether `name` is a single word, not an algorithm made of several parts.
 fn is_word(name: &str) -> bool {
     !name.contains(['(', ')', ','])
 }
 
-/// Whether `name` is certainly neither a cipher, a mode nor a digest without a key.
+/// Whether `name` is known to be neither a cipher, a mode nor a digest without a key.
 fn is_other(name: &str) -> bool {
     let is_of = |other: &&str| match name.strip_prefix(*other) {
         Some(rest) => rest.is_empty() || rest.starts_with(['-', '(']),
@@ -165,7 +165,7 @@ fn is_other(name: &str) -> bool {
     known::OTHERS.iter().any(is_of) || name.starts_with("drbg_")
 }
 
-/// The first word of a mode: `cts` of `cts(cbc)`.
+/// The outermost word of a mode: `cts` of `cts(cbc)`.
 fn outermost(mode: &str) -> &str {
     mode.split('(').next().unwrap_or(mode)
 }

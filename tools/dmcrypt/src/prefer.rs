@@ -1,10 +1,10 @@
-//! Of several secure specifications that are about as fast as the fastest, the one to use.
+//! Chooses among secure specifications that are about as fast as the fastest one.
 //!
-//! Two that were measured in the same rounds are compared round by round: how much slower one was
-//! than the other, over all workloads. It is slower if the interval that holds the median of that in
-//! 95 of 100 cases is above zero, otherwise the difference is noise; and if it is at least a twentieth,
-//! because for less nobody should give up what is preferred. Of fewer than six rounds no interval
-//! holds so much, so there a difference has to be a tenth.
+//! Two specifications of the same rounds are compared round by round: how much slower one was than
+//! the other, over all workloads. One is slower if two conditions hold. The interval that holds the
+//! median in 95 of 100 cases lies above zero; otherwise the difference is noise. And the median is at
+//! least a twentieth; nobody should give up a preference for less. With fewer than six rounds no
+//! interval holds that much, so the difference must be a tenth.
 
 use std::cmp::Reverse;
 
@@ -13,31 +13,31 @@ use squall_tools::measure::{Spread, interval_of_median};
 use crate::model::{Figure, Measured};
 use crate::verdict::Verdict;
 
-/// What was chosen, and of what.
+/// The choice, and what it was made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Preferred<'a> {
-    /// It.
+    /// The recommended one.
     pub chosen: &'a Measured,
-    /// The one with the best score, which may be it.
+    /// The one with the best score; it may be the chosen one.
     pub fastest: &'a Measured,
-    /// How many are secure.
+    /// How many secure ones there were.
     pub secure: usize,
 }
 
-/// What is preferred, first things first; what is less comes first.
+/// The order of preference, most important criterion first; the lowest value is preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Preference {
     /// XTS before other modes: made for disks, and standardised (IEEE 1619, NIST SP 800-38E).
     pub is_other_mode: bool,
     /// AES before other ciphers.
     pub is_other_cipher: bool,
-    /// The longer key before the shorter.
+    /// Longer keys before shorter ones, in bits.
     pub strength: Reverse<u32>,
-    /// Sectors of 512 bytes and no flags before other options.
+    /// How many options differ from sectors of 512 bytes and no flags.
     pub departures: u32,
 }
 
-/// Chooses among those that were measured in the same rounds; nothing if none of them is secure.
+/// Chooses among measurements of the same rounds; `None` if none of them is secure.
 pub fn preferred<'a>(measured: &[&'a Measured]) -> Option<Preferred<'a>> {
     let is_secure = |measured: &&&Measured| measured.verdict == Verdict::Secure;
     let secure: Vec<&'a Measured> = measured.iter().filter(is_secure).copied().collect();
@@ -55,7 +55,7 @@ pub fn preferred<'a>(measured: &[&'a Measured]) -> Option<Preferred<'a>> {
     })
 }
 
-/// Where `measured` stands in what is preferred.
+/// The place of `measured` in the order of preference.
 pub fn preference(measured: &Measured) -> Preference {
     let Measured { spec, options, .. } = measured;
     let is_xts = spec.mode == "xts";
@@ -71,7 +71,7 @@ pub fn preference(measured: &Measured) -> Preference {
     }
 }
 
-/// Whether `measured` is as fast as `fastest`, as far as can be told.
+/// Whether `measured` cannot be told to be slower than `fastest`.
 fn is_level(measured: &Measured, fastest: &Measured) -> bool {
     const FEW: usize = 6;
     let lags = lags(measured, fastest);
@@ -83,7 +83,7 @@ fn is_level(measured: &Measured, fastest: &Measured) -> bool {
     low <= 0.0 || Spread::of(lags).median < worth
 }
 
-/// Of each round, the logarithm of how many times as fast `fastest` was: the mean over workloads.
+/// For each round, the logarithm of how many times faster `fastest` was: the mean over workloads.
 fn lags(measured: &Measured, fastest: &Measured) -> Vec<f64> {
     let pairs: Vec<_> = measured.figures.iter().zip(&fastest.figures).collect();
     let both = |(one, other): &(&_, &_)| rounds(one).min(rounds(other));
@@ -115,7 +115,7 @@ mod tests {
         )
     }
 
-    /// Rates of so many rounds that vary by a twentieth.
+    /// Rates of `rounds` rounds that vary by a twentieth.
     fn noisy(rate: f64, rounds: usize) -> Vec<f64> {
         let vary = |round: usize| 1.0 + 0.05 * ((round * 7 % 5) as f64 / 2.0 - 1.0);
         (0..rounds).map(|round| rate * vary(round)).collect()
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(chosen(&clear).0, "xchacha12,aes-adiantum-plain64 256");
     }
 
-    /// The same rates, in an order in which the rounds do not agree.
+    /// The rates are almost the same, but the rounds disagree about which is faster.
     #[test]
     fn within_the_noise_others_are_preferred() {
         let mut turned = noisy(0.605, 30);
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(chosen, "camellia-xts-plain64 512");
     }
 
-    /// All as fast as each other: each is chosen when those before it are gone.
+    /// All are equally fast: each is chosen once those before it are removed.
     #[test]
     fn the_order_of_what_is_preferred() {
         let order = [
@@ -185,8 +185,8 @@ mod tests {
         assert!(preferred(&[&fast]).is_none());
     }
 
-    /// Of three rounds, four in five as fast is slower; nine in ten and a bit is not, though in all
-    /// rounds groups. Of thirty it is.
+    /// With three rounds 0.8 of the speed counts as slower, but 0.92 does not. With six or more rounds
+    /// 0.92 does.
     #[test]
     fn few_rounds_tell_little() {
         let fast = |rounds| measured("aes-cbc-essiv:sha256 256", &vec![1.0; rounds]);

@@ -1,7 +1,7 @@
-//! What the kernel says of a specification: a table with it is loaded, and nothing else.
+//! Asks the kernel whether it accepts a specification, by loading a table with it.
 //!
-//! The table stands on a device that refuses all transfers (target `error`), so no storage is needed,
-//! and no table comes into use, so that no byte is encrypted.
+//! The table stands on a device that refuses all transfers (target `error`), so no storage is needed.
+//! It never comes into use, so no byte is encrypted.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use crate::spec::{MOST_KEY_BITS, Spec};
 /// Length of the devices, in sectors of 512 bytes.
 const SECTORS: u64 = 2048;
 
-/// Devices to ask with.
+/// The devices that questions are asked with.
 pub struct Prober {
     probe: Mapped,
     base: Mapped,
@@ -36,14 +36,14 @@ impl Prober {
         })
     }
 
-    /// Whether the kernel accepts `spec`; an error if it said neither yes nor no.
+    /// Whether the kernel accepts `spec`; the inner error if it said neither yes nor no.
     pub fn accepts(&self, spec: &Spec) -> Result<Result<bool, Errno>, Failure> {
         let table = crypt::table(spec, Options::PLAIN, &self.key, self.base.number(), SECTORS);
         match self.probe.load(&table) {
             Ok(()) => Ok(Ok(true)),
-            // A digest that needs a key of its own has none (NOKEY).
+            // NOKEY: the digest needs a key of its own, which ESSIV does not give it.
             Err(Errno::INVAL | Errno::NOENT | Errno::LIBBAD | Errno::NOKEY) => Ok(Ok(false)),
-            // What has nothing to do with the specification.
+            // These errors have nothing to do with the specification.
             Err(error @ (Errno::NOMEM | Errno::PERM | Errno::NXIO | Errno::BUSY)) => {
                 Err(Failure::Runtime(unclear(spec, error)))
             }
@@ -52,7 +52,7 @@ impl Prober {
     }
 }
 
-/// Tells that the kernel said neither yes nor no.
+/// The message for an answer that is neither yes nor no.
 pub fn unclear(spec: &Spec, error: Errno) -> String {
     format!(
         "{spec}: the kernel could not look at it: {}",

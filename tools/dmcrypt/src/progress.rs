@@ -1,14 +1,14 @@
-//! How far a run is, on standard error while that is a terminal.
+//! A progress bar on standard error, shown only on a terminal.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar.
+/// A progress bar, removed when dropped.
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// Begins one of `steps`, which is about `title`.
+    /// Shows a bar of `steps` steps, labelled `title`.
     pub fn begin(steps: u64, title: String) -> Progress {
         let bar = ProgressBar::new(steps);
         let style = ProgressStyle::with_template("{prefix}: {percent}% {wide_bar} {msg:<24} {eta}");
@@ -20,7 +20,7 @@ impl Progress {
         Progress(bar)
     }
 
-    /// So many steps are over; `what` is the last of them.
+    /// Moves the bar to `steps` finished steps; `what` names the last one.
     pub fn reach(&self, steps: u64, what: &str) {
         self.0.set_message(what.to_owned());
         self.0.set_position(steps);

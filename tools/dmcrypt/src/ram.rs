@@ -1,8 +1,8 @@
-//! A RAM disk of our own (brd), for as long as it is needed.
+//! A temporary RAM disk, made by the kernel module brd.
 //!
-//! brd has its disks from when it is loaded until it is unloaded, so it is loaded for this and
-//! unloaded behind it; where somebody else has loaded it, nothing is touched. Who makes one notes
-//! first that it will, so that what a killed run left can be told from what is somebody else's.
+//! brd's disks exist as long as the module is loaded, so this program loads it and unloads it again.
+//! If brd is loaded already, it is left alone. Before it loads brd, a run notes its intention, so that
+//! the next run can tell what a killed run left behind from somebody else's disk.
 
 mod left;
 
@@ -21,35 +21,35 @@ use crate::mapper::SETTLING_TIME;
 use crate::modprobe::modprobe;
 use left::{LOADING, disk};
 
-/// The module, and where the kernel shows that it is there.
+/// The module, and its directory in sysfs, which exists while it is loaded.
 const MODULE: &str = "brd";
 const LOADED: &str = "/sys/module/brd";
 
-/// Its first disk.
+/// The node, the sysfs directory and the size file of brd's first disk.
 const NODE: &str = "/dev/ram0";
 const BLOCK: &str = "/sys/block/ram0";
 const SIZE: &str = "/sys/block/ram0/size";
 
-/// What part of the memory that is free a RAM disk may take.
+/// A RAM disk may take one part in this many of the available memory.
 const PART: u64 = 2;
 
-/// What to do where there can be none.
+/// The advice for machines that cannot have a RAM disk.
 const INSTEAD: &str = "or name a device with --device";
 
-/// A RAM disk, which is gone when this is dropped.
+/// A RAM disk, removed when dropped.
 #[derive(Debug)]
 pub struct Ram(());
 
 impl Ram {
-    /// One of `bytes`, if there is memory for it, and nobody has loaded brd. `note` keeps what
-    /// [`Ram::unload_left`] is to be told if this process is killed.
+    /// Makes a disk of `bytes`, if there is memory for it and brd is not loaded yet. `note` stores
+    /// the text that [`Ram::unload_left`] needs if this process is killed.
     pub fn make(bytes: u64, note: impl Fn(&str) -> Result<(), Failure>) -> Result<Ram, Failure> {
         has_room(bytes, &read("/proc/meminfo")?)?;
         is_unused(Path::new(LOADED))?;
         let kib = bytes.div_ceil(1024);
         note(LOADING)?;
         load(&["rd_nr=1", &format!("rd_size={kib}"), "max_part=0"])?;
-        // Who was faster than we has another length, and keeps it.
+        // If somebody else loaded brd first, its disks have another length.
         is_of_length(kib)?;
         let ram = Ram(());
         note(&disk(Path::new(BLOCK)).unwrap_or_default())?;
@@ -57,12 +57,12 @@ impl Ram {
         Ok(ram)
     }
 
-    /// Its node.
+    /// The disk's node.
     pub fn path(&self) -> &'static Path {
         Path::new(NODE)
     }
 
-    /// Unloads brd, if it is what a run that was killed had `noted`.
+    /// Unloads brd if it is the one that a killed run `noted`.
     pub fn unload_left(noted: &str) -> Result<(), Failure> {
         if left::is_ours(noted, Path::new(LOADED), Path::new(BLOCK))? {
             unload()
@@ -71,7 +71,7 @@ impl Ram {
         }
     }
 
-    /// Whether brd is loaded, by whomever.
+    /// Whether brd is loaded, no matter by whom.
     pub fn has_driver() -> bool {
         Path::new(LOADED).exists()
     }
@@ -79,7 +79,7 @@ impl Ram {
 
 impl Drop for Ram {
     fn drop(&mut self) {
-        // What is still in use is found by the next run, by what was noted.
+        // If the disk is still in use, the next run finds it in the note.
         let _ = unload();
     }
 }
@@ -118,7 +118,7 @@ fn wrong(text: &str) -> Failure {
     Failure::Runtime(format!("{NODE}: {text}"))
 }
 
-/// Fails if `bytes` are more than a RAM disk may take of what /proc/meminfo tells.
+/// Fails if `bytes` is more than a RAM disk may take of the available memory in /proc/meminfo.
 fn has_room(bytes: u64, meminfo: &str) -> Result<(), Failure> {
     let kib = meminfo.lines().find_map(|line| {
         let rest = line.strip_prefix("MemAvailable:")?;
@@ -140,7 +140,7 @@ fn has_room(bytes: u64, meminfo: &str) -> Result<(), Failure> {
     }
 }
 
-/// Fails if somebody else has brd already.
+/// Fails if brd is loaded already.
 fn is_unused(loaded: &Path) -> Result<(), Failure> {
     if !loaded.exists() {
         return Ok(());
@@ -153,7 +153,7 @@ fn is_unused(loaded: &Path) -> Result<(), Failure> {
     Err(Failure::Runtime(how.into()))
 }
 
-/// Loads brd with these parameters.
+/// Loads brd with `parameters`.
 fn load(parameters: &[&str]) -> Result<(), Failure> {
     let arguments = [&[MODULE], parameters].concat();
     match modprobe(&arguments) {
@@ -185,7 +185,7 @@ fn of_modprobe(output: &Output) -> Result<(), Failure> {
     }))
 }
 
-/// Unloads brd, if it is loaded, as soon as nobody uses it.
+/// Unloads brd as soon as nobody uses it; does nothing if it is not loaded.
 fn unload() -> Result<(), Failure> {
     if !Path::new(LOADED).exists() {
         return Ok(());
@@ -202,7 +202,7 @@ fn unload() -> Result<(), Failure> {
     }
 }
 
-/// Not to wait for who uses it (delete_module(2)).
+/// The flag with which delete_module(2) does not wait for users of the module.
 fn at_once() -> i32 {
     OFlags::NONBLOCK.bits() as i32
 }
@@ -233,7 +233,7 @@ mod tests {
         assert!(text(has_room(1, "MemTotal: 1 kB\n")).contains("/proc/meminfo"));
     }
 
-    /// The memory of this machine, and what it has free.
+    /// Reads the real memory size of this machine.
     #[test]
     fn a_disk_larger_than_memory_is_refused() {
         let failure = Ram::make(1 << 60, |_| Ok(())).expect_err("nobody has that");
@@ -271,7 +271,7 @@ mod tests {
         assert!(text(said("", 1)).contains("does not say"));
     }
 
-    /// Where there is neither brd nor a way to load it; a machine that has both is not touched.
+    /// Runs only on machines without brd and without modules to load it from.
     #[test]
     fn without_brd_it_says_what_to_do() {
         let release = read("/proc/sys/kernel/osrelease").expect("it is told");

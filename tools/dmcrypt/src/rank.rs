@@ -1,4 +1,4 @@
-//! From samples to figures, a score and a ranking, and the few that are measured with other options.
+//! Turns samples into figures, scores and a ranking, and selects the variants to measure.
 
 use squall_tools::measure::Spread;
 
@@ -8,8 +8,8 @@ use crate::prefer::preferred;
 /// How many ciphers are measured with other options.
 const BEST: usize = 3;
 
-/// The figures of a device, one for each workload, from its samples and those of the raw device in
-/// the same rounds, of which there is at least one.
+/// The figures of a device, one for each workload, from its samples and the raw device's samples of
+/// the same rounds. There is at least one round.
 pub fn figures(samples: &[Vec<f64>], raw: &[Vec<f64>]) -> Vec<Figure> {
     let figure = |(samples, raw): (&Vec<f64>, &Vec<f64>)| {
         let ratios = samples.iter().zip(raw).map(|(sample, raw)| sample / raw);
@@ -22,14 +22,14 @@ pub fn figures(samples: &[Vec<f64>], raw: &[Vec<f64>]) -> Vec<Figure> {
     samples.iter().zip(raw).map(figure).collect()
 }
 
-/// Geometric mean of the medians of the ratios to the raw device: what is half as fast in one
-/// workload and twice as fast in another is as good as what is neither.
+/// The geometric mean of the median ratios to the raw device. A device that is half as fast in one
+/// workload and twice as fast in another scores the same as one that is equal in both.
 pub fn score(figures: &[Figure]) -> f64 {
     let logs = figures.iter().map(|figure| figure.ratio.median.ln());
     (logs.sum::<f64>() / figures.len() as f64).exp()
 }
 
-/// The best first; of equals, by name.
+/// Sorts by score, best first; equal scores by name.
 pub fn sort(measured: &mut [Measured]) {
     measured.sort_by(|one, other| {
         let by_score = other.score.total_cmp(&one.score);
@@ -37,9 +37,9 @@ pub fn sort(measured: &mut [Measured]) {
     });
 }
 
-/// What is measured with other options: the best three secure ones that differ in their cipher, as
-/// the lengths of a key and the modes of one cipher gain by the same options. Of each cipher it is
-/// the one that would be recommended, so that what is recommended in the end is among them.
+/// The specifications to measure with other options: the best three secure ones with different
+/// ciphers, because options have the same effect on all modes and key lengths of a cipher. Of each
+/// cipher it takes the one that would be recommended, so the final recommendation is among them.
 pub fn best(ranking: &[Measured]) -> Vec<&Measured> {
     let mut left: Vec<&Measured> = ranking.iter().collect();
     let mut best = Vec::new();
@@ -71,8 +71,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::verdict::Verdict;
 
-    /// A secure specification whose ratio to the raw device is the same with each workload: one an
-    /// entry a round.
+    /// A secure specification with the same ratios to the raw device in each workload, one for each
+    /// round.
     pub(crate) fn measured(text: &str, ratios: &[f64]) -> Measured {
         let samples: Vec<f64> = ratios.iter().map(|ratio| ratio * 2e9).collect();
         let raw = vec![vec![2e9; ratios.len()]; 8];
@@ -87,8 +87,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// The raw device was twice as fast in the second round, and so was the other: what the machine
-    /// did is not seen in the ratio.
+    /// Both devices were twice as fast in the second round: the ratio does not show what the machine
+    /// did.
     #[test]
     fn a_ratio_is_that_of_one_round() {
         let figures = figures(&[vec![10.0, 20.0, 10.0]], &[vec![20.0, 40.0, 40.0]]);

@@ -1,4 +1,4 @@
-//! What is not secure, by why it is not.
+//! Groups specifications that are not secure by the reason.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,8 +7,8 @@ use crate::model::Entry;
 use crate::spec::Spec;
 use crate::verdict::Reason;
 
-/// Those of `entries` against which there is a reason, by the first one: the most first, of as many
-/// by the names of rules.
+/// Groups those of `entries` that have a reason against them, by their first one: the largest group
+/// first, groups of one size by the rule's name.
 pub fn by_reason<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<(Reason, Vec<&'a Spec>)> {
     let mut by_rule: BTreeMap<&str, (Reason, Vec<&Spec>)> = BTreeMap::new();
     for entry in entries {

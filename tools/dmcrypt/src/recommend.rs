@@ -1,5 +1,5 @@
-//! What to use, from what was measured: one secure specification with its options, as lines to copy,
-//! with why it is this one and what to look out for.
+//! The recommendation: one secure specification with its options, the lines to copy, the reason for
+//! the choice, and notes.
 
 mod lines;
 #[cfg(test)]
@@ -12,8 +12,8 @@ use crate::model::{Backing, BackingKind, Measured, Options, Recommendation};
 use crate::prefer::{Preferred, preference, preferred};
 use lines::{Lines, has_lasting_name};
 
-/// The best of `variants`, or of `ranking` where no variant that is secure was measured; nothing
-/// without anything secure. Those two are of different rounds, and are not compared.
+/// Recommends the best secure one of `variants`, or of `ranking` if no variant is secure; `None` if
+/// nothing is. The two lists come from different rounds, so they are not compared with each other.
 pub fn recommend(
     ranking: &[Measured],
     variants: &[Measured],
@@ -50,7 +50,7 @@ fn of_machine(
     among(variants).or_else(|| among(ranking))
 }
 
-/// Why this one, in a sentence.
+/// The reason for the choice, in a sentence.
 fn why(found: &Preferred) -> String {
     let Preferred {
         chosen,
@@ -98,7 +98,7 @@ fn named(measured: &Measured) -> String {
     text
 }
 
-/// What to look out for, a sentence each.
+/// Warnings and requirements, a sentence each.
 fn notes(chosen: &Measured, backing: &Backing, is_emulated: bool) -> Vec<String> {
     let is_ram = backing.kind == BackingKind::Ram;
     let is_passing_name = !is_ram && !has_lasting_name(backing);

@@ -1,4 +1,4 @@
-//! What came of a run, and the ways to show it.
+//! Reports: the results of a run as tables, CSV and HTML.
 
 mod columns;
 pub mod csv;

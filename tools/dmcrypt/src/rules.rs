@@ -1,8 +1,7 @@
-//! Whether a specification is fit to protect a disk: a table of rules, a line each, and what of it
-//! applies.
+//! Judges whether a specification is fit to protect a disk, by a table of rules.
 //!
-//! What no rule speaks against is secure. So that nothing is secure by oversight, there are rules
-//! against every cipher, mode and digest that squall does not know.
+//! A specification is secure if no rule applies to it. There are rules against every cipher, mode and
+//! digest that squall does not know, so nothing is secure by oversight.
 
 mod strength;
 mod table;
@@ -13,7 +12,7 @@ use std::cmp::Reverse;
 use crate::spec::Spec;
 use crate::verdict::{Reason, Verdict};
 
-/// What `spec` is fit for, and every reason why it is not fit for more, the worst first.
+/// The verdict on `spec`, with every reason against it, worst first.
 pub fn judge(spec: &Spec) -> (Verdict, Vec<Reason>) {
     let against = table::RULES.iter().filter(|rule| rule.when.holds(spec));
     let mut reasons: Vec<Reason> = against.map(|rule| rule.reason).collect();

@@ -1,7 +1,7 @@
-//! One run at a time, and what one that was killed left behind.
+//! Allows one run at a time, and cleans up after a run that was killed.
 //!
-//! The kernel removes the devices of a process with it. What may be left are a device that was
-//! being made in that moment, and a RAM disk: both are removed by the next run.
+//! The kernel removes a process's devices when the process ends. Only a device that was just being
+//! made and a RAM disk may remain; the next run removes both.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -18,20 +18,20 @@ use squall_tools::output::in_a_line;
 use crate::mapper::{Control, PREFIX};
 use crate::ram::Ram;
 
-/// Locked by who runs; holds what it must not leave behind. It is gone with the next boot, as
-/// all of that is.
+/// The lock file of a run. It holds the note about a RAM disk that the run may leave behind; like the
+/// disk, it is gone after a reboot.
 const RECORD: &str = "/run/squall-dmcrypt";
 
-/// The right to run, alone.
+/// The lock that only one run holds at a time.
 #[derive(Debug)]
 pub struct Session {
     record: File,
-    /// The device mapper.
+    /// The device mapper's control device.
     pub control: Rc<Control>,
 }
 
 impl Session {
-    /// Begins a run: opens the device mapper, and removes what another left that was killed.
+    /// Begins a run: opens the device mapper, takes the lock, and cleans up after a killed run.
     pub fn begin() -> Result<Session, Failure> {
         let control = Rc::new(Control::open()?);
         let record = OpenOptions::new()
@@ -58,11 +58,11 @@ impl Session {
         Ok(session)
     }
 
-    /// Removes what is left of a run that was killed.
+    /// Removes what a killed run left behind.
     fn clean(&self) -> Result<(), Failure> {
         for name in self.control.names()? {
             if name.starts_with(PREFIX) {
-                // Somebody else may have it open: then it goes with them.
+                // If somebody else has it open, the kernel removes it when they close it.
                 let _ = self.control.remove(&name);
             }
         }
@@ -72,7 +72,7 @@ impl Session {
             .map_err(at(Path::new(RECORD)))?;
         match Ram::unload_left(&left) {
             Ok(()) => self.note(""),
-            // It is in nobody's way but of the next RAM disk.
+            // What is left is in the way of nothing but the next RAM disk.
             Err(failure) => {
                 tell(&failure.into_text());
                 Ok(())
@@ -80,8 +80,7 @@ impl Session {
         }
     }
 
-    /// Notes what the next run is to know if this one is killed: nothing, or what [`Ram::make`] has to
-    /// say.
+    /// Replaces the note that the next run reads if this one is killed; see [`Ram::make`].
     pub fn note(&self, text: &str) -> Result<(), Failure> {
         let mut record = &self.record;
         let mut note = || {
@@ -93,8 +92,8 @@ impl Session {
     }
 }
 
-/// Tells of what does not keep a run from its work.
+/// Prints a note about something that does not stop the run.
 pub fn tell(text: &str) {
-    // Standard error may be closed; then there is nobody to tell.
+    // If standard error is closed, there is nobody to tell.
     let _ = writeln!(io::stderr(), "note: {}", in_a_line(text));
 }

@@ -1,7 +1,7 @@
-//! A cipher specification: what the table of a dm-crypt device says of its cipher, and the length
-//! of its key.
+//! A cipher specification: the cipher field of a dm-crypt table, and the key length.
 //!
-//! One meaning has one value: `aes-xts-plain64` and `capi:xts(aes)-plain64` are read as the same
+//! Two spellings of one specification give equal values: `aes-xts-plain64` and
+//! `capi:xts(aes)-plain64` are read as the same
 //! (Documentation/admin-guide/device-mapper/dm-crypt.rst of the kernel).
 
 use std::fmt;
@@ -9,33 +9,33 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-/// Most bits of a key: more than any cipher takes in any mode.
+/// The longest key in bits; no cipher takes more in any mode.
 pub const MOST_KEY_BITS: u32 = 4096;
 
-/// Mode and cipher with its IV, and the bits of the key.
+/// A cipher with its mode, IV and key length.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Spec {
-    /// The block cipher, as `aes`; of Adiantum its stream cipher too, as `xchacha12,aes`.
+    /// The block cipher, such as `aes`; for Adiantum also the stream cipher, as `xchacha12,aes`.
     pub cipher: String,
-    /// The mode, as `xts`; one in another with the inner one in brackets, as `cts(cbc)`.
+    /// The mode, such as `xts`; nested modes have brackets, as in `cts(cbc)`.
     pub mode: String,
     /// How the IV of a sector is made.
     pub iv: Iv,
-    /// All of the key that the table has, in bits: what XTS doubles is counted twice.
+    /// Length of the whole key in the table, in bits; XTS needs twice the cipher's length.
     pub key_bits: u32,
 }
 
 /// How the IV of a sector is made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Iv {
-    /// Its generator, as `plain64` or `essiv`.
+    /// The generator, such as `plain64` or `essiv`.
     pub name: String,
-    /// The digest that it needs, as `sha256`.
+    /// The digest, such as `sha256`; `None` if the generator needs none.
     pub digest: Option<String>,
 }
 
 impl Iv {
-    /// The generator `name`, with no digest.
+    /// The generator `name` without a digest.
     pub fn plain(name: &str) -> Iv {
         Iv {
             name: name.into(),
@@ -63,8 +63,8 @@ impl fmt::Display for Iv {
 }
 
 impl Spec {
-    /// What stands in a table, without the key: `aes-xts-plain64`, and where modes are nested
-    /// `capi:cts(cbc(aes))-plain64`.
+    /// The cipher field of a table: `aes-xts-plain64`, or `capi:cts(cbc(aes))-plain64` if modes are
+    /// nested.
     pub fn name(&self) -> String {
         let Spec {
             cipher, mode, iv, ..
@@ -76,25 +76,25 @@ impl Spec {
         }
     }
 
-    /// Mode and cipher as the kernel's crypto API calls them: `xts(aes)`, `cts(cbc(aes))`.
+    /// The mode and cipher as the kernel's crypto API names them: `xts(aes)`, `cts(cbc(aes))`.
     pub fn algorithm(&self) -> String {
         algorithm(&self.mode, &self.cipher)
     }
 
-    /// Bytes of the key.
+    /// Length of the key in bytes.
     pub fn key_len(&self) -> usize {
         self.key_bits as usize / 8
     }
 }
 
-/// As [`Spec::name`], with the bits of the key behind it: `aes-xts-plain64 512`.
+/// Shows [`Spec::name`] and the key length in bits: `aes-xts-plain64 512`.
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.name(), self.key_bits)
     }
 }
 
-/// The kernel's name of `mode` over `cipher`.
+/// The kernel's name for `mode` over `cipher`.
 pub fn algorithm(mode: &str, cipher: &str) -> String {
     match mode.strip_suffix(')') {
         Some(open) => format!("{open}({cipher}))"),
@@ -102,7 +102,7 @@ pub fn algorithm(mode: &str, cipher: &str) -> String {
     }
 }
 
-/// Mode and cipher of the kernel's name: `("xts", "aes")` of `xts(aes)`.
+/// Splits the kernel's name into mode and cipher: `xts(aes)` gives `("xts", "aes")`.
 pub fn of_algorithm(name: &str) -> Option<(String, String)> {
     let (mode, inner) = name.strip_suffix(')')?.split_once('(')?;
     match of_algorithm(inner) {
@@ -112,7 +112,7 @@ pub fn of_algorithm(name: &str) -> Option<(String, String)> {
     }
 }
 
-/// Reads what [`Spec`] is shown as: `aes-xts-plain64 512`.
+/// Parses the form that [`Spec`] is displayed in: `aes-xts-plain64 512`.
 impl FromStr for Spec {
     type Err = String;
 
@@ -158,7 +158,7 @@ fn parse(text: &str) -> Option<Spec> {
     })
 }
 
-/// Whether `word` may stand in a table, where it is one of several in a line.
+/// Whether `word` can be a word in a table, whose parts are separated by spaces.
 fn is_word(word: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-_,()".contains(c);
     !word.is_empty() && word.chars().all(is_part)

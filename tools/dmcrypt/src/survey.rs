@@ -1,10 +1,10 @@
-//! What the kernel accepts of all that could be: every candidate is asked about, or none of a kind
-//! that cannot be.
+//! Asks the kernel about every candidate specification and collects those that it accepts.
 //!
-//! A mode over a cipher that the kernel cannot make is asked about once; so is a digest that it does
-//! not have, and ESSIV with a digest that does not fit. Each of these questions has the kernel look for
-//! modules, every time anew, which takes much longer than an answer. What the kernel could make is
-//! listed in /proc/crypto from then on, whatever it says of the length of a key.
+//! A mode over a cipher that the kernel cannot make is asked about only once. The same holds for a
+//! digest that the kernel does not have, and for ESSIV with a digest that does not fit. The kernel
+//! searches for modules at each such question, every time anew, which takes much longer than an
+//! answer. An algorithm that the kernel can make is listed in /proc/crypto after the first question,
+//! even if that question was refused because of its key length.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,43 +14,43 @@ use crate::candidates;
 use crate::names::Names;
 use crate::spec::{Iv, Spec, algorithm};
 
-/// What is asked.
+/// The kernel that a survey asks; tests replace it.
 pub trait Kernel {
-    /// Whether it accepts `spec`.
+    /// Whether the kernel accepts `spec`.
     fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure>;
 
-    /// Whether it has what its crypto API calls `name`, after it was asked about something that
-    /// needs it; true if that cannot be seen.
+    /// Whether /proc/crypto lists the algorithm `name`, once something that needs it was asked
+    /// about; true if that cannot be seen.
     fn has(&mut self, name: &str) -> bool;
 }
 
-/// How a survey is made.
+/// Options of a survey.
 pub struct Method<'a> {
-    /// Whether even what cannot be is asked about.
+    /// Whether candidates are asked about even if they are known to be impossible.
     pub is_exhaustive: bool,
-    /// Whether its user wants it to end.
+    /// Ends the survey early when the user interrupts it.
     pub interrupt: &'a Interrupt,
-    /// Is told how many of the [`steps`] are over, and which mode and cipher was the last.
+    /// Called with the number of finished [`steps`] and the last mode and cipher.
     pub progress: &'a dyn Fn(u64, &str),
 }
 
-/// What was found.
+/// The result of a survey.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// How many questions the kernel was asked.
     pub asked: usize,
-    /// What it accepts, sorted.
+    /// Accepted specifications, sorted.
     pub accepted: Vec<Spec>,
-    /// Whether it was interrupted.
+    /// Whether the survey was interrupted.
     pub is_broken: bool,
 }
 
-/// How many steps a survey has: one for each mode over each cipher.
+/// The number of steps of a survey: one for each mode over each cipher.
 pub fn steps(names: &Names) -> u64 {
     candidates::algorithms(names).len() as u64
 }
 
-/// Asks `kernel` about everything that `names` make.
+/// Asks `kernel` about every specification that can be made of `names`.
 pub fn survey(names: &Names, kernel: &mut impl Kernel, method: &Method) -> Result<Found, Failure> {
     let mut found = Found::default();
     let mut absent = BTreeSet::new();
@@ -77,24 +77,24 @@ pub fn survey(names: &Names, kernel: &mut impl Kernel, method: &Method) -> Resul
     Ok(found)
 }
 
-/// Questions about one mode over one cipher.
+/// The questions about one mode over one cipher.
 struct Asked<'a, K> {
     kernel: &'a mut K,
     method: &'a Method<'a>,
     found: &'a mut Found,
     /// Digests that the kernel does not have.
     absent: &'a mut BTreeSet<String>,
-    /// Digests with which ESSIV can be made here, and those with which it cannot.
+    /// For each digest, whether ESSIV can be made with it for this mode and cipher.
     fitting: BTreeMap<String, bool>,
 }
 
 impl<K: Kernel> Asked<'_, K> {
-    /// Whether the kernel can make `algorithm`, which all of `specs` have.
+    /// Whether the kernel can make `algorithm`, the mode and cipher of all `specs`.
     fn is_possible(&mut self, specs: &[Spec], algorithm: &str) -> Result<bool, Failure> {
         let Some(first) = specs.first() else {
             return Ok(false);
         };
-        // Every mode takes this one, or has no IV.
+        // Every mode accepts plain64 or has no IV.
         let spec = Spec {
             iv: Iv::plain("plain64"),
             ..first.clone()
@@ -125,7 +125,7 @@ impl<K: Kernel> Asked<'_, K> {
         self.kernel.accepts(spec)
     }
 
-    /// Whether the digest of `spec` is known to be of no use.
+    /// Whether an earlier answer already rules out the digest of `spec`.
     fn is_hopeless(&self, spec: &Spec) -> bool {
         let digest = spec.iv.digest.as_ref();
         digest.is_some_and(|digest| {
@@ -133,7 +133,7 @@ impl<K: Kernel> Asked<'_, K> {
         })
     }
 
-    /// Learns of the digest of `spec`, which was refused.
+    /// Remembers what the refusal of `spec` says about its digest.
     fn learn(&mut self, spec: &Spec, algorithm: &str) {
         let Some(digest) = &spec.iv.digest else {
             return;
@@ -154,7 +154,7 @@ impl<K: Kernel> Asked<'_, K> {
 mod tests {
     use super::*;
 
-    /// A kernel with AES and XTS, CBC and SHA-256, and what it was asked.
+    /// A kernel with AES, XTS, CBC and SHA-256, which records what it is asked.
     #[derive(Default)]
     struct Small {
         asked: Vec<Spec>,
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(count(&|spec| spec.algorithm() == "cbc(twofish)"), 1);
         let with =
             |digest: &'static str| move |spec: &Spec| spec.iv.digest.as_deref() == Some(digest);
-        // Not there: once in all. There and not fitting: once for each algorithm.
+        // sha1 is absent: one question in all. md5 exists but does not fit: one for each algorithm.
         assert_eq!(count(&with("sha1")), 1);
         assert_eq!(count(&with("md5")), 2);
     }

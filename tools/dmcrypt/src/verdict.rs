@@ -1,4 +1,4 @@
-//! Whether a specification that the kernel accepts is fit to protect a disk, and why not.
+//! Verdicts: whether a specification is fit to protect a disk, and why not.
 
 use serde::Serialize;
 
@@ -6,11 +6,11 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// A disk of today.
+    /// Fit for new disks.
     Secure,
-    /// Disks that another program made so, and nothing else.
+    /// Only for disks that another program made this way.
     Compatible,
-    /// Nothing.
+    /// Fit for nothing.
     Insecure,
 }
 
@@ -19,10 +19,10 @@ pub enum Verdict {
 pub struct Reason {
     /// The rule's name.
     pub rule: &'static str,
-    /// What it leaves the specification fit for.
+    /// The best verdict that a specification can have against which this rule speaks.
     pub verdict: Verdict,
-    /// What is wrong, in a sentence without its end.
+    /// What is wrong, a sentence without its full stop.
     pub reason: &'static str,
-    /// Who says so.
+    /// The source of the claim.
     pub source: &'static str,
 }

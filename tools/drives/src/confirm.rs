@@ -1,9 +1,9 @@
-//! Whether targets are meant: by their names, by serial numbers that were given, or by what the
-//! user types.
+//! Confirms that the user means the targets: by their names, by serial numbers on the command line,
+//! or by what the user types.
 //!
-//! A name below /dev/disk/by-id stays with a drive, as /dev/sdb does not: it is another drive's after the
-//! next boot. What is given by such a name, or by its serial number, is asked for together with all
-//! others of this kind; everything else by its serial number.
+//! A name below /dev/disk/by-id stays with its drive. /dev/sdb may be another drive after the next
+//! boot. One question covers all targets that were given by a name that stays or by serial number.
+//! For every other target, the user types its serial number.
 
 #[cfg(test)]
 mod tests;
@@ -32,15 +32,15 @@ pub struct Consent {
     pub serial: Vec<String>,
 }
 
-/// What to use where nobody can be asked.
+/// Advice for scripts, where nobody can be asked.
 const SCRIPTS: &str = "in scripts use --yes with names below /dev/disk/by-id or --serial";
 
-/// Fails unless each of `targets` is meant for `purpose`.
+/// Fails unless the user confirms each of `targets` for `purpose`.
 pub fn confirm(targets: &[Target], consent: &Consent, purpose: &Purpose) -> Result<(), Failure> {
     confirm_on(&io::stdin(), io::stderr(), targets, consent, purpose)
 }
 
-/// The same with questions to `questions` and answers from `answers`.
+/// Like [`confirm`], with questions to `questions` and answers from `answers`.
 fn confirm_on(
     answers: &(impl AsFd + IsTerminal),
     questions: impl Write,
@@ -69,7 +69,7 @@ fn confirm_on(
         .try_for_each(|target| dialog.confirm_one(target))
 }
 
-/// Fails unless each of `serials` is a target's: a slip of the fingers must not pass.
+/// Fails unless each of `serials` belongs to a target, so that typing errors are caught.
 fn check_serials(targets: &[Target], serials: &[String]) -> Result<(), Failure> {
     let is_nobodys = |serial: &&String| !targets.iter().any(|target| has_serial(target, serial));
     let Some(serial) = serials.iter().find(is_nobodys) else {
@@ -82,7 +82,7 @@ fn check_serials(targets: &[Target], serials: &[String]) -> Result<(), Failure> 
     )))
 }
 
-/// Whether `target` is given by something that stays with it.
+/// Whether `target` was given by a name that stays or by its serial number.
 fn is_named(target: &Target, serials: &[String]) -> bool {
     target.has_stable_name || serials.iter().any(|serial| has_serial(target, serial))
 }
@@ -95,7 +95,7 @@ fn has_serial(target: &Target, serial: &str) -> bool {
         .any(|their| their == serial.trim())
 }
 
-/// What --yes takes.
+/// Fails if there are `unnamed` targets, which --yes does not allow.
 fn none_unnamed(unnamed: &[&Target]) -> Result<(), Failure> {
     if unnamed.is_empty() {
         return Ok(());
@@ -127,7 +127,7 @@ fn none_unnamed(unnamed: &[&Target]) -> Result<(), Failure> {
     )))
 }
 
-/// `serial` as an argument for a shell.
+/// `serial`, quoted for a shell where that is needed.
 fn quoted(serial: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
     if serial.chars().all(is_plain) {
@@ -158,7 +158,7 @@ pub struct Dialog<Q> {
 }
 
 impl<Q: Write> Dialog<Q> {
-    /// With questions to `questions` and answers from `answers`.
+    /// A dialog that writes to `questions` and reads from `answers`.
     pub fn new(answers: &impl AsFd, questions: Q) -> Result<Dialog<Q>, Failure> {
         let answers = answers.as_fd().try_clone_to_owned().map_err(unasked)?;
         Ok(Dialog {
@@ -167,7 +167,7 @@ impl<Q: Write> Dialog<Q> {
         })
     }
 
-    /// One question for all of `targets`; `are_all` is whether there are no others.
+    /// Asks one question for all of `targets`. `are_all` says that there are no others.
     fn confirm_together(
         &mut self,
         targets: &[&Target],
@@ -195,7 +195,7 @@ impl<Q: Write> Dialog<Q> {
         self.ask(&question, &expected)
     }
 
-    /// A question for `target` alone.
+    /// Asks for the serial number of `target`.
     fn confirm_one(&mut self, target: &Target) -> Result<(), Failure> {
         let name = shown(&target.identity.given);
         let Some(serial) = &target.identity.serial else {
@@ -219,7 +219,7 @@ impl<Q: Write> Dialog<Q> {
         }
     }
 
-    /// The answer to `question`; none if it was broken off.
+    /// The answer to `question`; `None` if the input ended within it.
     pub fn answer(&mut self, question: &str) -> Result<Option<Vec<u8>>, Failure> {
         let asked = self
             .questions
@@ -235,7 +235,7 @@ impl<Q: Write> Dialog<Q> {
     }
 }
 
-/// What an answer that was not asked for comes to.
+/// The failure after an unexpected answer.
 pub fn not_confirmed() -> Failure {
     Failure::Runtime(format!("not confirmed: nothing was written; {SCRIPTS}"))
 }

@@ -1,8 +1,8 @@
-//! Whether targets may be overwritten: none that is in use, and none of the running system.
+//! Refuses targets that are in use, and those that the running system is on.
 //!
-//! What is above a target counts, and what is below it: a loop device over a mounted one is refused
-//! as that is. Nothing is opened to find out but loop devices, to be asked. What cannot be seen from
-//! here, as mounts of other namespaces, is caught when a target is opened exclusively.
+//! Devices above and below a target count too: a loop device on a mounted device is refused as that
+//! device is. Only loop devices are opened for this, to query them. A use that is invisible here,
+//! such as a mount in another namespace, is caught when the target is opened exclusively.
 
 mod family;
 mod holders;
@@ -32,7 +32,7 @@ use swap::Swap;
 
 pub use holders::holders;
 
-/// Fails unless all of `targets` may be overwritten; says of each that may not why.
+/// Fails unless all of `targets` may be overwritten, and tells every reason against that.
 pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
     let machine = Machine::look(*purpose)?;
     let mut refusals = Vec::new();
@@ -56,8 +56,8 @@ pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
     )))
 }
 
-/// Fails if the regular file `name`, of which `about` tells, is swap or attached to a loop device.
-/// Where the kernel shows neither, as in a chroot without /sys, it is not known to be.
+/// Fails if the regular file `name`, which `about` describes, is swap or attached to a loop device.
+/// Where the kernel shows neither, as in a chroot without /sys, the file passes.
 pub fn check_file(name: &Path, about: &Metadata) -> Result<(), Failure> {
     let swap = swap::all().unwrap_or_default();
     let loops = loops::all().unwrap_or_default();
@@ -77,7 +77,7 @@ fn tell(refusals: &[String]) {
     }
 }
 
-/// What is in use on this machine, and what targets are for.
+/// What is in use on this machine, and the purpose for messages.
 struct Machine {
     purpose: Purpose,
     mounts: Vec<Mount>,
@@ -145,8 +145,8 @@ impl Machine {
         Ok(reasons)
     }
 
-    /// How what the first of `chain` stands on, which is the rest of it, is in use by others; without
-    /// those that were `seen`.
+    /// How others use the devices that the target stands on: all of `chain` but the first. Devices
+    /// in `seen` are left out.
     fn lower_uses(&self, chain: &[Device], mut seen: Vec<Device>) -> io::Result<Vec<String>> {
         let mut reasons = Vec::new();
         for lower in &chain[1..] {
@@ -169,7 +169,7 @@ impl Machine {
         Ok(reasons)
     }
 
-    /// How files behind loop devices of `chain` are in use by others.
+    /// How others use the files behind loop devices of `chain`.
     fn uses_of_files(&self, chain: &[Device]) -> Vec<String> {
         let mut reasons = Vec::new();
         let of_chain = |on: &&Attached| chain.contains(&on.device);
@@ -193,7 +193,7 @@ impl Machine {
         reasons
     }
 
-    /// How `device`, called `name` if it is not the target itself, is in use by others than `chain`.
+    /// How others than `chain` use `device`. Reasons begin with `name`, empty for the target itself.
     fn uses(&self, device: &Device, name: &str, chain: &[Device]) -> io::Result<Vec<String>> {
         let mut reasons = Vec::new();
         if let Some(points) = self.points(device) {
@@ -241,7 +241,7 @@ impl Machine {
         }
     }
 
-    /// Where the running system is mounted of what stands on one of `chain`.
+    /// A mount point of the running system that is on one of `chain`, directly or indirectly.
     fn system_on(&self, chain: &[Device]) -> io::Result<Option<&Path>> {
         for mount in self.mounts.iter().filter(|mount| is_system(&mount.point)) {
             // A device that is gone, or not shown here, is no target's disk either.
@@ -257,7 +257,7 @@ impl Machine {
     }
 }
 
-/// How the file `inode` is in use by the kernel.
+/// How the kernel uses the file `inode`.
 fn file_reasons(inode: Inode, swap: &Swap, loops: &[Attached]) -> Vec<String> {
     let mut reasons = Vec::new();
     if swap.files.contains(&inode) {
@@ -271,7 +271,7 @@ fn file_reasons(inode: Inode, swap: &Swap, loops: &[Attached]) -> Vec<String> {
     reasons
 }
 
-/// Whether the running system is on what is mounted at `point`.
+/// Whether a mount at `point` belongs to the running system.
 fn is_system(point: &Path) -> bool {
     let exactly = ["/", "/usr", "/var", "/efi"];
     exactly.iter().any(|system| point == Path::new(system)) || point.starts_with("/boot")

@@ -1,38 +1,38 @@
-//! What a target is, as it is recorded.
+//! The identity of a target, as journals and reports record it.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What a serial number that is the kernel's begins with.
+/// Prefix of a serial number that comes from the kernel and not from the maker.
 pub(crate) const ATTACHMENT: &str = "diskseq-";
 
-/// What a target is. Two that are equal in all of it are the same.
+/// What identifies a target. Two targets with equal identities are the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The name that was given.
+    /// The name on the command line.
     pub given: PathBuf,
-    /// Where that leads, without links.
+    /// `given` with all links resolved.
     pub path: PathBuf,
     pub kind: Kind,
     /// Length in bytes.
     pub size: u64,
-    /// The unit of its transfers, in bytes; of a file, that of direct ones.
+    /// Bytes per logical sector; for a file, the unit of direct transfers.
     pub sector: u32,
-    /// What it is made of, as far as the kernel tells.
+    /// The model name, if the kernel knows it.
     pub model: Option<String>,
-    /// Its maker's number, or else the kernel's for this attachment of it (`diskseq-12`).
+    /// The maker's serial number, or else the kernel's number for this attachment (`diskseq-12`).
     pub serial: Option<String>,
-    /// Its name in the world (WWN, NVMe's EUI-64 or NGUID).
+    /// The worldwide identifier (WWN, NVMe's EUI-64 or NGUID).
     pub wwid: Option<String>,
     /// `major:minor` of a device; `device:inode` of a file.
     pub number: String,
-    /// Whether it is flash; nothing if the kernel does not know, or it is no drive.
+    /// Whether the drive is flash; `None` if the kernel does not know, or the target is not a drive.
     pub flash: Option<bool>,
 }
 
 impl Identity {
-    /// Its serial number, if that stays with it wherever it is attached.
+    /// The serial number, if it stays the same wherever the drive is attached.
     pub fn lasting_serial(&self) -> Option<&str> {
         let serial = self.serial.as_deref()?;
         (!serial.starts_with(ATTACHMENT)).then_some(serial)
@@ -44,7 +44,6 @@ impl Identity {
 pub enum Kind {
     /// A whole drive, or what the kernel shows as one.
     Disk,
-    /// A part of one.
     Partition,
     Loop,
     /// A mapped device (dm).

@@ -1,5 +1,5 @@
-//! How bytes get to a target and back: past the page cache where it allows that, several transfers
-//! in flight.
+//! Transfers to and from a target: past the page cache where the target allows it, and several in
+//! flight.
 
 mod buffer;
 mod claim;

@@ -1,9 +1,9 @@
-//! Drives that are to be overwritten: what a name on the command line is, whether it is in use,
-//! whether it is meant, and how transfers reach it.
+//! Finds, checks, confirms and opens the drives that squall overwrites.
 //!
-//! [`Target`] says what a name is, [`guards`] whether it may be overwritten, and [`confirm`] whether
-//! it is meant. [`io`] opens it, exclusively, and has several transfers in flight. Nothing here
-//! knows what it is overwritten with, or why: messages are told by a [`Purpose`].
+//! [`Target`] identifies what a name on the command line stands for. [`guards`] refuses targets
+//! that are in use, and [`confirm`] asks the user about the rest. [`io`] opens a target exclusively
+//! and keeps several transfers in flight. This crate does not know what is written, or why: the
+//! caller's [`Purpose`] has the words for messages.
 
 #![deny(unsafe_code)]
 

@@ -1,13 +1,13 @@
-//! What targets are overwritten for.
+//! The caller's words for messages: why targets are overwritten.
 
 use std::path::Path;
 
-/// What targets are overwritten for, where messages depend on it.
+/// Why targets are overwritten, for the messages that depend on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Purpose {
-    /// What its user types to confirm it, before the number of targets: `wipe` for "wipe 2".
+    /// The word that the user types before the number of targets to confirm: `wipe` in "wipe 2".
     pub verb: &'static str,
-    /// What to do with the drive at this path, whose zones cannot be overwritten in place.
+    /// Advice for the drive at this path, whose zones cannot be overwritten in place.
     pub instead: fn(&Path) -> String,
 }
 

@@ -1,5 +1,5 @@
-//! What a name on the command line is: a drive, a part of one, or a file, and what the kernel
-//! tells of it.
+//! Identifies a name on the command line as a drive, a partition or a file, and collects what the
+//! kernel knows about it.
 
 pub(crate) mod device;
 mod drive;
@@ -20,23 +20,23 @@ use crate::{Identity, Kind};
 use device::{Device, Number};
 pub(crate) use file::Inode;
 
-/// Directories of /dev/disk whose names are one drive's alone. Not that of a slot, in which there may
-/// be another drive, nor of contents, which a copy has too.
+/// Directories of /dev/disk whose names belong to one drive. The other directories name a slot,
+/// which another drive may be in, or contents, which a copy has too.
 const STABLE: [&str; 2] = ["by-id", "by-diskseq"];
 
-/// What a target may be.
+/// Advice in messages about names that are no targets.
 const RIGHT: &str = "name a drive, a partition, a loop device or a file";
 
-/// A target, found and identified; nothing of it is open.
+/// An identified target. It is not open.
 #[derive(Clone, Debug)]
 pub struct Target {
     pub identity: Identity,
-    /// Whether what it is known by stays with it: a name below /dev/disk/by-id, or a file's.
+    /// Whether the given name stays with it, as those below /dev/disk/by-id and those of files do.
     pub has_stable_name: bool,
     place: Place,
 }
 
-/// Which device or file it is, as nothing else is while it is there.
+/// The device or file, as the kernel identifies it while it is there.
 #[derive(Clone, Debug)]
 enum Place {
     Device {
@@ -47,8 +47,8 @@ enum Place {
 }
 
 impl Target {
-    /// What `given` is. Fails if it is nothing that can be overwritten: a directory, a character
-    /// device, something of length zero.
+    /// Identifies `given`. Fails if it cannot be overwritten: a directory, a character device, or
+    /// anything of length zero.
     pub fn find(given: &Path) -> Result<Target, Failure> {
         let missing = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => wrong(given, &format!("{}: {RIGHT}", cause(&error))),
@@ -56,7 +56,7 @@ impl Target {
         };
         let path = fs::canonicalize(given).map_err(missing)?;
         let metadata = fs::metadata(&path).map_err(missing)?;
-        // What is recorded of it is text.
+        // Records hold paths as text.
         for name in [given, &path] {
             if name.to_str().is_none() {
                 return Err(wrong(given, "its name is not UTF-8: give it one that is"));
@@ -130,7 +130,7 @@ impl Target {
         }
     }
 
-    /// All drives and their partitions that have bytes and a name in /dev.
+    /// All drives and partitions that have a size above zero and a name in /dev.
     pub fn all() -> Result<Vec<Target>, Failure> {
         let mut found = Vec::new();
         for disk in Device::all().map_err(at(Path::new("/sys/block")))? {
@@ -141,8 +141,8 @@ impl Target {
         Ok(found)
     }
 
-    /// Fails unless `file`, just opened from it, is this target still: the same device or inode,
-    /// the same attachment of it (diskseq), the same serial number, the same size.
+    /// Fails unless `file`, which was just opened, is still this target: the same device or inode,
+    /// attachment (diskseq), serial number and size.
     pub fn confirm(&self, file: &File) -> Result<(), Failure> {
         let metadata = file.metadata().map_err(at(&self.identity.given))?;
         let (is_same, size) = match &self.place {
@@ -176,12 +176,12 @@ impl Target {
         }
     }
 
-    /// Its temperature in degrees Celsius, if the kernel tells.
+    /// The temperature in degrees Celsius, if the kernel knows it.
     pub fn temperature(&self) -> Option<f64> {
         drive::temperature(self.device()?)
     }
 
-    /// The number of the NVMe namespace that it is, as a whole.
+    /// The namespace number, if the target is a whole NVMe namespace.
     pub fn namespace(&self) -> Option<u64> {
         self.device()?.value("nsid")
     }
@@ -201,7 +201,7 @@ impl Target {
     }
 }
 
-/// Whether `given`, before links are followed, is a name below /dev/disk.
+/// Whether `given`, before links are followed, is a name in a [`STABLE`] directory.
 fn is_stable(given: &Path) -> bool {
     let Ok(path) = std::path::absolute(given) else {
         return false;
@@ -231,7 +231,7 @@ fn wrong(name: &Path, text: &str) -> Failure {
     Failure::Runtime(format!("{}: {text}", shown(name)))
 }
 
-/// `path` for a terminal: what is not printable is escaped.
+/// `path` for a terminal, with unprintable characters escaped.
 pub fn shown(path: &Path) -> String {
     let mut text = String::new();
     for c in path.to_string_lossy().chars() {

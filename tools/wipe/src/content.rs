@@ -1,4 +1,4 @@
-//! What a pass writes, and what is then expected: a function of the offset.
+//! The bytes that a pass writes and that a verification expects, as a function of the offset.
 
 use squall::Stream;
 
@@ -7,14 +7,14 @@ use crate::record::ContentKind;
 
 /// The bytes of a pass.
 pub enum Content {
-    /// Keystream under the pass's key, which stays where it is.
+    /// Keystream under the pass's key, which the box keeps in one place.
     Keystream(Box<Stream>),
     /// Zeros.
     Zeros,
 }
 
 impl Content {
-    /// What a pass of this kind writes; nothing if it takes a key that there is not.
+    /// What a pass of this kind writes; `None` if it needs a key and there is none.
     pub fn of(kind: ContentKind, key: Option<&Key>) -> Option<Content> {
         match kind {
             ContentKind::Zeros => Some(Content::Zeros),
@@ -34,7 +34,7 @@ impl Content {
         }
     }
 
-    /// Whether it is the same everywhere, so that a buffer needs filling but once.
+    /// Whether the bytes are the same at every offset, so that a buffer is filled only once.
     pub fn is_constant(&self) -> bool {
         matches!(self, Content::Zeros)
     }

@@ -29,21 +29,21 @@ use crate::write;
 
 /// What a drive's thread needs.
 pub struct Worker<'a> {
-    /// Which drive of the job.
+    /// The drive's number in the job, counted from 0.
     pub number: usize,
-    /// What it is.
+    /// The identified target.
     pub target: &'a Target,
-    /// It, open.
+    /// The target, open.
     pub device: &'a Device,
-    /// Its keys, if its passes are random.
+    /// The keys, if the passes are random.
     pub keys: Option<&'a Keys>,
-    /// Where it keeps how far it is.
+    /// Where progress is recorded.
     pub journal: &'a Journal,
-    /// What it shows.
+    /// The progress that is shown.
     pub progress: &'a Progress,
-    /// What it tells.
+    /// Where events are sent.
     pub events: EventSender,
-    /// Whether its user wants it to end.
+    /// Whether the user wants to stop.
     pub interrupt: &'a Interrupt,
     /// What was asked for.
     pub plan: Plan,
@@ -54,7 +54,7 @@ pub struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Overwrites what is not overwritten yet, and verifies.
+    /// Overwrites what has not been overwritten yet, and verifies.
     pub fn wipe(&self) {
         self.finish(|pipeline| {
             self.purge()?;
@@ -106,7 +106,7 @@ impl Worker<'_> {
         })
     }
 
-    /// The pass to go on with; one behind the last if all are done.
+    /// The first unfinished pass; one after the last if all are finished.
     fn first_pass(&self) -> u32 {
         let finished = |drive: &mut Drive| {
             let finished = drive.passes.iter().filter(|pass| pass.ended.is_some());
@@ -209,7 +209,7 @@ impl Worker<'_> {
         self.journal.update(self.number, change)
     }
 
-    /// Keeps the journal; if that is impossible the drive goes on, and the user is told once.
+    /// Saves the journal. If that fails, the drive goes on, and the user is told once.
     fn save(&self) {
         if let Err(error) = self.journal.save() {
             self.unsaved(&error);
@@ -232,7 +232,7 @@ impl Worker<'_> {
     }
 }
 
-/// What of `region` is not before `offset`.
+/// The part of `region` from `offset` on, if there is one.
 fn behind(region: Extent, offset: u64) -> Option<Extent> {
     let end = region.offset + region.length;
     let from = region.offset.max(offset);
@@ -268,7 +268,8 @@ fn new_verification(scope: Scope) -> Verification {
     }
 }
 
-/// How a drive ended that came to its end: an erase that was asked for is missed as a byte is.
+/// The outcome of a drive that was not stopped early. If its own erase failed, it is incomplete, as
+/// with bytes that could not be overwritten.
 fn judge(drive: &mut Drive) -> Outcome {
     match judge_bytes(drive) {
         outcome if outcome.is_success() && drive.purge_failure().is_some() => Outcome::Incomplete,
@@ -295,7 +296,7 @@ fn judge_bytes(drive: &Drive) -> Outcome {
     }
 }
 
-/// Whether as much was compared as was to be: of every byte, all.
+/// Whether as much was compared as asked: for a full verification, every byte.
 fn is_compared(drive: &Drive, verification: &Verification) -> bool {
     match verification.scope {
         Scope::Full => verification.compared == drive.target.size,

@@ -1,45 +1,45 @@
-//! What happens to a drive, as its thread tells it.
+//! Events, which a drive's thread sends to the thread that shows them.
 
 use std::sync::mpsc::Sender;
 
 use crate::record::{Extent, Means, Outcome};
 
-/// Something that happened to the drive of this number, from 0 on.
+/// Something that happened to a drive.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Which drive.
+    /// The drive's number in the job, counted from 0.
     pub drive: usize,
-    /// What.
+    /// What happened.
     pub what: EventKind,
 }
 
-/// What happened.
+/// What happened to a drive.
 #[derive(Clone, Debug)]
 pub enum EventKind {
     /// The drive begins to erase itself.
     Purge(Means),
-    /// It has ended doing so.
+    /// The drive's own erase has ended.
     Purged {
-        /// By what.
+        /// How the drive erased itself.
         means: Means,
         /// Why it failed, if it did.
         failure: Option<String>,
     },
-    /// A pass began, from 1 on, at this offset.
+    /// A pass began.
     Pass {
-        /// Which.
+        /// The number of the pass, counted from 1.
         number: u32,
-        /// Where.
+        /// The offset at which it began.
         offset: u64,
     },
-    /// The verification began, at this offset.
+    /// The verification began.
     Verification {
-        /// Where.
+        /// The offset at which it began.
         offset: u64,
     },
-    /// Everything before this offset is flushed and recorded.
+    /// A checkpoint was reached.
     Checkpoint {
-        /// Where.
+        /// Everything before this offset is flushed and recorded.
         offset: u64,
     },
     /// Bytes that could not be overwritten.
@@ -48,13 +48,13 @@ pub enum EventKind {
     Unreadable(Extent),
     /// Bytes that differ.
     Differing(Extent),
-    /// Something else to be known, as a sentence.
+    /// A remark, as a sentence.
     Note(String),
-    /// It ended.
+    /// The drive's part of the job ended.
     Ended(Outcome),
 }
 
-/// Where the thread of one drive tells what happens.
+/// Sends the events of one drive.
 #[derive(Clone, Debug)]
 pub struct EventSender {
     drive: usize,
@@ -62,15 +62,15 @@ pub struct EventSender {
 }
 
 impl EventSender {
-    /// For the drive of this number.
+    /// A sender for the drive of this number.
     pub fn new(drive: usize, to: Sender<Event>) -> EventSender {
         EventSender { drive, to }
     }
 
-    /// Tells.
+    /// Sends an event.
     pub fn tell(&self, what: EventKind) {
         let drive = self.drive;
-        // Whoever listens has ended only if the whole run has.
+        // Sending fails only if the receiver is gone, and then the whole run has ended.
         let _ = self.to.send(Event { drive, what });
     }
 }

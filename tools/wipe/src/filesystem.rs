@@ -1,4 +1,4 @@
-//! What a filesystem does with what is written to it, as far as its kind tells.
+//! What a filesystem's kind tells about the files on it.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ const COPYING: [(u32, &str); 6] = [
     (0x794c_7630, "overlayfs"),
 ];
 
-/// Whether `path` is gone when the machine has no power.
+/// Whether `path` is in memory, and so lost in a power cut.
 pub fn is_in_memory(path: &Path) -> bool {
     kind(path).is_some_and(|kind| IN_MEMORY.contains(&kind))
 }
 
-/// The name of the filesystem of `path`, if it writes changes to other places than what they
-/// replace, so that the old contents stay.
+/// The name of `path`'s filesystem, if it writes changes to other places than what they replace, so
+/// that old contents stay.
 pub fn copies(path: &Path) -> Option<&'static str> {
     let kind = kind(path)?;
     COPYING

@@ -1,4 +1,4 @@
-//! How far a job is, in a file that is whole at every moment: from it the job is resumed.
+//! The journal of a job: a file from which the job is resumed, and which is complete at every moment.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Write};
@@ -13,17 +13,18 @@ use tempfile::Builder;
 
 use crate::record::{Drive, Extent, FORMAT, JOURNAL, Job, Pass, Verification};
 
-/// A job, and the file that says how far it is.
+/// A job, and the file that records its progress.
 pub struct Journal {
-    /// Where it is kept, if it is.
+    /// The file; `None` if nothing is saved.
     path: Option<PathBuf>,
     job: Mutex<Job>,
-    /// Held while it is written, so that no older one comes later; drives do not wait for it.
+    /// Held while the file is written, so that no older state replaces a newer one. Updates of
+    /// `job` do not wait for it.
     saving: Mutex<()>,
 }
 
 impl Journal {
-    /// Begins one, to be saved in `directory`.
+    /// Begins a journal that is saved in `directory`.
     pub fn create(directory: &Path, job: Job) -> Journal {
         let path = directory.join(format!("{}.json", job.id));
         let job = Job {
@@ -37,7 +38,7 @@ impl Journal {
         }
     }
 
-    /// Goes on with the one at `path`, which nobody else may have written.
+    /// Reads the journal at `path`. Fails if another user may have written it.
     pub fn open(path: &Path) -> Result<Journal, Failure> {
         let about = std::fs::metadata(path).map_err(at(path))?;
         let is_ours = about.uid() == rustix::process::geteuid().as_raw();
@@ -54,7 +55,7 @@ impl Journal {
         })
     }
 
-    /// One of which nothing is kept.
+    /// A journal that is never saved.
     pub fn in_memory(job: Job) -> Journal {
         Journal {
             path: None,
@@ -63,17 +64,17 @@ impl Journal {
         }
     }
 
-    /// Where it is; nowhere if nothing is kept.
+    /// The path of the file; empty if nothing is saved.
     pub fn path(&self) -> &Path {
         self.path.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// The directory it is in.
+    /// The directory of the file.
     pub fn directory(&self) -> &Path {
         directory(self.path())
     }
 
-    /// Where the report of a drive goes, beside the journal.
+    /// The path of a drive's report, beside the journal.
     pub fn report_path(&self, drive: usize) -> PathBuf {
         let job = self.job();
         let name = label(&job.drives[drive].target);
@@ -81,17 +82,17 @@ impl Journal {
         self.path().with_file_name(file)
     }
 
-    /// The job, as it is now.
+    /// The job as it is now, locked.
     pub fn job(&self) -> MutexGuard<'_, Job> {
         self.job.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes what is known of a drive.
+    /// Changes the record of a drive.
     pub fn update<T>(&self, drive: usize, change: impl FnOnce(&mut Drive) -> T) -> T {
         change(&mut self.job().drives[drive])
     }
 
-    /// Writes it, so that it survives a power cut.
+    /// Saves the journal, so that it survives a power cut.
     pub fn save(&self) -> io::Result<()> {
         let Some(path) = &self.path else {
             return Ok(());
@@ -102,13 +103,13 @@ impl Journal {
         replace(path, text.as_bytes(), 0o600)
     }
 
-    /// Removes the file: the job is over.
+    /// Removes the file when the job is over.
     pub fn remove(&self) -> Result<(), Failure> {
         std::fs::remove_file(self.path()).map_err(at(self.path()))
     }
 }
 
-/// What files of a target are called: its serial number, or else its own name.
+/// What a target's files are named after: its serial number, or else its own name.
 fn label(target: &Identity) -> String {
     let name = target
         .path
@@ -121,7 +122,7 @@ fn label(target: &Identity) -> String {
     plain.take(64).collect()
 }
 
-/// The job that the file at `path` tells of, which is to have this layout.
+/// Reads the job in the file at `path`. Fails unless it has this layout.
 pub fn read(path: &Path, format: &str) -> Result<Job, Failure> {
     let text = std::fs::read(path).map_err(at(path))?;
     let wrong = |what: &str| Failure::Runtime(format!("{}: {what}", path.display()));
@@ -143,7 +144,7 @@ pub fn read(path: &Path, format: &str) -> Result<Job, Failure> {
     }
 }
 
-/// What no journal or report says that squall wipe wrote.
+/// What is wrong with a job that squall wipe cannot have written.
 fn nonsense(job: &Job) -> Option<&'static str> {
     let is_id = |c: char| c.is_ascii_digit() || "TZ-".contains(c);
     if job.id.is_empty() || !job.id.chars().all(is_id) {
@@ -187,7 +188,7 @@ fn nonsense(job: &Job) -> Option<&'static str> {
     })
 }
 
-/// Where journals and reports go if nobody says where.
+/// The default directory for journals and reports.
 pub fn usual_directory() -> Result<PathBuf, Failure> {
     if rustix::process::geteuid().is_root() {
         return Ok("/var/lib/squall/wipe".into());
@@ -200,14 +201,14 @@ pub fn usual_directory() -> Result<PathBuf, Failure> {
     Ok(state.join("squall/wipe"))
 }
 
-/// Makes a directory for journals and reports, and all above it.
+/// Creates a directory for journals and reports, and its parents.
 pub fn make_directory(path: &Path) -> Result<(), Failure> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(at(path))
 }
 
-/// Puts `bytes` into the file at `path`: afterwards it is as before, or all of it is new and on the
-/// disk.
+/// Replaces the file at `path` by `bytes`. Even after a power cut, the file is either as before, or
+/// complete and on the disk.
 pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let mut file = Builder::new()
         .prefix(".squall-wipe-")

@@ -1,10 +1,10 @@
-//! The keys of a drive's random passes: in a file that only its owner can read, for as long as the
-//! job needs them.
+//! The keys of a drive's random passes. They are in a file that only its owner can read, for as
+//! long as the job needs them.
 //!
-//! A line a pass, each 64 hexadecimal digits: what `squall stream --seed-file` reads. The file is
-//! written once, before the first pass. In the end it is overwritten and removed; where it lies on
-//! flash or on a copy-on-write filesystem, an old copy of it may outlive that. What a key could
-//! tell is where on a drive there is still keystream, and nothing of what was there before.
+//! The file has a line of 64 hexadecimal digits for each pass, as `squall stream --seed-file` reads
+//! them. It is written once, before the first pass, and is overwritten and removed in the end. On
+//! flash or on a copy-on-write filesystem, an old copy may outlive that. A key can show where a
+//! drive still holds keystream, but tells nothing about what was there before.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -19,10 +19,10 @@ use zeroize::Zeroizing;
 /// Length of a key, in bytes.
 const KEY: usize = 32;
 
-/// Length of a line: digits and a newline.
+/// Length of a line, in bytes: digits and a newline.
 const LINE: usize = 2 * KEY + 1;
 
-/// A key that is wiped when it is no longer needed.
+/// A key that is wiped on drop.
 pub type Key = Zeroizing<[u8; KEY]>;
 
 /// The keys of one drive.
@@ -32,7 +32,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Draws `count` keys and keeps them at `path`, where nothing may be.
+    /// Draws `count` keys and saves them at `path`, where nothing may exist yet.
     pub fn draw(path: PathBuf, count: u32) -> Result<Keys, Failure> {
         let keys: Vec<Key> = (0..count).map(|_| fresh()).collect();
         let create = || -> io::Result<()> {
@@ -43,7 +43,7 @@ impl Keys {
             file.sync_all()
         };
         if let Err(error) = create() {
-            // Another's file of this name is not ours to remove.
+            // A file that existed before is not ours to remove.
             if error.kind() != io::ErrorKind::AlreadyExists {
                 let _ = std::fs::remove_file(&path);
             }
@@ -52,7 +52,7 @@ impl Keys {
         Ok(Keys { path, keys })
     }
 
-    /// The keys at `path`, which are to be `count`.
+    /// Loads the keys at `path`. Fails unless there are `count`.
     pub fn load(path: PathBuf, count: u32) -> Result<Keys, Failure> {
         let mut file = open(&path).map_err(at(&path))?;
         let mut text = Zeroizing::new(Vec::new());
@@ -67,28 +67,27 @@ impl Keys {
         }
     }
 
-    /// The key of pass `number`, from 1 on.
+    /// The key of pass `number`, counted from 1.
     pub fn of_pass(&self, number: u32) -> Option<&Key> {
         self.keys.get(number as usize - 1)
     }
 
-    /// The key of the last pass, which is what a drive holds in the end.
+    /// The key of the last pass, whose keystream is on the drive in the end.
     pub fn last(&self) -> Option<&Key> {
         self.keys.last()
     }
 }
 
-/// Overwrites and removes the files of keys that nobody will need.
+/// Overwrites and removes the files of keys that were never used.
 pub fn destroy(keys: Vec<Option<Keys>>) {
     for keys in keys.into_iter().flatten() {
-        // Nothing was written with them, so that a file that stays tells nobody anything.
+        // Nothing was written with these keys, so a file that stays reveals nothing.
         let _ = end(&keys.path, false);
     }
 }
 
-/// What becomes of the keys at `path` when their drive is done: the file is overwritten and
-/// removed, or, if it `is_kept`, has only the key of the last pass, for a later verification.
-/// Where that was done before, nothing is.
+/// Overwrites and removes the key file at `path` when its drive is done. If the file `is_kept`, it is
+/// reduced to the key of the last pass, for a later verification. Does nothing if this was done before.
 pub fn end(path: &Path, is_kept: bool) -> Result<(), Failure> {
     let file = match open(path) {
         Ok(file) => file,
@@ -121,7 +120,7 @@ fn blank(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Opens the file of keys at `path`, which is no link that leads to another.
+/// Opens the key file at `path`, but follows no link.
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -130,7 +129,7 @@ fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Where the keys of the record at `path` are.
+/// Where the keys for the report at `path` are.
 pub fn beside(path: &Path) -> PathBuf {
     path.with_extension("key")
 }

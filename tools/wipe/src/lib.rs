@@ -1,10 +1,9 @@
-//! `squall wipe`: drives overwritten, many at once, verified, and reported on.
+//! `squall wipe` overwrites drives, many at once, verifies them, and writes reports.
 //!
-//! `squall_drives` says what a name on the command line is, whether it may be overwritten, and
-//! whether it is meant. Then each drive has a thread (`drive`), which writes (`write`) and verifies
-//! (`verify`) through a queue of transfers, while the first thread shows how far they are (`show`). The
-//! `journal` keeps what a power cut must not take: a `record` of each drive, which in the end is its
-//! `report`.
+//! `squall_drives` identifies, checks and confirms the targets. Then each drive has a thread
+//! (`drive`), which writes (`write`) and verifies (`verify`) through a queue of transfers, while
+//! the first thread shows their progress (`show`). The `journal` survives power cuts. It holds a
+//! `record` of each drive, which in the end becomes the drive's `report`.
 
 #![deny(unsafe_code)]
 

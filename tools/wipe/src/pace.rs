@@ -1,4 +1,4 @@
-//! How fast bytes may go to a drive.
+//! Limits how fast bytes go to a drive.
 
 use std::num::NonZeroU64;
 use std::thread::sleep;
@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 
 use squall_tools::Interrupt;
 
-/// The longest sleep that does not look whether the user wants to end.
+/// The longest sleep between two checks for an interrupt.
 const SLEEP: Duration = Duration::from_millis(50);
 
-/// A limit, or none.
+/// A limit on the rate of transfers, or none.
 pub struct Pace {
     limit: Option<NonZeroU64>,
-    /// When the next byte may go.
+    /// When the next transfer may start.
     next: Instant,
 }
 
 impl Pace {
-    /// So many bytes a second.
+    /// A pace of at most `limit` bytes a second; `None` for no limit.
     pub fn new(limit: Option<NonZeroU64>) -> Pace {
         Pace {
             limit,
@@ -25,7 +25,7 @@ impl Pace {
         }
     }
 
-    /// Waits until `bytes` may go, or the user wants to end.
+    /// Waits until `bytes` may be transferred, or the user interrupts.
     pub fn wait(&mut self, bytes: usize, interrupt: &Interrupt) {
         let Some(limit) = self.limit else { return };
         while let Some(left) = self.next.checked_duration_since(Instant::now()) {

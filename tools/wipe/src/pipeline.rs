@@ -1,7 +1,7 @@
-//! Many transfers, of which several are in flight: the loop of writing and of verifying.
+//! The loop of writing and of verifying, with several transfers in flight.
 //!
-//! While the drive is busy with some, the next is prepared or the last compared. At a checkpoint
-//! all of them are over, so that everything before it is dealt with.
+//! While the drive is busy with some transfers, the next one is prepared or the last one compared.
+//! At a checkpoint none is in flight, so everything before it is done.
 
 use std::io;
 use std::iter::Peekable;
@@ -21,43 +21,43 @@ use crate::rescue;
 /// Length of a transfer, in bytes: as much as most drives take at once.
 pub const TRANSFER: usize = 1 << 20;
 
-/// Bytes refused one after the other after which a drive is given up: it would take weeks to try
-/// each sector of one that has died.
+/// After this many refused bytes in a row, a drive is given up. To try each sector of a dead drive
+/// would take weeks.
 const DEAD: u64 = 64 << 20;
 
-/// How long it may refuse one sector after the other.
+/// How long a drive may refuse one sector after the other before it is given up.
 const DYING: Duration = Duration::from_secs(1800);
 
-/// What is done with each transfer.
+/// What writing and verifying do with each transfer.
 pub trait Task {
-    /// Where its bytes go.
+    /// Whether bytes go to the drive or come from it.
     const DIRECTION: Direction;
 
-    /// Makes the bytes that go to `offset`.
+    /// Fills in the bytes that go to `offset`.
     fn prepare(&mut self, offset: u64, bytes: &mut [u8]);
 
-    /// `bytes` went to `offset`, or came from there.
+    /// Handles `bytes` that went to `offset` or came from there.
     fn done(&mut self, offset: u64, bytes: &[u8]);
 
-    /// The drive refuses this sector, however often it is asked.
+    /// Handles a sector that the drive has refused on every try.
     fn refused(&mut self, sector: Extent);
 
-    /// Everything before `offset` is dealt with.
+    /// Records that everything before `offset` is done.
     fn checkpoint(&mut self, offset: u64) -> Result<(), Stop>;
 }
 
-/// Why a drive does not go on.
+/// Why the work on a drive stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Its user wants it to end.
+    /// The user interrupted it.
     Interrupted,
-    /// It disappeared.
+    /// The drive disappeared.
     Vanished,
-    /// What it wrote last may not be on the medium: why.
+    /// The last writes may not be on the medium, for this reason.
     Unflushed(String),
-    /// It cannot.
+    /// The work cannot go on, for this reason.
     Failed(String),
-    /// It has died.
+    /// The drive has died, as this text explains.
     Dead(String),
 }
 
@@ -74,31 +74,31 @@ impl From<Stop> for Outcome {
 
 /// What a drive's thread works with.
 pub struct Pipeline<'a> {
-    /// Which drive.
+    /// The target that is transferred to or from.
     pub target: &'a Target,
-    /// The drive, open.
+    /// The target, open.
     pub device: &'a Device,
-    /// What is in flight.
+    /// The queue of transfers in flight.
     pub queue: Queue,
     /// Buffers that are not in flight.
     pub buffers: Vec<Buffer>,
-    /// How fast.
+    /// The limit on the rate.
     pub pace: Pace,
     /// Time between two checkpoints.
     pub interval: Duration,
-    /// What it shows.
+    /// The progress that is shown.
     pub progress: &'a Progress,
-    /// What it tells.
+    /// Where events are sent.
     pub events: &'a EventSender,
-    /// Whether its user wants it to end.
+    /// Whether the user wants to stop.
     pub interrupt: &'a Interrupt,
-    /// Bytes that were refused since the last that were not, and since when.
+    /// Bytes refused since the last success, and since when.
     pub refused_in_a_row: Option<(u64, Instant)>,
 }
 
 impl Pipeline<'_> {
-    /// Transfers all of `regions`, in order, with a checkpoint now and then and at the end. One that
-    /// fails or is interrupted in the middle of a rescue counts from its last checkpoint.
+    /// Transfers all of `regions`, in order, with checkpoints now and then and at the end. After a
+    /// failure, or an interrupt during a rescue, only what the last checkpoint covers counts.
     pub fn run<T: Task>(&mut self, regions: &[Extent], task: &mut T) -> Result<(), Stop> {
         let end = self.device.end_of_units();
         let size = self.target.identity.size;
@@ -144,8 +144,8 @@ impl Pipeline<'_> {
         }
     }
 
-    /// Has `task` keep that everything before `offset` is dealt with; `kept` is until where that is
-    /// so already. What cannot be flushed is transferred again, a piece after the other, which
+    /// Has `task` record that everything before `offset` is done; `kept` is the last recorded
+    /// offset. If flushing fails, everything since then is transferred again, piece by piece, which
     /// shows where the fault is.
     fn checkpoint<T: Task>(
         &mut self,
@@ -170,13 +170,13 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// So many bytes were transferred.
+    /// Counts `bytes` that were transferred.
     pub fn accepted(&mut self, bytes: u64) {
         self.refused_in_a_row = None;
         self.progress.moved(bytes);
     }
 
-    /// So many bytes were given up; fails when it is time to give up the drive.
+    /// Counts `bytes` that were given up. Fails when it is time to give up the drive.
     pub fn refused(&mut self, bytes: u64) -> Result<(), Stop> {
         self.progress.refused(bytes);
         let (before, since) = self.refused_in_a_row.unwrap_or((0, Instant::now()));
@@ -192,7 +192,7 @@ impl Pipeline<'_> {
         }
     }
 
-    /// Begins transfers while there are buffers.
+    /// Starts transfers while there are free buffers.
     fn top_up<T: Task>(
         &mut self,
         extents: &mut Peekable<impl Iterator<Item = Extent>>,
@@ -217,12 +217,12 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// The next transfer that is over; nothing if none is in flight.
+    /// Waits for the next transfer to finish; `None` if none is in flight.
     fn wait(&mut self) -> Result<Option<Finished>, Stop> {
         self.queue.wait().map_err(lost)
     }
 
-    /// Deals with a transfer that is over; what was not done at once is done in pieces.
+    /// Handles a finished transfer. One that was not completed is repeated in pieces.
     fn settle<T: Task>(&mut self, finished: Finished, task: &mut T) -> Result<(), Stop> {
         let Finished { transfer, result } = finished;
         let extent = Extent {
@@ -242,7 +242,7 @@ impl Pipeline<'_> {
         }
     }
 
-    /// Waits for what is in flight, whatever becomes of it.
+    /// Waits for all transfers in flight and takes their buffers back, whatever the results.
     fn take_back(&mut self) -> Result<(), Stop> {
         while let Some(finished) = self.wait()? {
             self.buffers.push(finished.transfer.buffer);
@@ -251,7 +251,7 @@ impl Pipeline<'_> {
     }
 }
 
-/// What of `region` is `within`, as extents that fit into buffers.
+/// The part of `region` that is `within`, as extents that fit into buffers.
 fn cut(region: Extent, within: Range<u64>) -> impl Iterator<Item = Extent> {
     let length = TRANSFER as u64;
     let from = region.offset.max(within.start);

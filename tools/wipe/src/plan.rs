@@ -1,4 +1,4 @@
-//! What will be done, before it is: shown to be read before anything is confirmed.
+//! The plan, which the user reads before confirming anything.
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -10,8 +10,8 @@ use crate::record::{Means, Method, Plan, Scope};
 use crate::report;
 use crate::show::json::{FORMAT, Name, line};
 
-/// The plan as text: a block a target, and what is done with all of them; whether they erase
-/// themselves first if that is asked for as `purge`.
+/// The plan as text: a block for each target, and what is done with all of them. `purge` says
+/// whether they erase themselves first.
 pub fn text(targets: &[Target], plan: &Plan, purge: bool) -> String {
     let mut text = String::new();
     for target in targets {
@@ -82,7 +82,7 @@ fn block(text: &mut String, identity: &Identity) {
     );
 }
 
-/// What is known of a target's own erase before it is open.
+/// What is known about a target's own erase before the target is opened.
 fn erase(target: &Target) -> Option<String> {
     let identity = &target.identity;
     let is_memory_card = || {
@@ -119,7 +119,7 @@ fn verification(scope: Scope) -> &'static str {
     }
 }
 
-/// What overwriting does not reach, each once.
+/// What overwriting does not reach, without repetitions.
 fn advice(targets: &[Target]) -> Vec<String> {
     let mut advice: Vec<String> = Vec::new();
     for target in targets {
@@ -129,7 +129,7 @@ fn advice(targets: &[Target]) -> Vec<String> {
     advice
 }
 
-/// Adds one line, whatever names are in it.
+/// Adds one line, even if names in it contain line breaks.
 fn add(text: &mut String, line: &str) {
     text.push_str(&output::in_a_line(line));
     text.push('\n');

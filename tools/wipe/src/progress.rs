@@ -1,31 +1,31 @@
-//! What a drive's thread shows of itself while it works: numbers that anybody may read at any
-//! time, and nothing waits for.
+//! The progress of a drive's thread, as numbers that any thread may read at any time without making
+//! it wait.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// What a drive is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It has not begun.
+    /// The drive has not begun.
     Waiting,
-    /// It is overwritten, for the so-manieth time, from 1 on.
+    /// The drive is overwritten, in the pass of this number, counted from 1.
     Writing(u32),
-    /// It is compared.
+    /// The drive is read back and compared.
     Verifying,
-    /// It has ended, one way or another.
+    /// The drive has ended, whatever the outcome.
     Ended,
 }
 
-/// How far a drive is.
+/// The progress of one drive.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// A [`Phase`] as a word: 0 waiting, 1 verifying, 2 ended, 3 and more pass 1 and more.
+    /// A [`Phase`] as a number: 0 waiting, 1 verifying, 2 ended, 3 and up for pass 1 and up.
     phase: AtomicU32,
-    /// Bytes of the phase that are dealt with.
+    /// Bytes of the phase that are done, including refused ones.
     done: AtomicU64,
-    /// Bytes that the phase has.
+    /// Bytes of the whole phase.
     total: AtomicU64,
-    /// Bytes that went to the drive or came from it, in all phases, for rates.
+    /// Bytes written and read in all phases, for rates.
     moved: AtomicU64,
     /// Bytes that could not be written or read.
     refused: AtomicU64,
@@ -38,11 +38,11 @@ pub struct Progress {
 pub struct Snapshot {
     /// What the drive is doing.
     pub phase: Phase,
-    /// Bytes of the phase that are dealt with.
+    /// Bytes of the phase that are done, including refused ones.
     pub done: u64,
-    /// Bytes that the phase has.
+    /// Bytes of the whole phase.
     pub total: u64,
-    /// Bytes that went to the drive or came from it, in all phases.
+    /// Bytes written and read in all phases.
     pub moved: u64,
     /// Bytes that could not be written or read.
     pub refused: u64,
@@ -51,36 +51,36 @@ pub struct Snapshot {
 }
 
 impl Progress {
-    /// A phase begins, of which `done` bytes of `total` are dealt with.
+    /// Begins a phase, of which `done` bytes of `total` are done already.
     pub fn begin(&self, phase: Phase, done: u64, total: u64) {
         self.done.store(done, Relaxed);
         self.total.store(total, Relaxed);
         self.phase.store(word(phase), Relaxed);
     }
 
-    /// All phases are over.
+    /// Marks all phases as over.
     pub fn end(&self) {
         self.phase.store(word(Phase::Ended), Relaxed);
     }
 
-    /// So many more bytes were written or read.
+    /// Counts `bytes` that were written or read.
     pub fn moved(&self, bytes: u64) {
         self.moved.fetch_add(bytes, Relaxed);
         self.done.fetch_add(bytes, Relaxed);
     }
 
-    /// So many more bytes were refused.
+    /// Counts `bytes` that were refused.
     pub fn refused(&self, bytes: u64) {
         self.refused.fetch_add(bytes, Relaxed);
         self.done.fetch_add(bytes, Relaxed);
     }
 
-    /// So many more bytes differ.
+    /// Counts `bytes` that differ.
     pub fn differing(&self, bytes: u64) {
         self.differing.fetch_add(bytes, Relaxed);
     }
 
-    /// How far it is.
+    /// The progress as it is now.
     pub fn read(&self) -> Snapshot {
         Snapshot {
             phase: phase(self.phase.load(Relaxed)),

@@ -1,9 +1,9 @@
 //! A drive's own erase, which reaches what overwriting does not: cells that flash keeps aside.
 //!
-//! An NVMe namespace is erased by Format NVM, with the format it has (NVM Express Base
-//! Specification; NIST SP 800-88 Rev. 1 names it, in table A-8, as Purge); everything else by the
-//! kernel's secure discard, which eMMC and some virtual drives have. Nothing is asked for that could
-//! erase what is outside the target.
+//! An NVMe namespace is erased by Format NVM, in the format that it has (NVM Express Base
+//! Specification; NIST SP 800-88 Rev. 1 lists this as Purge in table A-8). Everything else is
+//! erased by the kernel's secure discard, which eMMC and some virtual drives have. Nothing is
+//! requested that could erase anything outside the target.
 
 mod discard;
 mod nvme;
@@ -21,8 +21,8 @@ use squall_tools::Failure;
 
 use crate::record::Means;
 
-/// By what each of `targets`, which are open, is to erase itself: all of them if it was `asked` for
-/// on the command line, or those whose user says so now.
+/// Chooses how each of `targets`, which are open as `devices`, erases itself, if at all. All of
+/// them do if that was `asked` for on the command line; else those for which the user agrees now.
 pub fn choose(
     asked: bool,
     consent: &Consent,
@@ -48,8 +48,8 @@ pub fn choose(
     offer::choose(&offers)
 }
 
-/// By what `target`, open for writing as `file`, can erase itself, or why it cannot. Nothing is
-/// changed by asking.
+/// How `target`, open for writing as `file`, can erase itself, or why it cannot. Asking changes
+/// nothing.
 fn means(target: &Target, file: &File) -> Result<Means, String> {
     match target.namespace() {
         Some(_) => nvme::Format::of(file).map(|_| Means::NvmeFormat),
@@ -59,8 +59,8 @@ fn means(target: &Target, file: &File) -> Result<Means, String> {
     }
 }
 
-/// What is known of that before `target` is opened for writing, which alone would have others look
-/// at it anew: nothing, if it is no NVMe namespace or may not be asked.
+/// What [`means`] will return, without opening `target` for writing, which would make other
+/// programs probe it anew. `None` if it is no NVMe namespace or cannot be asked.
 pub fn foreseen(target: &Target) -> Option<Result<Means, String>> {
     target.namespace()?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -70,7 +70,7 @@ pub fn foreseen(target: &Target) -> Option<Result<Means, String>> {
     Some(means(target, &file))
 }
 
-/// Has `target`, open as `file`, erase itself; it has when this returns. Nothing ends it early.
+/// Has `target`, open as `file`, erase itself, and waits for the end. Nothing can stop it early.
 pub fn purge(target: &Target, file: &File, means: Means) -> Result<(), String> {
     match means {
         Means::NvmeFormat => nvme::Format::of(file)?.run(file),

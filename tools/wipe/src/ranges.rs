@@ -1,21 +1,21 @@
-//! Sets of bytes of a target: which were refused, which differ.
+//! Sets of bytes of a target: those that were refused, and those that differ.
 
 use rangemap::RangeSet;
 
 use crate::record::Extent;
 
-/// Equal bytes between two differing ones that make them two ranges.
+/// This many equal bytes between two differing ones make them two ranges.
 const GAP: u64 = 16;
 
-/// Most ranges that are listed: a few megabytes of a report.
+/// The most ranges that are listed: a few megabytes of a report.
 const LISTED: usize = 100_000;
 
-/// Bytes of a target, in any order.
+/// A set of bytes of a target.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges(RangeSet<u64>);
 
 impl Ranges {
-    /// Those of `extents` that begin before `end`, up to there.
+    /// The bytes of `extents` before `end`.
     pub fn before(extents: &[Extent], end: u64) -> Ranges {
         let cut = |extent: &Extent| extent.offset..(extent.offset + extent.length).min(end);
         Ranges(extents.iter().map(cut).filter(|r| !r.is_empty()).collect())
@@ -35,7 +35,7 @@ impl Ranges {
         self.0.iter().map(extent).collect()
     }
 
-    /// Whether all of `extent` is in it.
+    /// Whether all of `extent` is in the set.
     pub fn covers(&self, extent: Extent) -> bool {
         let range = extent.offset..extent.offset + extent.length;
         self.0.gaps(&range).next().is_none()
@@ -46,14 +46,14 @@ impl Ranges {
 #[derive(Clone, Debug, Default)]
 pub struct Differences {
     ranges: Ranges,
-    /// How many bytes.
+    /// The number of bytes that differ.
     pub bytes: u64,
-    /// Ranges that are not listed.
+    /// The number of ranges that are not listed.
     pub unlisted: u64,
 }
 
 impl Differences {
-    /// What is known already.
+    /// The differences that were recorded before an interruption.
     pub fn resumed(extents: &[Extent], bytes: u64, unlisted: u64) -> Differences {
         Differences {
             ranges: Ranges::before(extents, u64::MAX),
@@ -62,7 +62,7 @@ impl Differences {
         }
     }
 
-    /// Compares what was found at `offset` with what should be there, and gives what is new.
+    /// Compares the bytes found at `offset` with the expected ones. Returns what is new in the list.
     pub fn compare(&mut self, offset: u64, found: &[u8], expected: &[u8]) -> Vec<Extent> {
         if found == expected {
             return Vec::new();
@@ -101,7 +101,7 @@ impl Differences {
         joined
     }
 
-    /// Whether there is room for `extent` in the list, where it then is.
+    /// Adds `extent` to the list if there is room. Returns whether there was.
     fn list(&mut self, extent: Extent) -> bool {
         let has_room = self.ranges.0.len() < LISTED;
         if has_room {

@@ -1,5 +1,5 @@
-//! What is known of a job: the same in the journal, from which it is resumed, and in the report of
-//! each drive. No secret is in it.
+//! The record of a job. The journal, from which a job is resumed, and the report of each drive have
+//! the same layout. It contains no secrets.
 //!
 //! All numbers of bytes are exact; times are in UTC.
 
@@ -9,35 +9,35 @@ use serde::{Deserialize, Serialize};
 use squall_drives::Identity;
 use squall_drives::io::QueueKind;
 
-/// What the layout of a report is called; another number is another layout.
+/// Name and version of a report's layout.
 pub const FORMAT: &str = "squall-wipe/1";
 
-/// What the layout of a journal is called: that of a report, with all drives of the job.
+/// Name and version of a journal's layout: that of a report, with all drives of the job.
 pub const JOURNAL: &str = "squall-wipe-journal/1";
 
-/// Everything known of a job.
+/// A job: what was asked for, and the record of each drive.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     /// [`FORMAT`] or [`JOURNAL`].
     pub format: String,
-    /// What wiped.
+    /// The program that wiped, and its machine.
     pub tool: Tool,
-    /// When it began, as its files are called.
+    /// When the job began, and its process ID; the names of its files begin with this.
     pub id: String,
     /// What was asked for.
     pub plan: Plan,
-    /// A record a target, in the order of the command line.
+    /// One record for each target, in the order of the command line.
     pub drives: Vec<Drive>,
 }
 
 /// The program, and where it ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
-    /// `squall`.
+    /// Always `squall`.
     pub name: String,
-    /// Its version.
+    /// The program's version.
     pub version: String,
-    /// How keystream was computed, as `vaes512`.
+    /// The engine that computed the keystream, such as `vaes512`.
     pub engine: String,
     /// The kernel's release.
     pub kernel: String,
@@ -48,13 +48,13 @@ pub struct Tool {
 /// What was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What is written.
+    /// What each pass writes.
     pub method: Method,
-    /// How often.
+    /// The number of passes.
     pub passes: u32,
-    /// How much of it is compared.
+    /// How much is read back and compared.
     pub verify: Scope,
-    /// Whether the keys outlive the job.
+    /// Whether the keys are kept after the job.
     pub keep_key: bool,
 }
 
@@ -107,40 +107,40 @@ pub enum ContentKind {
     Zeros,
 }
 
-/// One target: what it is, and what became of it.
+/// One target, and what happened to it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Drive {
-    /// What it is.
+    /// The target's identity.
     pub target: Identity,
-    /// Its passes, the finished ones and the one under way.
+    /// The finished passes and the one under way.
     pub passes: Vec<Pass>,
-    /// What was compared, if that has begun.
+    /// The verification, once it has begun.
     pub verification: Option<Verification>,
-    /// How it ended; nothing while it is under way.
+    /// How the drive ended; `None` while it is under way.
     pub outcome: Option<Outcome>,
-    /// Its own erase before the first pass, if that was asked for.
+    /// The drive's own erase before the first pass, if one was asked for.
     pub purge: Option<Purge>,
-    /// Whether transfers went past the page cache, and by what.
+    /// How bytes were transferred; `None` until the drive begins.
     pub transfer: Option<Transfer>,
-    /// What else is to be known: slowness, losses, what overwriting cannot reach.
+    /// Remarks: slowness, losses, what overwriting cannot reach.
     pub notes: Vec<Note>,
 }
 
 /// A drive's own erase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Purge {
-    /// By what.
+    /// How the drive erases itself.
     pub means: Means,
     /// When it began.
     pub began: Option<Timestamp>,
-    /// When it ended, well or not.
+    /// When it ended, successfully or not.
     pub ended: Option<Timestamp>,
     /// Why it failed, if it did.
     pub failure: Option<String>,
 }
 
 impl Purge {
-    /// One that is asked for.
+    /// An erase that is asked for and has not begun.
     pub fn asked(means: Means) -> Purge {
         Purge {
             means,
@@ -150,13 +150,13 @@ impl Purge {
         }
     }
 
-    /// By what the drive erased itself, if it did.
+    /// How the drive erased itself, if it did.
     pub fn done(&self) -> Option<Means> {
         (self.ended.is_some() && self.failure.is_none()).then_some(self.means)
     }
 }
 
-/// By what a drive erases itself.
+/// How a drive erases itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Means {
@@ -167,7 +167,7 @@ pub enum Means {
 }
 
 impl Means {
-    /// As it stands in sentences.
+    /// The name to use in sentences.
     pub fn name(self) -> &'static str {
         match self {
             Means::NvmeFormat => "Format NVM with User Data Erase",
@@ -185,52 +185,52 @@ pub struct Pass {
     pub began: Timestamp,
     /// When it ended.
     pub ended: Option<Timestamp>,
-    /// Time it took, without interruptions, in seconds.
+    /// Seconds that it took, without interruptions.
     pub seconds: f64,
-    /// Everything before this offset is dealt with and flushed.
+    /// Everything before this offset was overwritten or refused, and is flushed.
     pub offset: u64,
-    /// What could not be overwritten.
+    /// Ranges that could not be overwritten.
     pub unwritten: Vec<Extent>,
 }
 
 /// What was compared after the last pass.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Verification {
-    /// How much was to be.
+    /// How much was to be compared.
     pub scope: Scope,
     /// When it began.
     pub began: Timestamp,
     /// When it ended.
     pub ended: Option<Timestamp>,
-    /// Time it took, without interruptions, in seconds.
+    /// Seconds that it took, without interruptions.
     pub seconds: f64,
-    /// Everything before this offset is dealt with.
+    /// Everything in scope before this offset was compared or is unreadable.
     pub offset: u64,
     /// Bytes that were compared.
     pub compared: u64,
-    /// Bytes that differ, exactly.
+    /// The exact number of bytes that differ.
     pub differing_bytes: u64,
-    /// Where they are: differing bytes with fewer than 16 equal ones between them are one range.
+    /// Ranges that differ. Differing bytes with fewer than 16 equal ones between them are one range.
     pub differing: Vec<Extent>,
-    /// Ranges that differ beyond those that are listed.
+    /// The number of differing ranges that are not listed.
     pub differing_unlisted: u64,
-    /// What could not be read.
+    /// Ranges that could not be read.
     pub unreadable: Vec<Extent>,
 }
 
 /// A range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
-    /// The first.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// How many.
+    /// Number of bytes.
     pub length: u64,
 }
 
 /// How bytes went to and from a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transfer {
-    /// Whether past the page cache.
+    /// Whether transfers went past the page cache.
     pub direct: bool,
     /// `io_uring` or `threads`.
     pub queue: QueueKind,
@@ -240,26 +240,26 @@ pub struct Transfer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
-    /// All of it was overwritten, and everything compared is as it was written.
+    /// Everything was overwritten, and everything compared is as it was written.
     Verified,
-    /// All of it was overwritten; nothing was compared, as asked.
+    /// Everything was overwritten. Nothing was compared, as asked.
     Overwritten,
-    /// Some of it could not be overwritten, or could not be read back, or its own erase failed.
+    /// Some bytes could not be overwritten or read back, or the drive's own erase failed.
     Incomplete,
-    /// What is on it is not what was written.
+    /// The drive does not hold what was written.
     Differs,
-    /// Its user ended the job.
+    /// The user stopped the job.
     Interrupted,
-    /// It disappeared.
+    /// The drive disappeared.
     Vanished,
-    /// It could not go on.
+    /// The job could not go on with this drive.
     Failed {
-        /// Why.
+        /// Why it could not go on.
         reason: String,
     },
-    /// It was given up, as one that has died.
+    /// The drive was given up because it has died.
     Dead {
-        /// Why.
+        /// How that showed.
         reason: String,
     },
 }
@@ -279,24 +279,24 @@ impl Outcome {
     }
 }
 
-/// Something else to be known of a drive.
+/// A remark about a drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// When it was noted.
     pub at: Timestamp,
-    /// A sentence.
+    /// The remark, as a sentence.
     pub text: String,
 }
 
 impl Job {
-    /// Whether this is no journal, from which something could be resumed.
+    /// Whether this is a report, and not a journal, which may be resumed.
     pub fn is_report(&self) -> bool {
         self.format == FORMAT
     }
 }
 
 impl Drive {
-    /// A target to which nothing was done yet.
+    /// The record of a target before anything was done to it.
     pub fn new(target: Identity) -> Drive {
         Drive {
             target,
@@ -309,7 +309,7 @@ impl Drive {
         }
     }
 
-    /// Bytes that the last pass did not overwrite: refused ones, and those it did not come to.
+    /// Bytes that the last pass did not overwrite: those refused, and those not reached.
     pub fn not_overwritten(&self) -> u64 {
         match self.passes.last() {
             Some(pass) => {
@@ -320,7 +320,7 @@ impl Drive {
         }
     }
 
-    /// Why its own erase failed, if it did.
+    /// Why the drive's own erase failed, if it did.
     pub fn purge_failure(&self) -> Option<&str> {
         self.purge.as_ref()?.failure.as_deref()
     }

@@ -1,13 +1,13 @@
-//! Where what an earlier run recorded is now.
+//! Finds the target that an earlier run recorded.
 
 use squall_drives::{Identity, Kind, Target, shown};
 use squall_tools::Failure;
 
-/// What `record` of an earlier run names, wherever it is now: at its old path, or any drive with the
-/// same serial number and size, which need not be confirmed again by anything else.
+/// Finds the target that `record` of an earlier run describes.
 ///
-/// Only one drive may have them. What has no serial number that lasts must be of its old size at
-/// its old path, where its user confirms it again; and a file must be the same one.
+/// A drive with a lasting serial number is found under any path. Only one drive may have that
+/// number and size. It then counts as given by a stable name. Anything else must be at its old path
+/// and of its old size; a file must also have its old inode number.
 pub fn find(record: &Identity) -> Result<Target, Failure> {
     let found = match record.lasting_serial() {
         Some(serial) => find_drive(record, serial),
@@ -16,7 +16,7 @@ pub fn find(record: &Identity) -> Result<Target, Failure> {
     found.map(recognised)
 }
 
-/// `found`, for which a serial number that lasts is as good as a name that stays.
+/// `found`, where a lasting serial number counts as a stable name.
 fn recognised(mut found: Target) -> Target {
     found.has_stable_name |= found.identity.lasting_serial().is_some();
     found
@@ -71,10 +71,10 @@ fn is_same_drive(record: &Identity, now: &Identity) -> bool {
         && record.size == now.size
 }
 
-/// Whether both may be the same, at the same path: of a file, only the same one is.
+/// Whether both may be the same target, at the same path. A file must have the same inode number.
 fn is_same_place(record: &Identity, now: &Identity) -> bool {
     let is_same_file = match record.kind {
-        // Devices of file systems are numbered as they come.
+        // A file system's device number may change, so only inode numbers are compared.
         Kind::File => number_in_file_system(record) == number_in_file_system(now),
         _ => true,
     };
@@ -82,7 +82,7 @@ fn is_same_place(record: &Identity, now: &Identity) -> bool {
     is_same_file && is_same_wwid && record.kind == now.kind && record.size == now.size
 }
 
-/// The number of a file in its file system.
+/// The inode number of a file.
 fn number_in_file_system(file: &Identity) -> Option<&str> {
     Some(file.number.rsplit_once(':')?.1)
 }
@@ -125,7 +125,7 @@ mod tests {
         assert!(find(&record).is_err());
     }
 
-    /// Nothing tells it from another one of its size, so its user confirms it anew.
+    /// Nothing tells a loop device from another one of its size, so the user must confirm it again.
     #[test]
     fn a_loop_device_has_no_number_that_lasts() {
         let Some(lab) = Lab::or_skip() else { return };

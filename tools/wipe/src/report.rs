@@ -1,4 +1,4 @@
-//! What is kept of a drive when a job is over: a record for programs, and a page for people.
+//! The report on a drive when its job is over: a record for programs, and a page for people.
 
 mod advice;
 mod page;
@@ -11,7 +11,7 @@ use crate::record::{FORMAT, Job, Verification};
 pub use advice::{Advice, flash_advice};
 pub use page::html;
 
-/// The report of the drive of this number: the job, with this drive alone.
+/// The report on the drive of this number, as JSON: the job, with this drive alone.
 pub fn json(job: &Job, drive: usize) -> String {
     let alone = Job {
         format: FORMAT.into(),
@@ -24,7 +24,7 @@ pub fn json(job: &Job, drive: usize) -> String {
     json.expect("a record is text, as the journal had to have it too")
 }
 
-/// Bytes that could not be read, or differ.
+/// The number of bytes that could not be read.
 pub fn unreadable_bytes(verification: &Verification) -> u64 {
     verification
         .unreadable

@@ -14,11 +14,11 @@ use crate::report;
 use crate::show::OutputStyle;
 use crate::show::json::{Name, line};
 
-/// Mode of the reports' files.
+/// File mode of reports.
 const MODE: u32 = 0o644;
 
-/// Writes the report of each drive of `job`, as JSON and as a page. One that cannot be written to
-/// its place goes to standard output, and is a failure; the others are written all the same.
+/// Writes the report of each drive of `job`, as JSON and as a page. A report that cannot be written
+/// goes to standard output, and is a failure; the others are written all the same.
 pub fn write(journal: &Journal, job: &Job, style: OutputStyle) -> Result<(), Failure> {
     let mut result = Ok(());
     for drive in 0..job.drives.len() {
@@ -43,7 +43,7 @@ fn put(path: &Path, text: &str, page: &str) -> io::Result<()> {
     journal::replace(&path.with_extension("html"), page.as_bytes(), MODE)
 }
 
-/// Prints a report; for programs as an event, in a line.
+/// Prints a report; for programs, as an event on one line.
 fn print(text: &str, style: OutputStyle) -> Result<(), Failure> {
     match style {
         OutputStyle::Json => output::print(&event(text)?),

@@ -1,5 +1,5 @@
-//! What is done with a transfer that failed: halved down to the sectors that the drive refuses,
-//! each asked for again before it is given up.
+//! Repeats a failed transfer in halves, down to the sectors that the drive refuses. Each of those
+//! is tried again before it is given up.
 
 use std::io;
 use std::thread::sleep;
@@ -15,23 +15,23 @@ use crate::record::Extent;
 /// How often a sector is tried before it is given up.
 const TRIES: u32 = 3;
 
-/// How often a machine that is short of memory is waited for, and how long.
+/// How often a transfer is tried again while memory is short, and the pause between tries.
 const BUSY_ATTEMPTS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What an error says of a drive.
+/// What an error says about a drive.
 enum Fate {
-    /// Something there cannot be transferred, other places may.
+    /// Some bytes cannot be transferred, but others may.
     Refused,
-    /// This machine is short of something, which says nothing of the drive.
+    /// This machine is short of memory, which says nothing about the drive.
     Busy,
-    /// It is gone.
+    /// The drive is gone.
     Vanished,
-    /// It is there, and will not do this anywhere.
+    /// The drive is there, but transfers would fail everywhere.
     Fatal,
 }
 
-/// Transfers what it can of `extent`, and tells `task` of the sectors that were refused.
+/// Transfers as much of `extent` as possible, and tells `task` which sectors were refused.
 pub fn in_pieces<T: Task>(
     pipeline: &mut Pipeline<'_>,
     extent: Extent,
@@ -92,7 +92,7 @@ fn attempt<T: Task>(
     Ok(false)
 }
 
-/// The two halves of `part`, at a boundary of sectors; nothing if it is one sector or less.
+/// The halves of `part`, split at a sector boundary; `None` if it is one sector or less.
 fn halves(part: Extent, sector: u64) -> Option<[Extent; 2]> {
     let end = part.offset + part.length;
     let middle = (part.offset + part.length / 2) / sector * sector;
@@ -113,7 +113,7 @@ fn fate(error: &io::Error, is_there: bool) -> Fate {
     match number {
         Some(Errno::NODEV | Errno::NXIO | Errno::NOMEDIUM) => Fate::Vanished,
         _ if !is_there => Fate::Vanished,
-        // What the kernel's block layer makes of a drive's errors (blk_errors in blk-core.c).
+        // The kernel's block layer turns a drive's errors into these (blk_errors in blk-core.c).
         Some(
             Errno::IO
             | Errno::NODATA

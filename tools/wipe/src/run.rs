@@ -27,7 +27,7 @@ use crate::workers::{PendingDrive, Workers};
 
 pub use later::verify;
 
-/// What targets are overwritten for.
+/// Why targets are overwritten, for messages.
 const PURPOSE: Purpose = Purpose {
     verb: "wipe",
     instead: |path| {
@@ -36,7 +36,7 @@ const PURPOSE: Purpose = Purpose {
     },
 };
 
-/// A job, and its drives that have something to do.
+/// A job, and those of its drives that are not done yet.
 type Prepared = (Journal, Vec<PendingDrive>);
 
 /// Runs `squall wipe`.
@@ -63,7 +63,7 @@ pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
     shown.and(finished)
 }
 
-/// A failure before anything was written has the code of a wrong argument.
+/// Gives a failure before anything was written the exit code of a wrong argument.
 fn refused(failure: Failure) -> Failure {
     match failure {
         Failure::Runtime(text) => Failure::Usage(text),
@@ -71,7 +71,7 @@ fn refused(failure: Failure) -> Failure {
     }
 }
 
-/// Says what will be done; whether it is to be done.
+/// Shows the plan. Returns whether it is to be carried out.
 fn say_plan(options: &WipeArguments, targets: &[Target], plan: &Plan) -> Result<bool, Failure> {
     if options.dry_run && options.shown.json {
         output::print(&plan::event(targets, plan, options.purge)?)?;
@@ -109,8 +109,8 @@ fn new_job(plan: Plan, drives: Vec<Drive>) -> Job {
     }
 }
 
-/// Keeps keys out of cores, and out of swap where this process may lock as much as it likes: with a
-/// limit, locking all that is to come would make threads fail.
+/// Keeps keys out of core dumps, and out of swap if this process may lock unlimited memory. Under a
+/// limit, locking all future memory would make threads fail.
 fn protect_memory() {
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let may = rustix::thread::capabilities(None)
@@ -124,8 +124,8 @@ fn protect_memory() {
     }
 }
 
-/// Says a line or more to the user, besides the output.
+/// Tells the user something on standard error.
 fn say(text: &str) {
-    // Nobody to tell if standard error is closed.
+    // If standard error is closed, nobody can be told.
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }

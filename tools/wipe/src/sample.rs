@@ -1,17 +1,17 @@
-//! Which tenth of a target is compared: NIST SP 800-88 Rev. 1, section 4.7.2.
+//! Chooses the tenth of a target that is compared (NIST SP 800-88 Rev. 1, section 4.7.2).
 //!
-//! A thousand subsections, two samples in each that do not overlap, each of a twentieth of the
-//! subsection; and the first and last bytes.
+//! A target has a thousand subsections. Two samples are taken in each. They do not overlap, and
+//! each is a twentieth of the subsection. The first and last bytes are compared too.
 
 use crate::record::Extent;
 
-/// Subsections of a target that is large enough.
+/// The number of subsections of a target that is large enough.
 const SUBSECTIONS: u64 = 1000;
 
-/// What part of a subsection a sample is.
+/// A sample is this part of its subsection: a twentieth.
 const PART: u64 = 20;
 
-/// What samples are multiples of, in bytes.
+/// Samples begin at multiples of this many bytes.
 const UNIT: u64 = 4096;
 
 /// The samples of a target of `size` bytes, in order.
@@ -35,7 +35,7 @@ pub fn samples(size: u64, mut random: impl FnMut() -> u64) -> Vec<Extent> {
     joined(samples)
 }
 
-/// Where subsection `number` of so many begins.
+/// The offset at which subsection `number` of `of` begins.
 fn boundary(size: u64, number: u64, of: u64) -> u64 {
     if number == of {
         size
@@ -44,7 +44,7 @@ fn boundary(size: u64, number: u64, of: u64) -> u64 {
     }
 }
 
-/// A number below `limit`, as good as even (multiply and shift: the bias is below 2^-30).
+/// An almost uniform number below `limit` (multiply and shift: the bias is below 2^-30).
 fn below(limit: u64, random: u64) -> u64 {
     ((u128::from(random) * u128::from(limit)) >> 64) as u64
 }
@@ -53,7 +53,7 @@ fn extent(offset: u64, length: u64) -> Extent {
     Extent { offset, length }
 }
 
-/// Without what is in two samples, and without empty ones.
+/// Joins samples that overlap, and drops empty ones.
 fn joined(samples: Vec<Extent>) -> Vec<Extent> {
     let mut ranges = crate::ranges::Ranges::default();
     for sample in samples.into_iter().filter(|sample| sample.length > 0) {
@@ -66,7 +66,7 @@ fn joined(samples: Vec<Extent>) -> Vec<Extent> {
 mod tests {
     use super::*;
 
-    /// A generator of a test: the same numbers every time.
+    /// A generator that gives the same numbers every time.
     fn numbers() -> impl FnMut() -> u64 {
         let mut state = 1_u64;
         move || {

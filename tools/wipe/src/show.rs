@@ -1,5 +1,5 @@
-//! How a run is shown while it goes on: as bars on a terminal, as plain lines in a log, or as
-//! events for a program. All show the same, and none is waited for by a drive.
+//! Shows a run while it goes on: as bars on a terminal, as plain lines in a log, or as events for a
+//! program. All show the same, and no drive waits for them.
 
 mod cost;
 #[cfg(test)]
@@ -36,7 +36,7 @@ pub enum OutputStyle {
     Screen,
     /// Lines on standard error.
     Log,
-    /// Objects on standard output.
+    /// JSON objects on standard output.
     Json,
 }
 
@@ -44,7 +44,7 @@ impl OutputStyle {
     /// The style that suits where the output goes.
     ///
     /// # Errors
-    /// Objects were asked for, and standard output would lose them.
+    /// Fails if JSON was asked for and standard output is closed or not writable.
     pub fn choose(json: bool) -> Result<OutputStyle, Failure> {
         match json {
             true => output::check().map(|()| OutputStyle::Json),
@@ -54,29 +54,29 @@ impl OutputStyle {
     }
 }
 
-/// What is said when the user asks for the end.
+/// The message when the user interrupts the run.
 const STOPPING: &str = "stopping at a checkpoint; once more stops now";
 
-/// Where lines go; each call is given whole ones.
+/// Where lines go. Each call gets whole lines.
 type Out<'a> = Box<dyn FnMut(&str) -> Result<(), Failure> + 'a>;
 
-/// One way to show a run. Times are of the clock on the wall; the run knows how old it is.
+/// One way to show a run. `now` is wall-clock time, and `age` is the time since the run began.
 trait View {
-    /// It begins.
+    /// The run begins.
     fn begin(&mut self, _now: Timestamp, _job: &Job) -> Result<(), Failure> {
         Ok(())
     }
     /// Something happened to a drive.
     fn event(&mut self, now: Timestamp, row: &Row, what: &EventKind) -> Result<(), Failure>;
-    /// The user has asked for its end.
+    /// The user has asked the run to stop.
     fn stopping(&mut self, now: Timestamp) -> Result<(), Failure>;
-    /// Time went by: it is so old.
+    /// Shows how far the run is.
     fn tick(&mut self, now: Timestamp, age: Duration, run: &Run) -> Result<(), Failure>;
-    /// It is over.
+    /// The run is over.
     fn end(&mut self, now: Timestamp, job: &Job, run: &Run) -> Result<(), Failure>;
 }
 
-/// A run, shown.
+/// A run, and the view that shows it.
 pub struct Show<'a> {
     view: Box<dyn View + 'a>,
     run: Run<'a>,
@@ -84,8 +84,8 @@ pub struct Show<'a> {
 }
 
 impl<'a> Show<'a> {
-    /// Begins with the progress of each drive, in the job's order. `temperatures` is asked for that of the drive
-    /// of a number, every ten seconds at most.
+    /// Begins to show `job`. `progress` is that of each drive, in the job's order. `temperatures`
+    /// is asked for a drive's temperature every ten seconds at most.
     pub fn begin(
         style: OutputStyle,
         job: &Job,
@@ -116,23 +116,23 @@ impl<'a> Show<'a> {
         Ok(Show { view, run, began })
     }
 
-    /// Shows what happened.
+    /// Shows an event.
     pub fn event(&mut self, event: &Event) -> Result<(), Failure> {
         self.event_at(Timestamp::now(), event)
     }
 
-    /// Says that the user's wish for an end was heard.
+    /// Says that the run will stop, as the user has asked.
     pub fn stopping(&mut self) -> Result<(), Failure> {
         self.view.stopping(Timestamp::now())
     }
 
-    /// To be called ten times a second: shows how far the drives are. Returns notes on those that
-    /// have become slow, by their numbers: for their records, and to be shown as events.
+    /// Shows how far the drives are; to be called ten times a second. Returns the numbers of drives
+    /// that have become slow, with notes for their records, which are also to be shown as events.
     pub fn tick(&mut self) -> Result<Vec<(usize, String)>, Failure> {
         self.tick_at(Timestamp::now(), self.began.elapsed())
     }
 
-    /// Takes the bars away and shows what became of all drives, and what is to be done next.
+    /// Removes the bars, and shows the outcome of all drives and what to do next.
     pub fn end(&mut self, job: &Job) -> Result<(), Failure> {
         self.run.update(self.began.elapsed());
         self.view.end(Timestamp::now(), job, &self.run)
@@ -155,7 +155,7 @@ impl<'a> Show<'a> {
     }
 }
 
-/// Writes to standard error. A run does not end because nobody looks any more.
+/// Writes to standard error, and ignores failures: a run goes on even if nobody can watch it.
 fn tell(text: &str) -> Result<(), Failure> {
     let _ = io::stderr().write_all(text.as_bytes());
     Ok(())

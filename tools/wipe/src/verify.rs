@@ -1,4 +1,4 @@
-//! What is on a target, read from the medium and compared with what was written.
+//! Reads a target from the medium and compares it with what was written.
 
 use squall_drives::io::{Buffer, Direction};
 use squall_tools::failure::cause;
@@ -10,15 +10,15 @@ use crate::progress::Progress;
 use crate::ranges::{Differences, Ranges};
 use crate::record::{Extent, Verification};
 
-/// Keeps how far a verification is.
+/// Saves the offset that a verification has reached, and what it found.
 pub type Save<'a> = &'a mut dyn FnMut(u64, &Found);
 
-/// What was found so far.
+/// What a verification has found so far.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// Bytes that were compared.
     pub compared: u64,
-    /// Those that differ.
+    /// Bytes that differ.
     pub differences: Differences,
     /// Bytes that could not be read.
     pub unreadable: Ranges,
@@ -38,7 +38,7 @@ impl Found {
         }
     }
 
-    /// `record` with what was found.
+    /// `record`, updated with what was found.
     pub fn onto(&self, record: Verification) -> Verification {
         Verification {
             compared: self.compared,
@@ -51,7 +51,7 @@ impl Found {
     }
 }
 
-/// Compares `regions` of `pipeline`'s target with `content`; `found` is what was found before.
+/// Compares `regions` of `pipeline`'s target with `content`. `found` is what was found before.
 pub fn compare(
     pipeline: &mut Pipeline<'_>,
     content: &mut Content,

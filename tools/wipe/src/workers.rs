@@ -1,4 +1,4 @@
-//! A thread for each drive, and the first one, which shows how far they are.
+//! Runs a thread for each drive, while the first thread shows their progress.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -19,24 +19,24 @@ use crate::progress::Progress;
 use crate::record::{Outcome, Plan};
 use crate::show::{OutputStyle, Show};
 
-/// Time between two looks at how far drives are.
+/// Time between two updates of what is shown.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A drive of a job that has something to do.
+/// A drive of a job that is not done yet.
 pub struct PendingDrive {
-    /// Its number in the job.
+    /// The drive's number in the job, counted from 0.
     pub number: usize,
-    /// What is asked for.
+    /// What was asked for.
     pub plan: Plan,
-    /// What it is.
+    /// The identified target.
     pub target: Target,
-    /// It, open.
+    /// The target, open.
     pub device: Device,
-    /// Its keys, if its passes are random.
+    /// The keys, if the passes are random.
     pub keys: Option<Keys>,
 }
 
-/// The drives of a job: for each of `numbers` its target, the device, open, and its keys.
+/// The drives with these `numbers` in the job, each with its target, open device and keys.
 pub fn pending(
     plan: Plan,
     numbers: impl IntoIterator<Item = usize>,
@@ -55,23 +55,23 @@ pub fn pending(
     all.map(drive).collect()
 }
 
-/// How all drives are worked on.
+/// What the work on all drives has in common.
 pub struct Workers<'a> {
-    /// Where they keep how far they are.
+    /// Where progress is recorded.
     pub journal: &'a Journal,
     /// How bytes are transferred.
     pub transfer: &'a TransferArguments,
     /// Time between two checkpoints.
     pub interval: Duration,
-    /// Whether the user wants it to end.
+    /// Whether the user wants to stop.
     pub interrupt: &'a Interrupt,
-    /// How it is shown.
+    /// How the run is shown.
     pub style: OutputStyle,
 }
 
 impl Workers<'_> {
-    /// Has each of `drives` do `work`, all at once, and waits for them. A drive that stops leaves
-    /// the others alone, and so does a screen that cannot be written to, which is told in the end.
+    /// Runs `work` for each of `drives`, all at once, and waits for them. A drive that stops leaves
+    /// the others alone. So does an error in showing, which is returned at the end.
     pub fn run(&self, drives: &[PendingDrive], work: fn(&Worker<'_>)) -> Result<(), Failure> {
         let progress = self.progress();
         let temperature = |number: usize| {
@@ -96,7 +96,7 @@ impl Workers<'_> {
         shown.and(show.end(&self.journal.job()))
     }
 
-    /// There is no thread for the drive of this number.
+    /// Records and shows that no thread could be started for the drive of this number.
     fn cannot_begin(&self, number: usize, error: &io::Error, sender: &Sender<Event>) {
         let outcome = Outcome::Failed {
             reason: format!("thread: {}", cause(error)),

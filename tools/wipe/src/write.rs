@@ -1,4 +1,4 @@
-//! One pass: every byte of a target overwritten.
+//! One pass, which overwrites every byte of a target.
 
 use squall_drives::io::{Device, Direction};
 use squall_tools::failure::cause;
@@ -9,11 +9,11 @@ use crate::pipeline::{Pipeline, Stop, Task};
 use crate::ranges::Ranges;
 use crate::record::Extent;
 
-/// Keeps how far a pass is, so that it survives a power cut.
+/// Saves the offset that a pass has reached, and what was refused, so that they survive a power cut.
 pub type Save<'a> = &'a mut dyn FnMut(u64, &Ranges);
 
-/// Overwrites `pipeline`'s target with `content` from `from` on; `unwritten` is what the drive refused
-/// before.
+/// Overwrites `pipeline`'s target with `content` from `from` on. `unwritten` is what the drive has
+/// refused before.
 pub fn pass(
     pipeline: &mut Pipeline<'_>,
     content: &mut Content,

@@ -1,4 +1,4 @@
-//! The file as who watches has it: made before, and read at any time.
+//! The file of counters as its watcher uses it: created in advance, and read at any time.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -9,43 +9,43 @@ use serde::Serialize;
 
 use super::layout::{Contents, Count, Door, LEN, MAGIC, THREAD_GROUPS, ThreadGroup};
 
-/// What was counted.
+/// The content of a file of counters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Totals {
-    /// Times that one of squall's libraries was loaded: each by each program that a process
-    /// executed. Forked children have what their parents loaded.
+    /// How often one of squall's libraries was loaded: once by each program that a process executed.
+    /// Forked children use what their parents loaded, and are not counted.
     pub loads: u64,
-    /// By door.
+    /// The counts of each door.
     pub doors: Vec<Total>,
 }
 
-/// What went through a door.
+/// The counts of a door.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Total {
     /// The door's name.
     pub door: &'static str,
     /// Requests that squall served.
     pub requests: u64,
-    /// Their bytes.
+    /// Bytes of these requests.
     pub bytes: u64,
     /// Requests that were left to the kernel.
     pub forwarded: u64,
 }
 
 impl Totals {
-    /// What went through `door`.
+    /// The counts of `door`.
     pub fn of(&self, door: Door) -> &Total {
         &self.doors[door as usize]
     }
 }
 
-/// Makes a file of counters, all zero, that its owner may read and write. It replaces one that is
-/// there, and nothing else.
+/// Creates a file of counters, all zero, which only its owner may read and write. An existing file of
+/// counters is replaced; anything else is left alone.
 ///
 /// # Errors
-/// Those of making a file; `AlreadyExists` if there is something else.
+/// The file cannot be created; `AlreadyExists` if `path` is something else.
 pub fn create(path: &Path) -> io::Result<()> {
-    // A new file: processes that still count in an old one keep their mapping of it.
+    // It must be a new file: processes that still count in the old one keep it mapped.
     if is_one(path) {
         std::fs::remove_file(path)?;
     }
@@ -59,7 +59,7 @@ pub fn create(path: &Path) -> io::Result<()> {
     file.write_all(&contents)
 }
 
-/// Whether there is a file of counters, and not a link to one.
+/// Whether `path` is a file of counters, and not a link to one.
 fn is_one(path: &Path) -> bool {
     let is_file = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     is_file(path) && read(path).is_ok()
@@ -68,7 +68,7 @@ fn is_one(path: &Path) -> bool {
 /// Reads a file of counters.
 ///
 /// # Errors
-/// Those of reading it; `InvalidData` if it is none.
+/// The file cannot be read; `InvalidData` if it is not a file of counters.
 pub fn read(path: &Path) -> io::Result<Totals> {
     use std::io::Read;
     let mut bytes = Vec::new();

@@ -1,8 +1,8 @@
-//! What the file of counters looks like: numbers of this machine's byte order, aligned.
+//! The layout of a file of counters: aligned numbers in the machine's byte order.
 
 use core::sync::atomic::AtomicU64;
 
-/// A way into squall.
+/// A way in which programs reach squall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Door {
@@ -10,7 +10,7 @@ pub enum Door {
     Getrandom,
     /// getentropy(3) of a preloaded program.
     Getentropy,
-    /// arc4random(3) and its like, of a preloaded program.
+    /// arc4random(3) and related functions of a preloaded program.
     Arc4random,
     /// Reads of /dev/random and /dev/urandom by a preloaded program.
     Device,
@@ -23,7 +23,7 @@ pub enum Door {
 }
 
 impl Door {
-    /// All of them.
+    /// All doors.
     pub const ALL: [Door; 7] = [
         Door::Getrandom,
         Door::Getentropy,
@@ -34,7 +34,7 @@ impl Door {
         Door::Library,
     ];
 
-    /// Its name for people and programs.
+    /// The door's name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Door::Getrandom => "getrandom",
@@ -48,33 +48,33 @@ impl Door {
     }
 }
 
-/// Lanes: threads add to different ones, as far as their stacks lie apart.
+/// The number of thread groups; threads use different ones if their stacks lie far enough apart.
 pub(super) const THREAD_GROUPS: usize = 16;
 
-/// The file's first word: its name, and the number of this layout.
+/// The file's first word: a magic number with the version of this layout.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"squallc\x01");
 
-/// The whole file. All of it begins as zeros but the first word.
+/// The whole file. In a new one every word but the first is zero.
 #[repr(C, align(64))]
 pub(super) struct Contents {
     pub magic: AtomicU64,
-    /// Times that a library was loaded.
+    /// How often a library was loaded.
     pub loads: AtomicU64,
     pub thread_groups: [ThreadGroup; THREAD_GROUPS],
 }
 
-/// Counts of some threads.
+/// The counts of some of the threads.
 #[repr(C, align(64))]
 pub(super) struct ThreadGroup {
     pub doors: [Count; Door::ALL.len()],
 }
 
-/// Counts of a door.
+/// The counts of a door.
 #[repr(C)]
 pub(super) struct Count {
     /// Requests that squall served.
     pub requests: AtomicU64,
-    /// Their bytes.
+    /// Bytes of these requests.
     pub bytes: AtomicU64,
     /// Requests that were left to the kernel.
     pub forwarded: AtomicU64,

@@ -1,4 +1,4 @@
-//! The file as a process that counts has it: mapped, and shared with all others.
+//! The file of counters as a counting process uses it: mapped, and shared with other processes.
 
 use core::ffi::CStr;
 use core::ptr;
@@ -29,18 +29,18 @@ pub fn forwarded(door: Door) {
 #[inline]
 fn count_of(door: Door) -> Option<&'static Count> {
     let contents = CONTENTS.load(Ordering::Relaxed);
-    // SAFETY: null, or mapped for good and consisting of atomics.
+    // SAFETY: null, or mapped for ever and made of atomics.
     let contents = unsafe { contents.as_ref() }?;
-    // Stacks lie apart, by megabytes as a rule and by 64 KiB at least often enough.
+    // Stacks lie apart, usually by megabytes, and often enough by at least 64 KiB.
     let stack = (&raw const contents).addr() as u64 >> 16;
     let thread_group = (stack.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % THREAD_GROUPS;
     Some(&contents.thread_groups[thread_group].doors[door as usize])
 }
 
-/// Begins to count, if the environment names a file of counters; once a process. What is no such
-/// file is left alone.
+/// Starts to count if the environment names a file of counters; once per process. Any other file is
+/// left alone.
 ///
-/// To be called when a door is loaded, before the process gives up rights or descriptors.
+/// Doors call this when they are loaded, before the process gives up rights or descriptors.
 pub fn attach() {
     if !CONTENTS.load(Ordering::Relaxed).is_null() {
         return;
@@ -61,22 +61,22 @@ pub fn attach() {
     }
 }
 
-/// What the variable says. None where the program has more rights than its caller.
+/// The variable's value; `None` if the program has more rights than its caller.
 fn path() -> Option<&'static CStr> {
-    // The name of `VARIABLE`, as C has it.
+    // `VARIABLE` as a C string.
     const NAME: &CStr = c"SQUALL_COUNTERS";
     // SAFETY: getauxval has no preconditions.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return None;
     }
-    // SAFETY: the name ends with a null byte. Nobody changes the environment while libraries are
-    // loaded, or else they accept what getenv(3) says of that.
+    // SAFETY: the name ends with a null byte. Nobody should change the environment while libraries are
+    // loaded; getenv(3) warns of that.
     let value = unsafe { libc::getenv(NAME.as_ptr()) };
     // SAFETY: null, or a value that ends with a null byte and is in the environment.
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
-/// Maps the file if it is one of counters.
+/// Maps the file at `path`; `None` if it is not a file of counters.
 fn map(path: &CStr) -> Option<&'static Contents> {
     let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
     // SAFETY: the path ends with a null byte. Raw calls, because a door replaces `open` and `close`.
@@ -104,6 +104,6 @@ fn map_descriptor(fd: i32) -> Option<&'static Contents> {
     if place == libc::MAP_FAILED {
         return None;
     }
-    // SAFETY: LEN bytes, mapped for good; any bytes are valid numbers.
+    // SAFETY: LEN bytes are mapped for ever; any bytes are valid numbers.
     Some(unsafe { &*place.cast::<Contents>() })
 }

@@ -8,7 +8,7 @@ use squall_bindings::counters::{self, Door};
 use super::{is_offset, may_serve};
 use crate::{device, draw, real};
 
-/// Most buffers of a call: `UIO_MAXIOV` of Linux, which is `IOV_MAX`.
+/// The most buffers of a call: `UIO_MAXIOV` of Linux, which is `IOV_MAX`.
 const MOST: usize = 1024;
 
 /// readv(2): fills one buffer after the other.
@@ -60,8 +60,8 @@ macro_rules! preadv {
             }
         }
 
-        /// preadv2(2): as preadv(2), where the offset -1 is that of readv(2). With flags it is the
-        /// kernel's.
+        /// preadv2(2): like preadv(2), but the offset -1 means readv(2). The kernel serves calls with
+        /// flags.
         ///
         /// # Safety
         /// `buffers` has `count` buffers, which are writable.
@@ -99,7 +99,7 @@ preadv! {
     preadv64, PREADV64, preadv64v2, PREADV64V2;
 }
 
-/// As [`super::read_device`], for several buffers.
+/// Like [`super::read_device`], for several buffers.
 #[cold]
 unsafe fn read_device(fd: c_int, buffers: *const iovec, count: c_int) -> Option<isize> {
     if !device::is_random(fd) {
@@ -117,8 +117,8 @@ unsafe fn read_device(fd: c_int, buffers: *const iovec, count: c_int) -> Option<
     served.map(|length| length as isize)
 }
 
-/// Fills buffers in their order; `None` where the kernel would refuse or shorten any of them, or
-/// squall cannot.
+/// Fills all buffers in order; `None` if the kernel would refuse or shorten any of them, or if squall
+/// fails.
 unsafe fn fill_all(buffers: *const iovec, count: c_int) -> Option<usize> {
     let count = usize::try_from(count).ok().filter(|count| *count <= MOST)?;
     if count == 0 {

@@ -1,5 +1,5 @@
-//! Whether OpenSSL draws from squall in this environment: it is made to draw, and the provider's
-//! counters tell.
+//! Checks whether OpenSSL uses squall in this environment: makes it draw random bytes, and reads the
+//! provider's counters.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,19 +11,19 @@ use squall_tools::{Failure, output};
 use super::diagnosis;
 use super::libcrypto::{Libcrypto, Role};
 
-/// Those that serve programs.
+/// The generators that serve programs.
 const DRAWN: [Role; 2] = [Role::Public, Role::Private];
 
-/// Shows OpenSSL's generators.
+/// Prints OpenSSL's generators.
 ///
 /// # Errors
-/// One that serves programs is neither squall's nor seeded by it: why, and what to do.
+/// A generator that serves programs neither is squall's nor is seeded by it; the message says why.
 pub fn check() -> Result<(), Failure> {
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::Runtime(format!("a folder for counters: {error}")))?;
     let file = folder.path().join("counters");
     counters::create(&file).map_err(at(&file))?;
-    // SAFETY: the command has one thread, and holds nothing of the environment.
+    // SAFETY: the command has one thread, and holds no pointer into the environment.
     unsafe { std::env::set_var(counters::VARIABLE, &file) };
     let libcrypto = Libcrypto::load().map_err(Failure::Runtime)?;
     let drawn = DRAWN.map(|role| draw(&libcrypto, role, &file));
@@ -59,7 +59,7 @@ pub fn check() -> Result<(), Failure> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Drawn {
     Squall,
-    /// A generator that the provider has seeded, or one above it.
+    /// A generator that the provider has seeded, directly or through its parent.
     SeededBySquall,
     Elsewhere,
 }
@@ -73,7 +73,7 @@ fn draw(libcrypto: &Libcrypto, role: Role, file: &Path) -> Result<Drawn, Failure
     let (before, now) = requests(Door::Openssl);
     Ok(match requests(Door::OpensslSeed) {
         _ if now > before => Drawn::Squall,
-        // The primary generator is seeded once, for all.
+        // The primary generator is seeded only once, so any earlier seeding counts.
         (_, 1..) => Drawn::SeededBySquall,
         _ => Drawn::Elsewhere,
     })

@@ -1,4 +1,4 @@
-//! Why OpenSSL does not draw from squall, in a line, and what to do.
+//! Explains in a line why OpenSSL does not use squall, and what to do.
 
 use std::path::Path;
 
@@ -6,17 +6,17 @@ use squall_tools::failure::cause;
 
 use super::libcrypto::Libcrypto;
 
-/// Names the file of OpenSSL's configuration, config(5).
+/// The variable with the path of OpenSSL's configuration, config(5).
 const VARIABLE: &str = "OPENSSL_CONF";
 
 const LINES: &str = "the lines that squall openssl-conf prints";
 
-/// The file that OpenSSL reads here.
+/// The configuration file that OpenSSL reads in this environment.
 pub fn configuration(libcrypto: &Libcrypto) -> String {
     std::env::var(VARIABLE).unwrap_or_else(|_| libcrypto.configuration())
 }
 
-/// Why it does not; `error` is what OpenSSL said when it should have drawn.
+/// The reason and the advice; `error` is OpenSSL's error from the attempt to draw.
 pub fn why(libcrypto: &Libcrypto, error: Option<String>) -> String {
     let file = configuration(libcrypto);
     let named = std::env::var_os(VARIABLE).is_some();
@@ -30,7 +30,7 @@ pub fn why(libcrypto: &Libcrypto, error: Option<String>) -> String {
         }
         Err(_) => String::new(),
     };
-    // None is no error where nobody names one.
+    // A missing file is no error unless the variable names it.
     let is_read = !text.is_empty();
     if let Err(why) = libcrypto.load_configuration(&file)
         && is_read
@@ -57,7 +57,7 @@ pub fn why(libcrypto: &Libcrypto, error: Option<String>) -> String {
     }
 }
 
-/// The paths of squall's that lines with `module` name, as [`super::quoted`] writes them.
+/// The paths of squall's provider in lines with `module`, written as by [`super::quoted`].
 fn modules(text: &str) -> impl Iterator<Item = String> {
     let value = |line: &str| {
         let (name, value) = line.split_once('=')?;

@@ -1,11 +1,11 @@
-//! What is asked of OpenSSL's libcrypto, loaded at run time and never unloaded.
+//! OpenSSL's libcrypto, loaded at run time and never unloaded.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_ulong, c_void};
 use std::ptr;
 
 use libloading::Library;
 
-/// Those with providers.
+/// The versions that have providers.
 const NAMES: [&str; 2] = ["libcrypto.so.3", "libcrypto.so.4"];
 
 type Pointer = *mut c_void;
@@ -16,14 +16,14 @@ type GetText = unsafe extern "C" fn(Pointer) -> Text;
 type GetError =
     unsafe extern "C" fn(*mut Text, *mut c_int, *mut Text, *mut Text, *mut c_int) -> c_ulong;
 
-/// A generator of OpenSSL's.
+/// The role of a generator in OpenSSL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The parent of the others.
+    /// The parent of the other generators.
     Primary,
-    /// RAND_bytes.
+    /// The generator of RAND_bytes.
     Public,
-    /// RAND_priv_bytes, for what stays secret.
+    /// The generator of RAND_priv_bytes, for secrets.
     Private,
 }
 
@@ -55,10 +55,10 @@ pub struct Libcrypto {
 }
 
 impl Libcrypto {
-    /// Loads it, and lets it read its configuration as programs do.
+    /// Loads libcrypto, and lets it read its configuration as programs do.
     ///
     /// # Errors
-    /// There is none, or it is none of OpenSSL 3 or later.
+    /// libcrypto is not installed, or it is older than OpenSSL 3.
     pub fn load() -> Result<Libcrypto, String> {
         const INIT_LOAD_CONFIG: u64 = 0x40;
         // SAFETY: libcrypto may be loaded at any time.
@@ -69,7 +69,7 @@ impl Libcrypto {
             .ok_or_else(|| format!("{} is not installed", NAMES[0]))?;
         let libcrypto = Libcrypto::with(Box::leak(Box::new(library)))
             .map_err(|error| format!("{}: {error}", NAMES[0]))?;
-        // SAFETY: no settings is allowed. Whether it succeeds shows in what comes out.
+        // SAFETY: null settings are allowed. The drawing shows later whether this succeeded.
         unsafe { (libcrypto.init)(INIT_LOAD_CONFIG, ptr::null_mut()) };
         Ok(libcrypto)
     }
@@ -110,16 +110,16 @@ impl Libcrypto {
         unsafe { text((self.version)(FULL_NAME)) }
     }
 
-    /// The file that it reads where nobody names another.
+    /// The configuration file that OpenSSL reads if nothing names another one.
     pub fn configuration(&self) -> String {
-        // SAFETY: it gives a new string, or null; the string is left to the end of the process.
+        // SAFETY: it returns a new string or null; the string is never freed.
         unsafe { text((self.configuration)()) }
     }
 
     /// Draws 32 bytes from a generator that serves programs.
     ///
     /// # Errors
-    /// What OpenSSL says.
+    /// OpenSSL's error.
     pub fn draw(&self, role: Role) -> Result<(), String> {
         let fill = match role {
             Role::Private => self.private,
@@ -136,10 +136,10 @@ impl Libcrypto {
     /// The generator in a role.
     ///
     /// # Errors
-    /// There is none: what OpenSSL says.
+    /// There is none; the text is OpenSSL's error.
     pub fn generator(&self, role: Role) -> Result<Generator, String> {
-        // SAFETY: null is the default context. What is given belongs to the library, and lives as
-        // long as this thread and its generators do.
+        // SAFETY: null is the default context. The results belong to the library, and live as long as
+        // this thread and its generators.
         unsafe {
             let context = self.get0[role as usize](ptr::null_mut());
             if context.is_null() {
@@ -154,10 +154,10 @@ impl Libcrypto {
         }
     }
 
-    /// Loads the provider at `path`: OpenSSL's configuration does not tell if it cannot.
+    /// Loads the provider at `path`; OpenSSL ignores such an error when it reads its configuration.
     ///
     /// # Errors
-    /// What OpenSSL says.
+    /// OpenSSL's error.
     pub fn load_provider(&self, path: &str) -> Result<(), String> {
         let path = CString::new(path).map_err(|error| error.to_string())?;
         self.queue();
@@ -170,15 +170,14 @@ impl Libcrypto {
         }
     }
 
-    /// Reads the configuration in `file` once more, strictly.
+    /// Reads the configuration in `file` again, and reports every error in it.
     ///
     /// # Errors
-    /// What OpenSSL says.
+    /// OpenSSL's error.
     pub fn load_configuration(&self, file: &str) -> Result<(), String> {
         let file = CString::new(file).map_err(|error| error.to_string())?;
         self.queue();
-        // SAFETY: a new context of its own, left to the end of the process; the name ends with a
-        // null byte.
+        // SAFETY: the context is new and never freed; the name ends with a null byte.
         match unsafe { (self.load_configuration)((self.new_context)(), file.as_ptr()) } {
             1 => Ok(()),
             _ => Err(self.errors()),
@@ -192,14 +191,13 @@ impl Libcrypto {
         }
     }
 
-    /// What its queue of errors holds, the first first; the queue is empty afterwards.
+    /// Takes all errors from OpenSSL's queue, oldest first.
     fn queue(&self) -> Vec<String> {
         let mut errors = Vec::new();
         loop {
             let (mut line, mut flags) = (0, 0);
             let (mut file, mut function, mut data) = (ptr::null(), ptr::null(), ptr::null());
-            // SAFETY: all of them are writable; the strings that are given are valid until the
-            // next error.
+            // SAFETY: all of them are writable; the returned strings are valid until the next error.
             let said = unsafe {
                 let (file, function) = (&raw mut file, &raw mut function);
                 let code = (self.get_error)(file, &mut line, function, &mut data, &mut flags);
@@ -218,7 +216,7 @@ impl Libcrypto {
     }
 }
 
-/// A string of the library's; empty if it is null.
+/// Copies a string of the library; empty if it is null.
 ///
 /// # Safety
 /// `text` is null or ends with a null byte.

@@ -1,4 +1,4 @@
-//! What an ELF file says of itself: for which machine it is, and what loads it.
+//! Reads an ELF file's machine and loader.
 
 use std::fs::File;
 
@@ -6,11 +6,11 @@ use object::elf::{FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, ReadCache, ReadRef};
 
-/// What decides whether a program and a library fit together: class, byte order, machine and the
-/// flags of `e_ident`.
+/// The facts that decide whether a program and a library fit together: class and byte order (in
+/// `e_ident`), and machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Bits of an address.
+    /// Bits of an address: 32 or 64.
     pub bits: u8,
     /// `e_machine`.
     pub number: u16,
@@ -20,13 +20,13 @@ pub struct Machine {
 #[derive(Debug)]
 pub struct Binary {
     pub machine: Machine,
-    /// The loader that the kernel starts it with; none if it is linked statically.
+    /// The path of the loader that the kernel starts it with; `None` if it is linked statically.
     pub loader: Option<Vec<u8>>,
-    /// It has the records of Go's linker.
+    /// Whether it has the build information of Go's linker.
     pub is_go: bool,
 }
 
-/// Reads the headers of `file`; none if they are none of ELF, or broken.
+/// Reads the headers of `file`; `None` if it is not ELF, or broken.
 pub fn read(file: &File) -> Option<Binary> {
     let cache = ReadCache::new(file);
     match FileKind::parse(&cache).ok()? {
@@ -49,7 +49,7 @@ where
             loader.get_or_insert(path.to_vec());
         }
     }
-    // What a program is loaded by needs no table of sections: one may have been removed.
+    // A program may lack a section table, because loading does not need one.
     let is_go = header
         .sections(endian, data)
         .is_ok_and(|sections| sections.section_by_name(endian, b".go.buildinfo").is_some());

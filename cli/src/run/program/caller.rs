@@ -1,4 +1,4 @@
-//! What the kernel looks at of a process that executes a program.
+//! The facts about a process that the kernel checks when the process executes a program.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 use rustix::process::{getegid, geteuid, getgid, getgroups, getuid};
 use rustix::thread::{CapabilitySet, capabilities, capability_is_in_bounding_set, no_new_privs};
 
-/// Identities and rights of a process.
+/// The identities and rights of a process.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub uid: u32,
@@ -14,18 +14,18 @@ pub struct Caller {
     pub gid: u32,
     pub egid: u32,
     pub groups: Vec<u32>,
-    /// prctl(2), PR_SET_NO_NEW_PRIVS.
+    /// Whether PR_SET_NO_NEW_PRIVS of prctl(2) is set.
     pub no_new_privs: bool,
-    /// Capabilities, a bit each: permitted.
+    /// Capability sets, a bit for each capability.
     pub permitted: u64,
     pub inheritable: u64,
     pub bounding: u64,
-    /// Users that this process's user namespace has.
+    /// The users, and below the groups, that exist in this process's user namespace.
     pub users: Range,
     pub groups_known: Range,
 }
 
-/// Ids that a user namespace has: first ones and how many. None if that is not known: all.
+/// The ids in a user namespace: pairs of a first id and a count. `None` means all.
 #[derive(Clone, Debug)]
 pub struct Range(Option<Vec<(u32, u64)>>);
 
@@ -66,7 +66,7 @@ impl Range {
         Range(Some(vec![(id, 1)]))
     }
 
-    /// As user_namespaces(7) describes the files in /proc.
+    /// Reads a file in /proc in the format of user_namespaces(7).
     fn read(path: &str) -> Range {
         let line = |line: &str| {
             let mut numbers = line.split_whitespace();

@@ -1,4 +1,4 @@
-//! Whether the loader would preload a library into what the kernel executes for a file.
+//! Judges whether the loader would preload a library into what the kernel executes for a file.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,18 +12,18 @@ use super::caller::Caller;
 use super::script::{self, HEAD_LEN, Kind, MAX_INTERPRETERS};
 use super::secure::{self, Owned, Secure};
 
-/// What execvp(3) gives text to that names no interpreter.
+/// The shell that execvp(3) runs for text files without an interpreter line.
 const SHELL: &str = "/bin/sh";
 
-/// What reaches a program in secure mode.
+/// The advice for programs in secure-execution mode.
 const WITHOUT_PRELOAD: &str = "link libsquall into it";
 
 /// Succeeds if `preload` would be loaded into what the kernel executes for the file at `path`.
 ///
-/// It is said of this process and of now: it is no protection from somebody who changes the file.
+/// The answer holds for this process and this moment. It does not protect against changes to the file.
 ///
 /// # Errors
-/// Why not, and what to use instead.
+/// The library would not be loaded; the message says why, and what to use instead.
 pub fn judge(path: &Path, preload: &Path) -> Result<(), Refusal> {
     let executed = follow(path)?;
     let library = library(preload)?;
@@ -35,7 +35,7 @@ pub fn judge(path: &Path, preload: &Path) -> Result<(), Refusal> {
     trusted(&executed).map_err(|error| unknown(&executed.name, &error))?
 }
 
-/// What is executed for a file: itself, or what interprets it.
+/// The program that the kernel executes for a file: the file itself or its interpreter.
 struct Executed {
     name: String,
     path: PathBuf,
@@ -92,7 +92,7 @@ fn library(preload: &Path) -> Result<Binary, Refusal> {
     })
 }
 
-/// Whether its loader would take the library.
+/// Fails if the program's loader would not load the library.
 fn loaded(name: &str, program: &Binary, library: &Binary, path: &Path) -> Result<(), Refusal> {
     let (is, instead) = match &program.loader {
         _ if program.machine.bits != library.machine.bits => (
@@ -141,7 +141,7 @@ fn is_glibc(loader: &[u8]) -> bool {
         .any(|start| name.starts_with(start))
 }
 
-/// Whether the loader would look at LD_PRELOAD.
+/// Fails if the loader would ignore LD_PRELOAD.
 fn trusted(executed: &Executed) -> io::Result<Result<(), Refusal>> {
     let Some(why) = secure::why(&Owned::of(&executed.file)?, &Caller::this()?) else {
         return Ok(Ok(()));

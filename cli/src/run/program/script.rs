@@ -1,23 +1,23 @@
-//! The first line of a script, as the kernel reads it (fs/binfmt_script.c; execve(2)).
+//! Parses the first line of a script as the kernel does (fs/binfmt_script.c; execve(2)).
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// Bytes at the beginning of a file that the kernel looks at (Linux 5.1 and later).
+/// How many bytes the kernel reads at the beginning of a file (Linux 5.1 and later).
 pub const HEAD_LEN: usize = 256;
 
-/// Interpreters that may follow each other before the kernel gives up.
+/// How many interpreters the kernel follows before it gives up.
 pub const MAX_INTERPRETERS: usize = 5;
 
-/// What a file is that begins with `head`, its first [`HEAD_LEN`] bytes or all of it.
+/// The kind of a file, by `head`: its first [`HEAD_LEN`] bytes, or all of it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A program that the kernel maps.
+    /// An ELF program.
     Elf,
     /// A script, and the interpreter that its first line names.
     Script(PathBuf),
-    /// Text without such a line, which execvp(3) gives to the shell.
+    /// Text without such a line, which execvp(3) passes to the shell.
     Text,
     Other,
 }
@@ -36,7 +36,7 @@ pub fn kind(head: &[u8]) -> Kind {
     }
 }
 
-/// The interpreter's path in what follows `#!`; none if there is none, or if it may not have ended.
+/// The interpreter's path after `#!`; `None` if there is none, or if the line may be cut off.
 fn interpreter(line: &[u8], is_cut: bool) -> Option<PathBuf> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let start = line.iter().position(|byte| !is_blank(byte))?;

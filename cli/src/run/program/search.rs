@@ -1,4 +1,4 @@
-//! A program's file, as execvp(3) finds it.
+//! Finds a program's file as execvp(3) does.
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,11 +9,10 @@ use squall_tools::failure::cause;
 
 use super::Refusal;
 
-/// What is searched where PATH is not set: glibc's `confstr(_CS_PATH)`.
+/// The search path if PATH is not set: glibc's `confstr(_CS_PATH)`.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// The file that `name` stands for: itself if it has a slash, else the first in PATH that may be
-/// executed.
+/// The file for `name`: `name` itself if it has a slash, otherwise the first executable one in PATH.
 pub fn search(name: &OsStr) -> Result<PathBuf, Refusal> {
     let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
     search_in(name, &path)
@@ -30,7 +29,7 @@ fn search_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Refusal> {
     }
     let mut forbidden = None;
     for folder in std::env::split_paths(path).filter(|_| !name.is_empty()) {
-        // An empty folder is the current one; with a slash it is searched for nowhere else.
+        // An empty entry means the current folder; "./" keeps execvp(3) from searching again.
         let folder = if folder.as_os_str().is_empty() {
             PathBuf::from(".")
         } else {
@@ -56,7 +55,7 @@ fn search_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Refusal> {
 
 /// Whether the kernel would let this process execute `file`.
 fn executable(file: &Path) -> io::Result<()> {
-    // With the rights that execve(2) looks at; also wrong where files may not be executed at all.
+    // EACCESS checks with the effective ids, as execve(2) does, and fails on noexec mounts.
     accessat(CWD, file, Access::EXEC_OK, AtFlags::EACCESS)?;
     if std::fs::metadata(file)?.is_file() {
         Ok(())

@@ -1,9 +1,9 @@
-//! Whether the kernel would tell the loader that a program has more rights than its caller
-//! (`AT_SECURE`): then LD_PRELOAD is not looked at as it is here, ld.so(8).
+//! Predicts whether the kernel sets `AT_SECURE` for a program, because it gets more rights than its
+//! caller. In that mode the loader restricts LD_PRELOAD, ld.so(8).
 //!
-//! The rules are those of execve(2), capabilities(7) and Linux 6.18's security/commoncap.c, which
-//! older kernels only differ from for callers whose identities differ already. What a security
-//! module adds (AppArmor's and SELinux's transitions) is not known here.
+//! The rules are those of execve(2), capabilities(7) and Linux 6.18's security/commoncap.c. Older
+//! kernels differ only for callers whose identities differ already. Rules of security modules
+//! (transitions of AppArmor and SELinux) are not known here.
 
 use std::fs::File;
 use std::io;
@@ -18,44 +18,44 @@ const SET_USER: u32 = 0o4000;
 const SET_GROUP: u32 = 0o2000;
 const GROUP_EXECUTES: u32 = 0o0010;
 
-/// What the kernel looks at of a program's file.
+/// The facts about a program's file that the kernel checks.
 #[derive(Clone, Copy, Debug)]
 pub struct Owned {
     pub owner: u32,
     pub group: u32,
     pub mode: u32,
-    /// Its file system is mounted so that neither bits nor capabilities count.
+    /// Whether its file system is mounted nosuid, so that neither mode bits nor capabilities count.
     pub is_nosuid: bool,
     pub capabilities: Option<FileCapabilities>,
 }
 
-/// Capabilities of a file, a bit each.
+/// A file's capabilities, a bit for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileCapabilities {
-    /// Given to who executes it, as far as the bounding set has them.
+    /// Granted to every caller, within the bounding set.
     pub permitted: u64,
-    /// Given to who has them as inheritable ones.
+    /// Granted to callers that have them in their inheritable set.
     pub inheritable: u64,
-    /// What is given takes effect at once.
+    /// Whether granted capabilities take effect at once.
     pub is_effective: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secure {
-    /// The caller's own effective identities are others than its real ones.
+    /// The caller's effective ids differ from its real ones.
     Caller,
-    /// It runs as this user.
+    /// The program runs as this user.
     User(u32),
-    /// It runs as this group.
+    /// The program runs as this group.
     Group(u32),
     Capabilities,
 }
 
 impl Owned {
-    /// What `file` is.
+    /// Reads the facts about `file`.
     ///
     /// # Errors
-    /// Those of asking the file system.
+    /// The file system cannot be asked.
     pub fn of(file: &File) -> io::Result<Owned> {
         let metadata = file.metadata()?;
         let is_nosuid = fstatvfs(file)?.f_flag.contains(StatVfsMountFlags::NOSUID);
@@ -69,18 +69,18 @@ impl Owned {
     }
 }
 
-/// The attribute `security.capability`, as this process's user namespace has it.
+/// Reads the attribute `security.capability`, as seen in this process's user namespace.
 fn capabilities_of(file: &File) -> io::Result<Option<FileCapabilities>> {
     let mut value = [0u8; 64];
     match fgetxattr(file, c"security.capability", &mut value) {
         Ok(len) => Ok(parse(&value[..len])),
-        // None, none possible, or those of another user namespace, which do not count.
+        // The file has none, cannot have any, or has those of another namespace, which do not count.
         Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::OVERFLOW) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// `struct vfs_cap_data` of linux/capability.h.
+/// Parses `struct vfs_cap_data` of linux/capability.h.
 fn parse(value: &[u8]) -> Option<FileCapabilities> {
     const EFFECTIVE: u32 = 1;
     let words: Vec<_> = value
@@ -91,7 +91,7 @@ fn parse(value: &[u8]) -> Option<FileCapabilities> {
     let (permitted, inheritable) = match (words.first()? >> 24, words.len()) {
         (1, 3) => (u64::from(words[1]), u64::from(words[2])),
         (2, 5) => (wide(1), wide(2)),
-        // With the root user of the namespace that they are for.
+        // Version 3 names the root user of the namespace that the capabilities are for.
         (3, 6) if words[5] == 0 => (wide(1), wide(2)),
         _ => return None,
     };
@@ -102,7 +102,7 @@ fn parse(value: &[u8]) -> Option<FileCapabilities> {
     })
 }
 
-/// Why `file` would run in secure mode if `caller` executed it; none if it would not.
+/// Why `file` would run in secure mode if `caller` executed it; `None` if it would not.
 pub fn why(file: &Owned, caller: &Caller) -> Option<Secure> {
     let (euid, egid) = identities(file, caller);
     let are_others = euid != caller.euid || !caller.is_in(egid);
@@ -117,7 +117,7 @@ pub fn why(file: &Owned, caller: &Caller) -> Option<Secure> {
     })
 }
 
-/// The effective user and group that it would run as.
+/// The effective user and group that the program would run as.
 fn identities(file: &Owned, caller: &Caller) -> (u32, u32) {
     let (mut euid, mut egid) = (caller.euid, caller.egid);
     let is_known = caller.users.has(file.owner) && caller.groups_known.has(file.group);
@@ -125,7 +125,7 @@ fn identities(file: &Owned, caller: &Caller) -> (u32, u32) {
         if file.mode & SET_USER != 0 {
             euid = file.owner;
         }
-        // Without the second bit the first once meant mandatory locking.
+        // Set-group-ID without group execution once meant mandatory locking, and has no effect.
         if file.mode & (SET_GROUP | GROUP_EXECUTES) == SET_GROUP | GROUP_EXECUTES {
             egid = file.group;
         }
@@ -133,8 +133,7 @@ fn identities(file: &Owned, caller: &Caller) -> (u32, u32) {
     (euid, egid)
 }
 
-/// Whether the file's capabilities give the caller more than it has as a matter of course: root
-/// has all.
+/// Whether the file's capabilities give the caller more than it has anyway; root has all of them.
 fn gains_capabilities(file: &Owned, caller: &Caller) -> bool {
     let Some(capabilities) = file.capabilities.filter(|_| !file.is_nosuid) else {
         return false;

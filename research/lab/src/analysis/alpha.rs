@@ -1,33 +1,34 @@
-//! How many bits of an event's cycle count nobody can predict, by the method of Whirlwind's paper
-//! (section IV): as many low bits as pass for uniform over all trials, in the count itself and in
-//! its difference to each earlier event of the same trace.
+//! Estimates how many unpredictable bits an event's cycle count has, by the method of Whirlwind's paper
+//! (section IV): as many low bits as pass for uniform over all trials, both in the count and in its
+//! difference to each earlier event of the same trace.
 //!
-//! With fifty trials this sees how wide counts spread, and not which ones never occur: where the
+//! With fifty trials this measures how widely counts spread, but not which ones never occur. Where the
 //! counter moves in steps of s cycles, the paper's number is up to log2(s) too large.
 
 use serde::Serialize;
 
 use super::uniformity::{MOST_BITS, Test};
 
-/// The significance that the paper tests at.
+/// The significance level of the paper's tests.
 const SIGNIFICANCE: f64 = 0.1;
 
-/// Fewest trials: of fewer, even a constant passes for a uniform bit.
+/// Fewest trials: with fewer, even a constant passes for a uniform bit.
 pub(super) const FEWEST_TRIALS: usize = 6;
 
-/// Bits of one event.
+/// The unpredictable bits of one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Alpha {
-    /// By the paper: the largest number of low bits that passes, whatever fewer do.
+    /// The paper's estimate: the largest number of low bits that passes, even if some smaller number
+    /// fails.
     pub paper: u32,
-    /// As many as pass without a gap, all fewer passing too, above lowest bits that the counter's
-    /// steps decide. An event has thousands of such tests, and each would reject one uniform
-    /// sample of ten; so here the significance is that of all its tests together. Never more than
-    /// the paper's number.
+    /// The largest number of low bits that passes together with all smaller numbers, after leaving out
+    /// the lowest bits that the counter's steps decide. An event has thousands of such tests, and each
+    /// would reject one uniform sample of ten, so this significance is that of all its tests together.
+    /// Never more than `paper`.
     pub conservative: u32,
 }
 
-/// The bits of each event. `trials` have the cycle counts of the same events.
+/// The unpredictable bits of each event. `trials` holds the cycle counts of the same events.
 pub(super) fn alphas(trials: &[Vec<u64>]) -> Vec<Alpha> {
     let events = trials.iter().map(Vec::len).min().unwrap_or(0);
     (0..events).map(|event| alpha(trials, event)).collect()
@@ -88,8 +89,8 @@ mod tests {
         assert_eq!((alphas[0].paper, alphas[0].conservative), (0, 0));
     }
 
-    /// Also of late events: thousands of tests do not make uniform counts count for nothing. In
-    /// one event of ten, at most, some test of few bits fails.
+    /// Even with thousands of tests, late uniform events keep almost all bits. For at most one event of
+    /// ten, a test of few bits fails.
     #[test]
     fn uniform_counts_have_almost_all() {
         let mut random = Random::new(3);

@@ -1,4 +1,4 @@
-//! The campaign as Markdown: a table of resets, one of boots, one of what is not known.
+//! Writes a campaign as Markdown: tables of resets, of boots, and of uncertainty.
 
 use super::repeats::Repeats;
 use super::report::{Campaign, Experiment, Kind, SourceReport};
@@ -7,7 +7,7 @@ use super::uncertainty::{Moment, Uncertainty};
 use super::verdict::Validity;
 use super::window::Window;
 
-/// Stands where there is no figure.
+/// Shown where there is no figure.
 const NONE: &str = "–";
 
 const RESETS: &str = "\
@@ -44,7 +44,7 @@ pub fn markdown(campaign: &Campaign) -> String {
     text + &notes(experiments)
 }
 
-/// A table: the names of its columns, and its lines.
+/// A table: its column names and its lines.
 struct Table {
     columns: &'static [&'static str],
     lines: Vec<Vec<String>>,
@@ -126,7 +126,7 @@ fn boots_table(experiments: &[Experiment]) -> Table {
     }
 }
 
-/// A line for each source of each experiment of this kind, and one for the guarded ones together.
+/// A line for each source of each experiment of this kind, and one for all guarded sources together.
 fn lines_of(
     experiments: &[Experiment],
     kind: Kind,
@@ -163,7 +163,7 @@ fn window_cells(window: &Window) -> Vec<String> {
     ]
 }
 
-/// A time in milliseconds, and in how many clones it never came.
+/// A time in milliseconds, and the number of clones in which the event never came.
 fn time(us: Option<Summary<f64>>, never: usize) -> String {
     let time = us.map(|us| format!("{} ({}) ms", ms(us.median / 1e3), ms(us.max / 1e3)));
     match (time, never) {
@@ -234,7 +234,7 @@ fn ms(ms: f64) -> String {
     }
 }
 
-/// Each note once.
+/// All notes, each once.
 fn notes(experiments: &[Experiment]) -> String {
     let mut notes: Vec<&String> = Vec::new();
     for note in experiments.iter().flat_map(|e| &e.notes) {
@@ -246,7 +246,7 @@ fn notes(experiments: &[Experiment]) -> String {
     format!("\n### Notes\n\n{}", lines.collect::<String>())
 }
 
-/// Writes a table with its columns aligned, and what explains it; nothing where it has no lines.
+/// Writes a table with aligned columns and its legend. An empty table is left out.
 fn section(text: &mut String, title: &str, table: &Table, legend: &str) {
     if table.lines.is_empty() {
         return;

@@ -1,6 +1,6 @@
-//! Plots, as SVG: what is not known of Whirlwind's outputs, and the windows behind resets.
+//! Plots as SVG: the uncertainty of Whirlwind's outputs, and the windows after resets.
 //!
-//! Text stays text, in whatever sans-serif the viewer has, so no fonts are needed to make one.
+//! Text stays text in the viewer's sans-serif font, so making a plot needs no fonts.
 
 mod bits;
 mod windows;
@@ -31,7 +31,7 @@ const MESH: RGBColor = RGBColor(225, 225, 225);
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// An SVG of this height that `draw` has drawn.
+/// An SVG of this height, drawn by `draw`.
 fn svg<E: Debug>(height: u32, draw: impl FnOnce(&Area) -> Result<(), E>) -> String {
     let mut text = String::new();
     let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
@@ -40,7 +40,7 @@ fn svg<E: Debug>(height: u32, draw: impl FnOnce(&Area) -> Result<(), E>) -> Stri
     text
 }
 
-/// A title that begins with which experiment it is.
+/// A title that begins with the experiment's name.
 fn title(experiment: &Experiment, about: &str) -> String {
     let setup = &experiment.setup;
     let kind = experiment.kind.name();

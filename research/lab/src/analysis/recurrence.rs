@@ -1,37 +1,37 @@
-//! Words and whole outputs that were given more than once, and by whom.
+//! Finds 64-bit words and whole outputs that were given more than once, and by which machines.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use squall_probe::Output;
 
-/// Who gave an output.
+/// The machine that gave an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Owner {
-    /// The machine that the snapshot was taken of.
+    /// The original machine, before the snapshot.
     Before,
     /// A clone or a boot, by its index.
     Machine(u32),
 }
 
-/// How often something was given that was given more than once.
+/// How often a repeated item was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Recurrence {
     pub occurrences: usize,
-    /// Different owners among those who gave it.
+    /// Number of different owners that gave it.
     pub owners: usize,
     /// Whether one of them is [`Owner::Before`].
     pub before: bool,
 }
 
 impl Recurrence {
-    /// Whether several machines have it: what was given before the snapshot, all of them have.
+    /// Whether several machines have it. All machines share what was given before the snapshot.
     pub fn is_shared(self) -> bool {
         self.owners > 1 || self.before
     }
 }
 
-/// Everything that recurs among some outputs.
+/// All repeated words and outputs of a set of outputs.
 #[derive(Debug)]
 pub(super) struct Recurrences {
     pub words: HashMap<u64, Recurrence>,
@@ -54,26 +54,26 @@ impl Recurrences {
         Recurrences { words, outputs }
     }
 
-    /// Whether some word of `output` was given elsewhere too.
+    /// Whether any word of `output` was also given elsewhere.
     pub fn has_repeat(&self, output: &Output) -> bool {
         output.bits.iter().any(|word| self.words.contains_key(word))
     }
 
-    /// Whether several machines have some word of `output`.
+    /// Whether several machines have any word of `output`.
     pub fn has_shared_word(&self, output: &Output) -> bool {
         let mut recurrences = output.bits.iter().filter_map(|word| self.words.get(word));
         recurrences.any(|recurrence| recurrence.is_shared())
     }
 
-    /// Whether several machines have all of `output`.
+    /// Whether several machines have the whole of `output`.
     pub fn is_shared(&self, output: &Output) -> bool {
         let recurrence = self.outputs.get(&output.bits);
         recurrence.is_some_and(|recurrence| recurrence.is_shared())
     }
 }
 
-/// What is more than once among `items`. Sorted, because millions of words take much less room so
-/// than in a map.
+/// The items that occur more than once. They are sorted, because millions of words take much less
+/// memory this way than in a map.
 fn recurring<T: Copy + Ord + Hash>(mut items: Vec<(T, Owner)>) -> HashMap<T, Recurrence> {
     items.sort_unstable();
     let runs = items.chunk_by(|(one, _), (other, _)| one == other);

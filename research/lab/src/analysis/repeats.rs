@@ -1,7 +1,7 @@
-//! How much of what generators gave had been given before.
+//! Counts how many of the generators' outputs had been given before.
 //!
-//! Both kinds count: what two machines have, and what one machine gives twice. What was given
-//! before the snapshot is looked at once and not once a clone; giving it again is a repeat.
+//! A repeat counts whether two machines or only one gave it. Outputs from before the snapshot are
+//! counted once, not once for each clone; giving one of them again is a repeat.
 
 use serde::Serialize;
 use squall_probe::Source;
@@ -12,21 +12,21 @@ use super::runs::Runs;
 /// Repeats in an experiment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Repeats {
-    /// Outputs of 512 bits that were looked at.
+    /// Outputs of 512 bits that were compared.
     pub outputs: usize,
-    /// Outputs that equal one seen earlier. Of n equal ones, these are n - 1.
+    /// Outputs that equal an earlier one. Of n equal outputs, n - 1 count.
     pub repeated_outputs: usize,
-    /// Words of 64 bits that equal one seen earlier, in the same output or any other.
+    /// Words of 64 bits that equal an earlier one, in the same or any other output.
     pub repeated_words: usize,
-    /// Those of them that the same machine had given already, and not only another.
+    /// The repeated words that the same machine had already given.
     pub repeated_words_of_one_machine: usize,
-    /// Machines with a word, after the snapshot, that another machine has too. What was given
-    /// before the snapshot every clone has.
+    /// Machines that, after the snapshot, gave a word that another machine has too. Every clone has the
+    /// words from before the snapshot.
     pub machines_with_repeats: usize,
 }
 
 impl Repeats {
-    /// Of what the sources that are `wanted` gave, all together.
+    /// The repeats among all `wanted` sources together.
     pub(super) fn of(
         runs: &Runs,
         wanted: impl Fn(Source) -> bool + Copy,
@@ -46,7 +46,7 @@ impl Repeats {
         }
     }
 
-    /// Whether there is any.
+    /// Whether anything repeated.
     pub fn any(&self) -> bool {
         self.repeated_words > 0
     }
@@ -59,7 +59,7 @@ mod tests {
 
     const NAME: (Source, u64) = (Source::Squall, 0);
 
-    /// Two outputs from before, then what `after` says of two clones.
+    /// Two outputs from before the snapshot, then the outputs of two clones in `after`.
     fn of(after: [Vec<[u64; 8]>; 2], before: [[u64; 8]; 2]) -> Repeats {
         let traces = after.map(|after| {
             let bits = before.into_iter().chain(after);

@@ -1,4 +1,4 @@
-//! Everything that was found out, as a program reads it.
+//! The results of a campaign, as they are written to JSON.
 
 use std::collections::BTreeMap;
 
@@ -14,29 +14,28 @@ use super::verdict::{Verdict, verdict};
 use super::window::Window;
 use crate::trace::{Resets, Trace};
 
-/// Experiments that were made together.
+/// Experiments that were run together.
 #[derive(Clone, Debug, Serialize)]
 pub struct Campaign {
-    /// The day.
+    /// The day of the campaign.
     pub date: String,
-    /// Versions of what took part, by name.
+    /// Versions of the programs that took part, by name.
     pub versions: BTreeMap<String, String>,
-    /// The experiments.
     pub experiments: Vec<Experiment>,
 }
 
-/// What was done with a machine.
+/// How an experiment's machines were started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// It was booted many times.
+    /// The machine was booted many times.
     Boot,
-    /// It was resumed many times from one snapshot.
+    /// The machine was resumed many times from one snapshot.
     Reset,
 }
 
 impl Kind {
-    /// Its name in reports.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Boot => "boot",
@@ -45,7 +44,7 @@ impl Kind {
     }
 }
 
-/// What the machine was, and how it ran.
+/// The machine, and how it ran.
 #[derive(Clone, Debug, Serialize)]
 pub struct Setup {
     /// The machine's name.
@@ -54,65 +53,65 @@ pub struct Setup {
     pub kernel: String,
     /// QEMU's version.
     pub qemu: String,
-    /// QEMU's name for how instructions were run: "kvm" or "tcg".
+    /// QEMU's name for how it ran the guest's instructions: "kvm" or "tcg".
     pub accelerator: String,
     /// The scenario's name.
     pub mode: String,
-    /// What the probe did in it.
+    /// What the probe did in this scenario.
     #[serde(skip)]
     pub probe: Mode,
-    /// What the probe said of the machine.
+    /// What the probe reported about the machine.
     pub facts: Value,
 }
 
 /// One machine, booted or resumed many times.
 #[derive(Clone, Debug, Serialize)]
 pub struct Experiment {
-    /// What was done.
+    /// Whether the machine was booted or reset.
     pub kind: Kind,
-    /// With what.
+    /// The machine and the scenario.
     #[serde(flatten)]
     pub setup: Setup,
-    /// How many times.
+    /// The number of boots or resumed clones.
     pub runs: usize,
-    /// What follows from it.
+    /// Whether the experiment is valid, and which claims it disproves.
     pub verdict: Verdict,
-    /// Whether all clones have the same records from before the snapshot; true of boots.
+    /// Whether all clones have the same records from before the snapshot. Always true for boots.
     pub are_clones: bool,
-    /// What each generator gave.
+    /// The results of each generator.
     pub sources: Vec<SourceReport>,
-    /// Repeats among all guarded sources together, none of which must ever share a word with
-    /// another.
+    /// Repeats among all guarded sources together. No two of these may ever share a word.
     pub guarded_together: Repeats,
-    /// What is not known of Whirlwind's inputs and outputs, if enough of them were recorded.
+    /// The uncertainty of Whirlwind's inputs and outputs. None if too few inputs were recorded.
     pub uncertainty: Option<Uncertainty>,
-    /// What must be known to read the figures.
+    /// Notes that are needed to read the figures.
     pub notes: Vec<String>,
 }
 
-/// What one generator gave, all its instances together.
+/// The results of one generator, all its instances together.
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceReport {
-    /// Which generator.
+    /// The generator.
     #[serde(serialize_with = "name")]
     pub source: Source,
-    /// The fewest outputs that it gave in any machine, in clones after the snapshot.
+    /// The fewest outputs that the generator gave in any machine, counted after the snapshot for
+    /// clones.
     pub fewest_outputs: usize,
-    /// Its threads or processes with a request under way when the snapshot was taken.
+    /// The number of its threads or processes with a request in progress when the snapshot was taken.
     pub under_way: usize,
-    /// What it repeated.
+    /// What the generator repeated.
     pub repeats: Repeats,
-    /// What it did behind a reset.
+    /// The window after a reset. None for boots.
     pub window: Option<Window>,
 }
 
 impl Experiment {
-    /// What boots of one machine show.
+    /// Analyses boots of one machine.
     pub fn of_boots(setup: Setup, boots: &[Trace]) -> Experiment {
         Experiment::of(Kind::Boot, setup, &Runs::of_boots(boots))
     }
 
-    /// What clones of one snapshot show.
+    /// Analyses clones of one snapshot.
     pub fn of_resets(setup: Setup, resets: &Resets) -> Experiment {
         Experiment::of(Kind::Reset, setup, &Runs::of_resets(resets))
     }

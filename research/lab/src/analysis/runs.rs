@@ -1,4 +1,4 @@
-//! The machines of one experiment, and what was recorded when: boots, or clones of one snapshot.
+//! The machines of one experiment, either boots or clones of one snapshot, and their records.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use squall_probe::{Input, Output, Source};
 use super::recurrence::Owner;
 use crate::trace::{Counts, Name, Resets, Trace};
 
-/// Machines. Boots are clones of nothing: no record is from before they ran.
+/// Machines. Boots have no records from before a snapshot.
 #[derive(Debug)]
 pub(super) struct Runs<'a> {
     /// Records from before the snapshot.
     before: Counts,
-    /// Channels whose next record was under way when the snapshot was taken.
+    /// Channels with a request in progress when the snapshot was taken, which is their next record.
     under_way: BTreeSet<Name>,
     pub traces: &'a [Trace],
 }
@@ -26,9 +26,9 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// A request that was asked for before the snapshot counts as made before it, even if it was
-    /// recorded after the resume: it is the first record of its channel, and was asked for at the
-    /// same cycle in every clone.
+    /// A request that began before the snapshot counts as made before it, even if it was recorded after
+    /// the resume. It is the first new record of its channel and began at the same cycle in every
+    /// clone.
     pub fn of_resets(resets: &'a Resets) -> Runs<'a> {
         let traces = &resets.clones;
         let is_under_way = |(&name, &count): (&Name, &usize)| {
@@ -51,13 +51,13 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// How many of a source's channels had a request under way when the snapshot was taken.
+    /// How many of a source's channels had a request in progress when the snapshot was taken.
     pub fn under_way(&self, source: Source) -> usize {
         let names = self.under_way.iter();
         names.filter(|&&(other, _)| other == source).count()
     }
 
-    /// Whether all machines have the same records from before the snapshot, as clones have.
+    /// Whether all machines have the same records from before the snapshot, as clones must.
     pub fn are_clones(&self) -> bool {
         let before = |trace: &'a Trace| {
             let outputs = self.before.outputs.iter().map(|(name, &count)| {
@@ -72,7 +72,7 @@ impl<'a> Runs<'a> {
         first.is_none_or(|first| machines.all(|other| other.as_ref() == Some(&first)))
     }
 
-    /// The fewest records that a source has of its own in any machine, all its instances together.
+    /// The fewest records that any machine has of a source after the snapshot, all instances together.
     pub fn fewest(&self, source: Source) -> usize {
         let own = |trace| {
             let channels = self.channels(trace, |other| other == source);
@@ -81,13 +81,13 @@ impl<'a> Runs<'a> {
         self.traces.iter().map(own).min().unwrap_or(0)
     }
 
-    /// All generators of which there is a channel.
+    /// All generators that have a channel.
     pub fn sources(&self) -> BTreeSet<Source> {
         let names = self.traces.iter().flat_map(|trace| trace.outputs.keys());
         names.map(|&(source, _)| source).collect()
     }
 
-    /// Every output of the sources that are `wanted`, those from before the snapshot once.
+    /// Every output of the `wanted` sources. Those from before the snapshot appear once.
     pub fn given(
         &self,
         wanted: impl Fn(Source) -> bool + Copy,
@@ -105,7 +105,7 @@ impl<'a> Runs<'a> {
         before.chain(after)
     }
 
-    /// The channels of the sources that are `wanted`, each cut where the snapshot was taken.
+    /// The channels of the `wanted` sources, each split at the snapshot.
     pub fn channels(
         &self,
         trace: &'a Trace,
@@ -125,16 +125,16 @@ impl<'a> Runs<'a> {
         wanted.map(cut).collect::<Vec<_>>().into_iter()
     }
 
-    /// Whirlwind's inputs, cut where the snapshot was taken.
+    /// Whirlwind's inputs, split at the snapshot.
     pub fn inputs(&self, trace: &'a Trace) -> (&'a [Input], &'a [Input]) {
         trace
             .inputs
             .split_at(self.before.inputs.min(trace.inputs.len()))
     }
 
-    /// Since when a machine runs, in cycles: the latest moment in a record from before the
-    /// snapshot, since the counter goes on from where it stopped. The resume was not earlier, so
-    /// times since then come out too long and never too short. For a boot 0, from where the
+    /// When a machine began to run, in cycles. For a clone this is the latest moment in a record from
+    /// before the snapshot, because the counter goes on from where it stopped. The resume was not
+    /// earlier, so times since then come out too long, never too short. For a boot it is 0, where the
     /// counter starts.
     pub fn start(&self, trace: &'a Trace) -> u64 {
         let given = |(name, &count): (&Name, &usize)| {

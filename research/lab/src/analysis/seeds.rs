@@ -1,42 +1,42 @@
-//! Where Whirlwind's inputs are: which ones an output depends on.
+//! Tracks which of Whirlwind's inputs each output depends on.
 //!
-//! Eight inputs wait in a buffer before they are compressed. Every tenth input goes to the slow
-//! seed, which is put in use at the hundredth input, at the end of each bootstrap, and with each
-//! 50th compression. One thread's Whirlwind, of one shard: with more, more inputs wait.
+//! Eight inputs wait in a buffer before they are compressed. Every tenth input goes to the slow seed.
+//! That seed is put in use at the hundredth input, at the end of each bootstrap, and with each 50th
+//! compression. This models one thread's Whirlwind with one shard; with more shards, more inputs wait.
 
 use squall_probe::Input;
 
-/// Every so many inputs, one is for the slow seed.
+/// One of this many inputs goes to the slow seed.
 const SLOW_EVERY: u64 = 10;
 
-/// Inputs of a block.
+/// Inputs in a block.
 const BLOCK: u64 = 8;
 
-/// Compressions into the slow seed between two that put it in use.
+/// Compressions into the slow seed from one time that it is put in use to the next.
 const PUBLISH_EVERY: u64 = 50;
 
-/// Inputs before the slow seed is put in use for the first time.
+/// Number of inputs before the slow seed is put in use for the first time.
 const FIRST_PUBLISH: u64 = 100;
 
-/// Inputs of a bootstrap.
+/// Number of inputs of a bootstrap.
 pub(super) const BOOTSTRAP: u64 = 101;
 
-/// Bits of a seed: it holds no more uncertainty.
+/// Size of a seed in bits, which limits the uncertainty it can hold.
 const SEED: u32 = 512;
 
-/// How much uncertainty is where.
+/// The uncertainty in each seed, in bits.
 #[derive(Debug, Default)]
 pub(super) struct Seeds {
     fast: Collected,
     slow: Collected,
-    /// What the slow seed in use has.
+    /// Bits in the slow seed that is in use.
     published: u32,
-    /// The bootstrap that goes on, and its inputs so far.
+    /// Number of the current bootstrap, and its inputs so far.
     bootstrap: u64,
     bootstrap_inputs: u64,
 }
 
-/// Uncertainty in a seed, and in the buffer before it.
+/// Uncertainty in a seed and in the buffer before it, in bits.
 #[derive(Debug, Default)]
 struct Collected {
     seed: u32,
@@ -44,7 +44,7 @@ struct Collected {
 }
 
 impl Collected {
-    /// Takes the input with this number among the seed's; true if that compressed a block.
+    /// Adds the seed's input with this number. Returns true if it completed and compressed a block.
     fn add(&mut self, number: u64, bits: u32) -> bool {
         self.waiting += bits;
         let is_full = number % BLOCK == BLOCK - 1;
@@ -57,7 +57,7 @@ impl Collected {
 }
 
 impl Seeds {
-    /// Takes the next input, of so many bits.
+    /// Adds the next input, which has `bits` bits of uncertainty.
     pub fn add(&mut self, input: &Input, bits: u32) {
         let number = input.number;
         let slow = number / SLOW_EVERY;
@@ -111,8 +111,8 @@ mod tests {
         }
     }
 
-    /// Of 101 inputs, 90 are for the fast seed, of which 88 are in it; 11 for the slow one, of
-    /// which 8 are.
+    /// Of 101 inputs, 90 go to the fast seed, and 88 of these are compressed. The slow seed gets 11, of
+    /// which 8 are compressed.
     #[test]
     fn a_bootstrap_leaves_inputs_behind() {
         let mut seeds = Seeds::default();
@@ -123,8 +123,8 @@ mod tests {
         assert_eq!((seeds.fast(), seeds.slow()), (88, 8));
     }
 
-    /// After inputs that counted for nothing, only what came later is in the seeds; the slow one
-    /// is put in use at the end of the bootstrap, not before.
+    /// After inputs without uncertainty, the seeds contain only what came later. The slow seed is put
+    /// in use at the end of the bootstrap, not before.
     #[test]
     fn a_second_bootstrap_publishes_at_its_end() {
         let mut seeds = Seeds::default();
@@ -133,7 +133,7 @@ mod tests {
             assert_eq!(seeds.slow(), 0);
             seeds.add(&input(BOOTSTRAP + 4 + number, 2), 3);
         }
-        // Slow inputs are numbers 110 to 200: of those, numbers 160, 170 and so on wait.
+        // Slow inputs are numbers 110 to 200. Numbers 160, 170 and so on still wait.
         assert_eq!(seeds.slow(), 3 * 5);
         assert_eq!(seeds.fast(), 3 * 90);
     }

@@ -1,20 +1,18 @@
-//! A few numbers in three.
+//! Summarises values by minimum, median and maximum.
 
 use serde::Serialize;
 
-/// The least, the middle and the greatest of some values.
+/// The minimum, median and maximum of some values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary<T> {
-    /// The least.
     pub min: T,
-    /// The middle one; the greater of two.
+    /// For an even number of values, the greater of the two in the middle.
     pub median: T,
-    /// The greatest.
     pub max: T,
 }
 
 impl<T: Copy + PartialOrd> Summary<T> {
-    /// Of `values`, which are all comparable; none if there are none.
+    /// Summarises `values`, which must all be comparable. None if there are none.
     pub(super) fn of(mut values: Vec<T>) -> Option<Summary<T>> {
         values.sort_by(|one, other| one.partial_cmp(other).expect("values are comparable"));
         Some(Summary {

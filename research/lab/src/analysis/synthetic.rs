@@ -1,4 +1,4 @@
-//! Traces for tests: machines that behave as told.
+//! Synthetic traces for tests.
 
 use std::sync::LazyLock;
 
@@ -28,13 +28,13 @@ impl Random {
     }
 }
 
-/// Cycles of a synthetic machine in a millisecond.
+/// Cycles of a synthetic machine per millisecond.
 pub(super) const CYCLES_PER_MS: u64 = 1_000_000;
 
-/// Requests come every 500 µs.
+/// Requests come every 500 µs, in cycles.
 const TICK: u64 = CYCLES_PER_MS / 2;
 
-/// An output, given at the end of the tick with this index.
+/// An output at the end of the tick with this index.
 pub(super) fn output(tick: u64, generation: u64, bits: [u64; 8]) -> Output {
     let given_at = (tick + 1) * TICK;
     Output {
@@ -46,7 +46,7 @@ pub(super) fn output(tick: u64, generation: u64, bits: [u64; 8]) -> Output {
     }
 }
 
-/// A trace of one channel.
+/// A trace with one channel.
 pub(super) fn channel(name: Name, outputs: Vec<Output>) -> Trace {
     Trace {
         cycles_per_ms: CYCLES_PER_MS,
@@ -55,7 +55,7 @@ pub(super) fn channel(name: Name, outputs: Vec<Output>) -> Trace {
     }
 }
 
-/// Clones of one channel, of which `before` records are from before the snapshot.
+/// Clones with one channel, of which the first `before` records are from before the snapshot.
 pub(super) fn clones(name: Name, before: usize, clones: &[Vec<Output>]) -> Resets {
     let clones = clones.iter().cloned();
     staggered(Resets {
@@ -67,7 +67,7 @@ pub(super) fn clones(name: Name, before: usize, clones: &[Vec<Output>]) -> Reset
     })
 }
 
-/// No two clones ask at the same cycle.
+/// Shifts times so that no two clones ask at the same cycle.
 fn staggered(mut resets: Resets) -> Resets {
     for (clone, later) in resets.clones.iter_mut().zip(0..) {
         for (name, outputs) in &mut clone.outputs {
@@ -78,10 +78,10 @@ fn staggered(mut resets: Resets) -> Resets {
     resets
 }
 
-/// Whirlwind's inputs and outputs on a machine: a bootstrap, then two inputs a tick.
+/// Whirlwind's inputs and outputs on a machine: a bootstrap, then two inputs per tick.
 pub(super) struct Inputs<'a> {
     pub random: &'a mut Random,
-    /// Every event is late by less than 2 to the power of this.
+    /// Every event is delayed by less than 2^`jitter` cycles.
     pub jitter: u32,
     pub inputs: Vec<Input>,
     pub outputs: u64,
@@ -112,7 +112,7 @@ impl Inputs<'_> {
     }
 }
 
-/// Boots whose Whirlwind is bootstrapped first, and then gives so many outputs.
+/// Boots on which Whirlwind bootstraps and then gives `outputs` outputs.
 pub(super) fn boots(count: usize, outputs: usize, jitter: u32) -> Vec<Trace> {
     let mut random = Random::new(6);
     let boot = |_| {
@@ -136,7 +136,8 @@ pub(super) fn boots(count: usize, outputs: usize, jitter: u32) -> Vec<Trace> {
     (0..count).map(boot).collect()
 }
 
-/// Clones of a machine with every source; each source's number of requests in the window differs.
+/// Clones of a machine with every source. Each source makes a different number of requests in the
+/// window.
 pub(super) fn resets(count: usize) -> Resets {
     let windows = [
         (Source::Naive, 480),
@@ -174,7 +175,7 @@ pub(super) fn resets(count: usize) -> Resets {
             let late = random.word() as usize % (1 + window / 3);
             let outputs = (0..before + after).map(|tick| {
                 let is_old = tick < before + window - late;
-                // Sources share nothing, so each has words of its own.
+                // Sources share nothing, so each source has its own words.
                 let mark = |word: u64| word.wrapping_mul(2 * source as u64 + 1);
                 let bits = if is_old {
                     common[tick].map(mark)
@@ -212,7 +213,7 @@ fn setup(machine: &str, accelerator: &str) -> Setup {
     }
 }
 
-/// An experiment of fifty resets and one of fifty boots, made once.
+/// A campaign of fifty resets and fifty boots, made once.
 pub(super) fn campaign() -> Campaign {
     static CAMPAIGN: LazyLock<Campaign> = LazyLock::new(new_campaign);
     CAMPAIGN.clone()

@@ -1,10 +1,11 @@
-//! What an attacker who knows everything but cycle counts does not know of Whirlwind's outputs.
+//! Estimates the uncertainty of Whirlwind's outputs for an attacker who knows everything except cycle
+//! counts.
 //!
-//! Two counts. The paper's: the bits of the inputs between two outputs are added up, and the
-//! greatest such sum so far counts, because an attacker who sees the outputs can try out smaller
-//! ones one by one. Ours: only inputs that an output really depends on, with the conservative
-//! number of bits each, and no more in a seed than fits; they are added up over outputs, for an
-//! attacker who does not see these. Both are of the trial in which they are least.
+//! There are two counts. The paper's adds up the bits of the inputs between two outputs, and takes the
+//! greatest such sum so far, because an attacker who sees the outputs can try out smaller ones one by
+//! one. Ours counts only inputs that an output really depends on, with the conservative number of bits
+//! for each, and no more in a seed than fits. It adds these up over outputs, for an attacker who does
+//! not see them. Both take the trial with the lowest count.
 
 use serde::Serialize;
 use squall_probe::Input;
@@ -14,49 +15,49 @@ use super::runs::Runs;
 use super::seeds::{BOOTSTRAP, Seeds};
 use super::summary::Summary;
 
-/// Most events of a trial that are looked at.
+/// The analysis uses at most this many events of a trial.
 const EVENTS: usize = 400;
 
-/// Bits that Whirlwind's two seeds have together, and the fast one alone.
+/// Size of Whirlwind's two seeds together, and of the fast seed alone, in bits.
 pub(super) const BOTH_SEEDS: u32 = 1024;
 pub(super) const FAST_SEED: u32 = 512;
 
-/// The uncertainty in an experiment's inputs and outputs, from the resume or the boot on.
+/// The uncertainty of an experiment's inputs and outputs since the resume or boot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Uncertainty {
-    /// Machines whose inputs were looked at.
+    /// Machines whose inputs were analysed.
     pub trials: usize,
-    /// The bits of each event that all trials have, of the first 400.
+    /// The bits of each event that all trials have, up to the first 400.
     pub events: Vec<Alpha>,
-    /// The first bootstrap, if there was a whole one among these events.
+    /// The first bootstrap. None unless these events contain a whole one.
     pub bootstrap: Option<Bootstrap>,
     /// The outputs that all trials have among these events.
     pub outputs: Vec<OutputUncertainty>,
     /// The first output at which the paper's count is at least 1024.
     pub paper_has_1024: Option<Moment>,
-    /// The first output at which there are 512 bits in the fast seed.
+    /// The first output with 512 bits in the fast seed.
     pub fast_has_512: Option<Moment>,
-    /// The first output at which there are 1024 bits in both seeds together.
+    /// The first output with 1024 bits in both seeds together.
     pub both_have_1024: Option<Moment>,
 }
 
-/// The bits of a bootstrap's 101 inputs, added up, in the trial in which they are fewest.
+/// The sum of the bits of a bootstrap's 101 inputs, in the trial where it is lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Bootstrap {
-    /// Trials with a whole one among the events that were looked at.
+    /// Trials with a whole bootstrap among the analysed events.
     pub trials: usize,
-    /// By the paper.
+    /// By the paper's estimate for each event.
     pub paper: u32,
-    /// With the conservative number of bits an event.
+    /// By the conservative estimate for each event.
     pub conservative: u32,
 }
 
-/// What is not known of one output, in the trial in which it is least.
+/// The uncertainty of one output, in the trial where it is lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct OutputUncertainty {
-    /// Its number from the resume or boot on; the first is 1.
+    /// The output's number since the resume or boot, from 1.
     pub output: usize,
-    /// Milliseconds since then: the median of the trials.
+    /// Milliseconds since the resume or boot, the median of the trials.
     pub ms: f64,
     /// The paper's count (its κ).
     pub paper: u32,
@@ -64,22 +65,22 @@ pub struct OutputUncertainty {
     pub fast: u32,
     /// Bits in the slow seed that is in use.
     pub slow: u32,
-    /// Bits in both.
+    /// Bits in both seeds together.
     pub both: u32,
 }
 
-/// An output, and when it came.
+/// An output and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Moment {
-    /// Its number from the resume or boot on; the first is 1.
+    /// The output's number since the resume or boot, from 1.
     pub output: usize,
-    /// Milliseconds since then: the median of the trials.
+    /// Milliseconds since the resume or boot, the median of the trials.
     pub ms: f64,
 }
 
 impl Uncertainty {
-    /// That of Whirlwind's inputs; none if fewer than 6 machines have inputs, because then even
-    /// constants pass for uniform.
+    /// Estimates the uncertainty of Whirlwind's inputs. None if fewer than 6 machines have inputs,
+    /// because then even constants pass for uniform.
     pub(super) fn of(runs: &Runs) -> Option<Uncertainty> {
         let trials = runs.traces.iter().map(|trace| {
             let (before, after) = runs.inputs(trace);
@@ -117,9 +118,9 @@ impl Uncertainty {
 
 /// Whirlwind's inputs in one machine.
 struct Trial<'a> {
-    /// From before the snapshot: known.
+    /// Inputs from before the snapshot, which the attacker knows.
     before: &'a [Input],
-    /// The events.
+    /// Inputs after it, which are the events.
     after: &'a [Input],
     start: u64,
     cycles_per_ms: f64,
@@ -130,7 +131,7 @@ impl Trial<'_> {
         self.after.iter().map(|input| input.cycles).collect()
     }
 
-    /// The outputs behind whose inputs another one follows, which shows that they were made.
+    /// The outputs after whose inputs another input follows, which shows that they were made.
     fn outputs(&self, events: &[Alpha]) -> Vec<OutputUncertainty> {
         let mut seeds = Seeds::default();
         self.before.iter().for_each(|input| seeds.add(input, 0));
@@ -156,7 +157,7 @@ impl Trial<'_> {
         outputs
     }
 
-    /// The bits of the first bootstrap that was begun after the start.
+    /// The bits of the first bootstrap that began after the start: the paper's, and the conservative.
     fn bootstrap(&self, events: &[Alpha]) -> Option<[u32; 2]> {
         let begun = self.before.last().map_or(0, |last| last.bootstraps_before);
         let known = |input: &&Input| input.bootstraps_before <= begun;
@@ -177,7 +178,7 @@ fn bootstrap(trials: &[Trial], events: &[Alpha]) -> Option<Bootstrap> {
     })
 }
 
-/// For each output that all trials have, the least of each count.
+/// For each output that all trials have, the lowest count of each kind.
 fn outputs(trials: &[Vec<OutputUncertainty>]) -> Vec<OutputUncertainty> {
     let count = trials.iter().map(Vec::len).min().unwrap_or(0);
     let output = |index: usize| {
@@ -244,7 +245,7 @@ mod tests {
         assert_eq!(uncertainty.paper_has_1024, None);
     }
 
-    /// What was put in before the snapshot is known, and the bootstrap behind it counts.
+    /// Inputs from before the snapshot are known; the bootstrap after it counts.
     #[test]
     fn of_resets_only_later_inputs_count() {
         let resets = resets(20);

@@ -1,4 +1,4 @@
-//! The one-sample Kolmogorov–Smirnov test for whether the low bits of some numbers are uniform.
+//! The one-sample Kolmogorov–Smirnov test, applied to whether the low bits of numbers are uniform.
 //!
 //! Critical values are those of the asymptotic distribution with Stephens's correction for small
 //! samples (M. A. Stephens: EDF statistics for goodness of fit and some comparisons; Journal of
@@ -6,18 +6,18 @@
 //! if (√n + 0.12 + 0.11 / √n) D exceeds 1.224. Other significances take the first term of the
 //! asymptotic tail, 2 exp(-2 x²), which gives 1.224 there too.
 //!
-//! The statistic is taken against the discrete distribution that the numbers would have, and so
-//! is right for few bits, where numbers coincide. There the critical value is too large, never
-//! too small (W. J. Conover: A Kolmogorov goodness-of-fit test for discontinuous distributions;
-//! same journal 67, 1972): uniform bits are rejected more seldom than the significance says.
+//! The statistic is taken against the discrete distribution that uniform bits would have, so it is
+//! right for few bits, where numbers coincide. There the critical value is too large, never too small
+//! (W. J. Conover: A Kolmogorov goodness-of-fit test for discontinuous distributions; same journal 67,
+//! 1972): uniform bits are rejected less often than the significance says.
 
-/// Most bits that are looked at: an input holds so many of a cycle count.
+/// Most bits that are tested: an input holds this many bits of a cycle count.
 pub(super) const MOST_BITS: u32 = 32;
 
-/// Most of the lowest bits that may be left out: a counter may move in steps of up to 64 cycles.
+/// Most of the lowest bits that may be left out, for a counter that moves in steps of up to 64 cycles.
 const MOST_STEP_BITS: u32 = 6;
 
-/// A test of samples of one size at one significance.
+/// A test for samples of one size at one significance level.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Test {
     /// The greatest statistic that passes.
@@ -25,19 +25,19 @@ pub(super) struct Test {
 }
 
 impl Test {
-    /// For samples of `size`.
+    /// A test for samples of `size` numbers.
     pub fn new(size: usize, significance: f64) -> Test {
         let root = (size as f64).sqrt();
         let limit = critical(significance) / (root + 0.12 + 0.11 / root);
         Test { limit }
     }
 
-    /// Whether the low `bits` of `sample` pass for uniform. None always do.
+    /// Whether the low `bits` of `sample` pass for uniform. Zero bits always pass.
     pub fn passes(self, sample: &[u32], bits: u32) -> bool {
         bits == 0 || statistic(sample, bits) <= self.limit
     }
 
-    /// Most low bits that pass for uniform, but `enough` if those are more.
+    /// The largest number of low bits that pass for uniform, or `enough` if any larger number passes.
     pub fn most_bits(self, sample: &[u32], enough: u32) -> u32 {
         let is_enough = (enough..=MOST_BITS).any(|bits| self.passes(sample, bits));
         let fewer = || (0..enough).rev().find(|&bits| self.passes(sample, bits));
@@ -48,8 +48,8 @@ impl Test {
         }
     }
 
-    /// Most bits that pass and of which all fewer pass too, above some of the lowest, at most
-    /// [`MOST_STEP_BITS`], which then count for nothing. Those below `enough` are looked at.
+    /// The largest number of bits that pass together with all smaller numbers, after leaving out up to
+    /// [`MOST_STEP_BITS`] of the lowest bits. At most `enough` bits are tested.
     pub fn most_bits_without_gap(self, sample: &[u32], enough: u32) -> u32 {
         let above = |step: u32| {
             let sample: Vec<u32> = sample.iter().map(|number| number >> step).collect();
@@ -65,8 +65,8 @@ fn critical(significance: f64) -> f64 {
     ((2.0 / significance).ln() / 2.0).sqrt()
 }
 
-/// How far the distribution of the low `bits` of `sample` is from the uniform one at most. Both
-/// are steps at whole numbers, so they are furthest apart at a number of the sample or at the
+/// The greatest distance of the distribution of the low `bits` of `sample` from the uniform one. Both
+/// are step functions on whole numbers, so the distance is greatest at a number of the sample or at the
 /// whole number before one. Of equal numbers, the first and the last decide.
 fn statistic(sample: &[u32], bits: u32) -> f64 {
     let mask = (1u64 << bits) - 1;
@@ -94,21 +94,21 @@ mod tests {
 
     #[test]
     fn statistics_by_hand() {
-        // Each of four numbers once: no distance, coincidences or not.
+        // Each of four numbers once: the distance is 0, even with coinciding numbers.
         assert_eq!(statistic(&[0, 1, 2, 3], 2), 0.0);
         assert_eq!(statistic(&[0, 1, 2, 3, 4, 5, 6, 7], 2), 0.0);
-        // All are 0, where a quarter should be; all are 3, and three quarters should be below.
+        // All are 0, where a quarter should be. All are 3, where three quarters should be lower.
         assert_eq!(statistic(&[0, 4, 8], 2), 0.75);
         assert_eq!(statistic(&[3; 5], 2), 0.75);
         // Three of four bits are 1: a quarter is 0 where half should be.
         assert_eq!(statistic(&[0, 1, 1, 1], 1), 0.25);
-        // The continuous one of 0.1, 0.2 and 0.9: two thirds at 0.2.
+        // 0.1, 0.2 and 0.9 of the range: the sample reaches two thirds at 0.2.
         let tenth = u32::MAX / 10;
         let continuous = statistic(&[tenth, 2 * tenth, 9 * tenth], 32);
         assert!((continuous - (2.0 / 3.0 - 0.2)).abs() < 1e-6);
     }
 
-    /// Of 2000 samples that are uniform, a tenth is rejected; of single bits, fewer.
+    /// Of 2000 uniform samples, the test rejects a tenth; of single bits, fewer.
     #[test]
     fn uniform_numbers_are_rejected_as_often_as_they_should() {
         let mut random = Random::new(1);
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(test.most_bits(&hundreds, 12), 12);
     }
 
-    /// A counter that moves in steps has so many bits less.
+    /// A counter that moves in steps has fewer bits by the size of the steps.
     #[test]
     fn steps_of_the_counter_are_left_out() {
         let mut random = Random::new(3);

@@ -1,32 +1,32 @@
-//! Whether an experiment shows anything, and what it shows to be wrong.
+//! Decides whether an experiment is valid, and which claims it disproves.
 
 use serde::Serialize;
 use squall_probe::Source;
 
 use super::report::{Experiment, Kind, SourceReport};
 
-/// What follows from an experiment.
+/// The conclusion from an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Verdict {
-    /// Whether it shows anything.
+    /// Whether the experiment can show anything.
     pub validity: Validity,
-    /// Claims that it disproves, valid or not: a repeat is a repeat.
+    /// Claims that the experiment disproves. A repeat disproves a claim even if the experiment is
+    /// invalid.
     pub violated: Vec<String>,
 }
 
-/// Whether an experiment shows anything.
+/// Whether an experiment can show anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validity {
-    /// It does.
     #[default]
     Valid,
-    /// It does not, for this reason.
+    /// It cannot, for this reason.
     Invalid(String),
 }
 
-/// The verdict on `experiment`. After resets all controls must repeat in every clone: otherwise
-/// clones may not have been clones.
+/// Judges `experiment`. After resets, all controls must repeat in every clone; otherwise the clones may
+/// not have been clones.
 pub(super) fn verdict(experiment: &Experiment) -> Verdict {
     let objection = silent(experiment).or_else(|| match experiment.kind {
         Kind::Boot => None,
@@ -38,7 +38,7 @@ pub(super) fn verdict(experiment: &Experiment) -> Verdict {
     }
 }
 
-/// A guarded source that gave nothing, of which nothing can be said.
+/// An objection if a guarded source gave no outputs.
 fn silent(experiment: &Experiment) -> Option<String> {
     if experiment.runs == 0 {
         return Some("no machine ran".into());
@@ -58,7 +58,7 @@ fn no_clones(experiment: &Experiment) -> Option<String> {
     })
 }
 
-/// A control that did not repeat a whole output in every clone.
+/// An objection if a control did not repeat a whole output in every clone.
 fn idle_control(experiment: &Experiment) -> Option<String> {
     let controls = experiment.setup.probe.controls().iter();
     controls.map(|control| control.name()).find_map(|name| {
@@ -183,7 +183,7 @@ mod tests {
         assert!(is_invalid(|resets| resets.clones[1].inputs[0].cycles += 1));
     }
 
-    /// Numbers must not repeat either, except where notification of a clone is delayed.
+    /// Numbers must not repeat either, unless the machine is told late that it was cloned.
     #[test]
     fn numbers_are_judged_by_what_the_machine_tells() {
         let repeating = |resets: &mut Resets| {
@@ -205,7 +205,7 @@ mod tests {
         );
     }
 
-    /// Of programs, whose sources did what those of the probe do in their place.
+    /// The verdict on programs whose sources behave like these sources of the probe.
     fn of_programs(
         mode: Mode,
         sources: &[(Source, Source)],
@@ -230,8 +230,8 @@ mod tests {
         Experiment::of_resets(setup, &resets).verdict
     }
 
-    /// What programs are judged by: `needed` must have been recorded, and of `judged` no word may
-    /// repeat.
+    /// Checks how programs are judged: `needed` sources must have outputs, and no word of `judged`
+    /// sources may repeat.
     fn are_judged(mode: Mode, sources: &[(Source, Source)], needed: &[Source], judged: &[Source]) {
         assert_eq!(of_programs(mode, sources, |_| {}), Verdict::default());
         for &source in needed {

@@ -1,4 +1,4 @@
-//! The window behind a reset: what clones still have in common before each has state of its own.
+//! The window after a reset, in which clones still share state.
 
 use serde::Serialize;
 use squall_probe::{Output, Source};
@@ -15,29 +15,29 @@ use crate::trace::Trace;
 /// times those of the last one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Window {
-    /// Clones that were looked at.
+    /// Number of clones.
     pub clones: usize,
-    /// Requests before the first new output: all there are, where none came.
+    /// Requests before the first new output, or all requests if there was none.
     pub requests: Summary<usize>,
-    /// Those of them whose whole output another clone has, or the machine before the snapshot.
+    /// How many of these requests gave a whole output that another clone or the original machine has.
     pub repeated_requests: Summary<usize>,
-    /// Microseconds from the resume to the first new output, where one came. The resume is taken
-    /// for the latest record from before the snapshot: an upper bound.
+    /// Microseconds from the resume to the first new output; None if no clone had one. The resume is
+    /// taken to be the latest record from before the snapshot, so this is an upper bound.
     pub us_to_new_state: Option<Summary<f64>>,
-    /// Clones in which no new output came within the recording.
+    /// Clones without a new output in the recording.
     pub clones_without_new_state: usize,
-    /// Microseconds, likewise, to the first record that shows another generation than there was
-    /// in the source's last one before it, of the kernel or of vmclock.
+    /// Microseconds from the resume to the first record with another generation, of the kernel or of
+    /// vmclock, than the source's last record before it.
     pub us_to_notice: Option<Summary<f64>>,
-    /// Clones in which no such record came.
+    /// Clones without such a record.
     pub clones_without_notice: usize,
-    /// Requests, in all clones, behind the first new output that repeat a word nevertheless:
-    /// another clone's, an old one, or one of the same clone.
+    /// Requests of all clones after the first new output that still repeat a word: another clone's, an
+    /// old one, or one of the same clone.
     pub repeats_after_new_state: usize,
 }
 
 impl Window {
-    /// The window of `source`; none where there are no clones.
+    /// The window of `source`. None if there are no clones.
     pub(super) fn of(runs: &Runs, source: Source, recurrences: &Recurrences) -> Option<Window> {
         let lengths: Vec<_> = runs
             .traces
@@ -71,14 +71,14 @@ impl Window {
     }
 }
 
-/// How many records each channel of a clone has.
+/// The number of records in each channel of a clone.
 fn lengths(runs: &Runs, trace: &Trace, source: Source) -> Vec<usize> {
     let channels = runs.channels(trace, |other| other == source);
     channels.map(|(_, outputs)| outputs.len()).collect()
 }
 
-/// How far each channel of the clone with this number can be compared: as far as any other clone
-/// has recorded. What comes later is in no other clone, whether it is new or not.
+/// The length up to which each channel of clone `number` can be compared, which is the longest
+/// recording of any other clone. Later records are in no other clone, whether they are new or not.
 fn reach(lengths: &[Vec<usize>], number: usize) -> Vec<usize> {
     let others = lengths
         .iter()
@@ -118,7 +118,7 @@ impl CloneWindow {
         let channels = runs.channels(trace, |other| other == source);
         let channels = channels.zip(reach).map(|((before, outputs), &reach)| {
             let reach = reach.min(outputs.len());
-            // A request under way then was given later, and may have been told already.
+            // A request in progress was answered later, and may already have seen a new generation.
             let mut given_before = before.iter().rev().filter(|o| o.given_at <= start);
             let at_snapshot = given_before.next().map(generations);
             let is_noticed =
@@ -144,7 +144,7 @@ impl CloneWindow {
         })
     }
 
-    /// Of two instances.
+    /// Combines the windows of two instances.
     fn and(self, other: CloneWindow) -> CloneWindow {
         let latest = |one: Option<f64>, other: Option<f64>| Some(one?.max(other?));
         CloneWindow {
@@ -157,7 +157,7 @@ impl CloneWindow {
     }
 }
 
-/// What the source was shown of the kernel's and vmclock's generation.
+/// The kernel's and vmclock's generations as the source saw them.
 fn generations(output: &Output) -> [u64; 2] {
     [output.generation, output.vm_generation]
 }
@@ -169,8 +169,8 @@ mod tests {
 
     const NAME: (Source, u64) = (Source::Naive, 0);
 
-    /// One output from before the snapshot, at 0.5 ms, then those of each clone, as indices of
-    /// outputs; the generation changes with the third record after the snapshot.
+    /// The window of clones with one output from before the snapshot, at 0.5 ms, and outputs given as
+    /// indices. The generation changes with the third record after the snapshot.
     fn of(after: &[&[usize]]) -> Window {
         let mut random = Random::new(13);
         let bits: Vec<_> = (0..100).map(|_| random.bits()).collect();
@@ -212,8 +212,8 @@ mod tests {
         assert_eq!(window.repeats_after_new_state, 0);
     }
 
-    /// The second record was asked for before the snapshot, and given when the generation had
-    /// changed: the next one shows that.
+    /// The second record was requested before the snapshot and given after the generation had changed.
+    /// The next record shows that.
     #[test]
     fn what_was_under_way_tells_nothing_of_before() {
         let mut random = Random::new(14);
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(window.clones_without_notice, 2);
     }
 
-    /// Another clone's output, the one from before, and one of its own.
+    /// Repeats of another clone's output, of the one before the snapshot, and of the clone's own.
     #[test]
     fn later_repeats_are_noticed() {
         let window = of(&[&[1, 10, 20, 0, 12, 12], &[1, 20, 21]]);

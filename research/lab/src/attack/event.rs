@@ -1,33 +1,33 @@
-//! Events: what is known of them, and what is not.
+//! Events, and which parts of them the attacker knows.
 
 use squall::entropy::Input;
 
-/// The kind of event, for accumulators.
+/// The events' source number for accumulators.
 const TIMER: u32 = 1;
 
-/// Bits of an event's `cycles` and `num`.
+/// Number of secret bits of an event: all of `cycles` and `num`.
 pub const SECRET_BITS: u64 = 64;
 
-/// A timer event, as the old RNG and the accumulators take it.
+/// A timer event, an input of the old RNG and of the accumulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, in jiffies: always known.
+    /// Time in jiffies, which the attacker always knows.
     pub jiffies: u32,
-    /// When, in cycles.
+    /// Time in CPU cycles.
     pub cycles: u32,
-    /// Which key, or which block of which disk.
+    /// The key that was pressed, or the disk and block.
     pub num: u32,
     /// Whether `cycles` and `num` were drawn at random.
     pub is_secret: bool,
 }
 
 impl Event {
-    /// Bits that the attacker does not know.
+    /// Number of bits that the attacker does not know.
     pub fn secret_bits(&self) -> u64 {
         if self.is_secret { SECRET_BITS } else { 0 }
     }
 
-    /// The event as the attacker knows it, with zeros for what they do not.
+    /// The event as the attacker knows it, with zeros for the secrets.
     pub fn without_secrets(&self) -> Event {
         if self.is_secret {
             Event {
@@ -40,7 +40,7 @@ impl Event {
         }
     }
 
-    /// The event as an input of an accumulator.
+    /// The event as an accumulator's input.
     pub fn to_input(self) -> Input {
         Input {
             source: TIMER,
@@ -50,8 +50,8 @@ impl Event {
     }
 }
 
-/// `count` events behind `start` that say nothing, at times 4096 and 2048 jiffies apart in turns,
-/// for each of which the estimator credits all it ever does.
+/// `count` predictable events after `start`, alternately 4096 and 2048 jiffies apart. The estimator
+/// credits each with its maximum.
 pub fn regular(start: u32, count: usize) -> Vec<Event> {
     let mut jiffies = start;
     let event = |step| {
@@ -71,8 +71,8 @@ pub fn regular(start: u32, count: usize) -> Vec<Event> {
         .collect()
 }
 
-/// `count` events one jiffy apart, from the one behind `start` on, of which the rest is random:
-/// 64 bits each, for which the estimator credits none.
+/// `count` events one jiffy apart after `start`, with 64 random bits each, for which the estimator
+/// credits none.
 pub fn unpredictable(start: u32, count: usize) -> Vec<Event> {
     let event = |jiffies| Event {
         jiffies,

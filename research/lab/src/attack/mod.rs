@@ -1,9 +1,9 @@
-//! Attacks on the old Linux RNG, run for real, and the same events put into squall's accumulators.
+//! Runs attacks on the old Linux RNG, and feeds the same events to squall's accumulators.
 //!
-//! The attacker holds a copy of the state from before the events, and knows when each event came
-//! and all it brought but what was drawn at random. They run the design from their copy and
-//! predict its output byte for byte. A control goes with every trial: whoever is given the secrets
-//! as well must predict everything, or the trial shows nothing.
+//! The attacker has a copy of the state from before the events. They know when each event came and
+//! everything about it except what was drawn at random. They run the design from their copy and predict
+//! its output byte for byte. Every trial has a control: an attacker who is also given the secrets must
+//! predict everything, or the trial shows nothing.
 
 mod args;
 mod event;
@@ -20,15 +20,14 @@ pub use args::AttackCommand;
 
 use report::AttackReport;
 
-/// The attacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attack {
-    /// Much credit for no entropy, and no credit for much.
+    /// The estimator credits events without entropy, and does not credit events with much.
     Estimator,
-    /// /dev/urandom does not see what goes in.
+    /// /dev/urandom's output ignores new events.
     Urandom,
-    /// /dev/random drops what goes in.
+    /// /dev/random drops new events.
     Random,
 }
 
@@ -47,7 +46,7 @@ impl Attack {
     }
 }
 
-/// Mounts an attack and prints its report; fails if a claim or a control did not hold.
+/// Runs an attack and prints its report. Fails if a claim or a control did not hold.
 pub fn run(command: &AttackCommand) -> Result<(), Failure> {
     let (attack, options) = match command {
         AttackCommand::Estimator(options) => (Attack::Estimator, options),
@@ -60,7 +59,7 @@ pub fn run(command: &AttackCommand) -> Result<(), Failure> {
     } else {
         output::print(&report.to_string())
     };
-    // Told even if nobody reads the report.
+    // A failed claim is reported even if the report could not be printed.
     report.verdict()?;
     printed
 }

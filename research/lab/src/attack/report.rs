@@ -1,4 +1,4 @@
-//! What an attack showed, for programs and for people.
+//! The results of an attack, as JSON and as text.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use squall_tools::Failure;
 use super::Attack;
 use super::trial::{Claim, Fault, Trial};
 
-/// What the columns mean, and where the attacks begin.
+/// What the columns mean, and where the attacks start.
 const LEGEND: &str = "\
 predicted: bytes that an attacker computes who has a copy of the state at the start and knows
 every event but the secret bits (by chance one of 256). last 512: the same, knowing all but the
@@ -18,7 +18,7 @@ All credit is zero at the start, and nothing but these events happens. Where int
 each 64 of them, or those of a second, earn the old RNG a bit of credit.
 ";
 
-/// What an attack showed.
+/// The results of an attack.
 #[derive(Clone, Debug, Serialize)]
 pub struct AttackReport {
     attack: Attack,
@@ -27,7 +27,7 @@ pub struct AttackReport {
     scenarios: Vec<ScenarioReport>,
 }
 
-/// What one series of events showed.
+/// The results of one scenario.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScenarioReport {
     pub name: &'static str,
@@ -37,11 +37,11 @@ pub struct ScenarioReport {
     pub story: &'static str,
     #[serde(skip)]
     pub lesson: &'static str,
-    /// Events that were fed.
+    /// Events that were fed to each system.
     pub events: usize,
-    /// Bits of them that the attacker does not know.
+    /// Bits of these events that the attacker does not know.
     pub secret_bits: u64,
-    /// What each system did.
+    /// The trial of each system.
     pub systems: Vec<Trial>,
 }
 
@@ -55,7 +55,7 @@ impl AttackReport {
         }
     }
 
-    /// A failure if a claim or a control did not hold.
+    /// Fails if a claim or a control did not hold.
     pub fn verdict(&self) -> Result<(), Failure> {
         if !self.held {
             let message = "attack: not as claimed: see the systems that have a fault";
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// One faulty trial among any number makes the whole attack fail.
+    /// A single faulty trial makes the whole attack fail.
     #[test]
     fn one_fault_is_a_failure() {
         let attack = |scenarios: &[&[Option<Fault>]]| {

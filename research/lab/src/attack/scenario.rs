@@ -1,4 +1,4 @@
-//! What happens in each attack: the events, what is read, and what is claimed of every system.
+//! The scenarios of each attack: the events, what is read, and what is claimed of every system.
 
 use squall_legacy_rng::TRICKLE_THRESHOLD;
 
@@ -7,17 +7,17 @@ use super::report::ScenarioReport;
 use super::system::{self, Device, Subject};
 use super::trial::{Claim, Expected, play};
 
-/// Most that the old estimator credits for an event, in bits.
+/// The most that the old estimator credits for an event, in bits.
 const MOST_CREDIT: u32 = 11;
 
-/// Regular events after which the old RNG drops all but one of 4096.
+/// Number of regular events after which the old RNG drops all but one of 4096.
 const EVENTS_TO_THRESHOLD: u32 = TRICKLE_THRESHOLD / MOST_CREDIT + 1;
 
-/// Regular events that are credited with enough for a transfer of 64 bytes to /dev/urandom's pool:
-/// 512 bits, beyond the 128 that are reserved.
+/// Number of regular events whose credit allows a transfer of 64 bytes to /dev/urandom's pool: 512
+/// bits, beyond the 128 that are reserved.
 const EVENTS_TO_TRANSFER: u32 = (512 + 128) / MOST_CREDIT + 1;
 
-/// A series of events, a read, and claims.
+/// Events, a read, and what is claimed of each system.
 pub struct Scenario {
     name: &'static str,
     title: &'static str,
@@ -33,7 +33,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Tries it on every system.
+    /// Runs the scenario against every system.
     pub fn play(&self) -> ScenarioReport {
         let try_on = |subject: Subject, claim, credited_bits| {
             let expected = Expected {
@@ -62,7 +62,7 @@ impl Scenario {
     }
 }
 
-/// Entropy that is not there is credited.
+/// Events without entropy are credited.
 pub fn no_entropy() -> Scenario {
     Scenario {
         name: "no_entropy",
@@ -81,7 +81,7 @@ their state and every event predicts them. But they credit nothing and claim not
     }
 }
 
-/// Entropy that is there is not credited.
+/// Events with entropy are not credited.
 pub fn no_credit() -> Scenario {
     Scenario {
         name: "no_credit",
@@ -99,7 +99,8 @@ nothing to give. The accumulators give all that is asked for, and nobody predict
     }
 }
 
-/// What is not credited is not transferred; and as the counterpart, the same events with credit.
+/// Events without credit are not transferred to /dev/urandom's pool. The second scenario is the
+/// counterpart: the same events, followed by credit.
 pub fn urandom() -> [Scenario; 2] {
     let secret = event::unpredictable(0, 1000);
     let mut followed = secret.clone();
@@ -130,7 +131,7 @@ as well known and with the same events, are out of the attacker's reach.",
     }
 }
 
-/// Shows that the secrets were in the input pool all the time.
+/// Shows that the secrets were in the input pool all along.
 fn urandom_with_credit(events: Vec<Event>) -> Scenario {
     Scenario {
         name: "urandom_with_credit",
@@ -151,9 +152,9 @@ the estimate kept them there.",
     }
 }
 
-/// What comes while enough is credited is dropped.
+/// While enough is credited, /dev/random drops new events.
 pub fn random() -> Scenario {
-    // The first event above the threshold is the one of 4096 that is not dropped.
+    // Of 4096 events, the first one above the threshold is not dropped.
     let regular = EVENTS_TO_THRESHOLD + 1;
     let mut events = event::regular(0, regular as usize);
     let last = events.last().map_or(0, |event| event.jiffies);

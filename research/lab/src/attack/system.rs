@@ -1,6 +1,6 @@
-//! What is attacked: the old RNG's two devices, and squall's accumulators.
+//! The systems under attack: the old RNG's two devices, and squall's accumulators.
 //!
-//! Each can be started any number of times in the one state that the attacker knows.
+//! Each can be started any number of times in the same state, which the attacker knows.
 
 use squall::entropy::whirlwind::{Whirlwind, WithSha512};
 use squall::entropy::{Accumulator, HARDWARE_LEN, Machine};
@@ -9,25 +9,25 @@ use squall_robust_prng::{Gf489, Robust};
 
 use super::event::Event;
 
-/// A random number generator with input.
+/// A random number generator that takes input.
 pub trait System {
     /// Takes an event.
     fn feed(&mut self, event: &Event);
 
-    /// Fills `out`; the number of bytes that it gave.
+    /// Fills `out` and returns the number of bytes given.
     fn read(&mut self, out: &mut [u8]) -> usize;
 
-    /// Bits that it believes to have taken in, if it has such beliefs.
+    /// Bits that the system has credited. None if it has no estimator.
     fn credited(&self) -> Option<u32>;
 }
 
-/// A system that can be started again and again in the same state.
+/// A system that can be started repeatedly in the same state.
 pub struct Subject {
-    /// Its name in JSON.
+    /// Name in JSON.
     pub name: &'static str,
-    /// Its name for people.
+    /// Name in text.
     pub title: &'static str,
-    /// Starts it.
+    /// Starts the system.
     pub start: Box<dyn Fn() -> Box<dyn System>>,
 }
 
@@ -40,7 +40,7 @@ pub enum Device {
 
 /// The old RNG, read through `device`.
 pub fn legacy(device: Device) -> Subject {
-    // As good as any state: the attacker has a copy.
+    // Any state will do, because the attacker has a copy.
     let known = Legacy::new(&squall::array::<256>());
     let (name, title) = match device {
         Device::Random => ("legacy_dev_random", "old /dev/random"),
@@ -58,8 +58,8 @@ pub fn legacy(device: Device) -> Subject {
     }
 }
 
-/// Whirlwind, without its bootstrap and without anything from its machine: nothing but the
-/// events can protect it.
+/// Whirlwind without its bootstrap and without input from its machine, so that only the events can
+/// protect it.
 pub fn whirlwind() -> Subject {
     Subject {
         name: "whirlwind",
@@ -68,7 +68,7 @@ pub fn whirlwind() -> Subject {
     }
 }
 
-/// The robust generator, with a seed that the attacker knows, as everyone may.
+/// The robust PRNG, with a seed that the attacker knows; the seed is public in its design.
 pub fn robust() -> Subject {
     const ELEMENT_LEN: usize = Robust::<Gf489>::ELEMENT_LEN;
     let (x, x_prime) = (
@@ -128,7 +128,7 @@ impl<A: Accumulator> System for Accumulated<A> {
     }
 }
 
-/// A machine of which the attacker knows everything: its clock stands still.
+/// A machine whose clock stands still, so that the attacker knows everything about it.
 struct KnownMachine;
 
 impl Machine for KnownMachine {

@@ -1,74 +1,73 @@
-//! One system, one series of events, one attacker; and whether it went as claimed.
+//! Tries one system with one series of events, and compares the result with the claim.
 
 use serde::Serialize;
 
 use super::event::{Event, SECRET_BITS};
 use super::system::Subject;
 
-/// Probability with which so many bytes are predicted by chance that it is not put down to chance.
+/// A number of predicted bytes whose probability is below this is not put down to chance.
 const NEVER: f64 = 1e-11;
 
-/// What the second attacker does not know: the last so many secret bits.
+/// The second attacker lacks this many of the last secret bits.
 const LAST_BITS: u64 = 512;
 
-/// What is claimed of a trial.
+/// What a scenario claims of a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
-    /// The system gives something, and the attacker predicts all of it.
+    /// The system gives output, and the attacker predicts all of it.
     EverythingPredicted,
-    /// The system gives all it is asked for, and neither attacker predicts anything but by chance.
+    /// The system gives everything asked for, and neither attacker predicts more than chance allows.
     NothingPredicted,
-    /// The system gives nothing.
+    /// The system gives no output.
     NothingGiven,
 }
 
-/// What was not as it should be.
+/// The reason why a trial is not as expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
     /// The claim did not hold.
     Claim,
-    /// The estimator credited something else than it should.
+    /// The estimator's credit differs from what was expected.
     Credit,
-    /// Who was given the secrets did not predict everything.
+    /// An attacker with the secrets did not predict everything.
     Control,
 }
 
-/// What came of a trial.
+/// The result of a trial.
 #[derive(Clone, Debug, Serialize)]
 pub struct Trial {
-    /// The system.
+    /// The system's name in JSON.
     pub system: &'static str,
     #[serde(skip)]
     pub title: &'static str,
-    /// Bits that the estimator credited; none if there is no estimator.
+    /// Bits that the estimator credited. None if the system has no estimator.
     pub credited_bits: Option<u32>,
     /// Bytes that were asked for.
     pub bytes_asked: usize,
     /// Bytes that the system gave.
     pub bytes_given: usize,
-    /// Those of them that the attacker predicted.
+    /// Bytes given that the attacker predicted.
     pub bytes_predicted: usize,
-    /// Those of them that an attacker predicted who knew all but the last 512 secret bits.
+    /// Bytes given that an attacker predicted who lacked only the last 512 secret bits.
     pub bytes_predicted_without_last_512_bits: usize,
-    /// Those of them that an attacker predicted who was given the secrets: the control.
+    /// Bytes given that an attacker with all secrets predicted: the control.
     pub bytes_predicted_with_secrets: usize,
-    /// What was claimed.
     pub claim: Claim,
-    /// What was not as it should be.
+    /// Why the trial failed. None if everything was as expected.
     pub fault: Option<Fault>,
 }
 
-/// What should come of a trial.
+/// The expected result of a trial.
 #[derive(Clone, Copy)]
 pub struct Expected {
     pub claim: Claim,
     pub credited_bits: Option<u32>,
 }
 
-/// Feeds `events` to `subject`, reads `asked` bytes, and compares with what attackers get from
-/// the same start: one without the secrets, one without the last of them, one with all.
+/// Feeds `events` to `subject`, reads `asked` bytes, and compares them with those that three attackers
+/// get from the same start: one without the secrets, one without the last of them, and one with all.
 pub fn play(subject: &Subject, events: &[Event], asked: usize, expected: Expected) -> Trial {
     let victim = run(subject, events, asked);
     let predicted_from = |known: &[Event]| run(subject, known, asked).common_bytes(&victim);
@@ -106,7 +105,7 @@ pub fn play(subject: &Subject, events: &[Event], asked: usize, expected: Expecte
     }
 }
 
-/// `events` as someone knows them who does not know the last `bits` secret ones.
+/// `events` as known to someone who lacks the last `bits` secret bits.
 fn without_last_secrets(events: &[Event], bits: u64) -> Vec<Event> {
     let mut known = events.to_vec();
     let secret = known.iter_mut().rev().filter(|event| event.is_secret);
@@ -116,8 +115,8 @@ fn without_last_secrets(events: &[Event], bits: u64) -> Vec<Event> {
     known
 }
 
-/// How many of `len` bytes are predicted by chance at most: the number is binomial, with one of
-/// 256 for each, and it is exceeded with a probability below [`NEVER`].
+/// The most of `len` bytes that are predicted by chance. The number is binomial with probability 1/256
+/// for each byte, and exceeds this with a probability below [`NEVER`].
 fn most_by_chance(len: usize) -> usize {
     let mut count = 0;
     let mut exactly = (255.0 / 256.0_f64).powf(len as f64);
@@ -137,7 +136,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Bytes that are the same at the same place.
+    /// Number of bytes that are equal at the same position.
     fn common_bytes(&self, other: &Outcome) -> usize {
         let pairs = self.bytes.iter().zip(&other.bytes);
         pairs.filter(|(ours, theirs)| ours == theirs).count()
@@ -166,10 +165,10 @@ mod tests {
 
     const ASKED: usize = 64;
 
-    /// Makes bytes of the cycle counts of all events.
+    /// Computes output from the cycle counts of all events.
     type Rule = fn(&[u32], &mut [u8]);
 
-    /// Gives `give` bytes by `rule`.
+    /// A system that gives `give` bytes, computed by `rule`.
     struct Toy {
         cycles: Vec<u32>,
         give: usize,
@@ -242,7 +241,7 @@ mod tests {
         assert_eq!(fault(&secret, claim, 5), Some(Fault::Claim));
     }
 
-    /// Who knows all but the last eight secrets predicts what depends on the first alone.
+    /// Whoever knows all but the last eight secrets predicts output that depends on the first alone.
     #[test]
     fn the_second_attacker_counts() {
         let first = subject(ASKED, |cycles, out| out.fill(cycles[0] as u8));
@@ -252,7 +251,7 @@ mod tests {
         assert_eq!(fault(&second, claim, 5), None);
     }
 
-    /// Bytes that are the same as the attacker's, up to what chance allows and one more.
+    /// The attacker predicts as many bytes as chance allows, and then one more.
     #[test]
     fn a_few_bytes_may_be_predicted() {
         let rules: [Rule; 2] = [
@@ -265,9 +264,9 @@ mod tests {
         assert_eq!(more, Some(Fault::Claim));
     }
 
-    /// More than 8 of 64 come with 4.8 · 10^-12, more than 7 with 2.0 · 10^-10; of 512, more than
-    /// 17 with 4.9 · 10^-12 and more than 16 with 4.8 · 10^-11: sums of the binomial distribution
-    /// in exact arithmetic.
+    /// More than 8 of 64 bytes are predicted with probability 4.8 · 10^-12, more than 7 with 2.0 ·
+    /// 10^-10. Of 512, it is 4.9 · 10^-12 for more than 17 and 4.8 · 10^-11 for more than 16. These are
+    /// sums of the binomial distribution in exact arithmetic.
     #[test]
     fn what_chance_allows() {
         assert_eq!(most_by_chance(64), 8);
@@ -292,7 +291,8 @@ mod tests {
         assert_eq!(fault(&constant, claim, 4), Some(Fault::Credit));
     }
 
-    /// What not even the secrets predict tells nothing about the attacker without them.
+    /// If even the secrets do not predict the output, the trial says nothing about an attacker without
+    /// them.
     #[test]
     fn the_control_counts() {
         let noise = subject(ASKED, |_, out| squall::fill(out));

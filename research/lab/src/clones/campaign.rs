@@ -1,4 +1,4 @@
-//! One experiment after the other, and the report on all of them.
+//! Runs experiments one after the other, and reports on all of them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::analysis::{Campaign, Experiment, Setup, Validity};
 use crate::debian::{Cache, Kernel, Qemu};
 use crate::vm::{self, Contents, Doors, Host, Signals, Spec};
 
-/// Boots machines.
+/// Boots machines and reports on their outputs.
 pub fn boot(options: &BootArguments) -> Result<(), Failure> {
     let lab = Lab::open(&options.lab, &[Scenario::Ticks])?;
     let machines = options.lab.machines();
@@ -28,7 +28,7 @@ pub fn boot(options: &BootArguments) -> Result<(), Failure> {
     lab.report(boots, "boot")
 }
 
-/// Resumes machines from snapshots.
+/// Resumes machines from snapshots and reports on their outputs.
 pub fn reset(options: &ResetArguments) -> Result<(), Failure> {
     let lab = Lab::open(&options.lab, &options.scenario)?;
     let resets = options.scenario.iter().flat_map(|&scenario| {
@@ -39,7 +39,7 @@ pub fn reset(options: &ResetArguments) -> Result<(), Failure> {
     lab.report(resets, &name_of(&options.scenario))
 }
 
-/// The name of a report on resets.
+/// The file name of a report on resets.
 fn name_of(scenarios: &[Scenario]) -> String {
     match scenarios {
         [Scenario::Ticks] => "reset".into(),
@@ -49,16 +49,16 @@ fn name_of(scenarios: &[Scenario]) -> String {
     }
 }
 
-/// What the experiments need.
+/// Options, files and programs that the experiments need.
 struct Lab<'a> {
     options: &'a LabArguments,
     cache: Cache,
     host: Host,
     qemu: String,
     probe: PathBuf,
-    /// The program in Go, where a scenario has it draw.
+    /// The Go program. None unless a scenario uses it.
     go: Option<PathBuf>,
-    /// Programs as they are, where a scenario has them draw.
+    /// Unmodified programs and squall's libraries for them. None unless a scenario uses them.
     doors: Option<Doors>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Lab<'a> {
         let host = host(qemu, interrupt, options)?;
         let (probe, go) = (vm::probe(), go_probe(&host, scenarios));
         let doors = doors(&host, &cache, scenarios);
-        // A signal from the terminal has ended the compilers as well.
+        // Ctrl-C on the terminal also ends the compilers.
         host.interrupt.check()?;
         Ok(Lab {
             options,
@@ -122,7 +122,7 @@ impl<'a> Lab<'a> {
         Ok(finish(&progress, Experiment::of_resets(setup, &resets)))
     }
 
-    /// The machine with the probe in it.
+    /// The specification of a machine that runs the probe, and its kernel.
     fn spec(&self, machine: Machine, mode: Mode) -> Result<(Spec, Kernel), Failure> {
         let kernel = self.cache.kernel(machine.kernel)?;
         let modules: Vec<_> = kernel.module("ptp_vmclock").into_iter().collect();
@@ -144,7 +144,7 @@ impl<'a> Lab<'a> {
         Ok((spec, kernel))
     }
 
-    /// What the machine was; a failure if the guest did not find the devices that it was given.
+    /// Describes the machine. Fails if the guest did not find the devices that it was given.
     fn setup(
         &self,
         machine: Machine,
@@ -172,7 +172,7 @@ impl<'a> Lab<'a> {
         })
     }
 
-    /// Versions of what takes part, by name.
+    /// Versions of the programs that take part, by name.
     fn versions(&self) -> BTreeMap<String, String> {
         let nginx = self.doors.as_ref().map(Doors::version);
         let known = [
@@ -186,8 +186,8 @@ impl<'a> Lab<'a> {
             .collect()
     }
 
-    /// Makes the experiments, shows and writes the report on them; a failure if it is invalid, or
-    /// says that a claim is wrong. If one cannot be made, the report is on those before it.
+    /// Runs the experiments, and prints and writes their report. Fails if one is invalid or disproves a
+    /// claim. If one cannot be run, the report covers those before it.
     fn report(
         &self,
         made: impl Iterator<Item = Result<Experiment, Failure>>,
@@ -216,7 +216,7 @@ impl<'a> Lab<'a> {
             Some(directory) => output::write(&campaign, directory, name),
             None => Ok(()),
         };
-        // What took an hour is shown even if it cannot be kept.
+        // Show what took an hour even if it cannot be written to a file.
         output::show(&campaign, self.options.json)?;
         written?;
         failed?;
@@ -224,7 +224,7 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// Tells which machine failed.
+/// Adds the machine's name to a failure.
 fn on(machine: Machine) -> impl Fn(Failure) -> Failure {
     move |failure| match failure {
         Failure::Runtime(message) => Failure::Runtime(format!("{machine}: {message}")),
@@ -253,7 +253,7 @@ fn host(qemu: Qemu, interrupt: Interrupt, options: &LabArguments) -> Result<Host
     Host::new(qemu, interrupt, Duration::from_secs(options.timeout))
 }
 
-/// Builds the program in Go if one of the scenarios has it draw, before hours are spent.
+/// Builds the Go program if a scenario uses it, before hours are spent.
 fn go_probe(host: &Host, scenarios: &[Scenario]) -> Result<Option<PathBuf>, Failure> {
     if !has(scenarios, Mode::Go) {
         return Ok(None);
@@ -263,7 +263,7 @@ fn go_probe(host: &Host, scenarios: &[Scenario]) -> Result<Option<PathBuf>, Fail
     Ok(Some(path))
 }
 
-/// Makes what programs as they are need, likewise.
+/// Prepares the unmodified programs if a scenario uses them.
 fn doors(host: &Host, cache: &Cache, scenarios: &[Scenario]) -> Result<Option<Doors>, Failure> {
     if has(scenarios, Mode::Doors) {
         Doors::make(host, cache.nginx()?).map(Some)
@@ -276,7 +276,7 @@ fn has(scenarios: &[Scenario], mode: Mode) -> bool {
     scenarios.iter().any(|scenario| scenario.mode() == mode)
 }
 
-/// A bar on a terminal; elsewhere a line at the end.
+/// A progress bar on a terminal, or else a line at the end.
 fn progress(what: &str, runs: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg} {pos} of {len} {wide_bar} {eta}")
         .expect("a template that is known");

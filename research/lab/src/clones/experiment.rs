@@ -1,4 +1,4 @@
-//! The experiments themselves: which machines run, when they are stopped, and what is kept.
+//! Runs the experiments: starts machines, stops them, and keeps their records.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -9,31 +9,31 @@ use squall_tools::Failure;
 use crate::trace::{Counts, Name, Resets, Trace};
 use crate::vm::{Guest, Host, Snapshot, Spec};
 
-/// Requests of every ticking source before the snapshot: 0.3 s of them.
+/// Requests of each source with a timer before the snapshot: 0.3 s of them.
 const BEFORE: usize = 600;
 
-/// Requests of every ticking source after a boot: more than inputs are looked at.
+/// Requests of each source with a timer after a boot, which is more than the analysis of inputs uses.
 const AFTER_BOOT: usize = 500;
 
-/// Requests of every ticking source after a resume: most of a second.
+/// Requests of each source with a timer after a resume, which take most of a second.
 const AFTER_RESET: usize = 1500;
 
-/// The same where children are forked all the time, which slows everything down.
+/// Requests after a resume where constant forking slows everything down.
 const AFTER_RESET_WITH_FORKS: usize = 500;
 
-/// The same of programs that answer requests one after the other.
+/// Requests after a resume for programs that answer requests one after the other.
 const AFTER_RESET_OF_PROGRAMS: usize = 800;
 
-/// So many times fewer of a source that is slow.
+/// Slow sources make fewer requests by this factor.
 const SLOWER: usize = 4;
 
 /// How long threads draw before the snapshot, and after the resume.
 const THREADS_DRAW: Duration = Duration::from_millis(200);
 
-/// Clones that are resumed at the same time.
+/// Number of clones that are resumed at the same time.
 const TOGETHER: usize = 4;
 
-/// Who is resumed when.
+/// The order in which clones are resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// One clone after the other.
@@ -42,7 +42,7 @@ pub enum Order {
     Together,
 }
 
-/// Boots the machine once, and records what its sources give at first.
+/// Boots the machine once and records its sources' first outputs. Also returns the probe's facts.
 pub fn boot(host: &Host, spec: &Spec) -> Result<(Trace, String), Failure> {
     let mut guest = host.boot(spec)?;
     let facts = guest.memory().message()?;
@@ -52,16 +52,16 @@ pub fn boot(host: &Host, spec: &Spec) -> Result<(Trace, String), Failure> {
     Ok((guest.memory().trace()?, facts))
 }
 
-/// A snapshot, and the records there were when it was taken.
+/// A snapshot, and the number of records when it was taken.
 #[derive(Debug)]
 pub struct Original {
     snapshot: Snapshot,
     before: Counts,
-    /// The machine, in the probe's words.
+    /// What the probe reported about the machine, as JSON.
     pub facts: String,
 }
 
-/// Boots the machine, and takes a snapshot while it draws.
+/// Boots the machine and takes a snapshot while its sources draw.
 pub fn snapshot(host: &Host, spec: &Spec) -> Result<Original, Failure> {
     let mut guest = host.boot(spec)?;
     let facts = guest.memory().message()?;
@@ -78,7 +78,7 @@ pub fn snapshot(host: &Host, spec: &Spec) -> Result<Original, Failure> {
     })
 }
 
-/// Resumes `runs` clones of `original`, telling `progress` of each, and records what they give.
+/// Resumes `runs` clones of `original`, reports each to `progress`, and returns their records.
 pub fn resets(
     host: &Host,
     spec: &Spec,
@@ -103,7 +103,7 @@ pub fn resets(
     })
 }
 
-/// Resumes so many clones at the same time.
+/// Resumes a batch of clones at the same time.
 fn batch_of_clones(
     host: &Host,
     spec: &Spec,
@@ -130,8 +130,8 @@ fn batch_of_clones(
     guests.iter().map(|guest| guest.memory().trace()).collect()
 }
 
-/// Lets the machine record `requests` more than `before` of every source that ticks; where threads
-/// fill their channels, for a while.
+/// Lets the machine record `requests` more than `before` of every source with a timer. Threads, which
+/// fill their channels, run for a fixed time.
 fn record(guest: &mut Guest, mode: Mode, before: &Counts, requests: usize) -> Result<(), Failure> {
     let requests = match mode {
         Mode::Threads => 1,
@@ -147,8 +147,8 @@ fn record(guest: &mut Guest, mode: Mode, before: &Counts, requests: usize) -> Re
     Ok(())
 }
 
-/// The sources that draw on their own and have fewer than so many more records than `before`; of
-/// slow ones not so many are wanted.
+/// The sources that draw on their own and still have fewer than `requests` new records since `before`.
+/// Slow sources need fewer.
 fn lagging(now: &Counts, before: &Counts, requests: usize) -> Vec<Name> {
     let count = |counts: &Counts, name: &Name| counts.outputs.get(name).copied().unwrap_or(0);
     let wanted = |source: Source| {
@@ -165,7 +165,7 @@ fn lagging(now: &Counts, before: &Counts, requests: usize) -> Vec<Name> {
     now.outputs.keys().filter(is_lagging).copied().collect()
 }
 
-/// Tells which sources were waited for.
+/// Adds to a failure which sources had too few records.
 fn with_lagging(failure: Failure, guest: &Guest, before: &Counts, requests: usize) -> Failure {
     let (Failure::Runtime(message), Ok(now)) = (&failure, guest.memory().counts()) else {
         return failure;
@@ -180,7 +180,7 @@ fn with_lagging(failure: Failure, guest: &Guest, before: &Counts, requests: usiz
     Failure::Runtime(format!("{message}; still waiting for {names}"))
 }
 
-/// A channel without room has nothing to show of the clones.
+/// Fails if a channel is full, because it cannot record anything of the clones.
 fn check_room(before: &Counts) -> Result<(), Failure> {
     let full = before
         .outputs

@@ -1,4 +1,4 @@
-//! The machines of the experiments: a kernel, and what tells it that it was cloned.
+//! The machines of the experiments: each is a kernel and the devices that tell it of a clone.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,12 +6,11 @@ use std::str::FromStr;
 use crate::debian::KernelName;
 use crate::vm::Signals;
 
-/// A kernel on a machine with these signals of a clone.
+/// A kernel on a machine with certain clone notification devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// The kernel.
     pub kernel: KernelName,
-    /// The devices that tell of a clone.
+    /// The devices that notify the kernel of a clone.
     pub signals: Signals,
 }
 

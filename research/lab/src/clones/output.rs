@@ -1,4 +1,4 @@
-//! Where reports go: standard output, and a directory of files each of which is whole or not there.
+//! Writes reports to standard output, and to files that are either complete or absent.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,10 +11,10 @@ use tempfile::NamedTempFile;
 
 use crate::analysis::{Campaign, Experiment, markdown, plot_uncertainty, plot_window};
 
-/// More than a report takes.
+/// More bytes than a report takes.
 const ROOM: usize = 1 << 20;
 
-/// Makes sure that `directory` can be written to, before hours are spent.
+/// Checks that `directory` can be written to, before hours are spent.
 pub fn prepare(directory: &Path) -> Result<(), Failure> {
     if directory.exists() && !directory.is_dir() {
         return Err(at(directory)(io::ErrorKind::NotADirectory.into()));
@@ -34,8 +34,8 @@ pub fn show(campaign: &Campaign, json: bool) -> Result<(), Failure> {
     }
 }
 
-/// Writes `NAME.json`, `NAME.md` and the plots to `directory`: all of them, or none if there is no
-/// room for all.
+/// Writes `NAME.json`, `NAME.md` and the plots to `directory`. If there is no room for all files, it
+/// writes none.
 pub fn write(campaign: &Campaign, directory: &Path, name: &str) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(campaign)
         .map_err(|error| Failure::Runtime(format!("report: {error}")))?;
@@ -70,7 +70,7 @@ fn file_name(experiment: &Experiment) -> String {
     format!("{kind}-{}-{}", setup.machine, setup.mode).replace('+', "-")
 }
 
-/// Writes what is to be at `path` to a file beside it.
+/// Writes the contents for `path` to a temporary file in the same directory.
 fn write_aside(path: PathBuf, text: &str) -> Result<(NamedTempFile, PathBuf), Failure> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let write = || -> io::Result<NamedTempFile> {
@@ -86,7 +86,7 @@ fn write_aside(path: PathBuf, text: &str) -> Result<(NamedTempFile, PathBuf), Fa
     }
 }
 
-/// Those of a file that anyone may read; the user's mask applies.
+/// Permissions of a file that anyone may read; the umask applies.
 fn permissions() -> fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o666)
 }

@@ -1,4 +1,4 @@
-//! What the clones of a snapshot have been doing, and how they are resumed.
+//! Scenarios: what the clones of a snapshot do, and in which order they are resumed.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    /// What the probe does in it.
+    /// What the probe does in this scenario.
     pub fn mode(self) -> Mode {
         match self {
             Scenario::Ticks | Scenario::Together => Mode::Ticks,
@@ -35,7 +35,7 @@ impl Scenario {
         }
     }
 
-    /// How clones are resumed.
+    /// The order in which clones are resumed.
     pub fn order(self) -> Order {
         match self {
             Scenario::Together => Order::Together,

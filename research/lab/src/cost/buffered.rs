@@ -1,9 +1,9 @@
-//! Whirlwind's add-input where it does not compress, as most calls do not.
+//! Measures Whirlwind's add-input without compression, which is most calls.
 //!
-//! A clock is too coarse for one call: Zen's cycle counter moves in steps of 10 ns. But which
-//! calls compress is known: every tenth input goes to the slow buffer, the others to the fast
-//! one, and the last that a buffer holds compresses it. So the calls between two that compress
-//! are timed as one, and those that do are made in between, untimed.
+//! A clock is too coarse for one call: Zen's cycle counter moves in steps of 10 ns. But it is known
+//! which calls compress. Every tenth input goes to the slow buffer, the others go to the fast one, and
+//! the input that fills a buffer compresses it. So all calls between two compressions are timed
+//! together, and calls that compress are made in between, untimed.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -14,10 +14,10 @@ use squall_tools::measure::Peer;
 
 use super::generators::{Generator, Peers, SOURCE, VALUES};
 
-/// Every so many inputs, one goes to the slow buffer: the paper's d.
+/// One of this many inputs goes to the slow buffer: the paper's d.
 const SLOW_EVERY: u64 = 10;
 
-/// Every Whirlwind's event where it does not compress, from reading the cycle counter on.
+/// An event without compression for each Whirlwind, from reading the cycle counter on.
 pub fn events() -> Peers<'static> {
     vec![
         (Generator::WhirlwindSha512, event::<WithSha512>(8)),
@@ -26,7 +26,7 @@ pub fn events() -> Peers<'static> {
     ]
 }
 
-/// `capacity` is in inputs.
+/// `capacity` is a buffer's size in inputs.
 fn event<F: Functions>(capacity: u64) -> Peer<'static> {
     let whirlwind = Whirlwind::<F>::default();
     let mut buffers = Buffers::new(capacity);
@@ -34,7 +34,7 @@ fn event<F: Functions>(capacity: u64) -> Peer<'static> {
     Peer::self_timed(move |calls| buffers.mean(calls, |run| time(run, &add), &add))
 }
 
-/// Nanoseconds of `calls` calls together.
+/// Makes `calls` calls and returns their total time in nanoseconds.
 fn time(calls: u64, call: impl Fn()) -> f64 {
     let before = Instant::now();
     let start = Instant::now();
@@ -44,13 +44,13 @@ fn time(calls: u64, call: impl Fn()) -> f64 {
     between(before, start, Instant::now())
 }
 
-/// Nanoseconds from `start` to `end`, less what reading the clock took, as it did from `before` to
+/// Nanoseconds from `start` to `end`, less the time to read the clock, which is taken from `before` to
 /// `start`.
 fn between(before: Instant, start: Instant, end: Instant) -> f64 {
     (end - start).as_nanos() as f64 - (start - before).as_nanos() as f64
 }
 
-/// How full a Whirlwind's buffers are that one thread has fed since it was new.
+/// Tracks how full the buffers are of a new Whirlwind that one thread feeds.
 struct Buffers {
     capacity: u64,
     inputs: u64,
@@ -68,8 +68,8 @@ impl Buffers {
         }
     }
 
-    /// The mean of at least `calls` inputs that do not compress: `time` makes and times so many of
-    /// them, `compress` makes one that does.
+    /// The mean time of at least `calls` inputs that do not compress. `time` makes and times a number
+    /// of them; `compress` makes one that compresses.
     fn mean(&mut self, calls: u64, time: impl Fn(u64) -> f64, compress: impl Fn()) -> f64 {
         let (mut timed, mut nanoseconds) = (0, 0.0);
         while timed < calls {
@@ -81,7 +81,7 @@ impl Buffers {
         nanoseconds / timed as f64
     }
 
-    /// Counts inputs up to the next that fills a buffer, and that one too: returns how many come
+    /// Counts the inputs up to and including the next one that fills a buffer. Returns how many come
     /// before it.
     fn inputs_until_full(&mut self) -> u64 {
         let before = self.inputs;
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(runs, [8, 8, 8, 8, 8, 8, 8, 7, 0, 7]);
     }
 
-    /// 70 inputs of 3 ns each are in ten runs, each with one behind it that compresses.
+    /// 70 inputs of 3 ns each are in ten runs, each followed by one that compresses.
     #[test]
     fn compressions_are_made_and_not_counted() {
         let (inputs, compressions) = (Cell::new(0), Cell::new(0));

@@ -1,4 +1,4 @@
-//! A figure, and a row of figures: one operation by every generator that has it.
+//! A figure, and a row of figures: one operation by each generator that has it.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use squall_tools::measure::Spread;
 use super::generators::Generator;
 use super::paper::Published;
 
-/// What was measured of one thing: of samples that are, but for bootstraps and forks, the means of
-/// batches.
+/// Median and quartiles of samples. Each sample is the mean of a batch, except for bootstraps and
+/// forks.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Figure {
     pub lower_quartile: f64,
@@ -19,7 +19,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// The figure for `samples`, of which there is at least one.
+    /// Summarises `samples`, which must not be empty.
     pub fn of(samples: &[f64]) -> Figure {
         let Spread { low, median, high } = Spread::of(samples.to_vec());
         Figure {
@@ -31,10 +31,10 @@ impl Figure {
     }
 }
 
-/// Samples of each generator; those in the same place are of the same round.
+/// Samples of each generator. Samples at the same index are from the same round.
 pub type Samples = BTreeMap<Generator, Vec<f64>>;
 
-/// What was measured of each generator, beside what was published.
+/// One operation's figures, measured for each generator and published.
 #[derive(Debug, Serialize)]
 pub struct Row {
     pub unit: &'static str,
@@ -64,7 +64,7 @@ impl Row {
         self.generators.get(&generator)
     }
 
-    /// The median, over the rounds, of `one`'s sample as a multiple of `other`'s.
+    /// The median over all rounds of `one`'s sample divided by `other`'s.
     pub fn ratio(&self, one: Generator, other: Generator) -> f64 {
         let ratios = self.samples[&one].iter().zip(&self.samples[&other]);
         Spread::of(ratios.map(|(one, other)| one / other).collect()).median
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(mean, 5.0);
     }
 
-    /// Ratios 4, 2 and 8: the median of ratios, which is not the ratio of medians, 2.
+    /// Ratios 4, 2 and 8 have the median 4. The ratio of the medians would be 2.
     #[test]
     fn ratios_are_of_one_round() {
         let samples = Samples::from([

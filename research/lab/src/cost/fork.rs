@@ -1,12 +1,11 @@
-//! What a process that has drawn pays at each fork, as lmbench's lat_proc measures it ("fork +
-//! exit"): a process forks, the child exits at once, the parent waits for it.
-//!
-//! What is looked for is below 1 %, and two runs of the same program differ by more: in where
-//! their memory lies, and in what else the machine does. So each round makes a new process of
-//! each kind, one after the other, in an order that changes; each forks some tens of times and
-//! tells its median. A round gives a ratio, and the result is the median of hundreds of ratios,
-//! with the interval that it is known to be in. Two kinds are the same: what they differ by shows
-//! how much can be seen.
+//! Measures what a process that has drawn pays at each fork, like lmbench's lat_proc ("fork + exit"): a
+//! process forks, the child exits at once, and the parent waits for it.
+//! The expected difference is below 1 %, but two runs of the same program differ by more, because of
+//! where their memory lies and what else the machine does. So each round starts a new process of each
+//! kind, one after the other, in changing order. Each process forks some tens of times and reports its
+//! median. A round gives a ratio, and the result is the median of hundreds of ratios with its
+//! confidence interval. Two kinds are identical; their difference shows the resolution of the
+//! measurement.
 
 use std::fs;
 use std::hint::black_box;
@@ -24,22 +23,22 @@ use squall_tools::output;
 use super::figures::Figure;
 use super::paper::{self, Published};
 
-/// Tells a process that it is to fork and what kind it is. No argument, as it is no part of the
+/// Tells a process to fork, and what kind it is. It is not an argument, because it is not part of the
 /// command's interface.
 const VARIABLE: &str = "SQUALL_LAB_FORKING_PROCESS";
 
-/// Forks of a process that are not counted, and that are.
+/// Forks of a process that are not counted, and forks that are.
 const WARM_UP: usize = 5;
 const FORKS: usize = 50;
 
-/// A process that forks.
+/// A kind of process that forks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It never drew.
+    /// It has never drawn.
     Without,
-    /// It never drew either.
+    /// The same as `Without`, to show the resolution of the measurement.
     WithoutAgain,
-    /// It drew before it forked, and so has squall's memory.
+    /// It drew before it forked, so it has squall's memory.
     With,
     /// It drew, and each child draws 32 bytes before it exits.
     ChildDraws,
@@ -66,7 +65,7 @@ impl Kind {
         matches!(self, Kind::With | Kind::ChildDraws)
     }
 
-    /// What a child does: the bytes it drew, if any.
+    /// What a child does. Returns the bytes it drew, or else zeros.
     fn in_child(self) -> [u8; 32] {
         let mut out = [0; 32];
         if self == Kind::ChildDraws {
@@ -76,7 +75,7 @@ impl Kind {
     }
 }
 
-/// What forks cost.
+/// The costs of forks.
 #[derive(Debug, Serialize)]
 pub struct Forks {
     pub unit: &'static str,
@@ -87,14 +86,15 @@ pub struct Forks {
     pub with_squall: Figure,
     pub with_squall_child_draws: Figure,
     pub overhead_percent: Overhead,
-    /// The null control: of one kind of process without squall over the other.
+    /// The control: the overhead of one kind of process without squall over the other.
     pub null_overhead_percent: Overhead,
-    /// The paper's kernel with Whirlwind, and the old one.
+    /// The paper's figures for kernels with Whirlwind and with the old RNG.
     pub paper: Published,
 }
 
 impl Forks {
-    /// From times of every kind, in nanoseconds; those in the same place are of the same round.
+    /// Computes the costs from times of every kind, in nanoseconds. Times at the same index are from
+    /// the same round.
     pub fn of(times: [Vec<f64>; Kind::ALL.len()]) -> Forks {
         let [without, without_again, with, child_draws] = times;
         Forks {
@@ -112,18 +112,18 @@ impl Forks {
     }
 }
 
-/// What a fork costs more with squall than without.
+/// How much more a fork costs with squall than without, in percent.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Overhead {
     pub lower_quartile: f64,
     pub median: f64,
     pub upper_quartile: f64,
-    /// Where the median is, with 95 % confidence.
+    /// The 95 % confidence interval of the median.
     pub interval_95: [f64; 2],
 }
 
 impl Overhead {
-    /// From times of one round each.
+    /// Computes the overhead from times; those at the same index are from the same round.
     fn of(without: &[f64], with: &[f64]) -> Overhead {
         let pairs = without.iter().zip(with);
         let percents: Vec<f64> = pairs
@@ -139,7 +139,7 @@ impl Overhead {
     }
 }
 
-/// Measures the kinds of process in turns.
+/// Measures all kinds of process in turns.
 pub fn measure(effort: Effort) -> Result<Forks, Failure> {
     let mut times = [const { Vec::new() }; Kind::ALL.len()];
     let mut orders = Orders::default();
@@ -154,9 +154,9 @@ pub fn measure(effort: Effort) -> Result<Forks, Failure> {
     Ok(Forks::of(times))
 }
 
-/// Starts a process of `kind` and returns its median, in nanoseconds.
+/// Starts a process of `kind` and returns its median fork time in nanoseconds.
 fn start(kind: Kind) -> Result<f64, Failure> {
-    // This very image, even if a build has replaced the file since.
+    // Run this same image, even if a build has replaced the file.
     let program = Path::new("/proc/self/exe");
     let output = Command::new(program)
         .arg("cost")
@@ -166,7 +166,7 @@ fn start(kind: Kind) -> Result<f64, Failure> {
     median(&output)
 }
 
-/// What a process printed that also ended well.
+/// Parses the median that a process printed; the process must have succeeded.
 fn median(output: &Output) -> Result<f64, Failure> {
     let line = String::from_utf8_lossy(&output.stdout);
     match line.trim().parse() {
@@ -182,7 +182,7 @@ fn failure(cause: &str) -> Failure {
     Failure::Runtime(format!("a process to measure forks in: {cause}"))
 }
 
-/// What kind of forking process this is, if it was started as one.
+/// The kind of this process if it was started to fork, or else None.
 pub fn this_process() -> Option<Kind> {
     let name = std::env::var_os(VARIABLE)?;
     Kind::ALL.into_iter().find(|kind| name == kind.name())
@@ -211,8 +211,8 @@ pub fn serve(kind: Kind) -> Result<(), Failure> {
     output::print(&format!("{}\n", Spread::of(times).median))
 }
 
-/// Mappings of this process that are wiped in a child: squall's memory, if it has any. None if the
-/// kernel does not tell.
+/// Number of this process's mappings that are wiped in a child, such as squall's memory. None if the
+/// kernel does not say.
 fn wiped_mappings() -> Option<usize> {
     let mappings = fs::read_to_string("/proc/self/smaps").ok()?;
     let flags = mappings.lines().filter_map(|l| l.strip_prefix("VmFlags:"));
@@ -220,8 +220,8 @@ fn wiped_mappings() -> Option<usize> {
     Some(flags.filter(is_wiped).count())
 }
 
-/// Whether the process was of its kind: squall's memory came if it drew, and only then. Where
-/// memory cannot be wiped, nothing is seen and nothing is wrong.
+/// Fails unless squall's memory appeared exactly if the process drew. Where memory cannot be wiped on
+/// fork, there is nothing to check.
 fn check(kind: Kind, before: Option<usize>, after: Option<usize>) -> Result<(), Failure> {
     let has_memory = after > before;
     let is_visible = before.is_some() && squall::status().memory != MemoryKind::Plain;
@@ -235,8 +235,8 @@ fn check(kind: Kind, before: Option<usize>, after: Option<usize>) -> Result<(), 
     }
 }
 
-/// Draws as a program that goes on drawing does: the first request is served on its own, the
-/// next ones decide about memory and guards and fill the buffer.
+/// Draws like a program that goes on drawing. The first request is served on its own; the next ones set
+/// up memory and guards and fill the buffer.
 fn draw() {
     let mut out = [0; 32];
     for _ in 0..3 {
@@ -252,7 +252,7 @@ mod tests {
 
     use super::*;
 
-    /// 4, 1, 5, 2 and 3 % more, in pairs of a round; the times themselves tell nothing.
+    /// The overheads are 4, 1, 5, 2 and 3 % in the pairs of each round; the times alone show nothing.
     #[test]
     fn overhead_is_of_one_round() {
         let without = [100.0, 1000.0, 200.0, 10.0, 5000.0];

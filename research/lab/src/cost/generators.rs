@@ -1,6 +1,6 @@
 //! The generators that are compared, and what each does for an operation.
 //!
-//! Where all can be asked as accumulators they are, through one virtual call each.
+//! Where possible, all are called as accumulators, through one virtual call each.
 
 use std::hint::black_box;
 
@@ -14,18 +14,18 @@ use squall_tools::measure::Peer;
 
 use super::hardware;
 
-/// The event that is timed: its kind, and what there is to say about it.
+/// The source and the values of the event that is timed.
 pub const SOURCE: u32 = 7;
 pub const VALUES: [u32; 2] = [0x0123_4567, 0x89ab_cdef];
 
-/// The input that all take where they are to take the same 16 bytes.
+/// The same 16-byte input for all.
 const INPUT: Input = Input {
     source: SOURCE,
     cycles: 0x3243_f6a8,
     values: VALUES,
 };
 
-/// A design, with what it is made of.
+/// A design and its building block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Generator {
     #[serde(rename = "whirlwind_sha512")]
@@ -44,16 +44,16 @@ pub enum Generator {
     Legacy,
 }
 
-/// What is measured in turns.
+/// Generators that are measured in turns.
 pub type Peers<'a> = Vec<(Generator, Peer<'a>)>;
 
-/// One of each.
+/// All generators that are measured.
 pub struct Generators {
     ours: Ours,
     legacy: LegacyPools,
 }
 
-/// One of each that squall has.
+/// All generators of squall.
 struct Ours {
     sha512: Whirlwind<WithSha512>,
     sha256: Whirlwind<WithSha256>,
@@ -64,8 +64,8 @@ struct Ours {
 }
 
 impl Generators {
-    /// Generators that are ready for work. All use the CPU's random instruction: Whirlwind hashes
-    /// it in, the old RNG XORs it to what comes out of a pool; the robust PRNG needs none.
+    /// Creates generators that are ready to use. Those that can use the CPU's random instruction:
+    /// Whirlwind hashes it in, and the old RNG XORs it to a pool's output. The robust PRNG needs none.
     pub fn new() -> Result<Generators, Failure> {
         let ours = Ours {
             sha512: whirlwind(),
@@ -86,14 +86,14 @@ impl Generators {
         self.ours.events().chain([legacy]).collect()
     }
 
-    /// An interrupt, from reading the cycle counter on: an event like any other, but for the old
-    /// RNG, which has the fast pool for it.
+    /// An interrupt, from reading the cycle counter on. Only the old RNG treats it differently from an
+    /// event: it mixes it into its fast pool.
     pub fn interrupts(&mut self) -> Peers<'_> {
         let legacy = (Generator::Legacy, self.legacy.interrupts());
         self.ours.events().chain([legacy]).collect()
     }
 
-    /// The same 16 bytes each: `add`, `refresh`, and mixing into the old RNG's input pool.
+    /// The same 16 bytes for each: `add`, `refresh`, or mixing into the old RNG's input pool.
     pub fn inputs(&mut self) -> Peers<'_> {
         let Generators { ours, legacy } = self;
         let input = INPUT.to_bytes();
@@ -108,8 +108,8 @@ impl Generators {
         ]
     }
 
-    /// For each field as many whole bytes as n bits hold: `refresh`, and mixing the same into the
-    /// old RNG's input pool.
+    /// An input for each field, of as many whole bytes as n bits hold: `refresh`, and mixing the same
+    /// into the old RNG's input pool.
     pub fn wide_inputs(&mut self) -> [Peers<'_>; 3] {
         let Generators { ours, legacy } = self;
         let model = &legacy.model;
@@ -120,13 +120,13 @@ impl Generators {
         ]
     }
 
-    /// `len` bytes; the old RNG's come from /dev/urandom.
+    /// `len` bytes of output; the old RNG's come from /dev/urandom.
     pub fn outputs(&mut self, len: usize) -> Peers<'_> {
         let legacy = (Generator::Legacy, output(&mut self.legacy, len));
         self.ours.outputs(len).chain([legacy]).collect()
     }
 
-    /// 4 bytes; the old RNG's come from get_random_int.
+    /// 4 bytes of output; the old RNG's come from get_random_int.
     pub fn words(&mut self) -> Peers<'_> {
         let legacy = (Generator::Legacy, self.legacy.words());
         self.ours
@@ -220,8 +220,8 @@ fn wide<'a, F: Field, const N: usize>(
     ]
 }
 
-/// The old RNG as an accumulator of timer events, which are 12 bytes and an estimate of their
-/// entropy: steps of one jiffy have none, so that no event is dropped and no pool refilled.
+/// The old RNG as an accumulator of timer events, which are 12 bytes and an entropy estimate. Steps of
+/// one jiffy are credited nothing, so no event is dropped and no pool is refilled.
 struct LegacyPools {
     model: Legacy,
     jiffies: u32,
@@ -240,7 +240,7 @@ impl LegacyPools {
 
     fn words(&mut self) -> Peer<'_> {
         let LegacyPools { model, jiffies } = self;
-        // The kernel knows the process without asking.
+        // A kernel knows the process ID without asking.
         let process = std::process::id();
         Peer::new(move || {
             *jiffies = jiffies.wrapping_add(1);
@@ -266,7 +266,7 @@ impl Accumulator for LegacyPools {
 mod tests {
     use super::*;
 
-    /// Copies differ in what they give where there is hardware to make them.
+    /// If there is a hardware random source, copies of a generator give different bytes.
     #[test]
     fn the_old_rng_uses_the_hardware() {
         let model = legacy();
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(one != other, hardware::random().is_some());
     }
 
-    /// A field of n bits has elements of one byte more.
+    /// A field of n bits has elements that are one byte longer than the input.
     #[test]
     fn wide_inputs_are_as_wide_as_fields_allow() {
         assert_eq!(Robust::<Gf489>::ELEMENT_LEN, 61 + 1);

@@ -1,11 +1,11 @@
-//! What of the CPU the old RNG uses: the random instruction, as kernels XORed it to what came out
-//! of a pool, and the SHA instructions, which kernels of its time did not have.
+//! The CPU features that matter for the old RNG: the random instruction, which kernels XORed to a
+//! pool's output, and the SHA instructions, which kernels of its time did not use.
 
 #![allow(unsafe_code)]
 
 use squall_legacy_rng::HardwareRandom;
 
-/// The random instruction, if there is one.
+/// The random instruction, or None if the CPU has none.
 pub fn random() -> Option<HardwareRandom> {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("rdrand") {
@@ -14,7 +14,7 @@ pub fn random() -> Option<HardwareRandom> {
     None
 }
 
-/// Whether the `sha1` crate has instructions to use.
+/// Whether the CPU has SHA instructions that the `sha1` crate can use.
 pub fn has_sha() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("sha");
@@ -29,7 +29,7 @@ fn word() -> Option<u64> {
         let mut word = 0;
         (core::arch::x86_64::_rdrand64_step(&mut word) == 1).then_some(word)
     }
-    // SAFETY: only `random` gives this function out, which has found the instruction.
+    // SAFETY: only `random` returns this function, after it has found the instruction.
     unsafe { rdrand() }
 }
 
@@ -37,7 +37,7 @@ fn word() -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Whether the kernel knows the CPU to have `flag`.
+    /// Whether the kernel lists `flag` for the CPU.
     fn kernel_has(flag: &str) -> bool {
         let info = std::fs::read_to_string("/proc/cpuinfo").expect("/proc/cpuinfo");
         info.split_ascii_whitespace().any(|word| word == flag)
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(has_sha(), kernel_has("sha_ni"));
     }
 
-    /// By chance once in 2^64 runs they do not.
+    /// This fails by chance once in 2^64 runs.
     #[test]
     fn words_differ() {
         if let Some(source) = random() {

@@ -1,4 +1,4 @@
-//! What the figures were measured on.
+//! Describes the machine that was measured.
 
 use serde::Serialize;
 use squall_tools::measure::machine::{cpu, kernel};
@@ -10,15 +10,14 @@ use super::hardware;
 pub struct MachineDescription {
     pub cpu: String,
     pub kernel: String,
-    /// Whether this is a release build: figures of another say nothing.
+    /// Whether this is a release build. Figures of other builds mean nothing.
     pub release_build: bool,
-    /// Whether there is a random instruction, for the old RNG too.
+    /// Whether the CPU has a random instruction, which the old RNG then uses too.
     pub random_instruction: bool,
-    /// Whether there are instructions for SHA-1, which the model of the old RNG uses then.
+    /// Whether the CPU has SHA-1 instructions, which the model of the old RNG then uses.
     pub sha_instructions: bool,
 }
 
-/// Describes this machine.
 pub fn describe() -> MachineDescription {
     MachineDescription {
         cpu: cpu(),

@@ -1,4 +1,4 @@
-//! What single operations cost, in nanoseconds.
+//! Measures single operations, in nanoseconds.
 
 use std::time::Instant;
 
@@ -14,23 +14,23 @@ use super::paper::{self, Published};
 
 const UNIT: &str = "ns";
 
-/// The operations.
+/// The time of each operation, in nanoseconds.
 #[derive(Debug, Serialize)]
 pub struct Operations {
-    /// An event, of calls that do not compress: 7 of 8, with SHA-256 3 of 4.
+    /// An event, only counting calls that do not compress: 7 of 8, or 3 of 4 with SHA-256.
     pub add_input_without_compression: Row,
-    /// The mean over all calls: with the compressions.
+    /// An event, as the mean over all calls including those that compress.
     pub add_input: Row,
-    /// The same for an interrupt, which the old RNG only mixes into its fast pool.
+    /// The mean time of an interrupt, which the old RNG only mixes into its fast pool.
     pub interrupt: Row,
     pub absorb_16_bytes: Row,
-    /// These three are of a field's size, for the robust PRNG with this field. Whirlwind's inputs
-    /// are of 16 bytes only.
+    /// The next three inputs have the size of a field of the robust PRNG. Whirlwind only takes inputs
+    /// of 16 bytes.
     pub absorb_61_bytes: Row,
     pub absorb_72_bytes: Row,
     pub absorb_88_bytes: Row,
     pub generate_4_bytes: Row,
-    /// What one `next` of the robust PRNG gives.
+    /// The output of one `next` of the robust PRNG.
     pub generate_16_bytes: Row,
     pub generate_64_bytes: Row,
     pub bootstrap: Row,
@@ -56,7 +56,7 @@ pub fn measure(generators: &mut Generators, plan: Plan) -> Operations {
     }
 }
 
-/// Nanoseconds a call of each of `peers`, in turns.
+/// Nanoseconds per call for each of `peers`, measured in turns.
 pub fn samples(peers: Peers, effort: Effort) -> Samples {
     let (names, peers): (Vec<Generator>, Vec<Peer>) = peers.into_iter().unzip();
     names.into_iter().zip(in_turns(peers, effort)).collect()
@@ -66,7 +66,7 @@ fn row(peers: Peers, effort: Effort, paper: Published) -> Row {
     Row::new(samples(peers, effort), UNIT, paper)
 }
 
-/// Bootstraps of Whirlwinds that nothing has gone into.
+/// Bootstraps of new Whirlwinds without any input.
 fn bootstraps(count: usize) -> Row {
     type Bootstrap = (Generator, fn() -> f64);
     let bootstraps: [Bootstrap; 3] = [

@@ -1,5 +1,5 @@
-//! What Everspaugh et al. published of Whirlwind in the kernel and of the old RNG (IEEE S&P 2014,
-//! on the machine of their time). Their reads are system calls, with a copy to the caller.
+//! Figures that Everspaugh et al. published for Whirlwind in the kernel and for the old RNG (IEEE S&P
+//! 2014, on the machine of their time). Their reads are system calls with a copy to the caller.
 
 use serde::Serialize;
 
@@ -7,9 +7,9 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PublishedFigure {
     pub value: f64,
-    /// Published with some figures.
+    /// The tolerance, where one was published.
     pub plus_minus: Option<f64>,
-    /// With the digits and the unit it was published with.
+    /// The figure with the digits and the unit in which it was published.
     pub text: &'static str,
 }
 
@@ -87,10 +87,10 @@ const fn both(whirlwind: PublishedFigure, legacy: PublishedFigure) -> Published 
 mod tests {
     use super::*;
 
-    /// Units, in nanoseconds.
+    /// Units and their length in nanoseconds.
     const UNITS: [(&str, f64); 3] = [("", 1.0), (" µs", 1e3), (" ms", 1e6)];
 
-    /// The digits of the text are those of the value and its tolerance.
+    /// Checks that the digits of the text agree with the value and its tolerance.
     #[track_caller]
     fn agrees(figure: PublishedFigure) {
         let of_unit = |(unit, scale): (&str, f64)| {
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(numbers, expected, "{}", figure.text);
     }
 
-    /// The paper's figures once more: Whirlwind's, and the old RNG's.
+    /// The paper's figures restated: Whirlwind's, and the old RNG's.
     #[test]
     fn the_whole_table() {
         for (published, texts) in [

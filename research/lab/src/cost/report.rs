@@ -1,4 +1,4 @@
-//! The whole report, as a program reads it.
+//! The complete report, as it is written to JSON.
 
 use serde::Serialize;
 
@@ -8,11 +8,10 @@ use super::operations::Operations;
 use super::targets::Verdict;
 use super::throughput::Speed;
 
-/// Everything that was measured.
 #[derive(Debug, Serialize)]
 pub struct CostReport {
     pub machine: MachineDescription,
-    /// Whether only a few rounds were measured.
+    /// Whether this is a quick run, with only a few rounds.
     pub quick: bool,
     pub operations: Operations,
     pub throughput: Vec<Speed>,

@@ -1,4 +1,4 @@
-//! The report for people: tables, then targets, then what the rows mean.
+//! Writes the report as text: tables, then targets, then notes on the rows.
 
 use std::fmt::Write;
 
@@ -15,14 +15,14 @@ use super::report::CostReport;
 use super::targets::{Bound, Verdict};
 use super::throughput::Speed;
 
-/// Lines of an operation: what Whirlwind and the robust PRNG are made with, and which those are.
+/// The lines of an operation: Whirlwind's hash and the robust PRNG's field, and the generators.
 const VARIANTS: [(&str, Generator, Generator); 3] = [
     ("SHA-512; n = 489", WhirlwindSha512, Robust489),
     ("SHA-256; n = 579", WhirlwindSha256, Robust579),
     ("Davies–Meyer; n = 705", WhirlwindDaviesMeyer, Robust705),
 ];
 
-/// Stands where there is no figure.
+/// Shown where there is no figure.
 const NONE: &str = "–";
 
 const NOTES: &str = "
@@ -99,8 +99,8 @@ fn operations(text: &mut String, operations: &Operations) {
     section(text, "Operations: median of batches (quartiles)", &lines);
 }
 
-/// Lines for one operation, one for each variant that has it; the old RNG and the paper have one
-/// figure.
+/// The lines of one operation, one for each variant that has it. The old RNG and the paper have only
+/// one figure.
 fn operation(name: &str, row: &Row) -> Vec<Vec<String>> {
     let cell = |generator| row.get(generator).map_or(NONE.into(), time);
     let has = |generator| row.get(generator).is_some();
@@ -202,7 +202,7 @@ fn targets(text: &mut String, targets: &[Verdict]) {
     section(text, "Targets", &lines);
 }
 
-/// The names of the columns, with `more` behind the first, which needs none.
+/// The column names, with `more` after the first one, which is empty.
 fn header(more: &[&str]) -> Vec<String> {
     let generators = ["Whirlwind", "robust PRNG", "old RNG"];
     let paper = ["paper's Whirlwind", "paper's old RNG"];
@@ -210,7 +210,7 @@ fn header(more: &[&str]) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// Writes `lines` with their columns aligned.
+/// Writes `lines` with aligned columns.
 fn section(text: &mut String, title: &str, lines: &[Vec<String>]) {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -254,7 +254,7 @@ fn speed(figure: &Figure) -> String {
     format!("{median} ({low} to {high})")
 }
 
-/// A number to three digits.
+/// Formats a number with three digits.
 fn number(value: f64) -> String {
     match value.abs() {
         100.0.. => format!("{value:.0}"),

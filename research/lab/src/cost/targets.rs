@@ -1,4 +1,4 @@
-//! What squall set out to reach, and whether this run reached it.
+//! squall's targets for cost, and whether this run met them.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use super::generators::Generator::{Legacy, Robust489, Robust579, Robust705, Whir
 use super::operations::Operations;
 use Bound::{Above, AtMost, Under};
 
-/// Which side of its limit a figure is to be on.
+/// Whether a figure must be below or above its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
@@ -16,7 +16,7 @@ pub enum Bound {
     Above,
 }
 
-/// A target with what was measured.
+/// A target and its measured figure.
 #[derive(Debug, Serialize)]
 pub struct Verdict {
     pub target: &'static str,
@@ -31,7 +31,7 @@ pub struct Verdict {
 
 type Measured<'a> = (&'a Operations, &'a Forks);
 
-/// A target's name, its text, the bound, the limit, the unit, and where its figure is.
+/// A target: its name, its text, the bound, the limit, the unit, and a function that finds the figure.
 type Target = (
     &'static str,
     &'static str,
@@ -41,8 +41,8 @@ type Target = (
     fn(Measured) -> f64,
 );
 
-/// The targets. Whirlwind is judged with SHA-512, its default; the robust PRNG by inputs of its
-/// field's size, as it is defined, and by inputs of an event's 16 bytes.
+/// The targets. Whirlwind is judged with SHA-512, its default. The robust PRNG is judged by inputs of
+/// its field's size, as it is defined, and by inputs of an event's 16 bytes.
 #[rustfmt::skip]
 const TARGETS: [Target; 13] = [
     ("whirlwind_add_input", "Whirlwind's add-input without compression, median",
@@ -74,7 +74,7 @@ const TARGETS: [Target; 13] = [
         Under, 1.0, "%", |(_, fork)| fork.overhead_percent.median),
 ];
 
-/// Whether each target was met.
+/// Compares each target with the measured figure.
 pub fn of(operations: &Operations, fork: &Forks) -> Vec<Verdict> {
     let judge = |(target, text, bound, limit, unit, find): Target| {
         let measured = find((operations, fork));
@@ -138,10 +138,10 @@ mod tests {
         }
     }
 
-    /// Every target's figure and whether it is met, by hand.
+    /// Every target's figure and verdict, computed by hand.
     #[test]
     fn verdicts_on_synthetic_figures() {
-        // Forks that take 2 % longer.
+        // Forks that take 2 % longer with squall.
         let fork = Forks::of([
             vec![100.0, 200.0, 300.0],
             vec![100.0, 200.0, 300.0],

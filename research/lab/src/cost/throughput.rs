@@ -1,4 +1,4 @@
-//! How fast output is, by the length of a request, in MB/s (10^6 bytes).
+//! Measures the speed of output by the length of a request, in MB/s (10^6 bytes).
 
 use serde::Serialize;
 use squall_tools::measure::Effort;
@@ -8,10 +8,10 @@ use super::generators::Generators;
 use super::operations::samples;
 use super::paper;
 
-/// Lengths of requests, in bytes: those of the paper, and longer ones.
+/// Lengths of requests in bytes: those of the paper, and longer ones.
 const LENGTHS: [usize; 8] = [4, 16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
 
-/// The speed of requests of one length.
+/// The speed of requests of one length, in MB/s.
 #[derive(Debug, Serialize)]
 pub struct Speed {
     pub block_bytes: usize,

@@ -1,5 +1,5 @@
-//! An apt of our own beside the machine's: it knows the machine's mirror, other suites, and no
-//! installed package, and writes into the cache only.
+//! Runs the machine's apt with its own directories: it knows the machine's mirror, other suites, and no
+//! installed package, and writes only into the cache.
 //!
 //! The machine's configuration is read before ours, so its proxies and passwords are used.
 
@@ -13,10 +13,10 @@ use squall_tools::failure::at;
 use super::lists::{Package, Release, Stanza};
 use super::tool::{self, step};
 
-/// The keys that Debian signs its archive with.
+/// The keys with which Debian signs its archive.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// What apt makes of the lists, and could make again.
+/// Files that apt computes from the lists and can compute again.
 const CACHE: &str = "cache";
 
 /// A release of Debian in the mirror's archive, with its backports.
@@ -53,7 +53,7 @@ impl Archive {
         })
     }
 
-    /// What `suite` has under the name `package`.
+    /// What the archive says about `package` in `suite`.
     pub fn show(&self, package: &str, suite: &str) -> Result<Stanza, Failure> {
         let mut command = self.command("apt-cache");
         command.args(["show", "--no-all-versions", &format!("{package}/{suite}")]);
@@ -63,7 +63,7 @@ impl Archive {
         Stanza::parse(&text).ok_or_else(|| absent(": the archive has no such package".to_owned()))
     }
 
-    /// Puts `packages` into `directory`, and nothing else.
+    /// Downloads `packages` into `directory`, without their dependencies.
     pub fn download(&self, packages: &[Package], directory: &Path) -> Result<(), Failure> {
         let mut command = self.command("apt-get");
         command.args(["-qq", "download"]).current_dir(directory);
@@ -73,14 +73,14 @@ impl Archive {
             .map_err(Failure::Runtime)
     }
 
-    /// Puts `packages` of `suite` and all that they need into `directory`.
+    /// Downloads `packages` of `suite` and all their dependencies into `directory`.
     pub fn download_closure(
         &self,
         packages: &[Package],
         suite: &str,
         directory: &Path,
     ) -> Result<(), Failure> {
-        // apt fetches into this one first, and does not make it.
+        // apt downloads into this directory first, but does not create it.
         let partial = directory.join("partial");
         fs::create_dir_all(&partial).map_err(at(&partial))?;
         let mut command = self.command("apt-get");
@@ -103,17 +103,17 @@ impl Archive {
 
 impl Drop for Archive {
     fn drop(&mut self) {
-        // What apt computes from the lists is four times as long as these, and soon made again.
+        // The computed files are four times as long as the lists, and quickly made again.
         let _ = fs::remove_dir_all(self.directory.join(CACHE));
     }
 }
 
-/// A version of a package, as apt wants to be asked for it.
+/// A version of a package in apt's notation.
 fn exactly(package: &Package) -> String {
     format!("{}={}", package.name, package.version)
 }
 
-/// The archive, as apt wants to be told of it.
+/// The archive as a sources.list file.
 fn sources(release: Release, mirror: &str) -> String {
     let (suite, backports) = (release.suite(), release.backports());
     format!(
@@ -126,7 +126,7 @@ fn sources(release: Release, mirror: &str) -> String {
     )
 }
 
-/// Writes what apt needs below `directory`.
+/// Writes apt's configuration and directories below `directory`.
 fn configure(directory: &Path, sources: &str) -> Result<(), Failure> {
     for name in ["state", "lists/partial", CACHE, "preferences.d"] {
         let path = directory.join(name);
@@ -148,7 +148,7 @@ fn configuration(directory: &Path) -> String {
     CONFIGURATION.replace("@", &directory.display().to_string())
 }
 
-/// `@` is the directory.
+/// Configuration for apt, in which `@` stands for the directory.
 const CONFIGURATION: &str = r#"// Written by squall-lab.
 #clear APT::Architectures;
 #clear APT::Update::Pre-Invoke;

@@ -1,4 +1,4 @@
-//! What the cache has, and how each is made of packages.
+//! The items in the cache, and how each is made of packages.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::qemu;
 use super::record::{Record, damaged};
 use super::tools;
 
-/// One of what the cache has.
+/// An item in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
     /// QEMU for x86-64.
@@ -50,7 +50,7 @@ impl Display for Item {
 }
 
 impl Item {
-    /// Its place in the cache.
+    /// Its directory in the cache.
     pub fn directory(self) -> PathBuf {
         match self {
             Item::Qemu => "qemu".into(),
@@ -60,7 +60,7 @@ impl Item {
         }
     }
 
-    /// The release of Debian that it comes from.
+    /// The Debian release of its packages.
     pub fn release(self) -> Release {
         match self {
             Item::Qemu => qemu::RELEASE,
@@ -70,7 +70,7 @@ impl Item {
         }
     }
 
-    /// What is known of it before it is fetched; the package whose version counts is the first.
+    /// The packages to fetch. The first is the one whose version is recorded.
     pub fn packages(self, archive: &Archive) -> Result<Vec<Package>, Failure> {
         let show = |package: &str, suite| Ok(archive.show(package, suite)?.package);
         match self {
@@ -88,7 +88,7 @@ impl Item {
         }
     }
 
-    /// Fetches `packages`, and for programs all that these need.
+    /// Downloads `packages`, and for programs also their dependencies.
     pub fn download(
         self,
         archive: &Archive,
@@ -109,7 +109,7 @@ impl Item {
         }
     }
 
-    /// Moves what is kept of `unpacked` to `tree`; tells what a kernel calls itself.
+    /// Moves the files to keep from `unpacked` to `tree`. For a kernel, returns its release.
     pub fn lay_out(self, unpacked: &Path, tree: &Path) -> Result<Option<String>, Failure> {
         match self {
             Item::Qemu => qemu::lay_out(unpacked, tree).map(|()| None),
@@ -119,7 +119,7 @@ impl Item {
         }
     }
 
-    /// What its tree is made by, where that has changed or may change.
+    /// The lists of packages and files from which its tree is made, where they may change.
     pub fn list(self) -> Vec<String> {
         match self {
             Item::Tools => tools::list(),
@@ -128,8 +128,8 @@ impl Item {
         }
     }
 
-    /// The record of the tree at `place`, if there is one, made by the list of today, and what
-    /// matters is in it.
+    /// The record of the tree at `place`. None unless the tree exists, was made by the current lists,
+    /// and has all important files.
     pub fn check(self, place: &Path) -> Result<Option<Record>, Failure> {
         let Some(record) = Record::read(place)? else {
             return Ok(None);

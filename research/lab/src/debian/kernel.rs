@@ -1,7 +1,7 @@
-//! Debian's kernels: which there are, the packages of one, and what is kept of them.
+//! Debian's kernels: their names, the packages of one, and the files that are kept.
 //!
-//! Older ones are a package with `boot/vmlinuz-RELEASE` and `lib/modules/RELEASE`. Newer ones are
-//! three, for the kernel, its modules and a list of what is built in, all of them below
+//! Older kernels are one package with `boot/vmlinuz-RELEASE` and `lib/modules/RELEASE`. Newer ones are
+//! three packages, for the kernel, its modules and a list of what is built in, all below
 //! `usr/lib/modules/RELEASE`.
 
 use std::fs;
@@ -16,13 +16,13 @@ use super::lists::{Package, Release};
 use super::record::Record;
 use super::unfinished::{remove, walk};
 
-/// What a tree must have.
+/// Files that a kernel's tree must have.
 pub const PARTS: [&str; 2] = [IMAGE, MODULES];
 
 const IMAGE: &str = "vmlinuz";
 const MODULES: &str = "modules";
 
-/// Packages of a kernel's parts are called so.
+/// Prefixes of the names of a kernel's packages.
 const PREFIXES: [&str; 4] = [
     "linux-image-",
     "linux-binary-",
@@ -30,7 +30,7 @@ const PREFIXES: [&str; 4] = [
     "linux-base-",
 ];
 
-/// Modules for hardware that no machine of the lab has: half of a kernel that is not for clouds.
+/// Modules for hardware that no machine of the lab has, which are half of a kernel not made for clouds.
 const UNUSED: [&str; 9] = [
     "kernel/drivers/gpu",
     "kernel/drivers/hwmon",
@@ -46,16 +46,16 @@ const UNUSED: [&str; 9] = [
 /// The kernels of the lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KernelName {
-    /// Debian 12's. Its variant for clouds has no driver for vmgenid, so this is the full one.
+    /// Debian 12's kernel. Its cloud variant has no driver for vmgenid, so this is the full one.
     V6_1,
-    /// The one of Debian 12's backports.
+    /// The kernel in Debian 12's backports.
     V6_12,
-    /// The newest that is in Debian 13's backports.
+    /// The newest kernel in Debian 13's backports.
     Newest,
 }
 
 impl KernelName {
-    /// All of them.
+    /// All kernels.
     pub const ALL: [KernelName; 3] = [KernelName::V6_1, KernelName::V6_12, KernelName::Newest];
 
     /// Its name on the command line and in the cache.
@@ -67,7 +67,7 @@ impl KernelName {
         }
     }
 
-    /// The release of Debian that it comes from.
+    /// The Debian release of its packages.
     pub(super) fn release(self) -> Release {
         match self {
             KernelName::V6_1 | KernelName::V6_12 => Release::Bookworm,
@@ -106,11 +106,10 @@ impl FromStr for KernelName {
 /// A kernel in the cache.
 #[derive(Debug)]
 pub struct Kernel {
-    /// Which one.
     pub name: KernelName,
-    /// What it calls itself, as `uname -r` prints it.
+    /// The release, as `uname -r` prints it.
     pub release: String,
-    /// Of the Debian package.
+    /// The version of the Debian package.
     pub package_version: String,
     /// The image to boot.
     pub image: PathBuf,
@@ -118,7 +117,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The kernel of the tree at `place`, which has this record.
+    /// The kernel in the tree at `place`, with this record.
     pub(super) fn of(name: KernelName, place: &Path, record: Record) -> Kernel {
         Kernel {
             name,
@@ -134,7 +133,8 @@ impl Kernel {
         &self.modules
     }
 
-    /// The file of a module, which may be compressed; `-` and `_` are the same in its name.
+    /// The file of a module, which may be compressed. `-` and `_` are equal in its name. None if the
+    /// kernel has no such module.
     pub fn module(&self, name: &str) -> Option<PathBuf> {
         let mut found = None;
         let walked = walk(&self.modules, &mut |path, metadata| {
@@ -155,8 +155,8 @@ fn is_module(file: &str, name: &str) -> bool {
     plain(stem) == plain(name) && ["", ".xz", ".zst", ".gz"].contains(&compression)
 }
 
-/// The packages of the kernel `name`: the one that was asked for, and what it needs of a kernel,
-/// without what only an installation needs.
+/// The packages of the kernel `name`: its package and those dependencies that belong to the kernel,
+/// without those that only an installation needs.
 pub fn packages(name: KernelName, archive: &Archive) -> Result<Vec<Package>, Failure> {
     let mut wanted = vec![name.package().to_owned()];
     let mut packages = Vec::new();
@@ -178,7 +178,7 @@ fn is_part(package: &str) -> bool {
     PREFIXES.iter().any(|prefix| package.starts_with(prefix))
 }
 
-/// Moves a kernel's image and modules to `tree`; gives its release.
+/// Moves a kernel's image and modules to `tree` and returns its release.
 pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<String, Failure> {
     let found = ["usr/lib/modules", "lib/modules"]
         .into_iter()
@@ -199,7 +199,7 @@ pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<String, Failure> {
     Ok(release)
 }
 
-/// The directory of a release's modules in `directory`, and the release.
+/// The directory of a kernel's modules in `directory`, and the kernel's release.
 fn release_in(directory: &Path) -> Option<(PathBuf, String)> {
     let mut entries = fs::read_dir(directory).ok()?.flatten();
     let entry = entries.find(|entry| entry.path().join("kernel").is_dir())?;

@@ -1,9 +1,9 @@
-//! What Debian's archive says of its packages.
+//! Parses what Debian's archive says about its packages.
 
 use serde::{Deserialize, Serialize};
 
-/// A release of Debian that packages are taken from, with its backports. Each has an apt of its
-/// own: with both in one, what a package needs might come from the other.
+/// A Debian release with its backports. Each is used with an apt of its own: with both in one, a
+/// package's dependencies might come from the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
     /// Debian 12.
@@ -13,7 +13,7 @@ pub enum Release {
 }
 
 impl Release {
-    /// All of them.
+    /// All releases.
     pub const ALL: [Release; 2] = [Release::Bookworm, Release::Trixie];
 
     /// The release's own suite.
@@ -24,7 +24,7 @@ impl Release {
         }
     }
 
-    /// The suite of packages that were brought to it from later ones.
+    /// The release's suite of packages from later releases.
     pub fn backports(self) -> &'static str {
         match self {
             Release::Bookworm => "bookworm-backports",
@@ -40,16 +40,16 @@ pub struct Package {
     pub version: String,
 }
 
-/// What the archive says of a package.
+/// An archive's entry for a package.
 #[derive(Debug)]
 pub struct Stanza {
     pub package: Package,
-    /// The names of what it needs; of alternatives the first.
+    /// The names of its dependencies; of alternatives, the first.
     pub depends: Vec<String>,
 }
 
 impl Stanza {
-    /// The first stanza of `text`, if it is one.
+    /// Parses the first stanza of `text`. None if it is not one.
     pub fn parse(text: &str) -> Option<Stanza> {
         let field = |name: &str| {
             let mut lines = text.lines().take_while(|line| !line.is_empty());

@@ -1,4 +1,4 @@
-//! Where the cache is: where the caller says, or else the environment.
+//! Chooses the cache's directory: the caller's choice, or else the environment's.
 
 use std::ffi::OsString;
 use std::path::{self, Path, PathBuf};
@@ -9,7 +9,7 @@ use squall_tools::failure::at;
 /// The source tree that the lab was built from.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The cache's directory: `given`, or else what `variable` says of the environment's variables.
+/// The cache's directory: `given`, or else one from the environment, which is read with `variable`.
 pub fn choose(
     given: Option<&Path>,
     variable: impl Fn(&str) -> Option<OsString>,
@@ -47,7 +47,7 @@ fn by_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf
         .or_else(|| path("HOME").map(|path| path.join(".cache/squall-lab")))
 }
 
-/// Why the cache cannot be in `directory`, if so.
+/// Why the cache cannot be in `directory`. None if it can.
 fn unfit(directory: &Path) -> Option<&'static str> {
     // The path is written into apt's configuration and into a list of directories for the loader.
     let strange = |c: char| c.is_control() || ['"', ':', ';'].contains(&c);

@@ -1,4 +1,4 @@
-//! One run at a time.
+//! A lock, so that only one process changes the cache at a time.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -8,13 +8,13 @@ use squall_tools::failure::at;
 
 use super::tool::step;
 
-/// Held by the run that changes the cache; the system takes it from one that dies.
+/// Held by the process that changes the cache. The system releases it when the process dies.
 pub struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Waits until nobody else changes the cache in `directory`.
+    /// Waits until no other process changes the cache in `directory`, and takes the lock.
     pub fn take(directory: &Path) -> Result<Lock, Failure> {
         let path = directory.join("lock");
         let file = File::create(&path).map_err(at(&path))?;

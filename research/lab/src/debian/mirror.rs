@@ -1,10 +1,10 @@
-//! The mirror of Debian's archive that this machine's apt uses.
+//! Finds the mirror of Debian's archive that this machine's apt uses.
 
 use squall_tools::Failure;
 
 use super::tool;
 
-/// What apt prints of a source that may be the archive's main part.
+/// Filters for apt's sources that may be the archive's main part.
 const FILTERS: [&str; 2] = ["Created-By: Packages", "Component: main"];
 
 /// The mirror's address.
@@ -21,8 +21,8 @@ pub fn find() -> Result<String, Failure> {
     })
 }
 
-/// The addresses of apt's sources, one a line: those whose lists say that they are Debian's, or, as
-/// lists may not have been fetched yet, all.
+/// The addresses of apt's sources, one per line. If `known`, only those whose lists say that they are
+/// Debian's; otherwise all, because lists may not have been fetched yet.
 fn targets(known: bool) -> Result<String, Failure> {
     let mut command = tool::command("apt-get");
     command
@@ -44,8 +44,8 @@ fn first(addresses: &str, fits: impl Fn(&str) -> bool) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Whether the address ends as mirrors of Debian's main archive do, or apt's files with lists of
-/// them; others, such as the security archive, have other names.
+/// Whether the address ends like mirrors of Debian's main archive, or like apt's lists of mirrors.
+/// Others, such as the security archive, have other names.
 fn is_named_debian(address: &str) -> bool {
     let last = address.trim_end_matches('/').rsplit('/').next();
     matches!(last, Some("debian" | "debian.list"))

@@ -1,5 +1,4 @@
-//! nginx and OpenSSL with the libraries that they need, for guests that serve TLS: a userland of
-//! nothing else.
+//! nginx and OpenSSL with their libraries, as a minimal userland for guests that serve TLS.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +10,11 @@ use super::record::Record;
 use super::unfinished::{keep, remove};
 use super::userland::{self, LIBRARIES, LOADER};
 
-/// The release of Debian that they come from.
+/// The Debian release of the packages.
 pub const RELEASE: Release = Release::Trixie;
 
-/// The packages, without anything else that they ask for: what is kept of them needs no more.
-/// libgcc is for squall's libraries.
+/// The packages, without further dependencies, because the files that are kept need no others. libgcc
+/// is for squall's libraries.
 pub const PACKAGES: [&str; 9] = [
     "nginx",
     "libc6",
@@ -28,7 +27,7 @@ pub const PACKAGES: [&str; 9] = [
     "zlib1g",
 ];
 
-/// What a tree must have.
+/// Files that the tree must have.
 pub const PARTS: [&str; 4] = [
     LOADER,
     "usr/lib/x86_64-linux-gnu/libssl.so.3",
@@ -38,10 +37,10 @@ pub const PARTS: [&str; 4] = [
 
 const OPENSSL: &str = "usr/bin/openssl";
 
-/// What is kept of the packages.
+/// Files of the packages that are kept.
 const KEPT: [&str; 4] = [OPENSSL, LIBRARIES, "usr/lib64", "usr/sbin/nginx"];
 
-/// What nobody uses of it: encodings of text, a library of vectors.
+/// Files below these that nothing uses: text encodings, and a vector library.
 const UNUSED: [&str; 2] = [
     "usr/lib/x86_64-linux-gnu/gconv",
     "usr/lib/x86_64-linux-gnu/libmvec.so.1",
@@ -51,12 +50,12 @@ const UNUSED: [&str; 2] = [
 #[derive(Debug)]
 pub struct Nginx {
     directory: PathBuf,
-    /// Of the Debian package nginx.
+    /// The version of the Debian package nginx.
     pub version: String,
 }
 
 impl Nginx {
-    /// Those of the tree at `place`, which has this record.
+    /// nginx in the tree at `place`, with this record.
     pub(super) fn of(place: PathBuf, record: Record) -> Nginx {
         Nginx {
             directory: place,
@@ -64,12 +63,12 @@ impl Nginx {
         }
     }
 
-    /// The tree, as it is to be at the root of a guest.
+    /// The tree, which is for the root directory of a guest.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Makes a certificate for nobody, signed by itself, and its key: ECDSA with P-256.
+    /// Makes a self-signed certificate and its key: ECDSA with P-256.
     pub(crate) fn certify(&self, certificate: &Path, key: &Path) -> Result<(), Failure> {
         let made = userland::run(&self.directory, OPENSSL, "openssl", |command| {
             command
@@ -85,13 +84,13 @@ impl Nginx {
     }
 }
 
-/// What a tree is made from.
+/// The lists from which the tree is made.
 pub fn list() -> Vec<String> {
     let lists = [&PACKAGES[..], &KEPT, &UNUSED];
     lists.concat().into_iter().map(str::to_owned).collect()
 }
 
-/// Moves what is kept to `tree`.
+/// Moves the files to keep to `tree`.
 pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<(), Failure> {
     for unused in UNUSED {
         let path = unpacked.join(unused);

@@ -1,5 +1,5 @@
-//! QEMU with all it needs, the C library too, so that it runs on any x86-64 Linux: by its own
-//! loader, out of any directory.
+//! QEMU with all dependencies including the C library, so that its own loader runs it on any x86-64
+//! Linux, from any directory.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,12 @@ use super::lists::Release;
 use super::record::Record;
 use super::unfinished::keep;
 
-/// The release of Debian that it comes from.
+/// The Debian release of the package.
 pub const RELEASE: Release = Release::Trixie;
 
-/// The package.
 pub const PACKAGE: &str = "qemu-system-x86";
 
-/// What a tree must have.
+/// Files that the tree must have.
 pub const PARTS: [&str; 3] = [PROGRAM, LOADER, FIRMWARE[0]];
 
 const PROGRAM: &str = "usr/bin/qemu-system-x86_64";
@@ -24,10 +23,10 @@ const LOADER: &str = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
 const LIBRARIES: [&str; 2] = ["usr/lib/x86_64-linux-gnu", "usr/lib"];
 const FIRMWARE: [&str; 3] = ["usr/share/seabios", "usr/share/qemu", "usr/lib/ipxe/qemu"];
 
-/// What is kept of the packages. The rest, such as set-user-ID programs, never leaves the part.
+/// Files of the packages that are kept. The rest, such as set-user-ID programs, never leaves `part/`.
 const KEPT: [&str; 4] = [PROGRAM, "usr/lib", "usr/share/qemu", "usr/share/seabios"];
 
-/// The suite that it comes from.
+/// The suite of the package.
 pub fn suite() -> &'static str {
     RELEASE.backports()
 }
@@ -35,17 +34,17 @@ pub fn suite() -> &'static str {
 /// QEMU in the cache.
 #[derive(Debug)]
 pub struct Qemu {
-    /// What to start: the loader.
+    /// The program to start, which is the loader.
     pub program: PathBuf,
-    /// What the loader needs to know, QEMU's program, and where its firmware is; QEMU's own
-    /// arguments follow.
+    /// Arguments for the loader, QEMU's program, and the path of its firmware. QEMU's other arguments
+    /// follow.
     pub first_arguments: Vec<OsString>,
-    /// Of the Debian package.
+    /// The version of the Debian package.
     pub version: String,
 }
 
 impl Qemu {
-    /// QEMU of the tree at `place`, which has this record.
+    /// QEMU in the tree at `place`, with this record.
     pub(super) fn of(place: &Path, record: Record) -> Qemu {
         let libraries = LIBRARIES.map(|path| place.join(path).into_os_string());
         let mut first_arguments = vec![
@@ -65,7 +64,7 @@ impl Qemu {
     }
 }
 
-/// Moves what is kept to `tree`.
+/// Moves the files to keep to `tree`.
 pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<(), Failure> {
     keep(&KEPT, unpacked, tree)
 }

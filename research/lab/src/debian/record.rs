@@ -1,4 +1,4 @@
-//! What a tree is made of, written into it last.
+//! The record of what a tree consists of, which is written into it last.
 
 use std::fs;
 use std::io;
@@ -12,24 +12,24 @@ use super::lists::Package;
 
 const NAME: &str = "record.json";
 
-/// What a tree is made of.
+/// What a tree consists of.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Record {
-    /// Of the package whose version counts.
+    /// The version of the item's main package.
     pub version: String,
-    /// What the kernel calls itself; null for what is none.
+    /// The kernel's release. None if the item is not a kernel.
     pub release: Option<String>,
-    /// The length of its files.
+    /// The total length of the files, in bytes.
     pub bytes: u64,
-    /// What was unpacked for it.
+    /// The unpacked packages.
     pub packages: Vec<Package>,
-    /// The list that it was made by; empty for what is always made alike.
+    /// The lists from which the tree was made. Empty for items that are always made the same way.
     #[serde(default)]
     pub list: Vec<String>,
 }
 
 impl Record {
-    /// The record of the tree at `place`; none if there is no tree.
+    /// The record of the tree at `place`. None if there is no tree.
     pub fn read(place: &Path) -> Result<Option<Record>, Failure> {
         match fs::read(place.join(NAME)) {
             Ok(text) => match serde_json::from_slice(&text) {
@@ -44,7 +44,7 @@ impl Record {
         }
     }
 
-    /// Writes it into the tree at `place`.
+    /// Writes the record into the tree at `place`.
     pub fn write(&self, place: &Path) -> Result<(), Failure> {
         let path = place.join(NAME);
         let text = serde_json::to_string_pretty(self)
@@ -53,7 +53,7 @@ impl Record {
     }
 }
 
-/// Tells of a tree that is not as it was made.
+/// The failure for a tree that was changed or is incomplete.
 pub fn damaged(place: &Path, why: &str) -> Failure {
     Failure::Runtime(format!(
         "{}: damaged: {why}: `squall-lab deps --update` mends it",

@@ -1,4 +1,4 @@
-//! What there is in the cache, for people.
+//! Lists what is in the cache, as text.
 
 use std::fmt::Write;
 

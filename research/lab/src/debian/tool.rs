@@ -1,4 +1,4 @@
-//! Debian's programs, run to their end: what they print, or one line that says why they failed.
+//! Runs Debian's programs. If one fails, the reason is given as one line.
 
 use std::io::{self, Write};
 use std::process::{Command, Output, Stdio};
@@ -6,10 +6,10 @@ use std::process::{Command, Output, Stdio};
 use squall_tools::Failure;
 use squall_tools::failure::cause;
 
-/// What fetches, asks and unpacks.
+/// The programs that are needed.
 const PROGRAMS: [&str; 3] = ["apt-get", "apt-cache", "dpkg-deb"];
 
-/// Says which of the programs is missing.
+/// Fails with the program's name if one of the programs is missing.
 pub fn all_there() -> Result<(), Failure> {
     for program in PROGRAMS {
         output(command(program).arg("--version")).map_err(|fault| {
@@ -21,19 +21,19 @@ pub fn all_there() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tells of a step, if somebody listens.
+/// Reports a step on standard error.
 pub fn step(text: &str) {
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// `program`, which asks nothing and speaks English.
+/// A command for `program` without input, and with messages in English.
 pub fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env("LC_ALL", "C").stdin(Stdio::null());
     command
 }
 
-/// What `command` prints; if it fails, why.
+/// Runs `command` and returns its output, or the reason why it failed.
 pub fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| match error.kind() {
@@ -47,7 +47,7 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// The line that says most.
+/// The most informative line of a failed program's errors.
 fn complaint(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     match telling(&errors) {
@@ -56,7 +56,7 @@ fn complaint(output: &Output) -> String {
     }
 }
 
-/// Of a full disk, or else apt's last error, or else the last line.
+/// The line about a full disk, or else apt's last error, or else the last line.
 fn telling(errors: &str) -> Option<&str> {
     let lines = || {
         errors
@@ -70,12 +70,12 @@ fn telling(errors: &str) -> Option<&str> {
         .or_else(|| lines().next_back())
 }
 
-/// Whether the line tells of a full disk.
+/// Whether the line reports a full disk.
 pub fn is_full(line: &str) -> bool {
     line.contains("No space left on device")
 }
 
-/// Whether the line only sums up what lines before it said.
+/// Whether the line only summarises earlier ones.
 fn is_summary(line: &str) -> bool {
     line.starts_with("E: Some index files failed to download")
         || line.starts_with("E: Unable to fetch some archives")

@@ -1,4 +1,4 @@
-//! Programs for guests, with all they need: a shell and its utilities, what sets up modules, device
+//! Programs for guests, with all dependencies: a shell and its utilities, programs for modules, device
 //! mapper and encryption, and udev.
 
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use super::lists::Release;
 use super::unfinished::{keep, remove};
 use super::userland::{self, LIBRARIES, LOADER};
 
-/// The release of Debian that they come from.
+/// The Debian release of the packages.
 pub const RELEASE: Release = Release::Trixie;
 
-/// The packages. The shell is not busybox's, which prefers its own utilities to those of others.
+/// The packages. The shell is not busybox's, because that prefers its own utilities.
 ///
-/// udev needs a way to make users, of which one is smaller than systemd.
+/// udev needs a package that creates users; the one here is smaller than systemd.
 pub const PACKAGES: [&str; 9] = [
     "cryptsetup-bin",
     "busybox-static",
@@ -29,10 +29,11 @@ pub const PACKAGES: [&str; 9] = [
     "udev",
 ];
 
-/// Packages without what they need: what is kept of them needs nothing that the others do not.
+/// Packages without their dependencies, because the files that are kept need no more than the others
+/// have.
 pub const ALONE: [&str; 1] = ["util-linux"];
 
-/// What a tree must have.
+/// Files that the tree must have.
 pub const PARTS: [&str; 7] = [
     LOADER,
     "usr/bin/busybox",
@@ -43,7 +44,7 @@ pub const PARTS: [&str; 7] = [
     "usr/sbin/dmsetup",
 ];
 
-/// What is kept of the packages.
+/// Files of the packages that are kept.
 const KEPT: [&str; 25] = [
     "usr/bin/busybox",
     "usr/bin/dash",
@@ -72,7 +73,7 @@ const KEPT: [&str; 25] = [
     "usr/sbin/rmmod",
 ];
 
-/// Half of what would be kept: encodings of text, names of hardware, and libraries that nobody uses.
+/// Half of the kept directories: text encodings, hardware names, and libraries that nothing uses.
 const UNUSED: [&str; 4] = [
     "usr/lib/udev/hwdb.d",
     "usr/lib/x86_64-linux-gnu/gconv",
@@ -80,7 +81,7 @@ const UNUSED: [&str; 4] = [
     "usr/lib/x86_64-linux-gnu/libssl.so.3",
 ];
 
-/// The suite that they come from.
+/// The suite of the packages.
 pub fn suite() -> &'static str {
     RELEASE.suite()
 }
@@ -92,17 +93,18 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// The tools of the tree at `place`.
+    /// The tools in the tree at `place`.
     pub(super) fn of(place: PathBuf) -> Tools {
         Tools { directory: place }
     }
 
-    /// The tree, as it is to be at the root of a guest.
+    /// The tree, which is for the root directory of a guest.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Runs the program at `path` in the tree under `name`, on this machine: gives what it prints.
+    /// Runs the tree's program at `path` on this machine, with `name` as its name, and returns its
+    /// output.
     pub(crate) fn run(
         &self,
         path: &str,
@@ -113,13 +115,13 @@ impl Tools {
     }
 }
 
-/// What a tree is made from.
+/// The lists from which the tree is made.
 pub fn list() -> Vec<String> {
     let lists = [&PACKAGES[..], &ALONE, &KEPT, &UNUSED];
     lists.concat().into_iter().map(str::to_owned).collect()
 }
 
-/// Moves what is kept to `tree`.
+/// Moves the files to keep to `tree`.
 pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<(), Failure> {
     for unused in UNUSED {
         let path = unpacked.join(unused);

@@ -1,5 +1,5 @@
-//! What is being made: packages, what is in them, and the tree that is made of it. It is gone when
-//! it is finished or given up, and what a killed run left is removed by the next.
+//! An item that is being made: its packages, their files, and the tree made of them. It is removed when
+//! it is finished or given up. The next run removes what a killed run left.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::io;
@@ -13,7 +13,7 @@ use super::lists::Package;
 use super::record::Record;
 use super::tool;
 
-/// Directories on the cache's file system.
+/// Temporary directories on the cache's file system.
 pub struct Unfinished {
     directory: PathBuf,
     packages: PathBuf,
@@ -22,11 +22,11 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Empty directories in the cache at `cache`, which must be locked.
+    /// Creates empty directories in the cache at `cache`, which must be locked.
     pub fn begin(cache: &Path) -> Result<Unfinished, Failure> {
         let directory = cache.join("part");
         remove(&directory).map_err(at(&directory))?;
-        // Packages may have set-user-ID programs, which nobody is to reach.
+        // Packages may have set-user-ID programs, which no other user should reach.
         let made = DirBuilder::new().mode(0o700).create(&directory);
         made.map_err(at(&directory))?;
         let part = Unfinished {
@@ -41,22 +41,22 @@ impl Unfinished {
         Ok(part)
     }
 
-    /// Where packages are fetched to.
+    /// The directory for downloaded packages.
     pub fn packages(&self) -> &Path {
         &self.packages
     }
 
-    /// Where packages are unpacked to.
+    /// The directory for unpacked packages.
     pub fn unpacked(&self) -> &Path {
         &self.unpacked
     }
 
-    /// Where that goes that is kept.
+    /// The directory for files that are kept.
     pub fn tree(&self) -> &Path {
         &self.tree
     }
 
-    /// Unpacks the packages that were fetched, and tells which these are.
+    /// Unpacks the downloaded packages and returns their names and versions.
     pub fn unpack(&self) -> Result<Vec<Package>, Failure> {
         let mut packages = Vec::new();
         for path in self.archives()? {
@@ -77,12 +77,12 @@ impl Unfinished {
         Ok(paths)
     }
 
-    /// The length of the tree's files.
+    /// The total length of the tree's files, in bytes.
     pub fn length(&self) -> Result<u64, Failure> {
         length(&self.tree).map_err(at(&self.tree))
     }
 
-    /// Writes the tree's record and moves the tree to `place`, instead of what is there.
+    /// Writes the tree's record and moves the tree to `place`, replacing what is there.
     pub fn finish(self, record: &Record, place: &Path) -> Result<(), Failure> {
         record.write(&self.tree)?;
         self.replace(place).map_err(at(place))
@@ -102,7 +102,7 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // Else the next run removes it.
+        // If this fails, the next run removes it.
         let _ = remove(&self.directory);
     }
 }
@@ -118,7 +118,7 @@ fn identify(path: &Path) -> Result<Package, Failure> {
     })
 }
 
-/// Moves what is called `kept` in `unpacked` to `tree`.
+/// Moves the files and directories named in `kept` from `unpacked` to `tree`.
 pub fn keep(kept: &[&str], unpacked: &Path, tree: &Path) -> Result<(), Failure> {
     for name in kept {
         let (from, to) = (unpacked.join(name), tree.join(name));
@@ -143,7 +143,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Calls `visit` for all that is below `directory`.
+/// Calls `visit` for everything below `directory`.
 pub fn walk(directory: &Path, visit: &mut impl FnMut(&Path, &Metadata)) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
@@ -156,7 +156,7 @@ pub fn walk(directory: &Path, visit: &mut impl FnMut(&Path, &Metadata)) -> io::R
     Ok(())
 }
 
-/// The length of all files below `directory`.
+/// The total length of all files below `directory`, in bytes.
 fn length(directory: &Path) -> io::Result<u64> {
     let mut bytes = 0;
     walk(directory, &mut |_, metadata| {

@@ -1,4 +1,4 @@
-//! Trees that have a C library: their programs run on any x86-64 Linux, by the tree's own loader.
+//! Runs programs of a tree that has a C library with the tree's own loader, on any x86-64 Linux.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,14 +7,14 @@ use squall_tools::Failure;
 
 use super::tool;
 
-/// Where a tree has its libraries.
+/// The directory of a tree's libraries.
 pub const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 
-/// What loads its programs.
+/// A tree's dynamic loader.
 pub const LOADER: &str = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
 
-/// Runs the program at `path` in the tree at `tree` under `name`, on this machine: gives what it
-/// prints.
+/// Runs the program at `path` in `tree` on this machine, with `name` as its name, and returns its
+/// output.
 pub fn run(
     tree: &Path,
     path: &str,

@@ -1,24 +1,24 @@
-//! QEMU's arguments: those of every machine, and what else one has.
+//! Builds QEMU's arguments.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-/// What every machine has.
+/// The hardware and software that every machine has.
 #[derive(Debug)]
 pub struct Hardware<'a> {
-    /// QEMU's name for how instructions are run.
+    /// QEMU's name for how it runs instructions: "kvm" or "tcg".
     pub accelerator: &'a str,
     /// QEMU's name for the CPU.
     pub cpu: &'a str,
-    /// How many CPUs.
+    /// Number of CPUs.
     pub cpus: usize,
     /// Memory, in MiB.
     pub memory_mib: usize,
     /// The kernel's image.
     pub kernel: &'a Path,
-    /// What the kernel unpacks and starts.
+    /// The initramfs, with the first program.
     pub initramfs: &'a Path,
-    /// What the kernel is told.
+    /// The kernel's command line.
     pub command_line: &'a str,
 }
 
@@ -27,11 +27,11 @@ pub struct Hardware<'a> {
 pub struct Arguments(Vec<OsString>);
 
 impl Arguments {
-    /// A machine with nothing but `hardware`, that ends instead of starting again.
+    /// Arguments for a machine with nothing but `hardware`, which ends instead of rebooting.
     pub fn new(hardware: &Hardware) -> Arguments {
         let alone = ["-nodefaults", "-no-user-config", "-no-reboot"];
         let mut arguments = Arguments(alone.map(OsString::from).into());
-        // The control socket is on standard input and output; nothing else is asked for.
+        // The control socket is on standard input and output. There is no display.
         arguments.add("-qmp", "stdio");
         arguments.add("-display", "none");
         arguments.add("-accel", hardware.accelerator);
@@ -44,18 +44,18 @@ impl Arguments {
         arguments
     }
 
-    /// One more option and its value.
+    /// Adds an option and its value.
     pub fn add(&mut self, option: &str, value: impl Into<OsString>) {
         self.0.extend([option.into(), value.into()]);
     }
 
-    /// All of them.
+    /// All arguments in order.
     pub fn into_list(self) -> Vec<OsString> {
         self.0
     }
 }
 
-/// `path` in an option that has several parts: QEMU reads two commas as one.
+/// Escapes `path` for an option with several parts, where QEMU reads two commas as one.
 pub fn escaped(path: &Path) -> String {
     path.to_string_lossy().replace(',', ",,")
 }

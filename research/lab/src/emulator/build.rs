@@ -1,5 +1,5 @@
-//! Builds programs of the workspace for guests: static, because a guest has no libraries, or others;
-//! and libraries, for guests that have a C library.
+//! Builds programs of the workspace for guests, statically linked because a guest may have no
+//! libraries, and shared libraries for guests with a C library.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use squall_tools::failure::cause;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Where the repository is.
+/// The repository's root directory.
 pub(super) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Builds the program `name` of `package`, or finds it built, and gives its path.
+/// Builds the program `name` of `package` if necessary, and returns its path.
 pub fn program(package: &str, name: &str) -> Result<PathBuf, Failure> {
     let mut cargo = cargo(package);
     cargo
@@ -24,10 +24,10 @@ pub fn program(package: &str, name: &str) -> Result<PathBuf, Failure> {
     build(cargo, name, executable)
 }
 
-/// Builds the shared library of `package`, or finds it built, and gives its path.
+/// Builds the shared library of `package` if necessary, and returns its path.
 pub fn library(package: &str) -> Result<PathBuf, Failure> {
     let mut cargo = cargo(package);
-    // Not with the flags of who asks for it.
+    // Do not use the caller's flags.
     cargo.arg("--lib").env_remove("RUSTFLAGS");
     build(cargo, package, |line| shared_library(package, line))
 }
@@ -44,7 +44,7 @@ fn cargo(package: &str) -> Command {
     command
 }
 
-/// What `find` finds in a line of the messages of `cargo`, which builds `name`.
+/// Runs `cargo`, which builds `name`, and returns what `find` finds in a line of its messages.
 fn build(
     mut cargo: Command,
     name: &str,
@@ -66,20 +66,20 @@ fn build(
     }
 }
 
-/// A directory of its own, because the flags differ.
+/// A separate target directory, because the flags differ.
 fn target_directory() -> OsString {
     let shared = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let shared = shared.unwrap_or_else(|| [ROOT, "target"].iter().collect());
     shared.join("probe").into()
 }
 
-/// The program that a line of cargo's messages tells of.
+/// The path of the program, if this line of cargo's messages has one.
 fn executable(line: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(line).ok()?;
     message["executable"].as_str().map(PathBuf::from)
 }
 
-/// The shared library of `package`, if a line of cargo's messages tells of it.
+/// The path of the shared library of `package`, if this line of cargo's messages has one.
 fn shared_library(package: &str, line: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(line).ok()?;
     if message["target"]["name"] != package.replace('-', "_") {

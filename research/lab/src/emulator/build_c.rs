@@ -1,4 +1,4 @@
-//! Builds programs in C for guests that have a C library.
+//! Builds C programs for guests that have a C library.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,13 +7,13 @@ use squall_tools::Failure;
 
 use super::compiler;
 
-/// Where their sources are.
+/// The directory of the programs' sources.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/programs");
 
-/// What to do where there is no compiler.
+/// The message if there is no compiler.
 const MISSING: &str = "no C compiler is installed: install gcc or clang, and have `cc` in PATH";
 
-/// Builds `programs/NAME.c` at `path`. It runs where the C library is at least as new as here.
+/// Builds `programs/NAME.c` at `path`. It needs a C library at least as new as this machine's.
 pub fn program(name: &str, path: &Path) -> Result<(), Failure> {
     build("cc", name, path)
 }
@@ -25,7 +25,7 @@ fn build(compiler: &str, name: &str, path: &Path) -> Result<(), Failure> {
         .arg(path)
         .arg(Path::new(SOURCES).join(format!("{name}.c")));
     command.env("LC_ALL", "C");
-    // Compilers say where they are before.
+    // Lines before the error only say where it is.
     compiler::build(&mut command, name, MISSING, |line| line.contains("error:"))
 }
 

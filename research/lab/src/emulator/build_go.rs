@@ -1,4 +1,4 @@
-//! Builds programs of the module in Go for guests: static, as Go makes them without cgo.
+//! Builds programs of the Go module for guests, statically linked because cgo is off.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,10 +8,10 @@ use squall_tools::Failure;
 use super::build::ROOT;
 use super::compiler;
 
-/// Where the module is, in the repository.
+/// The module's directory in the repository.
 const MODULE: &str = "go";
 
-/// What to do where there is no Go.
+/// The message if Go is not installed.
 const MISSING: &str =
     "Go is not installed: install Go 1.26 or later (https://go.dev/dl) and have `go` in PATH";
 
@@ -33,7 +33,7 @@ fn build(go: &str, name: &str, path: &Path) -> Result<(), Failure> {
         .env("GOWORK", "off")
         .env_remove("GOOS")
         .env_remove("GOARCH");
-    // `#` only heads what follows.
+    // Lines with `#` are only headings.
     compiler::build(&mut command, name, MISSING, |line| !line.starts_with('#'))
 }
 

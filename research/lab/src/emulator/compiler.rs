@@ -1,4 +1,4 @@
-//! Runs a compiler; why it did not build something is one line.
+//! Runs a compiler, and reports a failure in one line.
 
 use std::io;
 use std::process::{Command, Stdio};
@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use squall_tools::Failure;
 use squall_tools::failure::cause;
 
-/// Has `compiler` build `name`. Where it is not there, `missing` says what to do; `complains` tells
-/// the line in which it says what is wrong from others.
+/// Builds `name` with `compiler`. `missing` is the message if there is no compiler; `complains` finds
+/// the line of its output that says what is wrong.
 pub fn build(
     compiler: &mut Command,
     name: &str,

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::debian::Qemu;
 
-/// Where guests run: a QEMU, and a directory for their files that goes when this does.
+/// Where guests run: a QEMU, and a directory for their files that is removed on drop.
 #[derive(Debug)]
 pub struct Host {
     pub(crate) qemu: Qemu,
@@ -36,12 +36,12 @@ impl Host {
         })
     }
 
-    /// A place for a file that goes with the host.
+    /// A path for a file that is removed with the host.
     pub fn file(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    /// The number of the next guest, unless the user wants no more.
+    /// The number of the next guest. Fails if the user has interrupted the lab.
     pub(crate) fn number(&self) -> Result<usize, Failure> {
         self.interrupt.check()?;
         Ok(self.started.replace(self.started.get() + 1))

@@ -1,4 +1,4 @@
-//! The initramfs of a guest: what its kernel unpacks and starts.
+//! Writes a guest's initramfs, which its kernel unpacks to start the first program.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata};
@@ -11,7 +11,7 @@ use cpio::newc::{Builder, ModeFileType};
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
-/// Entries of an archive, in the order the kernel makes them: a directory before what is in it.
+/// An archive's entries in the order in which the kernel creates them: a directory before its contents.
 #[derive(Default)]
 pub struct Initramfs {
     entries: Vec<(Builder, Cursor<Vec<u8>>)>,
@@ -19,8 +19,8 @@ pub struct Initramfs {
 }
 
 impl Initramfs {
-    /// With a console: before the first program has mounted anything, the kernel opens it for the
-    /// program's messages.
+    /// An archive with a console, which the kernel opens for the first program's messages before
+    /// anything is mounted.
     pub fn new() -> Initramfs {
         let mut initramfs = Initramfs::default();
         initramfs.enter("dev/console");
@@ -30,7 +30,7 @@ impl Initramfs {
         initramfs
     }
 
-    /// Adds an empty directory, unless it is there, and those that it is in.
+    /// Adds an empty directory and its parents, unless they exist.
     pub fn directory(&mut self, name: &str) {
         self.enter(name);
         if self.directories.insert(name.to_owned()) {
@@ -39,7 +39,7 @@ impl Initramfs {
         }
     }
 
-    /// Adds the directories that `name` is in.
+    /// Adds the parent directories of `name`.
     fn enter(&mut self, name: &str) {
         if let Some((directory, _)) = name.rsplit_once('/') {
             self.directory(directory);
@@ -58,18 +58,18 @@ impl Initramfs {
         self.push(name, ModeFileType::Symlink, 0o777, target);
     }
 
-    /// Adds a program with these contents.
+    /// Adds an executable file with these contents.
     pub fn contents(&mut self, name: &str, contents: Vec<u8>) {
         self.push(name, ModeFileType::Regular, 0o755, contents);
     }
 
-    /// Adds a file as a program.
+    /// Adds an executable file with the contents of `file`.
     pub fn program(&mut self, name: &str, file: &Path) -> Result<(), Failure> {
         self.contents(name, fs::read(file).map_err(at(file))?);
         Ok(())
     }
 
-    /// Adds a file, a link or a directory with all that is in it.
+    /// Adds a file, a link, or a directory with everything in it.
     pub fn tree(&mut self, name: &str, path: &Path) -> Result<(), Failure> {
         let metadata = fs::symlink_metadata(path).map_err(at(path))?;
         self.copy(name, path, &metadata).map_err(at(path))

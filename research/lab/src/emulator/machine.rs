@@ -1,4 +1,4 @@
-//! A machine that runs: how it is started, asked, waited for, and how it ends.
+//! A running machine: starts it, sends it commands, waits for it, and ends it.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -16,13 +16,13 @@ use super::parent::end_with_us;
 use super::qmp::Qmp;
 use super::words::Words;
 
-/// Time between two looks at a guest.
+/// Pause between two checks of a guest.
 pub const PAUSE: Duration = Duration::from_millis(2);
 
-/// Time between two questions to QEMU whether it has given up a guest that says nothing.
+/// Pause between two questions to QEMU whether it has given up a silent guest.
 const PAUSE_OF_QUESTIONS: Duration = Duration::from_secs(1);
 
-/// A machine; it ends when this is dropped.
+/// A running machine, which ends on drop.
 #[derive(Debug)]
 pub struct Machine<'host> {
     host: &'host Host,
@@ -32,7 +32,7 @@ pub struct Machine<'host> {
 }
 
 impl<'host> Machine<'host> {
-    /// Starts the machine with this number.
+    /// Starts a machine. `number` makes its files' names unique.
     pub fn start(
         host: &'host Host,
         number: usize,
@@ -59,25 +59,24 @@ impl<'host> Machine<'host> {
         })
     }
 
-    /// Where it runs.
+    /// The host on which it runs.
     pub fn host(&self) -> &'host Host {
         self.host
     }
 
-    /// What the guest's kernel has written.
+    /// What the guest's kernel has written to its console.
     pub fn console(&self) -> String {
         let written = std::fs::read(&self.words.console).unwrap_or_default();
         String::from_utf8_lossy(&written).into_owned()
     }
 
-    /// What QEMU answers to `command`.
+    /// Sends `command` to QEMU and returns its answer.
     pub fn ask(&mut self, command: &str, arguments: Value) -> Result<Value, Failure> {
         let answer = self.control.execute(command, arguments);
         answer.map_err(|failure| self.explained(failure))
     }
 
-    /// Fails if what is waited for will not come: the machine has ended, QEMU has given it up, or
-    /// the time is over.
+    /// Fails if the wait is in vain: the machine has ended, QEMU has given it up, or the time is over.
     pub fn check(&mut self, wait: &mut Wait) -> Result<(), Failure> {
         let what = wait.what;
         if let Some(status) = self.process.ended() {
@@ -97,8 +96,8 @@ impl<'host> Machine<'host> {
         Ok(())
     }
 
-    /// Whether QEMU has given up: it stops a machine whose CPU the host cannot run. One that does
-    /// not answer has ended, or hangs: whoever waits sees that.
+    /// Fails if QEMU has given up: it stops a machine if the host cannot run its CPU. A QEMU that does
+    /// not answer has ended or hangs, which the caller notices.
     fn check_on_qemu(&mut self, what: &str) -> Result<(), Failure> {
         match self.control.execute("query-status", json!({})) {
             Ok(status) if status["status"] == "internal-error" => {
@@ -109,9 +108,9 @@ impl<'host> Machine<'host> {
         }
     }
 
-    /// Ends the machine; gives the failure, and what QEMU or the guest said of it.
+    /// Ends the machine, and adds to the failure what QEMU or the guest said about it.
     fn explained(&mut self, failure: Failure) -> Failure {
-        // The terminal's Ctrl-C has reached QEMU too.
+        // Ctrl-C on the terminal also reaches QEMU.
         if let Err(interrupted) = self.host.interrupt.check() {
             return interrupted;
         }
@@ -120,7 +119,7 @@ impl<'host> Machine<'host> {
     }
 }
 
-/// A wait for something.
+/// A wait with a time limit.
 #[derive(Debug)]
 pub struct Wait<'a> {
     what: &'a str,
@@ -130,7 +129,7 @@ pub struct Wait<'a> {
 }
 
 impl<'a> Wait<'a> {
-    /// Begins to wait for `what`, not longer than `timeout`.
+    /// Starts to wait for `what`, for at most `timeout`.
     pub fn new(what: &'a str, timeout: Duration) -> Wait<'a> {
         let begun = Instant::now();
         Wait {
@@ -142,12 +141,12 @@ impl<'a> Wait<'a> {
     }
 }
 
-/// A process that ends with this.
+/// A process that is killed on drop.
 #[derive(Debug)]
 struct Process(Child);
 
 impl Process {
-    /// How it ended, if it did.
+    /// The exit status. None while the process runs.
     fn ended(&mut self) -> Option<ExitStatus> {
         self.0.try_wait().ok().flatten()
     }
@@ -164,8 +163,8 @@ impl Drop for Process {
     }
 }
 
-/// Starts QEMU. The command goes, and with it our copy of QEMU's end of `control`: only so is it
-/// closed when QEMU ends.
+/// Starts QEMU. This drops the command, and with it our copy of QEMU's end of `control`; otherwise the
+/// socket would not be closed when QEMU ends.
 fn spawn(mut command: Command, control: UnixStream, words: &Words) -> Result<Process, Failure> {
     let input = OwnedFd::from(control);
     let output = input.try_clone().map_err(|error| cannot_start(&error))?;

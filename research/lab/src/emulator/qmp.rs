@@ -1,4 +1,4 @@
-//! QEMU's control socket: JSON commands and answers, a line each (QEMU's docs/interop/qmp-spec).
+//! QEMU's control socket: JSON commands and answers, one per line (QEMU's docs/interop/qmp-spec).
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
@@ -15,7 +15,7 @@ pub struct Qmp {
 }
 
 impl Qmp {
-    /// Greets a QEMU that has just been started. No answer may take longer than `timeout`.
+    /// Connects to a QEMU that has just started. Every answer must come within `timeout`.
     pub fn new(stream: UnixStream, timeout: Duration) -> Result<Qmp, Failure> {
         let timeouts = stream
             .set_read_timeout(Some(timeout))
@@ -29,7 +29,7 @@ impl Qmp {
         Ok(qmp)
     }
 
-    /// Does `command` and gives what it returns.
+    /// Executes `command` and returns its result.
     pub fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, Failure> {
         let line = json!({ "execute": command, "arguments": arguments }).to_string() + "\n";
         self.stream

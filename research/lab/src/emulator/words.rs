@@ -1,19 +1,19 @@
-//! What a guest and its QEMU say, in files that go with the machine.
+//! The messages of a guest and its QEMU, in files that are removed with the machine.
 
 use std::path::{Path, PathBuf};
 
-/// The files.
+/// The files with the messages.
 #[derive(Debug)]
 pub struct Words {
-    /// What the guest's kernel writes.
+    /// The guest kernel's console.
     pub console: PathBuf,
-    /// What QEMU writes.
+    /// QEMU's standard error.
     pub messages: PathBuf,
 }
 
 impl Words {
-    /// The line of QEMU's messages, or else of the guest's console, that tells most, to end a
-    /// sentence with.
+    /// The most informative line of QEMU's messages, or else of the guest's console, as the end of a
+    /// sentence.
     pub fn last(&self) -> String {
         let (messages, console) = (lines(&self.messages), lines(&self.console));
         let said = complaint(&messages).map(|line| format!("; QEMU says: {line}"));
@@ -30,7 +30,7 @@ impl Drop for Words {
     }
 }
 
-/// The lines of a file that are not empty; none if it cannot be read.
+/// The non-empty lines of a file. Empty if it cannot be read.
 fn lines(path: &Path) -> Vec<String> {
     let text = std::fs::read(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
@@ -43,7 +43,7 @@ fn complaint(messages: &[String]) -> Option<&String> {
     messages.iter().find(|line| !line.contains("warning:"))
 }
 
-/// Why the kernel ended, or else the last that it said: a panic is followed by a trace.
+/// The line of a kernel panic, which is followed by a trace, or else the last line.
 fn end(console: &[String]) -> Option<&String> {
     let panic = console.iter().find(|line| line.contains("Kernel panic"));
     panic.or(console.last())

@@ -13,18 +13,18 @@ use crate::emulator::{Arguments, Hardware, Host, Machine, escaped};
 /// Guest memory, in MiB.
 const MEMORY_MIB: usize = 256;
 
-/// Guest CPUs: one may serve requests while another is told of a clone.
+/// Guest CPUs: one can serve requests while another is told of a clone.
 const CPUS: usize = 2;
 
 impl Host {
-    /// Boots a machine; its probe is ready when this returns.
+    /// Boots a machine and waits until its probe is ready.
     pub fn boot(&self, spec: &Spec) -> Result<Guest<'_>, Failure> {
         let mut guest = self.start(spec, None)?;
         guest.wait_until_ready()?;
         Ok(guest)
     }
 
-    /// Loads a machine from a snapshot; it stands still until [`Guest::go_on`].
+    /// Loads a machine from a snapshot. It stays stopped until [`Guest::go_on`].
     pub fn load(&self, spec: &Spec, snapshot: &Snapshot) -> Result<Guest<'_>, Failure> {
         let mut guest = self.start(spec, Some(snapshot.path()))?;
         guest.wait_until_loaded()?;
@@ -61,7 +61,7 @@ fn arguments(spec: &Spec, memory: &Path) -> Arguments {
     arguments.add("-object", backend + &escaped(memory));
     arguments.add("-device", "ivshmem-plain,memdev=records,master=on");
     if spec.signals.vmgenid {
-        // A new identity at each start.
+        // A new identity at each start tells the guest of a clone.
         arguments.add("-device", "vmgenid,guid=auto");
     }
     if spec.signals.vmclock {

@@ -1,5 +1,5 @@
-//! What a guest has for programs as they are: a userland with nginx and OpenSSL, squall's preload
-//! library and provider, a program in C, and their configuration.
+//! The files of a guest that runs unmodified programs: a userland with nginx and OpenSSL, squall's
+//! preload library and provider, a C program, and their configuration.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,35 +10,35 @@ use squall_tools::failure::at;
 use crate::debian::Nginx;
 use crate::emulator::{Host, Initramfs, c_program};
 
-/// Where the guest has what is not Debian's.
+/// The guest's directory for files that are not Debian's.
 const PLACE: &str = "doors";
 
-/// OpenSSL's configuration with the provider; a word stands for where that is.
+/// OpenSSL's configuration with the provider, and the word in it that stands for the provider's path.
 const FRAGMENT: &str = include_str!("../../../../bindings/openssl/fragment.cnf");
 const MODULE: &str = "{module}";
 
 /// nginx's configuration.
 const CONFIGURATION: &str = include_str!("../../programs/nginx.conf");
 
-/// Where programs look for each other: Debian has all of them below /usr.
+/// Links to directories below /usr, where Debian has all programs and libraries.
 const LINKS: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
 
-/// What nginx asks of the system: its user, and where requests' bodies would be.
+/// What nginx needs of the system: a user and a group, and a directory for requests' bodies.
 const USERS: &str = "root:x:0:0::/:/\n";
 const GROUPS: &str = "root:x:0:\n";
 const BODIES: &str = "var/lib/nginx";
 
-/// All of it, on the host.
+/// These files, on the host.
 #[derive(Debug)]
 pub struct Doors {
     nginx: Nginx,
-    /// What goes to [`PLACE`], by the name that it has there: the same for every machine, whatever
-    /// is built meanwhile.
+    /// The files for [`PLACE`], by name. They are read once, so that every machine has the same even if
+    /// something is rebuilt.
     files: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl Doors {
-    /// Builds what is built here, and makes nginx a certificate.
+    /// Builds squall's libraries and the C program, and makes a certificate for nginx.
     pub fn make(host: &Host, nginx: Nginx) -> Result<Doors, Failure> {
         let draws = host.file("draws");
         c_program("draws", &draws)?;
@@ -65,7 +65,7 @@ impl Doors {
         &self.nginx.version
     }
 
-    /// Adds all of it to what a guest has.
+    /// Adds all files to an initramfs.
     pub(super) fn add(&self, initramfs: &mut Initramfs) -> Result<(), Failure> {
         for link in LINKS {
             initramfs.link(link, &Path::new("usr").join(link));

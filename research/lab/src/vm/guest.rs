@@ -1,4 +1,4 @@
-//! A guest that runs: what is asked of it, and how it ends.
+//! A running guest: runs, stops and snapshots it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use squall_tools::Failure;
 use super::memory::SharedMemory;
 use crate::emulator::{Machine, PAUSE, Wait};
 
-/// A machine that was stopped, in a file that goes with this.
+/// A stopped machine, in a file that is removed on drop.
 #[derive(Debug)]
 pub struct Snapshot(PathBuf);
 
@@ -27,7 +27,7 @@ impl Drop for Snapshot {
     }
 }
 
-/// A guest; it ends when this is dropped.
+/// A running guest, which ends on drop.
 #[derive(Debug)]
 pub struct Guest<'host> {
     machine: Machine<'host>,
@@ -39,22 +39,22 @@ impl<'host> Guest<'host> {
         Guest { machine, memory }
     }
 
-    /// The memory in which it records.
+    /// The shared memory with the guest's records.
     pub fn memory(&self) -> &SharedMemory {
         &self.memory
     }
 
-    /// Lets a machine that stands still go on.
+    /// Resumes a stopped machine.
     pub fn go_on(&mut self) -> Result<(), Failure> {
         self.machine.ask("cont", json!({})).map(drop)
     }
 
-    /// Stops the machine: nothing is recorded any more.
+    /// Stops the machine, so that it records nothing more.
     pub fn stop(&mut self) -> Result<(), Failure> {
         self.machine.ask("stop", json!({})).map(drop)
     }
 
-    /// Tells the probe to draw and record.
+    /// Tells the probe to draw and record, and waits until it does.
     pub fn run(&mut self) -> Result<(), Failure> {
         self.memory.tell(Command::Run)?;
         self.wait("the probe to begin", |guest| {
@@ -62,7 +62,7 @@ impl<'host> Guest<'host> {
         })
     }
 
-    /// Writes a machine that is stopped to `path`.
+    /// Writes the stopped machine to `path`.
     pub fn snapshot(&mut self, path: PathBuf) -> Result<Snapshot, Failure> {
         let uri = format!("file:{}", path.display());
         let snapshot = Snapshot(path);
@@ -71,7 +71,7 @@ impl<'host> Guest<'host> {
         Ok(snapshot)
     }
 
-    /// Waits until `done`, or no longer than the host's timeout.
+    /// Waits until `done`, for at most the host's timeout.
     pub fn wait(
         &mut self,
         what: &str,
@@ -141,7 +141,7 @@ impl Drop for Guest<'_> {
     }
 }
 
-/// A failure of a machine that is loaded from a snapshot.
+/// Explains the failure of a machine that was loaded from a snapshot.
 pub(super) fn not_loaded(failure: Failure) -> Failure {
     match failure {
         Failure::Runtime(message) => {

@@ -1,4 +1,4 @@
-//! The initramfs of a guest: the probe as its first program, and what it starts and loads.
+//! A guest's initramfs, with the probe as its first program.
 
 use std::path::{Path, PathBuf};
 
@@ -7,16 +7,16 @@ use squall_tools::Failure;
 use super::doors::Doors;
 use crate::emulator::Initramfs;
 
-/// What a guest finds.
+/// The files in a guest's initramfs.
 #[derive(Debug)]
 pub struct Contents<'a> {
-    /// The probe, which is /init.
+    /// The probe, which becomes /init.
     pub probe: &'a Path,
-    /// The program in Go that it starts, if it is to.
+    /// The Go program that the probe starts, if any.
     pub go: Option<&'a Path>,
-    /// The programs that it asks, if it is to.
+    /// The unmodified programs that the probe asks, if any.
     pub doors: Option<&'a Doors>,
-    /// Modules, in the order they are to be loaded in.
+    /// Kernel modules, in the order in which they are loaded.
     pub modules: &'a [PathBuf],
 }
 

@@ -1,7 +1,7 @@
-//! The memory shared with a guest, seen from outside: a file that QEMU maps.
+//! The memory shared with a guest, as the lab sees it: a file that QEMU maps.
 //!
-//! It is read and written by system calls, which see what the guest stores at once. Nothing that
-//! the guest wrote is trusted.
+//! The lab uses system calls to read and write it, and they see at once what the guest stores. The lab
+//! trusts nothing that the guest wrote.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -25,8 +25,8 @@ pub struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// Makes the file at `path`, with all its blocks: a full disk is noticed here and not by a
-    /// guest that dies of it.
+    /// Creates the file at `path` and allocates all its blocks, so that a full disk is noticed here and
+    /// does not kill the guest.
     pub fn create(path: PathBuf) -> Result<SharedMemory, Failure> {
         let open = || {
             let mut file = OpenOptions::new()
@@ -49,12 +49,12 @@ impl SharedMemory {
         }
     }
 
-    /// Where the file is.
+    /// The file's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Tells the probe what to do.
+    /// Sends the probe a command.
     pub fn tell(&self, command: Command) -> Result<(), Failure> {
         let place = (header::COMMAND * WORD) as u64;
         self.file
@@ -62,7 +62,7 @@ impl SharedMemory {
             .map_err(at(&self.path))
     }
 
-    /// How far the probe is.
+    /// The probe's state.
     pub fn state(&self) -> Result<State, Failure> {
         if self.word(header::MAGIC)? != MAGIC {
             return Ok(State::Booting);
@@ -71,14 +71,14 @@ impl SharedMemory {
         State::from_word(word).ok_or_else(|| nonsense("state", word))
     }
 
-    /// The probe's message.
+    /// The probe's message: facts about the machine, or a failure.
     pub fn message(&self) -> Result<String, Failure> {
         let len = (self.word(header::MESSAGE_LEN)? as usize).min(MESSAGE_LEN);
         let bytes = self.bytes(MESSAGE, len)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// How many records each channel has.
+    /// The number of records in each channel.
     pub fn counts(&self) -> Result<Counts, Failure> {
         let mut counts = Counts::default();
         for (channel, count) in self.channels()? {
@@ -94,7 +94,7 @@ impl SharedMemory {
         Ok(counts)
     }
 
-    /// Everything the machine recorded.
+    /// All records of the machine.
     pub fn trace(&self) -> Result<Trace, Failure> {
         let mut trace = Trace {
             cycles_per_ms: self.word(header::CYCLES_PER_MS)?,
@@ -112,7 +112,7 @@ impl SharedMemory {
         Ok(trace)
     }
 
-    /// The channels, each with the number of its records.
+    /// The channels and the number of records in each.
     fn channels(&self) -> Result<Vec<(Channel, usize)>, Failure> {
         let count = self.word(header::CHANNELS)?;
         if count > CHANNELS as u64 {
@@ -179,7 +179,7 @@ mod tests {
         memory.file.write_all_at(&word.to_le_bytes(), at).unwrap();
     }
 
-    /// One channel of two outputs, as a probe would write it.
+    /// Writes a channel with two outputs, like a probe.
     fn with_two_outputs(memory: &SharedMemory) -> Channel {
         let channel = Channel {
             source: Source::Squall,

@@ -1,4 +1,4 @@
-//! What a machine is made of.
+//! Describes a machine to boot.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub enum Accelerator {
 }
 
 impl Accelerator {
-    /// QEMU's name for it.
+    /// QEMU's name for the accelerator.
     pub fn name(self) -> &'static str {
         match self {
             Accelerator::Tcg => "tcg",
@@ -22,8 +22,8 @@ impl Accelerator {
         }
     }
 
-    /// The CPU that has all it can. Without the random instruction, so that only the cycle counter
-    /// tells clones apart by itself: what holds then holds with it, too.
+    /// A CPU with all features except the random instruction, so that only the cycle counter tells
+    /// clones apart by itself. What holds without it also holds with it.
     pub(super) fn cpu(self) -> &'static str {
         match self {
             Accelerator::Tcg => "max,-rdrand,-rdseed",
@@ -42,19 +42,19 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// None: a clone looks like any other machine.
+    /// No devices: a clone cannot tell that it is one.
     pub const NONE: Signals = Signals {
         vmgenid: false,
         vmclock: false,
     };
 
-    /// vmgenid alone.
+    /// A vmgenid device alone.
     pub const VMGENID: Signals = Signals {
         vmgenid: true,
         vmclock: false,
     };
 
-    /// vmgenid and vmclock.
+    /// A vmgenid and a vmclock device.
     pub const BOTH: Signals = Signals {
         vmgenid: true,
         vmclock: true,
@@ -68,11 +68,11 @@ pub struct Spec {
     pub kernel: PathBuf,
     /// The initramfs that holds the probe.
     pub initramfs: PathBuf,
-    /// What tells the guest that it was cloned.
+    /// The devices that tell the guest of a clone.
     pub signals: Signals,
     /// What the probe does.
     pub mode: Mode,
-    /// How the guest is run.
+    /// How QEMU runs the guest's instructions.
     pub accelerator: Accelerator,
 }
 

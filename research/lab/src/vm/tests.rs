@@ -1,5 +1,5 @@
-//! What machines say of what they cannot be made of. Needs what `squall-lab deps` fetches; where
-//! SQUALL_REQUIRE_LAB is set, nothing may be skipped.
+//! Error messages for machines that cannot be started. The tests need what `squall-lab deps` fetches;
+//! if SQUALL_REQUIRE_LAB is set, none may be skipped.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -12,10 +12,10 @@ use squall_tools::{Failure, Interrupt};
 use super::{Accelerator, Contents, Guest, Host, Signals, Snapshot, Spec, initramfs, probe};
 use crate::debian::{Cache, Kernel, KernelName, Qemu};
 
-/// One machine at a time.
+/// Held by the test that runs a machine, so that only one runs at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A host and what boots on it.
+/// A host and a machine to boot on it.
 struct Workspace {
     host: Host,
     spec: Spec,
@@ -23,7 +23,7 @@ struct Workspace {
 }
 
 impl Workspace {
-    /// None where no machine can run, which is said.
+    /// None if no machine can run here, which is reported.
     fn new() -> Option<Workspace> {
         let (qemu, kernel) = match cached() {
             Ok(cached) => cached,

@@ -1,4 +1,4 @@
-//! The way to the agent of a guest: requests and answers, one after the other (see agent.sh).
+//! The connection to a guest's agent: requests and answers in turn (see agent.sh).
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -11,19 +11,19 @@ use squall_tools::failure::{at, cause};
 
 use crate::emulator::{Machine, PAUSE, Wait};
 
-/// Longest time between two looks at the machine.
+/// Longest time between two checks of the machine.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A connection to the agent.
 #[derive(Debug)]
 pub struct Channel {
     stream: UnixStream,
-    /// What has come and was not taken yet.
+    /// Bytes that were received but not read yet.
     come: Vec<u8>,
 }
 
 impl Channel {
-    /// Connects to QEMU's end at `path`.
+    /// Connects to QEMU's socket at `path`.
     pub fn open(path: &Path) -> Result<Channel, Failure> {
         let stream = UnixStream::connect(path).map_err(at(path))?;
         let timeouts = stream
@@ -53,7 +53,7 @@ impl Channel {
         Ok(())
     }
 
-    /// The next line, without its end.
+    /// Reads a line, and returns it without its line break.
     pub fn line(&mut self, machine: &mut Machine, wait: &mut Wait) -> Result<String, Failure> {
         loop {
             if let Some(end) = self.come.iter().position(|&byte| byte == b'\n') {
@@ -64,7 +64,7 @@ impl Channel {
         }
     }
 
-    /// The next `len` bytes.
+    /// Reads `len` bytes.
     pub fn bytes(
         &mut self,
         len: usize,
@@ -89,7 +89,7 @@ impl Channel {
     }
 }
 
-/// How much went; nothing where it was not possible yet, or QEMU is about to end.
+/// The number of bytes transferred. 0 if none could be yet, or if QEMU is about to end.
 fn taken(result: io::Result<usize>) -> Result<usize, Failure> {
     use ErrorKind::{BrokenPipe, ConnectionReset, Interrupted, WouldBlock};
     match result {
@@ -104,7 +104,7 @@ fn taken(result: io::Result<usize>) -> Result<usize, Failure> {
     }
 }
 
-/// Fails if there is nothing to wait for.
+/// Fails if there is no point in waiting further.
 fn look(machine: &mut Machine, wait: &mut Wait) -> Result<(), Failure> {
     machine.host().interrupt.check()?;
     machine.check(wait)?;

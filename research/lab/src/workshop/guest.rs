@@ -1,4 +1,4 @@
-//! A guest at work: commands, files, drives that vanish, and power cuts.
+//! A running guest: runs commands, transfers files, unplugs drives, and cuts the power.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,26 +12,24 @@ use super::channel::Channel;
 use super::setup::{Drive, id_of};
 use crate::emulator::{Machine, PAUSE, Wait};
 
-/// Longest time between two questions whether a job has ended.
+/// Longest pause between two checks whether a job has ended.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// A job of a guest.
+/// The number of a command that a guest runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job(usize);
 
-/// How a command ended, and what it printed.
+/// A command's exit status and output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// Its exit status; of a signal, 128 more.
+    /// The exit status, or 128 plus the number of the signal that ended it.
     pub status: i32,
-    /// Its standard output.
     pub stdout: Vec<u8>,
-    /// Its standard error.
     pub stderr: Vec<u8>,
 }
 
 impl Said {
-    /// Its standard output as text, if it succeeded.
+    /// The standard output as text. Fails unless the command succeeded.
     pub fn succeeded(self) -> Result<String, Failure> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match self.status {
@@ -44,19 +42,19 @@ impl Said {
     }
 }
 
-/// A guest; it ends when this is dropped.
+/// A running guest, which ends on drop.
 #[derive(Debug)]
 pub struct Guest<'shop> {
     machine: Machine<'shop>,
     channel: Channel,
-    /// The socket and the initramfs, which go with the guest.
+    /// The socket and the initramfs, which are removed with the guest.
     files: [PathBuf; 2],
     drives: Vec<Drive>,
     jobs: usize,
 }
 
 impl<'shop> Guest<'shop> {
-    /// The guest on `machine`, when its agent is ready.
+    /// Waits until the agent on `machine` is ready.
     pub(super) fn new(
         machine: Machine<'shop>,
         channel: Channel,
@@ -74,20 +72,20 @@ impl<'shop> Guest<'shop> {
         Ok(guest)
     }
 
-    /// Runs `command` in a shell to its end, within the host's timeout.
+    /// Runs `command` in a shell, for at most the host's timeout.
     pub fn sh(&mut self, command: &str) -> Result<Said, Failure> {
         let timeout = self.machine.host().timeout;
         self.sh_within(command, timeout)
     }
 
-    /// Runs `command` in a shell to its end; after `limit` it is killed, which is a failure of the
-    /// command and not of the guest.
+    /// Runs `command` in a shell. After `limit` it is killed, which is a failure of the command and not
+    /// of the guest.
     pub fn sh_within(&mut self, command: &str, limit: Duration) -> Result<Said, Failure> {
         let job = self.start(command)?;
         match self.finish(job, limit)? {
             Some(said) => Ok(said),
             None => {
-                // It may have ended since.
+                // The job may have ended in the meantime.
                 let _ = self.kill(job);
                 self.ask("forget", job.0, "", &[])?;
                 let seconds = limit.as_secs_f64();
@@ -98,7 +96,7 @@ impl<'shop> Guest<'shop> {
         }
     }
 
-    /// Starts `command` in a shell, as a session of its own.
+    /// Starts `command` in a shell in its own session.
     pub fn start(&mut self, command: &str) -> Result<Job, Failure> {
         self.write_file("/run/command", command.as_bytes())?;
         let job = Job(self.jobs);
@@ -107,7 +105,7 @@ impl<'shop> Guest<'shop> {
         Ok(job)
     }
 
-    /// How a job ended, if it did; after that it is forgotten.
+    /// The result of a job. None while it runs. A finished job is forgotten.
     pub fn finished(&mut self, job: Job) -> Result<Option<Said>, Failure> {
         let status = self.ask("poll", job.0, "", &[])?;
         if status.is_empty() {
@@ -123,7 +121,7 @@ impl<'shop> Guest<'shop> {
         Ok(Some(said))
     }
 
-    /// Waits until a job has ended; none if it has not within `limit`.
+    /// Waits until a job has ended. None if it runs longer than `limit`.
     pub fn finish(&mut self, job: Job, limit: Duration) -> Result<Option<Said>, Failure> {
         let deadline = Instant::now() + limit;
         let mut pause = PAUSE;
@@ -144,7 +142,7 @@ impl<'shop> Guest<'shop> {
         self.ask("kill", job.0, "", &[]).map(drop)
     }
 
-    /// What is in a file.
+    /// Reads a file of the guest.
     pub fn read_file(&mut self, path: &str) -> Result<Vec<u8>, Failure> {
         let len = self.ask("get", 0, path, &[])?;
         let len = len.parse().map_err(|_| nonsense(&len))?;
@@ -153,12 +151,12 @@ impl<'shop> Guest<'shop> {
         self.channel.bytes(len, &mut self.machine, &mut wait)
     }
 
-    /// Makes a file with these contents, or replaces those of one.
+    /// Creates or replaces a file of the guest.
     pub fn write_file(&mut self, path: &str, contents: &[u8]) -> Result<(), Failure> {
         self.ask("put", contents.len(), path, contents).map(drop)
     }
 
-    /// Takes the drive with this serial number out, whether it is in use or not.
+    /// Unplugs the drive with this serial number, even if it is in use.
     pub fn unplug(&mut self, serial: &str) -> Result<(), Failure> {
         let id = id_of(&self.drives, serial)?;
         self.machine.ask("device_del", json!({ "id": id }))?;
@@ -172,7 +170,7 @@ impl<'shop> Guest<'shop> {
         Ok(())
     }
 
-    /// Whether QEMU has a device.
+    /// Whether QEMU has a device with this ID.
     fn has(&mut self, id: &str) -> Result<bool, Failure> {
         let path = json!({ "path": "/machine/peripheral" });
         let devices = self.machine.ask("qom-list", path)?;
@@ -180,17 +178,17 @@ impl<'shop> Guest<'shop> {
         Ok(devices.into_iter().any(|device| device["name"] == id))
     }
 
-    /// Ends the machine at once, as if its plug were pulled; its drives' files remain.
+    /// Ends the machine at once, like pulling its plug. The files of its drives remain.
     pub fn cut_power(self) {
         drop(self);
     }
 
-    /// What its kernel has written.
+    /// What the guest's kernel has written to its console.
     pub fn console(&self) -> String {
         self.machine.console()
     }
 
-    /// What the agent answers to a request.
+    /// Sends a request to the agent and returns its answer.
     fn ask(
         &mut self,
         word: &str,

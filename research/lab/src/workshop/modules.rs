@@ -1,4 +1,4 @@
-//! A kernel's modules: which need which, as kmod tells.
+//! A kernel's modules and their dependencies, as kmod reports them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use squall_tools::failure::at;
 use crate::debian::{Kernel, Tools};
 use crate::emulator::Initramfs;
 
-/// What modprobe reads of the index, this program, and those that look for modules.
+/// Index files that modprobe, this program, and programs that look for modules read.
 const INDEX: [&str; 7] = [
     "modules.alias",
     "modules.alias.bin",
@@ -22,7 +22,7 @@ const INDEX: [&str; 7] = [
     "modules.softdep",
 ];
 
-/// Where a kernel has its crypto modules.
+/// The directories of a kernel's crypto modules.
 const CRYPTO: [&str; 3] = [
     "kernel/arch/x86/crypto/",
     "kernel/crypto/",
@@ -32,11 +32,11 @@ const CRYPTO: [&str; 3] = [
 /// The modules of a kernel.
 #[derive(Debug)]
 pub struct Modules {
-    /// Where they are in a guest.
+    /// The modules' directory in a guest.
     place: String,
     directory: PathBuf,
     index: PathBuf,
-    /// By name, the file of each and those of all that it needs.
+    /// By a module's name, its file and the files of its dependencies.
     files: BTreeMap<String, Vec<String>>,
     builtin: BTreeSet<String>,
 }
@@ -74,7 +74,7 @@ impl Modules {
         crypto.map(|(name, _)| name.as_str())
     }
 
-    /// Adds those of `names`, with all they need, and the index.
+    /// Adds the modules `names`, their dependencies, and the index.
     pub fn add(&self, names: &[&str], initramfs: &mut Initramfs) -> Result<(), Failure> {
         for index in INDEX {
             let file = self.index.join(index);
@@ -101,14 +101,14 @@ fn no_module(name: &str) -> Failure {
     Failure::Runtime(format!("the kernel has no module {name}"))
 }
 
-/// A line of modules.dep: the name of a module, and the files of it and of all that it needs.
+/// Parses a line of modules.dep: a module's name, its file, and the files of its dependencies.
 fn entry(line: &str) -> Option<(String, Vec<String>)> {
     let (file, needed) = line.split_once(':')?;
     let files = std::iter::once(file).chain(needed.split_whitespace());
     Some((name(file), files.map(str::to_owned).collect()))
 }
 
-/// The name of the module in `file`; `-` and `_` are the same in it.
+/// The name of the module in `file`, with `_` for `-`.
 fn name(file: &str) -> String {
     let file = file.rsplit('/').next().unwrap_or(file);
     let stem = file.split(".ko").next().unwrap_or(file);

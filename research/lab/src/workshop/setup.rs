@@ -1,4 +1,4 @@
-//! What a guest is made of.
+//! Describes a guest to boot.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ const SERIAL_LEN: usize = 20;
 /// How a drive is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bus {
-    /// `/dev/vda`, and so on.
+    /// Drives are `/dev/vda`, and so on.
     VirtioBlk,
-    /// `/dev/sda`, and so on; an unplugged one is gone at once.
+    /// Drives are `/dev/sda`, and so on; an unplugged drive is gone at once.
     VirtioScsi,
-    /// `/dev/nvme0n1`, and so on.
+    /// Drives are `/dev/nvme0n1`, and so on.
     Nvme,
 }
 
 impl Bus {
-    /// The modules of its drivers.
+    /// The bus's driver modules.
     fn modules(self) -> &'static [&'static str] {
         match self {
             Bus::VirtioBlk => &["virtio_blk"],
@@ -32,7 +32,7 @@ impl Bus {
         }
     }
 
-    /// QEMU's name of a drive on it.
+    /// QEMU's name for a drive on this bus.
     fn device(self) -> &'static str {
         match self {
             Bus::VirtioBlk => "virtio-blk-pci",
@@ -42,19 +42,19 @@ impl Bus {
     }
 }
 
-/// A drive: a file of the host.
+/// A drive, stored in a file on the host.
 ///
-/// It has a volatile write cache, as drives have. What the guest has flushed is in the file, and
-/// survives a power cut; what it has not may be there as well.
+/// It has a volatile write cache, like real drives. What the guest has flushed is in the file and
+/// survives a power cut; other data may be there too.
 #[derive(Clone, Debug)]
 pub struct Drive {
-    /// The file; its length is a multiple of the block size.
+    /// The file, whose length is a multiple of the block size.
     pub path: PathBuf,
-    /// How it is connected.
+    /// The bus to which it is connected.
     pub bus: Bus,
-    /// Its serial number, not longer than 20 letters.
+    /// The serial number, of at most 20 characters.
     pub serial: String,
-    /// 512 or 4096 bytes.
+    /// The block size in bytes, 512 or 4096.
     pub block_size: usize,
 }
 
@@ -70,22 +70,22 @@ impl Drive {
     }
 }
 
-/// A guest that is to be.
+/// The description of a guest.
 #[derive(Clone, Debug)]
 pub struct Setup<'a> {
-    /// Modules that modprobe finds, with all they need; those of the drives are loaded anyway.
+    /// Modules that modprobe finds, with their dependencies. The drives' modules are always loaded.
     pub modules: &'a [&'a str],
-    /// Whether modprobe finds all crypto modules as well: about a hundred.
+    /// Whether modprobe also finds all crypto modules, of which there are about a hundred.
     pub crypto: bool,
     /// Drives, in order.
     pub drives: Vec<Drive>,
-    /// Programs to put into /usr/bin; they must be static, or need no library that is not there.
+    /// Programs for /usr/bin, which must be static or need only libraries that the guest has.
     pub programs: &'a [&'a Path],
-    /// Memory, in MiB; files and what commands print are in it.
+    /// Memory in MiB, which also holds files and the output of commands.
     pub memory_mib: usize,
-    /// CPUs.
+    /// Number of CPUs.
     pub cpus: usize,
-    /// What else the kernel is told.
+    /// Additions to the kernel's command line.
     pub command_line: &'a str,
 }
 
@@ -104,7 +104,7 @@ impl Default for Setup<'_> {
 }
 
 impl Setup<'_> {
-    /// Whether it can be.
+    /// Fails if the guest cannot be made like this.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let wrong = |drive: &&Drive| drive.serial.is_empty() || drive.serial.len() > SERIAL_LEN;
         match self.drives.iter().find(wrong) {
@@ -123,7 +123,7 @@ impl Setup<'_> {
         modules.into_iter().collect()
     }
 
-    /// Adds QEMU's arguments for the drives.
+    /// Adds the drives to QEMU's arguments.
     pub(super) fn add_drives(&self, arguments: &mut Arguments) {
         if self.drives.iter().any(|drive| drive.bus == Bus::VirtioScsi) {
             arguments.add("-device", "virtio-scsi-pci,id=scsi");
@@ -153,7 +153,7 @@ impl Setup<'_> {
     }
 }
 
-/// QEMU's name of the drive with this serial number.
+/// QEMU's ID of the drive with this serial number.
 pub(super) fn id_of(drives: &[Drive], serial: &str) -> Result<String, Failure> {
     let found = drives.iter().position(|drive| drive.serial == serial);
     let number = found.ok_or_else(|| Failure::Runtime(format!("the VM has no drive {serial}")))?;

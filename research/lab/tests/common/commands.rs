@@ -1,8 +1,8 @@
-//! What commands say.
+//! Runs commands and checks their output.
 
 use std::process::Command;
 
-/// Standard output of a run that succeeds.
+/// Standard output of a run that must succeed.
 #[track_caller]
 pub fn succeed(mut command: Command) -> String {
     let output = command.output().expect("the command runs");
@@ -11,7 +11,7 @@ pub fn succeed(mut command: Command) -> String {
     String::from_utf8(output.stdout).expect("text is UTF-8")
 }
 
-/// All of `words` are in `text`.
+/// Fails unless all of `words` are in `text`.
 #[track_caller]
 pub fn contains(text: &str, words: &[&str]) {
     for word in words {

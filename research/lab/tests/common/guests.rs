@@ -1,4 +1,4 @@
-//! Guests of tests: a workshop, files for drives, and commands that must succeed.
+//! Guests for tests: a workshop, files for drives, and commands that must succeed.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::{Turn, message, skip};
 
-/// Longest time that anything may take that is waited for.
+/// Longest time to wait for anything.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A workshop, and a directory for drives.
@@ -22,7 +22,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// None where no guest can run, which is said.
+    /// None if no guest can run here, which is reported.
     pub fn new() -> Option<Workspace> {
         let _turn = Turn::take()?;
         let shop = match open() {
@@ -39,12 +39,12 @@ impl Workspace {
         })
     }
 
-    /// Where a drive of that name is.
+    /// The path of the drive `name`.
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    /// The path of a new drive with `len` bytes, all of them zero.
+    /// Creates a drive of `len` zero bytes and returns its path.
     pub fn medium(&self, name: &str, len: u64) -> PathBuf {
         let path = self.path(name);
         let file = File::create(&path).expect("a file");
@@ -60,14 +60,14 @@ fn open() -> Result<Workshop, Failure> {
     Workshop::open(&cache, interrupt, TIMEOUT)
 }
 
-/// What a command prints that succeeds.
+/// Runs a command, which must succeed, and returns its output.
 #[track_caller]
 pub fn ok(guest: &mut Guest, command: &str) -> String {
     let said = guest.sh(command).and_then(|said| said.succeeded());
     said.unwrap_or_else(|failure| panic!("{command}: {}", message(failure)))
 }
 
-/// What a command complains of that fails.
+/// Runs a command, which must fail, and returns its errors.
 #[track_caller]
 pub fn fails(guest: &mut Guest, command: &str) -> String {
     let said = guest.sh(command).expect("an end");

@@ -1,8 +1,8 @@
-//! Runs of `squall-lab` with machines: where they may run, and what they leave.
+//! Runs `squall-lab` with machines, and checks what the runs leave.
 //!
-//! Machines need what `squall-lab deps` fetches. Where it is not there a test is skipped, which is
-//! said on standard error, where the test harness does not hide it; and fails if the environment
-//! variable SQUALL_REQUIRE_LAB is set.
+//! Machines need what `squall-lab deps` fetches. Without it a test is skipped, which is reported on
+//! standard error, where the test harness does not hide it. If SQUALL_REQUIRE_LAB is set, the test
+//! fails instead.
 
 pub mod commands;
 pub mod guests;
@@ -20,17 +20,17 @@ use squall_lab::vm;
 use squall_tools::Failure;
 use tempfile::TempDir;
 
-/// Most runs with machines at the same time.
+/// Number of runs with machines at the same time.
 const TURNS: usize = 2;
 
 static TAKEN: Mutex<usize> = Mutex::new(0);
 static GIVEN_BACK: Condvar = Condvar::new();
 
-/// The right to run a machine, until this goes.
+/// The right to run a machine, given back on drop.
 pub struct Turn(());
 
 impl Turn {
-    /// Waits for the right; none if no machine can run here.
+    /// Waits for a turn. None if no machine can run here, which is reported.
     pub fn take() -> Option<Turn> {
         if let Err(failure) = kernel_image() {
             skip(&format!("machines: {}", message(failure)));
@@ -41,7 +41,7 @@ impl Turn {
         let taken = GIVEN_BACK.wait_while(taken, all_taken);
         *taken.unwrap_or_else(PoisonError::into_inner) += 1;
         let turn = Turn(());
-        // Later runs find it built: that is no part of their time.
+        // Build the probe now, so that building it is not part of a run's time.
         vm::probe().expect("a probe");
         Some(turn)
     }
@@ -54,7 +54,7 @@ impl Drop for Turn {
     }
 }
 
-/// The image of kernel 6.12 in a cache that has QEMU as well.
+/// The image of kernel 6.12 in a cache that also has QEMU.
 pub fn kernel_image() -> Result<PathBuf, Failure> {
     let cache = Cache::open(None)?;
     cache.qemu()?;
@@ -68,21 +68,21 @@ pub fn message(failure: Failure) -> String {
     }
 }
 
-/// Says what cannot be tested here, which must not be where everything is required.
+/// Reports what cannot be tested here. Fails if everything is required.
 pub fn skip(what: &str) {
     let required = std::env::var_os("SQUALL_REQUIRE_LAB").is_some();
     assert!(!required, "required, but skipped: {what}");
     say_skip(what);
 }
 
-/// Says what cannot be tested here.
+/// Reports what cannot be tested here.
 pub fn say_skip(what: &str) {
     let line = format!("SKIP {what}\n");
     let said = std::io::stderr().write_all(line.as_bytes());
     said.expect("standard error takes a line");
 }
 
-/// Directories of a run's own; gone at the end.
+/// The directories of one run, removed on drop.
 pub struct Workspace {
     directory: TempDir,
 }
@@ -98,8 +98,8 @@ impl Workspace {
         self.directory.path().join(name)
     }
 
-    /// `squall-lab` with `arguments`, split at blanks, its temporary files in `tmp` and its report
-    /// in `output`.
+    /// `squall-lab` with `arguments`, split at blanks. Its temporary files are in `tmp`, its report in
+    /// `output`.
     pub fn lab(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_squall-lab"));
         command
@@ -125,7 +125,7 @@ impl Workspace {
         processes().filter(is_user).collect()
     }
 
-    /// Waits until a process uses a file named `name`, and gives the process.
+    /// Waits until a process uses a file named `name`, and returns its ID.
     #[track_caller]
     pub fn wait_for_user_of(&self, name: &str) -> u32 {
         let deadline = Instant::now() + Duration::from_secs(120);
@@ -138,7 +138,7 @@ impl Workspace {
         panic!("nobody uses {name}");
     }
 
-    /// No process, no temporary file and no report is left.
+    /// Fails if a process, a temporary file or a report is left.
     #[track_caller]
     pub fn is_clean(&self) {
         assert_eq!(self.users_of(""), Vec::<u32>::new());
@@ -154,13 +154,13 @@ fn processes() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// What is in `directory`, which need not exist.
+/// The paths of the entries of `directory`, which need not exist.
 pub fn files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
 }
 
-/// The only line of a run that fails.
+/// The single line that a failing run prints.
 #[track_caller]
 pub fn complaint(output: &Output, code: i32) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);

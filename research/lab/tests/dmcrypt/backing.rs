@@ -1,12 +1,12 @@
-//! What other tests stand on: a guest with dm-crypt, all crypto modules, RAM disks, Debian's way from
-//! a line of crypttab to a device, LUKS2, and udev where it is wanted.
+//! Checks what the other tests rely on: a guest with dm-crypt, all crypto modules, RAM disks, Debian's
+//! scripts that execute crypttab, LUKS2, and udev where it is wanted.
 
 use crate::common::commands::contains;
 use crate::workspace::{BARE, Desk, Workspace, id};
 
 const SERIAL: &str = "DRIVE-1";
 
-/// Options of crypttab, and the options of the table that come of them.
+/// Options in crypttab, and the resulting options of the device's table.
 const SWAP: &str = "swap,plain,cipher=aes-xts-plain64,size=512,sector-size=4096,no-read-workqueue,no-write-workqueue";
 const FAST: &str = "no_read_workqueue no_write_workqueue sector_size:4096";
 
@@ -46,7 +46,7 @@ fn udev_names_drives_and_devices_where_it_is_started() {
     desk.ok("cryptdisks_stop swap && [ ! -L /dev/mapper/swap ]");
 }
 
-/// Makes the only line of crypttab one for swap on `device`.
+/// Writes a crypttab whose only line is for swap on `device`.
 fn crypttab(desk: &mut Desk, device: &str) {
     desk.write(
         "/etc/crypttab",
@@ -54,7 +54,7 @@ fn crypttab(desk: &mut Desk, device: &str) {
     );
 }
 
-/// The line of crypttab is executed, and the kernel swaps to what comes of it.
+/// Executes the crypttab line and checks that the kernel swaps to the resulting device.
 #[track_caller]
 fn swap_is_made(desk: &mut Desk) {
     contains(&desk.ok("cryptdisks_start swap"), &["swap (started)"]);
@@ -65,14 +65,13 @@ fn swap_is_made(desk: &mut Desk) {
     desk.ok("swapoff /dev/mapper/swap");
 }
 
-/// What is said where the line of crypttab cannot be executed.
+/// The error message where the crypttab line cannot be executed.
 #[track_caller]
 fn unusable(desk: &mut Desk) -> String {
     desk.fails("cryptdisks_start swap >&2")
 }
 
-/// Makes a LUKS2 volume on the drive, and opens it as `volume` once with the options, and again
-/// without.
+/// Makes a LUKS2 volume on the drive, and opens it as `volume` once with the options and once without.
 #[track_caller]
 fn luks(desk: &mut Desk, options: &str, expected: &str) {
     desk.write("/tmp/key", "a secret");
@@ -134,7 +133,7 @@ fn every_crypto_module_is_at_hand() {
     }
 }
 
-/// Ciphers with keys of 256 bits, whose modules are in the three places.
+/// Ciphers with 256-bit keys, whose modules are in three different directories.
 const CIPHERS: [&str; 4] = [
     "twofish-cbc-essiv:sha256",
     "capi:adiantum(xchacha12,aes)-plain64",
@@ -142,7 +141,7 @@ const CIPHERS: [&str; 4] = [
     "camellia-lrw-benbi",
 ];
 
-/// Makes a device of device mapper.
+/// A command that creates a device mapper device with `cipher`.
 fn create(number: usize, cipher: &str) -> String {
     let key = "0123456789abcdef".repeat(4);
     let table = format!("0 2048 crypt {cipher} {key} 0 /dev/ram0 0");

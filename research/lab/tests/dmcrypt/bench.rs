@@ -1,5 +1,5 @@
-//! `squall dmcrypt bench` over memory and over a drive: what it writes, and that what goes through
-//! its devices is encrypted.
+//! `squall dmcrypt bench` over memory and over a drive: its reports, and that data written through its
+//! devices is encrypted.
 
 use serde_json::{Value, json};
 
@@ -8,10 +8,10 @@ use crate::workspace::{Desk, LOAD_USUAL, MEASURED, MIB, NAMES, USUAL, Workspace,
 
 const SERIAL: &str = "DRIVE-1";
 
-/// Quick, and precise enough for a machine whose speeds mean nothing.
+/// Options for a quick run; speeds of an emulated machine mean nothing anyway.
 const QUICK: &str = "--size 16MiB --rounds 2 --sample 5";
 
-/// Ways to read and write.
+/// Number of ways to read and write.
 const WORKLOADS: usize = 8;
 
 #[test]
@@ -41,7 +41,7 @@ fn memory_is_measured_and_given_back() {
         ],
     );
     let lines = desk.text("/tmp/b.csv").lines().count();
-    // Of one cipher only the better specification is measured with other options.
+    // Of each cipher only the better specification is measured with other options.
     assert_eq!(lines, 1 + WORKLOADS * (1 + 2 + 4));
     contains(
         &desk.text("/tmp/b.html"),
@@ -51,11 +51,11 @@ fn memory_is_measured_and_given_back() {
     the_secure_ones_are_measured(&mut desk);
 }
 
-/// What is measured where nothing is said: what is secure, and of digests one.
+/// Without a choice of ciphers, all secure ones are measured, with one digest of each kind.
 fn the_secure_ones_are_measured(desk: &mut Desk) {
     desk.ok(LOAD_USUAL);
     desk.load_no_more();
-    // brd is loaded by its name, and no longer by the kernel.
+    // squall loads brd by its name; the kernel cannot load it any more.
     let once = "--size 16MiB --rounds 1 --sample 1 --export-json /tmp/all.json";
     desk.squall(&format!("dmcrypt bench {once}")).well();
     desk.nothing_is_left();
@@ -75,7 +75,7 @@ fn the_secure_ones_are_measured(desk: &mut Desk) {
     );
 }
 
-/// What is secure with the usual modules.
+/// The specifications that are secure with the usual modules.
 const SECURE: [&str; 8] = [
     "aes cbc essiv 128",
     "aes cbc essiv 192",
@@ -87,7 +87,8 @@ const SECURE: [&str; 8] = [
     "xchacha20,aes adiantum plain64 256",
 ];
 
-/// Everything was measured, the raw device's ratio to itself is 1, and a recommendation was made.
+/// Checks that everything was measured, that the raw device's ratio to itself is 1, and that there is a
+/// recommendation.
 #[track_caller]
 fn is_whole(report: &Value, rounds: usize) {
     assert_eq!(report["format"], "squall-dmcrypt-bench/1");
@@ -116,7 +117,7 @@ fn is_whole(report: &Value, rounds: usize) {
     assert!(report["recommendation"]["why"].is_string());
 }
 
-/// What was measured, without digests.
+/// The specifications that were measured, without digests.
 fn names(measured: &Value) -> Vec<String> {
     let word = |value: &Value| {
         value
@@ -141,8 +142,9 @@ fn names(measured: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A run is stopped in the middle. What is written through its device is not on the drive, and is
-/// read back through another device with its key, which dmsetup has made; with another key it is
+/// Stops a run in the middle. Text written through its device is not on the drive. It can be read
+/// through a second device with the same key, made by dmsetup, but not with another key. Then the run
+/// continues to its end.
 /// not. Then the run goes on to its end.
 #[test]
 fn what_goes_through_is_encrypted() {
@@ -182,7 +184,7 @@ fn what_goes_through_is_encrypted() {
     overwritten_as_far_as_said(&workspace.medium(SERIAL));
 }
 
-/// Makes the devices `same`, with the key of the run, and `other`, with another, of the same table.
+/// Makes two devices with the run's table: `same` with its key, and `other` with another key.
 fn second_devices(desk: &mut Desk, table: &str, key: &str) {
     let other: String = key.chars().rev().collect();
     assert_ne!(other, key);
@@ -195,7 +197,7 @@ fn second_devices(desk: &mut Desk, table: &str, key: &str) {
     }
 }
 
-/// Text that is written through the device of the run, and all that the run has written.
+/// Compares text that is written through the run's device, and everything that the run has written.
 fn compare(desk: &mut Desk) {
     desk.ok("yes 'plaintext that nobody may read' | head -c 1048576 >/tmp/text");
     desk.ok(&format!(
@@ -227,7 +229,7 @@ fn compare(desk: &mut Desk) {
     }
 }
 
-/// No sector that was to be overwritten is still empty, and none behind it was touched.
+/// Checks that no sector in the part to overwrite is still empty, and that none after it was touched.
 fn overwritten_as_far_as_said(medium: &[u8]) {
     let is_empty = |sector: &[u8]| sector.iter().all(|byte| *byte == 0);
     let (used, rest) = medium.split_at(16 * MIB as usize);

@@ -1,5 +1,4 @@
-//! What is left of `squall dmcrypt` when it is killed or interrupted: nothing, or what the next run
-//! removes.
+//! A `squall dmcrypt` that is killed or interrupted leaves nothing, or only what the next run removes.
 
 use crate::common::commands::contains;
 use crate::workspace::{Desk, MEASURED, NAMES, Ran, USUAL, Workspace};
@@ -22,7 +21,7 @@ fn a_killed_run_leaves_no_device() {
     killed(&mut desk);
 }
 
-/// Kills a run of each kind when it has its devices.
+/// Kills a run of each kind while it has devices.
 fn killed(desk: &mut Desk) {
     let bench = format!("bench --size 16MiB --sample 1000 {CIPHER}");
     let runs = [
@@ -45,14 +44,14 @@ fn killed(desk: &mut Desk) {
     }
 }
 
-/// A run that begins, and ends as it has nothing to measure on.
+/// A run that starts, and ends because it would need more than half of the memory.
 #[track_caller]
 fn next(desk: &mut Desk) {
     let ran = desk.squall(&format!("dmcrypt bench {CIPHER} --size 1TiB"));
     ran.refused(2, &["more than half of the memory"]);
 }
 
-/// What a run might leave that is killed between two steps is known by its name, and nothing else is
+/// Devices left by a run that was killed between two steps are recognised by name. Others are not
 /// touched.
 fn by_name(desk: &mut Desk) {
     let names = [
@@ -70,7 +69,7 @@ fn by_name(desk: &mut Desk) {
     desk.ok(&format!(
         "for name in $({NAMES}); do dmsetup remove $name; done"
     ));
-    // With nobody who does so their nodes would stay, as squall makes none.
+    // Nobody else removes the device nodes here, and squall makes none.
     desk.ok("rm -f /dev/mapper/*squall*");
 }
 
@@ -112,7 +111,7 @@ fn measuring(desk: &mut Desk, over: &str) {
     assert!(rounds > 0 && rounds < 10_000, "{rounds} rounds");
 }
 
-/// A run that is interrupted some time after it has the device that ends so.
+/// Interrupts a run some time after it has the device with this label.
 #[track_caller]
 fn interrupted(desk: &mut Desk, command: &str, label: &str) -> Ran {
     let run = desk.start(&format!("dmcrypt {command}"));

@@ -1,4 +1,4 @@
-//! `squall dmcrypt list` against the kernel's own answers, and what it says of them.
+//! Compares `squall dmcrypt list` with the kernel's own answers, and checks its verdicts.
 
 mod grid;
 mod sample;
@@ -26,7 +26,7 @@ fn the_list_is_what_the_kernel_accepts() {
     only_ecb_has_several_names(&list);
 }
 
-/// The list of everything that this kernel has, and its text.
+/// The list of everything that this kernel accepts, and its text.
 #[track_caller]
 fn listed(desk: &mut Desk, options: &str) -> (List, String) {
     let arguments =
@@ -38,7 +38,7 @@ fn listed(desk: &mut Desk, options: &str) -> (List, String) {
     (list.expect("a list"), text)
 }
 
-/// Text and CSV are of the same list, and the machine is not taken for a real one.
+/// Text and CSV show the same list, and the report says that the machine is emulated.
 fn is_told(desk: &mut Desk, list: &List, text: &str) {
     assert_eq!(list.format, "squall-dmcrypt-list/1");
     assert!(list.machine.is_emulated && list.is_complete);
@@ -58,7 +58,7 @@ fn is_told(desk: &mut Desk, list: &List, text: &str) {
     );
 }
 
-/// dmsetup gets the same answers.
+/// Checks that dmsetup gets the same answers.
 fn agrees(desk: &mut Desk, list: &List) {
     let sample = sample::of(list);
     let specs: Vec<&Spec> = sample.iter().map(|(spec, _)| spec).collect();
@@ -80,7 +80,8 @@ fn agrees(desk: &mut Desk, list: &List) {
     );
 }
 
-/// Nothing is missing of what was found by hand, and everything beyond it is for a reason.
+/// Checks that the list has everything that was found by hand, and that all else is there for a known
+/// reason.
 fn is_the_grid_and_what_is_around_it(list: &List) {
     let specs = list.accepted.iter().map(|entry| &entry.spec);
     let mut around: BTreeMap<&str, usize> = BTreeMap::new();
@@ -102,8 +103,8 @@ fn is_the_grid_and_what_is_around_it(list: &List) {
     );
 }
 
-/// What is secure, a line a specification without its digest: digests with the same lengths of keys
-/// are one.
+/// The secure specifications, one line for each without its digest, because digests with the same key
+/// lengths are equivalent.
 fn secure(list: &List) -> BTreeSet<String> {
     let secure = list
         .accepted
@@ -134,7 +135,7 @@ fn secure(list: &List) -> BTreeSet<String> {
     digests.into_iter().map(line).collect()
 }
 
-/// All that is secure in Debian's Linux 6.12.
+/// All secure specifications in Debian's Linux 6.12.
 const SECURE: [&str; 16] = [
     "aes-cbc-essiv [128, 192, 256] blake2b-256 sha256 sha3-256 wp256",
     "aes-xts-plain64 [256, 384, 512]",
@@ -202,7 +203,7 @@ const VERDICTS: [(&str, &str, &str); 25] = [
     ("twofish-ctr-plain64 256", "insecure", "keystream"),
 ];
 
-/// What means the same as another is ECB, whose other name is in the list and means itself.
+/// Only ECB is listed under several names; the main one is in the list and stands for itself.
 fn only_ecb_has_several_names(list: &List) {
     let names: BTreeSet<&Spec> = list.accepted.iter().map(|entry| &entry.spec).collect();
     for entry in &list.accepted {
@@ -226,7 +227,7 @@ fn only_ecb_has_several_names(list: &List) {
     }
 }
 
-/// Modules are found by what the list asks for, and what has none is not in the list.
+/// The list loads the modules that it asks for, and leaves out what no module provides.
 #[test]
 fn the_list_has_what_there_are_modules_for() {
     let Some(workspace) = Workspace::new() else {
@@ -253,7 +254,7 @@ fn the_list_has_what_there_are_modules_for() {
     );
 }
 
-/// What Debian's Linux 6.12 has without modules, and what the named ones add.
+/// What Debian's Linux 6.12 has built in, and what the named modules add.
 const BUILT_IN: [&str; 4] = ["cbc(aes)", "ctr(aes)", "ecb(aes)", "rfc3686(ctr)(aes)"];
 const WITH_MODULES: [&str; 8] = [
     "adiantum(xchacha12,aes)",
@@ -266,7 +267,7 @@ const WITH_MODULES: [&str; 8] = [
     "xts(twofish)",
 ];
 
-/// Modes and ciphers of a list.
+/// The modes and ciphers of a list.
 fn algorithms(list: &List) -> BTreeSet<String> {
     let algorithm = |spec: &Spec| format!("{}({})", spec.mode, spec.cipher);
     list.accepted
@@ -275,8 +276,7 @@ fn algorithms(list: &List) -> BTreeSet<String> {
         .collect()
 }
 
-/// Every candidate is asked about, of which there are 300,000, and an emulated kernel answers a few
-/// hundred in a second.
+/// Asks about all 300,000 candidates. An emulated kernel answers a few hundred per second.
 #[test]
 #[ignore = "it takes ten minutes: `cargo test -p squall-lab --test dmcrypt -- --ignored`"]
 fn the_shortcut_misses_nothing() {

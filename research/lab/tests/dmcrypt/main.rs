@@ -1,4 +1,4 @@
-//! `squall dmcrypt` on a real kernel, and what these tests presume of it.
+//! Tests `squall dmcrypt` on a real kernel, and checks what these tests rely on.
 
 mod backing;
 mod bench;

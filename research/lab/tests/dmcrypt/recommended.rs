@@ -1,8 +1,8 @@
-//! What `squall dmcrypt bench` recommends is executed as it stands: by Debian's scripts and by
+//! Executes the recommendations of `squall dmcrypt bench` unchanged, by Debian's scripts and by
 //! cryptsetup.
 //!
-//! Which sectors and flags it recommends here is chance, as speeds of an emulated machine are; what
-//! the lines are with both, unit tests say, and those are executed in `backing`.
+//! Which sector size and flags it recommends here is chance, because the speeds of an emulated machine
+//! are. Unit tests check the lines with both, and `backing` executes those.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::workspace::{Desk, USUAL, Workspace, id};
 
 const SERIAL: &str = "DRIVE-1";
 
-/// What makes a passphrase cheap to try, and is no part of what is recommended.
+/// Options that make trying a passphrase fast. They are not part of the recommendation.
 const CHEAP: &str = "-q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /tmp/key";
 
 #[test]
@@ -41,7 +41,7 @@ fn what_is_recommended_works() {
     }
 }
 
-/// What is recommended where one cipher was measured.
+/// The recommendation after measuring one cipher.
 #[track_caller]
 fn recommended(desk: &mut Desk, cipher: &str) -> Value {
     let bench = "dmcrypt bench --size 16MiB --rounds 1 --sample 5 --export-json /tmp/b.json --yes";
@@ -67,7 +67,7 @@ fn line<'a>(found: &'a Value, key: &str) -> &'a str {
     found[key].as_str().expect("a line")
 }
 
-/// Swap by the line of crypttab.
+/// Makes swap with the crypttab line.
 fn swap(desk: &mut Desk, found: &Value, name: &str) {
     desk.write("/etc/crypttab", format!("{}\n", line(found, "swap")));
     contains(&desk.ok("cryptdisks_start swap"), &["swap (started)"]);
@@ -75,11 +75,11 @@ fn swap(desk: &mut Desk, found: &Value, name: &str) {
     desk.ok("swapon /dev/mapper/swap");
     assert_eq!(desk.ok("cat /proc/swaps").lines().count(), 2);
     desk.ok("swapoff /dev/mapper/swap && udevadm settle && cryptdisks_stop swap");
-    // The start of the next one is refused by Debian's scripts if anything is found on the device.
+    // Debian's scripts refuse to start the next one if they find anything on the device.
     desk.ok("dd if=/dev/zero of=/dev/vda bs=1M count=1 conv=fsync");
 }
 
-/// A volume, made and opened by the commands, and then by the line of crypttab.
+/// Makes and opens a volume with the commands, and then opens it with the crypttab line.
 fn luks(desk: &mut Desk, found: &Value, name: &str) {
     desk.ok(&format!("{} {CHEAP}", line(found, "luks_format")));
     desk.ok(&format!("{} --key-file /tmp/key", line(found, "luks_open")));
@@ -100,8 +100,8 @@ fn luks(desk: &mut Desk, found: &Value, name: &str) {
     desk.ok("dd if=/dev/zero of=/dev/vda bs=1M count=17 conv=fsync");
 }
 
-/// Executes the line of crypttab, and gives the passphrase as boot screens do. Without a console, as
-/// that would be asked, where there is nobody.
+/// Executes the crypttab line and gives the passphrase like a boot screen. The console is removed,
+/// because the scripts would ask there and nobody would answer.
 const UNLOCK: &str = "
     rm -f /dev/console
     cryptdisks_start volume & start=$!
@@ -111,7 +111,7 @@ const UNLOCK: &str = "
     done
     wait $start";
 
-/// The table of a device has the cipher and the options that were recommended.
+/// Checks that a device's table has the recommended cipher and options.
 #[track_caller]
 fn is_as_recommended(desk: &mut Desk, found: &Value, device: &str, name: &str) {
     let table = desk.ok(&format!("dmsetup table {device}"));

@@ -1,13 +1,13 @@
-//! What `squall dmcrypt` does not do, with a line that says why, and without a byte written.
+//! What `squall dmcrypt` refuses, with one line that says why and without writing a byte.
 
 use crate::workspace::{Desk, MEASURED, Ran, USUAL, Workspace, id};
 
 const SERIAL: &str = "DRIVE-1";
 
-/// Consent, by which nothing is refused that could be meant.
+/// Options that give full consent to overwriting the drive.
 const MEANT: &str = "--device /dev/vda --yes --serial DRIVE-1";
 
-/// Quick, and asking about one cipher.
+/// Options for a quick run with one cipher.
 const QUICK: &str = "--rounds 1 --sample 1 --cipher 'aes-xts-plain64 512'";
 
 #[test]
@@ -19,13 +19,13 @@ fn what_may_not_be_overwritten_is_not() {
     in_use(&workspace, &mut desk);
     not_meant(&workspace, &mut desk);
     wrong(&workspace, &mut desk);
-    // It is for all these reasons, and for no other.
+    // The control: without any of these reasons the run succeeds and writes.
     bench(&mut desk, MEANT).well();
     desk.nothing_is_left();
     assert!(workspace.medium(SERIAL).iter().any(|byte| *byte != 0));
 }
 
-/// Somebody else uses the drive.
+/// Drives that something else uses are refused.
 fn in_use(workspace: &Workspace, desk: &mut Desk) {
     let uses = [
         (
@@ -51,7 +51,7 @@ fn in_use(workspace: &Workspace, desk: &mut Desk) {
     }
 }
 
-/// Its user has not said that the drive is meant, or that its data are to be destroyed.
+/// Drives are refused if the user has not confirmed the drive, or that its data may be destroyed.
 fn not_meant(workspace: &Workspace, desk: &mut Desk) {
     let plain = "--device /dev/vda";
     for byte in [0, (24 << 20) - 1] {
@@ -83,7 +83,7 @@ fn not_meant(workspace: &Workspace, desk: &mut Desk) {
     );
 }
 
-/// Arguments are wrong.
+/// Wrong arguments are refused.
 fn wrong(workspace: &Workspace, desk: &mut Desk) {
     desk.ok("dd if=/dev/zero of=/tmp/file bs=1M count=24");
     let why = ["--device /tmp/file: is a file", "losetup --find --show"];
@@ -114,7 +114,8 @@ fn wrong(workspace: &Workspace, desk: &mut Desk) {
     assert!(workspace.medium(SERIAL).iter().all(|byte| *byte == 0));
 }
 
-/// Refused with one line, in which `words` are; the drive has what it had, and nothing is left.
+/// Checks that a run is refused with one line that has all of `words`, and that the drive is unchanged
+/// and nothing is left.
 #[track_caller]
 fn untouched(workspace: &Workspace, desk: &mut Desk, arguments: &str, status: i32, words: &[&str]) {
     desk.ok("sync");
@@ -169,7 +170,7 @@ fn brd_is_somebody_elses(desk: &mut Desk) {
         &["brd is loaded already, by somebody else", "modprobe -r brd"],
     );
     assert_eq!(desk.ok("head -n 1 /dev/ram0"), "theirs\n");
-    // To be measured on as a device it has neither a name that stays nor a serial number.
+    // A RAM disk has neither a stable name nor a serial number to confirm it by.
     let ran = bench(desk, "--device /dev/ram0 --yes");
     ran.refused(2, &["--yes: names that may be another drive's"]);
     assert_eq!(desk.ok("head -n 1 /dev/ram0 && rmmod brd"), "theirs\n");

@@ -1,4 +1,4 @@
-//! Guests with dm-crypt, crypto modules, drives and squall, and what squall says there.
+//! Guests with dm-crypt, crypto modules, drives and squall, and the results of squall's runs there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,15 @@ use crate::common::guests;
 
 pub const MIB: u64 = 1 << 20;
 
-/// Longest time that a run of squall may take: hundreds of thousands of tables on an emulated machine.
+/// Longest time of a run of squall, which may load hundreds of thousands of tables on an emulated
+/// machine.
 const LIMIT: Duration = Duration::from_secs(7200);
 
-/// Modules with which devices can be encrypted over memory, by what the kernel has built in.
+/// Modules for encrypted devices over memory, with only the kernel's built-in ciphers.
 pub const BARE: &[&str] = &["brd", "dm-crypt"];
 
-/// The same, with the usual modes of AES, what cryptsetup encrypts keys of Adiantum with, and a file
+/// The same with the usual modes of AES, what cryptsetup needs to encrypt Adiantum keys, and a file
+/// system.
 /// system.
 pub const USUAL: &[&str] = &[
     "adiantum",
@@ -32,23 +34,23 @@ pub const USUAL: &[&str] = &[
     "xts",
 ];
 
-/// How the names end of devices that are measured: with a number.
+/// A regular expression for the end of the names of measured devices: a number.
 pub const MEASURED: &str = "[0-9]+";
 
-/// Loads what of these a table might need.
+/// A command that loads those of these modules which a table might need.
 pub const LOAD_USUAL: &str = "modprobe -a adiantum chacha_generic dm-crypt essiv nhpoly1305 xts";
 
-/// Prints the names of all devices of the device mapper, a line each.
+/// A command that prints the names of all device mapper devices, one per line.
 pub const NAMES: &str = "dmsetup info -c --noheadings -o name | tr -d ' '";
 
-/// Guests, squall for them, and the drives of a test.
+/// Guests, the squall program for them, and the drives of one test.
 pub struct Workspace {
     guests: guests::Workspace,
     squall: PathBuf,
 }
 
 impl Workspace {
-    /// None where no guest can run, which is said.
+    /// None if no guest can run here, which is reported.
     pub fn new() -> Option<Workspace> {
         Some(Workspace {
             guests: guests::Workspace::new()?,
@@ -56,13 +58,13 @@ impl Workspace {
         })
     }
 
-    /// A drive full of zeros; the first is /dev/vda, and udev calls it [`id`].
+    /// Creates a drive full of zeros. The first is /dev/vda, and udev names it [`id`].
     pub fn drive(&self, serial: &str, mib: u64) -> Drive {
         let path = self.guests.medium(serial, mib * MIB);
         Drive::new(path, Bus::VirtioBlk, serial, 512)
     }
 
-    /// What is on a drive, as far as its guest has flushed it.
+    /// The contents of a drive, as far as its guest has flushed it.
     pub fn medium(&self, serial: &str) -> Vec<u8> {
         fs::read(self.guests.path(serial)).expect("a drive")
     }
@@ -77,8 +79,8 @@ impl Workspace {
         })
     }
 
-    /// A guest with these modules, and with all crypto modules if they are wanted, on one CPU, without
-    /// what keeps a kernel safe and makes every table slower.
+    /// A guest with these modules, and with all crypto modules if `crypto`. It has one CPU, and no
+    /// mitigations that would slow every table down.
     pub fn boot_for_many_tables(&self, modules: &[&str], crypto: bool) -> Desk<'_> {
         self.boot_of(Setup {
             modules,
@@ -89,7 +91,7 @@ impl Workspace {
         })
     }
 
-    /// A guest with these modules alone.
+    /// A guest with only these modules.
     pub fn boot_with(&self, modules: &[&str], drives: Vec<Drive>) -> Desk<'_> {
         self.boot_of(Setup {
             modules,
@@ -107,17 +109,17 @@ impl Workspace {
     }
 }
 
-/// The name that udev gives to a drive.
+/// udev's name for a drive.
 pub fn id(serial: &str) -> String {
     format!("/dev/disk/by-id/virtio-{serial}")
 }
 
-/// A guest at work.
+/// A running guest.
 pub struct Desk<'w> {
     pub guest: Guest<'w>,
 }
 
-/// How a run of squall ended.
+/// The result of a run of squall.
 pub struct Ran {
     pub status: i32,
     pub output: String,
@@ -125,13 +127,13 @@ pub struct Ran {
 }
 
 impl Desk<'_> {
-    /// What a command prints that succeeds.
+    /// Runs a command, which must succeed, and returns its output.
     #[track_caller]
     pub fn ok(&mut self, command: &str) -> String {
         guests::ok(&mut self.guest, command)
     }
 
-    /// What a command complains of that fails.
+    /// Runs a command, which must fail, and returns its errors.
     #[track_caller]
     pub fn fails(&mut self, command: &str) -> String {
         guests::fails(&mut self.guest, command)
@@ -143,38 +145,38 @@ impl Desk<'_> {
         guests::soon(&mut self.guest, command);
     }
 
-    /// What is in a file.
+    /// Reads a file of the guest.
     #[track_caller]
     pub fn read(&mut self, path: &str) -> Vec<u8> {
         self.guest.read_file(path).expect("a file")
     }
 
-    /// What is in a file of text.
+    /// Reads a text file of the guest.
     #[track_caller]
     pub fn text(&mut self, path: &str) -> String {
         String::from_utf8(self.read(path)).expect("text")
     }
 
-    /// What is in a file of JSON.
+    /// Reads a JSON file of the guest.
     #[track_caller]
     pub fn json(&mut self, path: &str) -> Value {
         serde_json::from_slice(&self.read(path)).expect("JSON")
     }
 
-    /// Makes a file.
+    /// Creates a file in the guest.
     #[track_caller]
     pub fn write(&mut self, path: &str, contents: impl AsRef<[u8]>) {
         let written = self.guest.write_file(path, contents.as_ref());
         written.expect("a file");
     }
 
-    /// Starts udev, which until then is absent.
+    /// Starts udev, which does not run before.
     #[track_caller]
     pub fn start_udev(&mut self) {
         self.ok("start-udev");
     }
 
-    /// Has the kernel find no modules from now on but those that are loaded.
+    /// Stops the kernel from loading further modules by itself.
     #[track_caller]
     pub fn load_no_more(&mut self) {
         self.ok("echo > /proc/sys/kernel/modprobe");
@@ -187,7 +189,7 @@ impl Desk<'_> {
         self.guest.start(&command).expect("a job")
     }
 
-    /// How a run of squall ends.
+    /// Waits for the end of a run of squall.
     #[track_caller]
     pub fn end(&mut self, job: Job) -> Ran {
         let said = self.guest.finish(job, LIMIT).expect("an answer");
@@ -200,14 +202,14 @@ impl Desk<'_> {
         }
     }
 
-    /// Squall with these arguments, to its end.
+    /// Runs squall with these arguments to its end.
     #[track_caller]
     pub fn squall(&mut self, arguments: &str) -> Ran {
         let job = self.start(arguments);
         self.end(job)
     }
 
-    /// Waits until a run has a device whose name ends so, as an extended regular expression has it.
+    /// Waits until a run has a device whose name ends with `ending`, an extended regular expression.
     #[track_caller]
     pub fn until_device(&mut self, ending: &str) {
         self.soon(&format!(
@@ -215,7 +217,7 @@ impl Desk<'_> {
         ));
     }
 
-    /// No device of squall is left, or not for long, and none of its nodes.
+    /// Checks that soon no device of squall is left, and none of its nodes.
     #[track_caller]
     pub fn no_device_is_left(&mut self) {
         self.ok(&format!(
@@ -226,7 +228,7 @@ impl Desk<'_> {
         assert_eq!(nodes, "", "nodes are left");
     }
 
-    /// Nothing is left of squall but its record, which is empty.
+    /// Checks that only squall's record is left, and that it is empty.
     #[track_caller]
     pub fn nothing_is_left(&mut self) {
         self.no_device_is_left();
@@ -237,21 +239,21 @@ impl Desk<'_> {
 }
 
 impl Ran {
-    /// What was printed, if all went well.
+    /// The output of a run that must succeed.
     #[track_caller]
     pub fn well(self) -> String {
         assert_eq!(self.status, 0, "{}", self.errors);
         self.output
     }
 
-    /// What was complained of by a run that ended so.
+    /// The errors of a run that must end with this status.
     #[track_caller]
     pub fn badly(self, status: i32) -> String {
         assert_eq!(self.status, status, "{}", self.errors);
         self.errors
     }
 
-    /// Fails unless it ended so with one line, in which all of `words` are, and nothing else.
+    /// Fails unless the run ended with this status, and with one line that has all of `words`.
     #[track_caller]
     pub fn refused(self, status: i32, words: &[&str]) {
         assert_eq!(self.output, "");

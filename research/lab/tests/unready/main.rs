@@ -1,5 +1,5 @@
-//! A kernel whose random number generator is not ready yet: a preloaded program is told so, and
-//! waits, as without squall.
+//! While the kernel's random number generator is not ready, a preloaded program gets the same errors
+//! and waits the same way as without squall.
 
 #[allow(dead_code, reason = "of other tests")]
 #[path = "../common/mod.rs"]
@@ -16,7 +16,7 @@ use squall_lab::workshop::{Guest, Setup};
 use common::guests::{Workspace, ok};
 use common::say_skip;
 
-/// What the kernel says before it is ready, and after.
+/// The program's output before the kernel is ready, and after.
 const UNREADY: &str = "\
 nonblock: -1, Resource temporarily unavailable
 nonblock, random: -1, Resource temporarily unavailable
@@ -33,7 +33,7 @@ by number: 32
 device: 32
 ";
 
-/// Compiles the program, and reads it; none where there is no compiler, which is said.
+/// Compiles the program and returns its bytes. None if there is no compiler, which is reported.
 fn program(path: &Path) -> Option<Vec<u8>> {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/unready/draws.c");
     let mut compiler = Command::new("cc");
@@ -67,20 +67,20 @@ fn a_preloaded_program_is_told_what_the_kernel_tells() {
         .expect("a file");
     ok(&mut guest, "chmod +x /tmp/draws");
 
-    // The ones beside it show that the kernel was not ready before and after it.
+    // The runs without squall show that the kernel was not ready before and after.
     assert_eq!(ok(&mut guest, "/tmp/draws"), UNREADY);
     let left_to_the_kernel = (UNREADY.to_owned(), [(0, 4), (0, 1)]);
     assert_eq!(preloaded(&workspace, &mut guest, ""), left_to_the_kernel);
     assert_eq!(ok(&mut guest, "/tmp/draws"), UNREADY);
 
-    // The first request is the kernel's, which waits; then it is ready.
+    // The first request goes to the kernel, which waits; then the kernel is ready.
     let served = (READY.to_owned(), [(4, 1), (1, 0)]);
     assert_eq!(preloaded(&workspace, &mut guest, "wait"), served);
     assert_eq!(ok(&mut guest, "/tmp/draws wait"), READY);
 }
 
-/// What the preloaded program says, and how many requests were served and left to the kernel, of
-/// getrandom and of the device.
+/// The output of the preloaded program, and the numbers of requests that were served and left to the
+/// kernel, for getrandom and for the device.
 fn preloaded(
     workspace: &Workspace,
     guest: &mut Guest,

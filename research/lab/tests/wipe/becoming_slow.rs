@@ -1,10 +1,10 @@
-//! Drives that become slow in the middle, or stall, and a record that says so.
+//! Drives that become slow or stall in the middle of a wipe, which the report must say.
 
 use serde_json::{Value, json};
 
 use crate::workspace::{MIB, Workspace};
 
-/// A minute must have been seen, and half a minute of slowness.
+/// squall must have seen a minute of normal speed and half a minute of slowness.
 #[test]
 fn a_drive_that_becomes_slow_or_stalls_is_noted() {
     let Some(workspace) = Workspace::new() else {
@@ -16,7 +16,7 @@ fn a_drive_that_becomes_slow_or_stalls_is_noted() {
     for name in ["void", "slows", "stalls"] {
         desk.map(name, &zero);
     }
-    // The control, which is at work until the others have been noticed.
+    // The control runs until the other two have been noticed.
     desk.map("steady", &format!("0 {} zero", 3 * sectors));
     let options = "--method zero --verify none --depth 1 --rate-limit 8MiB";
     let running = desk.start("slow", options, &["slows", "stalls", "steady"]);

@@ -1,7 +1,7 @@
-//! `squall wipe` on a real kernel: drives that refuse, corrupt, slow down, hang and vanish, power
-//! cuts, and what uses drives.
+//! Tests `squall wipe` on a real kernel with drives that refuse, corrupt, slow down, hang or vanish,
+//! with power cuts, and with drives that are in use.
 //!
-//! Each scenario has a control: the same without the fault, which must end otherwise.
+//! Each scenario has a control: the same without the fault, which must end differently.
 
 mod becoming_slow;
 #[path = "../common/mod.rs"]

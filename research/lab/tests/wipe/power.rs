@@ -6,7 +6,7 @@ use crate::workspace::{Desk, MIB, Workspace, id};
 
 const SIZE: usize = 16 * MIB as usize;
 
-/// What is wiped.
+/// The drives that are wiped.
 const DRIVES: [&str; 2] = ["CUT-BLK", "CUT-NVME"];
 
 #[test]
@@ -32,7 +32,7 @@ fn a_job_goes_on_after_a_power_cut() {
     }
 
     let mut desk = workspace.boot(&["ext4"], drives);
-    // Nobody has checked this file system since.
+    // Nobody has checked this file system since the power cut.
     desk.ok(&format!(
         "mount -t ext4 -o ro {} /mnt && cp -a /mnt/cut /tmp",
         id("REPORTS")
@@ -53,7 +53,7 @@ fn a_job_goes_on_after_a_power_cut() {
         assert_eq!(ran.outcome(drive as u64), "verified", "{serial}");
         let key = desk.keystream("cut", drive, SIZE);
         assert!(workspace.medium(serial) == key, "{serial}");
-        // What came before the checkpoint was there when the power was cut.
+        // Everything before the checkpoint was on the drive when the power was cut.
         assert!(
             written[drive][..from as usize] == key[..from as usize],
             "{serial}"
@@ -62,7 +62,7 @@ fn a_job_goes_on_after_a_power_cut() {
     assert_eq!(desk.journal("cut"), None);
 }
 
-/// Without its journal, or the keys, nothing goes on.
+/// A job cannot resume without its journal or its keys.
 fn without_its_files(desk: &mut Desk) {
     let journal = desk.journal("cut").expect("a journal");
     let keys = "/tmp/cut/*.key";

@@ -1,4 +1,4 @@
-//! Drives that refuse sectors, or change what they are given, in a kernel that says so.
+//! Drives that refuse sectors or change data, with a kernel that reports errors.
 
 use serde_json::{Value, json};
 use squall_lab::workshop::Bus;
@@ -7,7 +7,7 @@ use crate::workspace::{Desk, MIB, OLD, Workspace};
 
 const SIZE: u64 = 8 * MIB;
 
-/// Sectors of device mapper on each drive.
+/// Size of each drive in device mapper's sectors.
 const SECTORS: u64 = SIZE / 512;
 
 #[test]
@@ -31,12 +31,12 @@ fn what_is_refused_or_changed_is_recorded_to_the_sector() {
     changed_when_read(&workspace, &mut desk);
 }
 
-/// A table of one target over all of a drive.
+/// A table with one target over a whole drive.
 fn over(target: &str, drive: &str, arguments: &str) -> String {
     format!("0 {SECTORS} {target} /dev/disk/by-id/{drive} 0 {arguments}")
 }
 
-/// Three sectors that can be neither written nor read, beginning with number `bad`.
+/// Three sectors from number `bad` on can be neither written nor read.
 fn bad_sectors(workspace: &Workspace, desk: &mut Desk, drive: &str, sector: u64, bad: u64) {
     let (from, end) = (bad * sector, (bad + 3) * sector);
     let (first, last) = (from / 512, end / 512);
@@ -79,7 +79,7 @@ fn bad_sectors(workspace: &Workspace, desk: &mut Desk, drive: &str, sector: u64,
     assert!(workspace.medium(drive) == desk.keystream(&control, 0, SIZE as usize));
 }
 
-/// Nothing can be written for a time in the middle.
+/// For a time, nothing can be written in the middle.
 fn a_time_of_refusals(workspace: &Workspace, desk: &mut Desk) {
     let good = over("linear", "FLAKEY", "");
     desk.map("weak", &good);
@@ -107,7 +107,7 @@ fn a_time_of_refusals(workspace: &Workspace, desk: &mut Desk) {
     assert_eq!(told, refused);
 }
 
-/// Puts [`OLD`] into `extents` of `bytes`; how much that is.
+/// Fills `extents` of `bytes` with [`OLD`], and returns their total length.
 fn fill(bytes: &mut [u8], extents: &Value) -> u64 {
     let mut sum = 0;
     for extent in extents.as_array().expect("a list") {
@@ -123,7 +123,7 @@ fn length(extent: &Value) -> u64 {
     extent["length"].as_u64().expect("a number")
 }
 
-/// A drive that cannot flush what it was given has failed; when it can, the job goes on.
+/// A drive whose flush fails has failed. Once it can flush, the job resumes.
 fn a_refused_flush(workspace: &Workspace, desk: &mut Desk) {
     let slowly = "--keep-key --rate-limit 2MiB --checkpoint 1";
     let running = desk.start("tired", slowly, &["weak"]);
@@ -142,7 +142,7 @@ fn a_refused_flush(workspace: &Workspace, desk: &mut Desk) {
     assert!(workspace.medium("FLAKEY") == desk.keystream("tired", 0, SIZE as usize));
 }
 
-/// Some of what was said to be written was not.
+/// The drive drops some writes and reports success.
 fn dropped(workspace: &Workspace, desk: &mut Desk) {
     let device = "/dev/disk/by-id/FLAKEY";
     let table = format!(
@@ -163,7 +163,7 @@ fn dropped(workspace: &Workspace, desk: &mut Desk) {
     assert_differences(&report["verification"], &medium, &written);
 }
 
-/// A byte of each transfer is another one on the medium.
+/// The drive changes a byte of each transfer when it is written.
 fn changed_when_written(workspace: &Workspace, desk: &mut Desk) {
     let corrupt = over("flakey", "FLAKEY", "0 3600 5 corrupt_bio_byte 1000 w 85 0");
     desk.map("forger", &corrupt);
@@ -178,7 +178,7 @@ fn changed_when_written(workspace: &Workspace, desk: &mut Desk) {
     assert_differences(&report["verification"], &medium, &written);
 }
 
-/// A byte of each transfer is another one than on the medium.
+/// The drive changes a byte of each transfer when it is read.
 fn changed_when_read(workspace: &Workspace, desk: &mut Desk) {
     let corrupt = over("flakey", "FLAKEY", "0 3600 5 corrupt_bio_byte 1000 r 85 0");
     desk.map("liar", &corrupt);
@@ -193,7 +193,7 @@ fn changed_when_read(workspace: &Workspace, desk: &mut Desk) {
     assert!(workspace.medium("FLAKEY") == desk.keystream("liar", 0, SIZE as usize));
 }
 
-/// `verification` tells exactly where `found` is not what was `written`.
+/// Checks that `verification` names exactly the places where `found` is not what was `written`.
 #[track_caller]
 fn assert_differences(verification: &Value, found: &[u8], written: &[u8]) {
     let differs = |at: &usize| found[*at] != written[*at];

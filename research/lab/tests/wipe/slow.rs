@@ -1,4 +1,4 @@
-//! Drives that are slow, and drives that answer no more.
+//! Drives that are slow, and drives that stop answering.
 
 use serde_json::Value;
 use squall_lab::workshop::Bus;
@@ -25,8 +25,8 @@ fn slow_drives_are_waited_for_together_and_hung_ones_alone() {
     a_second_signal(&workspace, &mut desk);
 }
 
-/// Delayed drives take as long together as one of them, and several transfers of a drive as long
-/// as one.
+/// Several delayed drives together take as long as one of them, and several transfers of a drive as
+/// long as one.
 fn delays_overlap(desk: &mut Desk, names: &[&str; 4]) {
     let slow = names.map(|name| format!("slow-{name}"));
     for (name, slow) in names.iter().zip(&slow) {
@@ -51,7 +51,7 @@ fn seconds(ran: &Ran) -> f64 {
     ran.events("end")[0]["seconds"].as_f64().expect("seconds")
 }
 
-/// A drive that answers no more does not keep others from their end, or from stopping.
+/// A drive that stops answering does not prevent others from finishing or stopping.
 fn a_hung_drive_is_alone(workspace: &Workspace, desk: &mut Desk) {
     let running = hung(desk, "hung");
     desk.ok("kill -INT $(pidof squall)");
@@ -91,7 +91,7 @@ fn a_second_signal(workspace: &Workspace, desk: &mut Desk) {
     assert!(workspace.medium("ONE") == desk.keystream("killed", 0, SIZE as usize));
 }
 
-/// A run of which drive 0 hangs, drive 1 has ended, and drive 2 is under way.
+/// A run in which drive 0 hangs, drive 1 has finished, and drive 2 is in progress.
 fn hung(desk: &mut Desk, name: &str) -> Running {
     desk.ok("dmsetup remove stuck; dmsetup remove little; true");
     desk.map("stuck", &format!("0 {SECTORS} linear {} 0", id("ONE")));

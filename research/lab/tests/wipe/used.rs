@@ -1,4 +1,4 @@
-//! Drives that something uses, or that cannot be wiped: refused, and as they were.
+//! Drives that are in use or cannot be wiped: they are refused and stay as they were.
 
 use serde_json::Value;
 use squall_lab::workshop::Bus;
@@ -9,7 +9,7 @@ const SIZE: u64 = 12 * MIB;
 
 const SECTORS: u64 = SIZE / 512;
 
-/// The drive that is used in turn by all.
+/// The drive that each scenario uses in turn.
 const USED: &str = "USED";
 
 #[test]
@@ -44,7 +44,7 @@ fn what_is_used_is_refused_and_left_alone() {
     assert!(!workspace.is_old("FREE"));
 }
 
-/// What a dry run tells of the drives.
+/// A dry run describes each drive.
 fn drives_are_told_apart(desk: &mut Desk) {
     let drives = [USED, "FREE", "NVME"];
     let expected = [
@@ -68,7 +68,7 @@ fn drives_are_told_apart(desk: &mut Desk) {
     }
 }
 
-/// Without a question, names in /dev alone are not enough.
+/// Without asking, squall does not accept names in /dev alone.
 fn names_that_do_not_stay(desk: &mut Desk) {
     let path = desk.ok(&format!("readlink -f {}", id(USED)));
     let path = path.trim();
@@ -79,8 +79,8 @@ fn names_that_do_not_stay(desk: &mut Desk) {
     assert!(ran.errors.contains(&advice), "{}", ran.errors);
 }
 
-/// [`USED`] is refused for this reason with another drive, and neither is written to; when `free`
-/// has been run it is not refused any more.
+/// Checks that [`USED`] and another drive are refused for this reason, and neither is written to. After
+/// the command `free`, it is no longer refused.
 #[track_caller]
 fn is_refused(workspace: &Workspace, desk: &mut Desk, reason: &str, free: &str) {
     desk.ok("sync");
@@ -116,7 +116,7 @@ fn encrypted(workspace: &Workspace, desk: &mut Desk) {
     );
 }
 
-/// Mounted to be read, as a file system that may write does so when it likes.
+/// The file system is mounted read-only, because one that may write does so at any time.
 fn mounted_on_a_mapped(workspace: &Workspace, desk: &mut Desk) {
     desk.map("volume", &format!("0 {SECTORS} linear {} 0", id(USED)));
     desk.ok("mke2fs /dev/mapper/volume && mount -o ro -t ext4 /dev/mapper/volume /mnt");
@@ -156,7 +156,7 @@ fn named_twice(workspace: &Workspace, desk: &mut Desk) {
     desk.wipe("once", "--dry-run", &["ANOTHER"]).well();
 }
 
-/// Drives with zones that are written in order, and the same without zones.
+/// A drive with sequential zones is refused; the same drive without zones is wiped.
 fn zoned(desk: &mut Desk) {
     let make = "modprobe null_blk nr_devices=1 gb=1 memory_backed=1";
     for (zoned, status) in [(1, 2), (0, 0)] {

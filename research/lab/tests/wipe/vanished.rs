@@ -1,4 +1,4 @@
-//! Drives that vanish in the middle of a job, and come back under other names.
+//! Drives that vanish in the middle of a job and come back under other names.
 
 use squall_lab::workshop::{Bus, Drive};
 
@@ -6,10 +6,10 @@ use crate::workspace::{Desk, MIB, Workspace, id};
 
 const SIZE: usize = 12 * MIB as usize;
 
-/// Slow enough for all that happens meanwhile.
+/// Options that make the wipe slow enough for everything that happens meanwhile.
 const SLOWLY: &str = "--keep-key --rate-limit 2MiB --checkpoint 1";
 
-/// Drives that go, by every bus.
+/// Drives that vanish, one on each bus.
 const GONE: [&str; 3] = ["BLK-GONE", "SCSI-GONE", "NVME-GONE"];
 
 #[test]
@@ -34,8 +34,8 @@ fn a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back() {
     drop(desk);
     assert!(workspace.medium("BLK-STAYS") != workspace.medium("BLK-GONE"));
 
-    // Other drives come first, which take their names: virtio-blk's for sure, as it finds its drives one
-    // after the other; the others' drivers find theirs at the same time.
+    // Other drives come first and take the names of these. That is certain only for virtio-blk, which
+    // finds its drives one after the other; the other drivers look for all of theirs at once.
     let mut drives_now: Vec<Drive> = ["NEW-1", "NEW-2", "NEW-3"]
         .into_iter()
         .zip([Bus::VirtioBlk, Bus::VirtioScsi, Bus::Nvme])
@@ -64,12 +64,12 @@ fn a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back() {
     }
 }
 
-/// What the kernel calls a drive.
+/// The kernel's name for a drive.
 fn name_of(desk: &mut Desk, serial: &str) -> String {
     desk.ok(&format!("readlink -f {}", id(serial)))
 }
 
-/// All of [`GONE`] are pulled out, and another drive is not; how far each was at least.
+/// Pulls out all drives of [`GONE`] but not another one. Returns at least how far each had come.
 fn pulled(desk: &mut Desk) -> Vec<u64> {
     let drives = [&GONE[..], &["BLK-STAYS"]].concat();
     let running = desk.start("pulled", SLOWLY, &drives);

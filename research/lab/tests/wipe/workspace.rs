@@ -1,4 +1,4 @@
-//! Drives of a test, guests in which `squall wipe` works on them, and what it says there.
+//! A test's drives, guests in which `squall wipe` works on them, and the results of its runs.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -15,14 +15,14 @@ pub const MIB: u64 = 1 << 20;
 /// What drives hold before they are wiped.
 pub const OLD: u8 = 0xa7;
 
-/// Guests, squall for them, and the drives of a test.
+/// Guests, the squall program for them, and the drives of one test.
 pub struct Workspace {
     guests: guests::Workspace,
     squall: PathBuf,
 }
 
 impl Workspace {
-    /// None where no guest can run, which is said.
+    /// None if no guest can run here, which is reported.
     pub fn new() -> Option<Workspace> {
         Some(Workspace {
             guests: guests::Workspace::new()?,
@@ -30,7 +30,7 @@ impl Workspace {
         })
     }
 
-    /// A drive full of [`OLD`].
+    /// Creates a drive full of [`OLD`].
     pub fn drive(&self, bus: Bus, serial: &str, sector: usize, mib: u64) -> Drive {
         let path = self.guests.path(serial);
         let mut file = File::create(&path).expect("a file");
@@ -40,12 +40,12 @@ impl Workspace {
         Drive::new(path, bus, serial, sector)
     }
 
-    /// What is on a drive.
+    /// The contents of a drive.
     pub fn medium(&self, serial: &str) -> Vec<u8> {
         fs::read(self.guests.path(serial)).expect("a drive")
     }
 
-    /// Whether a drive is as it was.
+    /// Whether a drive still has its old contents.
     pub fn is_old(&self, serial: &str) -> bool {
         self.medium(serial).iter().all(|byte| *byte == OLD)
     }
@@ -71,32 +71,32 @@ impl Workspace {
     }
 }
 
-/// Names drives by their serial numbers, as udev does.
+/// A script that names drives by their serial numbers, as udev does.
 const NAME: &[u8] = b"for disk in /sys/block/*; do
     serial=$(cat $disk/serial $disk/device/serial || tail -c +5 $disk/device/vpd_pg80)
     set -- $serial
     [ -z \"$1\" ] || ln -sf /dev/${disk##*/} /dev/disk/by-id/$1
 done";
 
-/// The name of a drive that stays with it.
+/// The stable name of a drive.
 pub fn id(serial: &str) -> String {
     format!("/dev/disk/by-id/{serial}")
 }
 
-/// A guest at work.
+/// A running guest.
 pub struct Desk<'w> {
     pub guest: Guest<'w>,
-    /// Where directories of reports are.
+    /// The directory that contains the directories of reports.
     pub reports: String,
 }
 
-/// A run under way.
+/// A run in progress.
 pub struct Running {
     job: Job,
     name: String,
 }
 
-/// How a run ended.
+/// The result of a run.
 pub struct Ran {
     pub status: i32,
     pub errors: String,
@@ -104,7 +104,7 @@ pub struct Ran {
 }
 
 impl Desk<'_> {
-    /// What a command prints that succeeds.
+    /// Runs a command, which must succeed, and returns its output.
     #[track_caller]
     pub fn ok(&mut self, command: &str) -> String {
         guests::ok(&mut self.guest, command)
@@ -116,7 +116,7 @@ impl Desk<'_> {
         guests::soon(&mut self.guest, command);
     }
 
-    /// Waits for a drive with this serial number, and gives it its name below /dev/disk/by-id.
+    /// Waits for the drive with this serial number, and links it below /dev/disk/by-id.
     #[track_caller]
     pub fn name(&mut self, serial: &str) {
         self.soon(&format!("sh /tmp/name; [ -b {} ]", id(serial)));
@@ -129,8 +129,8 @@ impl Desk<'_> {
         self.reports = "/mnt".into();
     }
 
-    /// Makes a device of device mapper whose serial number is `name`, and which is called so below
-    /// /dev/disk/by-id.
+    /// Makes a device mapper device called `name`, also below /dev/disk/by-id, with `name` as its
+    /// serial number.
     #[track_caller]
     pub fn map(&mut self, name: &str, table: &str) {
         let link = format!("ln -sf /dev/mapper/{name} {}", id(name));
@@ -139,7 +139,7 @@ impl Desk<'_> {
         ));
     }
 
-    /// Gives a device of device mapper another table.
+    /// Replaces the table of a device mapper device.
     #[track_caller]
     pub fn remap(&mut self, name: &str, table: &str) {
         self.ok(&format!(
@@ -147,8 +147,8 @@ impl Desk<'_> {
         ));
     }
 
-    /// Starts `squall wipe` on the drives with these names below /dev/disk/by-id; its reports go
-    /// to the directory `name`.
+    /// Starts `squall wipe` on the drives with these names below /dev/disk/by-id. Its reports go to the
+    /// directory `name`.
     pub fn start(&mut self, name: &str, options: &str, drives: &[&str]) -> Running {
         let report = format!("{}/{name}", self.reports);
         let targets: Vec<_> = drives.iter().map(|serial| id(serial)).collect();
@@ -159,7 +159,7 @@ impl Desk<'_> {
         )
     }
 
-    /// Starts `squall wipe --resume` of the job of that name.
+    /// Starts `squall wipe --resume` for the job `name`.
     pub fn restart(&mut self, name: &str, options: &str) -> Running {
         let journal = self.journal(name).expect("a journal");
         let resumed = format!("{name}-again");
@@ -169,7 +169,7 @@ impl Desk<'_> {
         )
     }
 
-    /// Starts squall with these arguments; what it says goes to files called `name`.
+    /// Starts squall with these arguments. Its output goes to files called `name`.
     pub fn squall(&mut self, name: &str, arguments: &str) -> Running {
         let command =
             format!("exec squall {arguments} --json >/tmp/{name}.events 2>/tmp/{name}.errors");
@@ -179,19 +179,19 @@ impl Desk<'_> {
         }
     }
 
-    /// `squall wipe` to its end.
+    /// Runs `squall wipe` to its end.
     pub fn wipe(&mut self, name: &str, options: &str, drives: &[&str]) -> Ran {
         let running = self.start(name, options, drives);
         self.end(running)
     }
 
-    /// `squall wipe --resume` to its end.
+    /// Runs `squall wipe --resume` to its end.
     pub fn resume(&mut self, name: &str, options: &str) -> Ran {
         let running = self.restart(name, options);
         self.end(running)
     }
 
-    /// How a run ends.
+    /// Waits for the end of a run.
     #[track_caller]
     pub fn end(&mut self, running: Running) -> Ran {
         let said = self.guest.finish(running.job, TIMEOUT).expect("an answer");
@@ -206,7 +206,7 @@ impl Desk<'_> {
         }
     }
 
-    /// What a run has told until now.
+    /// The events of a run so far.
     pub fn events(&mut self, running: &Running) -> Vec<Value> {
         let path = format!("/tmp/{}.events", running.name);
         let text = self.guest.read_file(&path).unwrap_or_default();
@@ -243,7 +243,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Waits until a drive is checkpointed behind its beginning.
+    /// Waits for a checkpoint of a drive beyond its beginning.
     #[track_caller]
     pub fn until_checkpoint(&mut self, running: &Running, drive: u64) -> u64 {
         let is_it = |event: &Value| event["event"] == "checkpoint" && event["offset"] != 0;
@@ -251,20 +251,20 @@ impl Desk<'_> {
         event["offset"].as_u64().expect("an offset")
     }
 
-    /// Files of a job's reports that end so.
+    /// The files of a job's reports with this ending.
     fn files(&mut self, name: &str, ending: &str) -> Vec<String> {
         let list = format!("ls {}/{name}/*.{ending} || true", self.reports);
         self.ok(&list).lines().map(str::to_owned).collect()
     }
 
-    /// The journal of a job, if it is there: its name has no number of a drive.
+    /// The journal of a job, if there is one. Its name has no drive number.
     pub fn journal(&mut self, name: &str) -> Option<String> {
         let directory = format!("{}/{name}/", self.reports);
         let is_journal = |path: &String| path[directory.len()..].matches('-').count() == 1;
         self.files(name, "json").into_iter().find(is_journal)
     }
 
-    /// The file of a drive's report with that ending.
+    /// The contents of a drive's report file with this ending.
     #[track_caller]
     pub fn report_file(&mut self, name: &str, drive: usize, ending: &str) -> Vec<u8> {
         let number = format!("-{:02}-", drive + 1);
@@ -274,7 +274,7 @@ impl Desk<'_> {
         self.guest.read_file(&files[0]).expect("a file")
     }
 
-    /// What is reported of a drive.
+    /// The report on a drive.
     #[track_caller]
     pub fn report(&mut self, name: &str, drive: usize) -> Value {
         let report = self.report_file(name, drive, "json");
@@ -282,7 +282,7 @@ impl Desk<'_> {
         report["drives"][0].clone()
     }
 
-    /// What a drive's last pass wrote, by its key, which was kept.
+    /// The bytes that a drive's last pass wrote, computed from its kept key.
     #[track_caller]
     pub fn keystream(&mut self, name: &str, drive: usize, size: usize) -> Vec<u8> {
         let keys = self.report_file(name, drive, "key");
@@ -300,20 +300,20 @@ impl Desk<'_> {
 }
 
 impl Ran {
-    /// Fails unless everything was done.
+    /// Fails unless the run succeeded.
     #[track_caller]
     pub fn well(self) -> Ran {
         assert_eq!(self.status, 0, "{}", self.errors);
         self
     }
 
-    /// Fails unless something was not, and this was said.
+    /// Fails unless the run failed (status 1) with a message that has `words`.
     #[track_caller]
     pub fn badly(self, words: &str) -> Ran {
         self.ended(1, words)
     }
 
-    /// Fails unless nothing was begun, and this was said.
+    /// Fails unless the run was refused (status 2) with a message that has `words`.
     #[track_caller]
     pub fn refused(self, words: &str) -> Ran {
         self.ended(2, words)
@@ -326,13 +326,13 @@ impl Ran {
         self
     }
 
-    /// The events of this name.
+    /// The events with this name.
     pub fn events(&self, name: &str) -> Vec<&Value> {
         let events = self.events.iter();
         events.filter(|event| event["event"] == name).collect()
     }
 
-    /// How a drive ended.
+    /// The outcome of a drive.
     #[track_caller]
     pub fn outcome(&self, drive: u64) -> &str {
         let ended = self.events("ended");

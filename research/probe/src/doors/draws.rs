@@ -1,4 +1,4 @@
-//! The C program: a letter for it, 64 bytes from it.
+//! The C program: it gets a letter and answers with 64 bytes.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::Result;
 use crate::generator::{Bits, Generator, words};
 
-/// Where the initramfs has it.
+/// The program's path in the initramfs.
 const PATH: &str = "/doors/draws";
 
-/// The program, for as long as one of its sources is there.
+/// The running program, which ends with the last of its sources.
 #[derive(Clone)]
 pub struct Program(Arc<Mutex<Pipes>>);
 
@@ -20,7 +20,7 @@ struct Pipes {
 }
 
 impl Program {
-    /// Starts it with these variables in its environment and no other.
+    /// Starts the program with only these environment variables.
     pub fn start(environment: &[(&str, &str)]) -> Result<Program> {
         Program::start_at(PATH, environment)
     }
@@ -41,7 +41,7 @@ impl Program {
         Ok(Program(Arc::new(Mutex::new(Pipes { requests, answers }))))
     }
 
-    /// The source that this letter asks for.
+    /// The source for which this letter asks.
     pub fn source(&self, letter: u8) -> Letter {
         Letter {
             program: self.clone(),
@@ -81,14 +81,14 @@ impl Generator for Letter {
 mod tests {
     use super::*;
 
-    /// What answers each letter with 64 times itself.
+    /// Answers 64 letters with themselves.
     const ECHO: &str = "/bin/cat";
 
     #[test]
     fn every_letter_gets_its_own_answer() {
         let program = Program::start_at(ECHO, &[]).expect("cat");
         let mut pipes = program.0.lock().expect("pipes");
-        // cat gives back what it is given: 63 bytes are there already.
+        // cat returns its input: 63 bytes are already there.
         pipes.requests.write_all(&[b'x'; 63]).expect("room");
         drop(pipes);
         let bits = program.source(b'x').draw();

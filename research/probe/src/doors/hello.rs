@@ -1,9 +1,9 @@
-//! As much of TLS 1.3 (RFC 8446) as it takes to have a server draw: a ClientHello, and what the
-//! server drew for its ServerHello. Nothing of it is a secret, and nothing is computed.
+//! The part of TLS 1.3 (RFC 8446) that makes a server draw: a ClientHello, and the drawn values of the
+//! ServerHello. Nothing here is secret, and no key is computed.
 
 use std::io::{self, Read};
 
-/// Bytes of a server's random, and of its X25519 key.
+/// Length of a server's random and of its X25519 key, in bytes.
 const RANDOM: usize = 32;
 const KEY: usize = 32;
 
@@ -19,15 +19,14 @@ const SIGNATURE_ALGORITHMS: u16 = 13;
 const SUPPORTED_VERSIONS: u16 = 43;
 const KEY_SHARE: u16 = 51;
 
-/// The version that both say for the sake of old machines between them: that of TLS 1.2.
+/// The version of TLS 1.2, which both sides send for the sake of old middleboxes.
 const LEGACY_VERSION: [u8; 2] = [3, 3];
 
 /// The number of X25519 among the groups (section 4.2.7).
 const X25519: [u8; 2] = [0x00, 0x1d];
 
-/// A ClientHello in a record of its own (section 4.1.2): TLS 1.3 alone, one cipher suite, one kind
-/// of signature, and X25519's base point as the share of a key, which anyone may use whose secrets
-/// nobody needs.
+/// A ClientHello in a record of its own (section 4.1.2): only TLS 1.3, one cipher suite, and one
+/// signature scheme. Its key share is X25519's base point, because nobody needs the shared secret.
 pub fn client_hello() -> Vec<u8> {
     let mut base_point = [0; 32];
     base_point[0] = 9;
@@ -58,17 +57,17 @@ fn extension(kind: u16, body: &[u8]) -> Vec<u8> {
     [&kind.to_be_bytes()[..], &with_len(2, body)].concat()
 }
 
-/// `body` behind its length, which has so many bytes.
+/// `body` after its length, which takes `bytes` bytes.
 fn with_len(bytes: usize, body: &[u8]) -> Vec<u8> {
     let len = body.len().to_be_bytes();
     [&len[len.len() - bytes..], body].concat()
 }
 
-/// Reads the server's answer to [`client_hello`], and gives what it drew for that: its random, and
-/// the public key that follows from the secret one it made. What comes after is left unread.
+/// Reads the server's answer to [`client_hello`] and returns what the server drew: its random, and the
+/// public key of the secret key that it made. Leaves the rest unread.
 ///
 /// # Errors
-/// Those of reading; `InvalidData` if a server says anything else.
+/// Any error of reading; `InvalidData` if the server's answer is not a ServerHello.
 pub fn drawn_by(server: &mut impl Read) -> io::Result<[u8; RANDOM + KEY]> {
     let mut header = [0; 5];
     server.read_exact(&mut header)?;
@@ -84,8 +83,8 @@ pub fn drawn_by(server: &mut impl Read) -> io::Result<[u8; RANDOM + KEY]> {
     }
 }
 
-/// What was drawn for a ServerHello (section 4.1.3), which is all of `hello` or its beginning; none
-/// if that is something else.
+/// What was drawn for a ServerHello (section 4.1.3). `hello` may be cut off after that. None if it is
+/// something else.
 fn drawn_for(hello: &[u8]) -> Option<[u8; RANDOM + KEY]> {
     let (kind, rest) = hello.split_first()?;
     let (body, _) = behind_len(3, rest)?;
@@ -109,7 +108,7 @@ fn drawn_for(hello: &[u8]) -> Option<[u8; RANDOM + KEY]> {
     None
 }
 
-/// What is behind its length, which has so many bytes, and what follows.
+/// Splits off a field that follows its length of `bytes` bytes; returns the field and the rest.
 fn behind_len(bytes: usize, from: &[u8]) -> Option<(&[u8], &[u8])> {
     let (len, rest) = from.split_at_checked(bytes)?;
     let len = len
@@ -181,7 +180,7 @@ mod tests {
         assert_eq!(refused.to_string(), "the server refused: alert 40");
     }
 
-    /// `openssl s_server` at a socket; it ends with this.
+    /// `openssl s_server` on a socket, ended on drop.
     struct Server(Child);
 
     impl Drop for Server {
@@ -191,7 +190,7 @@ mod tests {
         }
     }
 
-    /// A server with these versions of TLS; none where there is no openssl.
+    /// A server with these TLS versions. None if openssl is missing.
     fn serve(directory: &Path, versions: &str) -> Option<Server> {
         let mut make = Command::new("openssl");
         make.args([

@@ -1,4 +1,4 @@
-//! nginx with TLS at a socket: what it draws for a handshake is an output.
+//! nginx with TLS on a socket. An output is what it draws for a handshake.
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,28 +13,27 @@ use crate::Result;
 use crate::generator::{Bits, Generator, words};
 use crate::process;
 
-/// Where the initramfs has the server and its configuration, which names the socket and the file
-/// for the process's number relative to the directory that it is started in.
+/// The server's path in the initramfs, and its configuration, which names the socket and the PID file
+/// relative to the directory in which the server starts.
 const PROGRAM: &str = "/usr/sbin/nginx";
 const CONFIGURATION: &str = "/doors/nginx.conf";
 const SOCKET: &str = "socket";
 
-/// Longest time that it may take to start, and that an answer may take: emulated, in a machine
-/// that others share.
+/// Longest time for its start and for an answer, on an emulated machine that others share.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Time between two attempts to reach it while it starts.
+/// Pause between two attempts to connect while it starts.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A server, and what it is asked.
+/// A running server, and the ClientHello that it is sent.
 pub struct Nginx {
     socket: PathBuf,
     hello: Vec<u8>,
 }
 
 impl Nginx {
-    /// Starts a server in a directory of this name, with these variables in its environment and no
-    /// other, and waits until it answers.
+    /// Starts a server in the directory `name` with only these environment variables, and waits until
+    /// it answers.
     pub fn start(name: &str, environment: &[(&str, &str)]) -> Result<Nginx> {
         let directory = Path::new(RUN).join(name);
         let failed = |error: io::Error| format!("{PROGRAM} ({name}): {error}");
@@ -70,7 +69,7 @@ impl Nginx {
         Ok(())
     }
 
-    /// What the server draws for a handshake, which is then given up.
+    /// Starts a handshake, returns what the server drew for it, and gives it up.
     fn shake(&self) -> io::Result<Bits> {
         let mut server = UnixStream::connect(&self.socket)?;
         server.set_read_timeout(Some(TIMEOUT))?;

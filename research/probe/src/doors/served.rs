@@ -1,5 +1,4 @@
-//! A source that squall must have served: what a program gave is of no use if it came from
-//! elsewhere.
+//! A source that squall must have served; output from elsewhere would be useless.
 
 use std::path::Path;
 
@@ -7,11 +6,11 @@ use squall_bindings::counters::{self, Door};
 
 use crate::generator::{Bits, Generator};
 
-/// Outputs between two looks at the counters.
+/// Number of outputs between two checks of the counters.
 const EVERY: u64 = 16;
 
-/// A source whose requests squall counts at its door. The counters are in the machine's memory, so
-/// that a snapshot has them as well.
+/// A source whose requests squall counts. The counters are in the machine's memory, so a snapshot
+/// contains them.
 pub struct Served<G> {
     inner: G,
     door: Door,
@@ -20,7 +19,7 @@ pub struct Served<G> {
 }
 
 impl<G> Served<G> {
-    /// `inner`, which is served at `door` alone; the counters are in a file.
+    /// Wraps `inner`, which alone is served at `door`. The counters are in the file `counters`.
     pub fn new(inner: G, door: Door, counters: &'static str) -> Served<G> {
         Served {
             inner,
@@ -30,7 +29,7 @@ impl<G> Served<G> {
         }
     }
 
-    /// Whether squall has counted at least a request for each output.
+    /// Fails unless squall has counted at least one request for each output.
     fn check(&self) {
         let counted = match counters::read(Path::new(self.counters)) {
             Ok(totals) => totals.of(self.door).requests,

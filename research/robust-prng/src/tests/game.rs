@@ -1,7 +1,7 @@
 //! Robustness as a game, in fields small enough to count everything.
 //!
-//! The attacker knows the seed and the state as it was once, and every input but for the bits
-//! that an entropy source drew. How well can they know the next key U?
+//! The attacker knows the seed, the state at one time, and every input except the bits that an entropy
+//! source drew. How well can they know the next key U?
 
 use super::*;
 
@@ -74,7 +74,7 @@ fn count(robust: &mut Robust<Gf23>, draws: impl Iterator<Item = Vec<usize>>) -> 
     counts
 }
 
-/// The statistical distance of what was counted from uniform.
+/// The statistical distance between the counts and the uniform distribution.
 fn distance(counts: &[u32]) -> f64 {
     let total: u32 = counts.iter().sum();
     let uniform = 1.0 / counts.len() as f64;
@@ -90,7 +90,7 @@ fn bound(key_bits: usize, entropy: usize, inputs: usize, degree: usize) -> f64 {
     (power(key_bits) * collisions).sqrt() / 2.0
 }
 
-/// The mean distance over 64 seeds, which stand for all.
+/// The mean distance over 64 seeds, as a sample of all.
 fn mean_distance(source: Source, entropy: usize) -> f64 {
     let mut numbers = Numbers(entropy as u64);
     let of_one_seed = |_| {
@@ -231,8 +231,8 @@ fn known_inputs_leave_a_secret_state_uniform() {
     }
 }
 
-/// Whoever tries all of what they do not know finds what fits the first output, and with it all
-/// that follows. There are few keys here, so several candidates fit; they are as good.
+/// An attacker who tries all unknown bits finds those that fit the first output, and with them all
+/// later outputs. With so few keys several candidates fit; each is as good.
 #[test]
 fn too_few_unknown_bits_are_tried_out() {
     const UNKNOWN: usize = 12;

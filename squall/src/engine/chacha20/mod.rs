@@ -40,9 +40,9 @@ const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574]
 ///
 /// # Panics
 ///
-/// If `out` reaches past block 2³² − 1, the last the 32-bit block counter can name.
+/// If `out` reaches past block 2³² − 1, the last that a 32-bit block counter can number.
 pub(crate) fn keystream(key: &[u8; 32], nonce: &[u8; 12], counter: u32, out: &mut [u8]) {
-    /// Wider vectors than there are registers for stay on the stack.
+    /// Bytes of stack to wipe: vectors that do not fit into registers are spilled there.
     const STACK: usize = if cfg!(debug_assertions) { 8 } else { 4 } << 10;
     wiping_stack::<STACK>(|| Width::widest().keystream(key, nonce, counter, out));
 }
@@ -95,12 +95,12 @@ impl Width {
         found.copied().unwrap_or(Self::Scalar)
     }
 
-    /// As [`keystream`], at this width. A lone block is always computed by [`Self::Scalar`],
+    /// Same as [`keystream`], at this width. A lone block is always computed by [`Self::Scalar`],
     /// which has the lowest latency.
     ///
     /// # Panics
     ///
-    /// As [`keystream`], and if this width is not [available](Self::available).
+    /// Where [`keystream`] panics, and if this width is not [available](Self::available).
     pub(crate) fn keystream(self, key: &[u8; 32], nonce: &[u8; 12], counter: u32, out: &mut [u8]) {
         let blocks = out.len().div_ceil(BLOCK_BYTES) as u64;
         assert!(

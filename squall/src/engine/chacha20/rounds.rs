@@ -49,7 +49,7 @@ pub(super) struct Row<V>(pub(super) V, pub(super) V, pub(super) V, pub(super) V)
 impl<V: Lanes> Row<V> {
     /// # Safety
     ///
-    /// As [`Lanes::splat`].
+    /// Same as [`Lanes::splat`].
     #[inline(always)]
     unsafe fn new(words: [u32; 4]) -> Self {
         let [a, b, c, d] = words;
@@ -104,7 +104,7 @@ impl<V: Lanes> Matrix<V> {
         initial
     }
 
-    /// The initial states of the blocks `blocks` further on.
+    /// The initial states of the blocks that come `blocks` later.
     #[inline(always)]
     pub(super) fn skip(mut self, blocks: u32) -> Self {
         self.3.0 = self.3.0.add_word(blocks);
@@ -170,7 +170,7 @@ impl<V: Lanes> Matrix<V> {
         )
     }
 
-    /// Four quarter rounds (RFC 8439 §2.1), one to a column, step by step side by side.
+    /// Four quarter rounds (RFC 8439 §2.1), one per column, interleaved step by step.
     #[inline(always)]
     fn quarter_rounds(self) -> Self {
         let Self(a, b, c, d) = self;
@@ -186,7 +186,7 @@ impl<V: Lanes> Matrix<V> {
     }
 }
 
-/// One block, with no vectors.
+/// One block, without vectors.
 #[derive(Clone, Copy)]
 pub(super) struct Scalar(u32);
 

@@ -28,8 +28,8 @@ fn hex(digits: &str) -> Vec<u8> {
     pairs.iter().map(byte).collect()
 }
 
-/// Asserts that every width's keystream starts with `expected`, in a request of just that length
-/// and in ones that reach every batch size.
+/// Asserts that every width's keystream starts with `expected`, in a request of exactly that length
+/// and in longer ones that reach every batch size.
 fn assert_starts_with(key: &[u8; 32], nonce: &[u8; 12], counter: u32, expected: &[u8]) {
     for width in available() {
         for blocks in [0, 3, 7, 15, 2 * WIDEST] {
@@ -126,7 +126,7 @@ fn rfc8439_a_1_blocks() {
     }
 }
 
-/// Every length, at an address that is rarely aligned, and nothing written on either side.
+/// Covers every length, at mostly unaligned addresses, and checks that only the slice is written.
 #[test]
 fn widths_agree_at_every_length() {
     let expected = stream(Width::Scalar, &KEY, &NONCE, 7, LONG);
@@ -158,7 +158,7 @@ fn widths_agree_at_every_alignment() {
     }
 }
 
-/// Each request ends with the last block the counter can name.
+/// Each request ends with the last block that the counter can number.
 #[test]
 fn widths_agree_up_to_the_last_block() {
     for blocks in 1..=2 * WIDEST as u32 + 2 {

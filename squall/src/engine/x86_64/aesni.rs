@@ -1,4 +1,4 @@
-//! AES by AES-NI on 128-bit registers: one block a vector.
+//! AES by AES-NI on 128-bit registers: one block per vector.
 
 use core::arch::x86_64::*;
 

@@ -1,6 +1,6 @@
 //! Keystream of AES-256 under a key schedule that is kept as plain bytes, XORed into short requests.
 //!
-//! For requests of a few blocks, the expansion of a key takes three times as long as its use.
+//! For requests of a few blocks, expanding a key takes three times as long as using it.
 
 use core::arch::x86_64::*;
 
@@ -8,7 +8,7 @@ use super::{BLOCK, Engine, RoundKeys};
 use crate::engine::CACHED_SCHEDULE_LEN;
 use crate::secret::wipe;
 
-/// Expands `key` into bytes to keep.
+/// Expands `key` into a schedule of plain bytes.
 pub(in crate::engine) fn expand(key: &[u8; 32], schedule: &mut [u8; CACHED_SCHEDULE_LEN]) {
     // SAFETY: zeros are a valid vector.
     let mut keys: RoundKeys = unsafe { core::mem::zeroed() };
@@ -53,7 +53,7 @@ fn xor_keystream_aesni(schedule: &[u8; CACHED_SCHEDULE_LEN], counter: u128, out:
     }
 }
 
-/// XORs the next `N` blocks into the front of `out` and returns what is behind them.
+/// XORs the next `N` blocks into the front of `out` and returns the rest of it.
 #[inline]
 #[target_feature(enable = "aes,ssse3")]
 fn xor_front<'a, const N: usize>(
@@ -98,16 +98,16 @@ fn one_round<const I: usize, const N: usize>(
     }
 }
 
-/// The key of round `I`, read anew where it is used.
+/// The key of round `I`, read from memory at each use.
 ///
-/// Left alone, LLVM reads all of them ahead of the caller's loop, and those that registers do not
-/// suffice for stay on the stack, where nobody wipes them.
+/// Otherwise LLVM reads all keys ahead of the caller's loop and spills those that do not fit into
+/// registers to the stack, where nobody wipes them.
 #[inline]
 #[target_feature(enable = "sse2")]
 fn round_key<const I: usize>(schedule: &[u8; CACHED_SCHEDULE_LEN]) -> __m128i {
     const { assert!((I + 1) * BLOCK <= CACHED_SCHEDULE_LEN) };
     let key;
-    // SAFETY: reads 16 of the referenced bytes. Volatile, so its order among its like is schedule.
+    // SAFETY: reads 16 of the referenced bytes. Volatile, so that these reads keep their order.
     unsafe {
         core::arch::asm!("movdqu {key}, [{schedule} + {at}]",
             schedule = in(reg) schedule.as_ptr(),

@@ -1,8 +1,8 @@
-//! AES in counter mode by x86-64 instructions: one file an instruction set, one loop for all.
+//! AES in counter mode by x86-64 instructions: one file per instruction set, one loop for all.
 //!
-//! Each file names its vector type and gives a handful of one-instruction operations;
-//! `ctr_kernel!` builds the same loop from them. [`Expanded`] is the proof that the CPU has
-//! what a kernel needs: it can only be made for an engine that was detected.
+//! Each file names its vector type and provides a handful of one-instruction operations;
+//! `ctr_kernel!` builds the same loop from them. An [`Expanded`] proves that the CPU has what its
+//! kernel needs: it can only be made for an engine that was detected.
 
 pub(super) mod aesni;
 pub(super) mod cached_schedule;
@@ -25,9 +25,9 @@ pub struct Expanded {
 }
 
 impl Expanded {
-    /// Room for the round keys of `engine`.
+    /// Zeroed round keys for `engine`.
     ///
-    /// Detection is cached: a load and a test.
+    /// Detection is cached, so the check is a load and a test.
     #[inline]
     pub fn empty(engine: Engine) -> Expanded {
         assert!(
@@ -58,7 +58,7 @@ impl Expanded {
 /// Builds `keystream` from a file's operations.
 ///
 /// Eight vectors are in flight: enough to hide the latency of one AES round (3 to 5 cycles at
-/// one or two rounds a cycle on every core so far). What is left over takes 4, 2 and 1.
+/// one or two rounds a cycle on every core so far). The remainder goes in batches of 4, 2 and 1.
 macro_rules! ctr_kernel {
     ($features:literal, $register:ident) => {
         /// Bytes in one vector.
@@ -126,7 +126,7 @@ macro_rules! ctr_kernel {
             }
         }
 
-        /// Writes `N` vectors to the front of `out` and returns what is behind them.
+        /// Writes `N` vectors to the front of `out` and returns the rest of it.
         #[inline]
         #[target_feature(enable = $features)]
         fn batch<'a, const N: usize, const ROUNDS: usize>(
@@ -146,14 +146,14 @@ macro_rules! ctr_kernel {
             rest
         }
 
-        /// Keeps the rounds of all blocks interleaved, as they are written.
+        /// Keeps the rounds of all blocks interleaved, as written.
         ///
-        /// Left alone, LLVM finishes one block after the other to save registers, and AES-256 on
-        /// 16 registers loses a quarter of its speed: too few blocks fit into the CPU's window.
+        /// Otherwise LLVM finishes one block after the other to save registers, and AES-256 on 16
+        /// registers loses a quarter of its speed: too few blocks fit into the CPU's window.
         #[inline]
         #[target_feature(enable = $features)]
         pub(super) fn in_order(mut block: Vector) -> Vector {
-            // SAFETY: no instructions; volatile, so its order among its like is kept.
+            // SAFETY: no instructions; volatile, so that these blocks keep their order.
             unsafe {
                 core::arch::asm!("/* {0} */", inout($register) block,
                     options(nomem, nostack, preserves_flags));
@@ -176,8 +176,8 @@ macro_rules! ctr_kernel {
 
         /// Encrypts the next `N` vectors of counter blocks.
         ///
-        /// Each round reads its key from memory anew. Left alone, LLVM reads all of them ahead,
-        /// and where registers do not suffice it keeps copies on the stack that nobody wipes.
+        /// Each round reads its key from memory. Otherwise LLVM reads all keys ahead and, where
+        /// registers run out, keeps copies on the stack that nobody wipes.
         #[inline]
         #[target_feature(enable = $features)]
         fn encrypt<const N: usize, const ROUNDS: usize>(
@@ -191,7 +191,7 @@ macro_rules! ctr_kernel {
                 *block = xor(big_endian(*counters), first_key);
                 *counters = advance(*counters);
             }
-            // Written out: LLVM does not unroll fourteen rounds by itself.
+            // Unrolled by hand: LLVM does not unroll fourteen rounds by itself.
             super::for_each_literal!(1, 2, 3, 4, 5, 6, 7, 8, 9 => one_round(&mut blocks, keys));
             if ROUNDS == 14 {
                 super::for_each_literal!(10, 11, 12, 13 => one_round(&mut blocks, keys));
@@ -206,7 +206,7 @@ macro_rules! ctr_kernel {
 }
 use ctr_kernel;
 
-/// Calls a function once for each literal, its first const argument.
+/// Calls a function once per literal, which is its first const argument.
 macro_rules! for_each_literal {
     ($($literal:literal),* => $function:ident($blocks:expr, $keys:expr)) => {
         $($function::<$literal, _>($blocks, $keys);)*
@@ -215,7 +215,7 @@ macro_rules! for_each_literal {
 use for_each_literal;
 
 /// How many bytes at the front of `out` go through the cache: all of them, or with streaming
-/// stores those before the first place aligned to `width`, if a block starts there.
+/// stores those before the first address aligned to `width`, if a block starts there.
 fn cached_head(out: &[u8], width: usize, stores: Stores) -> usize {
     let head = out.as_ptr().align_offset(width);
     match stores {
@@ -224,8 +224,8 @@ fn cached_head(out: &[u8], width: usize, stores: Stores) -> usize {
     }
 }
 
-/// Copies the front of `bytes` to `place` and wipes `bytes`: the rest of a block may be key
-/// material to come.
+/// Copies the front of `bytes` to `place` and wipes `bytes`: the rest of a block may become key
+/// material.
 fn copy_and_wipe(place: &mut [u8], bytes: &mut [u8]) {
     place.copy_from_slice(&bytes[..place.len()]);
     wipe(bytes);

@@ -1,4 +1,4 @@
-//! AES by VAES on 256-bit registers: two blocks a vector.
+//! AES by VAES on 256-bit registers: two blocks per vector.
 
 use core::arch::x86_64::*;
 

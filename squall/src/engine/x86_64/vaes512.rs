@@ -1,4 +1,4 @@
-//! AES by VAES on 512-bit registers: four blocks a vector.
+//! AES by VAES on 512-bit registers: four blocks per vector.
 
 use core::arch::x86_64::*;
 

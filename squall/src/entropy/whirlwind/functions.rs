@@ -25,7 +25,7 @@ pub(super) mod sealed {
         /// Length of a seed and of a hash, in bytes.
         const SEED_LEN: usize;
 
-        /// Length of what is compressed into a seed at a time, in bytes.
+        /// Length of the block that is compressed into a seed, in bytes.
         const BLOCK_LEN: usize;
 
         /// h: compresses `block` into `seed`; both have their lengths.
@@ -44,8 +44,8 @@ pub struct WithSha512;
 #[derive(Clone, Copy, Debug)]
 pub struct WithSha256;
 
-/// SHA-512, and AES-256 in Davies–Meyer mode for the compression function: seeds of 512 bits in
-/// four lanes of 128, each of which every 32 bytes of a block encrypt as a key.
+/// SHA-512, with AES-256 in Davies–Meyer mode as the compression function: seeds of 512 bits in
+/// four lanes of 128 bits, each encrypted with every 32 bytes of a block as the key.
 ///
 /// Not as strong as its width: a lane alone has 128 bits, and related-key properties of AES-256
 /// are not those of an ideal cipher. For comparison; the default is [`WithSha512`].

@@ -1,34 +1,34 @@
-//! A lock that nobody waits for without end.
+//! A lock that can be taken away, so that nobody waits for it forever.
 //!
-//! Its holder may be preempted by the one that waits, or be gone for good: a thread that ended in
-//! a signal handler, or that a fork did not take along. So after some tries the lock is taken
-//! away. Before it stores what it made, a holder [commits](Held::commit), which fails if it has
-//! lost the lock. Whoever waits for one that has committed lets it run first; only if it does not
-//! end its few stores even then, they may come over what was stored later.
+//! Its holder may be preempted by the waiting thread, or be gone for good: a thread that ended in a
+//! signal handler, or one that a fork did not copy. So after some tries the waiting thread takes
+//! the lock away. Before it stores its result, a holder [commits](Held::commit), which fails if it
+//! has lost the lock. A waiting thread lets a committed holder run first; only if the holder does
+//! not finish its few stores even then may they overwrite what was stored later.
 
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::shard;
 
-/// Looks at a lock before it is taken away: between ten microseconds and fifty, by CPU; a
+/// Tries before the lock is taken away: ten to fifty microseconds, depending on the CPU; a
 /// compression holds it for a quarter of one.
 const TRIES: u32 = 1000;
 
-/// Times the CPU is given up for a holder that is about to store.
+/// How often a waiting thread yields the CPU to a holder that has committed.
 const YIELDS: u32 = 100;
 
 const FREE: u32 = 0;
 
-/// Set in a holder's number when it is about to store.
+/// Set in a holder's number once it has committed.
 const COMMITTED: u32 = 1 << 30;
 
-/// Zeros are a free lock; else it is its holder's number.
+/// The number of the holder; zero if the lock is free.
 #[derive(Default)]
 pub(super) struct Lock(AtomicU32);
 
 impl Lock {
-    /// The lock, if it is free.
+    /// Takes the lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> Option<Held<'_>> {
         let holder = this_thread();
@@ -36,7 +36,7 @@ impl Lock {
             .then(|| Held { lock: self, holder })
     }
 
-    /// The lock, from whoever has it if need be.
+    /// Takes the lock, from its holder if need be.
     pub fn lock(&self) -> Held<'_> {
         for _ in 0..TRIES {
             if let Some(held) = self.try_lock() {
@@ -68,7 +68,7 @@ impl Lock {
     }
 }
 
-/// This thread's number as a holder: never that of a free lock.
+/// This thread's number as a holder, which is never that of a free lock.
 #[inline]
 fn this_thread() -> u32 {
     holder(shard::of_this_thread())
@@ -79,14 +79,14 @@ fn holder(number: usize) -> u32 {
     (number as u32 & !COMMITTED) | 1 << 31
 }
 
-/// A lock that is held until this is dropped, or taken away.
+/// A lock that is held until this is dropped, or until another thread takes it away.
 pub(super) struct Held<'a> {
     lock: &'a Lock,
     holder: u32,
 }
 
 impl Held<'_> {
-    /// Says that what was made under the lock is going to be stored; false if it was taken away.
+    /// Announces that the holder is about to store its result; false if it has lost the lock.
     pub fn commit(&self) -> bool {
         self.lock.exchange(self.holder, self.holder | COMMITTED)
     }

@@ -1,5 +1,5 @@
-//! What is hashed to a block of output: `3 | fast seed | slow seed | counter | cycles | process |
-//! CPU | hardware`, numbers of 64 bits but for process and CPU (32), hardware 32 bytes.
+//! The message that is hashed to a block of output: `3 | fast seed | slow seed | counter | cycles |
+//! process | CPU | hardware`. Numbers have 64 bits, process and CPU 32; hardware has 32 bytes.
 
 use core::marker::PhantomData;
 
@@ -8,7 +8,7 @@ use super::seed::SeedBytes;
 use crate::entropy::machine::{HARDWARE_LEN, Machine};
 use crate::secret::Secret;
 
-/// Tells outputs from the constants that seeds begin as, which are hashes of 1 and 2.
+/// Separates outputs from the initial seeds, which are hashes of 1 and 2.
 const OUTPUT: u64 = 3;
 
 const NUMBER_LEN: usize = size_of::<u64>();
@@ -26,7 +26,7 @@ impl<F: Functions> Message<F> {
     const HARDWARE: usize = Self::PLACE + NUMBER_LEN;
     const LEN: usize = Self::HARDWARE + HARDWARE_LEN;
 
-    /// A message without contents: they are written in place.
+    /// An empty message; its fields are written in place.
     pub fn zeroed() -> Self {
         Message {
             bytes: Secret::zeroed(),
@@ -34,7 +34,7 @@ impl<F: Functions> Message<F> {
         }
     }
 
-    /// Sets what `machine` tells of the place that outputs are made at.
+    /// Sets the fields that `machine` provides: process, CPU and hardware words.
     pub fn set_place(&mut self, machine: &impl Machine) {
         let bytes = &mut self.bytes;
         bytes[..Self::SEEDS].copy_from_slice(&OUTPUT.to_be_bytes());
@@ -44,7 +44,7 @@ impl<F: Functions> Message<F> {
         machine.random(hardware.expect("a message ends with the hardware's bytes"));
     }
 
-    /// Sets the seeds to what `write` leaves in the fast and the slow one.
+    /// Sets the seeds to what `write` stores in the fast and the slow one.
     pub fn set_seeds(&mut self, write: impl FnOnce(&mut SeedBytes, &mut SeedBytes)) {
         let (mut fast, mut slow) = (SeedBytes::zeroed(), SeedBytes::zeroed());
         write(&mut fast, &mut slow);

@@ -1,7 +1,7 @@
 //! A seed that several threads compress into.
 //!
-//! The words are atomics: a thread whose [`Lock`] was taken away may still read them while they
-//! change. It then makes its result again, from the new ones.
+//! The words are atomics, because a thread whose [`Lock`] was taken away may still read them while
+//! they change. It then computes its result again from the new words.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,10 +11,10 @@ use crate::secret::Secret;
 
 const WORDS: usize = MAX_SEED_LEN / size_of::<u64>();
 
-/// A seed as bytes, outside the lock.
+/// A private copy of a seed, as bytes.
 pub(super) type SeedBytes = Secret<MAX_SEED_LEN>;
 
-/// A seed of at most 512 bits. Zeros are one that was never set.
+/// A seed of at most 512 bits. All zeros mean that it was never set.
 #[derive(Default)]
 pub(super) struct Seed {
     lock: Lock,
@@ -22,7 +22,7 @@ pub(super) struct Seed {
 }
 
 impl Seed {
-    /// Sets the seed, for whoever is alone with it or does not mind company.
+    /// Sets the seed without a lock.
     pub fn store(&self, bytes: &[u8; MAX_SEED_LEN]) {
         for (word, bytes) in self.words.iter().zip(bytes.as_chunks().0) {
             word.store(u64::from_be_bytes(*bytes), Ordering::Relaxed);
@@ -41,7 +41,7 @@ impl Seed {
         self.replace::<F>(block, &mut SeedBytes::zeroed(), after);
     }
 
-    /// Copies the seed to `old` and replaces it by h(seed, 0), both at once.
+    /// Copies the seed to `old` and replaces it by h(seed, 0), atomically.
     pub fn advance<F: Functions>(&self, old: &mut SeedBytes) {
         let zeros = [0; MAX_BLOCK_LEN];
         self.replace::<F>(&zeros[..F::BLOCK_LEN], old, |_| {});
@@ -54,13 +54,13 @@ impl Seed {
         after: impl FnOnce(&SeedBytes),
     ) {
         let mut new = SeedBytes::zeroed();
-        // Each round is one that another thread took the lock away in, and made its own step.
+        // A round is repeated only if another thread took the lock away and made its own step.
         loop {
             let held = self.lock.lock();
             self.load(old);
             new.copy_from_slice(&old[..]);
             F::compress(&mut new[..F::SEED_LEN], block);
-            // Memory that was zeroed: nothing is made of it that could be stored over a new seed.
+            // The memory was zeroed: a result made of zeros must not be stored over a new seed.
             if old.iter().all(|&byte| byte == 0) {
                 return;
             }
@@ -71,14 +71,14 @@ impl Seed {
         }
     }
 
-    /// The lock, if it is free.
+    /// Takes the lock if it is free.
     #[cfg(test)]
     pub fn try_lock(&self) -> Option<super::lock::Held<'_>> {
         self.lock.try_lock()
     }
 
-    /// Takes over `other`, from a holder that is gone if need be. At no moment is the seed one that
-    /// is known, if neither was.
+    /// Copies `other` over this seed, even if a lost holder has the lock. If neither seed is known, the
+    /// seed is at no moment known.
     pub fn adopt(&self, other: &Seed) {
         let mut bytes = SeedBytes::zeroed();
         other.load(&mut bytes);
@@ -86,7 +86,7 @@ impl Seed {
         self.store(&bytes);
     }
 
-    /// Erases the seed, and frees it of a holder that is gone.
+    /// Erases the seed, and frees its lock from a lost holder.
     pub fn wipe(&self) {
         self.store(&[0; MAX_SEED_LEN]);
         zeroize::optimization_barrier(&self.words);
@@ -105,8 +105,8 @@ mod tests {
         *bytes
     }
 
-    /// Who read zeros because the memory was emptied must not store what everyone can compute
-    /// over a seed that was put there since.
+    /// A thread that read zeros, because the memory was emptied, must not store their known hash over
+    /// a seed that was put there since.
     #[test]
     fn nothing_is_made_of_zeros() {
         let seed = Seed::default();

@@ -1,7 +1,7 @@
-//! Buffers of inputs that wait to be compressed: one pair for each of several threads.
+//! Buffers of inputs that wait to be compressed: a pair per shard.
 //!
 //! Threads spread over the shards, so that they seldom meet; where they do, the later one uses
-//! the next shard that is free.
+//! the next free shard.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -24,7 +24,7 @@ pub(super) enum Pool {
     Slow,
 }
 
-/// The buffers of one shard. Zeros are an empty one.
+/// The buffers of one shard. All zeros are an empty shard.
 #[repr(align(64))]
 #[derive(Default)]
 pub(super) struct Shard {
@@ -41,7 +41,7 @@ struct Buffer {
 }
 
 impl Shard {
-    /// This thread's shard, or the next that is free.
+    /// Locks this thread's shard, or the next free one.
     #[inline]
     pub fn lock(shards: &[Shard]) -> (&Shard, Held<'_>) {
         let first = of_this_thread() % shards.len();
@@ -53,7 +53,7 @@ impl Shard {
         free.unwrap_or_else(|| (&shards[first], shards[first].lock.lock()))
     }
 
-    /// Appends `input`; true if that filled the buffer, which is to be [taken](Shard::take) then.
+    /// Appends `input`; true if that filled the buffer, which the caller then [takes](Shard::take).
     #[inline]
     pub fn append<F: Functions>(&self, pool: Pool, input: &[u8; INPUT_LEN]) -> bool {
         self.buffer(pool).append::<F>(input)
@@ -72,7 +72,7 @@ impl Shard {
         }
     }
 
-    /// Whether anything is left in the buffers.
+    /// Whether the buffers hold any input.
     #[cfg(test)]
     pub fn is_used(&self) -> bool {
         let is_used = |buffer: &Buffer| {
@@ -83,7 +83,7 @@ impl Shard {
         is_used(&self.fast) || is_used(&self.slow)
     }
 
-    /// Erases the buffers, and frees them of a holder that is gone.
+    /// Erases the buffers, and frees their lock from a lost holder.
     pub fn wipe(&self) {
         self.lock.reset();
         for buffer in [&self.fast, &self.slow] {
@@ -119,11 +119,11 @@ impl Buffer {
 }
 
 per_thread! {
-    /// 0 before the thread has one.
+    /// 0 until the thread gets its number.
     static NUMBER: AtomicUsize
 }
 
-/// A number that this thread keeps: threads that start one after the other get different ones.
+/// This thread's number: threads that start one after the other get different ones.
 #[inline]
 pub(super) fn of_this_thread() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
@@ -140,7 +140,7 @@ mod tests {
     use super::super::functions::WithSha512;
     use super::*;
 
-    /// Inputs that no other number has.
+    /// An input that is different for each number.
     fn input(number: u8) -> [u8; INPUT_LEN] {
         [number; INPUT_LEN]
     }
@@ -195,7 +195,7 @@ mod tests {
             .map(|(shard, _)| core::ptr::from_ref(*shard))
             .collect();
         assert_eq!(places.len(), 3);
-        // All are held: the thread's own is taken away.
+        // All shards are locked, so the thread takes its own shard's lock away.
         let (shard, _held) = Shard::lock(&shards);
         assert!(core::ptr::eq(shard, held[0].0));
         assert!(core::ptr::eq(shard, &shards[of_this_thread() % 3]));

@@ -1,8 +1,8 @@
-//! The page of a vmclock device, as far as it is read (Linux, include/uapi/linux/vmclock-abi.h).
+//! The fields of a vmclock device's page that squall reads (Linux, include/uapi/linux/vmclock-abi.h).
 //!
-//! The command waits for the same page, so this is public, if hidden.
+//! The squall command waits on the same page, so this module is public but hidden.
 
-/// What the page begins with.
+/// The magic number at the beginning of the page.
 pub const MAGIC: u32 = 0x4b4c_4356;
 /// Offset of the magic number (32 bits), in bytes.
 pub const MAGIC_AT: usize = 0;
@@ -17,14 +17,14 @@ pub const FLAGS_AT: usize = 24;
 /// Offset of the VM generation counter (64 bits).
 pub const GENERATION_AT: usize = 104;
 
-/// `flags` bit that says the generation counter is there.
+/// Bit of `flags` that is set if there is a generation counter.
 pub const HAS_GENERATION: u64 = 1 << 8;
 
 /// Bytes of the page that are read.
 pub const HEAD_LEN: usize = GENERATION_AT + size_of::<u64>();
 
-/// Where the count stands in a page: the generation counter, or the disruption marker where there is
-/// none; nowhere if this is no vmclock's page. `word` gives the 64 bits at a multiple of 8 bytes.
+/// Offset of the count in a page: of the generation counter, or else of the disruption marker;
+/// `None` if the page is not a vmclock's. `word` returns the 64 bits at a multiple of 8 bytes.
 pub fn count_at(word: impl Fn(usize) -> u64) -> Option<usize> {
     const { assert!(SIZE_AT == MAGIC_AT + 4) };
     let (magic, size) = (word(MAGIC_AT) as u32, (word(MAGIC_AT) >> 32) as usize);

@@ -1,5 +1,5 @@
-//! Roots whose page is emptied under them, on a machine that tells nothing apart: whatever two
-//! roots differ in, their secrets brought in.
+//! Roots whose page is emptied while in use, on a machine that is always the same: outputs of two
+//! roots can differ only by their secrets.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use crate::entropy::{HARDWARE_LEN, Input, Machine};
 use crate::guard::shared::{Place, SharedPage, Token};
 use crate::zeroable::Zeroable;
 
-/// A machine that stands still.
+/// A machine whose values never change.
 #[derive(Default)]
 struct Still;
 
@@ -35,13 +35,13 @@ type Page = &'static Place<Root<8>>;
 // SAFETY: as for the root of the process: atomics, and what has no bytes.
 unsafe impl Zeroable for Root<8> {}
 
-/// A page that no other number has.
+/// A separate page for each number.
 fn page(number: usize) -> Page {
     static PAGES: [SharedPage<Root<8>>; 4] = [const { SharedPage::new() }; 4];
     PAGES[number].map().expect("there is memory")
 }
 
-/// A root that nine inputs with this secret went into.
+/// A root with nine inputs that contain this secret.
 fn begun(secret: u64) -> Root<1> {
     let root = Root::<1>::default();
     for number in 0..9 {
@@ -54,21 +54,21 @@ fn begun(secret: u64) -> Root<1> {
     root
 }
 
-/// As `prepare` does, with a secret in the place of the machine's.
+/// Prepares a root as the library's `prepare` does, with a secret instead of the machine's values.
 fn prepare(page: Page, secret: u64) -> Option<Token> {
     let claim = page.claim()?;
     page.value.adopt(&begun(secret));
     page.finish(claim)
 }
 
-/// An output, if it was made of one root from beginning to end.
+/// An output, if one root made it from beginning to end.
 fn accepted(page: Page, token: Token) -> Option<[u8; 48]> {
     let mut out = [0; 48];
     page.stays(token, |root| root.generate(&mut out))
         .then_some(out)
 }
 
-/// The first outputs of a root that nothing went into.
+/// The first outputs of a root without inputs, which anyone can compute.
 fn known() -> HashSet<[u8; 48]> {
     let root = Root::<1>::default();
     let outputs = (0..4).map(|_| {
@@ -79,7 +79,7 @@ fn known() -> HashSet<[u8; 48]> {
     outputs.collect()
 }
 
-/// A thread that comes late with its root brings nothing that is known into another's.
+/// A thread that is late with its root stores nothing known into another thread's root.
 #[test]
 fn a_late_preparer_does_no_harm() {
     let outputs: HashSet<_> = [(1, 2), (1, 3), (4, 2)]

@@ -1,20 +1,20 @@
-//! Contestants measured in turns, in rounds whose order follows no pattern. One that fails is out,
-//! and the others go on.
+//! Measures contestants in turns, in rounds whose order follows no pattern. One that fails drops out,
+//! and the others continue.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::{Orders, calls_in_batch, time};
 
-/// Something that is measured beside others.
+/// Something to measure.
 pub struct Contestant<'a> {
     pub name: String,
-    /// Makes at least so many calls and gives the nanoseconds that one took, or why it cannot.
+    /// Makes at least that many calls and gives the nanoseconds of one, or why it failed.
     pub batch: Box<dyn FnMut(u64) -> Result<f64, String> + 'a>,
 }
 
 impl<'a> Contestant<'a> {
-    /// What `batch` measures: at least so many calls, in nanoseconds each.
+    /// A contestant that times itself: see [`Contestant::batch`].
     pub fn new(name: &str, batch: impl FnMut(u64) -> Result<f64, String> + 'a) -> Contestant<'a> {
         Contestant {
             name: name.to_owned(),
@@ -22,7 +22,7 @@ impl<'a> Contestant<'a> {
         }
     }
 
-    /// What `call` does; what it computes is to go through [`std::hint::black_box`].
+    /// A contestant that calls `call`, whose result should go through [`std::hint::black_box`].
     pub fn of_calls(name: &str, mut call: impl FnMut() + 'a) -> Contestant<'a> {
         Contestant::new(name, move |calls| Ok(time(calls, &mut call)))
     }
@@ -36,44 +36,42 @@ impl fmt::Debug for Contestant<'_> {
     }
 }
 
-/// How long a contest goes on.
+/// The length of a contest.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Least rounds: they are made even if their time is over.
+    /// The least number of rounds, made even after `time` is over.
     pub least: usize,
     pub most: usize,
-    /// Time after which no more round begins.
+    /// The time after which no new round begins.
     pub time: Duration,
-    /// Calls of a batch, or how long a batch is to take.
+    /// The size of a batch.
     pub batch: Batch,
 }
 
-/// How many calls make a batch.
+/// The size of a batch.
 #[derive(Clone, Copy, Debug)]
 pub enum Batch {
-    /// As many as fill this time, which is found out first and warms up.
+    /// As many calls as fill this time; finding out also warms up.
     Time(Duration),
-    /// So many, after one batch that is not counted.
+    /// This many calls, after one batch that is not counted.
     Calls(u64),
-    /// One, and nothing that is not counted: a call is a batch in itself.
+    /// A single call, without a warm-up.
     Single,
 }
 
-/// What became of a contestant.
+/// The result of a contestant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// Nanoseconds a call, an entry a round; none if the run was interrupted before the first.
+    /// Nanoseconds per call, an entry for each round; empty if the first round was interrupted.
     Samples(Vec<f64>),
     Failed(String),
 }
 
-/// Measures `contestants` in turns, and gives what became of each, in their order. `goes_on` is asked
-/// behind every batch.
+/// Measures `contestants` in turns, and gives their outcomes in the same order. The order within each
+/// round comes from `orders`.
 ///
-/// The orders of rounds are the next of `orders`.
-///
-/// If it does not go on, the round that was broken is not counted for anyone, so that rounds stay
-/// comparable.
+/// It asks `goes_on` after every batch. An interrupted round is dropped for all contestants, so the
+/// rounds stay comparable.
 pub fn in_turns(
     contestants: &mut [Contestant],
     budget: Budget,
@@ -239,7 +237,7 @@ mod tests {
         let mut contestants = [1e5, 2e5].map(|ns| Contestant::new("", move |_| Ok(ns)));
         let goes_on = || {
             asked.set(asked.get() + 1);
-            // Two beginnings, a whole round with its end, and one batch more.
+            // Two first batches, a complete round with the check at its end, and one more batch.
             asked.get() <= 2 + 3 + 1
         };
         let outcomes = run(&mut contestants, BUDGET, &goes_on);

@@ -1,19 +1,19 @@
-//! fork(2), which has no safe interface.
+//! fork(2), which has no safe wrapper.
 
 use std::io;
 
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 
-/// A child that was forked, and that is waited for.
+/// A forked child, which must be waited for.
 #[derive(Debug)]
 pub struct Forked(Pid);
 
-/// Forks; the child does `child` and exits at once, with success if that gives true.
+/// Forks. The child runs `child` and exits at once, successfully if that returns true.
 ///
-/// With more threads than one, `child` is to do nothing that needs a lock another may hold.
+/// If the process has several threads, `child` must not take a lock that another thread may hold.
 pub fn fork(child: impl FnOnce() -> bool) -> io::Result<Forked> {
-    // SAFETY: the child runs `child` alone and leaves by _exit, which runs nothing of the program;
-    // what it may do in a process of several threads is what callers are told.
+    // SAFETY: the child runs only `child` and leaves by _exit, which runs no code of the program. The
+    // documentation tells callers what `child` may do in a process with several threads.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
@@ -28,7 +28,7 @@ pub fn fork(child: impl FnOnce() -> bool) -> io::Result<Forked> {
 }
 
 impl Forked {
-    /// Waits for it to exit; an error if it did not succeed.
+    /// Waits for the child to exit; fails if it did not exit successfully.
     pub fn wait(self) -> io::Result<()> {
         loop {
             match waitpid(Some(self.0), WaitOptions::empty()) {

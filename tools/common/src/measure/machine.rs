@@ -1,11 +1,11 @@
-//! What figures were measured on.
+//! Describes the machine that is measured.
 
 use std::fs;
 
-/// The hypervisor's name where the CPU is emulated, and not only shared.
+/// The hypervisor's name if the CPU is emulated rather than virtualised.
 const EMULATOR: &str = "QEMU";
 
-/// The CPU's name, family and model, and how many of its cores are visible.
+/// The CPU's name, family and model, and the number of visible cores.
 pub fn cpu() -> String {
     let info = file("/proc/cpuinfo");
     let field = |name: &str| {
@@ -19,13 +19,13 @@ pub fn cpu() -> String {
     format!("{name}, family {family} model {model}, {cores} cores visible")
 }
 
-/// The kernel's release, as `uname -r` has it.
+/// The kernel's release, as in `uname -r`.
 pub fn kernel() -> String {
     file("/proc/sys/kernel/osrelease")
 }
 
-/// The hypervisor's name (CPUID leaf 0x40000000); `None` if none announces itself or its name is
-/// unknown.
+/// The hypervisor's name (CPUID leaf 0x40000000); `None` if none announces itself or it gives no
+/// name.
 #[cfg(target_arch = "x86_64")]
 pub fn hypervisor() -> Option<String> {
     use raw_cpuid::Hypervisor;
@@ -51,14 +51,14 @@ pub fn hypervisor() -> Option<String> {
     Some(name.to_owned())
 }
 
-/// The hypervisor's name, where sysfs tells it.
+/// The hypervisor's name in sysfs; `None` if there is none.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn hypervisor() -> Option<String> {
     let name = std::fs::read_to_string("/sys/hypervisor/type").ok()?;
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Whether the CPU is a program (QEMU's TCG), so that speeds say nothing of any CPU: where CPUID tells.
+/// Whether CPUID shows an emulated CPU (QEMU's TCG), whose speeds say nothing about any real CPU.
 pub fn is_emulated() -> bool {
     hypervisor().is_some_and(|name| name == EMULATOR)
 }

@@ -1,36 +1,36 @@
-//! Any number of peers, in turns.
+//! Measures any number of peers in turns.
 
 use std::time::Duration;
 
 use super::BATCH;
 use super::contest::{self, Batch, Budget, Contestant, Outcome};
 
-/// How long a comparison goes on: until both are reached.
+/// The least length of a comparison: it lasts until both limits are reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     pub rounds: usize,
     pub time: Duration,
 }
 
-/// A call that is measured, and that cannot fail.
+/// A call to measure, which cannot fail.
 #[derive(Debug)]
 pub struct Peer<'a>(Contestant<'a>);
 
 impl<'a> Peer<'a> {
-    /// What `call` does; what it computes is to go through [`std::hint::black_box`].
+    /// Measures `call`, whose result should go through [`std::hint::black_box`].
     pub fn new(call: impl FnMut() + 'a) -> Peer<'a> {
         Peer(Contestant::of_calls("", call))
     }
 
-    /// What times itself: `batch` makes at least so many calls and gives the nanoseconds that
-    /// one took.
+    /// Measures calls that time themselves: `batch` makes at least that many calls and gives the
+    /// nanoseconds of one.
     pub fn self_timed(mut batch: impl FnMut(u64) -> f64 + 'a) -> Peer<'a> {
         Peer(Contestant::new("", move |calls| Ok(batch(calls))))
     }
 }
 
-/// Measures `peers` in turns, in batches of a millisecond: nanoseconds a call, the mean of a
-/// batch; a list for each peer, with an entry for each round.
+/// Measures `peers` in turns, in batches of a millisecond. Gives nanoseconds per call: a list for each
+/// peer, with an entry for each round.
 pub fn in_turns(peers: Vec<Peer>, effort: Effort) -> Vec<Vec<f64>> {
     let mut contestants: Vec<Contestant> = peers
         .into_iter()
@@ -50,13 +50,13 @@ pub fn in_turns(peers: Vec<Peer>, effort: Effort) -> Vec<Vec<f64>> {
     outcomes.into_iter().map(samples).collect()
 }
 
-/// Orders of peers that follow no pattern, and are the same in every run: each comes behind each
-/// other one equally often, which a rotation would not bring about.
+/// Orders of peers that follow no pattern and are the same in every run. Each peer comes after each
+/// other one equally often, which a rotation would not achieve.
 #[derive(Clone, Debug, Default)]
 pub struct Orders(u64);
 
 impl Orders {
-    /// The numbers below `count` in the next order.
+    /// The numbers below `count`, in the next order.
     pub fn next(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
         for end in (1..count).rev() {
@@ -65,8 +65,7 @@ impl Orders {
         order
     }
 
-    /// A number below `bound`, from the upper half of a linear congruential generator (Knuth's
-    /// MMIX).
+    /// A number below `bound`, from the upper half of Knuth's linear congruential generator MMIX.
     fn below(&mut self, bound: usize) -> usize {
         let state = self.0.wrapping_mul(6_364_136_223_846_793_005);
         self.0 = state.wrapping_add(1_442_695_040_888_963_407);
@@ -80,7 +79,7 @@ mod tests {
     use std::thread::sleep;
     use std::time::Instant;
 
-    /// Nobody sleeps shorter than asked; how much longer is the machine's affair.
+    /// A sleep is never shorter than asked for; how much longer it is depends on the machine.
     #[test]
     fn a_peer_takes_at_least_its_time() {
         const SHORT: Duration = Duration::from_micros(200);
@@ -118,7 +117,7 @@ mod tests {
         assert!(times[0].iter().all(|&time| time == 1e6));
     }
 
-    /// Each of the six orders of three, as often as chance has it: 1000 ± 29 of 6000.
+    /// Each of the six orders of three comes as often as chance has it: 1000 ± 29 times in 6000.
     #[test]
     fn every_order_comes_equally_often() {
         let mut orders = Orders::default();

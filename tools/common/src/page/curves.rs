@@ -1,4 +1,4 @@
-//! A plot of curves over two logarithmic axes, as SVG. Its names stand beside it, in HTML.
+//! A plot of curves over two logarithmic axes, as SVG. The legend is HTML beside it.
 
 use std::ops::Range;
 
@@ -8,57 +8,57 @@ use plotters::coord::combinators::{BindKeyPoints, IntoLogRange, LogCoord, WithKe
 use plotters::prelude::*;
 use plotters::series::DashedLineSeries;
 
-/// In units of the drawing.
+/// Height in drawing units.
 const HEIGHT: u32 = 320;
 
-/// Room for labels: below, and left.
+/// Space for labels below and on the left, and margins, in drawing units.
 const BELOW: u32 = 42;
 const LEFT: u32 = 66;
 const MARGIN: u32 = 8;
 const MARGIN_RIGHT: u32 = 18;
 
-/// Room around the curves, as a part of the axis (in powers).
+/// Space around the curves, as a fraction of the axis (in powers).
 const ROOM: f64 = 0.03;
 
-/// Most labels of an axis that fit.
+/// The most labels that fit on an axis.
 const LABELS: usize = 7;
 
 /// A plot.
 pub struct Chart<'a> {
-    /// What the horizontal axis is; the labels of the other one say it.
+    /// The name of the horizontal axis; the labels of the vertical one name it.
     pub name: &'a str,
     /// The horizontal axis.
     pub across: Axis<'a>,
     /// The vertical axis.
     pub up: Axis<'a>,
-    /// The most important first: it lies on top of the others.
+    /// The curves, most important first; it is drawn on top of the others.
     pub curves: Vec<Curve>,
 }
 
 /// A logarithmic axis.
 pub struct Axis<'a> {
-    /// Labels stand at powers of this, or some of them.
+    /// The base; labels stand at some or all of its powers.
     pub base: f64,
-    /// A label.
+    /// Makes the label of a value.
     pub label: &'a dyn Fn(f64) -> String,
 }
 
 /// A curve.
 pub struct Curve {
-    /// Which of [`CURVES`].
+    /// The index of its colour in [`CURVES`].
     pub colour: usize,
-    /// Dashed and with hollow markers: not measured here.
+    /// Whether it is dashed with hollow markers, for values that were not measured here.
     pub is_dashed: bool,
-    /// In the order of the axis, all above 0.
+    /// The points, in the order of the horizontal axis; all values are above 0.
     pub points: Vec<(f64, f64)>,
 }
 
-/// The marker of the curve with this colour, as a character.
+/// The marker character of the curve with this colour.
 pub fn marker(colour: usize) -> char {
     ['●', '▲', '✕'][colour % 3]
 }
 
-/// The plot as SVG; none if there is no point.
+/// The plot as SVG; `None` if there are no points.
 pub fn svg(chart: &Chart) -> Option<String> {
     let points = || chart.curves.iter().flat_map(|curve| &curve.points);
     let across = coordinates(&chart.across, points().map(|point| point.0))?;
@@ -72,7 +72,7 @@ pub fn svg(chart: &Chart) -> Option<String> {
 
 type Logarithmic = WithKeyPoints<LogCoord<f64>>;
 
-/// An axis as long as `values` need, with labels at powers.
+/// An axis that covers `values`, with labels at powers of its base.
 fn coordinates(axis: &Axis, values: impl Iterator<Item = f64>) -> Option<Logarithmic> {
     let power = |value: f64| value.log(axis.base);
     let powers: Vec<f64> = values.map(power).collect();
@@ -90,7 +90,7 @@ fn coordinates(axis: &Axis, values: impl Iterator<Item = f64>) -> Option<Logarit
     Some(range.with_key_points(keys))
 }
 
-/// Whole powers from `start` to `end`, as many as fit.
+/// Whole powers from `start` to `end`, as many as fit as labels.
 fn keys(start: f64, end: f64) -> impl Iterator<Item = f64> {
     let count = (end.floor() - start.ceil()) as usize + 1;
     let step = count.div_ceil(LABELS);

@@ -1,6 +1,6 @@
-//! Pages of measurements: what tables of figures look like, and plots with their names beside them.
+//! Styles of pages with measurements: tables of figures, and plots with a legend.
 //!
-//! Plots are drawn in the colours for a light page; the style sheet turns each into one for a dark
+//! Plots are drawn in the colours for a light page; the style sheet replaces each of them on a dark
 //! page.
 
 use std::fmt::Write;
@@ -9,18 +9,18 @@ use plotters::style::RGBColor;
 
 const STYLE: &str = include_str!("figures.css");
 
-/// Width of a plot in units of the drawing, which is as wide as its place: a phone shows a unit as
-/// four fifths of a pixel, a wide page as more than one.
+/// Width of a plot in drawing units. The plot is scaled to the page: a unit is four fifths of a pixel
+/// on a phone, and more than one pixel on a wide page.
 pub const WIDTH: u32 = 440;
 
-/// Letters of plots. The backend draws them four fifths of this high.
+/// The font of plots. The backend draws letters at four fifths of this height.
 pub const FONT: (&str, u32) = ("sans-serif", 17);
 
 /// A colour on a light page and on a dark one.
 pub struct Pair(pub RGBColor, pub RGBColor);
 
-/// Those of curves: all at a contrast of 3 at least to both pages, and told apart by the
-/// colour-blind with the help of their markers.
+/// The colours of curves. All have a contrast of at least 3 to both pages; markers help the
+/// colour-blind to tell them apart.
 pub const CURVES: [Pair; 8] = [
     Pair(RGBColor(0x00, 0x66, 0xAD), RGBColor(0x5C, 0xB8, 0xFF)),
     Pair(RGBColor(0xC2, 0x4A, 0x00), RGBColor(0xFF, 0x9A, 0x57)),
@@ -32,18 +32,18 @@ pub const CURVES: [Pair; 8] = [
     Pair(RGBColor(0x8A, 0x45, 0x2A), RGBColor(0xDB, 0xA5, 0x80)),
 ];
 
-/// Lines behind the curves.
+/// The colour of the lines behind the curves.
 pub const MESH: Pair = Pair(RGBColor(0xE3, 0xE6, 0xEA), RGBColor(0x2C, 0x33, 0x3B));
 pub const AXIS: Pair = Pair(RGBColor(0x86, 0x90, 0x9B), RGBColor(0x6A, 0x75, 0x81));
 
 pub const TEXT: Pair = Pair(RGBColor(0x44, 0x4C, 0x56), RGBColor(0xB4, 0xBD, 0xC8));
 
-/// The rules of such a page: they come before its own.
+/// The CSS rules of such a page; they come before the page's own.
 pub fn style() -> String {
     [STYLE, &light(), &dark()].concat()
 }
 
-/// Those of dark pages: what is drawn in a light colour takes its dark one.
+/// The rules for dark pages, which replace each light colour by its dark one.
 fn dark() -> String {
     let mut css = String::from("@media(prefers-color-scheme:dark){");
     for Pair(light, dark) in CURVES.iter().chain([&MESH, &AXIS, &TEXT]) {
@@ -59,14 +59,14 @@ fn dark() -> String {
     css + "}"
 }
 
-/// Those of names of curves, which have their colours.
+/// The rules that colour the names of curves on light pages.
 fn light() -> String {
     let curves = CURVES.iter().enumerate();
     let rules = curves.map(|(index, Pair(light, _))| format!(".c{index}{{color:{}}}", hex(light)));
     rules.collect()
 }
 
-/// As it stands in plots and style sheets.
+/// The colour as plots and style sheets write it.
 fn hex(colour: &RGBColor) -> String {
     let RGBColor(red, green, blue) = colour;
     format!("#{red:02X}{green:02X}{blue:02X}")

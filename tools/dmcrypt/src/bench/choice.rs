@@ -1,4 +1,4 @@
-//! What is measured, and what is not and why.
+//! Chooses the specifications to measure, and says why others are left out.
 
 use squall_tools::{Failure, Interrupt};
 
@@ -11,28 +11,28 @@ use crate::spec::Spec;
 use crate::verdict::{Reason, Verdict};
 use crate::{equivalence, probe, rules};
 
-/// What is measured, and what is not.
+/// The choice of specifications.
 pub struct Choice {
-    /// What is measured.
+    /// Specifications to measure.
     pub measured: Vec<Chosen>,
-    /// What this kernel accepts and is not measured.
+    /// Accepted specifications that are not measured, by reason.
     pub left_out: Vec<LeftOut>,
 }
 
 /// A specification to measure.
 #[derive(Clone, Debug)]
 pub struct Chosen {
-    /// It.
+    /// The specification that is measured.
     pub spec: Spec,
-    /// What it is fit for.
+    /// The verdict on it.
     pub verdict: Verdict,
-    /// Others, which differ from it only in ESSIV's digest, or in a length of key that AES does not
-    /// have.
+    /// Specifications that it is measured for: they differ only in ESSIV's digest, or in a key length
+    /// that AES does not have.
     pub stands_for: Vec<Spec>,
 }
 
 impl Chosen {
-    /// `spec`, to be measured for `stands_for` too.
+    /// Judges `spec`, which is measured for `stands_for` too.
     fn new(spec: Spec, stands_for: Vec<Spec>) -> Chosen {
         Chosen {
             verdict: rules::judge(&spec).0,
@@ -41,7 +41,7 @@ impl Chosen {
         }
     }
 
-    /// What was measured, to be measured again.
+    /// Takes a measured specification, to measure it again.
     pub fn of(measured: &Measured) -> Chosen {
         Chosen {
             spec: measured.spec.clone(),
@@ -51,7 +51,7 @@ impl Chosen {
     }
 }
 
-/// Chooses by what was asked for and what this kernel accepts.
+/// Chooses by the user's options and by what this kernel accepts.
 pub fn choose(
     session: &Session,
     options: &BenchArguments,
@@ -65,7 +65,7 @@ pub fn choose(
     Ok(of_list(&list.accepted, options.all))
 }
 
-/// What was named, if this kernel accepts it.
+/// The specifications that the user named; fails if this kernel does not accept one.
 fn named(session: &Session, specs: &[Spec]) -> Result<Choice, Failure> {
     let prober = probe::Prober::new(&session.control)?;
     let mut measured: Vec<Chosen> = Vec::new();
@@ -86,7 +86,7 @@ fn named(session: &Session, specs: &[Spec]) -> Result<Choice, Failure> {
     })
 }
 
-/// All that mean something of their own, or the secure ones.
+/// Chooses all specifications that are no other name of another one, or only the secure ones.
 fn of_list(accepted: &[Entry], all: bool) -> Choice {
     let is_measured = |entry: &&Entry| {
         if all {
@@ -102,12 +102,12 @@ fn of_list(accepted: &[Entry], all: bool) -> Choice {
         measured: groups
             .map(|(spec, stands_for)| Chosen::new(spec, stands_for))
             .collect(),
-        // What only means the same as something that is measured is not left out.
+        // Another name of a measured specification does not count as left out.
         left_out: left_out(others.into_iter().filter(|it| !all || it.same_as.is_none())),
     }
 }
 
-/// Why others are not measured, each counted under its first reason.
+/// Groups those that are not measured, each under its first reason.
 fn left_out<'a>(others: impl Iterator<Item = &'a Entry>) -> Vec<LeftOut> {
     by_reason(others).into_iter().map(counted).collect()
 }

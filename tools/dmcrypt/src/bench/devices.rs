@@ -1,4 +1,4 @@
-//! Encrypted devices, measured side by side with the one below.
+//! Encrypted devices, measured side by side with the device below them.
 
 use std::sync::Arc;
 
@@ -17,31 +17,31 @@ use crate::rank;
 use crate::report::words;
 use crate::session::Session;
 
-/// How many devices there are at once: what a process may have open, with room to spare.
+/// How many devices exist at once; a process may have only so many files open.
 const GROUP: usize = 64;
 
 /// Measurements on one backing device.
 pub struct Run<'a> {
-    /// Where devices are made.
+    /// The session in which devices are made.
     pub session: &'a Session,
-    /// What they stand on.
+    /// The device below the encrypted ones.
     pub backing: &'a Backing,
-    /// How long they are measured.
+    /// The user's options: rounds and sample length.
     pub options: &'a BenchArguments,
-    /// Whether its user wants it to end.
+    /// Ends the run early when the user interrupts it.
     pub interrupt: &'a Interrupt,
-    /// How many devices were made; each has a name of its own.
+    /// How many devices were made; their names are numbered by it.
     pub devices: usize,
-    /// What could not be measured.
+    /// Specifications whose measurement failed.
     pub failures: Vec<Failed>,
-    /// Whether everything was measured until now.
+    /// False once the run was interrupted.
     pub is_complete: bool,
 }
 
-/// Bytes a second, for each workload a list with an entry a round.
+/// A list for each workload with the bytes per second of every round.
 type Samples = Vec<Vec<f64>>;
 
-/// A specification with options, and the device that it has while it is measured.
+/// A specification with its options, and its device while it is measured.
 struct Stand {
     chosen: Chosen,
     options: Options,
@@ -49,7 +49,7 @@ struct Stand {
 }
 
 impl Run<'_> {
-    /// Overwrites the backing device, so that there is something to read everywhere.
+    /// Overwrites the backing device with random data, so that all of it can be read.
     pub fn prepare(&self) -> Result<(), Failure> {
         let progress = Progress::begin(self.backing.about.bytes, "random data".into());
         let goes_on = || !self.interrupt.is_noted();
@@ -59,8 +59,8 @@ impl Run<'_> {
         self.interrupt.check()
     }
 
-    /// Figures of the backing device, and of all of `wanted`, the best first. Many are measured in groups,
-    /// each beside the backing device.
+    /// The figures of the backing device, and of all `wanted`, best first. Large numbers are measured
+    /// in groups, each beside the backing device.
     pub fn all(
         &mut self,
         wanted: Vec<(Chosen, Options)>,
@@ -91,8 +91,8 @@ impl Run<'_> {
         Ok((rank::figures(&raw, &raw), measured))
     }
 
-    /// Figures of the best few of `ranking` with other options, the best first. What keeps them from
-    /// being measured is a failure of theirs, and not of what was measured before.
+    /// Measures the best few of `ranking` with other options, and gives them best first. If that
+    /// fails, the failure is noted and the ranking stays valid.
     pub fn variants(&mut self, ranking: &[Measured]) -> Vec<Measured> {
         let variants = rank::variants(ranking).into_iter();
         let wanted: Vec<(Chosen, Options)> = variants
@@ -114,13 +114,13 @@ impl Run<'_> {
         }
     }
 
-    /// Samples of the backing device, and what `wanted` were measured beside it.
+    /// Measures `wanted` beside the backing device; gives its samples and their results.
     fn side_by_side(
         &mut self,
         wanted: &[(Chosen, Options)],
         title: String,
     ) -> Result<(Samples, Vec<Measured>), Failure> {
-        // Dropped behind `subjects`: a device goes when nobody has it open.
+        // Must be dropped after `subjects`, because a device is removed once nobody has it open.
         let mut stands = Vec::new();
         let mut subjects = vec![self.backing.subject()];
         for (chosen, options) in wanted {
@@ -138,7 +138,7 @@ impl Run<'_> {
         self.measured(stands, taken)
     }
 
-    /// An encrypted device, to be measured.
+    /// Makes an encrypted device and opens it.
     fn stand(&mut self, chosen: &Chosen, options: Options) -> Result<(Stand, Subject), Failure> {
         let stand = Stand {
             device: self.device(chosen, options)?,
@@ -149,7 +149,7 @@ impl Run<'_> {
         Ok((stand, subject))
     }
 
-    /// An encrypted device over the backing device, under a key of its own.
+    /// Makes an encrypted device over the backing device, with a new key.
     fn device(&mut self, chosen: &Chosen, options: Options) -> Result<Mapped, Failure> {
         let number = self.devices;
         self.devices += 1;
@@ -208,7 +208,7 @@ impl Run<'_> {
 }
 
 impl Stand {
-    /// Its device, open, to be measured over `bytes`.
+    /// Opens the device for measurement of its first `bytes`.
     fn subject(&self, bytes: u64) -> Result<Subject, Failure> {
         let file = self.device.open(OFlags::RDWR | OFlags::DIRECT)?;
         Ok(Subject {
@@ -230,7 +230,7 @@ impl Stand {
     }
 }
 
-/// Adds the samples of more rounds.
+/// Appends the samples of another group.
 fn append(all: &mut Samples, more: Samples) {
     all.resize(more.len(), Vec::new());
     for (all, more) in all.iter_mut().zip(more) {

@@ -1,11 +1,11 @@
-//! A small model of what dm-crypt of Debian's Linux 6.12 accepts, so that tests have lists like real
-//! ones: rules of drivers/md/dm-crypt.c, crypto/essiv.c and the modes, over the ciphers it has.
+//! A small model of what dm-crypt accepts in Debian's Linux 6.12, which gives tests realistic lists.
+//! It follows drivers/md/dm-crypt.c, crypto/essiv.c and the modes, over the ciphers of that kernel.
 
 use crate::candidates::{algorithms, specs};
 use crate::names::{Names, known};
 use crate::spec::Spec;
 
-/// What is accepted of all candidates.
+/// The accepted ones of all candidates.
 pub fn accepted() -> Vec<Spec> {
     let names = Names::of("", "");
     let all = algorithms(&names).into_iter();
@@ -13,7 +13,7 @@ pub fn accepted() -> Vec<Spec> {
     specs.filter(accepts).collect()
 }
 
-/// Whether the key of `cipher` may have `bits`.
+/// Whether `cipher` takes keys of `bits`.
 fn is_key(cipher: &str, bits: u32) -> bool {
     match cipher {
         "aes" | "camellia" | "twofish" => matches!(bits, 128 | 192 | 256),
@@ -29,7 +29,7 @@ fn is_key(cipher: &str, bits: u32) -> bool {
     }
 }
 
-/// Whether the key of `mode` over `cipher` may have `bits`.
+/// Whether `mode` over `cipher` takes keys of `bits`.
 fn is_mode_key(mode: &str, cipher: &str, bits: u32) -> bool {
     let wide = known::block_bits(cipher) == Some(128);
     match mode {

@@ -46,7 +46,7 @@ fn digests_stand_behind_sha256() {
     assert_eq!(weak, &(read("aes-cbc-essiv:md5 256"), vec![]));
 }
 
-/// What is secure stands for nothing that is not.
+/// A secure specification never stands for one that is not.
 #[test]
 fn all_of_a_group_have_one_verdict() {
     let specs = read_all(&[
@@ -91,7 +91,7 @@ fn every_specification_is_in_one_group() {
     assert_eq!(groups(&[]), []);
 }
 
-/// Where the next longer one is there; and never in place of one that is better.
+/// Another length is measured if the next longer one is missing or has a worse verdict.
 #[test]
 fn a_length_that_aes_does_not_have_is_not_measured_by_itself() {
     let specs = read_all(&[

@@ -1,4 +1,4 @@
-//! The door to the device mapper, and what is asked of it as a whole.
+//! The device mapper's control device, and requests that concern no single device of ours.
 
 use std::fs::File;
 use std::io;
@@ -13,12 +13,12 @@ use crate::modprobe::modprobe;
 
 const CONTROL: &str = "/dev/mapper/control";
 
-/// The device mapper, open.
+/// The control device, open.
 #[derive(Debug)]
 pub struct Control(File);
 
 impl Control {
-    /// Opens it, and makes sure that it has dm-crypt; loads their modules if need be.
+    /// Opens it and checks that the kernel has dm-crypt; loads the modules if needed.
     pub fn open() -> Result<Control, Failure> {
         let control = match File::open(CONTROL) {
             Err(error) if leads_nowhere(&error) => {
@@ -54,14 +54,14 @@ impl Control {
         }
     }
 
-    /// The names of all devices.
+    /// Lists the names of all devices.
     pub fn names(&self) -> Result<Vec<String>, Failure> {
         let answer = self.ask(Command::List, Header::of(""), &[]);
         let answer = answer.map_err(|error| failed("list of devices", error))?;
         Ok(names(&answer.data))
     }
 
-    /// Removes a device: now, or if somebody has it open as soon as nobody has.
+    /// Removes a device, or has the kernel remove it as soon as nobody has it open.
     pub fn remove(&self, name: &str) -> Result<(), Errno> {
         let mut header = Header::of(name);
         header.flags = flag::DEFERRED_REMOVE;
@@ -71,7 +71,7 @@ impl Control {
         }
     }
 
-    /// One request.
+    /// Sends one request.
     pub(super) fn ask(
         &self,
         command: Command,
@@ -82,7 +82,7 @@ impl Control {
     }
 }
 
-/// Tells of a request that failed.
+/// The error message for a failed request.
 pub(super) fn failed(what: &str, error: Errno) -> Failure {
     match error {
         Errno::PERM | Errno::ACCESS => Failure::Runtime(forbidden()),
@@ -90,7 +90,7 @@ pub(super) fn failed(what: &str, error: Errno) -> Failure {
     }
 }
 
-/// Whether there is no node, or a node of a driver that is not there.
+/// Whether the node is missing, or its driver is.
 fn leads_nowhere(error: &io::Error) -> bool {
     let errors = [Errno::NOENT, Errno::NODEV, Errno::NXIO];
     Errno::from_io_error(error).is_some_and(|error| errors.contains(&error))
@@ -118,20 +118,20 @@ fn forbidden() -> String {
     )
 }
 
-/// Loads a module; whether that helped is seen by what was needed.
+/// Loads a module; success shows only when the module is used.
 fn load_module(name: &str) {
     let _ = modprobe(&["-q", name]);
 }
 
-/// The names in the kernel's answer: entries of a number, the distance to the next entry, and a
-/// name that ends with 0; no next ends them.
+/// Reads the names in the kernel's answer. An entry is a device number, the distance to the next entry
+/// (0 in the last one), and a name that ends with 0.
 fn names(mut data: &[u8]) -> Vec<String> {
     const NAME: usize = 12;
     let mut names = Vec::new();
     while let (Some(dev), Some(next), Some(name)) =
         (data.get(..8), data.get(8..12), data.get(NAME..))
     {
-        // Where there are no devices, one entry without a number says so.
+        // A list without devices is one entry with the number 0.
         if dev == [0; 8] {
             break;
         }

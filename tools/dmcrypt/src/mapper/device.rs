@@ -1,9 +1,7 @@
-//! A device of the device mapper that is ours: gone when it is dropped, and if this process is
-//! killed gone with it.
+//! A device of the device mapper that exists only as long as this process uses it.
 //!
-//! A device is open from the moment that its first table is loaded, and is to be removed from then
-//! on when nobody has it open (`DM_DEFERRED_REMOVE`). So the kernel removes it when this process
-//! ends, however that happens.
+//! From its first table on, the device is open here and marked for removal when nobody has it open
+//! (`DM_DEFERRED_REMOVE`). So the kernel removes it when this process ends, in whatever way.
 
 use std::fs::File;
 use std::rc::Rc;
@@ -19,30 +17,29 @@ use super::control::{Control, failed};
 use super::ioctl::{Command, Header, flag};
 use super::{SETTLING_TIME, node};
 
-/// How the names of all devices begin that this program makes.
+/// The prefix of the names of all devices that this program makes.
 pub const PREFIX: &str = "squall-dmcrypt-";
 
-/// What udev's rules are told, in the upper half of `event_nr`: not to look into the device, and not
-/// to give it names by what is in it (DM_UDEV_DISABLE_SUBSYSTEM_RULES_FLAG and the like of
-/// libdevmapper).
+/// Flags for udev's rules, in the upper half of `event_nr`: udev is not to look into the device, nor
+/// to name it by its content (DM_UDEV_DISABLE_SUBSYSTEM_RULES_FLAG and similar ones of libdevmapper).
 const NOT_FOR_UDEV: u32 = (0x02 | 0x04 | 0x08) << 16;
 
-/// `struct dm_target_spec`: where the target begins and how long it is (two words of 8 bytes), a
-/// status, the distance to the next, and the target's name.
+/// The length of `struct dm_target_spec`: the target's start and length (8 bytes each), a status, the
+/// distance to the next target, and the target's name.
 const SPEC_LEN: usize = 40;
 
-/// What a device that is loaded is made of: one target, from its beginning to its end.
+/// A table with one target that covers the whole device.
 pub struct Table {
     /// The target's name, as `crypt`.
     pub target: &'static str,
     /// Length in sectors of 512 bytes.
     pub sectors: u64,
-    /// What stands behind the name; it may hold a key.
+    /// The target's parameters, which may hold a key.
     pub parameters: Zeroizing<String>,
 }
 
 impl Table {
-    /// A table that refuses all transfers.
+    /// A table whose device refuses all transfers.
     pub fn refusing(sectors: u64) -> Table {
         Table {
             target: "error",
@@ -51,7 +48,7 @@ impl Table {
         }
     }
 
-    /// As the kernel takes it.
+    /// The table in the kernel's format.
     fn payload(&self) -> Zeroizing<Vec<u8>> {
         let len = (SPEC_LEN + self.parameters.len() + 1).next_multiple_of(8);
         let mut payload = Zeroizing::new(Vec::with_capacity(len));
@@ -67,23 +64,23 @@ impl Table {
     }
 }
 
-/// A device of ours.
+/// A device, removed when dropped.
 #[derive(Debug)]
 pub struct Mapped {
     control: Rc<Control>,
     name: String,
     number: Number,
-    /// Keeps the device, which goes when this is closed.
+    /// Keeps the device open; it is removed when this is closed.
     keeper: Option<File>,
 }
 
 impl Mapped {
-    /// A device with `table`, not yet in use. Its name begins with [`PREFIX`] and this process's
-    /// number, and ends with `label`.
+    /// Makes a device with `table`, which is not yet in use. The name is [`PREFIX`], this process's
+    /// id, and `label`.
     ///
-    /// A device has no node before it has a table, so the first is one that refuses everything. Only
-    /// when the device goes with this process does it get the other: none that is left behind
-    /// holds a key, or the device below.
+    /// A device has no node before it has a table, so the first table refuses all transfers. The real
+    /// one is loaded once the kernel will remove the device with this process, so no device that is
+    /// left behind holds a key, or the device below.
     pub fn create(control: &Rc<Control>, label: &str, table: &Table) -> Result<Mapped, Failure> {
         let name = format!("{PREFIX}{}-{label}", std::process::id());
         let header = Header::of(&name).with_uuid();
@@ -104,7 +101,7 @@ impl Mapped {
         Ok(device)
     }
 
-    /// The same, in use.
+    /// Makes a device and brings its table into use.
     pub fn start(control: &Rc<Control>, label: &str, table: &Table) -> Result<Mapped, Failure> {
         let device = Mapped::create(control, label, table)?;
         device.resume()?;
@@ -118,7 +115,7 @@ impl Mapped {
         })
     }
 
-    /// Loads another table, which waits until it is brought into use.
+    /// Loads another table, which is not yet in use.
     pub fn load(&self, table: &Table) -> Result<(), Errno> {
         let mut header = Header::of(&self.name);
         header.target_count = 1;
@@ -137,12 +134,12 @@ impl Mapped {
             .map_err(|error| failed(&format!("start of device {}", self.name), error))
     }
 
-    /// Its number, by which tables name it.
+    /// The device number, which names the device in tables.
     pub fn number(&self) -> Number {
         self.number
     }
 
-    /// Opens it.
+    /// Opens the device.
     pub fn open(&self, flags: OFlags) -> Result<File, Failure> {
         node::open(self.number, flags).map_err(|error| {
             let why = squall_tools::failure::cause(&error);
@@ -150,12 +147,12 @@ impl Mapped {
         })
     }
 
-    /// Has it removed; fails with BUSY as long as it is there.
+    /// Asks for the device's removal; fails with BUSY until it is gone.
     fn remove(&self) -> Result<(), Errno> {
         if !self.is_there() {
             return Ok(());
         }
-        // Refused while somebody has it open, as udev may for a moment; then it goes later.
+        // This fails while somebody has the device open, as udev may for a moment; the caller retries.
         let _ = self.control.remove(&self.name);
         Err(Errno::BUSY)
     }
@@ -169,7 +166,7 @@ impl Mapped {
 }
 
 impl Drop for Mapped {
-    /// Waits until it is gone, as a device below it cannot go before.
+    /// Waits until the device is gone, because the one below it cannot be removed before.
     fn drop(&mut self) {
         drop(self.keeper.take());
         let _ = retry(

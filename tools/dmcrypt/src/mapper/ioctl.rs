@@ -1,6 +1,6 @@
-//! One request to the device mapper (linux/dm-ioctl.h), with all the unsafe code that takes.
+//! Requests to the device mapper (linux/dm-ioctl.h), with all unsafe code that they need.
 //!
-//! What goes to the kernel and what comes back may hold keys: it is wiped on both sides.
+//! Requests and answers may hold keys, so both the kernel and this program wipe them.
 
 #![allow(unsafe_code)]
 
@@ -11,40 +11,40 @@ use bytemuck::{Pod, Zeroable};
 use rustix::io::Errno;
 use zeroize::Zeroizing;
 
-/// The version of the interface that is spoken: all kernels since Linux 2.6 understand it.
+/// The interface version of requests, which every kernel since Linux 2.6 understands.
 const VERSION: [u32; 3] = [4, 0, 0];
 
-/// Longest name of a device, in bytes, without the end that is 0.
+/// The longest device name in bytes, without the final 0.
 const NAME_LEN: usize = 127;
 
-/// Room for answers, in bytes: a list of all devices of a large machine.
+/// The size of the buffer for lists, in bytes: enough for all devices of a large machine.
 const ROOM: usize = 256 << 10;
 
-/// What is asked for.
+/// The commands of the interface, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Command {
-    /// All devices.
+    /// Lists all devices.
     List = 2,
-    /// A new device.
+    /// Creates a device.
     Create = 3,
-    /// No such device any more.
+    /// Removes a device.
     Remove = 4,
-    /// The loaded table is the one in use, or waits again.
+    /// Suspends a device or, without a flag, resumes it with the loaded table.
     Suspend = 6,
-    /// What is known of a device.
+    /// Gives a device's status.
     Status = 7,
-    /// A table that is not yet in use.
+    /// Loads a table, which is not yet in use.
     Load = 9,
-    /// The version of a kind of target.
+    /// Gives the version of a target type.
     TargetVersion = 17,
 }
 
-/// What else is asked for, bits of `flags`.
+/// Bits of [`Header::flags`].
 pub mod flag {
-    /// The kernel wipes what it was given.
+    /// Makes the kernel wipe its copy of the request.
     pub const SECURE_DATA: u32 = 1 << 15;
-    /// If the device is open, it is removed when it no longer is.
+    /// Delays the removal of a device until nobody has it open.
     pub const DEFERRED_REMOVE: u32 = 1 << 17;
 }
 
@@ -55,15 +55,15 @@ pub struct Header {
     version: [u32; 3],
     data_size: u32,
     data_start: u32,
-    /// How many targets a table has.
+    /// The number of targets in a table.
     pub target_count: u32,
     open_count: i32,
     /// Bits of [`flag`].
     pub flags: u32,
-    /// What udev's rules are told, in the upper half.
+    /// In the upper half, flags for udev's rules.
     pub event_nr: u32,
     padding: u32,
-    /// The device's number, as the kernel packs it.
+    /// The device number, packed as the kernel does.
     pub dev: u64,
     name: [u8; NAME_LEN + 1],
     uuid: [u8; 129],
@@ -84,22 +84,22 @@ impl Header {
         header
     }
 
-    /// The same, which gives the device its name as its UUID too.
+    /// Sets the device's UUID to its name.
     pub fn with_uuid(mut self) -> Header {
         self.uuid[..self.name.len()].copy_from_slice(&self.name);
         self
     }
 }
 
-/// What the kernel answers.
+/// The kernel's answer.
 pub struct Answer {
-    /// The header.
+    /// The answer's header.
     pub header: Header,
-    /// What is behind it.
+    /// The data after the header.
     pub data: Zeroizing<Vec<u8>>,
 }
 
-/// Asks `control` for `command`, with `payload` behind `header`.
+/// Sends `command` to `control`, with `header` and `payload`.
 pub fn request(
     control: &File,
     command: Command,
@@ -116,9 +116,9 @@ pub fn request(
     header.data_start = HEADER_LEN as u32;
     bytes[..HEADER_LEN].copy_from_slice(bytemuck::bytes_of(&header));
     bytes[HEADER_LEN..HEADER_LEN + payload.len()].copy_from_slice(payload);
-    // SAFETY: the request reads and writes a `dm_ioctl` and no more than the `data_size` bytes that
-    // it names, from its beginning; `bytes` has so many, aligned to eight bytes, and is borrowed by
-    // nobody else until the call returns. The descriptor is open while `control` is borrowed.
+    // SAFETY: the request reads and writes a `dm_ioctl` and at most the `data_size` bytes that it
+    // names, from its beginning; `bytes` has that many, aligned to eight bytes, and nobody else
+    // borrows it until the call returns. The descriptor is open while `control` is borrowed.
     let answer = unsafe { libc::ioctl(control.as_raw_fd(), code(command), bytes.as_mut_ptr()) };
     if answer < 0 {
         let error = std::io::Error::last_os_error();

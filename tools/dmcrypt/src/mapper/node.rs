@@ -1,5 +1,4 @@
-//! A block device opened by its number, whatever makes nodes on this machine: devtmpfs, udev, or
-//! nobody.
+//! Opens a block device by its number, whether devtmpfs, udev or nobody makes nodes on this machine.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +9,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mknodat, unlink};
 use rustix::io::Errno;
 use squall_drives::Number;
 
-/// Opens the block device of that number.
+/// Opens the block device `number`.
 pub fn open(number: Number, flags: OFlags) -> io::Result<File> {
     let given = given(number).map(|path| open_at(&path, number, flags));
     match given {
@@ -20,7 +19,7 @@ pub fn open(number: Number, flags: OFlags) -> io::Result<File> {
     }
 }
 
-/// The node that the kernel gives it, if devtmpfs is at /dev.
+/// The node that the kernel makes for it if devtmpfs is mounted at /dev.
 fn given(number: Number) -> Option<PathBuf> {
     let about = std::fs::read_to_string(format!("/sys/dev/block/{number}/uevent")).ok()?;
     let name = about
@@ -29,7 +28,7 @@ fn given(number: Number) -> Option<PathBuf> {
     Some(Path::new("/dev").join(name))
 }
 
-/// Opens the node at `path`; nothing if it is another device's.
+/// Opens the node at `path`; `None` if it belongs to another device.
 fn open_at(path: &Path, number: Number, flags: OFlags) -> Result<Option<File>, Errno> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file: File =
@@ -40,13 +39,13 @@ fn open_at(path: &Path, number: Number, flags: OFlags) -> Result<Option<File>, E
     Ok(is_it.then_some(file))
 }
 
-/// Opens a node that is made for this, and is gone afterwards.
+/// Opens a temporary node of our own.
 fn open_own(number: Number, flags: OFlags) -> io::Result<File> {
     let path = format!("/dev/.squall-{}-{}", std::process::id(), number.minor());
     let path = Path::new(&path);
     let dev = makedev(number.major(), number.minor());
     let mode = Mode::RUSR | Mode::WUSR;
-    // What a process of this number left that was killed here.
+    // A killed process with the same id may have left one.
     let _ = unlink(path);
     mknodat(CWD, path, FileType::BlockDevice, mode, dev)?;
     let opened = open_at(path, number, flags);

@@ -1,9 +1,8 @@
-//! Transfers of one sample: one after the other in this thread, or by several threads at once, each of
-//! which has one in flight.
+//! The transfers of one sample, made by one thread or by several with one transfer in flight each.
 //!
-//! The kernel's own queue (io_uring) would serve devices in different ways: what it may begin without
-//! waiting, as a RAM disk's transfers, runs where it is submitted, and what it may not, as dm-crypt's,
-//! in threads of the kernel. Here every device is served in the same way.
+//! io_uring would treat devices differently. It runs transfers that need not wait, as those of a RAM
+//! disk, in the submitting thread, and others, as those of dm-crypt, in threads of the kernel. Threads
+//! of this process treat every device the same.
 
 use std::fs::File;
 use std::io;
@@ -19,8 +18,8 @@ use super::offsets::Offsets;
 use super::{Subject, keystream};
 use crate::model::{Direction, Workload};
 
-/// Bytes a second of `workload`, whose threads have one each of `buffers`. No transfer begins after
-/// `time`; those in flight then are waited for, and count.
+/// Runs `workload` with a thread for each of `buffers`, and gives bytes per second. No transfer begins
+/// after `time`; those in flight by then are waited for and counted.
 pub fn fly(
     subject: &Subject,
     offsets: &Offsets,
@@ -66,18 +65,18 @@ pub fn fly(
     Ok(bytes as f64 / took.unwrap_or(time).as_secs_f64())
 }
 
-/// What the threads of a sample share.
+/// The state that a sample's threads share.
 struct Flight<'a> {
     subject: &'a Subject,
     offsets: &'a Offsets,
     workload: &'a Workload,
     time: Duration,
-    /// Whether a transfer failed, so that the others need not go on.
+    /// Set when a transfer fails, so that the other threads stop.
     has_failed: AtomicBool,
 }
 
 impl Flight<'_> {
-    /// Transfers by `buffer` until the time since `clock` is over: their bytes.
+    /// Transfers through `buffer` until `time` has passed since `clock`, and gives the bytes.
     fn transfers(&self, clock: Instant, buffer: &mut Buffer) -> io::Result<u64> {
         let mut bytes = 0;
         loop {
@@ -102,7 +101,7 @@ impl Flight<'_> {
     }
 }
 
-/// Writes keystream to all that is used of `subject`; tells `progress` how far it is.
+/// Writes keystream to the used part of `subject`; `progress` gets the number of written bytes.
 pub fn fill(
     subject: &Subject,
     goes_on: &dyn Fn() -> bool,
@@ -124,7 +123,7 @@ fn write(file: &File, bytes: &[u8], offset: u64) -> io::Result<u64> {
     whole(file.write_at(bytes, offset)?, bytes.len(), offset)
 }
 
-/// The bytes of a transfer, if it was done whole.
+/// The bytes of a transfer; fails if it was cut short.
 fn whole(done: usize, len: usize, offset: u64) -> io::Result<u64> {
     if done == len {
         Ok(len as u64)

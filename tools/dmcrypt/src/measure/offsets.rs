@@ -1,19 +1,19 @@
-//! Where on a device transfers go: on from where the last one ended, or anywhere.
+//! The offsets of transfers: sequential or random.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::model::Workload;
 
-/// Where transfers have got to.
+/// The position of sequential transfers.
 #[derive(Debug, Default)]
 pub struct Offsets {
-    /// Where the next one in sequence begins, in bytes.
+    /// The next sequential offset in bytes.
     next: AtomicU64,
 }
 
 impl Offsets {
-    /// Where the next transfer of `workload` goes, of the first `bytes` of the device: a multiple of
-    /// its length, and all of it before the end. Nothing if there is no room for one.
+    /// The offset of the next transfer of `workload` in the first `bytes` of the device: a multiple
+    /// of the transfer's size. `None` if `bytes` is less than one transfer.
     pub fn next(&self, workload: &Workload, bytes: u64) -> Option<u64> {
         let block = workload.block as u64;
         let blocks = bytes / block;
@@ -29,7 +29,7 @@ impl Offsets {
     }
 }
 
-/// A number below `bound`; how unequally they come is less than one part in 2^64 / `bound`.
+/// A random number below `bound`; its bias is less than `bound` / 2^64.
 fn below(bound: u64) -> u64 {
     ((u128::from(squall::u64()) * u128::from(bound)) >> 64) as u64
 }

@@ -42,7 +42,7 @@ fn measure(subjects: &[Subject], workloads: &[Workload], rounds: usize) -> Taken
     run(subjects, workloads, plan, &|| true, &|_, _| {})
 }
 
-/// What the kernel counts of a device (Documentation/block/stat.rst).
+/// The kernel's counters for a device (Documentation/block/stat.rst).
 #[derive(Clone, Copy, Debug)]
 struct Count {
     read: u64,
@@ -64,7 +64,7 @@ fn count(device: &Loop) -> Count {
     }
 }
 
-/// Blocks of 4 KiB of the device that look like keystream: nearly every value of a byte is there.
+/// For each block of 4 KiB, whether it looks like keystream: it has nearly every byte value.
 fn random_blocks(device: &Loop) -> Vec<bool> {
     let is_random = |block: &[u8]| {
         let mut seen = [false; 256];
@@ -92,8 +92,8 @@ fn there_are_eight_ways_and_names_for_them() {
     );
 }
 
-/// The bytes that the kernel counted, at the rate that came out, took at least the time of a
-/// sample, and no longer than the whole call.
+/// The bytes that the kernel counted, divided by the reported rate, give a time between the length of
+/// a sample and the duration of the call.
 #[test]
 fn rates_are_those_of_the_clock_and_both_directions_happen() {
     let Some(lab) = Lab::or_skip() else { return };
@@ -137,8 +137,8 @@ fn all_that_is_used_is_filled_with_keystream_and_nothing_else() {
     assert!(failure.into_text().starts_with(&small.name));
 }
 
-/// Random writes reach every block within the length, and none beyond; sequential ones all that
-/// whole transfers fit in.
+/// Random writes reach every block of the used part and none beyond. Sequential writes reach every
+/// block that whole transfers fit in.
 #[test]
 fn writes_cover_the_range_with_keystream() {
     let Some(lab) = Lab::or_skip() else { return };

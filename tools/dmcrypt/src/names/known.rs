@@ -1,7 +1,7 @@
-//! The names that Linux has or had, and what its sources say of them: a search begins with these
-//! whatever a machine tells of itself, because what a module holds shows only once it is loaded.
+//! Names that Linux has or had. Every search begins with them, because the content of a module shows
+//! only once it is loaded.
 
-/// Single ciphers with the bits of their blocks.
+/// Single ciphers with their block sizes in bits.
 pub const CIPHERS: &[(&str, u32)] = &[
     ("aes", 128),
     ("anubis", 128),
@@ -43,10 +43,10 @@ pub const MODES: &[&str] = &[
     "xts",
 ];
 
-/// Modes with the only ciphers that they take.
+/// Modes that take only one particular cipher, with that cipher.
 pub const PAIRS: &[(&str, &str)] = &[("adiantum", "xchacha12,aes"), ("adiantum", "xchacha20,aes")];
 
-/// Generators of IVs that need no digest: all that dm-crypt has.
+/// All of dm-crypt's IV generators that need no digest.
 pub const IVS: &[&str] = &[
     "benbi",
     "eboiv",
@@ -60,7 +60,7 @@ pub const IVS: &[&str] = &[
     "tcw",
 ];
 
-/// Digests that need no key, with the bits of their output; ESSIV takes checksums as well.
+/// Digests without a key, with their output in bits; ESSIV accepts checksums too.
 pub const DIGESTS: &[(&str, u32)] = &[
     ("blake2b-160", 160),
     ("blake2b-256", 256),
@@ -103,8 +103,8 @@ pub const DIGESTS: &[(&str, u32)] = &[
     ("xxhash64", 64),
 ];
 
-/// What a module of the crypto API may be for that is neither a cipher, a mode nor a digest without
-/// a key: the first words of its names.
+/// First words of names in the crypto API that are neither a cipher, a mode nor a digest without a
+/// key.
 pub const OTHERS: &[&str] = &[
     // Compressors.
     "842",
@@ -181,7 +181,7 @@ pub const OTHERS: &[&str] = &[
     "salsa20",
     "xchacha12",
     "xchacha20",
-    // Parts of modes and wrappers of algorithms.
+    // Parts of modes, and wrappers of algorithms.
     "adiantum",
     "async",
     "cryptd",
@@ -197,12 +197,12 @@ pub const OTHERS: &[&str] = &[
     "simd",
 ];
 
-/// Bits of a block of a single cipher, if it is known.
+/// The block size of a single cipher in bits, if known.
 pub fn block_bits(cipher: &str) -> Option<u32> {
     bits(CIPHERS, cipher)
 }
 
-/// Bits of a digest's output, if it is known.
+/// The output of a digest in bits, if known.
 pub fn digest_bits(digest: &str) -> Option<u32> {
     bits(DIGESTS, digest)
 }

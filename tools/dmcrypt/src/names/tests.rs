@@ -1,9 +1,9 @@
 use super::*;
 
-/// Of /proc/crypto of Linux 6.12 with aesni_intel, camellia and adiantum loaded.
+/// Part of /proc/crypto of Linux 6.12 with aesni_intel, camellia and adiantum loaded.
 const CRYPTO: &str = include_str!("proc-crypto.txt");
 
-/// Of modules.alias of the same kernel.
+/// Part of modules.alias of the same kernel.
 const ALIASES: &str = "\
 # Aliases extracted from modules themselves.
 alias crypto-wp512 wp512
@@ -89,7 +89,7 @@ fn a_word_is_tried_as_everything_only_if_nothing_is_known_of_it() {
     }
 }
 
-/// Every word of the modules and the kernel of Debian 6.12 is known.
+/// Every word in the module aliases of Debian's Linux 6.12 is known.
 #[test]
 fn the_words_of_a_whole_kernel_are_known() {
     let words = include_str!("aliases-6.12.txt").split_whitespace();

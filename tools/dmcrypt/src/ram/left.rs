@@ -1,23 +1,23 @@
-//! What a run that was killed left, told from what is somebody else's by what it noted.
+//! Recognises a RAM disk that a killed run left behind by the note that this run wrote.
 
 use std::fs;
 use std::path::Path;
 
 use squall_tools::Failure;
 
-/// Noted before brd is loaded: it may be there because of us.
+/// The note before brd is loaded: if brd is there, this program may have loaded it.
 pub const LOADING: &str = "loading";
 
-/// Which disk sysfs shows at `block`, as no other is until the next boot (diskseq), with its length;
-/// nothing if there is none.
+/// Identifies the disk at `block` in sysfs by its size and its diskseq, which no other disk gets
+/// until the next boot; `None` if there is no disk.
 pub fn disk(block: &Path) -> Option<String> {
     let number = fs::read_to_string(block.join("diskseq")).unwrap_or_default();
     let size = fs::read_to_string(block.join("size")).ok()?;
     Some(format!("disk {} {}", number.trim(), size.trim()))
 }
 
-/// Whether the disk at `block` is what was `noted`. Fails if that cannot be told: brd is at `loaded`,
-/// and what was noted is that it would be.
+/// Whether the disk at `block` is the one that was `noted`. Fails if that is unknown: the note is
+/// [`LOADING`], and brd is at `loaded`.
 pub fn is_ours(noted: &str, loaded: &Path, block: &Path) -> Result<bool, Failure> {
     match noted {
         LOADING if loaded.exists() => Err(Failure::Runtime(

@@ -1,29 +1,29 @@
-//! The lines to copy: crypttab(5) and cryptsetup(8), as cryptsetup 2.7 and Debian's scripts read
-//! them. Both count all of the key, of XTS twice, and take names of ciphers as the kernel does.
-//! The size of sectors is always said to `luksFormat`, which would choose one by the drive.
+//! The lines to copy, for crypttab(5) and cryptsetup(8), in the syntax of cryptsetup 2.7 and Debian's
+//! scripts. Both count the whole key, which XTS doubles, and take the kernel's names of ciphers.
+//! `luksFormat` would choose the sector size by the drive, so the line always names it.
 
 use crate::model::{Backing, BackingKind, Options};
 use crate::spec::Spec;
 
-/// Stands for a device where none was named that keeps its name; no device can have this name, as those begin with what
-/// the drive is attached to.
+/// Stands for the device if the user named none by a lasting name. No device can have this name: the
+/// names there begin with what the drive is attached to.
 const PLACEHOLDER: &str = "/dev/disk/by-id/DEVICE";
 
-/// What an opened volume is called.
+/// The name of the opened volume.
 const VOLUME: &str = "volume";
 
-/// What the lines are about.
+/// The facts that the lines are made from.
 pub struct Lines<'a> {
     /// The specification.
     pub spec: &'a Spec,
     /// Options of its table.
     pub options: Options,
-    /// What it was measured on.
+    /// The device that was measured.
     pub backing: &'a Backing,
 }
 
 impl Lines<'_> {
-    /// The line of crypttab for swap under a new random key at each start.
+    /// The crypttab line for swap with a new random key at each boot.
     pub fn swap(&self) -> String {
         let Options {
             sector_size,
@@ -49,7 +49,7 @@ impl Lines<'_> {
         )
     }
 
-    /// The command that makes a LUKS2 volume.
+    /// The command that creates a LUKS2 volume.
     pub fn luks_format(&self) -> String {
         format!(
             "cryptsetup luksFormat --type luks2 --cipher {} --key-size {} --sector-size {} {}",
@@ -60,7 +60,7 @@ impl Lines<'_> {
         )
     }
 
-    /// The command that opens it; flags are kept in its header, for whoever opens it later.
+    /// The command that opens the volume; it stores the flags in the volume's header.
     pub fn luks_open(&self) -> String {
         let flags = if self.options.no_workqueues {
             "--perf-no_read_workqueue --perf-no_write_workqueue --persistent "
@@ -70,7 +70,7 @@ impl Lines<'_> {
         format!("cryptsetup open {flags}{} {VOLUME}", word(self.device()))
     }
 
-    /// The line of crypttab that opens it at start.
+    /// The crypttab line that opens the volume at boot.
     pub fn luks_crypttab(&self) -> String {
         format!("{VOLUME} {} none luks", field(self.device()))
     }
@@ -84,16 +84,16 @@ impl Lines<'_> {
     }
 }
 
-/// Whether the name of what was measured is the drive's own, which a line for swap may have: one that
-/// is another drive's after the next start would have that overwritten.
+/// Whether the measured device was given by a name that always means the same drive. A line for swap
+/// needs one: it overwrites whatever device has the name at the next boot.
 pub fn has_lasting_name(backing: &Backing) -> bool {
     let own = backing.name.strip_prefix("/dev/disk/by-id/");
-    // Neither the directory itself, nor a way out of it.
+    // The name must be a file directly in that directory.
     let is_plain = |name: &str| !["", ".", ".."].contains(&name) && !name.contains('/');
     backing.kind == BackingKind::Device && own.is_some_and(is_plain)
 }
 
-/// `text` as a word of a shell.
+/// Quotes `text` as a word for a shell.
 fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:,+=@%".contains(c);
     if text.chars().all(is_plain) {
@@ -103,7 +103,7 @@ fn word(text: &str) -> String {
     }
 }
 
-/// `text` as a field of crypttab, where spaces and backslashes are octal.
+/// Escapes `text` as a field of crypttab, with octal numbers for special characters.
 fn field(text: &str) -> String {
     let escaped = |c: char| match c {
         ' ' => "\\040".into(),

@@ -1,4 +1,4 @@
-//! The lines, what is said of them, and from which measurements.
+//! Tests of the lines, the notes, and the choice between the two lists.
 
 use super::*;
 use crate::rank::tests::measured;
@@ -86,7 +86,7 @@ fn plain_lines_name_no_device_of_memory() {
     assert!(found.notes[0].contains("measured over memory"));
 }
 
-/// A comma separates options, and a space fields; Debian's scripts read octal numbers in both.
+/// Commas separate options and spaces separate fields; Debian's scripts read octal numbers in both.
 #[test]
 fn what_separates_is_escaped() {
     let ranking = [with("xchacha12,aes-adiantum-plain64 256", 0.5, 512, false)];
@@ -117,7 +117,7 @@ fn key_slots_with_adiantum_take_a_module() {
     }
 }
 
-/// What is another drive's after the next start would be overwritten then.
+/// The line would overwrite whatever drive has the name after the next boot.
 #[test]
 fn names_that_do_not_last_are_not_in_lines() {
     let ranking = [with("aes-xts-plain64 512", 0.5, 512, false)];

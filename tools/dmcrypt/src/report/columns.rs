@@ -1,10 +1,10 @@
-//! Columns and paragraphs on a terminal.
+//! Columns and paragraphs for terminals.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
 use squall_tools::output::in_a_line;
 
-/// A table of columns that share `width`; without one it is as wide as what is in it.
+/// A table that fits into `width` columns; `None` makes it as wide as its content.
 pub fn columns(width: Option<usize>) -> Table {
     let mut table = Table::new();
     table.load_preset(NOTHING);
@@ -15,14 +15,14 @@ pub fn columns(width: Option<usize>) -> Table {
     table
 }
 
-/// Keeps the names in `column` whole, whatever room they need.
+/// Never wraps the text in `column`, even if it is wider than the terminal.
 pub fn whole(table: &mut Table, column: usize) {
     if let Some(column) = table.column_mut(column) {
         column.set_constraint(ColumnConstraint::ContentWidth);
     }
 }
 
-/// A table's lines; numbers, which are in the columns of `right`, stand right.
+/// The table's lines, with the columns in `right` aligned to the right.
 pub fn lines(table: &mut Table, right: &[usize]) -> String {
     for (index, column) in table.column_iter_mut().enumerate() {
         if right.contains(&index) {
@@ -34,7 +34,7 @@ pub fn lines(table: &mut Table, right: &[usize]) -> String {
     lines.collect()
 }
 
-/// Text in lines of `width` at most, where its words allow it.
+/// Wraps `text` at `width` columns, except in long words.
 pub fn paragraph(text: &str, width: Option<usize>) -> String {
     let mut table = columns(width);
     table.add_row([in_a_line(text)]);

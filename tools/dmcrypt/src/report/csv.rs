@@ -1,5 +1,5 @@
-//! The measurement as comma-separated values, for spreadsheets: a line a specification with its
-//! options and a workload.
+//! The measurement as CSV for spreadsheets: a line for each workload of each specification with its
+//! options.
 
 use serde::Serialize;
 use squall_tools::Failure;
@@ -7,7 +7,7 @@ use squall_tools::Failure;
 use crate::model::{Bench, Direction, Figure, Measured, Workload};
 use crate::verdict::Verdict;
 
-/// What a line is about.
+/// The part of the report that a line belongs to.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Section {
@@ -16,7 +16,7 @@ enum Section {
     Variant,
 }
 
-/// A line; its fields are the columns.
+/// A line of CSV; its fields are the columns.
 #[derive(Serialize)]
 struct Line<'a> {
     part: Section,
@@ -43,7 +43,7 @@ struct Line<'a> {
     is_complete: bool,
 }
 
-/// The measurement, with the names of columns in the first line; what there is not is empty.
+/// The measurement as CSV, with a header line; missing values are empty.
 ///
 /// # Errors
 /// A line cannot be written.
@@ -56,7 +56,7 @@ pub fn csv(bench: &Bench) -> Result<String, Failure> {
     squall_tools::csv::text(raw.into_iter().chain(ranking).chain(variants))
 }
 
-/// A line a workload.
+/// Makes a line for each workload.
 fn lines<'a>(
     bench: &'a Bench,
     part: Section,

@@ -1,4 +1,4 @@
-//! Reports for tests, as a machine would give them, and always the same.
+//! Realistic reports for tests, always the same.
 
 use jiff::Timestamp;
 use squall_tools::measure::Spread;
@@ -10,10 +10,10 @@ use crate::{measure, rank};
 
 const ROUNDS: usize = 30;
 
-/// The device without encryption, in megabytes a second: a rate for each workload.
+/// The device without encryption, in MB/s: a rate for each workload.
 const RAW: [f64; 8] = [5210.0, 4680.0, 9870.0, 8120.0, 742.0, 611.0, 1890.0, 1540.0];
 
-/// Specifications, and the part of the device's speed that they leave of long transfers.
+/// Specifications, with the fraction of the device's speed that they reach in long transfers.
 const RANKING: [(&str, f64); 14] = [
     ("aes-xts-plain64 512", 0.61),
     ("aes-xts-plain64 256", 0.58),
@@ -31,7 +31,7 @@ const RANKING: [(&str, f64); 14] = [
     ("serpent-cbc-essiv:sha256 256", 0.05),
 ];
 
-/// A whole run over a RAM disk.
+/// A complete run over a RAM disk.
 pub fn bench() -> Bench {
     Bench {
         format: BENCH_FORMAT,
@@ -59,7 +59,7 @@ pub fn bench() -> Bench {
     }
 }
 
-/// A run over a drive on an emulated machine, that was interrupted before there was a ranking.
+/// A run over a drive on an emulated machine, interrupted before there was a ranking.
 pub fn interrupted() -> Bench {
     let mut bench = bench();
     bench.machine.is_emulated = true;
@@ -72,7 +72,7 @@ pub fn interrupted() -> Bench {
     bench
 }
 
-/// What a kernel accepts.
+/// A short list of accepted specifications.
 pub fn list() -> List {
     let secure: Spec = spec("aes-xts-plain64 512");
     List {
@@ -121,7 +121,7 @@ fn machine() -> Machine {
     }
 }
 
-/// What a specification leaves of the device's speed: less of long transfers than of short ones.
+/// Figures of a specification that reaches the fraction `part` in long transfers, more in short ones.
 fn figures(part: f64, seed: usize) -> Vec<Figure> {
     let figure = |(number, raw): (usize, &f64)| {
         let part = if number < 4 { part } else { part.sqrt() };

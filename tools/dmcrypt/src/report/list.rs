@@ -1,4 +1,4 @@
-//! What a kernel accepts, on a terminal: thousands of specifications are a few groups there.
+//! The list of accepted specifications as text; thousands of them become a few groups.
 
 mod csv;
 
@@ -13,8 +13,8 @@ use crate::verdict::{Reason, Verdict};
 
 pub use csv::csv;
 
-/// The list on a terminal: what is secure, a row a cipher with its mode and IV, and the rest by the
-/// rules against it. Nothing but names that no line can hold is wider than `width`.
+/// The list for a terminal: the secure ones, a row for each cipher with its mode and IV, then the
+/// others by the rules against them. Only long names are wider than `width`.
 pub fn text(list: &List, width: Option<usize>) -> String {
     let mut text = String::new();
     machine(&mut text, list, width);
@@ -69,7 +69,7 @@ fn machine(text: &mut String, list: &List, width: Option<usize>) {
     text.push_str(&paragraph(&counts, width));
 }
 
-/// A row of what is secure: the specification without digest and key, as `aes-cbc-essiv`.
+/// A row of secure ones: the specification without digest and key, such as `aes-cbc-essiv`.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
     rank: usize,
@@ -97,7 +97,7 @@ fn secure(text: &mut String, list: &List, width: Option<usize>) {
     text.push_str(&lines(&mut table, &[]));
 }
 
-/// Rows with their digests: those of one row have the same lengths of keys.
+/// The rows with their digests; all digests in a row have the same key lengths.
 fn rows<'a>(specs: impl Iterator<Item = &'a Spec>) -> BTreeMap<Row, BTreeSet<&'a str>> {
     let mut bits: BTreeMap<(Spec, &str), Vec<u32>> = BTreeMap::new();
     for spec in specs {
@@ -121,7 +121,7 @@ fn rows<'a>(specs: impl Iterator<Item = &'a Spec>) -> BTreeMap<Row, BTreeSet<&'a
     rows
 }
 
-/// The usual modes first.
+/// Sorts the usual modes first.
 fn rank(mode: &str) -> usize {
     let usual = ["xts", "adiantum", "hctr2", "cbc"];
     usual
@@ -153,7 +153,7 @@ fn ruled_out(text: &mut String, list: &List, verdict: Verdict, width: Option<usi
     text.push_str(&lines(&mut table, &[0]));
 }
 
-/// The specifications against which a rule speaks first.
+/// The row of a rule: the specifications whose first reason it is.
 fn row(reason: &Reason, specs: &[&Spec]) -> [String; 3] {
     let Reason {
         rule,

@@ -1,8 +1,8 @@
-//! The measurement as one page of HTML: without scripts, without anything from elsewhere, for a
-//! phone and for the dark as well.
+//! The measurement as one page of HTML, without scripts and external resources. It suits phones and
+//! dark mode.
 //!
-//! Everything of the report is text and escaped as such; only plots and the style sheet, which
-//! are made here, stand as they are.
+//! All text is escaped. Only the plots and the style sheet, which are made here, are inserted as they
+//! are.
 
 mod chart;
 mod method;
@@ -19,7 +19,7 @@ use crate::model::{Bench, LeftOut};
 
 const STYLE: &str = include_str!("page/style.css");
 
-/// The page.
+/// The page as HTML.
 pub fn html(bench: &Bench) -> String {
     let content = html! {
         (top(bench))
@@ -37,7 +37,7 @@ pub fn html(bench: &Bench) -> String {
     squall_tools::page::page(&title, &style, &content)
 }
 
-/// What this is, and what to know before any figure.
+/// The head of the page: its title, the machine, and warnings.
 fn top(bench: &Bench) -> Markup {
     let at = bench.at.strftime("%Y-%m-%d %H:%M UTC").to_string();
     html! {
@@ -56,7 +56,7 @@ fn top(bench: &Bench) -> Markup {
     }
 }
 
-/// Why no speed here means anything, if none does.
+/// The warning about an emulated machine, if it is one.
 fn emulated(bench: &Bench) -> Markup {
     html! {
         @if bench.machine.is_emulated {
@@ -65,7 +65,7 @@ fn emulated(bench: &Bench) -> Markup {
     }
 }
 
-/// A row a rule.
+/// A table of what was left out, with a row for each rule.
 fn left_out(groups: &[LeftOut]) -> Markup {
     html! {
         @if !groups.is_empty() {

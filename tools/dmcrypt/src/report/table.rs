@@ -1,5 +1,5 @@
-//! The measurement on a terminal: what was measured, the ranking, what was left out, and the lines
-//! to copy, which stand alone on theirs.
+//! The measurement as text for a terminal: the machine, the ranking, what was left out, and the lines
+//! to copy, which are never wrapped.
 
 mod figures;
 mod recommendation;
@@ -12,8 +12,7 @@ use super::words;
 use crate::model::{Bench, LeftOut, Measured};
 use crate::verdict::Verdict;
 
-/// All of it. Nothing but lines to copy, and names that no line can hold, is wider than `width`;
-/// without one everything is as wide as what is in it.
+/// The whole report. Only lines to copy and long names are wider than `width`; `None` wraps nothing.
 pub fn text(bench: &Bench, width: Option<usize>) -> String {
     let mut text = String::new();
     machine(&mut text, bench, width);
@@ -42,7 +41,7 @@ fn machine(text: &mut String, bench: &Bench, width: Option<usize>) {
     text.push_str(&paragraph(&place, width));
 }
 
-/// What to know before any figure.
+/// Adds warnings, which come before all figures.
 fn warnings(text: &mut String, bench: &Bench, width: Option<usize>) {
     let emulated = bench
         .machine
@@ -143,7 +142,7 @@ fn failures(text: &mut String, bench: &Bench, width: Option<usize>) {
     }
 }
 
-/// What stands above a part.
+/// Adds the heading of a section.
 fn heading(text: &mut String, heading: &str, width: Option<usize>) {
     text.push('\n');
     text.push_str(&paragraph(heading, width));

@@ -1,5 +1,5 @@
-//! Reports of a whole run and of one that ended early: on terminals, as comma-separated values,
-//! as pages, and against their schemas.
+//! Reports of a complete and an interrupted run: on terminals, as CSV, as pages, and against their
+//! schemas.
 
 mod browser;
 
@@ -14,10 +14,10 @@ use crate::verdict::Verdict;
 const BENCH: &str = include_str!("../../schema/bench.schema.json");
 const LIST: &str = include_str!("../../schema/list.schema.json");
 
-/// Columns of terminals.
+/// Terminal widths in columns.
 const WIDTHS: [usize; 3] = [120, 80, 60];
 
-/// What a name may try.
+/// A name that tries to break HTML and the terminal.
 const HOSTILE: &str =
     "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;</style>\x1b[2J\n";
 
@@ -25,7 +25,7 @@ fn value(report: &impl serde::Serialize) -> Value {
     serde_json::to_value(report).expect("JSON")
 }
 
-/// Where there is no terminal nothing is wrapped and no table is split.
+/// Without a terminal no line is wrapped and no table is split.
 #[test]
 fn without_a_width_every_specification_has_one_line() {
     let text = table::text(&bench(), None);
@@ -41,7 +41,7 @@ fn without_a_width_every_specification_has_one_line() {
     assert!(text.contains("percentages.\n"));
 }
 
-/// Lines that are there to be copied.
+/// The lines of a recommendation that users copy.
 fn to_copy(bench: &Bench) -> Vec<String> {
     let Some(recommendation) = &bench.recommendation else {
         return Vec::new();
@@ -123,7 +123,7 @@ fn every_form_says_what_is_to_be_doubted() {
     }
 }
 
-/// What is recommended on an emulated machine is doubted where it stands, too.
+/// A recommendation from an emulated machine carries a warning of its own.
 #[test]
 fn a_recommendation_of_an_emulated_machine_is_doubted() {
     let mut bench = bench();
@@ -160,7 +160,7 @@ fn a_device_that_was_named_is_named() {
     );
 }
 
-/// With `--all` what is not secure is ranked too, and said to be so.
+/// With `--all`, specifications that are not secure are ranked too, and marked.
 #[test]
 fn what_is_not_secure_is_marked() {
     let mut bench = bench();
@@ -200,7 +200,7 @@ fn names_are_text() {
     assert!(!table::text(&bench, Some(120)).contains('\x1b'));
 }
 
-/// A line a specification with its options and a workload, by the names of columns.
+/// The lines of the CSV, as maps from column names to values.
 fn lines(bench: &Bench) -> Vec<std::collections::HashMap<String, String>> {
     let text = csv::csv(bench).expect("it is written");
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());

@@ -1,4 +1,4 @@
-//! What every report says in the same words.
+//! Phrases that several reports share.
 
 use std::collections::BTreeSet;
 
@@ -7,21 +7,21 @@ use squall_tools::measure::Spread;
 use crate::model::{BackingKind, Bench, Direction, Measured, Options, Recommendation};
 use crate::verdict::Verdict;
 
-/// Of a machine whose CPU is a program.
+/// The warning about an emulated machine.
 pub const EMULATED: &str = "This machine is emulated, its CPU a program: the speeds mean nothing, \
                             and neither does their order.";
 
-/// Of a run that did not come to its end.
+/// The warning about an interrupted run.
 pub const INCOMPLETE: &str =
     "The run was interrupted: rounds, specifications or variants are missing.";
 
-/// Where there is nothing to recommend.
+/// The text of a report without a recommendation.
 pub const NO_RECOMMENDATION: &str = "There is none: nothing secure was measured.";
 
-/// Digits of a number of percent above which tenths say nothing.
+/// The percentage from which on tenths are not shown.
 const WHOLE: f64 = 9.95;
 
-/// What was encrypted: `the RAM disk /dev/ram0`.
+/// The encrypted device: `the RAM disk /dev/ram0`.
 pub fn backing(bench: &Bench) -> String {
     let kind = match bench.backing.kind {
         BackingKind::Ram => "the RAM disk",
@@ -30,7 +30,7 @@ pub fn backing(bench: &Bench) -> String {
     format!("{kind} {}", bench.backing.name)
 }
 
-/// How it was measured: `30 rounds, 500 ms a sample`.
+/// Rounds and sample length: `30 rounds, 500 ms a sample`.
 pub fn rounds(bench: &Bench) -> String {
     let Bench {
         rounds, sample_ms, ..
@@ -39,7 +39,7 @@ pub fn rounds(bench: &Bench) -> String {
     format!("{rounds} round{s}, {sample_ms} ms a sample")
 }
 
-/// Options of a table: `sectors of 4096 bytes, no work queues`.
+/// The options of a table: `sectors of 4096 bytes, no work queues`.
 pub fn options(options: &Options) -> String {
     let queues = if options.no_workqueues {
         "no work queues"
@@ -49,7 +49,7 @@ pub fn options(options: &Options) -> String {
     format!("sectors of {} bytes, {queues}", options.sector_size)
 }
 
-/// What a specification is fit for.
+/// A verdict in words.
 pub fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Secure => "secure",
@@ -58,7 +58,7 @@ pub fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Where bytes go.
+/// A direction in words.
 pub fn direction(direction: Direction) -> &'static str {
     match direction {
         Direction::Read => "read",
@@ -87,7 +87,7 @@ pub fn ratio(ratio: &Spread) -> String {
     format!("{} ±{}", percent(ratio.median), percent(half))
 }
 
-/// Whom else the figures hold for, in a sentence without its end; none if it stands for itself.
+/// Which specifications share these figures, a sentence without its full stop; `None` if none do.
 pub fn stands_for(measured: &Measured) -> Option<String> {
     let Measured {
         spec, stands_for, ..
@@ -116,7 +116,7 @@ pub fn stands_for(measured: &Measured) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{spec} stands for others {}", parts.join(", and ")))
 }
 
-/// The lines of a recommendation, each with what it is for.
+/// The lines of a recommendation, each with its purpose.
 pub fn to_copy(recommendation: &Recommendation) -> [(&'static str, &str); 4] {
     let Recommendation {
         swap,

@@ -1,13 +1,13 @@
-//! How many bits of a table's key are the cipher's own.
+//! Tells which part of a table's key is the cipher's own.
 
 use crate::names::known;
 use crate::spec::Spec;
 
-/// Bits of whitening in the key of a table with `tcw`.
+/// Bits of whitening in the key of a `tcw` table.
 const WHITENING: u32 = 128;
 
-/// Bits of the key that the cipher of `spec` encrypts data under: the others are for tweaks, IVs, a
-/// diffuser, whitening or a nonce.
+/// Bits of the key under which the cipher of `spec` encrypts data. The rest of the key is for tweaks,
+/// IVs, a diffuser, whitening or a nonce.
 pub fn data_key_bits(spec: &Spec) -> u32 {
     let whole = match (spec.iv.name.as_str(), ignores_iv(spec)) {
         ("elephant", false) => spec.key_bits / 2,
@@ -22,12 +22,12 @@ pub fn data_key_bits(spec: &Spec) -> u32 {
     }
 }
 
-/// Whether the mode has no IV, so that its name means nothing.
+/// Whether the mode has no IV, so that the IV's name means nothing.
 pub fn ignores_iv(spec: &Spec) -> bool {
     spec.mode == "ecb"
 }
 
-/// Bits of the mode's IV.
+/// The size of the mode's IV in bits.
 fn iv_bits(spec: &Spec) -> u32 {
     match spec.mode.as_str() {
         "adiantum" | "hctr2" => 256,

@@ -1,18 +1,16 @@
-//! The rules, the gravest first.
+//! The rules, most serious first.
 
 use super::when::When::{self, *};
 use crate::verdict::Reason;
 use crate::verdict::Verdict::{self, *};
 
-/// A reason, and when it applies.
+/// A reason against specifications, and the condition under which it applies.
 pub struct Rule {
-    /// The reason.
     pub reason: Reason,
-    /// When it applies.
     pub when: When,
 }
 
-/// All of them.
+/// All rules.
 #[rustfmt::skip]
 pub const RULES: &[Rule] = &[
     rule("null-cipher", Insecure, Cipher(&["cipher_null"]), "it encrypts nothing", "Linux, crypto/crypto_null.c"),
@@ -53,22 +51,22 @@ pub const RULES: &[Rule] = &[
     rule("unknown-digest", Compatible, UnknownDigest, "squall does not know the digest, and cannot say what it is worth", "squall's list of digests"),
 ];
 
-/// CBC and what is built like it, with an IV that follows from the sector's number.
+/// CBC and modes built like it, with an IV derived from the sector number.
 const CBC_BY_NUMBER: When = All(&[
     Mode(&["cbc", "cts(cbc)", "pcbc"]),
     Iv(&["benbi", "plain", "plain64", "plain64be"]),
 ]);
 
-/// What BitLocker has its own IVs with.
+/// The cipher and mode that BitLocker uses its own IVs with.
 const BITLOCKER: When = All(&[Cipher(&["aes"]), Mode(&["cbc"])]);
 
-/// What TrueCrypt had before it had LRW.
+/// The ciphers and mode that TrueCrypt used before it had LRW.
 const TRUECRYPT: When = All(&[
     Cipher(&["aes", "blowfish", "cast5", "des3_ede", "serpent", "twofish"]),
     Mode(&["cbc"]),
 ]);
 
-/// Modes whose IV is a tweak, which may be known.
+/// Modes whose IV is a tweak, which need not be secret.
 const TWEAKED: When = Mode(&["adiantum", "hctr2", "xts"]);
 
 const fn rule(

@@ -8,8 +8,8 @@ fn read(text: &str) -> Spec {
     text.parse().unwrap()
 }
 
-/// A line for each rule: a specification that it is the first reason against, and one beside it,
-/// which differs in one thing, that it does not speak against.
+/// For each rule, a specification whose first reason is that rule, and one with a single difference
+/// that the rule does not apply to.
 const CASES: &[(&str, &str, &str)] = &[
     ("null-cipher", "cipher_null-cbc-null 0", "aes-cbc-null 128"),
     ("ecb", "aes-ecb-null 256", "aes-cbc-null 256"),
@@ -188,7 +188,7 @@ fn the_worst_reason_decides_and_is_first() {
     );
 }
 
-/// A name that means nothing is no reason.
+/// The name of an IV is no reason if the mode has no IV.
 #[test]
 fn ecb_is_not_blamed_for_an_iv_that_it_has_not() {
     let (_, reasons) = judge(&read("aes-ecb-null 256"));
@@ -227,8 +227,8 @@ fn what_is_secure_on_debian_is_what_it_should_be() {
     }
 }
 
-/// Nothing is secure by oversight: no candidate is but in the three ways that are meant, and names
-/// that squall does not know make none secure.
+/// Nothing is secure by oversight: a candidate is secure only in one of the three intended ways, and
+/// never with a name that squall does not know.
 #[test]
 fn nothing_is_secure_by_oversight() {
     let crypto = "name : novel\ntype : cipher\n\nname : new(novel)\ntype : skcipher\n\n\

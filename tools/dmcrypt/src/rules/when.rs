@@ -1,4 +1,4 @@
-//! What a rule is about: a condition as data.
+//! Conditions of rules, as data.
 
 use super::strength::{data_key_bits, ignores_iv};
 use crate::names::known;
@@ -8,9 +8,9 @@ use crate::spec::Spec;
 pub enum When {
     /// The cipher is one of these.
     Cipher(&'static [&'static str]),
-    /// The cipher, single or with another, is in none of squall's lists.
+    /// The cipher, or pair of ciphers, is in none of squall's lists.
     UnknownCipher,
-    /// The cipher's blocks have so many bits.
+    /// The cipher's blocks have this many bits.
     Block(u32),
     /// The mode is one of these.
     Mode(&'static [&'static str]),
@@ -24,18 +24,18 @@ pub enum When {
     Digest(&'static [&'static str]),
     /// ESSIV's digest is in none of squall's lists.
     UnknownDigest,
-    /// ESSIV's digest has fewer bits than the key of the data.
+    /// ESSIV's digest has fewer bits than the data key.
     DigestBelowKey,
-    /// The key of the data has fewer bits.
+    /// The data key has fewer bits than this.
     KeyBelow(u32),
-    /// This does not hold.
+    /// The condition does not hold.
     Not(&'static When),
-    /// All of these hold.
+    /// All conditions hold.
     All(&'static [When]),
 }
 
 impl When {
-    /// Whether it holds for `spec`.
+    /// Whether the condition holds for `spec`.
     pub fn holds(&self, spec: &Spec) -> bool {
         let iv = (!ignores_iv(spec)).then_some(spec.iv.name.as_str());
         let digest = spec.iv.digest.as_deref().filter(|_| iv == Some("essiv"));

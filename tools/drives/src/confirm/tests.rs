@@ -1,4 +1,4 @@
-//! Questions on a real terminal, and what is refused without one.
+//! Tests questions on a real terminal, and refusals without one.
 
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -16,7 +16,7 @@ use squall_testing::loops::Lab;
 
 const MIB: u64 = 1 << 20;
 
-/// A drive that is not here, as /dev/sdb.
+/// A target that looks like a drive at /dev/sdb.
 fn drive(lab: &Lab, serial: Option<&str>) -> Target {
     let mut target = find(&lab.image("drive", MIB));
     target.has_stable_name = false;
@@ -45,13 +45,13 @@ fn terminal() -> (File, OwnedFd) {
     (users.into(), programs)
 }
 
-/// Confirms `targets` with a user who types `answers`, each when it is asked for; what the user
-/// saw, and how it ended.
+/// Confirms `targets` with a user who types each of `answers` when asked. Returns what the user
+/// saw, and the result.
 fn asked(targets: &[Target], consent: &Consent, answers: &[&str]) -> (String, Result<(), Failure>) {
     asked_for(&WIPE, targets, consent, answers)
 }
 
-/// The same for another purpose.
+/// Like [`asked`], for any purpose.
 fn asked_for(
     purpose: &Purpose,
     targets: &[Target],
@@ -77,7 +77,7 @@ fn asked_for(
     })
 }
 
-/// Reads to the next of `ends`.
+/// Reads until one of `ends` arrives.
 fn read_until(user: &mut File, seen: &mut String, ends: &[&str]) {
     let mut new = Vec::new();
     while !ends.iter().any(|end| new.ends_with(end.as_bytes())) {
@@ -257,7 +257,7 @@ fn nobody_is_asked_without_a_terminal() {
     );
 }
 
-/// Confirms `targets` where there is no terminal; nothing may be asked.
+/// Confirms `targets` without a terminal, and asserts that nothing is asked.
 fn confirmed_by_arguments(targets: &[Target], consent: &Consent) -> Result<(), Failure> {
     let nobody = File::open(Path::new("/dev/null")).unwrap();
     let mut questions = Vec::new();

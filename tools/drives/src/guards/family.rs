@@ -1,11 +1,11 @@
-//! Devices of one disk that have bytes in common.
+//! Finds devices of one disk that share bytes.
 
 use std::io;
 
 use crate::target::device::Device;
 
-/// Devices whose use is use of `device`: itself, its partitions, the disk of which it is one, and
-/// other partitions of that disk that it overlaps or leads to.
+/// The devices whose use counts as use of `device`: itself, its partitions, its disk, and other
+/// partitions of that disk that it overlaps or, as an extended partition, leads to.
 pub(super) fn family(device: &Device) -> io::Result<Vec<Device>> {
     let disk = device.disk();
     let mut family = vec![device.clone()];
@@ -19,7 +19,7 @@ pub(super) fn family(device: &Device) -> io::Result<Vec<Device>> {
     Ok(family)
 }
 
-/// What `member` of its family is to a device.
+/// The kind and name of a family member, for messages: `partition sda1`.
 pub(super) fn relative_name(member: &Device) -> String {
     let kind = match member.partition() {
         Some(_) => "partition",
@@ -28,13 +28,13 @@ pub(super) fn relative_name(member: &Device) -> String {
     format!("{kind} {}", member.name())
 }
 
-/// Where a partition is, in units of 512 bytes.
+/// The number and place of a partition. Lengths are in units of 512 bytes.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     number: u64,
     start: u64,
     length: u64,
-    /// That of the disk's logical sectors.
+    /// Length of the disk's logical sectors.
     sector: u64,
 }
 
@@ -50,7 +50,7 @@ impl Part {
         })
     }
 
-    /// Whether who overwrites it destroys `other`, or the way to it.
+    /// Whether overwriting this partition destroys `other`, or the entry that leads to it.
     fn reaches(&self, other: &Part) -> bool {
         let is_apart =
             self.start + self.length <= other.start || other.start + other.length <= self.start;
@@ -63,7 +63,7 @@ impl Part {
         !self.is_logical() && self.length <= self.sector.max(2)
     }
 
-    /// Whether it would be a logical one in such a table.
+    /// Whether it would be a logical partition in an MS-DOS table.
     fn is_logical(&self) -> bool {
         self.number >= 5
     }

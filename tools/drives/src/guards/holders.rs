@@ -1,4 +1,4 @@
-//! What stands on a target that has been claimed, beside those who claimed it.
+//! Finds the devices that stand on a claimed target and do not belong to whoever claimed it.
 
 use std::io;
 
@@ -10,9 +10,9 @@ use super::{family, stack};
 use crate::target::device::Device;
 use crate::{Target, shown};
 
-/// The devices that stand on `target`, on a part of it or on the disk that it is a part of, also by
-/// way of others; without those of which `is_ours` knows the name, that of the device mapper where
-/// there is one.
+/// The devices that stand, directly or through others, on `target`, its partitions or its disk,
+/// without those for which `is_ours` is true. It is given the device mapper's name where there is
+/// one, and else the kernel's.
 pub fn holders(target: &Target, is_ours: impl Fn(&str) -> bool) -> Result<Vec<String>, Failure> {
     let Some(device) = target.device() else {
         return Ok(Vec::new());

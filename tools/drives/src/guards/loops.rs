@@ -1,7 +1,7 @@
-//! What loop devices stand on: a file or another device.
+//! Finds what loop devices stand on: a file or another device.
 //!
-//! The kernel is asked, as names may be of another mount namespace, gone, or of another file by now.
-//! Only where a device cannot be opened is the name in sysfs followed.
+//! The kernel is asked, since a name may belong to another mount namespace, be gone, or mean
+//! another file by now. The name in sysfs is used only where a device cannot be opened.
 
 mod status;
 
@@ -30,7 +30,7 @@ enum Behind {
     Device(Number),
 }
 
-/// All of which it can be told what they stand on.
+/// All loop devices whose backing file or device can be found out.
 pub(super) fn all() -> Result<Vec<Attached>, Failure> {
     let devices = Device::all().map_err(at(Path::new("/sys/block")))?;
     let attached = |device: Device| {
@@ -44,7 +44,7 @@ pub(super) fn all() -> Result<Vec<Attached>, Failure> {
     Ok(devices.into_iter().filter_map(attached).collect())
 }
 
-/// What has this name here.
+/// The file or device that has this name in this mount namespace.
 fn named(name: &OsString) -> io::Result<Behind> {
     let metadata = fs::metadata(name)?;
     Ok(if metadata.file_type().is_block_device() {
@@ -55,7 +55,7 @@ fn named(name: &OsString) -> io::Result<Behind> {
 }
 
 impl Attached {
-    /// The file that it stands on, if it is one.
+    /// The backing file, unless that is a device.
     pub fn file(&self) -> Option<Inode> {
         match self.behind {
             Behind::File(inode) => Some(inode),
@@ -63,7 +63,7 @@ impl Attached {
         }
     }
 
-    /// The very device that it stands on, if it is one, and not a file there.
+    /// The backing device, unless that is a file.
     pub fn on_device(&self) -> Option<Number> {
         match self.behind {
             Behind::File(_) => None,
@@ -71,7 +71,7 @@ impl Attached {
         }
     }
 
-    /// The device that it stands on, perhaps by a file there.
+    /// The backing device, or the one that the backing file is on.
     pub fn ground(&self) -> Number {
         match self.behind {
             Behind::File(inode) => inode.device,

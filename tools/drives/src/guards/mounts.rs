@@ -1,7 +1,7 @@
-//! Where devices are mounted, by /proc/self/mountinfo.
+//! Finds where devices are mounted, from /proc/self/mountinfo.
 //!
-//! Some file systems show a number of their own and not their device's. For these their source is
-//! asked, and for btrfs, of which the source is one device of perhaps many, sysfs.
+//! Some file systems show a number of their own and not their device's. For these, the source names the
+//! device. A btrfs may be on several devices, of which its source is only one; sysfs lists all of them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,11 +19,11 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mount {
     pub point: PathBuf,
-    /// On what, if it is on devices.
+    /// The devices that it is on; empty if it is on none.
     pub devices: Vec<Number>,
 }
 
-/// All that this process can see.
+/// All mounts that this process can see.
 pub(super) fn all() -> Result<Vec<Mount>, Failure> {
     let text = fs::read(MOUNTS).map_err(at(Path::new(MOUNTS)))?;
     let pools = btrfs_pools();
@@ -49,7 +49,7 @@ struct Entry {
 impl Entry {
     fn parse(line: &[u8]) -> Option<Entry> {
         let fields: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
-        // Any number of optional fields are in the middle.
+        // Any number of optional fields stand before the separator.
         let separator = fields.iter().skip(6).position(|field| *field == b"-")? + 6;
         let number = str::from_utf8(fields.get(2)?).ok()?;
         Some(Entry {
@@ -77,9 +77,9 @@ impl Entry {
     }
 }
 
-/// The device that is named as a source, if it is one.
+/// The device that `source` names, if it is one.
 fn source_device(source: &Path) -> Option<Number> {
-    // Other sources are mere words, which must not be looked for in the working directory.
+    // Other sources are only words, which must not be looked up in the working directory.
     let metadata = source.is_absolute().then(|| fs::metadata(source).ok())??;
     let is_device = metadata.file_type().is_block_device();
     is_device.then(|| Number::new(metadata.rdev()))
@@ -97,7 +97,7 @@ fn btrfs_pools() -> Vec<Vec<Number>> {
         .collect()
 }
 
-/// A path as the files of /proc have it: `\040` is a blank.
+/// Decodes a path from a file of /proc: `\040` is a blank.
 pub(super) fn path(escaped: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(escaped.len());
     let mut rest = escaped;

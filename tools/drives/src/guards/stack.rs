@@ -1,13 +1,13 @@
-//! Which devices stand on others: partitions, loop devices, and what sysfs calls holders (RAID,
-//! LVM, encryption, caches).
+//! Finds which devices stand on others: partitions, loop devices, and what sysfs calls holders
+//! (RAID, LVM, encryption, caches).
 
 use std::io;
 
 use super::loops::Attached;
 use crate::target::device::{Device, Number, devices_in};
 
-/// All devices that stand on `device`, also by way of others, but not by way of `chain`. Its
-/// partitions are not among them, those of its holders are.
+/// All devices that stand on `device`, directly or through others, but not through `chain`. They
+/// include the partitions of its holders, but not its own.
 pub(super) fn holders(
     device: &Device,
     loops: &[Attached],
@@ -15,7 +15,7 @@ pub(super) fn holders(
 ) -> io::Result<Vec<Device>> {
     closure(vec![device.clone()], |below| {
         let mut above = devices_in(&below.join("holders"))?;
-        // Mapped devices have each its own part of what they stand on.
+        // Each mapped device uses a part of its own of what it stands on.
         if above.iter().any(|holder| chain.contains(holder)) {
             above.clear();
         }
@@ -31,7 +31,7 @@ pub(super) fn holders(
     })
 }
 
-/// `device` and all whose bytes it has, down to drives: not what a file behind a loop device is on.
+/// `device` and all devices whose bytes it has, down to drives or a file behind a loop device.
 pub(super) fn chain(device: &Device, loops: &[Attached]) -> io::Result<Vec<Device>> {
     let below = closure(vec![device.clone()], |above| {
         below(above, loops, Attached::on_device)
@@ -39,14 +39,14 @@ pub(super) fn chain(device: &Device, loops: &[Attached]) -> io::Result<Vec<Devic
     Ok([vec![device.clone()], below].concat())
 }
 
-/// All devices that `device` stands on, also by way of others and of files, down to drives.
+/// All devices that `device` stands on, directly or through devices and files, down to drives.
 pub(super) fn grounds(device: &Device, loops: &[Attached]) -> io::Result<Vec<Device>> {
     closure(vec![device.clone()], |above| {
         below(above, loops, |on| Some(on.ground()))
     })
 }
 
-/// What `above` stands on itself; of a loop device, what `ground` says.
+/// What `above` stands on directly. For a loop device, `ground` says that.
 fn below(
     above: &Device,
     loops: &[Attached],
@@ -59,7 +59,7 @@ fn below(
     Ok(below)
 }
 
-/// What `next` leads to from `found`, without those that it began with.
+/// All devices that `next` leads to from `found`, directly or in steps, without `found` itself.
 fn closure(
     mut found: Vec<Device>,
     next: impl Fn(&Device) -> io::Result<Vec<Device>>,

@@ -1,4 +1,4 @@
-//! What is swapped to, by /proc/swaps.
+//! Finds what is used as swap, from /proc/swaps.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use crate::target::device::Number;
 
 const SWAPS: &str = "/proc/swaps";
 
-/// Devices and files that are swapped to.
+/// The devices and files in use as swap.
 #[derive(Debug, Default)]
 pub(super) struct Swap {
     pub devices: Vec<Number>,
@@ -30,7 +30,7 @@ pub(super) fn all() -> Result<Swap, Failure> {
     let mut swap = Swap::default();
     for line in text.split(|&byte| byte == b'\n').skip(1) {
         let name = line.split(|byte| b" \t".contains(byte)).next();
-        // What has no name here is caught when it is opened.
+        // Swap that has no name here is caught when the target is opened.
         let Ok(metadata) = fs::metadata(mounts::path(name.unwrap_or_default())) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! Every guard on real devices, with the same target allowed once what was in the way is gone.
+//! Tests every guard on real devices, and that the same target is allowed once the obstacle is gone.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -14,13 +14,13 @@ use squall_testing::loops::{Lab, Loop};
 
 const MIB: u64 = 1 << 20;
 
-/// What is said of `targets`, of which one may not be overwritten.
+/// The failure's text for `targets`, which must be refused.
 #[track_caller]
 fn refusal(targets: &[Target]) -> String {
     check(targets, &WIPE).expect_err("a refusal").into_text()
 }
 
-/// Fails unless `targets` are refused with all of `words`, and that nothing was written.
+/// Asserts that `targets` are refused in a text with all of `words`, and that nothing was written.
 #[track_caller]
 fn refused(targets: &[Target], words: &[&str]) {
     let text = refusal(targets);
@@ -142,7 +142,7 @@ fn swap_on_a_device_and_in_a_file() {
     drop(swap);
     allowed(&[find(&device.path)]);
 
-    // Swap takes no file with holes.
+    // A swap file must not have holes.
     let file = lab.path("a swap\tfile");
     fs::write(&file, vec![0; 4 << 20]).unwrap();
     allowed(&[find(&file)]);
@@ -330,7 +330,7 @@ fn what_is_below_a_loop_device_over_a_partition() {
     allowed(&[find(&top.path)]);
 }
 
-/// What [`holders`] says of the device at `path`, without the loop device `ours`.
+/// The [`holders`] of the device at `path`, without the loop device `ours`.
 #[track_caller]
 fn held(path: &Path, ours: &Loop) -> Vec<String> {
     let name = loop_name(ours);
@@ -383,7 +383,7 @@ fn a_file_whose_name_is_another_files() {
     let Some(lab) = Lab::or_skip() else { return };
     let (image, moved) = (lab.image("image", MIB), lab.path("moved"));
     let device = Loop::attach(&[], &image);
-    // The kernel shows a name that is followed to the wrong file.
+    // The name that the kernel shows now leads to the wrong file.
     fs::hard_link(&image, &moved).unwrap();
     fs::remove_file(&image).unwrap();
     lab.image("image (deleted)", MIB);
@@ -412,7 +412,7 @@ fn a_loop_device_over_a_file_that_is_swapped_to() {
 fn an_extended_partition() {
     let Some(lab) = Lab::or_skip() else { return };
     let disk = lab.device(8 * MIB);
-    // As the kernel shows them of an MS-DOS table.
+    // This is how the kernel shows the partitions of an MS-DOS table.
     let (extended, logical) = (disk.part(2, MIB, 1024), disk.part(5, 2 * MIB, 4 * MIB));
     allowed(&[find(&extended.path)]);
     let mount = lab.mounted(&logical.path);

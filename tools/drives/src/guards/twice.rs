@@ -3,7 +3,7 @@
 
 use crate::{Kind, Target, shown};
 
-/// What is wrong with `target`, named behind `earlier` ones.
+/// Why `target` must not be named after `earlier` ones, if it must not.
 pub(super) fn reason(earlier: &[Target], target: &Target) -> Option<String> {
     earlier.iter().find_map(|other| {
         let relation = relation(other, target)?;
@@ -27,7 +27,7 @@ fn relation(other: &Target, target: &Target) -> Option<&'static str> {
     }
 }
 
-/// Whether two disks have all numbers in common that drives have.
+/// Whether two disks have the same worldwide identifier, serial number and size.
 fn is_same_drive(one: &Target, two: &Target) -> bool {
     let (one, two) = (&one.identity, &two.identity);
     let is_disk = one.kind == Kind::Disk && two.kind == Kind::Disk;

@@ -4,18 +4,18 @@ use std::ops::{Deref, DerefMut};
 
 use bytemuck::{Pod, Zeroable};
 
-/// What memory is aligned to for every device: a page is more than any asks for.
+/// Alignment of buffers in bytes. A page is more than any device requires.
 const ALIGNMENT: usize = 4096;
 
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(4096))]
 struct Page([u8; ALIGNMENT]);
 
-/// Bytes that begin at a page. They are not wiped: what they hold is no secret once it is on a drive.
+/// Page-aligned bytes. They are not wiped: what is on a drive is no secret.
 pub struct Buffer(Vec<Page>);
 
 impl Buffer {
-    /// Zeros, at least `len` of them.
+    /// Allocates at least `len` zero bytes.
     pub fn new(len: usize) -> Buffer {
         Buffer(bytemuck::zeroed_vec(len.div_ceil(ALIGNMENT)))
     }

@@ -1,6 +1,6 @@
-//! Whether an open target is ours alone, as far as the kernel tells: open file description locks
-//! (as QEMU takes them on images), and for files a lease, which is given only to who alone has the
-//! file open.
+//! Makes sure that nobody else uses an open target, as far as the kernel can tell: by open file
+//! description locks (as QEMU takes them on images), and for files by a lease, which the kernel
+//! grants only while nobody else has the file open.
 
 #![allow(unsafe_code)]
 
@@ -15,13 +15,13 @@ use squall_tools::retry::retry;
 /// F_SETSIG of asm-generic/fcntl.h.
 const SET_SIGNAL: libc::c_int = 10;
 
-/// How long somebody else may have it who is about to leave it: a process that was killed while
-/// transfers were under way, or one that has just begun and has what its parent had.
+/// How long to wait for a process that is about to let go of the target: one that was killed during
+/// transfers, or a new child that still has its parent's files open.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Locks `file`, opened for writing, for as long as it is open. Fails with [`Errno::WOULDBLOCK`] if
-/// somebody else has locked a byte of it, and if it is a regular file with [`Errno::BUSY`] if
-/// somebody else has it open.
+/// Locks `file`, which must be open for writing, for as long as it is open. Fails with
+/// [`Errno::WOULDBLOCK`] if somebody else has locked a byte of it, and with [`Errno::BUSY`] if it
+/// is a regular file that somebody else has open.
 pub fn claim(file: &File, is_block: bool) -> Result<(), Errno> {
     after_others(|| {
         lock(file)?;
@@ -29,27 +29,27 @@ pub fn claim(file: &File, is_block: bool) -> Result<(), Errno> {
     })
 }
 
-/// Locks `file` by flock(2) for as long as it is open, as udev does, and whoever else must not look
-/// into what is being overwritten. Fails with [`Errno::WOULDBLOCK`] if somebody else has.
+/// Locks `file` with flock(2) for as long as it is open. udev and other programs that respect this
+/// lock then leave the drive alone. Fails with [`Errno::WOULDBLOCK`] if somebody else holds it.
 pub fn reserve(file: &File) -> Result<(), Errno> {
     after_others(|| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive))
 }
 
-/// Locks the block device `file` for as long as it is open, as those do who must not meet: udev by
-/// flock(2), virtual machines by locks on bytes. Fails with [`Errno::WOULDBLOCK`] if somebody else
-/// has.
+/// Locks the block device `file` for as long as it is open, both with flock(2), as udev does, and
+/// with locks on bytes, as virtual machines do. Fails with [`Errno::WOULDBLOCK`] if somebody else
+/// holds either.
 pub fn hold(file: &File) -> Result<(), Errno> {
     reserve(file)?;
     claim(file, true)
 }
 
-/// What `attempt` comes to when whoever is about to leave has left.
+/// Repeats `attempt` until it succeeds, for up to [`TIMEOUT`].
 fn after_others(attempt: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
     retry(TIMEOUT, |_| true, attempt)
 }
 
 fn lock(file: &File) -> Result<(), Errno> {
-    // From the first byte to the last there may ever be.
+    // A length of zero locks up to the highest possible offset.
     match set_lock(file, libc::F_WRLCK, 0, 0) {
         Err(Errno::AGAIN | Errno::ACCESS) => Err(Errno::WOULDBLOCK),
         // Not every file system has locks.
@@ -57,7 +57,7 @@ fn lock(file: &File) -> Result<(), Errno> {
     }
 }
 
-/// Has `file` locked, in this way, for `len` bytes from `start` on.
+/// Sets a lock of type `kind` on `len` bytes of `file` from `start` on.
 fn set_lock(file: &File, kind: libc::c_int, start: i64, len: i64) -> Result<(), Errno> {
     let lock = libc::flock {
         l_type: kind as libc::c_short,
@@ -66,20 +66,20 @@ fn set_lock(file: &File, kind: libc::c_int, start: i64, len: i64) -> Result<(), 
         l_len: len,
         l_pid: 0,
     };
-    // SAFETY: the descriptor is open while `file` is borrowed, and the request reads a flock, which
-    // `lock` is until it returns.
+    // SAFETY: the descriptor is open while `file` is borrowed. The request reads a `flock`, and
+    // `lock` is one until the call returns.
     errno(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) })
 }
 
-/// Whether nobody else has the regular file `file` open at this moment.
+/// Fails with [`Errno::BUSY`] if somebody else has the regular file `file` open at this moment.
 fn is_alone(file: &File) -> Result<(), Errno> {
-    // Somebody who opens it before the lease is given up is told by a signal to us: not by SIGIO,
-    // which would end this process, but by one that is ignored.
+    // If somebody opens the file while we hold the lease, the kernel sends us a signal. SIGIO, the
+    // default, would end this process, so we choose one that is ignored.
     set(file, SET_SIGNAL, libc::SIGURG)?;
     match set(file, libc::F_SETLEASE, libc::F_WRLCK) {
         Ok(()) => set(file, libc::F_SETLEASE, libc::F_UNLCK),
         Err(Errno::AGAIN) => Err(Errno::BUSY),
-        // Not every file system has leases, nor may everybody take one.
+        // Not every file system has leases, and not every process may take one.
         Err(_) => Ok(()),
     }
 }
@@ -125,7 +125,7 @@ mod tests {
             drop(theirs);
             assert_eq!(claim(&ours, false), Ok(()));
         }
-        // The lease is given up: nobody waits for it, as this one would not.
+        // The lease was given up, so opening does not wait for it.
         let flags = OFlags::RDWR | OFlags::NONBLOCK;
         rustix::fs::open(&image, flags, Mode::empty()).unwrap();
     }
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(claim(&writable(&image), true), Err(Errno::WOULDBLOCK));
     }
 
-    /// As udev does while it looks into a drive, or systemd-repart while it makes partitions.
+    /// udev locks a drive while it probes it, and systemd-repart while it makes partitions.
     #[test]
     fn a_drive_that_somebody_has_locked_is_left_alone() {
         let Some(lab) = Lab::or_skip() else { return };
@@ -189,7 +189,7 @@ mod tests {
         assert!(text.contains("somebody else is using it"), "{text}");
         drop(theirs);
         open().unwrap();
-        // The device's own table has no such partition.
+        // The device's table does not list this partition, so the kernel dropped it.
         assert!(!part.path.exists());
         std::mem::forget(part);
     }

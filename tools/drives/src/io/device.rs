@@ -1,4 +1,4 @@
-//! An open target: exclusively ours, and past the page cache where it allows that.
+//! A target opened exclusively, and past the page cache where it allows that.
 
 use std::fs::File;
 use std::io::{self, IoSlice};
@@ -20,7 +20,7 @@ use crate::{Kind, Target};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It is overwritten and compared.
+    /// For overwriting, and for reading back to compare.
     Write,
     Read,
 }
@@ -38,7 +38,7 @@ pub enum Direct {
 
 pub struct Device {
     file: Arc<File>,
-    /// For the bytes behind the last whole unit: the same file, through the page cache.
+    /// The same file through the page cache, for the bytes after the last whole unit, if there are any.
     tail: Option<File>,
     size: u64,
     unit: u64,
@@ -46,7 +46,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// Opens `target`, if it is still what it was and nobody else has it.
+    /// Opens `target`, if it is still the same one and nobody else uses it.
     pub fn open(target: &Target, access: Access, direct: Direct) -> Result<Device, Failure> {
         let identity = &target.identity;
         let is_block = identity.kind != Kind::File;
@@ -70,8 +70,8 @@ impl Device {
         };
         target.confirm(&file)?;
         if is_block && access == Access::Write {
-            // Somebody who has a partition open would write over what we write. What has no
-            // partitions does not know this request.
+            // A process that has a partition open could overwrite what we write. Devices that have
+            // no partitions do not know this request.
             match partitions::reread(&file) {
                 Err(Errno::BUSY) => return Err(at(Errno::BUSY)),
                 _ => target.confirm(&file)?,
@@ -88,7 +88,7 @@ impl Device {
         };
         let tail = match identity.size.is_multiple_of(unit) {
             true => None,
-            // The first has claimed it for us.
+            // `file` has already claimed the target.
             false => Some(open(&identity.path, access, false, OFlags::empty()).map_err(at)?),
         };
         if let Some(tail) = &tail {
@@ -103,7 +103,7 @@ impl Device {
         })
     }
 
-    /// It, for requests that are no transfers.
+    /// The open file, for requests other than transfers.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -113,7 +113,7 @@ impl Device {
         self.unit > 1
     }
 
-    /// Where the last whole unit ends: only transfers before go through a [`Queue`].
+    /// The end of the last whole unit. A [`Queue`] takes only transfers before it.
     pub fn end_of_units(&self) -> u64 {
         self.size - self.size % self.unit
     }
@@ -123,7 +123,7 @@ impl Device {
         Queue::open(self.file.clone(), depth, waits)
     }
 
-    /// Transfers all of `bytes`, one after the other.
+    /// Transfers all of `bytes`, one request at a time.
     pub fn transfer(
         &self,
         direction: Direction,
@@ -152,7 +152,7 @@ impl Device {
         Ok(())
     }
 
-    /// Writes to the medium: through the page cache, if it goes there, so that an error is known.
+    /// Writes to the medium, even if through the page cache, so that errors show.
     fn write_through(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let flags = if self.is_direct() {
             ReadWriteFlags::empty()
@@ -163,19 +163,19 @@ impl Device {
         Ok(rustix::io::pwritev2(file, &parts, offset, flags)?)
     }
 
-    /// Waits until everything written is on the medium, and not in a cache of the drive either.
+    /// Waits until everything written is on the medium, and not only in a cache of the drive.
     pub fn flush(&self) -> io::Result<()> {
         rustix::io::retry_on_intr(|| rustix::fs::fdatasync(&self.file))?;
         Ok(())
     }
 
-    /// Drops what the page cache holds of it, so that it is read from the medium.
+    /// Drops the target's pages from the page cache, so that reads come from the medium.
     pub fn forget(&self) -> io::Result<()> {
         rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)?;
         Ok(())
     }
 
-    /// Has the kernel look for partitions again: there are none any more.
+    /// Makes the kernel forget the partitions, which have been overwritten.
     pub fn forget_partitions(&self) {
         if self.is_block {
             partitions::forget(self.file.as_fd());
@@ -183,7 +183,7 @@ impl Device {
     }
 }
 
-/// Opens `target` for transfers past the page cache; nothing if there are none.
+/// Opens `target` for transfers past the page cache; `None` if it does not support them.
 fn open_direct(target: &Target, access: Access) -> Result<Option<File>, Errno> {
     let identity = &target.identity;
     let is_block = identity.kind != Kind::File;
@@ -192,7 +192,7 @@ fn open_direct(target: &Target, access: Access) -> Result<Option<File>, Errno> {
         Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(None),
         Err(error) => return Err(error),
     };
-    // Some filesystems refuse only the transfer.
+    // Some filesystems accept the flag and refuse only the transfer.
     let mut buffer = Buffer::new(identity.sector as usize);
     match rustix::io::pread(&file, &mut buffer[..], 0) {
         Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(None),
@@ -205,7 +205,7 @@ fn open(path: &Path, access: Access, is_block: bool, flags: OFlags) -> Result<Fi
         Access::Write => OFlags::RDWR,
         Access::Read => OFlags::RDONLY,
     };
-    // Without O_CREAT, and of a block device, O_EXCL claims it as a mount does (open(2)).
+    // On a block device, O_EXCL without O_CREAT claims it as a mount does (open(2)).
     let exclusive = if is_block {
         OFlags::EXCL
     } else {
@@ -217,7 +217,7 @@ fn open(path: &Path, access: Access, is_block: bool, flags: OFlags) -> Result<Fi
     Ok(file.into())
 }
 
-/// Why a target cannot be opened, which is before anything is written.
+/// The failure for a target that cannot be opened. Nothing has been written at that point.
 fn refused(path: &Path, error: &Errno) -> Failure {
     let why = match *error {
         Errno::BUSY => "somebody else is using it".to_owned(),

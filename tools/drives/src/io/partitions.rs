@@ -1,4 +1,4 @@
-//! The partitions that the kernel knows of a drive.
+//! Makes the kernel read a drive's partition table again.
 
 #![allow(unsafe_code)]
 
@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use rustix::ioctl::{NoArg, Opcode, ioctl, opcode};
 
-/// Has the kernel read the table of partitions again.
+/// Makes the kernel read the partition table again.
 pub fn reread(drive: impl AsFd) -> rustix::io::Result<()> {
     /// BLKRRPART of linux/fs.h.
     const REREAD: Opcode = opcode::none(0x12, 95);
@@ -14,8 +14,8 @@ pub fn reread(drive: impl AsFd) -> rustix::io::Result<()> {
     unsafe { ioctl(drive, NoArg::<REREAD>::new()) }
 }
 
-/// Has the kernel look for partitions again where there are none any more.
+/// Makes the kernel drop the partitions of a drive whose table is gone.
 pub fn forget(drive: impl AsFd) {
-    // Refused to what has no partitions, which is as good.
+    // A device without partitions refuses this, and has nothing to drop.
     let _ = reread(drive);
 }

@@ -16,16 +16,16 @@ pub enum Direction {
     Read,
 }
 
-/// The first `len` bytes of a buffer, to or from an offset.
+/// A transfer of the first `len` bytes of `buffer`.
 pub struct Transfer {
     pub buffer: Buffer,
     pub len: usize,
-    /// Where on the target.
+    /// Offset on the target, in bytes.
     pub offset: u64,
     pub direction: Direction,
 }
 
-/// A transfer that is over, and how many bytes of it were done.
+/// A finished transfer, and how many of its bytes were transferred.
 pub struct Finished {
     pub transfer: Transfer,
     pub result: io::Result<usize>,
@@ -33,15 +33,15 @@ pub struct Finished {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum QueueKind {
-    /// The kernel's.
+    /// The kernel's io_uring.
     #[serde(rename = "io_uring")]
     Ring,
-    /// Threads that wait.
+    /// Threads that block on one transfer each.
     #[serde(rename = "threads")]
     Threads,
 }
 
-/// Transfers in flight. They come back in any order.
+/// Transfers in flight. They finish in any order.
 pub enum Queue {
     Ring(Box<Ring>),
     /// Threads, each of which waits for one transfer.
@@ -49,8 +49,8 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// A queue for `depth` transfers with `file`. `waits` is whether the kernel would do them at
-    /// once and not in the background, as it does with what goes through the page cache.
+    /// Opens a queue for `depth` transfers with `file`. `waits` says that the kernel would do
+    /// transfers during submission and not in the background, as it does through the page cache.
     pub fn open(file: Arc<File>, depth: usize, waits: bool) -> io::Result<Queue> {
         match Ring::open(file.clone(), depth, waits) {
             Ok(ring) => Ok(Queue::Ring(Box::new(ring))),
@@ -58,7 +58,7 @@ impl Queue {
         }
     }
 
-    /// A queue that needs nothing of the kernel but pread and pwrite.
+    /// Opens a queue that needs only pread and pwrite from the kernel.
     pub fn of_threads(file: Arc<File>, depth: usize) -> io::Result<Queue> {
         Threads::start(file, depth).map(Queue::Threads)
     }
@@ -70,7 +70,7 @@ impl Queue {
         }
     }
 
-    /// Begins a transfer. No more than `depth` may be in flight.
+    /// Starts a transfer. No more than `depth` may be in flight.
     pub fn submit(&mut self, transfer: Transfer) -> io::Result<()> {
         match self {
             Queue::Ring(ring) => ring.submit(transfer),
@@ -78,7 +78,7 @@ impl Queue {
         }
     }
 
-    /// Waits for the next one that is over; nothing if none is in flight.
+    /// Waits for the next transfer to finish; `None` if none is in flight.
     pub fn wait(&mut self) -> io::Result<Option<Finished>> {
         match self {
             Queue::Ring(ring) => ring.wait(),

@@ -1,7 +1,7 @@
-//! Transfers by io_uring, with all the unsafe code that takes.
+//! Transfers by io_uring, and all unsafe code that this takes.
 //!
-//! The kernel reads and writes a transfer's buffer while it is in flight, so the ring owns it for
-//! that time, and is not dropped before the kernel has given back every one.
+//! The kernel accesses a transfer's buffer while the transfer is in flight. The ring owns the
+//! buffer for that time, and is not dropped before the kernel has returned every buffer.
 
 #![allow(unsafe_code)]
 
@@ -15,17 +15,17 @@ use io_uring::{IoUring, opcode, types::Fd};
 
 use super::queue::{Direction, Finished, Transfer};
 
-/// A ring, and what is in flight in it.
+/// A ring and the transfers in flight.
 pub struct Ring {
     ring: IoUring,
     file: Arc<File>,
     flags: Flags,
-    /// A place for each transfer that may be in flight; its number is what the kernel gives back.
+    /// One place for each transfer that may be in flight. A completion carries the place's number.
     places: Vec<Option<Transfer>>,
 }
 
 impl Ring {
-    /// A ring of `depth` places; an error if the kernel has none for us.
+    /// Opens a ring of `depth` places. Fails if the kernel refuses it.
     pub fn open(file: Arc<File>, depth: usize, waits: bool) -> io::Result<Ring> {
         Ok(Ring {
             ring: IoUring::new(depth as u32)?,
@@ -51,9 +51,9 @@ impl Ring {
         };
         let entry = entry.flags(self.flags).user_data(place as u64);
         self.places[place] = Some(transfer);
-        // SAFETY: `start` is valid for `len` bytes, and nobody else uses them: the buffer's memory
-        // does not move with it, and it stays in `places` until the kernel has given this entry
-        // back, which `drop` waits for. `file` lives as long as the ring.
+        // SAFETY: `start` is valid for `len` bytes, which nobody else uses. The memory does not
+        // move with the `Buffer`, which stays in `places` until the kernel has completed this
+        // entry; `drop` waits for that. `file` lives as long as the ring.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         if pushed.is_err() {
             self.places[place] = None;
@@ -62,7 +62,7 @@ impl Ring {
         again_if_interrupted(|| self.ring.submit()).map(drop)
     }
 
-    /// Waits for the next that is over.
+    /// Waits for the next transfer to finish; `None` if none is in flight.
     pub fn wait(&mut self) -> io::Result<Option<Finished>> {
         while self.places.iter().any(Option::is_some) {
             if let Some(entry) = self.ring.completion().next() {
@@ -82,7 +82,7 @@ impl Ring {
 }
 
 impl Drop for Ring {
-    /// Waits for what is in flight. Buffers that the kernel does not give back are never freed.
+    /// Waits for all transfers in flight. Buffers that the kernel does not return are never freed.
     fn drop(&mut self) {
         loop {
             match self.wait() {

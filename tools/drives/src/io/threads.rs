@@ -1,4 +1,4 @@
-//! Transfers by threads, where there is no io_uring: each waits for one at a time.
+//! Transfers by threads, where there is no io_uring. Each thread does one transfer at a time.
 
 use std::fs::File;
 use std::io;
@@ -9,8 +9,8 @@ use std::thread;
 
 use super::queue::{Direction, Finished, Transfer};
 
-/// Threads, and what is in flight between them and us. They end when this is dropped and they have
-/// done what they have.
+/// The threads and the transfers in flight. When this is dropped, the threads finish their
+/// transfers and end.
 pub struct Threads {
     to_do: Sender<Transfer>,
     done: Receiver<Finished>,
@@ -42,7 +42,7 @@ impl Threads {
         Ok(())
     }
 
-    /// Waits for the next that is over.
+    /// Waits for the next transfer to finish; `None` if none is in flight.
     pub fn wait(&mut self) -> io::Result<Option<Finished>> {
         if self.in_flight == 0 {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! A block device as sysfs shows it. Nothing is opened but files of sysfs.
+//! A block device as sysfs shows it. Only files of sysfs are opened.
 
 use std::fmt;
 use std::fs;
@@ -13,7 +13,7 @@ pub struct Number {
 }
 
 impl Number {
-    /// Of what stat(2) gives, and the device mapper.
+    /// Decodes a device number as stat(2) and the device mapper give it.
     pub fn new(number: u64) -> Number {
         Number {
             major: rustix::fs::major(number),
@@ -21,17 +21,17 @@ impl Number {
         }
     }
 
-    /// That of its driver.
+    /// The major number, which belongs to the driver.
     pub fn major(self) -> u32 {
         self.major
     }
 
-    /// That of the device among its driver's.
+    /// The minor number, which the driver gives to the device.
     pub fn minor(self) -> u32 {
         self.minor
     }
 
-    /// Whether it names no device, but one of the file systems that have none to themselves.
+    /// Whether it is the number of a file system that has no device to itself.
     pub fn is_anonymous(self) -> bool {
         self.major == 0
     }
@@ -60,7 +60,7 @@ impl FromStr for Number {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Device {
     pub number: Number,
-    /// Its directory in sysfs, without links.
+    /// Its directory in sysfs, with links resolved.
     directory: PathBuf,
 }
 
@@ -70,31 +70,31 @@ impl Device {
         Ok(Device { number, directory })
     }
 
-    /// The one whose directory in sysfs this is, or leads to.
+    /// The device whose directory in sysfs is `directory`, or what that links to.
     pub fn in_directory(directory: &Path) -> io::Result<Device> {
         let directory = fs::canonicalize(directory)?;
         let number = fs::read_to_string(directory.join("dev"))?.trim().parse()?;
         Ok(Device { number, directory })
     }
 
-    /// All that are whole.
+    /// All whole devices, without partitions.
     pub fn all() -> io::Result<Vec<Device>> {
         devices_in(Path::new("/sys/block"))
     }
 
-    /// A file or directory of it in sysfs.
+    /// The path of `name` in the device's directory in sysfs.
     pub fn join(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    /// The kernel's name for it, as `sda1`.
+    /// The kernel's name, such as `sda1`.
     pub fn name(&self) -> String {
         let name = self.directory.file_name().unwrap_or_default();
-        // sysfs writes it this way for those that are in a directory of /dev.
+        // sysfs has `!` for the slash in names of devices in a subdirectory of /dev.
         name.to_string_lossy().replace('!', "/")
     }
 
-    /// Its name, and that of what it is a part of, if it is a mapped one: `dm-3 (vg-root)`.
+    /// The kernel's name, with the device mapper's name for a mapped device: `dm-3 (vg-root)`.
     pub fn full_name(&self) -> String {
         match self.text("dm/name") {
             Some(mapped) => format!("{} ({mapped})", self.name()),
@@ -106,17 +106,17 @@ impl Device {
         Path::new("/dev").join(self.name())
     }
 
-    /// What is printable of one of its files, if anything.
+    /// The printable text of one of its files in sysfs, if there is any.
     pub fn text(&self, name: &str) -> Option<String> {
         text(&self.join(name))
     }
 
-    /// A number in one of its files.
+    /// The number in one of its files in sysfs.
     pub fn value(&self, name: &str) -> Option<u64> {
         self.text(name)?.parse().ok()
     }
 
-    /// Whether it has a file or directory of this name.
+    /// Whether its directory in sysfs contains `name`.
     pub fn has(&self, name: &str) -> bool {
         self.join(name).exists()
     }
@@ -127,12 +127,12 @@ impl Device {
         self.value("size").unwrap_or(0) * UNIT
     }
 
-    /// Which partition it is, if it is one.
+    /// The partition number, if it is a partition.
     pub fn partition(&self) -> Option<u64> {
         self.value("partition")
     }
 
-    /// The whole that it is, or is a part of.
+    /// The whole disk: the device itself, or the disk that it is a partition of.
     pub fn disk(&self) -> Device {
         self.partition()
             .and_then(|_| Device::in_directory(self.directory.parent()?).ok())
@@ -145,13 +145,13 @@ impl Device {
         Ok(partitions)
     }
 
-    /// How often something was attached to the machine when this was; nothing before Linux 5.15.
+    /// The kernel's sequence number of this attachment (diskseq); `None` before Linux 5.15.
     pub fn attachment(&self) -> Option<u64> {
         self.disk().value("diskseq")
     }
 }
 
-/// The devices whose directories are in `directory`, in the order of their names.
+/// The devices whose directories are in `directory`, in the order of their numbers.
 pub(crate) fn devices_in(directory: &Path) -> io::Result<Vec<Device>> {
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -160,7 +160,7 @@ pub(crate) fn devices_in(directory: &Path) -> io::Result<Vec<Device>> {
     let mut devices = Vec::new();
     for entry in entries {
         let path = entry?.path();
-        // Others are files, directories of something else, or devices that have just gone.
+        // Other entries are files, directories of something else, or devices that have just gone.
         if path.join("dev").exists() {
             devices.extend(Device::in_directory(&path).ok());
         }
@@ -169,13 +169,13 @@ pub(crate) fn devices_in(directory: &Path) -> io::Result<Vec<Device>> {
     Ok(devices)
 }
 
-/// What is printable of a file, if anything.
+/// The printable text of a file, if there is any.
 pub(crate) fn text(path: &Path) -> Option<String> {
     printable_bytes(&fs::read(path).ok()?)
 }
 
-/// What drives say of themselves: single blanks between words, and a question mark for everything
-/// that is not printable ASCII.
+/// What a drive says about itself, with single blanks between words and `?` for every byte that is
+/// not printable ASCII.
 pub(crate) fn printable_bytes(bytes: &[u8]) -> Option<String> {
     let character = |&byte: &u8| match byte {
         b'!'..=b'~' => byte as char,

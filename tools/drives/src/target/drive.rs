@@ -1,6 +1,6 @@
-//! What the kernel knows of the drive behind a block device: model, numbers, medium, temperature.
+//! What the kernel knows about a block device's drive: model, numbers, medium, temperature.
 //!
-//! A partition has its drive's, with `-part1` and so on behind numbers.
+//! A partition has its drive's values. Its serial number and identifier end in `-part1` and so on.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,13 @@ pub(super) fn kind(device: &Device) -> Kind {
     }
 }
 
-/// Its maker's name for it: with the vendor for SCSI, the name that was given for mapped ones.
+/// The maker's model name, with the vendor for SCSI; for a mapped device, its mapper's name.
 pub(super) fn model(device: &Device) -> Option<String> {
     let disk = device.disk();
     let first = |names: &[&str]| names.iter().find_map(|name| disk.text(name));
     let model = first(&["device/model", "device/name", "dm/name"])?;
     let vendor = match bus(&disk).as_deref() {
-        // What all drives behind an ATA bridge have.
+        // All drives behind an ATA bridge have this vendor.
         Some("scsi") => disk.text("device/vendor").filter(|name| name != "ATA"),
         _ => None,
     };
@@ -34,7 +34,7 @@ pub(super) fn model(device: &Device) -> Option<String> {
     }
 }
 
-/// Its serial number, or else the kernel's for this attachment of it.
+/// The maker's serial number, or else the kernel's number for this attachment.
 pub(super) fn serial(device: &Device) -> Option<String> {
     let disk = device.disk();
     let attachment = || {
@@ -69,7 +69,7 @@ fn makers_serial(disk: &Device) -> Option<String> {
         .or_else(|| disk.text("dm/uuid"))
         .or_else(|| disk.text("md/uuid"))
         .or_else(|| usb_serial(disk))?;
-    // An NVMe controller's number is that of all its namespaces.
+    // All namespaces of an NVMe controller have its serial number.
     match disk.value("nsid") {
         Some(namespace) if namespace > 1 => Some(format!("{serial}-ns{namespace}")),
         _ => Some(serial),
@@ -94,13 +94,13 @@ fn usb_serial(disk: &Device) -> Option<String> {
     text(&usb.join("serial"))
 }
 
-/// What a disk is attached by, as `scsi`.
+/// The bus that a disk is attached to, such as `scsi`.
 fn bus(disk: &Device) -> Option<String> {
     let subsystem = fs::canonicalize(disk.join("device/subsystem")).ok()?;
     Some(subsystem.file_name()?.to_string_lossy().into_owned())
 }
 
-/// Whether it is flash. Only drives say so: what virtual ones and mapped ones say is a default.
+/// Whether the drive is flash. Virtual and mapped devices only have a default, so they are not asked.
 pub(super) fn is_flash(device: &Device) -> Option<bool> {
     let disk = device.disk();
     let turns = disk.value("queue/rotational")? != 0;
@@ -108,14 +108,14 @@ pub(super) fn is_flash(device: &Device) -> Option<bool> {
         "nvme" | "nvme-subsystem" | "mmc" => Some(!turns),
         "scsi" => match fs::read(disk.join("device/vpd_pgb1")) {
             Ok(page) => is_flash_by(&page),
-            // Without the page, that it turns is a default.
+            // Without the page, "rotational" is only a default.
             Err(_) => (!turns).then_some(true),
         },
         _ => None,
     }
 }
 
-/// By the medium's rotation rate in SCSI's page of vital product data 0xB1.
+/// Whether a drive is flash, by the rotation rate in SCSI's page of vital product data 0xB1.
 fn is_flash_by(page: &[u8]) -> Option<bool> {
     match u16::from_be_bytes([*page.get(4)?, *page.get(5)?]) {
         1 => Some(true),
@@ -124,10 +124,10 @@ fn is_flash_by(page: &[u8]) -> Option<bool> {
     }
 }
 
-/// Its temperature in degrees Celsius, by the sensor that the kernel shows with the drive.
+/// The temperature in degrees Celsius, from the sensor that the kernel shows with the drive.
 pub(super) fn temperature(device: &Device) -> Option<f64> {
     let drive = device.disk().join("device");
-    // drivetemp's, NVMe's, NVMe's on older kernels, and those of NVMe with several paths.
+    // The sensors of drivetemp, of NVMe, of NVMe on older kernels, and of NVMe with several paths.
     let mut places = vec![
         drive.join("hwmon"),
         drive.clone(),
@@ -143,7 +143,7 @@ pub(super) fn temperature(device: &Device) -> Option<f64> {
         })
 }
 
-/// What is in `directory` with a name that begins with `start`.
+/// The entries of `directory` whose names begin with `start`.
 fn entries(directory: &Path, start: &str) -> Vec<PathBuf> {
     let all = fs::read_dir(directory).into_iter().flatten().flatten();
     all.filter(|entry| entry.file_name().to_string_lossy().starts_with(start))

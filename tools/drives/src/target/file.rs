@@ -9,20 +9,20 @@ use rustix::fs::{AtFlags, CWD, StatxFlags};
 
 use super::device::Number;
 
-/// Unit of direct transfers that every file system takes which takes them at all.
+/// A unit, in bytes, that every file system with direct transfers accepts.
 const COMMON_UNIT: u32 = 4096;
 
-/// Which file it is, by whatever name.
+/// What identifies a file, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inode {
     /// The device of its file system.
     pub device: Number,
-    /// Its number there.
+    /// The inode number in that file system.
     pub number: u64,
 }
 
 impl Inode {
-    /// The one that stat(2) speaks of.
+    /// The inode that `metadata` describes.
     pub fn of(metadata: &Metadata) -> Inode {
         Inode {
             device: Number::new(metadata.dev()),
@@ -37,7 +37,7 @@ impl fmt::Display for Inode {
     }
 }
 
-/// The unit of direct transfers of the file at `path`.
+/// The unit of direct transfers of the file at `path`, in bytes.
 pub(super) fn direct_unit(path: &Path) -> u32 {
     let wanted = StatxFlags::DIOALIGN;
     let told = rustix::fs::statx(CWD, path, AtFlags::empty(), wanted)

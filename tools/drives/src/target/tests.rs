@@ -1,4 +1,4 @@
-//! Targets on loop devices, and what is none.
+//! Tests targets on loop devices, and names that are no targets.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ pub(crate) fn find(path: &Path) -> Target {
 
 const MIB: u64 = 1 << 20;
 
-/// What is said of `path`, which is no target.
+/// The failure's text for `path`, which must not be a target.
 #[track_caller]
 fn refusal(path: &Path) -> String {
     Target::find(path).expect_err("no target").into_text()

@@ -1,4 +1,4 @@
-//! What a drive does to itself before it is overwritten.
+//! Runs the drive's own erase before it is overwritten.
 
 use jiff::Timestamp;
 
@@ -9,8 +9,8 @@ use crate::purge;
 use crate::record::{Drive, Purge};
 
 impl Worker<'_> {
-    /// Has the drive erase itself, if that is asked for and did not end before. Whether that fails
-    /// or not, what is on it now is not known, and it is to be overwritten.
+    /// Has the drive erase itself, if that was asked for and is not done yet. Afterwards its
+    /// contents are unknown, even if the erase failed, and it is to be overwritten.
     pub(super) fn purge(&self) -> Result<(), Stop> {
         let is_left = |drive: &mut Drive| {
             let purge = drive.purge.as_ref()?;

@@ -1,4 +1,4 @@
-//! The kernel's secure discard (BLKSECDISCARD): what a device erases with all copies of it.
+//! The kernel's secure discard (BLKSECDISCARD), which erases data with all copies of it.
 
 #![allow(unsafe_code)]
 
@@ -8,16 +8,16 @@ use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Setter, opcode};
 use squall_tools::failure::cause;
 
-/// BLKSECDISCARD of linux/fs.h, `_IO(0x12, 125)`: it takes the first byte and their number.
+/// BLKSECDISCARD of linux/fs.h, `_IO(0x12, 125)`. It takes an offset and a length, in bytes.
 const SECURE_DISCARD: Opcode = opcode::none(0x12, 125);
 
-/// Before this release the kernel answers for discards of any kind.
+/// Before this release, the kernel answers for discards of any kind, not only for secure ones.
 const TELLS: (u32, u32) = (5, 19);
 
-/// Whether a device has it.
+/// Whether a device has secure discard.
 ///
-/// That it has not is the kernel's first answer; a range that is not of whole sectors is refused
-/// only then, before anything is done (blk_ioctl_secure_erase in block/ioctl.c).
+/// The kernel checks this first. Only then does it refuse a range that is not of whole sectors,
+/// before anything is done (blk_ioctl_secure_erase in block/ioctl.c).
 pub fn is_supported(file: &File) -> bool {
     const NO_SECTOR: [u64; 2] = [1, 1];
     let release = rustix::system::uname();

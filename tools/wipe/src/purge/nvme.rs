@@ -1,7 +1,7 @@
-//! Format NVM with User Data Erase, of one namespace (NVM Express Base Specification).
+//! Format NVM with User Data Erase, for one namespace (NVM Express Base Specification).
 //!
-//! The node of a namespace takes commands for its controller, and tells the namespace's number; it
-//! is open exclusively, as the controller's own node never is.
+//! Commands for the controller go through the namespace's node, which also tells the namespace's
+//! number. This node is open exclusively, as the controller's own node never is.
 
 #![allow(unsafe_code)]
 
@@ -13,20 +13,20 @@ use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, opcode};
 use squall_drives::io::Buffer;
 use squall_tools::failure::cause;
 
-/// Bytes of every structure that Identify tells.
+/// Length of every structure that Identify returns, in bytes.
 const IDENTIFIED: usize = 4096;
 
-/// How long a drive may take to erase itself, in milliseconds: a day. What it says of that (Format
-/// Progress) is optional, and the kernel's usual time-out would reset it in the middle.
+/// How long a drive may take to erase itself, in milliseconds: a day. Drives need not report their
+/// progress (Format Progress), and the kernel's usual time-out would reset the drive in the middle.
 const FORMAT_TIMEOUT: u32 = 24 * 3600 * 1000;
 
-/// Commands of a controller.
+/// Opcodes of commands for the controller.
 mod command {
     pub const IDENTIFY: u8 = 0x06;
     pub const FORMAT_NVM: u8 = 0x80;
 }
 
-/// What Identify tells of.
+/// Structures that Identify returns.
 mod structure {
     pub const NAMESPACE: u32 = 0x00;
     pub const CONTROLLER: u32 = 0x01;
@@ -34,7 +34,7 @@ mod structure {
     pub const ALLOCATED_NAMESPACES: u32 = 0x10;
 }
 
-/// A namespace that can be formatted, and nothing with it.
+/// A namespace that can be formatted without erasing anything else.
 #[derive(Debug)]
 pub struct Format {
     namespace: u32,
@@ -42,7 +42,7 @@ pub struct Format {
 }
 
 impl Format {
-    /// Of the namespace that is open as `file`; or why not.
+    /// The format of the namespace that is open as `file`, or why it cannot be formatted.
     pub fn of(file: &File) -> Result<Format, String> {
         let namespace = number(file)?;
         let controller = Controller(identify(file, structure::CONTROLLER, 0)?);
@@ -52,7 +52,7 @@ impl Format {
         Ok(Format { namespace, how })
     }
 
-    /// Formats it, which takes seconds or hours.
+    /// Formats the namespace, which takes seconds to hours.
     pub fn run(self, file: &File) -> Result<(), String> {
         let command = Command {
             opcode: command::FORMAT_NVM,
@@ -65,7 +65,7 @@ impl Format {
     }
 }
 
-/// What Identify tells of a controller.
+/// The structure that Identify returns for a controller.
 pub struct Controller<B>(pub B);
 
 impl<B: Deref<Target = [u8]>> Controller<B> {
@@ -114,8 +114,8 @@ impl<B: Deref<Target = [u8]>> Controller<B> {
     }
 }
 
-/// Format NVM's word 10: the format that a namespace has, by what Identify tells of it, with User
-/// Data Erase. Nothing if there is no such namespace.
+/// Word 10 of Format NVM: the format that the namespace has now, by the structure that `described`
+/// it, with User Data Erase. `None` if there is no such namespace.
 pub fn as_it_is(described: &[u8]) -> Option<u32> {
     const SIZE: std::ops::Range<usize> = 0..8;
     const FLBAS: usize = 26;
@@ -166,10 +166,10 @@ struct Command {
     result: u32,
 }
 
-/// Has the controller do `command`, whose data, if it has any, is a buffer of that length.
+/// Sends `command` to the controller. The command's data, if any, must be a buffer of `data_len` bytes.
 fn submit(file: &File, command: Command) -> Result<(), String> {
-    // SAFETY: the controller and the kernel use `command` and, as its callers see to, nothing but
-    // a whole buffer that outlives this call.
+    // SAFETY: the controller and the kernel use only `command` and its data, which callers make a
+    // whole buffer that outlives this call.
     let status = unsafe { rustix::ioctl::ioctl(file, Admin(command)) };
     match status {
         Ok(0) => Ok(()),

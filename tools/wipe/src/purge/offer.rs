@@ -1,4 +1,4 @@
-//! The question whether a drive is to erase itself.
+//! Asks whether a drive should erase itself.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -9,13 +9,13 @@ use squall_tools::Failure;
 
 use crate::record::Means;
 
-/// Which of `offers`, targets that are meant and what they could erase themselves by, are to do so:
-/// whose user says it.
+/// Asks about each of `offers`, which are confirmed targets with the way in which they could erase
+/// themselves. Returns that way where the user agrees.
 pub fn choose(offers: &[(&Target, Option<Means>)]) -> Result<Vec<Option<Means>>, Failure> {
     choose_on(&io::stdin(), io::stderr(), offers)
 }
 
-/// The same with questions to `questions` and answers from `answers`.
+/// Like [`choose`], with questions to `questions` and answers from `answers`.
 fn choose_on(
     answers: &impl AsFd,
     questions: impl Write,
@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    /// A drive that is not here, as /dev/sdb.
+    /// A target that looks like a drive at /dev/sdb.
     fn drive(file: &Path, serial: &str) -> Target {
         let mut target = Target::find(file).expect("a target");
         target.identity.given = "/dev/sdb".into();
@@ -64,7 +64,7 @@ mod tests {
         target
     }
 
-    /// Each drive that can erase itself is asked about, and no other.
+    /// The user is asked about each drive that can erase itself, and about no other.
     #[test]
     fn an_erase_of_its_own_is_asked_about() {
         let lab = Lab::new();

@@ -1,4 +1,4 @@
-//! What may be formatted, by what drives tell; and devices that cannot erase themselves.
+//! Tests which namespaces may be formatted, and devices that cannot erase themselves.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use squall_testing::loops::Lab;
 
 const MIB: u64 = 1 << 20;
 
-/// What is at `path`.
+/// The target at `path`.
 fn find(path: &Path) -> Target {
     Target::find(path).expect("a target")
 }
 
-/// What Identify tells of a controller.
+/// A controller's structure with these fields.
 fn controller(oacs: u8, fna: u8, cmic: u8) -> Controller<Vec<u8>> {
     let mut told = vec![0; 4096];
     (told[76], told[256], told[524]) = (cmic, oacs, fna);
@@ -33,14 +33,14 @@ fn list(numbers: &[u32]) -> Vec<u8> {
 const FORMAT: u8 = 1 << 1;
 const MANAGEMENT: u8 = 1 << 3;
 
-/// Whether namespace 1 may be formatted, where lists have `numbers`.
+/// Whether namespace 1 may be formatted if the controller lists the namespaces `numbers`.
 fn allowed(oacs: u8, fna: u8, cmic: u8, numbers: &[u32]) -> Result<(), String> {
     controller(oacs, fna, cmic).allows(|_| Ok(list(numbers)), 1)
 }
 
 #[test]
 fn nothing_but_the_namespace_may_be_formatted() {
-    // A format that reaches one namespace, whatever others there are.
+    // A format that reaches one namespace is allowed, whatever others there are.
     allowed(FORMAT, 0, 0b10, &[1, 2]).unwrap();
     allowed(FORMAT, 0b100, 0, &[1, 2]).unwrap();
     for fna in [0b01, 0b10, 0b11] {
@@ -60,7 +60,7 @@ fn nothing_but_the_namespace_may_be_formatted() {
     assert!(why.contains("no Format NVM"), "{why}");
 }
 
-/// Those that are attached to no controller are lost as well.
+/// A format would erase namespaces that are attached to no controller as well.
 #[test]
 fn namespaces_that_are_attached_to_nothing_count() {
     let asked = |oacs| {
@@ -105,7 +105,7 @@ fn releases_of_kernels() {
     assert!(discard::version("5.4.0") < discard::version("5.19.0"));
 }
 
-/// `targets`, open, and what is chosen of them.
+/// How `targets` are to erase themselves, with --yes.
 fn chosen(asked: bool, targets: &[Target]) -> Result<Vec<Option<Means>>, Failure> {
     let open = |target| Device::open(target, Access::Write, Direct::Auto);
     let devices: Vec<_> = targets.iter().map(|target| open(target).unwrap()).collect();
@@ -137,7 +137,7 @@ fn what_cannot_erase_itself_is_refused() {
     refused_for(target, "no secure discard");
 }
 
-/// The kernel says first that a device has no secure discard, whatever the range.
+/// The kernel says that a device has no secure discard before it looks at the range.
 #[test]
 fn a_loop_device_has_no_secure_discard() {
     let Some(lab) = Lab::or_skip() else { return };

@@ -1,4 +1,4 @@
-//! What overwriting does not reach on flash, and what does: the drive's own commands.
+//! Advice for flash: what overwriting does not reach, and the drive's own commands, which do.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use crate::record::{Drive, Means, Purge};
 pub struct Advice {
     /// What overwriting did not reach, and what the commands do.
     pub text: String,
-    /// They, in their order: each with what it does.
+    /// The commands in order, each with what it does.
     pub commands: Vec<(String, &'static str)>,
 }
 
-/// What overwriting could not reach of a target on flash, and what to run instead, in one line.
-/// Nothing of what is no flash.
+/// What overwriting cannot reach on flash, and what to run instead, in one line. `None` if the
+/// target is not flash.
 pub fn flash_advice(identity: &Identity) -> Option<String> {
     let Advice { text, commands } = Advice::of(identity)?;
     let commands = commands
@@ -31,7 +31,7 @@ pub fn flash_advice(identity: &Identity) -> Option<String> {
 }
 
 impl Advice {
-    /// On a drive that was overwritten, and may have erased itself before.
+    /// Advice on a drive that was overwritten, and may have erased itself before.
     pub fn on(drive: &Drive) -> Option<Advice> {
         let target = &drive.target;
         let Some(means) = drive.purge.as_ref().and_then(Purge::done) else {
@@ -55,7 +55,7 @@ impl Advice {
         Some(Advice { text, commands })
     }
 
-    /// On this target.
+    /// Advice on a target that is only overwritten; `None` if it is not flash.
     pub fn of(identity: &Identity) -> Option<Advice> {
         if identity.flash != Some(true) {
             return None;
@@ -82,7 +82,7 @@ impl Advice {
     }
 }
 
-/// Commands for a whole drive; its contents are gone afterwards, those of the wipe too.
+/// Commands for a whole drive. They erase all its contents, even what the wipe wrote.
 fn disk(path: &Path) -> Vec<(String, &'static str)> {
     let shown = path.display();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -139,7 +139,7 @@ fn beyond_discards(target: &Identity) -> Vec<(String, &'static str)> {
     commands
 }
 
-/// A drive erases a part of itself by secure discards alone.
+/// Commands for a partition: a drive erases a part of itself only by secure discard.
 fn partition(path: &Path) -> Vec<(String, &'static str)> {
     let command = format!("blkdiscard --secure {}", path.display());
     vec![(command, "erases what is mapped, of this partition alone")]

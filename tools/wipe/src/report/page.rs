@@ -1,7 +1,7 @@
-//! A page about one drive that a person can print, sign and file: what was wiped, when, how, what
-//! of it was overwritten, what went wrong, and what overwriting cannot reach.
+//! A page about one drive that a person can print, sign and file: what was wiped, when and how, how
+//! much of it was overwritten, what went wrong, and what overwriting cannot reach.
 //!
-//! Everything of a record is text and escaped as such.
+//! All values from the record are escaped as text.
 
 mod errors;
 mod facts;
@@ -14,7 +14,7 @@ use crate::record::{Drive, Job};
 
 const STYLE: &str = include_str!("page/style.css");
 
-/// The page on the drive of this number.
+/// The page about the drive of this number.
 pub fn html(job: &Job, drive: usize) -> String {
     let drive = &job.drives[drive];
     let title = format!("{}: {}", verdict::word(drive), name(drive));
@@ -40,7 +40,7 @@ pub fn html(job: &Job, drive: usize) -> String {
     squall_tools::page::page(&title, STYLE, &content)
 }
 
-/// What an owner calls it: its model and number, or its path.
+/// The drive's model and serial number, or else its path.
 fn name(drive: &Drive) -> String {
     let target = &drive.target;
     let parts: Vec<_> = [&target.model, &target.serial]

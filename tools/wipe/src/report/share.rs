@@ -1,4 +1,4 @@
-//! Shares of a drive, which are never rounded in its favour.
+//! Formats shares of a drive, which are never rounded in its favour.
 
 /// `part` of `whole` in percent, rounded down to three decimals: 100 % is all of it, to the byte.
 pub fn percent(part: u64, whole: u64) -> String {

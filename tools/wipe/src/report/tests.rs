@@ -1,4 +1,4 @@
-//! Reports of every outcome, against their schema and in a browser.
+//! Tests reports of every outcome, against their schema and in a browser.
 
 mod browser;
 
@@ -32,7 +32,7 @@ fn the_schema_knows_every_report() {
     Schema::new(SCHEMA).check(&reports, &[]);
 }
 
-/// A report can be resumed and verified from: it is read as what it was.
+/// A report can be read as a job, for a later verification.
 #[test]
 fn a_report_is_a_job_of_one_drive() {
     let job = outcomes();
@@ -81,7 +81,7 @@ fn every_page_says_what_became_of_the_drive() {
     }
 }
 
-/// Keys are needed to resume, and no longer.
+/// Keys are kept as long as the job can be resumed.
 #[test]
 fn keys_are_not_said_to_be_destroyed_too_early() {
     let mut job = outcomes();
@@ -102,7 +102,7 @@ fn a_drive_that_was_not_touched_has_no_clean_bill() {
     assert!(html(&job, 5).contains("Nothing was written"));
 }
 
-/// One byte in four terabytes.
+/// A drive of four terabytes lacks one byte.
 #[test]
 fn a_missing_byte_is_not_rounded_away() {
     let mut job = fixture::job();
@@ -129,7 +129,7 @@ fn many_ranges_are_cut_and_counted() {
     assert!(html(&job, 2).contains("3 more ranges were counted and not recorded."));
 }
 
-/// Commands suit the drive, and owners of magnetic disks are not told of them.
+/// Commands suit the drive, and pages about magnetic disks have none.
 #[test]
 fn flash_gets_the_commands_of_its_kind() {
     let job = fixture::job();
@@ -174,7 +174,7 @@ fn flash_gets_the_commands_of_its_kind() {
     );
 }
 
-/// What a drive did to itself is not advised any more, and what failed is said.
+/// An erase that the drive has done is not advised again, and a failed one is reported.
 #[test]
 fn a_drive_that_erased_itself_needs_no_more() {
     let mut job = fixture::job();
@@ -201,7 +201,7 @@ fn a_drive_that_erased_itself_needs_no_more() {
     assert_eq!(advice.commands[0].0, "mmc sanitize /dev/mmcblk0");
 }
 
-/// Names come from elsewhere: they are text, whatever is in them.
+/// Names come from outside. They are shown as text, whatever is in them.
 #[test]
 fn hostile_names_stay_text() {
     const HOSTILE: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;</style>";

@@ -1,4 +1,4 @@
-//! A new job: what is asked for, of which targets, which may be wiped and are meant.
+//! Begins a new job: checks the options, and finds, checks, confirms and opens the targets.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::record::{Drive, Means, Method, Plan, Purge, Scope};
 use crate::workers::pending;
 use crate::{filesystem, purge};
 
-/// What is to be done anew; nothing if only a plan was asked for.
+/// Prepares a new job; `None` for a dry run.
 pub fn begun(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     let plan = asked(options)?;
     let find = |path: &PathBuf| Target::find(path);
@@ -58,7 +58,7 @@ pub fn begun(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     Ok(Some((journal, pending_drives)))
 }
 
-/// What is asked for, if it makes sense.
+/// The plan that the options ask for. Fails if they contradict each other.
 fn asked(options: &WipeArguments) -> Result<Plan, Failure> {
     if options.method == Method::Clear && options.verify == Scope::None {
         return Err(Failure::Usage(
@@ -87,7 +87,7 @@ fn new_drive(target: &Target, purge: Option<Means>) -> Drive {
     drive
 }
 
-/// Draws the keys of all drives; if one cannot be kept, none is.
+/// Draws the keys of all drives. If some cannot be saved, all are destroyed.
 fn draw_keys(journal: &Journal, plan: Plan, drives: usize) -> Result<Vec<Option<Keys>>, Failure> {
     let mut drawn = Vec::new();
     for drive in 0..drives {

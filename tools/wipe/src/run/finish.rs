@@ -1,4 +1,4 @@
-//! The end of a job: its reports, and of journal and keys what is still needed.
+//! Ends a job: writes its reports, and keeps what is still needed of its journal and keys.
 
 use squall_tools::Failure;
 
@@ -9,8 +9,8 @@ use crate::record::{Drive, Job, Outcome};
 use crate::reports;
 use crate::show::OutputStyle;
 
-/// Leaves reports, and what is needed to resume or to verify later; fails unless every drive was
-/// wiped as asked. Whatever fails, the rest is done; what was done before is done again.
+/// Writes the reports, and keeps what is needed to resume or to verify later. Fails unless every
+/// drive was wiped as asked. If one step fails, the others are still done. May be called again.
 pub fn finish(journal: &Journal, style: OutputStyle) -> Result<(), Failure> {
     let job = journal.job().clone();
     let reported = reports::write(journal, &job, style);
@@ -39,7 +39,7 @@ pub fn finish(journal: &Journal, style: OutputStyle) -> Result<(), Failure> {
     }
 }
 
-/// Why the run is no success, and what to do; nothing if it is one.
+/// Why the run is not a success, and what to do; `None` if it is one.
 fn unfinished(journal: &Journal, job: &Job) -> Option<String> {
     let is_done = |drive: &&Drive| drive.outcome.as_ref().is_some_and(Outcome::is_success);
     let all = job.drives.len();
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use crate::show::fixture;
 
-    /// Of a drive that was interrupted, whose report may or may not be written.
+    /// A drive was interrupted, and its report can be written at first, and then cannot.
     #[test]
     fn a_report_that_is_lost_is_told_with_unfinished_drives() {
         let mut job = fixture::job();

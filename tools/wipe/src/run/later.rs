@@ -1,4 +1,4 @@
-//! `squall verify`: drives compared with what was written to them, by their reports.
+//! `squall verify` compares drives with what their reports say was written to them.
 
 use std::path::Path;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
     shown.and(judge(&journal.job()))
 }
 
-/// The drives that the reports tell of.
+/// The drives in the reports.
 fn reported(options: &VerifyArguments) -> Result<(Vec<Drive>, Vec<PendingDrive>), Failure> {
     let (mut drives, mut pending) = (Vec::new(), Vec::new());
     for path in &options.reports {
@@ -60,7 +60,7 @@ fn reported(options: &VerifyArguments) -> Result<(Vec<Drive>, Vec<PendingDrive>)
             drives.push(Drive {
                 verification: None,
                 outcome: None,
-                // Of what is compared it says nothing.
+                // The erase says nothing about the bytes that are compared.
                 purge: None,
                 ..drive
             });
@@ -104,7 +104,7 @@ fn pending_drive(
     })
 }
 
-/// The key of the last pass, which is all that is kept.
+/// Loads the key of the last pass, the only one that is kept.
 fn key(path: &Path, plan: Plan) -> Result<Keys, Failure> {
     let place = keys::beside(path);
     if place.exists() {

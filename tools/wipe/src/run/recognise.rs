@@ -1,5 +1,5 @@
-//! Whether a drive that is to be resumed is the one it is said to be: what was written to it is
-//! there. Serial numbers may be those of a dock, and numbers of files are used again.
+//! Checks that a drive to be resumed is the recorded one, by what was written to it. Other signs
+//! are not enough: a serial number may be that of a dock, and inode numbers are reused.
 
 use squall_drives::io::{Buffer, Device, Direction};
 use squall_tools::Failure;
@@ -10,10 +10,10 @@ use crate::pipeline::TRANSFER;
 use crate::ranges::Ranges;
 use crate::record::{Drive, Extent};
 
-/// Fails unless what was last kept as written is on `device`, at its beginning and its end. What
-/// cannot be read tells nothing.
+/// Fails unless `device` holds what was last recorded as written, at the beginning and the end of
+/// that part. What cannot be read is skipped.
 ///
-/// A pass that was begun may have overwritten more than it kept: there its bytes are as good.
+/// A later pass may have overwritten more than was recorded, so its bytes are accepted too.
 pub fn check(drive: &Drive, device: &Device, keys: Option<&Keys>) -> Result<(), Failure> {
     let Some(kept) = drive.passes.iter().rposition(|pass| pass.offset > 0) else {
         return Ok(());
@@ -50,7 +50,7 @@ pub fn check(drive: &Drive, device: &Device, keys: Option<&Keys>) -> Result<(), 
     Ok(())
 }
 
-/// The first and the last bytes before `end`, which is where a transfer ends.
+/// The first and the last transfer before `end`.
 fn places(end: u64) -> Vec<Extent> {
     let length = TRANSFER as u64;
     let last = end.saturating_sub(1) / length * length;

@@ -1,4 +1,4 @@
-//! A job that was interrupted, and what is left of it to do.
+//! Resumes a job that was interrupted.
 
 use std::path::Path;
 
@@ -15,9 +15,10 @@ use crate::recorded_drive;
 use crate::show::OutputStyle;
 use crate::workers::pending;
 
-/// What is left to do of the job whose journal is at `path`; nothing if only a plan was asked for.
+/// Prepares what is left of the job whose journal is at `path`; `None` for a dry run, or if no
+/// drive is left.
 ///
-/// A drive that is not there is left for another time, unless none is there.
+/// A drive that is not there is left for another time. Fails if none is there.
 pub fn resumed(
     options: &WipeArguments,
     path: &Path,
@@ -27,7 +28,7 @@ pub fn resumed(
     let plan = journal.job().plan;
     let left = left(&journal);
     if left.is_empty() {
-        // It was killed after its last drive.
+        // The job was killed after its last drive had ended.
         finish(&journal, style)?;
         return Ok(None);
     }
@@ -55,14 +56,14 @@ pub fn resumed(
     Ok(Some((journal, pending_drives)))
 }
 
-/// The drives that have not ended.
+/// The drives that can be resumed.
 fn left(journal: &Journal) -> Vec<usize> {
     let drives = &journal.job().drives;
     let is_left = |number: &usize| drives[*number].is_resumable();
     (0..drives.len()).filter(is_left).collect()
 }
 
-/// Those that are there, wherever they are now.
+/// The drives that are attached, under whatever path.
 fn found(journal: &Journal, left: &[usize]) -> Result<(Vec<usize>, Vec<Target>), Failure> {
     let mut found = (Vec::new(), Vec::new());
     let mut missing = None;
@@ -94,7 +95,7 @@ fn keys_of(journal: &Journal, number: usize) -> Result<Option<Keys>, Failure> {
     has_keys.then(|| Keys::load(path, plan.passes)).transpose()
 }
 
-/// The drive has something to do again, perhaps under another name.
+/// Marks the drive as not ended, and records its path and number, which may be new.
 fn begin_again(drive: &mut Drive, target: &Target) {
     drive.outcome = None;
     drive.target.path = target.identity.path.clone();

@@ -1,20 +1,20 @@
-//! What the run costs: the CPU time of this process, user's and system's, in all its threads.
+//! Measures what the run costs: the CPU time of this process, user and system, in all its threads.
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// CPU time since it began.
+/// CPU time since a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     began: f64,
 }
 
 impl Cost {
-    /// Counts from now on.
+    /// Begins to count.
     pub fn begin() -> Cost {
         Cost { began: cpu() }
     }
 
-    /// Seconds since then.
+    /// CPU seconds since the beginning.
     pub fn seconds(self) -> f64 {
         cpu() - self.began
     }

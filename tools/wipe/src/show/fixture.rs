@@ -1,4 +1,4 @@
-//! A job as it might have been, for tests: a drive of every outcome.
+//! An invented job for tests, with drives of many outcomes.
 
 use jiff::{Timestamp, ToSpan};
 use squall_drives::io::QueueKind;
@@ -14,13 +14,13 @@ pub const BEGAN: &str = "2026-11-22T09:30:00Z";
 
 const SIZE: u64 = 4_000_787_030_016;
 
-/// When everything began, and so many seconds later.
+/// The time `seconds` after [`BEGAN`].
 pub fn at(seconds: i64) -> Timestamp {
     let began: Timestamp = BEGAN.parse().expect("a time");
     began + seconds.seconds()
 }
 
-/// The job: verified, incomplete, differs, interrupted, vanished, failed, overwritten.
+/// The job. Its drives: verified, incomplete, differs, interrupted, vanished, failed, overwritten.
 pub fn job() -> Job {
     Job {
         format: JOURNAL.into(),
@@ -56,7 +56,7 @@ fn verified() -> Drive {
     drive
 }
 
-/// An erase of a drive by itself.
+/// A drive's own erase.
 pub fn purge(failure: Option<&str>) -> Purge {
     Purge {
         means: Means::NvmeFormat,
@@ -141,7 +141,7 @@ fn overwritten() -> Drive {
     drive
 }
 
-/// Overwritten in seven hours, without errors.
+/// A drive that was overwritten in seven hours, without errors.
 fn drive(path: &str, serial: &str, outcome: Outcome) -> Drive {
     let pass = Pass {
         content: ContentKind::Keystream,

@@ -1,4 +1,4 @@
-//! Events for programs: one JSON object a line. `schema/wipe-events.schema.json` has their keys.
+//! Events for programs: one JSON object on each line. `schema/wipe-events.schema.json` describes them.
 
 mod line;
 
@@ -20,20 +20,20 @@ use super::row::{Row, dealt_with};
 use super::run::Run;
 use super::{Out, View, text};
 
-/// What this layout is called; another number is another layout.
+/// Name and version of this layout.
 pub const FORMAT: &str = "squall-wipe-events/1";
 
-/// How far each drive is is told so often.
+/// Time between two progress events of a drive.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Objects.
+/// The view that writes JSON objects.
 pub struct Json<'a> {
     out: Out<'a>,
     last: Option<Duration>,
 }
 
 impl<'a> Json<'a> {
-    /// They go to `out`.
+    /// A view that writes to `out`.
     pub fn new(out: Out<'a>) -> Json<'a> {
         Json { out, last: None }
     }
@@ -134,7 +134,7 @@ fn ending(drive: &Drive, row: &Row) -> Value {
     ending
 }
 
-/// A record's, but for paths that are no text.
+/// An identity as in a record, with paths escaped to one line.
 fn identity(identity: &Identity) -> Value {
     json!({
         "given": text::path(&identity.given), "path": text::path(&identity.path),
@@ -173,7 +173,7 @@ fn progress(row: &Row) -> Value {
     })
 }
 
-/// Without parts of a byte or of a second.
+/// Rounded to whole bytes or seconds.
 fn whole(value: Option<f64>) -> Option<u64> {
     value.map(|value| value.round() as u64)
 }

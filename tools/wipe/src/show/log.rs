@@ -1,4 +1,4 @@
-//! Lines with times, for logs: each drive now and then, everything that happens, and the sums.
+//! Lines with times, for logs: every event, and now and then the progress of each drive and the totals.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use super::run::{Run, Totals};
 use super::words::Words;
 use super::{Out, STOPPING, View, table, text};
 
-/// A line a drive is written so often.
+/// Time between two progress lines of a drive.
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// Lines.
+/// The view that writes log lines.
 pub struct Log<'a> {
     out: Out<'a>,
     words: Words,
@@ -25,7 +25,7 @@ pub struct Log<'a> {
 }
 
 impl<'a> Log<'a> {
-    /// They go to `out`.
+    /// A view that writes to `out`.
     pub fn new(out: Out<'a>) -> Log<'a> {
         let (words, last) = (Words::default(), Duration::ZERO);
         Log { out, words, last }
@@ -75,7 +75,7 @@ impl View for Log<'_> {
     }
 }
 
-/// What begins.
+/// Says that a pass or the verification begins or goes on.
 fn phase(row: &Row, what: &EventKind, offset: u64) -> String {
     let name = match what {
         EventKind::Pass { number, .. } => row.pass(*number),
@@ -87,7 +87,7 @@ fn phase(row: &Row, what: &EventKind, offset: u64) -> String {
     }
 }
 
-/// Name and number of a drive.
+/// A drive's name, with its serial number if it has one.
 fn name(row: &Row) -> String {
     match &row.serial {
         Some(serial) => format!("{} ({serial})", row.target),

@@ -1,44 +1,44 @@
-//! How fast a drive is, how long it will take, and whether something is wrong with it: from how
-//! much it had moved at which time, and nothing else.
+//! Computes how fast a drive is, how long it will take, and whether it is slow or stalled. The only
+//! input is how many bytes it had moved at which time.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What counts as now.
+/// The present rate is that of this last period.
 const NOW: Duration = Duration::from_secs(5);
 
-/// What must have been seen before a rate is told.
+/// No rate is computed over less time.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// Without a byte for so long, a drive is stalled; with few for so long, it is slow.
+/// A drive that moves nothing for this long is stalled; one that moves little for this long is slow.
 const WINDOW: Duration = Duration::from_secs(30);
 
-/// What a drive is compared with is its best minute.
+/// A drive's present rate is compared with that of its best minute.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Samples are so far apart at least.
+/// Shortest time between two samples.
 const SPACING: Duration = Duration::from_millis(250);
 
 /// A drive is slow below this share of its best minute. The inner tracks of a disk are half as fast
 /// as the outer ones.
 const SLOW: f64 = 0.25;
 
-/// Above this share it has recovered.
+/// From this share on, it has recovered.
 const RECOVERED: f64 = 1.0 / 3.0;
 
-/// Bytes a second in the best minute below which single transfers are too rare to judge by.
+/// A best minute with fewer bytes a second is not judged by: single transfers are too rare.
 const JUDGED: f64 = 1e6;
 
-/// Longer times left are not believed.
+/// Longer estimates, in seconds, are not believed.
 const LONGEST: f64 = 999.0 * 3600.0;
 
-/// A moment, and how much had been moved by then.
+/// A time, and the bytes that had been moved by then.
 type Sample = (Duration, u64);
 
-/// What one drive moved in its present phase, and since its first.
+/// How one drive moves bytes, in its present phase and since its first.
 #[derive(Debug, Default)]
 pub struct Meter {
-    /// Of the phase, oldest first: the last minute of it.
+    /// The samples of the phase's last minute, oldest first.
     samples: VecDeque<Sample>,
     latest: Sample,
     /// When the first phase began.
@@ -47,7 +47,7 @@ pub struct Meter {
     moved_at: Duration,
     /// Bytes a second in the best minute of the phase.
     best: Option<f64>,
-    /// Since when it has been slow without a break.
+    /// Since when the drive has been slow without a break.
     slow_since: Option<Duration>,
     is_told: bool,
 }
@@ -55,15 +55,15 @@ pub struct Meter {
 /// How long something will take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Left {
-    /// So many seconds.
+    /// This many seconds.
     Seconds(f64),
     /// Nothing moves.
     Stalled,
-    /// Nobody can say.
+    /// There is no estimate.
     Unknown,
 }
 
-/// A drive has become slow: bytes a second in the last half minute and in its best minute.
+/// A drive has become slow. Both rates are in bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slowness {
     /// In the last half minute.
@@ -73,7 +73,7 @@ pub struct Slowness {
 }
 
 impl Meter {
-    /// A phase begins.
+    /// Begins a phase at time `at`, when `moved` bytes had been moved in all.
     pub fn begin(&mut self, at: Duration, moved: u64) {
         *self = Meter {
             samples: VecDeque::from([(at, moved)]),
@@ -86,7 +86,7 @@ impl Meter {
         };
     }
 
-    /// By `at`, so much has been moved in all.
+    /// Notes that `moved` bytes had been moved in all by time `at`.
     pub fn feed(&mut self, at: Duration, moved: u64) {
         if moved > self.latest.1 {
             self.moved_at = at;
@@ -135,7 +135,7 @@ impl Meter {
         !self.samples.is_empty() && self.latest.0.saturating_sub(self.moved_at) >= WINDOW
     }
 
-    /// Says once that the drive has become slow; and again only if it had recovered.
+    /// Tells once that the drive has become slow, and again only after it has recovered.
     pub fn slowness(&mut self) -> Option<Slowness> {
         let before = self.best.filter(|best| *best >= JUDGED)?;
         let half_minute = self.whole(WINDOW)?;
@@ -166,7 +166,7 @@ impl Meter {
         rate(from, self.latest)
     }
 
-    /// The last sample that is as old as `time`.
+    /// The last sample that is at least as old as `time`.
     fn before(&self, time: Duration) -> Option<Sample> {
         let limit = self.latest.0.checked_sub(time)?;
         let after = self.samples.partition_point(|&(at, _)| at <= limit);
@@ -185,7 +185,7 @@ mod tests {
 
     const MB: f64 = 1e6;
 
-    /// A drive that is fed ten times a second.
+    /// A drive whose meter is fed ten times a second.
     struct Drive {
         meter: Meter,
         tenths: u32,
@@ -289,7 +289,7 @@ mod tests {
         assert!(drive.told.is_empty(), "{:?}", drive.told);
     }
 
-    /// However little is allowed, and in whatever portions it comes.
+    /// A low rate limit is not slowness, whatever the length of transfers.
     #[test]
     fn a_limit_is_not_slowness() {
         for (rate, step) in [(100.0 * MB, 1e6), (1.0 * MB, 8e6), (0.03 * MB, 4e6)] {

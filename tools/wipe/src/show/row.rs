@@ -1,4 +1,4 @@
-//! One drive as it is shown: what its progress says, and what follows from that.
+//! One drive as it is shown: its progress, and what is computed from that.
 
 use std::time::Duration;
 
@@ -12,36 +12,36 @@ use crate::record::{Drive, Job, Outcome, Plan, Scope};
 use super::meter::{Left, Meter};
 use super::text;
 
-/// A sampled verification compares about this part of a drive.
+/// A sampled verification compares about one in this many bytes.
 const SAMPLED: u64 = 10;
 
 /// One drive.
 #[derive(Debug)]
 pub struct Row {
-    /// Which, from 0 on.
+    /// The drive's number in the job, counted from 0.
     pub number: usize,
-    /// The name that was given for it.
+    /// The name on the command line.
     pub target: String,
-    /// Its number, if it has one.
+    /// Its serial number; `None` for files and for drives without one.
     pub serial: Option<String>,
     /// The last part of its path: `sdb`, or a file's name.
     pub name: String,
-    /// What its progress said last.
+    /// Its progress when it was last read.
     pub reading: Snapshot,
     /// How fast it is.
     pub meter: Meter,
     /// Its temperature, in degrees Celsius.
     pub celsius: Option<f64>,
-    /// How it ended.
+    /// How it ended; `None` while it is under way.
     pub outcome: Option<Outcome>,
     plan: Plan,
     size: u64,
-    /// Bytes that an earlier run dealt with.
+    /// Bytes that earlier runs wrote, gave up or compared.
     earlier: u64,
 }
 
 impl Row {
-    /// Of the drive of this number, before it begins.
+    /// The row of the drive of this number, before it begins.
     pub fn new(job: &Job, number: usize, reading: Snapshot) -> Row {
         let drive = &job.drives[number];
         let identity = &drive.target;
@@ -62,7 +62,7 @@ impl Row {
         }
     }
 
-    /// Takes in the drive's progress at time `at`.
+    /// Updates the row with the drive's progress at time `at`.
     pub fn update(&mut self, at: Duration, reading: Snapshot) {
         let begins = reading.phase != self.reading.phase;
         self.reading = reading;
@@ -73,7 +73,7 @@ impl Row {
         }
     }
 
-    /// Whether it is at work.
+    /// Whether it is being written or verified.
     pub fn is_at_work(&self) -> bool {
         self.outcome.is_none() && matches!(self.reading.phase, Phase::Writing(_) | Phase::Verifying)
     }
@@ -83,8 +83,8 @@ impl Row {
         self.meter.now().filter(|_| self.is_at_work())
     }
 
-    /// How long the rest of its part of the job takes: passes and verification that are still to
-    /// come as well.
+    /// How long the rest of its part of the job takes, with all passes and the verification that
+    /// remain.
     pub fn left(&self) -> Left {
         if self.is_at_work() {
             self.meter.left(self.bytes_left())
@@ -132,17 +132,17 @@ impl Row {
         }
     }
 
-    /// The pass of this number, among all of them.
+    /// The pass of this number for people: `pass 1/3`.
     pub fn pass(&self, number: u32) -> String {
         format!("pass {number}/{}", self.plan.passes)
     }
 
-    /// Whole percents of the phase.
+    /// How much of the phase is done, in whole percents.
     pub fn percent(&self) -> u64 {
         text::percent(self.reading.done, self.reading.total)
     }
 
-    /// What went wrong, if anything did.
+    /// How many bytes were refused or differ, for people; `None` if there are none.
     pub fn errors(&self) -> Option<String> {
         let Snapshot {
             refused, differing, ..
@@ -150,7 +150,7 @@ impl Row {
         errors(refused, differing)
     }
 
-    /// Notices that it has become slow: a sentence for its record.
+    /// A sentence for its record when it has become slow.
     pub fn slowness(&mut self) -> Option<String> {
         if !self.is_at_work() {
             return None;
@@ -164,7 +164,7 @@ impl Row {
     }
 }
 
-/// Bytes that could not be written or read, and that differ.
+/// How many bytes were refused or differ, for people; `None` if there are none.
 pub fn errors(refused: u64, differing: u64) -> Option<String> {
     let parts = [(refused, "refused"), (differing, "differing")];
     let parts = parts.into_iter().filter(|(bytes, _)| *bytes > 0);
@@ -188,7 +188,7 @@ pub fn word(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// Bytes that all phases of a drive have dealt with.
+/// Bytes that all phases of a drive have written, given up or compared.
 pub fn dealt_with(drive: &Drive) -> u64 {
     let written: u64 = drive.passes.iter().map(|pass| pass.offset).sum();
     let compared = drive
@@ -222,7 +222,7 @@ mod tests {
         }
     }
 
-    /// Remaining passes and the verification are in the time left.
+    /// The time left includes the remaining passes and the verification.
     #[test]
     fn time_left_is_that_of_the_whole_drive() {
         let mut job = job();

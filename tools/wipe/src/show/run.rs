@@ -1,4 +1,4 @@
-//! All drives of a run as they are shown, and their sums.
+//! All drives of a run as they are shown, and their totals.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use super::row::Row;
 /// A drive is asked for its temperature no more often than this: some answer slowly.
 const TEMPERATURE: Duration = Duration::from_secs(10);
 
-/// Asks the drive of a number for its temperature.
+/// Asks the drive of a number for its temperature, in degrees Celsius.
 pub type Temperatures<'a> = Box<dyn Fn(usize) -> Option<f64> + 'a>;
 
-/// All drives.
+/// All drives of a run.
 pub struct Run<'a> {
-    /// A row a drive.
+    /// One row for each drive.
     pub rows: Vec<Row>,
     progress: &'a [Progress],
     temperatures: Temperatures<'a>,
@@ -26,12 +26,12 @@ pub struct Run<'a> {
     cost: Cost,
 }
 
-/// The sums of all drives.
+/// The totals of all drives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Totals {
-    /// How many there are.
+    /// The number of drives.
     pub drives: usize,
-    /// How many of them have not ended.
+    /// The number of drives that have not ended.
     pub under_way: usize,
     /// Bytes written and read.
     pub moved: u64,
@@ -39,14 +39,14 @@ pub struct Totals {
     pub now: Option<f64>,
     /// Seconds since the run began.
     pub seconds: f64,
-    /// Until the last drive ends.
+    /// Time until the last drive ends.
     pub left: Left,
     /// CPU seconds of this process since the run began.
     pub cpu_seconds: f64,
 }
 
 impl<'a> Run<'a> {
-    /// Before it begins.
+    /// A run that has not begun.
     pub fn new(job: &Job, progress: &'a [Progress], temperatures: Temperatures<'a>) -> Run<'a> {
         let rows = progress.iter().enumerate().take(job.drives.len());
         let mut rows: Vec<_> = rows
@@ -63,7 +63,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Looks at all progress. Returns notes on drives that have become slow.
+    /// Reads the progress of all drives. Returns notes on those that have become slow.
     pub fn update(&mut self, at: Duration) -> Vec<(usize, String)> {
         self.at = at;
         let asks = self
@@ -73,7 +73,7 @@ impl<'a> Run<'a> {
         for (row, progress) in self.rows.iter_mut().zip(self.progress) {
             row.update(at, progress.read());
             if asks {
-                // One that vanished is not asked.
+                // A drive that has vanished is not asked.
                 let celsius = row.is_at_work().then(|| (self.temperatures)(row.number));
                 row.celsius = celsius.flatten();
             }
@@ -85,7 +85,7 @@ impl<'a> Run<'a> {
         notes
     }
 
-    /// The sums.
+    /// The totals of all drives.
     pub fn totals(&self) -> Totals {
         let under_way = self.rows.iter().filter(|row| row.outcome.is_none());
         Totals {
@@ -113,16 +113,16 @@ impl Totals {
         (self.seconds >= 1.0).then(|| self.moved as f64 / self.seconds)
     }
 
-    /// CPU seconds for a billion bytes.
+    /// CPU seconds for a billion bytes; `None` if too few bytes were moved to tell.
     pub fn cpu_per_gb(&self) -> Option<f64> {
         (self.moved >= LEAST).then(|| self.cpu_seconds / (self.moved as f64 / 1e9))
     }
 }
 
-/// Bytes of a run below which its start is most of what it costs.
+/// If a run moved fewer bytes, its start is most of what it costs.
 const LEAST: u64 = 100_000_000;
 
-/// Drives of the same name, as files in two directories, are called as they were given.
+/// Gives drives of the same name, such as files in two directories, the names from the command line.
 fn tell_apart(rows: &mut [Row]) {
     let names: Vec<_> = rows.iter().map(|row| row.name.clone()).collect();
     for row in rows {
@@ -133,7 +133,7 @@ fn tell_apart(rows: &mut [Row]) {
     }
 }
 
-/// What lasts longer; one of which nobody knows makes all of them so.
+/// The longer of two times. A drive that is stalled or has no estimate decides for both.
 fn longest(one: Left, other: Left) -> Left {
     match (one, other) {
         (Left::Seconds(one), Left::Seconds(other)) => Left::Seconds(one.max(other)),

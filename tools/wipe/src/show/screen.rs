@@ -1,5 +1,5 @@
-//! Bars on a terminal: a line a drive and one of sums, as wide as it is and no wider, with what
-//! happens above them.
+//! Bars on a terminal: a line for each drive and one of totals, no wider than the terminal, with
+//! events above them.
 
 use std::time::Duration;
 
@@ -17,19 +17,19 @@ use super::run::{Run, Totals};
 use super::words::Words;
 use super::{STOPPING, View, table, tell, text};
 
-/// The size of a terminal that does not tell its own: columns, lines.
+/// Columns and lines of a terminal that does not tell its size.
 const USUAL: (usize, usize) = (80, 24);
 
-/// Columns of a drive's bar, at least and at most.
+/// The fewest and the most columns of a bar.
 const BAR: (usize, usize) = (8, 30);
 
-/// Most columns of a name.
+/// The most columns of a name.
 const NAME: usize = 24;
 
 /// Columns between two cells.
 const GAP: usize = 2;
 
-/// What a line has, in its order; what has the highest number is left out first where it is narrow.
+/// The columns in order. In a narrow terminal, those with the highest numbers are left out first.
 const COLUMNS: [(Column, u32); 10] = [
     (Column::Name, 0),
     (Column::Serial, 6),
@@ -57,14 +57,14 @@ enum Column {
     Celsius,
 }
 
-/// The bars.
+/// The view that shows bars.
 pub struct Screen {
     bars: ProgressBar,
     words: Words,
 }
 
 impl Screen {
-    /// On standard error.
+    /// Bars on standard error.
     pub fn new() -> Screen {
         let style = ProgressStyle::with_template("{msg}").expect("the template is valid");
         Screen {
@@ -105,14 +105,14 @@ impl View for Screen {
 }
 
 impl Drop for Screen {
-    /// Leaves the terminal clean for what is said next.
+    /// Removes the bars, so that messages can follow.
     fn drop(&mut self) {
         self.bars.finish_and_clear();
     }
 }
 
-/// All lines for a terminal of this size. Where they are too many, drives that have ended are left
-/// out before others.
+/// All lines for a terminal of this size. If they are too many, drives that have ended are left out
+/// first.
 pub fn lines(rows: &[Row], totals: &Totals, (columns, lines): (usize, usize)) -> Vec<String> {
     // A full last column or last line would scroll.
     let (width, room) = (columns.saturating_sub(1), lines.saturating_sub(3).max(1));
@@ -127,7 +127,7 @@ pub fn lines(rows: &[Row], totals: &Totals, (columns, lines): (usize, usize)) ->
     text
 }
 
-/// One line a drive.
+/// One line for each drive.
 fn table(rows: &[&Row], width: usize) -> Vec<String> {
     let columns: Vec<Vec<String>> = COLUMNS
         .iter()
@@ -163,13 +163,13 @@ fn widest(cells: &[String]) -> usize {
         .unwrap_or(0)
 }
 
-/// What columns take beside each other.
+/// The width of the `kept` columns, with the gaps between them.
 fn used(widths: &[usize], kept: &[usize]) -> usize {
     let used: usize = kept.iter().map(|&index| widths[index] + GAP).sum();
     used.saturating_sub(GAP)
 }
 
-/// Which columns have something in them and stand beside each other in `width`.
+/// The columns that are not empty and fit into `width` together.
 fn fitting(widths: &[usize], width: usize) -> Vec<usize> {
     let mut kept: Vec<usize> = (0..widths.len())
         .filter(|&index| widths[index] > 0)
@@ -200,7 +200,7 @@ fn cell(row: &Row, column: Column) -> String {
         Column::Name => end(&row.name),
         Column::Serial => row.serial.clone().unwrap_or_default(),
         Column::Phase => row.phase(),
-        // As wide as it must be.
+        // At its least width; `table` may make it wider.
         Column::Bar => bar(0, BAR.0),
         Column::Percent if row.reading.total == 0 => String::new(),
         Column::Percent => format!("{} %", row.percent()),
@@ -227,7 +227,7 @@ fn left(left: Left) -> String {
     }
 }
 
-/// The end of a long name, where names differ.
+/// The end of a long name, which is where names differ.
 fn end(name: &str) -> String {
     match name.chars().count() {
         count if count > NAME => {

@@ -1,4 +1,4 @@
-//! The last table: what became of each drive, what all of it cost, and what is to be done next.
+//! The last table: the outcome of each drive, what the run cost, and what to do next.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, Table};
@@ -24,7 +24,7 @@ const COLUMNS: [(&str, bool); 8] = [
     ("rate", true),
 ];
 
-/// What a job is to do, in a line.
+/// The plan of a job, in one line.
 pub fn plan(job: &Job) -> String {
     let drives = match job.drives.len() {
         1 => "1 target".into(),
@@ -47,7 +47,7 @@ pub fn plan(job: &Job) -> String {
     format!("{drives}, {method}, {passes}, {verify}")
 }
 
-/// The table, sums, and advice.
+/// The table, the totals and the advice.
 pub fn table(job: &Job, totals: &Totals) -> String {
     let mut text = format!("\n{}\n{}\n", drives(job), sums(totals));
     let mut next = job
@@ -62,8 +62,7 @@ pub fn table(job: &Job, totals: &Totals) -> String {
     text + &flash(job)
 }
 
-/// Advice on all drives on flash: what is the same for several stands once, and before what is to
-/// be run.
+/// Advice on all drives on flash: the texts, without repetitions, and then the commands to run.
 fn flash(job: &Job) -> String {
     let mut names = Vec::new();
     let (mut texts, mut commands) = (Vec::new(), Vec::new());
@@ -131,7 +130,7 @@ fn row(drive: &Drive) -> [String; 8] {
     ]
 }
 
-/// Time it took in all runs.
+/// Seconds that it took in all runs.
 fn seconds(drive: &Drive) -> f64 {
     let verification = drive.verification.as_ref();
     let passes: f64 = drive.passes.iter().map(|pass| pass.seconds).sum();
@@ -186,7 +185,7 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
         Outcome::Failed { reason } => {
             let target = text::path(&drive.target.given);
             let reason = in_a_line(reason);
-            // Reasons of the system's begin with the path already.
+            // Reasons from the system begin with the path already.
             let reason = reason
                 .strip_prefix(&format!("{target}: "))
                 .unwrap_or(&reason);

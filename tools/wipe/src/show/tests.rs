@@ -1,4 +1,4 @@
-//! An invented run in every style, at invented times.
+//! Tests every style with an invented run, at invented times.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::{plan, report, reports};
 
 const SCHEMA: &str = include_str!("../../schema/wipe-events.schema.json");
 
-/// What it refers to.
+/// The schema that [`SCHEMA`] refers to.
 const REPORT: (&str, &str) = (
     "wipe-report.schema.json",
     include_str!("../../schema/wipe-report.schema.json"),
@@ -28,7 +28,7 @@ const REPORT: (&str, &str) = (
 
 const MB: u64 = 1_000_000;
 
-/// A job of three drives: the first with a fine one, the second slow and with errors, and a file.
+/// A job of three targets: a drive without errors, a slow drive with errors, and a file.
 fn job() -> Job {
     let mut job = fixture::job();
     job.drives = [0, 1, 6].map(|drive| job.drives[drive].clone()).to_vec();
@@ -40,13 +40,13 @@ fn job() -> Job {
     job
 }
 
-/// Gauges that have moved nothing yet.
+/// The progress of drives that have moved nothing yet.
 fn progress(job: &Job) -> Vec<Progress> {
     job.drives.iter().map(|_| Progress::default()).collect()
 }
 
-/// Runs for 150 seconds in the style of a view: two drives at 150 MB/s, one of which crawls after
-/// ninety, and a file that ends at once.
+/// Plays a run of 150 seconds in `view`: two drives at 150 MB/s, one of which becomes slow after 90
+/// seconds, and a file that ends at once.
 fn play<'a>(view: Box<dyn View + 'a>, job: &Job, progress: &'a [Progress]) -> Show<'a> {
     let temperatures = Box::new(|drive| (drive == 0).then_some(41.2));
     let run = Run::new(job, progress, temperatures);
@@ -96,7 +96,7 @@ fn play<'a>(view: Box<dyn View + 'a>, job: &Job, progress: &'a [Progress]) -> Sh
     show
 }
 
-/// A log in `text`.
+/// A log that is written to `text`.
 fn log(text: &RefCell<String>) -> Box<dyn View + '_> {
     let out = |line: &str| {
         text.borrow_mut().push_str(line);
@@ -165,7 +165,7 @@ fn drives_are_told_apart() {
     );
 }
 
-/// Of more drives than lines, those at work are shown.
+/// If there are more drives than lines, those at work are shown.
 #[test]
 fn drives_that_ended_make_room() {
     let job = job();
@@ -199,7 +199,7 @@ fn the_last_table_is_as_it_was() {
     insta::assert_snapshot!("table", table::table(&job, &totals));
 }
 
-/// Each event there is, as it is really written.
+/// Every kind of event, as it is really written.
 #[test]
 fn the_schema_knows_every_event() {
     let (mut job, lines) = (job(), RefCell::new(Vec::new()));
@@ -276,7 +276,7 @@ fn beside_the_run() -> [String; 2] {
     [plan, report]
 }
 
-/// The first event of each kind, the first progress that knows everything, and the last event.
+/// The first event of each kind, and the first progress event with an estimate of the time left.
 fn distinct(values: &[Value]) -> Vec<Value> {
     let mut kept: Vec<Value> = Vec::new();
     for value in values {
@@ -289,7 +289,7 @@ fn distinct(values: &[Value]) -> Vec<Value> {
     kept
 }
 
-/// A failing drive does not fill the screen, and another's lines are its own.
+/// A failing drive does not fill the screen, and each drive has a count of its own.
 #[test]
 fn lines_of_a_kind_are_counted() {
     let (job, text) = (job(), RefCell::new(String::new()));

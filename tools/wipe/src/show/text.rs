@@ -1,14 +1,14 @@
-//! Numbers and names as they stand in lines for people.
+//! Numbers and names for people.
 
 use std::path::Path;
 
 use super::meter::Left;
 use squall_tools::output::in_a_line;
 
-/// Where there is nothing to tell.
+/// Shown in place of a value that is missing.
 pub const NONE: &str = "–";
 
-/// A time to its two largest units.
+/// A time in its two largest units.
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     let (hours, minutes) = (whole / 3600, whole / 60 % 60);
@@ -20,7 +20,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// A time that is only expected: to the minute, if it is long.
+/// An estimated time, without seconds from a minute on.
 pub fn left(left: Left) -> String {
     match left {
         Left::Stalled => "stalled".into(),
@@ -30,7 +30,7 @@ pub fn left(left: Left) -> String {
     }
 }
 
-/// Whole percents; 100 only if nothing is missing.
+/// `done` of `total` in whole percents, rounded down: 100 means that nothing is missing.
 pub fn percent(done: u64, total: u64) -> u64 {
     match total {
         0 => 0,
@@ -38,7 +38,7 @@ pub fn percent(done: u64, total: u64) -> u64 {
     }
 }
 
-/// A path in one line.
+/// A path in one line, with control characters escaped.
 pub fn path(path: &Path) -> String {
     in_a_line(&path.to_string_lossy())
 }

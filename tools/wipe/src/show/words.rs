@@ -1,4 +1,4 @@
-//! What happened, in one line for people; and only so many lines of a kind.
+//! Describes events for people, one line each, and limits the number of lines of a kind.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use squall_tools::output::in_a_line;
 use super::row::{Row, word};
 use crate::event::EventKind;
 
-/// So many lines of a kind a drive has; its report has all.
+/// The most lines of a kind for a drive. The drive's report has all.
 const MOST: u32 = 20;
 
-/// Which kinds are counted.
+/// The kinds of lines that are limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Unwritten,
@@ -27,7 +27,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// The line on `what`, without the drive's name, if it deserves one still.
+    /// The line about `what`, without the drive's name; `None` for no line, or past the limit.
     pub fn of(&mut self, row: &Row, what: &EventKind) -> Option<String> {
         let (kind, line) = match what {
             EventKind::Unwritten(extent) => {

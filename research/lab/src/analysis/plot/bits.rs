@@ -12,11 +12,11 @@ use crate::analysis::uncertainty::{BOTH_SEEDS, FAST_SEED, OutputUncertainty, Unc
 
 const HEIGHT: u32 = 540;
 
-/// How much longer the axes are than what is drawn; above it is the legend.
+/// How much longer the axes are than the curves; the legend is above them.
 const ROOM: f64 = 1.05;
 const ROOM_ABOVE: f64 = 1.4;
 
-/// What is drawn.
+/// A curve of the plot.
 struct Curve {
     name: &'static str,
     colour: RGBColor,
@@ -24,7 +24,7 @@ struct Curve {
     bits: fn(&OutputUncertainty) -> u32,
 }
 
-/// The later ones are drawn over the former; a wide one is seen where another lies on it.
+/// Later curves are drawn over earlier ones; a wide curve stays visible below another.
 const CURVES: [Curve; 3] = [
     Curve {
         name: "by the paper: greatest sum between two outputs",
@@ -46,13 +46,13 @@ const CURVES: [Curve; 3] = [
     },
 ];
 
-/// What is not known of Whirlwind's outputs against the time since the boot or resume, as SVG;
-/// none where there are no outputs to draw.
+/// Plots the uncertainty of Whirlwind's outputs against the time since the boot or resume, as SVG. None
+/// if there are no outputs.
 pub fn plot_uncertainty(experiment: &Experiment) -> Option<String> {
     let uncertainty = experiment.uncertainty.as_ref()?;
     let first = uncertainty.outputs.first()?.ms;
     let last = uncertainty.outputs.last()?.ms;
-    // A boot takes long before its first output.
+    // A boot takes a long time before its first output.
     let begin = match experiment.kind {
         Kind::Boot => first - (last - first) * 0.02,
         Kind::Reset => 0.0,
@@ -119,7 +119,7 @@ fn draw<DB: DrawingBackend>(
     area.present()
 }
 
-/// What there was at an output, until the next one.
+/// A step curve: each output's value lasts until the next output.
 fn steps(outputs: &[OutputUncertainty], bits: fn(&OutputUncertainty) -> u32) -> Vec<(f64, f64)> {
     let ends = outputs.iter().skip(1).chain(outputs.last());
     let steps = outputs.iter().zip(ends).flat_map(|(output, end)| {
@@ -129,7 +129,7 @@ fn steps(outputs: &[OutputUncertainty], bits: fn(&OutputUncertainty) -> u32) -> 
     steps.collect()
 }
 
-/// What the time is counted from.
+/// The event from which time is counted.
 fn since(kind: Kind) -> &'static str {
     match kind {
         Kind::Boot => "boot",

@@ -1,4 +1,4 @@
-//! Requests served in the window behind a reset, a bar a source.
+//! Plots the requests that each source served in the window after a reset.
 
 use std::ops::Range;
 
@@ -11,17 +11,17 @@ use super::{BLUE, FONT, MARGIN, MESH, SKY, TEXT_SIZE, TITLE_SIZE};
 use crate::analysis::report::Experiment;
 use crate::analysis::window::Window;
 
-/// Height of a source's row, and of all that is not rows.
+/// Height of a source's row, and of everything else together, in pixels.
 const ROW: u32 = 34;
 const REST: u32 = 140;
 
 /// Rows that the legend takes, below the sources.
 const LEGEND_ROWS: u32 = 2;
 
-/// What is drawn: a name, a colour, the height of a bar as a part of its row, and how long it is.
+/// A name, a colour, the height of a bar as a fraction of its row, and the bar's length.
 type Bar = (&'static str, RGBColor, f64, fn(&Window) -> usize);
 
-/// The later ones are drawn over the former.
+/// Later bars are drawn over earlier ones.
 const BARS: [Bar; 2] = [
     ("maximum of the clones", SKY, 0.7, |window| {
         window.requests.max
@@ -31,8 +31,8 @@ const BARS: [Bar; 2] = [
 
 type Chart<'a, DB> = ChartContext<'a, DB, Cartesian2d<Axis, Axis>>;
 
-/// How many requests each source served before a clone had state of its own, as SVG; none where
-/// there are no windows. The axis is that of log(1 + requests), because most are 0.
+/// Plots how many requests each source served before a clone had its own state, as SVG. None if there
+/// are no windows. The axis shows log(1 + requests), because most numbers are 0.
 pub fn plot_window(experiment: &Experiment) -> Option<String> {
     let sources = experiment.sources.iter();
     let windows = sources.filter_map(|s| Some((s.source.name(), s.window.as_ref()?)));
@@ -90,7 +90,7 @@ fn draw<DB: DrawingBackend>(
     area.present()
 }
 
-/// Writes each bar's figures behind it.
+/// Writes each bar's numbers next to it.
 fn figures<DB: DrawingBackend>(
     chart: &mut Chart<DB>,
     windows: &[(&str, &Window)],
@@ -109,7 +109,7 @@ fn figures<DB: DrawingBackend>(
     chart.draw_series(texts).map(drop)
 }
 
-/// The axes: of requests with room for text, and of rows, with room for the legend.
+/// The axes: one for requests with room for text, and one for rows with room for the legend.
 fn axes(windows: &[(&str, &Window)]) -> (Axis, Axis) {
     let greatest = windows.iter().map(|(_, window)| window.requests.max).max();
     let end = place(greatest.unwrap_or(0).max(9));
@@ -129,7 +129,7 @@ fn axes(windows: &[(&str, &Window)]) -> (Axis, Axis) {
     )
 }
 
-/// An axis from 0 on with the ticks that it is told.
+/// An axis from 0 with given ticks.
 struct Axis {
     end: f64,
     ticks: Vec<f64>,
@@ -152,7 +152,7 @@ impl Ranged for Axis {
     }
 }
 
-/// Where so many requests are on their axis, and how many there are at a place.
+/// The position of a number of requests on the axis; `requests_at` is its inverse.
 fn place(requests: usize) -> f64 {
     (1.0 + requests as f64).log10()
 }
@@ -161,7 +161,7 @@ fn requests_at(place: f64) -> f64 {
     10f64.powf(place) - 1.0
 }
 
-/// The middle of the row of the source with this index among so many; the first is on top.
+/// The middle of the row of source `index` of `sources`; the first is on top.
 fn row(index: usize, sources: usize) -> f64 {
     (sources - index) as f64 - 0.5 + f64::from(LEGEND_ROWS)
 }

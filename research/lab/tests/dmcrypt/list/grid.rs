@@ -1,10 +1,10 @@
-//! The part of a list that was once found by hand: of 21 ciphers × 11 modes × 27 IVs × 10 lengths of
-//! keys, 2,850 specifications in 55 pairs of a mode and a cipher.
+//! The part of a list that was first found by hand: 2,850 specifications in 55 pairs of a mode and a
+//! cipher, out of 21 ciphers × 11 modes × 27 IVs × 10 key lengths.
 //!
-//! Which digests and lengths those were was not recorded; these are a choice that comes to the same.
-//! The generators are all that dm-crypt has, the modes those that `cipher-mode-iv` can name. What a
-//! list has beyond them is of other lengths and digests, and of modes that are no block modes for
-//! disks or can only be written in the crypto API's way.
+//! The digests and lengths of that search were not recorded; these are a choice that gives the same
+//! result. The IV generators are all of dm-crypt's, and the modes those that `cipher-mode-iv` can name.
+//! Everything else in a list has other lengths or digests, or modes that are no block modes for disks
+//! or can only be written in the crypto API's notation.
 
 use super::told::Spec;
 
@@ -32,7 +32,7 @@ pub const CIPHERS: [&str; 21] = [
     "xtea",
 ];
 
-/// Of these `cts`, as in `aes-cts-plain64`, is always refused: it is a mode over a mode.
+/// `cts`, as in `aes-cts-plain64`, is always refused, because it is a mode over a mode.
 pub const MODES: [&str; 11] = [
     "adiantum", "cbc", "cfb", "ctr", "cts", "ecb", "hctr2", "lrw", "ofb", "pcbc", "xts",
 ];
@@ -69,7 +69,7 @@ pub const IVS: [&str; 27] = [
 
 pub const KEY_BITS: [usize; 10] = [0, 64, 128, 160, 192, 256, 320, 384, 448, 512];
 
-/// Why something is not in the grid; nothing if it is.
+/// Why a specification is not in the grid. None if it is.
 pub fn outside(spec: &Spec) -> Option<&'static str> {
     let iv = spec.iv.shown();
     match () {

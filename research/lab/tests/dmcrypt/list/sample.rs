@@ -1,19 +1,18 @@
-//! A sample of what a list has and of what it has not, and what the kernel says of that through
-//! dmsetup.
+//! Samples what is in a list and what is not, and asks the kernel about it through dmsetup.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::told::{Iv, List, Spec};
 use crate::workspace::Desk;
 
-/// How many are taken of each mode over each cipher: of what is accepted, and of what is refused.
+/// Number of samples for each mode and cipher, both of accepted and of refused specifications.
 const OF_EACH: usize = 4;
 
-/// Names that this kernel does not have, nor any module of it.
+/// Names that neither this kernel nor any of its modules has.
 const ABSENT_CIPHERS: [&str; 7] = ["anubis", "aria", "khazad", "seed", "sm4", "tea", "xtea"];
 const ABSENT_MODES: [&str; 3] = ["cfb", "hctr2", "ofb"];
 
-/// Digests that no cipher takes as a key, and one that is not there.
+/// Digests whose length is no cipher's key length, and one that does not exist.
 const USELESS_DIGESTS: [&str; 3] = ["sha512", "streebog512", "tgr192"];
 
 /// A sample: specifications, and whether they are in the list.
@@ -60,7 +59,7 @@ fn lengths(accepted: &BTreeSet<&Spec>) -> BTreeSet<usize> {
     accepted.iter().map(|spec| spec.key_bits).collect()
 }
 
-/// Modes over ciphers of which a list has nothing.
+/// Pairs of a mode and a cipher that do not appear in a list.
 fn impossible<'a, T>(possible: &BTreeMap<(&'a str, &'a str), T>) -> Vec<(&'a str, &'a str)> {
     let modes = possible.keys().map(|(mode, _)| *mode).chain(ABSENT_MODES);
     let ciphers = possible
@@ -74,8 +73,8 @@ fn impossible<'a, T>(possible: &BTreeMap<(&'a str, &'a str), T>) -> Vec<(&'a str
     pairs.filter(|pair| !possible.contains_key(pair)).collect()
 }
 
-/// Everything with one mode over one cipher, but for what means several keys (loop-AES's IV with a
-/// name of the crypto API).
+/// All specifications with one mode and one cipher, except those with several keys (loop-AES's IV with
+/// a name of the crypto API).
 fn all(mode: &str, cipher: &str, ivs: &BTreeSet<Iv>, lengths: &BTreeSet<usize>) -> Vec<Spec> {
     let has_one_key = |iv: &&Iv| iv.name != "lmk" || !mode.contains('(');
     let with_lengths = |iv: &Iv| {
@@ -93,7 +92,7 @@ fn all(mode: &str, cipher: &str, ivs: &BTreeSet<Iv>, lengths: &BTreeSet<usize>) 
         .collect()
 }
 
-/// So many of `all`, from everywhere in it.
+/// Picks `count` of `all`, evenly spread.
 fn spread(all: Vec<Spec>, count: usize) -> Vec<Spec> {
     let step = all.len().div_ceil(count).max(1);
     let offset = all.len() % step;
@@ -103,7 +102,7 @@ fn spread(all: Vec<Spec>, count: usize) -> Vec<Spec> {
         .collect()
 }
 
-/// The kernel, asked through dmsetup: a table is loaded over a device that refuses all transfers.
+/// Asks the kernel through dmsetup, by loading each table over a device that refuses all transfers.
 pub fn asked(desk: &mut Desk, specs: &[&Spec]) -> Vec<bool> {
     let tables: Vec<String> = specs.iter().map(|spec| table(spec)).collect();
     desk.write("/tmp/tables", tables.join("\n") + "\n");
@@ -115,7 +114,7 @@ pub fn asked(desk: &mut Desk, specs: &[&Spec]) -> Vec<bool> {
     said.lines().map(|line| line == "yes").collect()
 }
 
-/// A table whose key has no byte twice.
+/// A table whose key contains no byte twice.
 fn table(spec: &Spec) -> String {
     let byte = |number: usize| format!("{:02x}", (number * 167 + 13) % 256);
     let key: String = (0..spec.key_bits / 8).map(byte).collect();

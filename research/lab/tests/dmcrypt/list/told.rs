@@ -1,8 +1,8 @@
-//! What `squall dmcrypt list --json` tells, and how the kernel names it.
+//! The output of `squall dmcrypt list --json`, and the kernel's names for it.
 
 use serde::Deserialize;
 
-/// A list, of which everything else is checked by its schema.
+/// A list. Its schema checks the keys that are not here.
 #[derive(Deserialize)]
 pub struct List {
     pub format: String,
@@ -46,7 +46,7 @@ pub struct Iv {
 }
 
 impl Entry {
-    /// The rules against it, the first one first.
+    /// The rules that it breaks, separated by blanks, the first one first.
     pub fn rules(&self) -> String {
         let rules: Vec<&str> = self.reasons.iter().map(|it| it.rule.as_str()).collect();
         rules.join(" ")
@@ -54,12 +54,12 @@ impl Entry {
 }
 
 impl Spec {
-    /// With the bits of the key, as people write it.
+    /// The name with the key's bits, as in the text output.
     pub fn shown(&self) -> String {
         format!("{} {}", self.name(), self.key_bits)
     }
 
-    /// As dm-crypt's documentation has it: the crypto API's own name where modes are nested.
+    /// The name in dm-crypt's notation, or in the crypto API's where modes are nested.
     pub fn name(&self) -> String {
         let iv = self.iv.shown();
         match self.mode.split_once('(') {

@@ -1,4 +1,4 @@
-//! What a kernel accepts as comma-separated values: a line a specification.
+//! The list of accepted specifications as CSV: a line for each specification.
 
 use serde::Serialize;
 use squall_tools::Failure;
@@ -7,7 +7,7 @@ use crate::model::{Entry, List};
 use crate::spec::Spec;
 use crate::verdict::Verdict;
 
-/// A line; its fields are the columns.
+/// A line of CSV; its fields are the columns.
 #[derive(Serialize)]
 struct Line<'a> {
     specification: String,
@@ -23,8 +23,8 @@ struct Line<'a> {
     same_as: Option<String>,
 }
 
-/// The list, with the names of columns in the first line; what there is not is empty. Of several
-/// reasons the first is told in full.
+/// The list as CSV, with a header line; missing values are empty. If there are several reasons, only
+/// the first is given in full.
 ///
 /// # Errors
 /// A line cannot be written.

@@ -2,7 +2,7 @@ use super::*;
 use crate::candidates::model;
 use crate::report::fixture;
 
-/// What a kernel like Debian's accepts.
+/// The list of a kernel like Debian's.
 fn debian() -> List {
     let mut accepted = model::accepted();
     accepted.sort();

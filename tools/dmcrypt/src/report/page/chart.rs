@@ -1,4 +1,4 @@
-//! One plot, as SVG: under each name a bar for each direction, with its median and quartiles.
+//! One plot, as SVG: under each name a bar for each direction, with median and quartiles.
 
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
@@ -7,19 +7,19 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use squall_tools::measure::Spread;
 use squall_tools::page::figures::{self, AXIS, FONT, MESH, TEXT, WIDTH};
 
-/// Most bars under a name.
+/// The most bars under a name.
 pub const CURVES: usize = 2;
 
-/// Heights in units of the drawing: of a name with its bars, of the axis' labels.
+/// Heights in drawing units: of a name with its bars, and of the axis labels.
 const ROW: u32 = 52;
 const BELOW: u32 = 46;
 
-/// Room around, for the labels at both ends of the axis.
+/// Space for the labels at both ends of the axis, and above the plot.
 const SIDES: u32 = 22;
 const ABOVE: u32 = 4;
 
-/// Where things lie, as parts of a row: the name, the first bar, each further one; and half of a
-/// bar's height.
+/// Positions in a row, as fractions of its height: the name, the first bar, the distance to the next
+/// one; and half of a bar's height.
 const NAME: f64 = 0.16;
 const BAR: f64 = 0.56;
 const STEP: f64 = 0.26;
@@ -31,7 +31,7 @@ pub struct Row {
     pub ratios: Vec<Option<Spread>>,
 }
 
-/// The marker of the ratio of this number, as a character.
+/// The marker character of ratio `number`.
 pub fn marker(number: usize) -> char {
     ['●', '▲'][number % CURVES]
 }
@@ -46,7 +46,7 @@ pub fn svg(rows: &[Row]) -> String {
     text
 }
 
-/// From nothing to the device's own speed, or above it where anything is.
+/// The axis, from 0 to the raw device's speed, or further if a value is larger.
 fn axis(rows: &[Row]) -> std::ops::Range<f64> {
     let ratios = rows.iter().flat_map(|row| &row.ratios).flatten();
     let highest = ratios.map(|ratio| ratio.high).fold(1.0, f64::max);
@@ -83,7 +83,7 @@ fn draw<DB: DrawingBackend>(area: &DrawingArea<DB, Shift>, rows: &[Row]) -> Draw
     area.present()
 }
 
-/// The row that begins at `top`.
+/// Draws the row that begins at `top`.
 fn draw_row<DB: DrawingBackend>(context: &mut Context<DB>, top: f64, row: &Row) -> Drawn<DB> {
     let style = FONT.into_font().color(&TEXT.0);
     let style = style.pos(Pos::new(HPos::Left, VPos::Top));

@@ -1,10 +1,10 @@
-//! How it was measured, and how to measure it again.
+//! The section on the method, with the command that repeats the measurement.
 
 use maud::{Markup, html};
 
 use crate::model::{BackingKind, Bench};
 
-/// All of it.
+/// The whole section.
 pub fn section(bench: &Bench) -> Markup {
     html! {
         section {
@@ -41,7 +41,7 @@ pub fn section(bench: &Bench) -> Markup {
     }
 }
 
-/// What makes this page again.
+/// The command that makes this page again.
 fn command(bench: &Bench) -> String {
     let device = match bench.backing.kind {
         BackingKind::Ram => "",

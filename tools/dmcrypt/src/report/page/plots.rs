@@ -1,4 +1,4 @@
-//! Plots of the ranking: one for each kind of transfer, with what is read beside what is written.
+//! Plots of the ranking: one for each kind of transfer, reads beside writes.
 
 use maud::{Markup, PreEscaped, html};
 use squall_tools::units;
@@ -7,10 +7,10 @@ use super::chart::{self, Row};
 use crate::model::{Bench, Workload};
 use crate::report::words;
 
-/// Most specifications of a plot; others are folded away below it.
+/// The most specifications in a plot; the others are folded away below it.
 const ROWS: usize = 12;
 
-/// Every plot of which there are figures.
+/// All plots that have figures.
 pub fn section(bench: &Bench) -> Markup {
     let drawn: Vec<Markup> = kinds(bench)
         .iter()
@@ -30,7 +30,7 @@ pub fn section(bench: &Bench) -> Markup {
     }
 }
 
-/// Places of workloads that differ in their direction only.
+/// Groups the indices of workloads that differ only in their direction.
 fn kinds(bench: &Bench) -> Vec<Vec<usize>> {
     let mut kinds: Vec<Vec<usize>> = Vec::new();
     for (place, workload) in bench.workloads.iter().enumerate() {
@@ -81,7 +81,7 @@ fn figure(bench: &Bench, places: &[usize]) -> Option<Markup> {
     })
 }
 
-/// `1 MiB, sequential, 8 at once`.
+/// A plot's heading, such as `1 MiB, sequential, 8 at once`.
 fn heading(workload: &Workload) -> String {
     let depth = match workload.depth {
         1 => "one at a time".into(),
@@ -99,7 +99,7 @@ fn drawing(heading: &str, rows: &[Row]) -> Markup {
     }
 }
 
-/// What the markers are.
+/// The legend: the markers with their names.
 fn names(bench: &Bench, places: &[usize]) -> Markup {
     html! {
         ul.names {

@@ -1,4 +1,4 @@
-//! What to use on this machine, with the lines that make it so.
+//! The recommendation for this machine, with the lines to copy.
 
 use maud::{Markup, html};
 
@@ -6,7 +6,7 @@ use super::emulated;
 use crate::model::{Bench, Recommendation};
 use crate::report::words;
 
-/// All of it.
+/// The whole section.
 pub fn section(bench: &Bench) -> Markup {
     html! {
         section {

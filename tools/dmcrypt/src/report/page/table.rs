@@ -1,4 +1,4 @@
-//! Tables of figures: a row a specification, a column a workload.
+//! Tables of figures: a row for each specification, a column for each workload.
 
 use maud::{Markup, html};
 use squall_tools::units;
@@ -7,7 +7,7 @@ use crate::model::{Bench, Figure, Measured};
 use crate::report::words;
 use crate::verdict::Verdict;
 
-/// The device without encryption, and every specification below it.
+/// The section with the ranking and, above it, the device without encryption.
 pub fn ranking(bench: &Bench) -> Markup {
     let stand_for: Vec<_> = bench.ranking.iter().filter_map(words::stands_for).collect();
     html! {
@@ -26,7 +26,7 @@ pub fn ranking(bench: &Bench) -> Markup {
     }
 }
 
-/// The best few with other options.
+/// The section with the best few under other options.
 pub fn variants(bench: &Bench) -> Markup {
     html! {
         @if !bench.variants.is_empty() {
@@ -42,7 +42,7 @@ pub fn variants(bench: &Bench) -> Markup {
     }
 }
 
-/// The heading with the id `heading` is its name.
+/// One table; the element with the id `heading` labels it.
 fn table(bench: &Bench, heading: &str, measured: &[Measured], has_options: bool) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-labelledby=(heading) {

@@ -1,5 +1,5 @@
-//! A line a specification and a column a workload; where a terminal is too narrow for all columns,
-//! several tables of the same lines.
+//! Tables with a row for each specification and a column for each workload. If a terminal is too
+//! narrow for all columns, several tables repeat the rows.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use crate::model::{Bench, Figure, Measured, Workload};
 use crate::report::columns::{columns, lines};
 use crate::report::words;
 
-/// Between columns.
+/// Blanks between columns.
 const GAP: usize = 1;
 
-/// A line of a heading, or of a table: what every table has, then a cell a workload.
+/// A row: the columns that every table repeats, and a cell for each workload.
 struct Row {
     head: [String; 3],
     cells: Vec<String>,
 }
 
-/// The tables. `second` is what stands under the name of each.
+/// The tables as text. `second` makes the line below a specification's name.
 pub fn tables(
     bench: &Bench,
     measured: &[Measured],
@@ -73,7 +73,7 @@ fn cell(figure: &Figure) -> String {
     )
 }
 
-/// Which cells each table has: as many as fit, and in all about as many.
+/// Divides the cells among as few tables as possible, about equally.
 fn split(rows: &[Row], cells: usize, width: Option<usize>) -> Vec<Range<usize>> {
     let head = rows.iter().map(|row| &row.head);
     let head: usize = (0..3)
@@ -91,13 +91,13 @@ fn split(rows: &[Row], cells: usize, width: Option<usize>) -> Vec<Range<usize>> 
     starts.map(|start| start..cells.min(start + most)).collect()
 }
 
-/// The length of the longest line.
+/// The length of the longest line in `texts`.
 fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
     let lines = texts.flat_map(str::lines);
     lines.map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
-/// One table.
+/// One table with the cells in `range`.
 fn table(rows: &[Row], range: Range<usize>) -> String {
     let mut table = columns(None);
     let mut right = vec![1, 2];

@@ -1,4 +1,4 @@
-//! What to use on this machine, and the lines that make it so, each alone on its line.
+//! The recommendation for this machine, with the lines to copy, each on a line of its own.
 
 use squall_tools::output::in_a_line;
 
@@ -7,7 +7,7 @@ use crate::model::{Bench, Recommendation};
 use crate::report::columns::paragraph;
 use crate::report::words;
 
-/// Writes it below what is in `text`.
+/// Appends the recommendation to `text`.
 pub fn write(text: &mut String, bench: &Bench, width: Option<usize>) {
     let Some(recommendation) = &bench.recommendation else {
         heading(text, "Recommendation", width);

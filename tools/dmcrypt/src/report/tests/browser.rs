@@ -1,4 +1,4 @@
-//! The page in a real browser.
+//! Loads the page in a real browser.
 
 use squall_testing::browser::{check, chromium};
 
@@ -16,6 +16,6 @@ fn every_page_is_whole_on_every_screen() {
     let pages = pages.each_ref().map(String::as_str);
     let seen = check(&chromium, &pages);
     let drawings: Vec<_> = seen.iter().map(|seen| seen.drawings).collect();
-    // Four kinds of transfers, and the ranking's end folded away below each.
+    // Four kinds of transfers, each with the end of the ranking folded away below it.
     assert_eq!(drawings[..8], [8, 8, 8, 8, 8, 8, 0, 0]);
 }

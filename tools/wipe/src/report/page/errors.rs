@@ -1,14 +1,14 @@
-//! Where a drive refused bytes, or gave back others than were written: tables of ranges.
+//! Tables of the ranges that a drive refused, or that hold other bytes than were written.
 
 use maud::{Markup, html};
 
 use crate::record::{Drive, Extent};
 use crate::report::share;
 
-/// So many ranges of a kind are printed; all are in the JSON file.
+/// The most ranges of a kind that are printed. The JSON file has all.
 const MOST: usize = 200;
 
-/// A section on each kind of error that there is; a sentence if there is none.
+/// The section on errors: a table for each kind, or a sentence if there are none.
 pub fn sections(drive: &Drive) -> Markup {
     let pass = drive.passes.last();
     let unwritten = pass.map_or(&[][..], |pass| &pass.unwritten);
@@ -32,7 +32,7 @@ pub fn sections(drive: &Drive) -> Markup {
     }
 }
 
-/// What can be said of a drive without errors.
+/// The sentence about a drive without errors.
 fn clean(drive: &Drive) -> &'static str {
     match (drive.passes.is_empty(), drive.not_overwritten()) {
         (true, _) => "Nothing was written, and so nothing was refused.",

@@ -12,10 +12,9 @@ use crate::report::{share, unreadable_bytes};
 /// A name and a value.
 type Fact = (&'static str, String);
 
-/// What is not known.
+/// Shown in place of a value that is not known.
 const UNKNOWN: &str = "not told";
 
-/// All sections.
 pub fn sections(job: &Job, drive: &Drive) -> Markup {
     html! {
         (section("Drive", &target(&drive.target)))
@@ -32,7 +31,7 @@ pub fn sections(job: &Job, drive: &Drive) -> Markup {
     }
 }
 
-/// A moment to the second, as people read it.
+/// A time to the second, for people.
 pub fn time(at: Timestamp) -> Markup {
     html! { time datetime=(format!("{at:.0}")) { (moment(at)) } }
 }
@@ -220,7 +219,7 @@ fn tool(job: &Job) -> Vec<Fact> {
     ]
 }
 
-/// Exactly, and to three digits where that says more. Numbers are not parted from their units.
+/// A number of bytes, exact and, from 1000 on, also rounded. Numbers stay on a line with their units.
 fn bytes(count: u64) -> String {
     let text = match count {
         0 => return "none".into(),

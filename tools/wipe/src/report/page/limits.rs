@@ -6,7 +6,7 @@ use squall_drives::Kind;
 use crate::record::Drive;
 use crate::report::Advice;
 
-/// The section.
+/// The section on what overwriting cannot reach.
 pub fn section(drive: &Drive) -> Markup {
     let target = &drive.target;
     html! {

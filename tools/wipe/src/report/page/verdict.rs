@@ -5,14 +5,14 @@ use maud::{Markup, html};
 use crate::record::{Drive, Job, Outcome, Scope};
 use crate::report::{share, unreadable_bytes};
 
-/// How good it is.
+/// How good an outcome is.
 enum Grade {
     Good,
     Doubtful,
     Bad,
 }
 
-/// The word.
+/// The outcome in a word or a few.
 pub fn word(drive: &Drive) -> &'static str {
     match drive.outcome {
         None => "Under way",
@@ -27,7 +27,7 @@ pub fn word(drive: &Drive) -> &'static str {
     }
 }
 
-/// All of it.
+/// The mark, the word and the sentence.
 pub fn section(job: &Job, drive: &Drive) -> Markup {
     let (class, mark) = match grade(drive) {
         Grade::Good => ("verdict good", "✓"),
@@ -53,7 +53,7 @@ fn grade(drive: &Drive) -> Grade {
     }
 }
 
-/// What became of it, in a sentence that is true.
+/// The outcome in a sentence or two.
 pub fn sentence(job: &Job, drive: &Drive) -> String {
     let missing = drive.not_overwritten();
     let left = match missing {
@@ -94,7 +94,7 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
     }
 }
 
-/// Whether everything could be read that was to be.
+/// Whether everything that was to be read back could be read.
 fn is_read_back(drive: &Drive) -> bool {
     let verification = drive.verification.as_ref();
     verification.is_none_or(|verification| unreadable_bytes(verification) == 0)

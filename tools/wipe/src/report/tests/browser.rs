@@ -1,4 +1,4 @@
-//! The page in a real browser, and as it is printed.
+//! Tests the page in a real browser, and as it is printed.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -33,12 +33,12 @@ fn what_is_printed_names_the_drive_and_its_outcome() {
         for expected in [serial, word, "Signature"] {
             assert!(text.contains(expected), "{expected}: {text}");
         }
-        // The last range of a table that is scrolled on a screen is on paper.
+        // On paper, a table that scrolls on a screen is shown to its last range.
         assert_eq!(text.contains("16,302,080"), drive == 1);
     }
 }
 
-/// The text of a PDF, if there is a program that reads it.
+/// The text of a PDF, if pdftotext is installed.
 fn text(pdf: &[u8]) -> Option<String> {
     let mut reader = Command::new("pdftotext")
         .args(["-", "-"])

@@ -1,4 +1,4 @@
-//! A line: what the event is called, when it was, of which drive, and what else there is to tell.
+//! One line of JSON: the event's name and time, its drive, and whatever else it has.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -7,24 +7,24 @@ use squall_tools::Failure;
 
 use crate::show::row::Row;
 
-/// What an event is called. Its schema has the same ones.
+/// The name of an event, as in the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(strum::EnumIter))]
 #[serde(rename_all = "kebab-case")]
 pub enum Name {
-    /// What would be done: a dry run.
+    /// The plan of a dry run.
     Plan,
     /// A run begins.
     Begin,
     /// A drive begins to erase itself.
     Purge,
-    /// It has ended doing so.
+    /// A drive's own erase has ended.
     Purged,
     /// A pass begins.
     Pass,
     /// The verification begins.
     Verification,
-    /// Everything before is flushed and recorded.
+    /// Everything before an offset is flushed and recorded.
     Checkpoint,
     /// How far a drive is.
     Progress,
@@ -34,19 +34,19 @@ pub enum Name {
     Unreadable,
     /// Bytes that differ.
     Differing,
-    /// Something else to be known.
+    /// A remark about a drive.
     Note,
-    /// A drive's part ended.
+    /// A drive's part of the job ended.
     Ended,
-    /// The user has asked for the end.
+    /// The user has asked the run to stop.
     Stopping,
     /// A run ended.
     End,
-    /// A report that could not be written to its place.
+    /// A report that could not be written to its file.
     Report,
 }
 
-/// Common keys come first.
+/// A line, with the keys that all events have first.
 #[derive(Serialize)]
 struct Line<'a> {
     event: Name,
@@ -64,7 +64,7 @@ struct Drive<'a> {
     serial: Option<&'a str>,
 }
 
-/// The event `name` at `now`, of the drive of a row if it is one's.
+/// The event `name` at time `now`, with the drive of `row` if it concerns one.
 pub fn line(now: Timestamp, name: Name, row: Option<&Row>, more: Value) -> Result<String, Failure> {
     let line = Line {
         event: name,
