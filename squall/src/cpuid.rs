@@ -2,8 +2,9 @@
 //!
 //! The standard library's detection executes CPUID about ten times before its first answer. In a
 //! VM each CPUID traps for several microseconds; together they took half of the time to a process's
-//! first random bytes. Two are enough for what is asked here, and one for the first bytes; the
-//! `sha2` crate executes three of its own.
+//! first random bytes. Two are enough for the features that are asked for here, and one for the first
+//! bytes; the `sha2` crate executes three of its own. Which hypervisor it is takes two or three more,
+//! and is asked by a process that draws more than a few bytes.
 
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -28,6 +29,7 @@ impl Features {
     pub const ZMM: Features = Features(1 << 10);
     /// XGETBV is available and reports which registers the system saves.
     const OSXSAVE: Features = Features(1 << 11);
+    pub const RDPID: Features = Features(1 << 12);
 
     /// The features that the first CPUID reports.
     const BASIC: Features = Features::SSSE3
@@ -99,6 +101,29 @@ impl Found {
     }
 }
 
+/// Whether the CPU has RDTSCP (leaf 8000_0001H, register EDX).
+pub(crate) fn has_rdtscp() -> bool {
+    const LEAF: u32 = 0x8000_0001;
+    const BIT: u32 = 27;
+    __cpuid(0x8000_0000).eax >= LEAF && __cpuid(LEAF).edx >> BIT & 1 == 1
+}
+
+/// Whether KVM runs the CPU (Documentation/virt/kvm/x86/cpuid.rst in Linux). Where it shows its guests
+/// the name and leaves of Hyper-V, its own come 100H later.
+///
+/// VirtualBox can show KVM's name, but none of the features that are asked for here.
+pub(crate) fn is_kvm() -> bool {
+    const LEAVES: [u32; 2] = [0x4000_0000, 0x4000_0100];
+    /// KVM_FEATURE_ASYNC_PF, KVM_FEATURE_STEAL_TIME and KVM_FEATURE_PV_EOI.
+    const FEATURES: u32 = 1 << 4 | 1 << 5 | 1 << 6;
+    let is_kvm = |leaf| {
+        let found = __cpuid(leaf);
+        let name = [found.ebx, found.ecx, found.edx].map(u32::to_le_bytes);
+        name.as_flattened() == b"KVMKVMKVM\0\0\0" && __cpuid(leaf + 1).eax & FEATURES != 0
+    };
+    has(Features::HYPERVISOR) && LEAVES.into_iter().any(is_kvm)
+}
+
 const YMM_STATE: u64 = 0b110;
 const ZMM_STATE: u64 = 0b1110_0110;
 
@@ -129,7 +154,8 @@ fn with_extended(basic: Features) -> Features {
     let extended = __cpuid_count(7, 0);
     let mut found = basic
         .and(Features::AVX2.if_bit(extended.ebx, 5))
-        .and(Features::VAES.if_bit(extended.ecx, 9));
+        .and(Features::VAES.if_bit(extended.ecx, 9))
+        .and(Features::RDPID.if_bit(extended.ecx, 22));
     if basic.contain(Features::ZMM) {
         found = found
             .and(Features::AVX512F.if_bit(extended.ebx, 16))
@@ -159,5 +185,10 @@ mod tests {
         agree!(SSSE3 "ssse3", AES "aes", RDRAND "rdrand", AVX "avx", AVX2 "avx2", VAES "vaes");
         agree!(AVX512F "avx512f", AVX512BW "avx512bw", AVX512VL "avx512vl");
         assert!(!has(Features(1 << 30)));
+    }
+
+    #[test]
+    fn kvm_is_a_hypervisor() {
+        assert!(!is_kvm() || has(Features::HYPERVISOR));
     }
 }

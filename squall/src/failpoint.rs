@@ -19,17 +19,18 @@ pub enum Failpoint {
     Wiping,
     /// The lock that keeps a signal handler off a page in use.
     ReentryLock,
-    /// Hedging of requests where a VM clone would not be noticed.
-    Hedge,
-    /// Request pads, where notification of a VM clone is delayed.
-    DelayedNotification,
+    /// What makes requests differ where a VM may be cloned before anything tells: pads, additional
+    /// input, and the search for pauses.
+    UnseenClones,
+    /// The comparison of the cycle counter with the last request's: no stop of the machine is seen.
+    Stops,
+    /// The requirement that a burst was served from a buffer that was made in it.
+    Anchors,
     /// The machine: AES instructions for request pads.
     CachedSchedule,
-    /// The tick that ends the use of a buffer where notification is delayed.
-    Tick,
     /// The clearing of registers after code that handled a key.
     RegisterClearing,
-    /// Additional input to refills and hedged requests, which becomes zeros.
+    /// Additional input to refills, pads and long requests, which becomes zeros.
     AdditionalInput,
     /// The kernel's part of a seed, which becomes zeros.
     KernelBytes,
@@ -63,6 +64,12 @@ pub enum Failpoint {
     NoVmgenid,
     /// The machine: a hypervisor that announces itself.
     Announcement,
+    /// The machine: being a guest of KVM.
+    Kvm,
+    /// The machine: being no guest of KVM.
+    NoKvm,
+    /// The machine: the instruction that reads the CPU's number.
+    Rdpid,
     /// The machine: being no VM.
     BareMetal,
     /// The check that what is opened as vmclock is the kernel's device.
@@ -72,13 +79,13 @@ pub enum Failpoint {
 }
 
 #[cfg(feature = "testing")]
-static OFF: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
+static OFF: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
 
 /// Whether a test switched `failpoint` off.
 #[inline(always)]
 pub(crate) fn is_off(failpoint: Failpoint) -> bool {
     #[cfg(feature = "testing")]
-    return OFF.load(core::sync::atomic::Ordering::Relaxed) & (1 << failpoint as u32) != 0;
+    return OFF.load(core::sync::atomic::Ordering::Relaxed) & (1 << failpoint as u64) != 0;
     #[cfg(not(feature = "testing"))]
     {
         let _ = failpoint;
@@ -89,5 +96,5 @@ pub(crate) fn is_off(failpoint: Failpoint) -> bool {
 /// Switches a guard off, or takes a property away from the machine, for this process.
 #[cfg(feature = "testing")]
 pub fn switch_off(failpoint: Failpoint) {
-    OFF.fetch_or(1 << failpoint as u32, core::sync::atomic::Ordering::Relaxed);
+    OFF.fetch_or(1 << failpoint as u64, core::sync::atomic::Ordering::Relaxed);
 }

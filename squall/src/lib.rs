@@ -21,8 +21,8 @@
 //! # Which function?
 //! | for | use |
 //! | --- | --- |
-//! | keys, nonces, tokens, identifiers, anything | [`fill`], [`array()`] |
-//! | numbers whose repetition in a VM clone does no harm: simulations, sampling, jitter | [`u32()`], [`u64()`] |
+//! | keys, nonces, tokens, identifiers, anything | [`fill`], [`array()`], [`u32()`], [`u64()`] |
+//! | numbers whose repetition in a VM clone does no harm: simulations, sampling, jitter | [`SimulationRng`] |
 //! | keys that live for years, when a microsecond does not matter | [`fill_fresh`] |
 //! | code that takes a `rand_core` generator | [`Rng`] |
 //! | the same bytes again: wiping and verifying, seeded data | [`Stream`] |
@@ -52,7 +52,8 @@ mod zeroable;
 pub use engine::{Engine, UnknownEngine};
 pub use error::Error;
 use error::abort;
-pub use rng::Rng;
+use guard::page::Word;
+pub use rng::{Rng, SimulationRng};
 pub use status::{CloneGuard, ForkGuard, MemoryKind, NoiseSource, ReseedGuard, Status};
 pub use stream::Stream;
 use thread_generator::{RequestKind, SlowPath};
@@ -81,13 +82,18 @@ compile_error!("squall is for Linux: its promises rest on Linux interfaces");
 /// all of it; the rest is different in each.
 ///
 /// # Source
-/// NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG, AES-256, no derivation function). On a VM with
-/// delayed clone notification, requests of up to 256 bytes are its output XORed with the keystream
-/// of AES-256 in counter mode under a second key.
+/// NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG, AES-256, no derivation function). On a VM that may
+/// be cloned before anything tells, requests of up to 256 bytes after a pause are its output XORed with
+/// the keystream of AES-256 in counter mode under a second key.
 #[inline]
 pub fn fill(out: &mut [u8]) {
-    if let Err(slow_path) = thread_generator::fill_fast(out) {
-        serve_or_abort(slow_path, RequestKind::Bytes, out);
+    fill_with(RequestKind::Unique, out);
+}
+
+#[inline(always)]
+fn fill_with(kind: RequestKind, out: &mut [u8]) {
+    if let Err(slow_path) = thread_generator::fill_fast(kind, out) {
+        serve_or_abort(slow_path, kind, out);
     }
 }
 
@@ -156,12 +162,20 @@ pub fn try_fill_fresh(out: &mut [u8]) -> Result<(), Error> {
     thread_generator::fill_fresh(out)
 }
 
+/// A random word.
+#[inline(always)]
+fn word<W: Word>(kind: RequestKind) -> W {
+    thread_generator::word_fast(kind).unwrap_or_else(|slow_path| word_slowly(slow_path, kind))
+}
+
 #[cold]
 #[inline(never)]
-fn number_slowly<const N: usize>(slow_path: SlowPath) -> [u8; N] {
-    let mut bytes = [0; N];
-    serve_or_abort(slow_path, RequestKind::Number, &mut bytes);
-    bytes
+fn word_slowly<W: Word>(slow_path: SlowPath, kind: RequestKind) -> W {
+    let mut bytes = W::default().to_bytes();
+    serve_or_abort(slow_path, kind, bytes.as_mut());
+    let word = W::from_bytes(&bytes);
+    secret::wipe(bytes.as_mut());
+    word
 }
 
 /// A random array of `N` bytes. Same as [`fill`] in everything else.
@@ -172,28 +186,16 @@ pub fn array<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A random number below 2^32, for simulations, sampling and jitter. Same as [`fill`] except for
-/// clones.
-///
-/// # Forks and clones
-/// **Not for nonces, tokens or identifiers.** On a VM whose only signal of clones is vmgenid, which
-/// comes late, clones may get the same numbers if the VM was stopped within a tick of its clock (1
-/// to 10 ms) in which this thread drew numbers. Where that is not acceptable, draw an [`array()`]:
-/// `u32::from_ne_bytes(squall::array())`. SECURITY.md has the limits.
+/// A random number below 2^32. Same as [`fill`] in everything else.
 #[inline]
 pub fn u32() -> u32 {
-    thread_generator::word_fast()
-        .unwrap_or_else(|slow_path| u32::from_ne_bytes(number_slowly(slow_path)))
+    word(RequestKind::Unique)
 }
 
-/// A random number below 2^64, for the same uses as [`u32()`].
-///
-/// # Forks and clones
-/// Same as [`u32()`]. For nonces, tokens and identifiers use `u64::from_ne_bytes(squall::array())`.
+/// A random number below 2^64. Same as [`fill`] in everything else.
 #[inline]
 pub fn u64() -> u64 {
-    thread_generator::word_fast()
-        .unwrap_or_else(|slow_path| u64::from_ne_bytes(number_slowly(slow_path)))
+    word(RequestKind::Unique)
 }
 
 /// The protections of this process and the work of its generator so far.
@@ -238,13 +240,13 @@ pub mod hazmat {
         thread_generator::generator::use_engine(engine)
     }
 
-    /// Hedges every request, as on a VM without any signal of clones: the cycle counter and a word of
-    /// the CPU's random instruction become its additional input, for some 200 ns.
+    /// Stops relying on the machine's signals of clones, as on a VM without any: requests are made to
+    /// differ by themselves ([`fill`](crate::fill)).
     ///
-    /// For measuring that cost, and for programs that do not rely on the machine's signals of clones.
-    /// It holds for the whole process and cannot be undone. A thread that has drawn before may first
-    /// serve what is left in its buffer (at most 3584 bytes) unhedged.
-    pub fn hedge_every_request() {
+    /// For measuring what that costs. It holds for the whole process and cannot be undone. A thread
+    /// that has drawn before may first serve what is left in its buffer (at most 3584 bytes) as it
+    /// was.
+    pub fn distrust_clone_signals() {
         policy::distrust_clone_signals();
     }
 
@@ -265,6 +267,7 @@ pub mod hazmat {
 pub mod testing {
     pub use crate::failpoint::{Failpoint, switch_off as switch_off_for_testing};
     pub use crate::guard::clock::advance as advance_clock_for_testing;
+    pub use crate::guard::stop::set_gap as set_gap_for_testing;
     pub use crate::guard::vdso::watch_instead as watch_generation_at_for_testing;
     pub use crate::guard::vmclock::open_instead as vmclock_for_testing;
     pub use crate::thread_generator::testing::KEYS_AT as KEYS_AT_FOR_TESTING;

@@ -6,7 +6,7 @@
 //! `__tls_get_addr`, which takes nanoseconds, and may itself allocate when a library has
 //! been loaded since. The feature `shared-library` reaches them at a fixed distance from the
 //! thread's pointer instead (the *initial exec* model: U. Drepper, "ELF Handling For Thread-Local
-//! Storage", section 4.3). Their 120 bytes, and with them those of the standard library, 72 or so,
+//! Storage", section 4.3). Their 168 bytes, and with them those of the standard library, 72 or so,
 //! are then part of what the loader sets aside at the start of the program, or of the reserve that
 //! it keeps for libraries that are loaded later (`glibc.rtld.optional_static_tls`, 512 bytes).
 

@@ -1,6 +1,6 @@
-//! `Rng`: the generator behind the `rand_core` traits.
+//! `Rng` and `SimulationRng`: the generator behind the `rand_core` traits.
 
-use crate::thread_generator::request_pad::numbers_may_repeat;
+use crate::thread_generator::RequestKind;
 
 /// A zero-sized handle to this thread's generator: every `Rng` is the same generator as
 /// [`fill`](crate::fill).
@@ -13,9 +13,7 @@ use crate::thread_generator::request_pad::numbers_may_repeat;
 /// A cryptographic generator, and marked as one.
 ///
 /// # Forks and clones
-/// Protected like [`fill`](crate::fill) in all its methods, because `rand` makes keys of numbers.
-/// Where notification of a clone is delayed (see SECURITY.md), `next_u32` and `next_u64` therefore
-/// take longer than [`u32`](crate::u32) and [`u64`](crate::u64).
+/// Same as [`fill`](crate::fill), in all its methods.
 ///
 /// ```
 /// use rand_core::Rng as _;
@@ -26,63 +24,76 @@ use crate::thread_generator::request_pad::numbers_may_repeat;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rng;
 
-impl rand_core::TryRng for Rng {
-    type Error = rand_core::Infallible;
+/// Numbers for simulations, sampling and jitter: a zero-sized handle to this thread's generator that
+/// **may repeat in a VM clone**. The fastest generator here.
+///
+/// Not for keys, nonces, tokens or identifiers, and so not marked as a cryptographic generator
+/// (`CryptoRng`). In everything else it is like [`Rng`].
+///
+/// # Security
+/// The numbers are bytes of the same generator, and are erased where they are served. Nothing else
+/// is served what this served.
+///
+/// # Forks and clones
+/// Forked children get other numbers, and a new generation of the kernel's RNG ends the use of what
+/// was generated before. Where clones are noticed late or not at all (see
+/// [`CloneGuard`](crate::CloneGuard)), two clones may get the same numbers until they are told, or
+/// until their buffers are used up: at most 3584 bytes of a thread at a time.
+///
+/// ```
+/// use rand_core::Rng as _;
+/// let mut rng = squall::SimulationRng;
+/// let is_heads = rng.next_u32() % 2 == 1;
+/// # let _ = is_heads;
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SimulationRng;
 
-    #[inline]
-    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        Ok(next_u32())
-    }
+macro_rules! generators {
+    ($($generator:ty => $kind:expr),*) => {$(
+        impl rand_core::TryRng for $generator {
+            type Error = rand_core::Infallible;
 
-    #[inline]
-    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        Ok(next_u64())
-    }
+            #[inline]
+            fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+                Ok(crate::word($kind))
+            }
 
-    #[inline]
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
-        crate::fill(out);
-        Ok(())
-    }
+            #[inline]
+            fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+                Ok(crate::word($kind))
+            }
+
+            #[inline]
+            fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
+                crate::fill_with($kind, out);
+                Ok(())
+            }
+        }
+
+        #[cfg(feature = "rand_core_09")]
+        impl rand_core_09::RngCore for $generator {
+            #[inline]
+            fn next_u32(&mut self) -> u32 {
+                crate::word($kind)
+            }
+
+            #[inline]
+            fn next_u64(&mut self) -> u64 {
+                crate::word($kind)
+            }
+
+            #[inline]
+            fn fill_bytes(&mut self, out: &mut [u8]) {
+                crate::fill_with($kind, out);
+            }
+        }
+    )*};
 }
+
+generators!(Rng => RequestKind::Unique, SimulationRng => RequestKind::Simulation);
 
 impl rand_core::TryCryptoRng for Rng {}
 
 #[cfg(feature = "rand_core_09")]
-impl rand_core_09::RngCore for Rng {
-    #[inline]
-    fn next_u32(&mut self) -> u32 {
-        next_u32()
-    }
-
-    #[inline]
-    fn next_u64(&mut self) -> u64 {
-        next_u64()
-    }
-
-    #[inline]
-    fn fill_bytes(&mut self, out: &mut [u8]) {
-        crate::fill(out);
-    }
-}
-
-#[cfg(feature = "rand_core_09")]
 impl rand_core_09::CryptoRng for Rng {}
-
-#[inline]
-fn next_u32() -> u32 {
-    if numbers_may_repeat() {
-        u32::from_ne_bytes(crate::array())
-    } else {
-        crate::u32()
-    }
-}
-
-#[inline]
-fn next_u64() -> u64 {
-    if numbers_may_repeat() {
-        u64::from_ne_bytes(crate::array())
-    } else {
-        crate::u64()
-    }
-}

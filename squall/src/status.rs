@@ -5,11 +5,12 @@ use core::sync::atomic::Ordering;
 
 use crate::engine::Engine;
 pub use crate::entropy::cpu::NoiseSource;
+use crate::guard::freshness;
 use crate::guard::memory;
 pub use crate::guard::memory::MemoryKind;
 use crate::guard::policy::Policy;
+use crate::guard::stop::Counter;
 use crate::guard::vdso::{self, Watch};
-use crate::guard::{freshness, tick};
 use crate::{entropy, thread_generator};
 
 /// The protections of this process and the work of its generator so far.
@@ -39,9 +40,9 @@ pub struct Status {
     /// /dev/vmclock0 is the kernel's device and readable. Without a generation counter, its disruption
     /// marker is checked in addition to other signals.
     pub has_vmclock: bool,
-    /// Buffers expire with the kernel's tick: a clone that is notified late, and was stopped while
-    /// nothing was drawn, does not repeat numbers.
-    pub follows_tick: bool,
+    /// The cycle counter shows when this VM was stopped, because its hypervisor is known to keep it so:
+    /// requests in quick succession need no pad.
+    pub counter_shows_stops: bool,
     /// The kernel has getrandom in the vDSO.
     pub has_vdso_getrandom: bool,
     /// Seedings of threads' generators, in this process and the processes it was forked from.
@@ -73,12 +74,12 @@ pub enum CloneGuard {
     /// vmclock's generation counter, which changes before a clone runs.
     VmClock,
     /// vmgenid: the kernel reseeds when it is told of the clone, moments after the clone runs. Until
-    /// then, all requests except those for a `u32` or `u64` are made different in each clone.
+    /// then, requests are made different in each clone.
     Vmgenid,
-    /// None, or none that the program relies on ([`hedge_every_request`]): every request is hedged
-    /// with the cycle counter and the CPU's random instruction.
+    /// None, or none that the program relies on ([`distrust_clone_signals`]): requests are made
+    /// different in each clone, always.
     ///
-    /// [`hedge_every_request`]: crate::hazmat::hedge_every_request
+    /// [`distrust_clone_signals`]: crate::hazmat::distrust_clone_signals
     Hedged,
 }
 
@@ -121,7 +122,7 @@ impl Status {
             is_vm: policy.is_vm,
             has_vmgenid: policy.has_vmgenid,
             has_vmclock: policy.vmclock.is_some(),
-            follows_tick: policy.vdso.is_some_and(tick::is_followed),
+            counter_shows_stops: policy.is_vm && Counter::find() != Counter::None,
             has_vdso_getrandom: policy.vdso.is_some(),
             reseeds: thread_generator::RESEEDS.load(Ordering::Relaxed),
             bytes_discarded: thread_generator::DISCARDED.load(Ordering::Relaxed),

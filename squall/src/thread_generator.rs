@@ -6,9 +6,12 @@
 //! current **after** they were read: if the page was dropped, inherited by a fork, outlived a kernel
 //! reseed or was restored from a snapshot, the bytes are discarded and drawn anew.
 //!
-//! While it serves a request, the thread holds the [`lock`] of its page; a signal handler that
-//! draws in the middle of a draw finds the lock taken and is served from a new seed. The lock's
-//! number is how many bytes of the buffer are left; they are taken from the end.
+//! Where the machine may be cloned before anything tells, small requests are also compared with the
+//! thread's last one: in a burst they leave as they are, after a pause with a [pad](request_pad).
+//!
+//! While it serves a request, the thread holds the [lock](crate::guard::lock) of its page; a signal
+//! handler that draws in the middle of a draw finds the lock taken and is served from a new seed. The
+//! lock's number is how many bytes of the buffer are left; they are taken from the end.
 
 mod fresh;
 pub(crate) mod generator;
@@ -20,6 +23,7 @@ pub(crate) mod testing;
 
 use core::cell::Cell;
 use core::ffi::c_void;
+use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Error;
@@ -29,23 +33,25 @@ use crate::entropy;
 use crate::failpoint::{self, Failpoint};
 use crate::guard::errno;
 use crate::guard::freshness;
-use crate::guard::lock::{self, HOLDER};
+use crate::guard::lock::HOLDER;
 use crate::guard::page::{CAPACITY, Page, Word, read_before_checking};
-use crate::guard::policy::{Hedging, Policy};
+use crate::guard::policy::Policy;
+use crate::guard::stop::Reading;
 use crate::guard::thread;
+use crate::guard::thread_line::{SMALL, ThreadLine, line};
 use crate::per_thread::{ZeroAtStart, per_thread};
 use crate::secret::{in_frame_of_its_own, wipe_stack_below};
 pub(crate) use fresh::fill_fresh;
 use generator::Generator;
 use root::Event;
 
-/// Longest request served from the buffer, in bytes. Beyond it, generating in place costs less
-/// than copying and erasing.
-const SMALL: usize = 256;
-
-/// First refill after a seeding, in bytes; each next one is twice as long. What a new kernel
-/// generation discards is then in proportion to what was used.
+/// First refill after a seeding or a pause, in bytes; each next one is twice as long. What a new
+/// kernel generation or the next pause discards is then in proportion to what was used.
 const FIRST_REFILL: usize = 256;
+
+/// Bytes of a refill between two readings of the cycle counter, at most: what the slowest AES
+/// instructions generate within the gap that tells of no stop.
+const PIECE: usize = CAPACITY / 2;
 
 /// Minimum number of cycles between two refills that become inputs of the root: twenty microseconds
 /// on a CPU of 3 GHz, in which a thread refills fifty times. Recording every refill would cost
@@ -66,14 +72,10 @@ const SEEDING_STACK: usize = 7 << 9;
 const ATTEMPTS: usize = 8;
 
 per_thread! {
-    static PAGE: Cell<Option<Page>>
-}
-
-per_thread! {
     static LOCAL: Local
 }
 
-/// Per-thread state that is not secret and so lies outside the page.
+/// What the slow path keeps of a thread; none of it is secret.
 struct Local {
     /// What the lock's number would be, where comparing the freshness tag is not enough. The number
     /// is 0 then, which keeps requests off the fast path.
@@ -95,7 +97,8 @@ unsafe impl ZeroAtStart for Local {}
 /// Seedings in this process.
 pub(crate) static RESEEDS: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes generated and discarded unused in this process because the epoch or the tick had changed.
+/// Bytes generated and discarded unused in this process because the
+/// epoch had changed, or to make the buffer anew after a pause.
 pub(crate) static DISCARDED: AtomicU64 = AtomicU64::new(0);
 
 /// Passed from the fast path to [`serve`]: the number of the lock, which was asked for.
@@ -106,31 +109,39 @@ pub(crate) struct SlowPath {
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestKind {
-    /// Bytes, which may be a key or a nonce.
-    Bytes,
-    /// A number, which may repeat in a clone while notification is delayed.
-    Number,
+    /// Bytes that no clone may get too: they may be a key or a nonce.
+    Unique,
+    /// Numbers for a simulation, which a clone may get too.
+    Simulation,
 }
 
 /// Fills `out` from the buffer, if the fast path can serve it.
 #[inline(always)]
-pub(crate) fn fill_fast(out: &mut [u8]) -> Result<(), SlowPath> {
-    draw(out.len(), |page, at| {
+pub(crate) fn fill_fast(kind: RequestKind, out: &mut [u8]) -> Result<(), SlowPath> {
+    let len = out.len();
+    let take = |page: Page, at| {
         page.take(at, out);
-        request_pad::apply(page, out);
-    })
+        out
+    };
+    draw(kind, len, take, request_pad::apply).map(drop)
 }
 
 /// Fills `out`.
 #[inline(always)]
 pub(crate) fn try_fill(out: &mut [u8]) -> Result<(), Error> {
-    fill_fast(out).or_else(|slow_path| serve(slow_path, RequestKind::Bytes, out))
+    fill_fast(RequestKind::Unique, out)
+        .or_else(|slow_path| serve(slow_path, RequestKind::Unique, out))
 }
 
 /// A random word from the buffer, if the fast path can serve it.
 #[inline(always)]
-pub(crate) fn word_fast<W: Word>() -> Result<W, SlowPath> {
-    draw(size_of::<W>(), Page::take_word)
+pub(crate) fn word_fast<W: Word>(kind: RequestKind) -> Result<W, SlowPath> {
+    draw(
+        kind,
+        size_of::<W>(),
+        Page::take_word,
+        request_pad::apply_to_word,
+    )
 }
 
 /// Creates the thread key whose destructor is [`close`].
@@ -148,29 +159,69 @@ pub(crate) fn prime() -> Result<(), Error> {
 
 /// Serves a small request: lock, move `len` bytes out of the buffer, check, unlock.
 #[inline(always)]
-fn draw<T>(len: usize, take: impl FnOnce(Page, usize) -> T) -> Result<T, SlowPath> {
-    let left = lock::lock();
-    // One comparison for `len <= left <= CAPACITY`: an underflow is too large, and so is the number
-    // if the lock was not obtained.
-    let at = left.wrapping_sub(len);
-    if len > SMALL || at > CAPACITY - len {
-        return Err(SlowPath { left });
-    }
-    let Some(page) = PAGE.with(Cell::get) else {
+fn draw<T>(
+    kind: RequestKind,
+    len: usize,
+    take: impl FnOnce(Page, usize) -> T,
+    pad: impl FnOnce(Page, Reading, T) -> T,
+) -> Result<T, SlowPath> {
+    let line = line();
+    let left = line.lock.lock();
+    let Some((page, at)) = line.place(left, len) else {
         return Err(SlowPath { left });
     };
     if failpoint::is_off(Failpoint::ReentryLock) {
-        lock::unlock(left);
+        line.lock.unlock(left);
     }
-    let is_fresh = || page.is_fresh(freshness::now());
-    let was_fresh = failpoint::is_off(Failpoint::Recheck) && is_fresh();
+    let was_fresh = failpoint::is_off(Failpoint::Recheck) && line.is_fresh(page);
     let taken = take(page, at);
-    if !was_fresh && !is_fresh() {
+    if kind == RequestKind::Unique
+        && let Some(now) = line.pause()
+    {
+        return after_pause(now, page, at, taken, pad);
+    }
+    if !was_fresh && !line.is_fresh(page) {
         // The bytes taken are erased and lost.
         return Err(SlowPath { left: at });
     }
-    lock::unlock(at);
+    line.unlock(at);
     Ok(taken)
+}
+
+/// Goes on with a small request whose bytes, taken before `now`, need a pad.
+#[cold]
+#[inline(never)]
+fn after_pause<T>(
+    now: Reading,
+    page: Page,
+    at: usize,
+    taken: T,
+    pad: impl FnOnce(Page, Reading, T) -> T,
+) -> Result<T, SlowPath> {
+    let line = line();
+    let padded = pad(page, now, taken);
+    let left = left_after_pause(line, now, at);
+    if !line.is_fresh(page) {
+        return Err(SlowPath { left });
+    }
+    line.unlock(left);
+    Ok(padded)
+}
+
+/// Whether buffers are made so that bursts can begin with them.
+fn seeks_bursts(line: &ThreadLine) -> bool {
+    line.seeks_bursts() && entropy::has_good_sources()
+}
+
+/// How many of `left` bytes are kept after a request with a pad: none if the buffer is to be made
+/// anew.
+fn left_after_pause(line: &ThreadLine, now: Reading, left: usize) -> usize {
+    if !line.burst.pause(now) || !seeks_bursts(line) {
+        return left;
+    }
+    DISCARDED.fetch_add(left as u64, Ordering::Relaxed);
+    LOCAL.with(|local| local.refill.set(FIRST_REFILL));
+    0
 }
 
 /// Fills `out`, whatever the state of the thread. Makes system calls, and preserves `errno`.
@@ -188,18 +239,18 @@ fn serve_slowly(
     out: &mut [u8],
     has_seeded: &mut bool,
 ) -> Result<(), Error> {
+    let line = line();
     if left >= HOLDER {
-        lock::give_up();
+        line.lock.give_up();
         *has_seeded = true;
         return fresh::fill(out);
     }
     LOCAL.with(|local| {
-        let policy = Policy::get();
-        let left = left + local.held_back.replace(0);
         let mut request = Request {
+            line,
             local,
-            policy,
-            left,
+            policy: Policy::get(),
+            left: left + local.held_back.replace(0),
             has_seeded,
         };
         let served = request.serve(kind, out);
@@ -209,7 +260,7 @@ fn serve_slowly(
             (0, request.left)
         };
         local.held_back.set(held_back);
-        lock::unlock(left);
+        line.unlock(left);
         served
     })
 }
@@ -238,6 +289,7 @@ fn wiping_stack_and_registers(
 
 /// A request that holds the lock of its thread's page.
 struct Request<'a> {
+    line: &'a ThreadLine,
     local: &'a Local,
     policy: Policy,
     /// Unused bytes of the buffer.
@@ -271,14 +323,14 @@ impl Request<'_> {
     /// This thread's page, mapped at the first request; `None` for a thread that is ending, or if
     /// the system has no memory or no thread key.
     fn page(&self) -> Option<Page> {
-        if let Some(page) = PAGE.with(Cell::get) {
+        if let Some(page) = self.line.page() {
             return Some(page);
         }
         if self.local.is_closed.get() || !thread::on_exit(close) {
             return None;
         }
         let page = Page::map().ok()?;
-        PAGE.with(|own| own.set(Some(page)));
+        self.line.set_page(Some(page));
         Some(page)
     }
 
@@ -305,18 +357,18 @@ impl Request<'_> {
     }
 
     /// Writes `out`, from the buffer or in place.
+    ///
+    /// Not inlined, so that a seeding does not have its frame above its own: a first draw must fit
+    /// into a signal handler's stack.
+    #[inline(never)]
     fn produce(&mut self, page: Page, kind: RequestKind, out: &mut [u8]) {
-        let is_small = out.len() <= SMALL;
-        let is_hedged = match self.policy.hedging(page.generation()) {
-            Hedging::None => false,
-            Hedging::AllButNumbers => {
-                request_pad::begin(&self.policy);
-                kind == RequestKind::Bytes && !(is_small && request_pad::is_possible())
-            }
-            Hedging::All => true,
-        };
-        if is_hedged || !is_small {
-            return generate(page, self.engine(out.len()), out, is_hedged);
+        self.line.follow(&self.policy, page.generation());
+        let must_differ = kind == RequestKind::Unique && self.line.may_be_cloned_unseen();
+        if out.len() > SMALL || (must_differ && !request_pad::is_possible()) {
+            // Whatever it is for: a clone that was given the same generator's output without input
+            // would know from it the key of one with input.
+            let has_input = self.line.may_be_cloned_unseen();
+            return generate(page, self.engine(out.len()), out, has_input);
         }
         if !page.is_fresh(freshness::under(page.generation())) {
             self.discard();
@@ -327,30 +379,66 @@ impl Request<'_> {
         }
         self.left -= out.len();
         page.take(self.left, out);
-        if kind == RequestKind::Bytes {
-            request_pad::apply(page, out);
+        if must_differ && let Some(now) = self.line.pause() {
+            request_pad::apply(page, now, out);
+            self.left = left_after_pause(self.line, now, self.left);
         }
     }
 
-    /// Whether this thread's next small requests may come from the buffer after one comparison.
+    /// Whether this thread's next small requests may come from the buffer after comparing its
+    /// freshness tag, and the cycle counter where that is compared.
     fn fast_path_suffices(&self) -> bool {
         self.policy.tag_suffices()
-            && (request_pad::is_possible() || !self.policy.has_delayed_notification())
+            && (request_pad::is_possible() || !self.line.may_be_cloned_unseen())
     }
 
     /// Refills the buffer; the few bytes left in it are overwritten.
     fn refill(&mut self, page: Page) {
         let len = self.local.refill.get();
-        self.local.refill.set((2 * len).min(CAPACITY));
         page.set_freshness_tag(freshness::under(page.generation()));
-        let input = entropy::additional_input::<2>();
-        self.tell_of_refill(input[0]);
-        Generator::in_page(page, self.engine(len), |generator| {
-            page.with_buffer(len, |buffer| {
-                generator.generate(buffer, &input, Stores::Cached)
+        // A process that draws a few bytes only does not pay for that.
+        if len > FIRST_REFILL {
+            self.line.find_counter(&self.policy);
+        }
+        let (cycles, next) = if seeks_bursts(self.line) {
+            self.begin_burst(page, len)
+        } else {
+            self.line.burst.forget();
+            let input = entropy::additional_input::<2>();
+            self.generate_buffer(page, 0..len, &input);
+            (input[0], 2 * len)
+        };
+        self.left = len;
+        self.local.refill.set(next.clamp(FIRST_REFILL, CAPACITY));
+        self.tell_of_refill(cycles);
+    }
+
+    /// Makes the buffer between readings of the cycle counter, so that a burst begins with it if no two
+    /// of them are too far apart. Returns the first count, and the length of the next refill.
+    fn begin_burst(&self, page: Page, len: usize) -> (u64, usize) {
+        let first = self.line.reading();
+        // The word is drawn behind the reading.
+        let input = entropy::additional_input_at::<2>(first.count);
+        let (mut last, mut is_unbroken) = (first, true);
+        for start in (0..len).step_by(PIECE) {
+            let input: &[u64] = if start == 0 { &input } else { &[] };
+            self.generate_buffer(page, start..len.min(start + PIECE), input);
+            let now = self.line.reading();
+            is_unbroken &= now.follows(last);
+            last = now;
+        }
+        let is_anchored = is_unbroken && entropy::has_good_sources();
+        self.line.burst.begin(last, is_anchored);
+        (first.count, if is_anchored { 2 * len } else { len / 2 })
+    }
+
+    /// Generates a part of the buffer.
+    fn generate_buffer(&self, page: Page, part: Range<usize>, input: &[u64]) {
+        Generator::in_page(page, self.engine(part.len()), |generator| {
+            page.with_buffer(part.end, |buffer| {
+                generator.generate(&mut buffer[part.start..], input, Stores::Cached)
             });
         });
-        self.left = len;
     }
 
     /// Makes the refill an input of the root, unless the thread's last such input is too recent.
@@ -368,12 +456,12 @@ impl Request<'_> {
     }
 }
 
-/// Generates straight into `out`; if `hedged`, every generator request gets additional input.
-fn generate(page: Page, engine: Engine, out: &mut [u8], hedged: bool) {
+/// Generates straight into `out`; if it `has_input`, every generator request gets additional input.
+fn generate(page: Page, engine: Engine, out: &mut [u8], has_input: bool) {
     let stores = Stores::for_len(out.len());
     Generator::in_page(page, engine, |generator| {
         for part in out.chunks_mut(MAX_REQUEST) {
-            if hedged {
+            if has_input {
                 generator.generate(part, &entropy::additional_input::<3>(), stores)
             } else {
                 generator.generate(part, &[], stores)
@@ -384,16 +472,17 @@ fn generate(page: Page, engine: Engine, out: &mut [u8], hedged: bool) {
 
 /// Wipes the thread's page and gives it back; later requests are served by [`fill_fresh`].
 extern "C" fn close(_: *mut c_void) {
-    // Lock not obtained: the thread ends in a handler within a draw, so the page is in use and stays.
-    if lock::lock() >= HOLDER {
-        return lock::give_up();
+    let line = line();
+    if line.lock.lock() >= HOLDER {
+        // The thread ends in a handler within a draw, so the page is in use and stays.
+        return line.lock.give_up();
     }
-    let page = LOCAL.with(|local| {
+    LOCAL.with(|local| {
         local.is_closed.set(true);
         local.held_back.set(0);
-        PAGE.with(Cell::take)
     });
-    lock::unlock(0);
+    let page = line.set_page(None);
+    line.unlock(0);
     if let Some(page) = page {
         page.wipe_and_unmap();
     }
@@ -406,10 +495,10 @@ mod tests {
 
     /// Whether the fast path serves a word, at some point.
     fn is_served_fast() -> bool {
-        let draw = |_| match word_fast::<u64>() {
+        let draw = |_| match word_fast::<u64>(RequestKind::Simulation) {
             Ok(_) => true,
             Err(slow_path) => {
-                serve(slow_path, RequestKind::Number, &mut [0; 8]).unwrap();
+                serve(slow_path, RequestKind::Simulation, &mut [0; 8]).unwrap();
                 false
             }
         };
@@ -422,8 +511,8 @@ mod tests {
         let status = crate::status();
         let suffices = status.reseed_guard == ReseedGuard::MappedGeneration
             && status.memory != MemoryKind::Plain
-            && status.clone_guard != CloneGuard::Hedged
-            && (status.clone_guard != CloneGuard::Vmgenid || engine::can_cache_schedules());
+            && (matches!(status.clone_guard, CloneGuard::VmClock | CloneGuard::NotAVm)
+                || engine::can_cache_schedules());
         assert_eq!(is_served_fast(), suffices);
     }
 }

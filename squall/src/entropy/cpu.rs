@@ -102,6 +102,16 @@ pub(crate) fn cycles() -> u64 {
     unless_failed(&COUNTER, counter)
 }
 
+/// The cycle counter as it was read before, if it was: `count` is not 0 then.
+#[inline]
+pub(crate) fn cycles_or(count: u64) -> u64 {
+    if count == 0 || failpoint::is_off(Failpoint::CycleCounter) {
+        cycles()
+    } else {
+        unless_failed(&COUNTER, || count)
+    }
+}
+
 #[inline]
 fn unless_failed(state: &State, count: impl FnOnce() -> u64) -> u64 {
     match state.get() {

@@ -94,13 +94,24 @@ pub(crate) fn hedge(bytes: &mut RootBytes) {
 /// It separates requests that would otherwise be equal, above all those of VM clones; nothing
 /// relies on it alone.
 pub(crate) fn additional_input<const WORDS: usize>() -> [u64; WORDS] {
+    additional_input_at(0)
+}
+
+/// Same as [`additional_input`], with the cycle counter as it was read before; 0 if it was not.
+pub(crate) fn additional_input_at<const WORDS: usize>(count: u64) -> [u64; WORDS] {
     if failpoint::is_off(Failpoint::AdditionalInput) {
         return [0; WORDS];
     }
     core::array::from_fn(|i| match i {
-        0 => cpu::cycles(),
+        0 => cpu::cycles_or(count),
         _ => cpu::random_word().unwrap_or_else(cpu::cycles),
     })
+}
+
+/// Whether additional input consists of what it should: the cycle counter and words of the CPU's
+/// random instruction, both of which have passed their tests.
+pub(crate) fn has_good_sources() -> bool {
+    [cpu::counter_state(), cpu::random_state()] == [cpu::NoiseSource::Works; 2]
 }
 
 #[cfg(test)]

@@ -11,44 +11,42 @@
 
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-use crate::per_thread::per_thread;
+/// A thread's lock, and its number: below 2^16; the bits above are the count of holders.
+#[repr(transparent)]
+pub(crate) struct Lock(AtomicU64);
 
-per_thread! {
-    /// The number, below 2^16; the bits above are the count of holders.
-    static WORD: AtomicU64
-}
-
-/// One holder. If the number is this large or larger, [`lock`] did not get the lock.
+/// One holder. If the number is this large or larger, [`Lock::lock`] did not get the lock.
 pub(crate) const HOLDER: usize = 1 << 16;
 
-/// Takes this thread's lock and returns its number, 0 at first. If an interrupted draw holds the
-/// lock, the number is [`HOLDER`] or more, and [`give_up`] must follow.
-#[inline(always)]
-pub(crate) fn lock() -> usize {
-    // With more than the address in `with`, the optimiser may no longer inline it.
-    let word = WORD.with(AtomicU64::as_ptr);
-    // SAFETY: the word lives as long as its thread, which is this one.
-    let found = unsafe {
-        add(word, HOLDER as u64);
-        word.read_volatile()
-    };
-    compiler_fence(Ordering::SeqCst);
-    found as usize - HOLDER
-}
+impl Lock {
+    /// Takes the lock and returns its number, 0 at first. If an interrupted draw holds the lock, the
+    /// number is [`HOLDER`] or more, and [`Lock::give_up`] must follow.
+    #[inline(always)]
+    pub fn lock(&self) -> usize {
+        let word = self.0.as_ptr();
+        // SAFETY: the word is valid as long as the reference, and this thread's alone.
+        let found = unsafe {
+            add(word, HOLDER as u64);
+            word.read_volatile()
+        };
+        compiler_fence(Ordering::SeqCst);
+        found as usize - HOLDER
+    }
 
-/// Undoes a [`lock`] that did not get the lock.
-pub(crate) fn give_up() {
-    // SAFETY: as in `lock`.
-    unsafe { add(WORD.with(AtomicU64::as_ptr), (HOLDER as u64).wrapping_neg()) };
-}
+    /// Undoes a [`Lock::lock`] that did not get the lock.
+    pub fn give_up(&self) {
+        // SAFETY: as in `lock`.
+        unsafe { add(self.0.as_ptr(), (HOLDER as u64).wrapping_neg()) };
+    }
 
-/// Sets this thread's number and releases the lock.
-#[inline(always)]
-pub(crate) fn unlock(number: usize) {
-    debug_assert!(number < HOLDER);
-    compiler_fence(Ordering::SeqCst);
-    WORD.with(|word| word.store(number as u64, Ordering::Relaxed));
-    compiler_fence(Ordering::SeqCst);
+    /// Sets the number and releases the lock.
+    #[inline(always)]
+    pub fn unlock(&self, number: usize) {
+        debug_assert!(number < HOLDER);
+        compiler_fence(Ordering::SeqCst);
+        self.0.store(number as u64, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+    }
 }
 
 /// Adds to the word in one instruction.
@@ -79,13 +77,13 @@ mod tests {
 
     #[test]
     fn one_draw_at_a_time() {
-        assert_eq!(lock(), 0);
+        let lock = Lock(AtomicU64::new(0));
+        assert_eq!(lock.lock(), 0);
         for _ in 0..3 {
-            assert_eq!(lock(), HOLDER);
-            give_up();
+            assert_eq!(lock.lock(), HOLDER);
+            lock.give_up();
         }
-        unlock(5);
-        assert_eq!(lock(), 5);
-        unlock(0);
+        lock.unlock(5);
+        assert_eq!(lock.lock(), 5);
     }
 }

@@ -4,6 +4,7 @@
 //! kernel wipes ([`memory`]), and an [`Epoch`]: three numbers, one of which changes when state
 //! that was seeded under it must not be used again. Epochs are compared for inequality only.
 
+mod burst;
 pub(crate) mod clock;
 mod elf;
 pub(crate) mod errno;
@@ -14,8 +15,9 @@ pub(crate) mod memory;
 pub(crate) mod page;
 pub(crate) mod policy;
 pub(crate) mod shared;
+pub(crate) mod stop;
 pub(crate) mod thread;
-pub(crate) mod tick;
+pub(crate) mod thread_line;
 pub(crate) mod vdso;
 pub(crate) mod vmclock;
 mod vmgenid;

@@ -57,12 +57,30 @@ struct Contents {
 const _: () = assert!(size_of::<Contents>() == LEN);
 
 /// An unsigned integer: any bytes are valid, and its default is zeros.
-pub(crate) trait Word: Copy + Default {}
-impl Word for u8 {}
-impl Word for u16 {}
-impl Word for u32 {}
-impl Word for u64 {}
-impl Word for u128 {}
+pub(crate) trait Word: Copy + Default {
+    type Bytes: AsMut<[u8]>;
+    fn to_bytes(self) -> Self::Bytes;
+    fn from_bytes(bytes: &Self::Bytes) -> Self;
+}
+
+macro_rules! words {
+    ($($word:ty),*) => {$(
+        impl Word for $word {
+            type Bytes = [u8; size_of::<$word>()];
+
+            #[inline(always)]
+            fn to_bytes(self) -> Self::Bytes {
+                self.to_ne_bytes()
+            }
+
+            #[inline(always)]
+            fn from_bytes(bytes: &Self::Bytes) -> Self {
+                Self::from_ne_bytes(*bytes)
+            }
+        }
+    )*};
+}
+words!(u8, u16, u32, u64, u128);
 
 /// Handle to a mapped page, held by the thread that owns it.
 #[derive(Clone, Copy, Debug)]
@@ -181,11 +199,12 @@ impl Page {
         unsafe { (&raw mut (*self.0.as_ptr()).state).copy_from_nonoverlapping(state, 1) };
     }
 
-    /// Copies the round keys for request pads out of the page.
+    /// Lets `read` use the round keys for request pads. The kernel may zero them meanwhile: `read`
+    /// loads each of them once, and decides nothing by them.
     #[inline]
-    pub fn load_pad_schedule(self, keys: &mut [u8; PAD_SCHEDULE_LEN]) {
-        // SAFETY: the page is mapped; any bytes are valid.
-        unsafe { (&raw const (*self.0.as_ptr()).pad_schedule).copy_to_nonoverlapping(keys, 1) };
+    pub fn with_pad_schedule(self, read: impl FnOnce(&[u8; PAD_SCHEDULE_LEN])) {
+        // SAFETY: the page is mapped; any bytes are valid, and no thread writes them.
+        read(unsafe { &(*self.0.as_ptr()).pad_schedule });
         read_before_checking();
     }
 
@@ -482,7 +501,7 @@ mod tests {
         page.store_pad_schedule(&[2; PAD_SCHEDULE_LEN]);
         let (mut state, mut keys) = ([0; STATE_LEN], [0; PAD_SCHEDULE_LEN]);
         page.load_state(&mut state);
-        page.load_pad_schedule(&mut keys);
+        page.with_pad_schedule(|schedule| keys = *schedule);
         assert_eq!((state, keys), ([1; STATE_LEN], [2; PAD_SCHEDULE_LEN]));
         assert!(page.with_buffer(CAPACITY, |buffer| buffer.iter().all(|&byte| byte == 3)));
         assert!(page.is_current(epoch()));

@@ -31,7 +31,7 @@ impl Policy {
     /// The policy of this process.
     ///
     /// The first answer is provisional where it can be: no vmclock was looked for, so the process's
-    /// first request is hedged. Opening a device takes longer than that, and many processes draw only
+    /// first request is served as if there were no signal. Opening a device takes longer than that, and many processes draw only
     /// once.
     pub fn get() -> Policy {
         static STATE: AtomicU8 = AtomicU8::new(UNASKED);
@@ -131,22 +131,21 @@ impl Policy {
         matches!(vdso::watch(), Watch::Mapped | Watch::Probe)
     }
 
-    /// Whether comparing the freshness tag is enough: two loads and one compare.
+    /// Whether comparing the freshness tag tells everything that a comparison can: one load or two.
     pub fn tag_suffices(&self) -> bool {
-        vdso::watch() == Watch::Mapped && memory::kind() != MemoryKind::Plain && self.sees_clones()
+        vdso::watch() == Watch::Mapped
+            && memory::kind() != MemoryKind::Plain
+            && !self.is_provisional
     }
 
-    /// Which requests must be hedged, under the kernel's `current` generation.
-    pub fn hedging(&self, current: u64) -> Hedging {
-        let is_unseen = !self.sees_clones() && !failpoint::is_off(Failpoint::Hedge);
-        if is_unseen || vmclock::is_unsettled(current) {
-            return Hedging::All;
-        }
-        if self.has_delayed_notification() && !failpoint::is_off(Failpoint::DelayedNotification) {
-            Hedging::AllButNumbers
-        } else {
-            Hedging::None
-        }
+    /// Whether this machine may have been cloned without anything having told yet, under the kernel's
+    /// `current` generation: nothing ever tells, or the kernel is told late, or vmclock has told and
+    /// the kernel may not have been. Requests must differ by themselves then.
+    pub fn may_be_cloned_unseen(&self, current: u64) -> bool {
+        let may_be = !self.sees_clones()
+            || self.has_delayed_notification()
+            || vmclock::is_unsettled(current);
+        may_be && !failpoint::is_off(Failpoint::UnseenClones)
     }
 
     /// Whether a clone may run for a while before the kernel knows of it: vmgenid is handled like
@@ -189,18 +188,6 @@ static DISTRUSTED: AtomicBool = AtomicBool::new(false);
 /// Stops relying on the machine's signals of clones.
 pub(crate) fn distrust_clone_signals() {
     DISTRUSTED.store(true, Ordering::Relaxed);
-}
-
-/// Which requests are hedged: the cycle counter and the CPU's random instruction make them differ
-/// from a clone's, whatever state they are served from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hedging {
-    /// None: a clone is noticed before it is served.
-    None,
-    /// All but those for a number, which may be keys or nonces: a clone is noticed, but late.
-    AllButNumbers,
-    /// All: this VM can be cloned unseen, or it was cloned and the kernel may not have been told.
-    All,
 }
 
 const UNASKED: u8 = 0;
@@ -297,28 +284,23 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_hedged_as_the_signals_leave_them() {
-        let late = if sees_generation() {
-            Hedging::AllButNumbers
-        } else {
-            Hedging::All
-        };
-        for (policy, hedging) in [
-            (BARE, Hedging::None),
-            (VM, Hedging::All),
-            (VMGENID, late),
-            (with_clock(VM, true), Hedging::None),
-            (with_clock(VM, false), Hedging::All),
-            (with_clock(VMGENID, true), Hedging::None),
-            (with_clock(VMGENID, false), late),
+    fn clones_are_unseen_without_a_signal_that_comes_in_time() {
+        for (policy, expected) in [
+            (BARE, false),
+            (VM, true),
+            (VMGENID, true),
+            (with_clock(VM, true), false),
+            (with_clock(VM, false), true),
+            (with_clock(VMGENID, true), false),
+            (with_clock(VMGENID, false), true),
         ] {
             // No kernel reaches this generation, so no clone is unsettled under it.
-            assert_eq!(policy.hedging(1 << 50), hedging, "{policy:?}");
+            assert_eq!(policy.may_be_cloned_unseen(1 << 50), expected, "{policy:?}");
             let provisional = Policy {
                 is_provisional: true,
                 ..policy
             };
-            assert_eq!(provisional.hedging(1 << 50), Hedging::All, "{policy:?}");
+            assert!(provisional.may_be_cloned_unseen(1 << 50), "{policy:?}");
         }
     }
 

@@ -107,11 +107,6 @@ impl Vdso {
         (got == out.len() as isize && is_plausible).then_some(generation)
     }
 
-    /// The address of the vDSO; its data lies right below.
-    pub(super) fn base(self) -> usize {
-        self.base
-    }
-
     /// Places where a kernel may keep its current generation, as run-time addresses.
     ///
     /// The vDSO reaches its data pages at fixed distances below itself, so the pages exist whatever
@@ -208,7 +203,7 @@ fn shows(place: *const AtomicU64, generation: u64) -> bool {
 ///
 /// Some data pages raise SIGBUS when read. The kernel reads the new mask before it looks at
 /// `how`, so an impossible `how` gives EINVAL for readable memory and EFAULT for the rest.
-pub(super) fn is_readable(address: *const u8) -> bool {
+fn is_readable(address: *const u8) -> bool {
     const IMPOSSIBLE_HOW: i32 = -1;
     const MASK_LEN: usize = 8;
     // SAFETY: the call can change nothing, whatever the address is.

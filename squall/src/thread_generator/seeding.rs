@@ -41,14 +41,13 @@ impl Request<'_> {
         page.mark(generation);
         Generator::in_page(page, self.engine(0), |generator| {
             generator.reseed(&seed);
-            if self.policy.has_delayed_notification() && request_pad::is_possible() {
+            if request_pad::is_possible() {
                 request_pad::prepare(page, generator);
             }
         });
         if self.policy.vmclock.is_some() {
             vmclock::note(around.vm, generation);
         }
-        request_pad::follow_tick(&self.policy);
         self.local.refill.set(FIRST_REFILL);
         self.local.seeded_at.set(clock::seconds());
         RESEEDS.fetch_add(1, Ordering::Relaxed);

@@ -1,17 +1,17 @@
 //! What tests can observe of the generator without drawing from it.
 
-use core::cell::Cell;
 use core::sync::atomic::Ordering;
 
 use super::root::Event;
-use super::{PAGE, RESEEDS, root};
+use super::{RESEEDS, root};
 use crate::guard::freshness;
 use crate::guard::page::Page;
 use crate::guard::policy::Policy;
+use crate::guard::thread_line::line;
 
 /// The address of this thread's page, so that a test can empty it; 0 before its first request.
 pub fn page_address() -> usize {
-    PAGE.with(Cell::get).map_or(0, |page| page.address())
+    line().page().map_or(0, Page::address)
 }
 
 /// Offsets of the generator's key and of the request pads' round keys in a page.

@@ -7,30 +7,25 @@ use std::fs::File;
 use std::io::pipe;
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use squall::CloneGuard;
 use squall::testing::Failpoint::VmClockDevice;
 use squall::testing::{
-    KEYS_AT_FOR_TESTING, reseeds_for_testing, switch_off_for_testing, vmclock_for_testing,
+    KEYS_AT_FOR_TESTING, reseeds_for_testing, set_gap_for_testing, switch_off_for_testing,
+    vmclock_for_testing,
 };
 
 use crate::Verdict;
-use crate::drops::drop_page;
 use crate::outputs::{Draw, end_of, fork, judge, receive, send, wait};
 use crate::reseeds::KernelRng;
 use crate::stack::words_of_page;
 
 /// Compares what two copies of this process draw, 200 times; the second runs `between` first.
-fn copies_draw(draw: fn() -> [Draw; 4], between: impl Fn()) -> Verdict {
-    copies_draw_times(200, draw, between)
-}
-
-fn copies_draw_times(times: usize, draw: fn() -> [Draw; 4], between: impl Fn()) -> Verdict {
+fn copies_draw<const N: usize>(draw: fn() -> [Draw; N], between: impl Fn()) -> Verdict {
     let (reader, writer) = pipe().unwrap();
     let collector = std::thread::spawn(move || receive(reader));
     draw();
-    for _ in 0..times {
+    for _ in 0..200 {
         wait(fork(|| {
             between();
             send(&writer, &draw());
@@ -42,48 +37,40 @@ fn copies_draw_times(times: usize, draw: fn() -> [Draw; 4], between: impl Fn()) 
     judge(collector.join().unwrap())
 }
 
-fn draws() -> [Draw; 4] {
+/// Draws of every size.
+fn draws() -> [Draw; 6] {
+    let mut small = [0; 256];
     let mut long = [0; 300];
+    squall::fill(&mut small);
     squall::fill(&mut long);
-    let (first, second) = (squall::u64().to_ne_bytes(), squall::u64().to_ne_bytes());
-    let words = std::array::from_fn(|i| if i < 8 { first[i] } else { second[i - 8] });
     [
         squall::array(),
-        words,
+        of_words([squall::u32(), squall::u32(), squall::u32(), squall::u32()]),
+        of_words([squall::u64(), squall::u64()]),
+        of_words([squall::array::<8>(), squall::array::<8>()].map(u64::from_ne_bytes)),
+        small[240..].try_into().unwrap(),
         long[284..].try_into().unwrap(),
-        squall::array(),
     ]
 }
 
-/// Without any signal of clones, every request is hedged.
+/// A draw that consists of words.
+fn of_words<W: Into<u64>, const N: usize>(words: [W; N]) -> Draw {
+    let mut draw = [0; 16];
+    for (place, word) in draw.chunks_exact_mut(16 / N).zip(words) {
+        place.copy_from_slice(&word.into().to_ne_bytes()[..16 / N]);
+    }
+    draw
+}
+
+/// Without any signal of clones, requests differ by themselves.
 pub fn unseen() -> Verdict {
     copies_draw(draws, || {})
 }
 
-/// If the program does not rely on signals of clones, every request is hedged.
+/// If the program does not rely on signals of clones, requests differ by themselves.
 pub fn distrusted() -> Verdict {
-    squall::hazmat::hedge_every_request();
+    squall::hazmat::distrust_clone_signals();
     copies_draw(draws, || {})
-}
-
-/// Draws of every size that may be keys or nonces.
-fn keys() -> [Draw; 4] {
-    // A number may refill the buffer, from which any other request needs a pad.
-    squall::u64();
-    let mut eight = [0; 8];
-    let mut small = [0; 256];
-    let mut long = [0; 300];
-    squall::fill(&mut eight);
-    squall::fill(&mut small);
-    squall::fill(&mut long);
-    let mut padded = [0; 16];
-    padded[..8].copy_from_slice(&eight);
-    [
-        padded,
-        squall::array(),
-        small[240..].try_into().unwrap(),
-        long[284..].try_into().unwrap(),
-    ]
 }
 
 /// Leaves vmgenid, which a case's switches have added, as the only signal.
@@ -97,34 +84,92 @@ pub fn without_vmclock() {
     vmclock_for_testing(c"/nonexistent/vmclock");
 }
 
-/// Before the kernel has handled vmgenid's interrupt, keys and nonces of every size differ.
+/// Before the kernel has handled vmgenid's interrupt, requests of every size differ.
 pub fn delayed() -> Verdict {
     has_delayed_notification();
-    copies_draw(keys, || {})
+    copies_draw(draws, || {})
 }
 
-/// Numbers drawn through `rand`'s traits differ too, because `rand` makes keys of them.
+/// Words drawn through `rand`'s traits differ too.
 pub fn delayed_through_rng() -> Verdict {
     use rand_core::Rng as _;
-    fn draws() -> [Draw; 4] {
+    fn draws() -> [Draw; 2] {
         let mut rng = squall::Rng;
-        std::array::from_fn(|_| {
-            let words: [u32; 4] = std::array::from_fn(|_| rng.next_u32());
-            match words[0] % 2 {
-                0 => bytes_of(words),
-                _ => bytes_of([rng.next_u64(), rng.next_u64()]),
-            }
-        })
-    }
-    fn bytes_of<W: Into<u64>, const N: usize>(words: [W; N]) -> Draw {
-        let mut draw = [0; 16];
-        for (place, word) in draw.chunks_exact_mut(16 / N).zip(words) {
-            place.copy_from_slice(&word.into().to_ne_bytes()[..16 / N]);
-        }
-        draw
+        [
+            of_words([(); 4].map(|()| rng.next_u32())),
+            of_words([(); 2].map(|()| rng.next_u64())),
+        ]
     }
     has_delayed_notification();
     copies_draw(draws, || {})
+}
+
+/// Numbers for simulations may repeat in clones.
+pub fn simulation() -> Verdict {
+    use rand_core::Rng as _;
+    fn draws() -> [Draw; 2] {
+        let mut rng = squall::SimulationRng;
+        [
+            of_words([(); 4].map(|()| rng.next_u32())),
+            of_words([(); 2].map(|()| rng.next_u64())),
+        ]
+    }
+    has_delayed_notification();
+    copies_draw(draws, || {})
+}
+
+/// Long requests for simulations differ in clones: output of a generator that was given no input would
+/// tell the key of a clone's that was.
+pub fn long_simulation() -> Verdict {
+    use rand_core::Rng as _;
+    fn draw() -> [Draw; 1] {
+        let mut long = [0; 300];
+        squall::SimulationRng.fill_bytes(&mut long);
+        [long[284..].try_into().unwrap()]
+    }
+    has_delayed_notification();
+    copies_draw(draw, || {})
+}
+
+/// More cycles than a quick request takes in any build, and fewer than a fork, which stands for the
+/// stop of the machine.
+const GAP: u64 = 20_000;
+
+/// Requests in quick succession before the stop and after it, of every size that is served from the
+/// buffer.
+fn burst() -> [Draw; 20] {
+    std::array::from_fn(|request| match request % 4 {
+        0 => squall::array(),
+        1 => of_words([squall::u32(), squall::u32(), squall::u32(), squall::u32()]),
+        2 => of_words([squall::u64(), squall::u64()]),
+        _ => squall::array::<32>()[16..].try_into().unwrap(),
+    })
+}
+
+/// If the machine is stopped within a burst, its copies notice the pause.
+pub fn stopped_in_a_burst() -> Verdict {
+    has_delayed_notification();
+    set_gap_for_testing(GAP);
+    copies_draw(burst, || {})
+}
+
+/// The same where no signal of clones ever comes.
+pub fn stopped_in_a_burst_unseen() -> Verdict {
+    without_vmclock();
+    assert_eq!(squall::status().clone_guard, CloneGuard::Hedged);
+    set_gap_for_testing(GAP);
+    copies_draw(burst, || {})
+}
+
+/// The same after vmclock's counter has changed, while the kernel has not reseeded.
+pub fn stopped_in_a_burst_unsettled() -> Verdict {
+    let clock = Clock::install();
+    set_gap_for_testing(GAP);
+    let mut count = 1;
+    until_undisturbed(burst, || {
+        count += 1;
+        clock.set(count);
+    })
 }
 
 /// With pads, bytes come from the buffer and leave the generator's state unchanged.
@@ -134,10 +179,11 @@ pub fn bytes_come_from_the_buffer() -> Verdict {
     })
 }
 
-/// Numbers, which get no pad, also come from the buffer.
-pub fn numbers_come_from_the_buffer() -> Verdict {
+/// Numbers for simulations, which get no pad, also come from the buffer.
+pub fn simulations_come_from_the_buffer() -> Verdict {
+    use rand_core::Rng as _;
     comes_from_the_buffer(|| {
-        squall::u64();
+        squall::SimulationRng.next_u64();
     })
 }
 
@@ -145,7 +191,7 @@ fn comes_from_the_buffer(draw: fn()) -> Verdict {
     const STATE_WORDS: usize = 6;
     let state = || words_of_page(KEYS_AT_FOR_TESTING[0], STATE_WORDS);
     has_delayed_notification();
-    // A tick or a reseed may come in between, but not each time.
+    // A refill or a reseed may come in between, but not each time.
     let leaves_state = |_| {
         let before = state();
         draw();
@@ -181,27 +227,6 @@ pub fn pad_schedule() -> Verdict {
         Verdict::Held
     } else {
         Verdict::Broken("keys of pads are zero or the same".to_owned())
-    }
-}
-
-/// If the machine was stopped while nothing was drawn, numbers differ too, because their buffer's
-/// tick is over.
-pub fn delayed_when_idle() -> Verdict {
-    /// Longer than the longest tick there is, at 100 Hz.
-    const TICK: Duration = Duration::from_millis(11);
-    fn words() -> [Draw; 4] {
-        std::thread::sleep(TICK);
-        std::array::from_fn(|_| {
-            let words = [squall::u64().to_ne_bytes(), squall::u64().to_ne_bytes()];
-            words.concat().try_into().expect("sixteen bytes")
-        })
-    }
-    has_delayed_notification();
-    match copies_draw_times(20, words, || {}) {
-        Verdict::Held if !squall::status().follows_tick => {
-            Verdict::Broken("the status does not tell that the tick is followed".to_owned())
-        }
-        verdict => verdict,
     }
 }
 
@@ -284,32 +309,6 @@ pub fn vmclock_marker_moves() -> Verdict {
     copies_of(&Clock::with_marker())
 }
 
-/// With delayed notification, the tick does not replace the marker.
-pub fn marker_stands_for_tick() -> Verdict {
-    let _clock = Clock::with_marker();
-    follows_no_tick()
-}
-
-/// The control: there is no marker.
-pub fn tick_stands_alone() -> Verdict {
-    without_vmclock();
-    follows_no_tick()
-}
-
-fn follows_no_tick() -> Verdict {
-    squall::u64();
-    // A seeding looks for the tick once a draw has found that it is needed.
-    drop_page();
-    squall::u64();
-    let status = squall::status();
-    assert_eq!(status.clone_guard, CloneGuard::Vmgenid);
-    if status.follows_tick {
-        Verdict::Broken("the tick is followed".to_owned())
-    } else {
-        Verdict::Held
-    }
-}
-
 fn copies_of(clock: &Clock) -> Verdict {
     let (reader, writer) = pipe().unwrap();
     let collector = std::thread::spawn(move || receive(reader));
@@ -336,7 +335,7 @@ pub fn vmclock_hedges_until_reseed() -> Verdict {
     let rng = KernelRng::open();
     squall::u32();
     let mut count = 1;
-    let unsettled = until_undisturbed(|| {
+    let unsettled = until_undisturbed(draws, || {
         count += 1;
         clock.set(count);
     });
@@ -344,19 +343,19 @@ pub fn vmclock_hedges_until_reseed() -> Verdict {
         return Verdict::Broken(format!("before the kernel reseeded: {how}"));
     }
     // Settled: copies repeat again, as nothing tells them apart.
-    match until_undisturbed(|| rng.reseed()) {
+    match until_undisturbed(draws, || rng.reseed()) {
         Verdict::Broken(_) => Verdict::Held,
         _ => Verdict::Broken("still hedged after the kernel reseeded".to_owned()),
     }
 }
 
 /// Compares copies after `event`; repeats it if the kernel reseeded by itself meanwhile.
-fn until_undisturbed(mut event: impl FnMut()) -> Verdict {
+fn until_undisturbed<const N: usize>(draw: fn() -> [Draw; N], mut event: impl FnMut()) -> Verdict {
     loop {
         event();
         squall::u32();
         let before = reseeds_for_testing();
-        let verdict = copies_draw(draws, || {});
+        let verdict = copies_draw(draw, || {});
         squall::u32();
         if reseeds_for_testing() == before {
             return verdict;
@@ -434,7 +433,7 @@ pub fn vmclock_cut_short() -> Verdict {
 /// signals.
 pub fn without_clock() -> Verdict {
     use_as_vmclock(Path::new("/dev/null"));
-    copies_draw(keys, || {})
+    copies_draw(draws, || {})
 }
 
 /// A device that may be a vmclock but is not found in /sys also makes this a VM.
@@ -445,7 +444,7 @@ pub fn hidden_hypervisor_with_unknown_device() -> Verdict {
     let has_vmclock = squall::status().has_vmclock;
     std::fs::remove_file(path).unwrap();
     assert!(!has_vmclock);
-    copies_draw(keys, || {})
+    copies_draw(draws, || {})
 }
 
 /// Makes a node of the misc device with this number.

@@ -32,11 +32,24 @@ fn draws() -> [Draw; 6] {
 }
 
 pub fn children() -> Verdict {
+    children_draw(draws)
+}
+
+/// Numbers for simulations are not those of a child either.
+pub fn simulations() -> Verdict {
+    use rand_core::Rng as _;
+    children_draw(|| {
+        let words = [(); 2].map(|()| squall::SimulationRng.next_u64().to_ne_bytes());
+        [words.concat().try_into().expect("sixteen bytes")]
+    })
+}
+
+fn children_draw<const N: usize>(draw: fn() -> [Draw; N]) -> Verdict {
     let (reader, writer) = pipe().unwrap();
     let collector = std::thread::spawn(move || receive(reader));
     for _ in 0..CHILDREN {
-        send(&writer, &draws());
-        wait(fork(|| send(&writer, &draws())));
+        send(&writer, &draw());
+        wait(fork(|| send(&writer, &draw())));
     }
     drop(writer);
     judge(collector.join().unwrap())

@@ -49,8 +49,8 @@ enum Need {
     DeviceNodes,
     /// getrandom in the vDSO (Linux 6.11).
     Generation,
-    /// A tick that is found in the vDSO's data.
-    Tick,
+    /// A cycle counter that is read together with the CPU's number.
+    Counter,
     /// A random instruction that works.
     RandomInstruction,
     /// A hypervisor that announces itself.
@@ -72,7 +72,10 @@ impl Need {
             Need::PidNamespace => (*CAN_UNSHARE, "CLONE_NEWPID needs CAP_SYS_ADMIN"),
             Need::DeviceNodes => (clones::can_make_devices(), "mknod needs CAP_MKNOD"),
             Need::Generation => (status().has_vdso_getrandom, "no getrandom in the vDSO"),
-            Need::Tick => (status().follows_tick, "no tick in the vDSO's data"),
+            Need::Counter => (
+                status().counter_shows_stops,
+                "no instruction reads the CPU's number",
+            ),
             Need::RandomInstruction => (
                 status().cpu_random == NoiseSource::Works,
                 "no random instruction",
@@ -107,6 +110,7 @@ fn is_announced() -> bool {
 static MACHINE: LazyLock<Status> = LazyLock::new(|| {
     switch_off_for_testing(NoVmgenid);
     switch_off_for_testing(BareMetal);
+    switch_off_for_testing(NoKvm);
     clones::without_vmclock();
     squall::status()
 });
@@ -180,21 +184,25 @@ const UNGUARDED: &[Failpoint] = &[ForkGuard, RandomInstruction, CycleCounter];
 const CLONED_UNSEEN: &[Failpoint] = &[ForkGuard, Vmgenid, BareMetal];
 /// A VM whose kernel has not been notified of the clone yet.
 const CLONED_BEFORE_NOTIFICATION: &[Failpoint] = &[ForkGuard, NoVmgenid, BareMetal];
-/// A VM with delayed notification, whose additional input is known.
-const WITH_PAD: &[Failpoint] = &[NoVmgenid, BareMetal, AdditionalInput];
-const WITH_PAD_UNWIPED: &[Failpoint] = &[NoVmgenid, BareMetal, AdditionalInput, Wiping];
+/// The same, of KVM.
+const STOPPED_IN_A_BURST: &[Failpoint] = &[ForkGuard, NoVmgenid, BareMetal, NoKvm];
+/// A VM with delayed notification and an unknown hypervisor, whose additional input is known.
+const WITH_PAD: &[Failpoint] = &[NoVmgenid, BareMetal, Kvm, AdditionalInput];
+const WITH_PAD_UNWIPED: &[Failpoint] = &[NoVmgenid, BareMetal, Kvm, AdditionalInput, Wiping];
 /// Only keys make two requests differ.
-const KEYS_ALONE: &[Failpoint] = &[DelayedNotification, RandomInstruction, CycleCounter];
-const KEYS_UNCHECKED: &[Failpoint] = &[
-    DelayedNotification,
-    RandomInstruction,
-    CycleCounter,
-    Recheck,
-];
+const KEYS_ALONE: &[Failpoint] = &[UnseenClones, RandomInstruction, CycleCounter];
+const KEYS_UNCHECKED: &[Failpoint] = &[UnseenClones, RandomInstruction, CycleCounter, Recheck];
 
 const STEPS: &[Need] = &[Need::Steps];
 /// What a case needs that watches the kernel's generation.
 const GENERATION: &[Need] = &[Need::Generation];
+/// What a case needs whose requests are served in bursts.
+const BURSTS: &[Need] = &[
+    Need::Generation,
+    Need::Counter,
+    Need::Engine(Engine::AesNi),
+    Need::RandomInstruction,
+];
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
@@ -243,10 +251,10 @@ const CASES: &[Case] = &[
     case("reseed/by-time/only-where-hidden", reseeds::by_time_only_where_hidden, &[], Held).alone(),
     case("reseed/by-time/only-where-hidden/probe", reseeds::by_time_only_where_hidden, &[GenerationPlace], Held).alone(),
     case("reseed/refills-double", reseeds::refills_double, &[Announcement, Vmgenid, GenerationPlace], Held),
-    case("reseed/refills-double/control", reseeds::refills_double, &[BareMetal, Vmgenid, GenerationPlace], Broken),
+    case("reseed/refills-double/control", reseeds::refills_that_take_too_long, &[BareMetal, Vmgenid, NoKvm, GenerationPlace], Broken).needs(&[Need::Counter]),
     case("drop/small", drops::small, &[], Held),
-    case("drop/small/no-pad", drops::small, &[DelayedNotification], Held),
-    case("drop/small/control", drops::small, &[DelayedNotification, Recheck], Broken),
+    case("drop/small/no-pad", drops::small, &[UnseenClones], Held),
+    case("drop/small/control", drops::small, &[UnseenClones, Recheck], Broken),
     case("drop/large", || drops::large(1000), KEYS_ALONE, Held),
     case("drop/large/control", || drops::large(u64::MAX), KEYS_UNCHECKED, Broken),
     case("drop/in-a-small-draw", steps::drop_in_a_small_draw, KEYS_ALONE, Held).needs(STEPS),
@@ -255,8 +263,8 @@ const CASES: &[Case] = &[
     case("drop/in-a-large-draw/control", steps::drop_in_a_large_draw, KEYS_UNCHECKED, Broken).needs(STEPS),
     case("signal/draw-in-a-draw", signals::draw_in_a_draw, &[], Held),
     case("signal/draw-in-a-draw/no-vdso", signals::draw_in_a_draw, &[Vdso], Held),
-    case("signal/draw-in-a-draw/no-pad", signals::draw_in_a_draw, &[DelayedNotification], Held),
-    case("signal/draw-in-a-draw/control", signals::draw_in_a_draw, &[DelayedNotification, ReentryLock], Broken),
+    case("signal/draw-in-a-draw/no-pad", signals::draw_in_a_draw, &[UnseenClones], Held),
+    case("signal/draw-in-a-draw/control", signals::draw_in_a_draw, &[UnseenClones, ReentryLock], Broken),
     case("signal/first-draw-on-a-small-stack", signals::first_draw_on_a_small_stack, &[], Held),
     case("signal/first-draw-on-a-small-stack/no-root-page", signals::first_draw_on_a_small_stack, &[RootPage], Held),
     case("signal/first-draw-in-a-handler", signals::first_draw_in_a_handler, &[], Held),
@@ -269,13 +277,11 @@ const CASES: &[Case] = &[
     case("thread/pages-are-given-back", threads::pages_are_given_back, &[], Held),
     case("clone/unseen", clones::unseen, CLONED_UNSEEN, Held),
     case("clone/unseen/no-vdso", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, Vdso], Held),
-    case("clone/unseen/control", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, Hedge], Broken),
-    case("clone/distrusted", clones::distrusted, &[ForkGuard, DelayedNotification, Tick], Held),
-    case("clone/distrusted/control", clones::distrusted, &[ForkGuard, DelayedNotification, Tick, Hedge], Broken),
+    case("clone/unseen/control", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, UnseenClones], Broken),
+    case("clone/distrusted", clones::distrusted, &[ForkGuard], Held),
+    case("clone/distrusted/control", clones::distrusted, &[ForkGuard, UnseenClones], Broken),
     case("clone/vmclock", clones::vmclock_moves, &[ForkGuard], Held),
     case("clone/vmclock/marker", clones::vmclock_marker_moves, &[ForkGuard], Held),
-    case("clone/vmclock/marker/delayed", clones::marker_stands_for_tick, &[NoVmgenid, BareMetal], Held).needs(GENERATION),
-    case("clone/vmclock/marker/delayed/control", clones::tick_stands_alone, &[NoVmgenid, BareMetal], Broken).needs(&[Need::Generation, Need::Tick]),
     case("clone/vmclock/control", clones::vmclock_stands_still, &[ForkGuard], Broken),
     case("clone/vmclock/looked-for-later", clones::first_draw_does_not_look_for_vmclock, &[Announcement, Vmgenid], Held),
     case("clone/vmclock/looked-for-later/vmgenid", clones::first_draw_does_not_look_for_vmclock, &[NoVmgenid], Held),
@@ -298,16 +304,29 @@ const CASES: &[Case] = &[
     case("clone/delayed/cycles-alone", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomWordsDiffer, HealthTests], Held).needs(GENERATION),
     case("clone/delayed/no-aes", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, CachedSchedule], Held).needs(GENERATION),
     case("clone/delayed/plain-memory", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, WipeOnFork], Held).needs(GENERATION),
-    case("clone/delayed/control", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, DelayedNotification], Broken).needs(GENERATION),
+    case("clone/delayed/control", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, UnseenClones], Broken).needs(GENERATION),
     case("clone/delayed/neither/control", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction, CycleCounter], Broken).needs(GENERATION),
-    case("clone/delayed-when-idle", clones::delayed_when_idle, CLONED_BEFORE_NOTIFICATION, Held).needs(&[Need::Generation, Need::Tick]),
-    case("clone/delayed-when-idle/no-aes", clones::delayed_when_idle, &[ForkGuard, NoVmgenid, BareMetal, CachedSchedule], Held).needs(&[Need::Generation, Need::Tick]),
-    case("clone/delayed-when-idle/control", clones::delayed_when_idle, &[ForkGuard, NoVmgenid, BareMetal, Tick], Broken).needs(&[Need::Generation, Need::Tick]),
     case("clone/delayed/buffer", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace], Held).needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
     case("clone/delayed/buffer/control", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace, CachedSchedule], Broken).needs(GENERATION),
-    case("clone/delayed/buffer/numbers", clones::numbers_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace, CachedSchedule], Held).needs(GENERATION),
+    case("clone/delayed/buffer/simulation", clones::simulations_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace, CachedSchedule], Held).needs(GENERATION),
+    case("clone/simulation", clones::simulation, CLONED_BEFORE_NOTIFICATION, Broken).needs(GENERATION),
+    case("clone/simulation/long", clones::long_simulation, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
+    case("clone/simulation/long/control", clones::long_simulation, &[ForkGuard, NoVmgenid, BareMetal, UnseenClones], Broken).needs(GENERATION),
+    case("fork/simulation", forks::simulations, STRICT, Held),
+    case("fork/simulation/control", forks::simulations, UNGUARDED, Broken),
+    case("clone/burst", clones::stopped_in_a_burst, STOPPED_IN_A_BURST, Held).needs(BURSTS),
+    case("clone/burst/control", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, Stops], Broken).needs(BURSTS),
+    case("clone/burst/no-anchor/control", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, Anchors], Broken).needs(BURSTS),
+    case("clone/burst/rdtscp", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, Rdpid], Held).needs(BURSTS),
+    case("clone/burst/rdtscp/control", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, Rdpid, Stops], Broken).needs(BURSTS),
+    case("clone/burst/unknown-hypervisor", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, Kvm, Stops], Held).needs(GENERATION),
+    case("clone/burst/no-instruction", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, RandomInstruction], Held).needs(BURSTS),
+    case("clone/burst/unseen", clones::stopped_in_a_burst_unseen, &[ForkGuard, Vmgenid, BareMetal, NoKvm], Held).needs(&[Need::Counter]),
+    case("clone/burst/unseen/control", clones::stopped_in_a_burst_unseen, &[ForkGuard, Vmgenid, BareMetal, NoKvm, Stops], Broken).needs(&[Need::Counter]),
+    case("clone/burst/unsettled", clones::stopped_in_a_burst_unsettled, &[ForkGuard, BareMetal, NoKvm], Held).needs(BURSTS),
+    case("clone/burst/unsettled/control", clones::stopped_in_a_burst_unsettled, &[ForkGuard, BareMetal, NoKvm, Stops], Broken).needs(BURSTS),
     case("clone/delayed/rng", clones::delayed_through_rng, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
-    case("clone/delayed/rng/control", clones::delayed_through_rng, &[ForkGuard, NoVmgenid, BareMetal, DelayedNotification], Broken).needs(GENERATION),
+    case("clone/delayed/rng/control", clones::delayed_through_rng, &[ForkGuard, NoVmgenid, BareMetal, UnseenClones], Broken).needs(GENERATION),
     case("clone/pad-keys", clones::pad_schedule, &[NoVmgenid, BareMetal], Held).alone().needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
     case("clone/fresh", clones::fresh, &[ForkGuard], Held),
     case("clone/in-a-fresh-draw", steps::clone_in_a_fresh_draw, &[GenerationCheck], Held).needs(STEPS),
@@ -361,11 +380,12 @@ const CASES: &[Case] = &[
     case("stack/no-counters-left/control", stack::no_counters_left, WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::AesNi)]),
     case("stack/streams-leave-no-keys", stack::streams_leave_no_keys, &[], Held),
     case("registers/draws", registers::draws, &[NoVmgenid, BareMetal], Held).needs(&[Need::ClearedRegisters]),
-    case("registers/draws/control", registers::draws_found, &[NoVmgenid, BareMetal, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
-    case("registers/draws/no-pad", registers::draws, &[DelayedNotification], Held).needs(&[Need::ClearedRegisters]),
-    case("registers/draws/no-pad/control", registers::draws_found, &[DelayedNotification, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
-    case("registers/hedged-draws", registers::hedged_draws, &[], Held).needs(&[Need::ClearedRegisters]),
-    case("registers/hedged-draws/control", registers::hedged_draws_found, &[RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/with-pad", registers::draws, &[NoVmgenid, BareMetal, Kvm], Held).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/with-pad/control", registers::draws_found, &[NoVmgenid, BareMetal, Kvm, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/no-pad", registers::draws, &[UnseenClones], Held).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/no-pad/control", registers::draws_found, &[UnseenClones, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    case("registers/hedged-draws", registers::hedged_draws, &[CachedSchedule], Held).needs(&[Need::ClearedRegisters]),
+    case("registers/hedged-draws/control", registers::hedged_draws_found, &[CachedSchedule, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     case("registers/building-blocks", registers::building_blocks, &[], Held).needs(&[Need::ClearedRegisters]),
     case("registers/building-blocks/control", registers::building_blocks_found, &[RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     case("sandbox/getrandom-enosys", sandbox::getrandom_enosys, &[], Held),
@@ -446,9 +466,9 @@ fn check_machine(off: &[Failpoint]) {
     }
     if takes(Vmgenid) {
         let status = squall::status();
-        assert!(!status.has_vmgenid && !status.follows_tick);
+        assert!(!status.has_vmgenid);
     }
-    if takes(Vmgenid) || takes(CachedSchedule) {
+    if takes(CachedSchedule) {
         assert_eq!(stack::pads(), [], "there are no pads");
     }
 }

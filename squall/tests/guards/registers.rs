@@ -44,7 +44,7 @@ pub fn draws() -> Verdict {
 
 /// Requests of every length class, all hedged.
 pub fn hedged_draws() -> Verdict {
-    squall::hazmat::hedge_every_request();
+    squall::hazmat::distrust_clone_signals();
     draws()
 }
 
@@ -59,7 +59,7 @@ pub fn draws_found() -> Verdict {
 }
 
 pub fn hedged_draws_found() -> Verdict {
-    squall::hazmat::hedge_every_request();
+    squall::hazmat::distrust_clone_signals();
     draws_found()
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use squall::ReseedGuard;
 use squall::testing::{
-    advance_clock_for_testing, generations_for_testing, reseeds_for_testing,
+    advance_clock_for_testing, generations_for_testing, reseeds_for_testing, set_gap_for_testing,
     watch_generation_at_for_testing,
 };
 
@@ -154,6 +154,12 @@ pub fn refills_double() -> Verdict {
         }
     }
     Verdict::Held
+}
+
+/// The control: no refill is quick enough to be doubled.
+pub fn refills_that_take_too_long() -> Verdict {
+    set_gap_for_testing(1);
+    refills_double()
 }
 
 /// How many bytes are thrown away unused when a page is dropped that has served so many, and eight.
