@@ -171,7 +171,7 @@ pub struct StatusArguments {
     /// One JSON object: stable snake_case keys; what is not known is null
     ///
     /// Keys: version, engine, engines_available, memory, fork_guard, clone_guard, reseed_guard,
-    /// kernel_release, cpu_model, hypervisor, is_vm, has_vmgenid, has_vmclock, follows_tick,
+    /// kernel_release, cpu_model, hypervisor, is_vm, has_vmgenid, has_vmclock, counter_shows_stops,
     /// has_vdso_getrandom, cpu_random, cycle_counter, kernel_generation, reseeds, bootstraps,
     /// bytes_discarded, and warnings and notes: lists of objects with code, problem and advice.
     /// New keys may be added. With --counters: loads, and doors, a list of objects with door,

@@ -23,7 +23,7 @@ const KEYS: [&str; 23] = [
     "is_vm",
     "has_vmgenid",
     "has_vmclock",
-    "follows_tick",
+    "counter_shows_stops",
     "has_vdso_getrandom",
     "cpu_random",
     "cycle_counter",
@@ -60,7 +60,7 @@ fn json_tells_what_the_library_tells() {
     assert_eq!(told["is_vm"], known.is_vm);
     assert_eq!(told["has_vmgenid"], known.has_vmgenid);
     assert_eq!(told["has_vmclock"], known.has_vmclock);
-    assert_eq!(told["follows_tick"], known.follows_tick);
+    assert_eq!(told["counter_shows_stops"], known.counter_shows_stops);
     assert_eq!(told["has_vdso_getrandom"], known.has_vdso_getrandom);
     assert_eq!(told["cpu_random"], known.cpu_random.to_string());
     assert_eq!(

@@ -120,11 +120,7 @@ SQUALL_MUST_USE int squall_fill_fresh(void *buf, size_t len) SQUALL_NOTHROW;
  * A random number below 2^32.
  *
  * Where there is no source of randomness at all, the program is aborted with a message;
- * `squall_fill` returns an error instead. In everything else as `squall_fill`, but for this:
- *
- * On a virtual machine that is notified late of clones (`"clone_guard": "vmgenid"` in
- * `squall_status_json`), a clone may repeat a number that its sibling drew within the same tick
- * of the clock (1 to 10 ms). Use `squall_fill` for what must not repeat: keys and nonces.
+ * `squall_fill` returns an error instead. In everything else as `squall_fill`.
  */
 uint32_t squall_u32(void) SQUALL_NOTHROW;
 
@@ -136,9 +132,7 @@ uint64_t squall_u64(void) SQUALL_NOTHROW;
 /**
  * A random number below `bound`, each equally likely; 0 if `bound` is 0 or 1.
  *
- * Made of the bytes of `squall_fill` and not of `squall_u64`, because characters of passwords are
- * chosen so: a clone of the virtual machine does not repeat it, within the limits of
- * `squall_fill`. How long it takes may tell that a number was drawn again, but not which.
+ * As `squall_fill` in everything else. How long it takes may tell that a number was drawn again, but not which.
  *
  * Where there is no source of randomness at all, the program is aborted as by `squall_u32`. Any
  * thread, and signal handlers. D. Lemire, "Fast Random Integer Generation in an Interval" (ACM

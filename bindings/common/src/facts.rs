@@ -27,8 +27,8 @@ pub struct Facts {
     pub has_vmgenid: bool,
     /// Whether /dev/vmclock0 is a vmclock and readable.
     pub has_vmclock: bool,
-    /// Whether buffers are dropped when the kernel's tick ends.
-    pub follows_tick: bool,
+    /// Whether the cycle counter shows when this VM was stopped, so that quick requests need no pad.
+    pub counter_shows_stops: bool,
     /// Whether the kernel has getrandom in the vDSO.
     pub has_vdso_getrandom: bool,
     /// The CPU's random instruction: `works`, `absent` or `failed`.
@@ -58,7 +58,7 @@ impl From<&Status> for Facts {
             is_vm: status.is_vm,
             has_vmgenid: status.has_vmgenid,
             has_vmclock: status.has_vmclock,
-            follows_tick: status.follows_tick,
+            counter_shows_stops: status.counter_shows_stops,
             has_vdso_getrandom: status.has_vdso_getrandom,
             cpu_random: status.cpu_random.to_string(),
             cycle_counter: status.cycle_counter.to_string(),

@@ -58,9 +58,9 @@ fn protection(report: &Report) -> [Fact; 4] {
         CloneGuard::NotAVm => "no sign of a virtual machine",
         CloneGuard::VmClock => "a counter changes before a clone runs",
         CloneGuard::Vmgenid => {
-            "the kernel reseeds when notified of a clone; until then keys get a request pad"
+            "the kernel reseeds when notified of a clone; until then requests are made to differ"
         }
-        _ => "no signal: every request mixes in cycle counter and CPU random words",
+        _ => "no signal: requests are made to differ by cycle counter and CPU random words",
     };
     let reseed = match status.reseed_guard {
         ReseedGuard::MappedGeneration => "every request compares the kernel's generation",

@@ -116,8 +116,9 @@ pub fn notes(status: &Status, view: View) -> Vec<Warning> {
         Warning::new(
             "clone_signal_is_late",
             "a clone of this virtual machine can run for milliseconds before the kernel is \
-             told by vmgenid; until then a u32 or u64 may repeat, and nothing longer",
-            "a vmclock device that counts generations closes this gap",
+             told by vmgenid; until then each request is made different by itself, which takes \
+             10 to 100 ns",
+            "with a vmclock device that counts generations, requests take less",
         )
     });
     note.into_iter().collect()
