@@ -75,11 +75,11 @@ fn guard(report: &Report) -> &'static str {
     match report.machine.clone_guard.as_str() {
         "vmgenid" => {
             "; vmgenid announces clones of this VM late: until then getrandom may repeat in a clone, \
-             while squall's keys and nonces do not"
+             while squall does not"
         }
         "hedged" => {
             "; nothing announces clones of this VM: getrandom may repeat in a clone, while squall \
-             makes each request different by itself"
+             does not"
         }
         "vmclock" => "; vmclock announces clones of this VM before squall serves anything",
         _ => "",

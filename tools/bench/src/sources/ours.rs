@@ -6,6 +6,7 @@ use squall::Engine;
 use squall::hazmat;
 
 use super::entry::{Entry, Opened, RunsIn, Setting, in_process};
+use super::rust::Held;
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -20,6 +21,17 @@ pub(super) const ENTRIES: &[Entry] = &[
         ..VARIANT
     },
     Entry {
+        name: "squall-simulation",
+        title: "squall's SimulationRng",
+        group: Group::Other,
+        secure: false,
+        caveat: "a VM clone may repeat it",
+        explained: "next_u32, next_u64 and fill_bytes of squall::SimulationRng, for numbers that may \
+                    repeat in a VM clone",
+        runs_in: RunsIn::ThisProcess,
+        open: || in_process(Held(squall::SimulationRng)),
+    },
+    Entry {
         name: "squall-fresh",
         title: "squall, new seeds",
         explained: "squall::fill_fresh: new bytes of the kernel's RNG in every request; numbers are \
@@ -30,11 +42,11 @@ pub(super) const ENTRIES: &[Entry] = &[
         ..VARIANT
     },
     Entry {
-        name: "squall-hedged",
-        title: "squall, every request hedged",
+        name: "squall-no-signal",
+        title: "squall without a signal of clones",
         explained: "squall as on a VM that nothing tells of clones \
-                    (squall::hazmat::hedge_every_request), in a process of its own",
-        open: hedged,
+                    (squall::hazmat::distrust_clone_signals), in a process of its own",
+        open: without_signal,
         ..VARIANT
     },
     variant("squall-vaes512", "squall by VAES, 512 bits", || {
@@ -52,7 +64,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     }),
 ];
 
-const VARIANT: Entry = variant("", "", hedged);
+const VARIANT: Entry = variant("", "", without_signal);
 
 /// squall with another engine, in a process of its own.
 const fn variant(name: &'static str, title: &'static str, open: fn() -> Opened) -> Entry {
@@ -69,8 +81,8 @@ const fn variant(name: &'static str, title: &'static str, open: fn() -> Opened) 
     }
 }
 
-fn hedged() -> Opened {
-    hazmat::hedge_every_request();
+fn without_signal() -> Opened {
+    hazmat::distrust_clone_signals();
     in_process(Squall)
 }
 

@@ -49,7 +49,7 @@ fn seeded<R: SeedableRng<Seed = [u8; 32]> + Rng + 'static>() -> Opened {
 }
 
 /// A generator that its user keeps.
-struct Held<R>(R);
+pub(super) struct Held<R>(pub R);
 
 impl<R: Rng> Draw for Held<R> {
     #[inline]
