@@ -1,11 +1,13 @@
 //! Tests which namespaces may be formatted, and devices that cannot erase themselves.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::*;
 use nvme::{Controller, as_it_is};
 use squall_drives::io::{Access, Direct};
 use squall_testing::loops::Lab;
+use squall_tools::retry::retry;
 
 const MIB: u64 = 1 << 20;
 
@@ -107,7 +109,11 @@ fn releases_of_kernels() {
 
 /// How `targets` are to erase themselves, with --yes.
 fn chosen(asked: bool, targets: &[Target]) -> Result<Vec<Option<Means>>, Failure> {
-    let open = |target| Device::open(target, Access::Write, Direct::Auto);
+    // A child that another test has just forked has this process's devices open, too.
+    let open = |target| {
+        let attempt = || Device::open(target, Access::Write, Direct::Auto);
+        retry(Duration::from_secs(600), |_| true, attempt)
+    };
     let devices: Vec<_> = targets.iter().map(|target| open(target).unwrap()).collect();
     let consent = Consent {
         yes: true,
