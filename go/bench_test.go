@@ -31,6 +31,11 @@ func BenchmarkUint64(b *testing.B) {
 			squall.Uint64()
 		}
 	})
+	b.Run("simulation", func(b *testing.B) {
+		for b.Loop() {
+			squall.SimulationSource{}.Uint64()
+		}
+	})
 	b.Run("math", func(b *testing.B) {
 		for b.Loop() {
 			mathrand.Uint64()

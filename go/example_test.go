@@ -49,6 +49,17 @@ func ExampleSource() {
 	// [0 1 2 3 4]
 }
 
+// A random walk: if a clone of the machine takes the same one, nobody is hurt.
+func ExampleSimulationSource() {
+	steps := rand.New(squall.SimulationSource{})
+	position := 0
+	for range 10_000 {
+		position += 2*steps.IntN(2) - 1
+	}
+	fmt.Println(position > -1_000 && position < 1_000)
+	// Output: true
+}
+
 // The whole program's crypto/rand. Set it first thing in main, before anything draws.
 func ExampleReader() {
 	theirs := cryptorand.Reader

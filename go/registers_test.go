@@ -17,6 +17,13 @@ func TestReadLeavesVectorRegistersEmpty(t *testing.T) {
 	if squall.Status().Engine == "none" {
 		t.Skip("SKIP: no engine, so no state")
 	}
+	for name, draw := range map[string]func(){
+		"Uint64": func() { squall.Uint64() }, "SimulationSource": func() { squall.SimulationSource{}.Uint64() },
+	} {
+		if found := registers.Behind(draw).NotZero(); len(found) > 0 {
+			t.Errorf("%s: %v", name, found)
+		}
+	}
 	for _, length := range []int{1, 16, 17, 32, 33, 64, 65, 256, 257, 4096, 16384, 65536, 65537, 200_000} {
 		out := make([]byte, length)
 		for name, draw := range map[string]func(){

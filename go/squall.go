@@ -14,8 +14,9 @@
 //     faster where many are drawn.
 //   - Numbers in a range, shuffles, floats: rand.New(squall.[Source]()) of math/rand/v2.
 //   - Long-lived keys, once in a while: [Fresh], or crypto/rand itself: there is nothing to be gained.
-//   - Words for hash seeds, sampling, jitter: [Uint64], [Uint32]. Not for keys, tokens or nonces: a VM clone
-//     that is notified late may repeat them.
+//   - Words: [Uint64], [Uint32]. They promise what [Read] does.
+//   - Numbers for simulations, sampling, jitter, by the million: rand.New([SimulationSource]{}). It is the
+//     fastest thing here, but a VM clone may repeat it: not for keys, tokens, nonces or passwords.
 //   - Repeatable simulations: math/rand/v2 with a seed of your own; squall cannot be seeded.
 //   - On systems other than Linux on AMD64, on CPUs without AES instructions, where no memory is emptied
 //     by a fork, and with the build tag purego, all of this is crypto/rand, at its speed.
@@ -23,15 +24,22 @@
 // # What it promises
 //
 // Every request is served by CTR_DRBG with AES-256 (NIST SP 800-90A Rev. 1, section 10.2.1), seeded by the
-// kernel's RNG, with a security strength of 256 bits. Where a VM clone is notified late that it is one
-// ([State].CloneGuard "vmgenid"), requests of up to 256 bytes get a request pad: they return CTR_DRBG's
-// output XORed with another keystream, of AES-256 in counter mode under a key that CTR_DRBG gave. The state
-// is never older than the kernel's own: each request checks the generation that the kernel's RNG is in,
-// after it has read its bytes and before it gives them out; before Linux 6.11, which shows none, a seed
-// lasts 60 seconds ([State].ReseedGuard). The state is in memory outside of Go's heap that a fork empties,
-// that is not dumped, nor swapped where it can be locked, and in which what was given out is erased
-// (backtracking resistance). A restored VM snapshot does not repeat what its sibling gives out: see [Status]
-// for how that is known on this machine, and SECURITY.md for what remains.
+// kernel's RNG, with a security strength of 256 bits. The state is never older than the kernel's own: each
+// request checks the generation that the kernel's RNG is in, after it has read its bytes and before it
+// gives them out; before Linux 6.11, which shows none, a seed lasts 60 seconds ([State].ReseedGuard). The
+// state is in memory outside of Go's heap that a fork empties, that is not dumped, nor swapped where it
+// can be locked, and in which what was given out is erased (backtracking resistance).
+//
+// Nothing of it repeats: not in a forked child, and not in a restored snapshot of a VM, but for
+// [SimulationSource]. Where a VM is told too late that it is a clone, or never ([State].CloneGuard
+// "vmgenid" and "hedged"), a request reads the cycle counter behind its bytes. If less than 1000 cycles
+// passed since the last request, the machine was not stopped in between. So bytes of a buffer that was made
+// in such a burst of requests, with a word of the CPU's random instruction, are in no other clone and leave
+// as they are. All other requests of up to 256 bytes get a request pad: they return CTR_DRBG's output
+// XORed with another keystream, of AES-256 in counter mode, under a key that CTR_DRBG gave, from a block
+// that the cycle counter and the random instruction number. In longer requests these two go into the
+// generator, for each 64 KiB. SECURITY.md says what remains: what a request has drawn already when the
+// machine is stopped in the middle of it.
 //
 // All functions may be called by any number of goroutines at once. None waits for another.
 //
@@ -47,7 +55,6 @@
 package squall
 
 import (
-	"encoding/binary"
 	"io"
 	"math/rand/v2"
 
@@ -89,12 +96,9 @@ func Bytes(n int) []byte {
 }
 
 // Uint32 returns a random number of 32 bits.
-//
-// Where a VM clone is notified late that it is one ([State].CloneGuard "vmgenid"), two clones may be given the same
-// number within the kernel's tick in which the machine was stopped. Use [Read] for keys, tokens and nonces.
 func Uint32() uint32 { return uint32(generator.Word()) }
 
-// Uint64 returns a random number of 64 bits; what [Uint32] says of clones is true of it too.
+// Uint64 returns a random number of 64 bits.
 func Uint64() uint64 { return generator.Word() }
 
 // textLen is how many characters of 5 bits give at least 128 bits.
@@ -113,14 +117,24 @@ func Text() string {
 }
 
 // Source returns a source for math/rand/v2: rand.New(squall.Source()) has its IntN, Perm, Shuffle and
-// the rest, from bytes that nobody can predict. It has no state and may be shared, as may such a
-// rand.Rand. Its words are drawn as bytes are, as passwords may be made of them.
+// the rest, from bytes that nobody can predict, and that no fork or VM clone repeats: passwords may be made
+// of them. It has no state and may be shared, as may such a rand.Rand.
 func Source() rand.Source { return source{} }
 
 type source struct{}
 
-func (source) Uint64() uint64 {
-	var word [8]byte
-	generator.Fill(word[:])
-	return binary.NativeEndian.Uint64(word[:])
-}
+func (source) Uint64() uint64 { return generator.Word() }
+
+// SimulationSource is a source for math/rand/v2, as [Source] is, of numbers for which it does no harm if the
+// clone of a VM has them too: rand.New(squall.SimulationSource{}). They are faster where clones are told
+// late or never what they are ([State].CloneGuard "vmgenid" and "hedged"), as there a clone repeats what
+// was in the buffer when the machine was stopped: up to 392 words for each P, until the kernel reseeds.
+//
+// Otherwise its words are like all others: nobody can predict them, no fork repeats them, and they are never
+// older than the kernel's own state. Do not make keys, tokens, nonces or passwords of them.
+//
+// It has no state and may be shared.
+type SimulationSource struct{}
+
+// Uint64 returns a random number of 64 bits.
+func (SimulationSource) Uint64() uint64 { return generator.SimulationWord() }

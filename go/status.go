@@ -17,10 +17,10 @@ type State struct {
 	// ForkGuard is what keeps a forked child from repeating its parent: "wiped", as its state is, or
 	// "kernel" where there is none.
 	ForkGuard string
-	// CloneGuard is what keeps a VM clone from repeating its sibling: "not-a-vm"; "vmclock", a count that
-	// changes before a clone runs; "vmgenid", where the kernel reseeds when it is told of the clone, and
-	// until then each request for bytes is told apart by itself; "hedged", where every request is, by the
-	// cycle counter and the CPU's random instruction; "kernel" where there is no state.
+	// CloneGuard is how a VM learns that it is a clone: "not-a-vm"; "vmclock", by a count that changes
+	// before a clone runs; "vmgenid", by the kernel, which reseeds when it is told, milliseconds later;
+	// "hedged", not at all; "kernel" where there is no state. With "vmgenid" and "hedged", requests of up
+	// to 256 bytes get a request pad, which makes them different in each clone (see CounterShowsStops).
 	CloneGuard string
 	// ReseedGuard is how a reseed of the kernel's RNG is noticed: "mapped-generation", by two loads;
 	// "vdso-probe", by asking the vDSO; "time", not, and state lasts 60 seconds; "kernel" where there is
@@ -35,14 +35,16 @@ type State struct {
 	HasVMGenID bool
 	// HasVMClock tells whether /dev/vmclock0 is there and readable, and sysfs knows it as the device.
 	HasVMClock bool
+	// CounterShowsStops tells whether the cycle counter shows that this VM was stopped, as the hypervisor
+	// is known to keep it so: requests in quick succession need no pad. It is looked for only where
+	// there are pads.
+	CounterShowsStops bool
 	// HasVDSOGetrandom tells whether the kernel has getrandom in the vDSO.
 	HasVDSOGetrandom bool
-	// FollowsTick tells whether buffers end with the kernel's tick.
-	FollowsTick bool
 	// Reseeds counts seedings of generators, in this process and those it was forked from.
 	Reseeds uint64
-	// BytesDiscarded counts bytes that were generated and thrown away unused because the epoch or the
-	// tick had changed, likewise.
+	// BytesDiscarded counts bytes that were generated and thrown away unused, likewise: because the
+	// epoch had changed, or because a new buffer spares the next requests their pads.
 	BytesDiscarded uint64
 }
 
@@ -51,7 +53,7 @@ func Status() State { return State(generator.Now()) }
 
 // String is the state in a line.
 func (s State) String() string {
-	return fmt.Sprintf("engine %s, memory %s, fork guard %s, clone guard %s, reseed guard %s, generation %d, "+
-		"%d reseeds, %d bytes discarded", s.Engine, s.Memory, s.ForkGuard, s.CloneGuard, s.ReseedGuard,
-		s.KernelGeneration, s.Reseeds, s.BytesDiscarded)
+	return fmt.Sprintf("engine %s, memory %s, fork guard %s, clone guard %s, counter shows stops %t, "+
+		"reseed guard %s, generation %d, %d reseeds, %d bytes discarded", s.Engine, s.Memory, s.ForkGuard, s.CloneGuard,
+		s.CounterShowsStops, s.ReseedGuard, s.KernelGeneration, s.Reseeds, s.BytesDiscarded)
 }

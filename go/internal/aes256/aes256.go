@@ -24,6 +24,17 @@ const XORLen = KeySize + BlockSize
 // MaxShort is the length that [Pad] and [Take] accept at most, in bytes.
 const MaxShort = 256
 
+// Counter is how [Look] and [TakeAndLook] read the cycle counter. The caller has found that the CPU has the
+// instruction.
+type Counter uint64
+
+const (
+	// RDTSCP gives the count and the CPU's number.
+	RDTSCP Counter = 1
+	// RDPID gives the CPU's number, before RDTSC gives the count and after it: in half the time.
+	RDPID Counter = 2
+)
+
 // Engine is a way to compute AES on this CPU. All write the same bytes.
 type Engine uint8
 

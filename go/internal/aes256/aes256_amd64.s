@@ -2441,25 +2441,27 @@ done:
 	XORQ R9, R9
 	RET
 
-// func stir(out *[3]uint64, random bool)
+// func stir(out *[3]uint64, words uint64)
 // Requires: RDRAND, RDTSC
-TEXT ·stir(SB), NOSPLIT, $0-9
-	MOVQ  out+0(FP), DI
-	MOVB  random+8(FP), BL
-	XORQ  R8, R8
-	XORQ  R9, R9
-	TESTB BL, BL
-	JEQ   drawn
-	MOVL  $0x0000000a, BX
+TEXT ·stir(SB), NOSPLIT, $0-16
+	MOVQ out+0(FP), DI
+	MOVQ words+8(FP), R11
+	XORQ R8, R8
+	XORQ R9, R9
+	CMPQ R11, $0x01
+	JB   drawn
+	MOVL $0x0000000a, BX
 
-secondRetry:
+firstRetry:
 	RDRANDQ R8
-	JCS     second
+	JCS     first
 	SUBL    $0x01, BX
-	JNE     secondRetry
+	JNE     firstRetry
 	XORQ    R8, R8
 
-second:
+first:
+	CMPQ R11, $0x01
+	JEQ  drawn
 	MOVL $0x0000000a, BX
 
 drawnRetry:
@@ -2544,4 +2546,119 @@ test:
 	// erase
 	PXOR X1, X1
 	PXOR X2, X2
+	RET
+
+// func takeAndLook(dst []byte, src *byte, counter uint64) (count uint64, cpu uint64)
+// Requires: RDPID, RDTSC, RDTSCP, SSE2
+TEXT ·takeAndLook(SB), NOSPLIT, $0-56
+	MOVQ src+24(FP), SI
+	MOVQ dst_base+0(FP), DI
+	MOVQ dst_len+8(FP), CX
+	CMPQ CX, $0x10
+	JAE  vectors
+	CMPQ CX, $0x08
+	JAE  qword
+	CMPQ CX, $0x04
+	JAE  dword
+
+bytes:
+	SUBQ $0x01, CX
+	JCS  taken
+	MOVB (SI)(CX*1), AL
+	MOVB $0x00, (SI)(CX*1)
+	MOVB AL, (DI)(CX*1)
+	JMP  bytes
+
+dword:
+	MOVL (SI), AX
+	MOVL -4(SI)(CX*1), DX
+	MOVL $0x00000000, (SI)
+	MOVL $0x00000000, -4(SI)(CX*1)
+	MOVL AX, (DI)
+	MOVL DX, -4(DI)(CX*1)
+	JMP  taken
+
+qword:
+	MOVQ (SI), AX
+	MOVQ -8(SI)(CX*1), DX
+	MOVQ $0x00000000, (SI)
+	MOVQ $0x00000000, -8(SI)(CX*1)
+	MOVQ AX, (DI)
+	MOVQ DX, -8(DI)(CX*1)
+	JMP  taken
+
+vectors:
+	PXOR X0, X0
+
+	// the last 16 bytes are read first: the loop may clear some of them
+	MOVOU -16(SI)(CX*1), X2
+	LEAQ  -16(SI)(CX*1), AX
+	LEAQ  -16(DI)(CX*1), DX
+	JMP   test
+
+loop:
+	MOVOU (SI), X1
+	MOVOU X1, (DI)
+	MOVOU X0, (SI)
+	ADDQ  $0x10, SI
+	ADDQ  $0x10, DI
+
+test:
+	CMPQ  SI, AX
+	JB    loop
+	MOVOU X2, (DX)
+	MOVOU X0, (AX)
+
+taken:
+	MOVQ counter+32(FP), BX
+	CMPQ BX, $0x02
+	JEQ  rdpid
+	RDTSCP
+	MOVL CX, R8
+	MOVL CX, R9
+	JMP  read
+
+rdpid:
+	RDPID R8
+	RDTSC
+	RDPID R9
+
+read:
+	SHLQ $0x20, DX
+	ORQ  DX, AX
+	SHLQ $0x20, R8
+	NOTL R9
+	ORQ  R9, R8
+	MOVQ AX, count+40(FP)
+	MOVQ R8, cpu+48(FP)
+
+	// erase
+	PXOR X1, X1
+	PXOR X2, X2
+	RET
+
+// func look(counter uint64) (count uint64, cpu uint64)
+// Requires: RDPID, RDTSC, RDTSCP
+TEXT ·look(SB), NOSPLIT, $0-24
+	MOVQ counter+0(FP), BX
+	CMPQ BX, $0x02
+	JEQ  rdpid
+	RDTSCP
+	MOVL CX, R8
+	MOVL CX, R9
+	JMP  read
+
+rdpid:
+	RDPID R8
+	RDTSC
+	RDPID R9
+
+read:
+	SHLQ $0x20, DX
+	ORQ  DX, AX
+	SHLQ $0x20, R8
+	NOTL R9
+	ORQ  R9, R8
+	MOVQ AX, count+8(FP)
+	MOVQ R8, cpu+16(FP)
 	RET

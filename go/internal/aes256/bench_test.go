@@ -63,8 +63,12 @@ func BenchmarkMask(b *testing.B) {
 func BenchmarkStir(b *testing.B) {
 	requireEngine(b)
 	out := new([3]uint64)
-	for b.Loop() {
-		Stir(out)
+	for words := range uint64(3) {
+		b.Run(strconv.FormatUint(words, 10), func(b *testing.B) {
+			for b.Loop() {
+				Stir(out, words)
+			}
+		})
 	}
 }
 

@@ -33,7 +33,7 @@ func TestNothingBeyondIsTouched(t *testing.T) {
 	first, second, sum := edge(t, XORLen), edge(t, XORLen), edge(t, XORLen)
 	Expand(key, keys)
 	XOR((*[XORLen]byte)(sum), (*[XORLen]byte)(first), (*[XORLen]byte)(second))
-	Stir(noise)
+	Stir(noise, 2)
 	for _, engine := range Available() {
 		for length := range len(long) {
 			engine.Keystream(keys, counter, long[len(long)-length:])

@@ -72,10 +72,16 @@ func Pad(keys *[KeysSize]byte, dst []byte) {
 	}
 }
 
-// Stir XORs into out the CPU's cycle counter and two words of its random instruction, zeros where there
-// is none or it fails 10 times.
-func Stir(out *[3]uint64) {
-	stir(out, numberSource == sourceCyclesAndRandom)
+// HasRandom tells whether this CPU has a random instruction.
+func HasRandom() bool { return numberSource == sourceCyclesAndRandom }
+
+// Stir XORs into out the CPU's cycle counter and so many words of its random instruction, two at most;
+// zeros where there is none or it fails 10 times.
+func Stir(out *[3]uint64, words uint64) {
+	if !HasRandom() {
+		words = 0
+	}
+	stir(out, words)
 }
 
 // XOR writes the XOR of first and second, or first where second is nil.
@@ -91,6 +97,18 @@ func Take(dst []byte, src *byte) {
 		panic("aes256: less than 16 bytes")
 	}
 	take(dst, src)
+}
+
+// TakeAndLook moves len(dst) bytes from src to dst, leaves zeros in src, and then does what [Look] does.
+// The two must not overlap.
+func TakeAndLook(dst []byte, src *byte, counter Counter) (count, cpu uint64) {
+	return takeAndLook(dst, src, uint64(counter))
+}
+
+// Look reads the CPU's cycle counter, and whose counter it is: cpu is the same for each reading on a
+// CPU, another one for each CPU, another one again if the thread was moved in the middle, and never 0.
+func Look(counter Counter) (count, cpu uint64) {
+	return look(uint64(counter))
 }
 
 func checkShort(length int) {

@@ -26,7 +26,7 @@ func Pad(keys *[KeysSize]byte, dst []byte) {
 }
 
 // Stir panics: this build has no engine.
-func Stir(out *[3]uint64) {
+func Stir(out *[3]uint64, words uint64) {
 	panic(noEngine)
 }
 
@@ -37,5 +37,20 @@ func XOR(out, first, second *[XORLen]byte) {
 
 // Take panics: this build has no engine.
 func Take(dst []byte, src *byte) {
+	panic(noEngine)
+}
+
+// TakeAndLook panics: this build has no engine.
+func TakeAndLook(dst []byte, src *byte, counter Counter) (count, cpu uint64) {
+	panic(noEngine)
+}
+
+// Look panics: this build has no engine.
+func Look(counter Counter) (count, cpu uint64) {
+	panic(noEngine)
+}
+
+// HasRandom panics: this build has no engine.
+func HasRandom() bool {
 	panic(noEngine)
 }

@@ -83,6 +83,20 @@ func TestRegistersAreErased(t *testing.T) {
 			})
 		})
 	}
+	for length := range MaxShort + 1 {
+		if !has(t, "RDTSCP") {
+			break
+		}
+		t.Run(fmt.Sprintf("take and look/%d", length), func(t *testing.T) {
+			dst, src := make([]byte, length), make([]byte, MaxShort)
+			requireErased(t, bytes.Repeat([]byte{9}, 8), func() {
+				for i := range src { // as above
+					src[i] = 9
+				}
+				TakeAndLook(dst, &src[0], RDTSCP)
+			})
+		})
+	}
 	t.Run("expand", func(t *testing.T) {
 		requireErased(t, keys[:], func() { Expand(testKey, keys) })
 	})
@@ -96,7 +110,7 @@ func TestRegistersAreErased(t *testing.T) {
 		out := new([3]uint64)
 		left := registers.Behind(func() {
 			clear(out[:])
-			Stir(out)
+			Stir(out, 2)
 		})
 		for _, word := range out {
 			if found := left.Words(block(word)); len(found) > 0 {

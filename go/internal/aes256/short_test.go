@@ -36,8 +36,8 @@ func TestMaskStaysWithinDst(t *testing.T) {
 func TestStirringIsNew(t *testing.T) {
 	requireEngine(t)
 	var first, second [3]uint64
-	Stir(&first)
-	Stir(&second)
+	Stir(&first, 2)
+	Stir(&second, 2)
 	if second[0] <= first[0] {
 		t.Errorf("cycle counter %d, then %d", first[0], second[0])
 	}
@@ -51,16 +51,34 @@ func TestStirringIsNew(t *testing.T) {
 	}
 }
 
+// No more words are drawn than were asked for.
+func TestStirringDrawsSoManyWords(t *testing.T) {
+	requireEngine(t)
+	for words := range uint64(3) {
+		out := [3]uint64{0, 5, 6}
+		Stir(&out, words)
+		if (out[1] != 5) != (hasRandom && words > 0) || (out[2] != 6) != (hasRandom && words > 1) || out[0] == 0 {
+			t.Errorf("%d words: %x", words, out)
+		}
+	}
+}
+
 func TestTake(t *testing.T) {
 	requireEngine(t)
-	for length := BlockSize; length <= MaxShort; length++ {
+	taken(t, BlockSize, Take)
+}
+
+// taken tries a way to take from a length on.
+func taken(t *testing.T, shortest int, take func(dst []byte, src *byte)) {
+	t.Helper()
+	for length := shortest; length <= MaxShort; length++ {
 		for _, offset := range []int{0, 1, 9} {
 			src, dst := newGuarded(offset, length), newGuarded(2*offset, length)
 			for i := range src.bytes {
 				src.bytes[i] = byte(i + 1)
 			}
 			expected := bytes.Clone(src.bytes)
-			Take(dst.bytes, &src.memory[guardSize+offset])
+			take(dst.bytes, &src.memory[guardSize+offset])
 			if !bytes.Equal(dst.bytes, expected) {
 				t.Fatalf("%d bytes arrived as %x", length, dst.bytes)
 			}
@@ -102,7 +120,7 @@ func TestNothingIsAllocated(t *testing.T) {
 			engine.Keystream(keys, counter, dst)
 		}
 		Pad(keys, dst[:40])
-		Stir(noise)
+		Stir(noise, 2)
 		Take(dst[:40], &dst[100])
 	})
 	if allocations != 0 {

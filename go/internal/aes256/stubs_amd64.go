@@ -27,10 +27,10 @@ func keystreamVAES512(keys *[240]byte, counter *[16]byte, dst []byte)
 //go:noescape
 func pad(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64)
 
-// stir XORs into out the cycle counter and, if random is set, two words of the random instruction.
+// stir XORs into out the cycle counter and up to two words of the random instruction.
 //
 //go:noescape
-func stir(out *[3]uint64, random bool)
+func stir(out *[3]uint64, words uint64)
 
 // xor writes the XOR of first and second, or first where second is nil.
 //
@@ -41,3 +41,15 @@ func xor(out *[48]byte, first *[48]byte, second *[48]byte)
 //
 //go:noescape
 func take(dst []byte, src *byte)
+
+// takeAndLook moves len(dst) bytes from src to dst and leaves zeros in src, then does what look does.
+//
+//go:noescape
+func takeAndLook(dst []byte, src *byte, counter uint64) (count uint64, cpu uint64)
+
+// look reads the cycle counter and whose it is: by RDTSCP if counter is 1, by RDPID and RDTSC if it
+// is 2. The CPU's number is in the upper half of cpu, and its complement in the lower one. Where the
+// thread was moved from one CPU to another meanwhile, the halves are of two CPUs.
+//
+//go:noescape
+func look(counter uint64) (count uint64, cpu uint64)

@@ -7,8 +7,8 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// Instructions that the assembler knows and avo does not: it has no RDRAND, and the AES rounds only
-// for 128-bit registers.
+// Instructions that the assembler knows and avo does not: it has neither RDRAND nor RDPID, and the AES
+// rounds only for 128-bit registers.
 
 // rdrand writes RDRAND.
 func rdrand(word Op) {
@@ -17,6 +17,16 @@ func rdrand(word Op) {
 		Operands: []Op{word},
 		Outputs:  []Op{word},
 		ISA:      []string{"RDRAND"},
+	})
+}
+
+// rdpid writes RDPID.
+func rdpid(number Op) {
+	Instruction(&ir.Instruction{
+		Opcode:   "RDPID",
+		Operands: []Op{number},
+		Outputs:  []Op{number},
+		ISA:      []string{"RDPID"},
 	})
 }
 

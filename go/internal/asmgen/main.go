@@ -34,6 +34,8 @@ func main() {
 	stir()
 	xor()
 	take()
+	takeAndLook()
+	look()
 	Generate()
 }
 

@@ -38,17 +38,19 @@ func pad() {
 }
 
 func stir() {
-	function("stir", "func(out *[3]uint64, random bool)",
-		"stir XORs into out the cycle counter and, if random is set, two words of the random instruction.")
-	out := Mem{Base: RDI}
+	function("stir", "func(out *[3]uint64, words uint64)",
+		"stir XORs into out the cycle counter and up to two words of the random instruction.")
+	out, words := Mem{Base: RDI}, R11
 	Load(Param("out"), out.Base)
-	Load(Param("random"), BL)
+	Load(Param("words"), words)
 	XORQ(R8, R8)
 	XORQ(R9, R9)
-	TESTB(BL, BL)
+	CMPQ(words, U8(1))
+	JB(LabelRef("drawn"))
+	random(R8, "first")
+	Label("first")
+	CMPQ(words, U8(1))
 	JEQ(LabelRef("drawn"))
-	random(R8, "second")
-	Label("second")
 	random(R9, "drawn")
 	Label("drawn")
 	cycles()

@@ -6,14 +6,57 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// take writes the copy that clears. Everything is read before what overlaps it is cleared.
+// The copies that clear. Everything is read before what overlaps it is cleared.
+
+// What take copies from, and the zeros it leaves there.
+var (
+	src  = Mem{Base: RSI}
+	zero = X0
+	kept = []VecPhysical{X1, X2}
+)
+
 func take() {
 	function("take", "func(dst []byte, src *byte)",
 		"take moves len(dst) bytes from src to dst, at least 16, and leaves zeros in src.")
-	src := Mem{Base: RSI}
 	Load(Param("src"), src.Base)
 	loadSlice()
-	zero, first, last := X0, X1, X2
+	moveVectors()
+	erase()
+	clear128(kept...)
+	RET()
+}
+
+func takeAndLook() {
+	function("takeAndLook", "func(dst []byte, src *byte, counter uint64) (count uint64, cpu uint64)",
+		"takeAndLook moves len(dst) bytes from src to dst and leaves zeros in src, then does what look does.")
+	Load(Param("src"), src.Base)
+	loadSlice()
+	for _, size := range []int{16, 8, 4} {
+		CMPQ(length, U8(size))
+		JAE(LabelRef(atLeast(size)))
+	}
+	moveBytes("taken")
+	Label(atLeast(4))
+	moveWords(4, MOVL, EAX, EDX)
+	JMP(LabelRef("taken"))
+	Label(atLeast(8))
+	moveWords(8, MOVQ, RAX, RDX)
+	JMP(LabelRef("taken"))
+	Label(atLeast(16))
+	moveVectors()
+	Label("taken")
+	reading()
+	erase()
+	clear128(kept...)
+	RET()
+}
+
+// atLeast labels the copy of so many bytes or more.
+func atLeast(size int) string { return map[int]string{4: "dword", 8: "qword", 16: "vectors"}[size] }
+
+// moveVectors moves at least 16 bytes.
+func moveVectors() {
+	first, last := kept[0], kept[1]
 	PXOR(zero, zero)
 	srcEnd := Mem{Base: RSI, Index: length, Scale: 1}
 	dstEnd := Mem{Base: RDI, Index: length, Scale: 1}
@@ -34,7 +77,27 @@ func take() {
 	JB(LabelRef("loop"))
 	MOVOU(last, Mem{Base: RDX})
 	MOVOU(zero, Mem{Base: RAX})
-	erase()
-	clear128(first, last)
-	RET()
+}
+
+// moveWords moves one or two words, which overlap. The counter comes into their registers afterwards.
+func moveWords(size int, move func(from, to Op), head, tail Register) {
+	srcLast := Mem{Base: RSI, Index: length, Scale: 1}.Offset(-size)
+	dstLast := Mem{Base: RDI, Index: length, Scale: 1}.Offset(-size)
+	move(src, head)
+	move(srcLast, tail)
+	move(U32(0), src)
+	move(U32(0), srcLast)
+	move(head, dst)
+	move(tail, dstLast)
+}
+
+// moveBytes moves up to 3 bytes and jumps to done. The counter comes into their register afterwards.
+func moveBytes(done string) {
+	Label("bytes")
+	SUBQ(U8(1), length)
+	JCS(LabelRef(done))
+	MOVB(Mem{Base: RSI, Index: length, Scale: 1}, AL)
+	MOVB(U8(0), Mem{Base: RSI, Index: length, Scale: 1})
+	MOVB(AL, Mem{Base: RDI, Index: length, Scale: 1})
+	JMP(LabelRef("bytes"))
 }

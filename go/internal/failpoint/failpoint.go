@@ -21,12 +21,20 @@ const (
 	Droppable
 	// Recheck looks at the page's mark behind the read; without it, before.
 	Recheck
-	// Hedge makes each request different where a clone would not be noticed.
-	Hedge
-	// DelayedNotification gives requests a pad, where notification of a clone is delayed.
+	// DelayedNotification follows gaps where a clone may run unnoticed, or pads every request; without it
+	// bytes leave as they are.
 	DelayedNotification
-	// Tick ends a buffer with the kernel's tick.
-	Tick
+	// Stops knows from a long gap that the machine may have been stopped; without it no gap is long.
+	Stops
+	// Anchors has a burst begin with a buffer that was made in it; without it a short gap suffices.
+	Anchors
+	// KVM knows the hypervisor KVM.
+	KVM
+	// NoKVM knows that others are not KVM; without it they count as KVM.
+	NoKVM
+	// Settled takes the kernel for told of a clone, unless a vmclock says otherwise; without it, it is
+	// never told.
+	Settled
 	// VMClock looks at a vmclock.
 	VMClock
 	// VMGenID believes in the kernel's vmgenid driver.
@@ -37,7 +45,7 @@ const (
 	FreshCheck
 	// SeedAge ends a seed after 60 seconds where the kernel's generation is not seen.
 	SeedAge
-	// Noise is what the CPU adds to seeds and hedged requests.
+	// Noise is what the CPU adds to seeds and requests as additional input.
 	Noise
 	// BareMetal believes a CPU that tells of no hypervisor.
 	BareMetal

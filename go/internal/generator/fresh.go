@@ -20,7 +20,7 @@ func Fresh(out []byte) {
 	if policy.Watch() == guard.Undecided {
 		// Where the kernel shows its generation is found by a seeding.
 		var unused [8]byte
-		serveOnce(requestNumber, unused[:])
+		serveOnce(simulation, unused[:])
 	}
 	underOneEpoch(policy.Shown, func() bool { return freshOnce(out) })
 }

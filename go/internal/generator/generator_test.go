@@ -4,6 +4,7 @@ package generator
 
 import (
 	"bytes"
+	"encoding/binary"
 	"runtime"
 	"slices"
 	"sync"
@@ -54,6 +55,17 @@ func TestEveryByteIsWritten(t *testing.T) {
 // What was given out is erased, and nothing of a request is left but the state.
 func TestWhatWasGivenOutIsErased(t *testing.T) {
 	needsState(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for name, rule := range rules() {
+		t.Run(name, func(t *testing.T) {
+			under(t, rule)
+			erasedFromBuffer(t)
+		})
+	}
+}
+
+func erasedFromBuffer(t *testing.T) {
+	t.Helper()
 	looked := 0
 	for attempt := range 400 {
 		length := 1 + attempt/2%small
@@ -153,9 +165,12 @@ func TestAdditionalInput(t *testing.T) {
 			t.Errorf("byte %d: twice the same", at)
 		}
 	}
-	noise(&one)
+	hasWord := noise(&one, 2)
 	if !bytes.Equal(one[noiseLen:], make([]byte, noiseLen)) || bytes.Equal(one[:8], other[:8]) {
 		t.Errorf("additional input of a request: %x", one)
+	}
+	if hasWord != cpu.X86.HasRDRAND {
+		t.Errorf("the random instruction gave a word: %v", hasWord)
 	}
 }
 
@@ -197,12 +212,98 @@ func TestClocks(t *testing.T) {
 	}
 }
 
+// rules are all that this CPU can follow, whatever the machine.
+func rules() map[string]guard.Rule {
+	all := map[string]guard.Rule{"as they are": guard.AsTheyAre, "pad all": guard.PadAll}
+	if guard.CounterOfCPU() != guard.NoCounter {
+		all["follow gaps"] = guard.FollowGaps
+	}
+	return all
+}
+
+// under has requests follow the rule until the test ends, from the next one on.
+func under(t testing.TB, rule guard.Rule) {
+	t.Helper()
+	theirs := ruleUnder
+	t.Cleanup(func() { ruleUnder = theirs })
+	counter := guard.CounterOfCPU()
+	ruleUnder = func(*guard.Policy, uint64) (guard.Rule, guard.Counter) { return rule, counter }
+	forget(false)
+	Word()
+}
+
+// What leaves is what was in the buffer, or has a pad; in the buffer there are zeros then. A burst needs a
+// buffer that was made in it, and no pause since.
+func TestWhatLeavesUnderEachRule(t *testing.T) {
+	needsState(t)
+	counter := guard.CounterOfCPU()
+	asItWas := func(rule guard.Rule, prepare func(*guard.Page), length int) bool {
+		page := pin()
+		defer guard.Unpin()
+		defer func() { page.Left, page.Held = 0, 0 }()
+		page.Rule, page.Counter = rule, counter
+		for i := range page.Buffer {
+			page.Buffer[i] = 7
+		}
+		prepare(page)
+		var out [small]byte
+		const at = 40
+		left := uint64(at)
+		if length == 0 {
+			var word uint64
+			length = 8
+			if word = takeWord(page, at); rule != guard.AsTheyAre {
+				word, left = giveWord(page, word, at)
+			}
+			binary.NativeEndian.PutUint64(out[:], word)
+		} else {
+			left = give(page, out[:length], at)
+		}
+		erased := make([]byte, length)
+		around := page.Buffer[at-1] == 7 && page.Buffer[at+length] == 7
+		if left != at || !around || !bytes.Equal(page.Buffer[at:at+length], erased) {
+			t.Errorf("%d bytes: %d are left, around them nothing changed: %v", length, left, around)
+		}
+		return bytes.Equal(out[:length], bytes.Repeat([]byte{7}, length))
+	}
+	nothing := func(*guard.Page) {}
+	anchored := func(page *guard.Page) {
+		before := reading(page)
+		page.Anchor(before, reading(page), true)
+	}
+	long := func(page *guard.Page) {
+		page.Anchor(guard.Reading{Count: 1, CPU: 2}, guard.Reading{Count: 2, CPU: 2}, true)
+	}
+	unanchored := func(page *guard.Page) {
+		now := reading(page)
+		page.Anchor(now, now, false)
+	}
+	for length := 0; length <= small; length++ {
+		if 0 < length && length < 8 {
+			continue // a pad may be zeros by chance
+		}
+		if !asItWas(guard.AsTheyAre, nothing, length) || asItWas(guard.PadAll, nothing, length) {
+			t.Errorf("%d bytes, whatever the gaps", length)
+		}
+		if counter == guard.NoCounter {
+			continue
+		}
+		if asItWas(guard.FollowGaps, long, length) || asItWas(guard.FollowGaps, unanchored, length) {
+			t.Errorf("%d bytes leave as they are without a burst", length)
+		}
+		isInBurst := func(int) bool { return asItWas(guard.FollowGaps, anchored, length) }
+		if !slices.ContainsFunc(make([]int, patience), isInBurst) {
+			t.Errorf("%d bytes of a burst get a pad", length)
+		}
+	}
+}
+
+// patience is how often what an interruption could prevent is tried.
+const patience = 1000
+
 // Each seeding gives request pads another key.
 func TestMasksHaveKeys(t *testing.T) {
 	needsState(t)
-	if !guard.ThisPolicy().HasDelayedNotification() {
-		t.Skip("SKIP: no vmgenid, so no request pads")
-	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var none [guard.KeysLen]byte
 	aes256.Expand(new([aes256.KeySize]byte), &none)
@@ -295,6 +396,7 @@ func TestNothingIsAllocated(t *testing.T) {
 		"300,000 bytes": func() { Fill(large) },
 		"fresh":         func() { Fresh(small[:]) },
 		"a word":        func() { Word() },
+		"simulation":    func() { SimulationWord() },
 		"on the stack":  func() { var b [64]byte; Fill(b[:]) },
 	}
 	for name, call := range cases {
@@ -308,7 +410,7 @@ func TestNothingIsAllocated(t *testing.T) {
 func TestWordsDoNotRepeat(t *testing.T) {
 	seen := map[uint64]bool{}
 	for range 100_000 {
-		for _, word := range []uint64{Word(), fresh8()} {
+		for _, word := range []uint64{Word(), SimulationWord(), fresh8()} {
 			if seen[word] {
 				t.Fatalf("%#x was given out twice", word)
 			}
@@ -327,6 +429,13 @@ func fresh8() uint64 {
 // A page is as long as the kernel's, and the lengths that two packages know are the same.
 func TestLengthsAgree(t *testing.T) {
 	if guard.KeysLen != aes256.KeysSize || guard.StateLen != aes256.KeySize+aes256.BlockSize {
+		t.Error("guard and aes256 differ")
+	}
+}
+
+// Two packages have the same counters.
+func TestCountersAgree(t *testing.T) {
+	if aes256.Counter(guard.RDTSCP) != aes256.RDTSCP || aes256.Counter(guard.RDPID) != aes256.RDPID {
 		t.Error("guard and aes256 differ")
 	}
 }

@@ -5,6 +5,7 @@ package generator
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -32,32 +33,29 @@ import (
 
 // trials say nothing if the guard held, and what went wrong if not.
 var trials = map[string]func() error{
-	"reseed":  nothingOutlivesAReseed,
-	"fork":    aChildDoesNotRepeat,
-	"dropped": droppedPagesAreNotServed,
-	"pin":     onePageIsOneGoroutines,
-	"words":   func() error { return restored(word8) },
-	"bytes":   func() error { return restored(fill16) },
-	"later":   func() error { return restoredLater(word8) },
-	"hidden":  inAHiddenVM,
-	"cpu":     theCPUTellsSeedsApart,
-	"large":   func() error { return restored(fill512) },
-	"locked":  pagesStayHere,
-	"long":    func() error { return startedOver(Fill) },
-	"afresh":  func() error { return startedOver(Fresh) },
-	"forced":  forcedReseedsLeaveNothingOut,
-	"fresh":   droppedPagesGiveNothingFresh,
-	"age":     nothingGetsOld,
-	"works":   everythingWorks,
-}
-
-var seams = map[string]failpoint.Failpoint{
-	"GenerationCheck": failpoint.GenerationCheck, "GenerationPlace": failpoint.GenerationPlace, "VDSO": failpoint.VDSO,
-	"ForkGuard": failpoint.ForkGuard, "Droppable": failpoint.Droppable, "Recheck": failpoint.Recheck, "Hedge": failpoint.Hedge,
-	"DelayedNotification": failpoint.DelayedNotification, "Tick": failpoint.Tick, "VMClock": failpoint.VMClock, "VMGenID": failpoint.VMGenID,
-	"Pin": failpoint.Pin, "BareMetal": failpoint.BareMetal, "FreshCheck": failpoint.FreshCheck, "SeedAge": failpoint.SeedAge,
-	"Noise": failpoint.Noise, "Announced": failpoint.Announced,
-	"KernelBytes": failpoint.KernelBytes,
+	"reseed":           nothingOutlivesAReseed,
+	"fork":             func() error { return aChildDoesNotRepeat(word8, fill16) },
+	"fork, simulation": func() error { return aChildDoesNotRepeat(simulation8) },
+	"dropped":          droppedPagesAreNotServed,
+	"pin":              onePageIsOneGoroutines,
+	"clone, 64 bits":   func() error { return clonesDiffer(word8) },
+	"clone, 32 bits":   func() error { return clonesDiffer(word4) },
+	"clone, 16 bytes":  func() error { return clonesDiffer(fill16) },
+	"clone, 32 bytes":  func() error { return clonesDiffer(fill32) },
+	"clone, 512 bytes": func() error { return clonesDiffer(fill512) },
+	"clone, all":       func() error { return clonesDiffer(word8, word4, fill16, fill32) },
+	"no anchors":       everyRequestIsDifferent,
+	"simulation":       clonesShareSimulations,
+	"lengths":          refillsAreInProportion,
+	"hidden":           inAHiddenVM,
+	"cpu":              theCPUTellsSeedsApart,
+	"locked":           pagesStayHere,
+	"long":             func() error { return startedOver(Fill) },
+	"afresh":           func() error { return startedOver(Fresh) },
+	"forced":           forcedReseedsLeaveNothingOut,
+	"fresh":            droppedPagesGiveNothingFresh,
+	"age":              nothingGetsOld,
+	"works":            everythingWorks,
 }
 
 const (
@@ -76,7 +74,11 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	for _, off := range strings.Fields(os.Getenv(offVariable)) {
-		seams[off].TurnOff()
+		guard, isKnown := failpoint.Named(off)
+		if !isKnown {
+			panic("no guard is called " + off)
+		}
+		guard.TurnOff()
 	}
 	err := trials[name]()
 	switch {
@@ -105,6 +107,12 @@ func tried(t *testing.T, name, off string) (int, string) {
 	return command.ProcessState.ExitCode(), strings.TrimSpace(string(output))
 }
 
+// Guards that are off to have bursts on any machine that has the instructions.
+const (
+	late      = "BareMetal VMClock NoKVM"
+	unsettled = "Announced VMGenID VMClock Settled NoKVM"
+)
+
 func TestGuards(t *testing.T) {
 	needsState(t)
 	cases := []struct {
@@ -116,23 +124,47 @@ func TestGuards(t *testing.T) {
 	}{
 		{"reseed", "", "GenerationCheck"},
 		{"reseed", "GenerationPlace", "GenerationCheck"},
-		{"fork", "", "ForkGuard"},
-		{"fork", "Droppable", "ForkGuard"},
-		{"fork", "GenerationPlace", "ForkGuard"},
-		{"fork", "VDSO BareMetal", "ForkGuard Hedge"},
+		// A pad would keep a child from repeating, too.
+		{"fork", "DelayedNotification", "ForkGuard"},
+		{"fork", "", "ForkGuard DelayedNotification"},
+		{"fork", "Droppable DelayedNotification", "ForkGuard"},
+		{"fork", "GenerationPlace DelayedNotification", "ForkGuard"},
+		{"fork", "VDSO BareMetal DelayedNotification", "ForkGuard"},
+		{"fork, simulation", "", "ForkGuard"},
 		{"dropped", "", "Recheck"},
 		{"dropped", "DelayedNotification", "Recheck"},
 		{"fresh", "Noise", "FreshCheck"},
 		{"age", "VDSO", "SeedAge"},
-		{"pin", "", "Pin"},
-		{"words", "BareMetal VMGenID VMClock", "Hedge"},
-		{"bytes", "BareMetal VMGenID VMClock", "Hedge"},
-		{"bytes", "BareMetal VMClock Tick", "DelayedNotification"},
-		{"later", "BareMetal VMClock", "Tick"},
+		{"pin", "DelayedNotification", "Pin"},
+		// Where clones are notified late: behind a vmgenid, if there is one.
+		{"clone, 64 bits", late, "Stops"},
+		{"clone, 64 bits", late, "Anchors"},
+		{"clone, 64 bits", late, "DelayedNotification"},
+		{"clone, 32 bits", late, "Stops"},
+		{"clone, 32 bits", late, "Anchors"},
+		{"clone, 16 bytes", late, "Stops"},
+		{"clone, 16 bytes", late, "Anchors"},
+		{"clone, 32 bytes", late, "Stops"},
+		{"clone, 32 bytes", late, "Anchors"},
+		{"clone, 512 bytes", late, "DelayedNotification"},
+		{"clone, all", late + " GenerationPlace", "Stops"},
+		{"clone, all", late + " GenerationPlace", "Anchors"},
+		// In a VM with no signal at all.
+		{"clone, all", late + " VMGenID", "Stops"},
+		{"clone, all", late + " VMGenID", "Anchors"},
+		{"clone, all", late + " VMGenID VDSO", "Stops"},
+		{"clone, 512 bytes", late + " VMGenID", "DelayedNotification"},
+		// After a change of vmclock, until the kernel was told.
+		{"clone, all", unsettled, "Stops"},
+		{"clone, all", unsettled, "Anchors"},
+		{"clone, 512 bytes", unsettled, "DelayedNotification"},
+		// Under a hypervisor that is not known, and where the random instruction fails.
+		{"no anchors", "BareMetal VMClock KVM", "DelayedNotification"},
+		{"no anchors", late + " Noise", "Anchors"},
 		{"hidden", "Announced VMClock", "VMGenID"},
-		{"bytes", "BareMetal VMClock GenerationPlace", "DelayedNotification"},
-		{"large", "BareMetal VMGenID VMClock", "Hedge"},
-		{"large", "BareMetal VMClock Tick", "DelayedNotification"},
+		{"simulation", late, ""},
+		{"lengths", late, ""},
+		{"lengths", late + " GenerationPlace", ""},
 		{"locked", "Droppable", ""},
 		{"cpu", "KernelBytes", "Noise"},
 		{"long", "", "GenerationCheck"},
@@ -146,7 +178,7 @@ func TestGuards(t *testing.T) {
 		t.Run(strings.Join([]string{c.trial, c.off, "control", c.control}, " "), func(t *testing.T) {
 			code, said := tried(t, c.trial, c.off)
 			if code == skipped {
-				if os.Getenv("SQUALL_REQUIRE_GUARDS") != "" && !(isRace && c.trial == "fork") {
+				if os.Getenv("SQUALL_REQUIRE_GUARDS") != "" && !(isRace && strings.HasPrefix(c.trial, "fork")) {
 					t.Fatalf("required, but skipped: %s", said)
 				}
 				t.Skip(said)
@@ -170,13 +202,33 @@ func TestGuards(t *testing.T) {
 }
 
 func word8() (out [16]byte) {
-	*(*uint64)(unsafe.Pointer(&out)) = Word()
+	binary.NativeEndian.PutUint64(out[:], Word())
+	return out
+}
+
+// word4 is of 4 words of 32 bits.
+func word4() (out [16]byte) {
+	for i := range 4 {
+		binary.NativeEndian.PutUint32(out[4*i:], uint32(Word()))
+	}
+	return out
+}
+
+func simulation8() (out [16]byte) {
+	binary.NativeEndian.PutUint64(out[:], SimulationWord())
 	return out
 }
 
 func fill16() (out [16]byte) {
 	Fill(out[:])
 	return out
+}
+
+// fill32 is the front of a key.
+func fill32() [16]byte {
+	var out [32]byte
+	Fill(out[:])
+	return [16]byte(out[:])
 }
 
 // fill512 is the front of what is too long for the buffer.
@@ -355,7 +407,7 @@ func theCPUTellsSeedsApart() error {
 		Word()
 		clear(unsafe.Slice((*byte)(unsafe.Pointer(all.Load().pages[0])), guard.PageSize))
 		number, fresh := make([]byte, 512), make([]byte, 512)
-		serve(requestNumber, number) // which is not hedged
+		serve(simulation, number) // which is not hedged
 		Fresh(fresh)
 		for _, out := range [][]byte{number, fresh} {
 			if seen[[16]byte(out)] {
@@ -369,7 +421,7 @@ func theCPUTellsSeedsApart() error {
 
 // A raw fork leaves a child whose next numbers are not its parent's. Several, as a buffer may end by
 // itself between fork and draw.
-func aChildDoesNotRepeat() error {
+func aChildDoesNotRepeat(draws ...func() [16]byte) error {
 	if isRace {
 		return fmt.Errorf("%w: the race detector does not live in a raw fork's child", errSkip)
 	}
@@ -378,7 +430,7 @@ func aChildDoesNotRepeat() error {
 	debug.SetGCPercent(-1)
 	answers := 0
 	for attempt := 0; answers < 20; attempt++ {
-		answered, err := forkOnce()
+		answered, err := forkOnce(draws)
 		if err != nil {
 			return err
 		}
@@ -392,26 +444,23 @@ func aChildDoesNotRepeat() error {
 	return nil
 }
 
-// drawn is what one process draws: words and bytes in turn.
+// drawn is what one process or machine draws.
 type drawn [32][16]byte
 
 func (d *drawn) bytes() []byte { return unsafe.Slice((*byte)(unsafe.Pointer(d)), unsafe.Sizeof(*d)) }
 
-func (d *drawn) draw() {
+// draw draws in each of these ways in turn.
+func (d *drawn) draw(draws []func() [16]byte) {
 	for i := range d {
-		if i%2 == 0 {
-			d[i] = word8()
-		} else {
-			d[i] = fill16()
-		}
+		d[i] = draws[i%len(draws)]()
 	}
 }
 
 // forkOnce compares a child's draws with its parent's; false if there was no answer: Go's runtime does
 // not promise that a child of a raw fork gets anywhere.
-func forkOnce() (answered bool, err error) {
+func forkOnce(draws []func() [16]byte) (answered bool, err error) {
 	ours, theirs := new(drawn), new(drawn)
-	ours.draw() // whatever takes memory has it before the fork
+	ours.draw(draws) // whatever takes memory has it before the fork
 	var pipe [2]int
 	if err := syscall.Pipe2(pipe[:], syscall.O_NONBLOCK); err != nil {
 		return false, err
@@ -422,7 +471,7 @@ func forkOnce() (answered bool, err error) {
 	if errno != 0 {
 		return false, errno
 	}
-	ours.draw()
+	ours.draw(draws)
 	if child == 0 {
 		syscall.RawSyscall(syscall.SYS_WRITE, uintptr(pipe[1]), uintptr(unsafe.Pointer(ours)), unsafe.Sizeof(*ours))
 		syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
@@ -447,7 +496,7 @@ func (d *drawn) repeats(others *drawn) error {
 	}
 	for i, out := range d {
 		if seen[out] {
-			return fmt.Errorf("output %d of the child is the parent's", i)
+			return fmt.Errorf("output %d of one is the other's", i)
 		}
 	}
 	return nil
@@ -457,7 +506,7 @@ func (d *drawn) repeats(others *drawn) error {
 func droppedPagesAreNotServed() error {
 	known := knownBlocks()
 	return whileDropped(func() error {
-		if Word() == 0 || fill16() == [16]byte{} {
+		if Word() == 0 || SimulationWord() == 0 || fill16() == [16]byte{} {
 			return errors.New("zeros of a dropped page")
 		}
 		var long [400]byte
@@ -589,47 +638,168 @@ func onePageIsOneGoroutines() error {
 	return nil
 }
 
-// restored draws, puts all pages back as they were, as a restored snapshot does, and draws again.
-func restored(draw func() [16]byte) error { return restoredAfter(draw, func() {}) }
+// trialGap is a gap, in cycles, that an interruption by the machine that tests run on is seldom longer than:
+// a trial imitates stops, and what others do is none.
+const trialGap = 10_000_000
 
-// restoredLater does so when the kernel's tick is over.
-func restoredLater(draw func() [16]byte) error {
-	return restoredAfter(draw, func() { time.Sleep(30 * time.Millisecond) })
+// aStop takes as long as a stop does at least.
+func aStop() {
+	for began := cycles(); cycles()-began <= trialGap; {
+	}
 }
 
-// inAHiddenVM is restored where nothing but a vmgenid tells that this is a VM.
+func cycles() uint64 {
+	var count [3]uint64
+	aes256.Stir(&count, 0)
+	return count[0]
+}
+
+// clonesDiffer stops the machine within a burst, resumes it twice, and has both clones draw.
+func clonesDiffer(draws ...func() [16]byte) error {
+	if err := needsBursts(); err != nil {
+		return err
+	}
+	return cloned(draws, aStop)
+}
+
+// needsBursts skips what this machine has not, or does not need.
+func needsBursts() error {
+	policy := guard.Decide()
+	Word()
+	rule, _ := ruleUnder(policy, policy.Generation())
+	if rule != guard.FollowGaps && !failpoint.DelayedNotification.Off() {
+		return fmt.Errorf("%w: no bursts on this CPU", errSkip)
+	}
+	return nil
+}
+
+// Where no buffer is an anchor every request has a pad: clones differ even if no stop was seen.
+func everyRequestIsDifferent() error {
+	return cloned([]func() [16]byte{word8, word4, fill16, fill32}, func() {})
+}
+
+// inAHiddenVM is cloned where nothing but a vmgenid tells that this is a VM.
 func inAHiddenVM() error {
-	if !guard.ThisPolicy().HasVMGenID && !failpoint.VMGenID.Off() {
+	if !guard.Decide().HasVMGenID && !failpoint.VMGenID.Off() {
 		return fmt.Errorf("%w: no vmgenid", errSkip)
 	}
-	return restoredWhenever(fill16, func() {})
+	return cloned([]func() [16]byte{fill16}, aStop)
 }
 
-func restoredAfter(draw func() [16]byte, pause func()) error {
-	if !guard.ThisPolicy().HasVMGenID && guard.ThisPolicy().SeesClones() {
-		return fmt.Errorf("%w: nothing here needs it", errSkip)
+// Words for simulations are what they were in the other clone, as their documentation says.
+func clonesShareSimulations() error {
+	if err := needsBursts(); err != nil {
+		return err
 	}
-	return restoredWhenever(draw, pause)
+	if err := cloned([]func() [16]byte{simulation8}, aStop); err == nil {
+		return errors.New("clones differ: the documentation says that they need not, and this trial shows nothing")
+	}
+	return nil
 }
 
-func restoredWhenever(draw func() [16]byte, pause func()) error {
+// Refills begin short behind a pause and double in a burst; are half as long where they took too long, and
+// that for a while; and come early only behind requests with pads that follow one another, of which it
+// takes more where even short refills take too long.
+func refillsAreInProportion() error {
+	if err := needsBursts(); err != nil {
+		return err
+	}
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
+	if err := stayOnThisCPU(); err != nil {
+		return err
+	}
+	const small, full = firstRefill, guard.BufferLen
+	const nothingFits, allFits = 1, 1 << 60
+	steps := []struct {
+		what string
+		gap  uint64
+		// requests come first, of 16 bytes.
+		requests int
+		refills  []uint64
+	}{
+		{"a burst", allFits, 0, []uint64{small, 2 * small, 4 * small, 8 * small, full, full}},
+		{"a pause", nothingFits, 1, nil},
+		{"a burst behind it", allFits, 7, []uint64{small, 2 * small}},
+		{"one that takes too long", nothingFits, 0, []uint64{4 * small}},
+		{"shorter for a while", allFits, 7, slices.Repeat([]uint64{2 * small}, heldRefills+1)},
+		{"longer again", allFits, 0, []uint64{4 * small, 8 * small}},
+		{"nothing fits", nothingFits, 0, []uint64{full, full / 2, full / 4, full / 8, small, 2 * small, 4 * small}},
+		{"a burst behind more pads", allFits, 15, []uint64{small, small}},
+	}
+	isOver := func() (bool, error) {
+		reseeds := Reseeds.Load()
+		forget(true)
+		for _, step := range steps {
+			failpoint.SetGap(step.gap)
+			for range step.requests {
+				fill16()
+			}
+			for i, want := range step.refills {
+				if length := untilRefill(); length != want {
+					// Unless the kernel reseeded, once a minute.
+					return Reseeds.Load() == reseeds+1, fmt.Errorf("%s: refill %d is of %d bytes, not %d", step.what, i, length, want)
+				}
+			}
+		}
+		return true, nil
+	}
+	for {
+		if isOver, err := isOver(); isOver {
+			return err
+		}
+	}
+}
+
+// untilRefill draws until the buffer is filled anew, and tells its length.
+func untilRefill() uint64 {
+	const length = 16
+	page := all.Load().pages[0]
+	for {
+		before := page.Left + page.Held
+		fill16()
+		if after := page.Left + page.Held; after+length != before {
+			return after + length
+		}
+	}
+}
+
+// cloned draws, keeps what the page is like as a snapshot does, draws again, puts it back, and draws once
+// more; with a stop before each of these. It fails if something was drawn in both clones.
+func cloned(draws []func() [16]byte, stop func()) error {
+	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread()
+	if err := stayOnThisCPU(); err != nil {
+		return err
+	}
+	failpoint.SetGap(trialGap)
 	const count = 50
 	for range count {
-		draw()
-		page := all.Load().pages[0]
-		memory := unsafe.Slice((*byte)(unsafe.Pointer(page)), guard.PageSize)
+		var before, one, other drawn
+		before.draw(draws)
+		memory := unsafe.Slice((*byte)(unsafe.Pointer(all.Load().pages[0])), guard.PageSize)
 		snapshot := bytes.Clone(memory)
-		one := draw()
-		pause()
+		stop()
+		one.draw(draws)
 		copy(memory, snapshot)
-		other := draw()
-		if one == other {
-			return fmt.Errorf("both clones were given %x", one)
+		stop()
+		other.draw(draws)
+		if err := other.repeats(&one); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// stayOnThisCPU has the thread stay where it is.
+func stayOnThisCPU() error {
+	var number int
+	if _, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&number)), 0, 0); errno != 0 {
+		return errno
+	}
+	var one unix.CPUSet
+	one.Set(number)
+	return unix.SchedSetaffinity(0, &one)
 }
 
 // All kinds of requests are served, each different from the last.
@@ -639,7 +809,7 @@ func everythingWorks() error {
 		long, fresh := make([]byte, 100_000), make([]byte, 16)
 		Fill(long)
 		Fresh(fresh)
-		for _, out := range [][16]byte{word8(), fill16(), [16]byte(long[99_984:]), [16]byte(fresh)} {
+		for _, out := range [][16]byte{word8(), simulation8(), fill16(), [16]byte(long[99_984:]), [16]byte(fresh)} {
 			if seen[out] {
 				return fmt.Errorf("%x was given out twice", out)
 			}

@@ -15,19 +15,19 @@ func Now() Status {
 	}
 	policy := guard.ThisPolicy()
 	return Status{
-		Engine:           aes256.Best().String(),
-		Memory:           all.Load().kind.String(),
-		ForkGuard:        "wiped",
-		CloneGuard:       cloneGuard(policy),
-		ReseedGuard:      reseedGuard(policy),
-		KernelGeneration: policy.Generation(),
-		IsVM:             policy.IsVM,
-		HasVMGenID:       policy.HasVMGenID,
-		HasVMClock:       policy.HasVMClock(),
-		HasVDSOGetrandom: policy.HasVDSO(),
-		FollowsTick:      policy.FollowsTick(),
-		Reseeds:          Reseeds.Load(),
-		BytesDiscarded:   Discarded.Load(),
+		Engine:            aes256.Best().String(),
+		Memory:            all.Load().kind.String(),
+		ForkGuard:         "wiped",
+		CloneGuard:        cloneGuard(policy),
+		ReseedGuard:       reseedGuard(policy),
+		KernelGeneration:  policy.Generation(),
+		IsVM:              policy.IsVM,
+		HasVMGenID:        policy.HasVMGenID,
+		HasVMClock:        policy.HasVMClock(),
+		CounterShowsStops: counterShowsStops(policy),
+		HasVDSOGetrandom:  policy.HasVDSO(),
+		Reseeds:           Reseeds.Load(),
+		BytesDiscarded:    Discarded.Load(),
 	}
 }
 
@@ -42,6 +42,12 @@ func cloneGuard(policy *guard.Policy) string {
 	default:
 		return "not-a-vm"
 	}
+}
+
+// counterShowsStops tells whether requests in a burst need no pad.
+func counterShowsStops(policy *guard.Policy) bool {
+	rule, _ := ruleUnder(policy, policy.Generation())
+	return rule == guard.FollowGaps
 }
 
 func reseedGuard(policy *guard.Policy) string {

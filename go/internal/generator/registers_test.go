@@ -18,8 +18,8 @@ import (
 	"github.com/squall-rng/squall/go/internal/registers"
 )
 
-// No request leaves anything in vector registers, nor a word of a key or counter in any: with a request pad or not, hedged
-// or not, seeded anew or not, with each engine.
+// No request leaves anything in vector registers, nor a word of a key or counter in any: under each rule,
+// seeded anew or not, with each engine.
 func TestRegistersAreErased(t *testing.T) {
 	needsState(t)
 	const narrow = "cpu.avx512vaes=off"
@@ -35,26 +35,25 @@ func TestRegistersAreErased(t *testing.T) {
 	}
 	// With one P each request is of the same page.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	wasPadded := padded.Load()
-	defer padded.Store(wasPadded)
-	t.Run("word", func(t *testing.T) { erased(t, func() { Word() }, nil) })
-	for _, isPadded := range []bool{true, false} {
+	for name, rule := range rules() {
+		under(t, rule)
+		t.Run("word/"+name, func(t *testing.T) { erased(t, func() { Word() }, nil) })
 		for _, length := range []int{1, 8, 16, 17, 32, 33, 64, 65, 256, 257, 4096, 16384, 65536, 65537, 200_000} {
 			out := make([]byte, length)
-			for name, call := range map[string]func(){
-				"bytes":    func() { Fill(out) },
-				"number":   func() { serve(requestNumber, out) }, // not hedged where bytes are
-				"fresh":    func() { Fresh(out) },
-				"seeded":   func() { forget(true); Fill(out) },
-				"refilled": func() { forget(false); Fill(out) },
+			for what, call := range map[string]func(){
+				"bytes":      func() { Fill(out) },
+				"simulation": func() { serve(simulation, out) },
+				"fresh":      func() { Fresh(out) },
+				"seeded":     func() { forget(true); Fill(out) },
+				"refilled":   func() { forget(false); Fill(out) },
 			} {
-				t.Run(fmt.Sprintf("%v/%s/%d/padded=%v", aes256.Best(), name, length, isPadded), func(t *testing.T) {
-					padded.Store(isPadded)
+				t.Run(fmt.Sprintf("%v/%s/%d/%s", aes256.Best(), what, length, name), func(t *testing.T) {
 					erased(t, call, out)
 				})
 			}
 		}
 	}
+	t.Run("word/simulation", func(t *testing.T) { erased(t, func() { SimulationWord() }, nil) })
 }
 
 // erased fails if call leaves a secret in registers.

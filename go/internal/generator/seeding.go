@@ -3,6 +3,8 @@
 package generator
 
 import (
+	"encoding/binary"
+	"math"
 	"time"
 	"unsafe"
 
@@ -36,12 +38,11 @@ func (r *request) seed() bool {
 	mix(&r.page.Seed)
 	drbg := newDRBG(r.page, &r.page.State)
 	drbg.Reseed(&r.page.Seed)
-	if r.policy.HasDelayedNotification() {
-		drbg.Generate(r.page.Once[:aes256.KeySize], nil)
-		aes256.Expand((*[aes256.KeySize]byte)(r.page.Once[:]), &r.page.PadKeys)
-	}
+	drbg.Generate(r.page.Once[:aes256.KeySize], nil)
+	aes256.Expand((*[aes256.KeySize]byte)(r.page.Once[:]), &r.page.PadKeys)
 	r.policy.Settle(guard.Epoch{Kernel: generation, VM: vm})
-	r.page.Refill = 0
+	r.page.Refill, r.page.Holds = 0, 0
+	r.page.BeginBursts()
 	if !r.policy.SeesGeneration() {
 		r.page.SeededAt = clocks()
 	}
@@ -78,21 +79,24 @@ const noiseLen = guard.StateLen / 2
 
 // mix XORs the CPU's additional input into the kernel's bytes.
 func mix(seed *[guard.StateLen]byte) {
-	stir((*[noiseLen]byte)(seed[:]))
-	stir((*[noiseLen]byte)(seed[noiseLen:]))
+	stir((*[noiseLen]byte)(seed[:]), 2)
+	stir((*[noiseLen]byte)(seed[noiseLen:]), 2)
 }
 
-// noise is additional input: the cycle counter and two words of the CPU's random instruction, and
-// zeros.
-func noise(input *[guard.StateLen]byte) {
+// noise is additional input: the cycle counter and one or two words of the CPU's random instruction, and
+// zeros. It tells whether there was a word: an instruction that failed gives zeros, and one that is known to
+// be broken only ones.
+func noise(input *[guard.StateLen]byte, words uint64) (hasWord bool) {
 	clear(input[:])
-	stir((*[noiseLen]byte)(input[:]))
+	stir((*[noiseLen]byte)(input[:]), words)
+	word := binary.NativeEndian.Uint64(input[8:])
+	return word != 0 && word != math.MaxUint64
 }
 
-// stir XORs the cycle counter and two words of the CPU's random instruction into bytes.
-func stir(bytes *[noiseLen]byte) {
+// stir XORs the cycle counter and words of the CPU's random instruction into bytes.
+func stir(bytes *[noiseLen]byte, words uint64) {
 	if !failpoint.Noise.Off() {
 		// SAFETY: the bytes are those of three words, and on this architecture no address is too odd for one.
-		aes256.Stir((*[noiseLen / 8]uint64)(unsafe.Pointer(bytes)))
+		aes256.Stir((*[noiseLen / 8]uint64)(unsafe.Pointer(bytes)), words)
 	}
 }

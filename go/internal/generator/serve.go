@@ -19,6 +19,9 @@ const (
 	firstRefill = 256
 	// turn is how many bytes are generated, in some 16 µs, before others may run.
 	turn = 4 * drbg.MaxRequest
+	// heldRefills is how many refills are no longer than the last one when a longer one took too long to
+	// be an anchor: to try costs a refill and the pads that follow it.
+	heldRefills = 16
 	// attempts is how often a request is started over when the epoch changes under it. After that it
 	// is served afresh: somebody is forcing reseeds faster than requests can be served.
 	attempts = 8
@@ -28,10 +31,10 @@ const (
 type requestKind int
 
 const (
-	// requestBytes is bytes: a key or a nonce, for all we know.
-	requestBytes requestKind = iota
-	// requestNumber is a number, which may repeat in a clone while notification is delayed.
-	requestNumber
+	// strict is what must not repeat in any copy of this process or machine.
+	strict requestKind = iota
+	// simulation is a number that may repeat in a clone of the machine that is noticed late, or never.
+	simulation
 )
 
 var (
@@ -75,7 +78,7 @@ func isReady() bool {
 		return false
 	}
 	guard.Unpin()
-	padded.Store(guard.ThisPolicy().HasDelayedNotification())
+	guard.Decide()
 	ready.Store(true)
 	return true
 }
@@ -164,9 +167,23 @@ func (r *request) serve(kind requestKind, out []byte) (guard.Epoch, bool) {
 			return guard.Epoch{}, false
 		}
 	}
+	r.page.Rule, r.page.Counter = ruleUnder(r.policy, r.page.Generation())
 	r.produce(kind, out)
 	epoch, isCurrent := r.epoch()
 	return epoch, isCurrent || failpoint.Recheck.Off()
+}
+
+// ruleUnder is what becomes of the buffer's bytes under the kernel's generation, and how bursts are known.
+// A test puts another one there.
+var ruleUnder = func(policy *guard.Policy, generation uint64) (guard.Rule, guard.Counter) {
+	if !policy.FollowsGaps(generation) {
+		return guard.AsTheyAre, guard.NoCounter
+	}
+	counter := guard.CounterOfStops()
+	if counter == guard.NoCounter || !aes256.HasRandom() {
+		return guard.PadAll, guard.NoCounter
+	}
+	return guard.FollowGaps, counter
 }
 
 // epoch is the epoch now, and whether everything read from the page so far was there and belongs to
@@ -178,16 +195,12 @@ func (r *request) epoch() (guard.Epoch, bool) {
 
 // produce writes out, from the buffer or in place.
 func (r *request) produce(kind requestKind, out []byte) {
-	isSmall := len(out) <= small
-	isHedged := false
-	switch r.policy.Hedging(r.page.Generation()) {
-	case guard.HedgeAll:
-		isHedged = true
-	case guard.HedgeBytes:
-		isHedged = kind == requestBytes && !isSmall
-	}
-	if isHedged || !isSmall {
-		r.generate(out, isHedged)
+	if len(out) > small {
+		var words uint64
+		if kind == strict && r.page.Rule != guard.AsTheyAre {
+			words = 2
+		}
+		r.generate(out, words)
 		return
 	}
 	if !r.page.IsFresh(guard.TagUnder(r.page.Generation())) {
@@ -198,31 +211,55 @@ func (r *request) produce(kind requestKind, out []byte) {
 		r.refill()
 	}
 	r.left -= uint64(len(out))
-	take(out, bufferAt(r.page, r.left))
-	if kind == requestBytes && padded.Load() {
-		aes256.Pad(&r.page.PadKeys, out)
-	}
-}
-
-// refill fills the buffer anew; what little was left is overwritten.
-func (r *request) refill() {
-	length := min(max(r.page.Refill, firstRefill), guard.BufferLen)
-	r.page.Refill = 2 * length
-	r.page.SetFreshnessTag(guard.TagUnder(r.page.Generation()))
-	r.generate(r.page.Buffer[:length], true)
-	r.left = length
-}
-
-// generate runs the generator; if hedged, with the cycle counter and the CPU's random instruction as
-// additional input.
-func (r *request) generate(out []byte, hedged bool) {
-	drbg := newDRBG(r.page, &r.page.State)
-	if !hedged {
-		drbg.Generate(out, nil)
+	if kind == simulation {
+		take(out, bufferAt(r.page, r.left))
 		return
 	}
-	noise(&r.page.Seed)
+	r.left = give(r.page, out, r.left)
+}
+
+// refill fills the buffer anew; what little was left is overwritten. Where gaps are followed, that is the
+// anchor of a burst if it took less than a gap: the state may have been copied before, but not the word of
+// the random instruction, which is drawn behind the first reading. One word, as that takes hundreds of
+// cycles on some CPUs.
+func (r *request) refill() {
+	page := r.page
+	length := min(max(page.Refill, firstRefill), guard.BufferLen)
+	page.Refill = 2 * length
+	page.SetFreshnessTag(guard.TagUnder(page.Generation()))
+	r.left = length
+	if page.Rule != guard.FollowGaps {
+		page.Anchor(guard.Reading{}, guard.Reading{}, false)
+		r.generate(page.Buffer[:length], 1)
+		return
+	}
+	before := reading(page)
+	hasWord := r.generate(page.Buffer[:length], 1)
+	isAnchor := page.Anchor(before, reading(page), hasWord)
+	switch {
+	case isAnchor && page.Holds > 0:
+		page.Holds--
+		page.Refill = length
+	case isAnchor:
+	case length == firstRefill:
+		page.BackOff()
+	case !page.IsBackedOff():
+		page.Holds = heldRefills
+		page.Refill = length / 2
+	}
+}
+
+// generate runs the generator; with words of the CPU's random instruction, and the cycle counter, as
+// additional input if there are to be any. It tells whether the instruction gave one.
+func (r *request) generate(out []byte, words uint64) (hasWord bool) {
+	drbg := newDRBG(r.page, &r.page.State)
+	if words == 0 {
+		drbg.Generate(out, nil)
+		return false
+	}
+	hasWord = noise(&r.page.Seed, words)
 	drbg.Generate(out, &r.page.Seed)
+	return hasWord
 }
 
 // newDRBG is the generator with this state, which is in the page.

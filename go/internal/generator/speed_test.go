@@ -7,30 +7,67 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/squall-rng/squall/go/internal/aes256"
 	"github.com/squall-rng/squall/go/internal/guard"
 )
 
+// Requests one after the other: under each rule, and what they get where gaps are followed.
 func BenchmarkFill(b *testing.B) {
-	for _, length := range []int{4, 16, 32, 4096, 16384} {
-		buffer := make([]byte, length)
-		b.Run(fmt.Sprint(length), func(b *testing.B) {
+	for name, rule := range rules() {
+		for _, length := range []int{4, 16, 32, 4096, 16384} {
+			buffer := make([]byte, length)
+			b.Run(fmt.Sprintf("%s/%d", name, length), func(b *testing.B) {
+				under(b, rule)
+				for b.Loop() {
+					Fill(buffer)
+				}
+			})
+		}
+		b.Run(name+"/word", func(b *testing.B) {
+			under(b, rule)
 			for b.Loop() {
-				Fill(buffer)
-			}
-		})
-		b.Run(fmt.Sprint("without-pad/", length), func(b *testing.B) {
-			was := padded.Swap(false)
-			defer padded.Store(was)
-			for b.Loop() {
-				Fill(buffer)
+				Word()
 			}
 		})
 	}
-	b.Run("word", func(b *testing.B) {
+	b.Run("simulation", func(b *testing.B) {
 		for b.Loop() {
-			Word()
+			SimulationWord()
 		}
 	})
+}
+
+// BenchmarkRefill tells what a burst's anchor costs, beside a pad.
+func BenchmarkRefill(b *testing.B) {
+	page, counter := pin(), guard.CounterOfCPU()
+	if page == nil || counter == guard.NoCounter {
+		b.Skip("SKIP: no state, or no counter")
+	}
+	guard.Unpin()
+	b.Run("pad", func(b *testing.B) {
+		var out [16]byte
+		for b.Loop() {
+			aes256.Pad(&page.PadKeys, out[:])
+		}
+	})
+	b.Run("reading", func(b *testing.B) {
+		for b.Loop() {
+			aes256.Look(aes256.Counter(counter))
+		}
+	})
+	for _, length := range []int{firstRefill, 2 * firstRefill, 4 * firstRefill, guard.BufferLen / 2, guard.BufferLen} {
+		b.Run(fmt.Sprint(length), func(b *testing.B) {
+			under(b, guard.FollowGaps)
+			for b.Loop() {
+				page := pin()
+				request := request{policy: guard.ThisPolicy(), page: page}
+				page.Refill, page.Holds = uint64(length), 0
+				request.refill()
+				page.Wipe()
+				guard.Unpin()
+			}
+		})
+	}
 }
 
 // Ways to have state to oneself for a request.

@@ -23,5 +23,8 @@ func Word() (word uint64) {
 	return word
 }
 
+// SimulationWord is [Word].
+func SimulationWord() uint64 { return Word() }
+
 // Now is what this build gives.
 func Now() Status { return withoutState }

@@ -9,22 +9,22 @@ import (
 	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
-// The freshness tag, which the fast path compares before bytes leave: the kernel's generation, and the
-// word that tells more of clones on this machine, vmclock's count or the kernel's tick.
+// The freshness tag, which the fast path compares before bytes leave: the kernel's generation, and where
+// there is a vmclock its count.
 
 var (
 	// never reads as a generation that no state was seeded under.
 	never uint64
-	// nothing reads as a word that never changes.
+	// nothing reads as the count where there is no vmclock.
 	nothing uint64
 
 	generationPlace atomic.Pointer[uint64]
-	secondPlace     atomic.Pointer[uint64]
+	countPlace      atomic.Pointer[uint64]
 )
 
 func init() {
 	generationPlace.Store(&never)
-	secondPlace.Store(&nothing)
+	countPlace.Store(&nothing)
 }
 
 // frozen is what every generation appears to be while a test has switched their comparison off.
@@ -40,7 +40,7 @@ func mappedGeneration() uint64 {
 	return generation
 }
 
-// Tag is the freshness tag now. It changes with the kernel's generation and with the second word, where they are followed.
+// Tag is the freshness tag now. It changes with the kernel's generation and with vmclock's count.
 func Tag() uint64 { return TagUnder(mappedGeneration()) }
 
 // TagUnder is the same, with this for the kernel's generation.
@@ -48,8 +48,8 @@ func Tag() uint64 { return TagUnder(mappedGeneration()) }
 // Both words count in their lower halves, so one half is for each: no change of one undoes the
 // other's.
 func TagUnder(generation uint64) uint64 {
-	second := atomic.LoadUint64(secondPlace.Load())
-	return generation ^ bits.RotateLeft64(second, 32)
+	count := atomic.LoadUint64(countPlace.Load())
+	return generation ^ bits.RotateLeft64(count, 32)
 }
 
 func readGenerationAt(place *uint64) {

@@ -32,7 +32,7 @@ func ownPage(t *testing.T) *Page {
 // seeded is a page, and the policy and generation that it was seeded under.
 func seeded(t *testing.T) (*Page, *Policy, uint64) {
 	t.Helper()
-	page, policy := ownPage(t), ThisPolicy()
+	page, policy := ownPage(t), Decide()
 	page.BeginSeeding(policy.VM())
 	generation, ok := policy.SeedFromKernel(page)
 	if !ok {
@@ -184,44 +184,15 @@ func TestAWrongPlaceIsLeft(t *testing.T) {
 	}
 }
 
-func TestTheTickChangesWithTheCoarseClock(t *testing.T) {
-	_, policy, _ := seeded(t)
-	if policy.vdso == nil || watched() != Mapped {
-		t.Skip("SKIP: no generation in the vDSO's data")
-	}
-	place := policy.vdso.findTick()
-	if place == nil {
-		t.Skip("SKIP: no tick")
-	}
-	look := func() ([2]uint64, uint64) {
-		for {
-			before, _ := coarseTime()
-			tick := atomic.LoadUint64(place)
-			if after, _ := coarseTime(); before == after {
-				return before, tick
-			}
-		}
-	}
-	time0, tick0 := look()
-	for range 5 {
-		time.Sleep(11 * time.Millisecond)
-		time1, tick1 := look()
-		if time0 == time1 || tick0 == tick1 {
-			t.Fatalf("clock %v, tick %d; then clock %v, tick %d", time0, tick0, time1, tick1)
-		}
-		time0, tick0 = time1, tick1
-	}
-}
-
-// No change of the generation undoes one of the second word.
+// No change of the generation undoes one of vmclock's count.
 func TestMomentsDiffer(t *testing.T) {
-	before := secondPlace.Load()
-	defer secondPlace.Store(before)
-	var second uint64
-	secondPlace.Store(&second)
+	before := countPlace.Load()
+	defer countPlace.Store(before)
+	var count uint64
+	countPlace.Store(&count)
 	seen := map[uint64]bool{}
 	for generation := range uint64(64) {
-		for second = range 64 {
+		for count = range 64 {
 			seen[TagUnder(generation)] = true
 		}
 	}
@@ -459,13 +430,13 @@ func TestADeviceThatSysfsDoesNotKnow(t *testing.T) {
 	}
 }
 
-// A vmclock that counts is what a clone is known by: at once, in every request and in the epoch; and all is
-// hedged until the kernel has reseeded too.
+// A vmclock that counts is what a clone is known by: at once, in every request and in the epoch; and gaps
+// are followed until the kernel has reseeded too.
 func TestAVMClockIsFollowed(t *testing.T) {
 	page, own, kernel := seeded(t)
-	second := secondPlace.Load()
-	defer func() { secondPlace.Store(second); seenCount.Store(0); changedUnder.Store(0) }()
-	secondPlace.Store(&nothing)
+	count := countPlace.Load()
+	defer func() { countPlace.Store(count); seenCount.Store(0); changedUnder.Store(0) }()
+	countPlace.Store(&nothing)
 	path := filepath.Join(t.TempDir(), "vmclock0")
 	if err := os.WriteFile(path, vmclockPage(112, 1<<8, 5, 7), 0o600); err != nil {
 		t.Fatal(err)
@@ -480,7 +451,7 @@ func TestAVMClockIsFollowed(t *testing.T) {
 	policy.Settle(before)
 	tag := Tag()
 	page.SetFreshnessTag(tag)
-	if !policy.SeesClones() || policy.HasDelayedNotification() || policy.Hedging(kernel) != HedgeNone {
+	if !policy.SeesClones() || policy.HasDelayedNotification() || policy.FollowsGaps(kernel) {
 		t.Errorf("before the clone: %+v notified late, or not at all", policy)
 	}
 
@@ -500,15 +471,15 @@ func TestAVMClockIsFollowed(t *testing.T) {
 		t.Error("the clone's buffer is still leased")
 	}
 	policy.Settle(after)
-	if policy.Hedging(kernel) != HedgeAll || policy.Hedging(kernel+1) != HedgeNone {
-		t.Error("all is hedged until the kernel has reseeded, and no longer")
+	if !policy.FollowsGaps(kernel) || policy.FollowsGaps(kernel+1) {
+		t.Error("gaps are followed until the kernel has reseeded, and no longer")
 	}
 	if !own.HasVMClock() && own.VM() != 0 {
 		t.Error("without a vmclock there is a count")
 	}
 }
 
-// What a machine must give for a clone to be seen, and for the freshness tag to tell of it.
+// What a machine must give for a clone to be seen, and seen in time.
 func TestWhatSeesClones(t *testing.T) {
 	how, generation := watched(), generationPlace.Load()
 	defer func() { decideOn(how, generation) }()
@@ -516,25 +487,27 @@ func TestWhatSeesClones(t *testing.T) {
 		policy          Policy
 		watch           Watch
 		sees, tag, late bool
-		hedging         Hedging
+		followsGaps     bool
 	}{
-		{Policy{}, Mapped, true, true, false, HedgeNone},
-		{Policy{}, Probe, true, false, false, HedgeNone},
-		{Policy{}, Nothing, true, false, false, HedgeNone},
-		{Policy{IsVM: true}, Mapped, false, false, false, HedgeAll},
-		{Policy{IsVM: true, HasVMGenID: true}, Mapped, true, true, true, HedgeBytes},
-		{Policy{IsVM: true, HasVMGenID: true}, Probe, true, false, true, HedgeBytes},
-		{Policy{IsVM: true, HasVMGenID: true}, Nothing, false, false, true, HedgeAll},
-		{Policy{IsVM: true, vmclock: &vmClock{countsGenerations: true}}, Mapped, true, true, false, HedgeNone},
-		{Policy{IsVM: true, vmclock: &vmClock{}}, Mapped, false, false, false, HedgeAll},
+		{Policy{}, Mapped, true, true, false, false},
+		{Policy{}, Probe, true, false, false, false},
+		{Policy{}, Nothing, true, false, false, false},
+		{Policy{IsVM: true}, Mapped, false, true, false, true},
+		{Policy{IsVM: true}, Probe, false, false, false, true},
+		{Policy{IsVM: true, HasVMGenID: true}, Mapped, true, true, true, true},
+		{Policy{IsVM: true, HasVMGenID: true}, Probe, true, false, true, true},
+		{Policy{IsVM: true, HasVMGenID: true}, Nothing, false, false, true, true},
+		{Policy{IsVM: true, vmclock: &vmClock{countsGenerations: true}}, Mapped, true, true, false, false},
+		{Policy{IsVM: true, HasVMGenID: true, vmclock: &vmClock{countsGenerations: true}}, Mapped, true, true, false, false},
+		{Policy{IsVM: true, vmclock: &vmClock{}}, Mapped, false, true, false, true},
 	}
 	for _, c := range cases {
 		decideOn(c.watch, generation)
 		policy := &c.policy
 		if policy.SeesClones() != c.sees || policy.TagSuffices() != c.tag || policy.HasDelayedNotification() != c.late ||
-			policy.Hedging(5) != c.hedging {
-			t.Errorf("%+v, watched %d: sees clones %v, by the tag %v, late %v, hedging %v", c.policy, c.watch,
-				policy.SeesClones(), policy.TagSuffices(), policy.HasDelayedNotification(), policy.Hedging(5))
+			policy.FollowsGaps(5) != c.followsGaps {
+			t.Errorf("%+v, watched %d: sees clones %v, by the tag %v, late %v, follows gaps %v", c.policy, c.watch,
+				policy.SeesClones(), policy.TagSuffices(), policy.HasDelayedNotification(), policy.FollowsGaps(5))
 		}
 	}
 }

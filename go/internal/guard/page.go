@@ -14,7 +14,7 @@ const (
 	KeysLen    = 240 // the round keys of AES-256
 	vdsoLen    = 144 // the vDSO's opaque state in Linux 6.11 to 6.18
 	headerLen  = 960
-	headerUsed = 11*8 + 4*StateLen + vdsoLen + 2*KeysLen
+	headerUsed = 17*8 + 4*StateLen + vdsoLen + 2*KeysLen
 	BufferLen  = PageSize - headerLen
 )
 
@@ -41,9 +41,15 @@ type Page struct {
 	// Left is how many bytes of the buffer are unread; they are taken from its end. Where one
 	// comparison does not tell that the page is current they are in Held, and Left is 0.
 	Left uint64
+	// Burst is here so that all that a request from the buffer needs, but its bytes, is in 64 bytes.
+	Burst
+
+	Streak
 	Held uint64
 	// Refill is the length of the next refill, in bytes; 0 for the first.
 	Refill uint64
+	// Holds is how many refills are no longer than the last one was, because a longer one took too long.
+	Holds uint32
 	// SeededAt is when the state was seeded, for kernels that do not show their generation: by the
 	// clock that only goes forward and by the one on the wall, in nanoseconds.
 	SeededAt [2]int64

@@ -33,9 +33,13 @@ type Policy struct {
 
 var decided atomic.Pointer[Policy]
 
-// ThisPolicy is the process's policy, decided at the first call. Several goroutines may each decide;
-// the first to publish wins, and nobody waits.
-func ThisPolicy() *Policy {
+// ThisPolicy is the process's policy; nil before [Decide] was called.
+func ThisPolicy() *Policy { return decided.Load() }
+
+// Decide decides on the process's policy, at the first call. Several goroutines may each decide; the first to
+// publish wins, and nobody waits. It makes system calls that the scheduler is told of, so nobody who is
+// pinned may call it.
+func Decide() *Policy {
 	if policy := decided.Load(); policy != nil {
 		return policy
 	}
@@ -86,40 +90,22 @@ func (p *Policy) Watch() Watch { return watched() }
 // Generation is the kernel's generation where it is mapped, else 0.
 func (p *Policy) Generation() uint64 { return mappedGeneration() }
 
-// FollowsTick tells whether buffers end with the kernel's tick.
-func (p *Policy) FollowsTick() bool { return p.vdso != nil && p.vdso.isData(secondPlace.Load()) }
-
-// TagSuffices tells whether the freshness tag tells everything: two loads and one comparison.
-func (p *Policy) TagSuffices() bool { return watched() == Mapped && p.SeesClones() }
+// TagSuffices tells whether the freshness tag, and the readings of a burst where gaps are followed, tell
+// everything: two loads and one comparison.
+func (p *Policy) TagSuffices() bool { return watched() == Mapped }
 
 // HasDelayedNotification tells whether a clone may run for a while before the kernel knows of it: vmgenid is
 // handled by the kernel like any other interrupt.
 func (p *Policy) HasDelayedNotification() bool {
-	return p.IsVM && p.HasVMGenID && !p.CountsGenerations() && !failpoint.DelayedNotification.Off()
+	return p.IsVM && p.HasVMGenID && !p.CountsGenerations()
 }
 
-// Hedging is which requests must be made different by themselves.
-type Hedging int
-
-const (
-	// HedgeNone is none: a clone is noticed before it is served.
-	HedgeNone Hedging = iota
-	// HedgeBytes is all but those for a number, which may be keys or nonces: a clone is noticed, but late.
-	HedgeBytes
-	// HedgeAll is all: this VM can be cloned unseen, or was cloned and the kernel may not have been told.
-	HedgeAll
-)
-
-// Hedging is what requests need under the kernel's generation.
-func (p *Policy) Hedging(generation uint64) Hedging {
-	switch {
-	case !p.SeesClones() && !failpoint.Hedge.Off(), isUnsettled(generation):
-		return HedgeAll
-	case p.HasDelayedNotification():
-		return HedgeBytes
-	default:
-		return HedgeNone
-	}
+// FollowsGaps tells whether a clone may run unnoticed under the kernel's generation: it is noticed late,
+// or never, or this is one already and the kernel may not have been told. Then bytes of the buffer leave
+// as they are only if the machine was not stopped since the buffer was made.
+func (p *Policy) FollowsGaps(generation uint64) bool {
+	isUnnoticed := p.HasDelayedNotification() || !p.SeesClones() || isUnsettled(generation)
+	return isUnnoticed && !failpoint.DelayedNotification.Off()
 }
 
 // Epoch is the epoch now; false if the vDSO does not answer. Who calls has the page alone.
@@ -145,8 +131,5 @@ func (p *Policy) VM() uint64 { return p.vmclock.generation() }
 func (p *Policy) Settle(epoch Epoch) {
 	if p.vmclock != nil {
 		noteCount(epoch.VM, epoch.Kernel)
-	}
-	if p.vdso != nil && p.HasDelayedNotification() {
-		p.vdso.followTick()
 	}
 }

@@ -34,12 +34,6 @@ type VDSO struct {
 //go:noescape
 func callGetrandom(function uintptr, out unsafe.Pointer, length uintptr, state unsafe.Pointer, stateLength uintptr) int64
 
-// announcesHypervisor is [hasHypervisor]; a test puts another answer there.
-var announcesHypervisor = hasHypervisor
-
-// hasHypervisor tells whether a hypervisor announces itself (CPUID.1:ECX[31]).
-func hasHypervisor() bool
-
 // findVDSO finds the function, and checks that its state has the known length.
 func findVDSO() *VDSO {
 	if failpoint.VDSO.Off() {

@@ -22,11 +22,13 @@ TEXT ·callGetrandom(SB), 0, $8192-48
 	MOVQ AX, ret+40(FP)
 	RET
 
-// func hasHypervisor() bool
-TEXT ·hasHypervisor(SB), NOSPLIT, $0-1
-	MOVL $1, AX
-	XORL CX, CX
+// func cpuid(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
+TEXT ·cpuid(SB), NOSPLIT, $0-24
+	MOVL leaf+0(FP), AX
+	MOVL subleaf+4(FP), CX
 	CPUID
-	SHRL $31, CX
-	MOVB CX, ret+0(FP)
+	MOVL AX, eax+8(FP)
+	MOVL BX, ebx+12(FP)
+	MOVL CX, ecx+16(FP)
+	MOVL DX, edx+20(FP)
 	RET

@@ -56,7 +56,7 @@ func (d drawer) record() {
 	record.askedAt = cycles()
 	record.bits = d.draw()
 	record.givenAt = cycles()
-	policy := guard.ThisPolicy()
+	policy := guard.Decide()
 	record.generation, record.vmGeneration = policy.Generation(), policy.VM()
 	d.writer.write(&record)
 }
@@ -64,6 +64,6 @@ func (d drawer) record() {
 // cycles is the CPU's cycle counter.
 func cycles() uint64 {
 	var noise [3]uint64
-	aes256.Stir(&noise)
+	aes256.Stir(&noise, 0)
 	return noise[0]
 }

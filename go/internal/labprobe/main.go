@@ -26,6 +26,9 @@ func run(arguments []string) error {
 	if err != nil {
 		return err
 	}
+	if err := setGuards(plan); err != nil {
+		return err
+	}
 	memory, err := mapMemory(plan.Memory, plan.MemoryBytes)
 	if err != nil {
 		return err

@@ -42,3 +42,19 @@ func TestAPlanThatDoesNotFitIsRefused(t *testing.T) {
 		t.Error("taken: no plan")
 	}
 }
+
+// Guards are changed by builds that can, and nowhere silently kept as they are.
+func TestGuardsOfAPlan(t *testing.T) {
+	if err := setGuards(plan{}); err != nil {
+		t.Error(err)
+	}
+	for _, plan := range []plan{{GuardsOff: []string{"no such guard"}}, {GapCycles: 5, GuardsOff: []string{""}}} {
+		if setGuards(plan) == nil {
+			t.Errorf("taken: %+v", plan)
+		}
+	}
+	read, err := readPlan([]string{strings.Replace(told, `"memory":`, `"guards_off": ["NoKVM"], "gap_cycles": 9, "memory":`, 1)})
+	if err != nil || len(read.GuardsOff) != 1 || read.GapCycles != 9 {
+		t.Errorf("%+v: %v", read, err)
+	}
+}

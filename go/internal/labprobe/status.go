@@ -14,18 +14,18 @@ import (
 func status() map[string]any {
 	status := squall.Status()
 	return map[string]any{
-		"go":                 runtime.Version(),
-		"gomaxprocs":         runtime.GOMAXPROCS(0),
-		"engine":             status.Engine,
-		"memory":             status.Memory,
-		"fork_guard":         status.ForkGuard,
-		"clone_guard":        status.CloneGuard,
-		"reseed_guard":       status.ReseedGuard,
-		"follows_tick":       status.FollowsTick,
-		"kernel_generation":  status.KernelGeneration,
-		"is_vm":              status.IsVM,
-		"has_vmgenid":        status.HasVMGenID,
-		"has_vmclock":        status.HasVMClock,
-		"has_vdso_getrandom": status.HasVDSOGetrandom,
+		"go":                  runtime.Version(),
+		"gomaxprocs":          runtime.GOMAXPROCS(0),
+		"engine":              status.Engine,
+		"memory":              status.Memory,
+		"fork_guard":          status.ForkGuard,
+		"clone_guard":         status.CloneGuard,
+		"reseed_guard":        status.ReseedGuard,
+		"counter_shows_stops": status.CounterShowsStops,
+		"kernel_generation":   status.KernelGeneration,
+		"is_vm":               status.IsVM,
+		"has_vmgenid":         status.HasVMGenID,
+		"has_vmclock":         status.HasVMClock,
+		"has_vdso_getrandom":  status.HasVDSOGetrandom,
 	}
 }

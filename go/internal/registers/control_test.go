@@ -22,8 +22,9 @@ var (
 	// erasing is what the generator marked as such.
 	erasing = regexp.MustCompile(`(?m)^\t// erase\n(?:\t(?:PXOR|VPXORQ|VZEROALL|XORQ|XORL)\b.*\n)+`)
 	// alsoPasses are trials that have nothing to find: what comes out of the buffer by general registers.
-	alsoPasses = regexp.MustCompile(`/(word|bytes/(1|8|16)/padded=false|number/(1|8|16)/padded=\w+)$`)
-	trial      = regexp.MustCompile(`(?m)^ +--- (PASS|FAIL): (\S+/\S+)`)
+	alsoPasses = regexp.MustCompile(`/(word/(as_they_are|follow_gaps|simulation)|bytes/(1|8|16)/(as_they_are|follow_gaps)|` +
+		`simulation/(1|8|16)/\w+|take_and_look/(\d|1[0-5]))$`)
+	trial = regexp.MustCompile(`(?m)^ +--- (PASS|FAIL): (\S+/\S+)`)
 )
 
 // The control of the tests that look into registers: without what erases them each of their trials fails,

@@ -8,9 +8,16 @@ import (
 	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
-// without shows what machines are like that need no request pads: those without a hypervisor, and those whose
-// vmclock counts.
-func without() {
-	failpoint.DelayedNotification.TurnOff()
-	fmt.Println("As on a machine without delayed clone notification:")
+// without turns guards off, to show what other machines are like: without DelayedNotification as one that
+// is told of clones in time, or that is no VM; without KVM as a VM whose hypervisor is not known.
+func without(names []string) error {
+	for _, name := range names {
+		guard, isKnown := failpoint.Named(name)
+		if !isKnown {
+			return fmt.Errorf("no guard is called %q", name)
+		}
+		guard.TurnOff()
+		fmt.Println("without", name)
+	}
+	return nil
 }

@@ -1,0 +1,23 @@
+//go:build linux && amd64 && !purego && squall_testing
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/squall-rng/squall/go/internal/failpoint"
+)
+
+// setGuards sets the gap and turns guards off, as the plan has it: emulated guests take more cycles for a request,
+// and are not KVM.
+func setGuards(plan plan) error {
+	for _, name := range plan.GuardsOff {
+		guard, isKnown := failpoint.Named(name)
+		if !isKnown {
+			return fmt.Errorf("no guard is called %q", name)
+		}
+		guard.TurnOff()
+	}
+	failpoint.SetGap(plan.GapCycles)
+	return nil
+}
