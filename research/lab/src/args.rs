@@ -7,6 +7,7 @@ use crate::attack::AttackCommand;
 use crate::clones::{BootArguments, ResetArguments};
 use crate::cost::CostArguments;
 use crate::debian::DepsArguments;
+use crate::stops::StopsArguments;
 
 /// Clones of virtual machines, attacks on the old Linux RNG, and what accumulators cost.
 #[derive(Debug, Parser)]
@@ -130,4 +131,20 @@ something failed, 2 for a wrong argument.")]
 Needs what `squall-lab deps` fetches. Exit codes: 0 if nothing was wrong, 1 if a claim was, the run
 is invalid or something failed, 2 for a wrong argument.")]
     Reset(ResetArguments),
+    /// Stop a virtual machine, and measure how short its cycle counter's gap can be there
+    ///
+    /// A thread of the guest reads the counter without pause. The machine is stopped and goes on at
+    /// once, is stopped for a snapshot, and is restored from one in a new process. squall serves a
+    /// burst of requests without more ado as long as the gaps between them are shorter than its
+    /// GAP, which must be shorter than every gap with a stop. Also measures what an exit to the
+    /// hypervisor costs where this command runs.
+    #[command(after_help = "Examples:
+  squall-lab stops
+      1000 stops, 200 snapshots and 50 clones of an emulated machine, in some minutes
+  squall-lab stops --accelerator kvm --json
+      of one that the CPU runs, for a program
+
+Needs what `squall-lab deps` fetches. Exit codes: 0 however short the gaps are, 1 if something failed,
+2 for a wrong argument.")]
+    Stops(StopsArguments),
 }

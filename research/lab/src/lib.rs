@@ -13,6 +13,7 @@ mod cost;
 pub mod debian;
 mod emulator;
 pub mod sources;
+mod stops;
 pub mod trace;
 pub mod vm;
 pub mod workshop;
@@ -30,5 +31,6 @@ pub fn run(command: &Command) -> Result<(), Failure> {
         Command::Deps(options) => debian::run(options),
         Command::Boot(options) => clones::boot(options),
         Command::Reset(options) => clones::reset(options),
+        Command::Stops(options) => stops::run(options),
     }
 }

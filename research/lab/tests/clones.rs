@@ -43,7 +43,7 @@ fn clones_repeat_only_without_guards() {
         assert_eq!(clones, 4, "{control}");
     }
     assert_eq!(report["experiments"][0]["verdict"]["validity"], "valid");
-    for guarded in ["squall", "squall_hedged"] {
+    for guarded in ["squall", "squall_words", "squall_hedged"] {
         assert_eq!(repeats(&report, guarded), (0, 0), "{guarded}");
     }
 
@@ -77,6 +77,19 @@ fn without_request_pads_some_clones_repeat() {
         repeats(&report, "squall_signal_only").0 > 0
     };
     assert!((0..20).any(repeat));
+}
+
+#[test]
+fn bursts_end_with_the_stop_of_the_machine() {
+    let Some(_turn) = Turn::take() else { return };
+    let workspace = Workspace::new();
+    let printed = succeed(workspace.lab("reset --scenario bursts --machine 6.12 --runs 4 --json"));
+    let report: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(report["experiments"][0]["verdict"]["validity"], "valid");
+    assert_eq!(repeats(&report, "squall_bursts"), (0, 0));
+    let (words, clones) = repeats(&report, "squall_endless_bursts");
+    assert!(words > 0);
+    assert_eq!(clones, 4);
 }
 
 #[test]

@@ -56,7 +56,8 @@ fn clones_of_a_go_program_repeat_only_what_it_buffers() {
     let squall = source(&report, "go_squall");
     assert_eq!(squall["repeats"]["repeated_words"], 0, "{squall}");
     assert_eq!(squall["window"]["clones_without_notice"], 0, "{squall}");
-    source(&report, "go_squall_words");
+    let words = source(&report, "go_squall_words");
+    assert_eq!(words["repeats"]["repeated_words"], 0, "{words}");
     source(&report, "go_crypto_rand");
 
     // This tests squall's own state, on a machine that is told of clones late.

@@ -27,8 +27,11 @@ impl Drawer {
         Drawer {
             writer: channels.writer(source, instance),
             generator: Box::new(generator),
-            // With its guards off, squall sees a generation that never changes.
-            sees_generations: source != Source::SquallUnguarded,
+            // Without the comparison of generations, squall sees one that never changes.
+            sees_generations: !matches!(
+                source,
+                Source::SquallUnguarded | Source::SquallBursts | Source::SquallEndlessBursts
+            ),
         }
     }
 

@@ -12,8 +12,8 @@ const INPUTS: usize = 60_000;
 /// Number of Whirlwind's outputs that are recorded: each has two inputs.
 const WHIRLWIND_OUTPUTS: usize = INPUTS / 2;
 
-/// Outputs of the one source that uses the timer while threads draw without pause: ten seconds.
-const GETRANDOM_BESIDE_THREADS: usize = 20_000;
+/// Outputs of a source that uses the timer while threads draw without pause: ten seconds.
+const BESIDE_THREADS: usize = 20_000;
 
 /// The number of threads in [`Mode::Threads`] for each source.
 pub const THREADS: [(Source, u64); 4] = [
@@ -22,6 +22,11 @@ pub const THREADS: [(Source, u64); 4] = [
     (Source::SquallUnguarded, 2),
     (Source::Naive, 1),
 ];
+
+/// The number of threads in [`Mode::Bursts`] for each source. With two, hardly ever has each used up its
+/// buffer when the machine is stopped: the control would have nothing to repeat.
+pub const BURSTS: [(Source, u64); 2] =
+    [(Source::SquallBursts, 2), (Source::SquallEndlessBursts, 2)];
 
 /// In [`Mode::Forks`], a child is forked for one output every this many ticks.
 pub const CHILD_EVERY: u64 = 4;
@@ -112,10 +117,12 @@ fn words_of_a_share(wanted: &[(Source, u64, Room)]) -> usize {
 fn wanted(mode: Mode) -> Vec<(Source, u64, Room)> {
     match mode {
         Mode::Ticks => ticking(),
-        Mode::Threads => threads(),
+        Mode::Threads => threads(&[Source::Getrandom], &THREADS),
         Mode::Forks => [ticking(), forked()].concat(),
         Mode::Go => go(),
         Mode::Doors => doors(),
+        Mode::Bursts => threads(&[Source::Getrandom, Source::Naive], &BURSTS),
+        Mode::Stops => vec![(Source::CycleCounter, 0, Room::Share(1))],
     }
 }
 
@@ -147,13 +154,13 @@ fn forked() -> Vec<(Source, u64, Room)> {
     ]
 }
 
-fn threads() -> Vec<(Source, u64, Room)> {
-    let mut wanted = vec![(
-        Source::Getrandom,
-        0,
-        Room::Records(GETRANDOM_BESIDE_THREADS),
-    )];
-    for (source, threads) in THREADS {
+/// Channels of sources with a timer, and one for each thread that draws without pause.
+fn threads(timed: &[Source], threads: &[(Source, u64)]) -> Vec<(Source, u64, Room)> {
+    let timed = timed.iter();
+    let mut wanted: Vec<_> = timed
+        .map(|&source| (source, 0, Room::Records(BESIDE_THREADS)))
+        .collect();
+    for &(source, threads) in threads {
         wanted.extend((0..threads).map(|instance| (source, instance, Room::Share(1))));
     }
     wanted

@@ -7,9 +7,11 @@
 
 #![forbid(unsafe_code)]
 
+mod reading;
 mod record;
 mod source;
 
+pub use reading::{Mark, Reading};
 pub use record::{Input, Output, Record};
 pub use source::Source;
 
@@ -114,16 +116,23 @@ pub enum Mode {
     /// Unmodified programs, one in C and nginx, whose sources draw every 500 µs or as often as they
     /// can.
     Doors,
+    /// Threads draw without pause, on a machine with the random instruction, so that squall serves
+    /// them in bursts.
+    Bursts,
+    /// Nothing draws: a thread reads the cycle counter without pause.
+    Stops,
 }
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Mode; 5] = [
+    pub const ALL: [Mode; 7] = [
         Mode::Ticks,
         Mode::Threads,
         Mode::Forks,
         Mode::Go,
         Mode::Doors,
+        Mode::Bursts,
+        Mode::Stops,
     ];
 
     /// The mode's name on the kernel command line.
@@ -134,6 +143,8 @@ impl Mode {
             Mode::Forks => "forks",
             Mode::Go => "go",
             Mode::Doors => "doors",
+            Mode::Bursts => "bursts",
+            Mode::Stops => "stops",
         }
     }
 
@@ -143,7 +154,14 @@ impl Mode {
             Mode::Ticks | Mode::Threads | Mode::Forks => Source::Squall,
             Mode::Go => Source::GoSquall,
             Mode::Doors => Source::DoorGetrandom,
+            Mode::Bursts => Source::SquallBursts,
+            Mode::Stops => Source::CycleCounter,
         }
+    }
+
+    /// Whether the source under test draws without pause.
+    pub fn has_no_pauses(self) -> bool {
+        matches!(self, Mode::Threads | Mode::Bursts)
     }
 
     /// The sources that must repeat after every reset; otherwise the experiment shows nothing.
@@ -152,6 +170,8 @@ impl Mode {
             Mode::Ticks | Mode::Threads | Mode::Forks => &[Source::Naive, Source::SquallUnguarded],
             Mode::Go => &[Source::GoNaive],
             Mode::Doors => &[Source::DoorNaive, Source::NginxOpenssl],
+            Mode::Bursts => &[Source::Naive, Source::SquallEndlessBursts],
+            Mode::Stops => &[],
         }
     }
 

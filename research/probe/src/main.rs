@@ -7,7 +7,8 @@
 //! lab, draws until the lab stops it, and switches the machine off.
 //!
 //! In [`Mode::Go`] it starts a program that draws, describes the machine, and watches. In
-//! [`Mode::Doors`] it starts programs and asks them for what they draw.
+//! [`Mode::Doors`] it starts programs and asks them for what they draw. In [`Mode::Stops`] it only reads
+//! the cycle counter.
 //!
 //! Failures are written to the shared memory for the lab. Only a failure to map that memory goes to the
 //! console.
@@ -24,6 +25,7 @@ mod go;
 mod layout;
 mod memory;
 mod process;
+mod ring;
 mod schedule;
 mod system;
 mod tick;
@@ -69,6 +71,7 @@ fn probe(memory: Memory) -> Result<()> {
     match mode {
         Mode::Go => watch_program(&channels),
         Mode::Doors => ask_programs(&channels),
+        Mode::Stops => read_counter(&channels),
         _ => draw(&channels, mode),
     }
 }
@@ -94,9 +97,20 @@ fn ask_programs(channels: &Channels) -> Result<()> {
     process::watch(channels.memory)
 }
 
+/// Reads the cycle counter without pause.
+fn read_counter(channels: &Channels) -> Result<()> {
+    describe(channels.memory, Mode::Stops, Value::Null, Value::Null)?;
+    channels.memory.set_ready();
+    if channels.memory.wait_for_run() {
+        ring::record(channels)
+    } else {
+        Ok(())
+    }
+}
+
 /// Draws in this process and its children.
 fn draw(channels: &Channels, mode: Mode) -> Result<()> {
-    let whirlwind = (mode != Mode::Threads)
+    let whirlwind = (!mode.has_no_pauses())
         .then(|| Recorded::bootstrapped(channels.writer(Source::WhirlwindInputs, 0)));
     schedule::fork_before_drawing(channels, mode)?;
     generator::wait_for_kernel();

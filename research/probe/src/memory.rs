@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use squall_probe::{
-    CHANNEL_WORDS, Channel, Command, LEN, MAGIC, MESSAGE, MESSAGE_LEN, RECORDS, Record, State,
-    WORD, header,
+    CHANNEL_WORDS, Channel, Command, LEN, MAGIC, MESSAGE, MESSAGE_LEN, Mark, RECORDS, Record,
+    State, WORD, header,
 };
+
+use crate::ring::Ring;
 
 /// Pause between two checks of the lab's command.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -45,6 +47,17 @@ impl Memory {
             count: &self.0[Channel::place(index) + Channel::COUNT],
             capacity: channel.capacity,
         }
+    }
+
+    /// The ring in the records of `channel`, which has this index in the table.
+    pub fn ring(self, index: usize, channel: &Channel) -> Ring {
+        let len = channel.capacity * channel.source.record_words();
+        let marks = &self.0[Channel::place(index)..];
+        Ring::new(
+            &self.0[channel.first..channel.first + len],
+            &marks[Mark::BEGUN],
+            &marks[Mark::COUNTED],
+        )
     }
 
     /// The words of the records before `end`.

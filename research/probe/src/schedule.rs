@@ -1,9 +1,12 @@
 //! Decides which process draws from which generator, and when.
 
+use std::arch::x86_64::__cpuid;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use squall::testing::{Failpoint, switch_off_for_testing, vmclock_for_testing};
+use squall::testing::{
+    Failpoint, set_gap_for_testing, switch_off_for_testing, vmclock_for_testing,
+};
 use squall_probe::{Mode, Source};
 
 use crate::Result;
@@ -11,7 +14,7 @@ use crate::accumulator::{Recorded, Watchful};
 use crate::bar;
 use crate::drawer::Drawer;
 use crate::generator::{Generator as _, Getrandom, Naive, Squall, SquallWords};
-use crate::layout::{CHILD_EVERY, Channels, THREADS};
+use crate::layout::{BURSTS, CHILD_EVERY, Channels, THREADS};
 use crate::process;
 use crate::tick::{self, PERIOD};
 
@@ -29,6 +32,19 @@ const VARIANTS: [(Source, fn()); 3] = [
     (Source::SquallSignalOnly, leave_the_signal),
 ];
 
+/// What needs a process of its own in [`Mode::Threads`].
+const THREADS_APART: [(Source, fn()); 1] = [(Source::SquallUnguarded, switch_guards_off)];
+
+/// What needs a process of its own in [`Mode::Bursts`].
+const BURSTS_APART: [(Source, fn()); 2] = [
+    (Source::SquallBursts, serve_bursts),
+    (Source::SquallEndlessBursts, serve_endless_bursts),
+];
+
+/// Cycles in which an emulated machine counts as not stopped. Its CPU takes more of them for a request
+/// than a real one, and its emulator more to stop it and go on.
+const EMULATED_GAP: u64 = 200_000;
+
 /// Nanoseconds from this process's tick to that of the process with this number.
 const fn phase(number: u64) -> u64 {
     number * PERIOD / TICKING
@@ -44,17 +60,39 @@ fn hide_clones() {
 fn switch_guards_off() {
     let guards = [
         Failpoint::GenerationCheck,
-        Failpoint::Hedge,
-        Failpoint::DelayedNotification,
+        Failpoint::UnseenClones,
         Failpoint::AdditionalInput,
     ];
     guards.into_iter().for_each(switch_off_for_testing);
     hide_vmclock();
 }
 
-/// Leaves squall only the delayed notification of a clone.
+/// Leaves squall only the notification of a clone.
 fn leave_the_signal() {
-    switch_off_for_testing(Failpoint::DelayedNotification);
+    switch_off_for_testing(Failpoint::UnseenClones);
+}
+
+/// Hides clones from squall altogether, so that only the stop of the machine tells it of one.
+fn serve_bursts() {
+    hide_clones();
+    switch_off_for_testing(Failpoint::GenerationCheck);
+    if is_emulated() {
+        switch_off_for_testing(Failpoint::NoKvm);
+        set_gap_for_testing(EMULATED_GAP);
+    }
+}
+
+/// Hides the stop of the machine, too.
+fn serve_endless_bursts() {
+    serve_bursts();
+    switch_off_for_testing(Failpoint::Stops);
+}
+
+/// Whether QEMU translates this machine's instructions: its name is in the hypervisor's CPUID leaf.
+fn is_emulated() -> bool {
+    let leaf = __cpuid(0x4000_0000);
+    let name = [leaf.ebx, leaf.ecx, leaf.edx].map(u32::to_le_bytes);
+    name.as_flattened() == b"TCGTCGTCGTCG"
 }
 
 /// Makes squall use a file that is not a vmclock instead of the device.
@@ -64,13 +102,21 @@ fn hide_vmclock() {
 
 /// Forks the processes whose guards are off. This process must not have drawn before.
 pub fn fork_before_drawing(channels: &Channels, mode: Mode) -> Result<()> {
-    if mode == Mode::Threads {
+    let threads: &[(Source, fn())] = match mode {
+        Mode::Threads => &THREADS_APART,
+        Mode::Bursts => &BURSTS_APART,
+        _ => return fork_variants(channels),
+    };
+    for &(source, set_up) in threads {
         process::fork(|| {
-            switch_guards_off();
-            run_unguarded_threads(channels);
+            set_up();
+            run_threads(channels, source);
         })?;
-        return Ok(());
     }
+    Ok(())
+}
+
+fn fork_variants(channels: &Channels) -> Result<()> {
     for (number, (source, set_up)) in (1..).zip(VARIANTS) {
         process::fork(|| {
             set_up();
@@ -112,12 +158,15 @@ const NAIVE_PAUSE: Duration = Duration::from_micros(100);
 /// naive generator pauses.
 fn start_threads(channels: &Channels, source: Source) -> Vec<JoinHandle<()>> {
     let memory = channels.memory;
-    let wanted = THREADS.into_iter().find(|&(wanted, _)| wanted == source);
+    let mut known = THREADS.into_iter().chain(BURSTS);
+    let wanted = known.find(|&(wanted, _)| wanted == source);
     let (_, threads) = wanted.expect("a source that threads draw from");
     (0..threads)
         .map(|instance| {
             let mut drawer = match source {
-                Source::SquallWords => Drawer::new(channels, source, instance, SquallWords),
+                Source::SquallWords | Source::SquallBursts | Source::SquallEndlessBursts => {
+                    Drawer::new(channels, source, instance, SquallWords)
+                }
                 Source::Naive => Drawer::new(channels, source, instance, Naive::new()),
                 _ => Drawer::new(channels, source, instance, Squall),
             };
@@ -135,10 +184,10 @@ fn start_threads(channels: &Channels, source: Source) -> Vec<JoinHandle<()>> {
         .collect()
 }
 
-/// Waits for the lab, then lets threads draw without guards.
-fn run_unguarded_threads(channels: &Channels) {
+/// Waits for the lab, then lets threads draw from `source`.
+fn run_threads(channels: &Channels, source: Source) {
     channels.memory.wait_for_run();
-    for thread in start_threads(channels, Source::SquallUnguarded) {
+    for thread in start_threads(channels, source) {
         thread.join().expect("a thread that does not panic");
     }
 }
@@ -162,6 +211,10 @@ impl<'a> Schedule<'a> {
                 getrandom,
                 Drawer::new(channels, Source::Naive, 0, Naive::new()),
                 Drawer::new(channels, Source::Whirlwind, 0, Watchful::new(whirlwind)),
+            ],
+            None if mode == Mode::Bursts => vec![
+                getrandom,
+                Drawer::new(channels, Source::Naive, 0, Naive::new()),
             ],
             None => vec![getrandom],
         };

@@ -1,5 +1,6 @@
 //! The generators and accumulators that are recorded in a VM.
 
+use crate::reading::Reading;
 use crate::record::{Input, Output, Record};
 
 /// What a channel records: the outputs of a generator, or an accumulator's inputs.
@@ -14,11 +15,12 @@ pub enum Source {
     Squall = 3,
     /// squall with default settings: eight `u64`.
     SquallWords = 4,
-    /// squall on a machine without clone notification, where it hedges every request.
+    /// squall as on a machine without clone notification: requests differ by themselves.
     SquallHedged = 5,
     /// squall with its guards against clones off: the control.
     SquallUnguarded = 6,
-    /// squall without request pads, to test what the clone notification alone achieves.
+    /// squall whose requests do not differ by themselves, to test what the clone notification alone
+    /// achieves.
     SquallSignalOnly = 7,
     /// Whirlwind itself, bootstrapped again when the machine tells of a clone.
     Whirlwind = 8,
@@ -50,11 +52,17 @@ pub enum Source {
     NginxSquall = 21,
     /// nginx with OpenSSL's own generator: the same values.
     NginxOpenssl = 22,
+    /// squall that nothing notifies of clones, in bursts: eight `u64`, without pause.
+    SquallBursts = 23,
+    /// The same without the search for stops of the machine: a burst never ends. The control.
+    SquallEndlessBursts = 24,
+    /// Not a generator: readings of the cycle counter, in a ring.
+    CycleCounter = 25,
 }
 
 impl Source {
     /// All sources.
-    pub const ALL: [Source; 22] = [
+    pub const ALL: [Source; 25] = [
         Source::Naive,
         Source::Getrandom,
         Source::Squall,
@@ -77,6 +85,9 @@ impl Source {
         Source::DoorDevice,
         Source::NginxSquall,
         Source::NginxOpenssl,
+        Source::SquallBursts,
+        Source::SquallEndlessBursts,
+        Source::CycleCounter,
     ];
 
     /// The source that `word` stands for.
@@ -109,6 +120,9 @@ impl Source {
             Source::DoorDevice => "door_device",
             Source::NginxSquall => "nginx_squall",
             Source::NginxOpenssl => "nginx_openssl",
+            Source::SquallBursts => "squall_bursts",
+            Source::SquallEndlessBursts => "squall_endless_bursts",
+            Source::CycleCounter => "cycle_counter",
         }
     }
 
@@ -117,14 +131,17 @@ impl Source {
         matches!(
             self,
             Source::Squall
+                | Source::SquallWords
                 | Source::SquallHedged
                 | Source::SquallChild
                 | Source::SquallChildren
                 | Source::GoSquall
+                | Source::GoSquallWords
                 | Source::DoorGetrandom
                 | Source::DoorArc4random
                 | Source::DoorDevice
                 | Source::NginxSquall
+                | Source::SquallBursts
         )
     }
 
@@ -133,16 +150,11 @@ impl Source {
         matches!(self, Source::NginxSquall | Source::NginxOpenssl)
     }
 
-    /// Whether it is squall with all its guards, asked for numbers. They must never repeat if the clone
-    /// is notified in time.
-    pub fn is_guarded_words(self) -> bool {
-        matches!(self, Source::SquallWords | Source::GoSquallWords)
-    }
-
     /// Length of one of its records, in words.
     pub fn record_words(self) -> usize {
         match self {
             Source::WhirlwindInputs => Input::WORDS,
+            Source::CycleCounter => Reading::WORDS,
             _ => Output::WORDS,
         }
     }

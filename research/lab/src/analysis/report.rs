@@ -178,13 +178,6 @@ fn notes(kind: Kind, setup: &Setup) -> Vec<String> {
                 .into(),
         );
         notes.push(
-            "Where vmgenid is what tells squall of clones, a u64 may repeat within the tick in \
-             which the machine was stopped (SECURITY.md, Late signals), so squall_words and \
-             go_squall_words are judged on the other machines only: on 6.12+vmgenid and \
-             newest+vmgenid+vmclock they are not."
-                .into(),
-        );
-        notes.push(
             "Whirlwind's inputs are compared by their number since the resume, also where clones \
              began to bootstrap at different ones."
                 .into(),

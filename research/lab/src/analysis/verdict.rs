@@ -76,11 +76,7 @@ fn idle_control(experiment: &Experiment) -> Option<String> {
 }
 
 fn violated(experiment: &Experiment) -> Vec<String> {
-    let hears_late = experiment.setup.facts["status"]["clone_guard"] == "vmgenid";
-    let guarded = sources(experiment, Source::is_guarded);
-    let words = sources(experiment, Source::is_guarded_words);
-    let guarded = guarded.chain(words.filter(|_| !hears_late));
-    let repeating: Vec<_> = guarded
+    let repeating: Vec<_> = sources(experiment, Source::is_guarded)
         .filter(|source| source.repeats.any())
         .map(|source| {
             format!(
@@ -183,26 +179,24 @@ mod tests {
         assert!(is_invalid(|resets| resets.clones[1].inputs[0].cycles += 1));
     }
 
-    /// Numbers must not repeat either, unless the machine is told late that it was cloned.
+    /// Words must not repeat either, whatever tells the machine that it was cloned.
     #[test]
-    fn numbers_are_judged_by_what_the_machine_tells() {
-        let repeating = |resets: &mut Resets| {
+    fn words_are_judged_on_every_machine() {
+        for clone_guard in ["vmgenid", "vmclock", "hedged"] {
+            let mut setup = synthetic::campaign().experiments.remove(0).setup;
+            setup.facts = serde_json::json!({ "status": { "clone_guard": clone_guard } });
+            let mut resets = synthetic::resets(8);
             let words = (Source::SquallWords, 0);
             let word = resets.clones[0].outputs[&words][100].bits[3];
             let other = resets.clones[5].outputs.get_mut(&words);
             other.expect("a channel")[200].bits[7] = word;
-        };
-        assert_eq!(of(repeating).violated.len(), 1);
-        let mut setup = synthetic::campaign().experiments.remove(0).setup;
-        setup.facts = serde_json::json!({ "status": { "clone_guard": "vmgenid" } });
-        let mut resets = synthetic::resets(8);
-        repeating(&mut resets);
-        assert!(
-            Experiment::of_resets(setup, &resets)
-                .verdict
-                .violated
-                .is_empty()
-        );
+            let verdict = Experiment::of_resets(setup, &resets).verdict;
+            assert_eq!(
+                verdict.violated,
+                ["squall_words repeated 1 words, and 0 whole outputs"],
+                "{clone_guard}"
+            );
+        }
     }
 
     /// The verdict on programs whose sources behave like these sources of the probe.

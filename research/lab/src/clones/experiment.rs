@@ -119,7 +119,7 @@ fn batch_of_clones(
     let requests = match spec.mode {
         Mode::Forks => AFTER_RESET_WITH_FORKS,
         Mode::Doors => AFTER_RESET_OF_PROGRAMS,
-        Mode::Ticks | Mode::Threads | Mode::Go => AFTER_RESET,
+        Mode::Ticks | Mode::Threads | Mode::Go | Mode::Bursts | Mode::Stops => AFTER_RESET,
     };
     for guest in &mut guests {
         record(guest, spec.mode, &original.before, requests)?;
@@ -133,15 +133,12 @@ fn batch_of_clones(
 /// Lets the machine record `requests` more than `before` of every source with a timer. Threads, which
 /// fill their channels, run for a fixed time.
 fn record(guest: &mut Guest, mode: Mode, before: &Counts, requests: usize) -> Result<(), Failure> {
-    let requests = match mode {
-        Mode::Threads => 1,
-        Mode::Ticks | Mode::Forks | Mode::Go | Mode::Doors => requests,
-    };
+    let requests = if mode.has_no_pauses() { 1 } else { requests };
     let recorded = guest.wait("the sources to draw", |guest| {
         Ok(lagging(&guest.memory().counts()?, before, requests).is_empty())
     });
     recorded.map_err(|failure| with_lagging(failure, guest, before, requests))?;
-    if mode == Mode::Threads {
+    if mode.has_no_pauses() {
         sleep(THREADS_DRAW);
     }
     Ok(())

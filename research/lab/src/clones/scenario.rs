@@ -21,6 +21,9 @@ pub enum Scenario {
     Go,
     /// A program in C preloads squall, and nginx has it as OpenSSL's provider; takes a C compiler
     Doors,
+    /// As threads, on a CPU with the random instruction: squall serves bursts, and only the machine's
+    /// stop tells it of clones
+    Bursts,
 }
 
 impl Scenario {
@@ -32,6 +35,7 @@ impl Scenario {
             Scenario::Forks => Mode::Forks,
             Scenario::Go => Mode::Go,
             Scenario::Doors => Mode::Doors,
+            Scenario::Bursts => Mode::Bursts,
         }
     }
 
@@ -53,6 +57,7 @@ impl fmt::Display for Scenario {
             Scenario::Forks => "forks",
             Scenario::Go => "go",
             Scenario::Doors => "doors",
+            Scenario::Bursts => "bursts",
         })
     }
 }

@@ -50,7 +50,7 @@ impl Host {
 fn arguments(spec: &Spec, memory: &Path) -> Arguments {
     let mut arguments = Arguments::new(&Hardware {
         accelerator: spec.accelerator.name(),
-        cpu: spec.accelerator.cpu(),
+        cpu: &spec.cpu(),
         cpus: CPUS,
         memory_mib: MEMORY_MIB,
         kernel: &spec.kernel,

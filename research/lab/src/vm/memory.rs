@@ -3,6 +3,8 @@
 //! The lab uses system calls to read and write it, and they see at once what the guest stores. The lab
 //! trusts nothing that the guest wrote.
 
+mod readings;
+
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -167,14 +169,14 @@ fn nonsense(what: &str, word: u64) -> Failure {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn memory(directory: &tempfile::TempDir) -> SharedMemory {
+    pub fn memory(directory: &tempfile::TempDir) -> SharedMemory {
         SharedMemory::create(directory.path().join("memory")).unwrap()
     }
 
-    fn set(memory: &SharedMemory, at: usize, word: u64) {
+    pub fn set(memory: &SharedMemory, at: usize, word: u64) {
         let at = (at * WORD) as u64;
         memory.file.write_all_at(&word.to_le_bytes(), at).unwrap();
     }

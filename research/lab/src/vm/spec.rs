@@ -22,12 +22,11 @@ impl Accelerator {
         }
     }
 
-    /// A CPU with all features except the random instruction, so that only the cycle counter tells
-    /// clones apart by itself. What holds without it also holds with it.
-    pub(super) fn cpu(self) -> &'static str {
+    /// QEMU's name for a CPU with all features.
+    fn cpu(self) -> &'static str {
         match self {
-            Accelerator::Tcg => "max,-rdrand,-rdseed",
-            Accelerator::Kvm => "host,-rdrand,-rdseed",
+            Accelerator::Tcg => "max",
+            Accelerator::Kvm => "host",
         }
     }
 }
@@ -77,6 +76,16 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// A CPU with all features except the random instruction, so that only the cycle counter tells
+    /// clones apart by itself. What holds without it also holds with it. Bursts need it.
+    pub(super) fn cpu(&self) -> String {
+        let without = match self.mode {
+            Mode::Bursts => "",
+            _ => ",-rdrand,-rdseed",
+        };
+        format!("{}{without}", self.accelerator.cpu())
+    }
+
     /// The kernel's command line.
     pub(super) fn command_line(&self) -> String {
         let mode = self.mode.name();

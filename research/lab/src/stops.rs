@@ -1,0 +1,63 @@
+//! Measures how short the gap of a guest's cycle counter can be across a stop of the machine: `squall`
+//! takes a gap shorter than its GAP as proof that there was no stop.
+//!
+//! Beside it stands what one exit to the hypervisor costs where the command itself runs.
+
+mod args;
+mod exit;
+mod experiment;
+mod gap;
+mod report;
+
+use std::time::Duration;
+
+use squall_probe::Mode;
+use squall_tools::{Failure, Interrupt, output};
+
+pub use args::StopsArguments;
+
+use crate::debian::Cache;
+use crate::vm::{self, Contents, Host, Spec};
+use report::{Setup, StopsReport};
+
+/// Measures and reports.
+pub fn run(options: &StopsArguments) -> Result<(), Failure> {
+    output::check()?;
+    let exit = exit::measure();
+    let interrupt = Interrupt::watch("the machines are ended")?;
+    let cache = Cache::open(options.cache.as_deref())?;
+    let (qemu, kernel) = (cache.qemu()?, cache.kernel(options.machine.kernel)?);
+    let setup = Setup {
+        date: jiff::Timestamp::now().strftime("%F").to_string(),
+        machine: options.machine.to_string(),
+        kernel: kernel.release,
+        qemu: qemu.version.clone(),
+        accelerator: options.accelerator.name(),
+    };
+    let host = Host::new(qemu, interrupt, Duration::from_secs(options.timeout))?;
+    let probe = vm::probe();
+    // Ctrl-C on the terminal also ends the compiler.
+    host.interrupt.check()?;
+    let initramfs = host.file("initramfs");
+    let contents = Contents {
+        probe: &probe?,
+        go: None,
+        doors: None,
+        modules: &[],
+    };
+    vm::initramfs(&initramfs, &contents)?;
+    let spec = Spec {
+        kernel: kernel.image,
+        initramfs,
+        signals: options.machine.signals,
+        mode: Mode::Stops,
+        accelerator: options.accelerator,
+    };
+    let measured = experiment::measure(&host, &spec, &options.wanted())?;
+    let report = StopsReport::new(setup, &measured, exit);
+    if options.json {
+        output::print_json(&report)
+    } else {
+        output::print(&report.text())
+    }
+}

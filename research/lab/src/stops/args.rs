@@ -1,0 +1,63 @@
+//! What `squall-lab stops` takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::experiment::Wanted;
+use crate::clones::Machine;
+use crate::vm::Accelerator;
+
+/// How often to stop which machine.
+#[derive(Debug, Args)]
+pub struct StopsArguments {
+    /// How many times the machine is stopped and goes on at once
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub stops: u32,
+
+    /// How many times it is stopped, written to a snapshot, and goes on
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub snapshots: u32,
+
+    /// How many times a snapshot is restored in a new process
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub clones: u32,
+
+    /// The machine: 6.1, 6.1+vmgenid, 6.12, 6.12+vmgenid or newest+vmgenid+vmclock
+    #[arg(long, default_value = "6.12")]
+    pub machine: Machine,
+
+    /// How the guest is run: tcg, QEMU's translator, or kvm
+    #[arg(long, value_enum, default_value = "tcg")]
+    pub accelerator: Accelerator,
+
+    /// Longest time that a step of the machine may take, in seconds
+    #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub timeout: u64,
+
+    /// The cache of `squall-lab deps`
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+
+    /// One JSON object: stable snake_case keys; what does not exist is null
+    ///
+    /// Keys: date, machine, kernel, qemu, accelerator, cycles_per_ms, squall_gap, kinds, undisturbed
+    /// and exit. Each of kinds has kind (stop, snapshot or clone), stops, within_a_reading (further
+    /// stops, whose place is not certain), overwritten (those whose readings were lost),
+    /// shorter_than_squall_gap, least and median. undisturbed has gaps, least and median of a machine
+    /// that nobody stops. exit has hypervisor, times, least and median,
+    /// or null and skipped, which says why. All gaps are in cycles. New keys may be added.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl StopsArguments {
+    /// How many stops of each kind.
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
+            stops: self.stops,
+            snapshots: self.snapshots,
+            clones: self.clones,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Finds the gap of the cycle counter that a stop of the machine lies in.
+//!
+//! It is found by its place in the guest's loop, and not by its size: a counter that stands still while
+//! the machine does would hide it. Only a stop between two readings has a certain place.
+
+use squall_probe::{Mark, Reading};
+use squall_tools::Failure;
+
+/// The number of the last reading before the stop at which the guest had come as far as `mark`. None if
+/// there is none, or if the stop came within a reading, so that nobody can tell whether the counter had
+/// been read already.
+pub fn last_before(mark: Mark) -> Option<u64> {
+    if mark.begun == mark.counted {
+        mark.counted.checked_sub(1)
+    } else {
+        None
+    }
+}
+
+/// The cycles from one reading to the next, without a sign as squall compares them: a counter that went
+/// back gives a huge number. Fails if the readings are of different CPUs.
+pub fn cycles_between(first: &Reading, second: &Reading) -> Result<u64, Failure> {
+    if first.cpu != second.cpu {
+        let reason = "the thread that reads the counter has changed its CPU";
+        return Err(Failure::Runtime(reason.into()));
+    }
+    Ok(second.cycles.wrapping_sub(first.cycles))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The guest's steps for each reading, in order.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Step {
+        Begin,
+        Read,
+        Count,
+    }
+
+    const STEPS: [Step; 3] = [Step::Begin, Step::Read, Step::Count];
+
+    const READINGS: usize = 5;
+
+    /// What a guest records that is stopped before its step number `stop`. Its counter stands still
+    /// meanwhile, and each gap without a stop is longer than the one with it. Also returns the number of
+    /// the last reading that was taken before the stop.
+    fn stopped_before(stop: usize) -> (Mark, Vec<Reading>, Option<u64>) {
+        let mut mark = Mark {
+            begun: 0,
+            counted: 0,
+        };
+        let mut readings: Vec<Reading> = Vec::new();
+        let (mut at_stop, mut taken) = (mark, None);
+        let (mut cycles, mut is_stopped) = (0, false);
+        for number in 0..STEPS.len() * READINGS {
+            if number == stop {
+                (at_stop, is_stopped) = (mark, true);
+                taken = (readings.len() as u64).checked_sub(1);
+            }
+            match STEPS[number % STEPS.len()] {
+                Step::Begin => mark.begun += 1,
+                Step::Read => {
+                    cycles += if is_stopped { 7 } else { 100 };
+                    is_stopped = false;
+                    readings.push(Reading { cycles, cpu: 1 });
+                }
+                Step::Count => mark.counted += 1,
+            }
+        }
+        (at_stop, readings, taken)
+    }
+
+    #[test]
+    fn a_stop_is_found_by_its_place_or_not_at_all() {
+        for stop in 1..STEPS.len() * (READINGS - 1) {
+            let (mark, readings, taken) = stopped_before(stop);
+            let is_between = STEPS[stop % STEPS.len()] == Step::Begin;
+            assert_eq!(last_before(mark), taken.filter(|_| is_between), "{stop}");
+            if let Some(last) = last_before(mark) {
+                let last = last as usize;
+                let cycles = cycles_between(&readings[last], &readings[last + 1]);
+                assert_eq!(cycles.unwrap(), 7);
+            }
+        }
+    }
+
+    #[test]
+    fn a_counter_that_goes_back_has_no_short_gap() {
+        let [first, second] = [1000, 999].map(|cycles| Reading { cycles, cpu: 1 });
+        assert_eq!(cycles_between(&first, &second).unwrap(), u64::MAX);
+    }
+
+    #[test]
+    fn readings_of_two_cpus_give_no_gap() {
+        let [first, second] = [0, 1].map(|cpu| Reading { cycles: 1000, cpu });
+        assert!(cycles_between(&first, &second).is_err());
+    }
+}

@@ -1,0 +1,234 @@
+//! The report: a table of the gaps beside the one that squall relies on, and the same for programs.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::exit::Exit;
+use super::experiment::{Measured, Stops};
+
+/// `GAP` of squall/src/guard/stop.rs: in fewer cycles a machine cannot have been stopped.
+const SQUALL_GAP: u64 = 1000;
+
+/// What was stopped, and when.
+#[derive(Debug, Serialize)]
+pub struct Setup {
+    pub date: String,
+    pub machine: String,
+    pub kernel: String,
+    pub qemu: String,
+    pub accelerator: &'static str,
+}
+
+/// The complete report, as it is written to JSON.
+#[derive(Debug, Serialize)]
+pub struct StopsReport {
+    #[serde(flatten)]
+    setup: Setup,
+    cycles_per_ms: u64,
+    squall_gap: u64,
+    kinds: [Kind; 3],
+    undisturbed: Undisturbed,
+    exit: Exit,
+}
+
+/// The gaps of one kind of stop, in cycles.
+#[derive(Debug, Serialize)]
+struct Kind {
+    kind: &'static str,
+    stops: usize,
+    within_a_reading: usize,
+    overwritten: usize,
+    shorter_than_squall_gap: usize,
+    least: Option<u64>,
+    median: Option<u64>,
+}
+
+/// The gaps of a machine that nobody stops, in cycles.
+#[derive(Debug, Serialize)]
+struct Undisturbed {
+    gaps: usize,
+    least: Option<u64>,
+    median: Option<u64>,
+}
+
+impl StopsReport {
+    pub fn new(setup: Setup, measured: &Measured, exit: Exit) -> StopsReport {
+        StopsReport {
+            setup,
+            cycles_per_ms: measured.cycles_per_ms,
+            squall_gap: SQUALL_GAP,
+            kinds: [
+                Kind::new("stop", &measured.stops),
+                Kind::new("snapshot", &measured.snapshots),
+                Kind::new("clone", &measured.clones),
+            ],
+            undisturbed: Undisturbed {
+                gaps: measured.undisturbed.len(),
+                least: least(&measured.undisturbed),
+                median: median(&measured.undisturbed),
+            },
+            exit,
+        }
+    }
+
+    /// The report for people.
+    pub fn text(&self) -> String {
+        let Setup {
+            date,
+            machine,
+            kernel,
+            qemu,
+            accelerator,
+        } = &self.setup;
+        let mut text = format!(
+            "{date}, machine {machine}, Linux {kernel}, QEMU {qemu}, {accelerator}; {} cycles per ms\n\n",
+            self.cycles_per_ms
+        );
+        text += &line([
+            "gaps in cycles",
+            "number",
+            "least",
+            "median",
+            "below GAP",
+            "within",
+            "lost",
+        ]);
+        for kind in &self.kinds {
+            text += &kind.line();
+        }
+        text += &self.undisturbed.line();
+        let _ = write!(
+            text,
+            "\nsquall's GAP is {SQUALL_GAP} cycles. \"Within\": further stops that came within a reading and \
+             are not\ncounted, as their place is not certain. \"Lost\": overwritten before they were read.\n\n"
+        );
+        text + &exit_line(&self.exit)
+    }
+}
+
+impl Kind {
+    fn new(kind: &'static str, stops: &Stops) -> Kind {
+        let is_short = |cycles: &&u64| **cycles < SQUALL_GAP;
+        Kind {
+            kind,
+            stops: stops.gaps.len(),
+            overwritten: stops.overwritten,
+            within_a_reading: stops.within_a_reading,
+            shorter_than_squall_gap: stops.gaps.iter().filter(is_short).count(),
+            least: least(&stops.gaps),
+            median: median(&stops.gaps),
+        }
+    }
+
+    fn line(&self) -> String {
+        let what = match self.kind {
+            "stop" => "stopped, went on at once",
+            "snapshot" => "stopped, snapshot, went on",
+            _ => "clone of a snapshot",
+        };
+        line([
+            what,
+            &self.stops.to_string(),
+            &shown(self.least),
+            &shown(self.median),
+            &self.shorter_than_squall_gap.to_string(),
+            &self.within_a_reading.to_string(),
+            &self.overwritten.to_string(),
+        ])
+    }
+}
+
+impl Undisturbed {
+    fn line(&self) -> String {
+        let (least, median) = (shown(self.least), shown(self.median));
+        line([
+            "no stop",
+            &self.gaps.to_string(),
+            &least,
+            &median,
+            "",
+            "",
+            "",
+        ])
+    }
+}
+
+/// A line of the table.
+fn line(cells: [&str; 7]) -> String {
+    let [what, figures @ ..] = cells;
+    let mut line = format!("{what:<27}");
+    for figure in figures {
+        let _ = write!(line, "{figure:>11}");
+    }
+    line.truncate(line.trim_end().len());
+    line + "\n"
+}
+
+fn exit_line(exit: &Exit) -> String {
+    let what = "One exit to the hypervisor and back, by CPUID, where this command ran";
+    let (Some(times), Some(name)) = (exit.times, &exit.hypervisor) else {
+        let why = exit.skipped.unwrap_or("nothing was measured");
+        return format!("{what}: skipped: {why}.\n");
+    };
+    format!(
+        "{what} (a guest of {name}):\nleast {}, median {} cycles in {times} tries. A stop has at least \
+         one, and the monitor's work.\n",
+        shown(exit.least),
+        shown(exit.median),
+    )
+}
+
+fn shown(cycles: Option<u64>) -> String {
+    cycles.map_or("–".into(), |cycles| cycles.to_string())
+}
+
+/// The least of `cycles`. None if there are none.
+pub fn least(cycles: &[u64]) -> Option<u64> {
+    cycles.iter().min().copied()
+}
+
+/// The upper median of `cycles`. None if there are none.
+pub fn median(cycles: &[u64]) -> Option<u64> {
+    let mut sorted = cycles.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gap_is_the_one_in_the_library() {
+        let library = include_str!("../../../../squall/src/guard/stop.rs");
+        let line = format!("const GAP: u64 = {SQUALL_GAP};");
+        assert!(library.contains(&line));
+    }
+
+    #[test]
+    fn gaps_are_summed_up() {
+        let stops = Stops {
+            gaps: vec![5000, 999, 7000],
+            within_a_reading: 2,
+            overwritten: 4,
+        };
+        let kind = Kind::new("stop", &stops);
+        assert_eq!((kind.least, kind.median), (Some(999), Some(5000)));
+        let counts = (kind.stops, kind.within_a_reading, kind.overwritten);
+        assert_eq!(counts, (3, 2, 4));
+        assert_eq!(kind.shorter_than_squall_gap, 1);
+        let nothing = Kind::new("clone", &Stops::default());
+        assert_eq!((nothing.least, nothing.median), (None, None));
+        assert!(nothing.line().contains('–'));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_told() {
+        let exit = Exit {
+            skipped: Some("no hypervisor announces itself"),
+            ..Exit::default()
+        };
+        assert!(exit_line(&exit).ends_with("skipped: no hypervisor announces itself.\n"));
+    }
+}
