@@ -78,5 +78,8 @@ lab: lab-deps
 	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
 		--scenario go
 	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
+		--scenario bursts
+	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
 		--scenario doors
 	cargo run --release -p squall-lab -- boot --output docs/records
+	cargo run --release -p squall-lab -- stops
