@@ -19,7 +19,7 @@ pub enum Failpoint {
     Wiping,
     /// The lock that keeps a signal handler off a page in use.
     ReentryLock,
-    /// What makes requests differ where a VM may be cloned before anything tells: pads, additional
+    /// What makes requests differ where a VM may be cloned before it is notified: pads, additional
     /// input, and the search for pauses.
     UnseenClones,
     /// The comparison of the cycle counter with the last request's: no stop of the machine is seen.

@@ -9,8 +9,8 @@
 //! # let _ = (key, sample);
 //! ```
 //!
-//! A request is served from the state of its thread: no system call, no lock. Before the bytes
-//! leave, one comparison makes sure that the state is still unique: not inherited by a fork, not
+//! A request is served from the state of its thread: no system call, no lock that threads share.
+//! Before the bytes leave, a comparison or two make sure that the state is still unique: not inherited by a fork, not
 //! older than the kernel's own RNG state, not restored from a VM snapshot. Served bytes are erased,
 //! and keys are replaced as they are used.
 //!
@@ -83,7 +83,7 @@ compile_error!("squall is for Linux: its promises rest on Linux interfaces");
 ///
 /// # Source
 /// NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG, AES-256, no derivation function). On a VM that may
-/// be cloned before anything tells, requests of up to 256 bytes after a pause are its output XORed with
+/// be cloned before it is notified, requests of up to 256 bytes after a pause are its output XORed with
 /// the keystream of AES-256 in counter mode under a second key.
 #[inline]
 pub fn fill(out: &mut [u8]) {
@@ -243,7 +243,8 @@ pub mod hazmat {
     /// Stops relying on the machine's signals of clones, as on a VM without any: requests are made to
     /// differ by themselves ([`fill`](crate::fill)).
     ///
-    /// For measuring what that costs. It holds for the whole process and cannot be undone. A thread
+    /// For programs that do not rely on them, and for measuring what that costs. It holds for the whole
+    /// process and cannot be undone. A thread
     /// that has drawn before may first serve what is left in its buffer (at most 3584 bytes) as it
     /// was.
     pub fn distrust_clone_signals() {

@@ -49,7 +49,7 @@ pub struct Status {
     pub reseeds: u64,
     /// Bootstraps of the root, counted in the same way.
     pub bootstraps: u64,
-    /// Bytes generated and discarded unused because the epoch or the tick had changed, counted in the
+    /// Bytes generated and discarded unused because the epoch had changed or the buffer was made anew after a pause, counted in the
     /// same way.
     pub bytes_discarded: u64,
 }

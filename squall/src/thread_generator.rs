@@ -2,11 +2,11 @@
 //!
 //! A thread draws from its own page ([`Page`]): generator state and a buffer of keystream.
 //! Small requests are taken from the buffer and erased there; larger ones are generated straight
-//! into the caller's memory. Either way the bytes leave only if the page's mark is found to be
+//! into the caller's memory. Either way the bytes leave only if the page's freshness tag is found to be
 //! current **after** they were read: if the page was dropped, inherited by a fork, outlived a kernel
 //! reseed or was restored from a snapshot, the bytes are discarded and drawn anew.
 //!
-//! Where the machine may be cloned before anything tells, small requests are also compared with the
+//! Where the machine may be cloned before it is notified, small requests are also compared with the
 //! thread's last one: in a burst they leave as they are, after a pause with a [pad](request_pad).
 //!
 //! While it serves a request, the thread holds the [lock](crate::guard::lock) of its page; a signal
@@ -51,7 +51,7 @@ const FIRST_REFILL: usize = 256;
 
 /// Bytes of a refill between two readings of the cycle counter, at most: what the slowest AES
 /// instructions generate within the gap that tells of no stop.
-const PIECE: usize = CAPACITY / 2;
+const REFILL_PIECE: usize = CAPACITY / 2;
 
 /// Minimum number of cycles between two refills that become inputs of the root: twenty microseconds
 /// on a CPU of 3 GHz, in which a thread refills fifty times. Recording every refill would cost
@@ -97,11 +97,12 @@ unsafe impl ZeroAtStart for Local {}
 /// Seedings in this process.
 pub(crate) static RESEEDS: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes generated and discarded unused in this process because the
-/// epoch had changed, or to make the buffer anew after a pause.
+/// Bytes generated and discarded unused in this process because the epoch had changed, or to make the
+/// buffer anew after a pause.
 pub(crate) static DISCARDED: AtomicU64 = AtomicU64::new(0);
 
-/// Passed from the fast path to [`serve`]: the number of the lock, which was asked for.
+/// Passed from the fast path to [`serve`]: the number that taking the lock gave. The lock is still to be
+/// released.
 pub(crate) struct SlowPath {
     left: usize,
 }
@@ -173,14 +174,14 @@ fn draw<T>(
     if failpoint::is_off(Failpoint::ReentryLock) {
         line.lock.unlock(left);
     }
-    let was_fresh = failpoint::is_off(Failpoint::Recheck) && line.is_fresh(page);
+    let was_checked_before = failpoint::is_off(Failpoint::Recheck) && line.is_fresh(page);
     let taken = take(page, at);
     if kind == RequestKind::Unique
-        && let Some(now) = line.pause()
+        && let Some(now) = line.reading_after_pause()
     {
         return after_pause(now, page, at, taken, pad);
     }
-    if !was_fresh && !line.is_fresh(page) {
+    if !was_checked_before && !line.is_fresh(page) {
         // The bytes taken are erased and lost.
         return Err(SlowPath { left: at });
     }
@@ -216,7 +217,7 @@ fn seeks_bursts(line: &ThreadLine) -> bool {
 /// How many of `left` bytes are kept after a request with a pad: none if the buffer is to be made
 /// anew.
 fn left_after_pause(line: &ThreadLine, now: Reading, left: usize) -> usize {
-    if !line.burst.pause(now) || !seeks_bursts(line) {
+    if !line.burst.record_padded(now) || !seeks_bursts(line) {
         return left;
     }
     DISCARDED.fetch_add(left as u64, Ordering::Relaxed);
@@ -362,7 +363,7 @@ impl Request<'_> {
     /// into a signal handler's stack.
     #[inline(never)]
     fn produce(&mut self, page: Page, kind: RequestKind, out: &mut [u8]) {
-        self.line.follow(&self.policy, page.generation());
+        self.line.adopt(&self.policy, page.generation());
         let must_differ = kind == RequestKind::Unique && self.line.may_be_cloned_unseen();
         if out.len() > SMALL || (must_differ && !request_pad::is_possible()) {
             // Whatever it is for: a clone that was given the same generator's output without input
@@ -379,7 +380,7 @@ impl Request<'_> {
         }
         self.left -= out.len();
         page.take(self.left, out);
-        if must_differ && let Some(now) = self.line.pause() {
+        if must_differ && let Some(now) = self.line.reading_after_pause() {
             request_pad::apply(page, now, out);
             self.left = left_after_pause(self.line, now, self.left);
         }
@@ -420,9 +421,9 @@ impl Request<'_> {
         // The word is drawn behind the reading.
         let input = entropy::additional_input_at::<2>(first.count);
         let (mut last, mut is_unbroken) = (first, true);
-        for start in (0..len).step_by(PIECE) {
+        for start in (0..len).step_by(REFILL_PIECE) {
             let input: &[u64] = if start == 0 { &input } else { &[] };
-            self.generate_buffer(page, start..len.min(start + PIECE), input);
+            self.generate_buffer(page, start..len.min(start + REFILL_PIECE), input);
             let now = self.line.reading();
             is_unbroken &= now.follows(last);
             last = now;
@@ -502,7 +503,7 @@ mod tests {
                 false
             }
         };
-        // More than fit in the buffer: a reseed or a tick may disturb some draws, but not each.
+        // More than fit in the buffer: a reseed or a pause may disturb some draws, but not each.
         (0..10_000).any(draw)
     }
 

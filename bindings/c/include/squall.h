@@ -132,7 +132,8 @@ uint64_t squall_u64(void) SQUALL_NOTHROW;
 /**
  * A random number below `bound`, each equally likely; 0 if `bound` is 0 or 1.
  *
- * As `squall_fill` in everything else. How long it takes may tell that a number was drawn again, but not which.
+ * As `squall_fill` in everything else. How long it takes may tell that a number was drawn again,
+ * but not which.
  *
  * Where there is no source of randomness at all, the program is aborted as by `squall_u32`. Any
  * thread, and signal handlers. D. Lemire, "Fast Random Integer Generation in an Interval" (ACM

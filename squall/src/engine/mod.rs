@@ -199,7 +199,9 @@ impl<C: Cipher> ExpandedKey<C> {
             Engine::Vaes512 | Engine::Vaes256 | Engine::AesNi => {
                 ExpandedKey::X86(x86_64::Expanded::empty(engine))
             }
-            _ => ExpandedKey::Portable(None),
+            #[cfg(not(target_arch = "x86_64"))]
+            Engine::Vaes512 | Engine::Vaes256 | Engine::AesNi => ExpandedKey::Portable(None),
+            Engine::Portable | Engine::ChaCha20 => ExpandedKey::Portable(None),
         }
     }
 

@@ -91,8 +91,8 @@ pub(crate) fn hedge(bytes: &mut RootBytes) {
 
 /// Additional input for a request: the cycle counter, and random words of the CPU or more counts.
 ///
-/// It separates requests that would otherwise be equal, above all those of VM clones; nothing
-/// relies on it alone.
+/// It makes requests differ that would otherwise be equal, above all those of VM clones. How
+/// unpredictable output is does not depend on it.
 pub(crate) fn additional_input<const WORDS: usize>() -> [u64; WORDS] {
     additional_input_at(0)
 }

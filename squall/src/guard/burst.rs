@@ -13,24 +13,24 @@ use crate::failpoint::{self, Failpoint};
 
 /// Requests with a pad in quick succession after which the buffer is made anew: a refill takes about
 /// as long as so many pads.
-const ENOUGH: u16 = 8;
+const PADS_BEFORE_REFILL: u16 = 8;
 
 /// The same where buffers could not be made within the gap, at most.
-const MOST: u16 = 1024;
+const MAX_PADS_BEFORE_REFILL: u16 = 1024;
 
 /// The readings of a thread's requests. Zeros are a burst that has no anchor.
 #[derive(Debug)]
 pub(crate) struct Burst {
     /// Cycle count of the last reading.
-    count: Cell<u64>,
+    last_count: Cell<u64>,
     /// The last reading's CPU if the burst is anchored, else [`Reading::NO_CPU`].
-    anchor: Cell<u32>,
+    anchored_cpu: Cell<u32>,
     /// The last reading's CPU.
-    cpu: Cell<u32>,
+    last_cpu: Cell<u32>,
     /// Requests with a pad that followed each other.
     streak: Cell<u16>,
-    /// Refills that anchored nothing double what is [`ENOUGH`]: so many times.
-    failures: Cell<u16>,
+    /// Consecutive refills that failed to anchor; each doubles [`PADS_BEFORE_REFILL`].
+    unanchored_refills: Cell<u16>,
 }
 
 impl Burst {
@@ -38,23 +38,23 @@ impl Burst {
     #[inline(always)]
     pub fn goes_on(&self, now: Reading) -> bool {
         let cpu = if failpoint::is_off(Failpoint::Anchors) {
-            &self.cpu
+            &self.last_cpu
         } else {
-            &self.anchor
+            &self.anchored_cpu
         };
         let goes_on = now.follows(Reading {
-            count: self.count.get(),
+            count: self.last_count.get(),
             cpu: cpu.get(),
         });
         if goes_on {
-            self.count.set(now.count);
+            self.last_count.set(now.count);
         }
         goes_on
     }
 
     /// Records a request that gets a pad. True if the buffer should be made anew, so that requests
     /// which follow as quickly need none.
-    pub fn pause(&self, now: Reading) -> bool {
+    pub fn record_padded(&self, now: Reading) -> bool {
         let streak = if self.is_quick(now) {
             self.streak.get().saturating_add(1)
         } else {
@@ -65,41 +65,42 @@ impl Burst {
         streak >= self.enough()
     }
 
-    /// Records that the buffer was made until `now`. If `is_anchored`, that took place between readings
+    /// Records that the buffer was completed at `now`. If `is_anchored`, that took place between readings
     /// that follow one another, with a word of the random instruction behind the first.
     pub fn begin(&self, now: Reading, is_anchored: bool) {
         self.end(now);
         if is_anchored {
-            self.anchor.set(now.cpu);
-            self.failures.set(0);
+            self.anchored_cpu.set(now.cpu);
+            self.unanchored_refills.set(0);
         } else {
-            let most = MOST.ilog2() as u16;
-            self.failures.set((self.failures.get() + 1).min(most));
+            let most = MAX_PADS_BEFORE_REFILL.ilog2() as u16;
+            self.unanchored_refills
+                .set((self.unanchored_refills.get() + 1).min(most));
         }
     }
 
     /// Records that the buffer was made without looking for a burst.
     pub fn forget(&self) {
-        self.anchor.set(Reading::NO_CPU);
+        self.anchored_cpu.set(Reading::NO_CPU);
     }
 
     /// Whether `now` follows the last reading, anchored or not.
     fn is_quick(&self, now: Reading) -> bool {
         now.follows(Reading {
-            count: self.count.get(),
-            cpu: self.cpu.get(),
+            count: self.last_count.get(),
+            cpu: self.last_cpu.get(),
         })
     }
 
     fn enough(&self) -> u16 {
-        (ENOUGH << self.failures.get()).min(MOST)
+        (PADS_BEFORE_REFILL << self.unanchored_refills.get()).min(MAX_PADS_BEFORE_REFILL)
     }
 
     /// Ends the burst with this reading.
     fn end(&self, now: Reading) {
-        self.count.set(now.count);
-        self.cpu.set(now.cpu);
-        self.anchor.set(Reading::NO_CPU);
+        self.last_count.set(now.count);
+        self.last_cpu.set(now.cpu);
+        self.anchored_cpu.set(Reading::NO_CPU);
         self.streak.set(0);
     }
 }
@@ -111,11 +112,11 @@ mod tests {
     /// A burst that no thread has used.
     fn unused() -> Burst {
         Burst {
-            count: Cell::new(0),
-            anchor: Cell::new(0),
-            cpu: Cell::new(0),
+            last_count: Cell::new(0),
+            anchored_cpu: Cell::new(0),
+            last_cpu: Cell::new(0),
             streak: Cell::new(0),
-            failures: Cell::new(0),
+            unanchored_refills: Cell::new(0),
         }
     }
 
@@ -153,7 +154,7 @@ mod tests {
         ] {
             let burst = anchored();
             assert!(!burst.goes_on(pause));
-            assert!(!burst.pause(pause));
+            assert!(!burst.record_padded(pause));
             // A quick request after the pause is not of the burst.
             assert!(!burst.goes_on(Reading {
                 count: pause.count + 1,
@@ -176,16 +177,19 @@ mod tests {
 
     /// How many requests in quick succession it takes until the buffer is made anew.
     fn requests_until_anew(burst: &Burst) -> Option<u64> {
-        (0..5000).find(|request| burst.pause(at(2 * LATER + request)))
+        (0..5000).find(|request| burst.record_padded(at(2 * LATER + request)))
     }
 
     #[test]
     fn the_buffer_is_made_anew_after_a_streak() {
-        assert_eq!(requests_until_anew(&anchored()), Some(u64::from(ENOUGH)));
+        assert_eq!(
+            requests_until_anew(&anchored()),
+            Some(u64::from(PADS_BEFORE_REFILL))
+        );
         let burst = anchored();
         for request in 1..100 {
             // Each at the end of a gap.
-            assert!(!burst.pause(at(LATER + request * 1000)));
+            assert!(!burst.record_padded(at(LATER + request * 1000)));
         }
     }
 
@@ -197,6 +201,9 @@ mod tests {
             assert_eq!(requests_until_anew(&burst), Some(enough));
         }
         burst.begin(at(LATER), true);
-        assert_eq!(requests_until_anew(&burst), Some(u64::from(ENOUGH)));
+        assert_eq!(
+            requests_until_anew(&burst),
+            Some(u64::from(PADS_BEFORE_REFILL))
+        );
     }
 }

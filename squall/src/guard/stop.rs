@@ -39,7 +39,7 @@ fn gap() -> u64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Counter {
-    /// Not at all: it is not known that stops show in it, or whose counter it is.
+    /// Not at all: it may hide stops, or the CPU cannot be identified.
     #[default]
     None,
     /// RDTSC, with RDPID before and after: half the time of RDTSCP.
@@ -108,7 +108,7 @@ impl Counter {
     }
 }
 
-/// The cycle counter, and the CPU whose it is.
+/// The cycle counter, and the CPU it was read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     pub count: u64,
@@ -130,7 +130,7 @@ impl Reading {
         if counter == Counter::Rdpid {
             return Self::by_rdpid();
         }
-        Self::by_others(counter)
+        Self::by_other_means(counter)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -161,7 +161,7 @@ impl Reading {
     }
 
     #[inline(never)]
-    fn by_others(counter: Counter) -> Reading {
+    fn by_other_means(counter: Counter) -> Reading {
         #[cfg(target_arch = "x86_64")]
         if counter == Counter::Rdtscp {
             let mut cpu = 0;
@@ -231,7 +231,7 @@ mod tests {
         // The thread may move meanwhile, but not each time.
         let is_in_order = |_| {
             let first = Reading::now(counters[0]);
-            let second = Reading::by_others(Counter::Rdtscp);
+            let second = Reading::by_other_means(Counter::Rdtscp);
             let third = Reading::now(counters[0]);
             first.cpu == third.cpu
                 && second.cpu == first.cpu

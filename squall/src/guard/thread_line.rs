@@ -18,19 +18,19 @@ use crate::per_thread::{ZeroAtStart, per_thread};
 /// than copying and erasing.
 pub(crate) const SMALL: usize = 256;
 
-/// The line. Zeros are that of a thread that has drawn nothing.
+/// The line. All zeros: a thread that has not drawn yet.
 #[repr(C, align(64))]
 pub(crate) struct ThreadLine {
     /// Its number is how many bytes of the buffer are left: 0 as long as there is no page.
     pub lock: Lock,
     page: Cell<Option<Page>>,
-    /// The place of the kernel's generation; null before [`ThreadLine::follow`].
+    /// The place of the kernel's generation; null before [`ThreadLine::adopt`].
     generation: Cell<*const AtomicU64>,
     /// The place of the second word of the freshness tag; null if there is none.
     second: Cell<*const AtomicU64>,
     pub burst: Burst,
     counter: Cell<Counter>,
-    /// Whether the machine may be cloned before anything tells.
+    /// Whether the machine may be cloned before it is notified.
     may_be_cloned_unseen: Cell<bool>,
 }
 
@@ -86,8 +86,8 @@ impl ThreadLine {
         self.page.replace(page)
     }
 
-    /// Follows what `policy` says is to be compared, under the kernel's `generation`.
-    pub fn follow(&self, policy: &Policy, generation: u64) {
+    /// Takes over what `policy` says is to be compared, under the kernel's `generation`.
+    pub fn adopt(&self, policy: &Policy, generation: u64) {
         self.generation.set(freshness::generation_place());
         self.second.set(freshness::second_place());
         self.counter.set(Counter::if_found());
@@ -96,7 +96,7 @@ impl ThreadLine {
     }
 
     /// Whether this machine may have been cloned without anything having told yet, by what the line
-    /// follows.
+    /// has adopted.
     #[inline(always)]
     pub fn may_be_cloned_unseen(&self) -> bool {
         self.may_be_cloned_unseen.get()
@@ -117,7 +117,7 @@ impl ThreadLine {
     /// Whether the page's bytes are fresh: the tag is the one they were made under.
     #[inline(always)]
     pub fn is_fresh(&self, page: Page) -> bool {
-        // SAFETY: bytes are left, so `follow` has set the places, and what they point to stays mapped.
+        // SAFETY: bytes are left, so `adopt` has set the places, and what they point to stays mapped.
         let tag = unsafe {
             let generation =
                 freshness::unless_frozen((*self.generation.get()).load(Ordering::Relaxed));
@@ -132,7 +132,7 @@ impl ThreadLine {
     /// The cycle counter, read behind the bytes of a request, if they may be in a clone's buffer too
     /// and no burst tells that they are not.
     #[inline(always)]
-    pub fn pause(&self) -> Option<Reading> {
+    pub fn reading_after_pause(&self) -> Option<Reading> {
         if !self.may_be_cloned_unseen.get() {
             return None;
         }

@@ -1,6 +1,6 @@
 //! Request pads, which make what is served after a pause differ from what a clone is served.
 //!
-//! Where the machine may be cloned before anything tells, its copies go on with the same buffers. A
+//! Where the machine may be cloned before it is notified, its copies go on with the same buffers. A
 //! request whose bytes may be in all of them gets a *request pad*: it is XORed with a second
 //! keystream, AES-256 in counter mode under a key that the generator gave when it was seeded. The
 //! pad's first block is numbered by the cycle counter and a word of the CPU's random instruction.

@@ -2,3 +2,4 @@
 
 mod direction;
 mod installed;
+mod readme;
