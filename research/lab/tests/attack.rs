@@ -206,7 +206,7 @@ fn wrong_arguments_are_one_line() {
     refused("attack foo", &format!("no command \"foo\": {attacks}"));
     refused(
         "xyz",
-        "no command \"xyz\": use one of attack, cost, bench, deps, boot, reset",
+        "no command \"xyz\": use one of attack, cost, bench, deps, boot, reset, stops",
     );
     refused("--foo", "no argument \"--foo\": see squall-lab --help");
     refused(
@@ -217,7 +217,7 @@ fn wrong_arguments_are_one_line() {
         "attack urandom now",
         "no argument \"now\": see squall-lab attack urandom --help",
     );
-    refused("attack random --json=1", "--json: no value may follow");
+    refused("attack random --json=1", "--json: it takes no value");
     refused("attack random --json --json", "--json: give it only once");
 }
 
