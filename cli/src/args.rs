@@ -1,4 +1,4 @@
-//! What can be said on the command line, and what each argument may be.
+//! Arguments of the command line, and which values they accept.
 //!
 //! Parsers say what is wrong with a value and what would be right; they never repeat a seed.
 
@@ -20,7 +20,7 @@ pub const SEED_LEN: usize = 32;
 /// A seed that is wiped when it is no longer needed.
 pub type Seed = Zeroizing<[u8; SEED_LEN]>;
 
-/// Most threads that may be asked for: more would only cost memory.
+/// Most threads that may be requested: more would only cost memory.
 const MAX_THREADS: usize = 1024;
 
 /// Most bits of entropy that may be claimed for what `squall seed` adds: all of them.
@@ -44,8 +44,8 @@ const MAX_CREDIT: u16 = 512;
   squall run -- nginx                               an existing program, with squall
   squall openssl-conf > openssl.cnf                 OpenSSL, with squall
 
-Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure while running,
-2 for a wrong argument. With `squall run` the program's own.
+Exit codes: 0 for success, also if the reader closes the output early, 1 for a failure while
+running, 2 for a wrong argument. `squall run` exits with the program's code.
 
 See `squall stream --help` for more."
 )]
@@ -66,19 +66,19 @@ impl squall_tools::usage::Arguments for Arguments {
 pub enum Command {
     /// Write random bytes, or the reproducible bytes of a seed
     Stream(StreamArguments),
-    /// Show what this machine gives to keep randomness unique, and what is missing
+    /// Show which protections this machine offers, and which are missing
     Status(StatusArguments),
     /// Add entropy to the kernel's pool and make its generator reseed
     Seed(SeedArguments),
     #[command(flatten)]
     Tool(Tool),
-    /// Run an existing program with squall in the place of the kernel's random bytes
+    /// Run an existing program with squall's random bytes instead of the kernel's
     Run(RunArguments),
-    /// Show the lines that make OpenSSL draw from squall, or whether they took effect
+    /// Print the configuration that makes OpenSSL use squall, or check it
     OpensslConf(OpensslConfArguments),
-    /// Print what makes a shell complete these commands
+    /// Print a shell completion script
     Completions(CompletionsArguments),
-    /// Write the manual pages of these commands into a folder, for packages
+    /// Write the manual pages of these commands to a folder, for packages
     #[command(hide = true)]
     Man(ManArguments),
 }
@@ -91,63 +91,64 @@ pub enum Command {
       a file of random bytes
   squall stream --size 32 --format hex --output seed
   squall stream --size 1GiB --seed-file seed | sha256sum
-      the same gigabyte whenever the same seed is given
+      the same gigabyte for the same seed
 
-The bytes of a seed are AES-256 in counter mode from counter zero, the same with every AES engine
-and any number of threads, and the same as N bytes of
+The bytes of a seed are AES-256 in counter mode from counter zero. They are the same with every AES
+engine and any number of threads, and the same as N bytes of
   openssl enc -aes-256-ctr -K SEED -iv 00000000000000000000000000000000 \\
     -nosalt -in /dev/zero | head -c N
-Whoever knows the seed knows them all: for keys and tokens give no seed.
+Whoever knows the seed knows all of them: do not use a seed for keys or tokens.
 
 To erase a drive, use `squall wipe`, which also verifies what it wrote. --output refuses a drive that
 is in use (mounted, swap, held by another device, or a disk of the running system), and asks for
-confirmation before it overwrites any other. A file that is swap or attached to a loop device is
-refused too.
+confirmation before it overwrites any other. It also refuses a file that is used as swap or attached
+to a loop device.
 
-Files and drives are synchronised (fdatasync) before it ends with success.
+Files and drives are synchronised (fdatasync) before it exits with success.
 
-Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure while running,
-2 for a wrong argument and for an output that was refused.")]
+Exit codes: 0 for success, also if the reader closes the output early, 1 for a failure while
+running, 2 for a wrong argument or an output that was refused.")]
 pub struct StreamArguments {
-    /// Random bytes to write, before encoding; endless if not given
+    /// Random bytes to write, before encoding [default: endless]
     ///
     /// A number with or without a unit: 10, 4KiB, 1.5MiB, 4GiB (powers of 1024), 4GB (powers of
-    /// 1000). K, M, G, T, P and E alone are powers of 1024, as in head(1). It must come to whole
-    /// bytes.
+    /// 1000). K, M, G, T, P and E alone are powers of 1024, as in head(1). It must be a whole number
+    /// of bytes.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub size: Option<u64>,
 
-    /// Threads that generate; chosen by kind of output if not given
+    /// Threads that generate [default: depends on the output]
     ///
-    /// One for raw bytes into a pipe, whose reader is slower than one generator; elsewhere one
-    /// for each CPU, up to 16.
+    /// The default is one for raw bytes into a pipe, because its reader is slower than one generator,
+    /// and otherwise one per CPU, up to 16.
     #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<usize>,
 
-    /// How to compute: vaes512, vaes256, aesni, chacha20 or portable; the best if not given
+    /// Engine to use: vaes512, vaes256, aesni, chacha20 or portable [default: the best]
     ///
-    /// All but chacha20 are AES engines and make the same bytes of a seed; chacha20 takes no seed.
+    /// All but chacha20 are AES engines and make the same bytes from a seed; chacha20 accepts no
+    /// seed.
     #[arg(long, value_name = "NAME", value_parser = parse_engine)]
     pub engine: Option<Engine>,
 
-    /// Reproducible bytes from this seed: 64 hexadecimal digits (32 bytes)
+    /// Write the reproducible bytes of this seed: 64 hexadecimal digits (32 bytes)
     ///
     /// Everyone on this machine can see it in the output of ps(1): prefer --seed-file.
     #[arg(long, value_name = "HEX", value_parser = parse_seed, conflicts_with = "seed_file")]
     pub seed: Option<Seed>,
 
-    /// As --seed, with the digits read from this file; `-` is standard input
+    /// Like --seed, but read the digits from this file; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub seed_file: Option<PathBuf>,
 
-    /// How to write the bytes
+    /// Format of the output
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Raw)]
     pub format: Format,
 
-    /// Write here: a file (created or emptied), a FIFO, a drive, or `-` for standard output
+    /// Write to a file (created or emptied), a FIFO, a drive, or `-` for standard output
     ///
-    /// Standard output if not given. With --format hex and base64 a new file is readable by its
-    /// owner alone; one that exists keeps its mode. The seed file is refused.
+    /// The default is standard output. With --format hex and base64, only the owner can read a new
+    /// file; an existing file keeps its mode. The seed file is refused.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
@@ -156,8 +157,8 @@ pub struct StreamArguments {
 
     /// Show rate, total and time left on standard error
     ///
-    /// A bar while it is a terminal, and one line when all is written or the reader has left. A
-    /// stream that a signal ends, as Ctrl-C does, leaves no line.
+    /// On a terminal it is a bar. When everything is written, or the reader has closed the output, it
+    /// prints one line; after a signal such as Ctrl-C it prints none.
     #[arg(long)]
     pub progress: bool,
 
@@ -168,7 +169,7 @@ pub struct StreamArguments {
 
 #[derive(Args)]
 pub struct StatusArguments {
-    /// One JSON object: stable snake_case keys; what is not known is null
+    /// Print one JSON object with stable snake_case keys; unknown values are null
     ///
     /// Keys: version, engine, engines_available, memory, fork_guard, clone_guard, reseed_guard,
     /// kernel_release, cpu_model, hypervisor, is_vm, has_vmgenid, has_vmclock, counter_shows_stops,
@@ -179,24 +180,24 @@ pub struct StatusArguments {
     #[arg(long)]
     pub json: bool,
 
-    /// Show instead what was counted in this file, which squall run --counters made
+    /// Show the counters in this file, which squall run --counters made
     ///
-    /// Other programs that have libsquall or OpenSSL's provider count in it too, if the environment
-    /// variable SQUALL_COUNTERS has its absolute path and they may write it.
+    /// For each door: the requests that squall served, their bytes, and the requests that were left
+    /// to the kernel.
     ///
-    /// Requests that squall served, their bytes, and requests that were left to the kernel, by the
-    /// door that they came through.
+    /// Other programs with libsquall or OpenSSL's provider count in it too, if the environment
+    /// variable SQUALL_COUNTERS holds its absolute path and they may write to it.
     #[arg(long, value_name = "FILE")]
     pub counters: Option<PathBuf>,
 }
 
 #[derive(Args)]
 #[command(
-    after_help = "`make install` and the Debian package put them where each shell looks. By hand:
+    after_help = "`make install` and the Debian package install these scripts. By hand:
 
   squall completions bash > ~/.local/share/bash-completion/completions/squall
   squall completions zsh > ~/.zfunc/_squall
-      a folder that fpath in ~/.zshrc has
+      a folder that is in fpath (~/.zshrc)
   squall completions fish > ~/.config/fish/completions/squall.fish"
 )]
 pub struct CompletionsArguments {
@@ -207,46 +208,46 @@ pub struct CompletionsArguments {
 
 #[derive(Args)]
 pub struct ManArguments {
-    /// The folder, made if it is missing: squall.1, and a page for each command
+    /// Folder for squall.1 and a page for each command; created if it is missing
     #[arg(value_name = "DIRECTORY")]
     pub directory: PathBuf,
 }
 
 #[derive(Args)]
 #[command(
-    after_help = "512 bits of the Whirlwind generator, bootstrapped for this from 100 cycle counts,
-are mixed into the kernel's pool; then its generator takes a new seed from the pool (ioctls
-RNDADDENTROPY and RNDRESEEDCRNG, see random(4)). What is in the pool stays there: without --credit
-nothing can become weaker by this.
+    after_help = "Mixes 512 bits of the Whirlwind generator, bootstrapped from 100 cycle counts, into the
+kernel's pool; then the kernel's generator takes a new seed from the pool (ioctls RNDADDENTROPY and
+RNDRESEEDCRNG, see random(4)). What is in the pool stays there: without --credit this cannot make
+anything weaker.
 
-It takes CAP_SYS_ADMIN. Units for systemd are in the folder systemd of the source.
+Requires CAP_SYS_ADMIN. Units for systemd are in the folder systemd of the source.
 
 Examples:
   squall seed
-      once, as early at boot, or after this VM was restored from a snapshot
+      once, for example early at boot, or after this VM was restored from a snapshot
   squall seed --watch
       now, and whenever a clone of this VM is detected; one line each
 
-Early at boot the kernel's generator may not be ready: then the bytes are added, a line on
-standard error says that there was nothing to reseed yet, and it ends with success.
+Early at boot the kernel's generator may not be ready. Then squall adds the bytes, reports on
+standard error that there was nothing to reseed yet, and exits with success.
 
 Exit codes: 0 for success, 1 for a failure while running, 2 for a wrong argument."
 )]
 pub struct SeedArguments {
     /// Bits of entropy to claim for the 512, from 0 to 512
     ///
-    /// The kernel believes it. A claim decides how soon its generator counts as ready at boot,
-    /// and since Linux 5.18 nothing else. Whirlwind does not estimate: claim only what you know
-    /// of your machine.
+    /// The kernel trusts this number. It decides how soon its generator counts as ready at boot, and
+    /// since Linux 5.18 nothing else. Whirlwind does not estimate entropy: claim only what you know
+    /// about your machine.
     #[arg(long, value_name = "BITS", value_parser = parse_credit, default_value_t = 0)]
     pub credit: u16,
 
-    /// Stay, and seed again whenever a clone of this VM is detected
+    /// Keep running, and seed again whenever a clone of this VM is detected
     ///
-    /// By vmclock's counter, or the event of the kernel's vmgenid driver (Linux 6.10); where
-    /// neither can be seen but there is a vmgenid, by the generation of the kernel's generator,
-    /// which also moves by itself every minute. Ends at once: with success if this machine shows no
-    /// sign of being a VM, and with a failure on a VM that has none of these.
+    /// Uses vmclock's counter or the event of the kernel's vmgenid driver (Linux 6.10). If neither
+    /// can be seen but there is a vmgenid, uses the generation of the kernel's generator, which also
+    /// changes every minute without a clone. Exits at once with success if this machine shows no sign
+    /// of being a VM, and with a failure on a VM that has none of these.
     #[arg(long)]
     pub watch: bool,
 }
@@ -255,9 +256,9 @@ pub struct SeedArguments {
 pub enum Format {
     /// The bytes themselves
     Raw,
-    /// Lower-case hexadecimal digits in one line, as `openssl rand -hex`
+    /// Lower-case hexadecimal digits in one line, like `openssl rand -hex`
     Hex,
-    /// Base64 (RFC 4648) in lines of 64 characters, as `openssl rand -base64`
+    /// Base64 (RFC 4648) in lines of 64 characters, like `openssl rand -base64`
     Base64,
 }
 
@@ -310,6 +311,6 @@ pub fn parse_seed(digits: &str) -> Result<Seed, String> {
     let mut seed = Seed::default();
     data_encoding::HEXLOWER_PERMISSIVE
         .decode_mut(digits.as_bytes(), &mut seed[..])
-        .map_err(|_| format!("a seed with other characters than digits: {right}"))?;
+        .map_err(|_| format!("the seed has characters that are not hexadecimal digits: {right}"))?;
     Ok(seed)
 }

@@ -2,7 +2,7 @@
 
 const BENCH: &str = "Measure every source of randomness on this machine, side by side";
 const WIPE: &str = "Overwrite drives, many at once, and verify that nothing else is left on them";
-const VERIFY: &str = "Compare wiped drives with what was written to them, by their reports";
+const VERIFY: &str = "Compare wiped drives with what their reports say was written";
 const DMCRYPT: &str =
     "Find out which disk encryption is valid here, which is secure, and which is fast";
 

@@ -19,8 +19,8 @@ fn values() {
         refused(
             &format!("stream --size {size}"),
             &format!(
-                "--size: \"{size}\" is not a size below 16 EiB: use a number and a unit, as 10, \
-                 4KiB, 1.5MiB or 4GB"
+                "--size: \"{size}\" is not a size below 16 EiB: use a number and a unit, such as \
+                 10, 4KiB, 1.5MiB or 4GB"
             ),
         );
     }
@@ -38,7 +38,7 @@ fn values() {
         "stream --format octal",
         "--format: \"octal\" is not known: use one of raw, hex, base64",
     );
-    refused("stream --size", "--size: a value must follow");
+    refused("stream --size", "--size: a value is missing");
     refused(
         "stream --output=",
         "--output: the value is empty: give a FILE",
@@ -82,7 +82,7 @@ fn seeds_are_checked_and_not_repeated() {
     let odd = format!("stream --seed {}", SEED.replace('f', "g"));
     refused(
         &odd,
-        &format!("--seed: a seed with other characters than digits: {right}"),
+        &format!("--seed: the seed has characters that are not hexadecimal digits: {right}"),
     );
 }
 
@@ -128,10 +128,7 @@ fn json_takes_no_file() {
         "dmcrypt list",
         "dmcrypt bench",
     ] {
-        refused(
-            &format!("{command} --json=x"),
-            "--json: no value may follow",
-        );
+        refused(&format!("{command} --json=x"), "--json: it takes no value");
     }
 }
 
@@ -159,22 +156,25 @@ fn empty_words() {
 }
 
 fn disk_encryption() {
-    let right = "use one as \"aes-xts-plain64 512\"";
+    let right = "use one such as \"aes-xts-plain64 512\"";
     refused(
         "dmcrypt bench --cipher aes-xts-plain64",
-        &format!("--cipher: \"aes-xts-plain64\" is no cipher with the bits of its key: {right}"),
+        &format!(
+            "--cipher: \"aes-xts-plain64\" is not a cipher with the length of its key in \
+             bits: {right}"
+        ),
     );
     refused(
         "dmcrypt bench --size 1MiB",
-        "--size: too few to measure anything: give at least 16MiB",
+        "--size: too few to measure anything: use at least 16MiB",
     );
     refused(
         "dmcrypt bench --size 20000001",
-        "--size: it must come to whole MiB",
+        "--size: it must be a multiple of 1 MiB",
     );
     refused(
         "dmcrypt bench --all --secure",
-        "--all: it cannot be used with --secure: give one of them",
+        "--all: it cannot be used with --secure: give only one of them",
     );
     refused(
         "dmcrypt list --json --export-csv -",
@@ -190,7 +190,7 @@ fn contradictions() {
     refused("stream --size 1 --size 2", "--size: give it only once");
     refused(
         &format!("stream --seed {SEED} --seed-file x"),
-        "--seed: it cannot be used with --seed-file: give one of them",
+        "--seed: it cannot be used with --seed-file: give only one of them",
     );
     let output = run(&format!("stream --seed {SEED} --engine chacha20"));
     let message = text(&output.stderr);

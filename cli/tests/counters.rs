@@ -86,7 +86,7 @@ fn files_that_are_none() {
         assert_eq!(message, format!("squall: {}: {reason}\n", file.display()));
     };
     refused("No such file or directory");
-    let right = "no file of counters: give one that squall run --counters made";
+    let right = "not a counter file: name one that squall run --counters made";
     fs::write(&file, "something else").expect("a file");
     refused(right);
     fs::remove_file(&file).expect("it goes");

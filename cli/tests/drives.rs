@@ -92,10 +92,16 @@ fn a_drive_as_standard_output_is_refused() {
 fn a_drive_must_be_meant() {
     let lab = Lab::new();
     let device = lab.device(MIB as u64);
-    refused(&stream(&device.path, ""), &["nobody can be asked", "--yes"]);
+    refused(
+        &stream(&device.path, ""),
+        &["cannot ask for confirmation", "--yes"],
+    );
     refused(&stream(&device.path, "--yes"), &["add --serial diskseq-"]);
     let others = "--yes --serial diskseq-0";
-    refused(&stream(&device.path, others), &["no target has it"]);
+    refused(
+        &stream(&device.path, others),
+        &["no target has this serial number"],
+    );
     assert!(fs::read(&device.path).unwrap() == vec![0; MIB]);
     written(&stream(&device.path, &consent(&device)), &device.path);
 }
@@ -156,7 +162,7 @@ fn a_file_that_is_in_use_is_refused() {
     fs::write(&swap, vec![0; 4 * MIB]).expect("room for swap");
     let swapped = Lab::swapped(&swap);
     let before = fs::read(&swap).unwrap();
-    refused(&stream(&swap, ""), &["is swapped to", "swapoff"]);
+    refused(&stream(&swap, ""), &["is used as swap", "swapoff"]);
     assert!(fs::read(&swap).unwrap() == before);
     drop(swapped);
     written(&stream(&swap, ""), &swap);

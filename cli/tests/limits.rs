@@ -88,7 +88,7 @@ fn with_failing_disk(command: Command, errno: i32) -> Output {
 fn a_disk_that_fails_late_is_an_error() {
     let file = Scratch::new();
     let name = file.path().display();
-    let message = "Input/output error, when 9 bytes were brought to the disk\n";
+    let message = "Input/output error, while 9 bytes were synchronised to the disk\n";
 
     let to_file = || squall(&format!("stream --size 9 --output {name}"));
     let failed = with_failing_disk(to_file(), libc::EIO);

@@ -98,7 +98,7 @@ fn why_they_did_not() {
     let name = file.display().to_string();
     did_not(Some(&file), &["OPENSSL_CONF names", &name, "No such file"]);
     fs::write(&file, "# nothing\n").expect("a file");
-    did_not(Some(&file), &[&name, "has nothing of squall"]);
+    did_not(Some(&file), &[&name, "does not mention squall"]);
     let module = squall_testing::doors::provider().display().to_string();
     let (_folder, file) = written(|lines| lines.replace(&module, "/nonexistent/squall.so"));
     did_not(
@@ -130,7 +130,7 @@ fn modules_that_are_not_there() {
     assert_eq!(output.status.code(), Some(2));
     let message = text(&output.stderr);
     assert!(
-        message.starts_with("squall: --module: /nonexistent is no file"),
+        message.starts_with("squall: --module: /nonexistent is not a file"),
         "{message}"
     );
     let mut command = squall("openssl-conf --module");
@@ -138,7 +138,7 @@ fn modules_that_are_not_there() {
     let output = output.output().expect("the command runs");
     assert_eq!(output.status.code(), Some(2));
     let message = text(&output.stderr);
-    let wrong = "is another library, or none: name ossl-modules/squall.so";
+    let wrong = "is not the expected library: name ossl-modules/squall.so";
     assert!(message.contains(wrong), "{message}");
     let output = run("openssl-conf --check --module x");
     assert_eq!(output.status.code(), Some(2));

@@ -18,8 +18,8 @@ use squall_testing::tests;
 use crate::common::{run, squall, text};
 
 /// The message without CAP_SYS_ADMIN.
-const REFUSED: &str = "squall: seed: /dev/urandom: Operation not permitted: it takes \
-    CAP_SYS_ADMIN: run as root, outside of containers\n";
+const REFUSED: &str = "squall: seed: /dev/urandom: Operation not permitted: CAP_SYS_ADMIN is \
+    required: run as root, outside of containers\n";
 
 /// The tests run with CAP_SYS_ADMIN.
 const PRIVILEGE: Need = Need {
@@ -157,7 +157,7 @@ fn a_kernel_that_is_not_ready_takes_the_bytes() {
     assert_eq!(
         text(&output.stderr),
         "squall: seed: the kernel's generator is not ready yet: the bytes are in its pool, and \
-         its first seed will be made of them too\n"
+         will be part of its first seed\n"
     );
     assert_eq!(output.status.code(), Some(0));
 }

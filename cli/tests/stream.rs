@@ -164,7 +164,7 @@ fn files_that_hold_no_seed() {
         let failed = run(&format!("stream --size 1 --seed-file {file}"));
         assert_eq!(
             text(&failed.stderr),
-            format!("squall: --seed-file: {file}: {problem}: make a seed file by `{make}`\n")
+            format!("squall: --seed-file: {file}: {problem}: make a seed file with `{make}`\n")
         );
         assert_eq!(failed.status.code(), Some(1));
         assert!(failed.stdout.is_empty());

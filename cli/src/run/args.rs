@@ -1,18 +1,18 @@
-//! What can be said behind `squall run` and `squall openssl-conf`.
+//! Arguments of `squall run` and `squall openssl-conf`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// Run an existing program with squall in the place of the kernel's random bytes.
+/// Run an existing program with squall's random bytes instead of the kernel's.
 #[derive(Args, Debug)]
 #[command(
     override_usage = "squall run [--counters FILE] [--library PATH] [--] PROGRAM [ARGUMENT]...",
-    after_help = "The program is executed with libsquall-preload.so in LD_PRELOAD, before what is there already, and
-so are the programs that it starts. getrandom, getentropy, arc4random and its like, and reads of
-/dev/urandom and /dev/random by descriptor are then squall's. It is an exec: the same process, its
-descriptors and ignored signals, and its exit code.
+    after_help = "Executes the program with libsquall-preload.so at the front of LD_PRELOAD, which also covers the
+programs that it starts. squall then serves getrandom, getentropy, arc4random and its relatives, and
+reads of /dev/urandom and /dev/random by descriptor. It is an exec: the process, its descriptors,
+its ignored signals and its exit code stay the same.
 
 These are refused, because they would run without squall:
   programs that are linked statically
@@ -24,21 +24,21 @@ These are refused, because they would run without squall:
   programs of 32 bits, or for other CPUs
       use a build for this machine
   set-user-ID and set-group-ID programs, and those with capabilities
-      run them as who they would run as, or link libsquall
+      run them as the user that they would run as, or link libsquall
 
 These run, and squall does not see them:
-  system calls that a program makes itself; but getrandom by syscall(2) is seen, on x86-64
+  system calls that a program makes itself, except getrandom by syscall(2) on x86-64
       link libsquall
-  all that a program asks for in a seccomp sandbox that it has entered
-      link libsquall, and allow what it takes
+  all requests of a program in a seccomp sandbox that it has entered
+      link libsquall, and allow what it needs
   streams on /dev/urandom by fopen(3), which reads within the C library
-      open(2) and read(2) are seen; or link libsquall
-  OpenSSL's own generators, which stretch what they are given
+      use open(2) and read(2), or link libsquall
+  OpenSSL's own generators, which stretch their seeds
       use the provider: squall openssl-conf
-  programs with gcc's AddressSanitizer do not start, as it wants to be the first library; those
-  with ThreadSanitizer report races that are none, as it does not see how squall orders them
+  programs with gcc's AddressSanitizer do not start, because it must be the first library; those
+  with ThreadSanitizer report false races, because it does not see how squall orders them
       link libsquall
-  programs that AppArmor or SELinux give a clean environment
+  programs that AppArmor or SELinux start with a clean environment
       use the provider, or link libsquall
   programs that a preloaded one starts, if they are of the kinds above
       as above
@@ -49,23 +49,23 @@ Examples:
   squall status --counters counts
       how much it drew
   OPENSSL_CONF=/etc/ssl/squall.cnf squall run --counters counts -- nginx -g 'daemon off;'
-      a server of TLS, whose OpenSSL has the provider
+      a TLS server whose OpenSSL uses the provider
 
 Exit codes: the program's own; 127 if there is no such program, 126 if it cannot be executed, 2 if
 squall would not reach it and for a wrong argument, 1 if there is no library."
 )]
 pub struct RunArguments {
-    /// Count in this new file how much the program draws, and what it starts
+    /// Count in this new file how much the program and what it starts draw
     ///
-    /// For squall status --counters, at any time. Older counters are replaced, nothing else is. A
-    /// process that may not write the file is not counted.
+    /// squall status --counters shows it at any time. Replaces older counters, but no other file. A
+    /// process that may not write to the file is not counted.
     #[arg(long, value_name = "FILE")]
     pub counters: Option<PathBuf>,
 
-    /// The library to preload; the one that was installed with this command if not given
+    /// The library to preload [default: the one that was installed with this command]
     ///
-    /// Looked for below the folder that bin is in, as lib/libsquall-preload.so and in Debian's
-    /// folder for this kind of machine, then beside the command, as it is built.
+    /// The default is searched below the folder that contains bin, as lib/libsquall-preload.so and in
+    /// Debian's folder for this architecture, and then next to the command, where a build puts it.
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
 
@@ -79,30 +79,30 @@ pub struct RunArguments {
     pub program: Vec<OsString>,
 }
 
-/// Show the lines of openssl.cnf that make OpenSSL draw from squall, or whether they took effect.
+/// Print the configuration that makes OpenSSL use squall, or check it.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "OpenSSL 3.0 and later reads the file that OPENSSL_CONF names, or else openssl.cnf in its own
-folder (openssl version -d), when a program begins to use it.
+    after_help = "OpenSSL 3.0 and later reads its configuration when a program begins to use it: the file that
+OPENSSL_CONF names, or otherwise openssl.cnf in its own folder (openssl version -d).
 
 Examples:
   squall openssl-conf > /etc/ssl/squall.cnf
-      a new file: for programs with OPENSSL_CONF=/etc/ssl/squall.cnf
+      a new file, for programs with OPENSSL_CONF=/etc/ssl/squall.cnf
   OPENSSL_CONF=/etc/ssl/squall.cnf squall openssl-conf --check
-      what OpenSSL's generators are then
+      which generators OpenSSL uses then
 
 Exit codes: 0 for success, 1 if --check finds that random bytes are not squall's and for a failure
 while running, 2 for a wrong argument."
 )]
 pub struct OpensslConfArguments {
-    /// The provider; the one that was installed with this command if not given
+    /// The provider [default: the one that was installed with this command]
     ///
-    /// Looked for below the folder that bin is in, as lib/ossl-modules/squall.so and in Debian's
-    /// folder for this kind of machine, then beside the command, as it is built.
+    /// The default is searched below the folder that contains bin, as lib/ossl-modules/squall.so and
+    /// in Debian's folder for this architecture, and then next to the command, where a build puts it.
     #[arg(long, value_name = "PATH", conflicts_with = "check")]
     pub module: Option<PathBuf>,
 
-    /// Have OpenSSL draw in this environment, and show which generators it used
+    /// Draw from OpenSSL in this environment, and show which generators it used
     #[arg(long)]
     pub check: bool,
 }

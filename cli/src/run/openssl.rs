@@ -32,7 +32,8 @@ pub fn openssl_conf(options: &OpensslConfArguments) -> Result<(), Failure> {
 fn quoted(path: &Path) -> Result<String, Failure> {
     let unsayable = || {
         Failure::Usage(format!(
-            "{}: openssl.cnf cannot hold this path: give a copy of the provider at another one by {}",
+            "{}: openssl.cnf cannot hold this path: copy the provider to another path, and name it \
+             with {}",
             path.display(),
             PROVIDER.option
         ))

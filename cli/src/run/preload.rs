@@ -50,7 +50,8 @@ pub fn run(options: &RunArguments) -> Result<(), Failure> {
         let file = std::path::absolute(file).map_err(at(file))?;
         counters::create(&file).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Failure::Usage(format!(
-                "--counters: {} is there, and no file of counters that can be replaced: name a new one",
+                "--counters: {} exists, and is not a counter file that can be replaced: name a new \
+                 one",
                 file.display()
             )),
             _ => at(&file)(error),
@@ -78,7 +79,7 @@ fn meant(name: &OsStr) -> String {
     }
 }
 
-/// Makes a usage error of a refusal, or ends this process with the refusal's exit code.
+/// Turns a refusal into a usage error, or ends this process with the refusal's exit code.
 fn refused(refusal: Refusal) -> Failure {
     let (text, code) = match refusal {
         Refusal::Unreached(text) => return Failure::Usage(text),
@@ -102,8 +103,8 @@ fn preloaded(library: &Path, before: Option<&OsStr>) -> Result<OsString, Failure
         .any(|byte| is_separator(byte) || *byte == b'$')
     {
         return Err(Failure::Usage(format!(
-            "{}: {VARIABLE} cannot hold a path with blanks, colons or dollar signs: give a copy of \
-             the library at another one by {}",
+            "{}: {VARIABLE} cannot hold a path with blanks, colons or dollar signs: copy the \
+             library to another path, and name it with {}",
             Path::new(OsStr::from_bytes(library)).display(),
             PRELOAD.option
         )));

@@ -103,7 +103,7 @@ impl Seeding {
     fn tell_if_early(&self) {
         if self.is_early {
             let line = "squall: seed: the kernel's generator is not ready yet: the bytes are in \
-                        its pool, and its first seed will be made of them too\n";
+                its pool, and will be part of its first seed\n";
             // If standard error is closed, there is nobody to tell.
             let _ = io::stderr().write_all(line.as_bytes());
         }
@@ -142,7 +142,7 @@ fn failed(step: &str, error: &io::Error) -> Failure {
     let cause = cause(error);
     let advice = match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            ": it takes CAP_SYS_ADMIN: run as root, outside of containers"
+            ": CAP_SYS_ADMIN is required: run as root, outside of containers"
         }
         _ => "",
     };

@@ -95,16 +95,15 @@ impl Signals {
         }
         if !status.has_vmgenid {
             return Err(Failure::Runtime(
-                "seed: nothing tells this virtual machine that it was cloned: give it a vmgenid \
-                 device (QEMU: -device vmgenid,guid=auto) or a vmclock device, or run without \
-                 --watch"
+                "seed: this virtual machine gets no signal when it is cloned: add a vmgenid device \
+                 (QEMU: -device vmgenid,guid=auto) or a vmclock device, or run without --watch"
                     .to_owned(),
             ));
         }
         if status.kernel_generation.is_none() {
             return Err(Failure::Runtime(
-                "seed: the kernel reseeds when this virtual machine is cloned, but does not tell: \
-                 upgrade to Linux 6.11 or newer, or run without --watch"
+                "seed: the kernel reseeds when this virtual machine is cloned, but does not report \
+                 it: upgrade to Linux 6.11 or newer, or run without --watch"
                     .to_owned(),
             ));
         }
@@ -122,7 +121,7 @@ impl Signals {
             self.uevents.as_ref().map(|_| "vmgenid"),
             self.generation
                 .as_ref()
-                .map(|_| "the kernel's generation, as vmgenid's events cannot be heard here"),
+                .map(|_| "the kernel's generation, as vmgenid's events cannot be received here"),
         ];
         let names: Vec<_> = signals.into_iter().flatten().collect();
         format!("watching {}", names.join(" and "))

@@ -15,7 +15,7 @@ use squall_tools::{Failure, output, units};
 pub fn show(file: &Path, as_json: bool) -> Result<(), Failure> {
     let totals = counters::read(file).map_err(|error| match error.kind() {
         ErrorKind::InvalidData => Failure::Runtime(format!(
-            "{}: no file of counters: give one that squall run --counters made",
+            "{}: not a counter file: name one that squall run --counters made",
             file.display()
         )),
         _ => at(file)(error),

@@ -58,14 +58,14 @@ fn protection(report: &Report) -> [Fact; 4] {
         CloneGuard::NotAVm => "no sign of a virtual machine",
         CloneGuard::VmClock => "a counter changes before a clone runs",
         CloneGuard::Vmgenid => {
-            "the kernel reseeds when notified of a clone; until then requests are made to differ"
+            "the kernel reseeds when notified of a clone; until then each request is made unique"
         }
-        _ => "no signal: requests are made to differ by cycle counter and CPU random words",
+        _ => "no signal: cycle counter and CPU random words make requests unique",
     };
     let reseed = match status.reseed_guard {
         ReseedGuard::MappedGeneration => "every request compares the kernel's generation",
         ReseedGuard::VdsoProbe => "every request asks the vDSO",
-        _ => "not noticed: state is seeded anew by time",
+        _ => "not noticed: state is reseeded at intervals",
     };
     [
         ("Memory of state", explained(&report.facts.memory, memory)),
@@ -99,7 +99,7 @@ fn generator(report: &Report) -> [Fact; 6] {
             format!("{} in this process", count(report.facts.bootstraps, "time")),
         ),
         (
-            "Thrown away stale",
+            "Discarded (stale)",
             format!(
                 "{} in this process",
                 count(report.facts.bytes_discarded, "byte")

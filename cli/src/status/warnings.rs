@@ -71,8 +71,8 @@ fn no_reseed_signal(status: &Status) -> Option<Warning> {
     (status.reseed_guard == ReseedGuard::Time).then(|| {
         Warning::new(
             "no_reseed_signal",
-            "the vDSO does not show when the kernel's generator reseeds: state is seeded anew \
-             by time",
+            "the vDSO does not show when the kernel's generator reseeds: state is reseeded at \
+             intervals",
             "enable CONFIG_VDSO_GETRANDOM in the kernel, or do not boot with vdso=0",
         )
     })
@@ -94,15 +94,15 @@ fn no_clone_signal(status: &Status, has_sysfs: bool) -> Option<Warning> {
     let (code, problem, advice) = if has_sysfs {
         (
             "no_clone_signal",
-            "nothing tells this virtual machine that it was restored from a snapshot: clones \
-             are kept apart only by cycle counter and CPU random words",
-            "give it a vmgenid device (QEMU: -device vmgenid,guid=auto) or a vmclock device",
+            "this virtual machine gets no signal when it is restored from a snapshot: only cycle \
+             counter and CPU random words keep clones apart",
+            "add a vmgenid device (QEMU: -device vmgenid,guid=auto) or a vmclock device",
         )
     } else {
         (
             "no_sysfs",
-            "/sys is not there, so vmgenid and vmclock devices cannot be looked for: clones of \
-             this virtual machine are kept apart only by cycle counter and CPU random words",
+            "/sys is missing, so vmgenid and vmclock devices cannot be found: only cycle counter \
+             and CPU random words keep clones of this virtual machine apart",
             "mount sysfs on /sys in this chroot or container",
         )
     };
@@ -115,10 +115,9 @@ pub fn notes(status: &Status, view: View) -> Vec<Warning> {
     let note = is_told_late.then(|| {
         Warning::new(
             "clone_signal_is_late",
-            "a clone of this virtual machine can run for milliseconds before the kernel is \
-             told by vmgenid; until then each request is made different by itself, which takes \
-             10 to 100 ns",
-            "with a vmclock device that counts generations, requests take less",
+            "a clone of this virtual machine can run for milliseconds before vmgenid notifies the \
+             kernel; until then each request is made unique, which takes 10 to 100 ns",
+            "add a vmclock device that counts generations: requests then take less time",
         )
     });
     note.into_iter().collect()
@@ -127,7 +126,7 @@ pub fn notes(status: &Status, view: View) -> Vec<Warning> {
 fn unreadable_vmclock() -> Warning {
     Warning::new(
         "vmclock_unreadable",
-        "/dev/vmclock0 is there, but this user may not read it",
+        "/dev/vmclock0 exists, but this user may not read it",
         "allow it: chmod a+r /dev/vmclock0, or a udev rule with MODE=\"0444\"",
     )
 }
@@ -150,8 +149,8 @@ fn no_cpu_random(status: &Status) -> Option<Warning> {
         NoiseSource::Works => None,
         NoiseSource::Failed => Some(Warning::new(
             "cpu_random_failed",
-            "the CPU's random instruction failed its health test and is left out: seeds come \
-             from the kernel and the cycle counter alone",
+            "the CPU's random instruction failed its health test and is not used: seeds come from \
+             the kernel and the cycle counter alone",
             "update the CPU's microcode; until then boot with nordrand, so that the kernel does \
              not trust it either",
         )),
@@ -168,8 +167,8 @@ fn no_cycle_counter(status: &Status) -> Option<Warning> {
     (status.cycle_counter == NoiseSource::Failed).then(|| {
         Warning::new(
             "cycle_counter_failed",
-            "the cycle counter failed its health test and is left out: seeds come from the \
-             kernel and the CPU's random instruction alone",
+            "the cycle counter failed its health test and is not used: seeds come from the kernel \
+             and the CPU's random instruction alone",
             "find out why the counter stands still: an emulator that counts instructions, or a \
              sandbox that hides it",
         )

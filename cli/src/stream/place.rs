@@ -21,7 +21,7 @@ use crate::args::Format;
 /// What guards and prompts say about the use of a drive.
 const PURPOSE: Purpose = Purpose {
     verb: "overwrite",
-    instead: |path| format!("name another drive than {}", shown(path)),
+    instead: |path| format!("name a drive other than {}", shown(path)),
 };
 
 /// Opens `path` as a shell does for `>`, but only the owner can read a new text file: it may be a key.

@@ -73,7 +73,7 @@ impl Sink {
             // Pipes, terminals and most character devices have nothing to sync.
             Ok(()) | Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
             Err(error) => Err(Failure::Runtime(format!(
-                "{}: {}, when {} bytes were brought to the disk",
+                "{}: {}, while {} bytes were synchronised to the disk",
                 self.name,
                 cause(&error.into()),
                 self.written

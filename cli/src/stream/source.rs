@@ -15,7 +15,8 @@ use crate::args::{self, Seed};
 const MAX_SEED_FILE: u64 = 1024;
 
 /// The advice on how to make a seed file.
-const SEED_FILE: &str = "make a seed file by `squall stream --format hex --size 32 --output FILE`";
+const SEED_FILE: &str =
+    "make a seed file with `squall stream --format hex --size 32 --output FILE`";
 
 pub enum Source {
     /// The generator, which never repeats itself.

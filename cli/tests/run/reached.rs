@@ -53,7 +53,7 @@ fn only_counters_are_replaced() {
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
     assert!(
-        said.contains("no file of counters that can be replaced"),
+        said.contains("is not a counter file that can be replaced"),
         "{said}"
     );
     assert_eq!(fs::read(workspace.path("file")).unwrap(), b"what was there");

@@ -116,7 +116,7 @@ fn libraries_that_are_none() {
     refused(
         &with(&workspace.path("missing")),
         2,
-        &["--library", "is no file"],
+        &["--library", "is not a file"],
     );
     let text = workspace.file("text", "text");
     let provider = squall_testing::doors::provider();
@@ -124,7 +124,7 @@ fn libraries_that_are_none() {
         refused(
             &with(&other),
             2,
-            &["is another library, or none", "libsquall-preload.so"],
+            &["is not the expected library", "libsquall-preload.so"],
         );
     }
     for name in ["a b.so", "a:b.so", "$LIB.so"] {

@@ -194,7 +194,7 @@ fn where_events_are_hidden_a_reseed_may_be_a_clone() {
     for watch in &watches {
         assert_eq!(
             watch.begins(),
-            "watching the kernel's generation, as vmgenid's events cannot be heard here"
+            "watching the kernel's generation, as vmgenid's events cannot be received here"
         );
     }
     assert_eq!(run("seed").status.code(), Some(0));
@@ -269,8 +269,8 @@ fn a_vm_that_tells_of_no_clones_is_told_what_it_lacks() {
     assert!(text(&output.stdout).starts_with("seeded: "));
     assert_eq!(
         text(&output.stderr),
-        "squall: seed: nothing tells this virtual machine that it was cloned: give it a vmgenid \
-         device (QEMU: -device vmgenid,guid=auto) or a vmclock device, or run without --watch\n"
+        "squall: seed: this virtual machine gets no signal when it is cloned: add a vmgenid device \
+         (QEMU: -device vmgenid,guid=auto) or a vmclock device, or run without --watch\n"
     );
     assert_eq!(output.status.code(), Some(1));
 }

@@ -60,7 +60,7 @@ fn a_kept_key_is_a_seed_of_squall_stream() {
     assert!(stream.stdout == contents(&target, 100_001));
     ran(workspace.verify("")).well();
     fs::remove_file(key).unwrap();
-    ran(workspace.verify("")).refused("its key is not beside it");
+    ran(workspace.verify("")).refused("its key is missing");
 }
 
 fn zeros_are_zeros_and_need_no_key() {

@@ -111,7 +111,7 @@ fn a_dry_run_refuses_a_device_that_cannot_erase_itself() {
 #[track_caller]
 fn purge_is_refused(workspace: &Workspace, target: &Path, options: &str, why: &str) {
     let options = format!("--purge {options}");
-    let why = format!("no erase of its own: {why}");
+    let why = format!("it cannot erase itself: {why}");
     let real = ran(workspace.wipe(&options, &[target])).refused(&why);
     let dry = ran(workspace.wipe(&format!("--dry-run {options}"), &[target])).refused(&why);
     assert_eq!(dry.stderr.lines().count(), 1, "{}", dry.stderr);

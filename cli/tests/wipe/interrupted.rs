@@ -132,11 +132,11 @@ fn nothing_goes_on_with_another_target() {
     // The same inode with other contents: a file system may reuse an inode for another file.
     let written = contents(&target, 4096);
     overwrite(&target, &[1; 4096]);
-    ran(workspace.resume("")).refused("what was written before the interruption is not on it");
+    ran(workspace.resume("")).refused("it does not hold what was written before the interruption");
     overwrite(&target, &written);
     ran(workspace.resume("--dry-run")).well();
     replaced(&target, SIZE);
-    ran(workspace.resume("")).refused("not what was wiped");
+    ran(workspace.resume("")).refused("not the target that was wiped");
     assert!(contents(&target, SIZE).iter().all(|byte| *byte == 1));
 }
 
@@ -212,7 +212,7 @@ fn journals_that_were_changed_are_refused() {
         fs::write(workspace.journal(), &journal).unwrap();
     }
     fs::set_permissions(workspace.journal(), Permissions::from_mode(0o620)).unwrap();
-    ran(workspace.resume("")).refused("somebody else may have written it");
+    ran(workspace.resume("")).refused("another user may have written it");
     fs::set_permissions(workspace.journal(), Permissions::from_mode(0o600)).unwrap();
     ran(workspace.resume("")).well();
 }

@@ -94,7 +94,7 @@ fn an_interrupted_target_is_reported_too() {
     let refused = command.arg(&workspace.reports()[0]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "a report is no journal");
     assert!(workspace.reports()[0].exists() && workspace.has_journal());
-    ran(workspace.verify("")).refused("did not end");
+    ran(workspace.verify("")).refused("are not finished");
 }
 
 pub const TESTS: &[Test] = tests![

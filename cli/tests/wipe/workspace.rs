@@ -119,7 +119,7 @@ fn is_journal(path: &Path) -> bool {
 pub fn ran(mut command: Command) -> Ran {
     let output = command.output().expect("the command runs");
     let lines = text(&output.stdout);
-    let event = |line: &str| serde_json::from_str(line).expect("a JSON object a line");
+    let event = |line: &str| serde_json::from_str(line).expect("one JSON object per line");
     Ran {
         code: output.status.code(),
         stderr: text(&output.stderr),
@@ -180,7 +180,7 @@ impl Running {
             let mut line = String::new();
             let len = self.lines.read_line(&mut line).expect("events");
             assert_ne!(len, 0, "the run ended before {name}");
-            let event: Value = serde_json::from_str(&line).expect("a JSON object a line");
+            let event: Value = serde_json::from_str(&line).expect("one JSON object per line");
             if event["event"] == name {
                 return event;
             }

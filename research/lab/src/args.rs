@@ -1,4 +1,4 @@
-//! The commands. What each takes is in the folder that does it.
+//! The commands. The arguments of each are in its folder.
 
 use clap::{Parser, Subcommand};
 use squall_bench::args::BenchArguments;
@@ -15,13 +15,13 @@ use crate::stops::StopsArguments;
     name = "squall-lab",
     version,
     after_help = "Examples:
-  squall-lab reset --runs 4              clones of real machines, and what they give twice
+  squall-lab reset --runs 4              clones of real machines, and which output they repeat
   squall-lab attack urandom              64,000 random bits in, and every byte out predicted
-  squall-lab attack estimator --json     the same kind of report for a program
+  squall-lab attack estimator --json     a report for programs
   squall-lab cost --quick                what an input and an output cost
 
-Exit codes: 0 for success and for a reader that has seen enough, 1 for a failure or a claim that
-did not hold, 2 for a wrong argument. A missed target of cost is no failure.
+Exit codes: 0 for success, also if the reader closes the output early, 1 for a failure or a claim
+that did not hold, 2 for a wrong argument. A missed target of cost is not a failure.
 
 See `squall-lab attack --help` for more."
 )]
@@ -47,15 +47,15 @@ pub enum Command {
     /// Each attack runs against a model of the old RNG. The attacker holds a copy of its state from
     /// before the events and knows all of them but their random bits, computes the output and
     /// compares it byte for byte. Then the same events go into Whirlwind and the robust PRNG. As a
-    /// control, whoever is given the random bits as well must predict everything, everywhere.
+    /// control, an attacker who also has the random bits must predict everything, everywhere.
     ///
-    /// All credit is zero at the start, and nothing but the events happens: in a kernel, interrupts
-    /// earn a bit of credit for each 64 of them, or each second.
+    /// All credit is zero at the start, and nothing but the events happens. In a kernel, interrupts
+    /// would earn a bit of credit for every 64 of them, or every second.
     #[command(after_help = "Examples:
   squall-lab attack urandom              64,000 random bits in, and every byte out predicted
-  squall-lab attack estimator --json     for a program
+  squall-lab attack estimator --json     a report for programs
 
-Exit codes: 0 if all went as claimed, 1 if not, 2 for a wrong argument.")]
+Exit codes: 0 if everything went as claimed, 1 if not, 2 for a wrong argument.")]
     Attack {
         /// Which attack.
         #[command(subcommand)]
@@ -63,14 +63,14 @@ Exit codes: 0 if all went as claimed, 1 if not, 2 for a wrong argument.")]
     },
     /// Measure what inputs and outputs cost in each design
     ///
-    /// Whirlwind, the robust PRNG and the model of the old RNG have their turns in each round; beside
-    /// them are the figures that Whirlwind's authors published, and at the end squall's targets. A
-    /// full run takes two minutes and wants an otherwise idle machine.
+    /// Whirlwind, the robust PRNG and the model of the old RNG take turns in each round. The tables
+    /// also show the figures that Whirlwind's authors published, and finally squall's targets. A full
+    /// run takes two minutes and needs an otherwise idle machine.
     #[command(after_help = "Examples:
   squall-lab cost
       tables, targets, and notes on what is compared
   squall-lab cost --quick
-      the same in some seconds, and only about right
+      the same in a few seconds, with approximate figures
   squall-lab cost --json | jq '.targets[] | select(.met | not)'
       the targets that were missed
 
@@ -79,72 +79,75 @@ wrong argument.")]
     Cost(CostArguments),
     /// `squall bench` with two more sources: the robust PRNG, and the model of the old RNG
     Bench(BenchArguments),
-    /// Fetch QEMU, Linux kernels and programs for guests, which are packages of Debian
+    /// Fetch QEMU, Linux kernels and programs for guests, from Debian's packages
     ///
-    /// The machine's apt fetches them from its mirror, without root, and nothing is installed: they
-    /// are unpacked in a cache. What is there already is not fetched again.
+    /// This machine's apt fetches them from its mirror, without root. Nothing is installed: they are
+    /// unpacked in a cache. What is already there is not fetched again.
     ///
-    /// The cache is $SQUALL_LAB_CACHE, or else squall-lab in $XDG_CACHE_HOME or in ~/.cache.
+    /// The cache is $SQUALL_LAB_CACHE, or otherwise squall-lab in $XDG_CACHE_HOME or in ~/.cache.
     #[command(after_help = "Examples:
   squall-lab deps
       fetch what is missing: 220 MB, 440 MB in the cache, and half a minute
   squall-lab deps --update
-      fetch what there is a newer version of, and what is damaged
+      also fetch newer versions, and replace what is damaged
   squall-lab deps --only 6.12 --cache /tmp/lab
       QEMU, the programs and one kernel, elsewhere
 
-Exit codes: 0 if all is there, 1 if something could not be fetched or written, 2 for a wrong
+Exit codes: 0 if everything is there, 1 if something could not be fetched or written, 2 for a wrong
 argument.")]
     Deps(DepsArguments),
-    /// Boot virtual machines, and look for what their generators give twice
+    /// Boot virtual machines, and look for output that their generators repeat
     ///
     /// Each boot is a real kernel under QEMU, with a probe that asks every source for 512 bits every
-    /// 500 µs, 500 times. Reports repeats, and how much of what went into Whirlwind nobody can
-    /// know.
+    /// 500 µs, 500 times. Reports repeats, and how much of Whirlwind's input nobody can know.
     #[command(after_help = "Examples:
   squall-lab boot --machine 6.12 --runs 5
       one machine, five times
   squall-lab boot --output boots
       50 boots of each machine: boots/boot.json, boots/boot.md and plots
 
-Needs what `squall-lab deps` fetches. Exit codes: 0 if nothing was wrong, 1 if a claim was or
-something failed, 2 for a wrong argument.")]
+Needs what `squall-lab deps` fetches.
+
+Exit codes: 0 for success, 1 if a claim was wrong or something failed, 2 for a wrong argument.")]
     Boot(BootArguments),
-    /// Resume virtual machines from one snapshot, and look for what clones give twice
+    /// Resume virtual machines from one snapshot, and look for output that clones repeat
     ///
     /// A machine is stopped while its sources draw, and resumed many times from there. Reports
     /// repeats by source, how long it takes until each has new state, how many requests are served
-    /// until then, and how much of what went into Whirlwind nobody can know. The controls, a
-    /// generator without guards and squall with its guards off, must repeat in every clone, or the
-    /// run is invalid; in the scenario go, a generator without guards; in the scenario doors, a
-    /// buffer in a program in C and OpenSSL's own generator in nginx.
+    /// until then, and how much of Whirlwind's input nobody can know. The controls must repeat in
+    /// every clone, or the run is invalid: a generator without guards, and squall with its guards
+    /// off; in the scenario go, a generator without guards; in the scenario doors, a buffer in a
+    /// program in C, and OpenSSL's own generator in nginx.
     #[command(after_help = "Examples:
   squall-lab reset --machine 6.12+vmgenid --runs 4
       one machine, four clones
   squall-lab reset --scenario threads --scenario forks
       snapshots in the middle of heavy drawing, and with forked children
   squall-lab reset --scenario go --runs 20
-      a program in Go, which takes Go 1.26 to build
+      a program in Go, which needs Go 1.26 to build
   squall-lab reset --scenario doors --runs 20
       a program in C that preloads squall, and nginx with OpenSSL's provider
 
-Needs what `squall-lab deps` fetches. Exit codes: 0 if nothing was wrong, 1 if a claim was, the run
-is invalid or something failed, 2 for a wrong argument.")]
+Needs what `squall-lab deps` fetches.
+
+Exit codes: 0 for success, 1 if a claim was wrong, the run was invalid or something failed, 2 for a
+wrong argument.")]
     Reset(ResetArguments),
     /// Stop a virtual machine, and measure how short its cycle counter's gap can be there
     ///
-    /// A thread of the guest reads the counter without pause. The machine is stopped and goes on at
-    /// once, is stopped for a snapshot, and is restored from one in a new process. squall serves a
-    /// burst of requests without more ado as long as the gaps between them are shorter than its
-    /// GAP, which must be shorter than every gap with a stop. Also measures what an exit to the
-    /// hypervisor costs where this command runs.
+    /// A thread of the guest reads the counter without pause. The machine is stopped and continued at
+    /// once, stopped for a snapshot, and restored from one in a new process. squall serves a burst of
+    /// requests without a request pad as long as the gaps between them are shorter than its GAP, which
+    /// must be shorter than every gap with a stop. Also measures what an exit to the hypervisor costs
+    /// where this command runs.
     #[command(after_help = "Examples:
   squall-lab stops
-      1000 stops, 200 snapshots and 50 clones of an emulated machine, in some minutes
+      1000 stops, 200 snapshots and 50 clones of an emulated machine, in a few minutes
   squall-lab stops --accelerator kvm --json
-      of one that the CPU runs, for a program
+      the same with a machine that the CPU runs, as a report for programs
 
-Needs what `squall-lab deps` fetches. Exit codes: 0 however short the gaps are, 1 if something failed,
-2 for a wrong argument.")]
+Needs what `squall-lab deps` fetches.
+
+Exit codes: 0 however short the gaps are, 1 if something failed, 2 for a wrong argument.")]
     Stops(StopsArguments),
 }

@@ -12,8 +12,8 @@ use crate::workloads::Kind;
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
   squall bench
-      every source and every workload, in under two minutes; the first run also builds Go's program,
-      which takes half a minute
+      every source and every workload, in under two minutes; the first run also builds the Go
+      program, which takes half a minute
   squall bench --quick --export-html bench.html
       a short run, in under fifteen seconds, with a page to look at
   squall bench --export-json today.json --compare yesterday.json
@@ -23,9 +23,9 @@ use crate::workloads::Kind;
   squall bench --statistics --bytes 1GiB --source squall
       statistical tests of a source's bytes
 
-Exit codes: 0 for success; 1 if something failed, if the run was interrupted (what it has measured is
-written, marked as incomplete), or if a source fails a test of --statistics (batteries do not count);
-2 for a wrong argument.")]
+Exit codes: 0 for success; 1 if something failed, if the run was interrupted (it still writes what it
+measured, marked as incomplete), or if a source failed a test of --statistics (batteries do not
+count); 2 for a wrong argument.")]
 pub struct BenchArguments {
     /// Measure less of everything, in under fifteen seconds
     #[arg(long)]
@@ -51,12 +51,12 @@ pub struct BenchArguments {
     #[arg(long, value_name = "NAME", value_enum)]
     pub workload: Vec<Kind>,
 
-    /// Explain how this source is measured, and measure nothing
+    /// Explain how this source is measured, without measuring
     #[arg(long, value_name = "SOURCE", value_parser = parse_source,
         conflicts_with_all = ["quick", "json", "export_json", "export_csv", "export_html", "compare", "source", "workload"])]
     pub explain: Option<String>,
 
-    /// Test the bytes of each source by statistics, and measure nothing
+    /// Run statistical tests on each source's bytes, without measuring
     ///
     /// Entropy, chi-square, serial correlation, matrix ranks, repeated blocks and more.
     #[arg(long,
@@ -65,7 +65,7 @@ pub struct BenchArguments {
 
     /// Also run dieharder, TestU01's SmallCrush and PractRand, where they are installed
     ///
-    /// SmallCrush takes minutes for each source, dieharder half an hour or more: choose one by
+    /// SmallCrush takes minutes for each source, dieharder half an hour or more: choose one with
     /// --source.
     #[arg(long, requires = "statistics")]
     pub batteries: bool,
@@ -94,6 +94,6 @@ const LEAST_BYTES: u64 = 1 << 20;
 fn parse_size(text: &str) -> Result<u64, String> {
     match size::parse(text)? {
         bytes @ LEAST_BYTES.. => Ok(bytes),
-        _ => Err("too few for a test: give at least 1MiB".into()),
+        _ => Err("too few for a test: use at least 1MiB".into()),
     }
 }

@@ -70,7 +70,7 @@ pub fn run(options: &BenchArguments) -> Result<(), Failure> {
     let failed = examined
         .iter()
         .filter(|(_, findings, _)| !findings.passed());
-    unsound.extend(failed.map(|(title, ..)| format!("{title} is no source of random bytes")));
+    unsound.extend(failed.map(|(title, ..)| format!("{title} is not a source of random bytes")));
     if unsound.is_empty() {
         Ok(())
     } else {

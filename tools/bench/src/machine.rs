@@ -139,7 +139,7 @@ fn complaint(noise: &Noise) -> Option<String> {
         load,
         ..
     } = noise;
-    let advice = "end other programs and repeat";
+    let advice = "stop other programs and repeat";
     if *spread_percent > CALM_SPREAD {
         Some(format!(
             "figures spread by {spread_percent:.0} % (calm: {CALM_SPREAD:.0} %): {advice}"

@@ -137,11 +137,11 @@ impl Source for Remote {
     }
 }
 
-/// The one number that `command` prints of its own accord: it serves no requests, but tells of
-/// errors, and ends with its input, in the same way.
+/// The one number that `command` prints without being asked. It serves no requests, but reports
+/// errors and ends with its input in the same way.
 ///
 /// # Errors
-/// It cannot be started, told of an error, or printed anything else.
+/// It could not be started, reported an error, or printed something unexpected.
 pub fn number_of(command: Command, timeout: Duration) -> Result<f64, Failure> {
     let mut remote = Remote::launch(command, timeout)?;
     remote.exchange(timeout, |process, timeout| process.answers.number(timeout))

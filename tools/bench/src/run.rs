@@ -40,8 +40,8 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
     let outputs = Reports::open(&options.reports, options.export_html.as_deref())?;
     if outputs.on_stdout() > 0 && options.compare.is_some() {
         return Err(Failure::Usage(
-            "--compare prints a table, and standard output is taken: write the report to a file, as by \
-             --export-json FILE"
+            "--compare prints a table, but a report already goes to standard output: write the \
+             report to a file, for example with --export-json FILE"
                 .into(),
         ));
     }
@@ -53,7 +53,7 @@ fn bench(options: &BenchArguments, view: View) -> Result<(), Failure> {
         Ok(())
     } else {
         Err(Failure::Runtime(
-            "interrupted: the report has what was measured until then".into(),
+            "interrupted: the report has what was measured so far".into(),
         ))
     }
 }
@@ -78,7 +78,7 @@ fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
         Effort::Full
     };
     let date = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let interrupt = Interrupt::watch("the report has what was measured until then")?;
+    let interrupt = Interrupt::watch("the report has what was measured so far")?;
     let kinds = kinds(options);
     let expected: Duration = kinds.iter().map(|kind| kind.expected(effort)).sum();
     let is_shown = std::io::stderr().is_terminal();

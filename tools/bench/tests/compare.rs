@@ -216,13 +216,13 @@ fn what_is_no_report_is_refused_in_a_line() {
     for (content, expected) in [
         ("<html>".to_owned(), "not JSON"),
         (String::new(), "not JSON"),
-        ("[]".into(), "no report of squall bench"),
-        ("{}".into(), "no report of squall bench"),
+        ("[]".into(), "not a report of squall bench"),
+        ("{}".into(), "not a report of squall bench"),
         (
             changed("/schema", 2.into()),
-            "schema 2, and this is schema 1",
+            "schema 2, but this version uses schema 1",
         ),
-        (changed("/date", 3.into()), "not a whole report"),
+        (changed("/date", 3.into()), "not a complete report"),
         (
             changed(samples, serde_json::json!([])),
             "words, squall, 4: no times",

@@ -190,7 +190,7 @@ fn machine() -> Machine {
             version("Go", "go1.26.1"),
         ],
         engine: "vaes512".into(),
-        clone_guard: "vmgenid, notified late: keys and nonces get a request pad".into(),
+        clone_guard: "vmgenid".into(),
         warnings: vec!["late-clone-signal".into()],
     }
 }

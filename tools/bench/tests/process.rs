@@ -94,7 +94,7 @@ fn programs_write() {
 
 fn a_source_that_gives_nothing_is_a_failure() {
     let idle = run(contestants(Experiment::FirstBytes, &["idle"], 32)).remove(0);
-    assert!(idle.expect_err("no bytes").contains("it gave no bytes"));
+    assert!(idle.expect_err("no bytes").contains("it returned no bytes"));
     assert!(repeats_in_child(&mut |_| ()).is_err());
 }
 

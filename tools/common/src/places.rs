@@ -53,8 +53,8 @@ pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> 
         let path = std::path::absolute(given).map_err(at(given))?;
         let wrong = match path.is_file() {
             true if has(&path, library.mark).map_err(at(given))? => return Ok(path),
-            true => "is another library, or none",
-            false => "is no file",
+            true => "is not the expected library",
+            false => "is not a file",
         };
         return Err(Failure::Usage(format!(
             "{}: {} {wrong}: name {}",
@@ -67,7 +67,7 @@ pub fn find(library: Library, given: Option<&Path>) -> Result<PathBuf, Failure> 
     let command = std::env::current_exe().map_err(|error| {
         let option = library.option;
         Failure::Runtime(format!(
-            "where this command is: {error}: mount /proc, or give {option}"
+            "cannot tell where this command is: {error}: mount /proc, or give {option}"
         ))
     })?;
     let places = places(library, &command);
@@ -93,7 +93,7 @@ fn missing(library: Library, command: &Path, places: &[PathBuf]) -> Failure {
     };
     let looked: Vec<_> = places.iter().map(|place| place.to_string_lossy()).collect();
     Failure::Runtime(format!(
-        "{} is not installed: {how}, or name it by {} (it was looked for as {})",
+        "{} is not installed: {how}, or name it with {} (looked for as {})",
         library.installed,
         library.option,
         looked.join(" and ")

@@ -12,7 +12,7 @@ use crate::{Failure, output};
 /// How a user asks for a report that is for programs.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ReportArguments {
-    /// Print JSON and nothing else on standard output
+    /// Print only JSON on standard output
     #[arg(long, conflicts_with = "export_json")]
     pub json: bool,
 

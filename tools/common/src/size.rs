@@ -13,15 +13,15 @@ pub fn parse(text: &str) -> Result<u64, String> {
     let scaled = multiple_of(unit).and_then(|multiple| scale(number, multiple));
     let Some((size, is_whole)) = scaled else {
         return Err(format!(
-            "{text:?} is not a size below 16 EiB: use a number and a unit, as 10, 4KiB, 1.5MiB \
-             or 4GB"
+            "{text:?} is not a size below 16 EiB: use a number and a unit, such as 10, 4KiB, \
+             1.5MiB or 4GB"
         ));
     };
     if is_whole {
         Ok(size)
     } else {
         Err(format!(
-            "{text:?} is not a whole number of bytes: use one, as {size}"
+            "{text:?} is not a whole number of bytes: use one, such as {size}"
         ))
     }
 }

@@ -78,7 +78,7 @@ fn one_line(error: &clap::Error, given: &Given) -> String {
                 _ => format!("{} is empty: give one, or leave it out", names[0]),
             }
         }
-        ErrorKind::InvalidValue if value.is_empty() => format!("{argument}: a value must follow"),
+        ErrorKind::InvalidValue if value.is_empty() => format!("{argument}: a value is missing"),
         ErrorKind::InvalidValue => format!(
             "{argument}: {value:?} is not known: use one of {}",
             text(error, ContextKind::ValidValue)
@@ -99,12 +99,12 @@ fn one_line(error: &clap::Error, given: &Given) -> String {
         }
         ErrorKind::ArgumentConflict => match first_word(error, ContextKind::PriorArg) {
             prior if prior == argument => format!("{argument}: give it only once"),
-            prior => format!("{argument}: it cannot be used with {prior}: give one of them"),
+            prior => format!("{argument}: it cannot be used with {prior}: give only one of them"),
         },
         ErrorKind::MissingRequiredArgument => {
             format!("{} is missing", text(error, ContextKind::InvalidArg))
         }
-        ErrorKind::TooManyValues => format!("{argument}: no value may follow"),
+        ErrorKind::TooManyValues => format!("{argument}: it takes no value"),
         _ => first_line(error),
     }
 }

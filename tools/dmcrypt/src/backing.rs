@@ -26,7 +26,7 @@ use crate::ram::Ram;
 /// What guards and prompts say about the use of a device.
 const PURPOSE: Purpose = Purpose {
     verb: "overwrite",
-    instead: |path| format!("name another device than {}", shown(path)),
+    instead: |path| format!("name a device other than {}", shown(path)),
 };
 
 /// How many bytes one read takes when a device is checked for data, and how much of its end is
@@ -132,7 +132,9 @@ pub fn found(path: &Path, bytes: u64) -> Result<Target, Failure> {
     let wrong = |text: String| Err(Failure::Usage(format!("--device {}: {text}", shown(path))));
     if target.identity.kind == Kind::File {
         return wrong(
-            "is a file: attach it by `losetup --find --show` and name what that says".into(),
+            "is a file: attach it with `losetup --find --show`, and name the device that this \
+             prints"
+                .into(),
         );
     }
     if target.identity.size < bytes {
@@ -152,7 +154,7 @@ fn is_held_by_us_alone(target: &Target) -> Result<(), Failure> {
         Ok(())
     } else {
         Err(Failure::Runtime(format!(
-            "{}: it is held by {}, which came this moment: nothing was written",
+            "{}: {} has just taken it: nothing was written",
             shown(&target.identity.given),
             others.join(", ")
         )))
@@ -174,7 +176,7 @@ fn is_empty(target: &Target, bytes: u64) -> Result<(), Failure> {
         if part.iter().any(|byte| *byte != 0) {
             return Err(Failure::Runtime(format!(
                 "{}: it is not empty, and its data would be destroyed: nothing was written: add \
-                 --yes if that is meant, or name another device",
+                 --yes to do that, or name another device",
                 shown(&target.identity.given)
             )));
         }

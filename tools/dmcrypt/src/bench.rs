@@ -19,7 +19,7 @@ use devices::Run;
 /// Runs `squall dmcrypt bench`.
 pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
     let reports = Reports::open(&options.reports, options.export_html.as_deref())?;
-    let interrupt = Interrupt::watch("the report has what was measured until then")?;
+    let interrupt = Interrupt::watch("the report has what was measured so far")?;
     // The survey takes minutes, so a wrong device is reported before it.
     if let Some(path) = &options.device {
         backing::found(path, options.size)?;

@@ -19,7 +19,7 @@ use crate::survey::{Found, Kernel, Method, steps, survey};
 /// Runs `squall dmcrypt list`.
 pub fn list(options: &ListArguments) -> Result<(), Failure> {
     let reports = Reports::open(&options.reports, None)?;
-    let interrupt = Interrupt::watch("the list has what was found until then")?;
+    let interrupt = Interrupt::watch("the list has what was found so far")?;
     let session = Session::begin()?;
     let list = found(&session, options.exhaustive, &interrupt)?;
     let csv = || report::list::csv(&list);
@@ -70,7 +70,8 @@ impl Linux {
         if let Some(first) = self.unclear.first() {
             let count = self.unclear.len();
             tell(&format!(
-                "{count} of the specifications that are not listed may be accepted another time: {first}"
+                "{count} of the specifications that are not listed may be accepted in another run: \
+                 {first}"
             ));
         }
     }

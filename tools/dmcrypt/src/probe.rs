@@ -55,7 +55,7 @@ impl Prober {
 /// The message for an answer that is neither yes nor no.
 pub fn unclear(spec: &Spec, error: Errno) -> String {
     format!(
-        "{spec}: the kernel could not look at it: {}",
+        "{spec}: the kernel could not check it: {}",
         cause(&error.into())
     )
 }

@@ -90,7 +90,7 @@ fn is_ours_alone() -> Result<(), Failure> {
     let open = || rustix::fs::open(NODE, flags, Mode::empty()).map(drop);
     let passes = |error: &Errno| matches!(*error, Errno::BUSY | Errno::NOENT);
     retry(SETTLING_TIME, passes, open).map_err(|error| match error {
-        Errno::BUSY => wrong(&format!("somebody else uses it: end that, {INSTEAD}")),
+        Errno::BUSY => wrong(&format!("another process uses it: end that, {INSTEAD}")),
         error => at(Path::new(NODE))(error.into()),
     })
 }
@@ -99,7 +99,7 @@ fn is_ours_alone() -> Result<(), Failure> {
 fn is_of_length(kib: u64) -> Result<(), Failure> {
     if !Path::new(SIZE).exists() {
         return Err(wrong(&format!(
-            "it is not there, though brd was loaded: leave brd as it is in modprobe.d, {INSTEAD}"
+            "it is missing although brd was loaded: leave brd unchanged in modprobe.d, {INSTEAD}"
         )));
     }
     let sectors = read(SIZE)?;
@@ -107,7 +107,7 @@ fn is_of_length(kib: u64) -> Result<(), Failure> {
         Ok(())
     } else {
         Err(wrong(&format!(
-            "it has {} sectors, and not {}: somebody else has loaded brd: unload that, {INSTEAD}",
+            "it has {} sectors instead of {}: somebody else has loaded brd: unload it, {INSTEAD}",
             sectors.trim(),
             kib * 2
         )))
@@ -126,7 +126,8 @@ fn has_room(bytes: u64, meminfo: &str) -> Result<(), Failure> {
     });
     let Some(kib) = kib else {
         return Err(Failure::Runtime(format!(
-            "/proc/meminfo does not tell how much memory is free for a RAM disk: mount /proc, {INSTEAD}"
+            "/proc/meminfo does not say how much memory is free for a RAM disk: mount /proc, \
+             {INSTEAD}"
         )));
     };
     match kib * 1024 / PART {
@@ -146,9 +147,10 @@ fn is_unused(loaded: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let how = if loaded.join("initstate").exists() {
-        "brd is loaded already, by somebody else: name one of its disks with --device, or unload it by `modprobe -r brd`"
+        "somebody else has already loaded brd: name one of its disks with --device, or unload it \
+         with `modprobe -r brd`"
     } else {
-        "brd is built into this kernel: name one of its disks with --device, as /dev/ram0"
+        "brd is built into this kernel: name one of its disks with --device, such as /dev/ram0"
     };
     Err(Failure::Runtime(how.into()))
 }
@@ -159,8 +161,8 @@ fn load(parameters: &[&str]) -> Result<(), Failure> {
     match modprobe(&arguments) {
         Ok(output) => of_modprobe(&output),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Failure::Runtime(format!(
-            "a RAM disk takes the kernel's module brd, and there is no modprobe to load it: install \
-             kmod, {INSTEAD}"
+            "a RAM disk needs the kernel's module brd, and there is no modprobe to load it: \
+             install kmod, {INSTEAD}"
         ))),
         Err(error) => Err(at(Path::new("modprobe"))(error)),
     }
@@ -174,12 +176,12 @@ fn of_modprobe(output: &Output) -> Result<(), Failure> {
     let said = said.lines().next().unwrap_or("it does not say why");
     Err(Failure::Runtime(match said {
         _ if said.contains("not found") => format!(
-            "a RAM disk takes the kernel's module brd, which is not there: install the package \
-             with all modules of this kernel, {INSTEAD}"
+            "a RAM disk needs the kernel's module brd, which is missing: install the package with \
+             all modules of this kernel, {INSTEAD}"
         ),
         _ if said.contains("not permitted") => format!(
-            "a RAM disk takes the kernel's module brd, which may not be loaded here: be root, \
-             outside of containers, {INSTEAD}"
+            "a RAM disk needs the kernel's module brd, which may not be loaded here: run this as \
+             root, outside of containers, {INSTEAD}"
         ),
         _ => format!("brd could not be loaded ({said}): load it by hand, {INSTEAD}"),
     }))
@@ -196,7 +198,7 @@ fn unload() -> Result<(), Failure> {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(Failure::Runtime(format!(
             "brd, which holds a RAM disk, could not be unloaded ({}): end what uses {NODE}, then \
-             `modprobe -r brd`",
+             run `modprobe -r brd`",
             cause(&error.into())
         ))),
     }
@@ -249,7 +251,7 @@ mod tests {
         fs::create_dir(&module).expect("it is made");
         assert!(text(is_unused(&module)).contains("built into"));
         fs::write(module.join("initstate"), "live\n").expect("it is written");
-        assert!(text(is_unused(&module)).contains("by somebody else"));
+        assert!(text(is_unused(&module)).contains("somebody else has already loaded brd"));
     }
 
     #[test]
@@ -265,7 +267,7 @@ mod tests {
         let missing = "modprobe: FATAL: Module brd not found in directory /lib/modules/6.12\n";
         assert!(text(said(missing, 1)).contains("install the package"));
         let refused = "modprobe: ERROR: could not insert 'brd': Operation not permitted\n";
-        assert!(text(said(refused, 1)).contains("be root"));
+        assert!(text(said(refused, 1)).contains("as root"));
         let other = "modprobe: ERROR: could not insert 'brd': Key was rejected by service\n";
         assert!(text(said(other, 1)).contains("Key was rejected"));
         assert!(text(said("", 1)).contains("does not say"));

@@ -105,25 +105,25 @@ fn notes(chosen: &Measured, backing: &Backing, is_emulated: bool) -> Vec<String>
     let notes: [(bool, &str); 9] = [
         (
             is_emulated,
-            "The machine is emulated: these speeds mean nothing, and this recommendation is worth \
-             no more; run it on the machine that it is for.",
+            "The machine is emulated: neither these speeds nor this recommendation mean anything; \
+             run this on the machine that it is for.",
         ),
         (
             is_ram,
-            "It was measured over memory: a drive that is slower than the encryption makes all of \
-             them groups; name one with --device to see. Put your device's name in the place of \
-             /dev/disk/by-id/DEVICE.",
+            "It was measured over memory: on a drive that is slower than the encryption, all \
+             of them are equally fast; name it with --device to see. Replace \
+             /dev/disk/by-id/DEVICE with your device's name.",
         ),
         (
             is_passing_name,
-            "The name that was given may be another device's after the next start, and a line for \
-             swap overwrites whatever has it: put the device's name below /dev/disk/by-id in the \
-             place of /dev/disk/by-id/DEVICE.",
+            "The name that was given may belong to another device after the next boot, and the \
+             line for swap overwrites whatever has that name: replace /dev/disk/by-id/DEVICE with \
+             the device's name below /dev/disk/by-id.",
         ),
         (
             true,
-            "Everything on the device is lost by `luksFormat`, and at every start by the line for \
-             swap.",
+            "`luksFormat` destroys everything on the device; the line for swap does so at every \
+             boot.",
         ),
         (
             true,
@@ -133,24 +133,24 @@ fn notes(chosen: &Measured, backing: &Backing, is_emulated: bool) -> Vec<String>
         (
             chosen.options.sector_size == 4096,
             "Sectors of 4096 bytes: the device and each partition on it must begin and end at a \
-             multiple of that (as swap does); what insists on sectors of 512 bytes, as disk images \
-             and virtual machines with direct I/O on it may, fails: use 512 there.",
+             multiple of that (as swap does); what insists on sectors of 512 bytes, such as some \
+             disk images and virtual machines with direct I/O, fails: use 512 there.",
         ),
         (
             chosen.options.no_workqueues,
-            "Without work queues takes Linux 5.9 and cryptsetup 2.3.4; on a spinning disk measure \
-             it with --device first.",
+            "Turning off work queues needs Linux 5.9 and cryptsetup 2.3.4; on a spinning disk, \
+             measure that with --device first.",
         ),
         (
             chosen.spec.cipher.contains(','),
-            "The comma in the cipher's name is \\054 for Debian's cryptdisks_start. systemd's reader \
-             of /etc/crypttab parts options at commas, and what it takes instead depends on its \
-             version: see crypttab(5) there, or have swap on a LUKS2 volume.",
+            "The comma in the cipher's name is \\054 for Debian's cryptdisks_start. systemd's \
+             reader of /etc/crypttab parts options at commas, and what it accepts instead depends \
+             on its version: see crypttab(5) there, or put swap on a LUKS2 volume.",
         ),
         (
             chosen.spec.mode == "adiantum",
-            "Key slots of a LUKS2 volume with Adiantum are written and read by the kernel for \
-             cryptsetup, which takes its module algif_skcipher.",
+            "For a LUKS2 volume with Adiantum, cryptsetup has the kernel write and read the key \
+             slots, which needs the kernel's module algif_skcipher.",
         ),
     ];
     let told = notes.into_iter().filter(|(applies, _)| *applies);

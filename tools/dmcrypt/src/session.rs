@@ -46,8 +46,8 @@ impl Session {
         match flock(&record, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => {
                 return Err(Failure::Runtime(
-                    "another `squall dmcrypt` is at work, which would be measured with this one: \
-                     wait for its end"
+                    "another `squall dmcrypt` is running, and the two would disturb each other: \
+                     wait until it ends"
                         .into(),
                 ));
             }

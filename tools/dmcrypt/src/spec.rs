@@ -119,7 +119,8 @@ impl FromStr for Spec {
     fn from_str(text: &str) -> Result<Spec, String> {
         parse(text).ok_or_else(|| {
             format!(
-                "{text:?} is no cipher with the bits of its key: use one as \"aes-xts-plain64 512\""
+                "{text:?} is not a cipher with the length of its key in bits: use one such as \
+                 \"aes-xts-plain64 512\""
             )
         })
     }

@@ -19,14 +19,14 @@ pub trait Kernel {
     /// Whether the kernel accepts `spec`.
     fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure>;
 
-    /// Whether /proc/crypto lists the algorithm `name`, once something that needs it was asked
-    /// about; true if that cannot be seen.
+    /// Whether /proc/crypto lists the algorithm `name` after something that needs it was tried; true
+    /// if that cannot be seen.
     fn has(&mut self, name: &str) -> bool;
 }
 
 /// Options of a survey.
 pub struct Method<'a> {
-    /// Whether candidates are asked about even if they are known to be impossible.
+    /// Whether candidates are tried even if they are known to be impossible.
     pub is_exhaustive: bool,
     /// Ends the survey early when the user interrupts it.
     pub interrupt: &'a Interrupt,

@@ -21,13 +21,13 @@ use crate::{Purpose, Target, shown};
 /// How a user says that a target is meant.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Consent {
-    /// Ask nothing; every target must have a name that stays, or be given by --serial
+    /// Do not ask; every target must have a stable name, or be confirmed with --serial
     ///
-    /// Names that stay are those below /dev/disk/by-id and by-diskseq, and those of files.
+    /// Stable names are those below /dev/disk/by-id and by-diskseq, and those of files.
     #[arg(long)]
     pub yes: bool,
 
-    /// A serial number, as squall shows it, of a target that is meant; may be repeated
+    /// Confirm the target with this serial number, as squall shows it; may be given more than once
     #[arg(long, value_name = "SERIAL")]
     pub serial: Vec<String>,
 }
@@ -57,7 +57,8 @@ fn confirm_on(
     }
     if !answers.is_terminal() {
         return Err(Failure::Runtime(format!(
-            "nobody can be asked, as standard input is no terminal: nothing was written: {SCRIPTS}"
+            "cannot ask for confirmation, because standard input is not a terminal: nothing was \
+             written: {SCRIPTS}"
         )));
     }
     let mut dialog = Dialog::new(answers, questions)?;
@@ -77,7 +78,8 @@ fn check_serials(targets: &[Target], serials: &[String]) -> Result<(), Failure> 
     };
     let theirs: Vec<String> = targets.iter().map(name_and_serial).collect();
     Err(Failure::Usage(format!(
-        "--serial {serial}: no target has it: nothing was written: they are {}",
+        "--serial {serial}: no target has this serial number: nothing was written: the targets are \
+         {}",
         theirs.join(", ")
     )))
 }
@@ -122,7 +124,8 @@ fn none_unnamed(unnamed: &[&Target]) -> Result<(), Failure> {
         "use names below /dev/disk/by-id".into()
     };
     Err(Failure::Usage(format!(
-        "--yes: names that may be another drive's at the next boot: {}: nothing was written: {right}",
+        "--yes: these names may belong to other drives after the next boot: {}: nothing was \
+         written: {right}",
         names.join(", ")
     )))
 }
@@ -148,7 +151,7 @@ fn name_and_serial(target: &Target) -> String {
 fn unasked(error: io::Error) -> Failure {
     let why = squall_tools::failure::cause(&error);
     Failure::Runtime(format!(
-        "nobody can be asked: {why}: nothing was written: {SCRIPTS}"
+        "cannot ask for confirmation: {why}: nothing was written: {SCRIPTS}"
     ))
 }
 
@@ -200,8 +203,8 @@ impl<Q: Write> Dialog<Q> {
         let name = shown(&target.identity.given);
         let Some(serial) = &target.identity.serial else {
             return Err(Failure::Usage(format!(
-                "{name}: it has no serial number to confirm it by: nothing was written: use its \
-                 name below /dev/disk/by-id"
+                "{name}: it has no serial number to confirm: nothing was written: use its name \
+                 below /dev/disk/by-id"
             )));
         };
         let question = format!(

@@ -160,7 +160,7 @@ impl Machine {
             };
             for member in members.into_iter().filter(|it| !chain[..1].contains(it)) {
                 if !seen.contains(&member) {
-                    let name = format!("{}, whose bytes it has, ", member.full_name());
+                    let name = format!("{}, whose data it holds, ", member.full_name());
                     reasons.extend(self.uses(&member, &name, chain)?);
                     seen.push(member);
                 }
@@ -178,14 +178,14 @@ impl Machine {
             let name = on.device.name();
             if self.swap.files.contains(&file) {
                 reasons.push(format!(
-                    "the file behind {name} is swapped to: run `swapoff` first"
+                    "the file of {name} is used as swap: run `swapoff` first"
                 ));
             }
             let others = self.loops.iter().filter(|other| !of_chain(other));
             let others = others.filter(|other| other.file() == Some(file));
             reasons.extend(others.map(|other| {
                 format!(
-                    "the file behind {name} is behind /dev/{} too: run `losetup -d` first",
+                    "the file of {name} is also attached to /dev/{}: run `losetup -d` first",
                     other.device.name()
                 )
             }));
@@ -200,7 +200,7 @@ impl Machine {
             reasons.push(format!("{name}is mounted at {points}: unmount it first"));
         }
         if self.swap.devices.contains(&device.number) {
-            reasons.push(format!("{name}is swapped to: run `swapoff` first"));
+            reasons.push(format!("{name}is used as swap: run `swapoff` first"));
         }
         let holders = stack::holders(device, &self.loops, chain)?;
         if !holders.is_empty() {
@@ -215,7 +215,7 @@ impl Machine {
         let name = holder.full_name();
         match self.points(holder) {
             Some(points) => format!("{name}, mounted at {points}"),
-            None if self.swap.devices.contains(&holder.number) => format!("{name}, swapped to"),
+            None if self.swap.devices.contains(&holder.number) => format!("{name}, used as swap"),
             None => name,
         }
     }
@@ -261,7 +261,7 @@ impl Machine {
 fn file_reasons(inode: Inode, swap: &Swap, loops: &[Attached]) -> Vec<String> {
     let mut reasons = Vec::new();
     if swap.files.contains(&inode) {
-        reasons.push("is swapped to: run `swapoff` first".into());
+        reasons.push("is used as swap: run `swapoff` first".into());
     }
     let attached = loops.iter().filter(|on| on.file() == Some(inode));
     reasons.extend(attached.map(|on| {

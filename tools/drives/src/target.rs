@@ -59,7 +59,7 @@ impl Target {
         // Records hold paths as text.
         for name in [given, &path] {
             if name.to_str().is_none() {
-                return Err(wrong(given, "its name is not UTF-8: give it one that is"));
+                return Err(wrong(given, "its name is not UTF-8: rename it"));
             }
         }
         let kind = metadata.file_type();
@@ -94,7 +94,8 @@ impl Target {
             path: path.into(),
             kind: drive::kind(&device),
             size: device.size(),
-            sector: sector.ok_or_else(|| wrong(given, "the kernel does not tell its sectors"))?,
+            sector: sector
+                .ok_or_else(|| wrong(given, "the kernel does not report its sector size"))?,
             model: drive::model(&device),
             serial: drive::serial(&device),
             wwid: drive::wwid(&device),
@@ -159,8 +160,11 @@ impl Target {
         };
         let expected = self.identity.size;
         let changed = match is_same {
-            false => "it is another one than a moment ago".into(),
-            true if size != expected => format!("it has {size} bytes, a moment ago {expected}"),
+            false => "it is no longer the same target".into(),
+            true if size != expected => format!(
+                "it has {size} bytes, but had {expected} a moment \
+                 ago"
+            ),
             true => return Ok(()),
         };
         let text = format!("{changed}: nothing was written to it");

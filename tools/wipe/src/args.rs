@@ -1,4 +1,4 @@
-//! What can be said to `squall wipe` and `squall verify`.
+//! Arguments of `squall wipe` and `squall verify`.
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -16,69 +16,71 @@ const MAX_PASSES: i64 = 35;
 /// Most transfers in flight for a drive.
 const MAX_DEPTH: i64 = 64;
 
-/// What can be said to `squall wipe`.
+/// Arguments of `squall wipe`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   squall wipe --dry-run /dev/sdb /dev/sdc
-      what would be wiped, and whether it may be; nothing is written
+      what would be wiped, and whether that is allowed; nothing is written
   squall wipe /dev/disk/by-id/ata-ST4000NM0035_ZC1A2B3C /dev/disk/by-id/wwn-0x5000c500a1b2c3d4
-      overwrites and verifies both at once, after a question
+      overwrites and verifies both at once, after confirmation
   squall wipe --yes --json --serial WD-WX12A3456789 /dev/sdb
-      for scripts: the drive with this serial number, without a question
+      for scripts: the drive with this serial number, without confirmation
   squall wipe --resume /var/lib/squall/wipe/20261122T093000Z-4711.json
-      goes on after an interruption or a power cut; to give a job up, remove its files instead
+      continues after an interruption or a power cut; to give up a job, remove its files instead
 
-Every named target is looked at before anything is written. Refused are those that are mounted,
-swapped to, held by another device (RAID, LVM, encryption), read-only, or on a disk of the running
-system, and those that stand on such a device; devices that somebody else has claimed (O_EXCL) or
-locked, and files that somebody else has open or locked. Who merely has a device open is not seen.
+Every target is checked before anything is written. Refused are targets that are mounted, used as
+swap, held by another device (RAID, LVM, encryption), read-only, or on a disk of the running system,
+and those that stand on such a device; devices that another process has claimed (O_EXCL) or locked,
+and files that another process has open or locked. Processes that merely have a device open are not
+detected.
 
-Overwriting does not reach what flash memory keeps aside. A drive's own erase does: --purge asks for
-it before anything is overwritten. For what has none, plan and report say what to run instead.
+Overwriting does not reach the cells that flash memory keeps aside. A drive's own erase does: --purge
+runs it before anything is overwritten. For drives without one, the plan and the report say what to
+run instead.
 
-Exit codes: 0 if every drive was overwritten and verified as asked, 1 if one was not, 2 if nothing
-was written: a wrong argument, or a target that was refused.")]
+Exit codes: 0 if every drive was overwritten and verified as requested, 1 if one was not, 2 if
+nothing was written: a wrong argument, or a target that was refused.")]
 pub struct WipeArguments {
     /// Drives, partitions, loop devices or files
     #[arg(value_name = "TARGET", required_unless_present = "resume")]
     pub targets: Vec<PathBuf>,
 
-    /// What is written
+    /// What to write
     #[arg(long, value_enum, default_value_t = Method::Random, conflicts_with = "resume")]
     pub method: Method,
 
-    /// How often everything is overwritten, 1 to 35
+    /// How many times to overwrite everything, 1 to 35
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "resume",
           value_parser = clap::value_parser!(u32).range(1..=MAX_PASSES))]
     pub passes: u32,
 
-    /// How much is read back after the last pass and compared
+    /// How much to read back and compare after the last pass
     #[arg(long, value_enum, default_value_t = Scope::Full, conflicts_with = "resume")]
     pub verify: Scope,
 
     /// Have each drive erase itself first: NVMe's Format NVM, or a secure discard
     ///
-    /// That reaches what flash keeps aside, as overwriting does not, and nothing outside the target.
-    /// Targets that cannot do it are refused. It cannot be interrupted. Without this and without
-    /// --yes, flash that can do it is asked about.
+    /// Unlike overwriting, that reaches what flash keeps aside, and nothing outside the target.
+    /// Targets that do not support it are refused. It cannot be interrupted. Without this and without
+    /// --yes, squall asks whether to purge flash that supports it.
     #[arg(long, conflicts_with = "resume")]
     pub purge: bool,
 
-    /// Show what would be done, and write nothing
+    /// Show what would be done, but write nothing
     #[arg(long)]
     pub dry_run: bool,
 
     #[command(flatten)]
     pub(crate) consent: Consent,
 
-    /// Where reports go, and what is needed to resume
+    /// Directory for reports, and for what is needed to resume
     ///
-    /// /var/lib/squall/wipe for root, and $XDG_STATE_HOME/squall/wipe
-    /// (~/.local/state/squall/wipe) for others.
+    /// The default is /var/lib/squall/wipe for root, and $XDG_STATE_HOME/squall/wipe
+    /// (~/.local/state/squall/wipe) for other users.
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub report: Option<PathBuf>,
 
-    /// Go on with an interrupted job
+    /// Continue an interrupted job
     #[arg(long, value_name = "FILE", conflicts_with = "targets")]
     pub resume: Option<PathBuf>,
 
@@ -89,7 +91,7 @@ pub struct WipeArguments {
     #[command(flatten)]
     pub(crate) transfer: TransferArguments,
 
-    /// Seconds between two checkpoints: the most that a power cut costs
+    /// Seconds between two checkpoints: the most work that a power cut loses
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
           value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub checkpoint: u32,
@@ -98,21 +100,21 @@ pub struct WipeArguments {
     pub(crate) shown: ShownArguments,
 }
 
-/// What can be said to `squall verify`.
+/// Arguments of `squall verify`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   squall verify /var/lib/squall/wipe/20261122T093000Z-4711-01-WD-WX12A3456789.json
       compares the drive of this report with what was written to it
 
-A pass of zeros can be verified at any time; a random one only if it was wiped with --keep-key.
+A pass of zeros can be verified at any time, a random pass only after --keep-key.
 
-Exit codes: 0 if all is as it was written, 1 if not, 2 if nothing was compared.")]
+Exit codes: 0 if everything is as it was written, 1 if not, 2 if nothing was compared.")]
 pub struct VerifyArguments {
     /// Reports of `squall wipe`
     #[arg(value_name = "REPORT", required = true)]
     pub reports: Vec<PathBuf>,
 
-    /// How much is read back and compared
+    /// How much to read back and compare
     #[arg(long, value_enum, default_value_t = Scope::Full)]
     pub verify: Scope,
 
@@ -123,19 +125,19 @@ pub struct VerifyArguments {
     pub(crate) shown: ShownArguments,
 }
 
-/// How bytes go to a drive and come from it.
+/// How bytes are written to a drive and read from it.
 #[derive(Args, Clone, Debug)]
 pub struct TransferArguments {
-    /// Whether transfers go past the page cache (O_DIRECT)
+    /// Whether transfers bypass the page cache (O_DIRECT)
     #[arg(long, value_enum, default_value_t = Direct::Auto)]
     pub direct: Direct,
 
-    /// Transfers in flight for a drive, each of 1 MiB, 1 to 64
+    /// Transfers of 1 MiB in flight per drive, 1 to 64
     #[arg(long, value_name = "N", default_value_t = 4,
           value_parser = clap::value_parser!(u32).range(1..=MAX_DEPTH))]
     pub depth: u32,
 
-    /// Bytes a second for a drive, at most, as 100MB
+    /// Most bytes per second and drive, such as 100MB
     #[arg(long, value_name = "SIZE", value_parser = parse_rate)]
     pub rate_limit: Option<NonZeroU64>,
 }
@@ -143,12 +145,12 @@ pub struct TransferArguments {
 /// How a run is shown.
 #[derive(Args, Clone, Debug)]
 pub struct ShownArguments {
-    /// One JSON object a line on standard output, for programs
+    /// Print one JSON object per line on standard output, for programs
     #[arg(long)]
     pub json: bool,
 }
 
 fn parse_rate(text: &str) -> Result<NonZeroU64, String> {
     NonZeroU64::new(size::parse(text)?)
-        .ok_or_else(|| "0 bytes a second would never end: give more, as 100MB".into())
+        .ok_or_else(|| "0 bytes per second would never end: use more, such as 100MB".into())
 }

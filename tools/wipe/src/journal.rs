@@ -44,7 +44,7 @@ impl Journal {
         let is_ours = about.uid() == rustix::process::geteuid().as_raw();
         if !is_ours || about.mode() & 0o022 != 0 {
             return Err(Failure::Runtime(format!(
-                "{}: somebody else may have written it: give your own, of mode 600",
+                "{}: another user may have written it: name a file of your own, with mode 600",
                 path.display()
             )));
         }
@@ -127,7 +127,7 @@ pub fn read(path: &Path, format: &str) -> Result<Job, Failure> {
     let text = std::fs::read(path).map_err(at(path))?;
     let wrong = |what: &str| Failure::Runtime(format!("{}: {what}", path.display()));
     let job: Job = serde_json::from_slice(&text)
-        .map_err(|error| wrong(&format!("not of squall wipe: {error}")))?;
+        .map_err(|error| wrong(&format!("not a file of squall wipe: {error}")))?;
     match job.format.as_str() {
         found if found == format => {}
         JOURNAL => return Err(wrong("a journal, not a report: resume the job first")),
@@ -148,7 +148,7 @@ pub fn read(path: &Path, format: &str) -> Result<Job, Failure> {
 fn nonsense(job: &Job) -> Option<&'static str> {
     let is_id = |c: char| c.is_ascii_digit() || "TZ-".contains(c);
     if job.id.is_empty() || !job.id.chars().all(is_id) {
-        return Some("no such name of a job");
+        return Some("not the name of a job");
     }
     if job.plan.passes == 0 {
         return Some("no passes");

@@ -184,7 +184,7 @@ impl Pipeline<'_> {
         self.refused_in_a_row = Some((bytes, since));
         if bytes >= DEAD || since.elapsed() >= DYING {
             Err(Stop::Dead(format!(
-                "it refused {bytes} bytes one after the other, for {} s",
+                "it refused {bytes} bytes in a row, for {} s",
                 since.elapsed().as_secs()
             )))
         } else {

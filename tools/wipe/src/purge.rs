@@ -80,7 +80,7 @@ pub fn purge(target: &Target, file: &File, means: Means) -> Result<(), String> {
 
 fn refused(target: &Target, why: &str) -> Failure {
     Failure::Usage(format!(
-        "{}: no erase of its own: {why}: nothing was written: leave out --purge, or this target",
+        "{}: it cannot erase itself: {why}: nothing was written: leave out --purge, or this target",
         shown(&target.identity.given)
     ))
 }

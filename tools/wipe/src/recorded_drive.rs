@@ -28,7 +28,7 @@ fn find_in_place(record: &Identity) -> Result<Target, Failure> {
         Ok(found)
     } else {
         Err(Failure::Runtime(format!(
-            "{}: it is not what was wiped before: name what is to be wiped, and begin anew",
+            "{}: it is not the target that was wiped before: name the targets, and start again",
             shown(&record.path)
         )))
     }
@@ -117,7 +117,10 @@ mod tests {
         };
         resize(MIB + 1);
         let text = find(&record).unwrap_err().into_text();
-        assert!(text.contains("not what was wiped before"), "{text}");
+        assert!(
+            text.contains("not the target that was wiped before"),
+            "{text}"
+        );
         resize(MIB);
         find(&record).unwrap();
 

@@ -32,7 +32,10 @@ const PURPOSE: Purpose = Purpose {
     verb: "wipe",
     instead: |path| {
         let path = shown(path);
-        format!("let the drive do it itself, as by `sg_sanitize --overwrite --zero {path}`")
+        format!(
+            "let the drive do it itself, for example with `sg_sanitize --overwrite --zero \
+             {path}`"
+        )
     },
 };
 

@@ -55,7 +55,7 @@ impl OutputStyle {
 }
 
 /// The message when the user interrupts the run.
-const STOPPING: &str = "stopping at a checkpoint; once more stops now";
+const STOPPING: &str = "stopping at a checkpoint; interrupt again to stop now";
 
 /// Where lines go. Each call gets whole lines.
 type Out<'a> = Box<dyn FnMut(&str) -> Result<(), Failure> + 'a>;

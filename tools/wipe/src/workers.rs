@@ -139,7 +139,7 @@ impl Workers<'_> {
         }
     }
 
-    /// Shows what happens until all drives have ended.
+    /// Shows what happens until all drives are finished.
     fn watch(&self, events: &Receiver<Event>, show: &mut Show<'_>) -> Result<(), Failure> {
         let mut shown = Ok(());
         let mut next_tick = Instant::now() + TICK;

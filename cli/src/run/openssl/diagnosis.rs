@@ -45,11 +45,11 @@ pub fn why(libcrypto: &Libcrypto, error: Option<String>) -> String {
     }
     match (text.contains("squall"), named) {
         (false, false) => format!(
-            "{VARIABLE} is not set, and {file} has nothing of squall: let it name a file with \
+            "{VARIABLE} is not set, and {file} does not mention squall: set it to a file with \
              {LINES}"
         ),
         (false, true) => {
-            format!("{file}, which {VARIABLE} names, has nothing of squall: add {LINES}")
+            format!("{file}, which {VARIABLE} names, does not mention squall: add {LINES}")
         }
         (true, _) => {
             format!("{file} loads, but its random section does not name squall: use {LINES}")

@@ -63,7 +63,7 @@ fn follow(path: &Path) -> Result<Executed, Refusal> {
         path = next;
     }
     Err(Refusal::NotExecutable(format!(
-        "{name}: more than {MAX_INTERPRETERS} interpreters follow each other"
+        "{name}: a chain of more than {MAX_INTERPRETERS} interpreters"
     )))
 }
 
@@ -76,7 +76,7 @@ fn open(path: &Path) -> io::Result<(File, Vec<u8>)> {
 
 fn unknown(name: &str, error: &io::Error) -> Refusal {
     Refusal::Unreached(format!(
-        "{name}: whether squall would reach it cannot be seen: {}: make it readable",
+        "{name}: cannot tell whether squall would reach it: {}: make it readable",
         cause(error)
     ))
 }
@@ -86,7 +86,7 @@ fn library(preload: &Path) -> Result<Binary, Refusal> {
         .map_err(|error| Refusal::Unreached(format!("{}: {}", preload.display(), cause(&error))))?;
     binary::read(&file).ok_or_else(|| {
         Refusal::Unreached(format!(
-            "{}: it is no library: name libsquall-preload.so",
+            "{}: it is not a library: name libsquall-preload.so",
             preload.display()
         ))
     })
@@ -107,7 +107,7 @@ fn loaded(name: &str, program: &Binary, library: &Binary, path: &Path) -> Result
             "a build of it for this one".into(),
         ),
         _ if program.is_go => (
-            "a program in Go, which asks the kernel itself".into(),
+            "a program in Go, which asks the kernel directly".into(),
             "the Go module github.com/squall-rng/squall/go in its source".into(),
         ),
         None => (
@@ -150,8 +150,9 @@ fn trusted(executed: &Executed) -> io::Result<Result<(), Refusal>> {
     let path = executed.path.display();
     let (is, instead) = match why {
         Secure::Caller => (
-            "would run with other effective than real ids, as this process does".to_owned(),
-            "run it with the same ids, as setpriv(1) and su(1) do".to_owned(),
+            "would run with effective ids that differ from its real ids, as this process does"
+                .to_owned(),
+            "run it with equal ids, for example with setpriv(1) or su(1)".to_owned(),
         ),
         Secure::User(user) => (
             format!("is set-user-ID and would run as user {user}"),
@@ -163,7 +164,7 @@ fn trusted(executed: &Executed) -> io::Result<Result<(), Refusal>> {
         ),
         Secure::Capabilities => (
             "has capabilities that its caller lacks".to_owned(),
-            format!("run it as root, or take them away (setcap -r {path})"),
+            format!("run it as root, or remove them (setcap -r {path})"),
         ),
     };
     Ok(Err(Refusal::Unreached(format!(

@@ -1,4 +1,4 @@
-//! What `squall-lab attack` takes.
+//! Arguments of `squall-lab attack`.
 
 use clap::{Args, Subcommand};
 
@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 pub enum AttackCommand {
     /// Credit for entropy that is not there, and none for entropy that is
     ///
-    /// The old estimator looks at the times of events and at nothing else. Regular steps of 4096
-    /// and 2048 jiffies earn 11 bits an event without any entropy; steps of one jiffy earn
-    /// nothing, whatever else the events bring.
+    /// The old estimator looks only at the times of events. Regular steps of 4096 and 2048 jiffies
+    /// earn 11 bits per event without any entropy; steps of one jiffy earn nothing, whatever else
+    /// the events contain.
     #[command(after_help = "Examples:
   squall-lab attack estimator
       both cases, with 64 bytes read from each system
@@ -18,35 +18,35 @@ pub enum AttackCommand {
     Estimator(AttackArguments),
     /// /dev/urandom stays predictable, however much entropy goes in
     ///
-    /// The attacker knew the state once. Then 64,000 random bits go in, for which the old estimator
-    /// credits nothing; so nothing is transferred to the pool that /dev/urandom reads. As the
-    /// counterpart, events that say nothing earn some credit afterwards, and the next read is out of
-    /// the attacker's reach: the random bits were in the input pool all the time.
+    /// The attacker once knew the state. Then 64,000 random bits go in, for which the old estimator
+    /// credits nothing, so nothing is transferred to the pool that /dev/urandom reads. As the
+    /// counterpart, events without entropy then earn some credit, and the attacker cannot predict the
+    /// next read: the random bits were in the input pool all the time.
     #[command(after_help = "Examples:
   squall-lab attack urandom
       64 bytes of each system, and how many of them the attacker predicted
   squall-lab attack urandom --json > report.json && echo as claimed
       for a script: the exit code says whether it went as claimed")]
     Urandom(AttackArguments),
-    /// /dev/random gives predictable bytes, having dropped the entropy it was given
+    /// /dev/random returns predictable bytes after dropping the entropy that it got
     ///
-    /// The attacker knew the state once, and earns credit for no entropy. With enough credited,
-    /// the old RNG drops all but one of 4096 events: 4000 are offered, with 256,000 random bits, and
-    /// all are dropped.
+    /// The attacker once knew the state, and earns credit without entropy. With enough credit, the
+    /// old RNG drops all but one of 4096 events: 4000 are offered, with 256,000 random bits, and all
+    /// are dropped.
     #[command(after_help = "Examples:
   squall-lab attack random
       all bytes until /dev/random would wait, and how many of them the attacker predicted
   squall-lab attack random --json | jq '.scenarios[].systems[] | [.system, .bytes_predicted]'
-      the same in short")]
+      the same in brief")]
     Random(AttackArguments),
 }
 
 /// How to report an attack.
 #[derive(Debug, Args)]
 pub struct AttackArguments {
-    /// One JSON object: stable snake_case keys; what does not exist is null
+    /// Print one JSON object with stable snake_case keys; missing values are null
     ///
-    /// Keys: attack, held (whether all went as claimed) and scenarios, a list of objects with
+    /// Keys: attack, held (whether everything went as claimed) and scenarios, a list of objects with
     /// name, events, secret_bits (what the attacker does not know of them) and systems. Each of
     /// systems has system (legacy_dev_random, legacy_dev_urandom, whirlwind or robust_489),
     /// credited_bits (null without an estimator), bytes_asked, bytes_given, bytes_predicted,

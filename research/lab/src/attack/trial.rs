@@ -44,15 +44,15 @@ pub struct Trial {
     pub title: &'static str,
     /// Bits that the estimator credited. None if the system has no estimator.
     pub credited_bits: Option<u32>,
-    /// Bytes that were asked for.
+    /// Bytes that were requested.
     pub bytes_asked: usize,
-    /// Bytes that the system gave.
+    /// Output bytes of the system.
     pub bytes_given: usize,
-    /// Bytes given that the attacker predicted.
+    /// Output bytes that the attacker predicted.
     pub bytes_predicted: usize,
-    /// Bytes given that an attacker predicted who lacked only the last 512 secret bits.
+    /// Output bytes that an attacker predicted who lacked only the last 512 secret bits.
     pub bytes_predicted_without_last_512_bits: usize,
-    /// Bytes given that an attacker with all secrets predicted: the control.
+    /// Output bytes that an attacker with all secrets predicted: the control.
     pub bytes_predicted_with_secrets: usize,
     pub claim: Claim,
     /// Why the trial failed. None if everything was as expected.

@@ -1,4 +1,4 @@
-//! What `squall-lab boot` and `squall-lab reset` take.
+//! Arguments of `squall-lab boot` and `squall-lab reset`.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub struct ResetArguments {
     #[command(flatten)]
     pub lab: LabArguments,
 
-    /// What the clones do; may be given several times
+    /// What the clones do; may be given more than once
     #[arg(long, value_enum, default_value = "ticks")]
     pub scenario: Vec<Scenario>,
 }
@@ -31,16 +31,16 @@ pub struct ResetArguments {
 /// What experiments with virtual machines have in common.
 #[derive(Debug, Args)]
 pub struct LabArguments {
-    /// How many times each machine is booted or resumed
+    /// How many times to boot or resume each machine
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(2..=1000).map(usize::from))]
     pub runs: usize,
 
-    /// Only this machine: 6.1, 6.1+vmgenid, 6.12, 6.12+vmgenid or newest+vmgenid+vmclock; may be
-    /// given several times
+    /// Use only this machine: 6.1, 6.1+vmgenid, 6.12, 6.12+vmgenid or newest+vmgenid+vmclock; may be
+    /// given more than once
     #[arg(long, value_name = "MACHINE")]
     pub machine: Vec<Machine>,
 
-    /// How guests are run: tcg, QEMU's translator, or kvm
+    /// How to run guests: tcg (QEMU's translator) or kvm
     #[arg(long, value_enum, default_value = "tcg")]
     pub accelerator: Accelerator,
 
@@ -52,11 +52,11 @@ pub struct LabArguments {
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
 
-    /// Also write the report there: JSON, Markdown and plots
+    /// Also write the report to this directory: JSON, Markdown and plots
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 
-    /// One JSON object: stable snake_case keys; what does not exist is null
+    /// Print one JSON object with stable snake_case keys; missing values are null
     ///
     /// Keys: date, versions and experiments. Each of experiments has kind (boot or reset), machine,
     /// kernel, qemu, accelerator, mode, facts (what the guest said of itself), runs, verdict (with

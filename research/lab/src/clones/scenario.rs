@@ -9,20 +9,20 @@ use super::experiment::Order;
 /// A scenario of resets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Scenario {
-    /// Every source gives 512 bits every 500 µs; one clone after the other
+    /// Every source returns 512 bits every 500 µs; one clone after the other
     Ticks,
-    /// The same, and several clones go on at the same time
+    /// Like ticks, with several clones at the same time
     Together,
-    /// Threads draw without pause, and the snapshot comes in the middle
+    /// Threads draw without pause, and the snapshot is taken in the middle
     Threads,
-    /// As ticks, with a child forked before the snapshot, and children forked all the time
+    /// Like ticks, with a child forked before the snapshot, and children forked all the time
     Forks,
-    /// A program in Go draws from squall's Go module, and from a buffer beside it; takes Go to build it
+    /// A program in Go draws from squall's Go module, and from a buffer beside it; needs Go to build
     Go,
-    /// A program in C preloads squall, and nginx has it as OpenSSL's provider; takes a C compiler
+    /// A program in C preloads squall, and nginx has it as OpenSSL's provider; needs a C compiler
     Doors,
-    /// As threads, on a CPU with the random instruction: squall serves bursts, and only the machine's
-    /// stop tells it of clones
+    /// Like threads, on a CPU with the random instruction: squall serves bursts, and only the machine's
+    /// stop reveals clones
     Bursts,
 }
 

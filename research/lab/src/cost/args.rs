@@ -1,11 +1,11 @@
-//! What `squall-lab cost` takes.
+//! Arguments of `squall-lab cost`.
 
 use clap::Args;
 
 /// What to measure, and how to report it.
 #[derive(Debug, Args)]
 pub struct CostArguments {
-    /// One JSON object: stable snake_case keys; what does not exist is null
+    /// Print one JSON object with stable snake_case keys; missing values are null
     ///
     /// Keys: machine (with cpu, kernel, release_build, random_instruction and sha_instructions),
     /// quick, operations, throughput, fork and targets.
@@ -30,7 +30,7 @@ pub struct CostArguments {
     #[arg(long)]
     pub json: bool,
 
-    /// Fewer rounds: some seconds, and figures that are only about right
+    /// Run fewer rounds: a few seconds, with approximate figures
     #[arg(long)]
     pub quick: bool,
 }

@@ -182,7 +182,7 @@ fn failure(cause: &str) -> Failure {
     Failure::Runtime(format!("a process to measure forks in: {cause}"))
 }
 
-/// The kind of this process if it was started to fork, or else None.
+/// The kind of this process if it was started to fork, otherwise `None`.
 pub fn this_process() -> Option<Kind> {
     let name = std::env::var_os(VARIABLE)?;
     Kind::ALL.into_iter().find(|kind| name == kind.name())

@@ -71,7 +71,7 @@ fn machine(machine: &MachineDescription, quick: bool) -> String {
         text += "This is not a release build: its figures say nothing.\n";
     }
     if quick {
-        text += "Quick: figures are only about right.\n";
+        text += "Quick: figures are approximate.\n";
     }
     text
 }

@@ -1,4 +1,4 @@
-//! What `squall-lab deps` takes.
+//! Arguments of `squall-lab deps`.
 
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ use super::KernelName;
 /// What to fetch, and where to.
 #[derive(Debug, Args)]
 pub struct DepsArguments {
-    /// The cache's directory
+    /// Directory of the cache
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
 
-    /// Only these kernels, QEMU and the programs: 6.1, 6.12 or newest
+    /// Fetch only these kernels, besides QEMU and the programs: 6.1, 6.12 or newest
     #[arg(long, value_name = "KERNEL", num_args = 1..)]
     pub only: Vec<KernelName>,
 
-    /// Also fetch what there is a newer version of, and what is damaged
+    /// Also fetch newer versions, and replace what is damaged
     #[arg(long)]
     pub update: bool,
 }

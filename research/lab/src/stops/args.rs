@@ -1,4 +1,4 @@
-//! What `squall-lab stops` takes.
+//! Arguments of `squall-lab stops`.
 
 use std::path::PathBuf;
 
@@ -11,15 +11,15 @@ use crate::vm::Accelerator;
 /// How often to stop which machine.
 #[derive(Debug, Args)]
 pub struct StopsArguments {
-    /// How many times the machine is stopped and goes on at once
+    /// How many times to stop the machine and continue it at once
     #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub stops: u32,
 
-    /// How many times it is stopped, written to a snapshot, and goes on
+    /// How many times to stop it, write a snapshot and continue it
     #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub snapshots: u32,
 
-    /// How many times a snapshot is restored in a new process
+    /// How many times to restore a snapshot in a new process
     #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub clones: u32,
 
@@ -27,7 +27,7 @@ pub struct StopsArguments {
     #[arg(long, default_value = "6.12")]
     pub machine: Machine,
 
-    /// How the guest is run: tcg, QEMU's translator, or kvm
+    /// How to run the guest: tcg (QEMU's translator) or kvm
     #[arg(long, value_enum, default_value = "tcg")]
     pub accelerator: Accelerator,
 
@@ -39,7 +39,7 @@ pub struct StopsArguments {
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
 
-    /// One JSON object: stable snake_case keys; what does not exist is null
+    /// Print one JSON object with stable snake_case keys; missing values are null
     ///
     /// Keys: date, machine, kernel, qemu, accelerator, cycles_per_ms, squall_gap, kinds, undisturbed
     /// and exit. Each of kinds has kind (stop, snapshot or clone), stops, within_a_reading (further

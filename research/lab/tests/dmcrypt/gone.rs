@@ -92,7 +92,7 @@ fn listing(desk: &mut Desk) {
     contains(&ran.output, &["INCOMPLETE"]);
     contains(
         &ran.errors,
-        &["interrupted: the list has what was found until then"],
+        &["interrupted: the list has what was found so far"],
     );
     assert_eq!(desk.json("/tmp/list.json")["is_complete"], false);
 }
@@ -103,7 +103,7 @@ fn measuring(desk: &mut Desk, over: &str) {
     contains(&ran.output, &["INCOMPLETE", "aes-xts-plain64 512"]);
     contains(
         &ran.errors,
-        &["interrupted: the report has what was measured until then"],
+        &["interrupted: the report has what was measured so far"],
     );
     let report = desk.json("/tmp/b.json");
     assert_eq!(report["is_complete"], false);

@@ -36,7 +36,7 @@ fn in_use(workspace: &Workspace, desk: &mut Desk) {
         (
             "mkswap /dev/vda && swapon /dev/vda",
             "swapoff /dev/vda",
-            "/dev/vda: is swapped to: run `swapoff` first: nothing was written",
+            "/dev/vda: is used as swap: run `swapoff` first: nothing was written",
         ),
         (
             "dmsetup create holder --table '0 2048 linear /dev/vda 0'",
@@ -64,12 +64,12 @@ fn not_meant(workspace: &Workspace, desk: &mut Desk) {
     }
     desk.ok("dd if=/dev/zero of=/dev/vda bs=1M count=24 conv=fsync");
     let why = [
-        "nobody can be asked, as standard input is no terminal",
+        "cannot ask for confirmation, because standard input is not a terminal",
         "nothing was written",
     ];
     untouched(workspace, desk, plain, 1, &why);
     let why = [
-        "--yes: names that may be another drive's",
+        "--yes: these names may belong to other drives",
         "add --serial DRIVE-1",
     ];
     untouched(workspace, desk, "--device /dev/vda --yes", 2, &why);
@@ -79,7 +79,7 @@ fn not_meant(workspace: &Workspace, desk: &mut Desk) {
         desk,
         other,
         2,
-        &["--serial DRIVE-2: no target has it"],
+        &["--serial DRIVE-2: no target has this serial number"],
     );
 }
 
@@ -157,7 +157,7 @@ fn one_run_at_a_time(desk: &mut Desk) {
     desk.until_device(MEASURED);
     for second in ["list".to_owned(), format!("bench {QUICK}")] {
         let ran = desk.squall(&format!("dmcrypt {second}"));
-        ran.refused(1, &["another `squall dmcrypt` is at work"]);
+        ran.refused(1, &["another `squall dmcrypt` is running"]);
     }
     desk.end(first).well();
     desk.nothing_is_left();
@@ -167,12 +167,12 @@ fn brd_is_somebody_elses(desk: &mut Desk) {
     desk.ok("modprobe brd rd_nr=1 rd_size=32768 && echo theirs >/dev/ram0");
     bench(desk, "").refused(
         1,
-        &["brd is loaded already, by somebody else", "modprobe -r brd"],
+        &["somebody else has already loaded brd", "modprobe -r brd"],
     );
     assert_eq!(desk.ok("head -n 1 /dev/ram0"), "theirs\n");
     // A RAM disk has neither a stable name nor a serial number to confirm it by.
     let ran = bench(desk, "--device /dev/ram0 --yes");
-    ran.refused(2, &["--yes: names that may be another drive's"]);
+    ran.refused(2, &["--yes: these names may belong to other drives"]);
     assert_eq!(desk.ok("head -n 1 /dev/ram0 && rmmod brd"), "theirs\n");
     desk.nothing_is_left();
 }
@@ -200,7 +200,7 @@ fn no_brd(desk: &mut Desk) {
     bench(desk, "").refused(
         1,
         &[
-            "a RAM disk takes the kernel's module brd, which is not there",
+            "a RAM disk needs the kernel's module brd, which is missing",
             "--device",
         ],
     );

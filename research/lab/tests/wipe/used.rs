@@ -140,7 +140,12 @@ fn mounted_on_a_mapped(workspace: &Workspace, desk: &mut Desk) {
 fn swapped_to(workspace: &Workspace, desk: &mut Desk) {
     desk.ok(&format!("mkswap {0} && swapon {0}", id(USED)));
     let free = format!("swapoff {}", id(USED));
-    is_refused(workspace, desk, "is swapped to: run `swapoff` first", &free);
+    is_refused(
+        workspace,
+        desk,
+        "is used as swap: run `swapoff` first",
+        &free,
+    );
 }
 
 fn named_twice(workspace: &Workspace, desk: &mut Desk) {
@@ -149,7 +154,7 @@ fn named_twice(workspace: &Workspace, desk: &mut Desk) {
         id("FREE"),
         id("ANOTHER")
     ));
-    let reason = format!("the same device as {}, which is named too", id("FREE"));
+    let reason = format!("the same device as {}, which is also named", id("FREE"));
     desk.wipe("twice", "", &["FREE", "ANOTHER"])
         .refused(&reason);
     assert!(workspace.is_old("FREE"));

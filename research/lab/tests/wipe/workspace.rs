@@ -212,7 +212,7 @@ impl Desk<'_> {
         let text = self.guest.read_file(&path).unwrap_or_default();
         let whole = text.split_inclusive(|byte| *byte == b'\n');
         let whole = whole.filter(|line| line.ends_with(b"\n"));
-        let event = |line| serde_json::from_slice(line).expect("a JSON object a line");
+        let event = |line| serde_json::from_slice(line).expect("one JSON object per line");
         whole.map(event).collect()
     }
 

@@ -29,7 +29,7 @@ pub(super) fn time(
     draw(black_box(&mut out));
     let elapsed = clock.elapsed().as_nanos() as f64;
     if source != NOTHING && black_box(out).iter().all(|&byte| byte == 0) {
-        return Err(Failure::Runtime(format!("{source}: it gave no bytes")));
+        return Err(Failure::Runtime(format!("{source}: it returned no bytes")));
     }
     // The clock's resolution is a nanosecond.
     Ok((elapsed - clock_cost).max(1.0))

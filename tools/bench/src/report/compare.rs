@@ -4,7 +4,7 @@
 //! intervals of the two medians do not overlap. Between runs it is not: the same program may run
 //! a few percent faster an hour later. That shows in how much all points scatter from one run to
 //! the other, and a change is one only if it is well beyond that. What all sources have in common
-//! is the machine's, and is taken off first.
+//! is the machine's, and is removed first.
 
 mod apart;
 mod text;
@@ -38,8 +38,8 @@ pub struct Comparison {
     pub dates: [String; 2],
     /// What differs between the runs besides their figures, a line each.
     pub apart: Vec<String>,
-    /// Nanoseconds now, in parts of those before, that all sources have in common; none where
-    /// there are too few sources to tell. Every change is beside this.
+    /// New time over old time, common to all sources; `None` if there are too few sources to tell.
+    /// It is removed from every change.
     pub common: Option<f64>,
     /// How large a change must be to be called one, in parts.
     pub threshold: f64,
@@ -64,7 +64,7 @@ pub struct Change {
     pub at: String,
     /// Nanoseconds an operation, before and now.
     pub ns: [f64; 2],
-    /// Nanoseconds now, in parts of those before, beside what all sources have in common.
+    /// New time over old time, after removing the change common to all sources.
     pub ratio: f64,
 }
 
@@ -83,23 +83,25 @@ pub fn read(path: &Path) -> Result<Report, Failure> {
     let of_path = |problem: String| Failure::Runtime(format!("{}: {problem}", path.display()));
     let text = fs::read_to_string(path).map_err(failure::at(path))?;
     let json: serde_json::Value = serde_json::from_str(&text)
-        .map_err(|error| of_path(format!("not JSON, as --export-json writes it: {error}")))?;
+        .map_err(|error| of_path(format!("not JSON as --export-json writes it: {error}")))?;
     match json.get("schema").and_then(serde_json::Value::as_u64) {
         Some(schema) if schema == u64::from(SCHEMA) => {}
         Some(schema) => {
             return Err(of_path(format!(
-                "a report of schema {schema}, and this is schema {SCHEMA}: make it again with this version"
+                "a report of schema {schema}, but this version uses schema {SCHEMA}: make it again \
+                 with this version"
             )));
         }
         None => {
             return Err(of_path(
-                "no report of squall bench: it has no schema; give a file that --export-json wrote"
+                "not a report of squall bench: it has no schema; name a file that --export-json \
+                 wrote"
                     .into(),
             ));
         }
     }
     let report: Report = serde_json::from_value(json)
-        .map_err(|error| of_path(format!("not a whole report: {error}")))?;
+        .map_err(|error| of_path(format!("not a complete report: {error}")))?;
     match report.workloads.iter().find_map(first_unusable) {
         Some(place) => Err(of_path(format!("{place}: no times that can be compared"))),
         None => Ok(report),

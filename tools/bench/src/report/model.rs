@@ -83,7 +83,7 @@ pub struct Noise {
     pub spread_percent: f64,
     /// Time that the hypervisor gave to others, as a percentage of this machine's.
     pub steal_percent: f64,
-    /// The load average of a minute when the run began.
+    /// The one-minute load average when the run began.
     pub load: f64,
     /// What is wrong with that, in one line; none if it is calm.
     pub warning: Option<String>,
@@ -95,7 +95,7 @@ pub struct Noise {
 pub enum Group {
     /// squall's generator.
     Squall,
-    /// The same with one thing changed, to see what it is worth: in no competition.
+    /// The same with one thing changed, to see what it is worth: not ranked.
     Variant,
     /// The kernel's generator, however it is reached.
     Kernel,

@@ -65,7 +65,8 @@ fn machine(text: &mut String, report: &Report) {
         .collect();
     let _ = writeln!(
         text,
-        "{}\nLinux {}, {hypervisor}; governor {governor}; measured on {pinned}; a look at the clock {}\n{}",
+        "{}\nLinux {}, {hypervisor}; governor {governor}; measured on {pinned}; reading the clock \
+         takes {}\n{}",
         machine.cpu,
         machine.kernel,
         units::time(machine.clock_ns),

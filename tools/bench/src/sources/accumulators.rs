@@ -1,4 +1,4 @@
-//! squall's accumulator of entropy, asked for bytes: one for the whole process, as it is meant.
+//! squall's accumulator of entropy, asked for bytes: one for the whole process, as intended.
 
 use std::sync::LazyLock;
 

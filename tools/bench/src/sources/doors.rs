@@ -12,8 +12,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "squall-preloaded",
         title: "getrandom(3), squall preloaded",
-        explained: "getrandom of the C library, in a process of its own that libsquall-preload.so \
-                    was loaded into before all others, as `squall run` does it",
+        explained: "getrandom of the C library, in a process of its own with libsquall-preload.so \
+                    loaded first, as `squall run` does",
         runs_in: RunsIn::OwnProcess(Setting::Preload),
         open: || in_process(Getrandom::find()?),
         ..DOOR

@@ -15,8 +15,7 @@ pub enum RunsIn {
     OwnProcess(Setting),
     /// The Go program, which knows it by this name.
     GoProgram(&'static str),
-    /// A program that does nothing else: it is part of workloads that start programs, and of no
-    /// other.
+    /// A program that does nothing else: only workloads that start programs use it.
     OtherProgram,
 }
 

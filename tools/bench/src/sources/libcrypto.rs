@@ -190,7 +190,7 @@ impl Drop for Evp {
     }
 }
 
-/// The version of the loaded libcrypto, as it says it.
+/// The version of the loaded libcrypto, as it reports it.
 pub fn version() -> Option<String> {
     const OPENSSL_VERSION: c_int = 0;
     let functions = functions().ok()?;

@@ -44,7 +44,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "squall-no-signal",
         title: "squall without a signal of clones",
-        explained: "squall as on a VM that nothing tells of clones \
+        explained: "squall as on a VM without a signal of clones \
                     (squall::hazmat::distrust_clone_signals), in a process of its own",
         open: without_signal,
         ..VARIANT

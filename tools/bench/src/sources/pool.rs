@@ -8,8 +8,8 @@
 //!
 //! The proposal's flag that asked (GRND_TIMESTAMP) never came. Here the generation in the vDSO's
 //! data answers in its place. Asking by a system call is a getrandom(2) of no bytes, which costs
-//! what it would have cost. Other than the proposal's program, which only counted bytes, this one
-//! hands them out and erases them.
+//! what it would have cost. Unlike the proposal's program, which only counted bytes, this one hands
+//! them out and erases them.
 
 use std::cell::Cell;
 use std::num::NonZeroU64;
@@ -120,7 +120,7 @@ where
         })
     }
 
-    /// Makes sure of `len` bytes from the kernel's present generation.
+    /// Ensures that `len` bytes of the current generation are buffered.
     #[inline]
     fn ensure(&mut self, len: usize) {
         let generation = (self.ask)();

@@ -12,8 +12,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "thread-rng",
         title: "rand's ThreadRng",
         caveat: "a forked child and a VM clone repeat it",
-        explained: "rand::rng(), kept: ChaCha12, seeded anew every 64 KiB, with neither a fork \
-                    guard nor a clone guard",
+        explained: "rand::rng(), kept: ChaCha12, reseeded every 64 KiB, with neither a fork guard \
+                    nor a clone guard",
         open: || in_process(Held(rand::rng())),
         ..RAND
     },
@@ -21,7 +21,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         name: "thread-rng-call",
         title: "rand's ThreadRng, per call",
         caveat: "a forked child and a VM clone repeat it",
-        explained: "rand::rng() in every request, as a function without a generator at hand has it",
+        explained: "rand::rng() in every request, as in a function that has no generator at hand",
         open: || in_process(PerCall),
         ..RAND
     },
@@ -38,7 +38,7 @@ const fn rand(name: &'static str, title: &'static str, open: fn() -> Opened) -> 
         title,
         group: Group::Library,
         caveat: "a forked child and a VM clone repeat it; seeded once",
-        explained: "the generator of that name of the chacha20 crate, seeded once",
+        explained: "the chacha20 crate's generator of that name, seeded once",
         open,
         ..Entry::DEFAULT
     }

@@ -21,7 +21,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     ..Entry::DEFAULT
 }];
 
-/// It must be initialised before anything else, and may be so again.
+/// It must be initialised before anything else, and may be initialised again.
 fn open() -> Opened {
     let functions = functions()?;
     // SAFETY: sodium_init takes nothing, and may be called at any time.

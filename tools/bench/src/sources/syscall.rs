@@ -21,7 +21,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         name: "getrandom",
         title: "the getrandom system call",
-        explained: "getrandom(2) by a raw system call, as often as it takes",
+        explained: "getrandom(2) by a raw system call, repeated as needed",
         open: || in_process(Syscall),
         ..KERNEL
     },

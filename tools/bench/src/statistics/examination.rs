@@ -78,7 +78,7 @@ impl Examination {
     pub fn finish(self) -> Result<Findings, Failure> {
         if self.given < FEWEST as u64 {
             let given = self.given;
-            let message = format!("{given} bytes are too few to judge: give {FEWEST} or more");
+            let message = format!("{given} bytes are too few to judge: use {FEWEST} or more");
             return Err(Failure::Usage(message));
         }
         let mut outcomes = Vec::from(self.bytes.outcomes());

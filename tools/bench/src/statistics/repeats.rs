@@ -1,4 +1,4 @@
-//! Blocks of 16 bytes that occur twice: true random ones do not, in any stream there will be.
+//! Blocks of 16 bytes that occur twice: random blocks never do in a stream of realistic length.
 //!
 //! One block in 32 is remembered, chosen by its content so that both occurrences are, in a table
 //! where it stays until another takes its place: some 32 MiB of the stream later.

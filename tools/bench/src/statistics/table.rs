@@ -42,7 +42,7 @@ fn failure(test: &Test) -> String {
 fn note() -> String {
     let runs = 1.0 / FALSE_ALARM;
     format!(
-        "\nA good source fails less than once in {runs:.0} runs. To pass says nothing of security: \
-         a keystream whose key is known passes too.\n"
+        "\nA good source fails less than once in {runs:.0} runs. Passing says nothing about \
+         security: a keystream whose key is known passes too.\n"
     )
 }

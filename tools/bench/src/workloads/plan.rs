@@ -27,7 +27,7 @@ pub fn requests(effort: Effort) -> Budget {
     }
 }
 
-/// So many rounds of operations that are batches in themselves, however long they take.
+/// This many rounds of operations that are batches in themselves, however long they take.
 pub fn rounds(count: usize) -> Budget {
     Budget {
         least: count,

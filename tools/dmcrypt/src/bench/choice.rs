@@ -72,7 +72,8 @@ fn named(session: &Session, specs: &[Spec]) -> Result<Choice, Failure> {
     for spec in specs {
         if prober.accepts(spec)? != Ok(true) {
             return Err(Failure::Usage(format!(
-                "--cipher {:?}: this kernel does not accept it: use one that `squall dmcrypt list` shows",
+                "--cipher {:?}: this kernel does not accept it: use one that `squall dmcrypt list` \
+                 shows",
                 spec.to_string()
             )));
         }

@@ -114,7 +114,7 @@ impl Run<'_> {
         }
     }
 
-    /// Measures `wanted` beside the backing device; gives its samples and their results.
+    /// Measures `wanted` beside the backing device; returns its samples and their results.
     fn side_by_side(
         &mut self,
         wanted: &[(Chosen, Options)],

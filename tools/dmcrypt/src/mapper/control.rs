@@ -32,7 +32,7 @@ impl Control {
             Ok(()) => Ok(control),
             Err(Errno::PERM | Errno::ACCESS) => Err(Failure::Runtime(forbidden())),
             Err(Errno::NOTTY) => Err(Failure::Runtime(
-                "this kernel's device mapper does not tell what it has: use Linux 5.4 or later"
+                "this kernel's device mapper does not report its targets: use Linux 5.4 or later"
                     .into(),
             )),
             Err(_) => Err(Failure::Runtime(
@@ -101,7 +101,7 @@ fn missing(error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => forbidden(),
         _ if !leads_nowhere(error) => format!("{CONTROL}: {}", cause(error)),
         _ if Path::new("/sys/class/misc/device-mapper").exists() => format!(
-            "{CONTROL} is not there although this kernel has a device mapper: mount devtmpfs at \
+            "{CONTROL} is missing although this kernel has a device mapper: mount devtmpfs at \
              /dev, or run this outside of the container"
         ),
         _ => format!(
@@ -113,9 +113,7 @@ fn missing(error: &io::Error) -> String {
 }
 
 fn forbidden() -> String {
-    format!(
-        "{CONTROL}: the device mapper takes orders from root alone: run this as root, with CAP_SYS_ADMIN"
-    )
+    format!("{CONTROL}: only root may use the device mapper: run this as root, with CAP_SYS_ADMIN")
 }
 
 /// Loads a module; success shows only when the module is used.

@@ -21,8 +21,8 @@ pub fn disk(block: &Path) -> Option<String> {
 pub fn is_ours(noted: &str, loaded: &Path, block: &Path) -> Result<bool, Failure> {
     match noted {
         LOADING if loaded.exists() => Err(Failure::Runtime(
-            "brd is loaded, perhaps by a run that was killed as it began: if it is nobody's, unload \
-             it by `modprobe -r brd`"
+            "brd is loaded, perhaps by a run that was killed at its start: if nobody needs it, \
+             unload it with `modprobe -r brd`"
                 .into(),
         )),
         noted => Ok(disk(block).is_some_and(|disk| disk == noted)),

@@ -137,7 +137,7 @@ fn ruled_out(text: &mut String, list: &List, verdict: Verdict, width: Option<usi
         return;
     }
     let heading = match verdict {
-        Verdict::Compatible => "For disks that another program made so, and nothing else",
+        Verdict::Compatible => "Only for disks that another program made this way",
         _ => "Insecure",
     };
     text.push('\n');

@@ -8,8 +8,8 @@ use crate::model::{BackingKind, Bench, Direction, Measured, Options, Recommendat
 use crate::verdict::Verdict;
 
 /// The warning about an emulated machine.
-pub const EMULATED: &str = "This machine is emulated, its CPU a program: the speeds mean nothing, \
-                            and neither does their order.";
+pub const EMULATED: &str = "This machine is emulated, its CPU is a program: neither the speeds nor \
+    their order mean anything.";
 
 /// The warning about an interrupted run.
 pub const INCOMPLETE: &str =
@@ -106,7 +106,7 @@ pub fn stands_for(measured: &Measured) -> Option<String> {
     if !digests.is_empty() {
         let names = Vec::from_iter(digests).join(", ");
         parts.push(format!(
-            "with {names}, whose digest is used when a table is loaded and not after"
+            "with {names}, whose digest is used only when a table is loaded"
         ));
     }
     if !lengths.is_empty() {

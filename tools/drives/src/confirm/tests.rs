@@ -209,7 +209,7 @@ fn serial_numbers_that_were_given_count_as_names() {
         let text = ended.unwrap_err().into_text();
         contains(
             &text,
-            &["--serial WD-2: no target has it: nothing was written"],
+            &["--serial WD-2: no target has this serial number: nothing was written"],
         );
         contains(
             &text,
@@ -251,7 +251,7 @@ fn nobody_is_asked_without_a_terminal() {
     contains(
         &text,
         &[
-            "standard input is no terminal: nothing was written",
+            "standard input is not a terminal: nothing was written",
             "use --yes",
         ],
     );

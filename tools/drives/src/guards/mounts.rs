@@ -32,7 +32,7 @@ pub(super) fn all() -> Result<Vec<Mount>, Failure> {
         .map(|line| {
             let entry = Entry::parse(line).ok_or_else(|| {
                 let line = String::from_utf8_lossy(line);
-                Failure::Runtime(format!("{MOUNTS}: {line:?} is not understood"))
+                Failure::Runtime(format!("{MOUNTS}: cannot parse {line:?}"))
             })?;
             Ok(entry.into_mount(&pools))
         })

@@ -31,7 +31,7 @@ pub(super) fn holders(
     })
 }
 
-/// `device` and all devices whose bytes it has, down to drives or a file behind a loop device.
+/// `device` and all devices whose data it holds, down to drives or a file behind a loop device.
 pub(super) fn chain(device: &Device, loops: &[Attached]) -> io::Result<Vec<Device>> {
     let below = closure(vec![device.clone()], |above| {
         below(above, loops, Attached::on_device)

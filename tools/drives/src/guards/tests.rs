@@ -129,7 +129,7 @@ fn swap_on_a_device_and_in_a_file() {
     let Some(lab) = Lab::or_skip() else { return };
     let device = lab.device(4 * MIB);
     let swap = Lab::swapped(&device.path);
-    refused(&[find(&device.path)], &["is swapped to: run `swapoff`"]);
+    refused(&[find(&device.path)], &["is used as swap: run `swapoff`"]);
     drop(swap);
     allowed(&[find(&device.path)]);
 
@@ -137,7 +137,7 @@ fn swap_on_a_device_and_in_a_file() {
     let swap = Lab::swapped(&part.path);
     refused(
         &[find(&device.path)],
-        &["its partition loop", "is swapped to"],
+        &["its partition loop", "is used as swap"],
     );
     drop(swap);
     allowed(&[find(&device.path)]);
@@ -147,7 +147,7 @@ fn swap_on_a_device_and_in_a_file() {
     fs::write(&file, vec![0; 4 << 20]).unwrap();
     allowed(&[find(&file)]);
     let swap = Lab::swapped(&file);
-    refused(&[find(&file)], &["is swapped to"]);
+    refused(&[find(&file)], &["is used as swap"]);
     drop(swap);
     allowed(&[find(&file)]);
 }
@@ -243,7 +243,7 @@ fn devices_named_twice() {
     );
     refused(
         &[first, disk],
-        &["the disk of /dev/loop", "p1, which is named too"],
+        &["the disk of /dev/loop", "p1, which is also named"],
     );
 }
 
@@ -268,7 +268,7 @@ fn all_refusals_are_told() {
     let lab = Lab::new();
     let image = find(&lab.image("image", MIB));
     let targets = vec![image; 4];
-    assert!(refusal(&targets).contains("name one (2 more above): nothing was written"));
+    assert!(refusal(&targets).contains("name only one (2 more above): nothing was written"));
 }
 
 #[test]
@@ -293,17 +293,23 @@ fn what_is_below_a_loop_device() {
     let mount = lab.mounted(&below.path);
     refused(
         &[find(&top.path)],
-        &["whose bytes it has, is mounted at /", "a mount: unmount it"],
+        &[
+            "whose data it holds, is mounted at /",
+            "a mount: unmount it",
+        ],
     );
     drop(mount);
     let beside = Loop::attach(&[], &below.path);
-    refused(&[find(&top.path)], &["whose bytes it has, is held by loop"]);
+    refused(
+        &[find(&top.path)],
+        &["whose data it holds, is held by loop"],
+    );
     drop(beside);
     let part = below.part(2, 4 * MIB, 2 * MIB);
     let swap = Lab::swapped(&part.path);
     refused(
         &[find(&top.path)],
-        &["p2, whose bytes it has, is swapped to"],
+        &["p2, whose data it holds, is used as swap"],
     );
     drop(swap);
     allowed(&[find(&top.path)]);
@@ -321,11 +327,14 @@ fn what_is_below_a_loop_device_over_a_partition() {
     let mount = lab.mounted(&part.path);
     refused(
         &[find(&top.path)],
-        &["p1, whose bytes it has, is mounted at"],
+        &["p1, whose data it holds, is mounted at"],
     );
     drop(mount);
     let whole = Loop::attach(&[], &disk.path);
-    refused(&[find(&top.path)], &["whose bytes it has, is held by loop"]);
+    refused(
+        &[find(&top.path)],
+        &["whose data it holds, is held by loop"],
+    );
     drop(whole);
     allowed(&[find(&top.path)]);
 }
@@ -371,8 +380,8 @@ fn a_file_behind_two_loop_devices() {
     fs::hard_link(&image, &hard).unwrap();
     let (one, two) = (Loop::attach(&[], &image), Loop::attach(&[], &hard));
     for (target, other) in [(&one, &two), (&two, &one)] {
-        let too = format!("is behind {} too", other.path.display());
-        refused(&[find(&target.path)], &["the file behind loop", &too]);
+        let too = format!("is also attached to {}", other.path.display());
+        refused(&[find(&target.path)], &["the file of loop", &too]);
     }
     drop(two);
     allowed(&[find(&one.path)]);
@@ -402,7 +411,7 @@ fn a_loop_device_over_a_file_that_is_swapped_to() {
     let device = Loop::attach(&[], &file);
     refused(
         &[find(&device.path)],
-        &["the file behind loop", "is swapped to"],
+        &["the file of loop", "is used as swap"],
     );
     drop(swap);
     allowed(&[find(&device.path)]);

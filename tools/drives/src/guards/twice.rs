@@ -8,7 +8,9 @@ pub(super) fn reason(earlier: &[Target], target: &Target) -> Option<String> {
     earlier.iter().find_map(|other| {
         let relation = relation(other, target)?;
         let name = shown(&other.identity.given);
-        Some(format!("{relation} {name}, which is named too: name one"))
+        Some(format!(
+            "{relation} {name}, which is also named: name only one"
+        ))
     })
 }
 

@@ -137,7 +137,7 @@ mod tests {
         let theirs = File::open(&target.identity.path).unwrap();
         let open = |access| Device::open(&target, access, Direct::Auto).map(drop);
         let text = open(Access::Write).unwrap_err().into_text();
-        assert!(text.contains("somebody else is using it"), "{text}");
+        assert!(text.contains("another process is using it"), "{text}");
         open(Access::Read).unwrap();
         drop(theirs);
         open(Access::Write).unwrap();
@@ -186,7 +186,7 @@ mod tests {
         let open = || Device::open(&target, Access::Write, Direct::Auto).map(drop);
         let theirs = File::open(&part.path).unwrap();
         let text = open().unwrap_err().into_text();
-        assert!(text.contains("somebody else is using it"), "{text}");
+        assert!(text.contains("another process is using it"), "{text}");
         drop(theirs);
         open().unwrap();
         // The device's table does not list this partition, so the kernel dropped it.

@@ -58,7 +58,7 @@ impl Device {
         };
         if opened.is_none() && direct == Direct::On {
             return Err(Failure::Runtime(format!(
-                "{}: no transfers past the page cache there: use --direct auto",
+                "{}: it does not support transfers past the page cache: use --direct auto",
                 identity.path.display()
             )));
         }
@@ -220,7 +220,7 @@ fn open(path: &Path, access: Access, is_block: bool, flags: OFlags) -> Result<Fi
 /// The failure for a target that cannot be opened. Nothing has been written at that point.
 fn refused(path: &Path, error: &Errno) -> Failure {
     let why = match *error {
-        Errno::BUSY => "somebody else is using it".to_owned(),
+        Errno::BUSY => "another process is using it".to_owned(),
         Errno::WOULDBLOCK => "another process has locked it".to_owned(),
         Errno::ACCESS | Errno::PERM => {
             format!("{}: are you root?", cause(&(*error).into()))

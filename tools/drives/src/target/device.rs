@@ -53,7 +53,7 @@ impl FromStr for Number {
                 minor: minor.parse().ok()?,
             })
         });
-        numbers.ok_or_else(|| io::Error::other(format!("{text:?} is no device number")))
+        numbers.ok_or_else(|| io::Error::other(format!("{text:?} is not a device number")))
     }
 }
 

@@ -71,7 +71,7 @@ fn a_file_that_changed_is_another() {
     open(&image).set_len(MIB + 1).unwrap();
     let text = target.confirm(&open(&image)).unwrap_err().into_text();
     assert!(
-        text.contains("1048577 bytes, a moment ago 1048576: nothing was written"),
+        text.contains("1048577 bytes, but had 1048576 a moment ago: nothing was written"),
         "{text}"
     );
 
@@ -82,7 +82,7 @@ fn a_file_that_changed_is_another() {
     fs::rename(&other, &image).unwrap();
     let text = target.confirm(&open(&image)).unwrap_err().into_text();
     assert!(
-        text.contains("another one than a moment ago: nothing was written"),
+        text.contains("no longer the same target: nothing was written"),
         "{text}"
     );
 }
@@ -125,7 +125,7 @@ fn what_is_attached_in_its_place_is_another() {
     assert!(!target.is_there());
     let text = target.confirm(&open(&device.path)).unwrap_err().into_text();
     assert!(
-        text.contains("another one than a moment ago: nothing was written"),
+        text.contains("no longer the same target: nothing was written"),
         "{text}"
     );
     let found = find(&device.path);
@@ -143,7 +143,7 @@ fn a_device_that_shrinks_is_another() {
     device.resize();
     let text = target.confirm(&open(&device.path)).unwrap_err().into_text();
     assert!(
-        text.contains("1048576 bytes, a moment ago 2097152"),
+        text.contains("1048576 bytes, but had 2097152 a moment ago"),
         "{text}"
     );
 }

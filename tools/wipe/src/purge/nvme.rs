@@ -48,7 +48,7 @@ impl Format {
         let controller = Controller(identify(file, structure::CONTROLLER, 0)?);
         controller.allows(|which| identify(file, which, 0), namespace)?;
         let described = identify(file, structure::NAMESPACE, namespace)?;
-        let how = as_it_is(&described).ok_or("it does not tell its format")?;
+        let how = as_it_is(&described).ok_or("it does not report its format")?;
         Ok(Format { namespace, how })
     }
 
@@ -97,7 +97,7 @@ impl<B: Deref<Target = [u8]>> Controller<B> {
             (true, _) => structure::ALLOCATED_NAMESPACES,
             (false, false) => structure::ACTIVE_NAMESPACES,
             (false, true) => {
-                return Err(format!("{all}, and does not tell of those of its peers"));
+                return Err(format!("{all}, and does not report those of its peers"));
             }
         };
         let list = list(which)?;
@@ -174,7 +174,7 @@ fn submit(file: &File, command: Command) -> Result<(), String> {
     match status {
         Ok(0) => Ok(()),
         Ok(status) => Err(format!(
-            "the drive refused, by NVMe status 0x{:03x}",
+            "the drive refused, with NVMe status 0x{:03x}",
             status & 0x7ff
         )),
         Err(error) => Err(cause(&error.into())),
@@ -188,7 +188,7 @@ fn number(file: &File) -> Result<u32, String> {
     let number = number.map_err(|error| cause(&error.into()))?;
     match number {
         1..=0xffff_fffe => Ok(number),
-        _ => Err("the kernel does not tell its namespace".into()),
+        _ => Err("the kernel does not report its namespace".into()),
     }
 }
 

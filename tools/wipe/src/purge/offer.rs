@@ -35,8 +35,7 @@ fn is_chosen<Q: Write>(
     means: Means,
 ) -> Result<bool, Failure> {
     let question = format!(
-        "{}\nIt is flash, and can erase itself first, by {}: that reaches cells which \
-         overwriting does not, and nothing outside this target. It cannot be interrupted.\n\
+        "{}\nIt is flash, and can erase itself first, by {}. That reaches cells that overwriting does not, and nothing outside this target. It cannot be interrupted.\n\
          Type \"erase\" for both, or press Enter to only overwrite: ",
         describe(target),
         means.name()
@@ -84,11 +83,11 @@ mod tests {
         assert_eq!(chosen.unwrap(), [Some(Means::NvmeFormat), None, None]);
         for words in [
             "serial number WD-1,",
-            "by Format NVM with User Data Erase:",
+            "by Format NVM with User Data Erase.",
             "nothing outside this target",
             "It cannot be interrupted",
             "serial number WD-3,",
-            "by secure discard:",
+            "by secure discard.",
         ] {
             assert!(seen.contains(words), "{words:?} is not in: {seen}");
         }

@@ -39,17 +39,18 @@ impl Advice {
         };
         let (reach, commands) = match means {
             Means::NvmeFormat => (
-                "all it holds, with the cells that it keeps aside".to_owned(),
+                "everything it holds, including the cells that it keeps aside".to_owned(),
                 Vec::new(),
             ),
             Means::SecureDiscard => (
-                "what is mapped, with copies of it; not what was mapped no more".to_owned(),
+                "what is mapped, including copies of it, but not what was no longer mapped"
+                    .to_owned(),
                 beyond_discards(target),
             ),
         };
         let text = format!(
-            "Before it was overwritten, the drive erased itself by {}: {reach}. It says so, and \
-             nobody can look from outside whether it did.",
+            "Before it was overwritten, the drive erased itself by {}: {reach}. It reports that it \
+             did; that cannot be checked from outside.",
             means.name()
         );
         Some(Advice { text, commands })
@@ -66,8 +67,8 @@ impl Advice {
             Kind::Loop | Kind::Mapped | Kind::File => Vec::new(),
         };
         let scope = match identity.kind {
-            Kind::Disk => "Only the drive itself erases those too",
-            _ => "Only the drive itself erases those too, and all of it at once",
+            Kind::Disk => "Only the drive itself can erase those",
+            _ => "Only the drive itself can erase those, and all of it at once",
         };
         let scope = if commands.is_empty() {
             format!("{scope}.")

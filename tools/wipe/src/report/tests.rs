@@ -61,7 +61,7 @@ fn every_page_says_what_became_of_the_drive() {
         ("Vanished", "The drive disappeared"),
         (
             "Failed",
-            "It could not go on (/dev/sdf: Device or resource busy)",
+            "It could not continue (/dev/sdf: Device or resource busy)",
         ),
         (
             "Overwritten, not verified",

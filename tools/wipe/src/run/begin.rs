@@ -46,7 +46,7 @@ pub fn begun(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     if filesystem::is_in_memory(&directory) {
         let directory = directory.display();
         say(&format!(
-            "note: {directory} is in memory: a power cut takes what is needed to resume"
+            "note: {directory} is in memory: a power cut loses what is needed to resume"
         ));
     }
     let keys = draw_keys(&journal, plan, targets.len())?;
@@ -80,8 +80,8 @@ fn new_drive(target: &Target, purge: Option<Means>) -> Drive {
     let path = &target.identity.path;
     if let Some(name) = filesystem::copies(path).filter(|_| target.identity.kind == Kind::File) {
         drive.note(format!(
-            "the file is on {name}, which writes elsewhere than where the old contents are: they \
-             may still be there; wipe the whole device"
+            "the file is on {name}, which does not overwrite in place: the old contents may still \
+             be there; wipe the whole device"
         ));
     }
     drive

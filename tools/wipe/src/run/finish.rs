@@ -49,13 +49,13 @@ fn unfinished(journal: &Journal, job: &Job) -> Option<String> {
     }
     let is_interrupted = |drive: &Drive| drive.outcome == Some(Outcome::Interrupted);
     let what = if job.drives.iter().any(is_interrupted) {
-        format!("interrupted, {left} of {all} drives not done")
+        format!("interrupted, {left} of {all} drives not finished")
     } else {
         format!("{left} of {all} drives not wiped as asked")
     };
     let advice = if job.drives.iter().any(Drive::is_resumable) {
         format!(
-            "go on with: squall wipe --resume {}",
+            "continue with: squall wipe --resume {}",
             journal.path().display()
         )
     } else {

@@ -25,7 +25,7 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
     let style = OutputStyle::choose(options.shown.json).map_err(refused)?;
     protect_memory();
     let (drives, pending) = reported(options).map_err(refused)?;
-    let interrupt = Interrupt::watch("the verification did not end")?;
+    let interrupt = Interrupt::watch("the verification was not finished")?;
     let plan = pending[0].plan;
     let journal = Journal::in_memory(new_job(plan, drives));
     let workers = Workers {
@@ -85,7 +85,7 @@ fn pending_drive(
     if !is_finished {
         let path = path.display();
         return Err(Failure::Usage(format!(
-            "{path}: its passes did not end: resume the job first"
+            "{path}: its passes are not finished: resume the job first"
         )));
     }
     let keys = plan
@@ -112,10 +112,7 @@ fn key(path: &Path, plan: Plan) -> Result<Keys, Failure> {
     }
     let path = path.display();
     Err(Failure::Usage(if plan.keep_key {
-        format!(
-            "{path}: its key is not beside it: put it at {}",
-            place.display()
-        )
+        format!("{path}: its key is missing: put it at {}", place.display())
     } else {
         format!(
             "{path}: its key was destroyed when the wipe ended, so nothing can be compared: wipe \
@@ -135,7 +132,7 @@ fn judge(job: &Job) -> Result<(), Failure> {
     match (good == all, differing) {
         (true, _) => Ok(()),
         (false, 0) => Err(Failure::Runtime(format!(
-            "{} of {all} drives were not compared to their end",
+            "{} of {all} drives were not compared completely",
             all - good
         ))),
         (false, _) => Err(Failure::Runtime(format!(

@@ -72,8 +72,8 @@ fn bytes(content: &mut Content, place: Extent) -> Buffer {
 
 fn other(drive: &Drive) -> Failure {
     Failure::Runtime(format!(
-        "{}: what was written before the interruption is not on it: it is another one, or somebody \
-         has written to it: nothing was written now; begin anew",
+        "{}: it does not hold what was written before the interruption: it is another drive, or \
+         somebody has written to it: nothing was written now; start again",
         drive.target.path.display()
     ))
 }

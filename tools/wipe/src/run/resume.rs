@@ -76,7 +76,7 @@ fn found(journal: &Journal, left: &[usize]) -> Result<(Vec<usize>, Vec<Target>),
             }
             Err(failure) => {
                 let text = failure.into_text();
-                say(&format!("left for another time: {text}"));
+                say(&format!("skipped for now: {text}"));
                 journal.update(*number, |drive| drive.outcome = Some(Outcome::Vanished));
                 missing = Some(text);
             }

@@ -83,7 +83,7 @@ fn phase(row: &Row, what: &EventKind, offset: u64) -> String {
     };
     match offset {
         0 => format!("{name} begins"),
-        _ => format!("{name} goes on at {offset}"),
+        _ => format!("{name} resumes at {offset}"),
     }
 }
 

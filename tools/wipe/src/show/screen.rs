@@ -248,7 +248,7 @@ fn sums(totals: &Totals, hidden: usize) -> String {
     let ended = totals.drives - totals.under_way;
     let mut parts = vec![match totals.drives {
         1 => "1 drive".into(),
-        drives => format!("{ended} of {drives} drives ended"),
+        drives => format!("{ended} of {drives} drives finished"),
     }];
     if hidden > 0 {
         parts.push(format!("{hidden} not shown"));

@@ -194,7 +194,7 @@ fn next(job: &Job, drive: &Drive) -> Option<String> {
             } else {
                 "resume the job"
             };
-            return Some(format!("{target}: {reason}: put that right and {then}"));
+            return Some(format!("{target}: {reason}: fix that, and {then}"));
         }
     };
     Some(format!("{}: {advice}", text::path(&drive.target.given)))

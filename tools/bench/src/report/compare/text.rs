@@ -42,7 +42,8 @@ impl Comparison {
         let percent = percent(change);
         let how = if common > 1.0 { "slower" } else { "faster" };
         format!(
-            "All sources are {percent} % {how}. That is the machine, and is taken out of the changes below."
+            "All sources are {percent} % {how}. That is the machine, and is removed from the \
+             changes below."
         )
     }
 

@@ -13,7 +13,7 @@ pub fn sections(report: &Report) -> Markup {
             .collect()
     };
     html! {
-        (list("disqualified", "Disqualified", "What they gave cannot be random.", in_state(State::Disqualified)))
+        (list("disqualified", "Disqualified", "Their output cannot be random.", in_state(State::Disqualified)))
         (list("failed", "Failed", "They failed while they were measured.", in_state(State::Failed)))
         (list("missing", "Missing", "They are not on this machine.", in_state(State::Missing)))
     }

@@ -26,8 +26,8 @@ pub fn section(report: &Report) -> Markup {
                     } @else {
                         "The thread that measures was not bound to a CPU."
                     }
-                    (format!(" A look at the clock costs {:.0} ns, ", machine.clock_ns))
-                    "which is subtracted from first bytes and nothing beside a batch."
+                    (format!(" Reading the clock takes {:.0} ns, ", machine.clock_ns))
+                    "which is subtracted from first bytes and negligible for a batch."
                 }
                 li {
                     "Fit for secrets is a cryptographic generator whose output neither a forked "

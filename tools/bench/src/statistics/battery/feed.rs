@@ -18,10 +18,10 @@ pub(super) struct Output {
     pub(super) in_time: bool,
 }
 
-/// Runs `command` on the stream that `fill` gives; at the end of `time` it is killed.
+/// Runs `command` on the stream from `fill`, and kills it after `time`.
 ///
 /// # Errors
-/// It did not start; within, the stream has failed.
+/// Outer: it did not start. Inner: the stream failed.
 pub(super) fn feed(
     command: &mut Command,
     time: Duration,

@@ -66,7 +66,7 @@ impl Tally {
             ", stopped at its time limit"
         };
         if state == State::Failed {
-            return format!("gave no result{stopped}");
+            return format!("returned no result{stopped}");
         }
         let (passed, suspicious, failed) = (self.passed, self.suspicious, self.failed.len());
         let counts = format!("{passed} passed, {suspicious} suspicious, {failed} failed{stopped}");

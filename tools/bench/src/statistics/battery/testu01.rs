@@ -21,10 +21,10 @@ const LIBRARIES: [&str; 2] = ["libtestu01.so.0", "libtestu01.so"];
 /// Before each p-value in a line of its own.
 const MARK: &str = "p-value ";
 
-/// p-values outside of this and 1 less this are suspicious: TestU01 itself reports them.
+/// p-values below this or above 1 minus this are suspicious: TestU01 itself reports them.
 const SUSPICIOUS: f64 = 1e-3;
 
-/// Those outside of this are failures: what TestU01's guide calls clear ones.
+/// p-values below this or above 1 minus this are failures: TestU01's guide calls them clear ones.
 const FAILED: f64 = 1e-10;
 
 /// The program that runs it, if it is installed.

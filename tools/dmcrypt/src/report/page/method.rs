@@ -23,18 +23,18 @@ pub fn section(bench: &Bench) -> Markup {
                     "so what the machine did meanwhile is in both of its parts."
                 }
                 li {
-                    "Transfers go past the page cache (O_DIRECT), in sequence or at random offsets, "
+                    "Transfers bypass the page cache (O_DIRECT), in sequence or at random offsets, "
                     "one after the other or by several threads that have one in flight each: the "
-                    "same way for every device. What a sample wrote is flushed behind the clock, "
-                    "so that no other one pays for it."
+                    "same way for every device. What a sample wrote is flushed after its "
+                    "time is taken, so that no other sample pays for it."
                 }
                 li {
-                    "ESSIV hashes the key when a table is loaded and not after: of specifications "
+                    "ESSIV hashes the key only when a table is loaded: of specifications "
                     "that differ in that digest only, or in a length of key that AES does not have, "
                     "one was measured."
                 }
             }
-            p { "As much on another machine, of what is secure there:" }
+            p { "The same on another machine, for what is secure there:" }
             pre tabindex="0" { code { (command(bench)) } }
         }
         footer { p.note { "squall " (bench.machine.squall) ", report " (bench.format) } }

@@ -33,7 +33,7 @@ pub(super) fn ask(device: &Device) -> io::Result<Behind> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let node: std::fs::File = rustix::fs::open(device.path(), flags, Mode::empty())?.into();
     if Number::new(node.metadata()?.rdev()) != device.number {
-        return Err(io::Error::other("its node is another device's"));
+        return Err(io::Error::other("its node belongs to another device"));
     }
     // SAFETY: the request fills in a `loop_info64`. `Info` has its size and layout, and fields for
     // which every value is valid.

@@ -155,7 +155,7 @@ fn transfer(job: &Job, drive: &Drive) -> Vec<Fact> {
     let mut facts = vec![("Passes", job.plan.passes.to_string())];
     if let Some(transfer) = drive.transfer {
         let path = if transfer.direct {
-            "direct, past the page cache"
+            "direct, bypassing the page cache"
         } else {
             "through the page cache, flushed and dropped"
         };

@@ -41,7 +41,7 @@ fn magnetic() -> Markup {
 fn unknown() -> Markup {
     html! {
         p {
-            "The kernel does not tell whether this is flash. If it is, cells that it keeps aside "
+            "The kernel does not report whether this is flash. If it is, cells that it keeps aside "
             "are out of reach too, and only the drive itself can erase them."
         }
     }

@@ -87,9 +87,9 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
             ),
             None => "What was read back is not what was written.".into(),
         },
-        Some(Outcome::Interrupted) => format!("It was ended before it was done: {left}."),
+        Some(Outcome::Interrupted) => format!("It was stopped before it was finished: {left}."),
         Some(Outcome::Vanished) => format!("The drive disappeared: {left}."),
-        Some(Outcome::Failed { reason }) => format!("It could not go on ({reason}): {left}."),
+        Some(Outcome::Failed { reason }) => format!("It could not continue ({reason}): {left}."),
         Some(Outcome::Dead { reason }) => format!("The drive has died ({reason}): {left}."),
     }
 }
