@@ -76,10 +76,11 @@ pub fn no_seeds_left() -> Verdict {
         drop_page();
         found.extend(find_seed_material(&after(draw)).map(|depth| (kind, depth)));
     }
-    match found.len() {
-        0 => Verdict::Held,
-        2 => Verdict::Broken(format!("seeds left so many bytes below: {found:?}")),
-        _ => panic!("a search that finds some only: {found:?}"),
+    // In some builds, what follows a seeding overwrites what it left.
+    if found.is_empty() {
+        Verdict::Held
+    } else {
+        Verdict::Broken(format!("seeds left so many bytes below: {found:?}"))
     }
 }
 
