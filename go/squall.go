@@ -32,7 +32,7 @@
 //
 // Nothing of it repeats: not in a forked child, and not in a restored snapshot of a VM, but for
 // [SimulationSource]. Where a VM is told too late that it is a clone, or never ([State].CloneGuard
-// "vmgenid" and "hedged"), a request reads the cycle counter behind its bytes. If less than 1000 cycles
+// "vmgenid" and "no-signal"), a request reads the cycle counter behind its bytes. If less than 1000 cycles
 // passed since the last request, the machine was not stopped in between. So bytes of a buffer that was made
 // in such a burst of requests, with a word of the CPU's random instruction, are in no other clone and leave
 // as they are. All other requests of up to 256 bytes get a request pad: they return CTR_DRBG's output
@@ -127,7 +127,7 @@ func (source) Uint64() uint64 { return generator.Word() }
 
 // SimulationSource is a source for math/rand/v2, as [Source] is, of numbers for which it does no harm if the
 // clone of a VM has them too: rand.New(squall.SimulationSource{}). They are faster where clones are told
-// late or never what they are ([State].CloneGuard "vmgenid" and "hedged"), as there a clone repeats what
+// late or never what they are ([State].CloneGuard "vmgenid" and "no-signal"), as there a clone repeats what
 // was in the buffer when the machine was stopped: up to 392 words for each P, until the kernel reseeds.
 //
 // Otherwise its words are like all others: nobody can predict them, no fork repeats them, and they are never

@@ -19,7 +19,7 @@ type State struct {
 	ForkGuard string
 	// CloneGuard is how a VM learns that it is a clone: "not-a-vm"; "vmclock", by a count that changes
 	// before a clone runs; "vmgenid", by the kernel, which reseeds when it is told, milliseconds later;
-	// "hedged", not at all; "kernel" where there is no state. With "vmgenid" and "hedged", requests of up
+	// "no-signal", not at all; "kernel" where there is no state. With "vmgenid" and "no-signal", requests of up
 	// to 256 bytes get a request pad, which makes them different in each clone (see CounterShowsStops).
 	CloneGuard string
 	// ReseedGuard is how a reseed of the kernel's RNG is noticed: "mapped-generation", by two loads;

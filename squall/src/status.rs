@@ -80,7 +80,7 @@ pub enum CloneGuard {
     /// different in each clone, always.
     ///
     /// [`distrust_clone_signals`]: crate::hazmat::distrust_clone_signals
-    Hedged,
+    NoSignal,
 }
 
 /// How a reseed of the kernel's RNG is noticed.
@@ -136,7 +136,7 @@ fn clone_guard(policy: &Policy) -> CloneGuard {
         policy.counts_generations(),
         policy.is_vm,
     ) {
-        (false, ..) => CloneGuard::Hedged,
+        (false, ..) => CloneGuard::NoSignal,
         (true, true, _) => CloneGuard::VmClock,
         (true, false, true) => CloneGuard::Vmgenid,
         (true, false, false) => CloneGuard::NotAVm,
@@ -168,7 +168,7 @@ impl fmt::Display for CloneGuard {
             CloneGuard::NotAVm => "not-a-vm",
             CloneGuard::VmClock => "vmclock",
             CloneGuard::Vmgenid => "vmgenid",
-            CloneGuard::Hedged => "hedged",
+            CloneGuard::NoSignal => "no-signal",
         })
     }
 }

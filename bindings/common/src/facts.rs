@@ -17,7 +17,7 @@ pub struct Facts {
     pub memory: String,
     /// `wiped` or `process-id`.
     pub fork_guard: String,
-    /// `not-a-vm`, `vmclock`, `vmgenid` or `hedged`.
+    /// `not-a-vm`, `vmclock`, `vmgenid` or `no-signal`.
     pub clone_guard: String,
     /// `mapped-generation`, `vdso-probe` or `time`.
     pub reseed_guard: String,

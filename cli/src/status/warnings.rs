@@ -106,7 +106,7 @@ fn no_clone_signal(status: &Status, has_sysfs: bool) -> Option<Warning> {
             "mount sysfs on /sys in this chroot or container",
         )
     };
-    (status.clone_guard == CloneGuard::Hedged).then(|| Warning::new(code, problem, advice))
+    (status.clone_guard == CloneGuard::NoSignal).then(|| Warning::new(code, problem, advice))
 }
 
 /// Things worth knowing even though nothing is missing.
@@ -213,7 +213,7 @@ mod tests {
     fn each_lack_has_its_warning() {
         assert!(codes(&good(), NEW, CLEAR).is_empty());
         let lacks: [Case; 7] = [
-            (|s| s.clone_guard = CloneGuard::Hedged, "no_clone_signal"),
+            (|s| s.clone_guard = CloneGuard::NoSignal, "no_clone_signal"),
             (|s| s.memory = MemoryKind::Plain, "memory_not_droppable"),
             (|s| s.reseed_guard = ReseedGuard::Time, "no_reseed_signal"),
             (|s| s.engine = Engine::ChaCha20, "no_aes_instructions"),
@@ -243,7 +243,7 @@ mod tests {
         };
         assert!(codes(&good(), NEW, chroot).is_empty());
         let mut status = good();
-        status.clone_guard = CloneGuard::Hedged;
+        status.clone_guard = CloneGuard::NoSignal;
         assert_eq!(codes(&status, NEW, chroot), ["no_sysfs"]);
     }
 
@@ -252,7 +252,11 @@ mod tests {
         let mut status = good();
         assert_eq!(notes(&status, CLEAR)[0].code, "clone_signal_is_late");
         assert!(notes(&status, FORBIDDEN).is_empty(), "a warning says more");
-        for guard in [CloneGuard::VmClock, CloneGuard::NotAVm, CloneGuard::Hedged] {
+        for guard in [
+            CloneGuard::VmClock,
+            CloneGuard::NotAVm,
+            CloneGuard::NoSignal,
+        ] {
             status.clone_guard = guard;
             assert!(notes(&status, CLEAR).is_empty());
         }

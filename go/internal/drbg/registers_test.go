@@ -25,9 +25,9 @@ func TestRegistersAreErased(t *testing.T) {
 			rand.Read(input[:])
 			before := new([SeedLen]byte)
 			for name, call := range map[string]func(){
-				"plain":    func() { generator.Generate(out, nil) },
-				"hedged":   func() { generator.Generate(out, input) },
-				"reseeded": func() { generator.Reseed(input) },
+				"plain":      func() { generator.Generate(out, nil) },
+				"with input": func() { generator.Generate(out, input) },
+				"reseeded":   func() { generator.Reseed(input) },
 			} {
 				t.Run(fmt.Sprintf("%v/%d/%s", engine, length, name), func(t *testing.T) {
 					left := registers.Behind(func() {

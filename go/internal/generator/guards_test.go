@@ -407,7 +407,7 @@ func theCPUTellsSeedsApart() error {
 		Word()
 		clear(unsafe.Slice((*byte)(unsafe.Pointer(all.Load().pages[0])), guard.PageSize))
 		number, fresh := make([]byte, 512), make([]byte, 512)
-		serve(simulation, number) // which is not hedged
+		serve(simulation, number) // which needs no pad
 		Fresh(fresh)
 		for _, out := range [][]byte{number, fresh} {
 			if seen[[16]byte(out)] {

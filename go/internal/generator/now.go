@@ -34,7 +34,7 @@ func Now() Status {
 func cloneGuard(policy *guard.Policy) string {
 	switch {
 	case !policy.SeesClones():
-		return "hedged"
+		return "no-signal"
 	case policy.CountsGenerations():
 		return "vmclock"
 	case policy.IsVM:

@@ -156,7 +156,7 @@ pub fn stopped_in_a_burst() -> Verdict {
 /// The same where no signal of clones ever comes.
 pub fn stopped_in_a_burst_unseen() -> Verdict {
     without_vmclock();
-    assert_eq!(squall::status().clone_guard, CloneGuard::Hedged);
+    assert_eq!(squall::status().clone_guard, CloneGuard::NoSignal);
     set_gap_for_testing(GAP);
     copies_draw(burst, || {})
 }
@@ -330,7 +330,7 @@ pub fn vmclock_stands_still() -> Verdict {
 
 /// After the counter has changed, copies of the *new* state also differ until the kernel has
 /// reseeded.
-pub fn vmclock_hedges_until_reseed() -> Verdict {
+pub fn vmclock_draws_differ_until_reseed() -> Verdict {
     let clock = Clock::install();
     let rng = KernelRng::open();
     squall::u32();
@@ -345,7 +345,7 @@ pub fn vmclock_hedges_until_reseed() -> Verdict {
     // Settled: copies repeat again, as nothing tells them apart.
     match until_undisturbed(draws, || rng.reseed()) {
         Verdict::Broken(_) => Verdict::Held,
-        _ => Verdict::Broken("still hedged after the kernel reseeded".to_owned()),
+        _ => Verdict::Broken("still different after the kernel reseeded".to_owned()),
     }
 }
 

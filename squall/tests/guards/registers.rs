@@ -42,8 +42,8 @@ pub fn draws() -> Verdict {
     nothing_found(look_at_draws())
 }
 
-/// Requests of every length class, all hedged.
-pub fn hedged_draws() -> Verdict {
+/// Requests of every length class, as on a machine without a signal of clones.
+pub fn draws_without_signal() -> Verdict {
     squall::hazmat::distrust_clone_signals();
     draws()
 }
@@ -58,7 +58,7 @@ pub fn draws_found() -> Verdict {
     found_everywhere(look_at_draws())
 }
 
-pub fn hedged_draws_found() -> Verdict {
+pub fn draws_without_signal_found() -> Verdict {
     squall::hazmat::distrust_clone_signals();
     draws_found()
 }

@@ -42,7 +42,7 @@ pub fn fresh_draws_differ() -> Verdict {
 pub fn begins_with_bootstrap() -> Verdict {
     squall::u32();
     let status = squall::status();
-    let has_signal = status.clone_guard != CloneGuard::Hedged;
+    let has_signal = status.clone_guard != CloneGuard::NoSignal;
     match (status.bootstraps, has_signal, status.cpu_random) {
         (0, true, NoiseSource::Works) => Verdict::Broken("no bootstrap".to_owned()),
         (0, ..) => panic!("no bootstrap where it was needed"),
@@ -111,7 +111,7 @@ pub fn events_are_inputs() -> Verdict {
     let start_thread = || {
         std::thread::spawn(squall::u32).join().unwrap();
     };
-    // The reseed ends the hedging that the clone began, under which there are no refills.
+    // The reseed ends the request pads that the clone began, under which there are no refills.
     let events: [(usize, &str, &dyn Fn()); 5] = [
         (2, "thread start", &start_thread),
         (4, "clone", &|| clock.set(2)),

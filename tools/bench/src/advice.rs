@@ -77,7 +77,7 @@ fn guard(report: &Report) -> &'static str {
             "; vmgenid announces clones of this VM late: until then getrandom may repeat in a clone, \
              while squall does not"
         }
-        "hedged" => {
+        "no-signal" => {
             "; nothing announces clones of this VM: getrandom may repeat in a clone, while squall \
              does not"
         }
