@@ -74,11 +74,11 @@ lab-deps:
 lab: lab-deps
 	cargo run --release -p squall-lab -- reset --output docs/records
 	cargo run --release -p squall-lab -- reset --runs 16 --output docs/records \
-		--scenario together --scenario threads --scenario forks
+		--scenario together --scenario forks
+	cargo run --release -p squall-lab -- reset --output docs/records \
+		--scenario threads --scenario bursts --scenario go-bursts
 	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
 		--scenario go
-	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
-		--scenario bursts
 	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
 		--scenario doors
 	cargo run --release -p squall-lab -- boot --output docs/records

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -10,16 +11,17 @@ import (
 	"github.com/squall-rng/squall/go/internal/guard"
 )
 
-// Who draws when: each source once a period, in a goroutine of its own, which Go moves between threads
-// as it likes.
+// Who draws when: each source in a goroutine of its own, which Go moves between threads as it likes. Bursts
+// have no pauses; the other sources draw once a period.
 
 // period is the time between two requests of a source.
 const period = 500 * time.Microsecond
 
 // drawer is a source, and the channel that records what it gives.
 type drawer struct {
-	draw   func() output
-	writer writer
+	draw      func() output
+	writer    writer
+	hasPauses bool
 }
 
 func newDrawers(memory []uint64, plan plan) ([]drawer, error) {
@@ -29,7 +31,11 @@ func newDrawers(memory []uint64, plan plan) ([]drawer, error) {
 		if err != nil {
 			return nil, err
 		}
-		drawers = append(drawers, drawer{draw: source, writer: newWriter(memory, channel)})
+		drawers = append(drawers, drawer{
+			draw:      source,
+			writer:    newWriter(memory, channel),
+			hasPauses: !strings.HasSuffix(channel.Source, "_bursts"),
+		})
 	}
 	return drawers, nil
 }
@@ -38,16 +44,24 @@ func newDrawers(memory []uint64, plan plan) ([]drawer, error) {
 func drawAll(drawers []drawer, command command) {
 	var all sync.WaitGroup
 	for _, drawer := range drawers {
-		all.Go(func() {
-			for range time.Tick(period) {
-				if !command.isRun() {
-					return
-				}
-				drawer.record()
-			}
-		})
+		all.Go(func() { drawer.recordAll(command) })
 	}
 	all.Wait()
+}
+
+// recordAll draws while the lab wants records, and without pauses while there is room.
+func (d drawer) recordAll(command command) {
+	if d.hasPauses {
+		for range time.Tick(period) {
+			if !command.isRun() {
+				return
+			}
+			d.record()
+		}
+	}
+	for command.isRun() && d.writer.hasRoom() {
+		d.record()
+	}
 }
 
 // record draws once.

@@ -8,7 +8,9 @@ import (
 	"time"
 )
 
-var allSources = []string{"go_squall", "go_squall_words", "go_crypto_rand", "go_naive"}
+var allSources = []string{
+	"go_squall", "go_squall_words", "go_squall_bursts", "go_squall_endless_bursts", "go_crypto_rand", "go_naive",
+}
 
 func TestSourcesGiveEachWordOnce(t *testing.T) {
 	seen := map[uint64]string{}

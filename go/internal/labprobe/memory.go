@@ -59,13 +59,17 @@ func newWriter(memory []uint64, channel channel) writer {
 	return writer{count: &memory[channel.Count], words: words}
 }
 
+// hasRoom tells whether another record fits.
+func (w writer) hasRoom() bool {
+	return (int(atomic.LoadUint64(w.count))+1)*recordWords <= len(w.words)
+}
+
 // write writes a record, if it fits.
 func (w writer) write(record *record) {
-	count := atomic.LoadUint64(w.count)
-	rest := w.words[min(int(count)*recordWords, len(w.words)):]
-	if len(rest) < recordWords {
+	if !w.hasRoom() {
 		return
 	}
-	copy(rest, record.words()[:])
+	count := atomic.LoadUint64(w.count)
+	copy(w.words[int(count)*recordWords:], record.words()[:])
 	atomic.StoreUint64(w.count, count+1)
 }

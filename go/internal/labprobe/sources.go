@@ -24,7 +24,7 @@ func newSource(name string) (func() output, error) {
 	switch name {
 	case "go_squall":
 		return ofBytes(squall.Reader), nil
-	case "go_squall_words":
+	case "go_squall_words", "go_squall_bursts", "go_squall_endless_bursts":
 		return squallWords, nil
 	case "go_crypto_rand":
 		return ofBytes(rand.Reader), nil

@@ -43,7 +43,7 @@ fn clones_repeat_only_without_guards() {
         assert_eq!(clones, 4, "{control}");
     }
     assert_eq!(report["experiments"][0]["verdict"]["validity"], "valid");
-    for guarded in ["squall", "squall_words", "squall_hedged"] {
+    for guarded in ["squall", "squall_words", "squall_no_signal"] {
         assert_eq!(repeats(&report, guarded), (0, 0), "{guarded}");
     }
 

@@ -38,6 +38,17 @@ impl Generator for SquallWords {
     }
 }
 
+/// squall, with one request for each half of a word.
+#[derive(Debug)]
+pub struct SquallU32;
+
+impl Generator for SquallU32 {
+    fn draw(&mut self) -> Option<Bits> {
+        let half = || u64::from(squall::u32());
+        Some(core::array::from_fn(|_| half() << 32 | half()))
+    }
+}
+
 /// The kernel's generator, through the system call; rustix does not use the vDSO for it.
 #[derive(Debug)]
 pub struct Getrandom;

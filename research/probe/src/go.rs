@@ -1,23 +1,57 @@
-//! Starts the Go program, which draws instead of the probe.
+//! Starts the Go programs, which draw instead of the probe.
 //!
-//! It is told where in the memory to read and write, so that only the library `squall_probe` describes
-//! the layout.
+//! They are told where in the memory to read and write, so that only the library `squall_probe`
+//! describes the layout.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use squall_probe::{Channel, LEN, Output, Record, header};
+use squall_probe::{Channel, LEN, Mode, Output, Record, Source, header};
 
 use crate::layout::Channels;
+use crate::schedule::{EMULATED_GAP, is_emulated};
 use crate::{Result, bar};
 
 /// The program's path in the initramfs.
 const PROGRAM: &str = "/go-probe";
 
-/// Starts the program and returns its status. It then waits for the lab, like the probe.
-pub fn start(channels: &Channels) -> Result<Value> {
-    let plan = plan(&bar::resource()?.to_string_lossy(), channels.table());
+/// What hides clones from the Go module, so that only the stop of the machine tells it of one.
+const BURSTS: [&str; 4] = ["VMGenID", "VMClock", "GenerationCheck", "NoKVM"];
+
+/// The same, and the stop is hidden, too.
+const ENDLESS_BURSTS: [&str; 5] = ["VMGenID", "VMClock", "GenerationCheck", "NoKVM", "Stops"];
+
+/// The guards that are off in the process that draws from `source`.
+fn guards_off(source: Source) -> &'static [&'static str] {
+    match source {
+        Source::GoSquallBursts => &BURSTS,
+        Source::GoSquallEndlessBursts => &ENDLESS_BURSTS,
+        _ => &[],
+    }
+}
+
+/// Starts a program for each set of guards that are off, and returns the status of the one that draws
+/// from the mode's subject. They then wait for the lab, like the probe.
+pub fn start(channels: &Channels, mode: Mode) -> Result<Value> {
+    let memory = bar::resource()?;
+    let start = |guards_off| start_program(&plan(&memory.to_string_lossy(), channels, guards_off));
+    let subject = guards_off(mode.subject());
+    let status = start(subject)?;
+    let mut others: Vec<_> = channels
+        .table()
+        .iter()
+        .map(|c| guards_off(c.source))
+        .collect();
+    others.sort_unstable();
+    others.dedup();
+    for guards_off in others.into_iter().filter(|&other| other != subject) {
+        start(guards_off)?;
+    }
+    Ok(status)
+}
+
+fn start_program(plan: &Value) -> Result<Value> {
     let failed = |error: std::io::Error| format!("{PROGRAM}: {error}");
     let mut program = Command::new(PROGRAM)
         .arg(plan.to_string())
@@ -36,15 +70,24 @@ pub fn start(channels: &Channels) -> Result<Value> {
     })
 }
 
-/// The instructions for the program. All places are indices of words.
-fn plan(memory: &str, table: &[Channel]) -> Value {
+/// The instructions for the program whose sources have these guards off. All places are indices of
+/// words.
+fn plan(memory: &str, channels: &Channels, off: &[&str]) -> Value {
     let channel = |(index, channel): (usize, &Channel)| {
-        json!({
-            "source": channel.source.name(),
-            "count": Channel::place(index) + Channel::COUNT,
-            "first": channel.first,
-            "capacity": channel.capacity,
+        let is_its = guards_off(channel.source) == off;
+        is_its.then(|| {
+            json!({
+                "source": channel.source.name(),
+                "count": Channel::place(index) + Channel::COUNT,
+                "first": channel.first,
+                "capacity": channel.capacity,
+            })
         })
+    };
+    let gap = if off.is_empty() || !is_emulated() {
+        0
+    } else {
+        EMULATED_GAP
     };
     json!({
         "memory": memory,
@@ -52,7 +95,9 @@ fn plan(memory: &str, table: &[Channel]) -> Value {
         "command": header::COMMAND,
         "run": squall_probe::Command::Run as u64,
         "record_words": Output::WORDS,
-        "channels": table.iter().enumerate().map(channel).collect::<Vec<_>>(),
+        "channels": channels.table().iter().enumerate().filter_map(channel).collect::<Vec<_>>(),
+        "guards_off": off,
+        "gap_cycles": gap,
     })
 }
 
@@ -66,7 +111,7 @@ mod tests {
     #[test]
     fn the_program_is_told_of_every_channel() {
         let channels = Channels::lay_out(plain(), Mode::Go);
-        let plan = plan("memory", channels.table());
+        let plan = plan("memory", &channels, &[]);
         let told = plan["channels"].as_array().expect("a list");
         assert_eq!(told.len(), channels.table().len());
         assert_eq!(told[0]["count"], TABLE + Channel::COUNT);
@@ -75,5 +120,23 @@ mod tests {
             assert_eq!(told["first"], channel.first);
             assert_eq!(told["capacity"], channel.capacity);
         }
+    }
+
+    #[test]
+    fn each_program_is_told_of_the_channels_with_its_guards() {
+        let channels = Channels::lay_out(plain(), Mode::GoBursts);
+        let mut told = 0;
+        for (off, source) in [
+            (&[][..], Source::GoNaive),
+            (&BURSTS, Source::GoSquallBursts),
+            (&ENDLESS_BURSTS, Source::GoSquallEndlessBursts),
+        ] {
+            let plan = plan("memory", &channels, off);
+            assert_eq!(plan["guards_off"], json!(off));
+            let own = plan["channels"].as_array().expect("a list");
+            assert!(own.iter().all(|channel| channel["source"] == source.name()));
+            told += own.len();
+        }
+        assert_eq!(told, channels.table().len());
     }
 }

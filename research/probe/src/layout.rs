@@ -16,9 +16,10 @@ const WHIRLWIND_OUTPUTS: usize = INPUTS / 2;
 const BESIDE_THREADS: usize = 20_000;
 
 /// The number of threads in [`Mode::Threads`] for each source.
-pub const THREADS: [(Source, u64); 4] = [
+pub const THREADS: [(Source, u64); 5] = [
     (Source::Squall, 4),
     (Source::SquallWords, 2),
+    (Source::SquallU32, 2),
     (Source::SquallUnguarded, 2),
     (Source::Naive, 1),
 ];
@@ -120,6 +121,7 @@ fn wanted(mode: Mode) -> Vec<(Source, u64, Room)> {
         Mode::Threads => threads(&[Source::Getrandom], &THREADS),
         Mode::Forks => [ticking(), forked()].concat(),
         Mode::Go => go(),
+        Mode::GoBursts => go_bursts(),
         Mode::Doors => doors(),
         Mode::Bursts => threads(&[Source::Getrandom, Source::Naive], &BURSTS),
         Mode::Stops => vec![(Source::CycleCounter, 0, Room::Share(1))],
@@ -130,9 +132,10 @@ fn ticking() -> Vec<(Source, u64, Room)> {
     let shares = [
         Source::Squall,
         Source::SquallWords,
+        Source::SquallU32,
         Source::Getrandom,
         Source::Naive,
-        Source::SquallHedged,
+        Source::SquallNoSignal,
         Source::SquallUnguarded,
         Source::SquallSignalOnly,
     ];
@@ -178,6 +181,17 @@ fn go() -> Vec<(Source, u64, Room)> {
     ]
     .map(|(source, instance)| (source, instance, Room::Share(1)))
     .into()
+}
+
+/// One channel per goroutine: those of squall draw without pause.
+fn go_bursts() -> Vec<(Source, u64, Room)> {
+    threads(
+        &[Source::GoNaive],
+        &[
+            (Source::GoSquallBursts, 2),
+            (Source::GoSquallEndlessBursts, 2),
+        ],
+    )
 }
 
 /// One channel per source; a program has one thread.

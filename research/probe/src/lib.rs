@@ -119,19 +119,22 @@ pub enum Mode {
     /// Threads draw without pause, on a machine with the random instruction, so that squall serves
     /// them in bursts.
     Bursts,
+    /// The same in Go programs.
+    GoBursts,
     /// Nothing draws: a thread reads the cycle counter without pause.
     Stops,
 }
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Mode; 7] = [
+    pub const ALL: [Mode; 8] = [
         Mode::Ticks,
         Mode::Threads,
         Mode::Forks,
         Mode::Go,
         Mode::Doors,
         Mode::Bursts,
+        Mode::GoBursts,
         Mode::Stops,
     ];
 
@@ -144,6 +147,7 @@ impl Mode {
             Mode::Go => "go",
             Mode::Doors => "doors",
             Mode::Bursts => "bursts",
+            Mode::GoBursts => "go-bursts",
             Mode::Stops => "stops",
         }
     }
@@ -155,13 +159,25 @@ impl Mode {
             Mode::Go => Source::GoSquall,
             Mode::Doors => Source::DoorGetrandom,
             Mode::Bursts => Source::SquallBursts,
+            Mode::GoBursts => Source::GoSquallBursts,
             Mode::Stops => Source::CycleCounter,
         }
     }
 
+    /// Whether Go programs draw.
+    pub fn is_go(self) -> bool {
+        matches!(self, Mode::Go | Mode::GoBursts)
+    }
+
+    /// Whether the machine has the random instruction: bursts need it. Elsewhere only the cycle counter
+    /// tells clones apart by itself, and what holds without the instruction also holds with it.
+    pub fn has_random_instruction(self) -> bool {
+        matches!(self, Mode::Bursts | Mode::GoBursts)
+    }
+
     /// Whether the source under test draws without pause.
     pub fn has_no_pauses(self) -> bool {
-        matches!(self, Mode::Threads | Mode::Bursts)
+        matches!(self, Mode::Threads | Mode::Bursts | Mode::GoBursts)
     }
 
     /// The sources that must repeat after every reset; otherwise the experiment shows nothing.
@@ -171,6 +187,7 @@ impl Mode {
             Mode::Go => &[Source::GoNaive],
             Mode::Doors => &[Source::DoorNaive, Source::NginxOpenssl],
             Mode::Bursts => &[Source::Naive, Source::SquallEndlessBursts],
+            Mode::GoBursts => &[Source::GoNaive, Source::GoSquallEndlessBursts],
             Mode::Stops => &[],
         }
     }

@@ -6,7 +6,7 @@
 //! because guards are switched off for a whole process. Then it describes the machine, waits for the
 //! lab, draws until the lab stops it, and switches the machine off.
 //!
-//! In [`Mode::Go`] it starts a program that draws, describes the machine, and watches. In
+//! In [`Mode::Go`] and [`Mode::GoBursts`] it starts programs that draw, describes the machine, and watches. In
 //! [`Mode::Doors`] it starts programs and asks them for what they draw. In [`Mode::Stops`] it only reads
 //! the cycle counter.
 //!
@@ -69,18 +69,18 @@ fn probe(memory: Memory) -> Result<()> {
     let mode = system::mode()?;
     let channels = Channels::lay_out(memory, mode);
     match mode {
-        Mode::Go => watch_program(&channels),
+        Mode::Go | Mode::GoBursts => watch_programs(&channels, mode),
         Mode::Doors => ask_programs(&channels),
         Mode::Stops => read_counter(&channels),
         _ => draw(&channels, mode),
     }
 }
 
-/// Starts the Go program, which draws, and watches it.
-fn watch_program(channels: &Channels) -> Result<()> {
+/// Starts the Go programs, which draw, and watches them.
+fn watch_programs(channels: &Channels, mode: Mode) -> Result<()> {
     generator::wait_for_kernel();
-    let status = go::start(channels)?;
-    describe(channels.memory, Mode::Go, status, Value::Null)?;
+    let status = go::start(channels, mode)?;
+    describe(channels.memory, mode, status, Value::Null)?;
     channels.memory.set_ready();
     process::watch(channels.memory)
 }

@@ -13,7 +13,7 @@ use crate::Result;
 use crate::accumulator::{Recorded, Watchful};
 use crate::bar;
 use crate::drawer::Drawer;
-use crate::generator::{Generator as _, Getrandom, Naive, Squall, SquallWords};
+use crate::generator::{Generator as _, Getrandom, Naive, Squall, SquallU32, SquallWords};
 use crate::layout::{BURSTS, CHILD_EVERY, Channels, THREADS};
 use crate::process;
 use crate::tick::{self, PERIOD};
@@ -27,7 +27,7 @@ const CHILD_PHASE: u64 = phase(TICKING - 1);
 
 /// The variants of squall that need a process of their own.
 const VARIANTS: [(Source, fn()); 3] = [
-    (Source::SquallHedged, hide_clones),
+    (Source::SquallNoSignal, hide_clones),
     (Source::SquallUnguarded, switch_guards_off),
     (Source::SquallSignalOnly, leave_the_signal),
 ];
@@ -43,7 +43,7 @@ const BURSTS_APART: [(Source, fn()); 2] = [
 
 /// Cycles in which an emulated machine counts as not stopped. Its CPU takes more of them for a request
 /// than a real one, and its emulator more to stop it and go on.
-const EMULATED_GAP: u64 = 200_000;
+pub const EMULATED_GAP: u64 = 200_000;
 
 /// Nanoseconds from this process's tick to that of the process with this number.
 const fn phase(number: u64) -> u64 {
@@ -89,7 +89,7 @@ fn serve_endless_bursts() {
 }
 
 /// Whether QEMU translates this machine's instructions: its name is in the hypervisor's CPUID leaf.
-fn is_emulated() -> bool {
+pub fn is_emulated() -> bool {
     let leaf = __cpuid(0x4000_0000);
     let name = [leaf.ebx, leaf.ecx, leaf.edx].map(u32::to_le_bytes);
     name.as_flattened() == b"TCGTCGTCGTCG"
@@ -167,6 +167,7 @@ fn start_threads(channels: &Channels, source: Source) -> Vec<JoinHandle<()>> {
                 Source::SquallWords | Source::SquallBursts | Source::SquallEndlessBursts => {
                     Drawer::new(channels, source, instance, SquallWords)
                 }
+                Source::SquallU32 => Drawer::new(channels, source, instance, SquallU32),
                 Source::Naive => Drawer::new(channels, source, instance, Naive::new()),
                 _ => Drawer::new(channels, source, instance, Squall),
             };
@@ -208,6 +209,7 @@ impl<'a> Schedule<'a> {
             Some(whirlwind) => vec![
                 Drawer::new(channels, Source::Squall, 0, Squall),
                 Drawer::new(channels, Source::SquallWords, 0, SquallWords),
+                Drawer::new(channels, Source::SquallU32, 0, SquallU32),
                 getrandom,
                 Drawer::new(channels, Source::Naive, 0, Naive::new()),
                 Drawer::new(channels, Source::Whirlwind, 0, Watchful::new(whirlwind)),
@@ -228,7 +230,12 @@ impl<'a> Schedule<'a> {
     /// Draws until the lab says otherwise.
     pub fn run(mut self) -> Result<()> {
         if self.mode == Mode::Threads {
-            for source in [Source::Squall, Source::SquallWords, Source::Naive] {
+            for source in [
+                Source::Squall,
+                Source::SquallWords,
+                Source::SquallU32,
+                Source::Naive,
+            ] {
                 start_threads(self.channels, source);
             }
         }

@@ -15,8 +15,8 @@ pub enum Source {
     Squall = 3,
     /// squall with default settings: eight `u64`.
     SquallWords = 4,
-    /// squall as on a machine without clone notification: requests differ by themselves.
-    SquallHedged = 5,
+    /// squall as on a machine without any signal of clones.
+    SquallNoSignal = 5,
     /// squall with its guards against clones off: the control.
     SquallUnguarded = 6,
     /// squall whose requests do not differ by themselves, to test what the clone notification alone
@@ -58,16 +58,22 @@ pub enum Source {
     SquallEndlessBursts = 24,
     /// Not a generator: readings of the cycle counter, in a ring.
     CycleCounter = 25,
+    /// squall with default settings: sixteen `u32`.
+    SquallU32 = 26,
+    /// In the Go program: squall's Go module in bursts, as [`Source::SquallBursts`].
+    GoSquallBursts = 27,
+    /// In the Go program: bursts that never end, as [`Source::SquallEndlessBursts`]. The control.
+    GoSquallEndlessBursts = 28,
 }
 
 impl Source {
     /// All sources.
-    pub const ALL: [Source; 25] = [
+    pub const ALL: [Source; 28] = [
         Source::Naive,
         Source::Getrandom,
         Source::Squall,
         Source::SquallWords,
-        Source::SquallHedged,
+        Source::SquallNoSignal,
         Source::SquallUnguarded,
         Source::SquallSignalOnly,
         Source::Whirlwind,
@@ -88,6 +94,9 @@ impl Source {
         Source::SquallBursts,
         Source::SquallEndlessBursts,
         Source::CycleCounter,
+        Source::SquallU32,
+        Source::GoSquallBursts,
+        Source::GoSquallEndlessBursts,
     ];
 
     /// The source that `word` stands for.
@@ -102,7 +111,7 @@ impl Source {
             Source::Getrandom => "getrandom",
             Source::Squall => "squall",
             Source::SquallWords => "squall_words",
-            Source::SquallHedged => "squall_hedged",
+            Source::SquallNoSignal => "squall_no_signal",
             Source::SquallUnguarded => "squall_unguarded",
             Source::SquallSignalOnly => "squall_signal_only",
             Source::Whirlwind => "whirlwind",
@@ -123,6 +132,9 @@ impl Source {
             Source::SquallBursts => "squall_bursts",
             Source::SquallEndlessBursts => "squall_endless_bursts",
             Source::CycleCounter => "cycle_counter",
+            Source::SquallU32 => "squall_u32",
+            Source::GoSquallBursts => "go_squall_bursts",
+            Source::GoSquallEndlessBursts => "go_squall_endless_bursts",
         }
     }
 
@@ -132,7 +144,7 @@ impl Source {
             self,
             Source::Squall
                 | Source::SquallWords
-                | Source::SquallHedged
+                | Source::SquallNoSignal
                 | Source::SquallChild
                 | Source::SquallChildren
                 | Source::GoSquall
@@ -142,6 +154,8 @@ impl Source {
                 | Source::DoorDevice
                 | Source::NginxSquall
                 | Source::SquallBursts
+                | Source::SquallU32
+                | Source::GoSquallBursts
         )
     }
 

@@ -144,7 +144,7 @@ pub(super) fn resets(count: usize) -> Resets {
         (Source::Getrandom, 12),
         (Source::Squall, 0),
         (Source::SquallWords, 0),
-        (Source::SquallHedged, 0),
+        (Source::SquallNoSignal, 0),
         (Source::SquallUnguarded, 60),
         (Source::SquallSignalOnly, 12),
         (Source::Whirlwind, 1),

@@ -182,7 +182,7 @@ mod tests {
     /// Words must not repeat either, whatever tells the machine that it was cloned.
     #[test]
     fn words_are_judged_on_every_machine() {
-        for clone_guard in ["vmgenid", "vmclock", "hedged"] {
+        for clone_guard in ["vmgenid", "vmclock", "no-signal"] {
             let mut setup = synthetic::campaign().experiments.remove(0).setup;
             setup.facts = serde_json::json!({ "status": { "clone_guard": clone_guard } });
             let mut resets = synthetic::resets(8);
@@ -263,7 +263,7 @@ mod tests {
             (Source::SquallUnguarded, Source::NginxOpenssl),
             (Source::Getrandom, Source::DoorKernel),
             (Source::Squall, Source::DoorGetrandom),
-            (Source::SquallHedged, Source::DoorArc4random),
+            (Source::SquallNoSignal, Source::DoorArc4random),
             (Source::SquallChild, Source::DoorDevice),
             (Source::SquallChildren, Source::NginxSquall),
         ];

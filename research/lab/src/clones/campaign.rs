@@ -129,7 +129,7 @@ impl<'a> Lab<'a> {
         let initramfs = self.host.file("initramfs");
         let contents = Contents {
             probe: &self.probe,
-            go: self.go.as_deref().filter(|_| mode == Mode::Go),
+            go: self.go.as_deref().filter(|_| mode.is_go()),
             doors: self.doors.as_ref().filter(|_| mode == Mode::Doors),
             modules: &modules,
         };
@@ -255,7 +255,7 @@ fn host(qemu: Qemu, interrupt: Interrupt, options: &LabArguments) -> Result<Host
 
 /// Builds the Go program if a scenario uses it, before hours are spent.
 fn go_probe(host: &Host, scenarios: &[Scenario]) -> Result<Option<PathBuf>, Failure> {
-    if !has(scenarios, Mode::Go) {
+    if !has(scenarios, Mode::is_go) {
         return Ok(None);
     }
     let path = host.file("go-probe");
@@ -265,15 +265,15 @@ fn go_probe(host: &Host, scenarios: &[Scenario]) -> Result<Option<PathBuf>, Fail
 
 /// Prepares the unmodified programs if a scenario uses them.
 fn doors(host: &Host, cache: &Cache, scenarios: &[Scenario]) -> Result<Option<Doors>, Failure> {
-    if has(scenarios, Mode::Doors) {
+    if has(scenarios, |mode| mode == Mode::Doors) {
         Doors::make(host, cache.nginx()?).map(Some)
     } else {
         Ok(None)
     }
 }
 
-fn has(scenarios: &[Scenario], mode: Mode) -> bool {
-    scenarios.iter().any(|scenario| scenario.mode() == mode)
+fn has(scenarios: &[Scenario], is_wanted: impl Fn(Mode) -> bool) -> bool {
+    scenarios.iter().any(|scenario| is_wanted(scenario.mode()))
 }
 
 /// A progress bar on a terminal, or else a line at the end.

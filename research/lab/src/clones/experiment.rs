@@ -119,7 +119,7 @@ fn batch_of_clones(
     let requests = match spec.mode {
         Mode::Forks => AFTER_RESET_WITH_FORKS,
         Mode::Doors => AFTER_RESET_OF_PROGRAMS,
-        Mode::Ticks | Mode::Threads | Mode::Go | Mode::Bursts | Mode::Stops => AFTER_RESET,
+        _ => AFTER_RESET,
     };
     for guest in &mut guests {
         record(guest, spec.mode, &original.before, requests)?;

@@ -24,6 +24,8 @@ pub enum Scenario {
     /// Like threads, on a CPU with the random instruction: squall serves bursts, and only the machine's
     /// stop reveals clones
     Bursts,
+    /// The same in Go programs; needs Go to build
+    GoBursts,
 }
 
 impl Scenario {
@@ -36,6 +38,7 @@ impl Scenario {
             Scenario::Go => Mode::Go,
             Scenario::Doors => Mode::Doors,
             Scenario::Bursts => Mode::Bursts,
+            Scenario::GoBursts => Mode::GoBursts,
         }
     }
 
@@ -58,6 +61,7 @@ impl fmt::Display for Scenario {
             Scenario::Go => "go",
             Scenario::Doors => "doors",
             Scenario::Bursts => "bursts",
+            Scenario::GoBursts => "go-bursts",
         })
     }
 }

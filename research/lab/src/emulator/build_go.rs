@@ -15,7 +15,7 @@ const MODULE: &str = "go";
 const MISSING: &str =
     "Go is not installed: install Go 1.26 or later (https://go.dev/dl) and have `go` in PATH";
 
-/// Builds the module's program `internal/NAME` at `path`.
+/// Builds the module's program `internal/NAME` at `path`, with its switches for tests.
 pub fn program(name: &str, path: &Path) -> Result<(), Failure> {
     build("go", name, path)
 }
@@ -24,7 +24,8 @@ fn build(go: &str, name: &str, path: &Path) -> Result<(), Failure> {
     let mut command = Command::new(go);
     command
         .current_dir(Path::new(ROOT).join(MODULE))
-        .args(["build", "-trimpath", "-buildvcs=false", "-o"])
+        .args(["build", "-trimpath", "-buildvcs=false"])
+        .args(["-tags", "squall_testing", "-o"])
         .arg(path)
         .arg(format!("./internal/{name}"))
         .env("CGO_ENABLED", "0")

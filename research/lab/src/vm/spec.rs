@@ -76,12 +76,12 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// A CPU with all features except the random instruction, so that only the cycle counter tells
-    /// clones apart by itself. What holds without it also holds with it. Bursts need it.
+    /// A CPU with all features, except the random instruction where the mode needs none.
     pub(super) fn cpu(&self) -> String {
-        let without = match self.mode {
-            Mode::Bursts => "",
-            _ => ",-rdrand,-rdseed",
+        let without = if self.mode.has_random_instruction() {
+            ""
+        } else {
+            ",-rdrand,-rdseed"
         };
         format!("{}{without}", self.accelerator.cpu())
     }

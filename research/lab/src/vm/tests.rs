@@ -149,6 +149,7 @@ fn a_program_that_cannot_be_started_is_told() {
     };
     for (mode, reason) in [
         (Mode::Go, "/go-probe: No such file"),
+        (Mode::GoBursts, "/go-probe: No such file"),
         (Mode::Doors, "/usr/sbin/nginx (squall): No such file"),
     ] {
         workspace.spec.mode = mode;
