@@ -72,8 +72,8 @@ pub enum Failpoint {
     Rdpid,
     /// The machine: being no VM.
     BareMetal,
-    /// The check that what is opened as vmclock is the kernel's device.
-    VmClockDevice,
+    /// The check that what is opened as a device that tells of clones is the kernel's.
+    CloneDevice,
     /// The age of a seed, which then appears never to grow.
     SeedAge,
 }

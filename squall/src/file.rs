@@ -27,6 +27,21 @@ impl File {
         }
     }
 
+    /// Reads the file's first bytes; `None` if that fails.
+    pub fn read(&self, bytes: &mut [u8]) -> Option<usize> {
+        // SAFETY: the buffer is writable for its length.
+        let read = unsafe {
+            libc::syscall(
+                libc::SYS_pread64,
+                self.0,
+                bytes.as_mut_ptr(),
+                bytes.len(),
+                0,
+            )
+        };
+        usize::try_from(read).ok()
+    }
+
     /// The file descriptor.
     pub fn descriptor(&self) -> c_int {
         self.0

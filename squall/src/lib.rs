@@ -271,6 +271,7 @@ pub mod testing {
     pub use crate::guard::stop::set_gap as set_gap_for_testing;
     pub use crate::guard::vdso::watch_instead as watch_generation_at_for_testing;
     pub use crate::guard::vmclock::open_instead as vmclock_for_testing;
+    pub use crate::guard::vmgenid_page::open_instead as vmgenid_page_for_testing;
     pub use crate::thread_generator::testing::KEYS_AT as KEYS_AT_FOR_TESTING;
     pub use crate::thread_generator::testing::events as events_for_testing;
     pub use crate::thread_generator::testing::generations as generations_for_testing;

@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering;
 
 use crate::engine::Engine;
 pub use crate::entropy::cpu::NoiseSource;
+use crate::guard::clone_signal::Kind;
 use crate::guard::freshness;
 use crate::guard::memory;
 pub use crate::guard::memory::MemoryKind;
@@ -38,8 +39,11 @@ pub struct Status {
     /// The kernel's vmgenid driver is bound to a device.
     pub has_vmgenid: bool,
     /// /dev/vmclock0 is the kernel's device and readable. Without a generation counter, its disruption
-    /// marker is checked in addition to other signals.
+    /// marker is checked in addition to vmgenid's event, or vmgenid's page in its place.
     pub has_vmclock: bool,
+    /// /dev/squall-vmgenid is the device of squall's kernel module, and its page is checked on each
+    /// request. It is not looked for where vmclock counts generations.
+    pub has_vmgenid_page: bool,
     /// The cycle counter shows when this VM was stopped, because its hypervisor is known to keep it so:
     /// requests in quick succession need no pad.
     pub counter_shows_stops: bool,
@@ -73,6 +77,8 @@ pub enum CloneGuard {
     NotAVm,
     /// vmclock's generation counter, which changes before a clone runs.
     VmClock,
+    /// vmgenid's page, which squall's kernel module shows and which changes before a clone runs.
+    VmgenidPage,
     /// vmgenid: the kernel reseeds when it is told of the clone, moments after the clone runs. Until
     /// then, requests are made different in each clone.
     Vmgenid,
@@ -101,6 +107,7 @@ impl Status {
         crate::try_fill(&mut [0; 1])?;
         crate::try_fill(&mut [0; 1])?;
         let policy = Policy::get();
+        let signal = policy.signal_kind();
         let generation = freshness::mapped_generation();
         Ok(Status {
             engine: thread_generator::generator::engine(),
@@ -121,7 +128,8 @@ impl Status {
             bootstraps: thread_generator::root::BOOTSTRAPS.load(Ordering::Relaxed),
             is_vm: policy.is_vm,
             has_vmgenid: policy.has_vmgenid,
-            has_vmclock: policy.vmclock.is_some(),
+            has_vmclock: matches!(signal, Some(Kind::VmClock | Kind::DisruptionMarker)),
+            has_vmgenid_page: signal == Some(Kind::VmgenidPage),
             counter_shows_stops: policy.is_vm && Counter::find() != Counter::None,
             has_vdso_getrandom: policy.vdso.is_some(),
             reseeds: thread_generator::RESEEDS.load(Ordering::Relaxed),
@@ -131,15 +139,14 @@ impl Status {
 }
 
 fn clone_guard(policy: &Policy) -> CloneGuard {
-    match (
-        policy.sees_clones(),
-        policy.counts_generations(),
-        policy.is_vm,
-    ) {
-        (false, ..) => CloneGuard::NoSignal,
-        (true, true, _) => CloneGuard::VmClock,
-        (true, false, true) => CloneGuard::Vmgenid,
-        (true, false, false) => CloneGuard::NotAVm,
+    if !policy.sees_clones() {
+        return CloneGuard::NoSignal;
+    }
+    match policy.signal_kind() {
+        Some(Kind::VmClock) => CloneGuard::VmClock,
+        Some(Kind::VmgenidPage) => CloneGuard::VmgenidPage,
+        _ if policy.is_vm => CloneGuard::Vmgenid,
+        _ => CloneGuard::NotAVm,
     }
 }
 
@@ -167,6 +174,7 @@ impl fmt::Display for CloneGuard {
         f.write_str(match self {
             CloneGuard::NotAVm => "not-a-vm",
             CloneGuard::VmClock => "vmclock",
+            CloneGuard::VmgenidPage => "vmgenid-page",
             CloneGuard::Vmgenid => "vmgenid",
             CloneGuard::NoSignal => "no-signal",
         })

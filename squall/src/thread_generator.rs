@@ -512,8 +512,10 @@ mod tests {
         let status = crate::status();
         let suffices = status.reseed_guard == ReseedGuard::MappedGeneration
             && status.memory != MemoryKind::Plain
-            && (matches!(status.clone_guard, CloneGuard::VmClock | CloneGuard::NotAVm)
-                || engine::can_cache_schedules());
+            && (matches!(
+                status.clone_guard,
+                CloneGuard::VmClock | CloneGuard::VmgenidPage | CloneGuard::NotAVm
+            ) || engine::can_cache_schedules());
         assert_eq!(is_served_fast(), suffices);
     }
 }

@@ -6,12 +6,14 @@
 
 mod burst;
 pub(crate) mod clock;
+pub(crate) mod clone_signal;
 mod elf;
 pub(crate) mod errno;
 pub(crate) mod fork;
 pub(crate) mod freshness;
 pub(crate) mod lock;
 pub(crate) mod memory;
+mod misc_device;
 pub(crate) mod page;
 pub(crate) mod policy;
 pub(crate) mod shared;
@@ -21,13 +23,14 @@ pub(crate) mod thread_line;
 pub(crate) mod vdso;
 pub(crate) mod vmclock;
 mod vmgenid;
+pub(crate) mod vmgenid_page;
 
 /// What must be unchanged for state to be usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Epoch {
     /// The kernel RNG's generation; [`Epoch::NO_GENERATION`] where it cannot be seen, never 0.
     pub kernel: u64,
-    /// The VM generation counter of vmclock; 0 where there is none.
+    /// The value of the [signal of clones](clone_signal); 0 where there is none.
     pub vm: u64,
     /// The process, where memory is not wiped on fork; else 0.
     pub process: u64,

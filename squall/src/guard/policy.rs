@@ -7,31 +7,32 @@ use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
+use super::clone_signal::{self, CloneSignal, Kind};
 use super::memory::{self, MemoryKind};
 use super::page::Page;
 use super::vdso::{self, Vdso, Watch};
-use super::vmclock::VmClock;
-use super::{Epoch, fork, freshness, vmclock, vmgenid};
+use super::{Epoch, fork, freshness, misc_device, vmgenid};
 use crate::failpoint::{self, Failpoint};
 
 /// The protections of this process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub vdso: Option<Vdso>,
-    pub vmclock: Option<VmClock>,
+    /// What changes before a restored VM runs again, if anything does.
+    pub signal: Option<CloneSignal>,
     /// A hypervisor announces itself, or one of its devices is present.
     pub is_vm: bool,
     /// The kernel's vmgenid driver is bound: a VM clone moves the kernel's generation.
     pub has_vmgenid: bool,
-    /// vmclock has not been looked for yet.
+    /// The signal has not been looked for yet.
     is_provisional: bool,
 }
 
 impl Policy {
     /// The policy of this process.
     ///
-    /// The first answer is provisional where it can be: no vmclock was looked for, so the process's
-    /// first request is served as if there were no signal. Opening a device takes longer than that, and many processes draw only
+    /// The first answer is provisional where it can be: the process's first request is served as if
+    /// there were no signal. Opening a device takes longer than that, and many processes draw only
     /// once.
     pub fn get() -> Policy {
         static STATE: AtomicU8 = AtomicU8::new(UNASKED);
@@ -61,9 +62,9 @@ impl Policy {
         if !advance(UNDECIDED, BEING_PUBLISHED) {
             return Self::provisional();
         }
-        if let Some(clock) = policy.vmclock {
-            vmclock::note(clock.generation(), freshness::mapped_generation());
-            freshness::read_second_at(clock.place());
+        if let Some(signal) = policy.signal {
+            clone_signal::note(signal.value(), freshness::mapped_generation());
+            freshness::read_signal_at(signal.place());
         }
         // SAFETY: nobody else writes, and nobody reads before the state says so.
         unsafe { (*DECIDED.0.get()).write(policy) };
@@ -75,7 +76,7 @@ impl Policy {
         let has_vmgenid = has_vmgenid();
         Policy {
             vdso: Vdso::find(),
-            vmclock: None,
+            signal: None,
             is_vm: has_vmgenid || is_announced() || failpoint::is_off(Failpoint::BareMetal),
             has_vmgenid,
             is_provisional: true,
@@ -84,10 +85,10 @@ impl Policy {
 
     fn decide() -> Policy {
         let provisional = Self::provisional();
-        let vmclock = VmClock::open();
+        let signal = CloneSignal::open();
         Policy {
-            vmclock,
-            is_vm: provisional.is_vm || vmclock.is_some() || vmclock::is_unidentified(),
+            signal,
+            is_vm: provisional.is_vm || signal.is_some() || misc_device::is_unidentified(),
             is_provisional: false,
             ..provisional
         }
@@ -101,24 +102,27 @@ impl Policy {
     /// Whether this VM has a signal of clones that the program relies on, or this is no VM and the
     /// program relies on that.
     pub fn has_clone_signal(&self) -> bool {
-        let has = || !self.is_vm || self.counts_generations();
+        let has = || !self.is_vm || self.is_notified_in_time();
         !DISTRUSTED.load(Ordering::Relaxed)
             && (has() || (self.has_vmgenid && self.sees_generation()))
     }
 
-    /// Whether a vmclock counts how often this VM was restored.
-    pub fn counts_generations(&self) -> bool {
-        self.vmclock.is_some_and(VmClock::counts_generations)
+    /// Whether something changes before a clone of this VM runs.
+    pub fn is_notified_in_time(&self) -> bool {
+        self.signal.is_some_and(CloneSignal::is_relied_on)
     }
 
-    /// Whether this machine may have been cloned between two epochs. Without a vmclock, any new kernel
-    /// generation may mean a clone. With one, so may the first look at it: its earlier count is
-    /// unknown.
+    /// What changes before a restored VM runs again.
+    pub fn signal_kind(&self) -> Option<Kind> {
+        self.signal.map(CloneSignal::kind)
+    }
+
+    /// Whether this machine may have been cloned between two epochs. Without a signal that comes in
+    /// time, any new kernel generation may mean a clone. With one, so may the first look at it: its
+    /// earlier value is unknown.
     pub fn may_be_clone(&self, before: Epoch, now: Epoch) -> bool {
-        match self.vmclock {
-            Some(clock) if clock.counts_generations() => before.vm != now.vm,
-            _ => before.vm != now.vm || (self.is_vm && before.kernel != now.kernel),
-        }
+        before.vm != now.vm
+            || (self.is_vm && !self.is_notified_in_time() && before.kernel != now.kernel)
     }
 
     /// Whether this is the policy of a first request, which must be answered soon.
@@ -131,7 +135,7 @@ impl Policy {
         matches!(vdso::watch(), Watch::Mapped | Watch::Probe)
     }
 
-    /// Whether comparing the freshness tag tells everything that a comparison can: one load or two.
+    /// Whether comparing the freshness tag tells everything that a comparison can.
     pub fn tag_suffices(&self) -> bool {
         vdso::watch() == Watch::Mapped
             && memory::kind() != MemoryKind::Plain
@@ -139,19 +143,19 @@ impl Policy {
     }
 
     /// Whether this machine may have been cloned without anything having told yet, under the kernel's
-    /// `current` generation: nothing ever tells, or the kernel is told late, or vmclock has told and
-    /// the kernel may not have been. Requests must differ by themselves then.
+    /// `current` generation: nothing ever tells, or the kernel is told late, or the signal has told
+    /// and the kernel may not have been. Requests must differ by themselves then.
     pub fn may_be_cloned_unseen(&self, current: u64) -> bool {
         let may_be = !self.sees_clones()
             || self.has_delayed_notification()
-            || vmclock::is_unsettled(current);
+            || clone_signal::is_unsettled(current);
         may_be && !failpoint::is_off(Failpoint::UnseenClones)
     }
 
     /// Whether a clone may run for a while before the kernel knows of it: vmgenid is handled like
     /// any other interrupt.
     pub fn has_delayed_notification(&self) -> bool {
-        self.is_vm && self.has_vmgenid && !self.counts_generations()
+        self.is_vm && self.has_vmgenid && !self.is_notified_in_time()
     }
 
     /// The epoch now; `None` if the vDSO does not answer.
@@ -169,7 +173,7 @@ impl Policy {
 
     /// The epoch now, without the kernel's generation.
     pub fn epoch_without_kernel(&self) -> Epoch {
-        let vm = self.vmclock.map_or(0, VmClock::generation);
+        let vm = self.signal.map_or(0, CloneSignal::value);
         let process = match memory::kind() {
             MemoryKind::Plain => fork::process(),
             _ => 0,
@@ -219,13 +223,14 @@ fn is_announced() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::vmclock::tests::imitation;
+    use super::super::clone_signal::Kind::{DisruptionMarker, VmClock, VmgenidPage};
+    use super::super::clone_signal::tests::imitation;
     use super::*;
 
     /// A machine that is no VM.
     const BARE: Policy = Policy {
         vdso: None,
-        vmclock: None,
+        signal: None,
         is_vm: false,
         has_vmgenid: false,
         is_provisional: false,
@@ -239,10 +244,9 @@ mod tests {
         ..VM
     };
 
-    /// A VM with a vmclock that counts generations, or has a marker only.
-    fn with_clock(vm: Policy, counts_generations: bool) -> Policy {
+    fn with_signal(vm: Policy, kind: Kind) -> Policy {
         Policy {
-            vmclock: Some(imitation(counts_generations)),
+            signal: Some(imitation(kind)),
             ..vm
         }
     }
@@ -267,10 +271,12 @@ mod tests {
             (BARE, true),
             (VM, false),
             (VMGENID, sees_generation),
-            (with_clock(VM, true), true),
-            (with_clock(VM, false), false),
-            (with_clock(VMGENID, true), true),
-            (with_clock(VMGENID, false), sees_generation),
+            (with_signal(VM, VmClock), true),
+            (with_signal(VM, DisruptionMarker), false),
+            (with_signal(VMGENID, VmClock), true),
+            (with_signal(VM, VmgenidPage), true),
+            (with_signal(VMGENID, VmgenidPage), true),
+            (with_signal(VMGENID, DisruptionMarker), sees_generation),
         ] {
             assert_eq!(policy.has_clone_signal(), sees_clones, "{policy:?}");
             assert_eq!(policy.sees_clones(), sees_clones, "{policy:?}");
@@ -289,10 +295,12 @@ mod tests {
             (BARE, false),
             (VM, true),
             (VMGENID, true),
-            (with_clock(VM, true), false),
-            (with_clock(VM, false), true),
-            (with_clock(VMGENID, true), false),
-            (with_clock(VMGENID, false), true),
+            (with_signal(VM, VmClock), false),
+            (with_signal(VM, DisruptionMarker), true),
+            (with_signal(VMGENID, VmClock), false),
+            (with_signal(VM, VmgenidPage), false),
+            (with_signal(VMGENID, VmgenidPage), false),
+            (with_signal(VMGENID, DisruptionMarker), true),
         ] {
             // No kernel reaches this generation, so no clone is unsettled under it.
             assert_eq!(policy.may_be_cloned_unseen(1 << 50), expected, "{policy:?}");
@@ -310,10 +318,12 @@ mod tests {
             (BARE, false),
             (VM, false),
             (VMGENID, true),
-            (with_clock(VM, true), false),
-            (with_clock(VM, false), false),
-            (with_clock(VMGENID, true), false),
-            (with_clock(VMGENID, false), true),
+            (with_signal(VM, VmClock), false),
+            (with_signal(VM, DisruptionMarker), false),
+            (with_signal(VMGENID, VmClock), false),
+            (with_signal(VM, VmgenidPage), false),
+            (with_signal(VMGENID, VmgenidPage), false),
+            (with_signal(VMGENID, DisruptionMarker), true),
         ] {
             assert_eq!(
                 policy.has_delayed_notification(),
@@ -336,8 +346,9 @@ mod tests {
             (BARE, [false, false, true]),
             (VM, [false, true, true]),
             (VMGENID, [false, true, true]),
-            (with_clock(VM, true), [false, false, true]),
-            (with_clock(VM, false), [false, true, true]),
+            (with_signal(VM, VmClock), [false, false, true]),
+            (with_signal(VMGENID, VmgenidPage), [false, false, true]),
+            (with_signal(VM, DisruptionMarker), [false, true, true]),
         ] {
             let may_be =
                 [epoch(5, 7), epoch(6, 7), epoch(5, 8)].map(|now| policy.may_be_clone(before, now));

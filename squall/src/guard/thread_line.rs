@@ -7,6 +7,7 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::burst::Burst;
+use super::clone_signal::Place;
 use super::freshness;
 use super::lock::Lock;
 use super::page::{CAPACITY, Page};
@@ -26,9 +27,11 @@ pub(crate) struct ThreadLine {
     page: Cell<Option<Page>>,
     /// The place of the kernel's generation; null before [`ThreadLine::adopt`].
     generation: Cell<*const AtomicU64>,
-    /// The place of the second word of the freshness tag; null if there is none.
-    second: Cell<*const AtomicU64>,
+    /// The place of the signal of clones; null if there is none.
+    signal: Cell<*const AtomicU64>,
     pub burst: Burst,
+    /// Bytes from the signal's first word to its last.
+    signal_to_last: Cell<u16>,
     counter: Cell<Counter>,
     /// Whether the machine may be cloned before it is notified.
     may_be_cloned_unseen: Cell<bool>,
@@ -89,7 +92,9 @@ impl ThreadLine {
     /// Takes over what `policy` says is to be compared, under the kernel's `generation`.
     pub fn adopt(&self, policy: &Policy, generation: u64) {
         self.generation.set(freshness::generation_place());
-        self.second.set(freshness::second_place());
+        let signal = freshness::signal_place();
+        self.signal.set(signal.first);
+        self.signal_to_last.set(signal.to_last);
         self.counter.set(Counter::if_found());
         self.may_be_cloned_unseen
             .set(policy.may_be_cloned_unseen(generation));
@@ -117,14 +122,18 @@ impl ThreadLine {
     /// Whether the page's bytes are fresh: the tag is the one they were made under.
     #[inline(always)]
     pub fn is_fresh(&self, page: Page) -> bool {
-        // SAFETY: bytes are left, so `adopt` has set the places, and what they point to stays mapped.
-        let tag = unsafe {
-            let generation =
-                freshness::unless_frozen((*self.generation.get()).load(Ordering::Relaxed));
-            match self.second.get().as_ref() {
-                None => generation,
-                Some(second) => freshness::combined(generation, second.load(Ordering::Relaxed)),
-            }
+        // SAFETY: bytes are left, so `adopt` has set the place, which stays mapped.
+        let generation = unsafe { (*self.generation.get()).load(Ordering::Relaxed) };
+        let generation = freshness::unless_frozen(generation);
+        let signal = Place {
+            first: self.signal.get(),
+            to_last: self.signal_to_last.get(),
+        };
+        let tag = if signal.first.is_null() {
+            generation
+        } else {
+            // SAFETY: as above.
+            freshness::combined(generation, unsafe { signal.read() })
         };
         page.is_fresh(tag)
     }

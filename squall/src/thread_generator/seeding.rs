@@ -11,7 +11,7 @@ use super::{FIRST_REFILL, RESEEDS, Request, request_pad};
 use crate::Error;
 use crate::entropy::{self, RootBytes, SEED_LEN, Seed};
 use crate::guard::page::Page;
-use crate::guard::{Epoch, clock, freshness, vdso, vmclock};
+use crate::guard::{Epoch, clock, clone_signal, freshness, vdso};
 use crate::secret::Secret;
 
 /// Oldest seed a request may be served from where the kernel's generation cannot be seen, in
@@ -45,8 +45,8 @@ impl Request<'_> {
                 request_pad::prepare(page, generator);
             }
         });
-        if self.policy.vmclock.is_some() {
-            vmclock::note(around.vm, generation);
+        if self.policy.signal.is_some() {
+            clone_signal::note(around.vm, generation);
         }
         self.local.refill.set(FIRST_REFILL);
         self.local.seeded_at.set(clock::seconds());

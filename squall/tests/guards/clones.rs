@@ -2,17 +2,17 @@
 //!
 //! The lab tests real snapshots of real VMs; these tests cover the guard's logic.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::pipe;
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 
 use squall::CloneGuard;
-use squall::testing::Failpoint::VmClockDevice;
+use squall::testing::Failpoint::CloneDevice;
 use squall::testing::{
     KEYS_AT_FOR_TESTING, reseeds_for_testing, set_gap_for_testing, switch_off_for_testing,
-    vmclock_for_testing,
+    vmclock_for_testing, vmgenid_page_for_testing,
 };
 
 use crate::Verdict;
@@ -75,13 +75,18 @@ pub fn distrusted() -> Verdict {
 
 /// Leaves vmgenid, which a case's switches have added, as the only signal.
 fn has_delayed_notification() {
-    without_vmclock();
+    without_signal();
     assert_eq!(squall::status().clone_guard, CloneGuard::Vmgenid);
 }
 
-/// Hides the machine's vmclock.
-pub fn without_vmclock() {
-    vmclock_for_testing(c"/nonexistent/vmclock");
+/// Hides the devices that tell of clones in time.
+pub fn without_signal() {
+    look_for_signals_at(c"/nonexistent/vmclock", c"/nonexistent/squall-vmgenid");
+}
+
+fn look_for_signals_at(vmclock: &'static CStr, vmgenid_page: &'static CStr) {
+    vmclock_for_testing(vmclock);
+    vmgenid_page_for_testing(vmgenid_page);
 }
 
 /// Before the kernel has handled vmgenid's interrupt, requests of every size differ.
@@ -155,7 +160,7 @@ pub fn stopped_in_a_burst() -> Verdict {
 
 /// The same where no signal of clones ever comes.
 pub fn stopped_in_a_burst_unseen() -> Verdict {
-    without_vmclock();
+    without_signal();
     assert_eq!(squall::status().clone_guard, CloneGuard::NoSignal);
     set_gap_for_testing(GAP);
     copies_draw(burst, || {})
@@ -163,12 +168,12 @@ pub fn stopped_in_a_burst_unseen() -> Verdict {
 
 /// The same after vmclock's counter has changed, while the kernel has not reseeded.
 pub fn stopped_in_a_burst_unsettled() -> Verdict {
-    let clock = Clock::install();
+    let signal = Signal::vmclock();
     set_gap_for_testing(GAP);
     let mut count = 1;
     until_undisturbed(burst, || {
         count += 1;
-        clock.set(count);
+        signal.set(count);
     })
 }
 
@@ -239,42 +244,89 @@ fn c_path(path: &Path) -> CString {
     CString::new(path.as_os_str().as_encoded_bytes()).unwrap()
 }
 
-/// Makes squall look for vmclock at `path`.
-fn use_as_vmclock(path: &Path) {
-    vmclock_for_testing(Box::leak(c_path(path).into_boxed_c_str()));
+fn leaked_path(path: &Path) -> &'static CStr {
+    Box::leak(c_path(path).into_boxed_c_str())
 }
 
-/// A file that imitates vmclock's page.
-pub struct Clock {
+/// Makes squall look for vmclock at `path`, and for no page of vmgenid.
+fn use_as_vmclock(path: &Path) {
+    look_for_signals_at(leaked_path(path), c"/nonexistent/squall-vmgenid");
+}
+
+/// Makes squall look for the page of vmgenid at `path`, and for no vmclock.
+fn use_as_vmgenid_page(path: &Path) {
+    look_for_signals_at(c"/nonexistent/vmclock", leaked_path(path));
+}
+
+/// A file that imitates the page of a device that tells of clones.
+pub struct Signal {
     file: File,
     count_at: u64,
 }
 
-impl Clock {
-    /// A clock that counts generations.
-    pub fn install() -> Clock {
-        Clock::new(1 << 8, 104)
+impl Signal {
+    /// A vmclock that counts generations.
+    pub fn vmclock() -> Signal {
+        Signal::of_vmclock(1 << 8, 104)
     }
 
-    /// A clock that only has a disruption marker.
-    fn with_marker() -> Clock {
-        Clock::new(0, 16)
+    /// A vmclock that only has a disruption marker.
+    fn marker() -> Signal {
+        Signal::of_vmclock(0, 16)
     }
 
-    fn new(flags: u64, count_at: u64) -> Clock {
-        switch_off_for_testing(VmClockDevice);
+    /// vmgenid's page. Of the identifier only the 8 bytes change that begin `count_at`.
+    pub fn vmgenid(count_at: u64) -> Signal {
+        let signal = Signal::installed(count_at, use_as_vmgenid_page, Signal::write_vmgenid);
+        assert_eq!(squall::status().clone_guard, CloneGuard::VmgenidPage);
+        signal
+    }
+
+    fn of_vmclock(flags: u64, count_at: u64) -> Signal {
+        let signal = Signal::installed(count_at, use_as_vmclock, |path, count_at| {
+            Signal::write_vmclock(path, flags, count_at)
+        });
+        assert!(squall::status().has_vmclock);
+        signal
+    }
+
+    fn installed(
+        count_at: u64,
+        use_it: fn(&Path),
+        write: impl FnOnce(&Path, u64) -> Signal,
+    ) -> Signal {
+        switch_off_for_testing(CloneDevice);
         let path = scratch("page");
-        let clock = Clock::write(&path, flags, count_at);
-        use_as_vmclock(&path);
+        let signal = write(&path, count_at);
+        use_it(&path);
         // Reading the status decides which signals the machine has.
-        let has_vmclock = squall::status().has_vmclock;
+        squall::status();
         std::fs::remove_file(path).unwrap();
-        assert!(has_vmclock);
-        clock
+        signal
     }
 
-    /// Writes the page.
-    fn write(path: &Path, flags: u64, count_at: u64) -> Clock {
+    /// Writes a page of vmclock.
+    fn write_vmclock(path: &Path, flags: u64, count_at: u64) -> Signal {
+        let signal = Signal::write(path, count_at);
+        let fields: [(&[u8], u64); 4] = [
+            (&0x4b4c_4356_u32.to_le_bytes(), 0),
+            (&4096_u32.to_le_bytes(), 4),
+            (&1_u16.to_le_bytes(), 8),
+            (&flags.to_le_bytes(), 24),
+        ];
+        for (field, at) in fields {
+            signal.file.write_all_at(field, at).unwrap();
+        }
+        signal
+    }
+
+    /// Writes a page of vmgenid that begins with the identifier. So it also is what a read of the
+    /// device gives: behind the identifier is its offset, which is 0.
+    fn write_vmgenid(path: &Path, count_at: u64) -> Signal {
+        Signal::write(path, count_at)
+    }
+
+    fn write(path: &Path, count_at: u64) -> Signal {
         let file = File::options()
             .read(true)
             .write(true)
@@ -283,14 +335,9 @@ impl Clock {
             .open(path)
             .expect("a temporary file");
         file.set_len(4096).unwrap();
-        file.write_all_at(&0x4b4c_4356_u32.to_le_bytes(), 0)
-            .unwrap();
-        file.write_all_at(&4096_u32.to_le_bytes(), 4).unwrap();
-        file.write_all_at(&1_u16.to_le_bytes(), 8).unwrap();
-        file.write_all_at(&flags.to_le_bytes(), 24).unwrap();
-        let clock = Clock { file, count_at };
-        clock.set(1);
-        clock
+        let signal = Signal { file, count_at };
+        signal.set(1);
+        signal
     }
 
     pub fn set(&self, count: u64) {
@@ -301,20 +348,30 @@ impl Clock {
 
 /// vmclock's counter is different in every copy.
 pub fn vmclock_moves() -> Verdict {
-    copies_of(&Clock::install())
+    copies_of(&Signal::vmclock())
 }
 
 /// vmclock's disruption marker is different in every copy.
 pub fn vmclock_marker_moves() -> Verdict {
-    copies_of(&Clock::with_marker())
+    copies_of(&Signal::marker())
 }
 
-fn copies_of(clock: &Clock) -> Verdict {
+/// The first half of vmgenid's identifier is different in every copy.
+pub fn vmgenid_page_begins_differently() -> Verdict {
+    copies_of(&Signal::vmgenid(0))
+}
+
+/// The last half of vmgenid's identifier is different in every copy.
+pub fn vmgenid_page_ends_differently() -> Verdict {
+    copies_of(&Signal::vmgenid(8))
+}
+
+fn copies_of(signal: &Signal) -> Verdict {
     let (reader, writer) = pipe().unwrap();
     let collector = std::thread::spawn(move || receive(reader));
     for round in 0..200 {
         for copy in 0..3 {
-            clock.set(10 + 3 * round + copy);
+            signal.set(10 + 3 * round + copy);
             wait(fork(|| send(&writer, &draws())));
         }
     }
@@ -324,20 +381,33 @@ fn copies_of(clock: &Clock) -> Verdict {
 
 /// The control: the counter never changes, so the copies repeat.
 pub fn vmclock_stands_still() -> Verdict {
-    let _clock = Clock::install();
+    let _clock = Signal::vmclock();
     copies_draw(draws, || {})
 }
 
-/// After the counter has changed, copies of the *new* state also differ until the kernel has
+/// The control: the identifier never changes, so the copies repeat.
+pub fn vmgenid_page_stands_still() -> Verdict {
+    let _page = Signal::vmgenid(0);
+    copies_draw(draws, || {})
+}
+
+/// After the signal has changed, copies of the *new* state also differ until the kernel has
 /// reseeded.
 pub fn vmclock_draws_differ_until_reseed() -> Verdict {
-    let clock = Clock::install();
+    draws_differ_until_reseed(&Signal::vmclock())
+}
+
+pub fn vmgenid_page_draws_differ_until_reseed() -> Verdict {
+    draws_differ_until_reseed(&Signal::vmgenid(8))
+}
+
+fn draws_differ_until_reseed(signal: &Signal) -> Verdict {
     let rng = KernelRng::open();
     squall::u32();
     let mut count = 1;
     let unsettled = until_undisturbed(draws, || {
         count += 1;
-        clock.set(count);
+        signal.set(count);
     });
     if let Verdict::Broken(how) = unsettled {
         return Verdict::Broken(format!("before the kernel reseeded: {how}"));
@@ -365,9 +435,9 @@ fn until_undisturbed<const N: usize>(draw: fn() -> [Draw; N], mut event: impl Fn
 
 /// A first draw does not look for a vmclock if it need not: that would take longer than the draw.
 pub fn first_draw_does_not_look_for_vmclock() -> Verdict {
-    switch_off_for_testing(VmClockDevice);
+    switch_off_for_testing(CloneDevice);
     let path = scratch("page");
-    Clock::write(&path, 1 << 8, 104);
+    Signal::write_vmclock(&path, 1 << 8, 104);
     use_as_vmclock(&path);
     squall::u64();
     std::fs::remove_file(path).unwrap();
@@ -381,7 +451,7 @@ pub fn first_draw_does_not_look_for_vmclock() -> Verdict {
 /// Files of any kind at the device's path are not used.
 pub fn vmclock_is_the_device() -> Verdict {
     let [page, link, fifo] = ["page", "link", "fifo"].map(scratch);
-    Clock::write(&page, 1 << 8, 104);
+    Signal::write_vmclock(&page, 1 << 8, 104);
     symlink(&page, &link).unwrap();
     // SAFETY: the path ends with a null byte.
     assert_eq!(unsafe { libc::mkfifo(c_path(&fifo).as_ptr(), 0o600) }, 0);
@@ -410,10 +480,34 @@ pub fn vmclock_is_the_device() -> Verdict {
     }
 }
 
+/// Nor is a file, nor another device, in the place of the module's.
+pub fn vmgenid_page_is_the_device() -> Verdict {
+    let page = scratch("page");
+    Signal::write_vmgenid(&page, 0);
+    let uses = |path: &&Path| {
+        let child = fork(|| {
+            use_as_vmgenid_page(path);
+            let has_page = squall::status().has_vmgenid_page;
+            // SAFETY: _exit has no preconditions.
+            unsafe { libc::_exit(has_page.into()) }
+        });
+        end_of(child) != 0
+    };
+    let used = [&page, Path::new("/dev/zero")]
+        .into_iter()
+        .find(uses)
+        .map(Path::to_owned);
+    std::fs::remove_file(page).unwrap();
+    match used {
+        Some(path) => Verdict::Broken(format!("{} passed for vmgenid's page", path.display())),
+        None => Verdict::Held,
+    }
+}
+
 /// Truncating a file at the device's path does not end the program.
 pub fn vmclock_cut_short() -> Verdict {
     let path = scratch("page");
-    let clock = Clock::write(&path, 1 << 8, 104);
+    let clock = Signal::write_vmclock(&path, 1 << 8, 104);
     use_as_vmclock(&path);
     let child = fork(|| {
         squall::status();
@@ -432,7 +526,7 @@ pub fn vmclock_cut_short() -> Verdict {
 /// A hypervisor that only announces itself, or only has a vmgenid, makes this a VM without other
 /// signals.
 pub fn without_clock() -> Verdict {
-    use_as_vmclock(Path::new("/dev/null"));
+    without_signal();
     copies_draw(draws, || {})
 }
 
@@ -465,7 +559,7 @@ pub fn can_make_devices() -> bool {
 
 /// A vmclock whose marker does not change also makes this a VM.
 pub fn hidden_hypervisor_with_marker() -> Verdict {
-    let _clock = Clock::with_marker();
+    let _clock = Signal::marker();
     copies_draw(draws, || {})
 }
 

@@ -111,7 +111,7 @@ static MACHINE: LazyLock<Status> = LazyLock::new(|| {
     switch_off_for_testing(NoVmgenid);
     switch_off_for_testing(BareMetal);
     switch_off_for_testing(NoKvm);
-    clones::without_vmclock();
+    clones::without_signal();
     squall::status()
 });
 static CAN_RESEED: LazyLock<bool> = LazyLock::new(reseeds::KernelRng::can_be_reseeded);
@@ -287,9 +287,14 @@ const CASES: &[Case] = &[
     case("clone/vmclock/looked-for-later/vmgenid", clones::first_draw_does_not_look_for_vmclock, &[NoVmgenid], Held),
     case("clone/vmclock/looked-for-later/control", clones::first_draw_does_not_look_for_vmclock, &[BareMetal, Vmgenid], Broken),
     case("clone/vmclock/device", clones::vmclock_is_the_device, &[], Held),
-    case("clone/vmclock/device/control", clones::vmclock_is_the_device, &[VmClockDevice], Broken),
+    case("clone/vmclock/device/control", clones::vmclock_is_the_device, &[CloneDevice], Broken),
     case("clone/vmclock/cut-short", clones::vmclock_cut_short, &[], Held),
-    case("clone/vmclock/cut-short/control", clones::vmclock_cut_short, &[VmClockDevice], Broken),
+    case("clone/vmclock/cut-short/control", clones::vmclock_cut_short, &[CloneDevice], Broken),
+    case("clone/vmgenid-page", clones::vmgenid_page_begins_differently, &[ForkGuard], Held),
+    case("clone/vmgenid-page/last-half", clones::vmgenid_page_ends_differently, &[ForkGuard], Held),
+    case("clone/vmgenid-page/control", clones::vmgenid_page_stands_still, &[ForkGuard], Broken),
+    case("clone/vmgenid-page/device", clones::vmgenid_page_is_the_device, &[], Held),
+    case("clone/vmgenid-page/device/control", clones::vmgenid_page_is_the_device, &[CloneDevice], Broken),
     case("clone/announced-hypervisor", clones::without_clock, &[ForkGuard, Vmgenid], Held).needs(&[Need::Announcement]),
     case("clone/hidden-hypervisor", clones::without_clock, &[ForkGuard, Announcement, NoVmgenid], Held),
     case("clone/hidden-hypervisor/control", clones::without_clock, &[ForkGuard, Announcement, Vmgenid], Broken),
@@ -297,6 +302,7 @@ const CASES: &[Case] = &[
     case("clone/hidden-hypervisor/marker", clones::hidden_hypervisor_with_marker, &[ForkGuard, Announcement, Vmgenid], Held),
     case("clone/vmclock-draws-differ-until-reseed", clones::vmclock_draws_differ_until_reseed, &[ForkGuard], Held).alone().needs(GENERATION),
     case("clone/vmclock-draws-differ-until-reseed/probe", clones::vmclock_draws_differ_until_reseed, &[ForkGuard, GenerationPlace], Held).alone().needs(GENERATION),
+    case("clone/vmgenid-page-draws-differ-until-reseed", clones::vmgenid_page_draws_differ_until_reseed, &[ForkGuard], Held).alone().needs(GENERATION),
     case("clone/delayed", clones::delayed, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
     case("clone/delayed/probe", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, GenerationPlace], Held).needs(GENERATION),
     case("clone/delayed/no-instruction", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction], Held).needs(GENERATION),
@@ -333,6 +339,8 @@ const CASES: &[Case] = &[
     case("clone/in-a-fresh-draw/control", steps::nothing_in_a_fresh_draw, &[GenerationCheck], Broken).needs(STEPS),
     case("clone/vmclock-bootstraps", seeds::vmclock_bootstraps, &[], Held),
     case("clone/vmclock-bootstraps/control", seeds::vmclock_bootstraps, &[Bootstrap], Broken),
+    case("clone/vmgenid-page-bootstraps", seeds::vmgenid_page_bootstraps, &[], Held),
+    case("clone/vmgenid-page-bootstraps/control", seeds::vmgenid_page_bootstraps, &[Bootstrap], Broken),
     case("clone/generation-bootstraps", seeds::generation_bootstraps, &[BareMetal], Held).alone().needs(GENERATION),
     case("clone/generation-bootstraps/control", seeds::generation_bootstraps, &[BareMetal, Bootstrap], Broken).alone().needs(GENERATION),
     case("seed/kernel-alone", seeds::processes_differ, &[Root, AdditionalInput, RandomInstruction, CycleCounter], Held),

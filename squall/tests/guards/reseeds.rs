@@ -12,7 +12,7 @@ use squall::testing::{
 };
 
 use crate::Verdict;
-use crate::clones::without_vmclock;
+use crate::clones::without_signal;
 use crate::drops::drop_page;
 use crate::outputs::judge;
 
@@ -145,7 +145,7 @@ pub fn place_that_stops_agreeing() -> Verdict {
 /// to what was used.
 pub fn refills_double() -> Verdict {
     const REFILLS: [u64; 7] = [256, 512, 1024, 2048, 3584, 3584, 3584];
-    without_vmclock();
+    without_signal();
     squall::u64();
     for (number, refill) in REFILLS.into_iter().enumerate() {
         let discarded = discarded_after(REFILLS[..number].iter().sum());

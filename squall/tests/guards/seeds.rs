@@ -7,7 +7,7 @@ use squall::testing::{Failpoint, events_for_testing, switch_off_for_testing};
 use squall::{CloneGuard, NoiseSource};
 
 use crate::Verdict;
-use crate::clones::{Clock, without_vmclock};
+use crate::clones::{Signal, without_signal};
 use crate::drops::drop_page;
 use crate::outputs::{fork, judge, receive, send, wait};
 use crate::reseeds::KernelRng;
@@ -82,8 +82,15 @@ fn bootstraps_again(change: impl FnOnce()) -> Verdict {
 }
 
 pub fn vmclock_bootstraps() -> Verdict {
-    let clock = Clock::install();
-    let verdict = bootstraps_again(|| clock.set(2));
+    signal_bootstraps(&Signal::vmclock())
+}
+
+pub fn vmgenid_page_bootstraps() -> Verdict {
+    signal_bootstraps(&Signal::vmgenid(8))
+}
+
+fn signal_bootstraps(signal: &Signal) -> Verdict {
+    let verdict = bootstraps_again(|| signal.set(2));
     let after_once = squall::status().bootstraps;
     drop_page();
     squall::u32();
@@ -94,14 +101,14 @@ pub fn vmclock_bootstraps() -> Verdict {
 /// In a VM without a vmclock, a new generation may mean a clone.
 pub fn generation_bootstraps() -> Verdict {
     let rng = KernelRng::open();
-    without_vmclock();
+    without_signal();
     bootstraps_again(|| rng.reseed())
 }
 
 /// The root hears of everything that happens to the guards.
 pub fn events_are_inputs() -> Verdict {
     let rng = KernelRng::open();
-    let clock = Clock::install();
+    let clock = Signal::vmclock();
     let draw_long_enough = || {
         let started = std::time::Instant::now();
         while started.elapsed().as_millis() < 20 {
@@ -135,7 +142,7 @@ pub fn events_are_inputs() -> Verdict {
 /// hears nothing.
 pub fn quick_refills_are_no_inputs() -> Verdict {
     const REFILL: usize = 6;
-    without_vmclock();
+    without_signal();
     for _ in 0..10_000 {
         squall::u64();
     }

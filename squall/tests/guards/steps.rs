@@ -32,7 +32,7 @@ mod x86_64 {
     use squall::testing::{Failpoint, page_address_for_testing, switch_off_for_testing};
 
     use crate::Verdict;
-    use crate::clones::Clock;
+    use crate::clones::Signal;
     use crate::drops::drop_page;
     use crate::outputs::{Draw, judge, receive};
     use crate::reseeds::KernelRng;
@@ -366,8 +366,8 @@ mod x86_64 {
     }
 
     pub fn clone_in_a_fresh_draw() -> Verdict {
-        static CLOCK: OnceLock<Clock> = OnceLock::new();
-        CLOCK.get_or_init(Clock::install);
+        static CLOCK: OnceLock<Signal> = OnceLock::new();
+        CLOCK.get_or_init(Signal::vmclock);
         in_a_fresh_draw(|| CLOCK.get().expect("it was set").set(2))
     }
 

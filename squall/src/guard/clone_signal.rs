@@ -1,0 +1,222 @@
+//! What changes in this VM's memory before a restored VM runs again: vmclock's count, or vmgenid's
+//! identifier.
+//!
+//! It is a signal, never entropy: sibling clones may see the same new value.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::{freshness, memory, vmclock, vmgenid_page};
+
+/// What the signal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// vmclock's VM generation counter.
+    VmClock,
+    /// vmclock's disruption marker: an additional signal, which is checked but never relied on.
+    /// Hypervisors change it with a restore, but the device's specification does not require that.
+    DisruptionMarker,
+    /// vmgenid's identifier, in the page that squall's kernel module shows.
+    VmgenidPage,
+}
+
+/// A mapped page with the signal in it. The page is read-only, and stays mapped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CloneSignal {
+    kind: Kind,
+    page: NonNull<u8>,
+    /// Offset of the signal in the page, in bytes.
+    at: usize,
+}
+
+impl CloneSignal {
+    /// The machine's best signal, of those that this process may read.
+    pub fn open() -> Option<CloneSignal> {
+        let clock = vmclock::open();
+        if clock.is_some_and(CloneSignal::is_relied_on) {
+            return clock;
+        }
+        let page = vmgenid_page::open();
+        if let (Some(clock), Some(_)) = (clock, page) {
+            memory::unmap(clock.page);
+        }
+        page.or(clock)
+    }
+
+    /// The signal of this kind, at this offset of a mapped page.
+    pub fn new(kind: Kind, page: NonNull<u8>, at: usize) -> CloneSignal {
+        CloneSignal { kind, page, at }
+    }
+
+    pub fn kind(self) -> Kind {
+        self.kind
+    }
+
+    /// Whether every restore of this VM changes the signal.
+    pub fn is_relied_on(self) -> bool {
+        self.kind != Kind::DisruptionMarker
+    }
+
+    /// The signal's value plus one: 0 stands for no signal.
+    ///
+    /// Its words are aligned, so none is ever seen half-changed, and they change while the VM stands
+    /// still. So vmclock's sequence count, which guards the clock's other fields, is not needed.
+    #[inline]
+    pub fn value(self) -> u64 {
+        // SAFETY: a `CloneSignal`'s page stays mapped.
+        let words = unsafe { self.place().read() };
+        freshness::folded(words).wrapping_add(1)
+    }
+
+    /// Where the signal is, to be read on each request.
+    pub fn place(self) -> Place {
+        Place {
+            // SAFETY: `at` is within the page.
+            first: unsafe { self.page.add(self.at) }.cast().as_ptr(),
+            to_last: match self.kind {
+                Kind::VmgenidPage => size_of::<u64>() as u16,
+                Kind::VmClock | Kind::DisruptionMarker => 0,
+            },
+        }
+    }
+}
+
+// SAFETY: the page is read-only, never unmapped once in use, and read by atomic loads.
+unsafe impl Send for CloneSignal {}
+// SAFETY: as above.
+unsafe impl Sync for CloneSignal {}
+
+/// Where a signal is: one word, or two that follow each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub first: *const AtomicU64,
+    /// Bytes from the first word to the last: 0 if there is only one.
+    pub to_last: u16,
+}
+
+impl Place {
+    /// The first word and the last.
+    ///
+    /// # Safety
+    /// Both must be mapped.
+    #[inline(always)]
+    pub unsafe fn read(self) -> [u64; 2] {
+        // SAFETY: the caller promises it.
+        unsafe {
+            [
+                (*self.first).load(Ordering::Relaxed),
+                (*self.first.byte_add(self.to_last.into())).load(Ordering::Relaxed),
+            ]
+        }
+    }
+}
+
+/// What this process has seen of the signal.
+struct Seen {
+    /// The value as last seen; 0 if never.
+    value: AtomicU64,
+    /// The kernel's generation when the value was seen to change; 0 if never.
+    changed_under: AtomicU64,
+}
+
+static SEEN: Seen = Seen::new();
+
+impl Seen {
+    const fn new() -> Seen {
+        Seen {
+            value: AtomicU64::new(0),
+            changed_under: AtomicU64::new(0),
+        }
+    }
+
+    fn note(&self, value: u64, generation: u64) {
+        let seen = self.value.swap(value, Ordering::Relaxed);
+        if seen != 0 && seen != value {
+            self.changed_under.store(generation, Ordering::Relaxed);
+        }
+    }
+
+    fn is_unsettled(&self, generation: u64) -> bool {
+        let changed_under = self.changed_under.load(Ordering::Relaxed);
+        changed_under != 0 && changed_under == generation
+    }
+}
+
+/// Records the value at a seeding under the kernel's `generation`.
+pub(crate) fn note(value: u64, generation: u64) {
+    SEEN.note(value, generation);
+}
+
+/// Whether the value changed and the kernel has not reseeded since: until it has, it may give
+/// sibling clones the same bytes.
+pub(crate) fn is_unsettled(generation: u64) -> bool {
+    SEEN.is_unsettled(generation)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    const WORD: usize = size_of::<u64>();
+
+    /// A signal in ordinary memory, at offset 104 of its page.
+    pub(in crate::guard) fn imitation(kind: Kind) -> CloneSignal {
+        /// Addresses of pages that are never freed, so that AddressSanitizer sees no leak.
+        static PAGES: std::sync::Mutex<Vec<usize>> = std::sync::Mutex::new(Vec::new());
+        let page = NonNull::from(Box::leak(Box::new([0u64; 4096 / WORD])));
+        PAGES.lock().unwrap().push(page.addr().get());
+        CloneSignal::new(kind, page.cast(), 104)
+    }
+
+    fn set(signal: CloneSignal, at: usize, word: u64) {
+        // SAFETY: the imitation's page is writable and stays.
+        unsafe {
+            (*signal.page.as_ptr().add(at).cast::<AtomicU64>()).store(word, Ordering::Relaxed)
+        };
+    }
+
+    #[test]
+    fn a_count_is_one_word() {
+        for kind in [Kind::VmClock, Kind::DisruptionMarker] {
+            let signal = imitation(kind);
+            let before = signal.value();
+            assert_ne!(before, 0);
+            for at in [96, 112] {
+                set(signal, at, 7);
+                assert_eq!(signal.value(), before, "the neighbour at {at}");
+            }
+            set(signal, 104, 7);
+            assert_ne!(signal.value(), before);
+            assert_eq!(signal.is_relied_on(), kind == Kind::VmClock);
+        }
+    }
+
+    #[test]
+    fn an_identifier_is_two_words() {
+        let signal = imitation(Kind::VmgenidPage);
+        let before = signal.value();
+        for (at, changes) in [(96, false), (104, true), (112, true), (120, false)] {
+            for bit in 0..64 {
+                set(signal, at, 1 << bit);
+                assert_eq!(signal.value() != before, changes, "bit {bit} at {at}");
+            }
+            set(signal, at, 0);
+        }
+        assert!(signal.is_relied_on());
+    }
+
+    #[test]
+    fn a_change_is_unsettled_under_its_generation_alone() {
+        let seen = Seen::new();
+        seen.note(5, 10);
+        seen.note(5, 11);
+        for generation in [0, 10, 11] {
+            assert!(!seen.is_unsettled(generation), "nothing has changed");
+        }
+        seen.note(6, 12);
+        seen.note(6, 13);
+        for (generation, is_unsettled) in [(0, false), (11, false), (12, true), (13, false)] {
+            assert_eq!(seen.is_unsettled(generation), is_unsettled, "{generation}");
+        }
+    }
+}

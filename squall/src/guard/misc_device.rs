@@ -1,0 +1,142 @@
+//! The page that a device of Linux shows, of those that change before a restored VM runs again.
+//!
+//! Only the kernel's device is accepted. A file in its place could be truncated, and a draw would then
+//! end the program by SIGBUS; or what it shows might never change.
+
+use core::ffi::CStr;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::io::Write;
+
+use super::memory::page_size;
+use crate::failpoint::{self, Failpoint};
+use crate::file::{self, File};
+
+/// Opens the misc device at `path` for reading, if the name that the kernel gave it `is_right`. The
+/// path does not tell: the device's number does.
+pub(super) fn open(path: &CStr, is_right: fn(&[u8]) -> bool) -> Option<File> {
+    // Opening another device could have an effect, and opening a FIFO could block the draw: O_PATH
+    // opens neither.
+    check(&File::open(path, libc::O_PATH).ok()?, is_right)?;
+    let file = File::open(path, libc::O_NONBLOCK).ok()?;
+    check(&file, is_right)?;
+    Some(file)
+}
+
+/// Maps the page that an open device shows, for as long as the process lives.
+pub(super) fn map(file: &File) -> Option<NonNull<u8>> {
+    // SAFETY: a new mapping at an address of the kernel's choice. The devices want exactly one page.
+    let page = unsafe {
+        libc::mmap(
+            core::ptr::null_mut(),
+            page_size(),
+            libc::PROT_READ,
+            libc::MAP_SHARED,
+            file.descriptor(),
+            0,
+        )
+    };
+    if page == libc::MAP_FAILED {
+        return None;
+    }
+    NonNull::new(page.cast())
+}
+
+/// What a file in the place of the device is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Identity {
+    /// The driver's device.
+    Right,
+    /// A misc device, like the driver's, that cannot be identified: without /sys, for example.
+    Unknown,
+    Other,
+}
+
+/// Whether there is a device that may be the right one but cannot be identified. It is not used, and
+/// the machine is taken for a VM.
+static IS_UNIDENTIFIED: AtomicBool = AtomicBool::new(false);
+
+/// Whether [`open`] has found a device that it could not identify.
+pub(super) fn is_unidentified() -> bool {
+    IS_UNIDENTIFIED.load(Ordering::Relaxed)
+}
+
+/// `None` if this is not the device, or cannot be identified.
+fn check(file: &File, is_right: fn(&[u8]) -> bool) -> Option<()> {
+    match identify(file, is_right) {
+        Identity::Right => Some(()),
+        Identity::Unknown => {
+            IS_UNIDENTIFIED.store(true, Ordering::Relaxed);
+            None
+        }
+        Identity::Other => failpoint::is_off(Failpoint::CloneDevice).then_some(()),
+    }
+}
+
+/// Identifies a misc device by its number.
+fn identify(file: &File, is_right: fn(&[u8]) -> bool) -> Identity {
+    /// The major number of misc devices (Linux Documentation/admin-guide/devices.txt).
+    const MISC: u32 = 10;
+    let Some(stat) = file::stat(file.descriptor()) else {
+        return Identity::Other;
+    };
+    if stat.st_mode & libc::S_IFMT != libc::S_IFCHR || libc::major(stat.st_rdev) != MISC {
+        return Identity::Other;
+    }
+    // Room for any number, and the null byte.
+    let mut path = [0; 32];
+    let minor = libc::minor(stat.st_rdev);
+    write!(&mut path[..], "/sys/dev/char/{MISC}:{minor}\0").expect("a number of 32 bits fits");
+    let path = CStr::from_bytes_until_nul(&path).expect("it ends with a null byte");
+    identity_behind(file::link_target(path, &mut [0; 256]), is_right)
+}
+
+/// Identifies a misc device by the target of its link in sysfs, which ends in its name.
+fn identity_behind(target: Option<&[u8]>, is_right: fn(&[u8]) -> bool) -> Identity {
+    let Some(target) = target else {
+        return Identity::Unknown;
+    };
+    let name = target.rsplit(|&byte| byte == b'/').next();
+    if name.is_some_and(is_right) {
+        Identity::Right
+    } else {
+        Identity::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_fuse(name: &[u8]) -> bool {
+        name == b"fuse"
+    }
+
+    #[test]
+    fn a_device_is_what_its_link_says() {
+        let behind = |target: &str| identity_behind(Some(target.as_bytes()), is_fuse);
+        assert_eq!(behind("../../devices/virtual/misc/fuse"), Identity::Right);
+        assert_eq!(behind("fuse"), Identity::Right);
+        for path in ["", "misc/fuse/0", "misc/xfuse", "misc/vmclock0"] {
+            assert_eq!(behind(path), Identity::Other, "{path}");
+        }
+        assert_eq!(identity_behind(None, is_fuse), Identity::Unknown);
+    }
+
+    #[test]
+    fn other_files_are_none() {
+        let everywhere = [c"/dev/zero", c"/dev/null", c"/proc/self/exe", c"/dev"];
+        let misc = [c"/dev/net/tun", c"/dev/kvm", c"/dev/loop-control"];
+        for path in everywhere {
+            let file = File::open(path, 0).expect("every system has it");
+            assert_eq!(identify(&file, |_| true), Identity::Other, "{path:?}");
+        }
+        for path in misc {
+            let identity = File::open(path, libc::O_PATH).map(|file| identify(&file, is_fuse));
+            assert_ne!(identity, Ok(Identity::Right), "{path:?}");
+        }
+        if let Ok(file) = File::open(c"/dev/fuse", libc::O_PATH) {
+            assert_ne!(identify(&file, is_fuse), Identity::Other);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! vmgenid's page, which the hypervisor changes before a restored VM runs again, as the kernel module
+//! in `kernel/` shows it.
+//!
+//! The hypervisor writes a new identifier of 16 bytes into the guest's memory before the guest goes
+//! on ("Virtual Machine Generation ID", Microsoft, 2012); only the interrupt, which Linux waits for,
+//! comes later. Some hypervisors also change it when a VM is moved to another host, which then costs a
+//! reseed.
+
+use core::ffi::CStr;
+
+use super::clone_signal::{CloneSignal, Kind};
+use super::memory::page_size;
+use super::misc_device;
+use crate::file::File;
+
+/// Bytes of the identifier.
+const ID_LEN: usize = 16;
+
+/// What a read of the device gives: the identifier, then its offset in the page.
+const HEAD_LEN: usize = ID_LEN + size_of::<u64>();
+
+/// The page that the module shows; `None` if there is no module, or this process may not read it.
+pub(super) fn open() -> Option<CloneSignal> {
+    #[cfg(feature = "testing")]
+    if let Some(path) = INSTEAD.get() {
+        return open_at(path);
+    }
+    open_at(c"/dev/squall-vmgenid")
+}
+
+fn open_at(path: &CStr) -> Option<CloneSignal> {
+    let file = misc_device::open(path, |name| name == b"squall-vmgenid")?;
+    let at = id_at(&read_head(&file)?)?;
+    Some(CloneSignal::new(
+        Kind::VmgenidPage,
+        misc_device::map(&file)?,
+        at,
+    ))
+}
+
+fn read_head(file: &File) -> Option<[u8; HEAD_LEN]> {
+    let mut head = [0; HEAD_LEN];
+    (file.read(&mut head) == Some(HEAD_LEN)).then_some(head)
+}
+
+/// Offset of the identifier in the page; `None` if it is not an aligned place in it.
+fn id_at(head: &[u8; HEAD_LEN]) -> Option<usize> {
+    let (_, offset) = head.split_last_chunk()?;
+    let at = usize::try_from(u64::from_ne_bytes(*offset)).ok()?;
+    let last = page_size() - ID_LEN;
+    (at % size_of::<u64>() == 0 && at <= last).then_some(at)
+}
+
+#[cfg(feature = "testing")]
+static INSTEAD: std::sync::OnceLock<&'static CStr> = std::sync::OnceLock::new();
+
+/// Looks for the device at `path` instead. A file there that imitates the device's page is used
+/// only with [`Failpoint::CloneDevice`](crate::failpoint::Failpoint::CloneDevice) off.
+#[cfg(feature = "testing")]
+pub fn open_instead(path: &'static CStr) {
+    INSTEAD.set(path).expect("the device is replaced once");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_identifier_is_an_aligned_place_in_the_page() {
+        let at = |offset: u64| {
+            let mut head = [7; HEAD_LEN];
+            head[ID_LEN..].copy_from_slice(&offset.to_ne_bytes());
+            id_at(&head)
+        };
+        let last = page_size() as u64 - 16;
+        assert_eq!(at(0), Some(0));
+        assert_eq!(at(40), Some(40));
+        assert_eq!(at(last), Some(last as usize));
+        for offset in [4, 41, last + 8, last + 16, u64::MAX, u64::MAX - 7] {
+            assert_eq!(at(offset), None, "{offset}");
+        }
+    }
+}
