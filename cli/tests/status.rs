@@ -9,7 +9,7 @@ use squall_testing::tests;
 use crate::common::{bytes, text};
 
 /// The documented keys.
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "version",
     "engine",
     "engines_available",
@@ -23,6 +23,7 @@ const KEYS: [&str; 23] = [
     "is_vm",
     "has_vmgenid",
     "has_vmclock",
+    "has_vmgenid_page",
     "counter_shows_stops",
     "has_vdso_getrandom",
     "cpu_random",
@@ -60,6 +61,7 @@ fn json_tells_what_the_library_tells() {
     assert_eq!(told["is_vm"], known.is_vm);
     assert_eq!(told["has_vmgenid"], known.has_vmgenid);
     assert_eq!(told["has_vmclock"], known.has_vmclock);
+    assert_eq!(told["has_vmgenid_page"], known.has_vmgenid_page);
     assert_eq!(told["counter_shows_stops"], known.counter_shows_stops);
     assert_eq!(told["has_vdso_getrandom"], known.has_vdso_getrandom);
     assert_eq!(told["cpu_random"], known.cpu_random.to_string());
@@ -83,7 +85,7 @@ fn people_see_one_aligned_fact_a_line() {
         .take_while(|line| !["Warnings", "Notes"].contains(line))
         .filter(|line| line.starts_with("  "))
         .collect();
-    assert_eq!(facts.len(), 18, "{shown}");
+    assert_eq!(facts.len(), 19, "{shown}");
     for fact in facts {
         let (name, value) = fact[2..].split_at(18);
         assert!(name.ends_with(' ') && !value.starts_with(' '), "{fact}");

@@ -17,7 +17,7 @@ pub struct Facts {
     pub memory: String,
     /// `wiped` or `process-id`.
     pub fork_guard: String,
-    /// `not-a-vm`, `vmclock`, `vmgenid` or `no-signal`.
+    /// `not-a-vm`, `vmclock`, `vmgenid-page`, `vmgenid` or `no-signal`.
     pub clone_guard: String,
     /// `mapped-generation`, `vdso-probe` or `time`.
     pub reseed_guard: String,
@@ -27,6 +27,8 @@ pub struct Facts {
     pub has_vmgenid: bool,
     /// Whether /dev/vmclock0 is a vmclock and readable.
     pub has_vmclock: bool,
+    /// Whether squall's kernel module shows vmgenid's page, and it is used.
+    pub has_vmgenid_page: bool,
     /// Whether the cycle counter shows when this VM was stopped, so that quick requests need no pad.
     pub counter_shows_stops: bool,
     /// Whether the kernel has getrandom in the vDSO.
@@ -58,6 +60,7 @@ impl From<&Status> for Facts {
             is_vm: status.is_vm,
             has_vmgenid: status.has_vmgenid,
             has_vmclock: status.has_vmclock,
+            has_vmgenid_page: status.has_vmgenid_page,
             counter_shows_stops: status.counter_shows_stops,
             has_vdso_getrandom: status.has_vdso_getrandom,
             cpu_random: status.cpu_random.to_string(),

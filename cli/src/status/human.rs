@@ -29,7 +29,7 @@ fn section(text: &mut String, title: &str, facts: &[Fact]) {
     }
 }
 
-fn machine(report: &Report) -> [Fact; 8] {
+fn machine(report: &Report) -> [Fact; 9] {
     let or_unknown = |name: &Option<String>| name.clone().unwrap_or("unknown".to_owned());
     [
         ("Kernel", format!("Linux {}", report.kernel_release)),
@@ -37,6 +37,7 @@ fn machine(report: &Report) -> [Fact; 8] {
         ("Hypervisor", or_unknown(&report.hypervisor)),
         ("vDSO getrandom", yes(report.facts.has_vdso_getrandom)),
         ("vmgenid", yes(report.facts.has_vmgenid)),
+        ("vmgenid's page", yes(report.facts.has_vmgenid_page)),
         ("vmclock", yes(report.facts.has_vmclock)),
         ("CPU random words", report.facts.cpu_random.clone()),
         ("Cycle counter", report.facts.cycle_counter.clone()),
@@ -57,6 +58,7 @@ fn protection(report: &Report) -> [Fact; 4] {
     let clone = match status.clone_guard {
         CloneGuard::NotAVm => "no sign of a virtual machine",
         CloneGuard::VmClock => "a counter changes before a clone runs",
+        CloneGuard::VmgenidPage => "vmgenid's page changes before a clone runs",
         CloneGuard::Vmgenid => {
             "the kernel reseeds when notified of a clone; until then each request is made unique"
         }

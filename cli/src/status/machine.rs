@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// The device that reports clones of a virtual machine.
+/// The devices that tell of clones of a virtual machine in time.
 const VMCLOCK: &str = "/dev/vmclock0";
+const VMGENID_PAGE: &str = "/dev/squall-vmgenid";
 
 /// The kernel's release, as in `uname -r`.
 pub fn kernel_release() -> String {
@@ -35,9 +36,12 @@ pub fn cpu_model() -> Option<String> {
     None
 }
 
-/// Whether there is a vmclock device that this user may not read.
-pub fn vmclock_is_forbidden() -> bool {
-    File::open(VMCLOCK).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+/// A device that tells of clones in time, but that this user may not read.
+pub fn unreadable_signal() -> Option<&'static str> {
+    let is_forbidden = |path: &&str| {
+        File::open(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+    };
+    [VMCLOCK, VMGENID_PAGE].into_iter().find(is_forbidden)
 }
 
 /// Whether sysfs is mounted; without it, as in a chroot, no device is ever found.

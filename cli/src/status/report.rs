@@ -34,7 +34,7 @@ impl Report {
         let status = squall::status();
         let kernel_release = machine::kernel_release();
         let view = View {
-            vmclock_is_forbidden: machine::vmclock_is_forbidden(),
+            unreadable_signal: machine::unreadable_signal(),
             has_sysfs: machine::has_sysfs(),
         };
         let warnings = warnings::of(&status, &kernel_release, view);

@@ -31,8 +31,8 @@ impl Warning {
 /// What this process can see of devices.
 #[derive(Clone, Copy)]
 pub struct View {
-    /// Whether there is a vmclock that this user may not read.
-    pub vmclock_is_forbidden: bool,
+    /// A device that tells of clones in time, but that this user may not read.
+    pub unreadable_signal: Option<&'static str>,
     /// Whether sysfs is there to look for devices.
     pub has_sysfs: bool,
 }
@@ -45,7 +45,7 @@ pub fn of(status: &Status, release: &str, view: View) -> Vec<Warning> {
         no_reseed_signal(status).filter(|_| !is_old),
         not_droppable(status).filter(|_| !is_old),
         no_clone_signal(status, view.has_sysfs),
-        view.vmclock_is_forbidden.then(unreadable_vmclock),
+        view.unreadable_signal.map(unreadable_signal),
         slow_engine(status),
         no_cpu_random(status),
         no_cycle_counter(status),
@@ -111,24 +111,26 @@ fn no_clone_signal(status: &Status, has_sysfs: bool) -> Option<Warning> {
 
 /// Things worth knowing even though nothing is missing.
 pub fn notes(status: &Status, view: View) -> Vec<Warning> {
-    let is_told_late = status.clone_guard == CloneGuard::Vmgenid && !view.vmclock_is_forbidden;
+    let is_told_late =
+        status.clone_guard == CloneGuard::Vmgenid && view.unreadable_signal.is_none();
     let note = is_told_late.then(|| {
         Warning::new(
             "clone_signal_is_late",
             "a clone of this virtual machine can run for milliseconds before vmgenid notifies the \
              kernel; until then each request is made unique, which takes 10 to 100 ns",
-            "add a vmclock device that counts generations: requests then take less time",
+            "install squall-vmgenid-dkms, a kernel module that shows vmgenid's page to programs; or add \
+             a vmclock device that counts generations: requests then take less time",
         )
     });
     note.into_iter().collect()
 }
 
-fn unreadable_vmclock() -> Warning {
-    Warning::new(
-        "vmclock_unreadable",
-        "/dev/vmclock0 exists, but this user may not read it",
-        "allow it: chmod a+r /dev/vmclock0, or a udev rule with MODE=\"0444\"",
-    )
+fn unreadable_signal(path: &str) -> Warning {
+    Warning {
+        code: "clone_signal_unreadable",
+        problem: format!("{path} exists, but this user may not read it"),
+        advice: format!("allow it: chmod a+r {path}, or a udev rule with MODE=\"0444\""),
+    }
 }
 
 fn slow_engine(status: &Status) -> Option<Warning> {
@@ -193,11 +195,11 @@ mod tests {
     }
 
     const CLEAR: View = View {
-        vmclock_is_forbidden: false,
+        unreadable_signal: None,
         has_sysfs: true,
     };
     const FORBIDDEN: View = View {
-        vmclock_is_forbidden: true,
+        unreadable_signal: Some("/dev/vmclock0"),
         has_sysfs: true,
     };
 
@@ -232,13 +234,13 @@ mod tests {
             }
             assert_eq!(codes(&status, NEW, CLEAR), [code]);
         }
-        assert_eq!(codes(&good(), NEW, FORBIDDEN), ["vmclock_unreadable"]);
+        assert_eq!(codes(&good(), NEW, FORBIDDEN), ["clone_signal_unreadable"]);
     }
 
     #[test]
     fn without_sysfs_no_device_is_advised() {
         let chroot = View {
-            vmclock_is_forbidden: false,
+            unreadable_signal: None,
             has_sysfs: false,
         };
         assert!(codes(&good(), NEW, chroot).is_empty());
@@ -254,6 +256,7 @@ mod tests {
         assert!(notes(&status, FORBIDDEN).is_empty(), "a warning says more");
         for guard in [
             CloneGuard::VmClock,
+            CloneGuard::VmgenidPage,
             CloneGuard::NotAVm,
             CloneGuard::NoSignal,
         ] {

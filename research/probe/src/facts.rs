@@ -99,6 +99,7 @@ pub fn status() -> Value {
         "is_vm": text(&status.is_vm),
         "has_vmgenid": text(&status.has_vmgenid),
         "has_vmclock": text(&status.has_vmclock),
+        "has_vmgenid_page": text(&status.has_vmgenid_page),
         "has_vdso_getrandom": text(&status.has_vdso_getrandom),
     })
 }

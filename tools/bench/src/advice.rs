@@ -81,7 +81,9 @@ fn guard(report: &Report) -> &'static str {
             "; nothing announces clones of this VM: getrandom may repeat in a clone, while squall \
              does not"
         }
-        "vmclock" => "; vmclock announces clones of this VM before squall serves anything",
+        "vmclock" | "vmgenid-page" => {
+            "; squall sees before it serves anything whether this VM is a clone"
+        }
         _ => "",
     }
 }
