@@ -18,7 +18,7 @@ type State struct {
 	// "kernel" where there is none.
 	ForkGuard string
 	// CloneGuard is how a VM learns that it is a clone: "not-a-vm"; "vmclock", by a count that changes
-	// before a clone runs; "vmgenid", by the kernel, which reseeds when it is told, milliseconds later;
+	// before a clone runs; "vmgenid-page", by vmgenid's page, which also changes before; "vmgenid", by the kernel, which reseeds when it is told, milliseconds later;
 	// "no-signal", not at all; "kernel" where there is no state. With "vmgenid" and "no-signal", requests of up
 	// to 256 bytes get a request pad, which makes them different in each clone (see CounterShowsStops).
 	CloneGuard string
@@ -33,8 +33,11 @@ type State struct {
 	IsVM bool
 	// HasVMGenID tells whether the kernel's vmgenid driver is bound to a device.
 	HasVMGenID bool
-	// HasVMClock tells whether /dev/vmclock0 is there and readable, and sysfs knows it as the device.
+	// HasVMClock tells whether /dev/vmclock0 is used: it is there and readable, and sysfs knows it as the device.
+	// Where it has no count of restores, vmgenid's page takes its place.
 	HasVMClock bool
+	// HasVMGenIDPage tells whether squall's kernel module shows vmgenid's page, and it is used.
+	HasVMGenIDPage bool
 	// CounterShowsStops tells whether the cycle counter shows that this VM was stopped, as the hypervisor
 	// is known to keep it so: requests in quick succession need no pad. It is looked for only where
 	// there are pads.

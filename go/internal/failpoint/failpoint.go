@@ -32,11 +32,11 @@ const (
 	KVM
 	// NoKVM knows that others are not KVM; without it they count as KVM.
 	NoKVM
-	// Settled takes the kernel for told of a clone, unless a vmclock says otherwise; without it, it is
+	// Settled takes the kernel for told of a clone, unless a signal of clones says otherwise; without it, it is
 	// never told.
 	Settled
-	// VMClock looks at a vmclock.
-	VMClock
+	// CloneSignal looks for the devices that tell of clones in time.
+	CloneSignal
 	// VMGenID believes in the kernel's vmgenid driver.
 	VMGenID
 	// Pin keeps a goroutine on its P while it uses the P's page.

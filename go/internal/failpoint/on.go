@@ -29,7 +29,7 @@ func Named(name string) (guard Failpoint, isKnown bool) {
 	guard, isKnown = map[string]Failpoint{
 		"GenerationCheck": GenerationCheck, "GenerationPlace": GenerationPlace, "VDSO": VDSO, "ForkGuard": ForkGuard,
 		"Droppable": Droppable, "Recheck": Recheck, "DelayedNotification": DelayedNotification, "Stops": Stops,
-		"Anchors": Anchors, "KVM": KVM, "NoKVM": NoKVM, "Settled": Settled, "VMClock": VMClock, "VMGenID": VMGenID,
+		"Anchors": Anchors, "KVM": KVM, "NoKVM": NoKVM, "Settled": Settled, "CloneSignal": CloneSignal, "VMGenID": VMGenID,
 		"Pin": Pin, "FreshCheck": FreshCheck, "SeedAge": SeedAge, "Noise": Noise, "BareMetal": BareMetal,
 		"Announced": Announced, "KernelBytes": KernelBytes,
 	}[name]

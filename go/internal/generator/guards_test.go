@@ -109,8 +109,8 @@ func tried(t *testing.T, name, off string) (int, string) {
 
 // Guards that are off to have bursts on any machine that has the instructions.
 const (
-	late      = "BareMetal VMClock NoKVM"
-	unsettled = "Announced VMGenID VMClock Settled NoKVM"
+	late      = "BareMetal CloneSignal NoKVM"
+	unsettled = "Announced VMGenID CloneSignal Settled NoKVM"
 )
 
 func TestGuards(t *testing.T) {
@@ -154,14 +154,14 @@ func TestGuards(t *testing.T) {
 		{"clone, all", late + " VMGenID", "Anchors"},
 		{"clone, all", late + " VMGenID VDSO", "Stops"},
 		{"clone, 512 bytes", late + " VMGenID", "DelayedNotification"},
-		// After a change of vmclock, until the kernel was told.
+		// After a change of the signal of clones, until the kernel was told.
 		{"clone, all", unsettled, "Stops"},
 		{"clone, all", unsettled, "Anchors"},
 		{"clone, 512 bytes", unsettled, "DelayedNotification"},
 		// Under a hypervisor that is not known, and where the random instruction fails.
-		{"no anchors", "BareMetal VMClock KVM", "DelayedNotification"},
+		{"no anchors", "BareMetal CloneSignal KVM", "DelayedNotification"},
 		{"no anchors", late + " Noise", "Anchors"},
-		{"hidden", "Announced VMClock", "VMGenID"},
+		{"hidden", "Announced CloneSignal", "VMGenID"},
 		{"simulation", late, ""},
 		{"lengths", late, ""},
 		{"lengths", late + " GenerationPlace", ""},

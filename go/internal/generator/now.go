@@ -24,6 +24,7 @@ func Now() Status {
 		IsVM:              policy.IsVM,
 		HasVMGenID:        policy.HasVMGenID,
 		HasVMClock:        policy.HasVMClock(),
+		HasVMGenIDPage:    policy.HasVMGenIDPage(),
 		CounterShowsStops: counterShowsStops(policy),
 		HasVDSOGetrandom:  policy.HasVDSO(),
 		Reseeds:           Reseeds.Load(),
@@ -35,7 +36,9 @@ func cloneGuard(policy *guard.Policy) string {
 	switch {
 	case !policy.SeesClones():
 		return "no-signal"
-	case policy.CountsGenerations():
+	case policy.HasVMGenIDPage():
+		return "vmgenid-page"
+	case policy.IsToldInTime():
 		return "vmclock"
 	case policy.IsVM:
 		return "vmgenid"

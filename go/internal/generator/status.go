@@ -7,6 +7,7 @@ type Status struct {
 	ReseedGuard                  string
 	KernelGeneration             uint64
 	IsVM, HasVMGenID, HasVMClock bool
+	HasVMGenIDPage               bool
 	CounterShowsStops            bool
 	HasVDSOGetrandom             bool
 	Reseeds, BytesDiscarded      uint64

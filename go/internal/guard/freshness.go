@@ -3,28 +3,29 @@
 package guard
 
 import (
-	"math/bits"
 	"sync/atomic"
 
 	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
-// The freshness tag, which the fast path compares before bytes leave: the kernel's generation, and where
-// there is a vmclock its count.
+// The freshness tag, which the fast path compares before bytes leave: the kernel's generation and, where
+// there is one, the signal of clones.
 
 var (
 	// never reads as a generation that no state was seeded under.
 	never uint64
-	// nothing reads as the count where there is no vmclock.
+	// nothing reads as the signal where there is none.
 	nothing uint64
 
 	generationPlace atomic.Pointer[uint64]
-	countPlace      atomic.Pointer[uint64]
+	signalFirst     atomic.Pointer[uint64]
+	signalLast      atomic.Pointer[uint64]
 )
 
 func init() {
 	generationPlace.Store(&never)
-	countPlace.Store(&nothing)
+	signalFirst.Store(&nothing)
+	signalLast.Store(&nothing)
 }
 
 // frozen is what every generation appears to be while a test has switched their comparison off.
@@ -40,16 +41,15 @@ func mappedGeneration() uint64 {
 	return generation
 }
 
-// Tag is the freshness tag now. It changes with the kernel's generation and with vmclock's count.
+// Tag is the freshness tag now. It changes with the kernel's generation and with the signal of clones.
 func Tag() uint64 { return TagUnder(mappedGeneration()) }
 
 // TagUnder is the same, with this for the kernel's generation.
 //
-// Both words count in their lower halves, so one half is for each: no change of one undoes the
-// other's.
+// Generations and counts change in their lower halves, and a folded count stands in both: so no change of one
+// undoes the other's.
 func TagUnder(generation uint64) uint64 {
-	count := atomic.LoadUint64(countPlace.Load())
-	return generation ^ bits.RotateLeft64(count, 32)
+	return generation ^ folded(atomic.LoadUint64(signalFirst.Load()), atomic.LoadUint64(signalLast.Load()))
 }
 
 func readGenerationAt(place *uint64) {

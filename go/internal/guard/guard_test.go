@@ -3,12 +3,8 @@
 package guard
 
 import (
-	"encoding/binary"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -184,301 +180,6 @@ func TestAWrongPlaceIsLeft(t *testing.T) {
 	}
 }
 
-// No change of the generation undoes one of vmclock's count.
-func TestMomentsDiffer(t *testing.T) {
-	before := countPlace.Load()
-	defer countPlace.Store(before)
-	var count uint64
-	countPlace.Store(&count)
-	seen := map[uint64]bool{}
-	for generation := range uint64(64) {
-		for count = range 64 {
-			seen[TagUnder(generation)] = true
-		}
-	}
-	if len(seen) != 64*64 {
-		t.Errorf("%d moments of %d", len(seen), 64*64)
-	}
-}
-
-// vmclockPage is a page as include/uapi/linux/vmclock-abi.h describes it.
-func vmclockPage(size uint32, flags, marker, generation uint64) []byte {
-	page := make([]byte, PageSize)
-	binary.LittleEndian.PutUint32(page[0:], 0x4b4c_4356)
-	binary.LittleEndian.PutUint32(page[4:], size)
-	binary.LittleEndian.PutUint16(page[8:], 1)
-	binary.LittleEndian.PutUint64(page[16:], marker)
-	binary.LittleEndian.PutUint64(page[24:], flags)
-	binary.LittleEndian.PutUint64(page[104:], generation)
-	return page
-}
-
-// anyRegularFile has vmclock looked for in this file, whatever it is.
-func anyRegularFile(t *testing.T, path string) {
-	t.Helper()
-	inPlaceOfVMClock(t, path)
-	t.Cleanup(func() { isVMClock = isVMClockDevice })
-	isVMClock = func(*unix.Stat_t) bool { return true }
-}
-
-// inPlaceOfVMClock has vmclock looked for there.
-func inPlaceOfVMClock(t *testing.T, path string) {
-	t.Helper()
-	device := vmClockPath
-	t.Cleanup(func() { vmClockPath = device })
-	vmClockPath = path
-}
-
-// Whatever else is where the device should be is refused, though it shows what the device would. The control
-// is that the same page is believed where files are.
-func TestOnlyTheDeviceIsAVMClock(t *testing.T) {
-	directory := t.TempDir()
-	at := func(name string) string { return filepath.Join(directory, name) }
-	page := vmclockPage(112, 1<<8, 5, 7)
-	for name, err := range map[string]error{
-		"regular": os.WriteFile(at("regular"), page, 0o600),
-		"empty":   os.WriteFile(at("empty"), nil, 0o600),
-		"link":    os.Symlink("regular", at("link")),
-		"fifo":    unix.Mkfifo(at("fifo"), 0o600),
-		"zero":    os.Symlink("/dev/zero", at("zero")),
-		// Of the major that vmclock's is.
-		"misc": os.Symlink("/dev/fuse", at("misc")),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-		inPlaceOfVMClock(t, at(name))
-		if openVMClock() != nil {
-			t.Errorf("%s: it is believed", name)
-		}
-	}
-	for _, name := range []string{"regular", "link"} {
-		anyRegularFile(t, at(name))
-		if openVMClock().generation() != 8 {
-			t.Errorf("%s: not believed where files are: this shows nothing", name)
-		}
-	}
-	anyRegularFile(t, at("empty"))
-	if !faults(func() { openVMClock() }) {
-		t.Error("a file that was made shorter can be read where files are believed: this shows nothing")
-	}
-}
-
-// faults tells whether call touches memory that is not there.
-func faults(call func()) (faulted bool) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() { faulted = recover() != nil }()
-	call()
-	return false
-}
-
-// A device is known by the name in sysfs, whatever its file is called.
-func TestDevicesAreKnownByTheirNames(t *testing.T) {
-	const minor = 77
-	links := sysfsDevices
-	defer func() { sysfsDevices = links }()
-	sysfsDevices = t.TempDir()
-	device := unix.Stat_t{Mode: unix.S_IFCHR | 0o600, Rdev: unix.Mkdev(10, minor)}
-	if isVMClockDevice(&device) {
-		t.Error("unknown to sysfs: believed")
-	}
-	for name, is := range map[string]bool{
-		"vmclock0": true, "vmclock12": true, "vmclock": false, "vmclock-1": false, "vmclockx": false, "fuse": false,
-		"myvmclock0": false,
-	} {
-		link := filepath.Join(sysfsDevices, fmt.Sprintf("10:%d", minor))
-		if err := os.Symlink("../../devices/virtual/misc/"+name, link); err != nil {
-			t.Fatal(err)
-		}
-		if isVMClockDevice(&device) != is {
-			t.Errorf("%q: %v", name, !is)
-		}
-		for what, other := range map[string]unix.Stat_t{
-			"a block device": {Mode: unix.S_IFBLK, Rdev: device.Rdev},
-			"a regular file": {Mode: unix.S_IFREG, Rdev: device.Rdev},
-			"another major":  {Mode: device.Mode, Rdev: unix.Mkdev(11, minor)},
-			"another minor":  {Mode: device.Mode, Rdev: unix.Mkdev(10, minor+1)},
-		} {
-			if isVMClockDevice(&other) {
-				t.Errorf("%s: believed", what)
-			}
-		}
-		if err := os.Remove(link); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// This kernel's devices have the names in sysfs that the kernel lists elsewhere.
-func TestNamesOfThisKernelsDevices(t *testing.T) {
-	list, err := os.ReadFile("/proc/misc")
-	if err != nil {
-		t.Skip("SKIP: no list of this kernel's devices")
-	}
-	for line := range strings.Lines(string(list)) {
-		var minor uint32
-		var name string
-		if _, err := fmt.Sscan(line, &minor, &name); err != nil {
-			t.Fatal(err)
-		}
-		device := unix.Stat_t{Mode: unix.S_IFCHR, Rdev: unix.Mkdev(10, minor)}
-		if found, err := miscName(&device); found != name {
-			t.Errorf("%q is called %q: %v", name, found, err)
-		}
-	}
-}
-
-func TestVMClock(t *testing.T) {
-	const hasGeneration = 1 << 8
-	anyRegularFile(t, filepath.Join(t.TempDir(), "vmclock0"))
-	if openVMClock() != nil {
-		t.Error("there is one where there is none")
-	}
-	wrong := vmclockPage(112, hasGeneration, 5, 7)
-	wrong[0]++
-	cases := []struct {
-		name   string
-		page   []byte
-		counts bool
-		count  uint64
-	}{
-		{"with a counter", vmclockPage(112, hasGeneration, 5, 7), true, 8},
-		{"with a marker only", vmclockPage(104, 0, 5, 7), false, 6},
-		{"too short for its counter", vmclockPage(104, hasGeneration, 5, 7), false, 6},
-		{"another's magic", wrong, false, 0},
-	}
-	for _, c := range cases {
-		if err := os.WriteFile(vmClockPath, c.page, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		clock := openVMClock()
-		if clock.generation() != c.count || (clock != nil && clock.countsGenerations != c.counts) {
-			t.Errorf("%s: %+v", c.name, clock)
-		}
-		if clock == nil {
-			continue
-		}
-		file, err := os.OpenFile(vmClockPath, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		file.WriteAt([]byte{100}, 104)
-		file.WriteAt([]byte{100}, 16)
-		file.Close()
-		if clock.generation() != 101 {
-			t.Errorf("%s: a change is not seen: %d", c.name, clock.generation())
-		}
-	}
-}
-
-// A device that only VMs have proves that this is one, whatever the CPU says. The control is a driver without
-// a device.
-func TestADeviceProvesAVM(t *testing.T) {
-	drivers, device := vmgenidDrivers, vmClockPath
-	defer func() { vmgenidDrivers, vmClockPath, announcesHypervisor = drivers, device, hasHypervisor }()
-	announcesHypervisor = func() bool { return false }
-	driver := t.TempDir()
-	vmgenidDrivers = []string{filepath.Join(driver, "none"), driver}
-	vmClockPath = filepath.Join(driver, "none")
-	for _, entry := range []string{"bind", "unbind", "uevent", "module"} {
-		if err := os.WriteFile(filepath.Join(driver, entry), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if policy := machine(); policy.IsVM || policy.HasVMGenID || policy.HasDelayedNotification() || !policy.SeesClones() {
-		t.Errorf("without a device: %+v", policy)
-	}
-	if err := os.Mkdir(filepath.Join(driver, "VMGENCTR:00"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if policy := machine(); !policy.IsVM || !policy.HasVMGenID || !policy.HasDelayedNotification() {
-		t.Errorf("with a vmgenid: %+v", policy)
-	}
-	vmgenidDrivers = nil
-	path := filepath.Join(driver, "vmclock0")
-	if err := os.WriteFile(path, vmclockPage(104, 0, 5, 7), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	anyRegularFile(t, path)
-	if policy := machine(); !policy.IsVM || policy.SeesClones() {
-		t.Errorf("with a vmclock that counts no generations: %+v", policy)
-	}
-}
-
-// What may be a vmclock, but is not in sysfs, is not used, and proves a VM too: without it a hypervisor that
-// hides itself would go unseen. The control is a sysfs that knows the device by another name.
-func TestADeviceThatSysfsDoesNotKnow(t *testing.T) {
-	drivers, device, links := vmgenidDrivers, vmClockPath, sysfsDevices
-	defer func() {
-		vmgenidDrivers, vmClockPath, sysfsDevices, announcesHypervisor = drivers, device, links, hasHypervisor
-	}()
-	announcesHypervisor = func() bool { return false }
-	vmgenidDrivers = nil
-	vmClockPath = filepath.Join(t.TempDir(), "vmclock0")
-	if err := unix.Mknod(vmClockPath, unix.S_IFCHR|0o600, int(unix.Mkdev(10, 255))); err != nil {
-		t.Skip("SKIP: device nodes take CAP_MKNOD")
-	}
-	sysfsDevices = t.TempDir()
-	if policy := machine(); !policy.IsVM || policy.HasVMClock() || policy.SeesClones() {
-		t.Errorf("unknown to sysfs: %+v", policy)
-	}
-	if err := os.Symlink("../../devices/virtual/misc/other", filepath.Join(sysfsDevices, "10:255")); err != nil {
-		t.Fatal(err)
-	}
-	if policy := machine(); policy.IsVM || policy.HasVMClock() {
-		t.Errorf("another device: %+v", policy)
-	}
-}
-
-// A vmclock that counts is what a clone is known by: at once, in every request and in the epoch; and gaps
-// are followed until the kernel has reseeded too.
-func TestAVMClockIsFollowed(t *testing.T) {
-	page, own, kernel := seeded(t)
-	count := countPlace.Load()
-	defer func() { countPlace.Store(count); seenCount.Store(0); changedUnder.Store(0) }()
-	countPlace.Store(&nothing)
-	path := filepath.Join(t.TempDir(), "vmclock0")
-	if err := os.WriteFile(path, vmclockPage(112, 1<<8, 5, 7), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	anyRegularFile(t, path)
-	policy := machine()
-	policy.HasVMGenID = true
-	policy.vmclock.follow()
-	page.BeginSeeding(policy.VM())
-	page.Mark(kernel)
-	before, _ := policy.Epoch(page)
-	policy.Settle(before)
-	tag := Tag()
-	page.SetFreshnessTag(tag)
-	if !policy.SeesClones() || policy.HasDelayedNotification() || policy.FollowsGaps(kernel) {
-		t.Errorf("before the clone: %+v notified late, or not at all", policy)
-	}
-
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if _, err := file.WriteAt([]byte{8}, 104); err != nil {
-		t.Fatal(err)
-	}
-	after, _ := policy.Epoch(page)
-	if after.VM == before.VM || policy.VM() != after.VM || policy.Shown().VM != after.VM || page.IsCurrent(after) {
-		t.Errorf("the clone has the epoch %+v, as before: %+v", after, before)
-	}
-	if page.IsFresh(Tag()) {
-		t.Error("the clone's buffer is still leased")
-	}
-	policy.Settle(after)
-	if !policy.FollowsGaps(kernel) || policy.FollowsGaps(kernel+1) {
-		t.Error("gaps are followed until the kernel has reseeded, and no longer")
-	}
-	if !own.HasVMClock() && own.VM() != 0 {
-		t.Error("without a vmclock there is a count")
-	}
-}
-
 // What a machine must give for a clone to be seen, and seen in time.
 func TestWhatSeesClones(t *testing.T) {
 	how, generation := watched(), generationPlace.Load()
@@ -497,9 +198,12 @@ func TestWhatSeesClones(t *testing.T) {
 		{Policy{IsVM: true, HasVMGenID: true}, Mapped, true, true, true, true},
 		{Policy{IsVM: true, HasVMGenID: true}, Probe, true, false, true, true},
 		{Policy{IsVM: true, HasVMGenID: true}, Nothing, false, false, true, true},
-		{Policy{IsVM: true, vmclock: &vmClock{countsGenerations: true}}, Mapped, true, true, false, false},
-		{Policy{IsVM: true, HasVMGenID: true, vmclock: &vmClock{countsGenerations: true}}, Mapped, true, true, false, false},
-		{Policy{IsVM: true, vmclock: &vmClock{}}, Mapped, false, true, false, true},
+		{Policy{IsVM: true, signal: &cloneSignal{kind: vmClock}}, Mapped, true, true, false, false},
+		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{kind: vmClock}}, Mapped, true, true, false, false},
+		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{kind: vmgenidPage}}, Mapped, true, true, false, false},
+		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{kind: vmgenidPage}}, Nothing, true, false, false, false},
+		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{kind: disruptionMarker}}, Mapped, true, true, true, true},
+		{Policy{IsVM: true, signal: &cloneSignal{kind: disruptionMarker}}, Mapped, false, true, false, true},
 	}
 	for _, c := range cases {
 		decideOn(c.watch, generation)
@@ -534,19 +238,6 @@ func TestAVDSOThatRefuses(t *testing.T) {
 	}
 	if _, ok := policy.SeedFromKernel(page); !ok || page.Seed == [StateLen]byte{} {
 		t.Error("no seed by the system call")
-	}
-}
-
-// A change of the count is unsettled until the kernel's generation moves.
-func TestAChangedCountIsUnsettled(t *testing.T) {
-	defer func() { seenCount.Store(0); changedUnder.Store(0) }()
-	noteCount(5, 10)
-	if isUnsettled(10) {
-		t.Error("a first look is no change")
-	}
-	noteCount(6, 10)
-	if !isUnsettled(10) || isUnsettled(11) {
-		t.Error("a change is unsettled under its generation, and no other")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 type Epoch struct {
 	// Kernel is the kernel RNG's generation, or [NoGeneration]; never 0.
 	Kernel uint64
-	// VM is the count of vmclock, 0 where there is none.
+	// VM is the value of the signal of clones, 0 where there is none.
 	VM uint64
 }
 
@@ -23,8 +23,8 @@ const NoGeneration = math.MaxUint64 - 1
 
 // Policy is which protections this machine gives.
 type Policy struct {
-	vdso    *VDSO
-	vmclock *vmClock
+	vdso   *VDSO
+	signal *cloneSignal
 	// IsVM tells whether this is a VM: a hypervisor announces itself, or gives it a device that only VMs have.
 	IsVM bool
 	// HasVMGenID tells whether a clone of the VM moves the kernel's generation.
@@ -47,8 +47,8 @@ func Decide() *Policy {
 	if policy.vdso == nil {
 		decideOn(Nothing, nil)
 	}
-	// Whoever gets the policy finds its vmclock followed.
-	policy.vmclock.follow()
+	// Whoever gets the policy finds its signal followed.
+	policy.signal.follow()
 	if !decided.CompareAndSwap(nil, policy) {
 		return decided.Load()
 	}
@@ -59,24 +59,27 @@ func Decide() *Policy {
 func machine() *Policy {
 	policy := &Policy{
 		vdso:       findVDSO(),
-		vmclock:    openVMClock(),
+		signal:     openCloneSignal(),
 		HasVMGenID: !failpoint.VMGenID.Off() && hasVMGenID(),
 	}
 	announced := announcesHypervisor() && !failpoint.Announced.Off()
-	policy.IsVM = announced || policy.HasVMGenID || policy.HasVMClock() || mayHaveVMClock() || failpoint.BareMetal.Off()
+	policy.IsVM = announced || policy.HasVMGenID || policy.signal != nil || mayHaveCloneSignal() || failpoint.BareMetal.Off()
 	return policy
 }
 
 // SeesClones tells whether a clone of this VM would be noticed, or there can be none.
 func (p *Policy) SeesClones() bool {
-	return !p.IsVM || p.CountsGenerations() || (p.HasVMGenID && p.SeesGeneration())
+	return !p.IsVM || p.IsToldInTime() || (p.HasVMGenID && p.SeesGeneration())
 }
 
-// CountsGenerations tells whether a vmclock counts how often this VM was restored.
-func (p *Policy) CountsGenerations() bool { return p.vmclock != nil && p.vmclock.countsGenerations }
+// IsToldInTime tells whether a signal changes before a clone of this VM runs.
+func (p *Policy) IsToldInTime() bool { return p.signal.isReliedOn() }
 
-// HasVMClock tells whether there is a vmclock, with or without such a count.
-func (p *Policy) HasVMClock() bool { return p.vmclock != nil }
+// HasVMClock tells whether a vmclock is used, with or without a count of restores.
+func (p *Policy) HasVMClock() bool { return p.signal.is(vmClock) || p.signal.is(disruptionMarker) }
+
+// HasVMGenIDPage tells whether vmgenid's page is shown and used.
+func (p *Policy) HasVMGenIDPage() bool { return p.signal.is(vmgenidPage) }
 
 // HasVDSO tells whether the kernel has getrandom in the vDSO.
 func (p *Policy) HasVDSO() bool { return p.vdso != nil }
@@ -97,7 +100,7 @@ func (p *Policy) TagSuffices() bool { return watched() == Mapped }
 // HasDelayedNotification tells whether a clone may run for a while before the kernel knows of it: vmgenid is
 // handled by the kernel like any other interrupt.
 func (p *Policy) HasDelayedNotification() bool {
-	return p.IsVM && p.HasVMGenID && !p.CountsGenerations()
+	return p.IsVM && p.HasVMGenID && !p.IsToldInTime()
 }
 
 // FollowsGaps tells whether a clone may run unnoticed under the kernel's generation: it is noticed late,
@@ -110,7 +113,7 @@ func (p *Policy) FollowsGaps(generation uint64) bool {
 
 // Epoch is the epoch now; false if the vDSO does not answer. Who calls has the page alone.
 func (p *Policy) Epoch(page *Page) (Epoch, bool) {
-	now := Epoch{Kernel: NoGeneration, VM: p.vmclock.generation()}
+	now := Epoch{Kernel: NoGeneration, VM: p.signal.value()}
 	switch watched() {
 	case Mapped:
 		now.Kernel = mappedGeneration()
@@ -124,12 +127,12 @@ func (p *Policy) Epoch(page *Page) (Epoch, bool) {
 // Shown is the epoch as far as it is shown without asking the vDSO.
 func (p *Policy) Shown() Epoch { return Epoch{Kernel: p.Generation(), VM: p.VM()} }
 
-// VM is the count of vmclock, 0 where there is none.
-func (p *Policy) VM() uint64 { return p.vmclock.generation() }
+// VM is the value of the signal of clones, 0 where there is none.
+func (p *Policy) VM() uint64 { return p.signal.value() }
 
 // Settle is to be called when a page was seeded under an epoch.
 func (p *Policy) Settle(epoch Epoch) {
-	if p.vmclock != nil {
-		noteCount(epoch.VM, epoch.Kernel)
+	if p.signal != nil {
+		noteSignal(epoch.VM, epoch.Kernel)
 	}
 }

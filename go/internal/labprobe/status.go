@@ -26,6 +26,7 @@ func status() map[string]any {
 		"is_vm":               status.IsVM,
 		"has_vmgenid":         status.HasVMGenID,
 		"has_vmclock":         status.HasVMClock,
+		"has_vmgenid_page":    status.HasVMGenIDPage,
 		"has_vdso_getrandom":  status.HasVDSOGetrandom,
 	}
 }

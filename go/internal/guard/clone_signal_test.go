@@ -1,0 +1,443 @@
+//go:build linux && amd64 && !purego
+
+package guard
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// signalsOfTheTest has the devices looked for in a directory of the test's own, where there is none yet, and
+// nothing else prove a VM.
+func signalsOfTheTest(t *testing.T) {
+	t.Helper()
+	directory := t.TempDir()
+	drivers, links, clock, page := vmgenidDrivers, sysfsDevices, vmClockPath, vmgenidPagePath
+	t.Cleanup(func() {
+		vmgenidDrivers, sysfsDevices, vmClockPath, vmgenidPagePath = drivers, links, clock, page
+		announcesHypervisor = hasHypervisor
+	})
+	announcesHypervisor = func() bool { return false }
+	vmgenidDrivers = nil
+	vmClockPath = filepath.Join(directory, "vmclock0")
+	vmgenidPagePath = filepath.Join(directory, "squall-vmgenid")
+}
+
+// filesCount has files count as the devices that they are in the place of.
+func filesCount(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() { isDevice = isMiscDevice })
+	isDevice = func(*unix.Stat_t, func(string) bool) bool { return true }
+}
+
+func write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// overwrite changes bytes of a file that stays mapped.
+func overwrite(t *testing.T, path string, at int64, content ...byte) {
+	t.Helper()
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.WriteAt(content, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const hasGeneration = 1 << 8
+
+// vmclockPage is a page as include/uapi/linux/vmclock-abi.h describes it.
+func vmclockPage(size uint32, flags, marker, generation uint64) []byte {
+	page := make([]byte, PageSize)
+	binary.LittleEndian.PutUint32(page[0:], 0x4b4c_4356)
+	binary.LittleEndian.PutUint32(page[4:], size)
+	binary.LittleEndian.PutUint16(page[8:], 1)
+	binary.LittleEndian.PutUint64(page[16:], marker)
+	binary.LittleEndian.PutUint64(page[24:], flags)
+	binary.LittleEndian.PutUint64(page[104:], generation)
+	return page
+}
+
+// pageOfVMGenID is a file that reads and maps as the module's device does: its identifier stands in the place
+// that its first bytes, which a read gives, say.
+func pageOfVMGenID(at uint64) []byte {
+	page := make([]byte, PageSize)
+	binary.NativeEndian.PutUint64(page[16:], at)
+	return page
+}
+
+// No change of the generation undoes one of the signal.
+func TestMomentsDiffer(t *testing.T) {
+	first, last := signalFirst.Load(), signalLast.Load()
+	defer func() { signalFirst.Store(first); signalLast.Store(last) }()
+	var count uint64
+	signalFirst.Store(&count)
+	signalLast.Store(&count)
+	seen := map[uint64]bool{}
+	for generation := range uint64(64) {
+		for count = range 64 {
+			seen[TagUnder(generation)] = true
+		}
+	}
+	if len(seen) != 64*64 {
+		t.Errorf("%d moments of %d", len(seen), 64*64)
+	}
+}
+
+// Whatever else is where a device should be is refused, though it shows what the device would. The control
+// is that the same page is believed where files are.
+func TestOnlyTheDevicesAreBelieved(t *testing.T) {
+	signalsOfTheTest(t)
+	directory := t.TempDir()
+	at := func(name string) string { return filepath.Join(directory, name) }
+	place := func(name string) { vmClockPath, vmgenidPagePath = at(name), at(name) }
+	write(t, at("clock"), vmclockPage(112, hasGeneration, 5, 7))
+	write(t, at("page"), pageOfVMGenID(40))
+	write(t, at("empty"), nil)
+	for name, err := range map[string]error{
+		"clock's link": os.Symlink("clock", at("clock's link")),
+		"page's link":  os.Symlink("page", at("page's link")),
+		"fifo":         unix.Mkfifo(at("fifo"), 0o600),
+		"zero":         os.Symlink("/dev/zero", at("zero")),
+		// Of the same major number.
+		"misc": os.Symlink("/dev/fuse", at("misc")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+		place(name)
+		if openCloneSignal() != nil {
+			t.Errorf("%s: it is believed", name)
+		}
+	}
+	for name, kind := range map[string]signalKind{
+		"clock": vmClock, "clock's link": vmClock, "page": vmgenidPage, "page's link": vmgenidPage,
+	} {
+		place(name)
+		if openCloneSignal() != nil {
+			t.Errorf("%s: it is believed", name)
+		}
+		filesCount(t)
+		if !openCloneSignal().is(kind) {
+			t.Errorf("%s: not believed where files are: this shows nothing", name)
+		}
+		isDevice = isMiscDevice
+	}
+	filesCount(t)
+	place("empty")
+	if !faults(func() { openVMClock() }) {
+		t.Error("a file that was made shorter can be read where files are believed: this shows nothing")
+	}
+}
+
+// faults tells whether call touches memory that is not there.
+func faults(call func()) (faulted bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() { faulted = recover() != nil }()
+	call()
+	return false
+}
+
+// A device is known by the name in sysfs, whatever its file is called.
+func TestDevicesAreKnownByTheirNames(t *testing.T) {
+	const minor = 77
+	signalsOfTheTest(t)
+	sysfsDevices = t.TempDir()
+	device := unix.Stat_t{Mode: unix.S_IFCHR | 0o600, Rdev: unix.Mkdev(10, minor)}
+	if isMiscDevice(&device, isVMClockName) {
+		t.Error("unknown to sysfs: believed")
+	}
+	for name, is := range map[string]bool{
+		"vmclock0": true, "vmclock12": true, "vmclock": false, "vmclock-1": false, "vmclockx": false, "fuse": false,
+		"myvmclock0": false,
+	} {
+		link := filepath.Join(sysfsDevices, fmt.Sprintf("10:%d", minor))
+		if err := os.Symlink("../../devices/virtual/misc/"+name, link); err != nil {
+			t.Fatal(err)
+		}
+		if isMiscDevice(&device, isVMClockName) != is {
+			t.Errorf("%q: %v", name, !is)
+		}
+		for what, other := range map[string]unix.Stat_t{
+			"a block device": {Mode: unix.S_IFBLK, Rdev: device.Rdev},
+			"a regular file": {Mode: unix.S_IFREG, Rdev: device.Rdev},
+			"another major":  {Mode: device.Mode, Rdev: unix.Mkdev(11, minor)},
+			"another minor":  {Mode: device.Mode, Rdev: unix.Mkdev(10, minor+1)},
+		} {
+			if isMiscDevice(&other, isVMClockName) {
+				t.Errorf("%s: believed", what)
+			}
+		}
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// This kernel's devices have the names in sysfs that the kernel lists elsewhere.
+func TestNamesOfThisKernelsDevices(t *testing.T) {
+	list, err := os.ReadFile("/proc/misc")
+	if err != nil {
+		t.Skip("SKIP: no list of this kernel's devices")
+	}
+	for line := range strings.Lines(string(list)) {
+		var minor uint32
+		var name string
+		if _, err := fmt.Sscan(line, &minor, &name); err != nil {
+			t.Fatal(err)
+		}
+		device := unix.Stat_t{Mode: unix.S_IFCHR, Rdev: unix.Mkdev(10, minor)}
+		if found, err := miscName(&device); found != name {
+			t.Errorf("%q is called %q: %v", name, found, err)
+		}
+	}
+}
+
+func TestVMClock(t *testing.T) {
+	signalsOfTheTest(t)
+	filesCount(t)
+	if openVMClock() != nil {
+		t.Error("there is one where there is none")
+	}
+	wrong := vmclockPage(112, hasGeneration, 5, 7)
+	wrong[0]++
+	cases := []struct {
+		name string
+		page []byte
+		kind signalKind
+		is   bool
+		// count stands in the page.
+		count uint64
+	}{
+		{"with a counter", vmclockPage(112, hasGeneration, 5, 7), vmClock, true, 7},
+		{"with a marker only", vmclockPage(104, 0, 5, 7), disruptionMarker, true, 5},
+		{"too short for its counter", vmclockPage(104, hasGeneration, 5, 7), disruptionMarker, true, 5},
+		{"another's magic", wrong, vmClock, false, 0},
+	}
+	for _, c := range cases {
+		write(t, vmClockPath, c.page)
+		clock := openVMClock()
+		if clock.is(c.kind) != c.is {
+			t.Errorf("%s: %+v", c.name, clock)
+		}
+		if !c.is {
+			continue
+		}
+		if clock.value() != folded(c.count, c.count)+1 {
+			t.Errorf("%s: the value is %#x", c.name, clock.value())
+		}
+		overwrite(t, vmClockPath, 104, 100)
+		overwrite(t, vmClockPath, 16, 100)
+		if clock.value() != folded(100, 100)+1 {
+			t.Errorf("%s: a change is not seen: %#x", c.name, clock.value())
+		}
+	}
+}
+
+// Each of the identifier's bits is seen, and no other of the page's.
+func TestVMGenIDPage(t *testing.T) {
+	signalsOfTheTest(t)
+	filesCount(t)
+	if openVMGenIDPage() != nil {
+		t.Error("there is one where there is none")
+	}
+	const idLen = 16
+	for _, at := range []uint64{40, 1000, PageSize - idLen} {
+		write(t, vmgenidPagePath, pageOfVMGenID(at))
+		page := openVMGenIDPage()
+		if !page.is(vmgenidPage) {
+			t.Fatalf("at %d: %+v", at, page)
+		}
+		before := page.value()
+		for i := at - 8; i < min(at+idLen+8, PageSize); i++ {
+			isIdentifier := i >= at && i < at+idLen
+			for bit := range 8 {
+				overwrite(t, vmgenidPagePath, int64(i), 1<<bit)
+				if (page.value() != before) != isIdentifier {
+					t.Errorf("at %d, byte %d, bit %d", at, i, bit)
+				}
+			}
+			overwrite(t, vmgenidPagePath, int64(i), 0)
+		}
+	}
+	for _, at := range []uint64{4, 41, PageSize - 8, PageSize, 1 << 63, ^uint64(0) - 7} {
+		write(t, vmgenidPagePath, pageOfVMGenID(at))
+		if openVMGenIDPage() != nil {
+			t.Errorf("at %d: believed", at)
+		}
+	}
+	write(t, vmgenidPagePath, bytes.Repeat([]byte{0}, 23))
+	if openVMGenIDPage() != nil {
+		t.Error("a short read: believed")
+	}
+}
+
+// A vmclock that counts restores goes before vmgenid's page, and the page before a vmclock that does not.
+func TestTheBestSignalIsUsed(t *testing.T) {
+	signalsOfTheTest(t)
+	filesCount(t)
+	write(t, vmgenidPagePath, pageOfVMGenID(40))
+	write(t, vmClockPath, vmclockPage(112, hasGeneration, 5, 7))
+	if policy := machine(); !policy.HasVMClock() || policy.HasVMGenIDPage() || !policy.IsToldInTime() {
+		t.Errorf("with a vmclock that counts: %+v", policy.signal)
+	}
+	write(t, vmClockPath, vmclockPage(104, 0, 5, 7))
+	if policy := machine(); policy.HasVMClock() || !policy.HasVMGenIDPage() || !policy.IsToldInTime() {
+		t.Errorf("with a vmclock that does not: %+v", policy.signal)
+	}
+	write(t, vmgenidPagePath, pageOfVMGenID(41))
+	if policy := machine(); !policy.HasVMClock() || policy.HasVMGenIDPage() || policy.IsToldInTime() {
+		t.Errorf("with that alone: %+v", policy.signal)
+	}
+}
+
+// A device that only VMs have proves that this is one, whatever the CPU says. The control is a driver without
+// a device.
+func TestADeviceProvesAVM(t *testing.T) {
+	signalsOfTheTest(t)
+	driver := t.TempDir()
+	vmgenidDrivers = []string{filepath.Join(driver, "none"), driver}
+	for _, entry := range []string{"bind", "unbind", "uevent", "module"} {
+		write(t, filepath.Join(driver, entry), nil)
+	}
+	if policy := machine(); policy.IsVM || policy.HasVMGenID || policy.HasDelayedNotification() || !policy.SeesClones() {
+		t.Errorf("without a device: %+v", policy)
+	}
+	if err := os.Mkdir(filepath.Join(driver, "VMGENCTR:00"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if policy := machine(); !policy.IsVM || !policy.HasVMGenID || !policy.HasDelayedNotification() {
+		t.Errorf("with a vmgenid: %+v", policy)
+	}
+	vmgenidDrivers = nil
+	filesCount(t)
+	write(t, vmgenidPagePath, pageOfVMGenID(40))
+	if policy := machine(); !policy.IsVM || !policy.SeesClones() {
+		t.Errorf("with vmgenid's page: %+v", policy)
+	}
+	vmgenidPagePath += ".none"
+	write(t, vmClockPath, vmclockPage(104, 0, 5, 7))
+	if policy := machine(); !policy.IsVM || policy.SeesClones() {
+		t.Errorf("with a vmclock that counts no generations: %+v", policy)
+	}
+}
+
+// What may be a signal's device, but is not in sysfs, is not used, and proves a VM too: without it a
+// hypervisor that hides itself would go unseen. The control is a sysfs that knows the device by another name.
+func TestADeviceThatSysfsDoesNotKnow(t *testing.T) {
+	for minor, path := range map[uint32]*string{254: &vmClockPath, 255: &vmgenidPagePath} {
+		t.Run(filepath.Base(*path), func(t *testing.T) {
+			signalsOfTheTest(t)
+			if err := unix.Mknod(*path, unix.S_IFCHR|0o600, int(unix.Mkdev(10, minor))); err != nil {
+				t.Skip("SKIP: device nodes take CAP_MKNOD")
+			}
+			sysfsDevices = t.TempDir()
+			if policy := machine(); !policy.IsVM || policy.signal != nil || policy.SeesClones() {
+				t.Errorf("unknown to sysfs: %+v", policy)
+			}
+			link := filepath.Join(sysfsDevices, fmt.Sprintf("10:%d", minor))
+			if err := os.Symlink("../../devices/virtual/misc/other", link); err != nil {
+				t.Fatal(err)
+			}
+			if policy := machine(); policy.IsVM || policy.signal != nil {
+				t.Errorf("another device: %+v", policy)
+			}
+		})
+	}
+}
+
+// A signal that is relied on is what a clone is known by: at once, in every request and in the epoch; and
+// gaps are followed until the kernel has reseeded too.
+func TestASignalIsFollowed(t *testing.T) {
+	cases := []struct {
+		name    string
+		path    *string
+		content []byte
+		// at are bytes of the signal.
+		at []int64
+	}{
+		{"vmclock", &vmClockPath, vmclockPage(112, hasGeneration, 5, 7), []int64{104}},
+		{"vmgenid's page", &vmgenidPagePath, pageOfVMGenID(40), []int64{40, 55}},
+	}
+	for _, c := range cases {
+		for _, at := range c.at {
+			t.Run(fmt.Sprintf("%s, byte %d", c.name, at), func(t *testing.T) {
+				signalsOfTheTest(t)
+				filesCount(t)
+				write(t, *c.path, c.content)
+				isFollowed(t, func() { overwrite(t, *c.path, at, 8) })
+			})
+		}
+	}
+}
+
+// isFollowed fails unless what the clone changes is noticed.
+func isFollowed(t *testing.T, clone func()) {
+	page, own, kernel := seeded(t)
+	first, last := signalFirst.Load(), signalLast.Load()
+	defer func() {
+		signalFirst.Store(first)
+		signalLast.Store(last)
+		seenSignal.Store(0)
+		changedUnder.Store(0)
+	}()
+	signalFirst.Store(&nothing)
+	signalLast.Store(&nothing)
+	policy := machine()
+	policy.HasVMGenID = true
+	policy.signal.follow()
+	page.BeginSeeding(policy.VM())
+	page.Mark(kernel)
+	before, _ := policy.Epoch(page)
+	policy.Settle(before)
+	page.SetFreshnessTag(Tag())
+	if !page.IsFresh(Tag()) || !page.IsCurrent(before) {
+		t.Error("before the clone: not fresh")
+	}
+	if !policy.SeesClones() || policy.HasDelayedNotification() || policy.FollowsGaps(kernel) {
+		t.Errorf("before the clone: %+v notified late, or not at all", policy)
+	}
+
+	clone()
+	after, _ := policy.Epoch(page)
+	if after.VM == before.VM || policy.VM() != after.VM || policy.Shown().VM != after.VM || page.IsCurrent(after) {
+		t.Errorf("the clone has the epoch %+v, as before: %+v", after, before)
+	}
+	if page.IsFresh(Tag()) {
+		t.Error("the clone's buffer is still leased")
+	}
+	policy.Settle(after)
+	if !policy.FollowsGaps(kernel) || policy.FollowsGaps(kernel+1) {
+		t.Error("gaps are followed until the kernel has reseeded, and no longer")
+	}
+	if own.signal == nil && own.VM() != 0 {
+		t.Error("without a signal there is a value")
+	}
+}
+
+// A change of the signal is unsettled until the kernel's generation moves.
+func TestAChangedSignalIsUnsettled(t *testing.T) {
+	defer func() { seenSignal.Store(0); changedUnder.Store(0) }()
+	noteSignal(5, 10)
+	if isUnsettled(10) {
+		t.Error("a first look is no change")
+	}
+	noteSignal(6, 10)
+	if !isUnsettled(10) || isUnsettled(11) {
+		t.Error("a change is unsettled under its generation, and no other")
+	}
+}

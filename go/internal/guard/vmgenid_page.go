@@ -1,0 +1,51 @@
+//go:build linux && amd64 && !purego
+
+package guard
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// vmgenid's identifier in the guest's memory, as the kernel module in `kernel/` shows it. The hypervisor
+// writes a new one before the guest goes on ("Virtual Machine Generation ID", Microsoft, 2012); only the
+// interrupt, which Linux waits for, comes later.
+
+// vmgenidPagePath is the device's; a test puts another there.
+var vmgenidPagePath = "/dev/squall-vmgenid"
+
+func openVMGenIDPage() *cloneSignal {
+	file, ok := openDevice(vmgenidPagePath, func(name string) bool { return name == "squall-vmgenid" })
+	if !ok {
+		return nil
+	}
+	defer unix.Close(file)
+	at, ok := identifierAt(file)
+	if !ok {
+		return nil
+	}
+	page := mapDevice(file)
+	if page == nil {
+		return nil
+	}
+	return &cloneSignal{
+		kind:  vmgenidPage,
+		page:  page,
+		first: (*uint64)(unsafe.Add(page, at)),
+		last:  (*uint64)(unsafe.Add(page, at+8)),
+	}
+}
+
+// identifierAt is the offset of the identifier in the page; false if it is not an aligned place in it. A read
+// of the device gives the identifier and then that offset.
+func identifierAt(file int) (int, bool) {
+	const idLen = 16
+	var head [idLen + 8]byte
+	if length, err := unix.Pread(file, head[:], 0); err != nil || length != len(head) {
+		return 0, false
+	}
+	at := binary.NativeEndian.Uint64(head[idLen:])
+	return int(at), at%8 == 0 && at <= PageSize-idLen
+}
