@@ -38,8 +38,9 @@ pub struct Status {
     pub is_vm: bool,
     /// The kernel's vmgenid driver is bound to a device.
     pub has_vmgenid: bool,
-    /// /dev/vmclock0 is the kernel's device and readable. Without a generation counter, its disruption
-    /// marker is checked in addition to vmgenid's event, or vmgenid's page in its place.
+    /// /dev/vmclock0 is the kernel's device, readable, and used. Without a generation counter, its
+    /// disruption marker is checked in addition to other signals; where vmgenid's page is shown, that
+    /// takes its place.
     pub has_vmclock: bool,
     /// /dev/squall-vmgenid is the device of squall's kernel module, and its page is checked on each
     /// request. It is not looked for where vmclock counts generations.
@@ -53,8 +54,8 @@ pub struct Status {
     pub reseeds: u64,
     /// Bootstraps of the root, counted in the same way.
     pub bootstraps: u64,
-    /// Bytes generated and discarded unused because the epoch had changed or the buffer was made anew after a pause, counted in the
-    /// same way.
+    /// Bytes generated and discarded unused because the epoch had changed or the buffer was made anew
+    /// after a pause, counted in the same way.
     pub bytes_discarded: u64,
 }
 

@@ -25,7 +25,7 @@ pub struct Facts {
     pub is_vm: bool,
     /// Whether a vmgenid device tells the kernel of clones.
     pub has_vmgenid: bool,
-    /// Whether /dev/vmclock0 is a vmclock and readable.
+    /// Whether /dev/vmclock0 is a vmclock, readable, and used.
     pub has_vmclock: bool,
     /// Whether squall's kernel module shows vmgenid's page, and it is used.
     pub has_vmgenid_page: bool,

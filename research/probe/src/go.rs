@@ -20,7 +20,13 @@ const PROGRAM: &str = "/go-probe";
 const BURSTS: [&str; 4] = ["VMGenID", "CloneSignal", "GenerationCheck", "NoKVM"];
 
 /// The same, and the stop is hidden, too.
-const ENDLESS_BURSTS: [&str; 5] = ["VMGenID", "CloneSignal", "GenerationCheck", "NoKVM", "Stops"];
+const ENDLESS_BURSTS: [&str; 5] = [
+    "VMGenID",
+    "CloneSignal",
+    "GenerationCheck",
+    "NoKVM",
+    "Stops",
+];
 
 /// The guards that are off in the process that draws from `source`.
 fn guards_off(source: Source) -> &'static [&'static str] {

@@ -66,10 +66,11 @@ fn machine(text: &mut String, report: &Report) {
     let _ = writeln!(
         text,
         "{}\nLinux {}, {hypervisor}; governor {governor}; measured on {pinned}; reading the clock \
-         takes {}\n{}",
+         takes {}\nclones: {}\n{}",
         machine.cpu,
         machine.kernel,
         units::time(machine.clock_ns),
+        machine.clone_guard_and_when(),
         versions.join("; "),
     );
     if let Some(warning) = &report.noise.warning {

@@ -58,7 +58,7 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
             "squall",
             format!("{}, engine {}", report.squall_version, machine.engine),
         ),
-        ("Guard against clones", machine.clone_guard.clone()),
+        ("Guard against clones", machine.clone_guard_and_when()),
         ("Warnings of squall status", warnings),
         (
             "Noise",
