@@ -159,8 +159,12 @@ static ssize_t read_head(struct file *file, char __user *buffer, size_t count,
 
 static int map_page(struct file *file, struct vm_area_struct *vma)
 {
+	const unsigned long access = VM_READ | VM_WRITE | VM_EXEC;
+
 	if (vma->vm_pgoff || vma->vm_end - vma->vm_start != PAGE_SIZE)
 		return -EINVAL;
+	if ((vma->vm_flags & access) != VM_READ)
+		return -EACCES;
 	/* A shared mapping cannot become writable: the file is read-only. */
 	if (!(vma->vm_flags & VM_MAYSHARE) || vma->vm_flags & VM_MAYWRITE)
 		return -EACCES;

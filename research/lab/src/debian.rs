@@ -1,16 +1,18 @@
-//! A cache of QEMU, Linux kernels and programs for guests, outside of the source tree. They are Debian
+//! A cache of QEMU, Linux kernels with their headers, compilers, and programs for guests, outside of the source tree. They are Debian
 //! packages, fetched by the machine's own apt without root, and unpacked without being installed.
 //!
 //! The cache's directory has:
 //!
-//! - `qemu/`, `tools/`, `nginx/` and `kernels/NAME/`: an unpacked tree each, with a `record.json` of
-//!   its packages;
+//! - `qemu/`, `tools/`, `nginx/`, `compiler/`, `kernels/NAME/` and `headers/NAME/`: an unpacked tree
+//!   each, with a `record.json` of its packages;
 //! - `apt/`: apt's lists of the archive;
 //! - `part/`: the tree that is being made, by the process that holds the lock on the file `lock`. It is
 //!   renamed to its place when it is complete, so no tree is ever half there.
 
 mod apt;
 mod args;
+mod compiler;
+mod headers;
 mod item;
 mod kernel;
 mod lists;
@@ -26,6 +28,7 @@ mod tools;
 mod unfinished;
 mod userland;
 
+pub use headers::Headers;
 pub use kernel::{Kernel, KernelName};
 pub use nginx::Nginx;
 pub use qemu::Qemu;
@@ -72,7 +75,7 @@ impl Cache {
         })
     }
 
-    /// Fetches QEMU, the tools, nginx and `kernels` if they are missing or were made by another list of
+    /// Fetches QEMU, the tools, nginx, the compilers and `kernels` with their headers if they are missing or were made by another list of
     /// packages. With `update`, also replaces those that are damaged or have a newer version.
     pub fn fetch(&self, kernels: &[KernelName], update: bool) -> Result<(), Failure> {
         let mut items = item::of(kernels);
@@ -126,6 +129,19 @@ impl Cache {
         let item = Item::Kernel(name);
         let record = self.record(item)?;
         Ok(Kernel::of(name, &self.place(item), record))
+    }
+
+    /// The cached compilers, as the root directory in which they run.
+    pub fn compiler(&self) -> Result<PathBuf, Failure> {
+        self.record(Item::Compiler)?;
+        Ok(self.place(Item::Compiler))
+    }
+
+    /// The cached headers of the kernel `name`.
+    pub fn headers(&self, name: KernelName) -> Result<Headers, Failure> {
+        let item = Item::Headers(name);
+        let record = self.record(item)?;
+        Ok(Headers::of(self.place(item), record))
     }
 
     fn place(&self, item: Item) -> PathBuf {

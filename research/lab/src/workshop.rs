@@ -21,7 +21,7 @@ use crate::emulator::{self, Arguments, Hardware, Host, Initramfs, Machine, escap
 use channel::Channel;
 use modules::Modules;
 
-pub use guest::{Guest, Job, Said};
+pub use guest::{Guest, Job, Said, Snapshot};
 pub use setup::{Bus, Drive, Setup};
 
 /// The agent, a guest's first program.
@@ -53,8 +53,18 @@ impl Workshop {
         interrupt: Interrupt,
         timeout: Duration,
     ) -> Result<Workshop, Failure> {
+        Workshop::with(cache, KernelName::V6_12, interrupt, timeout)
+    }
+
+    /// Opens a workshop with this kernel.
+    pub fn with(
+        cache: &Cache,
+        kernel: KernelName,
+        interrupt: Interrupt,
+        timeout: Duration,
+    ) -> Result<Workshop, Failure> {
         let (qemu, tools) = (cache.qemu()?, cache.tools()?);
-        let kernel = cache.kernel(KernelName::V6_12)?;
+        let kernel = cache.kernel(kernel)?;
         let host = Host::new(qemu, interrupt, timeout)?;
         let modules = Modules::index(&kernel, &tools, &host.file("modules"))?;
         Ok(Workshop {
@@ -67,6 +77,20 @@ impl Workshop {
 
     /// Boots a guest and waits until it accepts commands.
     pub fn boot(&self, setup: &Setup) -> Result<Guest<'_>, Failure> {
+        let mut guest = self.start(setup, None)?;
+        guest.wait_until_ready()?;
+        Ok(guest)
+    }
+
+    /// Resumes a guest from a snapshot. Only the vmgenid device's identity may differ in `setup`. Jobs
+    /// go on, and keep their numbers.
+    pub fn resume(&self, setup: &Setup, snapshot: &Snapshot) -> Result<Guest<'_>, Failure> {
+        let mut guest = self.start(setup, Some(&snapshot.path))?;
+        guest.wait_until_loaded(snapshot)?;
+        Ok(guest)
+    }
+
+    fn start(&self, setup: &Setup, snapshot: Option<&Path>) -> Result<Guest<'_>, Failure> {
         setup.check()?;
         let number = self.host.number()?;
         let initramfs = self.host.file(&format!("initramfs-{number}"));
@@ -81,9 +105,14 @@ impl Workshop {
         arguments.add("-device", "virtio-serial-pci");
         arguments.add("-device", "virtserialport,chardev=agent,name=agent");
         setup.add_drives(&mut arguments);
+        setup.add_firmware(&mut arguments);
+        if let Some(snapshot) = snapshot {
+            arguments.add("-incoming", format!("file:{}", escaped(snapshot)));
+        }
         let machine = Machine::start(&self.host, number, arguments)?;
         let channel = Channel::open(&socket)?;
-        Guest::new(machine, channel, [socket, initramfs], setup.drives.clone())
+        let files = [socket, initramfs];
+        Ok(Guest::new(machine, channel, files, setup.drives.clone()))
     }
 
     fn arguments(&self, setup: &Setup, initramfs: &Path) -> Arguments {
@@ -149,4 +178,20 @@ impl Workshop {
 /// Builds the program `name` of a workspace package, statically linked, if necessary; returns its path.
 pub fn program(package: &str, name: &str) -> Result<PathBuf, Failure> {
     emulator::program(package, name)
+}
+
+/// Builds the kernel module that shows vmgenid's page at `path`, for the cached kernel `kernel`. With
+/// `shows_copy` it shows a copy of the page that never changes, which is a control.
+pub fn module(
+    cache: &Cache,
+    kernel: KernelName,
+    shows_copy: bool,
+    path: &Path,
+) -> Result<(), Failure> {
+    emulator::module(cache, kernel, shows_copy, path)
+}
+
+/// Builds the C program `name` of the lab at `path`, for guests.
+pub fn c_program(name: &str, path: &Path) -> Result<(), Failure> {
+    emulator::c_program(name, path)
 }

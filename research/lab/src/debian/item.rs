@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use squall_tools::Failure;
 
 use super::apt::Archive;
+use super::compiler;
+use super::headers;
 use super::kernel::{self, KernelName};
 use super::lists::{Package, Release};
 use super::nginx;
@@ -22,17 +24,20 @@ pub enum Item {
     Tools,
     /// nginx and OpenSSL for guests.
     Nginx,
+    /// What modules are built with.
+    Compiler,
     /// A kernel.
     Kernel(KernelName),
+    /// A kernel's headers.
+    Headers(KernelName),
 }
 
-/// QEMU, the tools, nginx and `kernels`, each once.
+/// QEMU, the tools, nginx, the compilers, and `kernels` with their headers, each once.
 pub fn of(kernels: &[KernelName]) -> Vec<Item> {
-    let mut items = vec![Item::Qemu, Item::Tools, Item::Nginx];
+    let mut items = vec![Item::Qemu, Item::Tools, Item::Nginx, Item::Compiler];
     for &kernel in kernels {
-        let item = Item::Kernel(kernel);
-        if !items.contains(&item) {
-            items.push(item);
+        if !items.contains(&Item::Kernel(kernel)) {
+            items.extend([Item::Kernel(kernel), Item::Headers(kernel)]);
         }
     }
     items
@@ -44,7 +49,9 @@ impl Display for Item {
             Item::Qemu => f.write_str("QEMU"),
             Item::Tools => f.write_str("tools"),
             Item::Nginx => f.write_str("nginx"),
+            Item::Compiler => f.write_str("compiler"),
             Item::Kernel(name) => write!(f, "kernel {}", name.name()),
+            Item::Headers(name) => write!(f, "headers {}", name.name()),
         }
     }
 }
@@ -56,7 +63,9 @@ impl Item {
             Item::Qemu => "qemu".into(),
             Item::Tools => "tools".into(),
             Item::Nginx => "nginx".into(),
+            Item::Compiler => "compiler".into(),
             Item::Kernel(name) => Path::new("kernels").join(name.name()),
+            Item::Headers(name) => Path::new("headers").join(name.name()),
         }
     }
 
@@ -66,7 +75,8 @@ impl Item {
             Item::Qemu => qemu::RELEASE,
             Item::Tools => tools::RELEASE,
             Item::Nginx => nginx::RELEASE,
-            Item::Kernel(name) => name.release(),
+            Item::Compiler => compiler::RELEASE,
+            Item::Kernel(name) | Item::Headers(name) => name.release(),
         }
     }
 
@@ -84,7 +94,13 @@ impl Item {
                 let packages = nginx::PACKAGES.iter();
                 packages.map(|name| show(name, suite)).collect()
             }
+            Item::Compiler => {
+                let suite = compiler::RELEASE.suite();
+                let packages = compiler::PACKAGES.iter();
+                packages.map(|name| show(name, suite)).collect()
+            }
             Item::Kernel(name) => kernel::packages(name, archive),
+            Item::Headers(name) => headers::packages(name, archive),
         }
     }
 
@@ -105,17 +121,25 @@ impl Item {
                 archive.download_closure(&others, tools::suite(), directory)?;
                 archive.download(&alone, directory)
             }
-            Item::Nginx | Item::Kernel(_) => archive.download(packages, directory),
+            Item::Compiler => {
+                archive.download_closure(packages, compiler::RELEASE.suite(), directory)
+            }
+            Item::Nginx | Item::Kernel(_) | Item::Headers(_) => {
+                archive.download(packages, directory)
+            }
         }
     }
 
-    /// Moves the files to keep from `unpacked` to `tree`. For a kernel, returns its release.
+    /// Moves the files to keep from `unpacked` to `tree`. For a kernel and its headers, returns its
+    /// release.
     pub fn lay_out(self, unpacked: &Path, tree: &Path) -> Result<Option<String>, Failure> {
         match self {
             Item::Qemu => qemu::lay_out(unpacked, tree).map(|()| None),
             Item::Tools => tools::lay_out(unpacked, tree).map(|()| None),
             Item::Nginx => nginx::lay_out(unpacked, tree).map(|()| None),
+            Item::Compiler => compiler::lay_out(unpacked, tree).map(|()| None),
             Item::Kernel(_) => kernel::lay_out(unpacked, tree).map(Some),
+            Item::Headers(_) => headers::lay_out(unpacked, tree).map(Some),
         }
     }
 
@@ -124,7 +148,8 @@ impl Item {
         match self {
             Item::Tools => tools::list(),
             Item::Nginx => nginx::list(),
-            Item::Qemu | Item::Kernel(_) => Vec::new(),
+            Item::Compiler => compiler::list(),
+            Item::Qemu | Item::Kernel(_) | Item::Headers(_) => Vec::new(),
         }
     }
 
@@ -137,14 +162,16 @@ impl Item {
         if record.list != self.list() {
             return Ok(None);
         }
-        if matches!(self, Item::Kernel(_)) && record.release.is_none() {
+        if matches!(self, Item::Kernel(_) | Item::Headers(_)) && record.release.is_none() {
             return Err(damaged(place, "its record.json names no release"));
         }
         let parts: &[&str] = match self {
             Item::Qemu => &qemu::PARTS,
             Item::Tools => &tools::PARTS,
             Item::Nginx => &nginx::PARTS,
+            Item::Compiler => &compiler::PARTS,
             Item::Kernel(_) => &kernel::PARTS,
+            Item::Headers(_) => &[],
         };
         match parts.iter().find(|part| !place.join(part).exists()) {
             Some(part) => Err(damaged(place, &format!("it has no {part}"))),

@@ -75,7 +75,7 @@ impl KernelName {
         }
     }
 
-    fn suite(self) -> &'static str {
+    pub(super) fn suite(self) -> &'static str {
         match self {
             KernelName::V6_1 => self.release().suite(),
             KernelName::V6_12 | KernelName::Newest => self.release().backports(),
@@ -87,6 +87,14 @@ impl KernelName {
         match self {
             KernelName::V6_1 => "linux-image-amd64",
             KernelName::V6_12 | KernelName::Newest => "linux-image-cloud-amd64",
+        }
+    }
+
+    /// The package that depends on the headers of the kernel's latest version.
+    pub(super) fn headers(self) -> &'static str {
+        match self {
+            KernelName::V6_1 => "linux-headers-amd64",
+            KernelName::V6_12 | KernelName::Newest => "linux-headers-cloud-amd64",
         }
     }
 }
@@ -158,11 +166,22 @@ fn is_module(file: &str, name: &str) -> bool {
 /// The packages of the kernel `name`: its package and those dependencies that belong to the kernel,
 /// without those that only an installation needs.
 pub fn packages(name: KernelName, archive: &Archive) -> Result<Vec<Package>, Failure> {
-    let mut wanted = vec![name.package().to_owned()];
+    let is_part = |package: &str| PREFIXES.iter().any(|prefix| package.starts_with(prefix));
+    closure(name.package(), name.suite(), is_part, archive)
+}
+
+/// `first` and those of its dependencies in `suite`, and of theirs, that are a part of the same.
+pub(super) fn closure(
+    first: &str,
+    suite: &str,
+    is_part: impl Fn(&str) -> bool,
+    archive: &Archive,
+) -> Result<Vec<Package>, Failure> {
+    let mut wanted = vec![first.to_owned()];
     let mut packages = Vec::new();
     let mut next = 0;
     while let Some(package) = wanted.get(next) {
-        let stanza = archive.show(package, name.suite())?;
+        let stanza = archive.show(package, suite)?;
         packages.push(stanza.package);
         for needed in stanza.depends {
             if is_part(&needed) && !wanted.contains(&needed) {
@@ -172,10 +191,6 @@ pub fn packages(name: KernelName, archive: &Archive) -> Result<Vec<Package>, Fai
         next += 1;
     }
     Ok(packages)
-}
-
-fn is_part(package: &str) -> bool {
-    PREFIXES.iter().any(|prefix| package.starts_with(prefix))
 }
 
 /// Moves a kernel's image and modules to `tree` and returns its release.

@@ -9,7 +9,7 @@ use super::{Cache, KernelName};
 
 const MIB: u64 = 1 << 20;
 
-/// One line for QEMU, the tools, nginx and each of `kernels`.
+/// One line for QEMU, the tools, nginx, the compilers, and each of `kernels` and their headers.
 pub fn of(cache: &Cache, kernels: &[KernelName]) -> Result<String, Failure> {
     let mut text = String::new();
     for item in item::of(kernels) {
@@ -22,7 +22,7 @@ pub fn of(cache: &Cache, kernels: &[KernelName]) -> Result<String, Failure> {
 fn line(cache: &Cache, item: Item) -> Result<String, Failure> {
     let record = cache.record(item)?;
     Ok(format!(
-        "{:<13}  {:<22}  {}  {} MiB",
+        "{:<14}  {:<22}  {}  {} MiB",
         item.to_string(),
         record.version,
         cache.place(item).display(),

@@ -42,6 +42,14 @@ impl Said {
     }
 }
 
+/// A stopped guest in a file.
+#[derive(Debug)]
+pub struct Snapshot {
+    pub(super) path: PathBuf,
+    /// The number of its next job.
+    jobs: usize,
+}
+
 /// A running guest, which ends on drop.
 #[derive(Debug)]
 pub struct Guest<'shop> {
@@ -54,22 +62,70 @@ pub struct Guest<'shop> {
 }
 
 impl<'shop> Guest<'shop> {
-    /// Waits until the agent on `machine` is ready.
     pub(super) fn new(
         machine: Machine<'shop>,
         channel: Channel,
         files: [PathBuf; 2],
         drives: Vec<Drive>,
-    ) -> Result<Guest<'shop>, Failure> {
-        let mut guest = Guest {
+    ) -> Guest<'shop> {
+        Guest {
             machine,
             channel,
             files,
             drives,
             jobs: 0,
-        };
-        guest.answer("the kernel to boot and the agent to start")?;
-        Ok(guest)
+        }
+    }
+
+    /// Waits until the agent is ready.
+    pub(super) fn wait_until_ready(&mut self) -> Result<(), Failure> {
+        let ready = self.answer("the kernel to boot and the agent to start");
+        ready.map(drop)
+    }
+
+    /// Waits until the snapshot is loaded, and goes on.
+    pub(super) fn wait_until_loaded(&mut self, snapshot: &Snapshot) -> Result<(), Failure> {
+        self.jobs = snapshot.jobs;
+        self.wait_for("the snapshot to be loaded", |guest| {
+            let status = guest.machine.ask("query-status", json!({}))?;
+            Ok(status["status"] != "inmigrate")
+        })?;
+        self.machine.ask("cont", json!({})).map(drop)
+    }
+
+    /// Stops the guest and writes it to the file `path`.
+    pub fn snapshot(mut self, path: PathBuf) -> Result<Snapshot, Failure> {
+        self.machine.ask("stop", json!({}))?;
+        let uri = format!("file:{}", path.display());
+        self.machine.ask("migrate", json!({ "uri": uri }))?;
+        self.wait_for("the snapshot to be written", |guest| {
+            let progress = guest.machine.ask("query-migrate", json!({}))?;
+            match progress["status"].as_str() {
+                Some("failed") => Err(Failure::Runtime(format!(
+                    "the snapshot cannot be written: {}",
+                    progress["error-desc"]
+                ))),
+                status => Ok(status == Some("completed")),
+            }
+        })?;
+        Ok(Snapshot {
+            path,
+            jobs: self.jobs,
+        })
+    }
+
+    fn wait_for(
+        &mut self,
+        what: &str,
+        mut done: impl FnMut(&mut Self) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        let mut wait = Wait::new(what, self.machine.host().timeout);
+        while !done(self)? {
+            self.machine.host().interrupt.check()?;
+            self.machine.check(&mut wait)?;
+            sleep(PAUSE);
+        }
+        Ok(())
     }
 
     /// Runs `command` in a shell, for at most the host's timeout.
@@ -161,13 +217,7 @@ impl<'shop> Guest<'shop> {
         let id = id_of(&self.drives, serial)?;
         self.machine.ask("device_del", json!({ "id": id }))?;
         let what = format!("the drive {serial} to be released");
-        let mut wait = Wait::new(&what, self.machine.host().timeout);
-        while self.has(&id)? {
-            self.machine.host().interrupt.check()?;
-            self.machine.check(&mut wait)?;
-            sleep(PAUSE);
-        }
-        Ok(())
+        self.wait_for(&what, |guest| Ok(!guest.has(&id)?))
     }
 
     /// Whether QEMU has a device with this ID.

@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use squall_tools::Failure;
 
-use crate::emulator::Arguments;
+use crate::emulator::{Arguments, escaped};
 
 /// Longest serial number that every bus takes.
 const SERIAL_LEN: usize = 20;
+
+/// Modules of the port to the agent.
+const PORT: [&str; 2] = ["virtio_pci", "virtio_console"];
 
 /// How a drive is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +90,10 @@ pub struct Setup<'a> {
     pub cpus: usize,
     /// Additions to the kernel's command line.
     pub command_line: &'a str,
+    /// The identity that a vmgenid device shows, or `auto`. None if the guest has no such device.
+    pub vmgenid: Option<&'a str>,
+    /// Files with the contents of more ACPI tables (SSDT), without their headers.
+    pub acpi_tables: Vec<PathBuf>,
 }
 
 impl Default for Setup<'_> {
@@ -99,6 +106,8 @@ impl Default for Setup<'_> {
             memory_mib: 512,
             cpus: 2,
             command_line: "",
+            vmgenid: None,
+            acpi_tables: Vec::new(),
         }
     }
 }
@@ -116,11 +125,22 @@ impl Setup<'_> {
         }
     }
 
-    /// The modules that its drives need.
+    /// The modules that the agent's port and the drives need.
     pub(super) fn drivers(&self) -> Vec<&'static str> {
         let modules = self.drives.iter().flat_map(|drive| drive.bus.modules());
-        let modules: BTreeSet<_> = modules.copied().collect();
+        let modules: BTreeSet<_> = modules.chain(&PORT).copied().collect();
         modules.into_iter().collect()
+    }
+
+    /// Adds what the firmware tells the guest to QEMU's arguments.
+    pub(super) fn add_firmware(&self, arguments: &mut Arguments) {
+        if let Some(identity) = self.vmgenid {
+            arguments.add("-device", format!("vmgenid,guid={identity}"));
+        }
+        for table in &self.acpi_tables {
+            let options = "sig=SSDT,rev=2,oem_id=SQUALL,oem_table_id=LAB,data=";
+            arguments.add("-acpitable", format!("{options}{}", escaped(table)));
+        }
     }
 
     /// Adds the drives to QEMU's arguments.

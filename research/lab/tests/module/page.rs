@@ -1,0 +1,128 @@
+//! What the module shows, and that it changes in place.
+
+use std::time::Duration;
+
+use squall_lab::debian::KernelName;
+use squall_lab::workshop::{Guest, Job};
+
+use crate::common::commands::contains;
+use crate::common::guests::{TIMEOUT, fails, ok, soon};
+use crate::workspace::{IDENTITY, IN_MEMORY, MODULE, Workspace, is_sound, log};
+
+/// Another identity, and how it stands in memory.
+const OTHER: &str = "fedcba98-7654-3210-fedc-ba9876543210";
+const OTHER_IN_MEMORY: &str = "98badcfe54761032fedcba9876543210";
+
+/// What the program's `refusals` prints.
+const REFUSALS: &str = "\
+open to write: EACCES
+open to read and write: EACCES
+one page: yes
+one byte: yes
+two pages: EINVAL
+the next page: EINVAL
+to write: EACCES
+to execute: EACCES
+no access: EACCES
+private: EACCES
+private, to write: EACCES
+protect to write: EACCES
+grow: EFAULT
+write: EBADF
+ioctl: ENOTTY
+";
+
+/// What the program's `id` prints where QEMU has put this identity.
+fn shown(in_memory: &str) -> String {
+    format!("read {in_memory}\nmapped {in_memory}\noffset 40\n")
+}
+
+fn shows_the_page(kernel: KernelName) {
+    let Some(workspace) = Workspace::new(kernel) else {
+        return;
+    };
+    let mut guest = workspace.boot_and_load();
+    let said = log(&mut guest);
+    assert_eq!(said.len(), 1, "{said:?}");
+    contains(&said[0], &["shows the page with the ID at 0x", "offset 40"]);
+    assert_eq!(ok(&mut guest, "vmgenid id"), shown(IN_MEMORY));
+    assert_eq!(ok(&mut guest, "vmgenid refusals"), REFUSALS);
+    let node = ok(&mut guest, "stat -c '%a %F' /dev/squall-vmgenid");
+    assert_eq!(node, "444 character special file\n");
+    let name = "readlink /sys/dev/char/$(cat /sys/class/misc/squall-vmgenid/dev)";
+    contains(&ok(&mut guest, name), &["/misc/squall-vmgenid"]);
+    ok(&mut guest, "rmmod squall_vmgenid");
+    ok(&mut guest, "[ ! -e /dev/squall-vmgenid ]");
+    is_sound(&mut guest);
+}
+
+#[test]
+fn linux_6_1_shows_the_page() {
+    shows_the_page(KernelName::V6_1);
+}
+
+#[test]
+fn linux_6_12_shows_the_page() {
+    shows_the_page(KernelName::V6_12);
+}
+
+#[test]
+fn the_newest_linux_shows_the_page() {
+    shows_the_page(KernelName::Newest);
+}
+
+#[test]
+fn without_the_device_there_is_no_module() {
+    let Some(workspace) = Workspace::new(KernelName::V6_12) else {
+        return;
+    };
+    let mut guest = workspace.boot_with(None, Vec::new());
+    let refused = fails(&mut guest, &format!("insmod {MODULE}"));
+    contains(&refused, &["No such device"]);
+    assert_eq!(log(&mut guest), [""; 0]);
+}
+
+/// Begins to watch the page, and gives the guest another identity while it is stopped.
+fn watch<'a>(workspace: &'a Workspace) -> (Guest<'a>, Job) {
+    let mut guest = workspace.boot_and_load();
+    let job = guest.start("vmgenid watch | tee /tmp/seen").expect("a job");
+    soon(&mut guest, "grep -q before /tmp/seen");
+    let snapshot = guest.snapshot(workspace.path("snapshot"));
+    let snapshot = snapshot.expect("a snapshot");
+    let same = workspace.resume(&snapshot, IDENTITY);
+    assert_unchanged(same, job);
+    (workspace.resume(&snapshot, OTHER), job)
+}
+
+/// Nothing changes with the stop alone.
+fn assert_unchanged(mut guest: Guest, job: Job) {
+    assert_eq!(ok(&mut guest, "vmgenid id"), shown(IN_MEMORY));
+    let said = guest.finish(job, Duration::from_secs(1));
+    assert_eq!(said.expect("an answer"), None);
+}
+
+#[test]
+fn a_new_identity_is_seen_in_the_same_mapping() {
+    let Some(workspace) = Workspace::new(KernelName::V6_12) else {
+        return;
+    };
+    let (mut guest, job) = watch(&workspace);
+    let said = guest.finish(job, TIMEOUT).expect("an answer");
+    let said = said.expect("an end").succeeded().expect("success");
+    let expected =
+        format!("before {IN_MEMORY}\nmapped {OTHER_IN_MEMORY}\nread {OTHER_IN_MEMORY}\n");
+    assert_eq!(said, expected);
+    assert_eq!(ok(&mut guest, "vmgenid id"), shown(OTHER_IN_MEMORY));
+    is_sound(&mut guest);
+}
+
+/// The control: what is seen above is the page.
+#[test]
+fn a_copy_never_changes() {
+    let Some(workspace) = Workspace::with_copy(KernelName::V6_12) else {
+        return;
+    };
+    let (mut guest, job) = watch(&workspace);
+    contains(&log(&mut guest)[0], &["shows a copy of the page"]);
+    assert_unchanged(guest, job);
+}

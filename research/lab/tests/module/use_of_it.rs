@@ -1,0 +1,100 @@
+//! Who uses the page keeps the module, and disturbs nothing.
+
+use squall_lab::debian::KernelName;
+
+use crate::common::commands::contains;
+use crate::common::guests::{fails, ok, soon};
+use crate::workspace::{IN_MEMORY, MODULE, Workspace, is_sound, log};
+
+#[test]
+fn other_users_get_errors_or_the_right_bytes() {
+    let Some(workspace) = Workspace::new(KernelName::V6_12) else {
+        return;
+    };
+    let mut guest = workspace.boot_and_load();
+    for seed in [1, 2, 3] {
+        let said = ok(&mut guest, &format!("vmgenid storm 1000 {seed}"));
+        let numbers: Vec<u32> = said
+            .lines()
+            .filter_map(|line| line.split_once(' ')?.1.parse().ok())
+            .collect();
+        let [right, errors] = numbers[..] else {
+            panic!("{said}");
+        };
+        assert_eq!(right + errors, 1000);
+        assert!(right > 50 && errors > 50, "{said}");
+    }
+    is_sound(&mut guest);
+}
+
+#[test]
+fn mappings_keep_the_module() {
+    let Some(workspace) = Workspace::new(KernelName::V6_12) else {
+        return;
+    };
+    let mut guest = workspace.boot_and_load();
+    let job = guest.start("vmgenid hold 64 > /tmp/said").expect("a job");
+    soon(&mut guest, "grep -q held /tmp/said");
+    assert_eq!(
+        ok(&mut guest, "cat /sys/module/squall_vmgenid/refcnt"),
+        "64\n"
+    );
+    contains(&fails(&mut guest, "rmmod squall_vmgenid"), &["in use"]);
+    guest.kill(job).expect("an end");
+    soon(&mut guest, "rmmod squall_vmgenid");
+    is_sound(&mut guest);
+}
+
+#[test]
+fn the_kernels_driver_may_go_and_come_back() {
+    let Some(workspace) = Workspace::new(KernelName::V6_12) else {
+        return;
+    };
+    let mut guest = workspace.boot_and_load();
+    let job = guest.start("vmgenid hold 1 > /tmp/said").expect("a job");
+    soon(&mut guest, "grep -q held /tmp/said");
+    let driver = "cd /sys/bus/*/drivers/vmgenid && device=$(echo QEMUVGID:*)";
+    ok(
+        &mut guest,
+        &format!("{driver} && echo $device > unbind && [ ! -e $device ]"),
+    );
+    let id = format!("read {IN_MEMORY}\nmapped {IN_MEMORY}\noffset 40\n");
+    assert_eq!(ok(&mut guest, "vmgenid id"), id);
+    let driver = driver.replace("$(echo QEMUVGID:*)", "QEMUVGID:00");
+    ok(
+        &mut guest,
+        &format!("{driver} && echo $device > bind && [ -e $device ]"),
+    );
+    assert_eq!(ok(&mut guest, "vmgenid id"), id);
+    guest.kill(job).expect("an end");
+    soon(&mut guest, "rmmod squall_vmgenid");
+    // The driver does not need the module, either.
+    ok(&mut guest, &format!("{driver} && [ -e $device ]"));
+    is_sound(&mut guest);
+}
+
+#[test]
+fn it_is_loaded_and_unloaded_under_load() {
+    let Some(workspace) = Workspace::new(KernelName::V6_12) else {
+        return;
+    };
+    let mut guest = workspace.boot();
+    let users = "for user in 1 2 3; do \
+        while [ ! -e /tmp/end ]; do vmgenid id; vmgenid storm 10 $user; done & done; wait";
+    let job = guest.start(&format!("{users} > /tmp/said 2> /dev/null"));
+    let job = job.expect("a job");
+    let turn = format!("insmod {MODULE} && sleep 0.2 && until rmmod squall_vmgenid; do :; done");
+    ok(
+        &mut guest,
+        &format!("for turn in $(seq 30); do {turn} || exit; done 2> /dev/null"),
+    );
+    ok(&mut guest, "touch /tmp/end");
+    guest
+        .finish(job, crate::common::guests::TIMEOUT)
+        .expect("an answer")
+        .expect("an end");
+    assert_eq!(log(&mut guest).len(), 30);
+    // The users had it in their hands.
+    ok(&mut guest, "[ $(grep -c offset /tmp/said) -gt 30 ]");
+    is_sound(&mut guest);
+}
