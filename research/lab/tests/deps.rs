@@ -8,7 +8,7 @@ mod commands;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -136,6 +136,32 @@ const NGINX: [(&str, &[&str]); 9] = [
     ("zlib1g", &["usr/lib/x86_64-linux-gnu/libz.so.1"]),
 ];
 
+/// Packages of the compilers, and their files.
+const COMPILER: [(&str, &[&str]); 9] = [
+    (
+        "gcc-14",
+        &[
+            "usr/bin/x86_64-linux-gnu-gcc-14",
+            "usr/libexec/gcc/x86_64-linux-gnu/14/lto1",
+            "usr/share/doc/gcc-14/copyright",
+        ],
+    ),
+    ("coreutils", &["usr/bin/cat"]),
+    ("dash", &["usr/bin/dash", "usr/bin/sh"]),
+    ("gawk", &["usr/bin/gawk"]),
+    ("gcc-12", &["usr/bin/gcc-12"]),
+    ("grep", &["usr/bin/grep"]),
+    (
+        "libelf1t64",
+        &[
+            "usr/lib/x86_64-linux-gnu/libelf.so.1",
+            "usr/lib64/ld-linux-x86-64.so.2",
+        ],
+    ),
+    ("make", &["usr/bin/make"]),
+    ("sed", &["usr/bin/sed"]),
+];
+
 /// A directory with an archive, the scripts that fetch from it, and a cache; removed on drop.
 struct Workspace {
     directory: PathBuf,
@@ -182,7 +208,49 @@ impl Workspace {
         workspace.package("linux-binary-7", "7-1", "linux-base-7", &files);
         let files = ["usr/lib/modules/7/kernel/drivers/ptp/ptp_vmclock.ko.xz"];
         workspace.package("linux-modules-7", "7-1", "kmod, linux-base-7", &files);
+        workspace.headers("linux-headers-amd64", "6.1-amd64", "6.1-1");
+        workspace.headers("linux-headers-cloud-amd64", "7", "7-1");
         workspace
+    }
+
+    /// The headers of the kernel `release`, on which `meta` depends.
+    fn headers(&self, meta: &str, release: &str, version: &str) {
+        let [own, common, kbuild] = [
+            format!("linux-headers-{release}"),
+            format!("linux-headers-{release}-common"),
+            format!("linux-kbuild-{release}"),
+        ];
+        self.package(meta, version, &format!("{own} (= {version})"), &[]);
+        let needed = format!("{common} (= {version}), {kbuild}, linux-image-{release}, gcc-14");
+        let files =
+            ["Makefile", "Module.symvers", "vmlinux"].map(|file| format!("usr/src/{own}/{file}"));
+        self.package(
+            &own,
+            version,
+            &needed,
+            &files.each_ref().map(String::as_str),
+        );
+        let file = format!("usr/src/{common}/Makefile");
+        self.package(&common, version, "", &[&file]);
+        let file = format!("usr/lib/{kbuild}/scripts/modpost");
+        self.package(&kbuild, version, "libc6", &[&file]);
+        let archive = self.path("archive");
+        let link = |package: &str, link: String, target: String| {
+            let link = archive
+                .join(format!("{package}_{version}_amd64.deb"))
+                .join(link);
+            fs::create_dir_all(link.parent().expect("a parent")).expect("a directory");
+            symlink(target, link).expect("a link");
+        };
+        for package in [&own, &common] {
+            let target = format!("../../lib/{kbuild}/scripts");
+            link(package, format!("usr/src/{package}/scripts"), target);
+        }
+        link(
+            &kbuild,
+            format!("usr/src/{kbuild}"),
+            format!("../lib/{kbuild}"),
+        );
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -220,7 +288,7 @@ impl Workspace {
     }
 
     fn programs(&self, version: &str) {
-        for (name, files) in TOOLS.into_iter().chain(NGINX) {
+        for (name, files) in TOOLS.into_iter().chain(NGINX).chain(COMPILER) {
             self.package(name, version, "libc6 (>= 2)", files);
         }
     }
@@ -341,7 +409,12 @@ fn an_empty_cache_says_what_to_run() {
     for name in KernelName::ALL {
         let expected = [place, name.name(), "make lab-deps"];
         contains(&message(cache.kernel(name)), &expected);
+        contains(&message(cache.headers(name)), &expected);
     }
+    contains(
+        &message(cache.compiler()),
+        &[place, "compiler", "make lab-deps"],
+    );
 }
 
 #[test]
@@ -349,15 +422,22 @@ fn everything_is_fetched_once() {
     let workspace = Workspace::full("fetch");
     let first = succeed(workspace.deps(""));
     let lines: Vec<_> = first.lines().collect();
-    assert_eq!(lines.len(), 6, "{first}");
+    assert_eq!(lines.len(), 10, "{first}");
     contains(lines[0], &["QEMU", " 1 ", "cache/qemu", "1 MiB"]);
     contains(lines[1], &["tools", " 1 ", "cache/tools", "1 MiB"]);
     contains(lines[2], &["nginx", " 1 ", "cache/nginx", "1 MiB"]);
-    contains(lines[3], &["kernel 6.1 ", " 6.1-1 ", "cache/kernels/6.1"]);
-    contains(lines[4], &["kernel 6.12 ", " 7-1 ", "cache/kernels/6.12"]);
+    contains(lines[3], &["compiler", " 1 ", "cache/compiler", "1 MiB"]);
+    contains(lines[4], &["kernel 6.1 ", " 6.1-1 ", "cache/kernels/6.1"]);
+    contains(lines[5], &["headers 6.1 ", " 6.1-1 ", "cache/headers/6.1"]);
+    contains(lines[6], &["kernel 6.12 ", " 7-1 ", "cache/kernels/6.12"]);
+    contains(lines[7], &["headers 6.12 ", " 7-1 ", "cache/headers/6.12"]);
     contains(
-        lines[5],
+        lines[8],
         &["kernel newest ", " 7-1 ", "cache/kernels/newest"],
+    );
+    contains(
+        lines[9],
+        &["headers newest ", " 7-1 ", "cache/headers/newest"],
     );
     assert!(!workspace.path("cache/part").exists());
     // Nothing is requested, because no apt can be found.
@@ -497,6 +577,54 @@ fn kernels_of_both_layouts_are_understood() {
     assert!(module.ends_with("ptp_vmclock.ko.xz") && module.is_file());
     assert_eq!(new.module("ptp"), None);
     contains(&message(cache.kernel(KernelName::V6_12)), &["lab-deps"]);
+}
+
+#[test]
+fn headers_stand_alone() {
+    let workspace = Workspace::full("headers");
+    succeed(workspace.deps("--only 6.1 newest"));
+    let cache = workspace.cache();
+    for (kernel, release) in [(KernelName::V6_1, "6.1-amd64"), (KernelName::Newest, "7")] {
+        let headers = cache.headers(kernel).expect("headers");
+        assert_eq!(headers.release, release);
+        assert_eq!(headers.name(), format!("linux-headers-{release}"));
+        for name in [headers.name(), headers.name() + "-common"] {
+            let directory = headers.directory().join(name);
+            assert!(directory.join("Makefile").is_file());
+            assert!(directory.join("scripts/modpost").is_file());
+            assert!(!directory.join("vmlinux").exists());
+        }
+    }
+}
+
+#[test]
+fn packages_without_headers_are_refused() {
+    let workspace = Workspace::full("headerless");
+    let package = workspace.path("archive/linux-headers-7_7-1_amd64.deb");
+    fs::remove_file(package.join("usr/src/linux-headers-7/Module.symvers")).expect("a file");
+    let line = fail(workspace.deps("--only newest"));
+    contains(&line, &["have no headers"]);
+    assert!(!workspace.path("cache/headers/newest").exists());
+}
+
+#[test]
+fn of_the_compilers_a_root_directory_is_made() {
+    let workspace = Workspace::full("compiler");
+    succeed(workspace.deps("--only newest"));
+    let root = workspace.cache().compiler().expect("compilers");
+    assert_eq!(root, workspace.path("cache/compiler"));
+    for there in [
+        "bin/gcc-12",
+        "lib64/ld-linux-x86-64.so.2",
+        "bin/awk",
+        "usr/src",
+    ] {
+        assert!(root.join(there).exists(), "{there}");
+    }
+    let lto = "usr/libexec/gcc/x86_64-linux-gnu/14/lto1";
+    for removed in ["usr/share", lto] {
+        assert!(!root.join(removed).exists(), "{removed}");
+    }
 }
 
 #[test]
