@@ -26,6 +26,7 @@
 #include <linux/module.h>
 #include <linux/of.h>
 #include <linux/of_address.h>
+#include <linux/pgtable.h>
 #include <linux/string.h>
 
 #define ID_LEN 16
@@ -168,9 +169,10 @@ static int map_page(struct file *file, struct vm_area_struct *vma)
 	/* A shared mapping cannot become writable: the file is read-only. */
 	if (!(vma->vm_flags & VM_MAYSHARE) || vma->vm_flags & VM_MAYWRITE)
 		return -EACCES;
-	/* Cached, as the kernel maps it. */
+	/* As the kernel maps it: cached, and shared with the hypervisor. */
 	return remap_pfn_range(vma, vma->vm_start, pfn, PAGE_SIZE,
-			       vma->vm_page_prot);
+			       shows_copy ? vma->vm_page_prot :
+			       pgprot_decrypted(vma->vm_page_prot));
 }
 
 static int open_to_read(struct inode *inode, struct file *file)
@@ -199,7 +201,7 @@ static int take_page(phys_addr_t start)
 {
 	void *copy;
 
-	page = memremap(start, PAGE_SIZE, MEMREMAP_WB);
+	page = memremap(start, PAGE_SIZE, MEMREMAP_WB | MEMREMAP_DEC);
 	if (!page)
 		return -ENXIO;
 	pfn = PHYS_PFN(start);
