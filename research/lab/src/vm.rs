@@ -21,7 +21,7 @@ pub use doors::Doors;
 pub use guest::{Guest, Snapshot};
 pub use initramfs::{Contents, initramfs};
 pub use memory::SharedMemory;
-pub use spec::{Accelerator, Signals, Spec};
+pub use spec::{Accelerator, Page, Signals, Spec};
 
 /// Builds the probe if necessary, and returns its path.
 pub fn probe() -> Result<PathBuf, Failure> {

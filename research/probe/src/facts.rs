@@ -19,6 +19,9 @@ const VMGENID: [&str; 2] = [
 
 const VMCLOCK: &str = "/dev/vmclock0";
 
+/// The device of the kernel module that shows vmgenid's page.
+const VMGENID_PAGE: &str = "/dev/squall-vmgenid";
+
 const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 /// All facts as JSON, with the library's status and the counts of served requests. The latter are null
@@ -34,6 +37,7 @@ pub fn gather(mode: Mode, status: Value, served: Value) -> Result<String> {
         "cpus": cpus.get(),
         "cpu_flags": cpu_flags(&read("/proc/cpuinfo")?),
         "vmgenid": VMGENID.into_iter().any(|path| Path::new(path).exists()),
+        "vmgenid_page": vmgenid_page()?,
         "vmclock": vmclock()?,
         "status": status,
         "served": served,
@@ -56,6 +60,21 @@ fn cpu_flags(cpuinfo: &str) -> Value {
         "aes": has("aes"),
         "vaes": has("vaes"),
     })
+}
+
+/// The place of the identifier in the page that the module shows. Null if there is no such device.
+fn vmgenid_page() -> Result<Value> {
+    if !fs::exists(VMGENID_PAGE).unwrap_or(false) {
+        return Ok(Value::Null);
+    }
+    let mut head = [0; 24];
+    File::open(VMGENID_PAGE)
+        .and_then(|mut device| device.read_exact(&mut head))
+        .map_err(|error| format!("reading {VMGENID_PAGE}: {error}"))?;
+    let [.., offset] = head.as_chunks().0 else {
+        unreachable!("three words");
+    };
+    Ok(u64::from_ne_bytes(*offset).into())
 }
 
 /// The device's page (include/uapi/linux/vmclock-abi.h). Null if there is no device.

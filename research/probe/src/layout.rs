@@ -16,11 +16,12 @@ const WHIRLWIND_OUTPUTS: usize = INPUTS / 2;
 const BESIDE_THREADS: usize = 20_000;
 
 /// The number of threads in [`Mode::Threads`] for each source.
-pub const THREADS: [(Source, u64); 5] = [
+pub const THREADS: [(Source, u64); 6] = [
     (Source::Squall, 4),
     (Source::SquallWords, 2),
     (Source::SquallU32, 2),
     (Source::SquallUnguarded, 2),
+    (Source::SquallSignalOnly, 2),
     (Source::Naive, 1),
 ];
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use squall::testing::{
     Failpoint, set_gap_for_testing, switch_off_for_testing, vmclock_for_testing,
+    vmgenid_page_for_testing,
 };
 use squall_probe::{Mode, Source};
 
@@ -33,7 +34,10 @@ const VARIANTS: [(Source, fn()); 3] = [
 ];
 
 /// What needs a process of its own in [`Mode::Threads`].
-const THREADS_APART: [(Source, fn()); 1] = [(Source::SquallUnguarded, switch_guards_off)];
+const THREADS_APART: [(Source, fn()); 2] = [
+    (Source::SquallUnguarded, switch_guards_off),
+    (Source::SquallSignalOnly, leave_the_signal),
+];
 
 /// What needs a process of its own in [`Mode::Bursts`].
 const BURSTS_APART: [(Source, fn()); 2] = [
@@ -53,7 +57,7 @@ const fn phase(number: u64) -> u64 {
 /// Hides from squall that the machine would notify it of clones.
 fn hide_clones() {
     switch_off_for_testing(Failpoint::Vmgenid);
-    hide_vmclock();
+    hide_devices();
 }
 
 /// Switches squall's clone guards off.
@@ -64,7 +68,7 @@ fn switch_guards_off() {
         Failpoint::AdditionalInput,
     ];
     guards.into_iter().for_each(switch_off_for_testing);
-    hide_vmclock();
+    hide_devices();
 }
 
 /// Leaves squall only the notification of a clone.
@@ -95,9 +99,10 @@ pub fn is_emulated() -> bool {
     name.as_flattened() == b"TCGTCGTCGTCG"
 }
 
-/// Makes squall use a file that is not a vmclock instead of the device.
-fn hide_vmclock() {
+/// Makes squall look for the devices that tell of a clone in time where they are not.
+fn hide_devices() {
     vmclock_for_testing(c"/dev/null");
+    vmgenid_page_for_testing(c"/dev/null");
 }
 
 /// Forks the processes whose guards are off. This process must not have drawn before.

@@ -13,6 +13,7 @@ use super::uncertainty::Uncertainty;
 use super::verdict::{Verdict, verdict};
 use super::window::Window;
 use crate::trace::{Resets, Trace};
+use crate::vm::Page;
 
 /// Experiments that were run together.
 #[derive(Clone, Debug, Serialize)]
@@ -60,8 +61,31 @@ pub struct Setup {
     /// What the probe did in this scenario.
     #[serde(skip)]
     pub probe: Mode,
+    /// What its kernel shows of vmgenid's page.
+    #[serde(skip)]
+    pub page: Page,
     /// What the probe reported about the machine.
     pub facts: Value,
+}
+
+impl Setup {
+    /// Whether `source` must never repeat on this machine. Where the kernel shows vmgenid's page, that
+    /// suffices without anything else; where it shows a copy, squall believes it, and only squall that
+    /// does not see it is guarded.
+    pub fn is_guarded(&self, source: Source) -> bool {
+        match self.page {
+            Page::Hidden => source.is_guarded(),
+            Page::Shown => source.is_guarded() || source == Source::SquallSignalOnly,
+            Page::Copied => source == Source::SquallNoSignal,
+        }
+    }
+
+    /// The sources that must repeat after every reset; otherwise the experiment shows nothing.
+    pub fn controls(&self) -> Vec<Source> {
+        let copied = (self.page == Page::Copied).then_some(Source::SquallSignalOnly);
+        let controls = self.probe.controls().iter().copied();
+        controls.chain(copied).collect()
+    }
 }
 
 /// One machine, booted or resumed many times.
@@ -118,14 +142,15 @@ impl Experiment {
 
     fn of(kind: Kind, setup: Setup, runs: &Runs) -> Experiment {
         let sources = runs.sources().into_iter();
-        let guarded = Recurrences::of(runs.given(Source::is_guarded));
+        let is_guarded = |source| setup.is_guarded(source);
+        let guarded = Recurrences::of(runs.given(is_guarded));
         let mut experiment = Experiment {
             kind,
             runs: runs.traces.len(),
             verdict: Verdict::default(),
             are_clones: runs.are_clones(),
             sources: sources.map(|s| SourceReport::of(kind, runs, s)).collect(),
-            guarded_together: Repeats::of(runs, Source::is_guarded, &guarded),
+            guarded_together: Repeats::of(runs, is_guarded, &guarded),
             uncertainty: Uncertainty::of(runs),
             notes: notes(kind, &setup),
             setup,

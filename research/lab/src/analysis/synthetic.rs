@@ -7,6 +7,7 @@ use squall_probe::{Input, Mode, Output, Source};
 
 use super::report::{Campaign, Experiment, Setup};
 use crate::trace::{Counts, Name, Resets, Trace};
+use crate::vm::Page;
 
 /// A generator for tests (splitmix64).
 pub(super) struct Random(u64);
@@ -209,6 +210,7 @@ fn setup(machine: &str, accelerator: &str) -> Setup {
         accelerator: accelerator.into(),
         mode: "ticks".into(),
         probe: Mode::Ticks,
+        page: Page::Hidden,
         facts: json!({ "vmgenid": true }),
     }
 }

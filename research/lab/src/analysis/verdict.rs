@@ -47,7 +47,8 @@ fn silent(experiment: &Experiment) -> Option<String> {
     if sources(experiment, |source| source == subject).count() == 0 {
         return Some(format!("{} was not recorded", subject.name()));
     }
-    let silent = sources(experiment, Source::is_guarded).find(|source| source.fewest_outputs == 0);
+    let is_guarded = |source| experiment.setup.is_guarded(source);
+    let silent = sources(experiment, is_guarded).find(|source| source.fewest_outputs == 0);
     silent.map(|source| format!("{} gave nothing in some machine", source.source.name()))
 }
 
@@ -60,8 +61,8 @@ fn no_clones(experiment: &Experiment) -> Option<String> {
 
 /// An objection if a control did not repeat a whole output in every clone.
 fn idle_control(experiment: &Experiment) -> Option<String> {
-    let controls = experiment.setup.probe.controls().iter();
-    controls.map(|control| control.name()).find_map(|name| {
+    let controls = experiment.setup.controls().into_iter();
+    controls.map(Source::name).find_map(|name| {
         let control = experiment
             .sources
             .iter()
@@ -76,7 +77,8 @@ fn idle_control(experiment: &Experiment) -> Option<String> {
 }
 
 fn violated(experiment: &Experiment) -> Vec<String> {
-    let repeating: Vec<_> = sources(experiment, Source::is_guarded)
+    let is_guarded = |source| experiment.setup.is_guarded(source);
+    let repeating: Vec<_> = sources(experiment, is_guarded)
         .filter(|source| source.repeats.any())
         .map(|source| {
             format!(

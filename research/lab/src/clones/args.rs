@@ -37,6 +37,9 @@ pub struct LabArguments {
 
     /// Use only this machine: 6.1, 6.1+vmgenid, 6.12, 6.12+vmgenid or newest+vmgenid+vmclock; may be
     /// given more than once
+    ///
+    /// KERNEL+vmgenid+module is a machine in which the kernel module shows vmgenid's page, and
+    /// KERNEL+vmgenid+copy one in which it shows a copy that never changes, as a control.
     #[arg(long, value_name = "MACHINE")]
     pub machine: Vec<Machine>,
 
@@ -75,7 +78,7 @@ impl LabArguments {
     /// The machines that were asked for.
     pub fn machines(&self) -> Vec<Machine> {
         if self.machine.is_empty() {
-            Machine::ALL.to_vec()
+            Machine::USUAL.to_vec()
         } else {
             self.machine.clone()
         }

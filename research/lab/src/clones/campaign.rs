@@ -16,7 +16,8 @@ use super::output;
 use super::scenario::Scenario;
 use crate::analysis::{Campaign, Experiment, Setup, Validity};
 use crate::debian::{Cache, Kernel, Qemu};
-use crate::vm::{self, Contents, Doors, Host, Signals, Spec};
+use crate::vm::{self, Contents, Doors, Host, Page, Signals, Spec};
+use crate::workshop;
 
 /// Boots machines and reports on their outputs.
 pub fn boot(options: &BootArguments) -> Result<(), Failure> {
@@ -125,7 +126,8 @@ impl<'a> Lab<'a> {
     /// The specification of a machine that runs the probe, and its kernel.
     fn spec(&self, machine: Machine, mode: Mode) -> Result<(Spec, Kernel), Failure> {
         let kernel = self.cache.kernel(machine.kernel)?;
-        let modules: Vec<_> = kernel.module("ptp_vmclock").into_iter().collect();
+        let mut modules: Vec<_> = kernel.module("ptp_vmclock").into_iter().collect();
+        modules.extend(self.module(machine)?);
         let initramfs = self.host.file("initramfs");
         let contents = Contents {
             probe: &self.probe,
@@ -144,6 +146,18 @@ impl<'a> Lab<'a> {
         Ok((spec, kernel))
     }
 
+    /// Builds the kernel module, if the machine has it.
+    fn module(&self, machine: Machine) -> Result<Option<PathBuf>, Failure> {
+        let shows_copy = match machine.signals.page {
+            Page::Hidden => return Ok(None),
+            Page::Shown => false,
+            Page::Copied => true,
+        };
+        let path = self.host.file("squall_vmgenid.ko");
+        workshop::module(&self.cache, machine.kernel, shows_copy, &path)?;
+        Ok(Some(path))
+    }
+
     /// Describes the machine. Fails if the guest did not find the devices that it was given.
     fn setup(
         &self,
@@ -156,8 +170,10 @@ impl<'a> Lab<'a> {
         let found = Signals {
             vmgenid: facts["vmgenid"] == true,
             vmclock: !facts["vmclock"].is_null(),
+            ..machine.signals
         };
-        if found != machine.signals {
+        let shows_page = !facts["vmgenid_page"].is_null();
+        if found != machine.signals || shows_page != (found.page != Page::Hidden) {
             let reason = "the guest did not find the devices it was given, or found others";
             return Err(on(machine)(Failure::Runtime(reason.into())));
         }
@@ -168,6 +184,7 @@ impl<'a> Lab<'a> {
             accelerator: self.options.accelerator.name().into(),
             mode: scenario.to_string(),
             probe: scenario.mode(),
+            page: machine.signals.page,
             facts,
         })
     }

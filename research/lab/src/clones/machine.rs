@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::debian::KernelName;
-use crate::vm::Signals;
+use crate::vm::{Page, Signals};
 
 /// A kernel on a machine with certain clone notification devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,12 +16,22 @@ pub struct Machine {
 
 impl Machine {
     /// Every machine of the campaign.
-    pub const ALL: [Machine; 5] = [
+    pub const USUAL: [Machine; 5] = [
         Machine::new(KernelName::V6_1, Signals::NONE),
         Machine::new(KernelName::V6_1, Signals::VMGENID),
         Machine::new(KernelName::V6_12, Signals::NONE),
         Machine::new(KernelName::V6_12, Signals::VMGENID),
         Machine::new(KernelName::Newest, Signals::BOTH),
+    ];
+
+    /// Machines whose kernel shows vmgenid's page, or a copy of it.
+    const WITH_MODULE: [Machine; 6] = [
+        Machine::new(KernelName::V6_1, Signals::SHOWN),
+        Machine::new(KernelName::V6_1, Signals::COPIED),
+        Machine::new(KernelName::V6_12, Signals::SHOWN),
+        Machine::new(KernelName::V6_12, Signals::COPIED),
+        Machine::new(KernelName::Newest, Signals::SHOWN),
+        Machine::new(KernelName::Newest, Signals::COPIED),
     ];
 
     const fn new(kernel: KernelName, signals: Signals) -> Machine {
@@ -35,6 +45,11 @@ impl fmt::Display for Machine {
         if self.signals.vmgenid {
             f.write_str("+vmgenid")?;
         }
+        match self.signals.page {
+            Page::Hidden => {}
+            Page::Shown => f.write_str("+module")?,
+            Page::Copied => f.write_str("+copy")?,
+        }
         if self.signals.vmclock {
             f.write_str("+vmclock")?;
         }
@@ -46,9 +61,10 @@ impl FromStr for Machine {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Machine, String> {
-        let find = |machine: &Machine| machine.to_string() == name;
-        Machine::ALL.into_iter().find(find).ok_or_else(|| {
-            let all = Machine::ALL.map(|machine| machine.to_string());
+        let known = [&Machine::USUAL[..], &Machine::WITH_MODULE].concat();
+        let find = |machine: &&Machine| machine.to_string() == name;
+        known.iter().find(find).copied().ok_or_else(|| {
+            let all: Vec<_> = known.iter().map(Machine::to_string).collect();
             format!("{name:?} is not known: use one of {}", all.join(", "))
         })
     }

@@ -31,11 +31,25 @@ impl Accelerator {
     }
 }
 
-/// Devices that tell a guest that it was cloned.
+/// What the kernel module shows of vmgenid's page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Page {
+    /// Nothing: the module is not loaded.
+    #[default]
+    Hidden,
+    /// The page, which changes before a clone runs.
+    Shown,
+    /// A copy of the page, which never changes: the control.
+    Copied,
+}
+
+/// What tells a guest that it was cloned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signals {
     /// A vmgenid device.
     pub vmgenid: bool,
+    /// What the guest shows its programs of it.
+    pub page: Page,
     /// A vmclock device.
     pub vmclock: bool,
 }
@@ -44,18 +58,33 @@ impl Signals {
     /// No devices: a clone cannot tell that it is one.
     pub const NONE: Signals = Signals {
         vmgenid: false,
+        page: Page::Hidden,
         vmclock: false,
     };
 
     /// A vmgenid device alone.
     pub const VMGENID: Signals = Signals {
         vmgenid: true,
+        page: Page::Hidden,
         vmclock: false,
+    };
+
+    /// A vmgenid device whose page the kernel module shows.
+    pub const SHOWN: Signals = Signals {
+        page: Page::Shown,
+        ..Signals::VMGENID
+    };
+
+    /// A vmgenid device of whose page the kernel module shows a copy.
+    pub const COPIED: Signals = Signals {
+        page: Page::Copied,
+        ..Signals::VMGENID
     };
 
     /// A vmgenid and a vmclock device.
     pub const BOTH: Signals = Signals {
         vmgenid: true,
+        page: Page::Hidden,
         vmclock: true,
     };
 }
