@@ -17,7 +17,12 @@ const SET_SIGNAL: libc::c_int = 10;
 
 /// How long to wait for a process that is about to let go of the target: one that was killed during
 /// transfers, or a new child that still has its parent's files open.
-const TIMEOUT: Duration = Duration::from_secs(2);
+#[cfg(not(test))]
+fn timeout() -> Duration {
+    Duration::from_secs(2)
+}
+#[cfg(test)]
+use tests::timeout;
 
 /// Locks `file`, which must be open for writing, for as long as it is open. Fails with
 /// [`Errno::WOULDBLOCK`] if somebody else has locked a byte of it, and with [`Errno::BUSY`] if it
@@ -43,9 +48,9 @@ pub fn hold(file: &File) -> Result<(), Errno> {
     claim(file, true)
 }
 
-/// Repeats `attempt` until it succeeds, for up to [`TIMEOUT`].
+/// Repeats `attempt` until it succeeds, for up to [`timeout`].
 fn after_others(attempt: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
-    retry(TIMEOUT, |_| true, attempt)
+    retry(timeout(), |_| true, attempt)
 }
 
 fn lock(file: &File) -> Result<(), Errno> {
@@ -98,6 +103,7 @@ fn errno(answer: libc::c_int) -> Result<(), Errno> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::fs::OpenOptions;
     use std::path::Path;
 
@@ -107,6 +113,24 @@ mod tests {
     use super::*;
     use crate::target::tests::find;
     use squall_testing::loops::Lab;
+
+    thread_local! {
+        /// How long this test waits for others. Children of other tests, which have this test's files
+        /// open until they run their programs, may be slow to let go of them.
+        static PATIENCE: Cell<Duration> = const { Cell::new(Duration::from_secs(600)) };
+    }
+
+    pub(super) fn timeout() -> Duration {
+        PATIENCE.get()
+    }
+
+    /// The result of `attempt`, which somebody prevents for as long as it lasts.
+    fn prevented<T>(attempt: impl FnOnce() -> T) -> T {
+        let before = PATIENCE.replace(Duration::ZERO);
+        let result = attempt();
+        PATIENCE.set(before);
+        result
+    }
 
     fn writable(path: &Path) -> File {
         let mut options = OpenOptions::new();
@@ -120,7 +144,7 @@ mod tests {
         let ours = writable(&image);
         for open in [writable, |path: &Path| File::open(path).unwrap()] {
             let theirs = open(&image);
-            assert_eq!(claim(&ours, false), Err(Errno::BUSY));
+            assert_eq!(prevented(|| claim(&ours, false)), Err(Errno::BUSY));
             assert_eq!(claim(&ours, true), Ok(()));
             drop(theirs);
             assert_eq!(claim(&ours, false), Ok(()));
@@ -136,7 +160,7 @@ mod tests {
         let target = find(&lab.image("image", 1 << 20));
         let theirs = File::open(&target.identity.path).unwrap();
         let open = |access| Device::open(&target, access, Direct::Auto).map(drop);
-        let text = open(Access::Write).unwrap_err().into_text();
+        let text = prevented(|| open(Access::Write)).unwrap_err().into_text();
         assert!(text.contains("another process is using it"), "{text}");
         open(Access::Read).unwrap();
         drop(theirs);
@@ -149,10 +173,11 @@ mod tests {
         let image = lab.image("image", 1 << 20);
         let (ours, theirs) = (writable(&image), writable(&image));
         set_lock(&theirs, libc::F_RDLCK, 100, 1).unwrap();
-        assert_eq!(claim(&ours, true), Err(Errno::WOULDBLOCK));
+        assert_eq!(prevented(|| claim(&ours, true)), Err(Errno::WOULDBLOCK));
         drop(theirs);
         assert_eq!(claim(&ours, true), Ok(()));
-        assert_eq!(claim(&writable(&image), true), Err(Errno::WOULDBLOCK));
+        let other = writable(&image);
+        assert_eq!(prevented(|| claim(&other, true)), Err(Errno::WOULDBLOCK));
     }
 
     /// udev locks a drive while it probes it, and systemd-repart while it makes partitions.
@@ -165,16 +190,18 @@ mod tests {
         let theirs = File::open(&device.path).unwrap();
         rustix::fs::flock(&theirs, FlockOperation::LockExclusive).unwrap();
         for access in [Access::Write, Access::Read] {
-            let text = open(access).unwrap_err().into_text();
+            let text = prevented(|| open(access)).unwrap_err().into_text();
             assert!(text.contains("another process has locked it"), "{text}");
         }
-        assert_eq!(hold(&writable(&device.path)), Err(Errno::WOULDBLOCK));
+        let other = writable(&device.path);
+        assert_eq!(prevented(|| hold(&other)), Err(Errno::WOULDBLOCK));
         drop(theirs);
         open(Access::Write).unwrap();
         open(Access::Read).unwrap();
         let ours = writable(&device.path);
         assert_eq!(hold(&ours), Ok(()));
-        assert_eq!(hold(&writable(&device.path)), Err(Errno::WOULDBLOCK));
+        let other = writable(&device.path);
+        assert_eq!(prevented(|| hold(&other)), Err(Errno::WOULDBLOCK));
     }
 
     #[test]
@@ -185,7 +212,7 @@ mod tests {
         let target = find(&device.path);
         let open = || Device::open(&target, Access::Write, Direct::Auto).map(drop);
         let theirs = File::open(&part.path).unwrap();
-        let text = open().unwrap_err().into_text();
+        let text = prevented(open).unwrap_err().into_text();
         assert!(text.contains("another process is using it"), "{text}");
         drop(theirs);
         open().unwrap();
