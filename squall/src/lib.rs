@@ -41,6 +41,8 @@ mod error;
 mod failpoint;
 mod file;
 mod guard;
+#[cfg(target_arch = "aarch64")]
+mod hwcap;
 mod per_thread;
 mod rng;
 mod secret;

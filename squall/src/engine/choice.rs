@@ -8,7 +8,7 @@ use crate::cpuid::{self, Features};
 
 /// A way to compute keystream on this CPU.
 ///
-/// The four AES engines give identical output (FIPS 197; SP 800-38A section 6.5, counter mode
+/// The AES engines give identical output (FIPS 197; SP 800-38A section 6.5, counter mode
 /// with a 128-bit big-endian counter). [`Engine::ChaCha20`] is another cipher (RFC 8439).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -20,19 +20,21 @@ pub enum Engine {
     Vaes256 = 2,
     /// AES by AES-NI instructions on 128-bit registers: 8 blocks in flight.
     AesNi = 3,
-    /// AES by the `aes` crate: ARMv8's instructions where the CPU has them, else constant-time code
-    /// without tables.
+    /// AES by the `aes` crate, on any CPU. Where there are AES instructions, an engine above comes first.
     Portable = 4,
     /// ChaCha20 on the widest vector unit: preferred where the CPU has no AES instructions.
     ChaCha20 = 5,
+    /// AES by ARMv8's instructions: 12 blocks in flight.
+    ArmAes = 6,
 }
 
 impl Engine {
     /// Every engine, the most preferred first.
-    pub const ALL: [Engine; 5] = [
+    pub const ALL: [Engine; 6] = [
         Engine::Vaes512,
         Engine::Vaes256,
         Engine::AesNi,
+        Engine::ArmAes,
         Engine::ChaCha20,
         Engine::Portable,
     ];
@@ -44,9 +46,6 @@ impl Engine {
 
     /// The generator's default engine: the widest with AES instructions, else [`Engine::ChaCha20`].
     pub fn best() -> Engine {
-        if Self::portable_has_instructions() {
-            return Engine::Portable;
-        }
         Self::available()
             .next()
             .expect("ChaCha20 is always available")
@@ -64,8 +63,13 @@ impl Engine {
         match self {
             Engine::Portable | Engine::ChaCha20 => true,
             #[cfg(target_arch = "x86_64")]
-            _ => cpuid::has(self.features()),
-            #[cfg(not(target_arch = "x86_64"))]
+            Engine::Vaes512 | Engine::Vaes256 | Engine::AesNi => cpuid::has(self.features()),
+            #[cfg(target_arch = "aarch64")]
+            Engine::ArmAes => super::aarch64::is_available(),
+            #[allow(
+                unreachable_patterns,
+                reason = "every CPU lacks some engines, not the same ones"
+            )]
             _ => false,
         }
     }
@@ -81,6 +85,7 @@ impl Engine {
             Engine::Vaes512 => "vaes512",
             Engine::Vaes256 => "vaes256",
             Engine::AesNi => "aesni",
+            Engine::ArmAes => "arm-aes",
             Engine::Portable => "portable",
             Engine::ChaCha20 => "chacha20",
         }
@@ -95,16 +100,8 @@ impl Engine {
             Engine::Vaes512 => vaes.and(Features::AVX512F).and(Features::AVX512BW),
             Engine::Vaes256 => vaes.and(Features::AVX2),
             Engine::AesNi => aes,
-            Engine::Portable | Engine::ChaCha20 => Features::NONE,
+            Engine::ArmAes | Engine::Portable | Engine::ChaCha20 => Features::NONE,
         }
-    }
-
-    /// Whether the `aes` crate uses ARMv8's instructions. On x86-64 squall's own engines come first.
-    fn portable_has_instructions() -> bool {
-        #[cfg(target_arch = "aarch64")]
-        return std::arch::is_aarch64_feature_detected!("aes");
-        #[cfg(not(target_arch = "aarch64"))]
-        return false;
     }
 }
 

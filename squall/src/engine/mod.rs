@@ -5,9 +5,11 @@
 //! length and alignment. The layer uses no operating system and keeps no state but the expanded
 //! key, which is wiped on drop.
 //!
-//! Kernels in `x86_64/` never see a carry out of the low 64 bits of the counter: [`runs`]
+//! Kernels in `x86_64/` and `aarch64/` never see a carry out of the low 64 bits of the counter: [`runs`]
 //! splits a request there, so that the full 128-bit carry is handled in one place.
 
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
 pub(crate) mod chacha20;
 mod choice;
 mod portable;
@@ -15,6 +17,8 @@ pub(crate) mod registers;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+#[cfg(target_arch = "aarch64")]
+use aarch64 as cpu;
 use core::alloc::Layout;
 use core::fmt;
 
@@ -23,6 +27,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use crate::Error;
 pub(crate) use choice::write_names;
 pub use choice::{Engine, UnknownEngine};
+#[cfg(target_arch = "x86_64")]
+use x86_64 as cpu;
 
 /// Length of an AES block, in bytes (FIPS 197).
 pub(crate) const BLOCK: usize = 16;
@@ -50,8 +56,8 @@ pub trait Cipher: sealed::Sealed + Sized {
     #[doc(hidden)]
     type Portable: portable::BlockCipher<Self::Key>;
     #[doc(hidden)]
-    #[cfg(target_arch = "x86_64")]
-    fn expand(key: &Self::Key, keys: &mut x86_64::RoundKeys);
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn expand(key: &Self::Key, keys: &mut cpu::RoundKeys);
 }
 
 /// AES with a 128-bit key (FIPS 197).
@@ -70,9 +76,9 @@ impl Cipher for Aes128 {
     const KEY_LEN: usize = 16;
     const ROUNDS: usize = 10;
     type Portable = aes::Aes128Enc;
-    #[cfg(target_arch = "x86_64")]
-    fn expand(key: &[u8; 16], keys: &mut x86_64::RoundKeys) {
-        x86_64::schedule::expand_128(key, keys)
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn expand(key: &[u8; 16], keys: &mut cpu::RoundKeys) {
+        cpu::schedule::expand_128(key, keys)
     }
 }
 
@@ -81,9 +87,9 @@ impl Cipher for Aes256 {
     const KEY_LEN: usize = 32;
     const ROUNDS: usize = 14;
     type Portable = aes::Aes256Enc;
-    #[cfg(target_arch = "x86_64")]
-    fn expand(key: &[u8; 32], keys: &mut x86_64::RoundKeys) {
-        x86_64::schedule::expand_256(key, keys)
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn expand(key: &[u8; 32], keys: &mut cpu::RoundKeys) {
+        cpu::schedule::expand_256(key, keys)
     }
 }
 
@@ -93,7 +99,7 @@ pub enum Stores {
     /// Through the cache: right where the bytes are read soon.
     Cached,
     /// Bypassing the cache (non-temporal), where the engine and the buffer's alignment allow it:
-    /// right for buffers larger than the cache.
+    /// right for buffers larger than the cache. Only the engines of x86-64 do.
     Streaming,
 }
 
@@ -118,8 +124,8 @@ impl Stores {
 ///
 /// # Security
 /// A building block: nothing prevents a caller from using the same blocks twice. The expanded key
-/// stays in one place on the heap, even if the value is moved, and is wiped on drop. On x86-64 every
-/// function clears the vector registers before it returns.
+/// stays in one place on the heap, even if the value is moved, and is wiped on drop. On x86-64 and aarch64
+/// every function clears the vector registers before it returns.
 pub struct Keystream<C: Cipher> {
     key: Box<ExpandedKey<C>>,
 }
@@ -161,8 +167,8 @@ impl<C: Cipher> fmt::Debug for Keystream<C> {
     reason = "portable keys are large; a box would need an allocator, which signal handlers lack"
 )]
 pub(crate) enum ExpandedKey<C: Cipher> {
-    #[cfg(target_arch = "x86_64")]
-    X86(x86_64::Expanded),
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    Instructions(cpu::Expanded),
     Portable(Option<C::Portable>),
 }
 
@@ -197,11 +203,11 @@ impl<C: Cipher> ExpandedKey<C> {
         match engine {
             #[cfg(target_arch = "x86_64")]
             Engine::Vaes512 | Engine::Vaes256 | Engine::AesNi => {
-                ExpandedKey::X86(x86_64::Expanded::empty(engine))
+                ExpandedKey::Instructions(cpu::Expanded::empty(engine))
             }
-            #[cfg(not(target_arch = "x86_64"))]
-            Engine::Vaes512 | Engine::Vaes256 | Engine::AesNi => ExpandedKey::Portable(None),
-            Engine::Portable | Engine::ChaCha20 => ExpandedKey::Portable(None),
+            #[cfg(target_arch = "aarch64")]
+            Engine::ArmAes => ExpandedKey::Instructions(cpu::Expanded::empty()),
+            _ => ExpandedKey::Portable(None),
         }
     }
 
@@ -209,8 +215,8 @@ impl<C: Cipher> ExpandedKey<C> {
     #[inline]
     pub fn set(&mut self, key: &C::Key) {
         match self {
-            #[cfg(target_arch = "x86_64")]
-            ExpandedKey::X86(expanded) => C::expand(key, &mut expanded.keys),
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            ExpandedKey::Instructions(expanded) => C::expand(key, &mut expanded.keys),
             ExpandedKey::Portable(cipher) => portable::set_key(cipher, key),
         }
     }
@@ -220,9 +226,15 @@ impl<C: Cipher> ExpandedKey<C> {
     pub fn keystream(&self, counter: u128, out: &mut [u8], stores: Stores) {
         match self {
             #[cfg(target_arch = "x86_64")]
-            ExpandedKey::X86(expanded) => {
+            ExpandedKey::Instructions(expanded) => {
                 runs(counter, out, |counter, part| {
                     expanded.keystream(C::ROUNDS, counter, part, stores);
+                });
+            }
+            #[cfg(target_arch = "aarch64")]
+            ExpandedKey::Instructions(expanded) => {
+                runs(counter, out, |counter, part| {
+                    expanded.keystream(C::ROUNDS, counter, part);
                 });
             }
             ExpandedKey::Portable(cipher) => {
@@ -236,8 +248,8 @@ impl<C: Cipher> ExpandedKey<C> {
 impl<C: Cipher> Drop for ExpandedKey<C> {
     fn drop(&mut self) {
         match self {
-            #[cfg(target_arch = "x86_64")]
-            ExpandedKey::X86(expanded) => expanded.keys.zeroize(),
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            ExpandedKey::Instructions(expanded) => expanded.keys.zeroize(),
             // The `aes` crate wipes its own keys; otherwise the trait bound below would not compile.
             ExpandedKey::Portable(cipher) => assert_wipes_itself(cipher),
         }
@@ -253,17 +265,14 @@ pub(crate) const CACHED_SCHEDULE_LEN: usize = 15 * BLOCK;
 
 /// Whether this CPU can use a key schedule kept as plain bytes: see [`xor_keystream`].
 pub(crate) fn can_cache_schedules() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return Engine::AesNi.is_available();
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
+    Engine::AesNi.is_available() || Engine::ArmAes.is_available()
 }
 
 /// Expands an AES-256 key into a schedule to keep. Requires [`can_cache_schedules`].
 pub(crate) fn cache_schedule(key: &[u8; 32], schedule: &mut [u8; CACHED_SCHEDULE_LEN]) {
-    #[cfg(target_arch = "x86_64")]
-    return x86_64::cached_schedule::expand(key, schedule);
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    return cpu::cached_schedule::expand(key, schedule);
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     unreachable!("no engine keeps schedules: {key:p} {schedule:p}");
 }
 
@@ -271,15 +280,15 @@ pub(crate) fn cache_schedule(key: &[u8; 32], schedule: &mut [u8; CACHED_SCHEDULE
 /// [cached](cache_schedule) round keys.
 #[inline]
 pub(crate) fn xor_keystream(schedule: &[u8; CACHED_SCHEDULE_LEN], counter: u128, out: &mut [u8]) {
-    #[cfg(target_arch = "x86_64")]
-    return x86_64::cached_schedule::xor_keystream(schedule, counter, out);
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    return cpu::cached_schedule::xor_keystream(schedule, counter, out);
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     unreachable!("no engine keeps schedules: {schedule:p} {counter} {out:p}");
 }
 
 /// Calls `each` with parts of `out` within which the low 64 bits of the block counter do not
 /// overflow.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline]
 fn runs(counter: u128, out: &mut [u8], mut each: impl FnMut(u128, &mut [u8])) {
     let blocks_before_carry = (1u128 << 64) - u128::from(counter as u64);
@@ -308,8 +317,8 @@ mod tests {
             let (before, after) = unsafe {
                 (*key).set(&[0xa5; 32]);
                 let round_keys: *const [u8; CACHED_SCHEDULE_LEN] = match &*key {
-                    #[cfg(target_arch = "x86_64")]
-                    ExpandedKey::X86(expanded) => (&raw const expanded.keys).cast(),
+                    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+                    ExpandedKey::Instructions(expanded) => (&raw const expanded.keys).cast(),
                     ExpandedKey::Portable(Some(cipher)) => (&raw const *cipher).cast(),
                     ExpandedKey::Portable(None) => unreachable!("the key was set"),
                 };
@@ -319,6 +328,30 @@ mod tests {
             };
             assert!(before.iter().any(|&byte| byte != 0), "{engine}");
             assert!(after.iter().all(|&byte| byte == 0), "{engine}");
+        }
+    }
+
+    #[test]
+    fn a_cached_schedule_makes_the_same_keystream() {
+        if !can_cache_schedules() {
+            return assert!(
+                Engine::available().all(|engine| engine == Engine::best_aes() || !engine.is_aes())
+            );
+        }
+        let key = core::array::from_fn(|i| i as u8);
+        let mut schedule = [0; CACHED_SCHEDULE_LEN];
+        cache_schedule(&key, &mut schedule);
+        let reference = Keystream::<Aes256>::new(&key, Engine::Portable).unwrap();
+        for counter in [0, 7, u128::from(u64::MAX) - 1, u128::MAX - 2] {
+            for len in 0..=100 {
+                let mut out = [0x5a; 100];
+                let mut expected = [0; 100];
+                reference.fill(counter, &mut expected[..len], Stores::Cached);
+                expected[..len].iter_mut().for_each(|byte| *byte ^= 0x5a);
+                expected[len..].fill(0x5a);
+                xor_keystream(&schedule, counter, &mut out[..len]);
+                assert_eq!(out, expected, "{len} bytes from block {counter}");
+            }
         }
     }
 }

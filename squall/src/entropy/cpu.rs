@@ -2,12 +2,13 @@
 //!
 //! Neither is ever trusted alone. Both are health-tested while in use ([`health`]). Once a test
 //! fails, the whole process stops using the source for good: some CPUs have returned the same word
-//! forever after a resume from suspend.
+//! forever after a resume from suspend. A random instruction that has no word is left out for a while:
+//! on some cloud machines RNDR had none for hours (aws-lc issue 3453).
 //!
 //! [`health`]: super::health
 
 use core::fmt;
-use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use super::health::{Health, Limits};
 use crate::failpoint::{self, Failpoint};
@@ -15,6 +16,8 @@ use crate::per_thread::per_thread;
 
 #[cfg(target_arch = "x86_64")]
 use crate::cpuid::{Features, has};
+#[cfg(target_arch = "aarch64")]
+use crate::hwcap::{Features, has};
 
 /// Whether a noise source is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +27,7 @@ pub enum NoiseSource {
     Works,
     /// This machine does not have it.
     Absent,
-    /// It failed a health test and is left out.
+    /// It failed a health test and is left out for good, or has no words and is left out for now.
     Failed,
 }
 
@@ -74,6 +77,38 @@ impl State {
 }
 
 static RANDOM: State = State::new();
+
+static RANDOM_REST: Rest = Rest::new();
+
+/// How many more words are not asked of a source, because it had none.
+struct Rest(AtomicU32);
+
+impl Rest {
+    const WORDS: u32 = 1024;
+
+    const fn new() -> Rest {
+        Rest(AtomicU32::new(0))
+    }
+
+    fn begin(&self) {
+        self.0.store(Self::WORDS, Ordering::Relaxed);
+    }
+
+    fn is_on(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+
+    /// Counts a word; whether it is not to be asked for. Threads may count together: then a few words
+    /// more are not asked for.
+    #[inline]
+    fn covers_a_word(&self) -> bool {
+        let left = self.0.load(Ordering::Relaxed);
+        if left > 0 {
+            self.0.store(left - 1, Ordering::Relaxed);
+        }
+        left > 0
+    }
+}
 static COUNTER: State = State::new();
 
 per_thread! {
@@ -187,6 +222,9 @@ pub(crate) fn number() -> u32 {
 /// A word of the CPU's random instruction; `None` if there is none or it does not work.
 #[inline]
 pub(crate) fn random_word() -> Option<u64> {
+    if RANDOM_REST.covers_a_word() {
+        return None;
+    }
     match random_state() {
         NoiseSource::Works => tested_word(),
         _ => None,
@@ -197,6 +235,9 @@ pub(crate) fn random_word() -> Option<u64> {
 pub(crate) fn random_state() -> NoiseSource {
     /// Words that are tested before one is used.
     const AT_START: usize = 4;
+    if RANDOM_REST.is_on() {
+        return NoiseSource::Failed;
+    }
     if let Some(state) = RANDOM.get() {
         return state;
     }
@@ -210,20 +251,21 @@ pub(crate) fn random_state() -> NoiseSource {
     random_state()
 }
 
-/// A word that passed the tests. All zeros, all ones, and no word after several tries also count as
-/// failures: AMD's errata document the first two, Intel the last.
+/// A word that passed the tests. All zeros and all ones also count as failures: AMD's errata document
+/// them. If there is no word after several tries, some words are not asked for.
 #[inline]
 fn tested_word() -> Option<u64> {
-    let word = instruction().filter(|&word| may_be_random(word));
-    let passes = |&word: &u64| {
-        RANDOM_HEALTH.with(|health| health.passes(word, Limits::HALF_WORD))
-            || failpoint::is_off(Failpoint::HealthTests)
+    let Some(word) = instruction() else {
+        RANDOM_REST.begin();
+        return None;
     };
-    let tested = word.filter(passes);
-    if tested.is_none() {
+    let passes = may_be_random(word)
+        && (RANDOM_HEALTH.with(|health| health.passes(word, Limits::HALF_WORD))
+            || failpoint::is_off(Failpoint::HealthTests));
+    if !passes {
         RANDOM.set(NoiseSource::Failed);
     }
-    tested
+    passes.then_some(word)
 }
 
 #[inline]
@@ -237,7 +279,9 @@ fn is_present() -> bool {
     }
     #[cfg(target_arch = "x86_64")]
     return has(Features::RDRAND);
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    return has(Features::RNDR);
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     return false;
 }
 
@@ -247,22 +291,42 @@ fn instruction() -> Option<u64> {
     if failpoint::is_off(Failpoint::RandomWordsDiffer) {
         return Some(5);
     }
-    #[cfg(target_arch = "x86_64")]
-    {
-        /// Tries before RDRAND counts as failed (Intel's Digital Random Number Generator
-        /// Software Implementation Guide, section 5.2.1).
-        const TRIES: u32 = 10;
-        #[target_feature(enable = "rdrand")]
-        fn rdrand() -> Option<u64> {
-            let mut word = 0;
-            (0..TRIES)
-                .any(|_| core::arch::x86_64::_rdrand64_step(&mut word) == 1)
-                .then_some(word)
-        }
-        // SAFETY: called only after `is_present`.
-        unsafe { rdrand() }
+    /// Tries before there counts as no word (Intel's Digital Random Number Generator Software
+    /// Implementation Guide, section 5.2.1).
+    const TRIES: u32 = 10;
+    // SAFETY: called only after `is_present`.
+    (0..TRIES).find_map(|_| unsafe { try_instruction() })
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "rdrand")]
+fn try_instruction() -> Option<u64> {
+    let mut word = 0;
+    (core::arch::x86_64::_rdrand64_step(&mut word) == 1).then_some(word)
+}
+
+/// # Safety
+/// The CPU must have RNDR.
+#[cfg(target_arch = "aarch64")]
+#[inline]
+unsafe fn try_instruction() -> Option<u64> {
+    let (word, has_word): (u64, u64);
+    // SAFETY: the caller's promise. By its encoding, as assemblers know the name for newer CPUs alone. It
+    // sets the flag Z if it has no word (Arm ARM, RNDR).
+    unsafe {
+        core::arch::asm!(
+            "mrs {word}, s3_3_c2_c4_0",
+            "cset {has_word}, ne",
+            word = out(reg) word,
+            has_word = out(reg) has_word,
+            options(nomem, nostack),
+        );
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    (has_word == 1).then_some(word)
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+unsafe fn try_instruction() -> Option<u64> {
     None
 }
 
@@ -289,6 +353,17 @@ pub(super) mod tests {
         let state = State::new();
         state.set_if_unknown(NoiseSource::Absent);
         assert_eq!(state.get(), Some(NoiseSource::Absent));
+    }
+
+    #[test]
+    fn a_source_without_words_is_asked_again_later() {
+        let rest = Rest::new();
+        assert!(!rest.is_on() && !rest.covers_a_word());
+        rest.begin();
+        for _ in 0..Rest::WORDS {
+            assert!(rest.is_on() && rest.covers_a_word());
+        }
+        assert!(!rest.is_on() && !rest.covers_a_word());
     }
 
     #[test]
@@ -370,7 +445,8 @@ pub(super) mod tests {
 
     #[test]
     fn sources_that_are_there_stay_in_use() {
-        if is_shown("rdrand") {
+        // As x86 and ARM call it.
+        if is_shown("rdrand") || is_shown("rng") {
             assert_eq!(random_state(), NoiseSource::Works);
         }
         // Only a few samples, because this thread's counter may be coarse.

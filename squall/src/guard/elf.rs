@@ -22,6 +22,8 @@ struct Dyn {
 /// The dynamic tables of an image, as run-time addresses; 0 where absent.
 #[derive(Default)]
 struct Tables {
+    /// What is added to an address in the image.
+    bias: usize,
     strings: usize,
     symbols: usize,
     hash: usize,
@@ -33,21 +35,9 @@ struct Tables {
 /// # Safety
 /// `base` is the address of an ELF image that the kernel mapped whole, as AT_SYSINFO_EHDR gives.
 pub(super) unsafe fn symbol(base: usize, name: &CStr) -> Option<usize> {
-    // SAFETY: the caller vouches for the image; the headers say where its parts are.
+    // SAFETY: the caller vouches for the image; its tables say where symbols are.
     unsafe {
-        let header = &*(base as *const Elf64_Ehdr);
-        let segments = core::slice::from_raw_parts(
-            (base + header.e_phoff as usize) as *const Elf64_Phdr,
-            usize::from(header.e_phnum),
-        );
-        let load = segments
-            .iter()
-            .find(|segment| segment.p_type == libc::PT_LOAD)?;
-        let dynamic = segments
-            .iter()
-            .find(|segment| segment.p_type == libc::PT_DYNAMIC)?;
-        let bias = (base + load.p_offset as usize).wrapping_sub(load.p_vaddr as usize);
-        let tables = tables(bias.wrapping_add(dynamic.p_vaddr as usize), bias);
+        let tables = tables(base)?;
         if tables.symbols == 0 || tables.strings == 0 {
             return None;
         }
@@ -55,18 +45,30 @@ pub(super) unsafe fn symbol(base: usize, name: &CStr) -> Option<usize> {
             let symbol = &*(tables.symbols as *const Elf64_Sym).add(index);
             let found = CStr::from_ptr((tables.strings + symbol.st_name as usize) as *const c_char);
             let defined = symbol.st_shndx != 0;
-            (defined && found == name).then(|| bias.wrapping_add(symbol.st_value as usize))
+            (defined && found == name).then(|| tables.bias.wrapping_add(symbol.st_value as usize))
         })
     }
 }
 
 /// # Safety
-/// `dynamic` is the address of the image's dynamic section, which a null tag ends.
-unsafe fn tables(dynamic: usize, bias: usize) -> Tables {
-    let mut tables = Tables::default();
-    let mut entry = dynamic as *const Dyn;
-    // SAFETY: the caller's promise; the loop stops at the null tag.
+/// As of [`symbol`].
+unsafe fn tables(base: usize) -> Option<Tables> {
+    // SAFETY: the caller vouches for the image; the headers say where its parts are, and a null tag ends
+    // the dynamic section.
     unsafe {
+        let header = &*(base as *const Elf64_Ehdr);
+        let segments = core::slice::from_raw_parts(
+            (base + header.e_phoff as usize) as *const Elf64_Phdr,
+            usize::from(header.e_phnum),
+        );
+        let first = |kind| segments.iter().find(|segment| segment.p_type == kind);
+        let (load, dynamic) = (first(libc::PT_LOAD)?, first(libc::PT_DYNAMIC)?);
+        let bias = (base + load.p_offset as usize).wrapping_sub(load.p_vaddr as usize);
+        let mut tables = Tables {
+            bias,
+            ..Tables::default()
+        };
+        let mut entry = bias.wrapping_add(dynamic.p_vaddr as usize) as *const Dyn;
         while (*entry).tag != 0 {
             let address = bias.wrapping_add((*entry).value as usize);
             match (*entry).tag {
@@ -78,8 +80,8 @@ unsafe fn tables(dynamic: usize, bias: usize) -> Tables {
             }
             entry = entry.add(1);
         }
+        Some(tables)
     }
-    tables
 }
 
 /// The number of dynamic symbols, which only the hash tables give.
@@ -157,16 +159,7 @@ mod tests {
         };
         // SAFETY: the kernel gave the address of a whole image.
         unsafe {
-            let header = &*(base as *const Elf64_Ehdr);
-            let segments = core::slice::from_raw_parts(
-                (base + header.e_phoff as usize) as *const Elf64_Phdr,
-                usize::from(header.e_phnum),
-            );
-            let dynamic = segments
-                .iter()
-                .find(|s| s.p_type == libc::PT_DYNAMIC)
-                .unwrap();
-            let tables = tables(base + dynamic.p_vaddr as usize, base);
+            let tables = tables(base).unwrap();
             // Some kernels' vDSO has one of them only.
             if tables.hash == 0 || tables.gnu_hash == 0 {
                 return assert_ne!(tables.hash, tables.gnu_hash);

@@ -110,22 +110,29 @@ impl Vdso {
     /// Places where a kernel may keep its current generation, as run-time addresses.
     ///
     /// The vDSO reaches its data pages at fixed distances below itself, so the pages exist whatever
-    /// the kernel: x86-64 has had at least four of them since getrandom came.
+    /// the kernel: since getrandom came, x86-64 has had at least four of them, and aarch64 two.
     fn places(self) -> impl Iterator<Item = *const AtomicU64> {
-        const PLACES: &[(usize, usize)] = match cfg!(target_arch = "x86_64") {
-            // (distance of the page below the vDSO, offset in the page)
-            true => &[
-                (0x4000, 0),   // 6.15 on: a page of its own
-                (0x4000, 640), // 6.11 to 6.14
-                (0x1000, 640), // 6.11 and 6.12 in a time namespace
-                (0x3000, 640), // 6.13 and 6.14 in a time namespace
-            ],
-            false => &[],
+        /// Pages below the vDSO, and the offset in the page.
+        const PLACES: &[(usize, usize)] = if cfg!(target_arch = "x86_64") {
+            &[
+                (4, 0),   // 6.15 on: a page of its own
+                (4, 640), // 6.11 to 6.14
+                (1, 640), // 6.11 and 6.12 in a time namespace
+                (3, 640), // 6.13 and 6.14 in a time namespace
+            ]
+        } else if cfg!(target_arch = "aarch64") {
+            &[
+                (2, 0),   // 6.15 on: a page of its own
+                (2, 480), // 6.12
+                (1, 480), // 6.12 in a time namespace
+            ]
+        } else {
+            &[]
         };
-        let base = self.base;
+        let (base, page) = (self.base, super::memory::page_size());
         PLACES
             .iter()
-            .map(move |(below, offset)| (base - below + offset) as *const AtomicU64)
+            .map(move |(below, offset)| (base - below * page + offset) as *const AtomicU64)
     }
 }
 

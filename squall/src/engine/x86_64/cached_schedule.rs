@@ -125,31 +125,3 @@ fn load(bytes: &[u8; BLOCK]) -> __m128i {
     // copy of the key on the stack.
     unsafe { core::mem::transmute::<[u8; 16], __m128i>(*bytes) }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::{Aes256, Keystream, Stores};
-
-    #[test]
-    fn it_is_the_keystream_of_the_other_engines() {
-        if !Engine::AesNi.is_available() {
-            return assert!(!crate::engine::can_cache_schedules());
-        }
-        let key = core::array::from_fn(|i| i as u8);
-        let mut schedule = [0; CACHED_SCHEDULE_LEN];
-        expand(&key, &mut schedule);
-        let reference = Keystream::<Aes256>::new(&key, Engine::Portable).unwrap();
-        for counter in [0, 7, u128::from(u64::MAX) - 1, u128::MAX - 2] {
-            for len in 0..=100 {
-                let mut out = [0x5a; 100];
-                let mut expected = [0; 100];
-                reference.fill(counter, &mut expected[..len], Stores::Cached);
-                expected[..len].iter_mut().for_each(|byte| *byte ^= 0x5a);
-                expected[len..].fill(0x5a);
-                xor_keystream(&schedule, counter, &mut out[..len]);
-                assert_eq!(out, expected, "{len} bytes from block {counter}");
-            }
-        }
-    }
-}

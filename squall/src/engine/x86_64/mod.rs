@@ -50,9 +50,7 @@ impl Expanded {
                 Engine::Vaes512 => vaes512::keystream(&self.keys, rounds, counter, out, stores),
                 Engine::Vaes256 => vaes256::keystream(&self.keys, rounds, counter, out, stores),
                 Engine::AesNi => aesni::keystream(&self.keys, rounds, counter, out, stores),
-                Engine::Portable | Engine::ChaCha20 => {
-                    unreachable!("`empty` is for the engines above")
-                }
+                _ => unreachable!("`empty` is for the engines above"),
             }
         }
     }
