@@ -20,7 +20,7 @@ const VMGENID: [&str; 2] = [
 const VMCLOCK: &str = "/dev/vmclock0";
 
 /// The device of the kernel module that shows vmgenid's page.
-const VMGENID_PAGE: &str = "/dev/squall-vmgenid";
+pub const VMGENID_PAGE: &str = "/dev/squall-vmgenid";
 
 const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 

@@ -1,6 +1,7 @@
 //! Decides which process draws from which generator, and when.
 
 use std::arch::x86_64::__cpuid;
+use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::Result;
 use crate::accumulator::{Recorded, Watchful};
 use crate::bar;
 use crate::drawer::Drawer;
+use crate::facts::VMGENID_PAGE;
 use crate::generator::{Generator as _, Getrandom, Naive, Squall, SquallU32, SquallWords};
 use crate::layout::{BURSTS, CHILD_EVERY, Channels, THREADS};
 use crate::process;
@@ -71,9 +73,13 @@ fn switch_guards_off() {
     hide_devices();
 }
 
-/// Leaves squall only the notification of a clone.
+/// Leaves squall only the notification of a clone. Where the kernel shows vmgenid's page, that is the
+/// page alone.
 fn leave_the_signal() {
     switch_off_for_testing(Failpoint::UnseenClones);
+    if Path::new(VMGENID_PAGE).exists() {
+        switch_off_for_testing(Failpoint::GenerationCheck);
+    }
 }
 
 /// Hides clones from squall altogether, so that only the stop of the machine tells it of one.
