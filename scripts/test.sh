@@ -3,15 +3,15 @@
 # phases, how long each took, and what failed. Exits with 1 if anything did.
 #
 #     scripts/test.sh quick        what a contributor needs, in minutes
-#     scripts/test.sh rest         all else: virtual machines, a browser, real programs, packages,
-#                                  sanitizers, Go, documentation
+#     scripts/test.sh rest         all else: README's first command, virtual machines, a browser, real
+#                                  programs, packages, sanitizers, Go, documentation
 #     scripts/test.sh rest go      only these phases
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 source scripts/crates.sh
 
 quick=(format clippy tests thread_locals)
-rest=(documentation complete research release packages sanitizers go)
+rest=(first_command documentation complete research release packages sanitizers go)
 
 format() { cargo fmt --all --check; }
 
@@ -27,13 +27,36 @@ tests() { cargo test --no-fail-fast "${product[@]}"; }
 # The guards as programs in Rust have them: with plain thread locals.
 thread_locals() { cargo test --no-fail-fast -p squall --features testing --test guards; }
 
+# README's first command, typed into a fresh checkout.
+first_command() (
+    set -e
+    checkout=$(mktemp -d)
+    trap 'rm -rf "$checkout"' EXIT
+    git ls-files -z | tar --create --null --files-from - | tar --extract --directory "$checkout"
+    cd "$checkout"
+    command=$(sed -n '/^```$/{n;p;q}' README.md)
+    echo "$command"
+    env -u CARGO_TARGET_DIR bash -c "$command"
+)
+
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps; }
 
 research() { cargo test --no-fail-fast --all-features "${research[@]/#/--package=}"; }
 
 # The same tests again, now with all that they may use and `make test` does not install (a browser, real
 # programs, file systems, compilers), and those that take long. What was ignored runs here.
-complete() { tests; }
+complete() {
+    local status=0
+    tests || status=1
+    # Unit tests cannot ask at run time whether there is a browser.
+    if command -v chromium > /dev/null; then
+        cargo test --no-fail-fast "${product[@]}" --lib -- --ignored browser:: || status=1
+    elif [ -n "${SQUALL_REQUIRE_BROWSER:-}" ]; then
+        echo "error: there is no chromium to look at pages with" >&2
+        status=1
+    fi
+    return "$status"
+}
 
 # What a request leaves behind is a property of optimised code.
 release() {

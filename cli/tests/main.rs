@@ -26,7 +26,11 @@ fn main() -> ExitCode {
         counters::count();
         return ExitCode::SUCCESS;
     }
+    // Tests that mostly wait come first: the others run meanwhile.
     suite::main(&[
+        wipe::interrupted::TESTS,
+        wipe::reports::TESTS,
+        seed::watch::TESTS,
         arguments::TESTS,
         bench::TESTS,
         completions::TESTS,
@@ -47,13 +51,10 @@ fn main() -> ExitCode {
         run::secure::TESTS,
         seed::TESTS,
         seed::units::TESTS,
-        seed::watch::TESTS,
         wipe::contents::TESTS,
         wipe::errors::TESTS,
-        wipe::interrupted::TESTS,
         wipe::limits::TESTS,
         wipe::loops::TESTS,
-        wipe::reports::TESTS,
         wipe::verified::TESTS,
     ])
 }

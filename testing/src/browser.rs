@@ -1,15 +1,17 @@
 //! Opens pages in a headless browser and checks them as on a phone and on a wide screen, in light and
 //! dark mode, and on paper.
 //!
-//! Needs `chromium`. Without it [`chromium`] returns None and reports that on standard error, where the
-//! test harness does not hide it. If SQUALL_REQUIRE_BROWSER is set, it fails instead.
+//! Tests that need the browser belong to `make test-all`. Integration tests declare it; unit tests are
+//! ignored, and scripts/test.sh runs them where there is a browser.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use serde::Deserialize;
 use tempfile::TempDir;
+
+/// The browser's command.
+pub const CHROMIUM: &str = "chromium";
 
 /// The page that shows and measures each page.
 const HARNESS: &str = include_str!("browser/harness.html");
@@ -169,21 +171,4 @@ fn run(chromium: &str, directory: &Path, page: &str, scheme: Scheme, options: &[
     command.arg(format!("--user-data-dir={}", directory.display()));
     command.arg(format!("file://{}", path.display()));
     command.output().expect("chromium runs")
-}
-
-/// The browser's name. None if it is missing.
-pub fn chromium() -> Option<String> {
-    let name = "chromium";
-    let found = Command::new(name).arg("--version").output();
-    if found.is_ok_and(|output| output.status.success()) {
-        return Some(name.into());
-    }
-    let required = std::env::var_os("SQUALL_REQUIRE_BROWSER").is_some();
-    assert!(
-        !required,
-        "required, but skipped: pages in a browser: no chromium"
-    );
-    let said = std::io::stderr().write_all(b"SKIP pages in a browser: no chromium\n");
-    said.expect("standard error takes a line");
-    None
 }

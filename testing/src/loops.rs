@@ -11,13 +11,23 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+use rustix::mount::UnmountFlags;
+use squall_tools::retry::retry;
 use tempfile::TempDir;
+
+/// How long the kernel, or a process of another test, may keep what is no longer wanted.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A test's directory, with the images that it attached and mounted.
 #[derive(Debug)]
 pub struct Lab {
     directory: TempDir,
 }
+
+/// A mounted file system, unmounted on drop.
+#[derive(Debug)]
+pub struct Mounted(PathBuf);
 
 /// A command that undoes something on drop.
 #[derive(Debug)]
@@ -78,17 +88,17 @@ impl Lab {
     }
 
     /// Makes a file system on `device` and mounts it.
-    pub fn mounted(&self, device: &Path) -> Undone {
+    pub fn mounted(&self, device: &Path) -> Mounted {
         run(Command::new("mkfs.ext4").arg("-q").arg(device));
         self.mount(device)
     }
 
     /// Mounts `device` at `a mount`.
-    pub fn mount(&self, device: &Path) -> Undone {
+    pub fn mount(&self, device: &Path) -> Mounted {
         let point = self.path("a mount");
         fs::create_dir_all(&point).unwrap();
         run(Command::new("mount").arg(device).arg(&point));
-        Undone::by("umount", &[point.as_os_str()])
+        Mounted(point)
     }
 
     /// Uses `name`, a device or file, as swap.
@@ -151,7 +161,6 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        const PATIENCE: Duration = Duration::from_secs(60);
         let before = diskseq(&self.path);
         run(Command::new("losetup").arg("--detach").arg(&self.path));
         // The kernel detaches it once nobody has it open, as processes that look for a free one do.
@@ -174,6 +183,26 @@ impl Drop for Undone {
     fn drop(&mut self) {
         run(&mut self.0);
     }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        unmount(&self.0);
+    }
+}
+
+/// Unmounts what is mounted at `point`. A child of another test may have a file there open until it
+/// runs its program.
+pub fn unmount(point: &Path) {
+    let result = retry(
+        PATIENCE,
+        |error| *error == Errno::BUSY,
+        || rustix::mount::unmount(point, UnmountFlags::empty()),
+    );
+    assert!(
+        result.is_ok() || thread::panicking(),
+        "{point:?}: {result:?}"
+    );
 }
 
 /// Whether this process may attach loop devices.

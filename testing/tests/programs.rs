@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use squall_bindings::counters::{Door, Totals};
+use squall_testing::needs::TEST_ALL;
 use squall_testing::programs::nginx::Nginx;
 use squall_testing::programs::postgres::{self, Postgres};
 use squall_testing::programs::{chromium, installed, openssl, python, ssh};
@@ -207,12 +208,12 @@ fn postgres_makes_a_million_uuids() {
 }
 
 pub const TESTS: &[Test] = tests![
-    python_draws: [PYTHON],
-    a_browser_draws_in_its_sandbox: [CHROMIUM],
-    openssl_draws_keys_and_bytes: [OPENSSL],
-    openssl_serves_tls: [OPENSSL],
-    ssh_keygen_makes_keys: [SSH_KEYGEN],
-    sshd_lets_its_user_in: [SSHD],
-    nginx_shakes_hands: [NGINX, OPENSSL],
-    postgres_makes_a_million_uuids: [POSTGRES],
+    python_draws: [TEST_ALL, PYTHON],
+    a_browser_draws_in_its_sandbox: [TEST_ALL, CHROMIUM],
+    openssl_draws_keys_and_bytes: [TEST_ALL, OPENSSL],
+    openssl_serves_tls: [TEST_ALL, OPENSSL],
+    ssh_keygen_makes_keys: [TEST_ALL, SSH_KEYGEN],
+    sshd_lets_its_user_in: [TEST_ALL, SSHD],
+    nginx_shakes_hands: [TEST_ALL, NGINX, OPENSSL],
+    postgres_makes_a_million_uuids: [TEST_ALL, POSTGRES],
 ];

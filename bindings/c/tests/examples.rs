@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use squall_testing::doors;
-use squall_testing::needs::{CXX_COMPILER, VALGRIND};
+use squall_testing::needs::{CXX_COMPILER, TEST_ALL, VALGRIND};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -129,5 +129,5 @@ pub const TESTS: &[Test] = tests![
     stream: [PKG_CONFIG],
     simulation: [PKG_CONFIG, CXX_COMPILER],
     cost: [PKG_CONFIG],
-    valgrind_finds_nothing: [PKG_CONFIG, VALGRIND],
+    valgrind_finds_nothing: [TEST_ALL, PKG_CONFIG, VALGRIND],
 ];

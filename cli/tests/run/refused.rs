@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use squall_testing::needs::{GO, STATIC_LIBC, STATIC_PIE};
+use squall_testing::needs::{GO, STATIC_LIBC, STATIC_PIE, TEST_ALL};
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 
@@ -162,7 +162,7 @@ fn a_refused_program_leaves_counters_alone() {
 pub const TESTS: &[Test] = tests![
     static_programs: [STATIC_LIBC],
     static_programs_that_are_loaded_anywhere: [STATIC_PIE],
-    programs_in_go: [GO],
+    programs_in_go: [TEST_ALL, GO],
     other_loaders,
     a_loader_in_a_place_of_its_own: [HAS_GLIBC_LOADER],
     other_machines,

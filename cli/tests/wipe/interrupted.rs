@@ -50,7 +50,7 @@ fn what_was_killed_goes_on_where_it_was() {
     );
 
     // Killed again in the second pass, which has a different key.
-    let mut running = Running::start(workspace.resume("--rate-limit 2MiB --checkpoint 1"));
+    let mut running = Running::start(workspace.resume("--rate-limit 4MiB --checkpoint 1"));
     let began = running.until("pass");
     assert_eq!(began["number"], 1);
     assert!(began["offset"].as_u64().unwrap() >= offset);

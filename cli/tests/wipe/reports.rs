@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
+use squall_testing::loops::unmount;
 use squall_testing::needs::{MOUNTS, ROOT};
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -40,8 +41,7 @@ impl Small<'_> {
 
 impl Drop for Small<'_> {
     fn drop(&mut self) {
-        let umount = Command::new("umount").arg(self.0).status();
-        assert!(umount.unwrap().success() || std::thread::panicking());
+        unmount(self.0);
     }
 }
 
@@ -58,7 +58,7 @@ fn a_full_directory_is_noticed_before_anything_is_written() {
 
 fn a_directory_that_fills_up_costs_no_report() {
     let workspace = Workspace::new();
-    let target = workspace.target("target", 12 * MIB);
+    let target = workspace.target("target", 8 * MIB);
     let reports = workspace.path("reports");
     let small = Small::mount(&reports, 64 << 10);
     let command = workspace.wipe("--rate-limit 2MiB --checkpoint 1", &[&target]);

@@ -7,9 +7,9 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_tools::measure::contest::Contestant;
 
-use crate::{GO, go};
+use crate::{GO, TEST_ALL, go};
 
-pub const TESTS: &[Test] = tests![programs_in_rust_run, programs_in_go_run: [GO]];
+pub const TESTS: &[Test] = tests![programs_in_rust_run, programs_in_go_run: [TEST_ALL, GO]];
 
 const OURS: [&str; 2] = ["squall", "getrandom"];
 const GOS: [&str; 3] = ["go-crypto-rand", "go-math-rand", "go-math-rand-v1"];

@@ -4,24 +4,23 @@
 use crate::fixture::fixture;
 use squall_bench::report::page::page;
 use squall_testing::browser::{self, Scheme, WIDTHS, show};
+use squall_testing::needs::TEST_ALL;
 use squall_testing::suite::{self, Need, Test};
 use squall_testing::tests;
 
-const CHROMIUM_NAME: &str = "chromium";
-
 const CHROMIUM: Need = Need {
-    check: || suite::command(CHROMIUM_NAME),
+    check: || suite::command(browser::CHROMIUM),
     required_by: "SQUALL_REQUIRE_BROWSER",
 };
 
 pub const TESTS: &[Test] = tests![
-    the_page_is_whole_on_every_screen: [CHROMIUM],
-    faults_are_found: [CHROMIUM],
-    the_console_is_heard: [CHROMIUM],
+    the_page_is_whole_on_every_screen: [TEST_ALL, CHROMIUM],
+    faults_are_found: [TEST_ALL, CHROMIUM],
+    the_console_is_heard: [TEST_ALL, CHROMIUM],
 ];
 
 fn the_page_is_whole_on_every_screen() {
-    let seen = browser::check(CHROMIUM_NAME, &[&page(&fixture())]);
+    let seen = browser::check(browser::CHROMIUM, &[&page(&fixture())]);
     assert!(seen.iter().all(|seen| seen.drawings > 0));
 }
 
@@ -59,7 +58,7 @@ fn faults_are_found() {
         ("names", with("<table><tr><th>no scope</th></tr></table>")),
     ];
     let pages: Vec<_> = faulty.iter().map(|(_, page)| page.as_str()).collect();
-    let (seen, _) = show(CHROMIUM_NAME, &pages, Scheme::Dark);
+    let (seen, _) = show(browser::CHROMIUM, &pages, Scheme::Dark);
     for ((fault, _), seen) in faulty.iter().zip(seen.chunks(WIDTHS.len())) {
         let found = seen[0].faults(Scheme::Dark);
         assert!(found.contains(fault), "{fault}: {found:?}");
@@ -72,7 +71,7 @@ fn faults_are_found() {
 /// What is said on the console is heard.
 fn the_console_is_heard() {
     let (_, console) = show(
-        CHROMIUM_NAME,
+        browser::CHROMIUM,
         &["<!DOCTYPE html><script>console.error('heard')</script>"],
         Scheme::Light,
     );

@@ -12,17 +12,17 @@ use squall_bench::go::{Program, program_by};
 use squall_bench::source::{Request, Source};
 
 use crate::child::wait_until;
-use crate::{GO, go, message};
+use crate::{GO, TEST_ALL, go, message};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    its_sources_give_what_is_asked_for: [GO],
-    its_samples_are_of_all_bytes_and_never_alike: [GO],
-    it_names_what_it_does_not_know: [GO],
-    it_ends_with_its_input: [GO],
-    it_is_built_once_and_only_if_that_is_allowed: [GO],
-    what_others_could_have_written_is_not_run: [GO],
+    its_sources_give_what_is_asked_for: [TEST_ALL, GO],
+    its_samples_are_of_all_bytes_and_never_alike: [TEST_ALL, GO],
+    it_names_what_it_does_not_know: [TEST_ALL, GO],
+    it_ends_with_its_input: [TEST_ALL, GO],
+    it_is_built_once_and_only_if_that_is_allowed: [TEST_ALL, GO],
+    what_others_could_have_written_is_not_run: [TEST_ALL, GO],
     without_a_compiler_it_says_what_is_missing,
 ];
 

@@ -21,7 +21,7 @@ mod unresponsive;
 use std::process::ExitCode;
 
 use squall_bench::go::{self, Program};
-use squall_testing::needs::GO;
+use squall_testing::needs::{GO, TEST_ALL};
 use squall_testing::suite;
 use squall_tools::Failure;
 
@@ -29,7 +29,9 @@ fn main() -> ExitCode {
     if let Some(served) = child::serve() {
         return served;
     }
+    // Tests that mostly wait come first: the others run meanwhile.
     suite::main(&[
+        unresponsive::TESTS,
         article::TESTS,
         battery::TESTS,
         browser::TESTS,
@@ -43,7 +45,6 @@ fn main() -> ExitCode {
         served::TESTS,
         sources::TESTS,
         statistics::TESTS,
-        unresponsive::TESTS,
     ])
 }
 

@@ -3,31 +3,31 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use squall_testing::browser::{check, chromium, print};
+use squall_testing::browser::{CHROMIUM, check, print};
 
 use super::outcomes;
 use crate::report::html;
 
 #[test]
+#[ignore = "needs chromium: `make test-all` runs it"]
 fn every_page_is_whole_on_every_screen() {
-    let Some(chromium) = chromium() else { return };
     let job = outcomes();
     let pages: Vec<_> = (0..job.drives.len())
         .map(|drive| html(&job, drive))
         .collect();
     let pages: Vec<_> = pages.iter().map(String::as_str).collect();
-    check(&chromium, &pages);
+    check(CHROMIUM, &pages);
 }
 
 #[test]
+#[ignore = "needs chromium: `make test-all` runs it"]
 fn what_is_printed_names_the_drive_and_its_outcome() {
-    let Some(chromium) = chromium() else { return };
     let job = outcomes();
     for (drive, serial, word) in [
         (0, "WD-WX12A3456789", "Verified"),
         (1, "WD-WX12A3456790", "Incomplete"),
     ] {
-        let pdf = print(&chromium, &html(&job, drive));
+        let pdf = print(CHROMIUM, &html(&job, drive));
         assert!(pdf.starts_with(b"%PDF"));
         let Some(text) = text(&pdf) else { continue };
         for expected in [serial, word, "Signature"] {
