@@ -65,10 +65,12 @@ pub enum Failpoint {
     /// The machine: a hypervisor that announces itself.
     Announcement,
     /// The machine: being a guest of KVM.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     Kvm,
     /// The machine: being no guest of KVM.
     NoKvm,
     /// The machine: the instruction that reads the CPU's number.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     Rdpid,
     /// The machine: being no VM.
     BareMetal,

@@ -223,18 +223,19 @@ impl<C: Cipher> ExpandedKey<C> {
 
     /// See [`Keystream::fill`].
     #[inline]
+    #[cfg_attr(
+        not(any(target_arch = "x86_64", target_arch = "aarch64")),
+        allow(
+            unused_variables,
+            reason = "the portable engine has one kind of stores"
+        )
+    )]
     pub fn keystream(&self, counter: u128, out: &mut [u8], stores: Stores) {
         match self {
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             ExpandedKey::Instructions(expanded) => {
                 runs(counter, out, |counter, part| {
                     expanded.keystream(C::ROUNDS, counter, part, stores);
-                });
-            }
-            #[cfg(target_arch = "aarch64")]
-            ExpandedKey::Instructions(expanded) => {
-                runs(counter, out, |counter, part| {
-                    expanded.keystream(C::ROUNDS, counter, part);
                 });
             }
             ExpandedKey::Portable(cipher) => {

@@ -7,18 +7,28 @@
 //!
 //! On x86-64 and aarch64 this clears all vector registers that the system saves (on aarch64 but for the
 //! low halves of eight, which belong to the caller), and the caller-saved general registers. Other
-//! CPUs' registers are not cleared.
+//! CPUs' registers are not cleared. On aarch64 the guard also has the CPU keep instructions' times
+//! independent of data while it is held.
+
+#[cfg(target_arch = "aarch64")]
+mod timing;
 
 use crate::failpoint::{self, Failpoint};
 
 /// Clears the registers when it is dropped. Declare it first, so that it is dropped last.
 #[must_use]
-pub(crate) struct ClearOnReturn(());
+pub(crate) struct ClearOnReturn {
+    #[cfg(target_arch = "aarch64")]
+    _timing: timing::Constant,
+}
 
 /// Returns a guard to keep until the function returns: `let _clear = registers::clear_on_return();`.
 #[inline]
 pub(crate) fn clear_on_return() -> ClearOnReturn {
-    ClearOnReturn(())
+    ClearOnReturn {
+        #[cfg(target_arch = "aarch64")]
+        _timing: timing::Constant::begin(),
+    }
 }
 
 impl Drop for ClearOnReturn {

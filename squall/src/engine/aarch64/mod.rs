@@ -12,7 +12,7 @@ pub(super) mod schedule;
 
 use core::arch::aarch64::*;
 
-use super::BLOCK;
+use super::{BLOCK, Stores};
 use crate::hwcap::{Features, has};
 use crate::secret::wipe;
 
@@ -42,9 +42,10 @@ impl Expanded {
 
     /// Writes the keystream that starts at block `counter` into `out`.
     ///
-    /// The low 64 bits of the counter must not overflow before the last block.
+    /// The low 64 bits of the counter must not overflow before the last block. All stores go through the
+    /// cache.
     #[inline]
-    pub fn keystream(&self, rounds: usize, counter: u128, out: &mut [u8]) {
+    pub fn keystream(&self, rounds: usize, counter: u128, out: &mut [u8], _: Stores) {
         // SAFETY: `empty` found the instructions on this CPU.
         unsafe {
             match rounds {

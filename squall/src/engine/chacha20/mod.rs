@@ -8,14 +8,20 @@
 //! Must never: let the block counter wrap inside a call (that would repeat keystream), run
 //! instructions the processor was not found to have, or write outside the caller's slice.
 
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod rounds;
 #[cfg(test)]
 mod tests;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod vectors;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 #[cfg(target_arch = "x86_64")]
 use crate::cpuid::{Features, has};
+#[cfg(target_arch = "aarch64")]
+use neon::Neon;
 use rounds::{Matrix, Scalar};
 #[cfg(target_arch = "x86_64")]
 use x86::{Pair, Xmm, Ymm, Zmm};
@@ -60,6 +66,9 @@ pub(crate) enum Width {
     /// 4 blocks, on any x86-64 processor.
     #[cfg(target_arch = "x86_64")]
     Sse2,
+    /// 4 blocks, on any aarch64 processor.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
     /// 1 block, on any processor.
     Scalar,
 }
@@ -73,6 +82,8 @@ impl Width {
         Self::Avx2,
         #[cfg(target_arch = "x86_64")]
         Self::Sse2,
+        #[cfg(target_arch = "aarch64")]
+        Self::Neon,
         Self::Scalar,
     ];
 
@@ -85,6 +96,8 @@ impl Width {
             Self::Avx2 => has(Features::AVX2),
             #[cfg(target_arch = "x86_64")]
             Self::Sse2 => true,
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => true,
             Self::Scalar => true,
         }
     }
@@ -123,6 +136,9 @@ impl Width {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: SSE2 is part of x86-64.
             Self::Sse2 => unsafe { Matrix::<Xmm>::new(&state) }.fill(out),
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: NEON is part of aarch64.
+            Self::Neon => unsafe { Matrix::<Neon>::new(&state) }.fill(out),
             // SAFETY: `Scalar` needs no instruction set extension.
             Self::Scalar => unsafe { Matrix::<Scalar>::new(&state) }.fill(out),
         }

@@ -1,0 +1,74 @@
+//! Instructions whose time does not depend on data, on aarch64 CPUs that promise it only on request
+//! (PSTATE.DIT, Arm ARM, "About the DIT bit").
+
+use crate::hwcap::{Features, has};
+
+/// PSTATE.DIT in the register of that name.
+const DIT: u64 = 1 << 24;
+
+/// Keeps the promise until it is dropped, and then what was before.
+pub(super) struct Constant {
+    was_off: bool,
+}
+
+impl Constant {
+    #[inline]
+    pub fn begin() -> Constant {
+        // SAFETY: the CPU has the register.
+        let was_off = has(Features::DIT) && unsafe { read() } & DIT == 0;
+        if was_off {
+            // SAFETY: as above.
+            unsafe { write(DIT) };
+        }
+        Constant { was_off }
+    }
+}
+
+impl Drop for Constant {
+    #[inline]
+    fn drop(&mut self) {
+        if self.was_off {
+            // SAFETY: the CPU had the register.
+            unsafe { write(0) };
+        }
+    }
+}
+
+/// # Safety
+/// The CPU must have FEAT_DIT.
+#[inline]
+unsafe fn read() -> u64 {
+    let value;
+    // SAFETY: the caller's promise. By its encoding, as assemblers know the name for newer CPUs alone.
+    unsafe { core::arch::asm!("mrs {}, s3_3_c4_c2_5", out(reg) value, options(nostack)) };
+    value
+}
+
+/// # Safety
+/// The CPU must have FEAT_DIT.
+#[inline]
+unsafe fn write(value: u64) {
+    // SAFETY: as above. Not `nomem`, so that no access to keys moves across it.
+    unsafe { core::arch::asm!("msr s3_3_c4_c2_5, {}", in(reg) value, options(nostack)) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_kept_until_the_outermost_guard_ends() {
+        if !has(Features::DIT) {
+            return;
+        }
+        // SAFETY: the CPU has the register.
+        let is_on = || unsafe { read() } & DIT != 0;
+        assert!(!is_on());
+        {
+            let _outer = Constant::begin();
+            drop(Constant::begin());
+            assert!(is_on());
+        }
+        assert!(!is_on());
+    }
+}
