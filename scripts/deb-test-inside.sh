@@ -5,7 +5,8 @@ set -euo pipefail
 # What the system has, but for what installing and removing anything changes.
 inventory() {
     find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /root \
-        -o -path /var/log -o -path /var/cache -o -path /var/lib/apt -o -path /var/lib/dpkg \) \
+        -o -path /var/log -o -path /var/cache -o -path /var/lib/apt -o -path /var/lib/dpkg \
+        -o -path '/var/lib/dkms/mok.*' \) \
         -prune -o -printf '%p %y %m %u %s %l\n' | grep -v '^/etc/ld.so.cache ' | sort
 }
 
@@ -54,7 +55,17 @@ unset OPENSSL_CONF
     && [ -f /usr/share/fish/vendor_completions.d/squall.fish ]
 grep -q '^ExecStart=/usr/bin/squall seed$' /usr/lib/systemd/system/squall-seed.service
 
-dpkg --purge squall squall-preload openssl-provider-squall libsquall-dev libsquall0 > /dev/null
+# DKMS knows the module, and builds it for the kernel whose headers are here.
+version=$(dpkg-query -W -f '${Version}' squall-vmgenid-dkms)
+kernel=$(basename "$(dirname /lib/modules/*/build)")
+says "squall-vmgenid/$version" dkms status
+says "" dkms build -m squall-vmgenid -v "$version" -k "$kernel"
+module=$(find "/var/lib/dkms/squall-vmgenid/$version/$kernel" -name 'squall_vmgenid.ko*')
+says "vermagic:       $kernel " modinfo "$module"
+grep -qx squall_vmgenid /usr/lib/modules-load.d/squall-vmgenid.conf
+grep -q 'MODE="0444"' /usr/lib/udev/rules.d/60-squall-vmgenid.rules
+
+dpkg --purge squall-vmgenid-dkms squall squall-preload openssl-provider-squall libsquall-dev libsquall0 > /dev/null
 rm -f /tmp/squall.cnf
 inventory > /tmp/after
 diff /tmp/before /tmp/after

@@ -52,7 +52,9 @@ esac
 echo "packages: build"
 scripts/deb.sh "$work/packages" > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 echo "packages: debootstrap $release"
-debootstrap --variant=minbase --include=openssl,ca-certificates "$release" "$root" "$mirror" \
+# With what DKMS builds the kernel module from.
+headers=linux-headers-$(dpkg --print-architecture)
+debootstrap --variant=minbase --include="openssl,ca-certificates,dkms,$headers" "$release" "$root" "$mirror" \
     > "$work/debootstrap.log" 2>&1 || { tail -n 20 "$work/debootstrap.log"; exit 1; }
 find "$work/packages" -name "*.deb" ! -name "*-dbgsym_*" -exec cp {} "$root/root/" \;
 cp scripts/deb-test-inside.sh "$root/root/"

@@ -7,9 +7,10 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use squall_lab::debian::{Cache, KernelName};
 
 use common::commands::{contains, succeed};
-use common::{Turn, Workspace, files};
+use common::{Turn, Workspace, files, message, skip};
 
 /// How often `source` repeated words, and in how many clones.
 #[track_caller]
@@ -77,6 +78,50 @@ fn without_request_pads_some_clones_repeat() {
         repeats(&report, "squall_signal_only").0 > 0
     };
     assert!((0..20).any(repeat));
+}
+
+/// A report on four clones of a machine in which the module is loaded. None if it cannot be built
+/// here, which is reported.
+fn with_module(shows: &str, scenario: &str) -> Option<Value> {
+    let cache = Cache::open(None).expect("a cache");
+    if let Err(failure) = cache.compiler().and(cache.headers(KernelName::V6_12)) {
+        skip(&format!("the module: {}", message(failure)));
+        return None;
+    }
+    let workspace = Workspace::new();
+    let arguments =
+        format!("reset --machine 6.12+vmgenid+{shows} --scenario {scenario} --runs 4 --json");
+    let printed = succeed(workspace.lab(&arguments));
+    let report: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(report["experiments"][0]["verdict"]["validity"], "valid");
+    assert_eq!(report["experiments"][0]["facts"]["vmgenid_page"], 40);
+    Some(report)
+}
+
+#[test]
+fn the_page_of_vmgenid_suffices() {
+    let Some(_turn) = Turn::take() else { return };
+    for scenario in ["ticks", "threads"] {
+        let Some(report) = with_module("module", scenario) else {
+            return;
+        };
+        for guarded in ["squall", "squall_words", "squall_signal_only"] {
+            assert_eq!(repeats(&report, guarded), (0, 0), "{scenario}: {guarded}");
+        }
+    }
+}
+
+/// The control: it is the page that tells of the clones above.
+#[test]
+fn with_a_copy_of_the_page_all_clones_repeat() {
+    let Some(_turn) = Turn::take() else { return };
+    let Some(report) = with_module("copy", "ticks") else {
+        return;
+    };
+    let (words, clones) = repeats(&report, "squall_signal_only");
+    assert!(words > 1000);
+    assert_eq!(clones, 4);
+    assert_eq!(repeats(&report, "squall_no_signal"), (0, 0));
 }
 
 #[test]

@@ -62,23 +62,26 @@ fn hide_clones() {
     hide_devices();
 }
 
+/// squall's clone guards, but for devices.
+const GUARDS: [Failpoint; 3] = [
+    Failpoint::GenerationCheck,
+    Failpoint::UnseenClones,
+    Failpoint::AdditionalInput,
+];
+
 /// Switches squall's clone guards off.
 fn switch_guards_off() {
-    let guards = [
-        Failpoint::GenerationCheck,
-        Failpoint::UnseenClones,
-        Failpoint::AdditionalInput,
-    ];
-    guards.into_iter().for_each(switch_off_for_testing);
+    GUARDS.into_iter().for_each(switch_off_for_testing);
     hide_devices();
 }
 
 /// Leaves squall only the notification of a clone. Where the kernel shows vmgenid's page, that is the
-/// page alone.
+/// page alone, and nothing else distinguishes this from squall without guards.
 fn leave_the_signal() {
-    switch_off_for_testing(Failpoint::UnseenClones);
     if Path::new(VMGENID_PAGE).exists() {
-        switch_off_for_testing(Failpoint::GenerationCheck);
+        GUARDS.into_iter().for_each(switch_off_for_testing);
+    } else {
+        switch_off_for_testing(Failpoint::UnseenClones);
     }
 }
 

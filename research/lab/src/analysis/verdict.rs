@@ -115,6 +115,7 @@ mod tests {
     use super::super::synthetic;
     use super::*;
     use crate::trace::Resets;
+    use crate::vm::Page;
 
     fn of(change: impl FnOnce(&mut Resets)) -> Verdict {
         let setup = synthetic::campaign().experiments.remove(0).setup;
@@ -141,6 +142,33 @@ mod tests {
         let reason = "the control naive repeated in 7 of 8 clones only";
         assert_eq!(verdict.validity, Validity::Invalid(reason.into()));
         assert!(verdict.violated.is_empty());
+    }
+
+    /// Where the kernel shows vmgenid's page, that alone must suffice. Where it shows a copy, squall
+    /// that believes it must repeat, and nothing else is claimed of it.
+    #[test]
+    fn with_the_module_the_page_is_on_trial() {
+        let repeating = |resets: &mut Resets, from| {
+            let source = (Source::SquallSignalOnly, 0);
+            let shared = resets.clones[0].outputs[&source].clone();
+            for clone in &mut resets.clones[from..] {
+                clone.outputs.insert(source, shared.clone());
+            }
+        };
+        let of = |page, from| {
+            let mut setup = synthetic::campaign().experiments.remove(0).setup;
+            setup.page = page;
+            let mut resets = synthetic::resets(8);
+            repeating(&mut resets, from);
+            Experiment::of_resets(setup, &resets).verdict
+        };
+        assert!(of(Page::Hidden, 6).violated.is_empty());
+        let shown = of(Page::Shown, 6);
+        assert!(shown.violated[0].starts_with("squall_signal_only repeated "));
+        let copied = of(Page::Copied, 0);
+        assert_eq!(copied.validity, Validity::Valid);
+        assert!(copied.violated.is_empty());
+        assert!(matches!(of(Page::Copied, 6).validity, Validity::Invalid(_)));
     }
 
     fn is_invalid(change: impl Fn(&mut Resets)) -> bool {
