@@ -26,6 +26,10 @@ drawn() {
         | grep -q "\"door\":\"$1\",\"requests\":[1-9]" || { squall status --counters "$2" >&2; return 1; }
 }
 
+# Headers have no index of modules; the first module that is installed makes one, which stays.
+kernel=$(basename "$(dirname /lib/modules/*/build)")
+depmod "$kernel"
+
 inventory > /tmp/before
 dpkg -i /root/*.deb > /dev/null
 says "squall " squall --version
@@ -57,7 +61,6 @@ grep -q '^ExecStart=/usr/bin/squall seed$' /usr/lib/systemd/system/squall-seed.s
 
 # DKMS knows the module, and builds it for the kernel whose headers are here.
 version=$(dpkg-query -W -f '${Version}' squall-vmgenid-dkms)
-kernel=$(basename "$(dirname /lib/modules/*/build)")
 says "squall-vmgenid/$version" dkms status
 says "" dkms build -m squall-vmgenid -v "$version" -k "$kernel"
 module=$(find "/var/lib/dkms/squall-vmgenid/$version/$kernel" -name 'squall_vmgenid.ko*')
