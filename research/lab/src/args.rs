@@ -79,7 +79,8 @@ wrong argument.")]
     Cost(CostArguments),
     /// `squall bench` with two more sources: the robust PRNG, and the model of the old RNG
     Bench(BenchArguments),
-    /// Fetch QEMU, Linux kernels and programs for guests, from Debian's packages
+    /// Fetch QEMU, Linux kernels with their headers, compilers, and programs for guests, from Debian's
+    /// packages
     ///
     /// This machine's apt fetches them from its mirror, without root. Nothing is installed: they are
     /// unpacked in a cache. What is already there is not fetched again.
@@ -87,11 +88,11 @@ wrong argument.")]
     /// The cache is $SQUALL_LAB_CACHE, or otherwise squall-lab in $XDG_CACHE_HOME or in ~/.cache.
     #[command(after_help = "Examples:
   squall-lab deps
-      fetch what is missing: 220 MB, 440 MB in the cache, and half a minute
+      fetch what is missing: 360 MB, 800 MB in the cache, and a minute
   squall-lab deps --update
       also fetch newer versions, and replace what is damaged
   squall-lab deps --only 6.12 --cache /tmp/lab
-      QEMU, the programs and one kernel, elsewhere
+      QEMU, the programs, the compilers and one kernel, elsewhere
 
 Exit codes: 0 if everything is there, 1 if something could not be fetched or written, 2 for a wrong
 argument.")]

@@ -13,7 +13,8 @@ pub struct DepsArguments {
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
 
-    /// Fetch only these kernels, besides QEMU and the programs: 6.1, 6.12 or newest
+    /// Fetch only these kernels and their headers, besides QEMU, the compilers and the programs: 6.1,
+    /// 6.12 or newest
     #[arg(long, value_name = "KERNEL", num_args = 1..)]
     pub only: Vec<KernelName>,
 
