@@ -5,6 +5,22 @@ use std::fs::OpenOptions;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    estimator_credits_nothing_as_something,
+    estimator_credits_something_as_nothing,
+    urandom_is_predicted,
+    urandom_is_not_predicted_once_there_is_credit,
+    random_is_predicted_until_it_waits,
+    json_has_exactly_the_documented_keys,
+    people_see_a_table,
+    wrong_arguments_are_one_line,
+    nothing_asked_is_help,
+    a_reader_that_leaves_is_no_failure,
+    a_full_disk_is_a_failure,
+];
 
 const ATTACKS: [&str; 3] = ["estimator", "urandom", "random"];
 
@@ -90,7 +106,6 @@ fn accumulators_withstand(scenario: &Value, asked: u64) {
     withstands(scenario, 2, "robust_489", None, asked);
 }
 
-#[test]
 fn estimator_credits_nothing_as_something() {
     let report = json("estimator");
     let scenario = &report["scenarios"][0];
@@ -105,7 +120,6 @@ fn estimator_credits_nothing_as_something() {
     }
 }
 
-#[test]
 fn estimator_credits_something_as_nothing() {
     let report = json("estimator");
     let scenario = &report["scenarios"][1];
@@ -116,7 +130,6 @@ fn estimator_credits_something_as_nothing() {
     accumulators_withstand(scenario, 64);
 }
 
-#[test]
 fn urandom_is_predicted() {
     let report = json("urandom");
     let scenario = &report["scenarios"][0];
@@ -128,7 +141,6 @@ fn urandom_is_predicted() {
 }
 
 /// The random bits were in the input pool, and come out after 59 events are credited with 11 bits each.
-#[test]
 fn urandom_is_not_predicted_once_there_is_credit() {
     let report = json("urandom");
     let scenario = &report["scenarios"][1];
@@ -140,7 +152,6 @@ fn urandom_is_not_predicted_once_there_is_credit() {
 }
 
 /// 327 events of 11 bits are 3597 bits, so 449 bytes can be read.
-#[test]
 fn random_is_predicted_until_it_waits() {
     let report = json("random");
     let scenario = &report["scenarios"][0];
@@ -151,7 +162,6 @@ fn random_is_predicted_until_it_waits() {
     accumulators_withstand(scenario, 512);
 }
 
-#[test]
 fn json_has_exactly_the_documented_keys() {
     #[track_caller]
     fn has_keys(value: &Value, keys: &[&str]) {
@@ -177,7 +187,6 @@ fn json_has_exactly_the_documented_keys() {
     }
 }
 
-#[test]
 fn people_see_a_table() {
     let report = text("attack urandom");
     assert!(report.contains("1000 events, 64000 secret bits"));
@@ -199,7 +208,6 @@ fn refused(arguments: &str, message: &str) {
     assert_eq!(output.status.code(), Some(2), "{arguments}");
 }
 
-#[test]
 fn wrong_arguments_are_one_line() {
     let attacks = "use one of estimator, urandom, random";
     refused("attack", &format!("attack: say which: {attacks}"));
@@ -221,13 +229,11 @@ fn wrong_arguments_are_one_line() {
     refused("attack random --json --json", "--json: give it only once");
 }
 
-#[test]
 fn nothing_asked_is_help() {
     assert_eq!(text(""), text("-h"));
     assert!(text("--version").starts_with("squall-lab "));
 }
 
-#[test]
 fn a_reader_that_leaves_is_no_failure() {
     for arguments in [
         "attack urandom",
@@ -244,7 +250,6 @@ fn a_reader_that_leaves_is_no_failure() {
     }
 }
 
-#[test]
 fn a_full_disk_is_a_failure() {
     let full = OpenOptions::new().write(true).open("/dev/full");
     let output = lab("attack urandom")

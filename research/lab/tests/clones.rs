@@ -1,16 +1,23 @@
 //! Runs `squall-lab boot` and `reset` with real machines whose kernel is told of clones.
 
-#[allow(dead_code, reason = "of other tests")]
-mod common;
-
 use std::fs;
 use std::path::Path;
 
+use crate::common::commands::{contains, succeed};
+use crate::common::needs::{MACHINES, MODULE};
+use crate::common::{Turn, Workspace, files};
 use serde_json::Value;
-use squall_lab::debian::{Cache, KernelName};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-use common::commands::{contains, succeed};
-use common::{Turn, Workspace, files, message, skip};
+pub const TESTS: &[Test] = tests![
+    clones_repeat_only_without_guards,
+    without_request_pads_some_clones_repeat: [MACHINES],
+    bursts_end_with_the_stop_of_the_machine: [MACHINES],
+    boots_do_not_repeat: [MACHINES],
+    the_page_of_vmgenid_suffices: [MACHINES, MODULE],
+    with_a_copy_of_the_page_all_clones_repeat: [MACHINES, MODULE],
+];
 
 /// How often `source` repeated words, and in how many clones.
 #[track_caller]
@@ -29,9 +36,8 @@ fn text_of(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-#[test]
 fn clones_repeat_only_without_guards() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let workspace = Workspace::new();
     let printed = succeed(workspace.lab("reset --machine 6.12+vmgenid --runs 4 --json"));
 
@@ -68,9 +74,8 @@ fn clones_repeat_only_without_guards() {
 
 /// Clones repeat between their first instruction and their kernel's notice of it, if they draw that
 /// soon: some do.
-#[test]
 fn without_request_pads_some_clones_repeat() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let repeat = |_| {
         let workspace = Workspace::new();
         let printed = succeed(workspace.lab("reset --machine 6.12+vmgenid --runs 4 --json"));
@@ -80,14 +85,8 @@ fn without_request_pads_some_clones_repeat() {
     assert!((0..20).any(repeat));
 }
 
-/// A report on four clones of a machine in which the module is loaded. None if it cannot be built
-/// here, which is reported.
-fn with_module(shows: &str, scenario: &str) -> Option<Value> {
-    let cache = Cache::open(None).expect("a cache");
-    if let Err(failure) = cache.compiler().and(cache.headers(KernelName::V6_12)) {
-        skip(&format!("the module: {}", message(failure)));
-        return None;
-    }
+/// A report on four clones of a machine in which the module is loaded.
+fn with_module(shows: &str, scenario: &str) -> Value {
     let workspace = Workspace::new();
     let arguments =
         format!("reset --machine 6.12+vmgenid+{shows} --scenario {scenario} --runs 4 --json");
@@ -95,16 +94,13 @@ fn with_module(shows: &str, scenario: &str) -> Option<Value> {
     let report: Value = serde_json::from_str(&printed).expect("JSON");
     assert_eq!(report["experiments"][0]["verdict"]["validity"], "valid");
     assert_eq!(report["experiments"][0]["facts"]["vmgenid_page"], 40);
-    Some(report)
+    report
 }
 
-#[test]
 fn the_page_of_vmgenid_suffices() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     for scenario in ["ticks", "threads"] {
-        let Some(report) = with_module("module", scenario) else {
-            return;
-        };
+        let report = with_module("module", scenario);
         for guarded in ["squall", "squall_words", "squall_signal_only"] {
             assert_eq!(repeats(&report, guarded), (0, 0), "{scenario}: {guarded}");
         }
@@ -112,21 +108,17 @@ fn the_page_of_vmgenid_suffices() {
 }
 
 /// The control: it is the page that tells of the clones above.
-#[test]
 fn with_a_copy_of_the_page_all_clones_repeat() {
-    let Some(_turn) = Turn::take() else { return };
-    let Some(report) = with_module("copy", "ticks") else {
-        return;
-    };
+    let _turn = Turn::take();
+    let report = with_module("copy", "ticks");
     let (words, clones) = repeats(&report, "squall_signal_only");
     assert!(words > 1000);
     assert_eq!(clones, 4);
     assert_eq!(repeats(&report, "squall_no_signal"), (0, 0));
 }
 
-#[test]
 fn bursts_end_with_the_stop_of_the_machine() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let workspace = Workspace::new();
     let printed = succeed(workspace.lab("reset --scenario bursts --machine 6.12 --runs 4 --json"));
     let report: Value = serde_json::from_str(&printed).expect("JSON");
@@ -137,9 +129,8 @@ fn bursts_end_with_the_stop_of_the_machine() {
     assert_eq!(clones, 4);
 }
 
-#[test]
 fn boots_do_not_repeat() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let workspace = Workspace::new();
     let printed = succeed(workspace.lab("boot --machine 6.12 --runs 2 --json"));
     let report: Value = serde_json::from_str(&printed).expect("JSON");

@@ -6,6 +6,14 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use serde_json::Value;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    programs_find_every_figure,
+    help_names_every_key,
+    people_find_every_table_and_every_target,
+];
 
 const WHIRLWIND: [&str; 3] = [
     "whirlwind_sha512",
@@ -71,7 +79,6 @@ fn run(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("the report is text")
 }
 
-#[test]
 fn programs_find_every_figure() {
     let report: Value = serde_json::from_str(&run(&["cost", "--quick", "--json"])).unwrap();
     keys(&report, &KEYS);
@@ -84,7 +91,6 @@ fn programs_find_every_figure() {
 }
 
 /// The help names every key of the report and every value that a key may have.
-#[test]
 fn help_names_every_key() {
     let help = run(&["cost", "--help"]);
     let words: Vec<_> = help
@@ -120,7 +126,6 @@ fn keys(value: &Value, keys: &[&str]) {
     assert_eq!(found, keys.iter().collect());
 }
 
-#[test]
 fn people_find_every_table_and_every_target() {
     let text = run(&["cost", "--quick"]);
     for title in [

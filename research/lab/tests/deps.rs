@@ -3,9 +3,6 @@
 //! No test needs a network. Scripts stand in for apt and dpkg, and directories for packages. The real
 //! apt runs once, and reaches nobody.
 
-#[path = "common/commands.rs"]
-mod commands;
-
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -13,10 +10,38 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use commands::{contains, succeed};
+use crate::common::commands::{contains, succeed};
 use serde_json::Value;
 use squall_lab::debian::{Cache, KernelName};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 use squall_tools::Failure;
+
+pub const TESTS: &[Test] = tests![
+    without_apt_or_dpkg_it_says_what_is_missing,
+    places_that_cannot_be_written_are_named,
+    an_unknown_kernel_is_a_wrong_argument,
+    an_empty_cache_says_what_to_run,
+    everything_is_fetched_once,
+    qemu_is_run_by_its_own_loader,
+    of_the_tools_only_what_guests_use_is_kept,
+    of_nginx_only_what_guests_use_is_fetched_and_kept,
+    of_util_linux_nothing_is_fetched_that_it_needs,
+    tools_of_another_list_are_fetched_again,
+    kernels_of_both_layouts_are_understood,
+    headers_stand_alone,
+    packages_without_headers_are_refused,
+    of_the_compilers_a_root_directory_is_made,
+    an_update_fetches_what_is_newer,
+    an_update_looks_at_every_package,
+    what_is_damaged_is_named_and_mended_by_an_update,
+    a_full_disk_leaves_what_was_there,
+    a_package_that_is_not_there_is_named,
+    packages_without_a_kernel_are_refused,
+    what_a_killed_run_left_is_removed,
+    two_runs_do_not_disturb_each_other,
+    offline_it_ends_soon_and_says_what_was_wanted,
+];
 
 const APT_GET: &str = r#"#!/bin/sh
 echo "$*" >> "$FAKE/log"
@@ -354,7 +379,6 @@ fn message<T>(result: Result<T, Failure>) -> String {
     }
 }
 
-#[test]
 fn without_apt_or_dpkg_it_says_what_is_missing() {
     let workspace = Workspace::new("missing");
     let bin = workspace.path("bin");
@@ -372,7 +396,6 @@ fn without_apt_or_dpkg_it_says_what_is_missing() {
     assert!(!workspace.path("cache").exists());
 }
 
-#[test]
 fn places_that_cannot_be_written_are_named() {
     let workspace = Workspace::full("places");
     for place in ["/dev/null/cache", "/proc/squall-lab"] {
@@ -384,7 +407,6 @@ fn places_that_cannot_be_written_are_named() {
     assert!(!Path::new(sources).exists());
 }
 
-#[test]
 fn an_unknown_kernel_is_a_wrong_argument() {
     let workspace = Workspace::new("argument");
     let output = workspace
@@ -396,7 +418,6 @@ fn an_unknown_kernel_is_a_wrong_argument() {
     contains(&errors, &["--only", "\"6.2\"", "6.1, 6.12, newest"]);
 }
 
-#[test]
 fn an_empty_cache_says_what_to_run() {
     let workspace = Workspace::new("empty");
     fs::create_dir(workspace.path("cache")).expect("a directory");
@@ -417,7 +438,6 @@ fn an_empty_cache_says_what_to_run() {
     );
 }
 
-#[test]
 fn everything_is_fetched_once() {
     let workspace = Workspace::full("fetch");
     let first = succeed(workspace.deps(""));
@@ -444,7 +464,6 @@ fn everything_is_fetched_once() {
     assert_eq!(succeed(workspace.deps_with_path("", "")), first);
 }
 
-#[test]
 fn qemu_is_run_by_its_own_loader() {
     let workspace = Workspace::full("qemu");
     succeed(workspace.deps("--only newest"));
@@ -466,7 +485,6 @@ fn qemu_is_run_by_its_own_loader() {
     assert!(!tree.join("usr/bin/passwd").exists());
 }
 
-#[test]
 fn of_the_tools_only_what_guests_use_is_kept() {
     let workspace = Workspace::full("tools");
     succeed(workspace.deps("--only newest"));
@@ -489,7 +507,6 @@ fn of_the_tools_only_what_guests_use_is_kept() {
     }
 }
 
-#[test]
 fn of_nginx_only_what_guests_use_is_fetched_and_kept() {
     let workspace = Workspace::full("nginx");
     succeed(workspace.deps("--only newest"));
@@ -514,7 +531,6 @@ fn of_nginx_only_what_guests_use_is_fetched_and_kept() {
     contains(asked.expect("a request"), &["download nginx=1 libc6=1"]);
 }
 
-#[test]
 fn of_util_linux_nothing_is_fetched_that_it_needs() {
     let workspace = Workspace::full("alone");
     succeed(workspace.deps("--only newest"));
@@ -528,7 +544,6 @@ fn of_util_linux_nothing_is_fetched_that_it_needs() {
     assert!(!asking("udev=").contains("util-linux"));
 }
 
-#[test]
 fn tools_of_another_list_are_fetched_again() {
     let workspace = Workspace::full("list");
     let first = succeed(workspace.deps("--only 6.1"));
@@ -558,7 +573,6 @@ fn tools_of_another_list_are_fetched_again() {
     assert_eq!(workspace.requests(), 0);
 }
 
-#[test]
 fn kernels_of_both_layouts_are_understood() {
     let workspace = Workspace::full("kernels");
     succeed(workspace.deps("--only 6.1 newest"));
@@ -579,7 +593,6 @@ fn kernels_of_both_layouts_are_understood() {
     contains(&message(cache.kernel(KernelName::V6_12)), &["lab-deps"]);
 }
 
-#[test]
 fn headers_stand_alone() {
     let workspace = Workspace::full("headers");
     succeed(workspace.deps("--only 6.1 newest"));
@@ -597,7 +610,6 @@ fn headers_stand_alone() {
     }
 }
 
-#[test]
 fn packages_without_headers_are_refused() {
     let workspace = Workspace::full("headerless");
     let package = workspace.path("archive/linux-headers-7_7-1_amd64.deb");
@@ -607,7 +619,6 @@ fn packages_without_headers_are_refused() {
     assert!(!workspace.path("cache/headers/newest").exists());
 }
 
-#[test]
 fn of_the_compilers_a_root_directory_is_made() {
     let workspace = Workspace::full("compiler");
     succeed(workspace.deps("--only newest"));
@@ -627,7 +638,6 @@ fn of_the_compilers_a_root_directory_is_made() {
     }
 }
 
-#[test]
 fn an_update_fetches_what_is_newer() {
     let workspace = Workspace::full("update");
     succeed(workspace.deps("--only 6.1"));
@@ -644,7 +654,6 @@ fn an_update_fetches_what_is_newer() {
     assert!(!workspace.path("cache/part").exists());
 }
 
-#[test]
 fn an_update_looks_at_every_package() {
     let workspace = Workspace::full("packages");
     succeed(workspace.deps("--only 6.1"));
@@ -658,7 +667,6 @@ fn an_update_looks_at_every_package() {
     }
 }
 
-#[test]
 fn what_is_damaged_is_named_and_mended_by_an_update() {
     let workspace = Workspace::full("damaged");
     succeed(workspace.deps("--only 6.1"));
@@ -682,7 +690,6 @@ fn what_is_damaged_is_named_and_mended_by_an_update() {
     }
 }
 
-#[test]
 fn a_full_disk_leaves_what_was_there() {
     let workspace = Workspace::full("full");
     succeed(workspace.deps("--only 6.1"));
@@ -700,7 +707,6 @@ fn a_full_disk_leaves_what_was_there() {
     assert!(!workspace.path("cache/kernels/6.12").exists());
 }
 
-#[test]
 fn a_package_that_is_not_there_is_named() {
     let workspace = Workspace::full("absent");
     fs::remove_file(workspace.path("archive/linux-binary-7")).expect("a stanza");
@@ -709,7 +715,6 @@ fn a_package_that_is_not_there_is_named() {
     assert!(!workspace.path("cache/kernels/newest").exists());
 }
 
-#[test]
 fn packages_without_a_kernel_are_refused() {
     let workspace = Workspace::full("kernelless");
     let package = workspace.path("archive/linux-binary-7_7-1_amd64.deb");
@@ -718,7 +723,6 @@ fn packages_without_a_kernel_are_refused() {
     assert!(!workspace.path("cache/kernels/newest").exists());
 }
 
-#[test]
 fn what_a_killed_run_left_is_removed() {
     let workspace = Workspace::full("killed");
     let left = workspace.path("cache/part/tree/usr");
@@ -727,7 +731,6 @@ fn what_a_killed_run_left_is_removed() {
     assert!(!left.exists());
 }
 
-#[test]
 fn two_runs_do_not_disturb_each_other() {
     let workspace = Workspace::full("lock");
     fs::create_dir(workspace.path("cache")).expect("a directory");
@@ -751,7 +754,6 @@ fn two_runs_do_not_disturb_each_other() {
 }
 
 /// The real apt, if there is one, with a mirror that does not exist behind a missing proxy.
-#[test]
 fn offline_it_ends_soon_and_says_what_was_wanted() {
     let there = |program| Command::new(program).arg("--version").output().is_ok();
     if !["apt-get", "apt-cache", "dpkg-deb"].into_iter().all(there) {

@@ -1,32 +1,19 @@
 //! Runs `squall-lab reset --scenario doors`: clones of unmodified programs on a real machine.
 
-#[allow(dead_code, reason = "of other tests")]
-mod common;
-
 use std::fs;
-use std::process::Command;
 
 use serde_json::Value;
-use squall_lab::debian::Cache;
 use squall_lab::vm;
 
-use common::commands::{contains, succeed};
-use common::{Turn, Workspace, files, message, say_skip, skip};
+use crate::common::commands::{contains, succeed};
+use crate::common::needs::{C_COMPILER, MACHINES, NGINX};
+use crate::common::{Turn, Workspace, files};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-/// Whether the programs are available; reports if not.
-fn has_programs() -> bool {
-    if Command::new("cc").arg("--version").output().is_err() {
-        say_skip("clones of a program in C: install gcc or clang");
-        return false;
-    }
-    match Cache::open(None).and_then(|cache| cache.nginx()) {
-        Ok(_) => true,
-        Err(failure) => {
-            skip(&format!("clones of nginx: {}", message(failure)));
-            false
-        }
-    }
-}
+pub const TESTS: &[Test] = tests![
+    clones_of_programs_repeat_only_what_squall_does_not_give: [C_COMPILER, NGINX, MACHINES],
+];
 
 /// The report on `source`, which must have given at least `outputs` outputs.
 #[track_caller]
@@ -49,12 +36,8 @@ fn served(facts: &Value, door: &str) -> Option<u64> {
     found["requests"].as_u64()
 }
 
-#[test]
 fn clones_of_programs_repeat_only_what_squall_does_not_give() {
-    if !has_programs() {
-        return;
-    }
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let workspace = Workspace::new();
     // Build the libraries now, so that building them is not part of the run's time.
     vm::libraries().expect("squall's libraries");

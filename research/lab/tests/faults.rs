@@ -1,9 +1,6 @@
 //! Faults of machines: each run ends with one line that says what happened, and leaves no process, no
 //! temporary file and no report.
 
-#[allow(dead_code, reason = "of other tests")]
-mod common;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -11,8 +8,41 @@ use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::commands::contains;
-use common::{Turn, Workspace, complaint, files, kernel_image, say_skip};
+use crate::common::commands::contains;
+use crate::common::needs::MACHINES;
+use crate::common::{Turn, Workspace, complaint, files, kernel_image};
+use squall_testing::needs::MOUNTS;
+use squall_testing::suite::{NOTHING, Need, Test};
+use squall_testing::tests;
+
+/// No KVM, or one that cannot be opened.
+const BROKEN_KVM: Need = Need {
+    check: || {
+        let mut options = fs::File::options();
+        match options.read(true).write(true).open("/dev/kvm") {
+            Ok(_) => Err("KVM works here".into()),
+            Err(_) => Ok(()),
+        }
+    },
+    required_by: NOTHING,
+};
+
+pub const TESTS: &[Test] = tests![
+    wrong_arguments_name_what_is_right,
+    an_empty_cache_says_what_to_run,
+    places_that_cannot_be_written_are_named: [MACHINES],
+    a_kernel_that_is_none_is_refused: [MACHINES],
+    a_kernel_that_is_cut_off_does_not_boot: [MACHINES],
+    a_qemu_that_is_damaged_says_so: [MACHINES],
+    a_machine_that_is_too_slow_hangs: [MACHINES],
+    a_kvm_that_does_not_work_says_so: [BROKEN_KVM, MACHINES],
+    a_full_disk_is_told: [MOUNTS, MACHINES],
+    a_full_disk_for_the_report_is_told_at_once: [MOUNTS],
+    a_report_that_cannot_be_written_is_shown: [MOUNTS, MACHINES],
+    an_interrupted_run_leaves_nothing: [MACHINES],
+    machines_end_with_a_lab_that_is_killed: [MACHINES],
+    a_qemu_that_is_killed_is_noticed: [MACHINES],
+];
 
 const BOOT: &str = "boot --machine 6.12 --runs 2";
 const RESET: &str = "reset --machine 6.12 --runs 100";
@@ -101,17 +131,15 @@ struct Disk(PathBuf);
 
 impl Disk {
     /// None if it cannot be mounted, which is reported.
-    fn mount(path: PathBuf, size: &str) -> Option<Disk> {
+    fn mount(path: PathBuf, size: &str) -> Disk {
         fs::create_dir_all(&path).expect("a directory");
         let output = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &format!("size={size}"), "squall-lab"])
             .arg(&path)
             .output();
-        if output.is_ok_and(|output| output.status.success()) {
-            return Some(Disk(path));
-        }
-        say_skip("full disks: nothing can be mounted, which takes root");
-        None
+        let output = output.expect("mount runs");
+        assert!(output.status.success(), "{output:?}");
+        Disk(path)
     }
 }
 
@@ -121,7 +149,6 @@ impl Drop for Disk {
     }
 }
 
-#[test]
 fn wrong_arguments_name_what_is_right() {
     let line = refuse("boot --machine nonsense");
     contains(&line, &["--machine", "\"nonsense\"", "6.12+vmgenid"]);
@@ -131,7 +158,6 @@ fn wrong_arguments_name_what_is_right() {
     contains(&line, &["--scenario", "\"sleep\"", "ticks"]);
 }
 
-#[test]
 fn an_empty_cache_says_what_to_run() {
     let workspace = Workspace::new();
     let line = fail(&workspace, with_cache(&workspace));
@@ -141,7 +167,6 @@ fn an_empty_cache_says_what_to_run() {
     contains(&line, &["cache/qemu", "QEMU", "make lab-deps"]);
 }
 
-#[test]
 fn places_that_cannot_be_written_are_named() {
     let workspace = Workspace::new();
     let file = workspace.path("file");
@@ -156,14 +181,12 @@ fn places_that_cannot_be_written_are_named() {
     assert_eq!(fs::read(file).expect("a file"), b"mine");
     let mut command = workspace.lab(BOOT);
     command.env("TMPDIR", "/proc/squall-lab");
-    if Turn::take().is_some() {
-        contains(&fail(&workspace, command), &["/proc/squall-lab"]);
-    }
+    let _turn = Turn::take();
+    contains(&fail(&workspace, command), &["/proc/squall-lab"]);
 }
 
-#[test]
 fn a_kernel_that_is_none_is_refused() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     for content in [&*vec![0x5a; 100_000], b"", b"MZ"] {
         let workspace = Workspace::new();
         Links::new(&workspace).replace(KERNEL, content);
@@ -172,9 +195,8 @@ fn a_kernel_that_is_none_is_refused() {
     }
 }
 
-#[test]
 fn a_kernel_that_is_cut_off_does_not_boot() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let workspace = Workspace::new();
     let whole = fs::read(kernel_image().expect("a kernel")).expect("an image");
     Links::new(&workspace).replace(KERNEL, &whole[..whole.len() / 3]);
@@ -182,70 +204,55 @@ fn a_kernel_that_is_cut_off_does_not_boot() {
     contains(&line, &["6.12: the VM ended", "the kernel to boot"]);
 }
 
-#[test]
 fn a_qemu_that_is_damaged_says_so() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let workspace = Workspace::new();
     Links::new(&workspace).replace(&format!("qemu/{QEMU}"), b"\x7fELF");
     let line = fail(&workspace, with_cache(&workspace));
     contains(&line, &["QEMU ended; QEMU says: ", QEMU]);
 }
 
-#[test]
 fn a_machine_that_is_too_slow_hangs() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let workspace = Workspace::new();
     let line = fail(&workspace, workspace.lab(&format!("{BOOT} --timeout 1")));
     contains(&line, &["6.12: ", "hangs: "]);
 }
 
-#[test]
 fn a_kvm_that_does_not_work_says_so() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let workspace = Workspace::new();
     let mut run = workspace.lab(&format!("{BOOT} --accelerator kvm --timeout 30"));
     let output = run.output().expect("the command runs");
-    if output.status.success() {
-        return say_skip("a KVM that does not work: it does");
-    }
     contains(&complaint(&output, 1), &["QEMU says: ", "KVM"]);
     workspace.is_clean();
 }
 
-#[test]
 fn a_full_disk_is_told() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let faults = [
         ("40m", "memory-0: No space left on device"),
         ("100m", "the snapshot cannot be written: "),
     ];
     for (size, what) in faults {
         let workspace = Workspace::new();
-        let Some(_disk) = Disk::mount(workspace.path("tmp"), size) else {
-            return;
-        };
+        let _disk = Disk::mount(workspace.path("tmp"), size);
         let line = fail(&workspace, workspace.lab(RESET));
         contains(&line, &[what, "No space left on device"]);
     }
 }
 
-#[test]
 fn a_full_disk_for_the_report_is_told_at_once() {
     let workspace = Workspace::new();
-    let Some(_disk) = Disk::mount(workspace.path("output"), "64k") else {
-        return;
-    };
+    let _disk = Disk::mount(workspace.path("output"), "64k");
     let line = fail(&workspace, workspace.lab(BOOT));
     contains(&line, &["/output: No space left on device"]);
 }
 
-#[test]
 fn a_report_that_cannot_be_written_is_shown() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let workspace = Workspace::new();
-    let Some(_disk) = Disk::mount(workspace.path("output"), "2m") else {
-        return;
-    };
+    let _disk = Disk::mount(workspace.path("output"), "2m");
     let run = workspace.lab(BOOT).spawn().expect("the command runs");
     workspace.wait_for_user_of("/memory-0");
     // The last 4 KiB have room for only a part of the report.
@@ -262,9 +269,8 @@ fn a_report_that_cannot_be_written_is_shown() {
     );
 }
 
-#[test]
 fn an_interrupted_run_leaves_nothing() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     for name in ["INT", "TERM"] {
         let workspace = Workspace::new();
         let run = clones(&workspace);
@@ -277,9 +283,8 @@ fn an_interrupted_run_leaves_nothing() {
     }
 }
 
-#[test]
 fn machines_end_with_a_lab_that_is_killed() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let workspace = Workspace::new();
     let mut run = clones(&workspace);
     signal("KILL", run.id());
@@ -291,9 +296,8 @@ fn machines_end_with_a_lab_that_is_killed() {
     assert_eq!(workspace.users_of(""), Vec::<u32>::new());
 }
 
-#[test]
 fn a_qemu_that_is_killed_is_noticed() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let workspace = Workspace::new();
     let run = clones(&workspace);
     signal("KILL", workspace.wait_for_user_of(CLONE));

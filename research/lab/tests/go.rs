@@ -1,28 +1,34 @@
 //! Runs `squall-lab reset --scenario go`: clones of a Go program on a real machine.
 
-#[allow(dead_code, reason = "of other tests")]
-mod common;
-
 use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
 
-use common::commands::{contains, succeed};
-use common::{Turn, Workspace, files, say_skip};
+use crate::common::commands::{contains, succeed};
+use crate::common::needs::MACHINES;
+use crate::common::{Turn, Workspace, files};
+use squall_testing::suite::{NOTHING, Need, Test};
+use squall_testing::tests;
 
-/// Whether Go is recent enough for the program; reports if not.
-fn has_go() -> bool {
-    let module = concat!(env!("CARGO_MANIFEST_DIR"), "/../../go");
-    let mut look = Command::new("go");
-    look.args(["list", "-m"]).current_dir(module);
-    let looked = look.env("GOTOOLCHAIN", "local").output();
-    let found = looked.is_ok_and(|output| output.status.success());
-    if !found {
-        say_skip("clones of a program in Go: install Go 1.26 or later (https://go.dev/dl)");
-    }
-    found
-}
+pub const TESTS: &[Test] = tests![
+    clones_of_a_go_program_repeat_only_what_it_buffers: [GO_MODULE, MACHINES],
+];
+
+/// A Go that is recent enough for the program.
+const GO_MODULE: Need = Need {
+    check: || {
+        let module = concat!(env!("CARGO_MANIFEST_DIR"), "/../../go");
+        let mut look = Command::new("go");
+        look.args(["list", "-m"]).current_dir(module);
+        let looked = look.env("GOTOOLCHAIN", "local").output();
+        let found = looked.is_ok_and(|output| output.status.success());
+        found
+            .then_some(())
+            .ok_or_else(|| "install Go 1.26 or later (https://go.dev/dl)".into())
+    },
+    required_by: NOTHING,
+};
 
 /// The report on `source`, which must have given many outputs.
 #[track_caller]
@@ -35,12 +41,8 @@ fn source<'a>(report: &'a Value, source: &str) -> &'a Value {
     found
 }
 
-#[test]
 fn clones_of_a_go_program_repeat_only_what_it_buffers() {
-    if !has_go() {
-        return;
-    }
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let workspace = Workspace::new();
     let printed =
         succeed(workspace.lab("reset --scenario go --machine 6.12+vmgenid --runs 3 --json"));

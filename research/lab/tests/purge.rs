@@ -4,16 +4,17 @@
 //! The wipe is slow, and is killed after the erase. The part that it did not overwrite shows what the
 //! erase did. The control is the same without `--purge`.
 
-#[allow(dead_code, reason = "of other tests")]
-mod common;
-#[path = "wipe/workspace.rs"]
-#[allow(dead_code, reason = "of wipe/main.rs")]
-mod workspace;
-
 use serde_json::{Value, json};
 use squall_lab::workshop::Bus;
 
-use workspace::{Desk, MIB, OLD, Running, Workspace, id};
+use crate::common::needs::GUESTS;
+use crate::wipe::workspace::{Desk, MIB, OLD, Running, Workspace, id};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_namespace_erases_itself_and_no_other: [GUESTS],
+];
 
 const SIZE: u64 = 32;
 
@@ -23,11 +24,8 @@ const REACHED: usize = 16 * MIB as usize;
 /// Options that make a wipe slow enough to be killed.
 const SLOWLY: &str = "--rate-limit 1MiB --checkpoint 1";
 
-#[test]
 fn a_namespace_erases_itself_and_no_other() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let drives = vec![
         workspace.drive(Bus::Nvme, "ERASED", 512, SIZE),
         workspace.drive(Bus::Nvme, "LARGE", 4096, SIZE),

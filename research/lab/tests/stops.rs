@@ -1,15 +1,20 @@
 //! Runs `squall-lab stops` with a machine that is stopped a few times in each way.
 
-#[allow(dead_code, reason = "of other tests")]
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-use common::commands::{contains, succeed};
-use common::{Turn, Workspace, files};
+use crate::common::commands::{contains, succeed};
+use crate::common::needs::MACHINES;
+use crate::common::{Turn, Workspace, files};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    every_stop_has_a_gap: [MACHINES],
+    the_table_has_every_kind: [MACHINES],
+];
 
 const FEW: [&str; 7] = [
     "stops",
@@ -28,9 +33,8 @@ fn lab(workspace: &Workspace, more: &[&str]) -> Command {
     command
 }
 
-#[test]
 fn every_stop_has_a_gap() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let workspace = Workspace::new();
     let printed = succeed(lab(&workspace, &["--json"]));
     let report: Value = serde_json::from_str(&printed).expect("JSON");
@@ -51,9 +55,8 @@ fn every_stop_has_a_gap() {
     assert_eq!(workspace.users_of(""), Vec::<u32>::new());
 }
 
-#[test]
 fn the_table_has_every_kind() {
-    let Some(_turn) = Turn::take() else { return };
+    let _turn = Turn::take();
     let workspace = Workspace::new();
     let printed = succeed(lab(&workspace, &[]));
     let kinds = [

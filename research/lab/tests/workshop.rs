@@ -1,15 +1,27 @@
 //! Tests guests: commands, drives that fail and vanish, power cuts, and how guests end.
 
-#[allow(dead_code, reason = "of other tests")]
-mod common;
-
 use std::time::{Duration, Instant};
 
 use squall_lab::workshop::{Bus, Drive, Setup, program};
 
-use common::commands::contains;
-use common::guests::{Workspace, fails, ok, soon};
-use common::message;
+use crate::common::commands::contains;
+use crate::common::guests::{Workspace, fails, ok, soon};
+use crate::common::message;
+use crate::common::needs::GUESTS;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_command_says_all_it_has_to_say: [GUESTS],
+    a_command_that_hangs_ends_by_its_limit: [GUESTS],
+    a_panic_is_told_with_its_last_words: [GUESTS],
+    device_mapper_fails_where_it_is_told_to: [GUESTS],
+    drives_of_4096_byte_sectors_are_made_up: [GUESTS],
+    drives_are_what_they_are_said_to_be_and_vanish: [GUESTS],
+    what_was_flushed_survives_a_power_cut: [GUESTS],
+    squall_runs: [GUESTS],
+    what_cannot_be_is_named: [GUESTS],
+];
 
 const MIB: usize = 1 << 20;
 
@@ -19,11 +31,8 @@ fn bytes(len: usize) -> Vec<u8> {
     words.map(|word| word as u8).collect()
 }
 
-#[test]
 fn a_command_says_all_it_has_to_say() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut guest = workspace.shop.boot(&Setup::default()).expect("a guest");
 
     let (out, err) = (bytes(MIB), bytes(MIB + 1));
@@ -50,11 +59,8 @@ fn a_command_says_all_it_has_to_say() {
     contains(&ok(&mut guest, "cat /proc/cpuinfo"), &[" aes ", " vaes "]);
 }
 
-#[test]
 fn a_command_that_hangs_ends_by_its_limit() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut guest = workspace.shop.boot(&Setup::default()).expect("a guest");
     let limit = Duration::from_secs(2);
     let start = Instant::now();
@@ -82,11 +88,8 @@ fn a_command_that_hangs_ends_by_its_limit() {
     assert_eq!(said.expect("an end").status, 128 + 9);
 }
 
-#[test]
 fn a_panic_is_told_with_its_last_words() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut guest = workspace.shop.boot(&Setup::default()).expect("a guest");
     let line = message(guest.sh("echo c > /proc/sysrq-trigger").unwrap_err());
     contains(
@@ -96,11 +99,8 @@ fn a_panic_is_told_with_its_last_words() {
     contains(&guest.console(), &["sysrq: Trigger a crash"]);
 }
 
-#[test]
 fn device_mapper_fails_where_it_is_told_to() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let setup = Setup {
         modules: &["dm-mod", "dm-flakey", "dm-delay", "brd"],
         ..Setup::default()
@@ -148,11 +148,8 @@ fn read(device: &str, page: usize) -> String {
     format!("dd if=/dev/mapper/{device} of=/dev/null bs=4k count=1 skip={page}")
 }
 
-#[test]
 fn drives_of_4096_byte_sectors_are_made_up() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let setup = Setup {
         modules: &["scsi_debug", "sd_mod"],
         ..Setup::default()
@@ -177,11 +174,8 @@ fn drives_of_4096_byte_sectors_are_made_up() {
     contains(&line, &["exit status 1", "dm_mod"]);
 }
 
-#[test]
 fn drives_are_what_they_are_said_to_be_and_vanish() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let medium = |name| workspace.medium(name, 16 * MIB as u64);
     let setup = Setup {
         drives: vec![
@@ -227,11 +221,8 @@ fn drives_are_what_they_are_said_to_be_and_vanish() {
     contains(&line, &["no drive BLK-3"]);
 }
 
-#[test]
 fn what_was_flushed_survives_a_power_cut() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let setup = Setup {
         drives: vec![Drive::new(
             workspace.medium("a", MIB as u64),
@@ -257,11 +248,8 @@ fn what_was_flushed_survives_a_power_cut() {
     assert!(guest.read_file("/dev/vda").expect("a drive") == written);
 }
 
-#[test]
 fn squall_runs() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let squall = program("squall-cli", "squall").expect("squall");
     let setup = Setup {
         programs: &[&squall],
@@ -273,11 +261,8 @@ fn squall_runs() {
     assert_eq!((said.status, said.stdout.len()), (0, MIB));
 }
 
-#[test]
 fn what_cannot_be_is_named() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let refused = |setup: Setup| message(workspace.shop.boot(&setup).unwrap_err());
     let setup = Setup {
         modules: &["no-such-module"],

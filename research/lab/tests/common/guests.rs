@@ -9,7 +9,7 @@ use squall_lab::workshop::{Guest, Workshop};
 use squall_tools::{Failure, Interrupt};
 use tempfile::TempDir;
 
-use super::{Turn, message, skip};
+use super::{Turn, message};
 
 /// Longest time to wait for anything.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
@@ -22,21 +22,13 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// None if no guest can run here, which is reported.
-    pub fn new() -> Option<Workspace> {
-        let _turn = Turn::take()?;
-        let shop = match open() {
-            Ok(shop) => shop,
-            Err(failure) => {
-                skip(&format!("guests: {}", message(failure)));
-                return None;
-            }
-        };
-        Some(Workspace {
-            shop,
+    pub fn new() -> Workspace {
+        let _turn = Turn::take();
+        Workspace {
+            shop: open().unwrap_or_else(|failure| panic!("{}", message(failure))),
             directory: TempDir::new().expect("a directory"),
             _turn,
-        })
+        }
     }
 
     /// The path of the drive `name`.

@@ -2,7 +2,17 @@
 //! scripts that execute crypttab, LUKS2, and udev where it is wanted.
 
 use crate::common::commands::contains;
-use crate::workspace::{BARE, Desk, Workspace, id};
+use crate::common::needs::GUESTS;
+use crate::dmcrypt::workspace::{BARE, Desk, Workspace, id};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_line_of_crypttab_becomes_swap_without_udev: [GUESTS],
+    udev_names_drives_and_devices_where_it_is_started: [GUESTS],
+    a_luks2_volume_remembers_what_makes_it_fast: [GUESTS],
+    every_crypto_module_is_at_hand: [GUESTS],
+];
 
 const SERIAL: &str = "DRIVE-1";
 
@@ -10,11 +20,8 @@ const SERIAL: &str = "DRIVE-1";
 const SWAP: &str = "swap,plain,cipher=aes-xts-plain64,size=512,sector-size=4096,no-read-workqueue,no-write-workqueue";
 const FAST: &str = "no_read_workqueue no_write_workqueue sector_size:4096";
 
-#[test]
 fn a_line_of_crypttab_becomes_swap_without_udev() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
     crypttab(&mut desk, "/dev/vda");
     swap_is_made(&mut desk);
@@ -27,11 +34,8 @@ fn a_line_of_crypttab_becomes_swap_without_udev() {
     swap_is_made(&mut desk);
 }
 
-#[test]
 fn udev_names_drives_and_devices_where_it_is_started() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
     crypttab(&mut desk, &id(SERIAL));
     desk.ok("[ ! -e /dev/disk ]");
@@ -92,22 +96,16 @@ fn luks(desk: &mut Desk, options: &str, expected: &str) {
     desk.ok("cryptsetup close volume");
 }
 
-#[test]
 fn a_luks2_volume_remembers_what_makes_it_fast() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
     let fast = "--perf-no_read_workqueue --perf-no_write_workqueue";
     luks(&mut desk, &format!("{fast} --persistent"), FAST);
     luks(&mut desk, fast, "");
 }
 
-#[test]
 fn every_crypto_module_is_at_hand() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot(Vec::new());
     desk.ok("modprobe brd rd_nr=1 rd_size=65536");
     assert_eq!(desk.ok("cat /sys/block/ram0/size"), "131072\n");

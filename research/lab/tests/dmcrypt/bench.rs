@@ -4,7 +4,15 @@
 use serde_json::{Value, json};
 
 use crate::common::commands::contains;
-use crate::workspace::{Desk, LOAD_USUAL, MEASURED, MIB, NAMES, USUAL, Workspace, id};
+use crate::common::needs::GUESTS;
+use crate::dmcrypt::workspace::{Desk, LOAD_USUAL, MEASURED, MIB, NAMES, USUAL, Workspace, id};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    memory_is_measured_and_given_back: [GUESTS],
+    what_goes_through_is_encrypted: [GUESTS],
+];
 
 const SERIAL: &str = "DRIVE-1";
 
@@ -14,11 +22,8 @@ const QUICK: &str = "--size 16MiB --rounds 2 --sample 5";
 /// Number of ways to read and write.
 const WORKLOADS: usize = 8;
 
-#[test]
 fn memory_is_measured_and_given_back() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot_with(USUAL, Vec::new());
     let ciphers = "--cipher 'aes-xts-plain64 512' --cipher 'aes-cbc-essiv:sha256 256'";
     let reports = "--export-json /tmp/b.json --export-csv /tmp/b.csv --export-html /tmp/b.html";
@@ -146,11 +151,8 @@ fn names(measured: &Value) -> Vec<String> {
 /// through a second device with the same key, made by dmsetup, but not with another key. Then the run
 /// continues to its end.
 /// not. Then the run goes on to its end.
-#[test]
 fn what_goes_through_is_encrypted() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 24)]);
     desk.start_udev();
     let ciphers = "--cipher 'aes-xts-plain64 512'";

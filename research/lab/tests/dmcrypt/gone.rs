@@ -1,7 +1,15 @@
 //! A `squall dmcrypt` that is killed or interrupted leaves nothing, or only what the next run removes.
 
 use crate::common::commands::contains;
-use crate::workspace::{Desk, MEASURED, NAMES, Ran, USUAL, Workspace};
+use crate::common::needs::GUESTS;
+use crate::dmcrypt::workspace::{Desk, MEASURED, NAMES, Ran, USUAL, Workspace};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_killed_run_leaves_no_device: [GUESTS],
+    an_interrupted_run_tells_what_it_has: [GUESTS],
+];
 
 const SERIAL: &str = "DRIVE-1";
 
@@ -9,11 +17,8 @@ const CIPHER: &str = "--cipher 'aes-xts-plain64 512'";
 
 const OVER_DRIVE: &str = "--device /dev/vda --yes --serial DRIVE-1";
 
-#[test]
 fn a_killed_run_leaves_no_device() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 16)]);
     killed(&mut desk);
     by_name(&mut desk);
@@ -73,11 +78,8 @@ fn by_name(desk: &mut Desk) {
     desk.ok("rm -f /dev/mapper/*squall*");
 }
 
-#[test]
 fn an_interrupted_run_tells_what_it_has() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 16)]);
     listing(&mut desk);
     for over in ["", OVER_DRIVE] {

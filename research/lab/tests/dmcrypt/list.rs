@@ -7,14 +7,30 @@ mod told;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::commands::contains;
-use crate::workspace::{BARE, Desk, LOAD_USUAL, USUAL, Workspace};
+use crate::common::needs::GUESTS;
+use crate::dmcrypt::workspace::{BARE, Desk, LOAD_USUAL, USUAL, Workspace};
+use squall_testing::suite::{NOTHING, Need, Test};
+use squall_testing::tests;
 use told::{List, Spec};
 
-#[test]
+/// Time for a test of ten minutes.
+const LONG: Need = Need {
+    check: || {
+        std::env::var_os("SQUALL_TEST_LONG")
+            .map(drop)
+            .ok_or_else(|| "it takes ten minutes: set SQUALL_TEST_LONG=1".into())
+    },
+    required_by: NOTHING,
+};
+
+pub const TESTS: &[Test] = tests![
+    the_list_is_what_the_kernel_accepts: [GUESTS],
+    the_list_has_what_there_are_modules_for: [GUESTS],
+    the_shortcut_misses_nothing: [LONG, GUESTS],
+];
+
 fn the_list_is_what_the_kernel_accepts() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot_for_many_tables(BARE, true);
     let (list, text) = listed(&mut desk, "");
     is_told(&mut desk, &list, &text);
@@ -228,11 +244,8 @@ fn only_ecb_has_several_names(list: &List) {
 }
 
 /// The list loads the modules that it asks for, and leaves out what no module provides.
-#[test]
 fn the_list_has_what_there_are_modules_for() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot_for_many_tables(BARE, false);
     let (bare, _) = listed(&mut desk, "");
     assert_eq!(
@@ -277,12 +290,8 @@ fn algorithms(list: &List) -> BTreeSet<String> {
 }
 
 /// Asks about all 300,000 candidates. An emulated kernel answers a few hundred per second.
-#[test]
-#[ignore = "it takes ten minutes: `cargo test -p squall-lab --test dmcrypt -- --ignored`"]
 fn the_shortcut_misses_nothing() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot_for_many_tables(USUAL, false);
     desk.ok(LOAD_USUAL);
     desk.load_no_more();

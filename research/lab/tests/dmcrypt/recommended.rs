@@ -7,18 +7,22 @@
 use serde_json::Value;
 
 use crate::common::commands::contains;
-use crate::workspace::{Desk, USUAL, Workspace, id};
+use crate::common::needs::GUESTS;
+use crate::dmcrypt::workspace::{Desk, USUAL, Workspace, id};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    what_is_recommended_works: [GUESTS],
+];
 
 const SERIAL: &str = "DRIVE-1";
 
 /// Options that make trying a passphrase fast. They are not part of the recommendation.
 const CHEAP: &str = "-q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /tmp/key";
 
-#[test]
 fn what_is_recommended_works() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 64)]);
     desk.start_udev();
     desk.write("/tmp/key", "a secret");

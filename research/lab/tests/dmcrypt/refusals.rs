@@ -1,6 +1,15 @@
 //! What `squall dmcrypt` refuses, with one line that says why and without writing a byte.
 
-use crate::workspace::{Desk, MEASURED, Ran, USUAL, Workspace, id};
+use crate::common::needs::GUESTS;
+use crate::dmcrypt::workspace::{Desk, MEASURED, Ran, USUAL, Workspace, id};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    what_may_not_be_overwritten_is_not: [GUESTS],
+    somebody_else_is_at_work_or_has_what_it_takes: [GUESTS],
+    what_is_missing_is_named: [GUESTS],
+];
 
 const SERIAL: &str = "DRIVE-1";
 
@@ -10,11 +19,8 @@ const MEANT: &str = "--device /dev/vda --yes --serial DRIVE-1";
 /// Options for a quick run with one cipher.
 const QUICK: &str = "--rounds 1 --sample 1 --cipher 'aes-xts-plain64 512'";
 
-#[test]
 fn what_may_not_be_overwritten_is_not() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 24)]);
     in_use(&workspace, &mut desk);
     not_meant(&workspace, &mut desk);
@@ -139,11 +145,8 @@ fn bench(desk: &mut Desk, arguments: &str) -> Ran {
     desk.squall(&format!("dmcrypt bench {size} {QUICK} {arguments}"))
 }
 
-#[test]
 fn somebody_else_is_at_work_or_has_what_it_takes() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot_with(USUAL, Vec::new());
     one_run_at_a_time(&mut desk);
     brd_is_somebody_elses(&mut desk);
@@ -207,11 +210,8 @@ fn no_brd(desk: &mut Desk) {
     desk.nothing_is_left();
 }
 
-#[test]
 fn what_is_missing_is_named() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot_with(&["dm-mod"], Vec::new());
     let commands = ["list".to_owned(), format!("bench {QUICK}")];
     for command in &commands {

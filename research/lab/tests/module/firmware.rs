@@ -7,7 +7,15 @@ use squall_lab::debian::KernelName;
 
 use crate::common::commands::contains;
 use crate::common::guests::{fails, ok};
-use crate::workspace::{MODULE, Workspace, log};
+use crate::common::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
+use crate::module::workspace::{MODULE, Workspace, log};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_good_description_is_believed: [GUESTS, MODULES, C_COMPILER],
+    a_bad_one_is_refused_with_the_reason: [GUESTS, MODULES, C_COMPILER],
+];
 
 /// A place in the reset ROM, which QEMU's memory map reserves: the last that is possible in a page.
 const LAST_IN_ROM: u64 = 0xffff_fff0;
@@ -71,21 +79,15 @@ fn answer(workspace: &Workspace, address: Option<Vec<u8>>) -> (bool, Vec<String>
     (loaded.status == 0, log)
 }
 
-#[test]
 fn a_good_description_is_believed() {
-    let Some(workspace) = Workspace::new(KernelName::V6_12) else {
-        return;
-    };
+    let workspace = Workspace::new(KernelName::V6_12);
     let (loaded, log) = answer(&workspace, halves(LAST_IN_ROM));
     assert!(loaded, "{log:?}");
     contains(&log[0], &["the ID at 0x00000000fffffff0, offset 4080"]);
 }
 
-#[test]
 fn a_bad_one_is_refused_with_the_reason() {
-    let Some(workspace) = Workspace::new(KernelName::V6_12) else {
-        return;
-    };
+    let workspace = Workspace::new(KernelName::V6_12);
     let (zero, rom) = (integer(0), integer(LAST_IN_ROM));
     let no_package = "ADDR gives no package of two halves of an address";
     let not_reserved = "the page is not in reserved memory";

@@ -7,7 +7,19 @@ use squall_lab::workshop::{Guest, Job};
 
 use crate::common::commands::contains;
 use crate::common::guests::{TIMEOUT, fails, ok, soon};
-use crate::workspace::{IDENTITY, IN_MEMORY, MODULE, Workspace, is_sound, log};
+use crate::common::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
+use crate::module::workspace::{IDENTITY, IN_MEMORY, MODULE, Workspace, is_sound, log};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    linux_6_1_shows_the_page: [GUESTS, MODULES, C_COMPILER],
+    linux_6_12_shows_the_page: [GUESTS, MODULES, C_COMPILER],
+    the_newest_linux_shows_the_page: [GUESTS, MODULES, C_COMPILER],
+    without_the_device_there_is_no_module: [GUESTS, MODULES, C_COMPILER],
+    a_new_identity_is_seen_in_the_same_mapping: [GUESTS, MODULES, C_COMPILER],
+    a_copy_never_changes: [GUESTS, MODULES, C_COMPILER],
+];
 
 /// Another identity, and how it stands in memory.
 const OTHER: &str = "fedcba98-7654-3210-fedc-ba9876543210";
@@ -38,9 +50,7 @@ fn shown(in_memory: &str) -> String {
 }
 
 fn shows_the_page(kernel: KernelName) {
-    let Some(workspace) = Workspace::new(kernel) else {
-        return;
-    };
+    let workspace = Workspace::new(kernel);
     let mut guest = workspace.boot_and_load();
     let said = log(&mut guest);
     assert_eq!(said.len(), 1, "{said:?}");
@@ -56,26 +66,20 @@ fn shows_the_page(kernel: KernelName) {
     is_sound(&mut guest);
 }
 
-#[test]
 fn linux_6_1_shows_the_page() {
     shows_the_page(KernelName::V6_1);
 }
 
-#[test]
 fn linux_6_12_shows_the_page() {
     shows_the_page(KernelName::V6_12);
 }
 
-#[test]
 fn the_newest_linux_shows_the_page() {
     shows_the_page(KernelName::Newest);
 }
 
-#[test]
 fn without_the_device_there_is_no_module() {
-    let Some(workspace) = Workspace::new(KernelName::V6_12) else {
-        return;
-    };
+    let workspace = Workspace::new(KernelName::V6_12);
     let mut guest = workspace.boot_with(None, Vec::new());
     let refused = fails(&mut guest, &format!("insmod {MODULE}"));
     contains(&refused, &["No such device"]);
@@ -101,11 +105,8 @@ fn assert_unchanged(mut guest: Guest, job: Job) {
     assert_eq!(said.expect("an answer"), None);
 }
 
-#[test]
 fn a_new_identity_is_seen_in_the_same_mapping() {
-    let Some(workspace) = Workspace::new(KernelName::V6_12) else {
-        return;
-    };
+    let workspace = Workspace::new(KernelName::V6_12);
     let (mut guest, job) = watch(&workspace);
     let said = guest.finish(job, TIMEOUT).expect("an answer");
     let said = said.expect("an end").succeeded().expect("success");
@@ -117,11 +118,8 @@ fn a_new_identity_is_seen_in_the_same_mapping() {
 }
 
 /// The control: what is seen above is the page.
-#[test]
 fn a_copy_never_changes() {
-    let Some(workspace) = Workspace::with_copy(KernelName::V6_12) else {
-        return;
-    };
+    let workspace = Workspace::with_copy(KernelName::V6_12);
     let (mut guest, job) = watch(&workspace);
     contains(&log(&mut guest)[0], &["shows a copy of the page"]);
     assert_unchanged(guest, job);

@@ -4,13 +4,20 @@ use squall_lab::debian::KernelName;
 
 use crate::common::commands::contains;
 use crate::common::guests::{fails, ok, soon};
-use crate::workspace::{IN_MEMORY, MODULE, Workspace, is_sound, log};
+use crate::common::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
+use crate::module::workspace::{IN_MEMORY, MODULE, Workspace, is_sound, log};
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
-#[test]
+pub const TESTS: &[Test] = tests![
+    other_users_get_errors_or_the_right_bytes: [GUESTS, MODULES, C_COMPILER],
+    mappings_keep_the_module: [GUESTS, MODULES, C_COMPILER],
+    the_page_stays_without_the_kernels_driver: [GUESTS, MODULES, C_COMPILER],
+    it_is_loaded_and_unloaded_under_load: [GUESTS, MODULES, C_COMPILER],
+];
+
 fn other_users_get_errors_or_the_right_bytes() {
-    let Some(workspace) = Workspace::new(KernelName::V6_12) else {
-        return;
-    };
+    let workspace = Workspace::new(KernelName::V6_12);
     let mut guest = workspace.boot_and_load();
     for seed in [1, 2, 3] {
         let said = ok(&mut guest, &format!("vmgenid storm 1000 {seed}"));
@@ -27,11 +34,8 @@ fn other_users_get_errors_or_the_right_bytes() {
     is_sound(&mut guest);
 }
 
-#[test]
 fn mappings_keep_the_module() {
-    let Some(workspace) = Workspace::new(KernelName::V6_12) else {
-        return;
-    };
+    let workspace = Workspace::new(KernelName::V6_12);
     let mut guest = workspace.boot_and_load();
     let job = guest.start("vmgenid hold 64 > /tmp/said").expect("a job");
     soon(&mut guest, "grep -q held /tmp/said");
@@ -45,11 +49,8 @@ fn mappings_keep_the_module() {
     is_sound(&mut guest);
 }
 
-#[test]
 fn the_page_stays_without_the_kernels_driver() {
-    let Some(workspace) = Workspace::new(KernelName::V6_12) else {
-        return;
-    };
+    let workspace = Workspace::new(KernelName::V6_12);
     let mut guest = workspace.boot_and_load();
     let job = guest.start("vmgenid hold 1 > /tmp/said").expect("a job");
     soon(&mut guest, "grep -q held /tmp/said");
@@ -65,11 +66,8 @@ fn the_page_stays_without_the_kernels_driver() {
     is_sound(&mut guest);
 }
 
-#[test]
 fn it_is_loaded_and_unloaded_under_load() {
-    let Some(workspace) = Workspace::new(KernelName::V6_12) else {
-        return;
-    };
+    let workspace = Workspace::new(KernelName::V6_12);
     let mut guest = workspace.boot();
     let users = "for user in 1 2 3; do \
         while [ ! -e /tmp/end ]; do vmgenid id; vmgenid storm 10 $user; done & done";

@@ -9,7 +9,7 @@ use squall_tools::{Failure, Interrupt};
 use tempfile::TempDir;
 
 use crate::common::guests::{TIMEOUT, ok};
-use crate::common::{Turn, message, say_skip, skip};
+use crate::common::{Turn, message};
 
 /// The module's file in a guest.
 pub const MODULE: &str = "/root/squall_vmgenid.ko";
@@ -28,40 +28,30 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// None if no such guest can run here, which is reported.
-    pub fn new(kernel: KernelName) -> Option<Workspace> {
+    pub fn new(kernel: KernelName) -> Workspace {
         Workspace::with(kernel, false)
     }
 
     /// The same with a module that shows a copy of the page.
-    pub fn with_copy(kernel: KernelName) -> Option<Workspace> {
+    pub fn with_copy(kernel: KernelName) -> Workspace {
         Workspace::with(kernel, true)
     }
 
-    fn with(kernel: KernelName, shows_copy: bool) -> Option<Workspace> {
-        let _turn = Turn::take()?;
+    fn with(kernel: KernelName, shows_copy: bool) -> Workspace {
+        let _turn = Turn::take();
         let directory = TempDir::new().expect("a directory");
         let program = directory.path().join("vmgenid");
-        if let Err(failure) = workshop::c_program("vmgenid", &program) {
-            say_skip(&format!("the module: {}", message(failure)));
-            return None;
-        }
-        let (shop, cache) = match open(kernel) {
-            Ok(opened) => opened,
-            Err(failure) => {
-                skip(&format!("the module: {}", message(failure)));
-                return None;
-            }
-        };
+        workshop::c_program("vmgenid", &program).expect("a program");
+        let (shop, cache) = open(kernel).unwrap_or_else(|failure| panic!("{}", message(failure)));
         let module = directory.path().join("squall_vmgenid.ko");
         workshop::module(&cache, kernel, shows_copy, &module).expect("a module");
-        Some(Workspace {
+        Workspace {
             shop,
             module: fs::read(module).expect("a module"),
             program,
             directory,
             _turn,
-        })
+        }
     }
 
     /// Boots a guest that has a vmgenid device with [`IDENTITY`]. The module is not loaded.

@@ -2,14 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::workspace::{MIB, Workspace};
+use crate::common::needs::GUESTS;
+use crate::wipe::workspace::{MIB, Workspace};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_drive_that_becomes_slow_or_stalls_is_noted: [GUESTS],
+];
 
 /// squall must have seen a minute of normal speed and half a minute of slowness.
-#[test]
 fn a_drive_that_becomes_slow_or_stalls_is_noted() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let mut desk = workspace.boot(&["dm-mod", "dm-delay", "dm-zero"], Vec::new());
     let sectors = 256 * MIB / 512;
     let zero = format!("0 {sectors} zero");

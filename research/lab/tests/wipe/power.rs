@@ -2,18 +2,22 @@
 
 use squall_lab::workshop::Bus;
 
-use crate::workspace::{Desk, MIB, Workspace, id};
+use crate::common::needs::GUESTS;
+use crate::wipe::workspace::{Desk, MIB, Workspace, id};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_job_goes_on_after_a_power_cut: [GUESTS],
+];
 
 const SIZE: usize = 16 * MIB as usize;
 
 /// The drives that are wiped.
 const DRIVES: [&str; 2] = ["CUT-BLK", "CUT-NVME"];
 
-#[test]
 fn a_job_goes_on_after_a_power_cut() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let drives = vec![
         workspace.drive(Bus::VirtioBlk, DRIVES[0], 512, 16),
         workspace.drive(Bus::Nvme, DRIVES[1], 4096, 16),
@@ -28,7 +32,7 @@ fn a_job_goes_on_after_a_power_cut() {
     desk.guest.cut_power();
     let written = DRIVES.map(|serial| workspace.medium(serial));
     for medium in &written {
-        assert!(medium[SIZE - MIB as usize..] == [crate::workspace::OLD; MIB as usize]);
+        assert!(medium[SIZE - MIB as usize..] == [crate::wipe::workspace::OLD; MIB as usize]);
     }
 
     let mut desk = workspace.boot(&["ext4"], drives);

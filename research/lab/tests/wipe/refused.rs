@@ -3,18 +3,22 @@
 use serde_json::{Value, json};
 use squall_lab::workshop::Bus;
 
-use crate::workspace::{Desk, MIB, OLD, Workspace};
+use crate::common::needs::GUESTS;
+use crate::wipe::workspace::{Desk, MIB, OLD, Workspace};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    what_is_refused_or_changed_is_recorded_to_the_sector: [GUESTS],
+];
 
 const SIZE: u64 = 8 * MIB;
 
 /// Size of each drive in device mapper's sectors.
 const SECTORS: u64 = SIZE / 512;
 
-#[test]
 fn what_is_refused_or_changed_is_recorded_to_the_sector() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let drives = vec![
         workspace.drive(Bus::VirtioBlk, "SMALL", 512, 8),
         workspace.drive(Bus::VirtioBlk, "LARGE", 4096, 8),

@@ -3,17 +3,21 @@
 use serde_json::Value;
 use squall_lab::workshop::Bus;
 
-use crate::workspace::{Desk, MIB, Ran, Running, Workspace, id};
+use crate::common::needs::GUESTS;
+use crate::wipe::workspace::{Desk, MIB, Ran, Running, Workspace, id};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    slow_drives_are_waited_for_together_and_hung_ones_alone: [GUESTS],
+];
 
 const SIZE: u64 = 8 * MIB;
 
 const SECTORS: u64 = SIZE / 512;
 
-#[test]
 fn slow_drives_are_waited_for_together_and_hung_ones_alone() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let names = ["ONE", "TWO", "THREE", "FOUR"];
     let mut drives = names
         .map(|serial| workspace.drive(Bus::VirtioBlk, serial, 512, 8))

@@ -3,7 +3,14 @@
 use serde_json::Value;
 use squall_lab::workshop::Bus;
 
-use crate::workspace::{Desk, MIB, Workspace, id};
+use crate::common::needs::GUESTS;
+use crate::wipe::workspace::{Desk, MIB, Workspace, id};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    what_is_used_is_refused_and_left_alone: [GUESTS],
+];
 
 const SIZE: u64 = 12 * MIB;
 
@@ -12,11 +19,8 @@ const SECTORS: u64 = SIZE / 512;
 /// The drive that each scenario uses in turn.
 const USED: &str = "USED";
 
-#[test]
 fn what_is_used_is_refused_and_left_alone() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let drives = vec![
         workspace.drive(Bus::VirtioBlk, USED, 512, 12),
         workspace.drive(Bus::VirtioScsi, "FREE", 4096, 12),

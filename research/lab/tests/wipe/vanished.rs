@@ -2,7 +2,15 @@
 
 use squall_lab::workshop::{Bus, Drive};
 
-use crate::workspace::{Desk, MIB, Workspace, id};
+use crate::common::needs::GUESTS;
+use crate::wipe::workspace::{Desk, MIB, Workspace, id};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back: [GUESTS],
+    a_drive_that_is_deleted_and_found_again_goes_on: [GUESTS],
+];
 
 const SIZE: usize = 12 * MIB as usize;
 
@@ -12,11 +20,8 @@ const SLOWLY: &str = "--keep-key --rate-limit 2MiB --checkpoint 1";
 /// Drives that vanish, one on each bus.
 const GONE: [&str; 3] = ["BLK-GONE", "SCSI-GONE", "NVME-GONE"];
 
-#[test]
 fn a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let gone = [Bus::VirtioBlk, Bus::VirtioScsi, Bus::Nvme];
     let gone = gone.into_iter().zip(GONE);
     let mut drives: Vec<Drive> = gone
@@ -101,11 +106,8 @@ fn pulled(desk: &mut Desk) -> Vec<u64> {
     offsets
 }
 
-#[test]
 fn a_drive_that_is_deleted_and_found_again_goes_on() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let stays = workspace.drive(Bus::VirtioBlk, "STAYS", 512, 12);
     let mut desk = workspace.boot(&["scsi_debug", "sd_mod"], vec![stays]);
     desk.ok("modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=12 opts=0");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::told::{Iv, List, Spec};
-use crate::workspace::Desk;
+use crate::dmcrypt::workspace::Desk;
 
 /// Number of samples for each mode and cipher, both of accepted and of refused specifications.
 const OF_EACH: usize = 4;

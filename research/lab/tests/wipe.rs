@@ -3,13 +3,10 @@
 //!
 //! Each scenario has a control: the same without the fault, which must end differently.
 
-mod becoming_slow;
-#[path = "../common/mod.rs"]
-#[allow(dead_code, reason = "of other tests")]
-mod common;
-mod power;
-mod refused;
-mod slow;
-mod used;
-mod vanished;
-mod workspace;
+pub mod becoming_slow;
+pub mod power;
+pub mod refused;
+pub mod slow;
+pub mod used;
+pub mod vanished;
+pub mod workspace;

@@ -1,14 +1,12 @@
 //! Runs `squall-lab` with machines, and checks what the runs leave.
 //!
-//! Machines need what `squall-lab deps` fetches. Without it a test is skipped, which is reported on
-//! standard error, where the test harness does not hide it. If SQUALL_REQUIRE_LAB is set, the test
-//! fails instead.
+//! Machines need what `squall-lab deps` fetches, which tests declare with [`needs`].
 
 pub mod commands;
 pub mod guests;
+pub mod needs;
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -30,12 +28,8 @@ static GIVEN_BACK: Condvar = Condvar::new();
 pub struct Turn(());
 
 impl Turn {
-    /// Waits for a turn. None if no machine can run here, which is reported.
-    pub fn take() -> Option<Turn> {
-        if let Err(failure) = kernel_image() {
-            skip(&format!("machines: {}", message(failure)));
-            return None;
-        }
+    /// Waits for a turn.
+    pub fn take() -> Turn {
         let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
         let all_taken = |taken: &mut usize| *taken == TURNS;
         let taken = GIVEN_BACK.wait_while(taken, all_taken);
@@ -43,7 +37,7 @@ impl Turn {
         let turn = Turn(());
         // Build the probe now, so that building it is not part of a run's time.
         vm::probe().expect("a probe");
-        Some(turn)
+        turn
     }
 }
 
@@ -66,20 +60,6 @@ pub fn message(failure: Failure) -> String {
         Failure::Runtime(message) => message,
         other => panic!("{other:?}"),
     }
-}
-
-/// Reports what cannot be tested here. Fails if everything is required.
-pub fn skip(what: &str) {
-    let required = std::env::var_os("SQUALL_REQUIRE_LAB").is_some();
-    assert!(!required, "required, but skipped: {what}");
-    say_skip(what);
-}
-
-/// Reports what cannot be tested here.
-pub fn say_skip(what: &str) {
-    let line = format!("SKIP {what}\n");
-    let said = std::io::stderr().write_all(line.as_bytes());
-    said.expect("standard error takes a line");
 }
 
 /// The directories of one run, removed on drop.

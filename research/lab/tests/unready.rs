@@ -1,10 +1,6 @@
 //! While the kernel's random number generator is not ready, a preloaded program gets the same errors
 //! and waits the same way as without squall.
 
-#[allow(dead_code, reason = "of other tests")]
-#[path = "../common/mod.rs"]
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -13,8 +9,14 @@ use squall_bindings::counters::{self, Door};
 use squall_lab::vm;
 use squall_lab::workshop::{Guest, Setup};
 
-use common::guests::{Workspace, ok};
-use common::say_skip;
+use crate::common::guests::{Workspace, ok};
+use crate::common::needs::{C_COMPILER, GUESTS};
+use squall_testing::suite::Test;
+use squall_testing::tests;
+
+pub const TESTS: &[Test] = tests![
+    a_preloaded_program_is_told_what_the_kernel_tells: [C_COMPILER, GUESTS],
+];
 
 /// The program's output before the kernel is ready, and after.
 const UNREADY: &str = "\
@@ -33,27 +35,19 @@ by number: 32
 device: 32
 ";
 
-/// Compiles the program and returns its bytes. None if there is no compiler, which is reported.
-fn program(path: &Path) -> Option<Vec<u8>> {
+/// Compiles the program and returns its bytes.
+fn program(path: &Path) -> Vec<u8> {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/unready/draws.c");
     let mut compiler = Command::new("cc");
     compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", source, "-o"]);
-    let Ok(output) = compiler.arg(path).output() else {
-        say_skip("a kernel that is not ready: install gcc or clang");
-        return None;
-    };
+    let output = compiler.arg(path).output().expect("a compiler");
     assert!(output.status.success(), "{output:?}");
-    Some(fs::read(path).expect("a program"))
+    fs::read(path).expect("a program")
 }
 
-#[test]
 fn a_preloaded_program_is_told_what_the_kernel_tells() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
-    let Some(program) = program(&workspace.path("draws")) else {
-        return;
-    };
+    let workspace = Workspace::new();
+    let program = program(&workspace.path("draws"));
     let [preload, _] = vm::libraries().expect("squall's libraries");
     let preload = fs::read(preload).expect("a library");
     let setup = Setup {

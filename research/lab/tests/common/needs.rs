@@ -1,0 +1,50 @@
+//! What tests need of this machine: what `squall-lab deps` fetches, and compilers.
+
+use squall_lab::debian::{Cache, KernelName};
+use squall_testing::suite::{self, Need};
+
+use super::{kernel_image, message};
+
+const LAB: &str = "SQUALL_REQUIRE_LAB";
+
+/// QEMU and a kernel.
+pub const MACHINES: Need = Need {
+    check: || kernel_image().map(drop).map_err(message),
+    required_by: LAB,
+};
+
+/// Machines with Debian's tools.
+pub const GUESTS: Need = Need {
+    check: || {
+        let tools = kernel_image().and_then(|_| Cache::open(None)?.tools());
+        tools.map(drop).map_err(message)
+    },
+    required_by: LAB,
+};
+
+/// A kernel module for machines.
+pub const MODULE: Need = Need {
+    check: || {
+        let cache = Cache::open(None).map_err(message)?;
+        cache.compiler().map_err(message)?;
+        for kernel in KernelName::ALL {
+            cache.headers(kernel).map_err(message)?;
+        }
+        Ok(())
+    },
+    required_by: LAB,
+};
+
+/// nginx for machines.
+pub const NGINX: Need = Need {
+    check: || {
+        let nginx = Cache::open(None).and_then(|cache| cache.nginx());
+        nginx.map(drop).map_err(message)
+    },
+    required_by: LAB,
+};
+
+pub const C_COMPILER: Need = Need {
+    check: || suite::command("cc"),
+    required_by: LAB,
+};

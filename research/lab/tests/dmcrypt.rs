@@ -1,0 +1,9 @@
+//! Tests `squall dmcrypt` on a real kernel, and checks what these tests rely on.
+
+pub mod backing;
+pub mod bench;
+pub mod gone;
+pub mod list;
+pub mod recommended;
+pub mod refusals;
+pub mod workspace;
