@@ -16,7 +16,7 @@ pub use record::{Input, Output, Record};
 pub use source::Source;
 
 /// Length of the memory in bytes: a power of two, as PCI requires.
-pub const LEN: usize = 64 << 20;
+pub const LEN: usize = 128 << 20;
 
 /// Bytes in a word.
 pub const WORD: usize = 8;

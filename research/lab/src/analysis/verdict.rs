@@ -148,27 +148,23 @@ mod tests {
     /// that believes it must repeat, and nothing else is claimed of it.
     #[test]
     fn with_the_module_the_page_is_on_trial() {
-        let repeating = |resets: &mut Resets, from| {
-            let source = (Source::SquallSignalOnly, 0);
-            let shared = resets.clones[0].outputs[&source].clone();
-            for clone in &mut resets.clones[from..] {
-                clone.outputs.insert(source, shared.clone());
-            }
-        };
-        let of = |page, from| {
+        let of = |page, change: &dyn Fn(&mut Resets)| {
             let mut setup = synthetic::campaign().experiments.remove(0).setup;
             setup.page = page;
             let mut resets = synthetic::resets(8);
-            repeating(&mut resets, from);
+            change(&mut resets);
             Experiment::of_resets(setup, &resets).verdict
         };
-        assert!(of(Page::Hidden, 6).violated.is_empty());
-        let shown = of(Page::Shown, 6);
+        // The synthetic clones repeat their first outputs of it.
+        let unchanged = |_: &mut Resets| {};
+        assert!(of(Page::Hidden, &unchanged).violated.is_empty());
+        let shown = of(Page::Shown, &unchanged);
         assert!(shown.violated[0].starts_with("squall_signal_only repeated "));
-        let copied = of(Page::Copied, 0);
+        let copied = of(Page::Copied, &unchanged);
         assert_eq!(copied.validity, Validity::Valid);
         assert!(copied.violated.is_empty());
-        assert!(matches!(of(Page::Copied, 6).validity, Validity::Invalid(_)));
+        let silent = of(Page::Copied, &without(Source::SquallSignalOnly));
+        assert!(matches!(silent.validity, Validity::Invalid(_)));
     }
 
     fn is_invalid(change: impl Fn(&mut Resets)) -> bool {
