@@ -116,7 +116,6 @@ impl Workshop {
     }
 
     fn arguments(&self, setup: &Setup, initramfs: &Path) -> Arguments {
-        let command_line = format!("console=ttyS0 panic=-1 quiet {}", setup.command_line);
         Arguments::new(&Hardware {
             accelerator: "tcg",
             cpu: "max",
@@ -124,7 +123,7 @@ impl Workshop {
             memory_mib: setup.memory_mib,
             kernel: &self.kernel.image,
             initramfs,
-            command_line: &command_line,
+            command_line: setup.command_line,
         })
     }
 

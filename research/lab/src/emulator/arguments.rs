@@ -18,9 +18,13 @@ pub struct Hardware<'a> {
     pub kernel: &'a Path,
     /// The initramfs, with the first program.
     pub initramfs: &'a Path,
-    /// The kernel's command line.
+    /// What the kernel's command line has besides [`COMMAND_LINE`].
     pub command_line: &'a str,
 }
+
+/// What every kernel is told. It does not test whether the timer's interrupts come in time: on a busy
+/// host QEMU's may not, and the kernel would give up.
+const COMMAND_LINE: &str = "console=ttyS0 panic=-1 quiet no_timer_check";
 
 /// Arguments for QEMU.
 #[derive(Debug)]
@@ -40,7 +44,10 @@ impl Arguments {
         arguments.add("-m", hardware.memory_mib.to_string());
         arguments.add("-kernel", hardware.kernel);
         arguments.add("-initrd", hardware.initramfs);
-        arguments.add("-append", hardware.command_line);
+        arguments.add(
+            "-append",
+            format!("{COMMAND_LINE} {}", hardware.command_line),
+        );
         arguments
     }
 

@@ -115,9 +115,8 @@ impl Spec {
         format!("{}{without}", self.accelerator.cpu())
     }
 
-    /// The kernel's command line.
+    /// What the kernel's command line tells the probe.
     pub(super) fn command_line(&self) -> String {
-        let mode = self.mode.name();
-        format!("console=ttyS0 panic=-1 quiet {}{mode}", Mode::PARAMETER)
+        format!("{}{}", Mode::PARAMETER, self.mode.name())
     }
 }
