@@ -124,7 +124,7 @@ pub struct StreamArguments {
     #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<usize>,
 
-    /// Engine to use: vaes512, vaes256, aesni, chacha20 or portable [default: the best]
+    /// Engine to use: vaes512, vaes256, aesni, arm-aes, chacha20 or portable [default: the best]
     ///
     /// All but chacha20 are AES engines and make the same bytes from a seed; chacha20 accepts no
     /// seed.
