@@ -32,7 +32,7 @@ fn values() {
     }
     refused(
         "stream --engine foo",
-        "--engine: no engine \"foo\": use one of vaes512, vaes256, aesni, chacha20, portable",
+        "--engine: no engine \"foo\": use one of vaes512, vaes256, aesni, arm-aes, chacha20, portable",
     );
     refused(
         "stream --format octal",
