@@ -28,6 +28,7 @@
 #include <linux/of_address.h>
 #include <linux/pgtable.h>
 #include <linux/string.h>
+#include <linux/version.h>
 
 #define ID_LEN 16
 
@@ -169,6 +170,11 @@ static int map_page(struct file *file, struct vm_area_struct *vma)
 	/* A shared mapping cannot become writable: the file is read-only. */
 	if (!(vma->vm_flags & VM_MAYSHARE) || vma->vm_flags & VM_MAYWRITE)
 		return -EACCES;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_clear(vma, VM_MAYEXEC);
+#else
+	vma->vm_flags &= ~VM_MAYEXEC;
+#endif
 	/* As the kernel maps it: cached, and shared with the hypervisor. */
 	return remap_pfn_range(vma, vma->vm_start, pfn, PAGE_SIZE,
 			       shows_copy ? vma->vm_page_prot :

@@ -69,7 +69,8 @@ func (s *cloneSignal) follow() {
 	if s != nil {
 		signalFirst.CompareAndSwap(&nothing, s.first)
 		signalLast.CompareAndSwap(&nothing, s.last)
-		noteSignal(s.value(), NoGeneration)
+		// The first value is no change, and a later one is noted with the generation it is seen under.
+		seenSignal.CompareAndSwap(0, s.value())
 	}
 }
 
@@ -92,9 +93,11 @@ var seenSignal, changedUnder atomic.Uint64
 
 // noteSignal notes a value that was seen under the kernel's generation.
 func noteSignal(value, generation uint64) {
-	if seen := seenSignal.Swap(value); seen != 0 && seen != value {
+	if seen := seenSignal.Load(); seen != 0 && seen != value {
 		changedUnder.Store(generation)
 	}
+	// Whoever sees the value sees under which generation it changed.
+	seenSignal.Store(value)
 }
 
 // isUnsettled tells whether the kernel may not have been told of a clone, under this generation.

@@ -43,70 +43,26 @@ impl Drop for ClearOnReturn {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn clear() {}
 
-/// A function of its own, so that the compiler keeps nothing in these registers across it.
+/// To the compiler an ordinary call, across which it keeps nothing in these registers.
 ///
 /// Writing a register of 64 or 128 bits clears the rest of it, SVE's part included (Arm ARM, "The SIMD and
 /// floating-point register file"). Of v8 to v15 the low 64 bits are the caller's (AAPCS64 section 6.1.2).
+/// x18 is any function's on Linux.
 #[cfg(target_arch = "aarch64")]
-#[inline(never)]
-fn clear() {
-    // SAFETY: every overwritten register is declared; v8 to v15 keep what the caller has in them.
-    unsafe {
-        core::arch::asm!(
-            "movi v0.2d, #0",
-            "movi v1.2d, #0",
-            "movi v2.2d, #0",
-            "movi v3.2d, #0",
-            "movi v4.2d, #0",
-            "movi v5.2d, #0",
-            "movi v6.2d, #0",
-            "movi v7.2d, #0",
-            "fmov d8, d8",
-            "fmov d9, d9",
-            "fmov d10, d10",
-            "fmov d11, d11",
-            "fmov d12, d12",
-            "fmov d13, d13",
-            "fmov d14, d14",
-            "fmov d15, d15",
-            "movi v16.2d, #0",
-            "movi v17.2d, #0",
-            "movi v18.2d, #0",
-            "movi v19.2d, #0",
-            "movi v20.2d, #0",
-            "movi v21.2d, #0",
-            "movi v22.2d, #0",
-            "movi v23.2d, #0",
-            "movi v24.2d, #0",
-            "movi v25.2d, #0",
-            "movi v26.2d, #0",
-            "movi v27.2d, #0",
-            "movi v28.2d, #0",
-            "movi v29.2d, #0",
-            "movi v30.2d, #0",
-            "movi v31.2d, #0",
-            "mov x0, #0",
-            "mov x1, #0",
-            "mov x2, #0",
-            "mov x3, #0",
-            "mov x4, #0",
-            "mov x5, #0",
-            "mov x6, #0",
-            "mov x7, #0",
-            "mov x8, #0",
-            "mov x9, #0",
-            "mov x10, #0",
-            "mov x11, #0",
-            "mov x12, #0",
-            "mov x13, #0",
-            "mov x14, #0",
-            "mov x15, #0",
-            "mov x16, #0",
-            "mov x17, #0",
-            clobber_abi("C"),
-            options(nostack),
-        )
-    }
+#[unsafe(naked)]
+extern "C" fn clear() {
+    core::arch::naked_asm!(
+        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
+        "movi v\\n\\().2d, #0",
+        ".endr",
+        ".irp n, 8, 9, 10, 11, 12, 13, 14, 15",
+        "fmov d\\n, d\\n",
+        ".endr",
+        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18",
+        "mov x\\n, #0",
+        ".endr",
+        "ret",
+    )
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -137,13 +137,14 @@ pub(crate) fn cycles() -> u64 {
     unless_failed(&COUNTER, counter)
 }
 
-/// The cycle counter as it was read before, if it was: `count` is not 0 then.
+/// The cycle counter as a number that differs from request to request, not as noise: also where it has
+/// failed as that. `count` is what was read before, if it is not 0.
 #[inline]
-pub(crate) fn cycles_or(count: u64) -> u64 {
+pub(crate) fn count_or(count: u64) -> u64 {
     if count == 0 || failpoint::is_off(Failpoint::CycleCounter) {
-        cycles()
+        counter()
     } else {
-        unless_failed(&COUNTER, || count)
+        count
     }
 }
 

@@ -48,6 +48,8 @@ pub mod whirlwind;
 pub use input::{Accumulator, INPUT_LEN, Input};
 pub use machine::{HARDWARE_LEN, Machine, ThisMachine};
 
+use core::sync::atomic::{AtomicU64, Ordering};
+
 use sha2::Sha512;
 
 use crate::failpoint::{self, Failpoint};
@@ -103,9 +105,17 @@ pub(crate) fn additional_input_at<const WORDS: usize>(count: u64) -> [u64; WORDS
         return [0; WORDS];
     }
     core::array::from_fn(|i| match i {
-        0 => cpu::cycles_or(count),
-        _ => cpu::random_word().unwrap_or_else(cpu::cycles),
+        0 => cpu::count_or(count),
+        _ => cpu::random_word().unwrap_or_else(word_of_its_own),
     })
+}
+
+/// Stands in for a word of the random instruction: no two of a process are alike, even where the cycle
+/// counter is too coarse to tell requests apart.
+#[cold]
+fn word_of_its_own() -> u64 {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    cpu::count_or(0).rotate_left(32) ^ NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Whether additional input consists of what it should: the cycle counter and words of the CPU's
@@ -134,6 +144,14 @@ mod tests {
         let first = additional_input::<2>();
         // A slow counter may show the same twice.
         assert!((0..10_000).any(|_| additional_input::<2>() != first));
+    }
+
+    #[test]
+    fn words_in_the_place_of_random_ones_differ() {
+        let mut words: Vec<_> = (0..1000).map(|_| word_of_its_own()).collect();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), 1000);
     }
 
     #[test]

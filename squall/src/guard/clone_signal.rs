@@ -130,10 +130,12 @@ impl Seen {
     }
 
     fn note(&self, value: u64, generation: u64) {
-        let seen = self.value.swap(value, Ordering::Relaxed);
+        let seen = self.value.load(Ordering::Acquire);
         if seen != 0 && seen != value {
             self.changed_under.store(generation, Ordering::Relaxed);
         }
+        // Whoever sees the value sees under which generation it changed.
+        self.value.store(value, Ordering::Release);
     }
 
     fn is_unsettled(&self, generation: u64) -> bool {
