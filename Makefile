@@ -70,6 +70,9 @@ bench-programs:
 lab-deps:
 	cargo run --release -p squall-lab -- deps
 
+# Machines whose kernel shows vmgenid's page, and their controls, whose kernel shows a copy of it.
+WITH_MODULE = $(foreach kernel,6.1 6.12 newest,$(foreach shows,module copy,--machine $(kernel)+vmgenid+$(shows)))
+
 # Every experiment with virtual machines, an hour or more; then the lab's record of them.
 lab: lab-deps
 	cargo run --release -p squall-lab -- reset --output docs/records
@@ -81,5 +84,9 @@ lab: lab-deps
 		--scenario go
 	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
 		--scenario doors
+	cargo run --release -p squall-lab -- reset --output docs/records/module $(WITH_MODULE) \
+		--scenario ticks --scenario threads
+	cargo run --release -p squall-lab -- reset --output docs/records/module $(WITH_MODULE) \
+		--scenario together --scenario forks
 	cargo run --release -p squall-lab -- boot --output docs/records
 	cargo run --release -p squall-lab -- stops
