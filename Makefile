@@ -79,7 +79,9 @@ lab: lab-deps
 	cargo run --release -p squall-lab -- reset --runs 16 --output docs/records \
 		--scenario together --scenario forks
 	cargo run --release -p squall-lab -- reset --output docs/records \
-		--scenario threads --scenario bursts --scenario go-bursts
+		--scenario threads
+	cargo run --release -p squall-lab -- reset --output docs/records \
+		--scenario bursts --scenario go-bursts
 	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
 		--scenario go
 	cargo run --release -p squall-lab -- reset --runs 20 --output docs/records \
