@@ -225,7 +225,7 @@ fn a_full_disk_is_told() {
     let _turn = Turn::take();
     let faults = [
         ("40m", "memory-0: No space left on device"),
-        ("100m", "the snapshot cannot be written: "),
+        ("164m", "the snapshot cannot be written: "),
     ];
     for (size, what) in faults {
         let workspace = Workspace::new();
