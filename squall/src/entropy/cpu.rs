@@ -98,15 +98,13 @@ impl Rest {
         self.0.load(Ordering::Relaxed) > 0
     }
 
-    /// Counts a word; whether it is not to be asked for. Threads may count together: then a few words
-    /// more are not asked for.
+    /// Counts a word that was not asked for. Threads may count together: then a few words more are not.
     #[inline]
-    fn covers_a_word(&self) -> bool {
+    fn count(&self) {
         let left = self.0.load(Ordering::Relaxed);
         if left > 0 {
             self.0.store(left - 1, Ordering::Relaxed);
         }
-        left > 0
     }
 }
 static COUNTER: State = State::new();
@@ -223,12 +221,12 @@ pub(crate) fn number() -> u32 {
 /// A word of the CPU's random instruction; `None` if there is none or it does not work.
 #[inline]
 pub(crate) fn random_word() -> Option<u64> {
-    if RANDOM_REST.covers_a_word() {
-        return None;
-    }
     match random_state() {
         NoiseSource::Works => tested_word(),
-        _ => None,
+        _ => {
+            RANDOM_REST.count();
+            None
+        }
     }
 }
 
@@ -359,12 +357,15 @@ pub(super) mod tests {
     #[test]
     fn a_source_without_words_is_asked_again_later() {
         let rest = Rest::new();
-        assert!(!rest.is_on() && !rest.covers_a_word());
+        assert!(!rest.is_on());
         rest.begin();
         for _ in 0..Rest::WORDS {
-            assert!(rest.is_on() && rest.covers_a_word());
+            assert!(rest.is_on());
+            rest.count();
         }
-        assert!(!rest.is_on() && !rest.covers_a_word());
+        assert!(!rest.is_on());
+        rest.count();
+        assert!(!rest.is_on());
     }
 
     #[test]
