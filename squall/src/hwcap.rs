@@ -13,8 +13,6 @@ pub(crate) struct Features {
 impl Features {
     /// AESE, AESMC (FEAT_AES).
     pub const AES: Features = Features::first(3);
-    /// EOR3 (FEAT_SHA3).
-    pub const SHA3: Features = Features::first(17);
     /// PSTATE.DIT: instructions whose time does not depend on data (FEAT_DIT).
     pub const DIT: Features = Features::first(24);
     /// RNDR (FEAT_RNG).
@@ -78,6 +76,6 @@ mod tests {
                 );
             )*};
         }
-        agree!(AES "aes", SHA3 "sha3", DIT "dit", RNDR "rand");
+        agree!(AES "aes", DIT "dit", RNDR "rand");
     }
 }

@@ -335,9 +335,7 @@ mod tests {
     #[test]
     fn a_cached_schedule_makes_the_same_keystream() {
         if !can_cache_schedules() {
-            return assert!(
-                Engine::available().all(|engine| engine == Engine::best_aes() || !engine.is_aes())
-            );
+            return assert_eq!(Engine::best_aes(), Engine::Portable);
         }
         let key = core::array::from_fn(|i| i as u8);
         let mut schedule = [0; CACHED_SCHEDULE_LEN];
