@@ -110,6 +110,7 @@ static void refusals(void) {
     try_map("private", page_size, PROT_READ, MAP_PRIVATE, 0);
     try_map("private, to write", page_size, both, MAP_PRIVATE, 0);
     answer("protect to write", mprotect(page, page_size, both));
+    answer("protect to execute", mprotect(page, page_size, PROT_READ | PROT_EXEC));
     answer("grow", mremap(page, page_size, 2 * page_size, MREMAP_MAYMOVE) == MAP_FAILED);
     answer("write", write(device, page, 1) < 0);
     answer("ioctl", ioctl(device, TCGETS, &page_size) < 0);

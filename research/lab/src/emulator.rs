@@ -15,10 +15,11 @@ mod qmp;
 mod words;
 
 pub(crate) use arguments::{Arguments, Hardware, escaped};
-pub(crate) use build::{library, program};
-pub(crate) use build_c::program as c_program;
+pub(crate) use build::library;
+pub use build::program;
+pub use build_c::program as c_program;
 pub(crate) use build_go::program as go_program;
-pub(crate) use build_module::module;
+pub use build_module::module;
 pub use host::Host;
 pub(crate) use initramfs::Initramfs;
 pub(crate) use machine::{Machine, PAUSE, Wait};

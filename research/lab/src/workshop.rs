@@ -17,10 +17,11 @@ use squall_tools::failure::at;
 use squall_tools::{Failure, Interrupt};
 
 use crate::debian::{Cache, Kernel, KernelName, Tools};
-use crate::emulator::{self, Arguments, Hardware, Host, Initramfs, Machine, escaped};
+use crate::emulator::{Arguments, Hardware, Host, Initramfs, Machine, escaped};
 use channel::Channel;
 use modules::Modules;
 
+pub use crate::emulator::{c_program, module, program};
 pub use guest::{Guest, Job, Said, Snapshot};
 pub use setup::{Bus, Drive, Setup};
 
@@ -172,25 +173,4 @@ impl Workshop {
         let missing = names.lines().filter(|name| !is_there(name));
         Ok(missing.map(str::to_owned).collect())
     }
-}
-
-/// Builds the program `name` of a workspace package, statically linked, if necessary; returns its path.
-pub fn program(package: &str, name: &str) -> Result<PathBuf, Failure> {
-    emulator::program(package, name)
-}
-
-/// Builds the kernel module that shows vmgenid's page at `path`, for the cached kernel `kernel`. With
-/// `shows_copy` it shows a copy of the page that never changes, which is a control.
-pub fn module(
-    cache: &Cache,
-    kernel: KernelName,
-    shows_copy: bool,
-    path: &Path,
-) -> Result<(), Failure> {
-    emulator::module(cache, kernel, shows_copy, path)
-}
-
-/// Builds the C program `name` of the lab at `path`, for guests.
-pub fn c_program(name: &str, path: &Path) -> Result<(), Failure> {
-    emulator::c_program(name, path)
 }

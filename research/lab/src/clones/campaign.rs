@@ -17,7 +17,6 @@ use super::scenario::Scenario;
 use crate::analysis::{Campaign, Experiment, Setup, Validity};
 use crate::debian::{Cache, Kernel, Qemu};
 use crate::vm::{self, Contents, Doors, Host, Page, Signals, Spec};
-use crate::workshop;
 
 /// Boots machines and reports on their outputs.
 pub fn boot(options: &BootArguments) -> Result<(), Failure> {
@@ -154,7 +153,7 @@ impl<'a> Lab<'a> {
             Page::Copied => true,
         };
         let path = self.host.file("squall_vmgenid.ko");
-        workshop::module(&self.cache, machine.kernel, shows_copy, &path)?;
+        emulator::module(&self.cache, machine.kernel, shows_copy, &path)?;
         Ok(Some(path))
     }
 

@@ -39,6 +39,7 @@ no access: EACCES
 private: EACCES
 private, to write: EACCES
 protect to write: EACCES
+protect to execute: EACCES
 grow: EFAULT
 write: EBADF
 ioctl: ENOTTY
