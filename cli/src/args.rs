@@ -173,9 +173,9 @@ pub struct StatusArguments {
     ///
     /// Keys: version, engine, engines_available, memory, fork_guard, clone_guard, reseed_guard,
     /// kernel_release, cpu_model, hypervisor, is_vm, has_vmgenid, has_vmclock, has_vmgenid_page,
-    /// counter_shows_stops, has_vdso_getrandom, cpu_random, cycle_counter, kernel_generation, reseeds, bootstraps,
-    /// bytes_discarded, and warnings and notes: lists of objects with code, problem and advice.
-    /// New keys may be added. With --counters: loads, and doors, a list of objects with door,
+    /// counter_shows_stops, has_vdso_getrandom, cpu_random, cycle_counter, kernel_generation, reseeds,
+    /// bootstraps, bytes_discarded, and warnings and notes: lists of objects with code, problem and
+    /// advice. New keys may be added. With --counters: loads, and doors, a list of objects with door,
     /// requests, bytes and forwarded.
     #[arg(long)]
     pub json: bool,

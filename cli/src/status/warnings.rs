@@ -119,7 +119,8 @@ pub fn notes(status: &Status, view: View) -> Vec<Warning> {
             "a clone of this virtual machine can run for milliseconds before vmgenid notifies the \
              kernel; until then each request is made unique, which takes 10 to 100 ns",
             "install squall-vmgenid-dkms (kernel/README.md in squall's repository), a kernel module that \
-             shows vmgenid's page to programs; or add a vmclock device that counts generations: requests then take less time",
+             shows vmgenid's page to programs; or add a vmclock device that counts generations: \
+             requests then take less time",
         )
     });
     note.into_iter().collect()
