@@ -78,11 +78,12 @@ kill_job() {
     answer $?
 }
 
-# The port comes a moment after the kernel, and until the host has opened it, it has an end.
-until set -- /dev/vport*; [ -e "$1" ]; do
+# The port comes a moment after the kernel, and its file a moment before the driver lets anyone open it
+# (ENXIO: add_port in drivers/char/virtio_console.c). `command` keeps a failed redirection from ending
+# the shell. Until the host has opened the port, reading it finds an end.
+until set -- /dev/vport*; [ -e "$1" ] && command exec 3<>"$1"; do
     sleep 0.01
 done
-exec 3<>"$1"
 yes ready
 while :; do
     if ! read -r word number path <&3; then
