@@ -16,6 +16,7 @@ use super::output;
 use super::scenario::Scenario;
 use crate::analysis::{Campaign, Experiment, Setup, Validity};
 use crate::debian::{Cache, Kernel, Qemu};
+use crate::emulator;
 use crate::vm::{self, Contents, Doors, Host, Page, Signals, Spec};
 
 /// Boots machines and reports on their outputs.
