@@ -45,7 +45,8 @@ fn drop_page_while<T>(work: impl FnOnce() -> T) -> T {
 const EMPTIED: usize = 5;
 
 /// Repeats and zeros, until so many draws found the page emptied: a drop hits the nanosecond between
-/// a check and a read rarely.
+/// a check and a read rarely. Where both threads share a CPU, the other one only runs when this one
+/// yields.
 pub fn small() -> Verdict {
     const ENOUGH: u64 = 1_000;
     judge(drop_page_while(|| {
@@ -60,6 +61,7 @@ pub fn small() -> Verdict {
             {
                 draws.truncate(draws.len() - zeros);
             }
+            std::thread::yield_now();
         }
         draws
     }))
@@ -77,6 +79,7 @@ pub fn large(enough: u64) -> Verdict {
                 let mut out = vec![0; len];
                 squall::fill(&mut out);
                 draws.push(*out.first_chunk().expect("sixteen bytes"));
+                std::thread::yield_now();
             }
             if draws.len().is_multiple_of(600) && matches!(judge(draws.clone()), Verdict::Broken(_))
             {
