@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use crate::completions::Choice;
+use crate::engine_names;
 use crate::run::args::{OpensslConfArguments, RunArguments};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use squall::Engine;
@@ -203,7 +203,15 @@ pub struct StatusArguments {
 pub struct CompletionsArguments {
     /// The shell
     #[arg(value_name = "SHELL", value_enum)]
-    pub shell: Choice,
+    pub shell: CompletedShell,
+}
+
+/// The shells that completions are installed for.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum CompletedShell {
+    Bash,
+    Zsh,
+    Fish,
 }
 
 #[derive(Args)]
@@ -282,7 +290,7 @@ fn parse_engine(name: &str) -> Result<Engine, String> {
     let engine: Engine = name.parse().map_err(|_| {
         format!(
             "no engine {name:?}: use one of {}",
-            names(Engine::ALL.into_iter())
+            engine_names::list(Engine::ALL.into_iter())
         )
     })?;
     if engine.is_available() {
@@ -290,14 +298,8 @@ fn parse_engine(name: &str) -> Result<Engine, String> {
     }
     Err(format!(
         "this CPU cannot run {engine}: use one of {}",
-        names(Engine::available())
+        engine_names::list(Engine::available())
     ))
-}
-
-/// The names of engines, as a list to choose from.
-pub fn names(engines: impl Iterator<Item = Engine>) -> String {
-    let names: Vec<_> = engines.map(Engine::name).collect();
-    names.join(", ")
 }
 
 /// Reads a seed of exactly 64 hexadecimal digits.

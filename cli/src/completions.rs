@@ -4,25 +4,17 @@ use clap::CommandFactory;
 use clap_complete::{Shell, generate};
 use squall_tools::{Failure, output};
 
-use crate::args::Arguments;
-
-/// The shells that completions are installed for.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum Choice {
-    Bash,
-    Zsh,
-    Fish,
-}
+use crate::args::{Arguments, CompletedShell};
 
 /// Prints the completions for `shell`.
 ///
 /// # Errors
 /// Standard output cannot be written.
-pub fn print(shell: Choice) -> Result<(), Failure> {
+pub fn print(shell: CompletedShell) -> Result<(), Failure> {
     let shell = match shell {
-        Choice::Bash => Shell::Bash,
-        Choice::Zsh => Shell::Zsh,
-        Choice::Fish => Shell::Fish,
+        CompletedShell::Bash => Shell::Bash,
+        CompletedShell::Zsh => Shell::Zsh,
+        CompletedShell::Fish => Shell::Fish,
     };
     let mut script = Vec::new();
     generate(shell, &mut Arguments::command(), "squall", &mut script);

@@ -4,6 +4,7 @@
 
 mod args;
 mod completions;
+mod engine_names;
 mod man;
 mod progress;
 mod run;

@@ -1,4 +1,5 @@
-//! OpenSSL's core as a provider uses it: its version, its error queue, and its memory for secrets.
+//! A loading of the provider, and OpenSSL's core as the provider uses it: its version, its error queue,
+//! and its memory for secrets.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::{mem, ptr};
@@ -25,6 +26,12 @@ pub struct Host {
     vset_error: Option<VsetError>,
     secure_malloc: Option<SecureMalloc>,
     secure_clear_free: Option<SecureClearFree>,
+}
+
+/// One loading of the provider; OpenSSL may have several, one in each library context.
+pub struct Provider {
+    /// The core that loaded it.
+    pub host: Host,
 }
 
 impl Host {

@@ -22,8 +22,7 @@ mod version;
 use core::ffi::{c_int, c_void};
 
 use abi::{Dispatch, reason};
-use host::Host;
-use provider::Provider;
+use host::{Host, Provider};
 
 /// The symbol by which `squall openssl-conf` recognises the library.
 #[used]

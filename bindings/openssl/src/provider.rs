@@ -5,15 +5,9 @@
 use core::ffi::{CStr, c_int, c_uint, c_void};
 
 use crate::abi::{Algorithm, Dispatch, Param, Table, data_type, operation, provider_function};
-use crate::host::Host;
+use crate::host::Provider;
 use crate::params::{self, Answer};
 use crate::{generator, rand};
-
-/// One loading of the provider; OpenSSL may have several, one in each library context.
-pub struct Provider {
-    /// The core that loaded it.
-    pub host: Host,
-}
 
 /// The provider's function table.
 pub static FUNCTIONS: Table<Dispatch, 6> = Table([

@@ -10,9 +10,8 @@ use core::slice;
 
 use crate::abi::{self, Algorithm, Dispatch, Param, Table, data_type, rand_function};
 use crate::generator::{Generator, Refused};
-use crate::host::Host;
+use crate::host::{Host, Provider};
 use crate::params;
-use crate::provider::Provider;
 
 /// A generator, and the core that gets its errors.
 struct Context {

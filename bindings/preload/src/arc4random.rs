@@ -8,7 +8,7 @@ use core::ffi::c_void;
 use squall_bindings::counters::{self, Door};
 use squall_bindings::uniform;
 
-use crate::{draw, gate, getrandom, real, sandbox};
+use crate::{agreement, draw, gate, getrandom, real, sandbox};
 
 /// arc4random(3): a number below 2^32.
 #[unsafe(no_mangle)]
@@ -72,7 +72,7 @@ fn fill(out: &mut [u8]) -> bool {
 #[cold]
 #[inline(never)]
 fn fill_slowly(out: &mut [u8]) -> bool {
-    let is_kernels = gate::is_closed() || sandbox::is_entered();
+    let is_kernels = agreement::is_closed() || sandbox::is_entered();
     // Waits until the kernel's RNG is ready; tries /dev/urandom if getrandom is refused.
     if !is_kernels && draw::fill(out) {
         return true;

@@ -3,7 +3,7 @@
 //! Such a child runs at the same time as its parent and shares its thread-local variables. Both would
 //! draw from one state without knowing of each other, and no check for that is cheap enough to run on
 //! each request. So when a program makes such a child, the kernel serves all requests of the process
-//! from then on ([`gate::CLOSED`]). Threads are not affected: they have their own thread pointer
+//! from then on ([`agreement::CLOSED`]). Threads are not affected: they have their own thread pointer
 //! (CLONE_SETTLS). Neither is vfork(2), whose parent waits.
 //!
 //! This exists only on x86-64; [`crate::syscall`] catches calls by number. The C library's internal
@@ -12,7 +12,7 @@
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 
-use crate::{gate, real};
+use crate::{agreement, real};
 
 /// The flags that identify such a child, and their values for it.
 pub(crate) const SHARING: c_int = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_SETTLS;
@@ -71,8 +71,8 @@ unsafe extern "C-unwind" fn clone(
         ".cfi_endproc",
         sharing = const SHARING,
         shares = const SHARES,
-        agreed = sym gate::AGREED,
-        closed = const gate::CLOSED,
+        agreed = sym agreement::AGREED,
+        closed = const agreement::CLOSED,
         real = sym real::CLONE,
         look_up = sym look_up,
     )

@@ -9,31 +9,20 @@
 
 use core::ffi::{c_int, c_uint};
 use core::ptr;
-use core::sync::atomic::{AtomicU16, Ordering};
+use core::sync::atomic::Ordering;
 
 use squall::hazmat::keep_errno;
 
+use crate::agreement::{AGREED, forget, is_closed, update};
 use crate::{draw, sandbox};
 
 /// All flags of getrandom(2): 1, 2 and 4.
 const FLAGS: c_uint = libc::GRND_NONBLOCK | libc::GRND_RANDOM | libc::GRND_INSECURE;
 
-/// A bit for each combination of flags that the kernel agreed to; or [`CLOSED`].
-pub(crate) static AGREED: AtomicU16 = AtomicU16::new(0);
-
-/// The final value of `AGREED` once two tasks share thread-local variables ([`crate::clone`]). From
-/// then on the kernel serves all requests, also those of forked children.
-pub(crate) const CLOSED: u16 = 1 << 8;
-
 /// Whether squall may serve requests with these flags. Never waits, and keeps `errno`.
 #[inline(always)]
 pub(crate) fn is_open(flags: c_uint) -> bool {
     flags <= FLAGS && (AGREED.load(Ordering::Relaxed) & 1 << flags != 0 || ask(flags))
-}
-
-/// Whether the kernel serves all requests.
-pub(crate) fn is_closed() -> bool {
-    AGREED.load(Ordering::SeqCst) == CLOSED
 }
 
 /// Whether the kernel's RNG is ready and this process may use it.
@@ -66,19 +55,6 @@ fn ask(flags: c_uint) -> bool {
         return false;
     }
     is_open
-}
-
-/// Makes every request ask the kernel again.
-pub(crate) fn forget() {
-    update(|_| 0);
-}
-
-/// Changes `AGREED`; false if the kernel serves all requests for good.
-fn update(agreed: impl Fn(u16) -> u16) -> bool {
-    let change = |before| (before != CLOSED).then(|| agreed(before));
-    AGREED
-        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, change)
-        .is_ok()
 }
 
 /// Draws twice. This makes all decisions that squall makes once per process, so no later draw opens a

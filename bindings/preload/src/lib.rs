@@ -55,6 +55,7 @@
 #[unsafe(no_mangle)]
 static SQUALL_PRELOAD: u8 = 1;
 
+mod agreement;
 mod arc4random;
 #[cfg(target_arch = "x86_64")]
 mod clone;

@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{iovec, mmsghdr, msghdr, off_t, timespec};
 
-use crate::gate;
+use crate::agreement;
 
 /// A function of type `F` in another library.
 #[repr(transparent)]
@@ -46,7 +46,7 @@ impl<F: Copy> Next<F> {
     /// Like [`Self::get`], but `None` once the kernel serves all requests: the C library's functions
     /// of these names keep per-thread state too (glibc 2.41).
     pub(crate) fn get_while_open(&self) -> Option<F> {
-        self.get().filter(|_| !gate::is_closed())
+        self.get().filter(|_| !agreement::is_closed())
     }
 
     fn look_up(&self, name: &CStr) {

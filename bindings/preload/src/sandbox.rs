@@ -10,7 +10,7 @@
 use core::ffi::{c_int, c_long, c_ulong};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{gate, real};
+use crate::{agreement, real};
 
 /// How many calls have entered a sandbox or are about to. Children of vfork(2) share this: after them
 /// the kernel serves their parent too.
@@ -65,7 +65,7 @@ pub(crate) fn enter(
     // Count before the call, because the filter may also hold for other threads. A thread that is
     // drawing or checking a descriptor at this moment is not waited for.
     ENTERED.fetch_add(1, Ordering::SeqCst);
-    gate::forget();
+    agreement::forget();
     let result = call();
     if !has_entered(result) {
         ENTERED.fetch_sub(1, Ordering::SeqCst);

@@ -9,7 +9,7 @@ use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 
 use crate::clone::{SHARES, SHARING};
-use crate::{draw, gate, getrandom, real, sandbox};
+use crate::{agreement, draw, getrandom, real, sandbox};
 
 /// The least size of clone3(2)'s structure in bytes; the kernel refuses smaller ones
 /// (`CLONE_ARGS_SIZE_VER0` of Linux include/uapi/linux/sched.h).
@@ -81,8 +81,8 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         shortest = const SHORTEST,
         sharing = const SHARING,
         shares = const SHARES,
-        agreed = sym gate::AGREED,
-        closed = const gate::CLOSED,
+        agreed = sym agreement::AGREED,
+        closed = const agreement::CLOSED,
         next = sym next,
     )
 }

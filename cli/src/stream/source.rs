@@ -10,6 +10,7 @@ use squall_tools::failure::cause;
 use zeroize::Zeroizing;
 
 use crate::args::{self, Seed};
+use crate::engine_names;
 
 /// How many bytes of a seed file are read: 64 digits, with room for blanks.
 const MAX_SEED_FILE: u64 = 1024;
@@ -49,7 +50,7 @@ impl Source {
             return Err(Failure::Usage(format!(
                 "--engine: {engine} cannot make the stream of a seed, which is AES-256 in \
                  counter mode: use one of {}",
-                args::names(Engine::available().filter(|engine| engine.is_aes()))
+                engine_names::list(Engine::available().filter(|engine| engine.is_aes()))
             )));
         }
         Ok(Source::Seeded { seed, engine })

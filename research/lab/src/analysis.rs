@@ -4,6 +4,7 @@
 //! Traces are combined into an [`Experiment`], which gives a [`Verdict`], tables and plots.
 
 mod alpha;
+mod experiment;
 mod markdown;
 mod plot;
 mod recurrence;
@@ -23,8 +24,7 @@ pub use alpha::Alpha;
 pub use markdown::markdown;
 pub use plot::{plot_uncertainty, plot_window};
 pub use repeats::Repeats;
-pub use report::{Campaign, Experiment, Kind, Setup, SourceReport};
+pub use report::{Campaign, Experiment, Kind, Setup, SourceReport, Validity, Verdict};
 pub use summary::Summary;
 pub use uncertainty::{Bootstrap, Moment, OutputUncertainty, Uncertainty};
-pub use verdict::{Validity, Verdict};
 pub use window::Window;

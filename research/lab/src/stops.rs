@@ -7,6 +7,7 @@ mod args;
 mod exit;
 mod experiment;
 mod gap;
+mod order;
 mod report;
 
 use std::time::Duration;

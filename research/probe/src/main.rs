@@ -17,6 +17,7 @@
 
 mod accumulator;
 mod bar;
+mod cycle_counter;
 mod doors;
 mod drawer;
 mod facts;
@@ -102,7 +103,7 @@ fn read_counter(channels: &Channels) -> Result<()> {
     describe(channels.memory, Mode::Stops, Value::Null, Value::Null)?;
     channels.memory.set_ready();
     if channels.memory.wait_for_run() {
-        ring::record(channels)
+        cycle_counter::record(channels)
     } else {
         Ok(())
     }

@@ -1,48 +1,11 @@
-//! Reads the cycle counter without pause, on one CPU, into a ring in the memory that the lab sees.
+//! A ring of readings in the memory that the lab sees.
 //!
 //! Wherever the machine is stopped, the ring's mark tells between which readings that was, or that it
 //! was within one. Nothing else is done between two readings.
 
-#![allow(unsafe_code)]
-
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::thread::{CpuSet, sched_setaffinity};
 use squall_probe::{Reading, Record};
-
-use crate::Result;
-use crate::layout::Channels;
-
-/// The CPU that reads. The kernel's own work is rather on the first.
-const CPU: usize = 1;
-
-/// Records until the lab ends it.
-pub fn record(channels: &Channels) -> Result<()> {
-    stay_on_one_cpu()?;
-    let mut ring = channels.memory.ring(0, &channels.table()[0]);
-    while channels.memory.is_running() {
-        ring.fill(read_counter);
-    }
-    Ok(())
-}
-
-fn stay_on_one_cpu() -> Result<()> {
-    let mut cpus = CpuSet::new();
-    cpus.set(CPU);
-    sched_setaffinity(None, &cpus).map_err(|error| format!("staying on CPU {CPU}: {error}"))
-}
-
-/// The counter and the number of its CPU, in one instruction.
-#[inline(always)]
-fn read_counter() -> Reading {
-    let mut cpu = 0;
-    // SAFETY: the lab gives its machines a CPU with all features, of which RDTSCP is one.
-    let cycles = unsafe { core::arch::x86_64::__rdtscp(&mut cpu) };
-    Reading {
-        cycles,
-        cpu: cpu.into(),
-    }
-}
 
 /// Writes readings, each in the place of the oldest.
 #[derive(Debug)]
@@ -69,7 +32,7 @@ impl Ring {
     }
 
     /// Fills the ring once, from its first place.
-    fn fill(&mut self, read: impl Fn() -> Reading) {
+    pub fn fill(&mut self, read: impl Fn() -> Reading) {
         let (places, _) = self.words.as_chunks::<{ Reading::WORDS }>();
         for [cycles, cpu] in places {
             self.begun
@@ -90,6 +53,7 @@ mod tests {
     use squall_probe::{Channel, Mark, Mode};
 
     use super::*;
+    use crate::layout::Channels;
     use crate::memory::tests::plain;
 
     #[test]
@@ -115,14 +79,5 @@ mod tests {
             assert_eq!(memory.words(channel.first), [100 + lap * capacity, lap]);
             assert_eq!(memory.words(marked), [(lap + 1) * capacity; 2]);
         }
-    }
-
-    #[test]
-    fn the_counter_does_not_go_back_on_one_cpu() {
-        let in_order = |_| {
-            let (first, second) = (read_counter(), read_counter());
-            first.cpu == second.cpu && first.cycles < second.cycles
-        };
-        assert!((0..1000).any(in_order));
     }
 }

@@ -1,10 +1,10 @@
 //! Writes a campaign as Markdown: tables of resets, of boots, and of uncertainty.
 
 use super::repeats::Repeats;
+use super::report::Validity;
 use super::report::{Campaign, Experiment, Kind, SourceReport};
 use super::summary::Summary;
 use super::uncertainty::{Moment, Uncertainty};
-use super::verdict::Validity;
 use super::window::Window;
 
 /// Shown where there is no figure.

@@ -1,29 +1,8 @@
 //! Decides whether an experiment is valid, and which claims it disproves.
 
-use serde::Serialize;
 use squall_probe::Source;
 
-use super::report::{Experiment, Kind, SourceReport};
-
-/// The conclusion from an experiment.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Verdict {
-    /// Whether the experiment can show anything.
-    pub validity: Validity,
-    /// Claims that the experiment disproves. A repeat disproves a claim even if the experiment is
-    /// invalid.
-    pub violated: Vec<String>,
-}
-
-/// Whether an experiment can show anything.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Validity {
-    #[default]
-    Valid,
-    /// It cannot, for this reason.
-    Invalid(String),
-}
+use super::report::{Experiment, Kind, SourceReport, Validity, Verdict};
 
 /// Judges `experiment`. After resets, all controls must repeat in every clone; otherwise the clones may
 /// not have been clones.

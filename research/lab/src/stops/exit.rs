@@ -5,7 +5,7 @@ use serde::Serialize;
 use squall::entropy::{Machine as _, ThisMachine};
 use squall_tools::measure::machine::{hypervisor, is_emulated};
 
-use super::report::{least, median};
+use super::order::{least, median};
 
 const TIMES: usize = 20_000;
 

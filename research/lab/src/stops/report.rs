@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::exit::Exit;
 use super::experiment::{Measured, Stops};
+use super::order::{least, median};
 
 /// `GAP` of squall/src/guard/stop.rs: in fewer cycles a machine cannot have been stopped.
 const SQUALL_GAP: u64 = 1000;
@@ -181,18 +182,6 @@ fn exit_line(exit: &Exit) -> String {
 
 fn shown(cycles: Option<u64>) -> String {
     cycles.map_or("–".into(), |cycles| cycles.to_string())
-}
-
-/// The least of `cycles`. None if there are none.
-pub fn least(cycles: &[u64]) -> Option<u64> {
-    cycles.iter().min().copied()
-}
-
-/// The upper median of `cycles`. None if there are none.
-pub fn median(cycles: &[u64]) -> Option<u64> {
-    let mut sorted = cycles.to_vec();
-    sorted.sort_unstable();
-    sorted.get(sorted.len() / 2).copied()
 }
 
 #[cfg(test)]

@@ -1,0 +1,54 @@
+//! Reads the cycle counter without pause, on one CPU, into a ring.
+
+#![allow(unsafe_code)]
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+use squall_probe::Reading;
+
+use crate::Result;
+use crate::layout::Channels;
+
+/// The CPU that reads. The kernel's own work is rather on the first.
+const CPU: usize = 1;
+
+/// Records until the lab ends it.
+pub fn record(channels: &Channels) -> Result<()> {
+    stay_on_one_cpu()?;
+    let mut ring = channels.memory.ring(0, &channels.table()[0]);
+    while channels.memory.is_running() {
+        ring.fill(read_counter);
+    }
+    Ok(())
+}
+
+fn stay_on_one_cpu() -> Result<()> {
+    let mut cpus = CpuSet::new();
+    cpus.set(CPU);
+    sched_setaffinity(None, &cpus).map_err(|error| format!("staying on CPU {CPU}: {error}"))
+}
+
+/// The counter and the number of its CPU, in one instruction.
+#[inline(always)]
+fn read_counter() -> Reading {
+    let mut cpu = 0;
+    // SAFETY: the lab gives its machines a CPU with all features, of which RDTSCP is one.
+    let cycles = unsafe { core::arch::x86_64::__rdtscp(&mut cpu) };
+    Reading {
+        cycles,
+        cpu: cpu.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counter_does_not_go_back_on_one_cpu() {
+        let in_order = |_| {
+            let (first, second) = (read_counter(), read_counter());
+            first.cpu == second.cpu && first.cycles < second.cycles
+        };
+        assert!((0..1000).any(in_order));
+    }
+}
