@@ -8,9 +8,11 @@ mod partitions;
 mod queue;
 mod ring;
 mod threads;
+mod transfer;
 
 pub use buffer::Buffer;
 pub use claim::hold;
 pub use device::{Access, Device, Direct};
 pub use partitions::forget as forget_partitions;
-pub use queue::{Direction, Finished, Queue, QueueKind, Transfer};
+pub use queue::{Queue, QueueKind};
+pub use transfer::{Direction, Finished, Transfer};

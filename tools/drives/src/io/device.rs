@@ -14,7 +14,8 @@ use squall_tools::Failure;
 use squall_tools::failure::cause;
 
 use super::buffer::Buffer;
-use super::queue::{Direction, Queue};
+use super::queue::Queue;
+use super::transfer::Direction;
 use super::{claim, partitions};
 use crate::{Kind, Target};
 

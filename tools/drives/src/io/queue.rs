@@ -6,30 +6,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::buffer::Buffer;
 use super::ring::Ring;
 use super::threads::Threads;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    Write,
-    Read,
-}
-
-/// A transfer of the first `len` bytes of `buffer`.
-pub struct Transfer {
-    pub buffer: Buffer,
-    pub len: usize,
-    /// Offset on the target, in bytes.
-    pub offset: u64,
-    pub direction: Direction,
-}
-
-/// A finished transfer, and how many of its bytes were transferred.
-pub struct Finished {
-    pub transfer: Transfer,
-    pub result: io::Result<usize>,
-}
+use super::transfer::{Finished, Transfer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum QueueKind {

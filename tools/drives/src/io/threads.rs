@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use super::queue::{Direction, Finished, Transfer};
+use super::transfer::{Direction, Finished, Transfer};
 
 /// The threads and the transfers in flight. When this is dropped, the threads finish their
 /// transfers and end.
