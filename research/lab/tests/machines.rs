@@ -1,44 +1,42 @@
-//! Error messages for machines that cannot be started. The tests need what `squall-lab deps` fetches;
-//! if SQUALL_REQUIRE_LAB is set, none may be skipped.
+//! Error messages for machines that cannot be started, or that hang.
 
 use std::fs::{self, File};
-use std::io::Write;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use squall_lab::debian::{Cache, KernelName};
+use squall_lab::vm::{
+    Accelerator, Contents, Guest, Host, Signals, Snapshot, Spec, initramfs, probe,
+};
 use squall_probe::Mode;
+use squall_testing::suite::Test;
+use squall_testing::tests;
 use squall_tools::{Failure, Interrupt};
 
-use super::{Accelerator, Contents, Guest, Host, Signals, Snapshot, Spec, initramfs, probe};
-use crate::debian::{Cache, Kernel, KernelName, Qemu};
+use crate::common::commands::contains;
+use crate::common::needs::MACHINES;
+use crate::common::{Turn, message};
 
-/// Held by the test that runs a machine, so that only one runs at a time.
-static ALONE: Mutex<()> = Mutex::new(());
+pub const TESTS: &[Test] = tests![
+    damaged_snapshots_are_refused: [MACHINES],
+    a_machine_that_stands_still_hangs: [MACHINES],
+    a_panic_of_the_kernel_is_told: [MACHINES],
+    a_program_that_cannot_be_started_is_told: [MACHINES],
+];
 
 /// A host and a machine to boot on it.
 struct Workspace {
     host: Host,
     spec: Spec,
-    _alone: MutexGuard<'static, ()>,
+    _turn: Turn,
 }
 
 impl Workspace {
-    /// None if no machine can run here, which is reported.
-    fn new() -> Option<Workspace> {
-        let (qemu, kernel) = match cached() {
-            Ok(cached) => cached,
-            Err(failure) => {
-                skip(&message(failure));
-                return None;
-            }
-        };
-        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let host = Host::new(
-            qemu,
-            Interrupt::watch("the machines are ended").unwrap(),
-            Duration::from_secs(120),
-        )
-        .unwrap();
+    fn new() -> Workspace {
+        let _turn = Turn::take();
+        let cache = Cache::open(None).unwrap();
+        let interrupt = Interrupt::watch("the machines are ended").unwrap();
+        let timeout = Duration::from_secs(120);
+        let host = Host::new(cache.qemu().unwrap(), interrupt, timeout).unwrap();
         let path = host.file("initramfs");
         let contents = Contents {
             probe: &probe().unwrap(),
@@ -48,13 +46,13 @@ impl Workspace {
         };
         initramfs(&path, &contents).unwrap();
         let spec = Spec {
-            kernel: kernel.image,
+            kernel: cache.kernel(KernelName::V6_12).unwrap().image,
             initramfs: path,
             signals: Signals::NONE,
             mode: Mode::Ticks,
             accelerator: Accelerator::Tcg,
         };
-        Some(Workspace { host, spec, _alone })
+        Workspace { host, spec, _turn }
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -65,88 +63,50 @@ impl Workspace {
     }
 }
 
-fn cached() -> Result<(Qemu, Kernel), Failure> {
-    let cache = Cache::open(None)?;
-    Ok((cache.qemu()?, cache.kernel(KernelName::V6_12)?))
-}
-
-fn skip(why: &str) {
-    let required = std::env::var_os("SQUALL_REQUIRE_LAB").is_some();
-    assert!(!required, "required, but skipped: {why}");
-    let line = format!("SKIP machines: {why}\n");
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-}
-
-fn message(failure: Failure) -> String {
-    match failure {
-        Failure::Runtime(message) => message,
-        other => panic!("{other:?}"),
-    }
-}
-
-fn wait_for_a_record(guest: &mut Guest) -> Result<(), Failure> {
+fn wait_for_a_record(guest: &mut Guest, limit: Duration) -> Result<(), Failure> {
     let before = guest.memory().counts()?.outputs;
-    guest.wait("a record", |guest| {
+    guest.wait_within(limit, "a record", |guest| {
         Ok(guest.memory().counts()?.outputs != before)
     })
 }
 
-#[track_caller]
-fn contains(text: &str, words: &[&str]) {
-    for word in words {
-        assert!(text.contains(word), "{word}: {text}");
-    }
-}
-
-#[test]
 fn damaged_snapshots_are_refused() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let snapshot = workspace.snapshot();
+    let path = workspace.host.file("snapshot");
     workspace.host.load(&workspace.spec, &snapshot).unwrap();
-    let whole = fs::metadata(snapshot.path()).unwrap().len();
+    let whole = fs::metadata(&path).unwrap().len();
     for len in [whole / 2, 1000, 0] {
-        let file = File::options().write(true).open(snapshot.path()).unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
         file.set_len(len).unwrap();
         let line = message(workspace.host.load(&workspace.spec, &snapshot).unwrap_err());
         contains(&line, &["the snapshot", "load", "QEMU says: "]);
     }
-    fs::remove_file(snapshot.path()).unwrap();
+    fs::remove_file(&path).unwrap();
     let line = message(workspace.host.load(&workspace.spec, &snapshot).unwrap_err());
     contains(&line, &["the snapshot", "No such file or directory"]);
 }
 
-#[test]
 fn a_machine_that_stands_still_hangs() {
-    let Some(mut workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     let snapshot = workspace.snapshot();
-    workspace.host.timeout = Duration::from_secs(5);
     let mut guest = workspace.host.load(&workspace.spec, &snapshot).unwrap();
     guest.go_on().unwrap();
-    wait_for_a_record(&mut guest).unwrap();
+    wait_for_a_record(&mut guest, Duration::from_secs(120)).unwrap();
     guest.stop().unwrap();
-    let line = message(wait_for_a_record(&mut guest).unwrap_err());
-    contains(&line, &["the VM hangs: a record took longer than 5 s"]);
+    let line = message(wait_for_a_record(&mut guest, Duration::from_secs(1)).unwrap_err());
+    contains(&line, &["the VM hangs: a record took longer than 1 s"]);
 }
 
-#[test]
 fn a_panic_of_the_kernel_is_told() {
-    let Some(workspace) = Workspace::new() else {
-        return;
-    };
+    let workspace = Workspace::new();
     fs::write(&workspace.spec.initramfs, "no archive").unwrap();
     let line = message(workspace.host.boot(&workspace.spec).unwrap_err());
     contains(&line, &["the VM ended", "Kernel panic - not syncing"]);
 }
 
-#[test]
 fn a_program_that_cannot_be_started_is_told() {
-    let Some(mut workspace) = Workspace::new() else {
-        return;
-    };
+    let mut workspace = Workspace::new();
     for (mode, reason) in [
         (Mode::Go, "/go-probe: No such file"),
         (Mode::GoBursts, "/go-probe: No such file"),
