@@ -35,7 +35,7 @@ pub fn serve() -> Option<Result<(), Failure>> {
 /// Tests the sources that were asked for.
 pub fn run(options: &BenchArguments) -> Result<(), Failure> {
     output::check()?;
-    let go = go::program(true);
+    let go = go::program("go".as_ref(), true);
     let interrupt = Interrupt::watch("nothing is concluded")?;
     let is_wanted = |entry: &Entry| {
         if options.source.is_empty() {

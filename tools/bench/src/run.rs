@@ -85,7 +85,7 @@ fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
     let mut session = Session::begin(effort, OPENING + expected, interrupt, is_shown);
     session.step("sources", OPENING);
     let watch = Watch::begin();
-    let go = go::program(effort == Effort::Full);
+    let go = go::program("go".as_ref(), effort == Effort::Full);
     let is_wanted = |entry: &Entry| {
         options.source.is_empty() || options.source.iter().any(|name| name == entry.name)
     };

@@ -50,7 +50,7 @@ fn main() -> ExitCode {
 
 /// Go's program, which is built if it is not there yet.
 fn go() -> Program {
-    go::program(true).expect("Go builds its program")
+    go::program("go".as_ref(), true).expect("Go builds its program")
 }
 
 /// The message of a failure.
