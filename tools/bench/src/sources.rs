@@ -57,6 +57,12 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     all().find(|entry| entry.name == name)
 }
 
+/// Opens the source named `name`, in the process that is its home.
+pub fn open(name: &str) -> Opened {
+    let entry = find(name).ok_or_else(|| format!("no source {name:?}"))?;
+    (entry.open)()
+}
+
 /// Bytes that the source named `name` has made and thrown away unused so far, asked by the thread
 /// that draws from it; none if that is not counted.
 pub fn discarded(name: &str) -> Option<u64> {
@@ -126,7 +132,7 @@ const PROGRAMS: &[Entry] = &[
         ..PROGRAM
     },
     Entry {
-        name: crate::process::NOTHING,
+        name: crate::child::NOTHING,
         title: "nothing, the control",
         explained: "what the experiment costs when nobody draws",
         ..PROGRAM

@@ -16,7 +16,6 @@ mod table;
 
 pub mod battery;
 
-pub use battery::{Battery, BatteryResult};
 pub use examination::{Examination, FEWEST};
 pub use findings::{FALSE_ALARM, Findings, Test};
 pub use table::table;

@@ -48,7 +48,10 @@ fn its_sources_give_what_is_asked_for() {
         }
         for threads in [1, 2, 5] {
             let time = Duration::from_millis(20);
-            remote.parallel(threads, 32, time).unwrap();
+            remote
+                .parallel(threads, 32, time)
+                .expect("threads")
+                .unwrap();
         }
         go.first(name).unwrap();
     }

@@ -12,6 +12,7 @@ mod go_program;
 mod page;
 mod process;
 mod published;
+mod repeats;
 mod schema;
 mod served;
 mod sources;

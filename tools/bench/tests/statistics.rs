@@ -5,8 +5,8 @@ use squall::Stream;
 use squall_tools::Failure;
 
 use squall_bench::statistics;
-use squall_bench::statistics::battery::State;
-use squall_bench::statistics::{BatteryResult, Examination, FALSE_ALARM, FEWEST, Findings, table};
+use squall_bench::statistics::battery::BatteryResult;
+use squall_bench::statistics::{Examination, FALSE_ALARM, FEWEST, Findings, table};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -244,12 +244,8 @@ fn a_line_a_source_and_one_for_each_failure() {
         tests: vec![test("bytes", p_value), test("pairs", 0.5)],
     };
     let battery = BatteryResult {
-        battery: "dieharder".into(),
-        state: State::NotInstalled,
-        passed: 0,
-        suspicious: 0,
-        failed: 0,
-        summary: "not installed".into(),
+        battery: "dieharder",
+        tally: Err("not installed".into()),
     };
     let table = table(&[
         ("squall".into(), findings(0.3), vec![battery]),

@@ -1,8 +1,6 @@
 //! squall through the doors that existing programs have: getrandom(3) with libsquall-preload.so
 //! before it, and OpenSSL's RAND_bytes with squall's provider. Each holds for a whole process.
 
-use squall_tools::places::{self, PRELOAD};
-
 use super::entry::{Entry, RunsIn, Setting, in_process};
 use super::{libcrypto, loaded};
 use crate::report::model::Group;
@@ -35,15 +33,6 @@ const DOOR: Entry = Entry {
     runs_in: RunsIn::OwnProcess(Setting::None),
     ..Entry::DEFAULT
 };
-
-/// What the loader is told of libsquall-preload.so.
-///
-/// # Errors
-/// It is not installed.
-pub fn preload() -> Result<(&'static str, String), String> {
-    let library = places::find(PRELOAD, None).map_err(squall_tools::Failure::into_text)?;
-    Ok(("LD_PRELOAD", library.to_string_lossy().into_owned()))
-}
 
 struct Getrandom(unsafe extern "C" fn(*mut u8, usize, u32) -> isize);
 

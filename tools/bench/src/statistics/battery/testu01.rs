@@ -5,14 +5,15 @@
 //! its own, which calls [`run`]: it is given the stream and heard like any other battery.
 
 use std::cell::RefCell;
-use std::ffi::{OsString, c_char, c_double, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_double, c_int, c_uint, c_void};
 use std::io::{self, BufReader, Read as _};
 use std::process::{self, Command};
 
 use libloading::os::unix::Library;
 use squall_tools::{Failure, output};
 
-use super::tally::Tally;
+use super::Tally;
+use crate::child::{Child, Work};
 use crate::sources::loaded;
 
 /// The library, by the names that it has: of Debian's package, and as built from its source.
@@ -28,12 +29,8 @@ const SUSPICIOUS: f64 = 1e-3;
 const FAILED: f64 = 1e-10;
 
 /// The program that runs it, if it is installed.
-pub(super) fn command(program: &[OsString]) -> Option<Command> {
-    let (name, arguments) = program.split_first()?;
-    is_installed().then_some(())?;
-    let mut command = Command::new(name);
-    command.args(arguments);
-    Some(command)
+pub(super) fn program() -> Option<Command> {
+    is_installed().then(|| Child::new(Work::TestU01, "", 0).command())
 }
 
 /// Whether the library is there.
@@ -96,21 +93,19 @@ extern "C" fn word() -> c_uint {
 /// Counts what [`run`] printed.
 pub(super) fn tally(text: &str) -> Tally {
     let mut tally = Tally::default();
-    for line in text.lines() {
-        let result = line
-            .strip_prefix(MARK)
-            .and_then(|result| result.split_once(' '));
-        let Some((p_value, name)) = result else {
+    let results = text
+        .lines()
+        .filter_map(|line| line.strip_prefix(MARK)?.split_once(' '));
+    for (p_value, name) in results {
+        let Ok(p_value) = p_value.parse::<f64>() else {
             continue;
         };
-        // A test that was not done has a negative one.
-        match p_value.parse::<f64>() {
-            Ok(p_value) if p_value >= 0.0 => match p_value.min(1.0 - p_value) {
-                tail if tail < FAILED => tally.failed.push(format!("{name} (p {p_value:.0e})")),
-                tail if tail < SUSPICIOUS => tally.suspicious += 1,
-                _ => tally.passed += 1,
-            },
-            _ => {}
+        match p_value.min(1.0 - p_value) {
+            // A test that was not done has a negative one.
+            ..0.0 => {}
+            ..FAILED => tally.failed.push(format!("{name} (p {p_value:.0e})")),
+            ..SUSPICIOUS => tally.suspicious += 1,
+            _ => tally.passed += 1,
         }
     }
     tally
@@ -134,6 +129,7 @@ p-value -1 CouponCollector
             passed: 1,
             suspicious: 1,
             failed: vec!["Gap (p 1e0)".into(), "SimpPoker (p 1e-16)".into()],
+            is_stopped: false,
         };
         assert_eq!(tally(text), expected);
     }
