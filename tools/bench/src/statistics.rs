@@ -7,8 +7,6 @@
 mod bytes;
 mod examination;
 mod findings;
-mod p_value;
-mod pairs;
 mod positions;
 mod rank;
 mod repeats;
