@@ -116,7 +116,7 @@ impl Unopened {
     fn new(name: &str, open: fn(&str) -> Opened) -> Unopened {
         match name {
             "openssl-rand" => drop(sources::libcrypto::version()),
-            "libsodium" => drop(sources::sodium::version()),
+            "libsodium" => drop(sources::libraries::sodium_version()),
             _ => {}
         }
         let (name, source) = (name.to_owned(), None);

@@ -3,15 +3,13 @@
 mod accumulators;
 pub mod doors;
 mod entry;
-pub mod glibc;
 mod keystreams;
 pub mod libcrypto;
-pub(crate) mod loaded;
+pub mod libraries;
 pub mod memory;
 mod ours;
 mod pool;
 mod rust;
-pub mod sodium;
 pub mod syscall;
 pub mod vdso;
 
@@ -38,8 +36,7 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
         pool::ENTRIES,
         rust::ENTRIES,
         libcrypto::ENTRIES,
-        sodium::ENTRIES,
-        glibc::ENTRIES,
+        libraries::ENTRIES,
         GO,
         accumulators::ENTRIES,
         MORE.get().copied().unwrap_or_default(),

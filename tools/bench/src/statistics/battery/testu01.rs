@@ -9,12 +9,11 @@ use std::ffi::{c_char, c_double, c_int, c_uint, c_void};
 use std::io::{self, BufReader, Read as _};
 use std::process::{self, Command};
 
-use libloading::os::unix::Library;
+use squall_tools::loaded::{Loaded, text};
 use squall_tools::{Failure, output};
 
 use super::Tally;
 use crate::child::{Child, Work};
-use crate::sources::loaded;
 
 /// The library, by the names that it has: of Debian's package, and as built from its source.
 const LIBRARIES: [&str; 2] = ["libtestu01.so.0", "libtestu01.so"];
@@ -35,7 +34,12 @@ pub(super) fn program() -> Option<Command> {
 
 /// Whether the library is there.
 pub fn is_installed() -> bool {
-    loaded::library(&LIBRARIES).is_ok()
+    load().is_ok()
+}
+
+fn load() -> Result<Loaded, String> {
+    // SAFETY: TestU01 may be loaded at any time.
+    unsafe { Loaded::first_of(&LIBRARIES) }
 }
 
 /// Runs SmallCrush on words of 32 bits from the standard input, and prints the p-value and the name
@@ -45,8 +49,7 @@ pub fn is_installed() -> bool {
 /// TestU01 is not installed, or is not what it was.
 pub fn run() -> Result<(), Failure> {
     let missing = |_| Failure::Runtime("TestU01 is not installed: install libtestu01-0".into());
-    let library = loaded::library(&LIBRARIES).map_err(missing)?;
-    let results = small_crush(library);
+    let results = small_crush(&load().map_err(missing)?);
     let results = results.map_err(|error| Failure::Runtime(format!("TestU01: {error}")))?;
     for (name, p_value) in results {
         output::print(&format!("\n{MARK}{p_value} {name}"))?;
@@ -55,7 +58,7 @@ pub fn run() -> Result<(), Failure> {
 }
 
 /// Names and p-values of the results.
-fn small_crush(library: &Library) -> Result<Vec<(String, f64)>, String> {
+fn small_crush(library: &Loaded) -> Result<Vec<(String, f64)>, String> {
     type Create = unsafe extern "C" fn(*const c_char, extern "C" fn() -> c_uint) -> *mut c_void;
     type Run = unsafe extern "C" fn(*mut c_void);
     // SAFETY: the types are those of unif01.h, bbattery.h and swrite.h of TestU01 1.2.3, whose
@@ -63,16 +66,16 @@ fn small_crush(library: &Library) -> Result<Vec<(String, f64)>, String> {
     // the generator, which nothing frees. Variables are read when SmallCrush has ended, which then
     // has set as many values and names as it says; nothing else runs in the library.
     unsafe {
-        let create: Create = loaded::symbol(library, "unif01_CreateExternGenBits")?;
-        let run: Run = loaded::symbol(library, "bbattery_SmallCrush")?;
-        let verbose: *mut c_int = loaded::symbol(library, "swrite_Basic")?;
-        let number: *const c_int = loaded::symbol(library, "bbattery_NTests")?;
-        let p_values: *const c_double = loaded::symbol(library, "bbattery_pVal")?;
-        let names: *const *const c_char = loaded::symbol(library, "bbattery_TestNames")?;
+        let create: Create = library.symbol("unif01_CreateExternGenBits")?;
+        let run: Run = library.symbol("bbattery_SmallCrush")?;
+        let verbose: *mut c_int = library.symbol("swrite_Basic")?;
+        let number: *const c_int = library.symbol("bbattery_NTests")?;
+        let p_values: *const c_double = library.symbol("bbattery_pVal")?;
+        let names: *const *const c_char = library.symbol("bbattery_TestNames")?;
         *verbose = 0;
         run(create(c"standard input".as_ptr(), word));
         libc::fflush(std::ptr::null_mut());
-        let result = |i: usize| (loaded::text(*names.add(i)), *p_values.add(i));
+        let result = |i: usize| (text(*names.add(i)), *p_values.add(i));
         Ok((0..*number as usize).map(result).collect())
     }
 }
