@@ -1,6 +1,5 @@
 //! `squall bench --statistics`: what each source gives, tested by statistics.
 
-use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -12,11 +11,8 @@ use crate::go;
 use crate::session::{Effort, Session};
 use crate::source::Source;
 use crate::sources::{Entry, RunsIn, memory};
-use crate::statistics::battery::{Setting, testu01};
-use crate::statistics::{Battery, BatteryResult, Examination, Findings, table};
-
-/// Tells a child that it is to run TestU01 on its standard input.
-const VARIABLE: &str = "SQUALL_BENCH_TESTU01";
+use crate::statistics::battery::{self, BatteryResult};
+use crate::statistics::{Examination, Findings, table};
 
 /// Bytes that are drawn and looked at together.
 const PIECE: usize = 1 << 20;
@@ -27,15 +23,10 @@ const TIMEOUT: Duration = Duration::from_secs(2 * 3600);
 /// What a good pace is, in bytes a second: what time is left is reckoned with.
 const PACE: u64 = 200 << 20;
 
-/// Runs TestU01, if this process was started for that.
-pub fn serve() -> Option<Result<(), Failure>> {
-    std::env::var_os(VARIABLE).map(|_| testu01::run())
-}
-
 /// Tests the sources that were asked for.
 pub fn run(options: &BenchArguments) -> Result<(), Failure> {
     output::check()?;
-    let go = go::program(true);
+    let go = go::program("go".as_ref(), true);
     let interrupt = Interrupt::watch("nothing is concluded")?;
     let is_wanted = |entry: &Entry| {
         if options.source.is_empty() {
@@ -50,7 +41,7 @@ pub fn run(options: &BenchArguments) -> Result<(), Failure> {
         .count() as u32;
     let is_shown = std::io::stderr().is_terminal();
     let mut session = Session::begin(Effort::Full, one * count, interrupt.clone(), is_shown);
-    let mut candidates = Candidates::unchecked(is_wanted, &go);
+    let mut candidates = Candidates::open(is_wanted, &go);
     let mut examined = Vec::new();
     let mut unsound = Vec::new();
     for candidate in &mut candidates.0 {
@@ -100,7 +91,7 @@ fn examine(
 }
 
 fn findings(source: &mut dyn Source, bytes: u64, session: &Session) -> Result<Findings, Failure> {
-    let mut examination = Examination::new();
+    let mut examination = Examination::default();
     let mut piece = vec![0; PIECE];
     let mut left = bytes;
     while left > 0 && !session.is_interrupted() {
@@ -125,15 +116,6 @@ fn batteries(
     bytes: u64,
     session: &Session,
 ) -> Result<Vec<BatteryResult>, Failure> {
-    // By its number, because /proc/self would be env.
-    let program = format!("/proc/{}/exe", std::process::id());
-    let testu01 = ["env", &format!("{VARIABLE}=1"), &program, "bench"];
-    let setting = Setting {
-        time: TIMEOUT,
-        bytes,
-        dieharder: &["-a"],
-        testu01: testu01.map(OsString::from).into(),
-    };
     let mut fill = |out: &mut [u8]| {
         if session.is_interrupted() {
             Err(Failure::Runtime("interrupted".into()))
@@ -141,7 +123,7 @@ fn batteries(
             draw(source, out)
         }
     };
-    let all = Battery::ALL.into_iter();
-    all.map(|battery| battery.run(&setting, &mut fill))
+    let all = battery::ALL.iter();
+    all.map(|battery| battery.run(TIMEOUT, bytes, &mut fill))
         .collect()
 }

@@ -1,29 +1,44 @@
-//! Go's generators, in a program with Go's standard library alone, which is built when it is needed
-//! and kept in the user's cache.
+//! Go's generators, in a program with Go's standard library alone, which is built for each run.
 //!
-//! The program is run only if nobody else could have written it. Building takes no network.
+//! Go compiles its library once and keeps it in its own cache. Building takes no network.
 
-mod cache;
-mod compiler;
-
+use std::env;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use squall_tools::Failure;
+use squall_tools::failure::cause;
 use tempfile::TempDir;
 
 use crate::remote::{self, Remote, TIMEOUT};
-use compiler::Compiler;
 
-/// The program, ready to run.
+const SOURCES: [(&str, &str); 5] = [
+    ("go.mod", include_str!("../go/go.mod")),
+    ("main.go", include_str!("../go/main.go")),
+    ("source.go", include_str!("../go/source.go")),
+    ("serve.go", include_str!("../go/serve.go")),
+    ("article.go", include_str!("../go/article.go")),
+];
+
+/// The oldest Go that has math/rand/v2: 1.22.
+const OLDEST: u32 = 22;
+
+/// The name of the program.
+const PROGRAM: &str = "program";
+
+/// Prints what of the standard library is not compiled yet.
+const NOT_COMPILED: &str = "{{if and .Standard .Stale}}{{.ImportPath}}{{end}}";
+
+/// The program, ready to run; it is removed when this is dropped.
 #[derive(Debug)]
 pub struct Program {
-    path: PathBuf,
+    directory: TempDir,
     version: String,
-    /// Where it is, if that goes with this.
-    _directory: Option<TempDir>,
 }
 
 impl Program {
@@ -56,58 +71,78 @@ impl Program {
 
     /// A call of the program.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(&self.path);
+        let mut command = Command::new(self.directory.path().join(PROGRAM));
         command.args(args);
         command
     }
 }
 
-/// The program, or why it is not there; it is built if it is not and `may_build`: with a compiler
-/// that has built nothing yet, that takes half a minute.
+/// The program, built by the command `go`. The first time, Go compiles its library, which takes half
+/// a minute: only if that is allowed.
 ///
 /// # Errors
-/// Go is not installed, is too old, or has failed; or the program would have to be built.
-pub fn program(may_build: bool) -> Result<Program, String> {
-    program_by("go".as_ref(), cache::directory().as_deref(), may_build)
+/// Go is not installed, is too old, or has failed; or its library would have to be compiled.
+pub fn program(go: &OsStr, may_compile: bool) -> Result<Program, String> {
+    let directory = tempfile::Builder::new()
+        .prefix("squall-bench-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir()
+        .map_err(|error| error.to_string())?;
+    let folder = directory.path();
+    let version = version(&ask(go, folder, &["version"])?)?;
+    for (name, text) in SOURCES {
+        let written = fs::write(folder.join(name), text);
+        written.map_err(|error| format!("{}: {}", folder.display(), cause(&error)))?;
+    }
+    let list = ["list", "-trimpath", "-deps", "-f", NOT_COMPILED, "."];
+    if !may_compile && !ask(go, folder, &list)?.trim().is_empty() {
+        return Err("its program is not built yet: a full run does that".into());
+    }
+    let build = ["build", "-trimpath", "-buildvcs=false", "-o", PROGRAM];
+    let built = ask(go, folder, &build);
+    built.map_err(|why| format!("its program cannot be built: {why}"))?;
+    Ok(Program { directory, version })
 }
 
-/// The program, built by the command `go` and kept in the directory `cache`.
-///
-/// # Errors
-/// As those of [`program`].
-pub fn program_by(go: &OsStr, cache: Option<&Path>, may_build: bool) -> Result<Program, String> {
-    let compiler = Compiler::find(go)?;
-    let cache = cache.and_then(|cache| cache::prepare(cache).ok());
-    let kept = cache.map(|cache| cache.join(format!("bench-{}", compiler.key())));
-    let path = match &kept {
-        Some(path) if cache::is_ours(path) => path.clone(),
-        _ if !may_build => return Err("its program is not built yet: a full run does that".into()),
-        _ => return build(compiler, kept),
-    };
-    let version = compiler.version;
-    Ok(Program {
-        path,
-        version,
-        _directory: None,
-    })
+/// What the command `go` prints, called in `folder`: for this machine and without a network.
+fn ask(go: &OsStr, folder: &Path, args: &[&str]) -> Result<String, String> {
+    let mut command = Command::new(go);
+    command
+        .args(args)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .envs([("GOFLAGS", "-mod=mod"), ("GO111MODULE", "on")])
+        .envs([("GOTOOLCHAIN", "local"), ("GOPROXY", "off")])
+        .envs([("GOWORK", "off"), ("CGO_ENABLED", "0")])
+        .env_remove("GOOS")
+        .env_remove("GOARCH");
+    let caches = ["GOCACHE", "XDG_CACHE_HOME", "HOME"];
+    if caches.iter().all(|name| env::var_os(name).is_none()) {
+        command.env("GOCACHE", folder.join("objects"));
+    }
+    let output = command.output().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "Go is not installed".into(),
+        _ => format!("{}: {}", go.display(), cause(&error)),
+    })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    // `#` only heads what follows.
+    let is_said = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    let said = errors.lines().map(str::trim).find(is_said);
+    Err(said.map_or_else(|| output.status.to_string(), Into::into))
 }
 
-/// Builds it beside the place where it is to be `kept`, and moves it there; without one, it stays
-/// where it was built.
-fn build(compiler: Compiler, kept: Option<PathBuf>) -> Result<Program, String> {
-    let directory = cache::workshop(kept.as_deref().and_then(Path::parent))?;
-    let mut path = compiler.build(directory.path())?;
-    let moved = kept.filter(|kept| std::fs::rename(&path, kept).is_ok());
-    let directory = match moved {
-        Some(kept) => {
-            path = kept;
-            None
-        }
-        None => Some(directory),
-    };
-    Ok(Program {
-        path,
-        version: compiler.version,
-        _directory: directory,
-    })
+/// The version that `go version` tells, if it is not too old.
+fn version(told: &str) -> Result<String, String> {
+    let version = told.split(' ').find(|word| word.starts_with("go1."));
+    let version = version.ok_or_else(|| format!("no version of Go: {}", told.trim()))?;
+    let minor = version["go1.".len()..].split(|c: char| !c.is_ascii_digit());
+    match minor.map(str::parse).next() {
+        Some(Ok(OLDEST..)) => Ok(version.into()),
+        _ => Err(format!(
+            "{version} is too old: go1.{OLDEST} has math/rand/v2"
+        )),
+    }
 }

@@ -5,9 +5,8 @@
 
 mod advice;
 pub mod args;
-pub mod article;
 mod candidates;
-mod child;
+pub mod child;
 mod examine;
 mod explain;
 pub mod go;
@@ -22,7 +21,9 @@ mod session;
 pub mod source;
 pub mod sources;
 pub mod statistics;
+mod subprocess;
 mod workloads;
 
 pub use machine::View;
 pub use run::run;
+pub use workloads::article;

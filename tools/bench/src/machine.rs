@@ -19,8 +19,8 @@ pub fn describe(status: &Status, view: View, go: Option<String>) -> Machine {
     };
     let versions = [
         ("OpenSSL", sources::libcrypto::version()),
-        ("libsodium", sources::sodium::version()),
-        ("glibc", sources::glibc::version()),
+        ("libsodium", sources::libraries::sodium_version()),
+        ("glibc", sources::libraries::glibc_version()),
         ("rand and chacha20", Some(RAND.into())),
         ("Go", go),
     ];

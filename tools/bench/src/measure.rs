@@ -14,6 +14,13 @@ pub struct Place {
     pub bytes: u64,
 }
 
+impl Place {
+    /// The length of an operation in bytes, all of which are random.
+    pub fn of_bytes(bytes: u64) -> Place {
+        Place { at: bytes, bytes }
+    }
+}
+
 /// A contestant whose batches are one `run` each, which gives the nanoseconds of an operation.
 pub fn single<'a>(
     source: &str,

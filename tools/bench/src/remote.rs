@@ -14,29 +14,31 @@
 //! hangs, dies or answers anything else is killed, with all that it has started, and is not asked
 //! again.
 
-mod answers;
 mod serve;
 
-pub use serve::{serve, serve_on};
+pub use serve::serve;
 
-use std::io::Write;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::marker::PhantomData;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{ChildStdin, Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use squall_tools::Failure;
 use squall_tools::failure::cause;
 
 use crate::source::{Request, Source};
-use answers::{Answers, Trouble, last_words};
+use crate::subprocess::Subprocess;
 
 /// How long an answer may take; no batch is near it.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Bytes of a sample that are asked for at once: the process keeps them in memory.
 const PIECE: usize = 1 << 20;
+
+/// The longest line that is an answer.
+const LINE: u64 = 4096;
 
 /// A source in a process of its own, which ends when this is dropped.
 #[derive(Debug)]
@@ -47,10 +49,20 @@ pub struct Remote {
     here: PhantomData<*const ()>,
 }
 
+/// What keeps an answer from being one.
+enum Trouble {
+    /// The process says so, and goes on.
+    Told(String),
+    /// It has ended.
+    Ended,
+    /// It did this instead.
+    Did(String),
+}
+
 impl Remote {
     /// Starts `command`, which serves a source.
     ///
-    /// It runs on the CPUs that the calling thread may use: for [`Remote::parallel`], that thread
+    /// It runs on the CPUs that the calling thread may use: for [`Source::parallel`], that thread
     /// is to be bound to none.
     ///
     /// # Errors
@@ -65,7 +77,7 @@ impl Remote {
     /// As those of [`Remote::start`].
     pub fn start_within(command: Command, timeout: Duration) -> Result<Remote, Failure> {
         let mut remote = Remote::launch(command, timeout)?;
-        remote.exchange(timeout, |process, timeout| process.answers.ready(timeout))?;
+        remote.ask("", timeout, |process| process.expect("ready"))?;
         Ok(remote)
     }
 
@@ -77,35 +89,29 @@ impl Remote {
         })
     }
 
-    /// Nanoseconds that passed for each request that any of `threads` made, which fill buffers of
-    /// `len` bytes for `time`.
-    ///
-    /// # Errors
-    /// The source or its process has failed.
-    pub fn parallel(&mut self, threads: usize, len: usize, time: Duration) -> Result<f64, Failure> {
-        let line = format!("parallel {threads} {len} {}", time.as_millis());
-        self.exchange(self.timeout + time, |process, timeout| {
-            process.ask(&line);
-            process.answers.number(timeout)
-        })
-    }
-
-    /// What `exchange` with the process gives. The process goes on if it told of an error itself.
-    fn exchange<T>(
+    /// What `read` makes of the answer to `request`, which may take as long as `timeout`. The process
+    /// goes on if it told of an error itself.
+    fn ask<T>(
         &mut self,
+        request: &str,
         timeout: Duration,
-        exchange: impl FnOnce(&mut Process, Duration) -> Result<T, Trouble>,
+        read: impl FnOnce(&mut Process) -> Result<T, Trouble>,
     ) -> Result<T, Failure> {
-        let mut process = self
-            .process
-            .take()
-            .ok_or_else(|| failure("its process has ended"))?;
-        match exchange(&mut process, timeout) {
+        let failure = |why: &str| Err(Failure::Runtime(why.into()));
+        let Some(mut process) = self.process.take() else {
+            return failure("its process has ended");
+        };
+        // That nobody reads it is seen where the answer is waited for.
+        let _ = process.input.write_all(request.as_bytes());
+        let limited = process.output.get_ref().set_read_timeout(Some(timeout));
+        limited.expect("the timeout is not zero");
+        match read(&mut process) {
+            Err(Trouble::Ended) => failure(&process.running.end(None)),
+            Err(Trouble::Did(what)) => failure(&process.running.end(Some(&what))),
             Err(Trouble::Told(why)) => {
                 self.process = Some(process);
-                Err(failure(&why))
+                failure(&why)
             }
-            Err(trouble) => Err(failure(&process.end(&trouble))),
             Ok(answer) => {
                 self.process = Some(process);
                 Ok(answer)
@@ -117,23 +123,28 @@ impl Remote {
 impl Source for Remote {
     fn time(&mut self, request: Request, calls: u64) -> Result<f64, Failure> {
         let line = match request {
-            Request::Fill(out) => format!("time fill {} {calls}", out.len()),
-            Request::U32 => format!("time u32 {calls}"),
-            Request::U64 => format!("time u64 {calls}"),
+            Request::Fill(out) => format!("time fill {} {calls}\n", out.len()),
+            Request::U32 => format!("time u32 {calls}\n"),
+            Request::U64 => format!("time u64 {calls}\n"),
         };
-        self.exchange(self.timeout, |process, timeout| {
-            process.ask(&line);
-            process.answers.number(timeout)
-        })
+        self.ask(&line, self.timeout, Process::number)
     }
 
     fn sample(&mut self, out: &mut [u8]) -> Result<(), Failure> {
         out.chunks_mut(PIECE).try_for_each(|piece| {
-            self.exchange(self.timeout, |process, timeout| {
-                process.ask(&format!("sample {}", piece.len()));
-                process.answers.bytes(piece, timeout)
-            })
+            let line = format!("sample {}\n", piece.len());
+            self.ask(&line, self.timeout, |process| process.bytes(piece))
         })
+    }
+
+    fn parallel(
+        &mut self,
+        threads: usize,
+        len: usize,
+        time: Duration,
+    ) -> Option<Result<f64, Failure>> {
+        let line = format!("parallel {threads} {len} {}\n", time.as_millis());
+        Some(self.ask(&line, self.timeout + time, Process::number))
     }
 }
 
@@ -143,69 +154,80 @@ impl Source for Remote {
 /// # Errors
 /// It could not be started, reported an error, or printed something unexpected.
 pub fn number_of(command: Command, timeout: Duration) -> Result<f64, Failure> {
-    let mut remote = Remote::launch(command, timeout)?;
-    remote.exchange(timeout, |process, timeout| process.answers.number(timeout))
+    Remote::launch(command, timeout)?.ask("", timeout, Process::number)
 }
 
 #[derive(Debug)]
 struct Process {
-    child: Child,
+    running: Subprocess,
     input: ChildStdin,
-    answers: Answers,
+    /// A socket, whose reads have a timeout.
+    output: BufReader<UnixStream>,
 }
 
 impl Process {
-    /// It has a process group of its own: an interrupt from the terminal is for this process alone.
     fn start(mut command: Command) -> Result<Process, Failure> {
-        command.stdin(Stdio::piped());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.process_group(0).spawn().map_err(|error| {
-            let program = command.get_program().display();
-            failure(&format!("{program}: {}", cause(&error)))
-        })?;
-        let input = child.stdin.take().expect("a pipe");
-        let answers = Answers::new(child.stdout.take().expect("a pipe"));
+        let pair = UnixStream::pair();
+        let (output, of_child) =
+            pair.map_err(|error| Failure::Runtime(format!("socketpair(2): {}", cause(&error))))?;
+        command.stdin(Stdio::piped()).stderr(Stdio::piped());
+        command.stdout(OwnedFd::from(of_child));
+        let mut running = Subprocess::start(&mut command)?;
         Ok(Process {
-            child,
-            input,
-            answers,
+            input: running.0.stdin.take().expect("a pipe"),
+            running,
+            output: BufReader::new(output),
         })
     }
 
-    fn ask(&mut self, line: &str) {
-        // That nobody reads it is seen where the answer is waited for.
-        let _ = self.input.write_all(format!("{line}\n").as_bytes());
-    }
-
-    /// Ends it, and says what was wrong.
-    fn end(mut self, trouble: &Trouble) -> String {
-        let status = self.stop();
-        let words = self.child.stderr.take().map(last_words);
-        let words = words.unwrap_or_default();
-        match trouble {
-            Trouble::Ended => format!("its process ended early, {status}{words}"),
-            other => format!("its process {other}, and was ended{words}"),
+    fn number(&mut self) -> Result<f64, Trouble> {
+        let line = self.line()?;
+        match line.parse::<f64>() {
+            Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+            _ => Err(no_answer(&line)),
         }
     }
 
-    /// Kills it, with all that it has started, and gives what it ended with.
-    fn stop(&mut self) -> String {
-        // Its number stays its own until it has been waited for.
-        let group = Pid::from_child(&self.child);
-        let _ = kill_process_group(group, Signal::KILL);
-        match self.child.wait() {
-            Ok(status) => status.to_string(),
-            Err(error) => cause(&error),
+    fn bytes(&mut self, out: &mut [u8]) -> Result<(), Trouble> {
+        self.expect(&format!("bytes {}", out.len()))?;
+        let read = self.output.read_exact(out);
+        read.map_err(|error| self.unread(&error))
+    }
+
+    fn expect(&mut self, line: &str) -> Result<(), Trouble> {
+        match self.line()? {
+            answer if answer == line => Ok(()),
+            answer => Err(no_answer(&answer)),
+        }
+    }
+
+    fn line(&mut self) -> Result<String, Trouble> {
+        let mut line = Vec::new();
+        let read = (&mut self.output).take(LINE).read_until(b'\n', &mut line);
+        read.map_err(|error| self.unread(&error))?;
+        match line.split_last() {
+            Some((b'\n', line)) => Ok(String::from_utf8_lossy(line).into_owned()),
+            _ if line.len() as u64 == LINE => Err(no_answer(&String::from_utf8_lossy(&line[..80]))),
+            _ => Err(Trouble::Ended),
+        }
+    }
+
+    fn unread(&self, error: &io::Error) -> Trouble {
+        let timeout = self.output.get_ref().read_timeout().ok().flatten();
+        match (error.kind(), timeout) {
+            (io::ErrorKind::WouldBlock, Some(timeout)) => {
+                let seconds = timeout.as_secs_f64();
+                Trouble::Did(format!("did not answer within {seconds} s"))
+            }
+            _ => Trouble::Ended,
         }
     }
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.stop();
+/// What a line says that is no answer.
+fn no_answer(line: &str) -> Trouble {
+    match line.strip_prefix("error ") {
+        Some(why) => Trouble::Told(why.into()),
+        None => Trouble::Did(format!("answered {line:?}")),
     }
-}
-
-fn failure(why: &str) -> Failure {
-    Failure::Runtime(why.into())
 }

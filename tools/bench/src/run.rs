@@ -3,12 +3,14 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use jiff::Timestamp;
 use squall_tools::reports::Reports;
 use squall_tools::{Failure, Interrupt, output};
 
 use crate::args::BenchArguments;
 use crate::candidates::Candidates;
+use crate::child::Child;
 use crate::machine::{self, View, Watch};
 use crate::report::compare;
 use crate::report::model::{Report, SCHEMA, Workload};
@@ -16,15 +18,15 @@ use crate::report::{csv, page, table};
 use crate::session::{Effort, Session};
 use crate::sources::{self, Entry};
 use crate::workloads::{self, Kind};
-use crate::{advice, child, examine, explain, go};
+use crate::{advice, examine, explain, go};
 
 /// Does what was asked for; `view` is called when it comes to describing the machine.
 pub fn run(
     options: &BenchArguments,
     view: impl FnOnce() -> Result<View, Failure>,
 ) -> Result<(), Failure> {
-    if let Some(served) = child::serve().or_else(examine::serve) {
-        return served;
+    if let Some(child) = Child::this_process() {
+        return child.serve(sources::open);
     }
     if options.statistics {
         return examine::run(options);
@@ -85,16 +87,17 @@ fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
     let mut session = Session::begin(effort, OPENING + expected, interrupt, is_shown);
     session.step("sources", OPENING);
     let watch = Watch::begin();
-    let go = go::program(effort == Effort::Full);
+    let go = go::program("go".as_ref(), effort == Effort::Full);
     let is_wanted = |entry: &Entry| {
         options.source.is_empty() || options.source.iter().any(|name| name == entry.name)
     };
-    let mut candidates = Candidates::open(is_wanted, &go, &session);
+    let mut candidates = Candidates::open(is_wanted, &go);
+    candidates.check(&session);
     let version = go.as_ref().ok().map(|program| program.version().to_owned());
     let mut machine = machine::describe(&squall::status(), view, version);
     let mut bench = workloads::Bench {
-        candidates: &mut candidates,
-        session: &mut session,
+        candidates,
+        session,
         go: go.as_ref().ok(),
         cpus: machine::cpus(),
         pinned: false,
@@ -106,22 +109,21 @@ fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
         squall_version: env!("CARGO_PKG_VERSION").into(),
         date,
         effort: effort.name().into(),
-        complete: !session.is_interrupted(),
-        seconds: session.elapsed().as_secs_f64(),
+        complete: !bench.session.is_interrupted(),
+        seconds: bench.session.elapsed().as_secs_f64(),
         machine,
         noise: watch.end(&workloads),
-        sources: candidates.reports(),
+        sources: bench.candidates.reports(),
         workloads,
         advice: String::new(),
     };
     report.advice = advice::advice(&report);
-    session.end();
     Ok(report)
 }
 
 /// The workloads that were asked for, in their order.
 fn kinds(options: &BenchArguments) -> Vec<Kind> {
-    let all = Kind::ALL.into_iter();
+    let all = Kind::value_variants().iter().copied();
     all.filter(|kind| options.workload.is_empty() || options.workload.contains(kind))
         .collect()
 }

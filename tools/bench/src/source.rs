@@ -4,6 +4,7 @@
 //! source and no virtual call; only batches go through one.
 
 use std::hint::black_box;
+use std::time::Duration;
 
 use squall_tools::Failure;
 use squall_tools::measure::time;
@@ -49,6 +50,17 @@ pub trait Source {
     /// # Errors
     /// The source has failed.
     fn sample(&mut self, out: &mut [u8]) -> Result<(), Failure>;
+
+    /// Nanoseconds that passed for each request that any of `threads` made, which fill buffers of
+    /// `len` bytes for `time`; none if threads of this process are to do that.
+    fn parallel(
+        &mut self,
+        _threads: usize,
+        _len: usize,
+        _time: Duration,
+    ) -> Option<Result<f64, Failure>> {
+        None
+    }
 }
 
 /// A source in this process.

@@ -3,15 +3,13 @@
 mod accumulators;
 pub mod doors;
 mod entry;
-pub mod glibc;
 mod keystreams;
 pub mod libcrypto;
-pub(crate) mod loaded;
+pub mod libraries;
 pub mod memory;
 mod ours;
 mod pool;
 mod rust;
-pub mod sodium;
 pub mod syscall;
 pub mod vdso;
 
@@ -38,8 +36,7 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
         pool::ENTRIES,
         rust::ENTRIES,
         libcrypto::ENTRIES,
-        sodium::ENTRIES,
-        glibc::ENTRIES,
+        libraries::ENTRIES,
         GO,
         accumulators::ENTRIES,
         MORE.get().copied().unwrap_or_default(),
@@ -55,6 +52,12 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 /// The source named `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {
     all().find(|entry| entry.name == name)
+}
+
+/// Opens the source named `name`, in the process that is its home.
+pub fn open(name: &str) -> Opened {
+    let entry = find(name).ok_or_else(|| format!("no source {name:?}"))?;
+    (entry.open)()
 }
 
 /// Bytes that the source named `name` has made and thrown away unused so far, asked by the thread
@@ -126,7 +129,7 @@ const PROGRAMS: &[Entry] = &[
         ..PROGRAM
     },
     Entry {
-        name: crate::process::NOTHING,
+        name: crate::child::NOTHING,
         title: "nothing, the control",
         explained: "what the experiment costs when nobody draws",
         ..PROGRAM

@@ -7,8 +7,6 @@
 mod bytes;
 mod examination;
 mod findings;
-mod p_value;
-mod pairs;
 mod positions;
 mod rank;
 mod repeats;
@@ -16,7 +14,6 @@ mod table;
 
 pub mod battery;
 
-pub use battery::{Battery, BatteryResult};
 pub use examination::{Examination, FEWEST};
 pub use findings::{FALSE_ALARM, Findings, Test};
 pub use table::table;

@@ -19,8 +19,9 @@ use crate::go::Program;
 use crate::machine;
 use crate::report::model::Workload;
 use crate::session::{Effort, Session};
+use plan::Expected;
 
-/// A kind of workload, as it is named on the command line.
+/// A kind of workload, as it is named on the command line; in the order of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
     /// One u32, one u64
@@ -41,31 +42,25 @@ pub enum Kind {
     Fork,
 }
 
-impl Kind {
-    /// All of them, in the order of reports.
-    pub const ALL: [Kind; 8] = [
-        Kind::Words,
-        Kind::Fill,
-        Kind::VdsoProposal,
-        Kind::Threads,
-        Kind::Go,
-        Kind::Pipe,
-        Kind::Start,
-        Kind::Fork,
-    ];
+type Measure = fn(&mut Bench) -> Vec<Workload>;
 
+impl Kind {
     pub fn expected(self, effort: Effort) -> Duration {
-        let time = match self {
-            Kind::Words => words::EXPECTED,
-            Kind::Fill => fill::EXPECTED,
-            Kind::VdsoProposal => proposal::EXPECTED,
-            Kind::Threads => threads::EXPECTED,
-            Kind::Go => article::EXPECTED,
-            Kind::Pipe => pipe::EXPECTED,
-            Kind::Start => start::EXPECTED,
-            Kind::Fork => fork::EXPECTED,
-        };
-        time.of(effort)
+        self.plan().0.of(effort)
+    }
+
+    /// How long it takes, and what measures it.
+    fn plan(self) -> (Expected, Measure) {
+        match self {
+            Kind::Words => (words::EXPECTED, words::measure),
+            Kind::Fill => (fill::EXPECTED, fill::measure),
+            Kind::VdsoProposal => (proposal::EXPECTED, proposal::measure),
+            Kind::Threads => (threads::EXPECTED, threads::measure),
+            Kind::Go => (article::EXPECTED, article::measure),
+            Kind::Pipe => (pipe::EXPECTED, pipe::measure),
+            Kind::Start => (start::EXPECTED, start::measure),
+            Kind::Fork => (fork::EXPECTED, fork::measure),
+        }
     }
 
     /// Whether it is about one thread, which is best alone on a CPU.
@@ -76,8 +71,8 @@ impl Kind {
 
 /// Everything that workloads are measured with.
 pub struct Bench<'a> {
-    pub candidates: &'a mut Candidates,
-    pub session: &'a mut Session,
+    pub candidates: Candidates,
+    pub session: Session,
     pub go: Option<&'a Program>,
     pub cpus: Vec<usize>,
     /// Whether the thread that measures was bound to a CPU.
@@ -95,22 +90,6 @@ impl Bench<'_> {
         } else {
             machine::unpin(&self.cpus)
         }
-        let Bench {
-            candidates,
-            session,
-            go,
-            cpus,
-            ..
-        } = self;
-        match kind {
-            Kind::Words => vec![words::measure(candidates, session)],
-            Kind::Fill => vec![fill::measure(candidates, session)],
-            Kind::VdsoProposal => vec![proposal::measure(candidates, session)],
-            Kind::Threads => threads::measure(candidates, session, cpus.len()).into(),
-            Kind::Go => article::measure(candidates, session, *go).into(),
-            Kind::Pipe => vec![pipe::measure(candidates, session)],
-            Kind::Start => vec![start::measure(candidates, session, *go)],
-            Kind::Fork => vec![fork::measure(candidates, session)],
-        }
+        kind.plan().1(self)
     }
 }

@@ -1,33 +1,35 @@
 //! Batteries of others, where they are installed: each passes a good stream and fails a counter.
 
-use std::ffi::OsString;
+use std::process::Command;
 use std::time::Duration;
 
-use squall_bench::statistics::battery::{Setting, State, testu01};
-use squall_bench::statistics::{Battery, BatteryResult};
+use squall_bench::statistics::battery::{
+    Battery, BatteryResult, DIEHARDER, PRACTRAND, TESTU01, dieharder, testu01,
+};
 use squall_testing::suite::{self, NOTHING, Need, Test};
 use squall_testing::tests;
 use squall_tools::Failure;
 
-use crate::child::VARIABLE;
-
 pub const TESTS: &[Test] = tests![
-    dieharder_judges: [DIEHARDER],
-    practrand_judges: [PRACTRAND],
-    testu01_judges: [TESTU01],
-    a_stream_that_fails_ends_the_battery: [DIEHARDER],
+    dieharder_judges: [HAS_DIEHARDER],
+    practrand_judges: [HAS_PRACTRAND],
+    testu01_judges: [HAS_TESTU01],
+    what_it_prints_is_counted,
+    one_that_takes_too_long_is_ended,
+    a_stream_that_fails_ends_the_battery,
     a_battery_that_is_not_there_is_reported,
+    one_that_says_nothing_has_no_result,
 ];
 
-const DIEHARDER: Need = Need {
+const HAS_DIEHARDER: Need = Need {
     check: || suite::command("dieharder"),
     required_by: NOTHING,
 };
-const PRACTRAND: Need = Need {
+const HAS_PRACTRAND: Need = Need {
     check: || suite::command("RNG_test").or_else(|_| suite::command("practrand-RNG_test")),
     required_by: NOTHING,
 };
-const TESTU01: Need = Need {
+const HAS_TESTU01: Need = Need {
     check: || {
         if testu01::is_installed() {
             Ok(())
@@ -38,35 +40,27 @@ const TESTU01: Need = Need {
     required_by: NOTHING,
 };
 
-fn setting() -> Setting {
-    let program = std::env::current_exe().expect("a program");
-    let testu01 = [
-        "env".into(),
-        format!("{VARIABLE}=testu01").into(),
-        program.into(),
-    ];
-    Setting {
-        time: Duration::from_secs(3600),
-        bytes: 64 << 20,
-        dieharder: &["-d", "101"],
-        testu01: testu01.map(|argument: OsString| argument).into(),
-    }
-}
+const TIME: Duration = Duration::from_secs(3600);
 
-fn run(battery: Battery, fill: &mut dyn FnMut(&mut [u8])) -> BatteryResult {
+/// One of dieharder's tests.
+const DIEHARDER_SUMS: Battery = Battery {
+    programs: |_| vec![dieharder(&["-d", "101"])],
+    ..DIEHARDER
+};
+
+fn run(battery: &Battery, fill: &mut dyn FnMut(&mut [u8])) -> BatteryResult {
     let mut fill = |out: &mut [u8]| {
         fill(out);
         Ok(())
     };
-    battery.run(&setting(), &mut fill).expect("a stream")
+    battery.run(TIME, 64 << 20, &mut fill).expect("a stream")
 }
 
 #[track_caller]
-fn judges(battery: Battery) {
-    let good = run(battery, &mut squall::fill);
-    let text = &good.summary;
-    assert_eq!((good.state, good.failed), (State::Ended, 0), "{text}");
-    assert!(good.passed > 0, "{text}");
+fn judges(battery: &Battery) {
+    let good = run(battery, &mut squall::fill).tally.expect("results");
+    assert!(good.failed.is_empty() && good.passed > 0, "{good:?}");
+    assert!(!good.is_stopped);
     let mut counter = 0_u64;
     let bad = run(battery, &mut |out| {
         for word in out.chunks_mut(8) {
@@ -74,34 +68,67 @@ fn judges(battery: Battery) {
             word.copy_from_slice(&counter.to_le_bytes()[..word.len()]);
         }
     });
-    assert!(bad.failed > 0, "{}", bad.summary);
+    assert!(!bad.tally.expect("results").failed.is_empty());
 }
 
 fn dieharder_judges() {
-    judges(Battery::Dieharder);
+    judges(&DIEHARDER_SUMS);
 }
 
 fn practrand_judges() {
-    judges(Battery::PractRand);
+    judges(&PRACTRAND);
 }
 
 fn testu01_judges() {
-    judges(Battery::TestU01);
+    judges(&TESTU01);
 }
 
+/// A battery that is a shell's script, in place of one that may not be installed.
+fn script(programs: fn(u64) -> Vec<Command>) -> Battery {
+    Battery {
+        programs,
+        ..DIEHARDER
+    }
+}
+
+fn shell(script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]);
+    command
+}
+
+fn what_it_prints_is_counted() {
+    let battery = script(|_| {
+        let first = Command::new("/nonexistent/program");
+        let lines = "echo 'a|0|1|1|0.5|PASSED'; echo 'b|0|1|1|0.0|FAILED'";
+        vec![first, shell(&format!("head -c 200000 >/dev/null; {lines}"))]
+    });
+    let expected = "dieharder: 1 passed, 0 suspicious, 1 failed; first failed: b 0 (p 0.0)";
+    assert_eq!(run(&battery, &mut squall::fill).to_string(), expected);
+}
+
+fn one_that_takes_too_long_is_ended() {
+    let battery = script(|_| vec![shell("echo 'a|0|1|1|0.5|PASSED'; sleep 600")]);
+    let result = battery.run(Duration::from_secs(1), 1 << 20, &mut |_| Ok(()));
+    let tally = result.expect("a stream").tally.expect("a result");
+    assert!(tally.is_stopped && tally.passed == 1, "{tally:?}");
+}
+
+/// Neither the battery nor what it has started goes on.
 fn a_stream_that_fails_ends_the_battery() {
+    let battery = script(|_| vec![shell("sleep 600")]);
     let mut fill = |_: &mut [u8]| Err(Failure::Runtime("broken".into()));
-    let result = Battery::Dieharder.run(&setting(), &mut fill);
+    let result = battery.run(TIME, 1 << 20, &mut fill);
     assert!(matches!(result, Err(Failure::Runtime(_))), "{result:?}");
 }
 
 fn a_battery_that_is_not_there_is_reported() {
-    let setting = Setting {
-        testu01: vec!["/nonexistent/program".into()],
-        ..setting()
-    };
-    let result = Battery::TestU01.run(&setting, &mut |_| Ok(()));
-    let result = result.expect("a result");
-    assert_eq!(result.state, State::NotInstalled);
-    assert_eq!(result.summary, "not installed");
+    let battery = script(|_| vec![Command::new("/nonexistent/program")]);
+    let result = run(&battery, &mut squall::fill);
+    assert_eq!(result.to_string(), "dieharder: not installed");
+}
+
+fn one_that_says_nothing_has_no_result() {
+    let result = run(&script(|_| vec![shell("exit 1")]), &mut squall::fill);
+    assert_eq!(result.to_string(), "dieharder: returned no result");
 }

@@ -1,35 +1,27 @@
 //! This test program as a child: of the benchmark's experiments, and of tests.
 
-use std::env;
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use squall_bench::process as experiments;
-use squall_bench::remote::serve_on;
-use squall_bench::source::Draw;
-use squall_bench::sources;
-use squall_bench::statistics::battery::testu01;
+use squall_bench::child::{Child, Work};
 use squall_tools::Failure;
 
 use crate::process;
+use crate::repeats;
 
-/// What a child of a test does.
-pub const VARIABLE: &str = "SQUALL_TEST_CHILD";
+/// The source that stands for a test of forks, which takes a process of one thread.
+pub const REPEATS: &str = "repeats";
 
 /// Longest time that something is waited for which happens at once on an idle machine.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Does what this process was started for, if it is a child.
 pub fn serve() -> Option<ExitCode> {
-    let served = match experiments::this_process() {
-        Some(child) => experiments::serve(&child, process::lookup),
-        None => serve_test(&env::var(VARIABLE).ok()?),
-    };
-    match served {
+    let child = Child::this_process()?;
+    match serve_child(&child) {
         Ok(()) => Some(ExitCode::SUCCESS),
         Err(failure) => {
             eprintln!("{}", failure.into_text());
@@ -38,32 +30,17 @@ pub fn serve() -> Option<ExitCode> {
     }
 }
 
-fn serve_test(what: &str) -> Result<(), Failure> {
-    let opened = match what {
-        "testu01" => return testu01::run(),
-        "repeats" => {
-            process::check_repeats();
-            return Ok(());
-        }
-        "idle" => Ok(Box::new(Idle) as _),
-        "missing" => Err("libidle is not\ninstalled".into()),
-        name => (sources::find(name).expect("a source").open)(),
-    };
-    serve_on(io::stdin().lock(), io::stdout().lock(), opened)
+fn serve_child(child: &Child) -> Result<(), Failure> {
+    if child.source == REPEATS {
+        repeats::check();
+        return Ok(());
+    }
+    child.serve(process::open)
 }
 
-/// The child that does `what`.
-pub fn command(what: &str) -> Command {
-    let mut command = Command::new(env::current_exe().expect("a program"));
-    command.env(VARIABLE, what);
-    command
-}
-
-/// A source that leaves buffers as they are.
-struct Idle;
-
-impl Draw for Idle {
-    fn fill(&mut self, _: &mut [u8]) {}
+/// The child that serves `source`.
+pub fn command(source: &str) -> Command {
+    Child::new(Work::Serve, source, 0).command()
 }
 
 /// Waits until `is_so`.

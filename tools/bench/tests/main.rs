@@ -12,6 +12,7 @@ mod go_program;
 mod page;
 mod process;
 mod published;
+mod repeats;
 mod schema;
 mod served;
 mod sources;
@@ -50,7 +51,7 @@ fn main() -> ExitCode {
 
 /// Go's program, which is built if it is not there yet.
 fn go() -> Program {
-    go::program(true).expect("Go builds its program")
+    go::program("go".as_ref(), true).expect("Go builds its program")
 }
 
 /// The message of a failure.

@@ -3,13 +3,15 @@
 use std::thread;
 use std::time::Duration;
 
-use squall_bench::process::{Experiment, Fill, NOTHING, contestants, pipe, repeats_in_child};
-use squall_bench::sources::{self, RunsIn};
+use squall_bench::child::{NOTHING, Work};
+use squall_bench::process::{contestants, pipe};
+use squall_bench::sources::{self, Opened, in_process};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 use squall_tools::measure::contest::Contestant;
 
 use crate::child;
+use crate::sources::By;
 
 pub const TESTS: &[Test] = tests![
     first_bytes_are_timed,
@@ -25,24 +27,24 @@ pub const TESTS: &[Test] = tests![
 const SLEEP: Duration = Duration::from_millis(5);
 
 /// The sources of children.
-pub fn lookup(name: &str) -> Option<Fill> {
+pub fn open(name: &str) -> Opened {
     let parent = std::process::id();
-    Some(match name {
-        "squall" => Box::new(squall::fill),
-        "slow" => Box::new(|out| {
+    match name {
+        "slow" => in_process(By(|out: &mut [u8]| {
             thread::sleep(SLEEP);
             squall::fill(out);
-        }),
-        "constant" => Box::new(|out| out.fill(7)),
-        "idle" => Box::new(|_| ()),
-        "fails-in-a-child" => Box::new(move |out| {
+        })),
+        "constant" => in_process(By(|out: &mut [u8]| out.fill(7))),
+        "idle" => in_process(By(|_: &mut [u8]| ())),
+        "fails-in-a-child" => in_process(By(move |out: &mut [u8]| {
             if std::process::id() != parent {
                 std::process::abort();
             }
             squall::fill(out);
-        }),
-        _ => return None,
-    })
+        })),
+        "missing" => Err("libidle is not\ninstalled".into()),
+        _ => sources::open(name),
+    }
 }
 
 /// What one run of each of `contestants` gives.
@@ -61,12 +63,12 @@ fn times(contestants: Vec<Contestant>) -> Vec<f64> {
 }
 
 fn first_bytes_are_timed() {
-    let contestants = contestants(Experiment::FirstBytes, &[NOTHING, "squall", "slow"], 32);
+    let contestants = contestants(Work::FirstBytes, &[NOTHING, "squall", "slow"], 32);
     assert!(times(contestants)[2] >= SLEEP.as_nanos() as f64);
 }
 
 fn only_a_child_that_should_draw_does() {
-    let forks = |source, bytes| run(contestants(Experiment::Forks, &[source], bytes)).remove(0);
+    let forks = |source, bytes| run(contestants(Work::Forks, &[source], bytes)).remove(0);
     let drawn = forks("slow", 32).expect("it runs");
     assert!(drawn >= SLEEP.as_nanos() as f64);
     assert!(forks("fails-in-a-child", 32).is_err());
@@ -93,14 +95,13 @@ fn programs_write() {
 }
 
 fn a_source_that_gives_nothing_is_a_failure() {
-    let idle = run(contestants(Experiment::FirstBytes, &["idle"], 32)).remove(0);
+    let idle = run(contestants(Work::FirstBytes, &["idle"], 32)).remove(0);
     assert!(idle.expect_err("no bytes").contains("it returned no bytes"));
-    assert!(repeats_in_child(&mut |_| ()).is_err());
 }
 
 fn what_is_not_there_is_a_failure() {
     let names = ["none"];
-    let experiments = [Experiment::FirstBytes, Experiment::Forks];
+    let experiments = [Work::FirstBytes, Work::Forks];
     let contestants = experiments
         .into_iter()
         .flat_map(|it| contestants(it, &names, 0));
@@ -112,37 +113,7 @@ fn what_is_not_there_is_a_failure() {
 
 /// In a process of one thread, as no lock may be held by another one.
 fn what_is_said_of_forks_is_true() {
-    let output = child::command("repeats").output().expect("it runs");
+    let output = child::command(child::REPEATS).output().expect("it runs");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-}
-
-/// No source of this process that is called fit for secrets repeats itself in a forked child. Those
-/// of which it is said that they do are the control.
-pub fn check_repeats() {
-    let (mut kept, mut repeated) = (0, 0);
-    for entry in sources::all().filter(|entry| entry.runs_in == RunsIn::ThisProcess) {
-        let Ok(mut source) = (entry.open)() else {
-            continue;
-        };
-        let draw = &mut |out: &mut [u8]| source.fill(out).expect("a source that works");
-        let is_said = entry
-            .caveat
-            .starts_with("a forked child and a VM clone repeat it");
-        if entry.secure || is_said {
-            let repeats = repeats_in_child(draw).expect("a child");
-            assert_eq!(repeats, !entry.secure, "{}", entry.name);
-            *if repeats { &mut repeated } else { &mut kept } += 1;
-        }
-    }
-    assert!(kept >= 5 && repeated >= 5, "{kept} {repeated}");
-    // A buffer that is used up after the first block: 16 bytes of it are the same.
-    let mut inherited = vec![7; 32];
-    let draw = &mut |out: &mut [u8]| {
-        squall::fill(out);
-        let len = inherited.len().min(out.len()).min(16);
-        out[..len].copy_from_slice(&inherited[..len]);
-        inherited.drain(..len);
-    };
-    assert!(repeats_in_child(draw).expect("a child"));
 }

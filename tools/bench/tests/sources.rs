@@ -43,7 +43,8 @@ fn sources_of_this_process_give_bytes() {
     assert!(found >= 10, "{found}");
 }
 
-struct By<F>(F);
+/// A source that a function is.
+pub struct By<F>(pub F);
 
 impl<F: FnMut(&mut [u8])> Draw for By<F> {
     fn fill(&mut self, out: &mut [u8]) {

@@ -10,6 +10,8 @@ pub mod csv;
 pub mod failure;
 pub mod inherited;
 pub mod interrupt;
+#[cfg(feature = "loaded")]
+pub mod loaded;
 pub mod measure;
 pub mod output;
 #[cfg(feature = "pages")]

@@ -1,9 +1,9 @@
 //! OpenSSL's libcrypto, loaded at run time and never unloaded.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_ulong, c_void};
+use std::ffi::{CString, c_char, c_int, c_ulong, c_void};
 use std::ptr;
 
-use libloading::Library;
+use squall_tools::loaded::{Loaded, text};
 
 /// The versions that have providers.
 const NAMES: [&str; 2] = ["libcrypto.so.3", "libcrypto.so.4"];
@@ -51,7 +51,6 @@ pub struct Libcrypto {
     load_provider: unsafe extern "C" fn(Pointer, Text) -> Pointer,
     get_error: GetError,
     reason: unsafe extern "C" fn(c_ulong) -> Text,
-    _library: &'static Library,
 }
 
 impl Libcrypto {
@@ -62,44 +61,39 @@ impl Libcrypto {
     pub fn load() -> Result<Libcrypto, String> {
         const INIT_LOAD_CONFIG: u64 = 0x40;
         // SAFETY: libcrypto may be loaded at any time.
-        let load = |name: &&str| unsafe { Library::new(*name) }.ok();
-        let library = NAMES
-            .iter()
-            .find_map(load)
-            .ok_or_else(|| format!("{} is not installed", NAMES[0]))?;
-        let libcrypto = Libcrypto::with(Box::leak(Box::new(library)))
-            .map_err(|error| format!("{}: {error}", NAMES[0]))?;
+        let library = unsafe { Loaded::first_of(&NAMES) }?;
+        let libcrypto =
+            Libcrypto::with(&library).map_err(|error| format!("{}: {error}", NAMES[0]))?;
         // SAFETY: null settings are allowed. The drawing shows later whether this succeeded.
         unsafe { (libcrypto.init)(INIT_LOAD_CONFIG, ptr::null_mut()) };
         Ok(libcrypto)
     }
 
-    fn with(library: &'static Library) -> Result<Libcrypto, libloading::Error> {
+    fn with(library: &Loaded) -> Result<Libcrypto, String> {
         // SAFETY: the functions have the signatures of OpenSSL's manual (section 3) and of its
         // headers, and the library is never unloaded.
         unsafe {
-            let get0 = |name: &str| library.get::<Get0>(name).map(|found| *found);
+            let get0 = |name| library.symbol::<Get0>(name);
             Ok(Libcrypto {
-                init: *library.get("OPENSSL_init_crypto")?,
-                version: *library.get("OpenSSL_version")?,
-                public: *library.get("RAND_bytes")?,
-                private: *library.get("RAND_priv_bytes")?,
+                init: library.symbol("OPENSSL_init_crypto")?,
+                version: library.symbol("OpenSSL_version")?,
+                public: library.symbol("RAND_bytes")?,
+                private: library.symbol("RAND_priv_bytes")?,
                 get0: [
                     get0("RAND_get0_primary")?,
                     get0("RAND_get0_public")?,
                     get0("RAND_get0_private")?,
                 ],
                 get0_rand: get0("EVP_RAND_CTX_get0_rand")?,
-                rand_name: *library.get("EVP_RAND_get0_name")?,
+                rand_name: library.symbol("EVP_RAND_get0_name")?,
                 rand_provider: get0("EVP_RAND_get0_provider")?,
-                provider_name: *library.get("OSSL_PROVIDER_get0_name")?,
-                configuration: *library.get("CONF_get1_default_config_file")?,
-                new_context: *library.get("OSSL_LIB_CTX_new")?,
-                load_configuration: *library.get("OSSL_LIB_CTX_load_config")?,
-                load_provider: *library.get("OSSL_PROVIDER_load")?,
-                get_error: *library.get("ERR_get_error_all")?,
-                reason: *library.get("ERR_reason_error_string")?,
-                _library: library,
+                provider_name: library.symbol("OSSL_PROVIDER_get0_name")?,
+                configuration: library.symbol("CONF_get1_default_config_file")?,
+                new_context: library.symbol("OSSL_LIB_CTX_new")?,
+                load_configuration: library.symbol("OSSL_LIB_CTX_load_config")?,
+                load_provider: library.symbol("OSSL_PROVIDER_load")?,
+                get_error: library.symbol("ERR_get_error_all")?,
+                reason: library.symbol("ERR_reason_error_string")?,
             })
         }
     }
@@ -214,18 +208,4 @@ impl Libcrypto {
         errors.dedup();
         errors
     }
-}
-
-/// Copies a string of the library; empty if it is null.
-///
-/// # Safety
-/// `text` is null or ends with a null byte.
-unsafe fn text(text: Text) -> String {
-    if text.is_null() {
-        return String::new();
-    }
-    // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(text) }
-        .to_string_lossy()
-        .into_owned()
 }

@@ -8,25 +8,22 @@ use squall_tools::Failure;
 use squall_tools::failure::cause;
 use squall_tools::measure::{Spread, fork};
 
+use crate::child::Unopened;
+
 /// Forks of a process that are not counted, and that are.
 const WARM_UP: usize = 5;
 const FORKS: usize = 50;
 
 /// The median of forks of this process, in nanoseconds.
-pub(super) fn time(bytes: usize, draw: &mut dyn FnMut(&mut [u8])) -> Result<f64, Failure> {
+pub fn time(source: &mut Unopened, bytes: usize) -> Result<f64, Failure> {
     // A first request may be served on its own; the next ones fill a buffer.
     for _ in 0..4 {
-        draw(black_box(&mut [0; 32]));
+        source.draw(black_box(&mut [0; 32]))?;
     }
     let mut out = vec![0; bytes];
     let mut fork_once = |_| {
         let clock = Instant::now();
-        let forked = fork::fork(|| {
-            if !out.is_empty() {
-                draw(black_box(&mut out));
-            }
-            true
-        });
+        let forked = fork::fork(|| out.is_empty() || source.draw(black_box(&mut out)).is_ok());
         forked?.wait().map(|()| clock.elapsed().as_nanos() as f64)
     };
     let times = (0..WARM_UP + FORKS).map(&mut fork_once);

@@ -5,15 +5,16 @@ use std::fs::File;
 use std::hint::black_box;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::process::{self, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use squall_tools::Failure;
 use squall_tools::failure::cause;
 use squall_tools::measure::contest::Contestant;
 
-use super::child::{Child, Experiment, NOTHING, PROGRAM};
+use crate::child::{Child, NOTHING, Unopened, Work, this_program};
 use crate::measure::single;
+use crate::subprocess::Subprocess;
 
 /// Lengths of blocks, in bytes.
 pub const LENGTHS: [usize; 4] = [512, 4 << 10, 64 << 10, 1 << 20];
@@ -26,14 +27,11 @@ const BUFFER_LEN: usize = 1 << 20;
 /// writes each block. [`NOTHING`] writes zeros.
 pub fn contestants(sources: &[&str], len: usize, bytes: u64) -> Vec<Contestant<'static>> {
     let of_source = |source: &&str| {
-        let child = Child {
-            experiment: Experiment::Pipe,
-            source: (*source).to_owned(),
-            bytes: len,
-        };
+        let child = Child::new(Work::Pipe, source, len);
         let is_random = *source != NOTHING;
-        let time = move || time(&mut child.command(), is_random, len, bytes);
-        single(source, time)
+        single(source, move || {
+            time(&mut child.command(), is_random, len, bytes)
+        })
     };
     sources.iter().map(of_source).collect()
 }
@@ -49,7 +47,7 @@ pub fn program_contestants(len: usize, bytes: u64) -> Vec<Contestant<'static>> {
     openssl.args(["enc", "-aes-128-ctr", "-nosalt", "-in", "/dev/zero"]);
     openssl.args(["-K", &"5a".repeat(16), "-iv", &"00".repeat(16)]);
     openssl.args(["-bufsize", &len.to_string()]);
-    let mut squall = Command::new(PROGRAM);
+    let mut squall = this_program();
     squall.arg("stream");
     let programs = [
         ("dd-urandom", dd, is_in_path("dd")),
@@ -58,7 +56,6 @@ pub fn program_contestants(len: usize, bytes: u64) -> Vec<Contestant<'static>> {
     ];
     let installed = programs.into_iter().filter(|(.., is_there)| *is_there);
     let contestant = |(name, mut command, _): (_, Command, _)| {
-        command.stdin(Stdio::null());
         single(name, move || time(&mut command, true, len, bytes))
     };
     installed.map(contestant).collect()
@@ -76,87 +73,49 @@ fn is_in_path(program: &str) -> bool {
 }
 
 /// Draws blocks of `len` bytes and writes them to standard output, until nobody reads them.
-pub(super) fn write_blocks(len: usize, draw: &mut dyn FnMut(&mut [u8])) -> Result<(), Failure> {
+pub(crate) fn write_blocks(source: &mut Unopened, len: usize) -> Result<(), Failure> {
+    let failure = |error| Failure::of_write("standard output", &error);
     // A `Stdout` would look for the end of a line.
     let copy = io::stdout().as_fd().try_clone_to_owned();
-    let mut output = File::from(copy.map_err(|error| failure(&cause(&error)))?);
+    let mut output = File::from(copy.map_err(failure)?);
     let mut block = vec![0; len];
     loop {
-        draw(black_box(&mut block));
-        match output.write_all(&block) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
-            Err(error) => return Err(failure(&cause(&error))),
-        }
+        source.draw(black_box(&mut block))?;
+        output.write_all(&block).map_err(failure)?;
     }
 }
 
 /// Nanoseconds for `len` bytes of what `command` writes, over `bytes`. If it `is_random`, it must not
 /// write one byte over and over.
 fn time(command: &mut Command, is_random: bool, len: usize, bytes: u64) -> Result<f64, Failure> {
-    let (mut process, mut pipe) = start(command)?;
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut process = Subprocess::start(command)?;
+    let mut pipe = process.0.stdout.take().expect("it is piped");
     let mut buffer = vec![0; BUFFER_LEN];
-    if let Err(error) = pipe.read_exact(&mut buffer) {
-        return Err(process.failure(&error));
-    }
-    if is_random && buffer.iter().all(|byte| *byte == buffer[0]) {
-        return Err(failure("it writes one byte over and over"));
-    }
-    let clock = Instant::now();
-    let mut got = 0;
-    while got < bytes {
-        match pipe.read(&mut buffer) {
-            Ok(0) => return Err(process.failure(&io::ErrorKind::UnexpectedEof.into())),
-            Ok(len) => got += len as u64,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(process.failure(&error)),
+    let mut timed = || -> io::Result<f64> {
+        pipe.read_exact(&mut buffer)?;
+        if is_random && buffer.iter().all(|byte| *byte == buffer[0]) {
+            return Err(io::Error::other("writes one byte over and over"));
         }
-    }
-    Ok(clock.elapsed().as_nanos() as f64 * len as f64 / got as f64)
-}
-
-fn start(command: &mut Command) -> Result<(Process, ChildStdout), Failure> {
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut process = command.spawn().map_err(|error| {
-        let program = command.get_program().display();
-        Failure::Runtime(format!("{program}: {}", cause(&error)))
-    })?;
-    let pipe = process.stdout.take().expect("it is piped");
-    Ok((Process(process), pipe))
-}
-
-/// A child that is killed and reaped when this is dropped.
-struct Process(process::Child);
-
-impl Process {
-    /// What a failed read means: if the pipe has ended, what the process said.
-    fn failure(&mut self, error: &io::Error) -> Failure {
-        if error.kind() != io::ErrorKind::UnexpectedEof {
-            return failure(&cause(error));
+        let clock = Instant::now();
+        let mut got = 0;
+        while got < bytes {
+            match pipe.read(&mut buffer) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                len => got += len? as u64,
+            }
         }
-        self.end();
-        let mut said = String::new();
-        let stderr = self.0.stderr.take();
-        let _ = stderr.map(|mut stderr| stderr.read_to_string(&mut said));
-        match said.trim() {
-            "" => failure("it ended early"),
-            said => failure(said),
-        }
-    }
-
-    fn end(&mut self) {
-        // Both fail only where it has been reaped already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-fn failure(cause: &str) -> Failure {
-    Failure::Runtime(format!("a process that writes to a pipe: {cause}"))
+        Ok(clock.elapsed().as_nanos() as f64 * len as f64 / got as f64)
+    };
+    timed().map_err(|error| {
+        let did = match error.kind() {
+            io::ErrorKind::UnexpectedEof => None,
+            _ => Some(cause(&error)),
+        };
+        Failure::Runtime(process.end(did.as_deref()))
+    })
 }

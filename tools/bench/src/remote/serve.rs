@@ -1,6 +1,6 @@
 //! The process that serves a source.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 use squall_tools::Failure;
@@ -18,18 +18,7 @@ pub fn serve(opened: Opened) -> Result<(), Failure> {
     // A source that hangs would not see the end of its input.
     let bound = set_parent_process_death_signal(Some(Signal::KILL));
     bound.map_err(|error| Failure::Runtime(format!("prctl(2): {error}")))?;
-    serve_on(io::stdin().lock(), io::stdout().lock(), opened)
-}
-
-/// Serves the source `opened` as [`serve`] does, to who writes `input` and reads `output`.
-///
-/// # Errors
-/// Input or output has failed; that of a source is an answer.
-pub fn serve_on(
-    input: impl BufRead,
-    mut output: impl Write,
-    opened: Opened,
-) -> Result<(), Failure> {
+    let mut output = io::stdout().lock();
     let mut write = |answer: &[u8]| {
         let written = output.write_all(answer).and_then(|()| output.flush());
         written.map_err(|error| Failure::of_write("output", &error))
@@ -41,7 +30,7 @@ pub fn serve_on(
     write(b"ready\n")?;
     // Kept from one request to the next, as it is where sources of this process are measured.
     let mut buffer = Vec::new();
-    for line in input.lines() {
+    for line in io::stdin().lines() {
         let line = line.map_err(|error| Failure::Runtime(format!("input: {}", cause(&error))))?;
         let answer = answer(&line, source.as_mut(), &mut buffer);
         write(&answer.unwrap_or_else(|failure| error(&failure.into_text())))?;

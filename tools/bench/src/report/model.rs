@@ -279,6 +279,25 @@ impl Point {
 }
 
 impl Workload {
+    /// A workload without figures yet.
+    pub fn new(
+        name: &str,
+        title: &str,
+        operation: &str,
+        axis: &str,
+        kernel: Option<&str>,
+    ) -> Workload {
+        Workload {
+            name: name.into(),
+            title: title.into(),
+            operation: operation.into(),
+            axis: axis.into(),
+            kernel: kernel.map(Into::into),
+            series: Vec::new(),
+            failures: Vec::new(),
+        }
+    }
+
     /// The series of the source named `source`.
     pub fn series(&self, source: &str) -> Option<&Series> {
         self.series.iter().find(|series| series.source == source)

@@ -1,10 +1,10 @@
 //! squall through the doors that existing programs have: getrandom(3) with libsquall-preload.so
 //! before it, and OpenSSL's RAND_bytes with squall's provider. Each holds for a whole process.
 
-use squall_tools::places::{self, PRELOAD};
+use squall_tools::loaded::Loaded;
 
-use super::entry::{Entry, RunsIn, Setting, in_process};
-use super::{libcrypto, loaded};
+use super::entry::{Entry, Opened, RunsIn, Setting, in_process};
+use super::libcrypto;
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -15,7 +15,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         explained: "getrandom of the C library, in a process of its own with libsquall-preload.so \
                     loaded first, as `squall run` does",
         runs_in: RunsIn::OwnProcess(Setting::Preload),
-        open: || in_process(Getrandom::find()?),
+        open: getrandom,
         ..DOOR
     },
     Entry {
@@ -23,7 +23,6 @@ pub(super) const ENTRIES: &[Entry] = &[
         title: "OpenSSL RAND_bytes, squall's provider",
         explained: "RAND_bytes of libcrypto as it is installed, in a process of its own whose \
                     generators are squall's provider's",
-        runs_in: RunsIn::OwnProcess(Setting::None),
         open: libcrypto::open_with_squall,
         ..DOOR
     },
@@ -36,25 +35,13 @@ const DOOR: Entry = Entry {
     ..Entry::DEFAULT
 };
 
-/// What the loader is told of libsquall-preload.so.
-///
-/// # Errors
-/// It is not installed.
-pub fn preload() -> Result<(&'static str, String), String> {
-    let library = places::find(PRELOAD, None).map_err(squall_tools::Failure::into_text)?;
-    Ok(("LD_PRELOAD", library.to_string_lossy().into_owned()))
-}
-
 struct Getrandom(unsafe extern "C" fn(*mut u8, usize, u32) -> isize);
 
-impl Getrandom {
-    fn find() -> Result<Getrandom, String> {
-        // SAFETY: getrandom(3) has this signature in every C library.
-        let found = unsafe { loaded::symbol(loaded::linked(), "getrandom") };
-        found
-            .map(Getrandom)
-            .map_err(|_| "the C library has no getrandom: it came with glibc 2.25".into())
-    }
+fn getrandom() -> Opened {
+    // SAFETY: getrandom(3) has this signature in every C library.
+    let found = unsafe { Loaded::linked().symbol("getrandom") };
+    let missing = |_| "the C library has no getrandom: it came with glibc 2.25";
+    in_process(Getrandom(found.map_err(missing)?))
 }
 
 impl Draw for Getrandom {

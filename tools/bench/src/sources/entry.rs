@@ -26,7 +26,7 @@ pub enum Setting {
     None,
     /// A variable and its value.
     Variable(&'static str, &'static str),
-    /// libsquall-preload.so, for the loader.
+    /// libsquall-preload.so, which the loader loads first.
     Preload,
 }
 

@@ -6,13 +6,11 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
-use std::sync::OnceLock;
 
-use libloading::os::unix::Library;
+use squall_tools::loaded::{Loaded, text};
 use squall_tools::places::{self, PROVIDER};
 
 use super::entry::{Entry, Opened, RunsIn, Setting, in_process};
-use super::loaded;
 use crate::report::model::Group;
 use crate::source::Draw;
 
@@ -25,7 +23,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
     caveat: "a VM clone repeats it",
     explained: "RAND_bytes of libcrypto as it is installed: CTR_DRBG with AES-256, reseeded in a \
                 forked child, not in a clone",
-    open: || in_process(Rand(functions()?)),
+    open: || Rand::of(&load()?),
     ..Entry::DEFAULT
 }];
 
@@ -45,9 +43,7 @@ pub(super) const KEYSTREAMS: &[Entry] = &[
         explained: "EVP_EncryptUpdate of libcrypto as it is installed, in place, in a process of \
                     its own that hides AES and PCLMUL instructions from it (OPENSSL_ia32cap)",
         runs_in: RunsIn::OwnProcess(Setting::Variable("OPENSSL_ia32cap", WITHOUT_AES)),
-        open: || evp("EVP_aes_128_ctr"),
-        caveat: "the same key, the same bytes",
-        ..Entry::DEFAULT
+        ..keystream("", "", || evp("EVP_aes_128_ctr"))
     },
 ];
 
@@ -65,90 +61,113 @@ const fn keystream(name: &'static str, title: &'static str, open: fn() -> Opened
 /// OPENSSL_ia32cap(3): all that there is but AES-NI (bit 57) and PCLMULQDQ (bit 33).
 const WITHOUT_AES: &str = "~0x200000200000000";
 
+type Pointer = *mut c_void;
+type Text = *const c_char;
+
+fn load() -> Result<Loaded, String> {
+    // SAFETY: libcrypto may be loaded at any time.
+    unsafe { Loaded::first_of(&NAMES) }
+}
+
+/// The version of libcrypto, as it reports it, which loads it.
+pub fn version() -> Option<String> {
+    const OPENSSL_VERSION: c_int = 0;
+    // SAFETY: OpenSSL_version returns a string that is never freed.
+    let text = unsafe {
+        let version: unsafe extern "C" fn(c_int) -> Text =
+            load().ok()?.symbol("OpenSSL_version").ok()?;
+        text(version(OPENSSL_VERSION))
+    };
+    Some(text.trim_start_matches("OpenSSL ").to_owned())
+}
+
+/// RAND_bytes.
+struct Rand(unsafe extern "C" fn(*mut u8, c_int) -> c_int);
+
+impl Rand {
+    fn of(library: &Loaded) -> Opened {
+        // SAFETY: the signature is that of RAND_bytes(3).
+        in_process(Rand(unsafe { library.symbol("RAND_bytes") }?))
+    }
+}
+
+impl Draw for Rand {
+    #[inline]
+    fn fill(&mut self, out: &mut [u8]) {
+        let len = c_int::try_from(out.len()).expect("RAND_bytes takes less than 2 GiB");
+        // SAFETY: `out` is writable for its length.
+        let status = unsafe { (self.0)(out.as_mut_ptr(), len) };
+        assert!(status == 1, "RAND_bytes failed");
+    }
+}
+
 /// RAND_bytes of a process whose generators are squall's, if it has not drawn yet.
 pub fn open_with_squall() -> Opened {
-    let functions = functions()?;
+    let library = load()?;
     let provider = places::find(PROVIDER, None).map_err(squall_tools::Failure::into_text)?;
     let folder = provider.parent().unwrap_or(Path::new("/"));
     let [folder, name] = [Some(folder.as_os_str()), provider.file_stem()].map(|text| {
         let text = text.unwrap_or_default().as_encoded_bytes();
         CString::new(text).expect("a path has no null bytes")
     });
-    functions.use_squall(&folder, &name)?;
-    in_process(Rand(functions))
+    if use_provider(&library, &folder, &name)? {
+        Rand::of(&library)
+    } else {
+        Err("OpenSSL does not load squall's provider".into())
+    }
 }
 
-fn evp(cipher: &str) -> Opened {
-    in_process(Evp::new(cipher)?)
-}
-
-type Pointer = *mut c_void;
-
-#[derive(Debug)]
-struct Functions {
-    version: unsafe extern "C" fn(c_int) -> *const c_char,
-    new_context: unsafe extern "C" fn() -> Pointer,
-    free_context: unsafe extern "C" fn(Pointer),
-    init: unsafe extern "C" fn(Pointer, Pointer, Pointer, *const u8, *const u8) -> c_int,
-    update: unsafe extern "C" fn(Pointer, *mut u8, *mut c_int, *const u8, c_int) -> c_int,
-    rand: unsafe extern "C" fn(*mut u8, c_int) -> c_int,
-    library: &'static Library,
-}
-
-impl Functions {
-    /// Has RAND_bytes draw from the generator of the provider `name` in `folder`.
-    fn use_squall(&self, folder: &CStr, name: &CStr) -> Result<(), String> {
-        type SearchPath = unsafe extern "C" fn(Pointer, *const c_char) -> c_int;
-        type Load = unsafe extern "C" fn(Pointer, *const c_char) -> Pointer;
-        type Text = *const c_char;
-        type SetType = unsafe extern "C" fn(Pointer, Text, Text, Text, Text) -> c_int;
-        const NONE: Pointer = ptr::null_mut();
-        const NO_TEXT: Text = ptr::null();
-        // SAFETY: the signatures are those of OSSL_PROVIDER(3) and RAND_set_DRBG_type(3), which
-        // take null for their defaults; the strings end with null bytes, and are copied.
-        let done = unsafe {
-            let search: SearchPath =
-                loaded::symbol(self.library, "OSSL_PROVIDER_set_default_search_path")?;
-            let load: Load = loaded::symbol(self.library, "OSSL_PROVIDER_load")?;
-            let set_type: SetType = loaded::symbol(self.library, "RAND_set_DRBG_type")?;
-            !load(NONE, c"default".as_ptr()).is_null()
-                && search(NONE, folder.as_ptr()) == 1
-                && !load(NONE, name.as_ptr()).is_null()
-                && set_type(NONE, c"SQUALL".as_ptr(), NO_TEXT, NO_TEXT, NO_TEXT) == 1
-        };
-        if done {
-            Ok(())
-        } else {
-            Err("OpenSSL does not load squall's provider".into())
-        }
+/// Has RAND_bytes draw from the generator of the provider `name` in `folder`: whether it does.
+fn use_provider(library: &Loaded, folder: &CStr, name: &CStr) -> Result<bool, String> {
+    type SearchPath = unsafe extern "C" fn(Pointer, Text) -> c_int;
+    type Load = unsafe extern "C" fn(Pointer, Text) -> Pointer;
+    type SetType = unsafe extern "C" fn(Pointer, Text, Text, Text, Text) -> c_int;
+    const NONE: Pointer = ptr::null_mut();
+    const NO_TEXT: Text = ptr::null();
+    // SAFETY: the signatures are those of OSSL_PROVIDER(3) and RAND_set_DRBG_type(3), which take
+    // null for their defaults; the strings end with null bytes, and are copied.
+    unsafe {
+        let search: SearchPath = library.symbol("OSSL_PROVIDER_set_default_search_path")?;
+        let load: Load = library.symbol("OSSL_PROVIDER_load")?;
+        let set_type: SetType = library.symbol("RAND_set_DRBG_type")?;
+        Ok(!load(NONE, c"default".as_ptr()).is_null()
+            && search(NONE, folder.as_ptr()) == 1
+            && !load(NONE, name.as_ptr()).is_null()
+            && set_type(NONE, c"SQUALL".as_ptr(), NO_TEXT, NO_TEXT, NO_TEXT) == 1)
     }
 }
 
 /// A cipher with a key, encrypting.
-#[derive(Debug)]
 struct Evp {
-    functions: &'static Functions,
     context: Pointer,
+    update: unsafe extern "C" fn(Pointer, *mut u8, *mut c_int, *const u8, c_int) -> c_int,
+    free: unsafe extern "C" fn(Pointer),
 }
 
-impl Evp {
-    /// The cipher that OpenSSL's function `constructor` names, with a key.
-    fn new(constructor: &str) -> Result<Evp, String> {
-        type Constructor = unsafe extern "C" fn() -> Pointer;
-        let functions = functions()?;
-        let (key, nonce) = ([0u8; 32], [0u8; 16]);
-        // SAFETY: the signatures are those of OpenSSL's documentation; the key and the nonce are
-        // as long as the longest of these ciphers reads.
-        let (evp, status) = unsafe {
-            let cipher: Constructor = loaded::symbol(functions.library, constructor)?;
-            let context = (functions.new_context)();
-            let evp = Evp { functions, context };
-            let (key, nonce) = (key.as_ptr(), nonce.as_ptr());
-            let status = (functions.init)(context, cipher(), ptr::null_mut(), key, nonce);
-            (evp, status)
+/// The cipher that OpenSSL's function `constructor` names, with a key.
+fn evp(constructor: &str) -> Opened {
+    type New = unsafe extern "C" fn() -> Pointer;
+    type Init = unsafe extern "C" fn(Pointer, Pointer, Pointer, *const u8, *const u8) -> c_int;
+    let library = load()?;
+    let (key, nonce) = ([0u8; 32], [0u8; 16]);
+    // SAFETY: the signatures are those of OpenSSL's documentation; the key and the nonce are as
+    // long as the longest of these ciphers reads.
+    let (evp, status) = unsafe {
+        let cipher: New = library.symbol(constructor)?;
+        let new_context: New = library.symbol("EVP_CIPHER_CTX_new")?;
+        let init: Init = library.symbol("EVP_EncryptInit_ex")?;
+        let evp = Evp {
+            update: library.symbol("EVP_EncryptUpdate")?,
+            free: library.symbol("EVP_CIPHER_CTX_free")?,
+            context: new_context(),
         };
-        let refused = || format!("libcrypto refuses {constructor}");
-        (status == 1).then_some(evp).ok_or_else(refused)
+        let (key, nonce) = (key.as_ptr(), nonce.as_ptr());
+        let status = init(evp.context, cipher(), ptr::null_mut(), key, nonce);
+        (evp, status)
+    };
+    match status {
+        1 => in_process(evp),
+        _ => Err(format!("libcrypto refuses {constructor}")),
     }
 }
 
@@ -156,66 +175,16 @@ impl Draw for Evp {
     #[inline]
     fn fill(&mut self, out: &mut [u8]) {
         let len = c_int::try_from(out.len()).expect("EVP takes less than 2 GiB");
-        let mut written = 0;
+        let (at, mut written) = (out.as_mut_ptr(), 0);
         // SAFETY: the context is keyed; EVP allows the input to be the output.
-        let status = unsafe {
-            (self.functions.update)(
-                self.context,
-                out.as_mut_ptr(),
-                &mut written,
-                out.as_ptr(),
-                len,
-            )
-        };
+        let status = unsafe { (self.update)(self.context, at, &mut written, at, len) };
         assert!(status == 1 && written == len, "EVP_EncryptUpdate failed");
-    }
-}
-
-struct Rand(&'static Functions);
-
-impl Draw for Rand {
-    #[inline]
-    fn fill(&mut self, out: &mut [u8]) {
-        let len = c_int::try_from(out.len()).expect("RAND_bytes takes less than 2 GiB");
-        // SAFETY: `out` is writable for its length.
-        let status = unsafe { (self.0.rand)(out.as_mut_ptr(), len) };
-        assert!(status == 1, "RAND_bytes failed");
     }
 }
 
 impl Drop for Evp {
     fn drop(&mut self) {
         // SAFETY: the context came from EVP_CIPHER_CTX_new and is freed once.
-        unsafe { (self.functions.free_context)(self.context) };
-    }
-}
-
-/// The version of the loaded libcrypto, as it reports it.
-pub fn version() -> Option<String> {
-    const OPENSSL_VERSION: c_int = 0;
-    let functions = functions().ok()?;
-    // SAFETY: OpenSSL_version returns a string that is never freed.
-    let text = unsafe { loaded::text((functions.version)(OPENSSL_VERSION)) };
-    Some(text.trim_start_matches("OpenSSL ").to_owned())
-}
-
-fn functions() -> Result<&'static Functions, String> {
-    static FUNCTIONS: OnceLock<Result<Functions, String>> = OnceLock::new();
-    FUNCTIONS.get_or_init(load).as_ref().map_err(Clone::clone)
-}
-
-fn load() -> Result<Functions, String> {
-    let library = loaded::library(&NAMES)?;
-    // SAFETY: the functions have the documented signatures.
-    unsafe {
-        Ok(Functions {
-            version: loaded::symbol(library, "OpenSSL_version")?,
-            new_context: loaded::symbol(library, "EVP_CIPHER_CTX_new")?,
-            free_context: loaded::symbol(library, "EVP_CIPHER_CTX_free")?,
-            init: loaded::symbol(library, "EVP_EncryptInit_ex")?,
-            update: loaded::symbol(library, "EVP_EncryptUpdate")?,
-            rand: loaded::symbol(library, "RAND_bytes")?,
-            library,
-        })
+        unsafe { (self.free)(self.context) };
     }
 }

@@ -6,7 +6,15 @@
 use std::ffi::c_void;
 use std::ptr;
 
+use squall_tools::loaded::Loaded;
+
 use crate::source::Draw;
+
+const NAME: &str = if cfg!(target_arch = "x86_64") {
+    "__vdso_getrandom"
+} else {
+    "__kernel_getrandom"
+};
 
 type GetRandom = unsafe extern "C" fn(*mut c_void, usize, u32, *mut c_void, usize) -> isize;
 
@@ -34,7 +42,10 @@ impl Vdso {
     /// # Errors
     /// It is not there.
     pub fn find() -> Result<Vdso, String> {
-        lookup()
+        // SAFETY: the vDSO is loaded already, and its function has this signature.
+        let found = unsafe { Loaded::first_of(&["linux-vdso.so.1"])?.symbol(NAME) };
+        found
+            .ok()
             .and_then(Self::with_state)
             .ok_or("no getrandom in the vDSO: it came with Linux 6.11".into())
     }
@@ -95,27 +106,5 @@ impl Drop for Vdso {
     fn drop(&mut self) {
         // SAFETY: the state was mapped by `with_state`, and goes with its owner.
         unsafe { libc::munmap(self.state, self.state_len) };
-    }
-}
-
-/// The function's address, by its versioned name.
-fn lookup() -> Option<GetRandom> {
-    let (name, version) = if cfg!(target_arch = "x86_64") {
-        (c"__vdso_getrandom", c"LINUX_2.6")
-    } else {
-        (c"__kernel_getrandom", c"LINUX_2.6.39")
-    };
-    // SAFETY: the names end with null bytes; the vDSO has no initialisers that could run, and it
-    // is never unloaded.
-    unsafe {
-        let image = libc::dlopen(
-            c"linux-vdso.so.1".as_ptr(),
-            libc::RTLD_NOW | libc::RTLD_NOLOAD,
-        );
-        if image.is_null() {
-            return None;
-        }
-        let symbol = libc::dlvsym(image, name.as_ptr(), version.as_ptr());
-        (!symbol.is_null()).then(|| std::mem::transmute::<*mut c_void, GetRandom>(symbol))
     }
 }

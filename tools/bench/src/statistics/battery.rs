@@ -4,109 +4,130 @@
 mod dieharder;
 mod feed;
 mod practrand;
-mod tally;
 pub mod testu01;
 
-use std::ffi::OsString;
-use std::io;
+pub use dieharder::dieharder;
+
+use std::fmt;
 use std::process::Command;
 use std::time::Duration;
 
 use squall_tools::Failure;
 
-use tally::Tally;
-pub use tally::{BatteryResult, State};
+use feed::{Ended, feed};
 
 /// A battery of tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Battery {
-    /// `dieharder -a`: every test of R. G. Brown's dieharder, half an hour and more.
-    Dieharder,
-    /// `RNG_test stdin64` of C. Doty-Humphrey's PractRand.
-    PractRand,
-    /// SmallCrush of TestU01 (P. L'Ecuyer, R. Simard). TestU01 has no program that reads a stream,
-    /// so its library is loaded, in a process of its own: see [`testu01`].
-    TestU01,
+#[derive(Clone, Copy, Debug)]
+pub struct Battery {
+    /// Its name.
+    pub name: &'static str,
+    /// The programs that may run it on so many bytes, in the order to be tried.
+    pub programs: fn(u64) -> Vec<Command>,
+    /// Counts the results that it prints.
+    pub tally: fn(&str) -> Tally,
 }
 
-/// How batteries are run.
-#[derive(Clone, Debug)]
-pub struct Setting {
-    /// How long one may take; what it has said by then is its result. A test may wait forever for
-    /// something that a bad source never gives.
-    pub time: Duration,
-    /// Bytes that PractRand looks at, which by itself would not end. The others take what they need.
-    pub bytes: u64,
-    /// The tests of dieharder, as its arguments: `-a` is all of them.
-    pub dieharder: &'static [&'static str],
-    /// A program and its arguments that call [`testu01::run`].
-    pub testu01: Vec<OsString>,
+/// `dieharder -a`: every test of R. G. Brown's dieharder, half an hour and more.
+pub const DIEHARDER: Battery = Battery {
+    name: "dieharder",
+    programs: |_| vec![dieharder(&["-a"])],
+    tally: dieharder::tally,
+};
+
+/// `RNG_test stdin64` of C. Doty-Humphrey's PractRand, which by itself would not end.
+pub const PRACTRAND: Battery = Battery {
+    name: "PractRand",
+    programs: practrand::programs,
+    tally: practrand::tally,
+};
+
+/// SmallCrush of TestU01 (P. L'Ecuyer, R. Simard). TestU01 has no program that reads a stream, so its
+/// library is loaded, in a process of its own: see [`testu01`].
+pub const TESTU01: Battery = Battery {
+    name: "TestU01 SmallCrush",
+    programs: |_| testu01::program().into_iter().collect(),
+    tally: testu01::tally,
+};
+
+/// All of them.
+pub const ALL: [Battery; 3] = [DIEHARDER, PRACTRAND, TESTU01];
+
+/// Results that were counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Results without anything to be said of them.
+    pub passed: u32,
+    /// Results that are rare, and of which some are normal among so many.
+    pub suspicious: u32,
+    /// The tests that a good source does not fail.
+    pub failed: Vec<String>,
+    /// Whether that is not all: its time was up.
+    pub is_stopped: bool,
+}
+
+/// What a battery says of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatteryResult {
+    /// Its name.
+    pub battery: &'static str,
+    /// Its results, or why there are none.
+    pub tally: Result<Tally, String>,
 }
 
 impl Battery {
-    /// All of them.
-    pub const ALL: [Battery; 3] = [Battery::Dieharder, Battery::PractRand, Battery::TestU01];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Battery::Dieharder => "dieharder",
-            Battery::PractRand => "PractRand",
-            Battery::TestU01 => "TestU01 SmallCrush",
-        }
-    }
-
-    /// Runs it on the stream that `fill` gives.
+    /// Runs it on the stream that `fill` gives, for as long as `time`: what it has said by then is its
+    /// result, as a test may wait forever for something that a bad source never gives.
     ///
     /// # Errors
     /// The stream has failed. A battery that fails does not: that is a result.
     pub fn run(
-        self,
-        setting: &Setting,
+        &self,
+        time: Duration,
+        bytes: u64,
         fill: &mut dyn FnMut(&mut [u8]) -> Result<(), Failure>,
     ) -> Result<BatteryResult, Failure> {
-        for mut command in self.commands(setting) {
-            match feed::feed(&mut command, setting.time, fill) {
-                Ok(output) => {
-                    let output = output?;
-                    let tally = self.tally(&output.text);
-                    return Ok(tally.result(self.name(), output.in_time));
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => {
-                    let summary = format!("did not start: {error}");
-                    return Ok(self.without_result(State::Failed, summary));
-                }
+        let mut tally = Err("not installed".into());
+        for program in (self.programs)(bytes) {
+            let (ended, text) = feed(&program, time, fill)?;
+            if ended != Ended::NotFound {
+                tally = self.tally(ended, &text);
+                break;
             }
         }
-        Ok(self.without_result(State::NotInstalled, "not installed".into()))
+        let battery = self.name;
+        Ok(BatteryResult { battery, tally })
     }
 
-    /// What may start it, in the order to be tried.
-    fn commands(self, setting: &Setting) -> Vec<Command> {
-        match self {
-            Battery::Dieharder => vec![dieharder::command(setting.dieharder)],
-            Battery::PractRand => practrand::commands(setting.bytes),
-            Battery::TestU01 => testu01::command(&setting.testu01).into_iter().collect(),
+    fn tally(&self, ended: Ended, text: &str) -> Result<Tally, String> {
+        let mut tally = (self.tally)(text);
+        tally.is_stopped = ended == Ended::Stopped;
+        let count = tally.passed + tally.suspicious + tally.failed.len() as u32;
+        match (count, tally.is_stopped) {
+            (0, true) => Err("returned no result, stopped at its time limit".into()),
+            (0, false) => Err("returned no result".into()),
+            _ => Ok(tally),
         }
     }
+}
 
-    fn tally(self, text: &str) -> Tally {
-        match self {
-            Battery::Dieharder => dieharder::tally(text),
-            Battery::PractRand => practrand::tally(text),
-            Battery::TestU01 => testu01::tally(text),
+impl fmt::Display for BatteryResult {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let name = self.battery;
+        let tally = match &self.tally {
+            Ok(tally) => tally,
+            Err(why) => return write!(f, "{name}: {why}"),
+        };
+        let (passed, suspicious, failed) = (tally.passed, tally.suspicious, tally.failed.len());
+        write!(
+            f,
+            "{name}: {passed} passed, {suspicious} suspicious, {failed} failed"
+        )?;
+        if tally.is_stopped {
+            f.write_str(", stopped at its time limit")?;
         }
-    }
-
-    fn without_result(self, state: State, summary: String) -> BatteryResult {
-        BatteryResult {
-            battery: self.name().into(),
-            state,
-            passed: 0,
-            suspicious: 0,
-            failed: 0,
-            summary,
+        match tally.failed.first() {
+            Some(first) => write!(f, "; first failed: {first}"),
+            None => Ok(()),
         }
     }
 }

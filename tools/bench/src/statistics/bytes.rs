@@ -1,13 +1,13 @@
-//! Bytes: how often each value occurs, how much information that is, and whether a byte tells of
-//! the next.
+//! Bytes and pairs of them: how often each occurs, how much information that is, and whether a byte
+//! tells of the next.
 
-use super::findings::Outcome;
-use super::p_value;
+use super::findings::{Test, chi_square, normal};
 
-/// Counts of bytes, and the sum of products of neighbours.
+/// Counts of pairs of bytes, and the sum of products of neighbours.
 #[derive(Debug)]
 pub(super) struct Bytes {
-    counts: [u64; 256],
+    /// By the pair as a number, little-endian.
+    pairs: Vec<u64>,
     products: u64,
     first: Option<u8>,
     last: u8,
@@ -16,7 +16,7 @@ pub(super) struct Bytes {
 impl Default for Bytes {
     fn default() -> Bytes {
         Bytes {
-            counts: [0; 256],
+            pairs: vec![0; 1 << 16],
             products: 0,
             first: None,
             last: 0,
@@ -25,15 +25,10 @@ impl Default for Bytes {
 }
 
 impl Bytes {
-    /// Adds `piece`, which follows the last one.
+    /// Adds `piece`, whose length is even, and which follows the last one.
     pub(super) fn add(&mut self, piece: &[u8]) {
-        // Counts in four tables, so that equal bytes in a row do not wait for each other.
-        let mut tables = [[0_u64; 256]; 4];
-        for (at, &byte) in piece.iter().enumerate() {
-            tables[at % 4][usize::from(byte)] += 1;
-        }
-        for (byte, own) in self.counts.iter_mut().enumerate() {
-            *own += tables.iter().map(|table| table[byte]).sum::<u64>();
+        for pair in piece.as_chunks::<2>().0 {
+            self.pairs[usize::from(u16::from_le_bytes(*pair))] += 1;
         }
         let (Some(&first), Some(&last)) = (piece.first(), piece.last()) else {
             return;
@@ -46,55 +41,36 @@ impl Bytes {
         self.products += products(piece);
     }
 
-    pub(super) fn outcomes(&self) -> [Outcome; 3] {
-        [self.chi_square(), self.entropy(), self.correlation()]
+    pub(super) fn tests(&self) -> [Test; 4] {
+        let counts = self.counts();
+        [
+            Test::of_counts("bytes", &counts),
+            entropy(&counts),
+            self.correlation(&counts),
+            Test::of_counts("pairs of bytes", &self.pairs),
+        ]
     }
 
-    fn len(&self) -> u64 {
-        self.counts.iter().sum()
-    }
-
-    fn chi_square(&self) -> Outcome {
-        let expected = self.len() as f64 / 256.0;
-        let square = |&count: &u64| (count as f64 - expected).powi(2) / expected;
-        let statistic: f64 = self.counts.iter().map(square).sum();
-        Outcome {
-            name: "bytes",
-            statistic,
-            p_value: p_value::chi_square(statistic, 255.0),
-            detail: format!("chi-square {statistic:.1}, 255 expected"),
+    /// How often each byte occurs.
+    fn counts(&self) -> [u64; 256] {
+        let mut counts = [0; 256];
+        for (pair, count) in self.pairs.iter().enumerate() {
+            counts[pair % 256] += count;
+            counts[pair / 256] += count;
         }
-    }
-
-    /// Shannon's entropy of the distribution of bytes. What it lacks to 8 bits is chi-square with
-    /// 255 degrees of freedom, times 2 n ln 2 (the likelihood ratio).
-    fn entropy(&self) -> Outcome {
-        let len = self.len() as f64;
-        let counts = self.counts.iter().map(|&count| count as f64);
-        let occurring = counts.filter(|&count| count > 0.0);
-        let ratio: f64 = occurring
-            .map(|count| 2.0 * count * (count * 256.0 / len).ln())
-            .sum();
-        let lacking = ratio.max(0.0) / (2.0 * len * std::f64::consts::LN_2);
-        Outcome {
-            name: "entropy",
-            statistic: 8.0 - lacking,
-            p_value: p_value::chi_square(ratio.max(0.0), 255.0),
-            detail: format!("{:.6} bits a byte", 8.0 - lacking),
-        }
+        counts
     }
 
     /// The serial correlation coefficient, in a circle (Knuth, The Art of Computer Programming,
     /// volume 2, 3.3.2 K): normal, with its mean and variance. That of equal bytes is called 1.
-    fn correlation(&self) -> Outcome {
-        let len = i128::from(self.len());
+    fn correlation(&self, counts: &[u64; 256]) -> Test {
         let moment = |power: u32| -> i128 {
-            let counts = self.counts.iter().zip(0_i128..);
+            let counts = counts.iter().zip(0_i128..);
             counts
                 .map(|(&count, value)| i128::from(count) * value.pow(power))
                 .sum()
         };
-        let (sum, squares) = (moment(1), moment(2));
+        let (len, sum, squares) = (moment(0), moment(1), moment(2));
         let closing = i128::from(self.last) * i128::from(self.first.unwrap_or(0));
         let products = i128::from(self.products) + closing;
         let covariance = len * products - sum * sum;
@@ -105,12 +81,29 @@ impl Bytes {
         let len = len as f64;
         let deviation = len / ((len - 1.0) * (len - 2.0).sqrt());
         let score = (coefficient + 1.0 / (len - 1.0)) / deviation;
-        Outcome {
+        Test {
             name: "serial correlation",
             statistic: coefficient,
-            p_value: p_value::normal(score),
+            p_value: normal(score),
             detail: format!("coefficient {coefficient:.6}, spread {deviation:.6}"),
         }
+    }
+}
+
+/// Shannon's entropy of the distribution of bytes. What it lacks to 8 bits is chi-square with 255
+/// degrees of freedom, times 2 n ln 2 (the likelihood ratio).
+fn entropy(counts: &[u64; 256]) -> Test {
+    let len = counts.iter().sum::<u64>() as f64;
+    let occurring = counts.iter().filter(|&&count| count > 0);
+    let ratio: f64 = occurring
+        .map(|&count| 2.0 * count as f64 * (count as f64 * 256.0 / len).ln())
+        .sum();
+    let bits = 8.0 - ratio.max(0.0) / (2.0 * len * std::f64::consts::LN_2);
+    Test {
+        name: "entropy",
+        statistic: bits,
+        p_value: chi_square(ratio.max(0.0), 255.0),
+        detail: format!("{bits:.6} bits a byte"),
     }
 }
 
@@ -118,10 +111,8 @@ impl Bytes {
 fn products(bytes: &[u8]) -> u64 {
     // Sums of so many products fit into 32 bits.
     const PART: usize = 1 << 15;
-    let (Some((_, before)), Some((_, behind))) = (bytes.split_last(), bytes.split_first()) else {
-        return 0;
-    };
-    let parts = before.chunks(PART).zip(behind.chunks(PART));
+    let behind = bytes.get(1..).unwrap_or_default();
+    let parts = bytes.chunks(PART).zip(behind.chunks(PART));
     let part = |(before, behind): (&[u8], &[u8])| {
         let neighbours = before.iter().zip(behind);
         neighbours
@@ -137,9 +128,7 @@ mod tests {
 
     fn of(pieces: &[&[u8]]) -> Bytes {
         let mut bytes = Bytes::default();
-        for piece in pieces {
-            bytes.add(piece);
-        }
+        pieces.iter().for_each(|piece| bytes.add(piece));
         bytes
     }
 
@@ -147,18 +136,17 @@ mod tests {
     #[test]
     fn statistics_are_those_computed_by_hand() {
         let bytes = of(&[&[0, 1], &[2, 3]]);
-        assert_eq!(
-            bytes.correlation().statistic,
-            (4.0 * 8.0 - 36.0) / (4.0 * 14.0 - 36.0)
-        );
-        assert!((bytes.entropy().statistic - 2.0).abs() < 1e-12);
-        assert_eq!(bytes.chi_square().statistic, 256.0 - 4.0);
+        let [frequencies, entropy, correlation, pairs] = bytes.tests().map(|test| test.statistic);
+        assert_eq!(frequencies, 256.0 - 4.0);
+        assert!((entropy - 2.0).abs() < 1e-12);
+        assert_eq!(correlation, (4.0 * 8.0 - 36.0) / (4.0 * 14.0 - 36.0));
+        assert!((pairs - (65536.0 - 2.0)).abs() < 1e-6);
     }
 
     #[test]
     fn products_do_not_overflow() {
         let bytes = of(&[&[255; 60_000], &[255; 40_000]]);
         assert_eq!(bytes.products, 99_999 * 255 * 255);
-        assert_eq!(bytes.correlation().statistic, 1.0);
+        assert_eq!(bytes.tests()[2].statistic, 1.0);
     }
 }

@@ -4,8 +4,7 @@
 //! The second finds periods: bit k of a linear congruential generator modulo a power of two
 //! differs always from itself 2^k steps before, and never 2^(k+1) before.
 
-use super::findings::Outcome;
-use super::p_value;
+use super::findings::{Test, chi_square};
 
 /// How far apart words are compared.
 const DISTANCES: [usize; 12] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048];
@@ -13,20 +12,9 @@ const DISTANCES: [usize; 12] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 204
 /// Where words have one that far before them.
 const START: usize = 2048;
 
-/// Most that a byte counts.
-const MOST: u32 = 255;
-
-/// The bits of each byte, spread over the bytes of a number.
-const SPREAD: [u64; 256] = {
-    let mut spread = [0; 256];
-    let mut at = 0;
-    while at < 256 * 8 {
-        let (byte, bit) = (at / 8, at % 8);
-        spread[byte] |= (byte as u64 >> bit & 1) << (8 * bit);
-        at += 1;
-    }
-    spread
-};
+/// A one in each byte, and the most that a byte counts.
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const MOST: usize = 255;
 
 /// Ones by position, among how many words.
 #[derive(Clone, Copy, Debug)]
@@ -35,19 +23,24 @@ struct Tally {
     ones: [u64; 64],
 }
 
-impl Default for Tally {
-    fn default() -> Tally {
-        Tally {
-            words: 0,
-            ones: [0; 64],
-        }
-    }
-}
+const EMPTY: Tally = Tally {
+    words: 0,
+    ones: [0; 64],
+};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Positions {
     plain: Tally,
     differing: [Tally; DISTANCES.len()],
+}
+
+impl Default for Positions {
+    fn default() -> Positions {
+        Positions {
+            plain: EMPTY,
+            differing: [EMPTY; DISTANCES.len()],
+        }
+    }
 }
 
 impl Positions {
@@ -61,69 +54,57 @@ impl Positions {
         }
     }
 
-    pub(super) fn outcomes(&self) -> [Outcome; 2] {
-        [self.bias(), self.periods()]
-    }
-
-    fn bias(&self) -> Outcome {
+    pub(super) fn tests(&self) -> [Test; 2] {
         let statistic = self.plain.chi_square();
-        Outcome {
+        let bias = Test {
             name: "bits by position",
             statistic,
-            p_value: p_value::chi_square(statistic, 64.0),
+            p_value: chi_square(statistic, 64.0),
             detail: format!("chi-square {statistic:.1} over 64 positions, 64 expected"),
-        }
+        };
+        [bias, self.periods()]
     }
 
-    /// The distance that is the least likely.
-    fn periods(&self) -> Outcome {
-        let judged = self
-            .differing
-            .iter()
-            .zip(DISTANCES)
-            .map(|(tally, distance)| {
-                let statistic = tally.chi_square();
-                (p_value::chi_square(statistic, 64.0), statistic, distance)
-            });
-        let worst = judged.min_by(|one, other| one.0.total_cmp(&other.0));
-        let (p_value, statistic, distance) = worst.unwrap_or((1.0, 64.0, 0));
-        Outcome {
-            name: "bits over distances",
-            statistic,
-            p_value: p_value::least([p_value], DISTANCES.len()),
-            detail: format!(
-                "chi-square {statistic:.1} at {} bytes, 64 expected",
-                8 * distance
-            ),
-        }
+    /// The distance that is the least likely, of so many (Bonferroni).
+    fn periods(&self) -> Test {
+        let of_distance = |(tally, distance): (&Tally, usize)| {
+            let statistic = tally.chi_square();
+            let p_value = chi_square(statistic, 64.0) * DISTANCES.len() as f64;
+            Test {
+                name: "bits over distances",
+                statistic,
+                p_value: p_value.min(1.0),
+                detail: format!(
+                    "chi-square {statistic:.1} at {} bytes, 64 expected",
+                    8 * distance
+                ),
+            }
+        };
+        let tests = self.differing.iter().zip(DISTANCES).map(of_distance);
+        let worst = tests.min_by(|one, other| one.p_value.total_cmp(&other.p_value));
+        worst.expect("there are distances")
     }
 }
 
 impl Tally {
-    fn add(&mut self, words: impl Iterator<Item = u64>) {
-        // Byte j of number i counts bit j of the words' byte i.
-        let mut counts = [0_u64; 8];
-        let mut room = MOST;
-        for word in words {
-            for (count, byte) in counts.iter_mut().zip(word.to_le_bytes()) {
-                *count += SPREAD[usize::from(byte)];
+    fn add(&mut self, mut words: impl Iterator<Item = u64>) {
+        loop {
+            // Byte j of number i counts bit i of the words' byte j.
+            let (mut counts, mut added) = ([0_u64; 8], 0);
+            for word in words.by_ref().take(MOST) {
+                for (bit, count) in counts.iter_mut().enumerate() {
+                    *count += (word >> bit) & ONES;
+                }
+                added += 1;
             }
-            self.words += 1;
-            room -= 1;
-            if room == 0 {
-                self.flush(&mut counts);
-                room = MOST;
+            for (at, ones) in self.ones.iter_mut().enumerate() {
+                *ones += u64::from(counts[at % 8].to_le_bytes()[at / 8]);
+            }
+            self.words += added;
+            if added < MOST as u64 {
+                return;
             }
         }
-        self.flush(&mut counts);
-    }
-
-    fn flush(&mut self, counts: &mut [u64; 8]) {
-        let bytes = counts.iter().flat_map(|count| count.to_le_bytes());
-        for (own, ones) in self.ones.iter_mut().zip(bytes) {
-            *own += u64::from(ones);
-        }
-        *counts = [0; 8];
     }
 
     /// Each position is binomial, and their squares are independent.
@@ -136,12 +117,12 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::Tally;
+    use super::EMPTY;
 
     #[test]
     fn ones_are_those_counted_one_by_one() {
         let words: Vec<u64> = (0..1000).map(|i| squall::u64() | ((i % 3) << 62)).collect();
-        let mut tally = Tally::default();
+        let mut tally = EMPTY;
         tally.add(words.iter().copied());
         for position in 0..64 {
             let ones: u64 = words.iter().map(|word| word >> position & 1).sum();

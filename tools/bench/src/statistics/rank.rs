@@ -2,8 +2,7 @@
 //! of full rank show that bits are linear in earlier ones, as a shift register's are. Every
 //! sixteenth matrix is looked at, for speed.
 
-use super::findings::Outcome;
-use super::p_value;
+use super::findings::{Test, binomial};
 
 /// The product of 1 - 2^-i for i from 1 to 64: how often a random matrix has full rank.
 const FULL: f64 = 0.288_788_095_086_602_4;
@@ -24,13 +23,13 @@ impl Rank {
         }
     }
 
-    pub(super) fn outcome(&self) -> Outcome {
+    pub(super) fn test(&self) -> Test {
         let (full, matrices) = (self.full, self.matrices);
         let expected = matrices as f64 * FULL;
-        Outcome {
+        Test {
             name: "matrix rank",
             statistic: full as f64,
-            p_value: p_value::binomial(full, matrices, FULL),
+            p_value: binomial(full, matrices, FULL),
             detail: format!("{full} of {matrices} matrices have full rank, {expected:.0} expected"),
         }
     }

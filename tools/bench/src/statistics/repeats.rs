@@ -3,8 +3,7 @@
 //! One block in 32 is remembered, chosen by its content so that both occurrences are, in a table
 //! where it stays until another takes its place: some 32 MiB of the stream later.
 
-use super::findings::Outcome;
-use super::p_value;
+use super::findings::{Test, binomial};
 
 /// Entries of the table, as a power of two.
 const ENTRIES: u32 = 16;
@@ -28,15 +27,17 @@ pub(super) struct Repeats {
     repeated: u64,
 }
 
-impl Repeats {
-    pub(super) fn new() -> Repeats {
+impl Default for Repeats {
+    fn default() -> Repeats {
         Repeats {
             seen: vec![[0; 2]; 1 << ENTRIES],
             compared: 0,
             repeated: 0,
         }
     }
+}
 
+impl Repeats {
     pub(super) fn add(&mut self, words: &[u64]) {
         let (blocks, _) = words.as_chunks::<2>();
         for &block in blocks {
@@ -53,11 +54,11 @@ impl Repeats {
         self.seen[place] = block;
     }
 
-    pub(super) fn outcome(&self) -> Outcome {
-        Outcome {
+    pub(super) fn test(&self) -> Test {
+        Test {
             name: "repeated blocks",
             statistic: self.repeated as f64,
-            p_value: p_value::binomial(self.repeated, self.compared, ALIKE),
+            p_value: binomial(self.repeated, self.compared, ALIKE),
             detail: format!(
                 "{} of {} blocks of 16 bytes occurred before",
                 self.repeated, self.compared
@@ -76,7 +77,7 @@ mod tests {
     use super::Repeats;
 
     fn repeated(words: &[u64]) -> u64 {
-        let mut repeats = Repeats::new();
+        let mut repeats = Repeats::default();
         repeats.add(words);
         repeats.repeated
     }

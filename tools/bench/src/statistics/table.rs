@@ -1,9 +1,7 @@
 //! Findings for the terminal: a line a source, and below it what it failed and what batteries say.
 
-use std::fmt::Write as _;
-
 use super::battery::BatteryResult;
-use super::findings::{FALSE_ALARM, Findings, Test};
+use super::findings::{FALSE_ALARM, Findings};
 
 /// The findings of each source, by its title.
 pub fn table(findings: &[(String, Findings, Vec<BatteryResult>)]) -> String {
@@ -11,19 +9,19 @@ pub fn table(findings: &[(String, Findings, Vec<BatteryResult>)]) -> String {
     let width = titles.max().unwrap_or(0);
     let mut text = String::new();
     for (title, findings, batteries) in findings {
-        let _ = writeln!(text, "{title:width$}  {}", verdict(findings));
-        for test in findings.failed() {
-            let _ = writeln!(text, "{:width$}    {}", "", failure(test));
-        }
-        for result in batteries {
-            let _ = writeln!(
-                text,
-                "{:width$}    {}: {}",
-                "", result.battery, result.summary
-            );
+        text += &format!("{title:width$}  {}\n", verdict(findings));
+        let failed = findings
+            .failed()
+            .map(|test| format!("{}: {} (p {:.0e})", test.name, test.detail, test.p_value));
+        for line in failed.chain(batteries.iter().map(BatteryResult::to_string)) {
+            text += &format!("{:width$}    {line}\n", "");
         }
     }
-    text + &note()
+    let runs = 1.0 / FALSE_ALARM;
+    text + &format!(
+        "\nA good source fails less than once in {runs:.0} runs. Passing says nothing about \
+         security: a keystream whose key is known passes too.\n"
+    )
 }
 
 fn verdict(findings: &Findings) -> String {
@@ -33,16 +31,4 @@ fn verdict(findings: &Findings) -> String {
         0 => format!("passed  {tests} tests of {mebibytes:.0} MiB"),
         failed => format!("FAILED  {failed} of {tests} tests of {mebibytes:.0} MiB"),
     }
-}
-
-fn failure(test: &Test) -> String {
-    format!("{}: {} (p {:.0e})", test.name, test.detail, test.p_value)
-}
-
-fn note() -> String {
-    let runs = 1.0 / FALSE_ALARM;
-    format!(
-        "\nA good source fails less than once in {runs:.0} runs. Passing says nothing about \
-         security: a keystream whose key is known passes too.\n"
-    )
 }

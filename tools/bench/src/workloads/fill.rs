@@ -1,36 +1,19 @@
 //! Requests by their length, from a byte to 16 MiB; `openssl speed`'s lengths are among them.
 
-use super::plan::{Expected, empty, kernel, requests};
-use crate::candidates::Candidates;
-use crate::measure::Place;
-use crate::report::model::{Workload, workload};
-use crate::session::Session;
-use crate::source::Request;
 use std::cell::RefCell;
 
-/// Lengths in bytes. `openssl speed` has 16, 64, 256, 1024, 8192 and 16384.
-const LENGTHS: [u64; 14] = [
-    1,
-    8,
-    16,
-    32,
-    64,
-    256,
-    1024,
-    4096,
-    8192,
-    16384,
-    65536,
-    1 << 20,
-    LONG,
-    VERY_LONG,
-];
-const QUICK_LENGTHS: [u64; 8] = [16, 32, 64, 256, 1024, 8192, 16384, 1 << 20];
+use super::Bench;
+use super::plan::{Expected, requests};
+use crate::measure::Place;
+use crate::report::model::{Workload, workload};
+use crate::source::Request;
+
+/// Lengths in bytes, as powers of two. `openssl speed` has 16, 64, 256, 1024, 8192 and 16384.
+const LENGTHS: [u32; 14] = [0, 3, 4, 5, 6, 8, 10, 12, 13, 14, 16, 20, 24, 28];
+const QUICK_LENGTHS: [u32; 8] = [4, 5, 6, 8, 10, 13, 14, 20];
 
 /// The longest request that is measured of all.
 const LONG: u64 = 16 << 20;
-
-const VERY_LONG: u64 = 256 << 20;
 
 /// Who takes no longer than this for a byte of a long request is asked for longer ones too, in
 /// nanoseconds: others show nothing new there, and take seconds.
@@ -38,12 +21,17 @@ const FAST: f64 = 0.4;
 
 pub const EXPECTED: Expected = Expected(4000, 24000);
 
-pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
-    let kernel = kernel(&candidates.reports());
+pub fn measure(bench: &mut Bench) -> Vec<Workload> {
+    let Bench {
+        candidates,
+        session,
+        ..
+    } = bench;
     let title = "Requests by their length";
-    let mut workload = empty(workload::FILL, title, "a request", "bytes", kernel);
+    let kernel = candidates.kernel();
+    let mut workload = Workload::new(workload::FILL, title, "a request", "bytes", kernel);
     let lengths = session.effort.choose(&QUICK_LENGTHS[..], &LENGTHS);
-    for &len in lengths {
+    for len in lengths.iter().map(|&power| 1 << power) {
         let expected = EXPECTED.of(session.effort) / lengths.len() as u32;
         session.step(&format!("requests of {len} bytes"), expected);
         let mut budget = requests(session.effort);
@@ -55,17 +43,14 @@ pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
         let buffer = RefCell::new(vec![1; len as usize]);
         candidates.measure(
             &mut workload,
-            Place {
-                at: len,
-                bytes: len,
-            },
+            Place::of_bytes(len),
             budget,
             session,
             |entry| len <= LONG || fast.iter().any(|name| name == entry.name),
             |_, source, calls| source.time(Request::Fill(&mut buffer.borrow_mut()), calls),
         );
     }
-    workload
+    vec![workload]
 }
 
 /// Who is fast with long requests.

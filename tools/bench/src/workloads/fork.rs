@@ -2,22 +2,24 @@
 
 use squall_tools::measure::contest::{Batch, Budget};
 
-use super::plan::{Expected, empty};
-use crate::candidates::Candidates;
+use super::Bench;
+use super::plan::Expected;
+use crate::child::{NOTHING, Work};
 use crate::measure::Place;
-use crate::process::{self, Experiment, NOTHING};
+use crate::process;
 use crate::report::model::{Workload, workload};
-use crate::session::Session;
 
 const SOURCES: [&str; 5] = [NOTHING, "squall", "getrandom", "thread-rng", "openssl-rand"];
 
 pub const EXPECTED: Expected = Expected(700, 4000);
 
 /// Measures both kinds of children. What counts is the fork, so bytes say nothing.
-pub fn measure(candidates: &Candidates, session: &mut Session) -> Workload {
+pub fn measure(bench: &mut Bench) -> Vec<Workload> {
+    let session = &mut bench.session;
     let effort = session.effort;
     let title = "A fork of a process that has drawn, by the bytes that the child draws";
-    let mut workload = empty(workload::FORK, title, "a fork", "bytes", Some("getrandom"));
+    let kernel = Some("getrandom");
+    let mut workload = Workload::new(workload::FORK, title, "a fork", "bytes", kernel);
     session.step(title, EXPECTED.of(effort));
     let budget = Budget {
         least: effort.choose(3, 9),
@@ -25,11 +27,11 @@ pub fn measure(candidates: &Candidates, session: &mut Session) -> Workload {
         time: EXPECTED.of(effort) / 2,
         batch: Batch::Single,
     };
-    for drawn in [0, 32] {
-        let contestants =
-            candidates.choose(process::contestants(Experiment::Forks, &SOURCES, drawn));
-        let at = drawn as u64;
-        workload.measure(Place { at, bytes: 0 }, contestants, budget, session);
+    for (at, drawn) in [(0, 0), (32, 32)] {
+        let contestants = process::contestants(Work::Forks, &SOURCES, drawn);
+        let place = Place { at, bytes: 0 };
+        let candidates = &bench.candidates;
+        candidates.contest(&mut workload, place, budget, session, contestants);
     }
-    workload
+    vec![workload]
 }

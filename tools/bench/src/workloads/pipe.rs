@@ -1,12 +1,14 @@
 //! Blocks through a pipe, as by dd.
 
-use super::plan::{Expected, empty, rounds};
-use crate::candidates::Candidates;
-use crate::measure::Place;
-use crate::process::{NOTHING, pipe};
-use crate::report::model::{Workload, workload};
-use crate::session::Session;
+use squall_tools::measure::contest::Batch;
 use squall_tools::units;
+
+use super::Bench;
+use super::plan::{Expected, rounds};
+use crate::child::NOTHING;
+use crate::measure::Place;
+use crate::process::pipe;
+use crate::report::model::{Workload, workload};
 
 /// What is written block by block; `nothing` writes the same block again.
 const WRITERS: [&str; 6] = [
@@ -21,21 +23,22 @@ const WRITERS: [&str; 6] = [
 pub const EXPECTED: Expected = Expected(1200, 8000);
 
 /// Measures every length of blocks; in a quick run one of them.
-pub fn measure(candidates: &Candidates, session: &mut Session) -> Workload {
+pub fn measure(bench: &mut Bench) -> Vec<Workload> {
+    let session = &mut bench.session;
     let effort = session.effort;
     let (title, kernel) = ("Blocks through a pipe", Some("dd-urandom"));
-    let mut workload = empty(workload::PIPE, title, "a block", "bytes", kernel);
+    let mut workload = Workload::new(workload::PIPE, title, "a block", "bytes", kernel);
     let lengths = effort.choose(&[64 << 10][..], &pipe::LENGTHS);
     let bytes = effort.choose(4 << 20, 12 << 20);
     for &len in lengths {
-        let at = len as u64;
-        let step = format!("blocks of {} through a pipe", units::length(at));
+        let place = Place::of_bytes(len as u64);
+        let step = format!("blocks of {} through a pipe", units::length(place.at));
         session.step(&step, EXPECTED.of(effort) / lengths.len() as u32);
         let mut contestants = pipe::contestants(&WRITERS, len, bytes);
         contestants.extend(pipe::program_contestants(len, bytes));
-        let contestants = candidates.choose(contestants);
-        let budget = rounds(effort.choose(3, 5));
-        workload.measure(Place { at, bytes: at }, contestants, budget, session);
+        let budget = rounds(effort.choose(3, 5), Batch::Single);
+        let candidates = &bench.candidates;
+        candidates.contest(&mut workload, place, budget, session, contestants);
     }
-    workload
+    vec![workload]
 }

@@ -7,15 +7,13 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use squall_tools::measure::contest::{Batch, Budget};
+use squall_tools::measure::contest::Batch;
 
-use super::plan::{Expected, empty, kernel};
-use crate::candidates::Candidates;
+use super::Bench;
+use super::plan::{Expected, rounds};
 use crate::measure::Place;
 use crate::report::model::{Workload, workload};
-use crate::session::Session;
 use crate::source::Request;
 use crate::sources;
 
@@ -35,30 +33,29 @@ const ROUNDS: usize = 16;
 pub const EXPECTED: Expected = Expected(1200, 9000);
 
 /// Draws the numbers; in a quick run a sixteenth of them.
-pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
+pub fn measure(bench: &mut Bench) -> Vec<Workload> {
+    let Bench {
+        candidates,
+        session,
+        ..
+    } = bench;
     let calls: u64 = session.effort.choose(1 << 16, 1 << 20);
     let numbers = calls * ROUNDS as u64;
     let title = format!("{numbers} numbers (u32), as in the proposal of a vDSO getrandom");
-    let kernel = kernel(&candidates.reports());
-    let mut workload = empty(workload::PROPOSAL, &title, "a number", "bytes", kernel);
+    let kernel = candidates.kernel();
+    let mut workload = Workload::new(workload::PROPOSAL, &title, "a number", "bytes", kernel);
     session.step("the vDSO proposal's numbers", EXPECTED.of(session.effort));
     let discarded = RefCell::new(BTreeMap::new());
     candidates.measure(
         &mut workload,
-        Place { at: 4, bytes: 4 },
-        Budget {
-            least: ROUNDS,
-            most: ROUNDS,
-            time: Duration::ZERO,
-            batch: Batch::Calls(calls),
-        },
+        Place::of_bytes(4),
+        rounds(ROUNDS, Batch::Calls(calls)),
         session,
         |entry| SOURCES.contains(&entry.name),
         |entry, source, calls| {
             let before = sources::discarded(entry.name);
             let ns = source.time(Request::U32, calls);
-            let more = sources::discarded(entry.name).zip(before);
-            if let Some((after, before)) = more {
+            if let Some((after, before)) = sources::discarded(entry.name).zip(before) {
                 let mut discarded = discarded.borrow_mut();
                 let batches: &mut Vec<u64> = discarded.entry(entry.name).or_default();
                 batches.push(after - before);
@@ -66,9 +63,9 @@ pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
             ns
         },
     );
-    let discarded = discarded.into_inner();
     for series in &mut workload.series {
         // The first batch warms up, and is not counted.
+        let discarded = discarded.borrow();
         let batches = discarded.get(series.source.as_str());
         let sum = batches.map(|batches| batches.iter().skip(1).sum());
         series
@@ -76,5 +73,5 @@ pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
             .iter_mut()
             .for_each(|point| point.discarded = sum);
     }
-    workload
+    vec![workload]
 }

@@ -2,13 +2,12 @@
 
 use squall_tools::measure::contest::{Batch, Budget};
 
-use super::plan::{Expected, empty};
-use crate::candidates::Candidates;
-use crate::go::Program;
+use super::Bench;
+use super::plan::Expected;
+use crate::child::{NOTHING, Work};
 use crate::measure::{Place, single};
-use crate::process::{self, Experiment, NOTHING};
+use crate::process;
 use crate::report::model::{Workload, workload};
-use crate::session::Session;
 
 const SOURCES: [&str; 9] = [
     NOTHING,
@@ -27,23 +26,24 @@ const LEN: usize = 32;
 pub const EXPECTED: Expected = Expected(700, 4000);
 
 /// Starts processes, and Go's too.
-pub fn measure(candidates: &Candidates, session: &mut Session, go: Option<&Program>) -> Workload {
+pub fn measure(bench: &mut Bench) -> Vec<Workload> {
+    let session = &mut bench.session;
     let effort = session.effort;
     let (title, kernel) = ("The first 32 bytes of a new process", Some("getrandom"));
-    let mut workload = empty(workload::START, title, "a process", "bytes", kernel);
+    let mut workload = Workload::new(workload::START, title, "a process", "bytes", kernel);
     session.step(title, EXPECTED.of(effort));
-    let mut contestants = process::contestants(Experiment::FirstBytes, &SOURCES, LEN);
-    if let Some(go) = go {
+    let mut contestants = process::contestants(Work::FirstBytes, &SOURCES, LEN);
+    if let Some(go) = bench.go {
         contestants.push(single("go-crypto-rand", || go.first("crypto")));
     }
-    let contestants = candidates.choose(contestants);
     let budget = Budget {
         least: effort.choose(11, 51),
         most: effort.choose(31, 301),
         time: EXPECTED.of(effort),
         batch: Batch::Single,
     };
-    let at = LEN as u64;
-    workload.measure(Place { at, bytes: at }, contestants, budget, session);
-    workload
+    let place = Place::of_bytes(LEN as u64);
+    let candidates = &bench.candidates;
+    candidates.contest(&mut workload, place, budget, session, contestants);
+    vec![workload]
 }

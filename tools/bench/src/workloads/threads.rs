@@ -5,19 +5,20 @@
 //! time. What is told is the time that passed for each request that any of them made: with twice
 //! the threads it is half, if nothing is in the way.
 
+use std::iter::successors;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use squall_tools::Failure;
-use squall_tools::measure::contest::Contestant;
+use squall_tools::measure::contest::Batch;
 
-use super::plan::{Expected, empty, kernel, rounds};
-use crate::candidates::{Candidate, Candidates};
-use crate::measure::{Place, single};
+use super::Bench;
+use super::plan::{Expected, rounds};
+use crate::measure::Place;
 use crate::report::model::{Group, Workload, workload};
-use crate::session::{Effort, Session};
+use crate::session::Effort;
 use crate::source::Request;
 use crate::sources::{Entry, RunsIn};
 
@@ -27,71 +28,60 @@ const LEFT_OUT: [&str; 4] = ["thread-rng-call", "chacha8", "chacha12", "squall-f
 /// How long it takes, for both lengths.
 pub const EXPECTED: Expected = Expected(2500, 11000);
 
-/// Measures requests of 32 bytes and of 16 KiB. Each round has all numbers of threads, because it is
-/// them that are compared.
-pub fn measure(candidates: &mut Candidates, session: &mut Session, cpus: usize) -> [Workload; 2] {
-    let workloads = [
-        (workload::THREADS_SMALL, "Threads that draw 32 bytes", 32),
-        (
-            workload::THREADS_LARGE,
-            "Threads that draw 16 KiB",
-            16 << 10,
-        ),
-    ];
-    workloads.map(|(name, title, len)| {
-        session.step(title, EXPECTED.of(session.effort) / 2);
-        let kernel = kernel(&candidates.reports());
-        let mut workload = empty(name, title, "a request of any thread", "threads", kernel);
-        for _ in 0..session.effort.choose(3, 5) {
-            for threads in counts(cpus, session.effort) {
-                round(candidates, session, &mut workload, threads, len);
-            }
+/// Measures requests of 32 bytes and of 16 KiB.
+pub fn measure(bench: &mut Bench) -> Vec<Workload> {
+    let (small, large) = ("Threads that draw 32 bytes", "Threads that draw 16 KiB");
+    vec![
+        of_length(bench, workload::THREADS_SMALL, small, 32),
+        of_length(bench, workload::THREADS_LARGE, large, 16 << 10),
+    ]
+}
+
+/// Each round has all numbers of threads, because it is them that are compared.
+fn of_length(bench: &mut Bench, name: &str, title: &str, len: usize) -> Workload {
+    let Bench {
+        candidates,
+        session,
+        cpus,
+        ..
+    } = bench;
+    let effort = session.effort;
+    session.step(title, EXPECTED.of(effort) / 2);
+    let (operation, kernel) = ("a request of any thread", candidates.kernel());
+    let mut workload = Workload::new(name, title, operation, "threads", kernel);
+    let window = Duration::from_millis(effort.choose(5, 15));
+    for _ in 0..effort.choose(3, 5) {
+        for threads in counts(cpus.len(), effort) {
+            let (at, bytes) = (threads as u64, len as u64);
+            candidates.measure(
+                &mut workload,
+                Place { at, bytes },
+                rounds(1, Batch::Single),
+                session,
+                is_measured,
+                |entry, source, _| {
+                    let elsewhere = source.parallel(threads, len, window);
+                    elsewhere.unwrap_or_else(|| together(entry, threads, len, window))
+                },
+            );
         }
-        workload
-    })
+    }
+    workload
 }
 
 /// One, twice as many up to the CPUs, and twice and four times more than there are.
 fn counts(cpus: usize, effort: Effort) -> Vec<usize> {
-    let doubled = (0..)
-        .map(|power| 1 << power)
-        .take_while(|&count| count < cpus);
-    let mut counts: Vec<usize> = match effort {
-        Effort::Quick => vec![1],
-        Effort::Full => doubled.collect(),
-    };
-    counts.push(cpus);
+    let doubled = successors(Some(1), |count| Some(2 * count));
+    let below = doubled.take_while(|&count| count < effort.choose(2, cpus));
+    let mut counts: Vec<usize> = below.collect();
     counts.extend(
         effort
-            .choose(&[2][..], &[2, 4])
+            .choose(&[1, 2][..], &[1, 2, 4])
             .iter()
             .map(|times| times * cpus),
     );
     counts.dedup();
     counts
-}
-
-fn round(
-    candidates: &mut Candidates,
-    session: &Session,
-    workload: &mut Workload,
-    threads: usize,
-    len: usize,
-) {
-    let window = Duration::from_millis(session.effort.choose(5, 15));
-    let measured = candidates
-        .0
-        .iter_mut()
-        .filter(|candidate| is_measured(candidate.entry));
-    let contestants = measured
-        .filter_map(|candidate| contestant(candidate, threads, len, window))
-        .collect();
-    let place = Place {
-        at: threads as u64,
-        bytes: len as u64,
-    };
-    let failed = workload.measure(place, contestants, rounds(1), session);
-    candidates.fail(failed);
 }
 
 fn is_measured(entry: &Entry) -> bool {
@@ -102,30 +92,10 @@ fn is_measured(entry: &Entry) -> bool {
         && !LEFT_OUT.contains(&entry.name)
 }
 
-fn contestant(
-    candidate: &mut Candidate,
-    threads: usize,
-    len: usize,
-    window: Duration,
-) -> Option<Contestant<'_>> {
-    let entry = candidate.entry;
-    // One that failed is not there any more.
-    candidate.source()?;
-    let mut remote = candidate.remote();
-    let batch = move || match &mut remote {
-        Some(remote) => remote.parallel(threads, len, window),
-        None => together(entry, threads, len, window),
-    };
-    Some(single(entry.name, batch))
-}
-
 /// Nanoseconds that passed for each request, of `threads` that went on for `window`.
 fn together(entry: &Entry, threads: usize, len: usize, window: Duration) -> Result<f64, Failure> {
-    let (begin, is_over, made) = (
-        Barrier::new(threads + 1),
-        AtomicBool::new(false),
-        AtomicU64::new(0),
-    );
+    let begin = Barrier::new(threads + 1);
+    let (is_over, made) = (AtomicBool::new(false), AtomicU64::new(0));
     let elapsed = thread::scope(|scope| {
         let drawing: Vec<_> = (0..threads)
             .map(|_| scope.spawn(|| draw(entry, len, &begin, &is_over, &made)))
@@ -136,10 +106,8 @@ fn together(entry: &Entry, threads: usize, len: usize, window: Duration) -> Resu
         begin.wait();
         thread::sleep(window);
         is_over.store(true, Ordering::Relaxed);
-        let ended = drawing
-            .into_iter()
-            .map(|thread| thread.join().expect("a thread that ends"));
-        ended.collect::<Result<Vec<()>, Failure>>()?;
+        let mut ended = drawing.into_iter().map(|thread| thread.join());
+        ended.try_for_each(|ended| ended.expect("a thread that ends"))?;
         Ok::<_, Failure>(clock.elapsed())
     })?;
     let made = made.into_inner().max(1);

@@ -1,17 +1,21 @@
 //! Numbers: one `u32`, one `u64`.
 
-use super::plan::{Expected, empty, kernel, requests};
-use crate::candidates::Candidates;
+use super::Bench;
+use super::plan::{Expected, requests};
 use crate::measure::Place;
 use crate::report::model::{Workload, workload};
-use crate::session::Session;
 use crate::source::Request;
 
 pub const EXPECTED: Expected = Expected(600, 2400);
 
-pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
-    let kernel = kernel(&candidates.reports());
-    let mut workload = empty(workload::WORDS, "One number", "a number", "bytes", kernel);
+pub fn measure(bench: &mut Bench) -> Vec<Workload> {
+    let Bench {
+        candidates,
+        session,
+        ..
+    } = bench;
+    let kernel = candidates.kernel();
+    let mut workload = Workload::new(workload::WORDS, "One number", "a number", "bytes", kernel);
     session.step("numbers", EXPECTED.of(session.effort));
     for bytes in [4, 8] {
         let request = || match bytes {
@@ -27,5 +31,5 @@ pub fn measure(candidates: &mut Candidates, session: &mut Session) -> Workload {
             |_, source, calls| source.time(request(), calls),
         );
     }
-    workload
+    vec![workload]
 }

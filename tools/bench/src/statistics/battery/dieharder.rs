@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
-use super::tally::Tally;
+use super::Tally;
 
 /// The tests of `arguments` on raw bytes from the standard input.
-pub(super) fn command(arguments: &[&str]) -> Command {
+pub fn dieharder(arguments: &[&str]) -> Command {
     let mut command = Command::new("dieharder");
     command.args(["-g", "200"]).args(arguments);
     command
@@ -46,6 +46,7 @@ mod tests {
             passed: 1,
             suspicious: 1,
             failed: vec!["rgb_lagged_sum 31 (p 0.00000000)".into()],
+            is_stopped: false,
         };
         assert_eq!(tally(text), expected);
     }

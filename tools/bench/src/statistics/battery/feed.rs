@@ -1,69 +1,62 @@
 //! A stream into the standard input of a program, for as long as it reads and may run, and what it
 //! prints.
 
-use std::io::{self, Read as _, Write};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::io::{Read as _, Write};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use squall_tools::Failure;
 
+use crate::subprocess::Subprocess;
+
 /// Bytes that are asked for at a time: what a pipe holds.
 const CHUNK: usize = 1 << 16;
 
-#[derive(Debug)]
-pub(super) struct Output {
-    pub(super) text: String,
-    pub(super) in_time: bool,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    ByItself,
+    /// Its time was up.
+    Stopped,
+    NotFound,
 }
 
-/// Runs `command` on the stream from `fill`, and kills it after `time`.
+/// Runs `program` on the stream from `fill` by timeout(1), which ends it after `time`: how it ended,
+/// and what it printed.
 ///
 /// # Errors
-/// Outer: it did not start. Inner: the stream failed.
+/// The stream failed, or timeout(1) did not start.
 pub(super) fn feed(
-    command: &mut Command,
+    program: &Command,
     time: Duration,
     fill: &mut dyn FnMut(&mut [u8]) -> Result<(), Failure>,
-) -> io::Result<Result<Output, Failure>> {
+) -> Result<(Ended, String), Failure> {
+    let mut command = Command::new("timeout");
+    command.arg(time.as_secs().to_string());
+    command.arg(program.get_program()).args(program.get_args());
+    let variables = program.get_envs();
+    command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    let mut child = command.spawn()?;
-    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let (end, ended) = mpsc::channel();
-    Ok(thread::scope(|scope| {
-        let end_of_output = end.clone();
-        let reader = scope.spawn(move || {
-            let mut text = Vec::new();
-            // What was read before an error is what there is.
-            let _ = stdout.map(|mut stdout| stdout.read_to_end(&mut text));
-            let _ = end_of_output.send(());
-            text
-        });
-        let watch = scope.spawn(move || watch(child, &ended, time));
-        let written = stdin.map_or(Ok(()), |stdin| write(stdin, fill));
-        if written.is_err() {
-            let _ = end.send(());
-        }
-        let text = reader.join().unwrap_or_default();
-        let in_time = watch.join().unwrap_or(false);
-        written.map(|()| Output {
-            text: String::from_utf8_lossy(&text).into_owned(),
-            in_time,
-        })
-    }))
-}
-
-/// Waits for the end, or for the end of `time`, and gives whether it was the former.
-fn watch(mut child: Child, ended: &Receiver<()>, time: Duration) -> bool {
-    let in_time = ended.recv_timeout(time).is_ok();
-    // One that has ended cannot be killed, and that is well.
-    let _ = child.kill();
-    let _ = child.wait();
-    in_time
+    let mut process = Subprocess::start(&mut command)?;
+    let stdin = process.0.stdin.take().expect("a pipe");
+    let mut stdout = process.0.stdout.take().expect("a pipe");
+    let reader = thread::spawn(move || {
+        let mut text = Vec::new();
+        // What was read before an error is what there is.
+        let _ = stdout.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    write(stdin, fill)?;
+    let text = reader.join().unwrap_or_default();
+    let ended = match process.0.wait().ok().and_then(|status| status.code()) {
+        Some(124) => Ended::Stopped,
+        Some(127) => Ended::NotFound,
+        _ => Ended::ByItself,
+    };
+    Ok((ended, text))
 }
 
 /// Writes until the reader has gone.

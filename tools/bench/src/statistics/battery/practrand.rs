@@ -3,13 +3,13 @@
 
 use std::process::Command;
 
-use super::tally::Tally;
+use super::Tally;
 
 /// Its program, by the names that it has.
 const PROGRAMS: [&str; 2] = ["RNG_test", "practrand-RNG_test"];
 
 /// It on `bytes` bytes of words of 64 bits from the standard input; on 1 MiB at least.
-pub(super) fn commands(bytes: u64) -> Vec<Command> {
+pub(super) fn programs(bytes: u64) -> Vec<Command> {
     let length = format!("{}MB", (bytes >> 20).max(1));
     let command = |program| {
         let mut command = Command::new(program);
@@ -23,42 +23,28 @@ pub(super) fn commands(bytes: u64) -> Vec<Command> {
 pub(super) fn tally(text: &str) -> Tally {
     let mut tally = Tally::default();
     for line in text.lines() {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        if line.starts_with("length=") {
-            tally = Tally::default();
-        } else if let Some(normal) = normal(&fields) {
-            tally.passed += normal;
-        } else if let Some(evaluation) = evaluation(line) {
-            if evaluation.contains("FAIL") {
-                tally
-                    .failed
-                    .push(fields.first().copied().unwrap_or_default().into())
-            } else {
-                tally.suspicious += 1
+        match line.split_whitespace().collect::<Vec<_>>()[..] {
+            [first, ..] if first.starts_with("length=") => tally = Tally::default(),
+            ["no", "anomalies", "in", normal, ..] | ["...and", normal, ..] => {
+                tally.passed += normal.parse().unwrap_or(0);
             }
+            [name, ..] => match evaluation(line) {
+                Some(words) if words.contains("FAIL") => tally.failed.push(name.into()),
+                Some(_) => tally.suspicious += 1,
+                None => {}
+            },
+            [] => {}
         }
     }
     tally
 }
 
-/// Of `no anomalies in 148 test result(s)` or `...and 130 test result(s) without anomalies`.
-fn normal(fields: &[&str]) -> Option<u32> {
-    match fields {
-        ["no", "anomalies", "in", normal, ..] => normal.parse().ok(),
-        ["...and", normal, ..] => normal.parse().ok(),
-        _ => None,
-    }
-}
-
-/// The words at the end of a line `name R= -4.1 p =1-1.2e-3 unusual`.
+/// The words at the end of a line `name R= -4.1 p =1-1.2e-3 unusual`; none if they are `normal`.
 fn evaluation(line: &str) -> Option<&str> {
     let (_, result) = line.split_once(" R=")?;
-    let (_, p_value) = result
-        .split_once("p =")
-        .or_else(|| result.split_once("p~="))?;
+    let (_, p_value) = result.rsplit_once('=')?;
     let (_, words) = p_value.trim_start().split_once(' ')?;
-    let words = words.trim();
-    (!words.is_empty() && words != "normal").then_some(words)
+    Some(words.trim()).filter(|words| !["", "normal"].contains(words))
 }
 
 #[cfg(test)]
@@ -89,6 +75,7 @@ length= 64 megabytes (2^26 bytes), time= 2.9 seconds
             passed: 105,
             suspicious: 2,
             failed: vec!["Gap-16:A".into()],
+            is_stopped: false,
         };
         assert_eq!(tally(TEXT), expected);
         let (shorter, _) = TEXT.split_at(TEXT.find("length= 64").unwrap());

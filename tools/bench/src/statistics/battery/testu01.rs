@@ -5,15 +5,15 @@
 //! its own, which calls [`run`]: it is given the stream and heard like any other battery.
 
 use std::cell::RefCell;
-use std::ffi::{OsString, c_char, c_double, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_double, c_int, c_uint, c_void};
 use std::io::{self, BufReader, Read as _};
 use std::process::{self, Command};
 
-use libloading::os::unix::Library;
+use squall_tools::loaded::{Loaded, text};
 use squall_tools::{Failure, output};
 
-use super::tally::Tally;
-use crate::sources::loaded;
+use super::Tally;
+use crate::child::{Child, Work};
 
 /// The library, by the names that it has: of Debian's package, and as built from its source.
 const LIBRARIES: [&str; 2] = ["libtestu01.so.0", "libtestu01.so"];
@@ -28,17 +28,18 @@ const SUSPICIOUS: f64 = 1e-3;
 const FAILED: f64 = 1e-10;
 
 /// The program that runs it, if it is installed.
-pub(super) fn command(program: &[OsString]) -> Option<Command> {
-    let (name, arguments) = program.split_first()?;
-    is_installed().then_some(())?;
-    let mut command = Command::new(name);
-    command.args(arguments);
-    Some(command)
+pub(super) fn program() -> Option<Command> {
+    is_installed().then(|| Child::new(Work::TestU01, "", 0).command())
 }
 
 /// Whether the library is there.
 pub fn is_installed() -> bool {
-    loaded::library(&LIBRARIES).is_ok()
+    load().is_ok()
+}
+
+fn load() -> Result<Loaded, String> {
+    // SAFETY: TestU01 may be loaded at any time.
+    unsafe { Loaded::first_of(&LIBRARIES) }
 }
 
 /// Runs SmallCrush on words of 32 bits from the standard input, and prints the p-value and the name
@@ -48,8 +49,7 @@ pub fn is_installed() -> bool {
 /// TestU01 is not installed, or is not what it was.
 pub fn run() -> Result<(), Failure> {
     let missing = |_| Failure::Runtime("TestU01 is not installed: install libtestu01-0".into());
-    let library = loaded::library(&LIBRARIES).map_err(missing)?;
-    let results = small_crush(library);
+    let results = small_crush(&load().map_err(missing)?);
     let results = results.map_err(|error| Failure::Runtime(format!("TestU01: {error}")))?;
     for (name, p_value) in results {
         output::print(&format!("\n{MARK}{p_value} {name}"))?;
@@ -58,7 +58,7 @@ pub fn run() -> Result<(), Failure> {
 }
 
 /// Names and p-values of the results.
-fn small_crush(library: &Library) -> Result<Vec<(String, f64)>, String> {
+fn small_crush(library: &Loaded) -> Result<Vec<(String, f64)>, String> {
     type Create = unsafe extern "C" fn(*const c_char, extern "C" fn() -> c_uint) -> *mut c_void;
     type Run = unsafe extern "C" fn(*mut c_void);
     // SAFETY: the types are those of unif01.h, bbattery.h and swrite.h of TestU01 1.2.3, whose
@@ -66,16 +66,16 @@ fn small_crush(library: &Library) -> Result<Vec<(String, f64)>, String> {
     // the generator, which nothing frees. Variables are read when SmallCrush has ended, which then
     // has set as many values and names as it says; nothing else runs in the library.
     unsafe {
-        let create: Create = loaded::symbol(library, "unif01_CreateExternGenBits")?;
-        let run: Run = loaded::symbol(library, "bbattery_SmallCrush")?;
-        let verbose: *mut c_int = loaded::symbol(library, "swrite_Basic")?;
-        let number: *const c_int = loaded::symbol(library, "bbattery_NTests")?;
-        let p_values: *const c_double = loaded::symbol(library, "bbattery_pVal")?;
-        let names: *const *const c_char = loaded::symbol(library, "bbattery_TestNames")?;
+        let create: Create = library.symbol("unif01_CreateExternGenBits")?;
+        let run: Run = library.symbol("bbattery_SmallCrush")?;
+        let verbose: *mut c_int = library.symbol("swrite_Basic")?;
+        let number: *const c_int = library.symbol("bbattery_NTests")?;
+        let p_values: *const c_double = library.symbol("bbattery_pVal")?;
+        let names: *const *const c_char = library.symbol("bbattery_TestNames")?;
         *verbose = 0;
         run(create(c"standard input".as_ptr(), word));
         libc::fflush(std::ptr::null_mut());
-        let result = |i: usize| (loaded::text(*names.add(i)), *p_values.add(i));
+        let result = |i: usize| (text(*names.add(i)), *p_values.add(i));
         Ok((0..*number as usize).map(result).collect())
     }
 }
@@ -96,21 +96,19 @@ extern "C" fn word() -> c_uint {
 /// Counts what [`run`] printed.
 pub(super) fn tally(text: &str) -> Tally {
     let mut tally = Tally::default();
-    for line in text.lines() {
-        let result = line
-            .strip_prefix(MARK)
-            .and_then(|result| result.split_once(' '));
-        let Some((p_value, name)) = result else {
+    let results = text
+        .lines()
+        .filter_map(|line| line.strip_prefix(MARK)?.split_once(' '));
+    for (p_value, name) in results {
+        let Ok(p_value) = p_value.parse::<f64>() else {
             continue;
         };
-        // A test that was not done has a negative one.
-        match p_value.parse::<f64>() {
-            Ok(p_value) if p_value >= 0.0 => match p_value.min(1.0 - p_value) {
-                tail if tail < FAILED => tally.failed.push(format!("{name} (p {p_value:.0e})")),
-                tail if tail < SUSPICIOUS => tally.suspicious += 1,
-                _ => tally.passed += 1,
-            },
-            _ => {}
+        match p_value.min(1.0 - p_value) {
+            // A test that was not done has a negative one.
+            ..0.0 => {}
+            ..FAILED => tally.failed.push(format!("{name} (p {p_value:.0e})")),
+            ..SUSPICIOUS => tally.suspicious += 1,
+            _ => tally.passed += 1,
         }
     }
     tally
@@ -134,6 +132,7 @@ p-value -1 CouponCollector
             passed: 1,
             suspicious: 1,
             failed: vec!["Gap (p 1e0)".into(), "SimpPoker (p 1e-16)".into()],
+            is_stopped: false,
         };
         assert_eq!(tally(text), expected);
     }

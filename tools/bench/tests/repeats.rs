@@ -2,9 +2,9 @@
 
 use std::io::{self, PipeWriter, Read, Write};
 
+use squall_bench::sources::{self, RunsIn};
 use squall_tools::Failure;
 use squall_tools::failure::cause;
-
 use squall_tools::measure::fork;
 
 const LEN: usize = 256;
@@ -22,7 +22,7 @@ const TIMEOUT: u32 = 5;
 ///
 /// # Errors
 /// The child did not come back with its bytes, or they are none: the buffer was left as it was.
-pub fn repeats_in_child(draw: &mut dyn FnMut(&mut [u8])) -> Result<bool, Failure> {
+fn repeats_in_child(draw: &mut dyn FnMut(&mut [u8])) -> Result<bool, Failure> {
     let drawn = draw_in_both(draw);
     let [own, of_child] = drawn.map_err(|error| failure(&cause(&error)))?;
     if [own, of_child].contains(&[0; LEN]) {
@@ -58,4 +58,35 @@ fn tell(draw: &mut dyn FnMut(&mut [u8]), mut parent: &PipeWriter) -> bool {
 
 fn failure(cause: &str) -> Failure {
     Failure::Runtime(format!("what a forked child draws: {cause}"))
+}
+
+/// No source of this process that is called fit for secrets repeats itself in a forked child. Those
+/// of which it is said that they do are the control.
+pub fn check() {
+    let (mut kept, mut repeated) = (0, 0);
+    assert!(repeats_in_child(&mut |_| ()).is_err());
+    for entry in sources::all().filter(|entry| entry.runs_in == RunsIn::ThisProcess) {
+        let Ok(mut source) = (entry.open)() else {
+            continue;
+        };
+        let draw = &mut |out: &mut [u8]| source.fill(out).expect("a source that works");
+        let is_said = entry
+            .caveat
+            .starts_with("a forked child and a VM clone repeat it");
+        if entry.secure || is_said {
+            let repeats = repeats_in_child(draw).expect("a child");
+            assert_eq!(repeats, !entry.secure, "{}", entry.name);
+            *if repeats { &mut repeated } else { &mut kept } += 1;
+        }
+    }
+    assert!(kept >= 5 && repeated >= 5, "{kept} {repeated}");
+    // A buffer that is used up after the first block: 16 bytes of it are the same.
+    let mut inherited = vec![7; 32];
+    let draw = &mut |out: &mut [u8]| {
+        squall::fill(out);
+        let len = inherited.len().min(out.len()).min(16);
+        out[..len].copy_from_slice(&inherited[..len]);
+        inherited.drain(..len);
+    };
+    assert!(repeats_in_child(draw).expect("a child"));
 }
