@@ -9,9 +9,9 @@ use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 
 use squall::CloneGuard;
-use squall::testing::Failpoint::CloneDevice;
+use squall::testing::Failpoint::CloneDeviceCheck;
 use squall::testing::{
-    KEYS_AT_FOR_TESTING, reseeds_for_testing, set_gap_for_testing, switch_off_for_testing,
+    KEY_OFFSETS_FOR_TESTING, reseeds_for_testing, set_gap_for_testing, switch_off_for_testing,
     vmclock_for_testing, vmgenid_page_for_testing,
 };
 
@@ -194,7 +194,7 @@ pub fn simulations_come_from_the_buffer() -> Verdict {
 
 fn comes_from_the_buffer(draw: fn()) -> Verdict {
     const STATE_WORDS: usize = 6;
-    let state = || words_of_page(KEYS_AT_FOR_TESTING[0], STATE_WORDS);
+    let state = || words_of_page(KEY_OFFSETS_FOR_TESTING[0], STATE_WORDS);
     has_delayed_notification();
     // A refill or a reseed may come in between, but not each time.
     let leaves_state = |_| {
@@ -214,7 +214,7 @@ pub fn pad_schedule() -> Verdict {
     const WORDS: usize = 30;
     fn pad_schedule() -> Vec<u64> {
         squall::u64();
-        words_of_page(KEYS_AT_FOR_TESTING[1], WORDS)
+        words_of_page(KEY_OFFSETS_FOR_TESTING[1], WORDS)
     }
     has_delayed_notification();
     let rng = KernelRng::open();
@@ -295,7 +295,7 @@ impl Signal {
         use_it: fn(&Path),
         write: impl FnOnce(&Path, u64) -> Signal,
     ) -> Signal {
-        switch_off_for_testing(CloneDevice);
+        switch_off_for_testing(CloneDeviceCheck);
         let path = scratch("page");
         let signal = write(&path, count_at);
         use_it(&path);
@@ -435,7 +435,7 @@ fn until_undisturbed<const N: usize>(draw: fn() -> [Draw; N], mut event: impl Fn
 
 /// A first draw does not look for a vmclock if it need not: that would take longer than the draw.
 pub fn first_draw_does_not_look_for_vmclock() -> Verdict {
-    switch_off_for_testing(CloneDevice);
+    switch_off_for_testing(CloneDeviceCheck);
     let path = scratch("page");
     Signal::write_vmclock(&path, 1 << 8, 104);
     use_as_vmclock(&path);

@@ -8,7 +8,7 @@ use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
 use squall::Engine;
 use squall::hazmat::Aes256;
-use squall::testing::{KEYS_AT_FOR_TESTING, page_address_for_testing};
+use squall::testing::{KEY_OFFSETS_FOR_TESTING, page_address_for_testing};
 
 use crate::Verdict;
 use crate::aes256::{KEY_WORDS, round_keys};
@@ -249,12 +249,12 @@ fn expanded(engine: Engine, key: &[u64]) -> Vec<u64> {
 }
 
 fn state() -> Vec<u64> {
-    words_of_page(KEYS_AT_FOR_TESTING[0], STATE_WORDS)
+    words_of_page(KEY_OFFSETS_FOR_TESTING[0], STATE_WORDS)
 }
 
 /// The round keys of pads; empty if there are none.
 pub fn pads() -> Vec<u64> {
-    let pads = words_of_page(KEYS_AT_FOR_TESTING[1], PAD_WORDS);
+    let pads = words_of_page(KEY_OFFSETS_FOR_TESTING[1], PAD_WORDS);
     pads.into_iter().filter(|&word| word != 0).collect()
 }
 

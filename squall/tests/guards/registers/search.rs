@@ -2,7 +2,7 @@
 
 use aes::cipher::{Array, BlockCipherDecrypt, KeyInit};
 use squall::Engine;
-use squall::testing::{KEYS_AT_FOR_TESTING, page_address_for_testing};
+use squall::testing::{KEY_OFFSETS_FOR_TESTING, page_address_for_testing};
 
 use super::Look;
 use super::dump::{Registers, behind};
@@ -93,7 +93,7 @@ fn secrets_of_page() -> Vec<Key> {
     if page_address_for_testing() == 0 {
         return Vec::new();
     }
-    KEYS_AT_FOR_TESTING
+    KEY_OFFSETS_FOR_TESTING
         .map(|at| {
             words_of_page(at, KEY_WORDS)
                 .try_into()
