@@ -8,7 +8,7 @@ use crate::args::Arguments;
 
 /// The shells that completions are installed for.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum Choice {
+pub enum SupportedShell {
     Bash,
     Zsh,
     Fish,
@@ -18,11 +18,11 @@ pub enum Choice {
 ///
 /// # Errors
 /// Standard output cannot be written.
-pub fn print(shell: Choice) -> Result<(), Failure> {
+pub fn print(shell: SupportedShell) -> Result<(), Failure> {
     let shell = match shell {
-        Choice::Bash => Shell::Bash,
-        Choice::Zsh => Shell::Zsh,
-        Choice::Fish => Shell::Fish,
+        SupportedShell::Bash => Shell::Bash,
+        SupportedShell::Zsh => Shell::Zsh,
+        SupportedShell::Fish => Shell::Fish,
     };
     let mut script = Vec::new();
     generate(shell, &mut Arguments::command(), "squall", &mut script);

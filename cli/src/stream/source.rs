@@ -15,7 +15,7 @@ use crate::args::{self, Seed};
 const MAX_SEED_FILE: u64 = 1024;
 
 /// The advice on how to make a seed file.
-const SEED_FILE: &str =
+const SEED_FILE_ADVICE: &str =
     "make a seed file with `squall stream --format hex --size 32 --output FILE`";
 
 pub enum Source {
@@ -49,7 +49,7 @@ impl Source {
             return Err(Failure::Usage(format!(
                 "--engine: {engine} cannot make the stream of a seed, which is AES-256 in \
                  counter mode: use one of {}",
-                args::names(Engine::available().filter(|engine| engine.is_aes()))
+                args::engine_names(Engine::available().filter(|engine| engine.is_aes()))
             )));
         }
         Ok(Source::Seeded { seed, engine })
@@ -104,11 +104,13 @@ fn read_seed(path: &Path) -> Result<Seed, Failure> {
     read.map_err(|error| Failure::Runtime(format!("--seed-file: {name}: {}", cause(&error))))?;
     let digits = bytes.trim_ascii();
     let seed = match std::str::from_utf8(digits) {
-        Ok("") => Err(format!("the file is empty: {SEED_FILE}")),
+        Ok("") => Err(format!("the file is empty: {SEED_FILE_ADVICE}")),
         Ok(digits) if digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => {
             args::parse_seed(digits)
         }
-        _ => Err(format!("not a seed (64 hexadecimal digits): {SEED_FILE}")),
+        _ => Err(format!(
+            "not a seed (64 hexadecimal digits): {SEED_FILE_ADVICE}"
+        )),
     };
     seed.map_err(|problem| Failure::Runtime(format!("--seed-file: {name}: {problem}")))
 }
