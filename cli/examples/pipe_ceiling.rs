@@ -1,4 +1,4 @@
-//! What a pipe carries when making the bytes costs nothing: the ceiling for `squall stream`.
+//! Measures how fast a pipe is if making the bytes costs nothing: the upper limit for `squall stream`.
 //!
 //! `pipe_ceiling write CHUNK | pipe_ceiling read CHUNK SIZE` writes one constant buffer over and
 //! over into a pipe of 1 MiB, reads SIZE bytes, and prints the rate. The reader serves any

@@ -1,6 +1,6 @@
-//! Arguments of the command line, and which values they accept.
+//! Arguments of the command line, and the values that they accept.
 //!
-//! Parsers say what is wrong with a value and what would be right; they never repeat a seed.
+//! Error messages say what is wrong with a value and what would be right; they never repeat a seed.
 
 use std::path::PathBuf;
 
@@ -20,10 +20,10 @@ pub const SEED_LEN: usize = 32;
 /// A seed that is wiped when it is no longer needed.
 pub type Seed = Zeroizing<[u8; SEED_LEN]>;
 
-/// Most threads that may be requested: more would only cost memory.
+/// Maximum number of threads: more would only cost memory.
 const MAX_THREADS: usize = 1024;
 
-/// Most bits of entropy that may be claimed for what `squall seed` adds: all of them.
+/// Maximum number of bits of entropy that may be claimed for the 512 that `squall seed` adds.
 const MAX_CREDIT: u16 = 512;
 
 /// Cryptographic random bytes at the speed of the CPU's AES units.
@@ -35,16 +35,16 @@ const MAX_CREDIT: u16 = 512;
     after_help = "Examples:
   squall stream --size 32 --format hex              a key of 256 bits
   squall stream --size 4GiB --output noise.bin      a file of random bytes
-  squall stream | pv > /dev/null                    how fast?
-  squall status                                     what protects randomness here?
+  squall stream | pv > /dev/null                    the speed of the generator
+  squall status                                     the protections of this machine
   squall seed                                       new entropy for the kernel's generator
-  squall bench                                      which source is fast here?
-  squall wipe --dry-run /dev/sdX                    overwrite drives, and verify
-  squall dmcrypt bench                              which disk encryption is fast here?
+  squall bench                                      the fastest source on this machine
+  squall wipe --dry-run /dev/sdX                    what overwriting a drive would do
+  squall dmcrypt bench                              the fastest disk encryption on this machine
   squall run -- nginx                               an existing program, with squall
   squall openssl-conf > openssl.cnf                 OpenSSL, with squall
 
-Exit codes: 0 for success, also if the reader closes the output early, 1 for a failure while
+Exit codes: 0 for success, even if the reader closes the output early, 1 for a failure while
 running, 2 for a wrong argument. `squall run` exits with the program's code.
 
 See `squall stream --help` for more."
@@ -104,36 +104,36 @@ is in use (mounted, swap, held by another device, or a disk of the running syste
 confirmation before it overwrites any other. It also refuses a file that is used as swap or attached
 to a loop device.
 
-Files and drives are synchronised (fdatasync) before it exits with success.
+Files and drives are synchronised (fdatasync) before the command exits with success.
 
-Exit codes: 0 for success, also if the reader closes the output early, 1 for a failure while
+Exit codes: 0 for success, even if the reader closes the output early, 1 for a failure while
 running, 2 for a wrong argument or an output that was refused.")]
 pub struct StreamArguments {
     /// Random bytes to write, before encoding [default: endless]
     ///
     /// A number with or without a unit: 10, 4KiB, 1.5MiB, 4GiB (powers of 1024), 4GB (powers of
-    /// 1000). K, M, G, T, P and E alone are powers of 1024, as in head(1). It must be a whole number
-    /// of bytes.
+    /// 1000). K, M, G, T, P and E alone are powers of 1024, as in head(1). The size must be a whole
+    /// number of bytes.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub size: Option<u64>,
 
     /// Threads that generate [default: depends on the output]
     ///
-    /// The default is one for raw bytes into a pipe, because its reader is slower than one generator,
-    /// and otherwise one per CPU, up to 16.
+    /// The default is one thread for raw bytes into a pipe, because the pipe's reader is slower than
+    /// one generator, and otherwise one thread per CPU, up to 16.
     #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<usize>,
 
     /// Engine to use: vaes512, vaes256, aesni, arm-aes, chacha20 or portable [default: the best]
     ///
-    /// All but chacha20 are AES engines and make the same bytes from a seed; chacha20 accepts no
+    /// All engines but chacha20 compute AES and make the same bytes from a seed; chacha20 accepts no
     /// seed.
     #[arg(long, value_name = "NAME", value_parser = parse_engine)]
     pub engine: Option<Engine>,
 
     /// Write the reproducible bytes of this seed: 64 hexadecimal digits (32 bytes)
     ///
-    /// Everyone on this machine can see it in the output of ps(1): prefer --seed-file.
+    /// Everyone on this machine can see the seed in the output of ps(1): prefer --seed-file.
     #[arg(long, value_name = "HEX", value_parser = parse_seed, conflicts_with = "seed_file")]
     pub seed: Option<Seed>,
 
@@ -157,8 +157,8 @@ pub struct StreamArguments {
 
     /// Show rate, total and time left on standard error
     ///
-    /// On a terminal it is a bar. When everything is written, or the reader has closed the output, it
-    /// prints one line; after a signal such as Ctrl-C it prints none.
+    /// A terminal shows a bar. When everything is written, or the reader has closed the output, the
+    /// command prints one line; after a signal such as Ctrl-C it prints none.
     #[arg(long)]
     pub progress: bool,
 
@@ -182,10 +182,10 @@ pub struct StatusArguments {
 
     /// Show the counters in this file, which squall run --counters made
     ///
-    /// For each door: the requests that squall served, their bytes, and the requests that were left
-    /// to the kernel.
+    /// For each door (a way in which programs reach squall): the requests that squall served, their
+    /// bytes, and the requests that were left to the kernel.
     ///
-    /// Other programs with libsquall or OpenSSL's provider count in it too, if the environment
+    /// Other programs with libsquall or OpenSSL's provider also count in the file, if the environment
     /// variable SQUALL_COUNTERS holds its absolute path and they may write to it.
     #[arg(long, value_name = "FILE")]
     pub counters: Option<PathBuf>,
@@ -203,12 +203,12 @@ pub struct StatusArguments {
 pub struct CompletionsArguments {
     /// The shell
     #[arg(value_name = "SHELL", value_enum)]
-    pub shell: CompletedShell,
+    pub shell: SupportedShell,
 }
 
 /// The shells that completions are installed for.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum CompletedShell {
+pub enum SupportedShell {
     Bash,
     Zsh,
     Fish,
@@ -224,9 +224,9 @@ pub struct ManArguments {
 #[derive(Args)]
 #[command(
     after_help = "Mixes 512 bits of the Whirlwind generator, bootstrapped from 100 cycle counts, into the
-kernel's pool; then the kernel's generator takes a new seed from the pool (ioctls RNDADDENTROPY and
-RNDRESEEDCRNG, see random(4)). What is in the pool stays there: without --credit this cannot make
-anything weaker.
+kernel's pool. Then makes the kernel's generator take a new seed from the pool (ioctls RNDADDENTROPY
+and RNDRESEEDCRNG, see random(4)). The earlier contents of the pool stay in it: without --credit, this
+cannot make the pool weaker.
 
 Requires CAP_SYS_ADMIN. Units for systemd are in the folder systemd of the source.
 
@@ -234,7 +234,7 @@ Examples:
   squall seed
       once, for example early at boot, or after this VM was restored from a snapshot
   squall seed --watch
-      now, and whenever a clone of this VM is detected; one line each
+      now, and whenever a clone of this VM is detected; each seeding prints one line
 
 Early at boot the kernel's generator may not be ready. Then squall adds the bytes, reports on
 standard error that there was nothing to reseed yet, and exits with success.
@@ -244,9 +244,9 @@ Exit codes: 0 for success, 1 for a failure while running, 2 for a wrong argument
 pub struct SeedArguments {
     /// Bits of entropy to claim for the 512, from 0 to 512
     ///
-    /// The kernel trusts this number. It decides how soon its generator counts as ready at boot, and
-    /// since Linux 5.18 nothing else. Whirlwind does not estimate entropy: claim only what you know
-    /// about your machine.
+    /// The kernel trusts this number. The number decides how soon the kernel's generator counts as ready
+    /// at boot, and since Linux 5.18 nothing else. Whirlwind does not estimate entropy: claim only what
+    /// you know about your machine.
     #[arg(long, value_name = "BITS", value_parser = parse_credit, default_value_t = 0)]
     pub credit: u16,
 
@@ -305,14 +305,16 @@ fn parse_engine(name: &str) -> Result<Engine, String> {
 /// Reads a seed of exactly 64 hexadecimal digits.
 pub fn parse_seed(digits: &str) -> Result<Seed, String> {
     const DIGITS: usize = 2 * SEED_LEN;
-    let right = format!("use exactly {DIGITS} hexadecimal digits ({SEED_LEN} bytes)");
+    let advice = format!("use exactly {DIGITS} hexadecimal digits ({SEED_LEN} bytes)");
     let given = digits.chars().count();
     if given != DIGITS {
-        return Err(format!("a seed of {given} characters: {right}"));
+        return Err(format!("a seed of {given} characters: {advice}"));
     }
     let mut seed = Seed::default();
     data_encoding::HEXLOWER_PERMISSIVE
         .decode_mut(digits.as_bytes(), &mut seed[..])
-        .map_err(|_| format!("the seed has characters that are not hexadecimal digits: {right}"))?;
+        .map_err(|_| {
+            format!("the seed has characters that are not hexadecimal digits: {advice}")
+        })?;
     Ok(seed)
 }

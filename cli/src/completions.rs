@@ -4,17 +4,17 @@ use clap::CommandFactory;
 use clap_complete::{Shell, generate};
 use squall_tools::{Failure, output};
 
-use crate::args::{Arguments, CompletedShell};
+use crate::args::{Arguments, SupportedShell};
 
 /// Prints the completions for `shell`.
 ///
 /// # Errors
 /// Standard output cannot be written.
-pub fn print(shell: CompletedShell) -> Result<(), Failure> {
+pub fn print(shell: SupportedShell) -> Result<(), Failure> {
     let shell = match shell {
-        CompletedShell::Bash => Shell::Bash,
-        CompletedShell::Zsh => Shell::Zsh,
-        CompletedShell::Fish => Shell::Fish,
+        SupportedShell::Bash => Shell::Bash,
+        SupportedShell::Zsh => Shell::Zsh,
+        SupportedShell::Fish => Shell::Fish,
     };
     let mut script = Vec::new();
     generate(shell, &mut Arguments::command(), "squall", &mut script);

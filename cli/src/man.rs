@@ -12,7 +12,7 @@ use squall_tools::failure::at;
 
 use crate::args::Arguments;
 
-/// How the paragraph on exit codes begins; it becomes a section of its own.
+/// The beginning of the paragraph on exit codes, which becomes a section of its own.
 const EXIT_CODES: &str = "Exit codes: ";
 
 /// Writes squall.1, and a page for each visible subcommand, into `directory`.
@@ -23,11 +23,11 @@ pub fn write(directory: &Path) -> Result<(), Failure> {
     fs::create_dir_all(directory).map_err(at(directory))?;
     let mut command = Arguments::command().disable_help_subcommand(true);
     command.build();
-    pages(&command, &[], directory)
+    write_pages(&command, &[], directory)
 }
 
 /// Writes the pages of `command` and its subcommands; `related` are names for SEE ALSO.
-fn pages(command: &Command, related: &[String], directory: &Path) -> Result<(), Failure> {
+fn write_pages(command: &Command, related: &[String], directory: &Path) -> Result<(), Failure> {
     let titled = command
         .clone()
         .subcommand_value_name("command")
@@ -38,12 +38,12 @@ fn pages(command: &Command, related: &[String], directory: &Path) -> Result<(), 
         .manual("squall");
     let path = directory.join(man.get_filename());
     let name = name(command);
-    let mut all: Vec<String> = visible(command).map(self::name).collect();
-    let related = related.iter().chain(&all).filter(|other| **other != name);
+    let mut names: Vec<String> = visible(command).map(self::name).collect();
+    let related = related.iter().chain(&names).filter(|other| **other != name);
     let page = page(command, &man, related).map_err(at(&path))?;
     fs::write(&path, page).map_err(at(&path))?;
-    all.insert(0, name);
-    visible(command).try_for_each(|command| pages(command, &all, directory))
+    names.insert(0, name);
+    visible(command).try_for_each(|command| write_pages(command, &names, directory))
 }
 
 fn name(command: &Command) -> String {
@@ -72,17 +72,14 @@ fn page<'a>(
         man.render_subcommands_section(&mut page)?;
     }
     if let Some(help) = command.get_after_help() {
-        notes(&help.to_string()).to_writer(&mut page)?;
+        notes_section(&help.to_string()).to_writer(&mut page)?;
     }
     see_also(related).to_writer(&mut page)?;
-    Ok(String::from_utf8_lossy(&page)
-        .chars()
-        .map(escaped)
-        .collect())
+    Ok(String::from_utf8_lossy(&page).chars().map(escape).collect())
 }
 
 /// Writes a character so that every version of roff(7) can read it.
-fn escaped(c: char) -> String {
+fn escape(c: char) -> String {
     if c.is_ascii() {
         c.into()
     } else {
@@ -90,16 +87,16 @@ fn escaped(c: char) -> String {
     }
 }
 
-/// The text after the options in `--help`: sentences are filled, indented lines are kept.
-fn notes(help: &str) -> Roff {
+/// The text after the options in `--help`: sentences are filled, indented lines stay as they are.
+fn notes_section(help: &str) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["NOTES"]);
-    let mut is_kept = false;
+    let mut is_verbatim = false;
     for line in help.lines() {
-        let keep = line.starts_with(' ');
-        if keep != is_kept {
-            roff.control(if keep { "nf" } else { "fi" }, []);
-            is_kept = keep;
+        let should_be_verbatim = line.starts_with(' ');
+        if should_be_verbatim != is_verbatim {
+            roff.control(if should_be_verbatim { "nf" } else { "fi" }, []);
+            is_verbatim = should_be_verbatim;
         }
         let text: Vec<Inline> = match line.strip_prefix(EXIT_CODES) {
             Some(codes) => {
@@ -114,7 +111,7 @@ fn notes(help: &str) -> Roff {
         };
         roff.text(text);
     }
-    if is_kept {
+    if is_verbatim {
         roff.control("fi", []);
     }
     roff

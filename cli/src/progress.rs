@@ -66,7 +66,7 @@ impl Progress {
             BinaryBytes(written),
             BinaryBytes(rate as u64)
         );
-        // If standard error is closed, there is nobody to tell.
+        // An error means that standard error is closed: then nobody reads the line.
         let _ = io::stderr().write_all(line.as_bytes());
     }
 }

@@ -1,8 +1,8 @@
-//! The commands of the feature `tools`; builds without it say how to get them.
+//! The commands of the feature `tools`. In builds without it, they say how to get them.
 
 const BENCH: &str = "Measure every source of randomness on this machine, side by side";
-const WIPE: &str = "Overwrite drives, many at once, and verify that nothing else is left on them";
-const VERIFY: &str = "Compare wiped drives with what their reports say was written";
+const WIPE: &str = "Overwrite drives, many at once, and verify the result";
+const VERIFY: &str = "Read wiped drives back and compare them with their reports";
 const DMCRYPT: &str =
     "Find out which disk encryption is valid here, which is secure, and which is fast";
 

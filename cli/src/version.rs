@@ -1,4 +1,4 @@
-//! The text of `squall --version`: the version, the build, and what it supports on this CPU.
+//! The text of `squall --version`: the version, the build, and the engines that run on this CPU.
 
 use std::sync::LazyLock;
 
@@ -31,7 +31,7 @@ mod tests {
     use crate::args::Arguments;
 
     #[test]
-    fn short_is_one_line_and_long_tells_the_build() {
+    fn the_short_version_is_one_line_and_the_long_one_describes_the_build() {
         let command = Arguments::command();
         let short = concat!("squall ", env!("CARGO_PKG_VERSION"), "\n");
         assert_eq!(command.render_version(), short);

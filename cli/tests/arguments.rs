@@ -14,7 +14,7 @@ fn refused(arguments: &str, message: &str) {
     assert_eq!(output.status.code(), Some(2), "{arguments}");
 }
 
-fn values() {
+fn wrong_values() {
     for size in ["1x", "x", "16EiB", "1e3", "1_0"] {
         refused(
             &format!("stream --size {size}"),
@@ -72,17 +72,17 @@ fn engines_this_cpu_lacks() {
 }
 
 fn seeds_are_checked_and_not_repeated() {
-    let right = "use exactly 64 hexadecimal digits (32 bytes)";
+    let advice = "use exactly 64 hexadecimal digits (32 bytes)";
     refused(
         "stream --seed abcd",
-        &format!("--seed: a seed of 4 characters: {right}"),
+        &format!("--seed: a seed of 4 characters: {advice}"),
     );
     let long = format!("stream --seed {SEED}0");
-    refused(&long, &format!("--seed: a seed of 65 characters: {right}"));
+    refused(&long, &format!("--seed: a seed of 65 characters: {advice}"));
     let odd = format!("stream --seed {}", SEED.replace('f', "g"));
     refused(
         &odd,
-        &format!("--seed: the seed has characters that are not hexadecimal digits: {right}"),
+        &format!("--seed: the seed has characters that are not hexadecimal digits: {advice}"),
     );
 }
 
@@ -133,7 +133,7 @@ fn json_takes_no_file() {
 }
 
 /// Empty arguments, as from a script's variable that was never set.
-fn empty_words() {
+fn empty_arguments() {
     for (arguments, message) in [
         (
             ["stream", "--output", ""],
@@ -156,12 +156,12 @@ fn empty_words() {
 }
 
 fn disk_encryption() {
-    let right = "use one such as \"aes-xts-plain64 512\"";
+    let advice = "use one such as \"aes-xts-plain64 512\"";
     refused(
         "dmcrypt bench --cipher aes-xts-plain64",
         &format!(
             "--cipher: \"aes-xts-plain64\" is not a cipher with the length of its key in \
-             bits: {right}"
+             bits: {advice}"
         ),
     );
     refused(
@@ -254,12 +254,12 @@ fn a_value_with_newlines_is_one_line() {
 }
 
 pub const TESTS: &[Test] = tests![
-    values,
+    wrong_values,
     engines_this_cpu_lacks: [LACKING_ENGINE],
     seeds_are_checked_and_not_repeated,
     names,
     json_takes_no_file,
-    empty_words,
+    empty_arguments,
     disk_encryption,
     contradictions,
     help_and_version_go_to_standard_output,

@@ -14,7 +14,7 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 use tempfile::TempDir;
 
-use crate::common::{bytes, end, run, squall, text};
+use crate::common::{bytes, run, squall, text, wait_for_end};
 
 /// Two sources and one workload, which takes a moment.
 const SHORT: &str = "bench --quick --source squall --source getrandom --workload words";
@@ -54,7 +54,7 @@ fn squall_to(path: &Path, option: &str, arguments: &str) -> Command {
 
 /// The single line that a failing run prints.
 #[track_caller]
-fn complaint(mut command: Command, code: i32) -> String {
+fn error_line(mut command: Command, code: i32) -> String {
     let output = command.output().expect("the command runs");
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{errors}");
@@ -134,9 +134,9 @@ fn a_run_is_compared_with_an_older_one() {
     );
     // The comparison fails before anything is measured.
     fs::write(&path, "{").expect("a file");
-    let line = complaint(squall_to(&path, "--compare", "bench"), 1);
+    let line = error_line(squall_to(&path, "--compare", "bench"), 1);
     contains(&line, &["old.json"]);
-    let absent = complaint(
+    let absent = error_line(
         squall_to(&workspace.path("absent"), "--compare", "bench"),
         1,
     );
@@ -147,18 +147,18 @@ fn a_run_is_compared_with_an_older_one() {
 fn an_output_that_cannot_be_written_is_noticed_first() {
     let workspace = Workspace::new();
     let absent = workspace.path("absent/page.html");
-    let line = complaint(squall_to(&absent, "--export-html", "bench"), 1);
+    let line = error_line(squall_to(&absent, "--export-html", "bench"), 1);
     contains(&line, &["absent/page.html", "No such file"]);
-    let directory = complaint(squall_to(workspace.0.path(), "--export-json", "bench"), 1);
+    let directory = error_line(squall_to(workspace.0.path(), "--export-json", "bench"), 1);
     contains(&directory, &["irectory"]);
     let mut both = squall_to(&workspace.path("kept.json"), "--export-json", "bench");
     both.arg("--export-csv").arg(&absent);
-    complaint(both, 1);
+    error_line(both, 1);
     assert_eq!(workspace.names(), Vec::<String>::new());
 }
 
 /// The report does not replace a pipe, a device or a link by a file.
-fn what_is_no_file_is_not_replaced() {
+fn pipes_devices_and_links_are_not_replaced() {
     let workspace = Workspace::new();
     let (target, link) = (workspace.path("target.csv"), workspace.path("link.csv"));
     std::os::unix::fs::symlink(&target, &link).expect("a link");
@@ -178,12 +178,12 @@ fn what_is_no_file_is_not_replaced() {
             .expect("figures")
             .starts_with("workload,")
     );
-    let twice = complaint(squall("bench --quick --json --export-csv -"), 2);
+    let twice = error_line(squall("bench --quick --json --export-csv -"), 2);
     contains(&twice, &["standard output takes one report"]);
 }
 
 /// Peers that were not asked for are not measured or compared with.
-fn chosen_sources_are_alone_everywhere() {
+fn only_chosen_sources_are_measured() {
     let arguments = "bench --quick --json --workload start --workload words --source squall";
     let output = run(arguments);
     assert!(output.status.success());
@@ -196,7 +196,7 @@ fn chosen_sources_are_alone_everywhere() {
 
 /// An interrupted run writes what it measured, marked incomplete. How long the first workload takes
 /// depends on the machine, so a run that is interrupted too early is repeated with more time.
-fn an_interrupted_run_keeps_what_it_has() {
+fn an_interrupted_run_writes_its_results() {
     let workspace = Workspace::new();
     let path = workspace.path("report.json");
     let runs = (0..6).map(|doubled| Duration::from_secs(1 << doubled));
@@ -221,7 +221,7 @@ fn interrupted(path: &Path, time: Duration) -> Option<Value> {
         .expect("the command runs");
     std::thread::sleep(time);
     kill_process(Pid::from_child(&child), Signal::INT).expect("it runs still");
-    let (code, errors) = end(child);
+    let (code, errors) = wait_for_end(child);
     code?;
     assert_eq!(code, Some(1));
     contains(&errors, &["squall: interrupted"]);
@@ -250,7 +250,7 @@ fn a_missing_peer_is_named() {
 }
 
 /// The run goes on where threads cannot be bound to a CPU.
-fn without_permissions_it_says_so_and_goes_on() {
+fn a_run_without_permissions_reports_it_and_continues() {
     let workspace = Workspace::new();
     let path = workspace.path("report.json");
     let refusal = Refusal {
@@ -268,7 +268,7 @@ fn without_permissions_it_says_so_and_goes_on() {
 fn sources_are_explained() {
     let explained = text(&bytes("bench --explain vdso"));
     contains(&explained, &["vDSO", "fit for secrets", "median"]);
-    let unknown = complaint(squall("bench --explain nobody"), 2);
+    let unknown = error_line(squall("bench --explain nobody"), 2);
     contains(&unknown, &["--explain", "\"nobody\"", "squall-fresh"]);
 }
 
@@ -279,7 +279,7 @@ fn wrong_arguments_are_one_line() {
         ("bench --statistics --quick", &["--statistics"]),
         ("bench --workload dance", &["--workload", "words"]),
     ] {
-        contains(&complaint(squall(arguments), 2), words);
+        contains(&error_line(squall(arguments), 2), words);
     }
 }
 
@@ -289,7 +289,7 @@ fn statistics_find_nothing_in_good_sources() {
     contains(&text(&output.stdout), &["squall", "getrandom"]);
 }
 
-fn a_source_that_is_not_there_passes_no_test() {
+fn a_missing_source_passes_no_test() {
     let workspace = Workspace::new();
     let mut command = squall("bench --statistics --bytes 1MiB --source go-crypto-rand");
     let output = command
@@ -301,7 +301,7 @@ fn a_source_that_is_not_there_passes_no_test() {
 }
 
 /// The control: the statistics reject bytes that are not random, and the command fails.
-fn statistics_find_what_is_no_generator() {
+fn statistics_reject_bytes_that_are_not_random() {
     let output = run("bench --statistics --bytes 1MiB --source memset");
     assert_eq!(output.status.code(), Some(1));
     contains(&text(&output.stderr), &["memset"]);
@@ -312,14 +312,14 @@ pub const TESTS: &[Test] = tests![
     json_on_standard_output_is_alone,
     a_run_is_compared_with_an_older_one,
     an_output_that_cannot_be_written_is_noticed_first,
-    what_is_no_file_is_not_replaced,
-    chosen_sources_are_alone_everywhere,
-    an_interrupted_run_keeps_what_it_has,
+    pipes_devices_and_links_are_not_replaced,
+    only_chosen_sources_are_measured,
+    an_interrupted_run_writes_its_results,
     a_missing_peer_is_named,
-    without_permissions_it_says_so_and_goes_on,
+    a_run_without_permissions_reports_it_and_continues,
     sources_are_explained,
     wrong_arguments_are_one_line,
     statistics_find_nothing_in_good_sources,
-    a_source_that_is_not_there_passes_no_test,
-    statistics_find_what_is_no_generator,
+    a_missing_source_passes_no_test,
+    statistics_reject_bytes_that_are_not_random,
 ];

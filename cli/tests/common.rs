@@ -57,7 +57,7 @@ pub fn refused(output: &Output, code: i32, parts: &[&str]) {
 }
 
 /// Waits for `child`; returns its exit code and its piped standard error.
-pub fn end(mut child: Child) -> (Option<i32>, String) {
+pub fn wait_for_end(mut child: Child) -> (Option<i32>, String) {
     let started = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait().expect("the child can be waited for") {

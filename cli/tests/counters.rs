@@ -76,7 +76,7 @@ fn nothing_was_drawn() {
     );
 }
 
-fn files_that_are_none() {
+fn files_that_are_not_counters_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("counters");
     let refused = |reason: &str| {
@@ -86,19 +86,19 @@ fn files_that_are_none() {
         assert_eq!(message, format!("squall: {}: {reason}\n", file.display()));
     };
     refused("No such file or directory");
-    let right = "not a counter file: name one that squall run --counters made";
+    let advice = "not a counter file: name one that squall run --counters made";
     fs::write(&file, "something else").expect("a file");
-    refused(right);
+    refused(advice);
     fs::remove_file(&file).expect("it goes");
     counters::create(&file).expect("a file");
     let mut bytes = fs::read(&file).expect("a file");
     bytes.pop();
     fs::write(&file, &bytes).expect("a file");
-    refused(right);
+    refused(advice);
 }
 
 pub const TESTS: &[Test] = tests![
     people_see_the_doors_that_were_used,
     nothing_was_drawn,
-    files_that_are_none,
+    files_that_are_not_counters_are_refused,
 ];

@@ -17,7 +17,7 @@ const NO_DEVICE_MAPPER: Need = Need {
     required_by: NOTHING,
 };
 
-fn what_is_missing_is_said_in_a_line() {
+fn a_missing_device_mapper_is_reported_in_one_line() {
     for command in ["list", "bench", "bench --yes"] {
         let output = run(&format!("dmcrypt {command}"));
         let words = [
@@ -30,7 +30,7 @@ fn what_is_missing_is_said_in_a_line() {
 }
 
 /// A wrong device is reported before the device mapper is used, which could take minutes.
-fn a_wrong_device_is_told_first() {
+fn a_wrong_device_is_reported_first() {
     for device in ["/dev/null", "/dev/none", "/tmp", file!()] {
         let output = run(&format!("dmcrypt bench --device {device}"));
         refused(&output, 2, &[&format!("squall: --device {device}")]);
@@ -49,7 +49,7 @@ fn a_report_that_cannot_be_made_leaves_the_old_one() {
 }
 
 pub const TESTS: &[Test] = tests![
-    what_is_missing_is_said_in_a_line: [NO_DEVICE_MAPPER],
-    a_wrong_device_is_told_first,
+    a_missing_device_mapper_is_reported_in_one_line: [NO_DEVICE_MAPPER],
+    a_wrong_device_is_reported_first,
     a_report_that_cannot_be_made_leaves_the_old_one: [NO_DEVICE_MAPPER],
 ];

@@ -11,7 +11,7 @@ use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::common::{self, SEED, Scratch, end, run, squall, terminal, text};
+use crate::common::{self, SEED, Scratch, run, squall, terminal, text, wait_for_end};
 
 const MIB: usize = 1 << 20;
 
@@ -32,7 +32,7 @@ fn refused(output: &Output, words: &[&str]) {
 }
 
 #[track_caller]
-fn written(output: &Output, to: &Path) {
+fn assert_written(output: &Output, to: &Path) {
     assert_eq!(text(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
     let expected = run(&format!("stream --size 4096 --seed {SEED}")).stdout;
@@ -60,14 +60,14 @@ fn a_mounted_drive_is_refused() {
     }
     drop(mounted);
     let mounted = lab.mount(&device.path);
-    let kept = fs::read(lab.path("a mount/file")).expect("it is mounted");
-    assert_eq!(text(&kept), "precious");
+    let content = fs::read(lab.path("a mount/file")).expect("it is mounted");
+    assert_eq!(text(&content), "precious");
     drop(mounted);
     let fsck = Command::new("fsck.ext4").arg("-fn").arg(&image).output();
     assert!(fsck.expect("fsck.ext4 runs").status.success());
     assert_eq!(fs::read(&image).expect("an image")[MAGIC], [0x53, 0xef]);
 
-    written(&stream(&device.path, &yes), &device.path);
+    assert_written(&stream(&device.path, &yes), &device.path);
     let fsck = Command::new("fsck.ext4").arg("-fn").arg(&image).output();
     assert!(!fsck.expect("fsck.ext4 runs").status.success());
 }
@@ -89,7 +89,7 @@ fn a_drive_as_standard_output_is_refused() {
     assert!(fs::read(&device.path).unwrap() == vec![0; MIB]);
 }
 
-fn a_drive_must_be_meant() {
+fn a_drive_must_be_confirmed() {
     let lab = Lab::new();
     let device = lab.device(MIB as u64);
     refused(
@@ -103,11 +103,11 @@ fn a_drive_must_be_meant() {
         &["no target has this serial number"],
     );
     assert!(fs::read(&device.path).unwrap() == vec![0; MIB]);
-    written(&stream(&device.path, &consent(&device)), &device.path);
+    assert_written(&stream(&device.path, &consent(&device)), &device.path);
 }
 
 /// On a terminal, the command asks for the drive's serial number.
-fn a_drive_is_asked_about() {
+fn a_terminal_is_asked_for_the_serial_number() {
     let lab = Lab::new();
     let device = lab.device(MIB as u64);
     let serial = diskseq(&device.path).expect("Linux 5.15 or later");
@@ -117,7 +117,7 @@ fn a_drive_is_asked_about() {
         command.arg(&device.path).stdin(theirs);
         let child = command.stderr(Stdio::piped()).spawn();
         writeln!(ours, "{answer}").expect("a terminal");
-        end(child.expect("the command runs"))
+        wait_for_end(child.expect("the command runs"))
     };
     let (code, message) = asked("yes");
     assert_eq!(code, Some(2), "{message}");
@@ -156,7 +156,7 @@ fn a_file_that_is_in_use_is_refused() {
     );
     assert!(fs::read(&image).unwrap() == vec![0; MIB]);
     drop(attached);
-    written(&stream(&image, ""), &image);
+    assert_written(&stream(&image, ""), &image);
 
     let swap = lab.path("swap");
     fs::write(&swap, vec![0; 4 * MIB]).expect("room for swap");
@@ -165,11 +165,11 @@ fn a_file_that_is_in_use_is_refused() {
     refused(&stream(&swap, ""), &["is used as swap", "swapoff"]);
     assert!(fs::read(&swap).unwrap() == before);
     drop(swapped);
-    written(&stream(&swap, ""), &swap);
+    assert_written(&stream(&swap, ""), &swap);
 }
 
 /// Consent is for a drive: if its name no longer exists, no file is created there.
-fn consent_makes_no_file() {
+fn consent_for_a_drive_creates_no_file() {
     let file = Scratch::new();
     for consent in ["--yes", "--serial WD-1"] {
         refused(
@@ -187,8 +187,8 @@ fn consent_makes_no_file() {
 pub const TESTS: &[Test] = tests![
     a_mounted_drive_is_refused: [LOOP_DEVICES],
     a_drive_as_standard_output_is_refused: [LOOP_DEVICES],
-    a_drive_must_be_meant: [LOOP_DEVICES],
-    a_drive_is_asked_about: [LOOP_DEVICES],
+    a_drive_must_be_confirmed: [LOOP_DEVICES],
+    a_terminal_is_asked_for_the_serial_number: [LOOP_DEVICES],
     a_file_that_is_in_use_is_refused: [LOOP_DEVICES],
-    consent_makes_no_file,
+    consent_for_a_drive_creates_no_file,
 ];

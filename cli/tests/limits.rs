@@ -27,7 +27,7 @@ fn threads_that_cannot_be_made_are_an_error() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-fn memory_that_is_not_there_is_an_error() {
+fn missing_memory_is_an_error() {
     for format in ["hex", "base64"] {
         let arguments =
             format!("stream --size 4G --threads 1000 --format {format} --output /dev/null");
@@ -62,8 +62,8 @@ fn the_seed_file_is_never_the_output() {
             )
         );
         assert_eq!(refused.status.code(), Some(2));
-        let kept = std::fs::read(seed.path()).expect("the seed is there");
-        assert_eq!(text(&kept), SEED);
+        let content = std::fs::read(seed.path()).expect("the seed is there");
+        assert_eq!(text(&content), SEED);
     }
 }
 
@@ -118,7 +118,7 @@ fn a_disk_that_fails_late_is_an_error() {
 
 pub const TESTS: &[Test] = tests![
     threads_that_cannot_be_made_are_an_error,
-    memory_that_is_not_there_is_an_error,
+    missing_memory_is_an_error,
     the_seed_file_is_never_the_output,
     a_dash_as_output_is_standard_output,
     a_disk_that_fails_late_is_an_error,

@@ -13,19 +13,19 @@ use crate::common::{run, squall, text};
 /// An OpenSSL library that supports providers.
 const LIBCRYPTO: Need = Need {
     check: || {
-        let asked = run("openssl-conf --check");
+        let output = run("openssl-conf --check");
         let lacks = "libcrypto.so.3 is not installed";
-        let is_there = !text(&asked.stderr).contains(lacks);
+        let is_there = !text(&output.stderr).contains(lacks);
         is_there.then_some(()).ok_or_else(|| lacks.into())
     },
     required_by: "SQUALL_REQUIRE_PROGRAMS",
 };
 
-/// Writes the lines for the installed provider to a file, after applying `changed`.
-fn written(changed: impl Fn(&str) -> String) -> (TempDir, PathBuf) {
+/// Writes the lines for the installed provider to a file, after applying `change`.
+fn write_lines(change: impl Fn(&str) -> String) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("openssl.cnf");
-    fs::write(&file, changed(&lines(&squall_testing::doors::provider()))).expect("a file");
+    fs::write(&file, change(&lines(&squall_testing::doors::provider()))).expect("a file");
     (folder, file)
 }
 
@@ -44,7 +44,7 @@ fn check(configuration: Option<&Path>) -> Output {
 }
 
 #[track_caller]
-fn took_effect(configuration: &Path, parts: &[&str]) {
+fn assert_effective(configuration: &Path, parts: &[&str]) {
     let output = check(Some(configuration));
     let shown = text(&output.stdout) + &text(&output.stderr);
     assert!(output.status.success(), "{shown}");
@@ -54,7 +54,7 @@ fn took_effect(configuration: &Path, parts: &[&str]) {
 }
 
 #[track_caller]
-fn did_not(configuration: Option<&Path>, parts: &[&str]) {
+fn assert_ineffective(configuration: Option<&Path>, parts: &[&str]) {
     let output = check(configuration);
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
@@ -64,8 +64,8 @@ fn did_not(configuration: Option<&Path>, parts: &[&str]) {
     }
 }
 
-fn its_lines_take_effect() {
-    let (_folder, file) = written(str::to_owned);
+fn the_printed_lines_take_effect() {
+    let (_folder, file) = write_lines(str::to_owned);
     let shown = [
         "configured by ",
         "  Primary  SQUALL of the provider squall\n",
@@ -73,41 +73,41 @@ fn its_lines_take_effect() {
         "  Private  SQUALL of the provider squall\n",
         "Random bytes are squall's.\n",
     ];
-    took_effect(&file, &shown);
+    assert_effective(&file, &shown);
 }
 
 fn seeds_alone() {
-    let (_folder, file) = written(|lines| lines.replace("\nrandom = SQUALL\n", "\n"));
+    let (_folder, file) = write_lines(|lines| lines.replace("\nrandom = SQUALL\n", "\n"));
     let shown = [
         "  Public   CTR-DRBG of the provider default\n",
         "Random bytes are OpenSSL's own; their seeds are squall's.\n",
     ];
-    took_effect(&file, &shown);
+    assert_effective(&file, &shown);
     // The control: without the seed line too, nothing comes from squall.
-    let (_folder, file) = written(|lines| {
+    let (_folder, file) = write_lines(|lines| {
         let without = lines.replace("\nrandom = SQUALL\n", "\n");
         without.replace("\nseed = SQUALL\n", "\n")
     });
-    did_not(Some(&file), &["its random section does not name squall"]);
+    assert_ineffective(Some(&file), &["its random section does not name squall"]);
 }
 
-fn why_they_did_not() {
-    did_not(None, &["OPENSSL_CONF is not set", "squall openssl-conf"]);
+fn the_reason_is_reported() {
+    assert_ineffective(None, &["OPENSSL_CONF is not set", "squall openssl-conf"]);
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("missing.cnf");
     let name = file.display().to_string();
-    did_not(Some(&file), &["OPENSSL_CONF names", &name, "No such file"]);
+    assert_ineffective(Some(&file), &["OPENSSL_CONF names", &name, "No such file"]);
     fs::write(&file, "# nothing\n").expect("a file");
-    did_not(Some(&file), &[&name, "does not mention squall"]);
+    assert_ineffective(Some(&file), &[&name, "does not mention squall"]);
     let module = squall_testing::doors::provider().display().to_string();
-    let (_folder, file) = written(|lines| lines.replace(&module, "/nonexistent/squall.so"));
-    did_not(
+    let (_folder, file) = write_lines(|lines| lines.replace(&module, "/nonexistent/squall.so"));
+    assert_ineffective(
         Some(&file),
         &["cannot load the provider", "/nonexistent/squall.so"],
     );
 }
 
-fn what_it_shows_without_effect() {
+fn openssls_own_generators_are_shown() {
     let shown = text(&check(None).stdout);
     assert!(shown.starts_with("OpenSSL 3."), "{shown}");
     for role in ["Primary", "Public ", "Private"] {
@@ -122,10 +122,10 @@ fn paths_that_openssl_cnf_has_to_quote() {
     fs::copy(squall_testing::doors::provider(), &module).expect("a copy");
     let file = folder.path().join("openssl.cnf");
     fs::write(&file, lines(&module)).expect("a file");
-    took_effect(&file, &["Random bytes are squall's."]);
+    assert_effective(&file, &["Random bytes are squall's."]);
 }
 
-fn modules_that_are_not_there() {
+fn missing_modules_are_refused() {
     let output = run("openssl-conf --module /nonexistent");
     assert_eq!(output.status.code(), Some(2));
     let message = text(&output.stderr);
@@ -157,11 +157,11 @@ fn the_installed_module_is_found() {
 }
 
 pub const TESTS: &[Test] = tests![
-    its_lines_take_effect: [LIBCRYPTO],
+    the_printed_lines_take_effect: [LIBCRYPTO],
     seeds_alone: [LIBCRYPTO],
-    why_they_did_not: [LIBCRYPTO],
-    what_it_shows_without_effect: [LIBCRYPTO],
+    the_reason_is_reported: [LIBCRYPTO],
+    openssls_own_generators_are_shown: [LIBCRYPTO],
     paths_that_openssl_cnf_has_to_quote: [LIBCRYPTO],
-    modules_that_are_not_there,
+    missing_modules_are_refused,
     the_installed_module_is_found,
 ];

@@ -12,7 +12,7 @@ use rustix::pipe::{SpliceFlags, fcntl_getpipe_size, tee};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::common::{SEED, Scratch, end, run, squall, terminal, text};
+use crate::common::{SEED, Scratch, run, squall, terminal, text, wait_for_end};
 
 fn raw_bytes_are_refused_to_a_terminal() {
     let (_ours, theirs) = terminal();
@@ -20,7 +20,7 @@ fn raw_bytes_are_refused_to_a_terminal() {
         .stdout(theirs)
         .stderr(Stdio::piped())
         .spawn();
-    let (code, message) = end(child.expect("the command runs"));
+    let (code, message) = wait_for_end(child.expect("the command runs"));
     assert_eq!(
         message,
         "squall: standard output is a terminal: not writing raw bytes there: use --output, a \
@@ -29,7 +29,7 @@ fn raw_bytes_are_refused_to_a_terminal() {
     assert_eq!(code, Some(1));
 }
 
-fn a_terminal_takes_text_and_what_is_forced() {
+fn a_terminal_takes_text_and_forced_bytes() {
     for arguments in ["stream --size 8 --format hex", "stream --size 8 --force"] {
         let (mut ours, theirs) = terminal();
         let child = squall(arguments)
@@ -37,7 +37,7 @@ fn a_terminal_takes_text_and_what_is_forced() {
             .stderr(Stdio::piped())
             .spawn();
         assert_eq!(
-            end(child.expect("the command runs")),
+            wait_for_end(child.expect("the command runs")),
             (Some(0), String::new())
         );
         let mut shown = [0; 64];
@@ -45,7 +45,7 @@ fn a_terminal_takes_text_and_what_is_forced() {
     }
 }
 
-fn a_closed_pipe_ends_it_quietly() {
+fn a_closed_pipe_ends_the_stream_quietly() {
     for arguments in [
         "stream",
         "stream --threads 2",
@@ -62,7 +62,7 @@ fn a_closed_pipe_ends_it_quietly() {
         let mut stdout = child.stdout.take().expect("a pipe");
         stdout.read_exact(&mut [0; 10]).expect("bytes come");
         drop(stdout);
-        assert_eq!(end(child), (Some(0), String::new()), "{arguments}");
+        assert_eq!(wait_for_end(child), (Some(0), String::new()), "{arguments}");
     }
 }
 
@@ -81,14 +81,14 @@ fn a_pipe_nobody_reads_ends_every_command_quietly() {
             .stdout(writer)
             .stderr(Stdio::piped())
             .spawn();
-        let ended = end(child.expect("the command runs"));
+        let ended = wait_for_end(child.expect("the command runs"));
         assert_eq!(ended, (Some(0), String::new()), "{arguments}");
     }
 }
 
 /// Standard output closed by `>&-`, which Rust's runtime opens as /dev/null, or open only for reading
 /// by `1<`.
-fn a_standard_output_that_takes_nothing_is_an_error() {
+fn an_unwritable_standard_output_is_an_error() {
     let file = Scratch::new();
     let to_file = format!("stream --size 10 --output {}", file.path().display());
     let ran = |arguments: &str, redirection: &str| {
@@ -148,8 +148,8 @@ fn a_new_file_of_text_is_its_owners_alone() {
             format!("umask 022; exec {command} stream --size 32 --format {format} --output {name}");
         let status = Command::new("sh").args(["-c", &script]).status();
         assert!(status.expect("the shell runs").success());
-        let about = std::fs::metadata(file.path()).expect("the file is there");
-        about.permissions().mode() & 0o777
+        let metadata = std::fs::metadata(file.path()).expect("the file is there");
+        metadata.permissions().mode() & 0o777
     };
     assert_eq!(mode_of("hex", None), 0o600);
     assert_eq!(mode_of("base64", None), 0o600);
@@ -173,7 +173,7 @@ fn a_full_disk_is_an_error() {
             .stdout(full)
             .stderr(Stdio::piped())
             .spawn();
-        let (code, message) = end(child.expect("the command runs"));
+        let (code, message) = wait_for_end(child.expect("the command runs"));
         assert_eq!(
             message,
             "squall: standard output: No space left on device\n"
@@ -182,7 +182,7 @@ fn a_full_disk_is_an_error() {
     }
 }
 
-fn a_failure_tells_how_much_was_written() {
+fn an_error_says_how_much_was_written() {
     let file = Scratch::new();
     // A limit on file sizes stands in for a full disk: a write across it is cut short.
     let script = format!(
@@ -228,7 +228,7 @@ fn a_fifo_as_output() {
     let mut reader = File::open(fifo.path()).expect("the FIFO opens");
     reader.read_exact(&mut [0; 10]).expect("bytes come");
     drop(reader);
-    assert_eq!(end(child), (Some(0), String::new()));
+    assert_eq!(wait_for_end(child), (Some(0), String::new()));
 }
 
 /// Once the pipe is full, reads all of a seeded stream with `read`, and compares.
@@ -242,7 +242,7 @@ fn compare(size: usize, arguments: &str, stdout: PipeWriter, read: impl FnOnce()
     wait_until_full(&ours);
     drop(ours);
     let got = read();
-    assert_eq!(end(child), (Some(0), String::new()));
+    assert_eq!(wait_for_end(child), (Some(0), String::new()));
     let mut seed = [0; 32];
     (0..).zip(&mut seed).for_each(|(value, byte)| *byte = value);
     let mut expected = vec![0; got.len()];
@@ -283,7 +283,7 @@ fn a_non_blocking_pipe_is_waited_for() {
     }
 }
 
-fn what_a_reader_holds_on_to_never_changes() {
+fn bytes_that_a_reader_holds_never_change() {
     let (reader, writer) = pipe().expect("a pipe");
     let (held, holder) = pipe().expect("a pipe");
     rustix::pipe::fcntl_setpipe_size(&holder, 1 << 20).expect("a larger pipe");
@@ -320,7 +320,7 @@ fn progress_shows_a_bar_on_a_terminal() {
     let mut shown = Vec::new();
     // Reading ends with an error when the command has closed its side.
     let _ = ours.read_to_end(&mut shown);
-    assert_eq!(end(child).0, Some(0));
+    assert_eq!(wait_for_end(child).0, Some(0));
     let shown = text(&shown);
     for part in ["%", " of 256.00 MiB", "iB/s", " left", "256.00 MiB in "] {
         assert!(shown.contains(part), "{part}: {shown:?}");
@@ -329,17 +329,17 @@ fn progress_shows_a_bar_on_a_terminal() {
 
 pub const TESTS: &[Test] = tests![
     raw_bytes_are_refused_to_a_terminal,
-    a_terminal_takes_text_and_what_is_forced,
-    a_closed_pipe_ends_it_quietly,
+    a_terminal_takes_text_and_forced_bytes,
+    a_closed_pipe_ends_the_stream_quietly,
     a_pipe_nobody_reads_ends_every_command_quietly,
-    a_standard_output_that_takes_nothing_is_an_error,
+    an_unwritable_standard_output_is_an_error,
     a_new_file_of_text_is_its_owners_alone,
     a_full_disk_is_an_error,
-    a_failure_tells_how_much_was_written,
+    an_error_says_how_much_was_written,
     an_output_that_cannot_be_opened,
     a_fifo_as_output,
     a_non_blocking_pipe_is_waited_for,
-    what_a_reader_holds_on_to_never_changes,
+    bytes_that_a_reader_holds_never_change,
     progress_leaves_one_line,
     progress_shows_a_bar_on_a_terminal,
 ];

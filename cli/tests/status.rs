@@ -51,35 +51,35 @@ fn json_has_exactly_the_documented_keys() {
     }
 }
 
-fn json_tells_what_the_library_tells() {
-    let (told, known) = (json(), squall::status());
-    assert_eq!(told["engine"], known.engine.name());
-    assert_eq!(told["memory"], known.memory.to_string());
-    assert_eq!(told["fork_guard"], known.fork_guard.to_string());
-    assert_eq!(told["clone_guard"], known.clone_guard.to_string());
-    assert_eq!(told["reseed_guard"], known.reseed_guard.to_string());
-    assert_eq!(told["is_vm"], known.is_vm);
-    assert_eq!(told["has_vmgenid"], known.has_vmgenid);
-    assert_eq!(told["has_vmclock"], known.has_vmclock);
-    assert_eq!(told["has_vmgenid_page"], known.has_vmgenid_page);
-    assert_eq!(told["counter_shows_stops"], known.counter_shows_stops);
-    assert_eq!(told["has_vdso_getrandom"], known.has_vdso_getrandom);
-    assert_eq!(told["cpu_random"], known.cpu_random.to_string());
+fn json_agrees_with_the_library() {
+    let (object, status) = (json(), squall::status());
+    assert_eq!(object["engine"], status.engine.name());
+    assert_eq!(object["memory"], status.memory.to_string());
+    assert_eq!(object["fork_guard"], status.fork_guard.to_string());
+    assert_eq!(object["clone_guard"], status.clone_guard.to_string());
+    assert_eq!(object["reseed_guard"], status.reseed_guard.to_string());
+    assert_eq!(object["is_vm"], status.is_vm);
+    assert_eq!(object["has_vmgenid"], status.has_vmgenid);
+    assert_eq!(object["has_vmclock"], status.has_vmclock);
+    assert_eq!(object["has_vmgenid_page"], status.has_vmgenid_page);
+    assert_eq!(object["counter_shows_stops"], status.counter_shows_stops);
+    assert_eq!(object["has_vdso_getrandom"], status.has_vdso_getrandom);
+    assert_eq!(object["cpu_random"], status.cpu_random.to_string());
     assert_eq!(
-        told["kernel_generation"].is_null(),
-        known.kernel_generation.is_none()
+        object["kernel_generation"].is_null(),
+        status.kernel_generation.is_none()
     );
-    assert_eq!(told["reseeds"], 1);
-    assert_eq!(told["hypervisor"] == "none", !known.is_vm);
+    assert_eq!(object["reseeds"], 1);
+    assert_eq!(object["hypervisor"] == "none", !status.is_vm);
     let engines: Vec<_> = squall::Engine::available()
         .map(|engine| Value::from(engine.name()))
         .collect();
-    assert_eq!(told["engines_available"], Value::from(engines));
+    assert_eq!(object["engines_available"], Value::from(engines));
 }
 
 fn people_see_one_aligned_fact_a_line() {
     let shown = text(&bytes("status"));
-    let told = json();
+    let object = json();
     let facts: Vec<_> = shown
         .lines()
         .take_while(|line| !["Warnings", "Notes"].contains(line))
@@ -97,7 +97,7 @@ fn people_see_one_aligned_fact_a_line() {
         "clone_guard",
         "kernel_release",
     ] {
-        let value = told[key].as_str().expect("a name");
+        let value = object[key].as_str().expect("a name");
         assert!(shown.contains(value), "{key}: {shown}");
     }
     assert!(!shown.contains('\u{1b}'), "no colour");
@@ -105,8 +105,8 @@ fn people_see_one_aligned_fact_a_line() {
 
 fn warnings_come_with_advice() {
     let shown = text(&bytes("status"));
-    let told = json();
-    let list = |key: &str| told[key].as_array().expect("a list").clone();
+    let object = json();
+    let list = |key: &str| object[key].as_array().expect("a list").clone();
     let (warnings, notes) = (list("warnings"), list("notes"));
     assert_eq!(shown.contains("Nothing is missing."), warnings.is_empty());
     assert_eq!(shown.contains("\nNotes\n"), !notes.is_empty());
@@ -121,7 +121,7 @@ fn warnings_come_with_advice() {
 
 pub const TESTS: &[Test] = tests![
     json_has_exactly_the_documented_keys,
-    json_tells_what_the_library_tells,
+    json_agrees_with_the_library,
     people_see_one_aligned_fact_a_line,
     warnings_come_with_advice,
 ];

@@ -8,7 +8,7 @@ use squall::Engine;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::common::{SEED, Scratch, bytes, end, run, squall, text};
+use crate::common::{SEED, Scratch, bytes, run, squall, text, wait_for_end};
 
 /// Bytes 0 to 31 of the stream of `SEED`. From OpenSSL 3:
 /// `openssl enc -aes-256-ctr -K $SEED -iv 0 -nosalt -in /dev/zero | head -c 32`.
@@ -147,7 +147,7 @@ fn a_seed_from_a_file_or_standard_input() {
     let mut stdout = child.stdout.take().expect("a pipe");
     stdout.read_to_string(&mut shown).expect("text");
     assert_eq!(shown, known);
-    assert_eq!(end(child).0, Some(0));
+    assert_eq!(wait_for_end(child).0, Some(0));
 }
 
 /// A file that holds no seed gives an error that says how to make one, and that way works.

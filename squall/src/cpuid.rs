@@ -2,9 +2,9 @@
 //!
 //! The standard library's detection executes CPUID about ten times before its first answer. In a
 //! VM each CPUID traps for several microseconds; together they took half of the time to a process's
-//! first random bytes. Two are enough for the features that are asked for here, and one for the first
-//! bytes; the `sha2` crate executes three of its own. Which hypervisor it is takes two or three more,
-//! and is asked by a process that draws more than a few bytes.
+//! first random bytes. Here one is enough for the features that the first bytes need, and two for all
+//! of them; the `sha2` crate executes three of its own. Finding out which hypervisor runs the machine
+//! takes two or three more; only a process that draws more than a few bytes asks.
 
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -31,7 +31,7 @@ impl Features {
     const OSXSAVE: Features = Features(1 << 11);
     pub const RDPID: Features = Features(1 << 12);
 
-    /// The features that the first CPUID reports.
+    /// The features that CPUID leaf 1 reports.
     const BASIC: Features = Features::SSSE3
         .and(Features::AES)
         .and(Features::RDRAND)
@@ -47,13 +47,13 @@ impl Features {
         Features(self.0 | other.0)
     }
 
-    const fn contain(self, other: Features) -> bool {
+    const fn contains(self, other: Features) -> bool {
         self.0 & other.0 == other.0
     }
 
     /// The register states that the system saves, as bits of XCR0.
-    fn kept_registers(self) -> u64 {
-        if self.contain(Features::OSXSAVE) {
+    fn saved_registers(self) -> u64 {
+        if self.contains(Features::OSXSAVE) {
             // SAFETY: OSXSAVE says that XGETBV is there.
             unsafe { xcr0() }
         } else {
@@ -69,27 +69,27 @@ impl Features {
 /// Whether the CPU has all of these features and the system saves the registers they use.
 #[inline]
 pub(crate) fn has(features: Features) -> bool {
-    static BASIC: Found = Found::nothing();
-    static ALL: Found = Found::nothing();
-    let basic = || BASIC.or_detect(|| basic(__cpuid(1).ecx));
-    let found = if Features::BASIC.contain(features) {
+    static BASIC: FeatureCache = FeatureCache::empty();
+    static ALL: FeatureCache = FeatureCache::empty();
+    let basic = || BASIC.get_or_detect(|| basic(__cpuid(1).ecx));
+    let found = if Features::BASIC.contains(features) {
         basic()
     } else {
-        ALL.or_detect(|| with_extended(basic()))
+        ALL.get_or_detect(|| with_extended(basic()))
     };
-    found.contain(features)
+    found.contains(features)
 }
 
 /// The features that CPUID reported, cached.
-struct Found(AtomicU32);
+struct FeatureCache(AtomicU32);
 
-impl Found {
-    const fn nothing() -> Found {
-        Found(AtomicU32::new(0))
+impl FeatureCache {
+    const fn empty() -> FeatureCache {
+        FeatureCache(AtomicU32::new(0))
     }
 
     #[inline]
-    fn or_detect(&self, detect: impl FnOnce() -> Features) -> Features {
+    fn get_or_detect(&self, detect: impl FnOnce() -> Features) -> Features {
         match self.0.load(Ordering::Relaxed) {
             0 => {
                 let found = detect().and(Features::KNOWN);
@@ -108,10 +108,10 @@ pub(crate) fn has_rdtscp() -> bool {
     __cpuid(0x8000_0000).eax >= LEAF && __cpuid(LEAF).edx >> BIT & 1 == 1
 }
 
-/// Whether KVM runs the CPU (Documentation/virt/kvm/x86/cpuid.rst in Linux). Where it shows its guests
-/// the name and leaves of Hyper-V, its own come 100H later.
+/// Whether KVM runs the CPU (Documentation/virt/kvm/x86/cpuid.rst in Linux). If KVM shows its guests
+/// the name and leaves of Hyper-V, its own leaves come 100H later.
 ///
-/// VirtualBox can show KVM's name, but none of the features that are asked for here.
+/// VirtualBox can show KVM's name, but none of the features that this function looks for.
 pub(crate) fn is_kvm() -> bool {
     const LEAVES: [u32; 2] = [0x4000_0000, 0x4000_0100];
     /// KVM_FEATURE_ASYNC_PF, KVM_FEATURE_STEAL_TIME and KVM_FEATURE_PV_EOI.
@@ -136,19 +136,19 @@ fn basic(ecx: u32) -> Features {
         .and(Features::RDRAND.if_bit(ecx, 30))
         .and(Features::OSXSAVE.if_bit(ecx, 27))
         .and(Features::HYPERVISOR.if_bit(ecx, 31));
-    let kept = found.kept_registers();
-    let is_kept = |state, feature: Features| feature.if_bit(u32::from(kept & state == state), 0);
+    let saved = found.saved_registers();
+    let if_saved = |state, feature: Features| feature.if_bit(u32::from(saved & state == state), 0);
     found
-        .and(is_kept(YMM_STATE, Features::AVX.if_bit(ecx, 28)))
-        .and(is_kept(ZMM_STATE, Features::ZMM))
+        .and(if_saved(YMM_STATE, Features::AVX.if_bit(ecx, 28)))
+        .and(if_saved(ZMM_STATE, Features::ZMM))
 }
 
 /// `basic`, and the features of leaf 7 whose registers the system saves (volume 1, section 15.2
 /// for AVX-512).
 #[cold]
 fn with_extended(basic: Features) -> Features {
-    // A system that keeps these registers found leaf 13, so leaf 7 is there too.
-    if !basic.contain(Features::AVX) {
+    // A system that saves these registers found leaf 13, so leaf 7 exists too.
+    if !basic.contains(Features::AVX) {
         return basic;
     }
     let extended = __cpuid_count(7, 0);
@@ -156,7 +156,7 @@ fn with_extended(basic: Features) -> Features {
         .and(Features::AVX2.if_bit(extended.ebx, 5))
         .and(Features::VAES.if_bit(extended.ecx, 9))
         .and(Features::RDPID.if_bit(extended.ecx, 22));
-    if basic.contain(Features::ZMM) {
+    if basic.contains(Features::ZMM) {
         found = found
             .and(Features::AVX512F.if_bit(extended.ebx, 16))
             .and(Features::AVX512BW.if_bit(extended.ebx, 30))

@@ -55,17 +55,17 @@ impl fmt::Display for Error {
                  /dev/urandom with errno {urandom}; allow one of them in this sandbox"
             ),
             Error::EngineUnavailable(engine) if engine.is_available() => {
-                write!(f, "engine {engine} is not AES: use one of ")?;
+                write!(f, "engine {engine} does not compute AES: use one of ")?;
                 write_names(f, Engine::available().filter(|engine| engine.is_aes()))
             }
             Error::EngineUnavailable(engine) => {
-                write!(f, "this CPU cannot run engine {engine}: available are ")?;
+                write!(f, "this CPU cannot run engine {engine}: use one of ")?;
                 write_names(f, Engine::available())
             }
             Error::EntropyLength { required, given } => {
                 write!(
                     f,
-                    "entropy input must be exactly {required} bytes, {given} were given"
+                    "entropy input of {given} bytes: exactly {required} are required"
                 )
             }
             Error::InputTooLong { allowed, given } => {
@@ -90,8 +90,8 @@ impl core::error::Error for Error {}
 
 /// Aborts the program with a message on standard error.
 ///
-/// It uses the stack and one system call, because a draw may be made in a forked child: a thread
-/// that the fork did not copy may hold the lock of Rust's standard error, or of an allocator.
+/// It needs only the stack and one system call, because it may run in a forked child, where a thread
+/// that the fork did not copy may hold the lock of Rust's standard error or of an allocator.
 #[cold]
 #[inline(never)]
 pub(crate) fn abort(error: Error) -> ! {

@@ -1,5 +1,5 @@
-//! Failpoints: switches that turn a guard off or take a property away from the machine, so that a
-//! test can show what happens without it.
+//! Failpoints: switches with which a test turns a guard off, or takes a property away from the machine,
+//! to show what happens without it.
 //!
 //! Without the `testing` feature every switch is the constant `false` and leaves no trace in the
 //! program. With it, everything is on until a test switches it off.
@@ -13,29 +13,30 @@ pub enum Failpoint {
     ForkGuard,
     /// The comparison with the kernel's generation, which then appears never to change.
     GenerationCheck,
-    /// The check after reading that the page is still there: it is made before reading instead.
-    Recheck,
+    /// The check after reading that the page is still there; it is made before reading instead.
+    CheckAfterRead,
     /// The wiping of keys and of intermediate values after use.
     Wiping,
     /// The lock that keeps a signal handler off a page in use.
     ReentryLock,
-    /// What makes requests differ where a VM may be cloned before it is notified: pads, additional
-    /// input, and the search for pauses.
-    UnseenClones,
-    /// The comparison of the cycle counter with the last request's: no stop of the machine is seen.
-    Stops,
-    /// The requirement that a burst was served from a buffer that was made in it.
-    Anchors,
+    /// The guard against clones of a VM that has not been notified yet: request pads, additional input,
+    /// and the search for pauses.
+    UnnotifiedCloneGuard,
+    /// The comparison of the cycle counter with its last reading; without it, every request counts as
+    /// part of a burst.
+    StopDetection,
+    /// The requirement that a burst is served from a buffer that was filled within it.
+    BurstAnchors,
     /// The machine: AES instructions for request pads.
     CachedSchedule,
-    /// The clearing of registers after code that handled a key.
+    /// The clearing of registers after the use of a key.
     RegisterClearing,
-    /// Additional input to refills, pads and long requests, which becomes zeros.
+    /// Additional input to refills, pads and long requests; zeros take its place.
     AdditionalInput,
-    /// The kernel's part of a seed, which becomes zeros.
+    /// The kernel's part of a seed; zeros take its place.
     KernelBytes,
-    /// The other part of a seed, the root's, which becomes zeros.
-    Root,
+    /// The root's part of a seed; zeros take its place.
+    RootBytes,
     /// The machine: memory for the root.
     RootPage,
     /// The bootstrap of the root when the machine may have been cloned.
@@ -48,34 +49,34 @@ pub enum Failpoint {
     RandomInstruction,
     /// The machine: a cycle counter that moves.
     CycleCounter,
-    /// The machine: numbers of process and CPU that differ.
-    Numbers,
+    /// The machine: a process id and CPU number that differ from others.
+    ProcessAndCpuNumbers,
     /// The machine: getrandom in the vDSO.
     Vdso,
-    /// The machine: a known place of the kernel's generation.
-    GenerationPlace,
+    /// The machine: a known address of the kernel's generation.
+    GenerationAddress,
     /// The machine: droppable memory.
     DroppableMemory,
     /// The machine: memory that is wiped on fork.
     WipeOnFork,
     /// The machine: a vmgenid device.
     Vmgenid,
-    /// The machine: having no vmgenid device.
+    /// The machine: the absence of a vmgenid device.
     NoVmgenid,
     /// The machine: a hypervisor that announces itself.
-    Announcement,
+    HypervisorAnnouncement,
     /// The machine: being a guest of KVM.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     Kvm,
-    /// The machine: being no guest of KVM.
+    /// The machine: not being a guest of KVM.
     NoKvm,
     /// The machine: the instruction that reads the CPU's number.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     Rdpid,
-    /// The machine: being no VM.
+    /// The machine: not being a VM.
     BareMetal,
-    /// The check that what is opened as a device that tells of clones is the kernel's.
-    CloneDevice,
+    /// The check that a file opened as vmclock or vmgenid's page is the kernel's device.
+    CloneDeviceCheck,
     /// The age of a seed, which then appears never to grow.
     SeedAge,
 }

@@ -67,15 +67,15 @@ pub(crate) fn link_target<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [
 /// library may replace, as fakeroot does.
 pub fn stat(descriptor: c_int) -> Option<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: an empty path stands for the descriptor, and `stat` is writable; the C library's is
-    // the kernel's on the 64-bit systems that squall is for.
+    // SAFETY: an empty path stands for the descriptor, and `stat` is writable; on the 64-bit systems
+    // that squall is for, the C library's `stat` is the kernel's.
     let status = unsafe {
         let flags = libc::AT_EMPTY_PATH;
-        let none = c"".as_ptr();
+        let empty_path = c"".as_ptr();
         libc::syscall(
             libc::SYS_newfstatat,
             descriptor,
-            none,
+            empty_path,
             stat.as_mut_ptr(),
             flags,
         )

@@ -1,4 +1,4 @@
-//! CPU feature detection on aarch64: what the kernel says that the CPU has
+//! CPU feature detection on aarch64, from the features that the kernel reports
 //! (Documentation/arch/arm64/elf_hwcaps.rst). No instruction is executed and nothing is allocated.
 
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -36,16 +36,16 @@ impl Features {
 /// Whether the CPU has all of these features.
 #[inline]
 pub(crate) fn has(features: Features) -> bool {
-    static FIRST: Found = Found(AtomicU64::new(0));
-    static SECOND: Found = Found(AtomicU64::new(0));
+    static FIRST: HwcapCache = HwcapCache(AtomicU64::new(0));
+    static SECOND: HwcapCache = HwcapCache(AtomicU64::new(0));
     FIRST.contains(libc::AT_HWCAP, features.first)
         && SECOND.contains(libc::AT_HWCAP2, features.second)
 }
 
-/// What the kernel said, cached.
-struct Found(AtomicU64);
+/// The kernel's report, cached.
+struct HwcapCache(AtomicU64);
 
-impl Found {
+impl HwcapCache {
     /// Set once the kernel was asked. The feature of this bit cannot be asked for.
     const KNOWN: u64 = 1 << 63;
 

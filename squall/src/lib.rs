@@ -9,14 +9,14 @@
 //! # let _ = (key, sample);
 //! ```
 //!
-//! A request is served from the state of its thread: no system call, no lock that threads share.
-//! Before the bytes leave, a comparison or two make sure that the state is still unique: not inherited by a fork, not
-//! older than the kernel's own RNG state, not restored from a VM snapshot. Served bytes are erased,
-//! and keys are replaced as they are used.
+//! A request is served from the state of its thread, without a system call and without a lock that
+//! threads share. Before the bytes leave, a comparison or two make sure that the state is still unique:
+//! not inherited by a fork, not older than the kernel's own RNG state, not restored from a VM snapshot.
+//! Served bytes are erased, and keys are replaced as they are used.
 //!
 //! The generator is CTR_DRBG of NIST SP 800-90A with AES-256; where the CPU has no AES
-//! instructions, ChaCha20 with fast key erasure. [`status`] tells which protections this machine
-//! gives, and SECURITY.md what they promise and where they end.
+//! instructions, it is ChaCha20 with fast key erasure. [`status`] reports the protections of this
+//! machine, and SECURITY.md says what they promise and where they end.
 //!
 //! # Which function?
 //! | for | use |
@@ -65,19 +65,19 @@ compile_error!("squall is for Linux: its promises rest on Linux interfaces");
 
 /// Fills `out` with random bytes.
 ///
-/// The first request of a process waits until the kernel's RNG is ready, which it is soon after
-/// boot. If there is no source of randomness at all (a sandbox refuses both getrandom(2) and
-/// /dev/urandom), the program is aborted with a message; [`try_fill`] returns an error instead.
+/// The first request of a process waits until the kernel's RNG is ready, soon after boot. If there is
+/// no source of randomness at all (a sandbox refuses both getrandom(2) and /dev/urandom), the program is
+/// aborted with a message; [`try_fill`] returns an error instead.
 ///
 /// # Security
 /// Backtracking resistant: keys are replaced with every refill and served bytes are erased, so
 /// state that leaks later does not reveal what was returned. State is reseeded whenever the kernel's
-/// RNG is, from the kernel's bytes and an accumulator's: either suffices ([`entropy`]).
+/// RNG is, from the kernel's bytes and from an entropy accumulator; either suffices ([`entropy`]).
 /// Safe in signal handlers and in destructors of thread locals.
 ///
 /// # Forks and clones
-/// A forked child never repeats its parent. A VM clone never repeats its sibling, within the
-/// limits of what the machine tells it: see [`CloneGuard`] and SECURITY.md.
+/// A forked child never repeats its parent. A VM clone never repeats its sibling, as far as the machine
+/// lets squall notice or prevent it: see [`CloneGuard`] and SECURITY.md.
 ///
 /// A snapshot taken in the middle of a call contains what the call has generated so far. Where the
 /// kernel is notified of the clone late or not at all, every clone returns that part of `out`, up to
@@ -160,11 +160,10 @@ pub fn fill_fresh(out: &mut [u8]) {
 /// Same as [`fill_fresh`].
 pub fn try_fill_fresh(out: &mut [u8]) -> Result<(), Error> {
     // The first draw of a process finds out how clones can be noticed on this machine.
-    thread_generator::prime()?;
+    thread_generator::ensure_first_draw()?;
     thread_generator::fill_fresh(out)
 }
 
-/// A random word.
 #[inline(always)]
 fn word<W: Word>(kind: RequestKind) -> W {
     thread_generator::word_fast(kind).unwrap_or_else(|slow_path| word_slowly(slow_path, kind))
@@ -202,7 +201,8 @@ pub fn u64() -> u64 {
 
 /// The protections of this process and the work of its generator so far.
 ///
-/// Draws two bytes, so that everything is decided; aborts the program where [`fill`] does.
+/// Draws two bytes first, because some protections are chosen by the first two draws. Aborts the program
+/// where [`fill`] does.
 pub fn status() -> Status {
     Status::now().unwrap_or_else(|error| abort(error))
 }
@@ -224,10 +224,10 @@ pub mod hazmat {
     use crate::guard::{freshness, policy};
     use crate::{Engine, Error, thread_generator};
 
-    /// Creates the thread key that reports the end of a thread, before the process's first draw does.
+    /// Creates the thread key that reports the end of a thread, ahead of the process's first draw.
     ///
-    /// For constructors of shared libraries: setting a POSIX thread key allocates if the process
-    /// has 32 others before it, and a thread's first draw sets this one.
+    /// For constructors of shared libraries: a thread's first draw sets this key, and setting a POSIX
+    /// thread key allocates if the process created 32 others before it.
     pub fn prepare_threads() {
         thread_generator::prepare_threads();
     }
@@ -242,19 +242,18 @@ pub mod hazmat {
         thread_generator::generator::use_engine(engine)
     }
 
-    /// Stops relying on the machine's signals of clones, as on a VM without any: requests are made to
-    /// differ by themselves ([`fill`](crate::fill)).
+    /// Stops relying on the machine's signals of clones. Requests are then made different in each clone,
+    /// as on a VM without a signal ([`CloneGuard::NoSignal`](crate::CloneGuard::NoSignal)).
     ///
-    /// For programs that do not rely on them, and for measuring what that costs. It holds for the whole
-    /// process and cannot be undone. A thread
-    /// that has drawn before may first serve what is left in its buffer (at most 3584 bytes) as it
-    /// was.
+    /// For programs that do not trust these signals, and for measuring the cost. The setting holds for
+    /// the whole process and cannot be undone. A thread that has drawn before may first serve the rest of
+    /// its buffer (at most 3584 bytes) unchanged.
     pub fn distrust_clone_signals() {
         policy::distrust_clone_signals();
     }
 
-    /// The generation of the kernel's RNG. It changes with each reseed, about once a minute, and after
-    /// a VM clone that the kernel was told of. One load.
+    /// The generation of the kernel's RNG. It changes with each reseed, about once a minute, and when the
+    /// kernel is notified of a VM clone. Reading it is one load.
     ///
     /// For pools of your own. `None` before this process's first draw, and where the generation is not
     /// mapped (`ReseedGuard` of [`status`](crate::status)).
@@ -271,10 +270,10 @@ pub mod testing {
     pub use crate::failpoint::{Failpoint, switch_off as switch_off_for_testing};
     pub use crate::guard::clock::advance as advance_clock_for_testing;
     pub use crate::guard::stop::set_gap as set_gap_for_testing;
-    pub use crate::guard::vdso::watch_instead as watch_generation_at_for_testing;
-    pub use crate::guard::vmclock::open_instead as vmclock_for_testing;
-    pub use crate::guard::vmgenid_page::open_instead as vmgenid_page_for_testing;
-    pub use crate::thread_generator::testing::KEYS_AT as KEYS_AT_FOR_TESTING;
+    pub use crate::guard::vdso::watch_replacement as watch_generation_at_for_testing;
+    pub use crate::guard::vmclock::replace_device as vmclock_for_testing;
+    pub use crate::guard::vmgenid_page::replace_device as vmgenid_page_for_testing;
+    pub use crate::thread_generator::testing::KEY_OFFSETS as KEY_OFFSETS_FOR_TESTING;
     pub use crate::thread_generator::testing::events as events_for_testing;
     pub use crate::thread_generator::testing::generations as generations_for_testing;
     pub use crate::thread_generator::testing::page_address as page_address_for_testing;

@@ -1,14 +1,13 @@
 //! Thread-local variables that are accessed without a call.
 //!
 //! They begin as zeros and are never dropped, so that a thread's first draw needs no allocation
-//! and may happen in a signal handler, or within `malloc`. In a program `thread_local!` gives just
-//! that. In a shared library it does not: the compiler reaches variables there by
-//! `__tls_get_addr`, which takes nanoseconds, and may itself allocate when a library has
-//! been loaded since. The feature `shared-library` reaches them at a fixed distance from the
+//! and may happen in a signal handler, or within `malloc`. In a program `thread_local!` provides that.
+//! In a shared library it does not: there the compiler reaches variables by `__tls_get_addr`, which
+//! takes nanoseconds, and may itself allocate when a library has been loaded since. The feature `shared-library` reaches them at a fixed distance from the
 //! thread's pointer instead (the *initial exec* model: U. Drepper, "ELF Handling For Thread-Local
-//! Storage", section 4.3). Their 168 bytes, and with them those of the standard library, 72 or so,
-//! are then part of what the loader sets aside at the start of the program, or of the reserve that
-//! it keeps for libraries that are loaded later (`glibc.rtld.optional_static_tls`, 512 bytes).
+//! Storage", section 4.3). Their 168 bytes, and some 72 of the standard library with them, are then
+//! part of the space that the loader sets aside at the start of the program, or of the reserve that it
+//! keeps for libraries that are loaded later (`glibc.rtld.optional_static_tls`, 512 bytes).
 
 /// A type whose values may begin as zeros.
 ///

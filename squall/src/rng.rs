@@ -5,8 +5,8 @@ use crate::thread_generator::RequestKind;
 /// A zero-sized handle to this thread's generator: every `Rng` is the same generator as
 /// [`fill`](crate::fill).
 ///
-/// Infallible: without any source of randomness the program is aborted, as by
-/// [`fill`](crate::fill). Implements the traits of `rand_core` 0.10 and, with the feature
+/// Infallible: without any source of randomness it aborts the program, as
+/// [`fill`](crate::fill) does. Implements the traits of `rand_core` 0.10 and, with the feature
 /// `rand_core_09`, those of 0.9.
 ///
 /// # Security
@@ -27,18 +27,18 @@ pub struct Rng;
 /// Numbers for simulations, sampling and jitter: a zero-sized handle to this thread's generator that
 /// **may repeat in a VM clone**. The fastest generator here.
 ///
-/// Not for keys, nonces, tokens or identifiers, and so not marked as a cryptographic generator
+/// Do not use it for keys, nonces, tokens or identifiers; it is not marked as a cryptographic generator
 /// (`CryptoRng`). In everything else it is like [`Rng`].
 ///
 /// # Security
-/// The numbers are bytes of the same generator, and are erased where they are served. Nothing else
-/// is served what this served.
+/// The numbers are bytes of the same generator, and are erased when they are served. No other request
+/// gets them.
 ///
 /// # Forks and clones
-/// Forked children get other numbers, and a new generation of the kernel's RNG ends the use of what
-/// was generated before. Where clones are noticed late or not at all (see
-/// [`CloneGuard`](crate::CloneGuard)), two clones may get the same numbers until they are told, or
-/// until their buffers are used up: at most 3584 bytes of a thread at a time.
+/// Forked children get other numbers, and bytes that were generated before a reseed of the kernel's RNG
+/// are discarded. Where clones are noticed late or not at all (see [`CloneGuard`](crate::CloneGuard)),
+/// two clones may get the same numbers until they are notified, or until their buffers are used up: at
+/// most 3584 bytes of a thread at a time.
 ///
 /// ```
 /// use rand_core::Rng as _;

@@ -1,8 +1,8 @@
 //! Bytes that are wiped when they are no longer needed.
 //!
-//! `zeroize` writes byte arrays one volatile byte at a time, which costs more than the AES of a
-//! refill. Here they are filled with whole vectors, and its barrier keeps the stores from being
-//! optimised away.
+//! `zeroize` wipes byte arrays one volatile byte at a time, which costs more than the AES of a refill.
+//! This module fills them with whole vectors, and uses `zeroize`'s barrier to keep the compiler from
+//! removing the stores.
 
 use core::ops::{Deref, DerefMut};
 
@@ -22,13 +22,13 @@ pub(crate) fn wipe<W: Copy + Default>(words: &mut [W]) {
 /// have left copies of secrets.
 #[inline]
 pub(crate) fn wiping_stack<const N: usize>(work: impl FnOnce()) {
-    in_frame_of_its_own(work);
+    in_separate_frame(work);
     wipe_stack_below::<N>();
 }
 
 /// Runs `work` in a frame that the same caller's [`wipe_stack_below`] reaches.
 #[inline]
-pub(crate) fn in_frame_of_its_own(work: impl FnOnce()) {
+pub(crate) fn in_separate_frame(work: impl FnOnce()) {
     #[inline(never)]
     fn in_frame(work: impl FnOnce()) {
         work();
@@ -96,7 +96,7 @@ pub(crate) mod tests {
     use core::hint::black_box;
     use core::mem::MaybeUninit;
 
-    /// What `read` finds in `value` before it is dropped, and in the same memory afterwards.
+    /// The results of `read` before `value` is dropped, and afterwards on the same memory.
     pub(crate) fn around_drop<T, S>(value: T, read: impl Fn(*const T) -> S) -> [S; 2] {
         let mut place = Box::new(MaybeUninit::new(value));
         let value = place.as_mut_ptr();
@@ -108,7 +108,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_wiped_is_zero() {
+    fn wiped_words_are_zero() {
         let mut words = [5u64; 9];
         wipe(&mut words);
         assert_eq!(words, [0; 9]);
@@ -124,33 +124,33 @@ pub(crate) mod tests {
     }
 
     /// Words that are left on the stack.
-    const LEFT: usize = 64;
+    const MARKS: usize = 64;
 
     const MARK: u64 = 0x5ec2_e75e_c2e7_5ec2;
 
-    /// Leaves words on the stack, and returns their address.
+    /// Leaves marks on the stack, and returns their address.
     #[inline(never)]
-    fn leave_words() -> *const u64 {
-        black_box([MARK; LEFT].as_mut_ptr())
+    fn leave_marks() -> *const u64 {
+        black_box([MARK; MARKS].as_mut_ptr())
     }
 
-    /// How many of the words are still there.
-    fn count_words(at: *const u64) -> usize {
-        (0..LEFT)
+    /// How many of the marks are still there.
+    fn count_marks(at: *const u64) -> usize {
+        (0..MARKS)
             // SAFETY: the stack was that deep, and stays mapped. Nothing is written.
             .filter(|&index| unsafe { at.wrapping_add(index).read_volatile() } == MARK)
             .count()
     }
 
     #[test]
-    fn what_work_leaves_on_the_stack_is_wiped() {
+    fn the_stack_that_work_used_is_wiped() {
         const DEPTH: usize = 16 << 10;
         let mut at = core::ptr::null();
-        in_frame_of_its_own(|| at = leave_words());
-        assert!(count_words(at) > LEFT / 2, "the search finds what is left");
+        in_separate_frame(|| at = leave_marks());
+        assert!(count_marks(at) > MARKS / 2, "the search finds what is left");
         wipe_stack_below::<DEPTH>();
-        assert_eq!(count_words(at), 0);
-        wiping_stack::<DEPTH>(|| at = leave_words());
-        assert_eq!(count_words(at), 0);
+        assert_eq!(count_marks(at), 0);
+        wiping_stack::<DEPTH>(|| at = leave_marks());
+        assert_eq!(count_marks(at), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! What this machine provides and what the generator has done: for people, never for decisions.
+//! Reports the machine's protections and the generator's work. No code of squall decides by them.
 
 use core::fmt;
 use core::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use crate::guard::freshness;
 use crate::guard::memory;
 pub use crate::guard::memory::MemoryKind;
 use crate::guard::policy::Policy;
-use crate::guard::stop::Counter;
+use crate::guard::stop::CounterMethod;
 use crate::guard::vdso::{self, Watch};
 use crate::{entropy, thread_generator};
 
@@ -18,7 +18,7 @@ use crate::{entropy, thread_generator};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Status {
-    /// The engine of every thread's generator.
+    /// The engine that every thread's generator uses.
     pub engine: Engine,
     /// Where a thread's state lives.
     pub memory: MemoryKind,
@@ -38,15 +38,15 @@ pub struct Status {
     pub is_vm: bool,
     /// The kernel's vmgenid driver is bound to a device.
     pub has_vmgenid: bool,
-    /// /dev/vmclock0 is the kernel's device, readable, and used. Without a generation counter, its
-    /// disruption marker is checked in addition to other signals; where vmgenid's page is shown, that
-    /// takes its place.
+    /// /dev/vmclock0 is the kernel's device, readable, and used. If it has no generation counter, its
+    /// disruption marker is checked in addition to other signals, unless vmgenid's page is readable, which
+    /// is used instead.
     pub has_vmclock: bool,
     /// /dev/squall-vmgenid is the device of squall's kernel module, and its page is checked on each
-    /// request. It is not looked for where vmclock counts generations.
+    /// request. If vmclock has a generation counter, squall does not look for this device.
     pub has_vmgenid_page: bool,
-    /// The cycle counter shows when this VM was stopped, because its hypervisor is known to keep it so:
-    /// requests in quick succession need no pad.
+    /// The cycle counter shows when this VM was stopped, because its hypervisor is KVM: requests in quick
+    /// succession need no pad.
     pub counter_shows_stops: bool,
     /// The kernel has getrandom in the vDSO.
     pub has_vdso_getrandom: bool,
@@ -54,7 +54,7 @@ pub struct Status {
     pub reseeds: u64,
     /// Bootstraps of the root, counted in the same way.
     pub bootstraps: u64,
-    /// Bytes generated and discarded unused because the epoch had changed or the buffer was made anew
+    /// Bytes generated and discarded unused because the epoch had changed or the buffer was refilled
     /// after a pause, counted in the same way.
     pub bytes_discarded: u64,
 }
@@ -80,11 +80,11 @@ pub enum CloneGuard {
     VmClock,
     /// vmgenid's page, which squall's kernel module shows and which changes before a clone runs.
     VmgenidPage,
-    /// vmgenid: the kernel reseeds when it is told of the clone, moments after the clone runs. Until
-    /// then, requests are made different in each clone.
+    /// vmgenid: the kernel reseeds when it is notified of the clone, milliseconds after the clone runs.
+    /// Until then, requests are made different in each clone.
     Vmgenid,
-    /// None, or none that the program relies on ([`distrust_clone_signals`]): requests are made
-    /// different in each clone, always.
+    /// There is no signal, or none that the program relies on ([`distrust_clone_signals`]): requests are
+    /// always made different in each clone.
     ///
     /// [`distrust_clone_signals`]: crate::hazmat::distrust_clone_signals
     NoSignal,
@@ -98,12 +98,13 @@ pub enum ReseedGuard {
     MappedGeneration,
     /// By asking the vDSO on every request, some nanoseconds.
     VdsoProbe,
-    /// It is not noticed: state is reseeded every 60 seconds.
+    /// A reseed is not noticed: state is reseeded every 60 seconds.
     Time,
 }
 
 impl Status {
-    /// Draws twice, because the second request decides what the first has no time for; then reads.
+    /// Draws twice before reading, because the second request looks for signals of clones, for which the
+    /// first has no time.
     pub(crate) fn now() -> Result<Status, crate::Error> {
         crate::try_fill(&mut [0; 1])?;
         crate::try_fill(&mut [0; 1])?;
@@ -131,7 +132,7 @@ impl Status {
             has_vmgenid: policy.has_vmgenid,
             has_vmclock: matches!(signal, Some(Kind::VmClock | Kind::DisruptionMarker)),
             has_vmgenid_page: signal == Some(Kind::VmgenidPage),
-            counter_shows_stops: policy.is_vm && Counter::find() != Counter::None,
+            counter_shows_stops: policy.is_vm && CounterMethod::find() != CounterMethod::None,
             has_vdso_getrandom: policy.vdso.is_some(),
             reseeds: thread_generator::RESEEDS.load(Ordering::Relaxed),
             bytes_discarded: thread_generator::DISCARDED.load(Ordering::Relaxed),
@@ -140,7 +141,7 @@ impl Status {
 }
 
 fn clone_guard(policy: &Policy) -> CloneGuard {
-    if !policy.sees_clones() {
+    if !policy.notices_clones() {
         return CloneGuard::NoSignal;
     }
     match policy.signal_kind() {

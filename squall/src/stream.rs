@@ -16,11 +16,11 @@ use crate::secret::Secret;
 /// IV of zeros over zeros gives the same bytes.
 ///
 /// # Security
-/// As secret as the key, and only for one use: the stream is reproducible by design. It has no
+/// The stream is as secret as its key, and reproducible by design: use each part of it once. It has no
 /// backtracking resistance: whoever learns the key learns the whole stream. For keys and tokens
 /// use [`fill`](crate::fill). The expanded key stays in one place on the heap, even if the value is
-/// moved, and is wiped on drop. On x86-64 every function clears the vector registers before it
-/// returns.
+/// moved, and is wiped on drop. On x86-64 and aarch64 every function clears the vector registers before
+/// it returns.
 ///
 /// # Forks and clones
 /// A fork or a VM clone continues the same stream on both sides.

@@ -3,11 +3,12 @@
 //! A thread draws from its own page ([`Page`]): generator state and a buffer of keystream.
 //! Small requests are taken from the buffer and erased there; larger ones are generated straight
 //! into the caller's memory. Either way the bytes leave only if the page's freshness tag is found to be
-//! current **after** they were read: if the page was dropped, inherited by a fork, outlived a kernel
-//! reseed or was restored from a snapshot, the bytes are discarded and drawn anew.
+//! current **after** they were read. If the page was dropped or inherited by a fork, if it is older than
+//! a kernel reseed, or if it was restored from a snapshot, the bytes are discarded and drawn again.
 //!
-//! Where the machine may be cloned before it is notified, small requests are also compared with the
-//! thread's last one: in a burst they leave as they are, after a pause with a [pad](request_pad).
+//! Where the machine may be cloned before it is notified, a small request also compares the cycle
+//! counter with the thread's last reading: in a burst the bytes leave as they are, after a pause with a
+//! [pad](request_pad).
 //!
 //! While it serves a request, the thread holds the [lock](crate::guard::lock) of its page; a signal
 //! handler that draws in the middle of a draw finds the lock taken and is served from a new seed. The
@@ -40,23 +41,23 @@ use crate::guard::stop::Reading;
 use crate::guard::thread;
 use crate::guard::thread_line::{SMALL, ThreadLine, line};
 use crate::per_thread::{ZeroAtStart, per_thread};
-use crate::secret::{in_frame_of_its_own, wipe_stack_below};
+use crate::secret::{in_separate_frame, wipe_stack_below};
 pub(crate) use fresh::fill_fresh;
 use generator::Generator;
 use root::Event;
 
-/// First refill after a seeding or a pause, in bytes; each next one is twice as long. What a new
-/// kernel generation or the next pause discards is then in proportion to what was used.
+/// First refill after a seeding or a pause, in bytes; each next one is twice as long. So the bytes that a
+/// new kernel generation or the next pause discards are in proportion to the bytes that were used.
 const FIRST_REFILL: usize = 256;
 
-/// Bytes of a refill between two readings of the cycle counter, at most: what the slowest AES
-/// instructions generate within the gap that tells of no stop.
+/// Maximum number of bytes of a refill between two readings of the cycle counter: the slowest AES
+/// instructions generate that many within the gap that rules out a stop.
 const REFILL_PIECE: usize = CAPACITY / 2;
 
 /// Minimum number of cycles between two refills that become inputs of the root: twenty microseconds
 /// on a CPU of 3 GHz, in which a thread refills fifty times. Recording every refill would cost
 /// small requests a tenth.
-const REFILLS_APART: u64 = 0x1_0000;
+const REFILL_INPUT_INTERVAL: u64 = 0x1_0000;
 
 /// Bytes of stack that generating may leave secrets on: additional input, counters, spilled
 /// registers.
@@ -72,33 +73,33 @@ const SEEDING_STACK: usize = 7 << 9;
 const ATTEMPTS: usize = 8;
 
 per_thread! {
-    static LOCAL: Local
+    static SLOW_PATH_STATE: SlowPathState
 }
 
-/// What the slow path keeps of a thread; none of it is secret.
-struct Local {
-    /// What the lock's number would be, where comparing the freshness tag is not enough. The number
-    /// is 0 then, which keeps requests off the fast path.
-    held_back: Cell<usize>,
-    /// Length of the next refill, in bytes; set by the seeding before it.
+/// The slow path's state of a thread; none of it is secret.
+struct SlowPathState {
+    /// The number of bytes left in the buffer, if comparing the freshness tag is not enough; else 0. The
+    /// lock's number is 0 then, which keeps requests off the fast path.
+    left_off_fast_path: Cell<usize>,
+    /// Length of the next refill, in bytes; each seeding sets it back to [`FIRST_REFILL`].
     refill: Cell<usize>,
-    /// When the state was seeded, for machines that do not show the kernel's generation; 0 before
-    /// the thread's first seeding.
+    /// The second in which the state was seeded, for machines that do not show the kernel's generation;
+    /// 0 before the thread's first seeding.
     seeded_at: Cell<u64>,
     /// The cycle count at the last refill that became an input of the root.
-    told_at: Cell<u64>,
+    last_refill_input: Cell<u64>,
     /// Whether the thread is ending and has given its page back.
-    is_closed: Cell<bool>,
+    has_ended: Cell<bool>,
 }
 
 // SAFETY: integers and a boolean, for which zeros are valid and which need no drop.
-unsafe impl ZeroAtStart for Local {}
+unsafe impl ZeroAtStart for SlowPathState {}
 
 /// Seedings in this process.
 pub(crate) static RESEEDS: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes generated and discarded unused in this process because the epoch had changed, or to make the
-/// buffer anew after a pause.
+/// Bytes generated and discarded unused in this process because the epoch had changed, or because the
+/// buffer was refilled after a pause.
 pub(crate) static DISCARDED: AtomicU64 = AtomicU64::new(0);
 
 /// Passed from the fast path to [`serve`]: the number that taking the lock gave. The lock is still to be
@@ -107,12 +108,12 @@ pub(crate) struct SlowPath {
     left: usize,
 }
 
-/// What a request is for.
+/// The use of a request's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestKind {
-    /// Bytes that no clone may get too: they may be a key or a nonce.
+    /// Bytes that no other clone may get: they may be a key or a nonce.
     Unique,
-    /// Numbers for a simulation, which a clone may get too.
+    /// Numbers for a simulation, which another clone may get too.
     Simulation,
 }
 
@@ -127,7 +128,6 @@ pub(crate) fn fill_fast(kind: RequestKind, out: &mut [u8]) -> Result<(), SlowPat
     draw(kind, len, take, request_pad::apply).map(drop)
 }
 
-/// Fills `out`.
 #[inline(always)]
 pub(crate) fn try_fill(out: &mut [u8]) -> Result<(), Error> {
     fill_fast(RequestKind::Unique, out)
@@ -151,7 +151,7 @@ pub(crate) fn prepare_threads() {
 }
 
 /// Makes sure that this process has drawn once.
-pub(crate) fn prime() -> Result<(), Error> {
+pub(crate) fn ensure_first_draw() -> Result<(), Error> {
     match RESEEDS.load(Ordering::Relaxed) {
         0 => try_fill(&mut [0]),
         _ => Ok(()),
@@ -174,7 +174,7 @@ fn draw<T>(
     if failpoint::is_off(Failpoint::ReentryLock) {
         line.lock.unlock(left);
     }
-    let was_checked_before = failpoint::is_off(Failpoint::Recheck) && line.is_fresh(page);
+    let was_checked_before = failpoint::is_off(Failpoint::CheckAfterRead) && line.is_fresh(page);
     let taken = take(page, at);
     if kind == RequestKind::Unique
         && let Some(now) = line.reading_after_pause()
@@ -189,7 +189,7 @@ fn draw<T>(
     Ok(taken)
 }
 
-/// Goes on with a small request whose bytes, taken before `now`, need a pad.
+/// Finishes a small request whose bytes, taken before `now`, need a pad.
 #[cold]
 #[inline(never)]
 fn after_pause<T>(
@@ -209,19 +209,19 @@ fn after_pause<T>(
     Ok(padded)
 }
 
-/// Whether buffers are made so that bursts can begin with them.
+/// Whether refills should anchor bursts.
 fn seeks_bursts(line: &ThreadLine) -> bool {
     line.seeks_bursts() && entropy::has_good_sources()
 }
 
-/// How many of `left` bytes are kept after a request with a pad: none if the buffer is to be made
-/// anew.
+/// How many of `left` bytes stay in the buffer after a request with a pad: none if the next request is
+/// to refill the buffer.
 fn left_after_pause(line: &ThreadLine, now: Reading, left: usize) -> usize {
     if !line.burst.record_padded(now) || !seeks_bursts(line) {
         return left;
     }
     DISCARDED.fetch_add(left as u64, Ordering::Relaxed);
-    LOCAL.with(|local| local.refill.set(FIRST_REFILL));
+    SLOW_PATH_STATE.with(|state| state.refill.set(FIRST_REFILL));
     0
 }
 
@@ -246,21 +246,21 @@ fn serve_slowly(
         *has_seeded = true;
         return fresh::fill(out);
     }
-    LOCAL.with(|local| {
+    SLOW_PATH_STATE.with(|state| {
         let mut request = Request {
             line,
-            local,
+            state,
             policy: Policy::get(),
-            left: left + local.held_back.replace(0),
+            left: left + state.left_off_fast_path.replace(0),
             has_seeded,
         };
         let served = request.serve(kind, out);
-        let (left, held_back) = if request.fast_path_suffices() {
+        let (left, left_off_fast_path) = if request.fast_path_suffices() {
             (request.left, 0)
         } else {
             (0, request.left)
         };
-        local.held_back.set(held_back);
+        state.left_off_fast_path.set(left_off_fast_path);
         line.unlock(left);
         served
     })
@@ -273,9 +273,9 @@ fn wiping_stack_and_registers(
 ) -> Result<(), Error> {
     let _clear = registers::clear_on_return();
     let mut has_seeded = false;
-    // Not returned by `work`: the unused bytes of a result would carry along stack contents.
+    // `work` does not return its result: the unused bytes of a result would carry along stack contents.
     let mut outcome = Ok(());
-    in_frame_of_its_own(|| {
+    in_separate_frame(|| {
         if let Err(error) = work(&mut has_seeded) {
             outcome = Err(error);
         }
@@ -291,7 +291,7 @@ fn wiping_stack_and_registers(
 /// A request that holds the lock of its thread's page.
 struct Request<'a> {
     line: &'a ThreadLine,
-    local: &'a Local,
+    state: &'a SlowPathState,
     policy: Policy,
     /// Unused bytes of the buffer.
     left: usize,
@@ -312,7 +312,7 @@ impl Request<'_> {
                 self.seed(page)?;
             }
             self.produce(page, kind, out);
-            if failpoint::is_off(Failpoint::Recheck) || self.is_current(page) {
+            if failpoint::is_off(Failpoint::CheckAfterRead) || self.is_current(page) {
                 return Ok(());
             }
         }
@@ -327,7 +327,7 @@ impl Request<'_> {
         if let Some(page) = self.line.page() {
             return Some(page);
         }
-        if self.local.is_closed.get() || !thread::on_exit(close) {
+        if self.state.has_ended.get() || !thread::on_exit(close) {
             return None;
         }
         let page = Page::map().ok()?;
@@ -345,7 +345,7 @@ impl Request<'_> {
 
     /// Whether the seed is too old, where the kernel's generation cannot be seen.
     fn is_outdated(&self) -> bool {
-        !self.policy.sees_generation() && self.seed_is_old()
+        !self.policy.can_see_generation() && self.is_seed_old()
     }
 
     /// The engine for `len` bytes.
@@ -363,24 +363,24 @@ impl Request<'_> {
     /// into a signal handler's stack.
     #[inline(never)]
     fn produce(&mut self, page: Page, kind: RequestKind, out: &mut [u8]) {
-        self.line.adopt(&self.policy, page.generation());
-        let must_differ = kind == RequestKind::Unique && self.line.may_be_cloned_unseen();
-        if out.len() > SMALL || (must_differ && !request_pad::is_possible()) {
-            // Whatever it is for: a clone that was given the same generator's output without input
-            // would know from it the key of one with input.
-            let has_input = self.line.may_be_cloned_unseen();
+        self.line.update(&self.policy, page.generation());
+        let needs_uniqueness = kind == RequestKind::Unique && self.line.may_be_unnotified_clone();
+        if out.len() > SMALL || (needs_uniqueness && !request_pad::is_available()) {
+            // Requests of both kinds get input: the generator's output without input would tell one clone
+            // the key of another clone that mixes in input.
+            let has_input = self.line.may_be_unnotified_clone();
             return generate(page, self.engine(out.len()), out, has_input);
         }
-        if !page.is_fresh(freshness::under(page.generation())) {
+        if !page.is_fresh(freshness::tag_under(page.generation())) {
             self.discard();
-            self.local.refill.set(FIRST_REFILL);
+            self.state.refill.set(FIRST_REFILL);
         }
         if self.left < out.len() {
             self.refill(page);
         }
         self.left -= out.len();
         page.take(self.left, out);
-        if must_differ && let Some(now) = self.line.reading_after_pause() {
+        if needs_uniqueness && let Some(now) = self.line.reading_after_pause() {
             request_pad::apply(page, now, out);
             self.left = left_after_pause(self.line, now, self.left);
         }
@@ -390,46 +390,46 @@ impl Request<'_> {
     /// freshness tag, and the cycle counter where that is compared.
     fn fast_path_suffices(&self) -> bool {
         self.policy.tag_suffices()
-            && (request_pad::is_possible() || !self.line.may_be_cloned_unseen())
+            && (request_pad::is_available() || !self.line.may_be_unnotified_clone())
     }
 
     /// Refills the buffer; the few bytes left in it are overwritten.
     fn refill(&mut self, page: Page) {
-        let len = self.local.refill.get();
-        page.set_freshness_tag(freshness::under(page.generation()));
-        // A process that draws a few bytes only does not pay for that.
+        let len = self.state.refill.get();
+        page.set_freshness_tag(freshness::tag_under(page.generation()));
+        // Processes that draw only a few bytes are spared this.
         if len > FIRST_REFILL {
             self.line.find_counter(&self.policy);
         }
         let (cycles, next) = if seeks_bursts(self.line) {
             self.begin_burst(page, len)
         } else {
-            self.line.burst.forget();
+            self.line.burst.clear_anchor();
             let input = entropy::additional_input::<2>();
             self.generate_buffer(page, 0..len, &input);
             (input[0], 2 * len)
         };
         self.left = len;
-        self.local.refill.set(next.clamp(FIRST_REFILL, CAPACITY));
-        self.tell_of_refill(cycles);
+        self.state.refill.set(next.clamp(FIRST_REFILL, CAPACITY));
+        self.add_refill_input(cycles);
     }
 
-    /// Makes the buffer between readings of the cycle counter, so that a burst begins with it if no two
-    /// of them are too far apart. Returns the first count, and the length of the next refill.
+    /// Fills the buffer between readings of the cycle counter. This anchors a burst if no two successive
+    /// readings are too far apart. Returns the first count, and the length of the next refill.
     fn begin_burst(&self, page: Page, len: usize) -> (u64, usize) {
         let first = self.line.reading();
-        // The word is drawn behind the reading.
+        // The word is drawn after the reading.
         let input = entropy::additional_input_at::<2>(first.count);
         let (mut last, mut is_unbroken) = (first, true);
         for start in (0..len).step_by(REFILL_PIECE) {
             let input: &[u64] = if start == 0 { &input } else { &[] };
             self.generate_buffer(page, start..len.min(start + REFILL_PIECE), input);
             let now = self.line.reading();
-            is_unbroken &= now.follows(last);
+            is_unbroken &= now.proves_no_stop_since(last);
             last = now;
         }
         let is_anchored = is_unbroken && entropy::has_good_sources();
-        self.line.burst.begin(last, is_anchored);
+        self.line.burst.record_refill(last, is_anchored);
         (first.count, if is_anchored { 2 * len } else { len / 2 })
     }
 
@@ -443,10 +443,10 @@ impl Request<'_> {
     }
 
     /// Makes the refill an input of the root, unless the thread's last such input is too recent.
-    fn tell_of_refill(&self, cycles: u64) {
-        if cycles.wrapping_sub(self.local.told_at.get()) >= REFILLS_APART {
-            self.local.told_at.set(cycles);
-            root::tell(Event::Refill, cycles);
+    fn add_refill_input(&self, cycles: u64) {
+        if cycles.wrapping_sub(self.state.last_refill_input.get()) >= REFILL_INPUT_INTERVAL {
+            self.state.last_refill_input.set(cycles);
+            root::add_event(Event::Refill, cycles);
         }
     }
 
@@ -478,9 +478,9 @@ extern "C" fn close(_: *mut c_void) {
         // The thread ends in a handler within a draw, so the page is in use and stays.
         return line.lock.give_up();
     }
-    LOCAL.with(|local| {
-        local.is_closed.set(true);
-        local.held_back.set(0);
+    SLOW_PATH_STATE.with(|state| {
+        state.has_ended.set(true);
+        state.left_off_fast_path.set(0);
     });
     let page = line.set_page(None);
     line.unlock(0);
@@ -503,12 +503,12 @@ mod tests {
                 false
             }
         };
-        // More than fit in the buffer: a reseed or a pause may disturb some draws, but not each.
+        // More draws than fit in the buffer: a reseed or a pause may disturb some of them, but not all.
         (0..10_000).any(draw)
     }
 
     #[test]
-    fn the_fast_path_serves_where_one_comparison_tells_everything() {
+    fn the_fast_path_serves_where_one_comparison_suffices() {
         let status = crate::status();
         let suffices = status.reseed_guard == ReseedGuard::MappedGeneration
             && status.memory != MemoryKind::Plain

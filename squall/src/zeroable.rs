@@ -3,6 +3,6 @@
 /// A value that may be placed in guarded memory which threads share.
 ///
 /// # Safety
-/// Zeros are a valid value, and any part of it may become zero at any moment: it consists of
-/// atomics, and of what has no bytes. It needs no drop.
+/// Zeros are a valid value, and any part of the value may become zero at any moment: the type consists
+/// of atomics and of types without bytes. It needs no drop.
 pub(crate) unsafe trait Zeroable: Sync {}

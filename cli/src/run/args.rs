@@ -11,10 +11,10 @@ use clap::Args;
     override_usage = "squall run [--counters FILE] [--library PATH] [--] PROGRAM [ARGUMENT]...",
     after_help = "Executes the program with libsquall-preload.so at the front of LD_PRELOAD, which also covers the
 programs that it starts. squall then serves getrandom, getentropy, arc4random and its relatives, and
-reads of /dev/urandom and /dev/random by descriptor. It is an exec: the process, its descriptors,
-its ignored signals and its exit code stay the same.
+reads of /dev/urandom and /dev/random by descriptor. The program replaces squall (exec): the process,
+its descriptors and its ignored signals stay the same, and the exit code is the program's.
 
-These are refused, because they would run without squall:
+These programs are refused, because they would run without squall:
   programs that are linked statically
       link libsquall.a into them, or use a dynamic build
   programs in Go
@@ -26,11 +26,11 @@ These are refused, because they would run without squall:
   set-user-ID and set-group-ID programs, and those with capabilities
       run them as the user that they would run as, or link libsquall
 
-These run, and squall does not see them:
+These are not refused, but squall does not serve them:
   system calls that a program makes itself, except getrandom by syscall(2) on x86-64
       link libsquall
-  all requests of a program in a seccomp sandbox that it has entered
-      link libsquall, and allow what it needs
+  all requests of a program after it has entered a seccomp sandbox
+      link libsquall, and allow the system calls that it needs
   streams on /dev/urandom by fopen(3), which reads within the C library
       use open(2) and read(2), or link libsquall
   OpenSSL's own generators, which stretch their seeds
@@ -47,25 +47,25 @@ Examples:
   squall run -- python3 -c 'import os; print(os.urandom(16).hex())'
   squall run --counters counts -- dd if=/dev/urandom of=/dev/null bs=1M count=100
   squall status --counters counts
-      how much it drew
+      how much the program drew
   OPENSSL_CONF=/etc/ssl/squall.cnf squall run --counters counts -- nginx -g 'daemon off;'
       a TLS server whose OpenSSL uses the provider
 
 Exit codes: the program's own; 127 if there is no such program, 126 if it cannot be executed, 2 if
-squall would not reach it and for a wrong argument, 1 if there is no library."
+the library would have no effect on it and for a wrong argument, 1 if the library is not installed."
 )]
 pub struct RunArguments {
-    /// Count in this new file how much the program and what it starts draw
+    /// Count in this new file how much the program and its children draw
     ///
-    /// squall status --counters shows it at any time. Replaces older counters, but no other file. A
-    /// process that may not write to the file is not counted.
+    /// squall status --counters shows the counters at any time. An older file of counters is replaced,
+    /// any other file is refused. Processes that may not write to the file are not counted.
     #[arg(long, value_name = "FILE")]
     pub counters: Option<PathBuf>,
 
     /// The library to preload [default: the one that was installed with this command]
     ///
-    /// The default is searched below the folder that contains bin, as lib/libsquall-preload.so and in
-    /// Debian's folder for this architecture, and then next to the command, where a build puts it.
+    /// squall looks below the folder that contains bin, for lib/libsquall-preload.so and in Debian's
+    /// folder for this architecture, and then next to the command, where a build puts the library.
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
 
@@ -89,16 +89,16 @@ Examples:
   squall openssl-conf > /etc/ssl/squall.cnf
       a new file, for programs with OPENSSL_CONF=/etc/ssl/squall.cnf
   OPENSSL_CONF=/etc/ssl/squall.cnf squall openssl-conf --check
-      which generators OpenSSL uses then
+      which generators OpenSSL uses with that file
 
-Exit codes: 0 for success, 1 if --check finds that random bytes are not squall's and for a failure
-while running, 2 for a wrong argument."
+Exit codes: 0 for success, 1 if --check finds that random bytes do not come from squall and for a
+failure while running, 2 for a wrong argument."
 )]
 pub struct OpensslConfArguments {
     /// The provider [default: the one that was installed with this command]
     ///
-    /// The default is searched below the folder that contains bin, as lib/ossl-modules/squall.so and
-    /// in Debian's folder for this architecture, and then next to the command, where a build puts it.
+    /// squall looks below the folder that contains bin, for lib/ossl-modules/squall.so and in Debian's
+    /// folder for this architecture, and then next to the command, where a build puts the provider.
     #[arg(long, value_name = "PATH", conflicts_with = "check")]
     pub module: Option<PathBuf>,
 

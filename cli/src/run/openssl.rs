@@ -25,12 +25,12 @@ pub fn openssl_conf(options: &OpensslConfArguments) -> Result<(), Failure> {
         return check::check();
     }
     let module = places::find(PROVIDER, options.module.as_deref())?;
-    output::print(&FRAGMENT.replace("{module}", &quoted(&module)?))
+    output::print(&FRAGMENT.replace("{module}", &quote(&module)?))
 }
 
 /// Quotes a path as a value of openssl.cnf, config(5).
-fn quoted(path: &Path) -> Result<String, Failure> {
-    let unsayable = || {
+fn quote(path: &Path) -> Result<String, Failure> {
+    let cannot_hold = || {
         Failure::Usage(format!(
             "{}: openssl.cnf cannot hold this path: copy the provider to another path, and name it \
              with {}",
@@ -38,9 +38,9 @@ fn quoted(path: &Path) -> Result<String, Failure> {
             PROVIDER.option
         ))
     };
-    let text = path.to_str().ok_or_else(unsayable)?;
+    let text = path.to_str().ok_or_else(cannot_hold)?;
     if text.contains(char::is_control) || text.ends_with(char::is_whitespace) {
-        return Err(unsayable());
+        return Err(cannot_hold());
     }
     let mut value = String::with_capacity(text.len());
     for c in text.chars() {
@@ -57,8 +57,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_openssl_cnf() {
-        let value = |path: &str| quoted(Path::new(path)).map_err(Failure::into_text);
+    fn paths_are_quoted_as_values_of_openssl_cnf() {
+        let value = |path: &str| quote(Path::new(path)).map_err(Failure::into_text);
         assert_eq!(value("/usr/lib/squall.so").unwrap(), "/usr/lib/squall.so");
         assert_eq!(value("/a b/$c#d").unwrap(), "/a b/\\$c\\#d");
         for path in ["/a\nb", "/a "] {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_have_one_place_for_the_path() {
+    fn the_fragment_has_one_place_for_the_path() {
         assert_eq!(FRAGMENT.matches("{module}").count(), 1);
     }
 }

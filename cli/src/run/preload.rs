@@ -1,6 +1,6 @@
 //! `squall run`: executes a program with libsquall-preload.so.
 //!
-//! The process stays the same, with all that it inherited; the exit code is the program's own.
+//! The process stays the same and keeps all that it inherited; the exit code is the program's own.
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -33,19 +33,21 @@ const NOT_FOUND: i32 = 127;
 /// Preloading would have no effect on the program, or the library is missing.
 pub fn run(options: &RunArguments) -> Result<(), Failure> {
     let library = places::find(PRELOAD, options.library.as_deref())?;
-    let preloaded = preloaded(&library, std::env::var_os(VARIABLE).as_deref())?;
+    let value = preload_value(&library, std::env::var_os(VARIABLE).as_deref())?;
     let [name, arguments @ ..] = &options.program[..] else {
-        return Err(Failure::Usage("PROGRAM is missing: say what to run".into()));
+        return Err(Failure::Usage(
+            "PROGRAM is missing: name the program to run".into(),
+        ));
     };
     if name.as_bytes().starts_with(b"-") {
         return Err(Failure::Usage(format!(
             "no option {name:?}: {}",
-            meant(name)
+            option_hint(name)
         )));
     }
-    let path = program::find(name, &library).map_err(refused)?;
+    let path = program::find(name, &library).map_err(report_refusal)?;
     let mut command = Command::new(&path);
-    command.arg0(name).args(arguments).env(VARIABLE, preloaded);
+    command.arg0(name).args(arguments).env(VARIABLE, value);
     if let Some(file) = &options.counters {
         let file = std::path::absolute(file).map_err(at(file))?;
         counters::create(&file).map_err(|error| match error.kind() {
@@ -60,29 +62,29 @@ pub fn run(options: &RunArguments) -> Result<(), Failure> {
     }
     let error = inherited::exec(&mut command);
     let text = format!("{}: {}", path.display(), cause(&error));
-    Err(refused(Refusal::of(text, &error)))
+    Err(report_refusal(Refusal::from_error(text, &error)))
 }
 
 /// A hint for `name`, which looks like an option: a similar option, or how to name a program.
-fn meant(name: &OsStr) -> String {
+fn option_hint(name: &OsStr) -> String {
     /// The threshold of similarity that clap uses.
-    const LIKELY: f64 = 0.7;
+    const MIN_SIMILARITY: f64 = 0.7;
     let given = name.to_string_lossy();
     let given = given.trim_start_matches('-').split('=').next();
-    let likeness = |option: &&str| strsim::jaro(option, given.unwrap_or_default());
+    let similarity = |option: &&str| strsim::jaro(option, given.unwrap_or_default());
     let known = RunArguments::augment_args(clap::Command::new("run"));
-    let likely = known.get_arguments().filter_map(clap::Arg::get_long);
-    let likely = likely.filter(|option| likeness(option) > LIKELY);
-    match likely.max_by(|one, other| likeness(one).total_cmp(&likeness(other))) {
+    let similar = known.get_arguments().filter_map(clap::Arg::get_long);
+    let similar = similar.filter(|option| similarity(option) > MIN_SIMILARITY);
+    match similar.max_by(|one, other| similarity(one).total_cmp(&similarity(other))) {
         Some(option) => format!("did you mean --{option}?"),
         None => "see squall run --help, or give the program's path".into(),
     }
 }
 
 /// Turns a refusal into a usage error, or ends this process with the refusal's exit code.
-fn refused(refusal: Refusal) -> Failure {
+fn report_refusal(refusal: Refusal) -> Failure {
     let (text, code) = match refusal {
-        Refusal::Unreached(text) => return Failure::Usage(text),
+        Refusal::PreloadIneffective(text) => return Failure::Usage(text),
         Refusal::NotExecutable(text) => (text, NOT_EXECUTABLE),
         Refusal::NotFound(text) => (text, NOT_FOUND),
     };
@@ -94,9 +96,9 @@ fn refused(refusal: Refusal) -> Failure {
 ///
 /// # Errors
 /// The variable cannot hold the library's path.
-fn preloaded(library: &Path, before: Option<&OsStr>) -> Result<OsString, Failure> {
+fn preload_value(library: &Path, before: Option<&OsStr>) -> Result<OsString, Failure> {
     let library = library.as_os_str().as_bytes();
-    // The loader has no escapes: not for separators, and not for `$`, which begins $ORIGIN and others.
+    // The loader has no escapes for separators, nor for `$`, which begins $ORIGIN and others.
     let is_separator = |byte: &u8| matches!(byte, b' ' | b':');
     if library
         .iter()
@@ -122,23 +124,24 @@ mod tests {
     use super::*;
 
     fn value(library: &str, before: Option<&str>) -> Result<String, String> {
-        preloaded(Path::new(library), before.map(OsStr::new))
+        preload_value(Path::new(library), before.map(OsStr::new))
             .map(|value| value.into_string().expect("text"))
             .map_err(Failure::into_text)
     }
 
     #[test]
-    fn in_front_and_once() {
-        let is = |before, expected: &str| assert_eq!(value("/l.so", before).unwrap(), expected);
-        is(None, "/l.so");
-        is(Some(""), "/l.so");
-        is(Some("/a.so"), "/l.so:/a.so");
-        is(Some("/a.so /l.so::/b.so"), "/l.so:/a.so:/b.so");
-        is(Some("/l.so:/l.so"), "/l.so");
+    fn the_library_comes_first_and_once() {
+        let assert_value =
+            |before, expected: &str| assert_eq!(value("/l.so", before).unwrap(), expected);
+        assert_value(None, "/l.so");
+        assert_value(Some(""), "/l.so");
+        assert_value(Some("/a.so"), "/l.so:/a.so");
+        assert_value(Some("/a.so /l.so::/b.so"), "/l.so:/a.so:/b.so");
+        assert_value(Some("/l.so:/l.so"), "/l.so");
     }
 
     #[test]
-    fn paths_that_cannot_be_said() {
+    fn paths_that_ld_preload_cannot_hold() {
         for library in ["/a b/l.so", "/a:b/l.so", "/$LIB/l.so"] {
             let error = value(library, None).unwrap_err();
             assert!(

@@ -3,7 +3,7 @@
 
 mod binary;
 mod caller;
-mod judge;
+mod preloadable;
 mod script;
 mod search;
 mod secure;
@@ -12,20 +12,20 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use judge::judge;
+use preloadable::check_preloadable;
 use search::search;
 
 #[derive(Debug)]
 pub enum Refusal {
     /// The program would run without squall; the text says why, and what to use instead.
-    Unreached(String),
+    PreloadIneffective(String),
     NotFound(String),
     NotExecutable(String),
 }
 
 impl Refusal {
     /// The refusal for an error when executing a program, with the distinction of env(1).
-    pub fn of(text: String, error: &io::Error) -> Refusal {
+    pub fn from_error(text: String, error: &io::Error) -> Refusal {
         match error.kind() {
             io::ErrorKind::NotFound => Refusal::NotFound(text),
             _ => Refusal::NotExecutable(text),
@@ -39,6 +39,6 @@ impl Refusal {
 /// There is no such program, or `preload` would have no effect on it.
 pub fn find(name: &OsStr, preload: &Path) -> Result<PathBuf, Refusal> {
     let path = search(name)?;
-    judge(&path, preload)?;
+    check_preloadable(&path, preload)?;
     Ok(path)
 }

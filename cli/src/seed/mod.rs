@@ -1,7 +1,7 @@
 //! `squall seed`: adds a Whirlwind bootstrap to the kernel's pool, and makes the kernel reseed.
 //!
-//! Adding comes first. It needs the same privilege as reseeding, so if it is refused, nothing was
-//! changed.
+//! The bytes are added first. That needs the same privilege as reseeding, so nothing is changed if it
+//! is refused.
 
 mod kernel_pool;
 mod uevents;
@@ -32,7 +32,7 @@ pub fn run(options: &SeedArguments) -> Result<(), Failure> {
         return watch::run(&seeder);
     }
     let seeding = seeder.seed()?;
-    seeding.tell_if_early();
+    seeding.report_if_early();
     output::print(&format!("{seeding}\n"))
 }
 
@@ -51,7 +51,7 @@ struct Seeder {
 
 impl Seeder {
     fn open(credit: u16) -> Result<Seeder, Failure> {
-        let pool = KernelPool::open().map_err(|error| failed("", &error))?;
+        let pool = KernelPool::open().map_err(|error| device_failure("", &error))?;
         Ok(Seeder {
             pool,
             whirlwind: Whirlwind::default(),
@@ -67,13 +67,13 @@ impl Seeder {
         self.whirlwind.generate(&mut contribution.bytes);
         self.pool
             .add(&mut contribution)
-            .map_err(|errno| failed("", &errno.into()))?;
+            .map_err(|errno| device_failure("", &errno.into()))?;
         let is_early = match self.pool.reseed() {
             Ok(()) => false,
             // The kernel's generator is still waiting for its first seed.
             Err(Errno::NODATA) => true,
             Err(errno) => {
-                return Err(failed(
+                return Err(device_failure(
                     "reseed, after the bytes were added: ",
                     &errno.into(),
                 ));
@@ -98,13 +98,13 @@ struct Seeding {
 }
 
 impl Seeding {
-    /// Says on standard error that the kernel's generator was not ready. That is no failure: it is
-    /// normal early at boot.
-    fn tell_if_early(&self) {
+    /// Reports on standard error that the kernel's generator was not ready, which is normal early at
+    /// boot.
+    fn report_if_early(&self) {
         if self.is_early {
             let line = "squall: seed: the kernel's generator is not ready yet: the bytes are in \
                 its pool, and will be part of its first seed\n";
-            // If standard error is closed, there is nobody to tell.
+            // An error means that standard error is closed: then nobody reads the line.
             let _ = io::stderr().write_all(line.as_bytes());
         }
     }
@@ -138,7 +138,7 @@ fn kernel_generation() -> Option<u64> {
 }
 
 /// The message for an error of the device, with advice.
-fn failed(step: &str, error: &io::Error) -> Failure {
+fn device_failure(step: &str, error: &io::Error) -> Failure {
     let cause = cause(error);
     let advice = match error.kind() {
         io::ErrorKind::PermissionDenied => {

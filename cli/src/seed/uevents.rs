@@ -21,10 +21,10 @@ const KERNEL_EVENTS: u32 = 1;
 /// The buffer for a message: more than UEVENT_BUFFER_SIZE of include/linux/kobject.h.
 const MESSAGE_MAX: usize = 8192;
 
-/// The news since the last call of [`Uevents::hear`].
+/// The news since the last call of [`Uevents::read_news`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
-    Nothing,
+pub enum CloneNews {
+    None,
     Clone,
     /// Messages were lost because they came too fast; one may have been about a clone.
     Lost,
@@ -51,18 +51,18 @@ impl Uevents {
     }
 
     /// Reads all pending messages, without waiting.
-    pub fn hear(&self) -> rustix::io::Result<Heard> {
-        let mut heard = Heard::Nothing;
+    pub fn read_news(&self) -> rustix::io::Result<CloneNews> {
+        let mut news = CloneNews::None;
         let mut message = [0; MESSAGE_MAX];
         loop {
             match recvfrom(&self.0, &mut message, RecvFlags::empty()) {
                 Ok((len, _, sender)) => {
                     if is_kernel(sender) && is_clone(&message[..len]) {
-                        heard = Heard::Clone;
+                        news = CloneNews::Clone;
                     }
                 }
-                Err(Errno::AGAIN) => return Ok(heard),
-                Err(Errno::NOBUFS) if heard == Heard::Nothing => heard = Heard::Lost,
+                Err(Errno::AGAIN) => return Ok(news),
+                Err(Errno::NOBUFS) if news == CloneNews::None => news = CloneNews::Lost,
                 Err(Errno::NOBUFS | Errno::INTR) => {}
                 Err(error) => return Err(error),
             }
@@ -76,7 +76,7 @@ fn is_kernel(sender: Option<SocketAddrAny>) -> bool {
         .is_some_and(|sender| sender.pid() == 0)
 }
 
-/// Whether `message` is the vmgenid driver's. Users can trigger events through sysfs, but the kernel
+/// Whether `message` comes from the vmgenid driver. Users can trigger events through sysfs, but the kernel
 /// puts SYNTH_ARG_ before their content.
 fn is_clone(message: &[u8]) -> bool {
     let mut fields = message.split(|&byte| byte == 0);

@@ -19,7 +19,7 @@ pub const PATH: &str = "/dev/vmclock0";
 pub struct VmClock {
     file: File,
     count: u64,
-    notifies: bool,
+    supports_poll: bool,
 }
 
 impl VmClock {
@@ -30,22 +30,22 @@ impl VmClock {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let notifies = notifies(&file)?;
+        let supports_poll = supports_poll(&file)?;
         let count = read_count(&file)?;
         Ok(count.map(|count| VmClock {
             file,
             count,
-            notifies,
+            supports_poll,
         }))
     }
 
     /// The descriptor to poll for input; `None` if the device does not report changes.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.notifies.then(|| self.file.as_fd())
+        self.supports_poll.then(|| self.file.as_fd())
     }
 
     /// The old and the new counter, if it has changed since the last call.
-    pub fn change(&mut self) -> io::Result<Option<(u64, u64)>> {
+    pub fn take_change(&mut self) -> io::Result<Option<(u64, u64)>> {
         let count = read_count(&self.file)?.ok_or(io::ErrorKind::InvalidData)?;
         let last = std::mem::replace(&mut self.count, count);
         Ok((last != count).then_some((last, count)))
@@ -53,13 +53,13 @@ impl VmClock {
 
     /// From now on the counter must be read periodically.
     pub fn stop_polling(&mut self) {
-        self.notifies = false;
+        self.supports_poll = false;
     }
 }
 
 /// Whether poll(2) waits for a change. A driver without support reports at once that everything is
 /// possible, even writing, or that the device has hung up.
-fn notifies(file: &File) -> io::Result<bool> {
+fn supports_poll(file: &File) -> io::Result<bool> {
     let mut fds = [PollFd::new(file, PollFlags::IN | PollFlags::OUT)];
     poll(&mut fds, Some(&Timespec::default()))?;
     Ok((fds[0].revents() - PollFlags::IN).is_empty())
@@ -113,30 +113,30 @@ mod tests {
     }
 
     #[test]
-    fn every_change_is_told_once() {
+    fn every_change_is_reported_once() {
         let page = Page::new("counter");
         let mut clock = VmClock::open(&page.0).unwrap().expect("a vmclock");
-        assert_eq!(clock.change().unwrap(), None);
+        assert_eq!(clock.take_change().unwrap(), None);
         for (last, now) in [(0, 1), (1, u64::MAX), (u64::MAX, 7)] {
             page.write(GENERATION_AT, &now.to_le_bytes());
-            assert_eq!(clock.change().unwrap(), Some((last, now)));
-            assert_eq!(clock.change().unwrap(), None);
+            assert_eq!(clock.take_change().unwrap(), Some((last, now)));
+            assert_eq!(clock.take_change().unwrap(), None);
         }
     }
 
     #[test]
-    fn the_marker_stands_for_a_counter_that_is_not_there() {
+    fn the_marker_is_used_if_there_is_no_counter() {
         let page = Page::new("marker");
         page.write(FLAGS_AT, &[0; 8]);
         let mut clock = VmClock::open(&page.0).unwrap().expect("a vmclock");
         page.write(GENERATION_AT, &[5; 8]);
-        assert_eq!(clock.change().unwrap(), None);
+        assert_eq!(clock.take_change().unwrap(), None);
         page.write(MARKER_AT, &3_u64.to_le_bytes());
-        assert_eq!(clock.change().unwrap(), Some((0, 3)));
+        assert_eq!(clock.take_change().unwrap(), Some((0, 3)));
     }
 
     #[test]
-    fn what_does_not_count_is_no_vmclock() {
+    fn files_without_a_counter_are_no_vmclock() {
         assert!(VmClock::open(Path::new("/nonexistent")).unwrap().is_none());
         assert!(VmClock::open(Path::new("/dev/null")).unwrap().is_none());
         for at in [MAGIC_AT, SIZE_AT, VERSION_AT] {
@@ -147,14 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_always_ready_does_not_notify() {
+    fn files_that_are_always_ready_do_not_support_poll() {
         let page = Page::new("ready");
         let clock = VmClock::open(&page.0).unwrap().expect("a vmclock");
         assert!(clock.fd().is_none());
         let (reader, writer) = io::pipe().unwrap();
         let reader = File::from(std::os::fd::OwnedFd::from(reader));
-        assert!(notifies(&reader).unwrap(), "it waits for input alone");
+        assert!(supports_poll(&reader).unwrap(), "it waits for input alone");
         drop(writer);
-        assert!(!notifies(&reader).unwrap(), "it has hung up");
+        assert!(!supports_poll(&reader).unwrap(), "it has hung up");
     }
 }

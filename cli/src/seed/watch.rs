@@ -7,7 +7,7 @@
 //!   kernel also reseeds every minute. Seeding in vain is harmless and takes less than a
 //!   millisecond.
 //!
-//! Two processes that watch the generation see each other's reseeds; [`REST`] slows that down.
+//! Two processes that watch the generation see each other's reseeds; [`MIN_INTERVAL`] slows that down.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use squall_tools::Failure;
 use squall_tools::failure::cause;
 use squall_tools::output;
 
-use super::uevents::{Heard, Uevents};
+use super::uevents::{CloneNews, Uevents};
 use super::vmclock::{self, VmClock};
 use super::{Seeder, Seeding, kernel_generation};
 
@@ -30,38 +30,38 @@ const CLOCK_PERIOD: Duration = Duration::from_millis(100);
 const GENERATION_PERIOD: Duration = Duration::from_secs(1);
 
 /// The least time between two seedings caused by the generation alone.
-const REST: Duration = Duration::from_secs(5);
+const MIN_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Seeds, then seeds again for each clone; returns if this machine cannot be cloned.
 pub fn run(seeder: &Seeder) -> Result<(), Failure> {
-    // Start listening before the first seeding, so that no clone is missed in between. Errors wait
-    // until after it, because it reports a missing privilege better.
+    // Start listening before the first seeding, so that no clone is missed in between. Report errors
+    // only after the seeding, whose message about a missing privilege is better.
     let signals = Signals::open();
     let seeding = seeder.seed()?;
     let mut signals = signals?;
-    seeding.tell_if_early();
-    tell(&seeding.to_string());
+    seeding.report_if_early();
+    log(&seeding.to_string());
     // Waits until the kernel's generator is ready.
     squall::try_fill(&mut [0]).map_err(|error| Failure::Runtime(error.to_string()))?;
     let status = squall::status();
     if status.clone_guard == CloneGuard::NotAVm && signals.clock.is_none() {
-        tell(
+        log(
             "no sign of a virtual machine (hypervisor bit, vmgenid, vmclock): nothing to watch for",
         );
         return Ok(());
     }
     signals.choose(&status, &seeding)?;
-    tell(&signals.describe());
+    log(&signals.describe());
     loop {
         let reason = signals.wait()?;
         let seeding = seeder.seed()?;
-        signals.note(&seeding);
-        tell(&format!("{reason}: {seeding}"));
+        signals.record(&seeding);
+        log(&format!("{reason}: {seeding}"));
     }
 }
 
 /// Prints a line for the log; if that fails, watching continues.
-fn tell(line: &str) {
+fn log(line: &str) {
     let _ = output::print(&format!("{line}\n"));
 }
 
@@ -130,7 +130,7 @@ impl Signals {
     /// Waits for a clone, and says which signal reported it.
     fn wait(&mut self) -> Result<String, Failure> {
         loop {
-            if let Some(reason) = self.look()? {
+            if let Some(reason) = self.check()? {
                 return Ok(reason);
             }
             self.sleep()?;
@@ -138,29 +138,29 @@ impl Signals {
     }
 
     /// Checks every signal, so that one clone is not reported twice.
-    fn look(&mut self) -> Result<Option<String>, Failure> {
-        let change = match &mut self.clock {
-            Some(clock) => clock.change().map_err(|error| clock_failed(&error))?,
+    fn check(&mut self) -> Result<Option<String>, Failure> {
+        let take_change = match &mut self.clock {
+            Some(clock) => clock.take_change().map_err(|error| clock_failed(&error))?,
             None => None,
         };
-        let heard = match &self.uevents {
-            Some(uevents) => uevents
-                .hear()
-                .map_err(|errno| Failure::Runtime(format!("seed: uevents: {}", words(errno))))?,
-            None => Heard::Nothing,
+        let news = match &self.uevents {
+            Some(uevents) => uevents.read_news().map_err(|errno| {
+                Failure::Runtime(format!("seed: uevents: {}", description(errno)))
+            })?,
+            None => CloneNews::None,
         };
-        Ok(match (change, heard) {
+        Ok(match (take_change, news) {
             (Some((last, now)), _) => Some(format!("clone (vmclock {last} -> {now})")),
-            (None, Heard::Clone) => Some("clone (vmgenid)".to_owned()),
-            (None, Heard::Lost) => Some("perhaps a clone (events were lost)".to_owned()),
-            (None, Heard::Nothing) => self.look_at_the_generation(),
+            (None, CloneNews::Clone) => Some("clone (vmgenid)".to_owned()),
+            (None, CloneNews::Lost) => Some("perhaps a clone (events were lost)".to_owned()),
+            (None, CloneNews::None) => self.check_generation(),
         })
     }
 
-    fn look_at_the_generation(&self) -> Option<String> {
+    fn check_generation(&self) -> Option<String> {
         let generation = self.generation.as_ref()?;
         let now = kernel_generation();
-        let is_due = now != generation.last && generation.seeded.elapsed() >= REST;
+        let is_due = now != generation.last && generation.seeded.elapsed() >= MIN_INTERVAL;
         is_due.then(|| "perhaps a clone (the kernel reseeded)".to_owned())
     }
 
@@ -185,7 +185,12 @@ impl Signals {
             .collect();
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
-            Err(errno) => return Err(Failure::Runtime(format!("seed: poll: {}", words(errno)))),
+            Err(errno) => {
+                return Err(Failure::Runtime(format!(
+                    "seed: poll: {}",
+                    description(errno)
+                )));
+            }
         }
         let is_broken = PollFlags::ERR | PollFlags::HUP;
         let clock_is_broken = has_clock && fds[0].revents().intersects(is_broken);
@@ -195,9 +200,9 @@ impl Signals {
         Ok(())
     }
 
-    /// Remembers our own seeding, so that it is not taken for a clone. If the generation moved further
-    /// than that, there may have been a clone too, so another seeding is due.
-    fn note(&mut self, seeding: &Seeding) {
+    /// Records our own seeding, so that it is not taken for a clone. If the generation changed more than
+    /// once, there may have been a clone too, so another seeding is due.
+    fn record(&mut self, seeding: &Seeding) {
         let Some(generation) = &mut self.generation else {
             return;
         };
@@ -214,6 +219,6 @@ fn clock_failed(error: &std::io::Error) -> Failure {
     Failure::Runtime(format!("seed: {path}: {cause}"))
 }
 
-fn words(errno: Errno) -> String {
+fn description(errno: Errno) -> String {
     cause(&errno.into())
 }

@@ -1,4 +1,4 @@
-//! The report for people: one fact a line with its meaning beside it, then advice.
+//! The report for people: one fact per line with its meaning, then warnings with advice.
 
 use std::fmt::Write;
 
@@ -35,10 +35,10 @@ fn machine(report: &Report) -> [Fact; 9] {
         ("Kernel", format!("Linux {}", report.kernel_release)),
         ("CPU", or_unknown(&report.cpu_model)),
         ("Hypervisor", or_unknown(&report.hypervisor)),
-        ("vDSO getrandom", yes(report.facts.has_vdso_getrandom)),
-        ("vmgenid", yes(report.facts.has_vmgenid)),
-        ("vmgenid's page", yes(report.facts.has_vmgenid_page)),
-        ("vmclock", yes(report.facts.has_vmclock)),
+        ("vDSO getrandom", yes_or_no(report.facts.has_vdso_getrandom)),
+        ("vmgenid", yes_or_no(report.facts.has_vmgenid)),
+        ("vmgenid's page", yes_or_no(report.facts.has_vmgenid_page)),
+        ("vmclock", yes_or_no(report.facts.has_vmclock)),
         ("CPU random words", report.facts.cpu_random.clone()),
         ("Cycle counter", report.facts.cycle_counter.clone()),
     ]
@@ -49,7 +49,7 @@ fn protection(report: &Report) -> [Fact; 4] {
     let memory = match status.memory {
         MemoryKind::Droppable => "the kernel may drop it, never swaps it, wipes it on fork",
         MemoryKind::WipeOnFork => "the kernel wipes it on fork",
-        _ => "nothing special about it",
+        _ => "ordinary memory, which a fork copies",
     };
     let fork = match status.fork_guard {
         ForkGuard::Wiped => "a child finds its state erased",
@@ -62,7 +62,7 @@ fn protection(report: &Report) -> [Fact; 4] {
         CloneGuard::Vmgenid => {
             "the kernel reseeds when notified of a clone; until then each request is made unique"
         }
-        _ => "no signal: cycle counter and CPU random words make requests unique",
+        _ => "no signal: cycle counter and CPU random words make each request unique",
     };
     let reseed = match status.reseed_guard {
         ReseedGuard::MappedGeneration => "every request compares the kernel's generation",
@@ -70,16 +70,10 @@ fn protection(report: &Report) -> [Fact; 4] {
         _ => "not noticed: state is reseeded at intervals",
     };
     [
-        ("Memory of state", explained(&report.facts.memory, memory)),
-        ("Fork", explained(&report.facts.fork_guard, fork)),
-        (
-            "Clone of the VM",
-            explained(&report.facts.clone_guard, clone),
-        ),
-        (
-            "Kernel reseed",
-            explained(&report.facts.reseed_guard, reseed),
-        ),
+        ("Memory of state", explain(&report.facts.memory, memory)),
+        ("Fork", explain(&report.facts.fork_guard, fork)),
+        ("Clone of the VM", explain(&report.facts.clone_guard, clone)),
+        ("Kernel reseed", explain(&report.facts.reseed_guard, reseed)),
     ]
 }
 
@@ -131,11 +125,11 @@ fn list(text: &mut String, title: &str, entries: &[Warning]) {
     }
 }
 
-fn yes(is_there: bool) -> String {
+fn yes_or_no(is_there: bool) -> String {
     if is_there { "yes" } else { "no" }.to_owned()
 }
 
-fn explained(name: &str, meaning: &str) -> String {
+fn explain(name: &str, meaning: &str) -> String {
     format!("{name}: {meaning}")
 }
 

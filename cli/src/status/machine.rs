@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// The devices that tell of clones of a virtual machine in time.
+/// The devices with an immediate signal of clones: one that changes before the clone runs.
 const VMCLOCK: &str = "/dev/vmclock0";
 const VMGENID_PAGE: &str = "/dev/squall-vmgenid";
 
@@ -30,13 +30,13 @@ pub fn cpu_model() -> Option<String> {
     Some(brand.as_str().trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// The CPU's own name, which only x86-64 has.
+/// The CPU's own name, which only x86-64 CPUs have.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn cpu_model() -> Option<String> {
     None
 }
 
-/// A device that tells of clones in time, but that this user may not read.
+/// A device with an immediate signal of clones, if there is one that this user may not read.
 pub fn unreadable_signal() -> Option<&'static str> {
     let is_forbidden = |path: &&str| {
         File::open(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)

@@ -1,8 +1,7 @@
 //! `squall status`: which protections of randomness this machine supports, and which it lacks.
 //!
 //! [`report`] gathers the facts and the warnings. [`human`] prints them for people; serialised, the
-//! report is the JSON object that `--json` documents. [`counters`] shows how much programs drew
-//! instead.
+//! report is the JSON object that `--json` documents. [`counters`] shows a file of counters instead.
 
 mod counters;
 mod human;

@@ -6,7 +6,7 @@ use squall_bindings::facts::Facts;
 use squall_tools::Failure;
 
 use super::machine;
-use super::warnings::{self, View, Warning};
+use super::warnings::{self, DeviceVisibility, Warning};
 
 /// Everything that is known about this machine and the generator on it.
 #[derive(Serialize)]
@@ -18,7 +18,7 @@ pub struct Report {
     pub cpu_model: Option<String>,
     /// The hypervisor's name; the text `none` if there is none, `None` if its name is unknown.
     pub hypervisor: Option<String>,
-    /// What is missing, and what to do about it.
+    /// The missing protections, with advice.
     pub warnings: Vec<Warning>,
     /// Things worth knowing even though nothing is missing.
     pub notes: Vec<Warning>,
@@ -33,11 +33,11 @@ impl Report {
         squall::try_fill(&mut [0]).map_err(|error| Failure::Runtime(error.to_string()))?;
         let status = squall::status();
         let kernel_release = machine::kernel_release();
-        let view = View {
+        let visibility = DeviceVisibility {
             unreadable_signal: machine::unreadable_signal(),
             has_sysfs: machine::has_sysfs(),
         };
-        let warnings = warnings::of(&status, &kernel_release, view);
+        let warnings = warnings::warnings_for(&status, &kernel_release, visibility);
         let hypervisor = if status.is_vm {
             squall_tools::measure::machine::hypervisor()
         } else {
@@ -49,7 +49,7 @@ impl Report {
             cpu_model: machine::cpu_model(),
             hypervisor,
             warnings,
-            notes: warnings::notes(&status, view),
+            notes: warnings::notes(&status, visibility),
             status,
         })
     }

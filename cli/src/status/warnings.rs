@@ -1,4 +1,4 @@
-//! Warnings about what this machine lacks, with advice for its owner.
+//! Warnings about protections that this machine lacks, with advice for its owner.
 
 use serde::Serialize;
 use squall::{CloneGuard, Engine, MemoryKind, NoiseSource, ReseedGuard, Status};
@@ -13,7 +13,7 @@ const FIRST_GOOD_KERNEL: (u32, u32) = (6, 11);
 pub struct Warning {
     /// A stable name, for programs.
     pub code: &'static str,
-    /// What is missing, and what follows from that.
+    /// The missing protection, and its consequence.
     pub problem: String,
     pub advice: String,
 }
@@ -28,24 +28,24 @@ impl Warning {
     }
 }
 
-/// What this process can see of devices.
+/// The devices that this process can see.
 #[derive(Clone, Copy)]
-pub struct View {
-    /// A device that tells of clones in time, but that this user may not read.
+pub struct DeviceVisibility {
+    /// A device with an immediate signal of clones, if there is one that this user may not read.
     pub unreadable_signal: Option<&'static str>,
-    /// Whether sysfs is there to look for devices.
+    /// Whether sysfs is mounted, without which no devices are found.
     pub has_sysfs: bool,
 }
 
 /// The warnings for `status` under the kernel `release`.
-pub fn of(status: &Status, release: &str, view: View) -> Vec<Warning> {
+pub fn warnings_for(status: &Status, release: &str, visibility: DeviceVisibility) -> Vec<Warning> {
     let is_old = machine::version_of(release).is_some_and(|version| version < FIRST_GOOD_KERNEL);
     [
         old_kernel(status, release).filter(|_| is_old),
         no_reseed_signal(status).filter(|_| !is_old),
         not_droppable(status).filter(|_| !is_old),
-        no_clone_signal(status, view.has_sysfs),
-        view.unreadable_signal.map(unreadable_signal),
+        no_clone_signal(status, visibility.has_sysfs),
+        visibility.unreadable_signal.map(unreadable_signal),
         slow_engine(status),
         no_cpu_random(status),
         no_cycle_counter(status),
@@ -94,15 +94,15 @@ fn no_clone_signal(status: &Status, has_sysfs: bool) -> Option<Warning> {
     let (code, problem, advice) = if has_sysfs {
         (
             "no_clone_signal",
-            "this virtual machine gets no signal when it is restored from a snapshot: only cycle \
-             counter and CPU random words keep clones apart",
+            "this virtual machine gets no signal when it is restored from a snapshot: only the \
+             cycle counter and CPU random words make the output of clones differ",
             "add a vmgenid device (QEMU: -device vmgenid,guid=auto) or a vmclock device",
         )
     } else {
         (
             "no_sysfs",
-            "/sys is missing, so vmgenid and vmclock devices cannot be found: only cycle counter \
-             and CPU random words keep clones of this virtual machine apart",
+            "/sys is missing, so vmgenid and vmclock devices cannot be found: only the cycle \
+             counter and CPU random words make the output of clones differ",
             "mount sysfs on /sys in this chroot or container",
         )
     };
@@ -110,10 +110,10 @@ fn no_clone_signal(status: &Status, has_sysfs: bool) -> Option<Warning> {
 }
 
 /// Things worth knowing even though nothing is missing.
-pub fn notes(status: &Status, view: View) -> Vec<Warning> {
-    let is_told_late =
-        status.clone_guard == CloneGuard::Vmgenid && view.unreadable_signal.is_none();
-    let note = is_told_late.then(|| {
+pub fn notes(status: &Status, visibility: DeviceVisibility) -> Vec<Warning> {
+    let has_late_notification =
+        status.clone_guard == CloneGuard::Vmgenid && visibility.unreadable_signal.is_none();
+    let note = has_late_notification.then(|| {
         Warning::new(
             "clone_signal_is_late",
             "a clone of this virtual machine can run for milliseconds before vmgenid notifies the \
@@ -130,7 +130,7 @@ fn unreadable_signal(path: &str) -> Warning {
     Warning {
         code: "clone_signal_unreadable",
         problem: format!("{path} exists, but this user may not read it"),
-        advice: format!("allow it: chmod a+r {path}, or a udev rule with MODE=\"0444\""),
+        advice: format!("make it readable: chmod a+r {path}, or a udev rule with MODE=\"0444\""),
     }
 }
 
@@ -140,7 +140,7 @@ fn slow_engine(status: &Status) -> Option<Warning> {
     (!has_instructions).then(|| {
         Warning::new(
             "no_aes_instructions",
-            "the CPU shows no AES instructions: large requests are several times slower, not \
+            "the CPU has no AES instructions: large requests are several times slower, but not \
              weaker",
             "in a virtual machine pass the host's CPU through (QEMU: -cpu host)",
         )
@@ -195,17 +195,17 @@ mod tests {
         status
     }
 
-    const CLEAR: View = View {
+    const CLEAR: DeviceVisibility = DeviceVisibility {
         unreadable_signal: None,
         has_sysfs: true,
     };
-    const FORBIDDEN: View = View {
+    const FORBIDDEN: DeviceVisibility = DeviceVisibility {
         unreadable_signal: Some("/dev/vmclock0"),
         has_sysfs: true,
     };
 
-    fn codes(status: &Status, release: &str, view: View) -> Vec<&'static str> {
-        let warnings = of(status, release, view);
+    fn codes(status: &Status, release: &str, visibility: DeviceVisibility) -> Vec<&'static str> {
+        let warnings = warnings_for(status, release, visibility);
         warnings.iter().map(|warning| warning.code).collect()
     }
 
@@ -213,7 +213,7 @@ mod tests {
     type Case = (fn(&mut Status), &'static str);
 
     #[test]
-    fn each_lack_has_its_warning() {
+    fn each_missing_protection_has_its_warning() {
         assert!(codes(&good(), NEW, CLEAR).is_empty());
         let lacks: [Case; 7] = [
             (|s| s.clone_guard = CloneGuard::NoSignal, "no_clone_signal"),
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn without_sysfs_no_device_is_advised() {
-        let chroot = View {
+        let chroot = DeviceVisibility {
             unreadable_signal: None,
             has_sysfs: false,
         };
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_machine_needs_no_clone_signal() {
+    fn a_machine_that_is_no_vm_needs_no_clone_signal() {
         let mut status = good();
         status.clone_guard = CloneGuard::NotAVm;
         assert!(codes(&status, NEW, CLEAR).is_empty());

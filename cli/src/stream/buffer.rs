@@ -1,7 +1,7 @@
-//! The memory that a chunk of output is made in.
+//! The memory in which a chunk of output is made.
 //!
 //! A kept buffer is written, reused, and wiped in the end. A given buffer is new memory that a pipe
-//! takes over. It is never written again, because the pipe's reader may still refer to it.
+//! takes over; squall never writes to it again, because the pipe's reader may still refer to it.
 
 use std::io;
 
@@ -49,14 +49,14 @@ pub fn no_memory(error: &io::Error) -> Failure {
 
 /// The kind and size of new buffers.
 #[derive(Clone, Copy)]
-pub struct Supply {
+pub struct BufferSupply {
     pub len: usize,
-    pub gives: bool,
+    pub uses_gifts: bool,
 }
 
-impl Supply {
+impl BufferSupply {
     pub fn get(self) -> io::Result<Buffer> {
-        Ok(if self.gives {
+        Ok(if self.uses_gifts {
             Buffer::Given {
                 gift: Gift::new(self.len)?,
                 len: 0,

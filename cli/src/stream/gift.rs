@@ -1,14 +1,14 @@
-//! Gives memory to a pipe instead of copying it.
+//! Gives memory to a pipe instead of copying it: the *gifts* of vmsplice(2), SPLICE_F_GIFT.
 //!
 //! vmsplice(2) puts references to our pages into the pipe. A reader may pass them on (splice, tee)
 //! without our knowledge, so a given page must never change again: a [`Gift`] is new memory, and
 //! giving it consumes it and unmaps it. All unsafe code of `squall stream` is here.
 //!
-//! Given memory cannot be wiped here. The kernel frees it when it was read, like the pipe's own
+//! Given memory cannot be wiped here. The kernel frees it after it was read, like the pipe's own
 //! buffers after a write.
 //!
 //! Measured on an EPYC 9004 (2 vCPUs, Linux 6.18) with a reader whose buffer has 1 MiB: given huge
-//! pages are a third faster than write(2), small pages a third slower. So this needs huge pages.
+//! pages are a third faster than write(2), small pages a third slower. So only huge pages are given.
 
 #![allow(unsafe_code)]
 
@@ -66,7 +66,7 @@ impl Gift {
         unmap(mapped, before);
         // SAFETY: `start + len` is at most the mapping's end.
         unmap(unsafe { start.add(len) }, HUGE - before);
-        // If huge pages cannot be had, this is only slower.
+        // Without huge pages this is only slower, so the result is ignored.
         // SAFETY: advice on memory of ours; it does not change what the memory holds.
         let _ = unsafe { madvise(start.as_ptr().cast(), len, Advice::LinuxHugepage) };
         Ok(Gift { start, len })

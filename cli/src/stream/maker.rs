@@ -11,17 +11,17 @@ use crate::args::Format;
 
 /// The division of a stream into chunks.
 #[derive(Clone, Copy)]
-pub struct Cut {
+pub struct Chunking {
     /// Random bytes in the stream. An endless one has 16 EiB, the most that a `u64` can count, which
     /// takes a century at 5 GB/s.
     total: u64,
     chunk: usize,
 }
 
-impl Cut {
+impl Chunking {
     /// Divides `size` bytes, or an endless stream if `None`, into chunks of `chunk` bytes.
-    pub fn new(size: Option<u64>, chunk: usize) -> Cut {
-        Cut {
+    pub fn new(size: Option<u64>, chunk: usize) -> Chunking {
+        Chunking {
             total: size.unwrap_or(u64::MAX),
             chunk,
         }
@@ -47,40 +47,40 @@ impl Cut {
 }
 
 /// One thread's reader and encoder.
-pub struct Maker {
+pub struct ChunkMaker {
     reader: Reader,
     format: Format,
-    cut: Cut,
+    chunking: Chunking,
     /// The bytes before encoding.
     raw: Zeroizing<Vec<u8>>,
 }
 
-impl Maker {
+impl ChunkMaker {
     /// A maker of chunks of `source` in `format`.
-    pub fn new(source: &Source, format: Format, cut: Cut) -> Result<Maker, Failure> {
+    pub fn new(source: &Source, format: Format, chunking: Chunking) -> Result<ChunkMaker, Failure> {
         let raw_len = match format {
             Format::Raw => 0,
-            Format::Hex | Format::Base64 => cut.chunk,
+            Format::Hex | Format::Base64 => chunking.chunk,
         };
-        Ok(Maker {
+        Ok(ChunkMaker {
             reader: source
                 .reader()
                 .map_err(|error| Failure::Runtime(error.to_string()))?,
             format,
-            cut,
+            chunking,
             raw: buffer::zeros(raw_len).map_err(|error| buffer::no_memory(&error))?,
         })
     }
 
     pub fn make(&mut self, index: u64, buffer: &mut Buffer) -> Result<(), Error> {
-        let len = self.cut.len(index);
-        let offset = self.cut.offset(index);
+        let len = self.chunking.len(index);
+        let offset = self.chunking.offset(index);
         if self.format == Format::Raw {
             return self.reader.fill(offset, buffer.prepare(len));
         }
         let raw = &mut self.raw[..len];
         self.reader.fill(offset, raw)?;
-        let is_last = self.cut.is_last(index);
+        let is_last = self.chunking.is_last(index);
         let text = buffer.prepare(encode::encoded_len(self.format, len, is_last));
         encode::encode(self.format, raw, text);
         Ok(())

@@ -7,7 +7,7 @@ mod buffer;
 mod encode;
 mod gift;
 mod maker;
-mod place;
+mod output_file;
 mod pump;
 mod send;
 mod sink;
@@ -19,8 +19,8 @@ use std::thread;
 
 use crate::args::{Format, StreamArguments};
 use crate::progress::Progress;
-use buffer::Supply;
-use maker::{Cut, Maker};
+use buffer::BufferSupply;
+use maker::{ChunkMaker, Chunking};
 use sink::Sink;
 use source::Source;
 use squall_tools::Failure;
@@ -28,7 +28,7 @@ use squall_tools::Failure;
 /// Random bytes in a chunk that is given to a pipe: one huge page of x86-64 and most ARMv8.
 const GIFT_CHUNK: usize = 2 << 20;
 
-/// Random bytes in a chunk that is made by the thread that writes it, so it stays in that CPU's L2
+/// Random bytes in a chunk that the writing thread makes itself, so that it stays in the CPU's L2
 /// cache. With pipes, 128 KiB to 512 KiB measured the same, and 64 KiB a tenth slower.
 const OWN_CHUNK: usize = 128 << 10;
 
@@ -62,11 +62,11 @@ pub fn run(options: StreamArguments) -> Result<(), Failure> {
     }
     let sink = match output {
         Some(path) => Sink::new(
-            place::open(path, options.format, &options.consent)?,
+            output_file::open(path, options.format, &options.consent)?,
             path.display().to_string(),
         ),
         None => Sink::new(
-            place::standard_output(&options.consent)?,
+            output_file::standard_output(&options.consent)?,
             "standard output".to_owned(),
         ),
     };
@@ -75,22 +75,22 @@ pub fn run(options: StreamArguments) -> Result<(), Failure> {
 
 /// Copies `source` to `sink`, with progress if the user asked for it.
 fn transfer(options: &StreamArguments, source: &Source, mut sink: Sink) -> Result<(), Failure> {
-    let Shape {
-        cut,
+    let WorkPlan {
+        chunking,
         threads,
         supply,
-    } = Shape::new(options, &sink);
+    } = WorkPlan::new(options, &sink);
     let makers = (0..threads)
-        .map(|_| Maker::new(source, options.format, cut))
+        .map(|_| ChunkMaker::new(source, options.format, chunking))
         .collect::<Result<_, _>>()?;
     let progress = if options.progress {
         Progress::shown(options.size)
     } else {
         Progress::hidden()
     };
-    let written = pump::run(makers, cut, supply, |index, buffer| {
+    let written = pump::run(makers, chunking, supply, |index, buffer| {
         let returned = sink.write(buffer)?;
-        progress.advance(cut.len(index) as u64);
+        progress.advance(chunking.len(index) as u64);
         Ok(returned)
     });
     let result = written.and_then(|()| sink.sync());
@@ -119,7 +119,7 @@ fn refuse_the_seed_file(seed_file: &Path, output: &Path) -> Result<(), Failure> 
     } else {
         rustix::fs::stat(seed_file)
     };
-    // A missing file is no problem here; opening it later reports more.
+    // A missing file is no error here; opening it later reports the error.
     let (Ok(seed), Ok(out)) = (seed_stat, rustix::fs::stat(output)) else {
         return Ok(());
     };
@@ -134,18 +134,18 @@ fn refuse_the_seed_file(seed_file: &Path, output: &Path) -> Result<(), Failure> 
 }
 
 /// The division of the work.
-struct Shape {
-    cut: Cut,
+struct WorkPlan {
+    chunking: Chunking,
     threads: usize,
-    supply: Supply,
+    supply: BufferSupply,
 }
 
-impl Shape {
-    fn new(options: &StreamArguments, sink: &Sink) -> Shape {
+impl WorkPlan {
+    fn new(options: &StreamArguments, sink: &Sink) -> WorkPlan {
         let is_raw = options.format == Format::Raw;
-        let fills_a_gift = options.size.is_none_or(|size| size >= GIFT_CHUNK as u64);
-        let gives = is_raw && fills_a_gift && sink.takes_gifts();
-        let wanted = options.threads.unwrap_or_else(|| {
+        let is_long_enough = options.size.is_none_or(|size| size >= GIFT_CHUNK as u64);
+        let uses_gifts = is_raw && is_long_enough && sink.takes_gifts();
+        let wanted_threads = options.threads.unwrap_or_else(|| {
             if is_raw && sink.is_pipe() {
                 1
             } else {
@@ -154,7 +154,7 @@ impl Shape {
                     .min(DEFAULT_THREADS_MAX)
             }
         });
-        let chunk = match (is_raw, gives, wanted) {
+        let chunk = match (is_raw, uses_gifts, wanted_threads) {
             (false, ..) => TEXT_CHUNK,
             (true, true, _) => GIFT_CHUNK,
             (true, false, 1) => OWN_CHUNK,
@@ -164,14 +164,14 @@ impl Shape {
             Some(size) if size < chunk as u64 => size.max(1) as usize,
             _ => chunk,
         };
-        let cut = Cut::new(options.size, chunk);
-        let threads = cut.chunks().clamp(1, wanted as u64) as usize;
-        let supply = Supply {
+        let chunking = Chunking::new(options.size, chunk);
+        let threads = chunking.chunks().clamp(1, wanted_threads as u64) as usize;
+        let supply = BufferSupply {
             len: encode::encoded_len(options.format, chunk, true),
-            gives,
+            uses_gifts,
         };
-        Shape {
-            cut,
+        WorkPlan {
+            chunking,
             threads,
             supply,
         }

@@ -14,39 +14,39 @@ use std::thread::{self, Scope};
 use squall_tools::Failure;
 use squall_tools::failure::cause;
 
-use super::buffer::{self, Buffer, Supply};
+use super::buffer::{self, Buffer, BufferSupply};
 use super::gift::Gift;
-use super::maker::{Cut, Maker};
+use super::maker::{ChunkMaker, Chunking};
 
-/// How many chunks a thread may have made that are not written yet.
-const AHEAD: usize = 2;
+/// Maximum number of a thread's chunks that are not written yet.
+const MAX_UNWRITTEN: usize = 2;
 
-/// Memory that must be free to start a thread: 2 MiB of stack, and room for what it and others that
-/// are still starting allocate.
-const START_ROOM: usize = 4 << 20;
+/// Memory that must be free to start a thread: 2 MiB of stack, and room for the allocations of threads
+/// that are starting.
+const THREAD_START_MEMORY: usize = 4 << 20;
 
-/// Makes every chunk of `cut`, and passes it to `write` in order; buffers that `write` returns are
+/// Makes every chunk of `chunking`, and passes it to `write` in order; buffers that `write` returns are
 /// reused. Ends at the first failure.
 pub fn run(
-    mut makers: Vec<Maker>,
-    cut: Cut,
-    supply: Supply,
+    mut makers: Vec<ChunkMaker>,
+    chunking: Chunking,
+    supply: BufferSupply,
     write: impl FnMut(u64, Buffer) -> Result<Option<Buffer>, Failure>,
 ) -> Result<(), Failure> {
     match makers.as_mut_slice() {
-        [maker] => run_alone(maker, cut, supply, write),
-        _ => run_threads(makers, cut, supply, write),
+        [maker] => run_in_this_thread(maker, chunking, supply, write),
+        _ => run_threads(makers, chunking, supply, write),
     }
 }
 
-fn run_alone(
-    maker: &mut Maker,
-    cut: Cut,
-    supply: Supply,
+fn run_in_this_thread(
+    maker: &mut ChunkMaker,
+    chunking: Chunking,
+    supply: BufferSupply,
     mut write: impl FnMut(u64, Buffer) -> Result<Option<Buffer>, Failure>,
 ) -> Result<(), Failure> {
     let mut returned = None;
-    for index in 0..cut.chunks() {
+    for index in 0..chunking.chunks() {
         returned = write(index, make(maker, index, returned, supply)?)?;
     }
     Ok(())
@@ -61,9 +61,9 @@ struct ThreadChannels {
 }
 
 fn run_threads(
-    makers: Vec<Maker>,
-    cut: Cut,
-    supply: Supply,
+    makers: Vec<ChunkMaker>,
+    chunking: Chunking,
+    supply: BufferSupply,
     mut write: impl FnMut(u64, Buffer) -> Result<Option<Buffer>, Failure>,
 ) -> Result<(), Failure> {
     let threads = makers.len();
@@ -72,7 +72,7 @@ fn run_threads(
             .into_iter()
             .enumerate()
             .map(|(first, maker)| {
-                let indices = (first as u64..cut.chunks()).step_by(threads);
+                let indices = (first as u64..chunking.chunks()).step_by(threads);
                 start_thread(scope, maker, indices, supply).map_err(|error| {
                     Failure::Runtime(format!(
                         "threads: {} after {first} of {threads} were started: use fewer --threads",
@@ -82,10 +82,10 @@ fn run_threads(
             })
             // On failure the channels are dropped, which ends the threads that have started.
             .collect::<Result<_, _>>()?;
-        for channel in channels.iter().cycle().take(AHEAD * threads) {
+        for channel in channels.iter().cycle().take(MAX_UNWRITTEN * threads) {
             let _ = channel.returned.send(None);
         }
-        for (index, channel) in (0..cut.chunks()).zip(channels.iter().cycle()) {
+        for (index, channel) in (0..chunking.chunks()).zip(channels.iter().cycle()) {
             let buffer = channel
                 .made
                 .recv()
@@ -100,15 +100,15 @@ fn run_threads(
 /// Starts a thread that makes the chunks `indices`.
 fn start_thread<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    mut maker: Maker,
+    mut maker: ChunkMaker,
     indices: impl Iterator<Item = u64> + Send + 'scope,
-    supply: Supply,
+    supply: BufferSupply,
 ) -> io::Result<ThreadChannels> {
     // In a thread without memory for its signal stack, the standard library panics or hangs. This is
     // mapped and unmapped instead of allocated, because the heap would keep it.
-    drop(Gift::new(START_ROOM)?);
-    let (send, made) = sync_channel(AHEAD);
-    let (returned, receive) = sync_channel(AHEAD);
+    drop(Gift::new(THREAD_START_MEMORY)?);
+    let (send, made) = sync_channel(MAX_UNWRITTEN);
+    let (returned, receive) = sync_channel(MAX_UNWRITTEN);
     thread::Builder::new().spawn_scoped(scope, move || {
         make_chunks(&mut maker, indices, supply, &send, &receive);
     })?;
@@ -117,9 +117,9 @@ fn start_thread<'scope>(
 
 /// Makes a thread's chunks until all are made, one fails, or the writer has gone.
 fn make_chunks(
-    maker: &mut Maker,
+    maker: &mut ChunkMaker,
     indices: impl Iterator<Item = u64>,
-    supply: Supply,
+    supply: BufferSupply,
     send: &SyncSender<Result<Buffer, Failure>>,
     returned: &Receiver<Option<Buffer>>,
 ) {
@@ -134,10 +134,10 @@ fn make_chunks(
 }
 
 fn make(
-    maker: &mut Maker,
+    maker: &mut ChunkMaker,
     index: u64,
     buffer: Option<Buffer>,
-    supply: Supply,
+    supply: BufferSupply,
 ) -> Result<Buffer, Failure> {
     let mut buffer = match buffer {
         Some(buffer) => buffer,

@@ -16,7 +16,7 @@ use crate::engine_names;
 const MAX_SEED_FILE: u64 = 1024;
 
 /// The advice on how to make a seed file.
-const SEED_FILE: &str =
+const SEED_FILE_ADVICE: &str =
     "make a seed file with `squall stream --format hex --size 32 --output FILE`";
 
 pub enum Source {
@@ -105,11 +105,13 @@ fn read_seed(path: &Path) -> Result<Seed, Failure> {
     read.map_err(|error| Failure::Runtime(format!("--seed-file: {name}: {}", cause(&error))))?;
     let digits = bytes.trim_ascii();
     let seed = match std::str::from_utf8(digits) {
-        Ok("") => Err(format!("the file is empty: {SEED_FILE}")),
+        Ok("") => Err(format!("the file is empty: {SEED_FILE_ADVICE}")),
         Ok(digits) if digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => {
             args::parse_seed(digits)
         }
-        _ => Err(format!("not a seed (64 hexadecimal digits): {SEED_FILE}")),
+        _ => Err(format!(
+            "not a seed (64 hexadecimal digits): {SEED_FILE_ADVICE}"
+        )),
     };
     seed.map_err(|problem| Failure::Runtime(format!("--seed-file: {name}: {problem}")))
 }

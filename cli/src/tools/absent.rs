@@ -11,17 +11,17 @@ use super::{BENCH, DMCRYPT, VERIFY, WIPE};
 #[derive(Subcommand)]
 pub enum Tool {
     #[command(about = BENCH, disable_help_flag = true)]
-    Bench(Any),
+    Bench(AnyArguments),
     #[command(about = WIPE, disable_help_flag = true)]
-    Wipe(Any),
+    Wipe(AnyArguments),
     #[command(about = VERIFY, disable_help_flag = true)]
-    Verify(Any),
+    Verify(AnyArguments),
     #[command(about = DMCRYPT, disable_help_flag = true)]
-    Dmcrypt(Any),
+    Dmcrypt(AnyArguments),
 }
 
 #[derive(Args)]
-pub struct Any {
+pub struct AnyArguments {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     _arguments: Vec<OsString>,
 }

@@ -23,7 +23,7 @@ pub enum Tool {
 
 pub fn run(tool: &Tool) -> Result<(), Failure> {
     match tool {
-        Tool::Bench(options) => squall_bench::run(options, view),
+        Tool::Bench(options) => squall_bench::run(options, status_facts),
         Tool::Wipe(options) => squall_wipe::wipe(options),
         Tool::Verify(options) => squall_wipe::verify(options),
         Tool::Dmcrypt(options) => squall_dmcrypt::run(options),
@@ -31,7 +31,7 @@ pub fn run(tool: &Tool) -> Result<(), Failure> {
 }
 
 /// The facts that `squall status` knows and the benchmark does not.
-fn view() -> Result<squall_bench::View, Failure> {
+fn status_facts() -> Result<squall_bench::View, Failure> {
     let report = Report::now()?;
     let shown = report.warnings.iter().chain(&report.notes);
     Ok(squall_bench::View {

@@ -18,7 +18,7 @@ fn command(workspace: &Workspace, place: &str) -> PathBuf {
     )
 }
 
-fn below_the_prefix() {
+fn the_library_is_found_below_the_prefix() {
     let multiarch = format!(
         "lib/{}-linux-gnu/libsquall-preload.so",
         std::env::consts::ARCH
@@ -29,9 +29,9 @@ fn below_the_prefix() {
         ("sbin/squall", &multiarch),
     ] {
         let workspace = Workspace::new();
-        let teller = workspace.teller();
+        let probe = workspace.probe();
         let command = command(&workspace, command_at);
-        let run = |command: &Path| output(Command::new(command).args(["run", "--"]).arg(&teller));
+        let run = |command: &Path| output(Command::new(command).args(["run", "--"]).arg(&probe));
         let looked = workspace
             .path("lib/libsquall-preload.so")
             .display()
@@ -48,16 +48,16 @@ fn below_the_prefix() {
     }
 }
 
-fn by_the_installation() {
+fn the_installed_library_is_found() {
     let workspace = Workspace::new();
-    let teller = workspace.teller();
+    let probe = workspace.probe();
     let mut command = Command::new(squall_testing::doors::command());
-    let output = output(command.args(["run", "--"]).arg(&teller));
+    let output = output(command.args(["run", "--"]).arg(&probe));
     assert_eq!(text(&output.stdout), LOADED);
 }
 
 /// Cargo builds the library there, with the command that the error message gives.
-fn beside_a_command_that_was_built() {
+fn the_built_library_is_found_beside_the_command() {
     let workspace = Workspace::new();
     let command = command(&workspace, "target/release/squall");
     let script = "grep -c libsquall_preload.so /proc/self/maps > /dev/null && echo loaded";
@@ -78,7 +78,7 @@ fn beside_a_command_that_was_built() {
 }
 
 pub const TESTS: &[Test] = tests![
-    below_the_prefix,
-    by_the_installation,
-    beside_a_command_that_was_built,
+    the_library_is_found_below_the_prefix,
+    the_installed_library_is_found,
+    the_built_library_is_found_beside_the_command,
 ];

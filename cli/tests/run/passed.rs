@@ -28,7 +28,7 @@ fn exit_codes_and_signals() {
     }
 }
 
-fn it_is_the_same_process() {
+fn the_process_stays_the_same() {
     let child = shell("echo $$").stdout(Stdio::piped()).spawn().unwrap();
     let id = child.id();
     let output = child.wait_with_output().unwrap();
@@ -78,7 +78,7 @@ fn signals_and_descriptors() {
     }
 }
 
-fn a_pipe_that_is_closed_ends_it() {
+fn a_closed_pipe_ends_the_program() {
     let mut command = shell("while echo yes; do :; done 2>/dev/null");
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -88,8 +88,8 @@ fn a_pipe_that_is_closed_ends_it() {
 
 pub const TESTS: &[Test] = tests![
     exit_codes_and_signals,
-    it_is_the_same_process,
+    the_process_stays_the_same,
     arguments_and_names,
     signals_and_descriptors,
-    a_pipe_that_is_closed_ends_it,
+    a_closed_pipe_ends_the_program,
 ];

@@ -9,15 +9,15 @@ use squall_testing::tests;
 use super::workspace::{LOADED, Workspace, output, printed, run};
 use crate::common::text;
 
-fn a_program_has_the_library() {
+fn the_library_is_loaded() {
     let workspace = Workspace::new();
-    let teller = workspace.teller();
-    assert_eq!(printed(&teller), LOADED);
-    let without = output(&mut std::process::Command::new(&teller));
+    let probe = workspace.probe();
+    assert_eq!(printed(&probe), LOADED);
+    let without = output(&mut std::process::Command::new(&probe));
     assert_eq!(text(&without.stdout), "secure 0 loaded 0\n", "the control");
 }
 
-fn what_it_draws_is_counted_and_shown() {
+fn draws_are_counted_and_shown() {
     let source = "#include <sys/random.h>\nint main(void) { char bytes[16]; \
                   for (int i = 0; i < 5; i++) getrandom(bytes, 16, 0); return 0; }";
     let workspace = Workspace::new();
@@ -51,25 +51,25 @@ fn only_counters_are_replaced() {
         .arg("true");
     let output = output(&mut command);
     assert_eq!(output.status.code(), Some(2));
-    let said = text(&output.stderr);
+    let message = text(&output.stderr);
     assert!(
-        said.contains("is not a counter file that can be replaced"),
-        "{said}"
+        message.contains("is not a counter file that can be replaced"),
+        "{message}"
     );
     assert_eq!(fs::read(workspace.path("file")).unwrap(), b"what was there");
 }
 
 fn scripts_are_reached_through_their_interpreters() {
     let workspace = Workspace::new();
-    let teller = workspace.teller();
-    let teller = teller.display();
-    let direct = workspace.file("direct", format!("#!{teller}\n"));
+    let probe = workspace.probe();
+    let probe = probe.display();
+    let direct = workspace.file("direct", format!("#!{probe}\n"));
     assert_eq!(printed(&direct), LOADED);
-    let by_env = workspace.file("by env", format!("#!/usr/bin/env {teller}\n"));
+    let by_env = workspace.file("by env", format!("#!/usr/bin/env {probe}\n"));
     assert_eq!(printed(&by_env), LOADED);
-    let by_shell = workspace.file("by shell", format!("#! /bin/sh -e\n{teller}\n"));
+    let by_shell = workspace.file("by shell", format!("#! /bin/sh -e\n{probe}\n"));
     assert_eq!(printed(&by_shell), LOADED);
-    let plain = workspace.file("plain", format!("{teller}\n"));
+    let plain = workspace.file("plain", format!("{probe}\n"));
     assert_eq!(printed(&plain), LOADED);
     let mut last = direct;
     for depth in 2..=5 {
@@ -78,7 +78,7 @@ fn scripts_are_reached_through_their_interpreters() {
     }
 }
 
-fn what_was_preloaded_before_stays() {
+fn libraries_preloaded_before_stay() {
     let workspace = Workspace::new();
     let shared = ["-shared", "-fPIC"];
     let source = "int getpagesize(void) { return 42; }";
@@ -98,9 +98,9 @@ fn what_was_preloaded_before_stays() {
 }
 
 pub const TESTS: &[Test] = tests![
-    a_program_has_the_library,
-    what_it_draws_is_counted_and_shown,
+    the_library_is_loaded,
+    draws_are_counted_and_shown,
     only_counters_are_replaced,
     scripts_are_reached_through_their_interpreters,
-    what_was_preloaded_before_stays,
+    libraries_preloaded_before_stay,
 ];

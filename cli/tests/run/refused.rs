@@ -8,27 +8,31 @@ use squall_testing::needs::{GO, STATIC_LIBC, STATIC_PIE, TEST_ALL};
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 
-use super::workspace::{TELLS, Workspace, copy, output, run};
+use super::workspace::{PROBE_SOURCE, Workspace, copy, output, run};
 use crate::common::{refused, text};
 
-fn of(program: &Path) -> Output {
+fn run_program(program: &Path) -> Output {
     output(run().arg("--").arg(program))
 }
 
 fn static_programs() {
     let workspace = Workspace::new();
-    let program = workspace.program("static", TELLS, &["-static"]);
-    let right = ["linked statically", "libsquall.a"];
-    refused(&of(&program), 2, &right);
+    let program = workspace.program("static", PROBE_SOURCE, &["-static"]);
+    let advice = ["linked statically", "libsquall.a"];
+    refused(&run_program(&program), 2, &advice);
     let script = workspace.file("script", format!("#!{}\n", program.display()));
     let shown = format!("{} (which runs {})", program.display(), script.display());
-    refused(&of(&script), 2, &[&shown, "linked statically"]);
+    refused(&run_program(&script), 2, &[&shown, "linked statically"]);
 }
 
-fn static_programs_that_are_loaded_anywhere() {
+fn position_independent_static_programs() {
     let workspace = Workspace::new();
-    let program = workspace.program("static-pie", TELLS, &["-static-pie"]);
-    refused(&of(&program), 2, &["linked statically", "libsquall.a"]);
+    let program = workspace.program("static-pie", PROBE_SOURCE, &["-static-pie"]);
+    refused(
+        &run_program(&program),
+        2,
+        &["linked statically", "libsquall.a"],
+    );
 }
 
 fn programs_in_go() {
@@ -41,15 +45,19 @@ fn programs_in_go() {
         .args(["build", "-o", "go", "a.go"]);
     let built = output(&mut go);
     assert!(built.status.success(), "{}", text(&built.stderr));
-    let right = ["a program in Go", "github.com/squall-rng/squall/go"];
-    refused(&of(&workspace.path("go")), 2, &right);
+    let advice = ["a program in Go", "github.com/squall-rng/squall/go"];
+    refused(&run_program(&workspace.path("go")), 2, &advice);
 }
 
 fn other_loaders() {
     let workspace = Workspace::new();
     let musl = "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1";
-    let program = workspace.program("musl", TELLS, &[musl]);
-    refused(&of(&program), 2, &["/lib/ld-musl-x86_64.so.1", "glibc"]);
+    let program = workspace.program("musl", PROBE_SOURCE, &[musl]);
+    refused(
+        &run_program(&program),
+        2,
+        &["/lib/ld-musl-x86_64.so.1", "glibc"],
+    );
 }
 
 /// The path of glibc's loader.
@@ -66,25 +74,25 @@ const HAS_GLIBC_LOADER: Need = Need {
 };
 
 /// The control for other loaders: glibc's loader at another path.
-fn a_loader_in_a_place_of_its_own() {
+fn glibcs_loader_at_another_path() {
     let workspace = Workspace::new();
     let loader = workspace.path("ld-linux-x86-64.so.2");
     let option = format!("-Wl,--dynamic-linker={}", loader.display());
     copy(Path::new(GLIBC_LOADER), &loader);
-    let moved = workspace.program("moved", TELLS, &[&option]);
-    assert!(of(&moved).status.success());
+    let moved = workspace.program("moved", PROBE_SOURCE, &[&option]);
+    assert!(run_program(&moved).status.success());
 }
 
 fn other_machines() {
     let workspace = Workspace::new();
-    let program = workspace.teller();
+    let program = workspace.probe();
     let mut bytes = fs::read(&program).unwrap();
     // e_machine: AArch64's number, or x86-64's if this machine is AArch64.
     let other = if bytes[18] == 183 { 62 } else { 183 };
     bytes[18] = other;
     let foreign = workspace.file("foreign", &bytes);
     refused(
-        &of(&foreign),
+        &run_program(&foreign),
         2,
         &["another kind of CPU", &other.to_string()],
     );
@@ -93,7 +101,7 @@ fn other_machines() {
     header[..7].copy_from_slice(b"\x7fELF\x01\x01\x01");
     (header[16], header[18], header[20], header[40]) = (2, 3, 1, 52);
     let narrow = workspace.file("narrow", &header);
-    refused(&of(&narrow), 2, &["32 bits", "64 bits"]);
+    refused(&run_program(&narrow), 2, &["32 bits", "64 bits"]);
 }
 
 /// The C library of this process, which exports functions of the same names.
@@ -107,7 +115,7 @@ fn libc_path() -> PathBuf {
         .expect("a C library")
 }
 
-fn libraries_that_are_none() {
+fn files_that_are_not_the_library_are_refused() {
     let workspace = Workspace::new();
     let with = |library: &Path| {
         let mut command = crate::common::squall("run --library");
@@ -138,7 +146,7 @@ fn libraries_that_are_none() {
     }
 }
 
-fn options_that_are_none() {
+fn unknown_options_are_refused() {
     for (option, hint) in [
         ("--couters", "did you mean --counters?"),
         ("--couters=x", "did you mean --counters?"),
@@ -151,7 +159,7 @@ fn options_that_are_none() {
 
 fn a_refused_program_leaves_counters_alone() {
     let workspace = Workspace::new();
-    let program = workspace.program("static", TELLS, &["-static"]);
+    let program = workspace.program("static", PROBE_SOURCE, &["-static"]);
     let file = workspace.path("counters");
     let mut command = run();
     let output = output(command.arg("--counters").arg(&file).arg("--").arg(program));
@@ -161,12 +169,12 @@ fn a_refused_program_leaves_counters_alone() {
 
 pub const TESTS: &[Test] = tests![
     static_programs: [STATIC_LIBC],
-    static_programs_that_are_loaded_anywhere: [STATIC_PIE],
+    position_independent_static_programs: [STATIC_PIE],
     programs_in_go: [TEST_ALL, GO],
     other_loaders,
-    a_loader_in_a_place_of_its_own: [HAS_GLIBC_LOADER],
+    glibcs_loader_at_another_path: [HAS_GLIBC_LOADER],
     other_machines,
-    libraries_that_are_none,
-    options_that_are_none,
+    files_that_are_not_the_library_are_refused,
+    unknown_options_are_refused,
     a_refused_program_leaves_counters_alone: [STATIC_LIBC],
 ];

@@ -17,7 +17,7 @@ fn both(name: impl AsRef<OsStr>, path: &OsStr) -> [Output; 2] {
     [run().arg("--").arg(name), &mut env].map(|command| output(command.env("PATH", path)))
 }
 
-fn as_env_does() {
+fn exit_codes_are_those_of_env() {
     let workspace = Workspace::new();
     let not_executable = workspace.file("forbidden", "");
     set_mode(&not_executable, 0o644);
@@ -49,14 +49,18 @@ fn as_env_does() {
     );
 }
 
-fn the_path_is_shown() {
+fn a_missing_program_is_reported_with_the_path() {
     let path = "/nonexistent:/also-not";
     let [ours, _] = both("missing", path.as_ref());
     refused(&ours, 127, &["missing: no such program", path]);
 }
 
-fn nothing_to_run() {
+fn a_missing_argument_is_reported() {
     refused(&output(&mut run()), 2, &["PROGRAM"]);
 }
 
-pub const TESTS: &[Test] = tests![as_env_does, the_path_is_shown, nothing_to_run,];
+pub const TESTS: &[Test] = tests![
+    exit_codes_are_those_of_env,
+    a_missing_program_is_reported_with_the_path,
+    a_missing_argument_is_reported,
+];

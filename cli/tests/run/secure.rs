@@ -36,7 +36,7 @@ const CALLERS: [&[&str]; 9] = [
 ];
 
 /// Compares what the kernel does, as the program reports it, with what squall does.
-fn compare(public: &Public, caller: &[&str], program: &Path, what: &str) -> bool {
+fn compare(public: &Public, caller: &[&str], program: &Path, description: &str) -> bool {
     // Run it through env(1), because squall is executed too before it executes the program, which may
     // change capabilities.
     let mut direct = Command::new("setpriv");
@@ -47,46 +47,50 @@ fn compare(public: &Public, caller: &[&str], program: &Path, what: &str) -> bool
         .output()
         .unwrap();
     let ours = public.run_by(caller, program);
-    judged(&direct, &ours, &format!("{what} by {caller:?}"))
+    is_secure_to_kernel_and_squall(&direct, &ours, &format!("{description} by {caller:?}"))
 }
 
 /// Whether the program was in secure mode; fails if squall disagrees with the kernel.
-fn judged(direct: &Output, ours: &Output, what: &str) -> bool {
+fn is_secure_to_kernel_and_squall(direct: &Output, ours: &Output, description: &str) -> bool {
     let kernel = text(&direct.stdout);
     if !direct.status.success() {
         // The kernel does not execute the program at all, so squall must not either.
         let code = ours.status.code();
-        assert!(matches!(code, Some(2 | 126)), "{what}: {code:?}");
+        assert!(matches!(code, Some(2 | 126)), "{description}: {code:?}");
         return false;
     }
     let is_secure = kernel.starts_with("secure 1");
     let shown = text(&ours.stdout);
     if is_secure {
-        assert_eq!(ours.status.code(), Some(2), "{what}: {kernel}{shown}");
+        assert_eq!(
+            ours.status.code(),
+            Some(2),
+            "{description}: {kernel}{shown}"
+        );
         refused(ours, 2, &["preloads nothing into it"]);
     } else {
-        assert_eq!(shown, LOADED, "{what}: {}", text(&ours.stderr));
+        assert_eq!(shown, LOADED, "{description}: {}", text(&ours.stderr));
     }
     is_secure
 }
 
 fn owners_and_bits() {
     let workspace = Workspace::new();
-    let program = workspace.teller();
+    let program = workspace.probe();
     let public = workspace.public();
     let (mut secure, mut all) = (0, 0);
     for (owner, group) in [(0, 0), (NOBODY, NOBODY), (1000, 0), (0, NOBODY)] {
         for mode in [0o755, 0o4755, 0o2755, 0o2745, 0o6755, 0o4711, 0o1755] {
             set(&program, owner, group, mode);
             for caller in CALLERS {
-                let what = format!("{owner}:{group} {mode:o}");
+                let description = format!("{owner}:{group} {mode:o}");
                 // A caller who may not read the program is told that its secure mode is unknown.
                 if mode & 0o044 == 0 {
                     unreadable(&public, caller, &program);
                     continue;
                 }
                 all += 1;
-                secure += u32::from(compare(&public, caller, &program, &what));
+                secure += u32::from(compare(&public, caller, &program, &description));
             }
         }
     }
@@ -103,7 +107,7 @@ fn unreadable(public: &Public, caller: &[&str], program: &Path) {
 
 fn capabilities() {
     let workspace = Workspace::new();
-    let program = workspace.teller();
+    let program = workspace.probe();
     let public = workspace.public();
     for capabilities in [
         "cap_net_raw+ep",
@@ -131,7 +135,7 @@ fn capabilities() {
 
 fn inheritable_and_ambient_capabilities() {
     let workspace = Workspace::new();
-    let program = workspace.teller();
+    let program = workspace.probe();
     let public = workspace.public();
     let user = ["--reuid=1000", "--regid=1000", "--clear-groups"];
     let inheritable = [&user[..], &["--inh-caps=+net_raw"]].concat();
@@ -148,7 +152,7 @@ fn inheritable_and_ambient_capabilities() {
 
 fn bits_of_scripts_are_ignored() {
     let workspace = Workspace::new();
-    let program = workspace.teller();
+    let program = workspace.probe();
     let public = workspace.public();
     let script = workspace.file("script", format!("#!{}\n", program.display()));
     set(&script, 0, 0, 0o6755);
@@ -162,7 +166,7 @@ fn bits_of_scripts_are_ignored() {
 /// Runs in a mount namespace that ends with the commands.
 fn mounts_without_set_user_id() {
     let workspace = Workspace::new();
-    let program = workspace.teller();
+    let program = workspace.probe();
     let public = workspace.public();
     let point = workspace.path("mounted");
     fs::create_dir(&point).unwrap();
@@ -178,7 +182,7 @@ fn mounts_without_set_user_id() {
             .args(CALLERS[1]);
         unshare
     };
-    let of = |option: &str, through: bool| {
+    let run_program = |option: &str, through: bool| {
         let mut command = run(option);
         if through {
             command.arg(&public.command).args(["run", "--library"]);
@@ -186,20 +190,28 @@ fn mounts_without_set_user_id() {
         }
         command.arg(point.join("p")).output().unwrap()
     };
-    let direct = of("nosuid", false);
+    let direct = run_program("nosuid", false);
     assert!(direct.status.success(), "{}", text(&direct.stderr));
-    assert!(!judged(&direct, &of("nosuid", true), "nosuid"));
-    let direct = of("suid", false);
+    assert!(!is_secure_to_kernel_and_squall(
+        &direct,
+        &run_program("nosuid", true),
+        "nosuid"
+    ));
+    let direct = run_program("suid", false);
     assert_eq!(text(&direct.stdout), SECURE, "the control");
-    assert!(judged(&direct, &of("suid", true), "suid"));
+    assert!(is_secure_to_kernel_and_squall(
+        &direct,
+        &run_program("suid", true),
+        "suid"
+    ));
 }
 
 fn users_that_a_namespace_does_not_have() {
     let workspace = Workspace::new();
-    let program = workspace.teller();
+    let program = workspace.probe();
     let public = workspace.public();
     set(&program, 1000, 1000, 0o6755);
-    let of = |options: &[&str], through: bool| {
+    let run_program = |options: &[&str], through: bool| {
         let mut command = Command::new("unshare");
         command.args(options);
         if through {
@@ -209,16 +221,16 @@ fn users_that_a_namespace_does_not_have() {
         command.arg(&program).output().unwrap()
     };
     let without = ["--user", "--map-root-user"];
-    let direct = of(&without, false);
+    let direct = run_program(&without, false);
     assert!(direct.status.success(), "{}", text(&direct.stderr));
-    assert!(!judged(
+    assert!(!is_secure_to_kernel_and_squall(
         &direct,
-        &of(&without, true),
+        &run_program(&without, true),
         "a namespace without the owner"
     ));
-    assert!(judged(
-        &of(&["--mount"], false),
-        &of(&["--mount"], true),
+    assert!(is_secure_to_kernel_and_squall(
+        &run_program(&["--mount"], false),
+        &run_program(&["--mount"], true),
         "the control"
     ));
 }

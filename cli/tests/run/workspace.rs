@@ -14,7 +14,7 @@ use crate::common::{squall, text};
 pub const NOBODY: u32 = 65534;
 
 /// Prints whether it is in secure mode (1 or 0), and whether squall's library is loaded.
-pub const TELLS: &str = r#"
+pub const PROBE_SOURCE: &str = r#"
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -64,9 +64,9 @@ impl Workspace {
         path
     }
 
-    /// Compiles [`TELLS`].
-    pub fn teller(&self) -> PathBuf {
-        self.program("teller", TELLS, &[])
+    /// Compiles [`PROBE_SOURCE`].
+    pub fn probe(&self) -> PathBuf {
+        self.program("probe", PROBE_SOURCE, &[])
     }
 
     /// Copies the command and the library to where every user may read them.

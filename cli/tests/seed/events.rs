@@ -17,7 +17,7 @@ pub fn forge(message: &[u8]) {
 
 /// Makes the kernel send `message` to this network namespace, which needs root there (Linux 4.18).
 /// Listeners see it as the kernel's own.
-pub fn have_the_kernel_send(message: &[u8]) {
+pub fn send_from_kernel(message: &[u8]) {
     const HEADER_LEN: usize = 16;
     const TYPE: u16 = 0x10;
     const REQUEST: u16 = 1;

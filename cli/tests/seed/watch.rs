@@ -15,7 +15,7 @@ use squall_testing::refuse::{Refusal, refusing};
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
 
-use super::events::{CLONED, forge, have_the_kernel_send, netlink};
+use super::events::{CLONED, forge, netlink, send_from_kernel};
 use super::{GENERATION, PRIVILEGE, generation, generations};
 use crate::common::{Scratch, run, squall, text};
 
@@ -23,7 +23,7 @@ use crate::common::{Scratch, run, squall, text};
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Longer than it takes to hear a message that was sent.
-const MOMENT: Duration = Duration::from_millis(500);
+const SILENCE: Duration = Duration::from_millis(500);
 
 const VMGENID_EVENTS: Need = Need {
     check: || {
@@ -76,7 +76,7 @@ impl Watch {
 
     /// Reads the first lines and returns what is watched.
     #[track_caller]
-    fn begins(&self) -> String {
+    fn read_start(&self) -> String {
         let line = self.line();
         assert!(line.starts_with("seeded: 512 bits"), "{line}");
         self.line()
@@ -84,7 +84,7 @@ impl Watch {
 
     #[track_caller]
     fn stays_silent(&self) {
-        let silence = self.lines.recv_timeout(MOMENT);
+        let silence = self.lines.recv_timeout(SILENCE);
         assert_eq!(silence, Err(RecvTimeoutError::Timeout));
     }
 }
@@ -108,27 +108,27 @@ fn with_own_network(test: impl FnOnce() + Send) {
     });
 }
 
-fn the_watch_believes_the_kernel_and_nobody_else() {
+fn only_messages_of_the_kernel_count() {
     with_own_network(|| {
         let listener = netlink();
         rustix::net::bind(&listener, &SocketAddrNetlink::new(0, 1)).expect("it listens");
         let watch = Watch::start(squall("seed --watch"));
-        assert_eq!(watch.begins(), "watching vmgenid");
+        assert_eq!(watch.read_start(), "watching vmgenid");
 
         forge(CLONED);
         watch.stays_silent();
         // The control: another listener receives the forged message.
-        let mut heard = [0; 256];
+        let mut message = [0; 256];
         let (len, _, _) =
-            rustix::net::recvfrom(&listener, &mut heard, RecvFlags::DONTWAIT).expect("a message");
-        assert_eq!(&heard[..len], CLONED);
+            rustix::net::recvfrom(&listener, &mut message, RecvFlags::DONTWAIT).expect("a message");
+        assert_eq!(&message[..len], CLONED);
 
-        have_the_kernel_send(b"change@/devices/x\0ACTION=change\0SYNTH_ARG_NEW_VMGENID=1\0");
+        send_from_kernel(b"change@/devices/x\0ACTION=change\0SYNTH_ARG_NEW_VMGENID=1\0");
         assert_eq!(run("seed").status.code(), Some(0));
         watch.stays_silent();
 
         for _ in 0..3 {
-            have_the_kernel_send(CLONED);
+            send_from_kernel(CLONED);
             let line = watch.line();
             assert!(line.starts_with("clone (vmgenid): seeded: "), "{line}");
             if generation().is_some() {
@@ -149,10 +149,10 @@ fn the_watch_needs_no_reader() {
             .spawn()
             .expect("the command runs");
         // The watch is listening. Once it hears of a second clone, it has reported the first.
-        wait_until_all_is_heard(&mut child);
+        wait_until_all_is_read(&mut child);
         for _ in 0..2 {
-            have_the_kernel_send(CLONED);
-            wait_until_all_is_heard(&mut child);
+            send_from_kernel(CLONED);
+            wait_until_all_is_read(&mut child);
         }
         let _ = child.kill();
         let _ = child.wait();
@@ -160,7 +160,7 @@ fn the_watch_needs_no_reader() {
 }
 
 /// Waits until `watch` listens and has received all messages of the kernel. It must not end.
-fn wait_until_all_is_heard(watch: &mut Child) {
+fn wait_until_all_is_read(watch: &mut Child) {
     let began = Instant::now();
     let id = watch.id().to_string();
     loop {
@@ -178,7 +178,7 @@ fn wait_until_all_is_heard(watch: &mut Child) {
 }
 
 /// Least time between two reseeds that only a change of the generation caused.
-const REST: Duration = Duration::from_secs(5);
+const MIN_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A sandbox that refuses netlink.
 const NO_NETLINK: Refusal = Refusal {
@@ -187,13 +187,13 @@ const NO_NETLINK: Refusal = Refusal {
     errno: libc::EAFNOSUPPORT,
 };
 
-fn where_events_are_hidden_a_reseed_may_be_a_clone() {
+fn without_events_the_generation_is_watched() {
     let began = Instant::now();
     // Two watches, which see each other's reseeds and must not trigger each other endlessly.
     let watches = [(), ()].map(|()| Watch::start(refusing(squall("seed --watch"), &[NO_NETLINK])));
     for watch in &watches {
         assert_eq!(
-            watch.begins(),
+            watch.read_start(),
             "watching the kernel's generation, as vmgenid's events cannot be received here"
         );
     }
@@ -212,8 +212,8 @@ fn where_events_are_hidden_a_reseed_may_be_a_clone() {
     }
     for watch in &watches {
         let seedings = 2 + watch.lines.try_iter().count() as u64;
-        let most = began.elapsed().as_secs() / REST.as_secs();
-        assert!(seedings <= most, "{seedings} seedings, not {most}");
+        let maximum = began.elapsed().as_secs() / MIN_INTERVAL.as_secs();
+        assert!(seedings <= maximum, "{seedings} seedings, not {maximum}");
     }
 }
 
@@ -247,7 +247,7 @@ fn the_watch_sees_vmclock() {
         mount --bind /dev/$f $1/$f; done; : > $1/vmclock0; mount --bind $2 $1/vmclock0; \
         mount --rbind $1 /dev";
     let watch = Watch::start(with_own_files(script, &directory, &page));
-    let watched = watch.begins();
+    let watched = watch.read_start();
     assert!(watched.starts_with("watching vmclock"), "{watched}");
     watch.stays_silent();
     for (last, now) in [(1_u64, 2_u64), (2, 9), (9, 1)] {
@@ -261,7 +261,7 @@ fn the_watch_sees_vmclock() {
     let _ = std::fs::remove_dir(directory.path());
 }
 
-fn a_vm_that_tells_of_no_clones_is_told_what_it_lacks() {
+fn a_vm_without_a_signal_gets_advice() {
     let (directory, page) = (Scratch::new(), Scratch::new());
     let output = with_own_files("mount -t tmpfs none /sys", &directory, &page).output();
     let output = output.expect("the command runs");
@@ -276,9 +276,9 @@ fn a_vm_that_tells_of_no_clones_is_told_what_it_lacks() {
 }
 
 pub const TESTS: &[Test] = tests![
-    the_watch_believes_the_kernel_and_nobody_else: [PRIVILEGE, VMGENID_EVENTS],
+    only_messages_of_the_kernel_count: [PRIVILEGE, VMGENID_EVENTS],
     the_watch_needs_no_reader: [PRIVILEGE, VMGENID_EVENTS],
-    where_events_are_hidden_a_reseed_may_be_a_clone: [PRIVILEGE, VMGENID_EVENTS, GENERATION],
+    without_events_the_generation_is_watched: [PRIVILEGE, VMGENID_EVENTS, GENERATION],
     the_watch_sees_vmclock: [PRIVILEGE],
-    a_vm_that_tells_of_no_clones_is_told_what_it_lacks: [PRIVILEGE, VM_WITHOUT_VMCLOCK],
+    a_vm_without_a_signal_gets_advice: [PRIVILEGE, VM_WITHOUT_VMCLOCK],
 ];

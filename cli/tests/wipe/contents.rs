@@ -7,7 +7,7 @@ use std::path::Path;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::workspace::{OLD, Workspace, assert_keystream, contents, key, ran, read};
+use super::workspace::{OLD, Workspace, assert_keystream, contents, key, read, run_to_end};
 use crate::common::{run, text};
 
 const MIB: usize = 1 << 20;
@@ -35,7 +35,7 @@ fn random_passes_are_the_keystream_of_their_keys() {
             .collect();
         let paths: Vec<&Path> = targets.iter().map(|path| path.as_path()).collect();
         let options = format!("--keep-key --direct {direct}");
-        ran(workspace.wipe(&options, &paths)).well();
+        run_to_end(workspace.wipe(&options, &paths)).succeeded();
         let keys = workspace.files("key");
         assert_eq!(keys.len(), LENGTHS.len());
         for ((target, size), file) in targets.iter().zip(LENGTHS).zip(&keys) {
@@ -48,7 +48,7 @@ fn random_passes_are_the_keystream_of_their_keys() {
 fn a_kept_key_is_a_seed_of_squall_stream() {
     let workspace = Workspace::new();
     let target = workspace.target("target", 100_001);
-    ran(workspace.wipe("--keep-key --passes 2", &[&target])).well();
+    run_to_end(workspace.wipe("--keep-key --passes 2", &[&target])).succeeded();
     let key = &workspace.files("key")[0];
     let mode = fs::metadata(key).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -58,9 +58,9 @@ fn a_kept_key_is_a_seed_of_squall_stream() {
     ));
     assert!(stream.status.success(), "{}", text(&stream.stderr));
     assert!(stream.stdout == contents(&target, 100_001));
-    ran(workspace.verify("")).well();
+    run_to_end(workspace.verify("")).succeeded();
     fs::remove_file(key).unwrap();
-    ran(workspace.verify("")).refused("its key is missing");
+    run_to_end(workspace.verify("")).refused("its key is missing");
 }
 
 fn zeros_are_zeros_and_need_no_key() {
@@ -68,7 +68,7 @@ fn zeros_are_zeros_and_need_no_key() {
         let workspace = Workspace::new();
         let target = workspace.target("target", 3 * MIB + 7);
         let options = format!("--method {method} --keep-key");
-        let done = ran(workspace.wipe(&options, &[&target])).well();
+        let done = run_to_end(workspace.wipe(&options, &[&target])).succeeded();
         assert!(contents(&target, 3 * MIB + 7).iter().all(|byte| *byte == 0));
         assert!(workspace.files("key").is_empty());
         assert_eq!(done.events("ended")[0]["outcome"], "verified");
@@ -78,7 +78,7 @@ fn zeros_are_zeros_and_need_no_key() {
 fn keys_end_with_the_job() {
     let workspace = Workspace::new();
     let target = workspace.target("target", MIB);
-    ran(workspace.wipe("", &[&target])).well();
+    run_to_end(workspace.wipe("", &[&target])).succeeded();
     assert!(workspace.files("key").is_empty());
     assert!(!workspace.has_journal());
     let report = read(&workspace.reports()[0]);
@@ -86,23 +86,23 @@ fn keys_end_with_the_job() {
     assert_eq!(drive["outcome"]["outcome"], "verified");
     assert_eq!(drive["verification"]["compared"], MIB);
     assert!(workspace.files("html").len() == 1);
-    ran(workspace.verify("")).refused("its key was destroyed");
+    run_to_end(workspace.verify("")).refused("its key was destroyed");
 }
 
 fn two_runs_have_two_keys() {
     let workspace = Workspace::new();
     let targets = ["one", "two"].map(|name| workspace.target(name, 4096));
-    ran(workspace.wipe("--verify none", &[&targets[0], &targets[1]])).well();
+    run_to_end(workspace.wipe("--verify none", &[&targets[0], &targets[1]])).succeeded();
     let [one, two] = targets.each_ref().map(|path| contents(path, 4096));
     assert!(one != two);
-    ran(workspace.wipe("--verify none", &[&targets[0]])).well();
+    run_to_end(workspace.wipe("--verify none", &[&targets[0]])).succeeded();
     assert!(contents(&targets[0], 4096) != one);
 }
 
 fn a_dry_run_writes_nothing() {
     let workspace = Workspace::new();
     let target = workspace.target("target", MIB);
-    let plan = ran(workspace.wipe("--dry-run", &[&target])).well();
+    let plan = run_to_end(workspace.wipe("--dry-run", &[&target])).succeeded();
     assert_eq!(plan.events("plan")[0]["drives"][0]["size"], MIB);
     let plan = run(&format!("wipe --dry-run {}", target.display()));
     assert!(text(&plan.stdout).contains("nothing was written"));

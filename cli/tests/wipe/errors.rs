@@ -7,11 +7,11 @@ use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::workspace::{OLD, Workspace, contents, ran};
+use super::workspace::{OLD, Workspace, contents, run_to_end};
 use crate::common::{squall, text};
 
 /// Exit code and standard error of `squall` with these arguments, which must print nothing.
-fn said(arguments: &str) -> (Option<i32>, String) {
+fn output_of(arguments: &str) -> (Option<i32>, String) {
     let output = squall(arguments).output().expect("the command runs");
     assert!(output.stdout.is_empty());
     (output.status.code(), text(&output.stderr))
@@ -37,22 +37,22 @@ fn wrong_arguments_are_one_line() {
         "verify",
     ];
     for arguments in wrong {
-        let (code, message) = said(arguments);
+        let (code, message) = output_of(arguments);
         assert_eq!(code, Some(2), "{arguments}: {message}");
         assert_eq!(message.lines().count(), 1, "{arguments}: {message}");
         assert!(message.starts_with("squall: "), "{message}");
     }
 }
 
-fn what_is_no_target_is_one_line() {
+fn a_file_that_is_no_target_is_refused_in_one_line() {
     for target in ["/nowhere", "/dev/null", "/tmp"] {
-        let (code, message) = said(&format!("wipe --yes {target}"));
+        let (code, message) = output_of(&format!("wipe --yes {target}"));
         assert_eq!(code, Some(2), "{message}");
         assert_eq!(message.lines().count(), 1, "{message}");
         assert!(message.contains(target), "{message}");
     }
     for journal in ["/nowhere", "/etc/hostname", "/dev/null"] {
-        let (code, message) = said(&format!("wipe --yes --resume {journal}"));
+        let (code, message) = output_of(&format!("wipe --yes --resume {journal}"));
         assert_eq!(code, Some(2), "{message}");
         assert_eq!(message.lines().count(), 1, "{message}");
     }
@@ -62,8 +62,8 @@ fn one_target_that_is_refused_saves_the_others() {
     let workspace = Workspace::new();
     let good = workspace.target("good", 4096);
     let empty = workspace.target("empty", 0);
-    ran(workspace.wipe("", &[&good, &empty])).refused("empty");
-    ran(workspace.wipe("", &[&good, &good])).refused("nothing was written");
+    run_to_end(workspace.wipe("", &[&good, &empty])).refused("empty");
+    run_to_end(workspace.wipe("", &[&good, &good])).refused("nothing was written");
     assert!(contents(&good, 4096).iter().all(|byte| *byte == OLD));
 }
 
@@ -78,17 +78,17 @@ fn without_a_terminal_nothing_is_wiped_unasked() {
     assert!(contents(&target, 4096).iter().all(|byte| *byte == OLD));
 }
 
-fn what_somebody_uses_is_refused() {
+fn a_target_in_use_is_refused() {
     let lab = Lab::new();
     let workspace = Workspace::new();
     let device = lab.device(16 << 20);
     let good = workspace.target("good", 4096);
     let serial = format!("--serial {}", serial(&device.path));
     let mounted = lab.mounted(&device.path);
-    ran(workspace.wipe("", &[&good, &device.path])).refused("nothing was written");
+    run_to_end(workspace.wipe("", &[&good, &device.path])).refused("nothing was written");
     assert!(contents(&good, 4096).iter().all(|byte| *byte == OLD));
     drop(mounted);
-    ran(workspace.wipe(&serial, &[&good, &device.path])).well();
+    run_to_end(workspace.wipe(&serial, &[&good, &device.path])).succeeded();
 }
 
 /// A dry run approves only a plan that would be carried out.
@@ -112,8 +112,8 @@ fn a_dry_run_refuses_a_device_that_cannot_erase_itself() {
 fn purge_is_refused(workspace: &Workspace, target: &Path, options: &str, why: &str) {
     let options = format!("--purge {options}");
     let why = format!("it cannot erase itself: {why}");
-    let real = ran(workspace.wipe(&options, &[target])).refused(&why);
-    let dry = ran(workspace.wipe(&format!("--dry-run {options}"), &[target])).refused(&why);
+    let real = run_to_end(workspace.wipe(&options, &[target])).refused(&why);
+    let dry = run_to_end(workspace.wipe(&format!("--dry-run {options}"), &[target])).refused(&why);
     assert_eq!(dry.stderr.lines().count(), 1, "{}", dry.stderr);
     assert_eq!(dry.stderr.lines().last(), real.stderr.lines().last());
     assert!(dry.events.is_empty());
@@ -136,17 +136,17 @@ fn two_runs_do_not_share_a_target() {
     let mut first =
         super::workspace::Running::start(workspace.wipe("--rate-limit 128KiB", &[&target]));
     first.until("pass");
-    ran(workspace.wipe("", &[&target])).refused("locked");
+    run_to_end(workspace.wipe("", &[&target])).refused("locked");
     let _ = first.child.kill();
     let _ = first.child.wait();
 }
 
 pub const TESTS: &[Test] = tests![
     wrong_arguments_are_one_line,
-    what_is_no_target_is_one_line,
+    a_file_that_is_no_target_is_refused_in_one_line,
     one_target_that_is_refused_saves_the_others,
     without_a_terminal_nothing_is_wiped_unasked,
-    what_somebody_uses_is_refused: [LOOP_DEVICES],
+    a_target_in_use_is_refused: [LOOP_DEVICES],
     a_dry_run_refuses_what_cannot_erase_itself,
     a_dry_run_refuses_a_device_that_cannot_erase_itself: [LOOP_DEVICES],
     two_runs_do_not_share_a_target,

@@ -12,8 +12,8 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use super::errors::serial;
-use super::workspace::{Running, Workspace, assert_keystream, contents, key, ran, read};
-use crate::common::end;
+use super::workspace::{Running, Workspace, assert_keystream, contents, key, read, run_to_end};
+use crate::common::wait_for_end;
 
 const MIB: usize = 1 << 20;
 const SIZE: usize = 24 * MIB;
@@ -27,7 +27,7 @@ fn signal(running: &Running, signal: Signal) {
 }
 
 /// Waits for a checkpoint beyond the beginning; returns the offset that is flushed and recorded.
-fn a_checkpoint(running: &mut Running) -> u64 {
+fn wait_for_checkpoint(running: &mut Running) -> u64 {
     loop {
         let offset = running.until("checkpoint")["offset"].as_u64().unwrap();
         if offset > 0 {
@@ -36,11 +36,11 @@ fn a_checkpoint(running: &mut Running) -> u64 {
     }
 }
 
-fn what_was_killed_goes_on_where_it_was() {
+fn a_killed_run_resumes_at_its_checkpoint() {
     let workspace = Workspace::new();
     let target = workspace.target("target", SIZE);
     let mut running = Running::start(workspace.wipe(&format!("{SLOW} --passes 2"), &[&target]));
-    let offset = a_checkpoint(&mut running);
+    let offset = wait_for_checkpoint(&mut running);
     running.child.kill().unwrap();
     running.child.wait().unwrap();
     let keys = fs::read_to_string(&workspace.files("key")[0]).unwrap();
@@ -66,7 +66,7 @@ fn what_was_killed_goes_on_where_it_was() {
         fs::read_to_string(&workspace.files("key")[0]).unwrap()
     );
     let second = key(&workspace.files("key")[0], 1);
-    let done = ran(workspace.resume("")).well();
+    let done = run_to_end(workspace.resume("")).succeeded();
     assert_eq!(done.events("pass")[0]["number"], 2);
     assert_keystream(&target, SIZE, &second);
     assert!(!workspace.has_journal());
@@ -76,7 +76,7 @@ fn what_was_killed_goes_on_where_it_was() {
     assert_eq!(report["drives"][0]["passes"].as_array().unwrap().len(), 2);
 }
 
-fn a_first_signal_stops_at_a_checkpoint_and_says_how_to_go_on() {
+fn a_first_signal_stops_at_a_checkpoint_and_says_how_to_resume() {
     for number in [Signal::INT, Signal::TERM, Signal::HUP] {
         let workspace = Workspace::new();
         let targets = ["one", "two"].map(|name| workspace.target(name, SIZE));
@@ -84,7 +84,7 @@ fn a_first_signal_stops_at_a_checkpoint_and_says_how_to_go_on() {
         let mut running = Running::start(workspace.wipe(SLOW, &paths));
         running.until("progress");
         signal(&running, number);
-        let (code, message) = end(running.child);
+        let (code, message) = wait_for_end(running.child);
         assert_eq!(code, Some(1));
         let journal = workspace.journal();
         let advice = format!("squall wipe --resume {}", journal.display());
@@ -95,7 +95,7 @@ fn a_first_signal_stops_at_a_checkpoint_and_says_how_to_go_on() {
             read(&journal)["drives"][1]["outcome"]["outcome"],
             "interrupted"
         );
-        ran(workspace.resume("")).well();
+        run_to_end(workspace.resume("")).succeeded();
         assert_eq!(workspace.reports().len(), 2);
     }
 }
@@ -107,60 +107,61 @@ fn a_drive_that_is_done_is_not_touched_again() {
     let command = workspace.wipe(&format!("{SLOW} --keep-key"), &[&small, &large]);
     let mut running = Running::start(command);
     assert_eq!(running.until("ended")["drive"], 0);
-    a_checkpoint(&mut running);
+    wait_for_checkpoint(&mut running);
     running.child.kill().unwrap();
     running.child.wait().unwrap();
     let before = contents(&small, 4096);
-    let done = ran(workspace.resume("")).well();
+    let done = run_to_end(workspace.resume("")).succeeded();
     assert!(done.events("pass").iter().all(|event| event["drive"] == 1));
     assert!(before == contents(&small, 4096));
 }
 
 /// Starts a job on `targets` and kills it at a checkpoint of the last one.
-fn killed(workspace: &Workspace, options: &str, targets: &[&Path]) {
+fn start_and_kill(workspace: &Workspace, options: &str, targets: &[&Path]) {
     let options = format!("{SLOW} {options}");
     let mut running = Running::start(workspace.wipe(&options, targets));
     for number in 1..targets.len() {
         assert_eq!(running.until("ended")["drive"], number - 1);
     }
-    a_checkpoint(&mut running);
+    wait_for_checkpoint(&mut running);
     running.child.kill().unwrap();
     running.child.wait().unwrap();
 }
 
-fn nothing_goes_on_with_another_target() {
+fn another_target_is_not_resumed() {
     let workspace = Workspace::new();
     let target = workspace.target("target", SIZE);
-    killed(&workspace, "", &[&target]);
+    start_and_kill(&workspace, "", &[&target]);
     // The same inode with other contents: a file system may reuse an inode for another file.
     let written = contents(&target, 4096);
     overwrite(&target, &[1; 4096]);
-    ran(workspace.resume("")).refused("it does not hold what was written before the interruption");
+    run_to_end(workspace.resume(""))
+        .refused("it does not hold what was written before the interruption");
     overwrite(&target, &written);
-    ran(workspace.resume("--dry-run")).well();
+    run_to_end(workspace.resume("--dry-run")).succeeded();
     replaced(&target, SIZE);
-    ran(workspace.resume("")).refused("not the target that was wiped");
+    run_to_end(workspace.resume("")).refused("not the target that was wiped");
     assert!(contents(&target, SIZE).iter().all(|byte| *byte == 1));
 }
 
-fn a_target_that_is_missing_is_left_for_another_time() {
+fn a_missing_target_can_be_resumed_later() {
     let workspace = Workspace::new();
     let targets = ["one", "two"].map(|name| workspace.target(name, SIZE));
     let paths = [targets[0].as_path(), &targets[1]];
     let command = workspace.wipe(SLOW, &paths);
     let mut running = Running::start(command);
     running.until("progress");
-    a_checkpoint(&mut running);
+    wait_for_checkpoint(&mut running);
     running.child.kill().unwrap();
     running.child.wait().unwrap();
     let aside = workspace.path("aside");
     fs::rename(&targets[0], &aside).unwrap();
-    let done = ran(workspace.resume("")).badly("1 of 2 drives");
+    let done = run_to_end(workspace.resume("")).failed("1 of 2 drives");
     assert_eq!(done.events("ended")[0]["drive"], 1);
     assert_eq!(done.events("ended")[0]["outcome"], "verified");
-    ran(workspace.resume("")).refused("No such file");
+    run_to_end(workspace.resume("")).refused("No such file");
     fs::rename(&aside, &targets[0]).unwrap();
-    ran(workspace.resume("")).well();
+    run_to_end(workspace.resume("")).succeeded();
     assert_eq!(workspace.reports().len(), 2);
     assert!(workspace.files("key").is_empty() && !workspace.has_journal());
 }
@@ -169,9 +170,9 @@ fn drives_that_were_done_before_a_kill_have_reports_and_no_keys() {
     let workspace = Workspace::new();
     let small = workspace.target("small", 4096);
     let large = workspace.target("large", SIZE);
-    killed(&workspace, "", &[&small, &large]);
+    start_and_kill(&workspace, "", &[&small, &large]);
     assert_eq!(workspace.files("key").len(), 2);
-    ran(workspace.resume("")).well();
+    run_to_end(workspace.resume("")).succeeded();
     assert_eq!(workspace.reports().len(), 2);
     assert!(workspace.files("key").is_empty() && !workspace.has_journal());
 }
@@ -179,14 +180,14 @@ fn drives_that_were_done_before_a_kill_have_reports_and_no_keys() {
 fn a_job_killed_at_its_very_end_is_ended_by_resuming_it() {
     let workspace = Workspace::new();
     let target = workspace.target("target", SIZE);
-    killed(&workspace, "", &[&target]);
+    start_and_kill(&workspace, "", &[&target]);
     change_journal(&workspace, |job| {
         let drive = &mut job["drives"][0];
         drive["passes"][0]["offset"] = SIZE.into();
         drive["passes"][0]["ended"] = drive["passes"][0]["began"].clone();
         drive["outcome"] = json!({ "outcome": "overwritten" });
     });
-    ran(workspace.resume("")).well();
+    run_to_end(workspace.resume("")).succeeded();
     assert_eq!(workspace.reports().len(), 1);
     assert!(workspace.files("key").is_empty() && !workspace.has_journal());
 }
@@ -194,7 +195,7 @@ fn a_job_killed_at_its_very_end_is_ended_by_resuming_it() {
 fn journals_that_were_changed_are_refused() {
     let workspace = Workspace::new();
     let target = workspace.target("target", SIZE);
-    killed(&workspace, "--verify none", &[&target]);
+    start_and_kill(&workspace, "--verify none", &[&target]);
     let journal = fs::read(workspace.journal()).unwrap();
     let changes: [(&str, Change); 5] = [
         ("name of a job", |job| job["id"] = "/tmp/evil".into()),
@@ -211,13 +212,13 @@ fn journals_that_were_changed_are_refused() {
     ];
     for (words, change) in changes {
         change_journal(&workspace, change);
-        ran(workspace.resume("")).refused(words);
+        run_to_end(workspace.resume("")).refused(words);
         fs::write(workspace.journal(), &journal).unwrap();
     }
     fs::set_permissions(workspace.journal(), Permissions::from_mode(0o620)).unwrap();
-    ran(workspace.resume("")).refused("another user may have written it");
+    run_to_end(workspace.resume("")).refused("another user may have written it");
     fs::set_permissions(workspace.journal(), Permissions::from_mode(0o600)).unwrap();
-    ran(workspace.resume("")).well();
+    run_to_end(workspace.resume("")).succeeded();
 }
 
 type Change = fn(&mut Value);
@@ -235,8 +236,8 @@ fn a_loop_device_is_confirmed_again() {
     let image = lab.image("image", SIZE as u64);
     let device = Loop::attach(&[], &image);
     let first = format!("--serial {}", serial(&device.path));
-    killed(&workspace, &first, &[&device.path]);
-    ran(workspace.resume("")).refused("--serial");
+    start_and_kill(&workspace, &first, &[&device.path]);
+    run_to_end(workspace.resume("")).refused("--serial");
 
     drop(device);
     let device = Loop::attach(&[], &image);
@@ -245,9 +246,9 @@ fn a_loop_device_is_confirmed_again() {
     change_journal(&workspace, |job| {
         job["drives"][0]["target"]["path"] = path.into()
     });
-    ran(workspace.resume(&first)).refused("no target has this serial number");
+    run_to_end(workspace.resume(&first)).refused("no target has this serial number");
     let second = format!("--serial {}", serial(&device.path));
-    ran(workspace.resume(&second)).well();
+    run_to_end(workspace.resume(&second)).succeeded();
     assert!(!workspace.has_journal());
 }
 
@@ -257,7 +258,7 @@ fn a_drive_whose_erase_fails_is_overwritten_nevertheless() {
     let workspace = Workspace::new();
     let device = lab.device(SIZE as u64);
     let options = format!("--serial {}", serial(&device.path));
-    killed(&workspace, &options, &[&device.path]);
+    start_and_kill(&workspace, &options, &[&device.path]);
     change_journal(&workspace, |job| {
         let drive = &mut job["drives"][0];
         drive["passes"] = json!([]);
@@ -265,7 +266,7 @@ fn a_drive_whose_erase_fails_is_overwritten_nevertheless() {
             "means": "secure-discard", "began": null, "ended": null, "failure": null
         });
     });
-    let done = ran(workspace.resume(&options)).badly("1 of 1 drives not wiped as asked");
+    let done = run_to_end(workspace.resume(&options)).failed("1 of 1 drives not wiped as asked");
     let why = done.events("purged")[0]["failure"].as_str().unwrap();
     assert!(why.contains("not supported"), "{why}");
     let report = read(&workspace.reports()[0]);
@@ -279,7 +280,7 @@ fn a_drive_whose_erase_fails_is_overwritten_nevertheless() {
 fn a_job_that_is_over_is_not_resumed() {
     let workspace = Workspace::new();
     let target = workspace.target("target", 4096);
-    ran(workspace.wipe("", &[&target])).well();
+    run_to_end(workspace.wipe("", &[&target])).succeeded();
     let mut command = crate::common::squall("wipe --yes --resume");
     let refused = command.arg(&workspace.reports()[0]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
@@ -299,11 +300,11 @@ fn replaced(target: &Path, size: usize) {
 }
 
 pub const TESTS: &[Test] = tests![
-    what_was_killed_goes_on_where_it_was,
-    a_first_signal_stops_at_a_checkpoint_and_says_how_to_go_on,
+    a_killed_run_resumes_at_its_checkpoint,
+    a_first_signal_stops_at_a_checkpoint_and_says_how_to_resume,
     a_drive_that_is_done_is_not_touched_again,
-    nothing_goes_on_with_another_target,
-    a_target_that_is_missing_is_left_for_another_time,
+    another_target_is_not_resumed,
+    a_missing_target_can_be_resumed_later,
     drives_that_were_done_before_a_kill_have_reports_and_no_keys,
     a_job_killed_at_its_very_end_is_ended_by_resuming_it,
     journals_that_were_changed_are_refused,

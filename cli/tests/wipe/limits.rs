@@ -6,11 +6,11 @@ use squall_testing::refuse::{Refusal, refusing};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::workspace::{Workspace, assert_keystream, key, ran, read};
+use super::workspace::{Workspace, assert_keystream, key, read, run_to_end};
 
 const SIZE: usize = (6 << 20) + 513;
 
-fn without_io_uring_threads_do_the_same() {
+fn threads_replace_io_uring_where_it_is_refused() {
     for (refused, queue) in [(false, "io_uring"), (true, "threads")] {
         let workspace = Workspace::new();
         let target = workspace.target("target", SIZE);
@@ -23,14 +23,14 @@ fn without_io_uring_threads_do_the_same() {
             };
             command = refusing(command, &[refusal]);
         }
-        ran(command).well();
+        run_to_end(command).succeeded();
         let report = read(&workspace.reports()[0]);
         assert_eq!(report["drives"][0]["transfer"]["queue"], queue);
         assert_keystream(&target, SIZE, &key(&workspace.files("key")[0], 0));
     }
 }
 
-fn with_little_memory_to_lock_it_works() {
+fn a_low_limit_on_locked_memory_suffices() {
     let workspace = Workspace::new();
     let targets = ["one", "two"].map(|name| workspace.target(name, SIZE));
     let wipe = workspace.wipe("--keep-key", &[&targets[0], &targets[1]]);
@@ -43,13 +43,13 @@ fn with_little_memory_to_lock_it_works() {
         ])
         .arg(wipe.get_program())
         .args(wipe.get_args());
-    ran(command).well();
+    run_to_end(command).succeeded();
     for (target, file) in targets.iter().zip(workspace.files("key")) {
         assert_keystream(target, SIZE, &key(&file, 0));
     }
 }
 
 pub const TESTS: &[Test] = tests![
-    without_io_uring_threads_do_the_same,
-    with_little_memory_to_lock_it_works,
+    threads_replace_io_uring_where_it_is_refused,
+    a_low_limit_on_locked_memory_suffices,
 ];

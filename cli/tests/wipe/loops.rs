@@ -9,7 +9,7 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use super::errors::serial;
-use super::workspace::{OLD, Workspace, assert_keystream, contents, flip, key, ran};
+use super::workspace::{OLD, Workspace, assert_keystream, contents, flip, key, run_to_end};
 
 const MIB: usize = 1 << 20;
 
@@ -38,7 +38,7 @@ fn several_are_wiped_at_once_and_nothing_beside_them() {
 
     let devices = [inner.path.as_path(), &odd.path, &large.path];
     let options = format!("--keep-key {}", serials(&devices));
-    let done = ran(workspace.wipe(&options, &devices)).well();
+    let done = run_to_end(workspace.wipe(&options, &devices)).succeeded();
     assert_eq!(done.events("ended").len(), 3);
 
     let keys = workspace.files("key");
@@ -60,7 +60,7 @@ fn several_are_wiped_at_once_and_nothing_beside_them() {
             .all(|byte| *byte == OLD)
     );
     drop(beside);
-    ran(workspace.verify("")).well();
+    run_to_end(workspace.verify("")).succeeded();
 }
 
 fn verification_reads_the_medium_and_not_the_cache() {
@@ -72,7 +72,7 @@ fn verification_reads_the_medium_and_not_the_cache() {
             "--method zero --direct {direct} {}",
             serials(&[&device.path])
         );
-        ran(workspace.wipe(&options, &[&device.path])).well();
+        run_to_end(workspace.wipe(&options, &[&device.path])).succeeded();
         // Now the page cache holds the device's zeros, as long as somebody has the device open, and the
         // medium holds something else.
         let _open = File::open(&device.path).unwrap();
@@ -85,7 +85,7 @@ fn verification_reads_the_medium_and_not_the_cache() {
         let cached = contents(&device.path, 4 * MIB)[2_500_000];
         assert_eq!(cached, 0, "a control: whoever reads the cache sees nothing");
         let options = format!("--direct {direct}");
-        let found = ran(workspace.verify(&options)).badly("not as they were written");
+        let found = run_to_end(workspace.verify(&options)).failed("not as they were written");
         assert_eq!(found.events("differing")[0]["offset"], 2_500_000);
     }
 }
@@ -95,11 +95,11 @@ fn a_device_is_confirmed_by_its_serial_number() {
     let workspace = Workspace::new();
     let device = lab.device(MIB as u64);
     for options in ["", "--serial diskseq-0"] {
-        ran(workspace.wipe(options, &[&device.path])).refused("--serial");
+        run_to_end(workspace.wipe(options, &[&device.path])).refused("--serial");
     }
     assert!(contents(&device.path, MIB).iter().all(|byte| *byte == 0));
     let options = serials(&[&device.path]);
-    ran(workspace.wipe(&options, &[&device.path])).well();
+    run_to_end(workspace.wipe(&options, &[&device.path])).succeeded();
     assert!(contents(&device.path, MIB).iter().any(|byte| *byte != 0));
 }
 

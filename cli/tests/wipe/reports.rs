@@ -10,7 +10,7 @@ use squall_testing::needs::{MOUNTS, ROOT};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::workspace::{OLD, Running, Workspace, contents, ran, read};
+use super::workspace::{OLD, Running, Workspace, contents, read, run_to_end};
 
 const MIB: usize = 1 << 20;
 
@@ -51,7 +51,7 @@ fn a_full_directory_is_noticed_before_anything_is_written() {
     let reports = workspace.path("reports");
     let small = Small::mount(&reports, 64 << 10);
     small.fill();
-    ran(workspace.wipe("", &[&target])).refused("No space left on device");
+    run_to_end(workspace.wipe("", &[&target])).refused("No space left on device");
     assert!(contents(&target, MIB).iter().all(|byte| *byte == OLD));
     assert!(workspace.files("key").is_empty() && workspace.files("json").is_empty());
 }
@@ -72,7 +72,7 @@ fn a_directory_that_fills_up_costs_no_report() {
     );
     assert_eq!(running.until("ended")["outcome"], "verified");
     let event = running.until("report");
-    let (code, message) = crate::common::end(running.child);
+    let (code, message) = crate::common::wait_for_end(running.child);
     assert_eq!(code, Some(1));
     assert!(message.contains("standard output"), "{message}");
     let outcome = &event["report"]["drives"][0]["outcome"]["outcome"];
@@ -94,7 +94,7 @@ fn an_interrupted_target_is_reported_too() {
     let refused = command.arg(&workspace.reports()[0]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "a report is no journal");
     assert!(workspace.reports()[0].exists() && workspace.has_journal());
-    ran(workspace.verify("")).refused("are not finished");
+    run_to_end(workspace.verify("")).refused("are not finished");
 }
 
 pub const TESTS: &[Test] = tests![

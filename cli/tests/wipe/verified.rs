@@ -3,7 +3,7 @@
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use super::workspace::{Workspace, contents, flip, ran, read};
+use super::workspace::{Workspace, contents, flip, read, run_to_end};
 
 const MIB: usize = 1 << 20;
 
@@ -11,27 +11,27 @@ fn one_flipped_byte_is_found_at_its_offset() {
     let workspace = Workspace::new();
     let size = 5 * MIB + 3;
     let target = workspace.target("target", size);
-    ran(workspace.wipe("--keep-key --verify none", &[&target])).well();
-    ran(workspace.verify("")).well();
+    run_to_end(workspace.wipe("--keep-key --verify none", &[&target])).succeeded();
+    run_to_end(workspace.verify("")).succeeded();
     for offset in [0, MIB as u64 - 1, MIB as u64, 3_000_001, size as u64 - 1] {
         flip(&target, offset);
-        let found = ran(workspace.verify("")).badly("not as they were written");
+        let found = run_to_end(workspace.verify("")).failed("not as they were written");
         let differing = found.events("differing");
         assert_eq!(differing.len(), 1, "{differing:?}");
         assert_eq!(differing[0]["offset"], offset);
         assert_eq!(differing[0]["length"], 1);
         flip(&target, offset);
     }
-    ran(workspace.verify("")).well();
+    run_to_end(workspace.verify("")).succeeded();
 }
 
 fn every_differing_range_is_found_in_one_run() {
     let workspace = Workspace::new();
     let target = workspace.target("target", 8 * MIB);
-    ran(workspace.wipe("--method zero", &[&target])).well();
+    run_to_end(workspace.wipe("--method zero", &[&target])).succeeded();
     let offsets = [17, 40, 2_000_000, 7_999_999];
     offsets.iter().for_each(|offset| flip(&target, *offset));
-    let found = ran(workspace.verify("")).badly("not as they were written");
+    let found = run_to_end(workspace.verify("")).failed("not as they were written");
     let found: Vec<_> = found
         .events("differing")
         .iter()
@@ -44,10 +44,10 @@ fn every_differing_range_is_found_in_one_run() {
     );
 }
 
-fn a_sample_finds_what_is_everywhere() {
+fn a_sample_finds_damage_that_is_everywhere() {
     let workspace = Workspace::new();
     let target = workspace.target("target", 8 * MIB);
-    let done = ran(workspace.wipe("--method zero --verify sample", &[&target])).well();
+    let done = run_to_end(workspace.wipe("--method zero --verify sample", &[&target])).succeeded();
     let report = read(&workspace.reports()[0]);
     let compared = report["drives"][0]["verification"]["compared"]
         .as_u64()
@@ -55,11 +55,11 @@ fn a_sample_finds_what_is_everywhere() {
     assert!(compared > 800_000 && compared < 2 << 20, "{compared}");
     assert_eq!(done.events("ended")[0]["outcome"], "verified");
     workspace.target("target", 8 * MIB);
-    ran(workspace.verify("--verify sample")).badly("not as they were written");
+    run_to_end(workspace.verify("--verify sample")).failed("not as they were written");
 }
 
 pub const TESTS: &[Test] = tests![
     one_flipped_byte_is_found_at_its_offset,
     every_differing_range_is_found_in_one_run,
-    a_sample_finds_what_is_everywhere,
+    a_sample_finds_damage_that_is_everywhere,
 ];

@@ -19,7 +19,7 @@ pub const OLD: u8 = 0xa7;
 pub struct Workspace(pub TempDir);
 
 /// The result of a finished run.
-pub struct Ran {
+pub struct FinishedRun {
     pub code: Option<i32>,
     pub stderr: String,
     pub events: Vec<Value>,
@@ -116,33 +116,33 @@ fn is_journal(path: &Path) -> bool {
 }
 
 /// Runs a command to its end.
-pub fn ran(mut command: Command) -> Ran {
+pub fn run_to_end(mut command: Command) -> FinishedRun {
     let output = command.output().expect("the command runs");
     let lines = text(&output.stdout);
     let event = |line: &str| serde_json::from_str(line).expect("one JSON object per line");
-    Ran {
+    FinishedRun {
         code: output.status.code(),
         stderr: text(&output.stderr),
         events: lines.lines().map(event).collect(),
     }
 }
 
-impl Ran {
+impl FinishedRun {
     /// Fails unless the run succeeded.
-    pub fn well(self) -> Ran {
+    pub fn succeeded(self) -> FinishedRun {
         assert_eq!(self.code, Some(0), "{}", self.stderr);
         self
     }
 
     /// Fails unless the run failed (exit code 1) with a message that has `words`.
-    pub fn badly(self, words: &str) -> Ran {
+    pub fn failed(self, words: &str) -> FinishedRun {
         assert_eq!(self.code, Some(1), "{}", self.stderr);
         assert!(self.stderr.contains(words), "{words:?} in {}", self.stderr);
         self
     }
 
     /// Fails unless the run was refused before it wrote (exit code 2), with a message that has `words`.
-    pub fn refused(self, words: &str) -> Ran {
+    pub fn refused(self, words: &str) -> FinishedRun {
         assert_eq!(self.code, Some(2), "{}", self.stderr);
         assert!(self.stderr.contains(words), "{words:?} in {}", self.stderr);
         self

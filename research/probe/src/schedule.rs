@@ -65,7 +65,7 @@ fn hide_clones() {
 /// squall's clone guards, but for devices.
 const GUARDS: [Failpoint; 3] = [
     Failpoint::GenerationCheck,
-    Failpoint::UnseenClones,
+    Failpoint::UnnotifiedCloneGuard,
     Failpoint::AdditionalInput,
 ];
 
@@ -81,7 +81,7 @@ fn leave_the_signal() {
     if Path::new(VMGENID_PAGE).exists() {
         GUARDS.into_iter().for_each(switch_off_for_testing);
     } else {
-        switch_off_for_testing(Failpoint::UnseenClones);
+        switch_off_for_testing(Failpoint::UnnotifiedCloneGuard);
     }
 }
 
@@ -98,7 +98,7 @@ fn serve_bursts() {
 /// Hides the stop of the machine, too.
 fn serve_endless_bursts() {
     serve_bursts();
-    switch_off_for_testing(Failpoint::Stops);
+    switch_off_for_testing(Failpoint::StopDetection);
 }
 
 /// Whether QEMU translates this machine's instructions: its name is in the hypervisor's CPUID leaf.

@@ -116,9 +116,9 @@ mod tests {
     use super::*;
     use crate::secret::tests::around_drop;
 
-    /// A page stores only a generator's key.
+    /// The thread's page relies on this: it stores only the key.
     #[test]
-    fn the_key_is_all_of_a_generator() {
+    fn a_generator_is_restored_from_its_key() {
         let mut generator = FastKeyErasure::new(&[7; KEY_LEN]);
         generator.generate(&mut [0; 100], &[]).unwrap();
         let mut copy = FastKeyErasure::new(generator.key());

@@ -20,7 +20,7 @@ pub enum Engine {
     Vaes256 = 2,
     /// AES by AES-NI instructions on 128-bit registers: 8 blocks in flight.
     AesNi = 3,
-    /// AES by the `aes` crate, on any CPU. Where there are AES instructions, an engine above comes first.
+    /// AES by the `aes` crate, on any CPU. On a CPU with AES instructions, the engines above are preferred.
     Portable = 4,
     /// ChaCha20 on the widest vector unit: preferred where the CPU has no AES instructions.
     ChaCha20 = 5,
@@ -68,7 +68,7 @@ impl Engine {
             Engine::ArmAes => super::aarch64::is_available(),
             #[allow(
                 unreachable_patterns,
-                reason = "every CPU lacks some engines, not the same ones"
+                reason = "which engines are left over depends on the CPU's architecture"
             )]
             _ => false,
         }

@@ -2,10 +2,10 @@
 //!
 //! An [`Engine`] (`choice.rs`) is one way to compute a keystream; [`Keystream`] is a key expanded
 //! for one engine. Every AES engine writes the same bytes for the same key and counter, at any
-//! length and alignment. The layer uses no operating system and keeps no state but the expanded
-//! key, which is wiped on drop.
+//! length and alignment. The layer makes no use of the operating system, and its only state is the
+//! expanded key, which is wiped on drop.
 //!
-//! Kernels in `x86_64/` and `aarch64/` never see a carry out of the low 64 bits of the counter: [`runs`]
+//! Kernels in `x86_64/` and `aarch64/` never see a carry out of the low 64 bits of the counter: [`without_carry`]
 //! splits a request there, so that the full 128-bit carry is handled in one place.
 
 #[cfg(target_arch = "aarch64")]
@@ -98,8 +98,8 @@ impl Cipher for Aes256 {
 pub enum Stores {
     /// Through the cache: right where the bytes are read soon.
     Cached,
-    /// Bypassing the cache (non-temporal), where the engine and the buffer's alignment allow it:
-    /// right for buffers larger than the cache. Only the engines of x86-64 do.
+    /// Bypassing the cache (non-temporal), if the engine and the buffer's alignment allow it: right
+    /// for buffers larger than the cache. Only the engines for x86-64 can.
     Streaming,
 }
 
@@ -234,7 +234,7 @@ impl<C: Cipher> ExpandedKey<C> {
         match self {
             #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             ExpandedKey::Instructions(expanded) => {
-                runs(counter, out, |counter, part| {
+                without_carry(counter, out, |counter, part| {
                     expanded.keystream(C::ROUNDS, counter, part, stores);
                 });
             }
@@ -291,7 +291,7 @@ pub(crate) fn xor_keystream(schedule: &[u8; CACHED_SCHEDULE_LEN], counter: u128,
 /// overflow.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline]
-fn runs(counter: u128, out: &mut [u8], mut each: impl FnMut(u128, &mut [u8])) {
+fn without_carry(counter: u128, out: &mut [u8], mut each: impl FnMut(u128, &mut [u8])) {
     let blocks_before_carry = (1u128 << 64) - u128::from(counter as u64);
     let bytes_before_carry = blocks_before_carry * BLOCK as u128;
     if out.len() as u128 <= bytes_before_carry {

@@ -6,9 +6,9 @@
 //! once for the whole operation, because each clearing takes a few nanoseconds.
 //!
 //! On x86-64 and aarch64 this clears all vector registers that the system saves (on aarch64 but for the
-//! low halves of eight, which belong to the caller), and the caller-saved general registers. Other
-//! CPUs' registers are not cleared. On aarch64 the guard also has the CPU keep instructions' times
-//! independent of data while it is held.
+//! low halves of eight, which belong to the caller), and the caller-saved general registers. The
+//! registers of other CPUs are not cleared. On aarch64 the guard also makes the CPU execute
+//! instructions in a time that does not depend on their data, for as long as the guard is held.
 
 #[cfg(target_arch = "aarch64")]
 mod timing;
@@ -19,7 +19,7 @@ use crate::failpoint::{self, Failpoint};
 #[must_use]
 pub(crate) struct ClearOnReturn {
     #[cfg(target_arch = "aarch64")]
-    _timing: timing::Constant,
+    _timing: timing::ConstantTime,
 }
 
 /// Returns a guard to keep until the function returns: `let _clear = registers::clear_on_return();`.
@@ -27,7 +27,7 @@ pub(crate) struct ClearOnReturn {
 pub(crate) fn clear_on_return() -> ClearOnReturn {
     ClearOnReturn {
         #[cfg(target_arch = "aarch64")]
-        _timing: timing::Constant::begin(),
+        _timing: timing::ConstantTime::begin(),
     }
 }
 
@@ -43,7 +43,7 @@ impl Drop for ClearOnReturn {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn clear() {}
 
-/// To the compiler an ordinary call, across which it keeps nothing in these registers.
+/// Clears the registers. To the compiler it is an ordinary call, across which nothing is kept in them.
 ///
 /// Writing a register of 64 or 128 bits clears the rest of it, SVE's part included (Arm ARM, "The SIMD and
 /// floating-point register file"). Of v8 to v15 the low 64 bits are the caller's (AAPCS64 section 6.1.2).

@@ -2,8 +2,8 @@
 //!
 //! Neither is ever trusted alone. Both are health-tested while in use ([`health`]). Once a test
 //! fails, the whole process stops using the source for good: some CPUs have returned the same word
-//! forever after a resume from suspend. A random instruction that has no word is left out for a while:
-//! on some cloud machines RNDR had none for hours (aws-lc issue 3453).
+//! forever after a resume from suspend. If the random instruction returns no word, it is left out for a
+//! while: on some cloud machines RNDR returned none for hours (aws-lc issue 3453).
 //!
 //! [`health`]: super::health
 
@@ -23,11 +23,12 @@ use crate::hwcap::{Features, has};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoiseSource {
-    /// It is there and has passed its health tests so far (SP 800-90B section 4.4).
+    /// The source exists and has passed its health tests so far (SP 800-90B section 4.4).
     Works,
     /// This machine does not have it.
     Absent,
-    /// It failed a health test and is left out for good, or has no words and is left out for now.
+    /// The source failed a health test and is left out for good, or returned no word and is left out
+    /// for now.
     Failed,
 }
 
@@ -78,35 +79,37 @@ impl State {
 
 static RANDOM: State = State::new();
 
-static RANDOM_REST: Rest = Rest::new();
+static RANDOM_BACKOFF: Backoff = Backoff::new();
 
-/// How many more words are not asked of a source, because it had none.
-struct Rest(AtomicU32);
+/// How many more words are not requested from a source, because it returned none.
+struct Backoff(AtomicU32);
 
-impl Rest {
+impl Backoff {
     const WORDS: u32 = 1024;
 
-    const fn new() -> Rest {
-        Rest(AtomicU32::new(0))
+    const fn new() -> Backoff {
+        Backoff(AtomicU32::new(0))
     }
 
-    fn begin(&self) {
+    fn start(&self) {
         self.0.store(Self::WORDS, Ordering::Relaxed);
     }
 
-    fn is_on(&self) -> bool {
+    fn is_active(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
 
-    /// Counts a word that was not asked for. Threads may count together: then a few words more are not.
+    /// Counts a word that was not requested. Threads that count at the same time may count one word
+    /// instead of two, which makes the pause a little longer.
     #[inline]
-    fn count(&self) {
+    fn count_skipped(&self) {
         let left = self.0.load(Ordering::Relaxed);
         if left > 0 {
             self.0.store(left - 1, Ordering::Relaxed);
         }
     }
 }
+
 static COUNTER: State = State::new();
 
 per_thread! {
@@ -122,7 +125,7 @@ per_thread! {
     static LAST_COUNT: AtomicU64
 }
 
-/// A signal handler that draws uses these in the middle of the draw that it interrupted.
+/// A signal handler may use these variables in the middle of the draw that it interrupted.
 const _: () = {
     const fn is_shared<T: Sync>() {}
     is_shared::<(Health, AtomicU64)>()
@@ -132,15 +135,15 @@ const _: () = {
 /// failed.
 #[inline]
 pub(crate) fn cycles() -> u64 {
-    unless_failed(&COUNTER, counter)
+    unless_failed(&COUNTER, read_counter)
 }
 
-/// The cycle counter as a number that differs from request to request, not as noise: also where it has
-/// failed as that. `count` is what was read before, if it is not 0.
+/// The cycle counter as a number that differs from request to request, not as noise: it is read even if
+/// it has failed its health tests. Returns `count`, an earlier reading, unless that is 0.
 #[inline]
-pub(crate) fn count_or(count: u64) -> u64 {
+pub(crate) fn count_or_read(count: u64) -> u64 {
     if count == 0 || failpoint::is_off(Failpoint::CycleCounter) {
-        counter()
+        read_counter()
     } else {
         count
     }
@@ -164,8 +167,8 @@ pub(crate) fn noise() -> u64 {
         last.store(count, Ordering::Relaxed);
         before
     });
-    let sample = sample(last, count);
-    let passes = COUNTER_HEALTH.with(|health| health.passes(sample, Limits::ONE_BIT));
+    let noise_sample = noise_sample(last, count);
+    let passes = COUNTER_HEALTH.with(|health| health.passes(noise_sample, Limits::ONE_BIT));
     if !passes && !failpoint::is_off(Failpoint::HealthTests) {
         COUNTER.set(NoiseSource::Failed);
     }
@@ -173,7 +176,7 @@ pub(crate) fn noise() -> u64 {
 }
 
 /// The low byte of the difference between two counts.
-fn sample(last: u64, count: u64) -> u64 {
+fn noise_sample(last: u64, count: u64) -> u64 {
     count.wrapping_sub(last) & 0xff
 }
 
@@ -183,7 +186,7 @@ pub(crate) fn counter_state() -> NoiseSource {
 }
 
 #[inline]
-fn counter() -> u64 {
+fn read_counter() -> u64 {
     if failpoint::is_off(Failpoint::CycleCounter) {
         return 0;
     }
@@ -213,7 +216,7 @@ fn counter() -> u64 {
 }
 
 /// The number of the CPU that runs this thread; 0 if it cannot be known.
-pub(crate) fn number() -> u32 {
+pub(crate) fn current_cpu() -> u32 {
     // SAFETY: sched_getcpu has no preconditions.
     u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
 }
@@ -224,7 +227,7 @@ pub(crate) fn random_word() -> Option<u64> {
     match random_state() {
         NoiseSource::Works => tested_word(),
         _ => {
-            RANDOM_REST.count();
+            RANDOM_BACKOFF.count_skipped();
             None
         }
     }
@@ -233,29 +236,29 @@ pub(crate) fn random_word() -> Option<u64> {
 /// Whether the random instruction is in use: it must pass its health tests from the first words on.
 pub(crate) fn random_state() -> NoiseSource {
     /// Words that are tested before one is used.
-    const AT_START: usize = 4;
-    if RANDOM_REST.is_on() {
+    const STARTUP_WORDS: usize = 4;
+    if RANDOM_BACKOFF.is_active() {
         return NoiseSource::Failed;
     }
     if let Some(state) = RANDOM.get() {
         return state;
     }
-    if !is_present() {
+    if !has_random_instruction() {
         RANDOM.set(NoiseSource::Absent);
         return NoiseSource::Absent;
     }
     // Another thread may already have found that it fails.
     RANDOM.set_if_unknown(NoiseSource::Works);
-    let _ = (0..AT_START).try_for_each(|_| tested_word().map(drop));
+    let _ = (0..STARTUP_WORDS).try_for_each(|_| tested_word().map(drop));
     random_state()
 }
 
 /// A word that passed the tests. All zeros and all ones also count as failures: AMD's errata document
-/// them. If there is no word after several tries, some words are not asked for.
+/// them. If the instruction returns no word after several tries, it is not asked for a while.
 #[inline]
 fn tested_word() -> Option<u64> {
-    let Some(word) = instruction() else {
-        RANDOM_REST.begin();
+    let Some(word) = raw_word() else {
+        RANDOM_BACKOFF.start();
         return None;
     };
     let passes = may_be_random(word)
@@ -272,7 +275,7 @@ fn may_be_random(word: u64) -> bool {
     word != 0 && word != u64::MAX
 }
 
-fn is_present() -> bool {
+fn has_random_instruction() -> bool {
     if failpoint::is_off(Failpoint::RandomInstruction) {
         return false;
     }
@@ -286,20 +289,20 @@ fn is_present() -> bool {
 
 /// One raw word, if the instruction has one.
 #[inline]
-fn instruction() -> Option<u64> {
+fn raw_word() -> Option<u64> {
     if failpoint::is_off(Failpoint::RandomWordsDiffer) {
         return Some(5);
     }
-    /// Tries before there counts as no word (Intel's Digital Random Number Generator Software
-    /// Implementation Guide, section 5.2.1).
+    /// Tries before the instruction counts as returning no word (Intel's Digital Random Number
+    /// Generator Software Implementation Guide, section 5.2.1).
     const TRIES: u32 = 10;
-    // SAFETY: called only after `is_present`.
-    (0..TRIES).find_map(|_| unsafe { try_instruction() })
+    // SAFETY: called only after `has_random_instruction`.
+    (0..TRIES).find_map(|_| unsafe { try_raw_word() })
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "rdrand")]
-fn try_instruction() -> Option<u64> {
+fn try_raw_word() -> Option<u64> {
     let mut word = 0;
     (core::arch::x86_64::_rdrand64_step(&mut word) == 1).then_some(word)
 }
@@ -308,7 +311,7 @@ fn try_instruction() -> Option<u64> {
 /// The CPU must have RNDR.
 #[cfg(target_arch = "aarch64")]
 #[inline]
-unsafe fn try_instruction() -> Option<u64> {
+unsafe fn try_raw_word() -> Option<u64> {
     let (word, has_word): (u64, u64);
     // SAFETY: the caller's promise. By its encoding, as assemblers know the name for newer CPUs alone. It
     // sets the flag Z if it has no word (Arm ARM, RNDR).
@@ -325,7 +328,7 @@ unsafe fn try_instruction() -> Option<u64> {
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-unsafe fn try_instruction() -> Option<u64> {
+unsafe fn try_raw_word() -> Option<u64> {
     None
 }
 
@@ -340,7 +343,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn states_are_told_apart() {
+    fn states_are_distinguished() {
         let state = State::new();
         assert_eq!(state.get(), None);
         for source in [NoiseSource::Works, NoiseSource::Absent, NoiseSource::Failed] {
@@ -356,20 +359,20 @@ pub(super) mod tests {
 
     #[test]
     fn a_source_without_words_is_asked_again_later() {
-        let rest = Rest::new();
-        assert!(!rest.is_on());
-        rest.begin();
-        for _ in 0..Rest::WORDS {
-            assert!(rest.is_on());
-            rest.count();
+        let backoff = Backoff::new();
+        assert!(!backoff.is_active());
+        backoff.start();
+        for _ in 0..Backoff::WORDS {
+            assert!(backoff.is_active());
+            backoff.count_skipped();
         }
-        assert!(!rest.is_on());
-        rest.count();
-        assert!(!rest.is_on());
+        assert!(!backoff.is_active());
+        backoff.count_skipped();
+        assert!(!backoff.is_active());
     }
 
     #[test]
-    fn a_counter_that_failed_is_zero() {
+    fn a_failed_counter_reads_zero() {
         let state = State::new();
         assert_eq!(unless_failed(&state, || 7), 7);
         state.set(NoiseSource::Works);
@@ -379,20 +382,20 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_sample_is_the_low_byte_of_what_passed() {
-        assert_eq!(sample(0x1234, 0x5678), 0x44);
-        assert_eq!(sample(5, 0x1005), 0);
-        assert_eq!(sample(u64::MAX, 1), 2);
+    fn a_sample_is_the_low_byte_of_the_cycles_that_passed() {
+        assert_eq!(noise_sample(0x1234, 0x5678), 0x44);
+        assert_eq!(noise_sample(5, 0x1005), 0);
+        assert_eq!(noise_sample(u64::MAX, 1), 2);
     }
 
     #[test]
-    fn zeros_and_ones_are_no_random_words() {
+    fn all_zeros_and_all_ones_are_rejected() {
         assert!(!may_be_random(0) && !may_be_random(u64::MAX));
         assert!(may_be_random(1) && may_be_random(u64::MAX - 1));
     }
 
     #[test]
-    fn words_come_from_an_instruction_that_works() {
+    fn words_come_from_a_working_instruction() {
         let words = [random_word(), random_word()];
         match random_state() {
             NoiseSource::Works => {
@@ -435,20 +438,20 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_number_is_that_of_the_cpu() {
-        on_each_cpu(|cpu| assert_eq!(number() as usize, cpu));
+    fn current_cpu_is_the_one_that_runs_the_thread() {
+        on_each_cpu(|cpu| assert_eq!(current_cpu() as usize, cpu));
     }
 
     /// Whether Linux shows this feature of the CPU.
-    fn is_shown(feature: &str) -> bool {
+    fn kernel_reports(feature: &str) -> bool {
         let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         cpus.split_whitespace().any(|word| word == feature)
     }
 
     #[test]
-    fn sources_that_are_there_stay_in_use() {
-        // As x86 and ARM call it.
-        if is_shown("rdrand") || is_shown("rng") {
+    fn present_sources_stay_in_use() {
+        // The names on x86 and on ARM.
+        if kernel_reports("rdrand") || kernel_reports("rng") {
             assert_eq!(random_state(), NoiseSource::Works);
         }
         // Only a few samples, because this thread's counter may be coarse.

@@ -1,13 +1,13 @@
 //! The continuous health tests of NIST SP 800-90B section 4.4.
 //!
 //! They detect a noise source that is stuck, for a few comparisons per sample. They do not estimate
-//! entropy: what they assume of a sample is a floor chosen once, below which a source would be
-//! useless. A source that fails is left out for good; nothing relies on one that passes.
+//! entropy: they assume a fixed minimum for each sample, below which a source would be useless. A
+//! source that fails is left out for good; nothing relies on one that passes.
 //!
 //! Every thread tests what it reads itself, because every CPU has its own sources. A signal handler
-//! that draws in the middle of a test takes samples too, and the test goes on from what it had read
-//! before. At worst some of these samples are not counted, or the rest of a window is compared with
-//! another first sample. No sample is counted twice, and a source that has failed stays failed.
+//! that interrupts a test may take samples too; the interrupted test then continues from what it had
+//! read before. At worst some of these samples are not counted, or the rest of a window is compared
+//! with another first sample. No sample is counted twice, and a source that has failed stays failed.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
@@ -44,18 +44,19 @@ impl Limits {
 /// The tests of one source in one thread.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
-    /// The last sample, and how often it came in a row: 0 before the first.
+    /// The last sample.
     last: AtomicU64,
+    /// How often the last sample came in a row: 0 before the first.
     run: AtomicU32,
     /// The first sample of the window.
     first: AtomicU64,
-    /// How often the first sample came; in the upper half, how many samples are still to come. One
-    /// word, so that both belong to the same window.
+    /// How often the first sample has come; in the upper half, how many samples are still to come.
+    /// Both are in one word, so that they belong to the same window.
     window: AtomicU32,
 }
 
 /// Bit position of the samples still to come in [`Health::window`].
-const LEFT_AT: u32 = 16;
+const REMAINING_SHIFT: u32 = 16;
 
 // SAFETY: integers, for which 0 is valid and which need no drop.
 unsafe impl ZeroAtStart for Health {}
@@ -87,19 +88,23 @@ impl Health {
     #[inline]
     fn in_window(&self, sample: u64) -> u32 {
         let window = self.window.load(Ordering::Relaxed);
-        let (left, same) = (window >> LEFT_AT, window & ((1 << LEFT_AT) - 1));
-        let (left, same) = match left {
+        let (remaining, equal) = (
+            window >> REMAINING_SHIFT,
+            window & ((1 << REMAINING_SHIFT) - 1),
+        );
+        let (remaining, equal) = match remaining {
             0 => {
                 self.first.store(sample, Ordering::Relaxed);
                 (WINDOW - 1, 1)
             }
             _ => {
-                let is_same = self.first.load(Ordering::Relaxed) == sample;
-                (left - 1, same + u32::from(is_same))
+                let is_equal = self.first.load(Ordering::Relaxed) == sample;
+                (remaining - 1, equal + u32::from(is_equal))
             }
         };
-        self.window.store(left << LEFT_AT | same, Ordering::Relaxed);
-        same
+        self.window
+            .store(remaining << REMAINING_SHIFT | equal, Ordering::Relaxed);
+        equal
     }
 }
 
@@ -125,12 +130,12 @@ mod tests {
 
     #[test]
     fn sources_that_alternate_fail_by_their_proportion() {
-        let two = |i: usize| (i % 2) as u64;
-        assert_eq!(failure(Limits::HALF_WORD, 1000, two), Some(2));
+        let alternating = |i: usize| (i % 2) as u64;
+        assert_eq!(failure(Limits::HALF_WORD, 1000, alternating), Some(2));
         // Half of a window is what one bit allows; three quarters is not.
-        assert_eq!(failure(Limits::ONE_BIT, 100_000, two), None);
-        let mostly = |i: usize| u64::from(i % 4 == 3);
-        assert!(failure(Limits::ONE_BIT, 2 * WINDOW as usize, mostly).is_some());
+        assert_eq!(failure(Limits::ONE_BIT, 100_000, alternating), None);
+        let mostly_equal = |i: usize| u64::from(i % 4 == 3);
+        assert!(failure(Limits::ONE_BIT, 2 * WINDOW as usize, mostly_equal).is_some());
     }
 
     #[test]
@@ -146,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_has_so_many_samples() {
+    fn a_window_has_512_samples() {
         let health = Health::default();
         for window in 0..3 {
             for equal in 1..=WINDOW {
@@ -157,7 +162,7 @@ mod tests {
 
     /// The limits follow the standard's formulas.
     #[test]
-    fn limits_are_derived() {
+    fn limits_follow_from_the_entropy_assumed() {
         for (bits, limits) in [(1, Limits::ONE_BIT), (32, Limits::HALF_WORD)] {
             assert_eq!(limits.repetitions, 1 + 30u32.div_ceil(bits));
             assert_eq!(limits.in_window, 1 + critical_value(bits));

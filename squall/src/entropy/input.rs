@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_input_is_its_numbers_in_big_endian_order() {
+    fn inputs_are_encoded_in_big_endian_order() {
         let input = Input::new(0x0102_0304, 0xffff_ffff_0506_0708, 0x0d0e_0f10_090a_0b0c);
         assert_eq!(input.to_bytes(), core::array::from_fn(|i| i as u8 + 1));
         let now = Input::now(5, [6, 7]);

@@ -13,14 +13,14 @@ use crate::file::{self, File};
 
 /// Fills `out` with bytes from the kernel's RNG; waits until it is ready.
 pub(crate) fn fill(out: &mut [u8]) -> Result<(), Error> {
-    let Err(getrandom) = fill_by(out, getrandom) else {
+    let Err(getrandom) = fill_with_reads(out, getrandom) else {
         return Ok(());
     };
     fill_from_urandom(out).map_err(|urandom| Error::NoEntropy { getrandom, urandom })
 }
 
 /// Calls `read` until `out` is full; the error is an `errno`.
-fn fill_by(
+fn fill_with_reads(
     out: &mut [u8],
     mut read: impl FnMut(&mut [u8]) -> Result<usize, i32>,
 ) -> Result<(), i32> {
@@ -41,8 +41,8 @@ fn getrandom(out: &mut [u8]) -> Result<usize, i32> {
     unsafe { request(out.as_mut_ptr(), out.len(), 0) }
 }
 
-/// getrandom(2): returns how many bytes came, or an `errno`. A raw call, because a C library may not
-/// have it.
+/// getrandom(2): returns the number of bytes written, or an `errno`. A raw call, because a C library
+/// may not have it.
 ///
 /// # Safety
 /// `buffer` is writable for `length` bytes, or an address that is nobody's.
@@ -81,7 +81,7 @@ pub unsafe fn request(buffer: *mut u8, length: usize, flags: u32) -> Result<usiz
 fn fill_from_urandom(out: &mut [u8]) -> Result<(), i32> {
     wait_until_ready()?;
     let device = open_device(c"/dev/urandom", 9)?;
-    fill_by(out, |rest| {
+    fill_with_reads(out, |rest| {
         // SAFETY: `rest` is writable for its length. A raw call, because `read` may be replaced by
         // one that asks this generator.
         let count = unsafe {
@@ -137,11 +137,11 @@ fn open_device(path: &CStr, minor: u32) -> Result<File, i32> {
 mod tests {
     use super::*;
 
-    /// What [`fill_by`] returns for these answers, and which bytes it leaves.
-    fn filled_by(answers: &[Result<usize, i32>]) -> (Result<(), i32>, [u8; 6]) {
+    /// What [`fill_with_reads`] returns for these answers, and which bytes it leaves.
+    fn filled_with_reads(answers: &[Result<usize, i32>]) -> (Result<(), i32>, [u8; 6]) {
         let mut out = [0; 6];
         let mut answers = answers.iter().copied().zip(1..);
-        let result = fill_by(&mut out, |rest| {
+        let result = fill_with_reads(&mut out, |rest| {
             let (answer, number) = answers.next().expect("it was full");
             rest[..answer.unwrap_or(0)].fill(number);
             answer
@@ -151,28 +151,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_asked_for_again() {
-        assert_eq!(filled_by(&[Ok(6)]), (Ok(()), [1; 6]));
+    fn short_reads_are_continued() {
+        assert_eq!(filled_with_reads(&[Ok(6)]), (Ok(()), [1; 6]));
         let parts = [Ok(1), Err(libc::EINTR), Ok(3), Ok(2)];
-        assert_eq!(filled_by(&parts), (Ok(()), [1, 3, 3, 3, 4, 4]));
+        assert_eq!(filled_with_reads(&parts), (Ok(()), [1, 3, 3, 3, 4, 4]));
     }
 
     #[test]
-    fn an_error_or_an_end_is_one() {
-        let of = |answers| filled_by(answers).0;
+    fn errors_and_the_end_of_the_file_are_reported() {
+        let of = |answers| filled_with_reads(answers).0;
         assert_eq!(of(&[Ok(5), Err(libc::ENOSYS)]), Err(libc::ENOSYS));
         assert_eq!(of(&[Ok(5), Ok(0)]), Err(libc::EIO));
     }
 
     #[test]
-    fn the_call_fills_by_itself() {
+    fn the_system_call_fills() {
         let mut out = [0; 32];
         assert_eq!(getrandom(&mut out), Ok(32));
         assert_ne!(out, [0; 32]);
     }
 
     #[test]
-    fn both_ways_fill() {
+    fn the_system_call_and_the_device_fill() {
         let (mut by_call, mut by_device) = ([0; 32], [0; 32]);
         fill(&mut by_call).unwrap();
         fill_from_urandom(&mut by_device).unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_told_by_its_numbers() {
+    fn a_device_is_identified_by_its_numbers() {
         assert!(open_device(c"/dev/null", 3).is_ok());
         for (path, minor) in [(c"/dev/null", 9), (c"/proc/self/exe", 3), (c"/dev", 3)] {
             let error = open_device(path, minor).err();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_runs_tests_has_a_ready_rng() {
+    fn the_rng_is_ready_after_boot() {
         assert_eq!(wait_until_ready(), Ok(()));
     }
 }

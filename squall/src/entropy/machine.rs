@@ -1,15 +1,16 @@
-//! What an accumulator reads from the machine, as a trait that tests and models can implement.
+//! The values that an accumulator reads from the machine, behind a trait that tests and models can
+//! implement.
 
 use super::cpu;
 use crate::failpoint::{self, Failpoint};
 
-/// Length of what [`Machine::random`] gives, in bytes.
+/// Length of the output of [`Machine::random`], in bytes.
 pub const HARDWARE_LEN: usize = 32;
 
 /// The machine under an accumulator.
 pub trait Machine: Send + Sync {
-    /// The cycle counter; of [`ThisMachine`] the time-stamp counter of x86 and the virtual counter
-    /// of ARM, and 0 once it has failed its health test.
+    /// The cycle counter. [`ThisMachine`] reads the time-stamp counter of x86 or the virtual counter
+    /// of ARM, and returns 0 once it has failed its health test.
     fn cycles(&self) -> u64;
 
     /// The cycle counter at an event that is not evenly spaced from the last: a sample of noise,
@@ -43,7 +44,7 @@ impl Machine for ThisMachine {
     }
 
     fn process(&self) -> u32 {
-        if failpoint::is_off(Failpoint::Numbers) {
+        if failpoint::is_off(Failpoint::ProcessAndCpuNumbers) {
             0
         } else {
             std::process::id()
@@ -51,10 +52,10 @@ impl Machine for ThisMachine {
     }
 
     fn cpu(&self) -> u32 {
-        if failpoint::is_off(Failpoint::Numbers) {
+        if failpoint::is_off(Failpoint::ProcessAndCpuNumbers) {
             0
         } else {
-            cpu::number()
+            cpu::current_cpu()
         }
     }
 
@@ -70,9 +71,9 @@ mod tests {
     use super::*;
 
     /// A machine that does not override `noise`.
-    struct Seven;
+    struct ConstantCounter;
 
-    impl Machine for Seven {
+    impl Machine for ConstantCounter {
         fn cycles(&self) -> u64 {
             7
         }
@@ -88,12 +89,12 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_the_counter() {
-        assert_eq!(Seven.noise(), 7);
+    fn noise_defaults_to_the_cycle_counter() {
+        assert_eq!(ConstantCounter.noise(), 7);
     }
 
     #[test]
-    fn this_machine_is_this_one() {
+    fn this_machine_reads_the_real_one() {
         let moves = |count: fn(&ThisMachine) -> u64| {
             let start = count(&ThisMachine);
             (0..1000).any(|_| count(&ThisMachine) != start)
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn each_word_is_the_random_instructions() {
+    fn random_words_come_from_the_instruction() {
         let mut out = [0; HARDWARE_LEN];
         ThisMachine.random(&mut out);
         let words: std::collections::HashSet<[u8; 8]> = out.as_chunks().0.iter().copied().collect();

@@ -1,4 +1,4 @@
-//! Where does a seed come from?
+//! Where seeds come from.
 //!
 //! ```text
 //!   cycle counter ──┐            events of the guards: thread starts, reseeds,
@@ -25,17 +25,17 @@
 //! `outputs` counts blocks of output; the dots are process, CPU and 256 bits of the random
 //! instruction. A new root's first inputs are words of the random instruction, or a bootstrap.
 //!
-//! Either arm suffices: if the kernel's bytes cannot be predicted, or the root's cannot, nor can
-//! the seed. Nothing estimates entropy. What the machine gives is collected, tested for being
-//! stuck, and hashed in; the claim that there is enough is made of the kernel's RNG, and of
-//! Whirlwind's bootstrap by its paper, not by the code.
+//! Either source suffices: if the kernel's bytes or the root's cannot be predicted, the seed cannot
+//! be predicted either. Nothing here estimates entropy. The machine's noise is collected, tested for
+//! being stuck, and hashed in. That there is enough of it is a claim about the kernel's RNG, and a
+//! claim of Whirlwind's paper about its bootstrap; the code makes none.
 //!
 //! The root, [`whirlwind`], may be used by itself. [`Accumulator`] is the interface that other
 //! accumulators have in common with it.
 //!
-//! Nothing in this module guards against them: a copy of an accumulator's memory is a second
-//! accumulator with the same state. The root lives in guarded memory, and begins anew in a forked
-//! child.
+//! Nothing in this module guards against forks and clones: a copy of an accumulator's memory is a
+//! second accumulator with the same state. The root lives in guarded memory, and begins anew in a
+//! forked child.
 
 pub(crate) mod cpu;
 mod hash;
@@ -77,14 +77,14 @@ pub(crate) fn seed(kernel: &[u8; SEED_LEN], root: &RootBytes, seed: &mut Seed) {
     let parts: [&[u8]; 3] = [
         b"squall seed 2",
         unless_off(kernel, Failpoint::KernelBytes),
-        unless_off(root, Failpoint::Root),
+        unless_off(root, Failpoint::RootBytes),
     ];
     hash::hash::<Sha512>(&parts, &mut seed[..]);
 }
 
-/// Stands in for an accumulator's bytes where no state may be used: a cycle count, and 256 bits from
-/// the CPU's random instruction.
-pub(crate) fn hedge(bytes: &mut RootBytes) {
+/// Replaces the root's bytes where no state may be used: writes a cycle count, and 256 bits from the
+/// CPU's random instruction.
+pub(crate) fn stateless_root_bytes(bytes: &mut RootBytes) {
     let words = additional_input::<5>();
     for (place, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
         *place = word.to_le_bytes();
@@ -99,27 +99,27 @@ pub(crate) fn additional_input<const WORDS: usize>() -> [u64; WORDS] {
     additional_input_at(0)
 }
 
-/// Same as [`additional_input`], with the cycle counter as it was read before; 0 if it was not.
+/// Same as [`additional_input`], with an earlier reading of the cycle counter; 0 if there was none.
 pub(crate) fn additional_input_at<const WORDS: usize>(count: u64) -> [u64; WORDS] {
     if failpoint::is_off(Failpoint::AdditionalInput) {
         return [0; WORDS];
     }
     core::array::from_fn(|i| match i {
-        0 => cpu::count_or(count),
-        _ => cpu::random_word().unwrap_or_else(|| word_of_its_own(cpu::count_or(0))),
+        0 => cpu::count_or_read(count),
+        _ => cpu::random_word().unwrap_or_else(|| unique_word(cpu::count_or_read(0))),
     })
 }
 
-/// Stands in for a word of the random instruction: no two of a process are alike, even where the cycle
+/// Replaces a word of the random instruction: different on each call in a process, even where the cycle
 /// counter is too coarse to tell requests apart.
 #[cold]
-fn word_of_its_own(cycles: u64) -> u64 {
+fn unique_word(cycles: u64) -> u64 {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     cycles.rotate_left(32) ^ NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Whether additional input consists of what it should: the cycle counter and words of the CPU's
-/// random instruction, both of which have passed their tests.
+/// Whether the cycle counter and the CPU's random instruction, of which additional input consists, both
+/// work and have passed their health tests.
 pub(crate) fn has_good_sources() -> bool {
     [cpu::counter_state(), cpu::random_state()] == [cpu::NoiseSource::Works; 2]
 }
@@ -140,16 +140,16 @@ mod tests {
     }
 
     #[test]
-    fn additional_input_does_not_stay_the_same() {
+    fn additional_input_changes() {
         let first = additional_input::<2>();
         // A slow counter may show the same twice.
         assert!((0..10_000).any(|_| additional_input::<2>() != first));
     }
 
     #[test]
-    fn words_in_the_place_of_random_ones_differ() {
-        // Of a counter that stands still.
-        let mut words: Vec<_> = (0..1000).map(|_| word_of_its_own(7)).collect();
+    fn substitutes_for_random_words_differ() {
+        // With a counter that stands still.
+        let mut words: Vec<_> = (0..1000).map(|_| unique_word(7)).collect();
         words.sort_unstable();
         words.dedup();
         assert_eq!(words.len(), 1000);
@@ -167,9 +167,9 @@ mod tests {
     }
 
     #[test]
-    fn a_hedge_fills_five_words() {
+    fn stateless_root_bytes_fill_five_words() {
         let mut bytes = RootBytes::zeroed();
-        hedge(&mut bytes);
+        stateless_root_bytes(&mut bytes);
         let words: Vec<[u8; 8]> = bytes.as_chunks().0.to_vec();
         assert!(words[..5].iter().all(|word| *word != [0; 8]));
         assert_eq!(words[5], [0; 8]);

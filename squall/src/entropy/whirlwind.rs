@@ -30,7 +30,7 @@ use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 pub use functions::{Functions, WithDaviesMeyer, WithSha256, WithSha512};
-use lock::Held;
+use lock::LockGuard;
 use message::Message;
 use seed::{Seed, SeedBytes};
 use shard::{Block, Pool, Shard};
@@ -149,16 +149,16 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
         self.published.store(&constant);
     }
 
-    /// Takes over the seeds and counts of `other`; inputs that wait are given up. For memory that
-    /// was zeroed, or that a fork copied: what others make of it meanwhile is as unpredictable as
-    /// `other`.
-    pub(crate) fn adopt<const K: usize>(&self, other: &Whirlwind<F, M, K>) {
+    /// Copies the seeds and counts of `other`, and discards the inputs that wait. For memory that was
+    /// zeroed, or that a fork copied: if other threads use it meanwhile, their output is as
+    /// unpredictable as `other`'s.
+    pub(crate) fn copy_from<const K: usize>(&self, other: &Whirlwind<F, M, K>) {
         let seeds = [&self.fast, &self.slow, &self.published];
         for (seed, other) in seeds
             .into_iter()
             .zip([&other.fast, &other.slow, &other.published])
         {
-            seed.adopt(other);
+            seed.copy_from(other);
         }
         for shard in &self.shards {
             shard.wipe();
@@ -209,7 +209,7 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
 
     /// Compresses a full buffer of `shard`, whose lock is held until its inputs are moved out.
     #[cold]
-    fn compress(&self, pool: Pool, shard: &Shard, held: Held) {
+    fn compress(&self, pool: Pool, shard: &Shard, held: LockGuard) {
         let _clear = registers::clear_on_return();
         let mut block = Block::zeroed();
         shard.take(pool, &mut block);
@@ -240,13 +240,13 @@ impl<F: Functions, M: Machine, const N: usize> Whirlwind<F, M, N> {
         let first = self.outputs.fetch_add(blocks, Ordering::Relaxed);
         self.add_now(source::OUTPUT_BEGIN, 0);
         let mut message = Message::<F>::zeroed();
-        message.set_place(&self.machine);
+        message.set_machine(&self.machine);
         message.set_seeds(|fast, slow| {
             self.fast.advance::<F>(fast);
             self.published.load(slow);
         });
         for (number, block) in (first..).zip(out.chunks_mut(F::SEED_LEN)) {
-            message.set_moment(number, self.machine.cycles());
+            message.set_counters(number, self.machine.cycles());
             F::hash(message.bytes(), block);
         }
         self.add_now(source::OUTPUT_END, 0);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn dropping_one_erases_its_seeds_and_inputs() {
+    fn dropping_whirlwind_erases_its_seeds_and_inputs() {
         let whirlwind = Whirlwind::<WithSha512, ThisMachine, 2>::default();
         whirlwind.bootstrap();
         let [(seeds, waiting), after] = around_drop(whirlwind, secrets);
@@ -338,10 +338,10 @@ mod tests {
     }
 
     #[test]
-    fn it_is_an_accumulator() {
+    fn whirlwind_is_an_accumulator() {
         let mut owned = Whirlwind::<WithSha512>::default();
         let shared = Whirlwind::<WithSha512>::default();
-        let of_constants = fast_seed(&owned);
+        let initial_seed = fast_seed(&owned);
         for accumulator in [&mut owned as &mut dyn Accumulator, &mut &shared] {
             // More than a buffer holds, so that some have gone into the seed.
             for cycles in 0..100 {
@@ -349,7 +349,7 @@ mod tests {
             }
         }
         for whirlwind in [&owned, &shared] {
-            assert_ne!(fast_seed(whirlwind), of_constants);
+            assert_ne!(fast_seed(whirlwind), initial_seed);
         }
         for accumulator in [&mut owned as &mut dyn Accumulator, &mut &shared] {
             let mut out = [0; 64];
@@ -360,7 +360,7 @@ mod tests {
 
     /// A thread that ended in a signal handler still holds its lock: inputs and outputs go on.
     #[test]
-    fn a_lock_that_is_never_given_back_stops_nothing() {
+    fn a_lock_that_is_never_released_blocks_nothing() {
         let whirlwind = Whirlwind::<WithSha512>::default();
         std::thread::scope(|scope| {
             scope.spawn(|| core::mem::forget(whirlwind.fast.try_lock()));

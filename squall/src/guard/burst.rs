@@ -1,24 +1,24 @@
 //! Bursts: requests in such quick succession that the machine was not stopped between them.
 //!
-//! The buffer that a burst is served from was made within it, with a word of the CPU's random
+//! The buffer that a burst is served from was filled within the burst, with a word of the CPU's random
 //! instruction: the burst is *anchored*. So no other copy of this machine has the buffer's bytes, and
 //! they may leave as they are. After a pause, in which the machine may have been cloned, requests get
-//! a pad; once several of them have come in quick succession, the buffer is made anew, which anchors
-//! the next burst.
+//! a pad. Once several of these requests have come in quick succession, the buffer is refilled, which
+//! anchors the next burst.
 
 use core::cell::Cell;
 
 use super::stop::Reading;
 use crate::failpoint::{self, Failpoint};
 
-/// Requests with a pad in quick succession after which the buffer is made anew: a refill takes about
-/// as long as so many pads.
+/// The buffer is refilled after this many requests with a pad in quick succession: a refill takes about
+/// as long as eight pads.
 const PADS_BEFORE_REFILL: u16 = 8;
 
-/// The same where buffers could not be made within the gap, at most.
+/// Maximum of the same number, which doubles when a refill takes too long to anchor a burst.
 const MAX_PADS_BEFORE_REFILL: u16 = 1024;
 
-/// The readings of a thread's requests. Zeros are a burst that has no anchor.
+/// The last readings of a thread's requests. All zeros: a burst without an anchor.
 #[derive(Debug)]
 pub(crate) struct Burst {
     /// Cycle count of the last reading.
@@ -36,24 +36,24 @@ pub(crate) struct Burst {
 impl Burst {
     /// Whether bytes that were read before `now` belong to this copy of the machine alone.
     #[inline(always)]
-    pub fn goes_on(&self, now: Reading) -> bool {
-        let cpu = if failpoint::is_off(Failpoint::Anchors) {
+    pub fn continues(&self, now: Reading) -> bool {
+        let cpu = if failpoint::is_off(Failpoint::BurstAnchors) {
             &self.last_cpu
         } else {
             &self.anchored_cpu
         };
-        let goes_on = now.follows(Reading {
+        let continues = now.proves_no_stop_since(Reading {
             count: self.last_count.get(),
             cpu: cpu.get(),
         });
-        if goes_on {
+        if continues {
             self.last_count.set(now.count);
         }
-        goes_on
+        continues
     }
 
-    /// Records a request that gets a pad. True if the buffer should be made anew, so that requests
-    /// which follow as quickly need none.
+    /// Records a request that gets a pad. True if the buffer should be refilled, so that further quick
+    /// requests need no pad.
     pub fn record_padded(&self, now: Reading) -> bool {
         let streak = if self.is_quick(now) {
             self.streak.get().saturating_add(1)
@@ -62,12 +62,13 @@ impl Burst {
         };
         self.end(now);
         self.streak.set(streak);
-        streak >= self.enough()
+        streak >= self.pads_before_refill()
     }
 
-    /// Records that the buffer was completed at `now`. If `is_anchored`, that took place between readings
-    /// that follow one another, with a word of the random instruction behind the first.
-    pub fn begin(&self, now: Reading, is_anchored: bool) {
+    /// Records that a refill was completed at `now`. `is_anchored` says that a word of the random
+    /// instruction was drawn after the refill's first reading, and that the machine was not stopped between
+    /// its readings.
+    pub fn record_refill(&self, now: Reading, is_anchored: bool) {
         self.end(now);
         if is_anchored {
             self.anchored_cpu.set(now.cpu);
@@ -79,20 +80,20 @@ impl Burst {
         }
     }
 
-    /// Records that the buffer was made without looking for a burst.
-    pub fn forget(&self) {
+    /// Records that the buffer was refilled without reading the cycle counter.
+    pub fn clear_anchor(&self) {
         self.anchored_cpu.set(Reading::NO_CPU);
     }
 
-    /// Whether `now` follows the last reading, anchored or not.
+    /// Whether the machine was not stopped since the last reading, anchored or not.
     fn is_quick(&self, now: Reading) -> bool {
-        now.follows(Reading {
+        now.proves_no_stop_since(Reading {
             count: self.last_count.get(),
             cpu: self.last_cpu.get(),
         })
     }
 
-    fn enough(&self) -> u16 {
+    fn pads_before_refill(&self) -> u16 {
         (PADS_BEFORE_REFILL << self.unanchored_refills.get()).min(MAX_PADS_BEFORE_REFILL)
     }
 
@@ -126,20 +127,20 @@ mod tests {
 
     const LATER: u64 = 1 << 40;
 
-    /// A burst whose buffer was made until [`LATER`].
+    /// A burst whose buffer was filled at [`LATER`].
     fn anchored() -> Burst {
         let burst = unused();
-        burst.begin(at(LATER), true);
+        burst.record_refill(at(LATER), true);
         burst
     }
 
     #[test]
-    fn a_burst_goes_on_from_request_to_request() {
+    fn a_burst_continues_from_request_to_request() {
         let burst = anchored();
         for request in 1..100 {
-            assert!(burst.goes_on(at(LATER + request * 999)));
+            assert!(burst.continues(at(LATER + request * 999)));
         }
-        assert!(!burst.goes_on(at(LATER + 99 * 999 + 1000)));
+        assert!(!burst.continues(at(LATER + 99 * 999 + 1000)));
     }
 
     #[test]
@@ -153,10 +154,10 @@ mod tests {
             },
         ] {
             let burst = anchored();
-            assert!(!burst.goes_on(pause));
+            assert!(!burst.continues(pause));
             assert!(!burst.record_padded(pause));
-            // A quick request after the pause is not of the burst.
-            assert!(!burst.goes_on(Reading {
+            // A quick request after the pause does not belong to the burst.
+            assert!(!burst.continues(Reading {
                 count: pause.count + 1,
                 ..pause
             }));
@@ -165,44 +166,44 @@ mod tests {
 
     #[test]
     fn no_burst_begins_without_an_anchor() {
-        assert!(!unused().goes_on(at(LATER)));
-        assert!(!unused().goes_on(at(1)));
+        assert!(!unused().continues(at(LATER)));
+        assert!(!unused().continues(at(1)));
         let burst = anchored();
-        burst.begin(at(LATER), false);
-        assert!(!burst.goes_on(at(LATER + 1)));
+        burst.record_refill(at(LATER), false);
+        assert!(!burst.continues(at(LATER + 1)));
         let burst = anchored();
-        burst.forget();
-        assert!(!burst.goes_on(at(LATER + 1)));
+        burst.clear_anchor();
+        assert!(!burst.continues(at(LATER + 1)));
     }
 
-    /// How many requests in quick succession it takes until the buffer is made anew.
-    fn requests_until_anew(burst: &Burst) -> Option<u64> {
+    /// How many requests in quick succession it takes until the buffer is refilled.
+    fn requests_until_refill(burst: &Burst) -> Option<u64> {
         (0..5000).find(|request| burst.record_padded(at(2 * LATER + request)))
     }
 
     #[test]
-    fn the_buffer_is_made_anew_after_a_streak() {
+    fn the_buffer_is_refilled_after_a_streak() {
         assert_eq!(
-            requests_until_anew(&anchored()),
+            requests_until_refill(&anchored()),
             Some(u64::from(PADS_BEFORE_REFILL))
         );
         let burst = anchored();
         for request in 1..100 {
-            // Each at the end of a gap.
+            // Each one gap after the last.
             assert!(!burst.record_padded(at(LATER + request * 1000)));
         }
     }
 
     #[test]
-    fn buffers_that_anchor_nothing_are_made_less_often() {
+    fn refills_that_fail_to_anchor_become_rarer() {
         let burst = anchored();
-        for enough in [16, 32, 64, 128, 256, 512, 1024, 1024, 1024] {
-            burst.begin(at(LATER), false);
-            assert_eq!(requests_until_anew(&burst), Some(enough));
+        for pads_before_refill in [16, 32, 64, 128, 256, 512, 1024, 1024, 1024] {
+            burst.record_refill(at(LATER), false);
+            assert_eq!(requests_until_refill(&burst), Some(pads_before_refill));
         }
-        burst.begin(at(LATER), true);
+        burst.record_refill(at(LATER), true);
         assert_eq!(
-            requests_until_anew(&burst),
+            requests_until_refill(&burst),
             Some(u64::from(PADS_BEFORE_REFILL))
         );
     }

@@ -1,14 +1,14 @@
-//! What changes in this VM's memory before a restored VM runs again: vmclock's count, or vmgenid's
-//! identifier.
+//! The signal of clones: a value in this VM's memory that changes before a restored VM runs again,
+//! vmclock's count or vmgenid's identifier.
 //!
-//! It is a signal, never entropy: sibling clones may see the same new value.
+//! The value is a signal, never entropy: sibling clones may see the same new value.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::{freshness, memory, vmclock, vmgenid_page};
 
-/// What the signal is.
+/// The kinds of signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// vmclock's VM generation counter.
@@ -30,7 +30,7 @@ pub(crate) struct CloneSignal {
 }
 
 impl CloneSignal {
-    /// The machine's best signal, of those that this process may read.
+    /// The best of the machine's signals that this process may read.
     pub fn open() -> Option<CloneSignal> {
         let clock = vmclock::open();
         if clock.is_some_and(CloneSignal::is_relied_on) {
@@ -59,18 +59,18 @@ impl CloneSignal {
 
     /// The signal's value plus one: 0 stands for no signal.
     ///
-    /// Its words are aligned, so none is ever seen half-changed, and they change while the VM stands
-    /// still. So vmclock's sequence count, which guards the clock's other fields, is not needed.
+    /// Its words are aligned and change while the VM is stopped, so none is ever seen half-changed.
+    /// vmclock's sequence count, which guards the clock's other fields, is not needed.
     #[inline]
     pub fn value(self) -> u64 {
         // SAFETY: a `CloneSignal`'s page stays mapped.
-        let words = unsafe { self.place().read() };
-        freshness::folded(words).wrapping_add(1)
+        let words = unsafe { self.address().read() };
+        freshness::fold(words).wrapping_add(1)
     }
 
-    /// Where the signal is, to be read on each request.
-    pub fn place(self) -> Place {
-        Place {
+    /// The address of the signal, to be read on each request.
+    pub fn address(self) -> SignalAddress {
+        SignalAddress {
             // SAFETY: `at` is within the page.
             first: unsafe { self.page.add(self.at) }.cast().as_ptr(),
             to_last: match self.kind {
@@ -86,16 +86,16 @@ unsafe impl Send for CloneSignal {}
 // SAFETY: as above.
 unsafe impl Sync for CloneSignal {}
 
-/// Where a signal is: one word, or two that follow each other.
+/// The address of a signal: one word, or two adjacent ones.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct SignalAddress {
     pub first: *const AtomicU64,
     /// Bytes from the first word to the last: 0 if there is only one.
     pub to_last: u16,
 }
 
-impl Place {
-    /// The first word and the last.
+impl SignalAddress {
+    /// Reads the first word and the last.
     ///
     /// # Safety
     /// Both must be mapped.
@@ -111,48 +111,48 @@ impl Place {
     }
 }
 
-/// What this process has seen of the signal.
-struct Seen {
+/// The values of the signal that this process has seen.
+struct SignalHistory {
     /// The value as last seen; 0 if never.
     value: AtomicU64,
     /// The kernel's generation when the value was seen to change; 0 if never.
     changed_under: AtomicU64,
 }
 
-static SEEN: Seen = Seen::new();
+static HISTORY: SignalHistory = SignalHistory::new();
 
-impl Seen {
-    const fn new() -> Seen {
-        Seen {
+impl SignalHistory {
+    const fn new() -> SignalHistory {
+        SignalHistory {
             value: AtomicU64::new(0),
             changed_under: AtomicU64::new(0),
         }
     }
 
-    fn note(&self, value: u64, generation: u64) {
-        let seen = self.value.load(Ordering::Acquire);
-        if seen != 0 && seen != value {
+    fn record(&self, value: u64, generation: u64) {
+        let history = self.value.load(Ordering::Acquire);
+        if history != 0 && history != value {
             self.changed_under.store(generation, Ordering::Relaxed);
         }
-        // Whoever sees the value sees under which generation it changed.
+        // A thread that reads the new value also reads the generation under which it changed.
         self.value.store(value, Ordering::Release);
     }
 
-    fn is_unsettled(&self, generation: u64) -> bool {
+    fn is_reseed_pending(&self, generation: u64) -> bool {
         let changed_under = self.changed_under.load(Ordering::Relaxed);
         changed_under != 0 && changed_under == generation
     }
 }
 
 /// Records the value at a seeding under the kernel's `generation`.
-pub(crate) fn note(value: u64, generation: u64) {
-    SEEN.note(value, generation);
+pub(crate) fn record(value: u64, generation: u64) {
+    HISTORY.record(value, generation);
 }
 
 /// Whether the value changed and the kernel has not reseeded since: until it has, it may give
 /// sibling clones the same bytes.
-pub(crate) fn is_unsettled(generation: u64) -> bool {
-    SEEN.is_unsettled(generation)
+pub(crate) fn is_reseed_pending(generation: u64) -> bool {
+    HISTORY.is_reseed_pending(generation)
 }
 
 #[cfg(test)]
@@ -208,17 +208,24 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_change_is_unsettled_under_its_generation_alone() {
-        let seen = Seen::new();
-        seen.note(5, 10);
-        seen.note(5, 11);
+    fn a_reseed_is_pending_under_the_generation_of_the_change_alone() {
+        let history = SignalHistory::new();
+        history.record(5, 10);
+        history.record(5, 11);
         for generation in [0, 10, 11] {
-            assert!(!seen.is_unsettled(generation), "nothing has changed");
+            assert!(
+                !history.is_reseed_pending(generation),
+                "nothing has changed"
+            );
         }
-        seen.note(6, 12);
-        seen.note(6, 13);
-        for (generation, is_unsettled) in [(0, false), (11, false), (12, true), (13, false)] {
-            assert_eq!(seen.is_unsettled(generation), is_unsettled, "{generation}");
+        history.record(6, 12);
+        history.record(6, 13);
+        for (generation, is_reseed_pending) in [(0, false), (11, false), (12, true), (13, false)] {
+            assert_eq!(
+                history.is_reseed_pending(generation),
+                is_reseed_pending,
+                "{generation}"
+            );
         }
     }
 }

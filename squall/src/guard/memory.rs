@@ -53,7 +53,7 @@ impl MemoryKind {
     }
 }
 
-/// The kind that this process uses plus one; 0 before its first page.
+/// The kind that this process uses, plus one; 0 before its first page.
 static KIND: AtomicU8 = AtomicU8::new(0);
 
 /// The kind of this process's pages: the best that its first page could be mapped as. Plain
@@ -92,8 +92,7 @@ fn swap_spare(page: Option<NonNull<u8>>) -> Option<NonNull<u8>> {
 
 /// Maps two pages, and decides on their kind if this is the first pair.
 fn map_pair() -> Result<NonNull<u8>, i32> {
-    let decided = KIND.load(Ordering::Relaxed);
-    if decided != 0 {
+    if KIND.load(Ordering::Relaxed) != 0 {
         return map_as(kind());
     }
     for (kind, number) in MemoryKind::PREFERRED.into_iter().zip(1..) {
@@ -101,7 +100,7 @@ fn map_pair() -> Result<NonNull<u8>, i32> {
             continue;
         }
         match map_as(kind) {
-            Ok(pair) if decide(number) => return Ok(pair),
+            Ok(pair) if publish_kind(number) => return Ok(pair),
             Ok(pair) => {
                 unmap_all(pair, PAIR);
                 return map_as(self::kind());
@@ -113,8 +112,8 @@ fn map_pair() -> Result<NonNull<u8>, i32> {
     Err(libc::ENOSYS)
 }
 
-/// Decides on the kind with this number; false if another thread has decided.
-fn decide(number: u8) -> bool {
+/// Makes the kind with this number the process's; false if another thread has already chosen one.
+fn publish_kind(number: u8) -> bool {
     if number == MemoryKind::PREFERRED.len() as u8 {
         super::fork::watch();
     }
@@ -248,7 +247,7 @@ mod tests {
     }
 
     /// Whether the kernel accepts this operation on a pair.
-    fn can(what: impl FnOnce(*mut libc::c_void, usize) -> libc::c_int) -> bool {
+    fn kernel_accepts(what: impl FnOnce(*mut libc::c_void, usize) -> libc::c_int) -> bool {
         let pair = bare_pair();
         let status = what(pair.as_ptr().cast(), 2 * page_size());
         unmap_all(pair, PAIR);
@@ -270,9 +269,10 @@ mod tests {
     #[test]
     fn pages_are_what_their_kind_says() {
         // SAFETY: the pages are mapped, and hold nothing.
-        let can_lock = can(|pair, len| unsafe { libc::mlock(pair, len) });
+        let can_lock = kernel_accepts(|pair, len| unsafe { libc::mlock(pair, len) });
         // SAFETY: as above.
-        let can_wipe = can(|pair, len| unsafe { libc::madvise(pair, len, libc::MADV_WIPEONFORK) });
+        let can_wipe =
+            kernel_accepts(|pair, len| unsafe { libc::madvise(pair, len, libc::MADV_WIPEONFORK) });
         let mut flags = vec!["dd"];
         flags.extend(can_lock.then_some("lo"));
         assert_flags(MemoryKind::Plain, &flags, &["wf"]);

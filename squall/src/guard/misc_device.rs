@@ -1,7 +1,7 @@
-//! The page that a device of Linux shows, of those that change before a restored VM runs again.
+//! Opens and maps a misc device of Linux whose page changes before a restored VM runs again.
 //!
-//! Only the kernel's device is accepted. A file in its place could be truncated, and a draw would then
-//! end the program by SIGBUS; or what it shows might never change.
+//! Only the kernel's device is accepted. A file in its place might never change; or it could be
+//! truncated, and the next draw would end the program by SIGBUS.
 
 use core::ffi::CStr;
 use core::ptr::NonNull;
@@ -12,14 +12,14 @@ use super::memory::page_size;
 use crate::failpoint::{self, Failpoint};
 use crate::file::{self, File};
 
-/// Opens the misc device at `path` for reading, if the name that the kernel gave it `is_right`. The
-/// path does not tell: the device's number does.
-pub(super) fn open(path: &CStr, is_right: fn(&[u8]) -> bool) -> Option<File> {
+/// Opens the misc device at `path` for reading, if `is_expected_name` accepts the kernel's name for it.
+/// The device is identified by its number, not by its path.
+pub(super) fn open(path: &CStr, is_expected_name: fn(&[u8]) -> bool) -> Option<File> {
     // Opening another device could have an effect, and opening a FIFO could block the draw: O_PATH
     // opens neither.
-    check(&File::open(path, libc::O_PATH).ok()?, is_right)?;
+    check(&File::open(path, libc::O_PATH).ok()?, is_expected_name)?;
     let file = File::open(path, libc::O_NONBLOCK).ok()?;
-    check(&file, is_right)?;
+    check(&file, is_expected_name)?;
     Some(file)
 }
 
@@ -42,18 +42,18 @@ pub(super) fn map(file: &File) -> Option<NonNull<u8>> {
     NonNull::new(page.cast())
 }
 
-/// What a file in the place of the device is.
+/// What the file at a device's path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Identity {
     /// The driver's device.
-    Right,
+    Expected,
     /// A misc device, like the driver's, that cannot be identified: without /sys, for example.
-    Unknown,
+    Unidentified,
     Other,
 }
 
-/// Whether there is a device that may be the right one but cannot be identified. It is not used, and
-/// the machine is taken for a VM.
+/// Whether there is a device that may be the expected one but cannot be identified. It is not used, and
+/// the machine counts as a VM.
 static IS_UNIDENTIFIED: AtomicBool = AtomicBool::new(false);
 
 /// Whether [`open`] has found a device that it could not identify.
@@ -62,19 +62,19 @@ pub(super) fn is_unidentified() -> bool {
 }
 
 /// `None` if this is not the device, or cannot be identified.
-fn check(file: &File, is_right: fn(&[u8]) -> bool) -> Option<()> {
-    match identify(file, is_right) {
-        Identity::Right => Some(()),
-        Identity::Unknown => {
+fn check(file: &File, is_expected_name: fn(&[u8]) -> bool) -> Option<()> {
+    match identify(file, is_expected_name) {
+        Identity::Expected => Some(()),
+        Identity::Unidentified => {
             IS_UNIDENTIFIED.store(true, Ordering::Relaxed);
             None
         }
-        Identity::Other => failpoint::is_off(Failpoint::CloneDevice).then_some(()),
+        Identity::Other => failpoint::is_off(Failpoint::CloneDeviceCheck).then_some(()),
     }
 }
 
 /// Identifies a misc device by its number.
-fn identify(file: &File, is_right: fn(&[u8]) -> bool) -> Identity {
+fn identify(file: &File, is_expected_name: fn(&[u8]) -> bool) -> Identity {
     /// The major number of misc devices (Linux Documentation/admin-guide/devices.txt).
     const MISC: u32 = 10;
     let Some(stat) = file::stat(file.descriptor()) else {
@@ -88,17 +88,17 @@ fn identify(file: &File, is_right: fn(&[u8]) -> bool) -> Identity {
     let minor = libc::minor(stat.st_rdev);
     write!(&mut path[..], "/sys/dev/char/{MISC}:{minor}\0").expect("a number of 32 bits fits");
     let path = CStr::from_bytes_until_nul(&path).expect("it ends with a null byte");
-    identity_behind(file::link_target(path, &mut [0; 256]), is_right)
+    identity_from_link(file::link_target(path, &mut [0; 256]), is_expected_name)
 }
 
 /// Identifies a misc device by the target of its link in sysfs, which ends in its name.
-fn identity_behind(target: Option<&[u8]>, is_right: fn(&[u8]) -> bool) -> Identity {
+fn identity_from_link(target: Option<&[u8]>, is_expected_name: fn(&[u8]) -> bool) -> Identity {
     let Some(target) = target else {
-        return Identity::Unknown;
+        return Identity::Unidentified;
     };
     let name = target.rsplit(|&byte| byte == b'/').next();
-    if name.is_some_and(is_right) {
-        Identity::Right
+    if name.is_some_and(is_expected_name) {
+        Identity::Expected
     } else {
         Identity::Other
     }
@@ -114,17 +114,20 @@ mod tests {
 
     #[test]
     fn a_device_is_what_its_link_says() {
-        let behind = |target: &str| identity_behind(Some(target.as_bytes()), is_fuse);
-        assert_eq!(behind("../../devices/virtual/misc/fuse"), Identity::Right);
-        assert_eq!(behind("fuse"), Identity::Right);
+        let identify = |target: &str| identity_from_link(Some(target.as_bytes()), is_fuse);
+        assert_eq!(
+            identify("../../devices/virtual/misc/fuse"),
+            Identity::Expected
+        );
+        assert_eq!(identify("fuse"), Identity::Expected);
         for path in ["", "misc/fuse/0", "misc/xfuse", "misc/vmclock0"] {
-            assert_eq!(behind(path), Identity::Other, "{path}");
+            assert_eq!(identify(path), Identity::Other, "{path}");
         }
-        assert_eq!(identity_behind(None, is_fuse), Identity::Unknown);
+        assert_eq!(identity_from_link(None, is_fuse), Identity::Unidentified);
     }
 
     #[test]
-    fn other_files_are_none() {
+    fn other_files_are_not_the_device() {
         let everywhere = [c"/dev/zero", c"/dev/null", c"/proc/self/exe", c"/dev"];
         let misc = [c"/dev/net/tun", c"/dev/kvm", c"/dev/loop-control"];
         for path in everywhere {
@@ -133,7 +136,7 @@ mod tests {
         }
         for path in misc {
             let identity = File::open(path, libc::O_PATH).map(|file| identify(&file, is_fuse));
-            assert_ne!(identity, Ok(Identity::Right), "{path:?}");
+            assert_ne!(identity, Ok(Identity::Expected), "{path:?}");
         }
         if let Ok(file) = File::open(c"/dev/fuse", libc::O_PATH) {
             assert_ne!(identify(&file, is_fuse), Identity::Other);

@@ -1,8 +1,8 @@
-//! A thread's page: secrets, and the mark that shows whether they are still there.
+//! A thread's page: secrets, and a mark that shows whether they are still there.
 //!
-//! The mark is the epoch the state was seeded under. The kernel may zero a droppable page at any
-//! moment, and a fork empties it in the child: both erase the mark with the secrets. So whatever
-//! was read counts only if [`Page::is_current`] or [`Page::is_of_generation`] holds **afterwards**.
+//! The mark is the epoch under which the state was seeded. The kernel may zero a droppable page at any
+//! moment, and a fork empties it in the child: both erase the mark with the secrets. So bytes that
+//! were read may be used only if [`Page::is_current`] or [`Page::is_of_generation`] holds **afterwards**.
 //! One half of the mark, the *seeding marker*, is written before the seed is drawn, the other half
 //! before the state is stored: if both are there at the end, nothing was lost in between, and no
 //! fork has happened.
@@ -27,7 +27,7 @@ pub(crate) const STATE_LEN: usize = 48;
 /// The smallest page size, in bytes; the rest of a larger page is not used.
 const LEN: usize = 4096;
 
-/// Bytes of keystream kept for small requests: what is left of the page.
+/// Bytes of keystream for small requests: the rest of the page.
 pub(crate) const CAPACITY: usize = LEN - HEADER_LEN;
 
 /// Bytes of round keys for request pads.
@@ -38,8 +38,8 @@ const HEADER_LEN: usize = 512;
 
 #[repr(C, align(64))]
 struct Contents {
-    /// The complement of the kernel's generation, which is never 0: a zeroed page has no valid
-    /// generation, and equals no zeroed one.
+    /// The complement of the kernel's generation, which is never 0: so a zeroed page has no valid
+    /// generation.
     generation_complement: u64,
     /// The complement of the buffer's [freshness tag](super::freshness).
     tag_complement: u64,
@@ -110,20 +110,20 @@ impl Page {
     /// Begins a seeding: nothing in the page is current. When the seeding ends, the seeding marker
     /// shows whether the page is still there, and still this process's. Call it **before** the seed
     /// is drawn: a fork in between would otherwise leave both sides with the same seed.
-    pub fn begin_seeding(self, around: Epoch) {
+    pub fn begin_seeding(self, epoch: Epoch) {
         let contents = self.0.as_ptr();
         // SAFETY: the page is mapped and this thread's own.
         unsafe {
             (&raw mut (*contents).generation_complement).write_volatile(0);
             (&raw mut (*contents).tag_complement).write_volatile(0);
-            (&raw mut (*contents).vm).write_volatile(around.vm);
-            (&raw mut (*contents).seeding_marker).write_volatile(seeding_marker(around));
+            (&raw mut (*contents).vm).write_volatile(epoch.vm);
+            (&raw mut (*contents).seeding_marker).write_volatile(seeding_marker(epoch));
         }
         fence(Ordering::SeqCst);
     }
 
-    /// Marks the state to be stored as seeded under the kernel's `generation`.
-    pub fn mark(self, generation: u64) {
+    /// Records the kernel's `generation` under which the state that is stored next was seeded.
+    pub fn set_generation(self, generation: u64) {
         // SAFETY: the page is mapped and this thread's own.
         unsafe {
             (&raw mut (*self.0.as_ptr()).generation_complement).write_volatile(!generation);
@@ -147,7 +147,7 @@ impl Page {
         complement ^ tag == u64::MAX
     }
 
-    /// The kernel's generation that the state was seeded under.
+    /// The kernel's generation under which the state was seeded.
     pub fn generation(self) -> u64 {
         // SAFETY: the page is mapped.
         unsafe { !(&raw const (*self.0.as_ptr()).generation_complement).read_volatile() }
@@ -159,7 +159,7 @@ impl Page {
         unsafe { (&raw const (*self.0.as_ptr()).seeding_marker).read_volatile() == 0 }
     }
 
-    /// VM generation counter that the state was seeded under.
+    /// The value of the signal of clones under which the state was seeded.
     pub fn vm(self) -> u64 {
         // SAFETY: the page is mapped.
         unsafe { (&raw const (*self.0.as_ptr()).vm).read_volatile() }
@@ -265,7 +265,7 @@ impl Page {
 
     /// Offsets of the generator's key and of the request pads' round keys in a page, for tests.
     #[cfg(feature = "testing")]
-    pub const KEYS_AT: [usize; 2] = [
+    pub const KEY_OFFSETS: [usize; 2] = [
         core::mem::offset_of!(Contents, state),
         core::mem::offset_of!(Contents, pad_schedule),
     ];
@@ -339,8 +339,8 @@ mod tests {
         core::array::from_fn(|at| (at % 255) as u8 + 1)
     }
 
-    /// What a page's buffer holds after `take` took bytes out of it.
-    fn after(take: impl FnOnce(Page)) -> [u8; CAPACITY] {
+    /// The contents of a page's buffer after `take` took bytes out of it.
+    fn buffer_after(take: impl FnOnce(Page)) -> [u8; CAPACITY] {
         let page = Page::map().expect("there is memory");
         page.with_buffer(CAPACITY, |buffer| buffer.copy_from_slice(&filled()));
         take(page);
@@ -361,7 +361,7 @@ mod tests {
         for len in 0..=256 {
             for at in [0, 1, 1000 - len, CAPACITY - len] {
                 let mut out = vec![0; len];
-                let left = after(|page| page.take(at, &mut out));
+                let left = buffer_after(|page| page.take(at, &mut out));
                 assert_eq!(out, filled()[at..][..len], "{len} bytes at {at}");
                 assert!(left == erased(at, len), "{len} bytes at {at}");
             }
@@ -372,11 +372,11 @@ mod tests {
     fn served_words_are_erased_and_no_other_bytes() {
         for at in [0, 1, 6, CAPACITY - 8] {
             let mut word = 0u64;
-            let left = after(|page| word = page.take_word(at));
+            let left = buffer_after(|page| word = page.take_word(at));
             assert_eq!(word.to_ne_bytes(), filled()[at..][..8]);
             assert!(left == erased(at, 8), "a u64 at {at}");
             let mut word = 0u32;
-            let left = after(|page| word = page.take_word(at));
+            let left = buffer_after(|page| word = page.take_word(at));
             assert_eq!(word.to_ne_bytes(), filled()[at..][..4]);
             assert!(left == erased(at, 4), "a u32 at {at}");
         }
@@ -394,7 +394,7 @@ mod tests {
     fn seeded() -> Page {
         let page = Page::map().expect("there is memory");
         page.begin_seeding(epoch());
-        page.mark(epoch().kernel);
+        page.set_generation(epoch().kernel);
         page
     }
 
@@ -440,7 +440,7 @@ mod tests {
         let page = Page::map().expect("there is memory");
         page.begin_seeding(epoch);
         assert!(!page.is_empty());
-        page.mark(epoch.kernel);
+        page.set_generation(epoch.kernel);
         assert!(page.is_current(epoch));
         page.wipe_and_unmap();
     }
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_page_is_nobodys() {
+    fn an_empty_page_is_never_current() {
         let page = Page::map().expect("there is memory");
         assert!(page.is_empty());
         for kernel in [0, 1, Epoch::NO_GENERATION] {
@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn state_and_pad_schedule_are_apart() {
+    fn state_and_pad_schedule_do_not_overlap() {
         let page = seeded();
         page.with_buffer(CAPACITY, |buffer| buffer.fill(3));
         page.store_state(&[1; STATE_LEN]);

@@ -18,11 +18,11 @@ use crate::failpoint::{self, Failpoint};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub vdso: Option<Vdso>,
-    /// What changes before a restored VM runs again, if anything does.
+    /// The signal of clones, if there is one.
     pub signal: Option<CloneSignal>,
     /// A hypervisor announces itself, or one of its devices is present.
     pub is_vm: bool,
-    /// The kernel's vmgenid driver is bound: a VM clone moves the kernel's generation.
+    /// The kernel's vmgenid driver is bound: a clone changes the kernel's generation.
     pub has_vmgenid: bool,
     /// The signal has not been looked for yet.
     is_provisional: bool,
@@ -35,7 +35,7 @@ impl Policy {
     /// there were no signal. Opening a device takes longer than that, and many processes draw only
     /// once.
     pub fn get() -> Policy {
-        static STATE: AtomicU8 = AtomicU8::new(UNASKED);
+        static STATE: AtomicU8 = AtomicU8::new(NO_REQUEST_YET);
         static DECIDED: Slot = Slot(UnsafeCell::new(MaybeUninit::uninit()));
         let state = STATE.load(Ordering::Acquire);
         if state == PUBLISHED {
@@ -51,20 +51,20 @@ impl Policy {
         if state == BEING_PUBLISHED {
             return Self::provisional();
         }
-        if state == UNASKED && advance(UNASKED, UNDECIDED) {
+        if state == NO_REQUEST_YET && advance(NO_REQUEST_YET, UNDECIDED) {
             let first = Self::provisional();
             if !first.is_vm || first.has_vmgenid {
                 return first;
             }
         }
         let policy = Self::decide();
-        // Another thread was first, and may have found a device that this one could not open.
+        // Another thread came first, and may have found a device that this one could not open.
         if !advance(UNDECIDED, BEING_PUBLISHED) {
             return Self::provisional();
         }
         if let Some(signal) = policy.signal {
-            clone_signal::note(signal.value(), freshness::mapped_generation());
-            freshness::read_signal_at(signal.place());
+            clone_signal::record(signal.value(), freshness::mapped_generation());
+            freshness::set_signal_address(signal.address());
         }
         // SAFETY: nobody else writes, and nobody reads before the state says so.
         unsafe { (*DECIDED.0.get()).write(policy) };
@@ -77,7 +77,9 @@ impl Policy {
         Policy {
             vdso: Vdso::find(),
             signal: None,
-            is_vm: has_vmgenid || is_announced() || failpoint::is_off(Failpoint::BareMetal),
+            is_vm: has_vmgenid
+                || has_hypervisor_announcement()
+                || failpoint::is_off(Failpoint::BareMetal),
             has_vmgenid,
             is_provisional: true,
         }
@@ -95,67 +97,67 @@ impl Policy {
     }
 
     /// Whether a clone of this VM would be noticed, or this is no VM.
-    pub fn sees_clones(&self) -> bool {
+    pub fn notices_clones(&self) -> bool {
         !self.is_provisional && self.has_clone_signal()
     }
 
-    /// Whether this VM has a signal of clones that the program relies on, or this is no VM and the
-    /// program relies on that.
+    /// Whether this VM has a signal of clones, or this is no VM; false if the program does not rely on
+    /// signals.
     pub fn has_clone_signal(&self) -> bool {
-        let has = || !self.is_vm || self.is_notified_in_time();
+        let has_immediate_or_needs_none = || !self.is_vm || self.has_immediate_signal();
         !DISTRUSTED.load(Ordering::Relaxed)
-            && (has() || (self.has_vmgenid && self.sees_generation()))
+            && (has_immediate_or_needs_none() || (self.has_vmgenid && self.can_see_generation()))
     }
 
-    /// Whether something changes before a clone of this VM runs.
-    pub fn is_notified_in_time(&self) -> bool {
+    /// Whether a signal changes before a clone of this VM runs.
+    pub fn has_immediate_signal(&self) -> bool {
         self.signal.is_some_and(CloneSignal::is_relied_on)
     }
 
-    /// What changes before a restored VM runs again.
+    /// The kind of the signal of clones.
     pub fn signal_kind(&self) -> Option<Kind> {
         self.signal.map(CloneSignal::kind)
     }
 
-    /// Whether this machine may have been cloned between two epochs. Without a signal that comes in
-    /// time, any new kernel generation may mean a clone. With one, so may the first look at it: its
-    /// earlier value is unknown.
+    /// Whether this machine may have been cloned between two epochs. Without an immediate signal, any
+    /// new kernel generation may mean a clone. With one, its first reading may mean a clone too, because
+    /// the earlier value is unknown.
     pub fn may_be_clone(&self, before: Epoch, now: Epoch) -> bool {
         before.vm != now.vm
-            || (self.is_vm && !self.is_notified_in_time() && before.kernel != now.kernel)
+            || (self.is_vm && !self.has_immediate_signal() && before.kernel != now.kernel)
     }
 
-    /// Whether this is the policy of a first request, which must be answered soon.
+    /// Whether this is the policy of a first request, which was made without looking for signals.
     pub fn is_provisional(&self) -> bool {
         self.is_provisional
     }
 
     /// Whether a kernel reseed would be noticed.
-    pub fn sees_generation(&self) -> bool {
+    pub fn can_see_generation(&self) -> bool {
         matches!(vdso::watch(), Watch::Mapped | Watch::Probe)
     }
 
-    /// Whether comparing the freshness tag tells everything that a comparison can.
+    /// Whether comparing the freshness tag is all that a request has to compare.
     pub fn tag_suffices(&self) -> bool {
         vdso::watch() == Watch::Mapped
             && memory::kind() != MemoryKind::Plain
             && !self.is_provisional
     }
 
-    /// Whether this machine may have been cloned without anything having told yet, under the kernel's
-    /// `current` generation: nothing ever tells, or the kernel is told late, or the signal has told
-    /// and the kernel may not have been. Requests must differ by themselves then.
-    pub fn may_be_cloned_unseen(&self, current: u64) -> bool {
-        let may_be = !self.sees_clones()
+    /// Whether this may be a clone that has not been notified of it, under the kernel's `current`
+    /// generation: there is no signal, or the kernel is notified late, or the signal has changed but the
+    /// kernel may not have reseeded yet. Requests must then be made different in each clone.
+    pub fn may_be_unnotified_clone(&self, current: u64) -> bool {
+        let may_be = !self.notices_clones()
             || self.has_delayed_notification()
-            || clone_signal::is_unsettled(current);
-        may_be && !failpoint::is_off(Failpoint::UnseenClones)
+            || clone_signal::is_reseed_pending(current);
+        may_be && !failpoint::is_off(Failpoint::UnnotifiedCloneGuard)
     }
 
-    /// Whether a clone may run for a while before the kernel knows of it: vmgenid is handled like
-    /// any other interrupt.
+    /// Whether a clone may run for a while before its kernel is notified: vmgenid's interrupt is handled
+    /// like any other.
     pub fn has_delayed_notification(&self) -> bool {
-        self.is_vm && self.has_vmgenid && !self.is_notified_in_time()
+        self.is_vm && self.has_vmgenid && !self.has_immediate_signal()
     }
 
     /// The epoch now; `None` if the vDSO does not answer.
@@ -186,7 +188,7 @@ impl Policy {
     }
 }
 
-/// Set once the program no longer relies on the machine's signals of clones.
+/// Set if the program does not rely on the machine's signals of clones.
 static DISTRUSTED: AtomicBool = AtomicBool::new(false);
 
 /// Stops relying on the machine's signals of clones.
@@ -194,7 +196,7 @@ pub(crate) fn distrust_clone_signals() {
     DISTRUSTED.store(true, Ordering::Relaxed);
 }
 
-const UNASKED: u8 = 0;
+const NO_REQUEST_YET: u8 = 0;
 const UNDECIDED: u8 = 1;
 const BEING_PUBLISHED: u8 = 2;
 const PUBLISHED: u8 = 3;
@@ -209,10 +211,10 @@ fn has_vmgenid() -> bool {
     !failpoint::is_off(Failpoint::Vmgenid) && vmgenid::is_bound()
 }
 
-/// Whether a hypervisor announces itself (CPUID.1:ECX[31]), which is optional. Assumed where there
-/// is no CPUID.
-fn is_announced() -> bool {
-    if failpoint::is_off(Failpoint::Announcement) {
+/// Whether a hypervisor announces itself (CPUID.1:ECX[31]); it need not. On CPUs without CPUID one is
+/// assumed.
+fn has_hypervisor_announcement() -> bool {
+    if failpoint::is_off(Failpoint::HypervisorAnnouncement) {
         return false;
     }
     #[cfg(target_arch = "x86_64")]
@@ -228,7 +230,7 @@ mod tests {
     use super::*;
 
     /// A machine that is no VM.
-    const BARE: Policy = Policy {
+    const BARE_METAL: Policy = Policy {
         vdso: None,
         signal: None,
         is_vm: false,
@@ -237,7 +239,7 @@ mod tests {
     };
     const VM: Policy = Policy {
         is_vm: true,
-        ..BARE
+        ..BARE_METAL
     };
     const VMGENID: Policy = Policy {
         has_vmgenid: true,
@@ -251,10 +253,10 @@ mod tests {
         }
     }
 
-    /// Whether this machine shows the kernel's generation: vmgenid is no signal without it.
-    fn sees_generation() -> bool {
+    /// Whether this machine shows the kernel's generation, without which vmgenid is no signal.
+    fn can_see_generation() -> bool {
         crate::fill(&mut [0; 16]);
-        BARE.sees_generation()
+        BARE_METAL.can_see_generation()
     }
 
     #[test]
@@ -265,34 +267,34 @@ mod tests {
     }
 
     #[test]
-    fn clones_are_seen_where_there_are_none_or_something_tells() {
-        let sees_generation = sees_generation();
-        for (policy, sees_clones) in [
-            (BARE, true),
+    fn clones_are_noticed_where_there_are_none_or_a_signal() {
+        let can_see_generation = can_see_generation();
+        for (policy, notices_clones) in [
+            (BARE_METAL, true),
             (VM, false),
-            (VMGENID, sees_generation),
+            (VMGENID, can_see_generation),
             (with_signal(VM, VmClock), true),
             (with_signal(VM, DisruptionMarker), false),
             (with_signal(VMGENID, VmClock), true),
             (with_signal(VM, VmgenidPage), true),
             (with_signal(VMGENID, VmgenidPage), true),
-            (with_signal(VMGENID, DisruptionMarker), sees_generation),
+            (with_signal(VMGENID, DisruptionMarker), can_see_generation),
         ] {
-            assert_eq!(policy.has_clone_signal(), sees_clones, "{policy:?}");
-            assert_eq!(policy.sees_clones(), sees_clones, "{policy:?}");
+            assert_eq!(policy.has_clone_signal(), notices_clones, "{policy:?}");
+            assert_eq!(policy.notices_clones(), notices_clones, "{policy:?}");
             let provisional = Policy {
                 is_provisional: true,
                 ..policy
             };
-            assert_eq!(provisional.has_clone_signal(), sees_clones, "{policy:?}");
-            assert!(!provisional.sees_clones(), "{policy:?}");
+            assert_eq!(provisional.has_clone_signal(), notices_clones, "{policy:?}");
+            assert!(!provisional.notices_clones(), "{policy:?}");
         }
     }
 
     #[test]
-    fn clones_are_unseen_without_a_signal_that_comes_in_time() {
+    fn a_clone_may_be_unnotified_without_an_immediate_signal() {
         for (policy, expected) in [
-            (BARE, false),
+            (BARE_METAL, false),
             (VM, true),
             (VMGENID, true),
             (with_signal(VM, VmClock), false),
@@ -303,19 +305,23 @@ mod tests {
             (with_signal(VMGENID, DisruptionMarker), true),
         ] {
             // No kernel reaches this generation, so no clone is unsettled under it.
-            assert_eq!(policy.may_be_cloned_unseen(1 << 50), expected, "{policy:?}");
+            assert_eq!(
+                policy.may_be_unnotified_clone(1 << 50),
+                expected,
+                "{policy:?}"
+            );
             let provisional = Policy {
                 is_provisional: true,
                 ..policy
             };
-            assert!(provisional.may_be_cloned_unseen(1 << 50), "{policy:?}");
+            assert!(provisional.may_be_unnotified_clone(1 << 50), "{policy:?}");
         }
     }
 
     #[test]
-    fn vmgenid_alone_is_late() {
+    fn vmgenid_alone_notifies_late() {
         for (policy, has_delayed_notification) in [
-            (BARE, false),
+            (BARE_METAL, false),
             (VM, false),
             (VMGENID, true),
             (with_signal(VM, VmClock), false),
@@ -334,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_may_be_behind_a_new_count_or_generation() {
+    fn a_new_count_or_generation_may_mean_a_clone() {
         let epoch = |kernel, vm| Epoch {
             kernel,
             vm,
@@ -343,7 +349,7 @@ mod tests {
         let before = epoch(5, 7);
         // After the same epoch, a new generation, and a new count.
         for (policy, expected) in [
-            (BARE, [false, false, true]),
+            (BARE_METAL, [false, false, true]),
             (VM, [false, true, true]),
             (VMGENID, [false, true, true]),
             (with_signal(VM, VmClock), [false, false, true]),

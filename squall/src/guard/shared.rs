@@ -1,8 +1,8 @@
 //! Guarded memory that the threads of a process share, with the epoch of its contents.
 //!
-//! It is a page like a thread's own: a fork may empty it, and the kernel may zero it at any moment.
-//! Everything in it is atomic, so either only sets values to zero. Whoever prepares the value gets
-//! a unique [`Token`]: if a thread finds the same token before and after using the value, it has
+//! The page is like a thread's own: a fork may empty it, and the kernel may zero it at any moment.
+//! Everything in it is atomic, so both can only set values to zero. The thread that prepares the value
+//! gets a unique [`Token`]: a thread that finds the same token before and after using the value has
 //! used one value all the time.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -12,9 +12,9 @@ use super::page::read_before_checking;
 use super::{Epoch, fork};
 use crate::zeroable::Zeroable;
 
-/// A shared page: a value, its state and its epoch.
+/// The contents of a shared page: a value, its state and its epoch.
 #[repr(C, align(64))]
-pub(crate) struct Place<T> {
+pub(crate) struct SharedContents<T> {
     /// 0 if the value has not been prepared, else a [`Token`].
     state: AtomicU64,
     kernel: AtomicU64,
@@ -22,7 +22,7 @@ pub(crate) struct Place<T> {
     pub value: T,
 }
 
-/// Identifies a preparation: its number in this process, the process, and whether it has ended.
+/// Identifies a preparation: its number in this process, the process, and whether it is finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(u64);
 
@@ -38,7 +38,7 @@ impl Token {
         Token(u64::from(number) << Self::NUMBER_AT | process() | Self::CLAIMED)
     }
 
-    fn ended(self) -> Token {
+    fn finished(self) -> Token {
         Token(self.0 & !Self::STATE | Self::READY)
     }
 
@@ -51,7 +51,7 @@ impl Token {
     }
 }
 
-/// The process, as a token's bits hold it, where memory is not wiped on fork.
+/// The process as bits of a token where memory is not wiped on fork; else 0.
 fn process() -> u64 {
     match memory::kind() {
         MemoryKind::Plain => packed(fork::process()),
@@ -66,19 +66,19 @@ fn packed(process: u64) -> u64 {
     (forks << 22 | id) << 2
 }
 
-impl<T: Zeroable> Place<T> {
-    /// The token of the value, if it is prepared. If the token was the same before, everything read
-    /// before this call belongs to it.
-    pub fn ready(&self) -> Option<Token> {
+impl<T: Zeroable> SharedContents<T> {
+    /// The token of the value, if the value is prepared. If an earlier call returned the same token,
+    /// everything read between the two calls belongs to that value.
+    pub fn ready_token(&self) -> Option<Token> {
         read_before_checking();
         let token = Token(self.state.load(Ordering::Acquire));
         token.is_ready().then_some(token)
     }
 
-    /// Lets `work` use the value; true if it was the value of this token from beginning to end.
-    pub fn stays(&self, token: Token, work: impl FnOnce(&T)) -> bool {
+    /// Lets `work` use the value; true if the value belonged to this token from beginning to end.
+    pub fn is_unchanged_during(&self, token: Token, work: impl FnOnce(&T)) -> bool {
         work(&self.value);
-        self.ready() == Some(token)
+        self.ready_token() == Some(token)
     }
 
     /// Begins to prepare the value, exclusively; `None` if another thread of this process has begun,
@@ -93,8 +93,8 @@ impl<T: Zeroable> Place<T> {
 
     /// Finishes a preparation; `None` if the value was lost meanwhile.
     pub fn finish(&self, claim: Token) -> Option<Token> {
-        let ready = claim.ended();
-        self.exchange(claim.0, ready.0).then_some(ready)
+        let ready_token = claim.finished();
+        self.exchange(claim.0, ready_token.0).then_some(ready_token)
     }
 
     fn exchange(&self, from: u64, to: u64) -> bool {
@@ -136,16 +136,16 @@ impl<T: Zeroable> Place<T> {
 }
 
 /// A page that is mapped on first use and stays mapped for the life of the process.
-pub(crate) struct SharedPage<T: 'static>(AtomicPtr<Place<T>>);
+pub(crate) struct SharedPage<T: 'static>(AtomicPtr<SharedContents<T>>);
 
 impl<T: Zeroable> SharedPage<T> {
     pub const fn new() -> Self {
-        const { assert!(size_of::<Place<T>>() <= 4096) };
+        const { assert!(size_of::<SharedContents<T>>() <= 4096) };
         SharedPage(AtomicPtr::new(core::ptr::null_mut()))
     }
 
     /// The page, mapped if necessary; `None` if the system has no memory.
-    pub fn map(&self) -> Option<&'static Place<T>> {
+    pub fn map(&self) -> Option<&'static SharedContents<T>> {
         if let Some(place) = self.get() {
             return Some(place);
         }
@@ -164,7 +164,7 @@ impl<T: Zeroable> SharedPage<T> {
 
     /// The page, if it was mapped.
     #[inline]
-    pub fn get(&self) -> Option<&'static Place<T>> {
+    pub fn get(&self) -> Option<&'static SharedContents<T>> {
         // SAFETY: null, or a page that stays mapped and begins as zeros, which `Zeroable` says
         // are a value, shared by references only; it is aligned as pages are.
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
@@ -178,10 +178,10 @@ mod tests {
     // SAFETY: an atomic.
     unsafe impl Zeroable for AtomicU64 {}
 
-    fn place() -> Place<AtomicU64> {
+    fn place() -> SharedContents<AtomicU64> {
         // Mapping a page decides on the kind of memory.
         memory::map().expect("there is memory");
-        Place {
+        SharedContents {
             state: AtomicU64::new(0),
             kernel: AtomicU64::new(0),
             vm: AtomicU64::new(0),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     /// Zeroes the page, as the kernel may.
-    fn drop_page(place: &Place<AtomicU64>) {
+    fn drop_page(place: &SharedContents<AtomicU64>) {
         place.state.store(0, Ordering::Relaxed);
         place.value.store(0, Ordering::Relaxed);
     }
@@ -198,54 +198,54 @@ mod tests {
     #[test]
     fn one_prepares_and_all_may_use_it() {
         let place = place();
-        assert_eq!(place.ready(), None);
+        assert_eq!(place.ready_token(), None);
         let claim = place.claim().expect("it is empty");
-        assert_eq!((place.claim(), place.ready()), (None, None));
+        assert_eq!((place.claim(), place.ready_token()), (None, None));
         let token = place.finish(claim);
         assert!(token.is_some());
-        assert_eq!(place.ready(), token);
+        assert_eq!(place.ready_token(), token);
         assert_eq!(place.claim(), None);
     }
 
     #[test]
-    fn a_value_that_is_lost_while_it_is_used_does_not_stay() {
+    fn a_value_lost_while_it_is_used_is_noticed() {
         let place = place();
         let prepare = || place.finish(place.claim()?);
         let token = prepare().expect("it is empty");
-        assert!(place.stays(token, |_| {}));
-        assert!(!place.stays(token, |_| drop_page(&place)));
+        assert!(place.is_unchanged_during(token, |_| {}));
+        assert!(!place.is_unchanged_during(token, |_| drop_page(&place)));
         let another = prepare().expect("it is empty again");
-        assert!(place.stays(another, |_| {}));
+        assert!(place.is_unchanged_during(another, |_| {}));
         let replace = |_: &_| {
             drop_page(&place);
             prepare().expect("it is empty again");
         };
-        assert!(!place.stays(another, replace));
+        assert!(!place.is_unchanged_during(another, replace));
     }
 
     #[test]
-    fn what_was_lost_meanwhile_is_not_ready() {
+    fn a_value_lost_while_it_is_prepared_is_not_ready() {
         let place = place();
         let claim = place.claim().expect("it is empty");
         drop_page(&place);
         assert_eq!(place.finish(claim), None);
-        assert_eq!(place.ready(), None);
+        assert_eq!(place.ready_token(), None);
     }
 
     /// A thread cannot finish another thread's claim, nor take its value for the one it began with.
     #[test]
-    fn preparations_are_told_apart() {
+    fn preparations_are_distinguished() {
         let place = place();
         let first = place.claim().expect("it is empty");
         drop_page(&place);
         let second = place.claim().expect("it is empty again");
         assert_eq!(place.finish(first), None, "that is the second's");
         let before = place.finish(second).expect("it is there");
-        assert_eq!(place.ready(), Some(before));
+        assert_eq!(place.ready_token(), Some(before));
         drop_page(&place);
         let third = place.claim().expect("it is empty again");
         place.finish(third).expect("it is there");
-        assert_ne!(place.ready(), Some(before), "another value");
+        assert_ne!(place.ready_token(), Some(before), "another value");
     }
 
     #[test]
@@ -266,13 +266,13 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_another_process_is_none() {
+    fn a_token_of_another_process_is_invalid() {
         let place = place();
         let claim = place.claim().expect("it is empty");
         place.finish(claim).expect("it is there");
         let foreign = place.state.load(Ordering::Relaxed) ^ 1 << 10;
         place.state.store(foreign, Ordering::Relaxed);
-        assert_eq!(place.ready(), None);
+        assert_eq!(place.ready_token(), None);
         assert!(place.claim().is_some());
     }
 }

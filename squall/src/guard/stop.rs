@@ -5,8 +5,8 @@
 //! between two readings on one CPU that are fewer than [`GAP`] cycles apart. docs/CLONES.md has the
 //! argument, the hypervisors' sources, and what was measured.
 //!
-//! It is relied on only on KVM ([`Counter::find`]), whose code is known: others may hide from the guest
-//! how long it was stopped.
+//! This is relied on only under KVM ([`CounterMethod::find`]), whose code is known: other hypervisors may
+//! hide from the guest how long it was stopped.
 
 #[cfg(feature = "testing")]
 use core::sync::atomic::AtomicU64;
@@ -38,8 +38,8 @@ fn gap() -> u64 {
 /// How the cycle counter is read together with the number of its CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Counter {
-    /// Not at all: it may hide stops, or the CPU cannot be identified.
+pub(crate) enum CounterMethod {
+    /// The counter is not read: it may hide stops, or no instruction tells the CPU's number.
     #[default]
     None,
     /// RDTSC, with RDPID before and after: half the time of RDTSCP.
@@ -50,36 +50,36 @@ pub(crate) enum Counter {
     Rdtscp,
 }
 
-/// What [`Counter::find`] has found, plus one; 0 before it was asked.
+/// What [`CounterMethod::find`] has found, plus one; 0 before it was asked.
 static FOUND: AtomicU8 = AtomicU8::new(0);
 
-impl Counter {
-    const ALL: &[Counter] = &[
-        Counter::None,
+impl CounterMethod {
+    const ALL: &[CounterMethod] = &[
+        CounterMethod::None,
         #[cfg(target_arch = "x86_64")]
-        Counter::Rdpid,
+        CounterMethod::Rdpid,
         #[cfg(target_arch = "x86_64")]
-        Counter::Rdtscp,
+        CounterMethod::Rdtscp,
     ];
 
-    /// The way to read it if the hypervisor is one whose stops show in it: KVM. The first call takes
-    /// some CPUIDs, each of which is a trap in a VM.
-    pub fn find() -> Counter {
+    /// The way to read the counter, if the hypervisor is KVM, whose stops show in it. The first call
+    /// executes some CPUIDs, each of which is a trap in a VM.
+    pub fn find() -> CounterMethod {
         if FOUND.load(Ordering::Relaxed) == 0 {
             let found = if Self::is_kvm() {
-                Self::by_instructions()
+                Self::best_of_this_cpu()
             } else {
-                Counter::None
+                CounterMethod::None
             };
             FOUND.store(found as u8 + 1, Ordering::Relaxed);
         }
-        Self::if_found()
+        Self::already_found()
     }
 
-    /// The same if it was found before, else `None`.
-    pub fn if_found() -> Counter {
+    /// The result of an earlier [`find`](Self::find), else `None`.
+    pub fn already_found() -> CounterMethod {
         let found = FOUND.load(Ordering::Relaxed);
-        let is_found = |counter: &&Counter| **counter as u8 + 1 == found;
+        let is_found = |counter: &&CounterMethod| **counter as u8 + 1 == found;
         Self::ALL.iter().find(is_found).copied().unwrap_or_default()
     }
 
@@ -93,22 +93,22 @@ impl Counter {
         false
     }
 
-    fn by_instructions() -> Counter {
+    fn best_of_this_cpu() -> CounterMethod {
         #[cfg(target_arch = "x86_64")]
         {
             use crate::cpuid::{Features, has, has_rdtscp};
             if has(Features::RDPID) && !failpoint::is_off(Failpoint::Rdpid) {
-                return Counter::Rdpid;
+                return CounterMethod::Rdpid;
             }
             if has_rdtscp() {
-                return Counter::Rdtscp;
+                return CounterMethod::Rdtscp;
             }
         }
-        Counter::None
+        CounterMethod::None
     }
 }
 
-/// The cycle counter, and the CPU it was read on.
+/// A reading of the cycle counter, and the CPU on which it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     pub count: u64,
@@ -117,25 +117,25 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// The thread moved meanwhile, or the counter is not read.
+    /// Stands for the CPU if the thread moved while reading, or if the counter is not read.
     pub const NO_CPU: u32 = 0;
 
-    /// Reads the counter, behind everything that the program has read before.
+    /// Reads the counter after everything that the program has read before.
     ///
     /// Program order suffices for that. A virtual CPU leaves the guest between two instructions; when
-    /// it comes back, it executes the second one and all behind it, even if it had begun to before.
+    /// it comes back, it executes the second one and all that follow, even those that it had begun before.
     #[inline(always)]
-    pub fn now(counter: Counter) -> Reading {
+    pub fn now(counter: CounterMethod) -> Reading {
         #[cfg(target_arch = "x86_64")]
-        if counter == Counter::Rdpid {
-            return Self::by_rdpid();
+        if counter == CounterMethod::Rdpid {
+            return Self::read_with_rdpid();
         }
-        Self::by_other_means(counter)
+        Self::read_without_rdpid(counter)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn by_rdpid() -> Reading {
+    fn read_with_rdpid() -> Reading {
         let (before, after, low, high): (u64, u64, u64, u64);
         // SAFETY: the CPU has RDPID, because the counter was chosen so. Not `pure`: it stays in its
         // place.
@@ -161,9 +161,9 @@ impl Reading {
     }
 
     #[inline(never)]
-    fn by_other_means(counter: Counter) -> Reading {
+    fn read_without_rdpid(counter: CounterMethod) -> Reading {
         #[cfg(target_arch = "x86_64")]
-        if counter == Counter::Rdtscp {
+        if counter == CounterMethod::Rdtscp {
             let mut cpu = 0;
             // SAFETY: the CPU has RDTSCP, because the counter was chosen so.
             let count = unsafe { core::arch::x86_64::__rdtscp(&mut cpu) };
@@ -179,14 +179,14 @@ impl Reading {
         }
     }
 
-    /// Whether the machine was not stopped since `earlier`.
+    /// Whether the machine cannot have been stopped since `earlier`.
     #[inline(always)]
-    pub fn follows(self, earlier: Reading) -> bool {
+    pub fn proves_no_stop_since(self, earlier: Reading) -> bool {
         // A counter that stands still shows nothing, so 0 becomes the largest number of cycles.
         let is_soon = self.count.wrapping_sub(earlier.count).wrapping_sub(1) < gap() - 1;
         let is_same_cpu = self.cpu == earlier.cpu && self.cpu != Self::NO_CPU;
         (is_soon && is_same_cpu)
-            || (failpoint::is_off(Failpoint::Stops) && self.cpu != Self::NO_CPU)
+            || (failpoint::is_off(Failpoint::StopDetection) && self.cpu != Self::NO_CPU)
     }
 }
 
@@ -212,32 +212,32 @@ mod tests {
             (5001, Reading::NO_CPU, false),
         ] {
             let now = Reading { count, cpu };
-            assert_eq!(now.follows(FIRST), expected, "{now:?}");
+            assert_eq!(now.proves_no_stop_since(FIRST), expected, "{now:?}");
         }
-        let nowhere = Reading {
+        let without_cpu = Reading {
             cpu: Reading::NO_CPU,
             ..FIRST
         };
-        assert!(!nowhere.follows(nowhere));
+        assert!(!without_cpu.proves_no_stop_since(without_cpu));
     }
 
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn every_way_to_read_gives_the_same_counter() {
-        let counters = [Counter::by_instructions(), Counter::None];
-        if counters[0] == Counter::None {
+        let counters = [CounterMethod::best_of_this_cpu(), CounterMethod::None];
+        if counters[0] == CounterMethod::None {
             return;
         }
         // The thread may move meanwhile, but not each time.
         let is_in_order = |_| {
             let first = Reading::now(counters[0]);
-            let second = Reading::by_other_means(Counter::Rdtscp);
+            let second = Reading::read_without_rdpid(CounterMethod::Rdtscp);
             let third = Reading::now(counters[0]);
             first.cpu == third.cpu
                 && second.cpu == first.cpu
                 && (first.count..=third.count).contains(&second.count)
         };
         assert!((0..1000).any(is_in_order));
-        assert_eq!(Reading::now(Counter::None).cpu, Reading::NO_CPU);
+        assert_eq!(Reading::now(CounterMethod::None).cpu, Reading::NO_CPU);
     }
 }

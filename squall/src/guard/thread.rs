@@ -63,7 +63,7 @@ mod tests {
 
     /// If two threads make the key at once, both use the first one's.
     #[test]
-    fn who_comes_second_uses_the_firsts_key() {
+    fn a_second_thread_uses_the_firsts_key() {
         let place = AtomicU64::new(0);
         let (first, second) = (make_key(), make_key());
         assert_ne!(first, second);

@@ -1,18 +1,18 @@
-//! What a thread's requests touch: one cache line of thread-local memory.
+//! The thread-local memory that a request touches: one cache line.
 //!
-//! It has the lock and the position in the buffer, the page's address, and where the words are that
-//! the fast path compares, so that a request needs no other memory but those words and the page.
+//! The line holds the lock and the position in the buffer, the page's address, and the addresses of the
+//! words that the fast path compares. A request needs no other memory but those words and the page.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::burst::Burst;
-use super::clone_signal::Place;
+use super::clone_signal::SignalAddress;
 use super::freshness;
 use super::lock::Lock;
 use super::page::{CAPACITY, Page};
 use super::policy::Policy;
-use super::stop::{Counter, Reading};
+use super::stop::{CounterMethod, Reading};
 use crate::per_thread::{ZeroAtStart, per_thread};
 
 /// Longest request served from the buffer, in bytes. Beyond it, generating in place costs less
@@ -22,24 +22,24 @@ pub(crate) const SMALL: usize = 256;
 /// The line. All zeros: a thread that has not drawn yet.
 #[repr(C, align(64))]
 pub(crate) struct ThreadLine {
-    /// Its number is how many bytes of the buffer are left: 0 as long as there is no page.
+    /// The lock's number is how many bytes of the buffer are left: 0 as long as there is no page.
     pub lock: Lock,
     page: Cell<Option<Page>>,
-    /// The place of the kernel's generation; null before [`ThreadLine::adopt`].
+    /// The address of the kernel's generation; null before [`ThreadLine::update`].
     generation: Cell<*const AtomicU64>,
-    /// The place of the signal of clones; null if there is none.
+    /// The address of the signal of clones; null if there is none.
     signal: Cell<*const AtomicU64>,
     pub burst: Burst,
     /// Bytes from the signal's first word to its last.
     signal_to_last: Cell<u16>,
-    counter: Cell<Counter>,
-    /// Whether the machine may be cloned before it is notified.
-    may_be_cloned_unseen: Cell<bool>,
+    counter: Cell<CounterMethod>,
+    /// Whether this may be a clone that has not been notified.
+    may_be_unnotified_clone: Cell<bool>,
 }
 
 const _: () = assert!(size_of::<ThreadLine>() == 64);
 
-// SAFETY: zeros are the number 0, no page, null pointers, `Counter::None` and `false`. Nothing in it
+// SAFETY: zeros are the number 0, no page, null pointers, `CounterMethod::None` and `false`. Nothing in it
 // needs a drop.
 unsafe impl ZeroAtStart for ThreadLine {}
 
@@ -56,12 +56,12 @@ pub(crate) fn line() -> &'static ThreadLine {
 }
 
 impl ThreadLine {
-    /// Where in the buffer a request of `len` bytes is served, if `left` of them are: the number that
-    /// the lock gave. `None` if too few are left, if the request is empty or too long, and if the lock
-    /// was not obtained.
+    /// The page, and the position in its buffer from which a request of `len` bytes is served. `left` is
+    /// the number that the lock gave. `None` if too few bytes are left, if the request is empty or too
+    /// long, and if the lock was not obtained.
     #[inline(always)]
     pub fn place(&self, left: usize, len: usize) -> Option<(Page, usize)> {
-        // An underflow is too large, and so is the number of a lock that was not obtained.
+        // An underflow gives a number that is too large, as does a lock that was not obtained.
         let at = left.wrapping_sub(len);
         if len.wrapping_sub(1) >= SMALL || at >= CAPACITY {
             return None;
@@ -89,43 +89,44 @@ impl ThreadLine {
         self.page.replace(page)
     }
 
-    /// Takes over what `policy` says is to be compared, under the kernel's `generation`.
-    pub fn adopt(&self, policy: &Policy, generation: u64) {
-        self.generation.set(freshness::generation_place());
-        let signal = freshness::signal_place();
+    /// Copies what requests compare: the addresses, and whether `policy` requires comparing the cycle
+    /// counter under the kernel's `generation`.
+    pub fn update(&self, policy: &Policy, generation: u64) {
+        self.generation.set(freshness::generation_address());
+        let signal = freshness::signal_address();
         self.signal.set(signal.first);
         self.signal_to_last.set(signal.to_last);
-        self.counter.set(Counter::if_found());
-        self.may_be_cloned_unseen
-            .set(policy.may_be_cloned_unseen(generation));
+        self.counter.set(CounterMethod::already_found());
+        self.may_be_unnotified_clone
+            .set(policy.may_be_unnotified_clone(generation));
     }
 
-    /// Whether this machine may have been cloned without anything having told yet, by what the line
-    /// has adopted.
+    /// Whether this may be a clone that has not been notified, as of the last [`update`](Self::update).
     #[inline(always)]
-    pub fn may_be_cloned_unseen(&self) -> bool {
-        self.may_be_cloned_unseen.get()
+    pub fn may_be_unnotified_clone(&self) -> bool {
+        self.may_be_unnotified_clone.get()
     }
 
-    /// Finds out how the cycle counter is read, if the machine is a VM that may be cloned unseen.
+    /// Finds out how the cycle counter is read, if the machine is a VM that may be cloned before it is
+    /// notified.
     pub fn find_counter(&self, policy: &Policy) {
-        if policy.is_vm && self.may_be_cloned_unseen.get() {
-            self.counter.set(Counter::find());
+        if policy.is_vm && self.may_be_unnotified_clone.get() {
+            self.counter.set(CounterMethod::find());
         }
     }
 
-    /// Whether bursts are of use, and the cycle counter shows them.
+    /// Whether bursts would save pads here, and the cycle counter shows them.
     pub fn seeks_bursts(&self) -> bool {
-        self.may_be_cloned_unseen.get() && self.counter.get() != Counter::None
+        self.may_be_unnotified_clone.get() && self.counter.get() != CounterMethod::None
     }
 
-    /// Whether the page's bytes are fresh: the tag is the one they were made under.
+    /// Whether the page's bytes are fresh: generated under the tag that is current now.
     #[inline(always)]
     pub fn is_fresh(&self, page: Page) -> bool {
-        // SAFETY: bytes are left, so `adopt` has set the place, which stays mapped.
+        // SAFETY: bytes are left, so `update` has set the place, which stays mapped.
         let generation = unsafe { (*self.generation.get()).load(Ordering::Relaxed) };
         let generation = freshness::unless_frozen(generation);
-        let signal = Place {
+        let signal = SignalAddress {
             first: self.signal.get(),
             to_last: self.signal_to_last.get(),
         };
@@ -133,23 +134,23 @@ impl ThreadLine {
             generation
         } else {
             // SAFETY: as above.
-            freshness::combined(generation, unsafe { signal.read() })
+            freshness::combine(generation, unsafe { signal.read() })
         };
         page.is_fresh(tag)
     }
 
-    /// The cycle counter, read behind the bytes of a request, if they may be in a clone's buffer too
-    /// and no burst tells that they are not.
+    /// The cycle counter, read after the bytes of a request, if a clone's buffer may have the same bytes;
+    /// `None` if there can be no such clone, or the request continues a burst.
     #[inline(always)]
     pub fn reading_after_pause(&self) -> Option<Reading> {
-        if !self.may_be_cloned_unseen.get() {
+        if !self.may_be_unnotified_clone.get() {
             return None;
         }
         let now = self.reading();
-        (!self.burst.goes_on(now)).then_some(now)
+        (!self.burst.continues(now)).then_some(now)
     }
 
-    /// Reads the cycle counter, as this machine lets it be read.
+    /// Reads the cycle counter by the method that was found for this machine.
     #[inline(always)]
     pub fn reading(&self) -> Reading {
         Reading::now(self.counter.get())

@@ -3,9 +3,9 @@
 //! `getrandom` in the vDSO (Linux 6.11) keeps an opaque state in squall's memory and refills it
 //! when the kernel reseeds. Two facts about it are not part of the kernel's promised interface:
 //! the generation's offset in the state, and the address of the kernel's current generation in the
-//! [vvar] pages. Neither is trusted: a place is used only while it equals the generation that the
-//! vDSO itself recorded for the bytes it just gave, which is checked at every seeding. Where no
-//! place passes, each request asks the vDSO itself ([`Watch::Probe`]).
+//! vvar pages. Neither is trusted: an address is used only while its value equals the generation that
+//! the vDSO itself recorded for the bytes it just gave, which is checked at every seeding. If no
+//! address passes, each request asks the vDSO itself ([`Watch::Probe`]).
 
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -101,19 +101,19 @@ impl Vdso {
         } else {
             generation
         };
-        // It counts up from 1 about once a minute. If a kernel laid the state out differently at the
-        // same size, this would be bytes of a key.
+        // The generation counts up from 1 about once a minute. If a kernel laid the state out differently
+        // at the same size, these would be bytes of a key.
         let is_plausible = generation != 0 && generation < 1 << 40;
         (got == out.len() as isize && is_plausible).then_some(generation)
     }
 
-    /// Places where a kernel may keep its current generation, as run-time addresses.
+    /// Run-time addresses at which a kernel may keep its current generation.
     ///
-    /// The vDSO reaches its data pages at fixed distances below itself, so the pages exist whatever
-    /// the kernel: since getrandom came, x86-64 has had at least four of them, and aarch64 two.
-    fn places(self) -> impl Iterator<Item = *const AtomicU64> {
+    /// The vDSO's data pages are at fixed distances below it and exist in every kernel that has
+    /// getrandom in the vDSO: at least four on x86-64, and two on aarch64.
+    fn candidate_addresses(self) -> impl Iterator<Item = *const AtomicU64> {
         /// Pages below the vDSO, and the offset in the page.
-        const PLACES: &[(usize, usize)] = if cfg!(target_arch = "x86_64") {
+        const CANDIDATES: &[(usize, usize)] = if cfg!(target_arch = "x86_64") {
             &[
                 (4, 0),   // 6.15 on: a page of its own
                 (4, 640), // 6.11 to 6.14
@@ -130,7 +130,7 @@ impl Vdso {
             &[]
         };
         let (base, page) = (self.base, super::memory::page_size());
-        PLACES
+        CANDIDATES
             .iter()
             .map(move |(below, offset)| (base - below * page + offset) as *const AtomicU64)
     }
@@ -142,7 +142,7 @@ impl Vdso {
 pub(crate) enum Watch {
     /// Not followed: before the first seeding, and where this kernel does not show it.
     Nothing = 0,
-    /// By reading its place in the vDSO's data: one load.
+    /// By reading its address in the vDSO's data: one load.
     Mapped = 1,
     /// By asking the vDSO for a byte on each request.
     Probe = 2,
@@ -160,41 +160,44 @@ pub(crate) fn watch() -> Watch {
 }
 
 fn decide(watch: Watch, place: Option<*const AtomicU64>) {
-    freshness::read_generation_at(place);
+    freshness::set_generation_address(place);
     WATCH.store(watch as u8, Ordering::Relaxed);
 }
 
 /// Reads the generation at `place`, whatever it holds.
 #[cfg(feature = "testing")]
-pub fn watch_instead(place: &'static AtomicU64) {
+pub fn watch_replacement(place: &'static AtomicU64) {
     decide(Watch::Mapped, Some(place));
 }
 
-/// Whether the watched place shows `seeded`, the generation recorded with the last seed. If no place
-/// is watched yet, decides on one first, which has then just shown it.
-pub(crate) fn validate(vdso: Vdso, seeded: u64) -> bool {
+/// Whether the watched address shows `seeded`, the generation recorded with the last seed. If no address
+/// is watched yet, it looks for one that does.
+pub(crate) fn confirm_address(vdso: Vdso, seeded: u64) -> bool {
     match watch() {
         Watch::Mapped => mapped_generation() == seeded,
         Watch::Nothing => {
-            relocate(vdso, seeded);
+            find_address(vdso, seeded);
             true
         }
         Watch::Probe => true,
     }
 }
 
-/// Looks for another place that shows `seeded`; without one the vDSO is probed from then on.
-pub(crate) fn relocate(vdso: Vdso, seeded: u64) {
-    match vdso.places().find(|&place| shows(place, seeded)) {
-        Some(place) if !failpoint::is_off(Failpoint::GenerationPlace) => {
+/// Looks for an address that shows `seeded`; if there is none, the vDSO is probed from then on.
+pub(crate) fn find_address(vdso: Vdso, seeded: u64) {
+    match vdso
+        .candidate_addresses()
+        .find(|&place| shows(place, seeded))
+    {
+        Some(place) if !failpoint::is_off(Failpoint::GenerationAddress) => {
             decide(Watch::Mapped, Some(place))
         }
         _ => decide(Watch::Probe, None),
     }
 }
 
-/// Whether `place` holds this generation, followed by the flag that the RNG is ready: a word of 1,
-/// as nothing else is kept in it.
+/// Whether `place` holds this generation, followed by the flag that the RNG is ready: a word of 1, with
+/// nothing else in it.
 fn shows(place: *const AtomicU64, generation: u64) -> bool {
     // SAFETY: only computes an address within the vDSO's data.
     let ready = unsafe { place.cast::<u8>().add(size_of::<u64>()) };
@@ -288,7 +291,7 @@ mod tests {
         let generation = unsafe { vdso.fill(page.as_ptr().cast(), &mut out) }.unwrap();
         assert!(
             !vdso
-                .places()
+                .candidate_addresses()
                 .any(|place| shows(place, generation + 1_000_000))
         );
         super::super::memory::unmap(page);

@@ -1,10 +1,10 @@
 //! vmclock's count, which changes before a restored VM runs again.
 //!
 //! The count is the VM generation counter where the device has one; a restore from a snapshot
-//! changes it. Otherwise it is the disruption marker, which changes when clocks are disrupted. QEMU
-//! 10 and 11 have only the marker, and change it with each restore. Hypervisors should, says the
-//! cover letter of "ptp: vmclock: add vm generation counter" (B. Chalios, 2025); the specification
-//! does not, so the marker is checked but never relied on.
+//! changes it. Otherwise the count is the disruption marker, which changes when clocks are disrupted.
+//! QEMU 10 and 11 have only the marker, and change it with each restore. The cover letter of "ptp:
+//! vmclock: add vm generation counter" (B. Chalios, 2025) says that hypervisors should do so, but the
+//! specification does not, so the marker is checked but never relied on.
 
 pub mod layout;
 
@@ -19,7 +19,7 @@ use layout::GENERATION_AT;
 /// The machine's vmclock, if there is one and this process may read it.
 pub(super) fn open() -> Option<CloneSignal> {
     #[cfg(feature = "testing")]
-    if let Some(path) = INSTEAD.get() {
+    if let Some(path) = REPLACEMENT.get() {
         return open_at(path);
     }
     open_at(c"/dev/vmclock0")
@@ -49,20 +49,20 @@ fn find_count(page: NonNull<u8>) -> Option<CloneSignal> {
     Some(CloneSignal::new(kind, page, at))
 }
 
-/// Whether this is what the driver (drivers/ptp/ptp_vmclock.c) calls a device: `vmclock` and a number.
+/// Whether the driver (drivers/ptp/ptp_vmclock.c) names its devices so: `vmclock` and a number.
 fn is_drivers_name(name: &[u8]) -> bool {
     name.strip_prefix(b"vmclock")
         .is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))
 }
 
 #[cfg(feature = "testing")]
-static INSTEAD: std::sync::OnceLock<&'static CStr> = std::sync::OnceLock::new();
+static REPLACEMENT: std::sync::OnceLock<&'static CStr> = std::sync::OnceLock::new();
 
 /// Looks for the device at `path` instead. A file there that imitates the device's page is used
-/// only with [`Failpoint::CloneDevice`](crate::failpoint::Failpoint::CloneDevice) off.
+/// only with [`Failpoint::CloneDeviceCheck`](crate::failpoint::Failpoint::CloneDeviceCheck) off.
 #[cfg(feature = "testing")]
-pub fn open_instead(path: &'static CStr) {
-    INSTEAD.set(path).expect("the device is replaced once");
+pub fn replace_device(path: &'static CStr) {
+    REPLACEMENT.set(path).expect("the device is replaced once");
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Whether the kernel is notified when this VM is restored from a snapshot.
 //!
 //! The vmgenid driver (Linux 5.18) reseeds the kernel RNG when the hypervisor gives the VM a new
-//! identity, which moves the generation that the vDSO shows. The device's name depends on the
+//! identity, which changes the generation that the vDSO shows. The device's name depends on the
 //! hypervisor, so any device bound to the driver counts.
 
 use core::ffi::CStr;
@@ -55,7 +55,7 @@ fn has_device(driver: &CStr) -> bool {
     links(entries).any(|name| name != c"module")
 }
 
-/// The names of the links in what getdents64(2) returned.
+/// The names of the links among the entries that getdents64(2) returned.
 fn links(entries: &[u8]) -> impl Iterator<Item = &CStr> {
     const LENGTH_AT: usize = 16;
     const TYPE_AT: usize = 18;
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_kept() {
+    fn the_answer_is_cached() {
         let is_bound_now = DRIVERS.into_iter().any(has_device);
         assert_eq!([is_bound(), is_bound()], [is_bound_now; 2]);
     }

@@ -1,10 +1,10 @@
-//! vmgenid's page, which the hypervisor changes before a restored VM runs again, as the kernel module
-//! in `kernel/` shows it.
+//! vmgenid's page, which the kernel module in `kernel/` shows, and which the hypervisor changes before a
+//! restored VM runs again.
 //!
-//! The hypervisor writes a new identifier of 16 bytes into the guest's memory before the guest goes
-//! on ("Virtual Machine Generation ID", Microsoft, 2012); only the interrupt, which Linux waits for,
-//! comes later. Some hypervisors also change it when a VM is moved to another host, which then costs a
-//! reseed.
+//! The hypervisor writes a new identifier of 16 bytes into the guest's memory before the guest
+//! continues ("Virtual Machine Generation ID", Microsoft, 2012); only the interrupt, for which Linux
+//! waits, comes later. Some hypervisors also change the identifier when a VM is moved to another host;
+//! this costs a reseed.
 
 use core::ffi::CStr;
 
@@ -16,13 +16,13 @@ use crate::file::File;
 /// Bytes of the identifier.
 const ID_LEN: usize = 16;
 
-/// What a read of the device gives: the identifier, then its offset in the page.
+/// Length of a read from the device: the identifier, then its offset in the page.
 const HEAD_LEN: usize = ID_LEN + size_of::<u64>();
 
 /// The page that the module shows; `None` if there is no module, or this process may not read it.
 pub(super) fn open() -> Option<CloneSignal> {
     #[cfg(feature = "testing")]
-    if let Some(path) = INSTEAD.get() {
+    if let Some(path) = REPLACEMENT.get() {
         return open_at(path);
     }
     open_at(c"/dev/squall-vmgenid")
@@ -52,13 +52,13 @@ fn id_at(head: &[u8; HEAD_LEN]) -> Option<usize> {
 }
 
 #[cfg(feature = "testing")]
-static INSTEAD: std::sync::OnceLock<&'static CStr> = std::sync::OnceLock::new();
+static REPLACEMENT: std::sync::OnceLock<&'static CStr> = std::sync::OnceLock::new();
 
 /// Looks for the device at `path` instead. A file there that imitates the device's page is used
-/// only with [`Failpoint::CloneDevice`](crate::failpoint::Failpoint::CloneDevice) off.
+/// only with [`Failpoint::CloneDeviceCheck`](crate::failpoint::Failpoint::CloneDeviceCheck) off.
 #[cfg(feature = "testing")]
-pub fn open_instead(path: &'static CStr) {
-    INSTEAD.set(path).expect("the device is replaced once");
+pub fn replace_device(path: &'static CStr) {
+    REPLACEMENT.set(path).expect("the device is replaced once");
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub(super) fn fill(out: &mut [u8]) -> Result<(), Error> {
     for attempt in 1.. {
         let before = epoch();
         generate(out)?;
-        if is_done(before, epoch(), attempt) {
+        if may_be_served(before, epoch(), attempt) {
             break;
         }
     }
@@ -38,7 +38,7 @@ pub(super) fn fill(out: &mut [u8]) -> Result<(), Error> {
 /// Whether output generated between these epochs, in this attempt, may be served. A fork or a clone
 /// in between left both sides with the same bytes. Reseeds look like clones: if they never pause,
 /// they delay a request by a limited number of attempts.
-fn is_done(before: Epoch, after: Epoch, attempt: usize) -> bool {
+fn may_be_served(before: Epoch, after: Epoch, attempt: usize) -> bool {
     let only_reseeded = Epoch {
         kernel: after.kernel,
         ..before
@@ -52,10 +52,10 @@ fn generate(out: &mut [u8]) -> Result<(), Error> {
         let mut bytes = Secret::<SEED_LEN>::zeroed();
         entropy::kernel::fill(&mut bytes[..])?;
         let mut root = RootBytes::zeroed();
-        entropy::hedge(&mut root);
+        entropy::stateless_root_bytes(&mut root);
         let mut seed = Seed::zeroed();
         entropy::seed(&bytes, &root, &mut seed);
-        Generator::once(&seed, |generator| {
+        Generator::with_seed(&seed, |generator| {
             generator.generate(part, &entropy::additional_input::<3>(), stores);
         });
     }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn forks_and_clones_are_never_served_and_reseeds_at_last() {
+    fn output_across_reseeds_is_served_at_last_and_across_clones_never() {
         let before = Epoch {
             kernel: 1,
             vm: 2,
@@ -110,8 +110,12 @@ mod tests {
             (cloned, false, false),
             (forked, false, false),
         ] {
-            assert_eq!(is_done(before, after, ATTEMPTS - 1), early, "{after:?}");
-            assert_eq!(is_done(before, after, ATTEMPTS), at_last, "{after:?}");
+            assert_eq!(
+                may_be_served(before, after, ATTEMPTS - 1),
+                early,
+                "{after:?}"
+            );
+            assert_eq!(may_be_served(before, after, ATTEMPTS), at_last, "{after:?}");
         }
     }
 }

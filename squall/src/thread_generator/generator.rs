@@ -1,7 +1,7 @@
-//! The generator in a page: which one, and how its bytes are read and kept.
+//! The generator in a page: which cipher it uses, and how its state is loaded and stored.
 //!
-//! The page holds plain bytes, so that a page zeroed at any moment is never more than a useless
-//! key. They are copied out before use, so that a request works on one unchanging state.
+//! The page holds plain bytes, so that a page zeroed at any moment is nothing worse than a useless key.
+//! The state is copied out before use, so that a request works on one unchanging state.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -14,7 +14,7 @@ use crate::secret::Secret;
 
 const KEY_LEN: usize = 32;
 
-/// A thread's generator, out of its page for one request.
+/// A thread's generator, copied out of its page for one request.
 pub(super) enum Generator {
     Aes(CtrDrbg<Aes256>),
     ChaCha(FastKeyErasure),
@@ -31,7 +31,7 @@ impl Generator {
     }
 
     /// Lets `work` use a generator instantiated with `seed`, then wipes the generator.
-    pub fn once(seed: &Seed, work: impl FnOnce(&mut Generator)) {
+    pub fn with_seed(seed: &Seed, work: impl FnOnce(&mut Generator)) {
         Self::in_state(&mut Secret::zeroed(), engine(), |generator| {
             generator.reseed(seed);
             work(generator);
@@ -133,12 +133,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_seed_has_outputs_of_its_own() {
+    fn different_seeds_give_different_outputs() {
         let of = |first| {
             let mut seed = Seed::zeroed();
             seed[0] = first;
             let mut out = [0; 32];
-            Generator::once(&seed, |generator| {
+            Generator::with_seed(&seed, |generator| {
                 generator.generate(&mut out, &[], Stores::Cached)
             });
             out

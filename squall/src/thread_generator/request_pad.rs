@@ -1,15 +1,14 @@
-//! Request pads, which make what is served after a pause differ from what a clone is served.
+//! Request pads make the bytes that are served after a pause different in each clone.
 //!
-//! Where the machine may be cloned before it is notified, its copies go on with the same buffers. A
-//! request whose bytes may be in all of them gets a *request pad*: it is XORed with a second
+//! Where the machine may be cloned before it is notified, its clones continue with the same buffers. A
+//! request whose bytes may be in all of these buffers gets a *request pad*: it is XORed with a second
 //! keystream, AES-256 in counter mode under a key that the generator gave when it was seeded. The
 //! pad's first block is numbered by the cycle counter and a word of the CPU's random instruction.
 //! XORed with an independent keystream, the buffer's bytes are no less unpredictable than before; and
-//! the output of two clones differs as long as either number does, in a way that nobody without the
-//! key can tell.
+//! the output of two clones differs if either number does, and nobody without the key can tell how.
 //!
-//! Additional input would do the same by the standard's own means, at four times the cost. It
-//! serves requests that are too long for the buffer, and all requests on a CPU without AES
+//! Additional input achieves the same by the standard's own means, at four times the cost. It is used
+//! for requests that are too long for the buffer, and for all requests on a CPU without AES
 //! instructions.
 
 use super::generator::Generator;
@@ -28,7 +27,7 @@ const _: () = assert!(PAD_SCHEDULE_LEN == CACHED_SCHEDULE_LEN);
 const BLOCKS_BITS: u32 = (SMALL / engine::BLOCK).ilog2();
 
 /// Whether this CPU has the AES instructions that pads need.
-pub(super) fn is_possible() -> bool {
+pub(super) fn is_available() -> bool {
     engine::can_cache_schedules() && !failpoint::is_off(Failpoint::CachedSchedule)
 }
 
@@ -46,7 +45,9 @@ pub(super) fn prepare(page: Page, generator: &mut Generator) {
 pub(super) fn apply(page: Page, now: Reading, out: &mut [u8]) -> &mut [u8] {
     let _clear = registers::clear_on_return();
     let [cycles, word] = entropy::additional_input_at(now.count);
-    page.with_pad_schedule(|schedule| engine::xor_keystream(schedule, block(cycles, word), out));
+    page.with_pad_schedule(|schedule| {
+        engine::xor_keystream(schedule, first_block(cycles, word), out)
+    });
     out
 }
 
@@ -60,7 +61,7 @@ pub(super) fn apply_to_word<W: Word>(page: Page, now: Reading, word: W) -> W {
 }
 
 /// The number of a pad's first block.
-fn block(cycles: u64, word: u64) -> u128 {
+fn first_block(cycles: u64, word: u64) -> u128 {
     u128::from(word) << 64 | u128::from(cycles << BLOCKS_BITS)
 }
 
@@ -72,11 +73,11 @@ mod tests {
     #[test]
     fn pads_of_different_numbers_have_no_block_in_common() {
         const BLOCKS: u128 = (SMALL / engine::BLOCK) as u128;
-        assert_eq!(block(0, 0), 0);
-        assert_eq!(block(1, 0), BLOCKS);
-        assert_eq!(block(0, 1), 1 << 64);
-        assert_eq!(block(5, 7), (7 << 64) + 5 * BLOCKS);
+        assert_eq!(first_block(0, 0), 0);
+        assert_eq!(first_block(1, 0), BLOCKS);
+        assert_eq!(first_block(0, 1), 1 << 64);
+        assert_eq!(first_block(5, 7), (7 << 64) + 5 * BLOCKS);
         // The upper bits of a long count do not reach the word.
-        assert_eq!(block(u64::MAX, 7) >> 64, 7);
+        assert_eq!(first_block(u64::MAX, 7) >> 64, 7);
     }
 }

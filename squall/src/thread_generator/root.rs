@@ -6,8 +6,8 @@
 //! holds its own [`lock`](crate::guard::lock) uses it, never a signal handler within a draw, and
 //! no thread waits in it for long.
 //!
-//! In a new process the root begins with words of the CPU's random instruction, if the instruction
-//! works and the machine has a signal of clones; otherwise with a bootstrap. When the machine may
+//! The root of a new process begins with words of the CPU's random instruction, if the instruction
+//! works and the machine has a signal of clones; otherwise it begins with a bootstrap. When the machine may
 //! have been cloned, the bootstrap runs again before anything is served.
 
 #[cfg(test)]
@@ -22,7 +22,7 @@ use crate::entropy::{Input, RootBytes, ThisMachine};
 use crate::failpoint::{self, Failpoint};
 use crate::guard::Epoch;
 use crate::guard::policy::Policy;
-use crate::guard::shared::{Place, SharedPage, Token};
+use crate::guard::shared::{SharedContents, SharedPage, Token};
 
 /// A root with `N` shards.
 type Root<const N: usize> = Whirlwind<WithSha512, ThisMachine, N>;
@@ -34,10 +34,11 @@ pub(crate) static BOOTSTRAPS: AtomicU64 = AtomicU64::new(0);
 
 /// How often each event was an input of the root.
 #[cfg(feature = "testing")]
-pub(super) static TOLD: [AtomicU64; Event::COUNT] = [const { AtomicU64::new(0) }; Event::COUNT];
+pub(super) static EVENT_COUNTS: [AtomicU64; Event::COUNT] =
+    [const { AtomicU64::new(0) }; Event::COUNT];
 
-/// Inputs of a root that begins without a bootstrap: one waits for the slow seed, and eight fill
-/// the fast one's buffer.
+/// Inputs of a root that begins without a bootstrap: one waits in the slow seed's buffer, and eight
+/// fill the fast seed's.
 const FIRST_INPUTS: usize = 9;
 
 /// An event that is an input of the root. Its number is the [`Input`]'s source.
@@ -65,49 +66,54 @@ impl Event {
 }
 
 /// Adds an event that happens now to the root, if there is one.
-pub(super) fn tell(event: Event, about: u64) {
-    if let Some(place) = ROOT.get() {
-        tell_to(&place.value, event, about);
+pub(super) fn add_event(event: Event, about: u64) {
+    if let Some(shared) = ROOT.get() {
+        add_event_to(&shared.value, event, about);
     }
 }
 
-fn tell_to(root: &Whirlwind, event: Event, about: u64) {
+fn add_event_to(root: &Whirlwind, event: Event, about: u64) {
     add(root, event, cpu::noise(), about);
 }
 
 fn add<const N: usize>(root: &Root<N>, event: Event, cycles: u64, about: u64) {
     #[cfg(feature = "testing")]
-    TOLD[event as usize].fetch_add(1, Ordering::Relaxed);
+    EVENT_COUNTS[event as usize].fetch_add(1, Ordering::Relaxed);
     root.add(Input::new(event as u32, cycles, about));
 }
 
 /// Draws bytes for a seed under `epoch`, after adding the event that caused the seeding.
 pub(super) fn draw(event: Event, epoch: Epoch, policy: &Policy, bytes: &mut RootBytes) {
-    if !draw_from_page(event, epoch, policy, bytes) {
-        draw_once(policy, bytes);
+    if !draw_from_shared_root(event, epoch, policy, bytes) {
+        draw_from_temporary_root(policy, bytes);
     }
 }
 
-fn draw_from_page(event: Event, epoch: Epoch, policy: &Policy, bytes: &mut RootBytes) -> bool {
-    let Some(place) = page() else {
+fn draw_from_shared_root(
+    event: Event,
+    epoch: Epoch,
+    policy: &Policy,
+    bytes: &mut RootBytes,
+) -> bool {
+    let Some(shared) = page() else {
         return false;
     };
     (0..ATTEMPTS).any(|_| {
-        let ready = place.ready();
+        let ready = shared.ready_token();
         if ready.is_some() {
-            renew(place, epoch, policy);
+            bootstrap_if_cloned(shared, epoch, policy);
         }
-        let Some(token) = ready.or_else(|| prepare(place, epoch, policy)) else {
+        let Some(token) = ready.or_else(|| prepare(shared, epoch, policy)) else {
             return false;
         };
-        place.stays(token, |root| {
-            tell_to(root, event, epoch.kernel);
+        shared.is_unchanged_during(token, |root| {
+            add_event_to(root, event, epoch.kernel);
             root.generate(&mut bytes[..]);
         })
     })
 }
 
-fn page() -> Option<&'static Place<Whirlwind>> {
+fn page() -> Option<&'static SharedContents<Whirlwind>> {
     if failpoint::is_off(Failpoint::RootPage) {
         None
     } else {
@@ -115,34 +121,34 @@ fn page() -> Option<&'static Place<Whirlwind>> {
     }
 }
 
-/// Draws from a temporary root: there is no memory, another thread is preparing the root, or its
+/// Draws from a temporary root, because there is no memory, another thread is preparing the root, or its
 /// page is emptied faster than it can be used.
 #[cold]
 #[inline(never)]
-fn draw_once(policy: &Policy, bytes: &mut RootBytes) {
+fn draw_from_temporary_root(policy: &Policy, bytes: &mut RootBytes) {
     let root = Root::<1>::default();
-    begin(&root, policy);
+    add_first_inputs(&root, policy);
     root.generate(&mut bytes[..]);
 }
 
 /// Prepares an empty root; `None` if another thread is preparing it, or the result was lost.
 ///
-/// The new root begins in other memory and is then copied: if the page is emptied meanwhile and
-/// another root is already there, a late copy stores nothing in it that anyone knows.
+/// The new root begins in other memory and is then copied. If the page is emptied meanwhile and another
+/// thread has already stored its root there, this late copy stores only bytes that nobody knows.
 #[cold]
 #[inline(never)]
-fn prepare(place: &Place<Whirlwind>, epoch: Epoch, policy: &Policy) -> Option<Token> {
-    let claim = place.claim()?;
+fn prepare(shared: &SharedContents<Whirlwind>, epoch: Epoch, policy: &Policy) -> Option<Token> {
+    let claim = shared.claim()?;
     let root = Root::<1>::default();
-    begin(&root, policy);
-    place.value.adopt(&root);
-    place.set_epoch(epoch);
-    place.finish(claim)
+    add_first_inputs(&root, policy);
+    shared.value.copy_from(&root);
+    shared.set_epoch(epoch);
+    shared.finish(claim)
 }
 
-/// Adds a root's first inputs: words of the CPU, or a bootstrap where there are none or where the
-/// machine has no signal of clones.
-fn begin<const N: usize>(root: &Root<N>, policy: &Policy) {
+/// Adds a root's first inputs: words of the CPU's random instruction, or a bootstrap if there are none
+/// or the machine has no signal of clones.
+fn add_first_inputs<const N: usize>(root: &Root<N>, policy: &Policy) {
     let has_words = policy.has_clone_signal() && (0..FIRST_INPUTS).all(|_| add_word(root));
     if !has_words {
         bootstrap(root);
@@ -159,13 +165,13 @@ fn add_word<const N: usize>(root: &Root<N>) -> bool {
 }
 
 /// Bootstraps the root again if this machine may have been cloned since it last was.
-fn renew(place: &Place<Whirlwind>, epoch: Epoch, policy: &Policy) {
-    let before = place.epoch();
+fn bootstrap_if_cloned(shared: &SharedContents<Whirlwind>, epoch: Epoch, policy: &Policy) {
+    let before = shared.epoch();
     if policy.may_be_clone(before, epoch) && !failpoint::is_off(Failpoint::Bootstrap) {
-        bootstrap(&place.value);
+        bootstrap(&shared.value);
     }
     if before != epoch {
-        place.set_epoch(epoch);
+        shared.set_epoch(epoch);
     }
 }
 

@@ -1,7 +1,7 @@
 //! When a thread's state is seeded, and under which epoch.
 //!
-//! The epoch of a seed has the generation that the vDSO recorded for the bytes it gave; everything
-//! else in it is read before the bytes are. Any later change makes the mark stale.
+//! The epoch of a seed contains the generation that the vDSO recorded for the bytes it gave; the rest
+//! of the epoch is read before those bytes. So any later change makes the page's mark stale.
 
 use core::sync::atomic::Ordering;
 
@@ -14,52 +14,51 @@ use crate::guard::page::Page;
 use crate::guard::{Epoch, clock, clone_signal, freshness, vdso};
 use crate::secret::Secret;
 
-/// Oldest seed a request may be served from where the kernel's generation cannot be seen, in
-/// seconds: the interval of the kernel's own reseeds (CRNG_RESEED_INTERVAL, drivers/char/random.c).
+/// Maximum age of a seed where the kernel's generation cannot be seen, in seconds: the interval of the kernel's own reseeds (CRNG_RESEED_INTERVAL, drivers/char/random.c).
 const MAX_SEED_AGE: u64 = 60;
 
-/// Seedings during which the place shows another generation before the place counts as wrong: the
-/// kernel may have reseeded in between, but not so often.
-const ATTEMPTS_AT_A_PLACE: usize = 4;
+/// Attempts in which the watched address shows another generation than the seed has, before squall looks
+/// for another address: the kernel may have reseeded in between, but not so often.
+const ATTEMPTS_BEFORE_NEW_ADDRESS: usize = 4;
 
 impl Request<'_> {
     /// Seeds the page's generator and marks it with the epoch of the seed.
     pub(super) fn seed(&self, page: Page) -> Result<(), Error> {
-        let around = self.policy.epoch_without_kernel();
-        let event = self.reason(page, around);
-        page.begin_seeding(around);
+        let epoch_before = self.policy.epoch_without_kernel();
+        let event = self.seeding_event(page, epoch_before);
+        page.begin_seeding(epoch_before);
         let mut bytes = Secret::zeroed();
         let generation = self.kernel_bytes(page, &mut bytes)?;
-        let now = Epoch {
+        let seed_epoch = Epoch {
             kernel: generation,
-            ..around
+            ..epoch_before
         };
         let mut root = RootBytes::zeroed();
-        root::draw(event, now, &self.policy, &mut root);
+        root::draw(event, seed_epoch, &self.policy, &mut root);
         let mut seed = Seed::zeroed();
         entropy::seed(&bytes, &root, &mut seed);
-        page.mark(generation);
+        page.set_generation(generation);
         Generator::in_page(page, self.engine(0), |generator| {
             generator.reseed(&seed);
-            if request_pad::is_possible() {
+            if request_pad::is_available() {
                 request_pad::prepare(page, generator);
             }
         });
         if self.policy.signal.is_some() {
-            clone_signal::note(around.vm, generation);
+            clone_signal::record(epoch_before.vm, generation);
         }
-        self.local.refill.set(FIRST_REFILL);
-        self.local.seeded_at.set(clock::seconds());
+        self.state.refill.set(FIRST_REFILL);
+        self.state.seeded_at.set(clock::seconds());
         RESEEDS.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    /// The reason for a seeding.
-    fn reason(&self, page: Page, around: Epoch) -> Event {
-        match (page.is_empty(), self.local.seeded_at.get()) {
+    /// The event that is the reason for a seeding.
+    fn seeding_event(&self, page: Page, epoch_before: Epoch) -> Event {
+        match (page.is_empty(), self.state.seeded_at.get()) {
             (true, 0) => Event::ThreadStart,
             (true, _) => Event::Emptied,
-            _ if page.vm() != 0 && page.vm() != around.vm => Event::Clone,
+            _ if page.vm() != 0 && page.vm() != epoch_before.vm => Event::Clone,
             _ => Event::Reseed,
         }
     }
@@ -79,19 +78,19 @@ impl Request<'_> {
                     generation => generation,
                 });
             };
-            if vdso::validate(vdso, generation) || attempt > ATTEMPTS_AT_A_PLACE {
+            if vdso::confirm_address(vdso, generation) || attempt > ATTEMPTS_BEFORE_NEW_ADDRESS {
                 return Ok(generation);
             }
-            if attempt == ATTEMPTS_AT_A_PLACE {
-                vdso::relocate(vdso, generation);
+            if attempt == ATTEMPTS_BEFORE_NEW_ADDRESS {
+                vdso::find_address(vdso, generation);
             }
         }
-        unreachable!("the loop above ends by returning")
+        unreachable!("the loop only ends by returning")
     }
 
     /// Whether the seed is older than the kernel's own would be.
-    pub(super) fn seed_is_old(&self) -> bool {
-        is_old(self.local.seeded_at.get(), clock::seconds())
+    pub(super) fn is_seed_old(&self) -> bool {
+        is_old(self.state.seeded_at.get(), clock::seconds())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What tests can observe of the generator without drawing from it.
+//! Lets tests observe the generator without drawing from it.
 
 use core::sync::atomic::Ordering;
 
@@ -15,7 +15,7 @@ pub fn page_address() -> usize {
 }
 
 /// Offsets of the generator's key and of the request pads' round keys in a page.
-pub const KEYS_AT: [usize; 2] = Page::KEYS_AT;
+pub const KEY_OFFSETS: [usize; 2] = Page::KEY_OFFSETS;
 
 /// Seedings in this process so far.
 pub fn reseeds() -> u64 {
@@ -24,7 +24,7 @@ pub fn reseeds() -> u64 {
 
 /// How often each event was an input of the root, by the event's number.
 pub fn events() -> [u64; Event::COUNT] {
-    core::array::from_fn(|event| root::TOLD[event].load(Ordering::Relaxed))
+    core::array::from_fn(|event| root::EVENT_COUNTS[event].load(Ordering::Relaxed))
 }
 
 /// The kernel's generation and vmclock's count plus one, as the guards see them; 0 where unseen.

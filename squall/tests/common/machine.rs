@@ -1,7 +1,8 @@
 //! Which engines a test run covers.
 //!
-//! An engine of this kind of CPU that it lacks is named on standard error, where the test harness does not hide
-//! it, and fails the run if the environment variable `SQUALL_REQUIRE_ENGINES` names it.
+//! Engines for this architecture that the CPU lacks are listed on standard error, which the test harness
+//! does not capture. If the environment variable `SQUALL_REQUIRE_ENGINES` names one of them, the run
+//! fails.
 
 use std::io::Write;
 use std::sync::Once;
@@ -11,7 +12,7 @@ use squall::Engine;
 /// The AES engines of this CPU.
 ///
 /// # Panics
-/// If an engine is lacking that `SQUALL_REQUIRE_ENGINES`, a list with commas, names.
+/// If this CPU lacks an engine that `SQUALL_REQUIRE_ENGINES` names, a list separated by commas.
 pub fn aes_engines() -> Vec<Engine> {
     static REPORT: Once = Once::new();
     REPORT.call_once(report_lacking);

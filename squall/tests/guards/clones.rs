@@ -9,18 +9,19 @@ use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 
 use squall::CloneGuard;
-use squall::testing::Failpoint::CloneDevice;
+use squall::testing::Failpoint::CloneDeviceCheck;
 use squall::testing::{
-    KEYS_AT_FOR_TESTING, reseeds_for_testing, set_gap_for_testing, switch_off_for_testing,
+    KEY_OFFSETS_FOR_TESTING, reseeds_for_testing, set_gap_for_testing, switch_off_for_testing,
     vmclock_for_testing, vmgenid_page_for_testing,
 };
 
 use crate::Verdict;
-use crate::outputs::{Draw, end_of, fork, judge, receive, send, wait};
+use crate::outputs::{Draw, exit_status_of, fork, judge, receive, send, wait};
 use crate::reseeds::KernelRng;
 use crate::stack::words_of_page;
 
-/// Compares what two copies of this process draw, 200 times; the second runs `between` first.
+/// Compares the draws of this process and two copies of it, 200 times; the first copy runs `between`
+/// before it draws.
 fn copies_draw<const N: usize>(draw: fn() -> [Draw; N], between: impl Fn()) -> Verdict {
     let (reader, writer) = pipe().unwrap();
     let collector = std::thread::spawn(move || receive(reader));
@@ -45,16 +46,16 @@ fn draws() -> [Draw; 6] {
     squall::fill(&mut long);
     [
         squall::array(),
-        of_words([squall::u32(), squall::u32(), squall::u32(), squall::u32()]),
-        of_words([squall::u64(), squall::u64()]),
-        of_words([squall::array::<8>(), squall::array::<8>()].map(u64::from_ne_bytes)),
+        draw_of_words([squall::u32(), squall::u32(), squall::u32(), squall::u32()]),
+        draw_of_words([squall::u64(), squall::u64()]),
+        draw_of_words([squall::array::<8>(), squall::array::<8>()].map(u64::from_ne_bytes)),
         small[240..].try_into().unwrap(),
         long[284..].try_into().unwrap(),
     ]
 }
 
 /// A draw that consists of words.
-fn of_words<W: Into<u64>, const N: usize>(words: [W; N]) -> Draw {
+fn draw_of_words<W: Into<u64>, const N: usize>(words: [W; N]) -> Draw {
     let mut draw = [0; 16];
     for (place, word) in draw.chunks_exact_mut(16 / N).zip(words) {
         place.copy_from_slice(&word.into().to_ne_bytes()[..16 / N]);
@@ -62,24 +63,24 @@ fn of_words<W: Into<u64>, const N: usize>(words: [W; N]) -> Draw {
     draw
 }
 
-/// Without any signal of clones, requests differ by themselves.
-pub fn unseen() -> Verdict {
+/// Without any signal of clones, requests are made different in each copy.
+pub fn no_signal() -> Verdict {
     copies_draw(draws, || {})
 }
 
-/// If the program does not rely on signals of clones, requests differ by themselves.
+/// If the program does not rely on signals of clones, requests are made different in each copy.
 pub fn distrusted() -> Verdict {
     squall::hazmat::distrust_clone_signals();
     copies_draw(draws, || {})
 }
 
-/// Leaves vmgenid, which a case's switches have added, as the only signal.
-fn has_delayed_notification() {
+/// Hides other signals, so that vmgenid, which a case's failpoints add, is the only one.
+fn leave_delayed_notification() {
     without_signal();
     assert_eq!(squall::status().clone_guard, CloneGuard::Vmgenid);
 }
 
-/// Hides the devices that tell of clones in time.
+/// Hides the devices with an immediate signal of clones.
 pub fn without_signal() {
     look_for_signals_at(c"/nonexistent/vmclock", c"/nonexistent/squall-vmgenid");
 }
@@ -91,7 +92,7 @@ fn look_for_signals_at(vmclock: &'static CStr, vmgenid_page: &'static CStr) {
 
 /// Before the kernel has handled vmgenid's interrupt, requests of every size differ.
 pub fn delayed() -> Verdict {
-    has_delayed_notification();
+    leave_delayed_notification();
     copies_draw(draws, || {})
 }
 
@@ -101,11 +102,11 @@ pub fn delayed_through_rng() -> Verdict {
     fn draws() -> [Draw; 2] {
         let mut rng = squall::Rng;
         [
-            of_words([(); 4].map(|()| rng.next_u32())),
-            of_words([(); 2].map(|()| rng.next_u64())),
+            draw_of_words([(); 4].map(|()| rng.next_u32())),
+            draw_of_words([(); 2].map(|()| rng.next_u64())),
         ]
     }
-    has_delayed_notification();
+    leave_delayed_notification();
     copies_draw(draws, || {})
 }
 
@@ -115,16 +116,16 @@ pub fn simulation() -> Verdict {
     fn draws() -> [Draw; 2] {
         let mut rng = squall::SimulationRng;
         [
-            of_words([(); 4].map(|()| rng.next_u32())),
-            of_words([(); 2].map(|()| rng.next_u64())),
+            draw_of_words([(); 4].map(|()| rng.next_u32())),
+            draw_of_words([(); 2].map(|()| rng.next_u64())),
         ]
     }
-    has_delayed_notification();
+    leave_delayed_notification();
     copies_draw(draws, || {})
 }
 
-/// Long requests for simulations differ in clones: output of a generator that was given no input would
-/// tell the key of a clone's that was.
+/// Long requests for simulations differ in clones: the generator's output without additional input would
+/// tell the key of another clone that mixes in input.
 pub fn long_simulation() -> Verdict {
     use rand_core::Rng as _;
     fn draw() -> [Draw; 1] {
@@ -132,7 +133,7 @@ pub fn long_simulation() -> Verdict {
         squall::SimulationRng.fill_bytes(&mut long);
         [long[284..].try_into().unwrap()]
     }
-    has_delayed_notification();
+    leave_delayed_notification();
     copies_draw(draw, || {})
 }
 
@@ -145,21 +146,21 @@ const GAP: u64 = 20_000;
 fn burst() -> [Draw; 20] {
     std::array::from_fn(|request| match request % 4 {
         0 => squall::array(),
-        1 => of_words([squall::u32(), squall::u32(), squall::u32(), squall::u32()]),
-        2 => of_words([squall::u64(), squall::u64()]),
+        1 => draw_of_words([squall::u32(), squall::u32(), squall::u32(), squall::u32()]),
+        2 => draw_of_words([squall::u64(), squall::u64()]),
         _ => squall::array::<32>()[16..].try_into().unwrap(),
     })
 }
 
 /// If the machine is stopped within a burst, its copies notice the pause.
 pub fn stopped_in_a_burst() -> Verdict {
-    has_delayed_notification();
+    leave_delayed_notification();
     set_gap_for_testing(GAP);
     copies_draw(burst, || {})
 }
 
 /// The same where no signal of clones ever comes.
-pub fn stopped_in_a_burst_unseen() -> Verdict {
+pub fn stopped_in_a_burst_without_signal() -> Verdict {
     without_signal();
     assert_eq!(squall::status().clone_guard, CloneGuard::NoSignal);
     set_gap_for_testing(GAP);
@@ -167,11 +168,11 @@ pub fn stopped_in_a_burst_unseen() -> Verdict {
 }
 
 /// The same after vmclock's counter has changed, while the kernel has not reseeded.
-pub fn stopped_in_a_burst_unsettled() -> Verdict {
+pub fn stopped_in_a_burst_before_reseed() -> Verdict {
     let signal = Signal::vmclock();
     set_gap_for_testing(GAP);
     let mut count = 1;
-    until_undisturbed(burst, || {
+    repeat_until_no_reseed(burst, || {
         count += 1;
         signal.set(count);
     })
@@ -194,8 +195,8 @@ pub fn simulations_come_from_the_buffer() -> Verdict {
 
 fn comes_from_the_buffer(draw: fn()) -> Verdict {
     const STATE_WORDS: usize = 6;
-    let state = || words_of_page(KEYS_AT_FOR_TESTING[0], STATE_WORDS);
-    has_delayed_notification();
+    let state = || words_of_page(KEY_OFFSETS_FOR_TESTING[0], STATE_WORDS);
+    leave_delayed_notification();
     // A refill or a reseed may come in between, but not each time.
     let leaves_state = |_| {
         let before = state();
@@ -214,9 +215,9 @@ pub fn pad_schedule() -> Verdict {
     const WORDS: usize = 30;
     fn pad_schedule() -> Vec<u64> {
         squall::u64();
-        words_of_page(KEYS_AT_FOR_TESTING[1], WORDS)
+        words_of_page(KEY_OFFSETS_FOR_TESTING[1], WORDS)
     }
-    has_delayed_notification();
+    leave_delayed_notification();
     let rng = KernelRng::open();
     let mut all = vec![
         pad_schedule(),
@@ -258,7 +259,7 @@ fn use_as_vmgenid_page(path: &Path) {
     look_for_signals_at(c"/nonexistent/vmclock", leaked_path(path));
 }
 
-/// A file that imitates the page of a device that tells of clones.
+/// A file that imitates the page of a device with a signal of clones.
 pub struct Signal {
     file: File,
     count_at: u64,
@@ -275,7 +276,7 @@ impl Signal {
         Signal::of_vmclock(0, 16)
     }
 
-    /// vmgenid's page. Of the identifier only the 8 bytes change that begin `count_at`.
+    /// vmgenid's page, of which only the 8 bytes from `count_at` on change.
     pub fn vmgenid(count_at: u64) -> Signal {
         let signal = Signal::installed(count_at, use_as_vmgenid_page, Signal::write_vmgenid);
         assert_eq!(squall::status().clone_guard, CloneGuard::VmgenidPage);
@@ -292,13 +293,13 @@ impl Signal {
 
     fn installed(
         count_at: u64,
-        use_it: fn(&Path),
+        use_path: fn(&Path),
         write: impl FnOnce(&Path, u64) -> Signal,
     ) -> Signal {
-        switch_off_for_testing(CloneDevice);
+        switch_off_for_testing(CloneDeviceCheck);
         let path = scratch("page");
         let signal = write(&path, count_at);
-        use_it(&path);
+        use_path(&path);
         // Reading the status decides which signals the machine has.
         squall::status();
         std::fs::remove_file(path).unwrap();
@@ -320,8 +321,8 @@ impl Signal {
         signal
     }
 
-    /// Writes a page of vmgenid that begins with the identifier. So it also is what a read of the
-    /// device gives: behind the identifier is its offset, which is 0.
+    /// Writes a page of vmgenid that begins with the identifier. A read of the device gives the same
+    /// bytes: the identifier, followed by its offset, which is 0.
     fn write_vmgenid(path: &Path, count_at: u64) -> Signal {
         Signal::write(path, count_at)
     }
@@ -347,26 +348,26 @@ impl Signal {
 }
 
 /// vmclock's counter is different in every copy.
-pub fn vmclock_moves() -> Verdict {
-    copies_of(&Signal::vmclock())
+pub fn vmclock_changes() -> Verdict {
+    copies_with_changing(&Signal::vmclock())
 }
 
 /// vmclock's disruption marker is different in every copy.
-pub fn vmclock_marker_moves() -> Verdict {
-    copies_of(&Signal::marker())
+pub fn vmclock_marker_changes() -> Verdict {
+    copies_with_changing(&Signal::marker())
 }
 
 /// The first half of vmgenid's identifier is different in every copy.
 pub fn vmgenid_page_begins_differently() -> Verdict {
-    copies_of(&Signal::vmgenid(0))
+    copies_with_changing(&Signal::vmgenid(0))
 }
 
 /// The last half of vmgenid's identifier is different in every copy.
 pub fn vmgenid_page_ends_differently() -> Verdict {
-    copies_of(&Signal::vmgenid(8))
+    copies_with_changing(&Signal::vmgenid(8))
 }
 
-fn copies_of(signal: &Signal) -> Verdict {
+fn copies_with_changing(signal: &Signal) -> Verdict {
     let (reader, writer) = pipe().unwrap();
     let collector = std::thread::spawn(move || receive(reader));
     for round in 0..200 {
@@ -380,13 +381,13 @@ fn copies_of(signal: &Signal) -> Verdict {
 }
 
 /// The control: the counter never changes, so the copies repeat.
-pub fn vmclock_stands_still() -> Verdict {
+pub fn vmclock_never_changes() -> Verdict {
     let _clock = Signal::vmclock();
     copies_draw(draws, || {})
 }
 
 /// The control: the identifier never changes, so the copies repeat.
-pub fn vmgenid_page_stands_still() -> Verdict {
+pub fn vmgenid_page_never_changes() -> Verdict {
     let _page = Signal::vmgenid(0);
     copies_draw(draws, || {})
 }
@@ -405,22 +406,25 @@ fn draws_differ_until_reseed(signal: &Signal) -> Verdict {
     let rng = KernelRng::open();
     squall::u32();
     let mut count = 1;
-    let unsettled = until_undisturbed(draws, || {
+    let before_reseed = repeat_until_no_reseed(draws, || {
         count += 1;
         signal.set(count);
     });
-    if let Verdict::Broken(how) = unsettled {
+    if let Verdict::Broken(how) = before_reseed {
         return Verdict::Broken(format!("before the kernel reseeded: {how}"));
     }
-    // Settled: copies repeat again, as nothing tells them apart.
-    match until_undisturbed(draws, || rng.reseed()) {
+    // After the reseed, copies repeat again, as nothing makes them differ.
+    match repeat_until_no_reseed(draws, || rng.reseed()) {
         Verdict::Broken(_) => Verdict::Held,
         _ => Verdict::Broken("still different after the kernel reseeded".to_owned()),
     }
 }
 
-/// Compares copies after `event`; repeats it if the kernel reseeded by itself meanwhile.
-fn until_undisturbed<const N: usize>(draw: fn() -> [Draw; N], mut event: impl FnMut()) -> Verdict {
+/// Compares copies after `event`, and again if the kernel reseeded by itself meanwhile.
+fn repeat_until_no_reseed<const N: usize>(
+    draw: fn() -> [Draw; N],
+    mut event: impl FnMut(),
+) -> Verdict {
     loop {
         event();
         squall::u32();
@@ -433,9 +437,9 @@ fn until_undisturbed<const N: usize>(draw: fn() -> [Draw; N], mut event: impl Fn
     }
 }
 
-/// A first draw does not look for a vmclock if it need not: that would take longer than the draw.
+/// A first draw looks for a vmclock only if it must, because that would take longer than the draw.
 pub fn first_draw_does_not_look_for_vmclock() -> Verdict {
-    switch_off_for_testing(CloneDevice);
+    switch_off_for_testing(CloneDeviceCheck);
     let path = scratch("page");
     Signal::write_vmclock(&path, 1 << 8, 104);
     use_as_vmclock(&path);
@@ -465,7 +469,7 @@ pub fn vmclock_is_the_device() -> Verdict {
             // SAFETY: as above.
             unsafe { libc::_exit(has_vmclock.into()) }
         });
-        end_of(child) != 0
+        exit_status_of(child) != 0
     };
     let used = [&page, &link, &fifo, Path::new("/dev/zero")]
         .into_iter()
@@ -480,7 +484,7 @@ pub fn vmclock_is_the_device() -> Verdict {
     }
 }
 
-/// Nor is a file, nor another device, in the place of the module's.
+/// A file, or another device, at the path of the module's device is not used.
 pub fn vmgenid_page_is_the_device() -> Verdict {
     let page = scratch("page");
     Signal::write_vmgenid(&page, 0);
@@ -491,7 +495,7 @@ pub fn vmgenid_page_is_the_device() -> Verdict {
             // SAFETY: _exit has no preconditions.
             unsafe { libc::_exit(has_page.into()) }
         });
-        end_of(child) != 0
+        exit_status_of(child) != 0
     };
     let used = [&page, Path::new("/dev/zero")]
         .into_iter()
@@ -514,7 +518,7 @@ pub fn vmclock_cut_short() -> Verdict {
         clock.file.set_len(0).unwrap();
         squall::u64();
     });
-    let status = end_of(child);
+    let status = exit_status_of(child);
     std::fs::remove_file(path).unwrap();
     if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGBUS {
         return Verdict::Broken("a draw ended by SIGBUS".to_owned());

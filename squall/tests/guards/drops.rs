@@ -41,12 +41,12 @@ fn drop_page_while<T>(work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Number of the event that the root is told of when a thread finds its page emptied.
+/// Number of the root's event for a page that was found empty.
 const EMPTIED: usize = 5;
 
-/// Repeats and zeros, until so many draws found the page emptied: a drop hits the nanosecond between
-/// a check and a read rarely. Where both threads share a CPU, the other one only runs when this one
-/// yields.
+/// Looks for repeats and zeros until enough draws have found the page emptied: a drop rarely hits the
+/// nanosecond between a check and a read. Where both threads share a CPU, the dropping one only runs
+/// when this one yields.
 pub fn small() -> Verdict {
     const ENOUGH: u64 = 1_000;
     judge(drop_page_while(|| {
@@ -67,9 +67,9 @@ pub fn small() -> Verdict {
     }))
 }
 
-/// Requests that are generated in place and cross many generator requests, until so many found
-/// their page emptied. Out of an empty page come the same bytes every time, and each request's first
-/// are looked at.
+/// Draws requests that are generated in place and take several generator requests, until enough of them
+/// have found their page emptied. An empty page gives the same bytes every time, so the first bytes of
+/// each request are compared.
 pub fn large(enough: u64) -> Verdict {
     let lens = [257, 1000, 4096, 65_536, 65_537, 200_000];
     drop_page_while(|| {

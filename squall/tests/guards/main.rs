@@ -30,7 +30,7 @@ use libtest_mimic::{Arguments, Trial};
 use squall::testing::{Failpoint, switch_off_for_testing};
 use squall::{Engine, MemoryKind, NoiseSource, ReseedGuard, Status};
 
-/// What a scenario found.
+/// The result of a scenario.
 pub enum Verdict {
     /// The promise held.
     Held,
@@ -38,7 +38,7 @@ pub enum Verdict {
     Broken(String),
 }
 
-/// What a case needs from the machine and cannot imitate.
+/// A property of the machine that a case needs and cannot imitate.
 #[derive(Clone, Copy)]
 enum Need {
     /// The privilege to make the kernel's RNG reseed.
@@ -54,7 +54,7 @@ enum Need {
     /// A random instruction that works.
     RandomInstruction,
     /// A hypervisor that announces itself.
-    Announcement,
+    HypervisorAnnouncement,
     /// x86-64's trap flag.
     Steps,
     /// An engine.
@@ -80,7 +80,9 @@ impl Need {
                 status().cpu_random == NoiseSource::Works,
                 "no random instruction",
             ),
-            Need::Announcement => (is_announced(), "no hypervisor announces itself"),
+            Need::HypervisorAnnouncement => {
+                (has_hypervisor_flag(), "no hypervisor announces itself")
+            }
             Need::Steps => (cfg!(target_arch = "x86_64"), "no trap flag"),
             Need::ClearedRegisters => (cfg!(target_arch = "x86_64"), "no clearing of registers"),
             Need::Engine(engine) => (engine.is_available(), "no such instructions"),
@@ -88,25 +90,25 @@ impl Need {
         (!is_met && !self.is_required()).then_some(reason)
     }
 
-    /// Whether a test that lacks it fails. Which engines a CPU has is not the tests' choice, nor
-    /// whether it is a VM's.
+    /// Whether a case that lacks it must run, and so fails. Tests cannot choose the CPU's engines, nor
+    /// whether the machine is a VM.
     fn is_required(self) -> bool {
         match self {
             Need::Engine(engine) => std::env::var("SQUALL_REQUIRE_ENGINES")
                 .is_ok_and(|names| names.split(',').any(|name| name == engine.to_string())),
-            Need::Announcement => false,
+            Need::HypervisorAnnouncement => false,
             _ => std::env::var_os("SQUALL_REQUIRE_GUARDS").is_some(),
         }
     }
 }
 
-/// Whether a hypervisor announces itself, as the kernel tells.
-fn is_announced() -> bool {
+/// Whether a hypervisor announces itself, according to the kernel.
+fn has_hypervisor_flag() -> bool {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     cpu.split_whitespace().any(|flag| flag == "hypervisor")
 }
 
-/// This machine, as a VM that is notified late of its clones.
+/// The status of this machine when it is treated as a VM with late notification of clones.
 static MACHINE: LazyLock<Status> = LazyLock::new(|| {
     switch_off_for_testing(NoVmgenid);
     switch_off_for_testing(BareMetal);
@@ -131,15 +133,14 @@ struct Case {
     off: &'static [Failpoint],
     expect: Expect,
     needs: &'static [Need],
-    /// Whether the case makes the kernel reseed, which would disturb other cases.
-    alone: bool,
+    /// Whether the case makes the kernel reseed: it then runs alone, as this would disturb other cases.
+    reseeds_kernel: bool,
 }
 
 impl Case {
-    /// Forces the kernel to reseed.
-    const fn alone(self) -> Case {
+    const fn reseeds_kernel(self) -> Case {
         Case {
-            alone: true,
+            reseeds_kernel: true,
             ..self
         }
     }
@@ -148,9 +149,9 @@ impl Case {
         Case { needs, ..self }
     }
 
-    /// Why this machine cannot run it, if that is allowed.
+    /// Why this machine cannot run the case; `None` if it can, or must.
     fn lacking(&self) -> Option<&'static str> {
-        let reseeds = self.alone.then_some(Need::Reseed);
+        let reseeds = self.reseeds_kernel.then_some(Need::Reseed);
         let mut needs = self.needs.iter().copied().chain(reseeds);
         needs.find_map(Need::lacking)
     }
@@ -168,7 +169,7 @@ const fn case(
         off,
         expect,
         needs: &[],
-        alone: false,
+        reseeds_kernel: false,
     }
 }
 
@@ -181,22 +182,27 @@ const WIPED: &[Failpoint] = &[DroppableMemory, RandomInstruction, CycleCounter];
 const STRICT: &[Failpoint] = &[RandomInstruction, CycleCounter];
 const UNGUARDED: &[Failpoint] = &[ForkGuard, RandomInstruction, CycleCounter];
 /// A VM without any signal of clones; an unguarded fork makes its copies.
-const CLONED_UNSEEN: &[Failpoint] = &[ForkGuard, Vmgenid, BareMetal];
+const CLONED_WITHOUT_SIGNAL: &[Failpoint] = &[ForkGuard, Vmgenid, BareMetal];
 /// A VM whose kernel has not been notified of the clone yet.
 const CLONED_BEFORE_NOTIFICATION: &[Failpoint] = &[ForkGuard, NoVmgenid, BareMetal];
-/// The same, of KVM.
+/// The same VM, as a guest of KVM.
 const STOPPED_IN_A_BURST: &[Failpoint] = &[ForkGuard, NoVmgenid, BareMetal, NoKvm];
 /// A VM with delayed notification and an unknown hypervisor, whose additional input is known.
 const WITH_PAD: &[Failpoint] = &[NoVmgenid, BareMetal, Kvm, AdditionalInput];
 const WITH_PAD_UNWIPED: &[Failpoint] = &[NoVmgenid, BareMetal, Kvm, AdditionalInput, Wiping];
 /// Only keys make two requests differ.
-const KEYS_ALONE: &[Failpoint] = &[UnseenClones, RandomInstruction, CycleCounter];
-const KEYS_UNCHECKED: &[Failpoint] = &[UnseenClones, RandomInstruction, CycleCounter, Recheck];
+const KEYS_ALONE: &[Failpoint] = &[UnnotifiedCloneGuard, RandomInstruction, CycleCounter];
+const KEYS_UNCHECKED: &[Failpoint] = &[
+    UnnotifiedCloneGuard,
+    RandomInstruction,
+    CycleCounter,
+    CheckAfterRead,
+];
 
 const STEPS: &[Need] = &[Need::Steps];
-/// What a case needs that watches the kernel's generation.
+/// The needs of a case that watches the kernel's generation.
 const GENERATION: &[Need] = &[Need::Generation];
-/// What a case needs whose requests are served in bursts.
+/// The needs of a case whose requests are served in bursts.
 const BURSTS: &[Need] = &[
     Need::Generation,
     Need::Counter,
@@ -209,10 +215,10 @@ const CASES: &[Case] = &[
     case("fork/children", forks::children, STRICT, Held),
     case("fork/children/wipe-on-fork", forks::children, WIPED, Held),
     case("fork/children/plain-memory", forks::children, PLAIN, Held),
-    case("fork/siblings/kernel-alone", forks::siblings, &[DroppableMemory, WipeOnFork, Root, AdditionalInput, RandomInstruction, CycleCounter], Held),
-    case("fork/siblings/kernel-alone/control", forks::siblings, &[ForkGuard, Root, AdditionalInput, RandomInstruction, CycleCounter], Broken),
+    case("fork/siblings/kernel-alone", forks::siblings, &[DroppableMemory, WipeOnFork, RootBytes, AdditionalInput, RandomInstruction, CycleCounter], Held),
+    case("fork/siblings/kernel-alone/control", forks::siblings, &[ForkGuard, RootBytes, AdditionalInput, RandomInstruction, CycleCounter], Broken),
     case("fork/children/no-vdso", forks::children, &[Vdso, RandomInstruction, CycleCounter], Held),
-    case("fork/children/probe", forks::children, &[GenerationPlace, RandomInstruction, CycleCounter], Held),
+    case("fork/children/probe", forks::children, &[GenerationAddress, RandomInstruction, CycleCounter], Held),
     case("fork/children/control", forks::children, UNGUARDED, Broken),
     case("fork/from-threads", forks::from_threads, STRICT, Held),
     case("fork/from-threads/plain-memory", forks::from_threads, PLAIN, Held),
@@ -235,26 +241,26 @@ const CASES: &[Case] = &[
     case("fork/vfork/plain-memory", forks::vfork, PLAIN, Held),
     case("fork/chacha20", forks::children_of_chacha20, STRICT, Held),
     case("fork/chacha20/control", forks::children_of_chacha20, UNGUARDED, Broken),
-    case("reseed/seen-by-the-next-word", reseeds::seen_by_the_next_word, &[], Held).alone().needs(GENERATION),
-    case("reseed/seen-by-the-next-word/probe", reseeds::seen_by_the_next_word, &[GenerationPlace], Held).alone().needs(GENERATION),
-    case("reseed/seen-by-the-next-word/control", reseeds::seen_by_the_next_word, &[GenerationCheck], Broken).alone().needs(GENERATION),
+    case("reseed/seen-by-the-next-word", reseeds::seen_by_the_next_word, &[], Held).reseeds_kernel().needs(GENERATION),
+    case("reseed/seen-by-the-next-word/probe", reseeds::seen_by_the_next_word, &[GenerationAddress], Held).reseeds_kernel().needs(GENERATION),
+    case("reseed/seen-by-the-next-word/control", reseeds::seen_by_the_next_word, &[GenerationCheck], Broken).reseeds_kernel().needs(GENERATION),
     case("reseed/seen-by-a-first-fresh-draw", reseeds::seen_by_a_first_fresh_draw, &[], Held).needs(GENERATION),
-    case("reseed/seen-by-a-first-fresh-draw/control", reseeds::seen_by_a_first_fresh_draw, &[GenerationPlace], Broken).needs(GENERATION),
-    case("reseed/seen-by-every-thread", reseeds::seen_by_every_thread, &[], Held).alone().needs(GENERATION),
-    case("reseed/seen-by-every-thread/control", reseeds::seen_by_every_thread, &[GenerationCheck], Broken).alone().needs(GENERATION),
-    case("reseed/storm", reseeds::storm, &[], Held).alone(),
-    case("reseed/place-that-stops-agreeing", reseeds::place_that_stops_agreeing, &[], Held).alone().needs(GENERATION),
-    case("reseed/in-a-fresh-draw", steps::reseed_in_a_fresh_draw, &[], Held).alone().needs(&[Need::Generation, Need::Steps]),
-    case("reseed/in-a-fresh-draw/control", steps::reseed_in_a_fresh_draw, &[GenerationCheck], Broken).alone().needs(&[Need::Generation, Need::Steps]),
-    case("reseed/by-time", reseeds::by_time, &[Vdso], Held).alone(),
-    case("reseed/by-time/control", reseeds::by_time, &[Vdso, SeedAge], Broken).alone(),
-    case("reseed/by-time/only-where-hidden", reseeds::by_time_only_where_hidden, &[], Held).alone(),
-    case("reseed/by-time/only-where-hidden/probe", reseeds::by_time_only_where_hidden, &[GenerationPlace], Held).alone(),
-    case("reseed/refills-double", reseeds::refills_double, &[Announcement, Vmgenid, GenerationPlace], Held),
-    case("reseed/refills-double/control", reseeds::refills_that_take_too_long, &[BareMetal, Vmgenid, NoKvm, GenerationPlace], Broken).needs(&[Need::Counter]),
+    case("reseed/seen-by-a-first-fresh-draw/control", reseeds::seen_by_a_first_fresh_draw, &[GenerationAddress], Broken).needs(GENERATION),
+    case("reseed/seen-by-every-thread", reseeds::seen_by_every_thread, &[], Held).reseeds_kernel().needs(GENERATION),
+    case("reseed/seen-by-every-thread/control", reseeds::seen_by_every_thread, &[GenerationCheck], Broken).reseeds_kernel().needs(GENERATION),
+    case("reseed/storm", reseeds::storm, &[], Held).reseeds_kernel(),
+    case("reseed/wrong-address", reseeds::wrong_generation_address, &[], Held).reseeds_kernel().needs(GENERATION),
+    case("reseed/in-a-fresh-draw", steps::reseed_in_a_fresh_draw, &[], Held).reseeds_kernel().needs(&[Need::Generation, Need::Steps]),
+    case("reseed/in-a-fresh-draw/control", steps::reseed_in_a_fresh_draw, &[GenerationCheck], Broken).reseeds_kernel().needs(&[Need::Generation, Need::Steps]),
+    case("reseed/by-time", reseeds::by_time, &[Vdso], Held).reseeds_kernel(),
+    case("reseed/by-time/control", reseeds::by_time, &[Vdso, SeedAge], Broken).reseeds_kernel(),
+    case("reseed/by-time/only-where-hidden", reseeds::by_time_only_where_hidden, &[], Held).reseeds_kernel(),
+    case("reseed/by-time/only-where-hidden/probe", reseeds::by_time_only_where_hidden, &[GenerationAddress], Held).reseeds_kernel(),
+    case("reseed/refills-double", reseeds::refills_double, &[HypervisorAnnouncement, Vmgenid, GenerationAddress], Held),
+    case("reseed/refills-double/control", reseeds::refills_that_take_too_long, &[BareMetal, Vmgenid, NoKvm, GenerationAddress], Broken).needs(&[Need::Counter]),
     case("drop/small", drops::small, &[], Held),
-    case("drop/small/no-pad", drops::small, &[UnseenClones], Held),
-    case("drop/small/control", drops::small, &[UnseenClones, Recheck], Broken),
+    case("drop/small/no-pad", drops::small, &[UnnotifiedCloneGuard], Held),
+    case("drop/small/control", drops::small, &[UnnotifiedCloneGuard, CheckAfterRead], Broken),
     case("drop/large", || drops::large(1000), KEYS_ALONE, Held),
     case("drop/large/control", || drops::large(u64::MAX), KEYS_UNCHECKED, Broken),
     case("drop/in-a-small-draw", steps::drop_in_a_small_draw, KEYS_ALONE, Held).needs(STEPS),
@@ -263,8 +269,8 @@ const CASES: &[Case] = &[
     case("drop/in-a-large-draw/control", steps::drop_in_a_large_draw, KEYS_UNCHECKED, Broken).needs(STEPS),
     case("signal/draw-in-a-draw", signals::draw_in_a_draw, &[], Held),
     case("signal/draw-in-a-draw/no-vdso", signals::draw_in_a_draw, &[Vdso], Held),
-    case("signal/draw-in-a-draw/no-pad", signals::draw_in_a_draw, &[UnseenClones], Held),
-    case("signal/draw-in-a-draw/control", signals::draw_in_a_draw, &[UnseenClones, ReentryLock], Broken),
+    case("signal/draw-in-a-draw/no-pad", signals::draw_in_a_draw, &[UnnotifiedCloneGuard], Held),
+    case("signal/draw-in-a-draw/control", signals::draw_in_a_draw, &[UnnotifiedCloneGuard, ReentryLock], Broken),
     case("signal/first-draw-on-a-small-stack", signals::first_draw_on_a_small_stack, &[], Held),
     case("signal/first-draw-on-a-small-stack/no-root-page", signals::first_draw_on_a_small_stack, &[RootPage], Held),
     case("signal/first-draw-in-a-handler", signals::first_draw_in_a_handler, &[], Held),
@@ -275,65 +281,65 @@ const CASES: &[Case] = &[
     case("thread/key-is-prepared/control", threads::first_draw_makes_no_key, &[], Broken),
     case("thread/pages-come-in-pairs", threads::pages_come_in_pairs, &[], Held),
     case("thread/pages-are-given-back", threads::pages_are_given_back, &[], Held),
-    case("clone/unseen", clones::unseen, CLONED_UNSEEN, Held),
-    case("clone/unseen/no-vdso", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, Vdso], Held),
-    case("clone/unseen/control", clones::unseen, &[ForkGuard, Vmgenid, BareMetal, UnseenClones], Broken),
+    case("clone/no-signal", clones::no_signal, CLONED_WITHOUT_SIGNAL, Held),
+    case("clone/no-signal/no-vdso", clones::no_signal, &[ForkGuard, Vmgenid, BareMetal, Vdso], Held),
+    case("clone/no-signal/control", clones::no_signal, &[ForkGuard, Vmgenid, BareMetal, UnnotifiedCloneGuard], Broken),
     case("clone/distrusted", clones::distrusted, &[ForkGuard], Held),
-    case("clone/distrusted/control", clones::distrusted, &[ForkGuard, UnseenClones], Broken),
-    case("clone/vmclock", clones::vmclock_moves, &[ForkGuard], Held),
-    case("clone/vmclock/marker", clones::vmclock_marker_moves, &[ForkGuard], Held),
-    case("clone/vmclock/control", clones::vmclock_stands_still, &[ForkGuard], Broken),
-    case("clone/vmclock/looked-for-later", clones::first_draw_does_not_look_for_vmclock, &[Announcement, Vmgenid], Held),
+    case("clone/distrusted/control", clones::distrusted, &[ForkGuard, UnnotifiedCloneGuard], Broken),
+    case("clone/vmclock", clones::vmclock_changes, &[ForkGuard], Held),
+    case("clone/vmclock/marker", clones::vmclock_marker_changes, &[ForkGuard], Held),
+    case("clone/vmclock/control", clones::vmclock_never_changes, &[ForkGuard], Broken),
+    case("clone/vmclock/looked-for-later", clones::first_draw_does_not_look_for_vmclock, &[HypervisorAnnouncement, Vmgenid], Held),
     case("clone/vmclock/looked-for-later/vmgenid", clones::first_draw_does_not_look_for_vmclock, &[NoVmgenid], Held),
     case("clone/vmclock/looked-for-later/control", clones::first_draw_does_not_look_for_vmclock, &[BareMetal, Vmgenid], Broken),
     case("clone/vmclock/device", clones::vmclock_is_the_device, &[], Held),
-    case("clone/vmclock/device/control", clones::vmclock_is_the_device, &[CloneDevice], Broken),
+    case("clone/vmclock/device/control", clones::vmclock_is_the_device, &[CloneDeviceCheck], Broken),
     case("clone/vmclock/cut-short", clones::vmclock_cut_short, &[], Held),
-    case("clone/vmclock/cut-short/control", clones::vmclock_cut_short, &[CloneDevice], Broken),
+    case("clone/vmclock/cut-short/control", clones::vmclock_cut_short, &[CloneDeviceCheck], Broken),
     case("clone/vmgenid-page", clones::vmgenid_page_begins_differently, &[ForkGuard], Held),
     case("clone/vmgenid-page/last-half", clones::vmgenid_page_ends_differently, &[ForkGuard], Held),
-    case("clone/vmgenid-page/control", clones::vmgenid_page_stands_still, &[ForkGuard], Broken),
+    case("clone/vmgenid-page/control", clones::vmgenid_page_never_changes, &[ForkGuard], Broken),
     case("clone/vmgenid-page/device", clones::vmgenid_page_is_the_device, &[], Held),
-    case("clone/vmgenid-page/device/control", clones::vmgenid_page_is_the_device, &[CloneDevice], Broken),
-    case("clone/announced-hypervisor", clones::without_clock, &[ForkGuard, Vmgenid], Held).needs(&[Need::Announcement]),
-    case("clone/hidden-hypervisor", clones::without_clock, &[ForkGuard, Announcement, NoVmgenid], Held),
-    case("clone/hidden-hypervisor/control", clones::without_clock, &[ForkGuard, Announcement, Vmgenid], Broken),
-    case("clone/hidden-hypervisor/unknown-device", clones::hidden_hypervisor_with_unknown_device, &[ForkGuard, Announcement, Vmgenid], Held).needs(&[Need::DeviceNodes]),
-    case("clone/hidden-hypervisor/marker", clones::hidden_hypervisor_with_marker, &[ForkGuard, Announcement, Vmgenid], Held),
-    case("clone/vmclock-draws-differ-until-reseed", clones::vmclock_draws_differ_until_reseed, &[ForkGuard], Held).alone().needs(GENERATION),
-    case("clone/vmclock-draws-differ-until-reseed/probe", clones::vmclock_draws_differ_until_reseed, &[ForkGuard, GenerationPlace], Held).alone().needs(GENERATION),
-    case("clone/vmgenid-page-draws-differ-until-reseed", clones::vmgenid_page_draws_differ_until_reseed, &[ForkGuard], Held).alone().needs(GENERATION),
+    case("clone/vmgenid-page/device/control", clones::vmgenid_page_is_the_device, &[CloneDeviceCheck], Broken),
+    case("clone/announced-hypervisor", clones::without_clock, &[ForkGuard, Vmgenid], Held).needs(&[Need::HypervisorAnnouncement]),
+    case("clone/hidden-hypervisor", clones::without_clock, &[ForkGuard, HypervisorAnnouncement, NoVmgenid], Held),
+    case("clone/hidden-hypervisor/control", clones::without_clock, &[ForkGuard, HypervisorAnnouncement, Vmgenid], Broken),
+    case("clone/hidden-hypervisor/unknown-device", clones::hidden_hypervisor_with_unknown_device, &[ForkGuard, HypervisorAnnouncement, Vmgenid], Held).needs(&[Need::DeviceNodes]),
+    case("clone/hidden-hypervisor/marker", clones::hidden_hypervisor_with_marker, &[ForkGuard, HypervisorAnnouncement, Vmgenid], Held),
+    case("clone/vmclock-draws-differ-until-reseed", clones::vmclock_draws_differ_until_reseed, &[ForkGuard], Held).reseeds_kernel().needs(GENERATION),
+    case("clone/vmclock-draws-differ-until-reseed/probe", clones::vmclock_draws_differ_until_reseed, &[ForkGuard, GenerationAddress], Held).reseeds_kernel().needs(GENERATION),
+    case("clone/vmgenid-page-draws-differ-until-reseed", clones::vmgenid_page_draws_differ_until_reseed, &[ForkGuard], Held).reseeds_kernel().needs(GENERATION),
     case("clone/delayed", clones::delayed, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
-    case("clone/delayed/probe", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, GenerationPlace], Held).needs(GENERATION),
+    case("clone/delayed/probe", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, GenerationAddress], Held).needs(GENERATION),
     case("clone/delayed/no-instruction", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction], Held).needs(GENERATION),
     case("clone/delayed/no-counter", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, CycleCounter], Held).needs(GENERATION),
     case("clone/delayed/cycles-alone", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomWordsDiffer, HealthTests], Held).needs(GENERATION),
     case("clone/delayed/no-aes", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, CachedSchedule], Held).needs(GENERATION),
     case("clone/delayed/plain-memory", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, WipeOnFork], Held).needs(GENERATION),
-    case("clone/delayed/control", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, UnseenClones], Broken).needs(GENERATION),
+    case("clone/delayed/control", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, UnnotifiedCloneGuard], Broken).needs(GENERATION),
     case("clone/delayed/neither/control", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction, CycleCounter], Broken).needs(GENERATION),
-    case("clone/delayed/buffer", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace], Held).needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
-    case("clone/delayed/buffer/control", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace, CachedSchedule], Broken).needs(GENERATION),
-    case("clone/delayed/buffer/simulation", clones::simulations_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace, CachedSchedule], Held).needs(GENERATION),
+    case("clone/delayed/buffer", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationAddress], Held).needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
+    case("clone/delayed/buffer/control", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationAddress, CachedSchedule], Broken).needs(GENERATION),
+    case("clone/delayed/buffer/simulation", clones::simulations_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationAddress, CachedSchedule], Held).needs(GENERATION),
     case("clone/simulation", clones::simulation, CLONED_BEFORE_NOTIFICATION, Broken).needs(GENERATION),
     case("clone/simulation/long", clones::long_simulation, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
-    case("clone/simulation/long/control", clones::long_simulation, &[ForkGuard, NoVmgenid, BareMetal, UnseenClones], Broken).needs(GENERATION),
+    case("clone/simulation/long/control", clones::long_simulation, &[ForkGuard, NoVmgenid, BareMetal, UnnotifiedCloneGuard], Broken).needs(GENERATION),
     case("fork/simulation", forks::simulations, STRICT, Held),
     case("fork/simulation/control", forks::simulations, UNGUARDED, Broken),
     case("clone/burst", clones::stopped_in_a_burst, STOPPED_IN_A_BURST, Held).needs(BURSTS),
-    case("clone/burst/control", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, Stops], Broken).needs(BURSTS),
-    case("clone/burst/no-anchor/control", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, Anchors], Broken).needs(BURSTS),
+    case("clone/burst/control", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, StopDetection], Broken).needs(BURSTS),
+    case("clone/burst/no-anchor/control", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, BurstAnchors], Broken).needs(BURSTS),
     case("clone/burst/rdtscp", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, Rdpid], Held).needs(BURSTS),
-    case("clone/burst/rdtscp/control", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, Rdpid, Stops], Broken).needs(BURSTS),
-    case("clone/burst/unknown-hypervisor", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, Kvm, Stops], Held).needs(GENERATION),
+    case("clone/burst/rdtscp/control", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, Rdpid, StopDetection], Broken).needs(BURSTS),
+    case("clone/burst/unknown-hypervisor", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, Kvm, StopDetection], Held).needs(GENERATION),
     case("clone/burst/no-instruction", clones::stopped_in_a_burst, &[ForkGuard, NoVmgenid, BareMetal, NoKvm, RandomInstruction], Held).needs(BURSTS),
-    case("clone/burst/unseen", clones::stopped_in_a_burst_unseen, &[ForkGuard, Vmgenid, BareMetal, NoKvm], Held).needs(&[Need::Counter]),
-    case("clone/burst/unseen/control", clones::stopped_in_a_burst_unseen, &[ForkGuard, Vmgenid, BareMetal, NoKvm, Stops], Broken).needs(&[Need::Counter]),
-    case("clone/burst/unsettled", clones::stopped_in_a_burst_unsettled, &[ForkGuard, BareMetal, NoKvm], Held).needs(BURSTS),
-    case("clone/burst/unsettled/control", clones::stopped_in_a_burst_unsettled, &[ForkGuard, BareMetal, NoKvm, Stops], Broken).needs(BURSTS),
+    case("clone/burst/no-signal", clones::stopped_in_a_burst_without_signal, &[ForkGuard, Vmgenid, BareMetal, NoKvm], Held).needs(&[Need::Counter]),
+    case("clone/burst/no-signal/control", clones::stopped_in_a_burst_without_signal, &[ForkGuard, Vmgenid, BareMetal, NoKvm, StopDetection], Broken).needs(&[Need::Counter]),
+    case("clone/burst/reseed-pending", clones::stopped_in_a_burst_before_reseed, &[ForkGuard, BareMetal, NoKvm], Held).needs(BURSTS),
+    case("clone/burst/reseed-pending/control", clones::stopped_in_a_burst_before_reseed, &[ForkGuard, BareMetal, NoKvm, StopDetection], Broken).needs(BURSTS),
     case("clone/delayed/rng", clones::delayed_through_rng, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
-    case("clone/delayed/rng/control", clones::delayed_through_rng, &[ForkGuard, NoVmgenid, BareMetal, UnseenClones], Broken).needs(GENERATION),
-    case("clone/pad-keys", clones::pad_schedule, &[NoVmgenid, BareMetal], Held).alone().needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
+    case("clone/delayed/rng/control", clones::delayed_through_rng, &[ForkGuard, NoVmgenid, BareMetal, UnnotifiedCloneGuard], Broken).needs(GENERATION),
+    case("clone/pad-keys", clones::pad_schedule, &[NoVmgenid, BareMetal], Held).reseeds_kernel().needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
     case("clone/fresh", clones::fresh, &[ForkGuard], Held),
     case("clone/in-a-fresh-draw", steps::clone_in_a_fresh_draw, &[GenerationCheck], Held).needs(STEPS),
     case("clone/in-a-fresh-draw/control", steps::nothing_in_a_fresh_draw, &[GenerationCheck], Broken).needs(STEPS),
@@ -341,30 +347,30 @@ const CASES: &[Case] = &[
     case("clone/vmclock-bootstraps/control", seeds::vmclock_bootstraps, &[Bootstrap], Broken),
     case("clone/vmgenid-page-bootstraps", seeds::vmgenid_page_bootstraps, &[], Held),
     case("clone/vmgenid-page-bootstraps/control", seeds::vmgenid_page_bootstraps, &[Bootstrap], Broken),
-    case("clone/generation-bootstraps", seeds::generation_bootstraps, &[BareMetal], Held).alone().needs(GENERATION),
-    case("clone/generation-bootstraps/control", seeds::generation_bootstraps, &[BareMetal, Bootstrap], Broken).alone().needs(GENERATION),
-    case("seed/kernel-alone", seeds::processes_differ, &[Root, AdditionalInput, RandomInstruction, CycleCounter], Held),
-    case("seed/root-alone", seeds::processes_differ, &[KernelBytes, AdditionalInput, Numbers], Held),
-    case("seed/root-alone/bootstrapped", seeds::processes_differ, &[KernelBytes, AdditionalInput, Numbers, RandomInstruction], Held),
-    case("seed/root-alone/no-page", seeds::processes_differ, &[RootPage, KernelBytes, AdditionalInput, Numbers], Held),
-    case("seed/root-alone/no-page/control", seeds::processes_differ, &[RootPage, KernelBytes, AdditionalInput, Numbers, RandomInstruction, CycleCounter], Broken),
-    case("seed/kernel-alone/chacha20", seeds::processes_differ_with_chacha20, &[Root, AdditionalInput, RandomInstruction, CycleCounter], Held),
-    case("seed/root-alone/chacha20", seeds::processes_differ_with_chacha20, &[KernelBytes, AdditionalInput, Numbers], Held),
-    case("seed/neither/chacha20/control", seeds::processes_differ_with_chacha20, &[KernelBytes, Root, AdditionalInput], Broken),
+    case("clone/generation-bootstraps", seeds::generation_bootstraps, &[BareMetal], Held).reseeds_kernel().needs(GENERATION),
+    case("clone/generation-bootstraps/control", seeds::generation_bootstraps, &[BareMetal, Bootstrap], Broken).reseeds_kernel().needs(GENERATION),
+    case("seed/kernel-alone", seeds::processes_differ, &[RootBytes, AdditionalInput, RandomInstruction, CycleCounter], Held),
+    case("seed/root-alone", seeds::processes_differ, &[KernelBytes, AdditionalInput, ProcessAndCpuNumbers], Held),
+    case("seed/root-alone/bootstrapped", seeds::processes_differ, &[KernelBytes, AdditionalInput, ProcessAndCpuNumbers, RandomInstruction], Held),
+    case("seed/root-alone/no-page", seeds::processes_differ, &[RootPage, KernelBytes, AdditionalInput, ProcessAndCpuNumbers], Held),
+    case("seed/root-alone/no-page/control", seeds::processes_differ, &[RootPage, KernelBytes, AdditionalInput, ProcessAndCpuNumbers, RandomInstruction, CycleCounter], Broken),
+    case("seed/kernel-alone/chacha20", seeds::processes_differ_with_chacha20, &[RootBytes, AdditionalInput, RandomInstruction, CycleCounter], Held),
+    case("seed/root-alone/chacha20", seeds::processes_differ_with_chacha20, &[KernelBytes, AdditionalInput, ProcessAndCpuNumbers], Held),
+    case("seed/neither/chacha20/control", seeds::processes_differ_with_chacha20, &[KernelBytes, RootBytes, AdditionalInput], Broken),
     case("seed/fresh/kernel-alone", seeds::fresh_draws_differ, &[AdditionalInput], Held),
-    case("seed/fresh/hedge-alone", seeds::fresh_draws_differ, &[KernelBytes], Held),
+    case("seed/fresh/cpu-alone", seeds::fresh_draws_differ, &[KernelBytes], Held),
     case("seed/fresh/control", seeds::fresh_draws_differ, &[KernelBytes, AdditionalInput], Broken),
-    case("seed/root-alone/control", seeds::processes_differ, &[KernelBytes, AdditionalInput, Numbers, RandomInstruction, CycleCounter], Broken),
-    case("seed/neither/control", seeds::processes_differ, &[KernelBytes, Root, AdditionalInput], Broken),
+    case("seed/root-alone/control", seeds::processes_differ, &[KernelBytes, AdditionalInput, ProcessAndCpuNumbers, RandomInstruction, CycleCounter], Broken),
+    case("seed/neither/control", seeds::processes_differ, &[KernelBytes, RootBytes, AdditionalInput], Broken),
     case("seed/bootstrap-without-signal", seeds::begins_with_bootstrap, &[Vmgenid, BareMetal], Held),
     case("seed/bootstrap-without-instruction", seeds::begins_with_bootstrap, &[RandomInstruction], Held),
     case("seed/bootstrap/control", seeds::begins_with_bootstrap, &[NoVmgenid], Broken).needs(&[Need::Generation, Need::RandomInstruction]),
     case("seed/child-begins-anew", seeds::child_begins_anew, &[], Held),
     case("seed/child-begins-anew/plain-memory", seeds::child_begins_anew, &[DroppableMemory, WipeOnFork], Held),
     case("seed/child-begins-anew/control", seeds::child_begins_anew, &[ForkGuard], Broken),
-    case("seed/events-are-inputs", seeds::events_are_inputs, &[], Held).alone(),
-    case("seed/quick-refills-are-no-inputs", seeds::quick_refills_are_no_inputs, &[Announcement, Vmgenid, CycleCounter], Held),
-    case("seed/quick-refills-are-no-inputs/control", seeds::quick_refills_are_no_inputs, &[Announcement, Vmgenid], Broken),
+    case("seed/events-are-inputs", seeds::events_are_inputs, &[], Held).reseeds_kernel(),
+    case("seed/quick-refills-are-no-inputs", seeds::quick_refills_are_no_inputs, &[HypervisorAnnouncement, Vmgenid, CycleCounter], Held),
+    case("seed/quick-refills-are-no-inputs/control", seeds::quick_refills_are_no_inputs, &[HypervisorAnnouncement, Vmgenid], Broken),
     case("health/stuck-instruction", seeds::stuck_instruction, &[RandomWordsDiffer], Held).needs(&[Need::RandomInstruction]),
     case("health/stuck-instruction/control", seeds::stuck_instruction, &[RandomWordsDiffer, HealthTests], Broken).needs(&[Need::RandomInstruction]),
     case("health/stuck-later", seeds::stuck_after_the_first_draw, &[], Held).needs(&[Need::RandomInstruction]),
@@ -390,8 +396,8 @@ const CASES: &[Case] = &[
     case("registers/draws", registers::draws, &[NoVmgenid, BareMetal], Held).needs(&[Need::ClearedRegisters]),
     case("registers/draws/with-pad", registers::draws, &[NoVmgenid, BareMetal, Kvm], Held).needs(&[Need::ClearedRegisters]),
     case("registers/draws/with-pad/control", registers::draws_found, &[NoVmgenid, BareMetal, Kvm, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
-    case("registers/draws/no-pad", registers::draws, &[UnseenClones], Held).needs(&[Need::ClearedRegisters]),
-    case("registers/draws/no-pad/control", registers::draws_found, &[UnseenClones, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/no-pad", registers::draws, &[UnnotifiedCloneGuard], Held).needs(&[Need::ClearedRegisters]),
+    case("registers/draws/no-pad/control", registers::draws_found, &[UnnotifiedCloneGuard, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     case("registers/draws-without-signal", registers::draws_without_signal, &[CachedSchedule], Held).needs(&[Need::ClearedRegisters]),
     case("registers/draws-without-signal/control", registers::draws_without_signal_found, &[CachedSchedule, RegisterClearing], Broken).needs(&[Need::ClearedRegisters]),
     case("registers/building-blocks", registers::building_blocks, &[], Held).needs(&[Need::ClearedRegisters]),
@@ -450,7 +456,7 @@ fn run_scenario(name: &str) -> ExitCode {
 /// another machine.
 fn check_machine(off: &[Failpoint]) {
     let takes = |failpoint| off.contains(&failpoint);
-    if takes(GenerationPlace) {
+    if takes(GenerationAddress) {
         let status = squall::status();
         let expected = if status.has_vdso_getrandom {
             ReseedGuard::VdsoProbe
@@ -483,11 +489,11 @@ fn check_machine(off: &[Failpoint]) {
 
 fn run_case(case: &'static Case) -> Result<(), libtest_mimic::Failed> {
     static RESEEDS: RwLock<()> = RwLock::new(());
-    let (_alone, _among);
-    if case.alone {
-        _alone = RESEEDS.write()
+    let (_exclusive, _shared);
+    if case.reseeds_kernel {
+        _exclusive = RESEEDS.write()
     } else {
-        _among = RESEEDS.read()
+        _shared = RESEEDS.read()
     }
     let program = std::env::current_exe().expect("a test knows its program");
     let output = Command::new(program)

@@ -56,12 +56,12 @@ pub fn fork(child: impl FnOnce()) -> libc::pid_t {
 
 /// Waits for a child, which must end well.
 pub fn wait(pid: libc::pid_t) {
-    let status = end_of(pid);
+    let status = exit_status_of(pid);
     assert_eq!(status, 0, "child {pid} ended with status {status:#x}");
 }
 
 /// Waits for a child, and says with which status it ended.
-pub fn end_of(pid: libc::pid_t) -> libc::c_int {
+pub fn exit_status_of(pid: libc::pid_t) -> libc::c_int {
     let mut status = 0;
     // SAFETY: `status` is writable.
     let waited = unsafe { libc::waitpid(pid, &mut status, 0) };

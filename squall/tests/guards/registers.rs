@@ -1,8 +1,8 @@
 //! Backtracking resistance includes the registers: after a request, no key, round key or state is
 //! left in any of them.
 //!
-//! The search looks for the known secrets of the thread's page before and after the request, and
-//! for unknown ones: round keys that follow from one another, and a key that decrypts the output
+//! The search looks for the known secrets of the thread's page before and after the request. It also
+//! looks for unknown ones: round keys that follow from one another, and a key that decrypts the output
 //! to consecutive counters.
 
 use squall::Engine;
@@ -17,29 +17,29 @@ mod dump;
 mod search;
 
 #[cfg(target_arch = "x86_64")]
-use self::{blocks::building_blocks as look_at_building_blocks, search::draws as look_at_draws};
+use self::{blocks::building_blocks as search_building_blocks, search::draws as search_draws};
 
-/// What a request left in the registers.
-pub struct Look {
+/// The secrets that a request left in the registers, if the search found any.
+pub struct Finding {
     engine: Engine,
     request: String,
-    left: Option<String>,
+    leaked: Option<String>,
 }
 
 /// Stand in for the search where the cases are ignored.
 #[cfg(not(target_arch = "x86_64"))]
-fn look_at_draws() -> Vec<Look> {
+fn search_draws() -> Vec<Finding> {
     unimplemented!("a dump of this CPU's registers")
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn look_at_building_blocks() -> Vec<Look> {
-    look_at_draws()
+fn search_building_blocks() -> Vec<Finding> {
+    search_draws()
 }
 
 /// Requests of every length class on every engine, as this machine serves them.
 pub fn draws() -> Verdict {
-    nothing_found(look_at_draws())
+    nothing_found(search_draws())
 }
 
 /// Requests of every length class, as on a machine without a signal of clones.
@@ -50,12 +50,12 @@ pub fn draws_without_signal() -> Verdict {
 
 /// `Stream`, `Keystream` and the generators of `hazmat`.
 pub fn building_blocks() -> Verdict {
-    nothing_found(look_at_building_blocks())
+    nothing_found(search_building_blocks())
 }
 
 /// The control: without clearing, keys are found.
 pub fn draws_found() -> Verdict {
-    found_everywhere(look_at_draws())
+    found_everywhere(search_draws())
 }
 
 pub fn draws_without_signal_found() -> Verdict {
@@ -64,32 +64,35 @@ pub fn draws_without_signal_found() -> Verdict {
 }
 
 pub fn building_blocks_found() -> Verdict {
-    found_everywhere(look_at_building_blocks())
+    found_everywhere(search_building_blocks())
 }
 
-fn nothing_found(looks: Vec<Look>) -> Verdict {
-    match looks.iter().find(|look| look.left.is_some()) {
+fn nothing_found(findings: Vec<Finding>) -> Verdict {
+    match findings.iter().find(|finding| finding.leaked.is_some()) {
         None => Verdict::Held,
-        Some(look) => Verdict::Broken(format!(
+        Some(finding) => Verdict::Broken(format!(
             "{} by {}: {:?}",
-            look.request, look.engine, look.left
+            finding.request, finding.engine, finding.leaked
         )),
     }
 }
 
 /// Broken if every engine leaves something, and every kind of request by some engine.
-fn found_everywhere(looks: Vec<Look>) -> Verdict {
-    let is_found =
-        |like: &dyn Fn(&Look) -> bool| looks.iter().any(|look| look.left.is_some() && like(look));
-    let missed = looks.iter().find(|look| {
-        !is_found(&|other| other.engine == look.engine)
-            || !is_found(&|other| other.request == look.request)
+fn found_everywhere(findings: Vec<Finding>) -> Verdict {
+    let is_found = |like: &dyn Fn(&Finding) -> bool| {
+        findings
+            .iter()
+            .any(|finding| finding.leaked.is_some() && like(finding))
+    };
+    let missed = findings.iter().find(|finding| {
+        !is_found(&|other| other.engine == finding.engine)
+            || !is_found(&|other| other.request == finding.request)
     });
     match missed {
-        Some(look) => panic!(
+        Some(finding) => panic!(
             "nothing was found behind {} by {}",
-            look.request, look.engine
+            finding.request, finding.engine
         ),
-        None => Verdict::Broken(format!("{} looks found keys", looks.len())),
+        None => Verdict::Broken(format!("{} searches found keys", findings.len())),
     }
 }

@@ -1,4 +1,4 @@
-//! State is never older than the kernel's own: a reseed is seen by the next request.
+//! State is never older than the kernel's own: the next request after a reseed notices it.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -116,35 +116,35 @@ pub fn storm() -> Verdict {
     })
 }
 
-/// A process's first draw finds out where the generation is, also if it is served afresh.
+/// A process's first draw finds the address of the generation, even if it is `fill_fresh`.
 pub fn seen_by_a_first_fresh_draw() -> Verdict {
     squall::fill_fresh(&mut [0; 16]);
     match generations_for_testing().0 {
-        0 => Verdict::Broken("nobody looked for the generation".to_owned()),
+        0 => Verdict::Broken("the draw did not look for the generation".to_owned()),
         _ => Verdict::Held,
     }
 }
 
-/// The place where the generation is read shows another one than the vDSO's bytes have: the next
-/// seeding finds a better place.
-pub fn place_that_stops_agreeing() -> Verdict {
+/// If the watched address shows another generation than the vDSO recorded, the next seeding finds a
+/// better address.
+pub fn wrong_generation_address() -> Verdict {
     static WRONG: AtomicU64 = AtomicU64::new(0);
     squall::u32();
     let wrong = generations_for_testing().0 + 1000;
     WRONG.store(wrong, Ordering::Relaxed);
     watch_generation_at_for_testing(&WRONG);
     assert_eq!(generations_for_testing().0, wrong);
-    // A thread learns of another place when it fills its buffer.
+    // A thread learns the new address when it refills its buffer.
     drop_page();
     squall::u32();
     if generations_for_testing().0 == wrong {
-        return Verdict::Broken("the wrong place is still read".to_owned());
+        return Verdict::Broken("the wrong address is still read".to_owned());
     }
     seen_by_the_next_word()
 }
 
-/// Refills double from a seeding on, up to the whole buffer: what is thrown away then is in proportion
-/// to what was used.
+/// Refills double from a seeding on, up to the whole buffer, so that the bytes discarded are in
+/// proportion to the bytes used.
 pub fn refills_double() -> Verdict {
     const REFILLS: [u64; 7] = [256, 512, 1024, 2048, 3584, 3584, 3584];
     without_signal();
@@ -152,7 +152,10 @@ pub fn refills_double() -> Verdict {
     for (number, refill) in REFILLS.into_iter().enumerate() {
         let discarded = discarded_after(REFILLS[..number].iter().sum());
         if discarded != refill - 8 {
-            return Verdict::Broken(format!("{discarded} bytes were left of {refill} but eight"));
+            let expected = refill - 8;
+            return Verdict::Broken(format!(
+                "{discarded} bytes were discarded, {expected} expected"
+            ));
         }
     }
     Verdict::Held
@@ -164,7 +167,7 @@ pub fn refills_that_take_too_long() -> Verdict {
     refills_double()
 }
 
-/// How many bytes are thrown away unused when a page is dropped that has served so many, and eight.
+/// How many bytes are discarded unused when a page is dropped after it has served `served` + 8 bytes.
 fn discarded_after(served: u64) -> u64 {
     loop {
         drop_page();
@@ -209,7 +212,7 @@ pub fn by_time_only_where_hidden() -> Verdict {
     }
 }
 
-/// Whether a draw after so many seconds is from a new seed.
+/// Whether a draw after this many seconds comes from a new seed.
 fn reseeds_after(seconds: u64) -> bool {
     let before = reseeds_for_testing();
     advance_clock_for_testing(seconds);

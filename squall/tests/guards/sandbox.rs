@@ -9,9 +9,9 @@ use seccompiler::{SeccompAction, SeccompFilter, TargetArch};
 use squall::Error;
 
 use crate::Verdict;
-use crate::outputs::{end_of, fork, judge};
+use crate::outputs::{exit_status_of, fork, judge};
 
-/// Makes these system calls fail with `errno` from here on.
+/// Makes these system calls fail with `errno` from now on.
 fn refuse(calls: &[libc::c_long], errno: i32) {
     let rules: BTreeMap<_, _> = calls.iter().map(|&call| (call, Vec::new())).collect();
     let arch: TargetArch = std::env::consts::ARCH.try_into().unwrap();
@@ -77,7 +77,7 @@ pub fn no_source() -> Verdict {
     Verdict::Held
 }
 
-/// Without getrandom(2), nobody is served before the kernel's RNG is known to be ready.
+/// Without getrandom(2), no request is served before the kernel's RNG is known to be ready.
 pub fn not_known_to_be_ready() -> Verdict {
     refuse(&[libc::SYS_getrandom, libc::SYS_ppoll], libc::EACCES);
     let expected = Error::NoEntropy {
@@ -90,7 +90,7 @@ pub fn not_known_to_be_ready() -> Verdict {
     }
 }
 
-/// `fill` has nothing to return: it ends the program, and says why.
+/// `fill` cannot return an error: it aborts the program with a message.
 pub fn no_source_aborts() -> Verdict {
     let (mut reader, writer) = std::io::pipe().unwrap();
     let pid = fork(|| {
@@ -101,7 +101,7 @@ pub fn no_source_aborts() -> Verdict {
     drop(writer);
     let mut message = String::new();
     std::io::Read::read_to_string(&mut reader, &mut message).unwrap();
-    judge_abort(end_of(pid), &message)
+    judge_abort(exit_status_of(pid), &message)
 }
 
 /// The abort also works in a child forked while another thread held the lock of Rust's standard
@@ -147,8 +147,8 @@ fn ends_with_stderr_locked(draw: fn()) -> Verdict {
     judge_abort(status, &message)
 }
 
-/// The status that a child ends with; none if it waits for a futex, which for its only thread is
-/// for ever.
+/// The exit status of a child; `None` if it waits for a futex, which nobody will ever wake, as the child
+/// has only one thread.
 fn end_or_futex(pid: libc::pid_t) -> Option<libc::c_int> {
     let is_stuck = || {
         let call = std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap();
@@ -161,7 +161,7 @@ fn end_or_futex(pid: libc::pid_t) -> Option<libc::c_int> {
             0 if is_stuck() => {
                 // SAFETY: a child of ours, which is waited for.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
-                end_of(pid);
+                exit_status_of(pid);
                 return None;
             }
             0 => std::thread::sleep(Duration::from_millis(1)),

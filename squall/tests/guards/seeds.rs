@@ -12,8 +12,8 @@ use crate::drops::drop_page;
 use crate::outputs::{fork, judge, receive, send, wait};
 use crate::reseeds::KernelRng;
 
-/// Processes whose state has nothing in common draw different bytes, from whatever the switches
-/// have left to seed them.
+/// Processes whose state has nothing in common draw different bytes, seeded by the sources that the
+/// failpoints leave.
 pub fn processes_differ() -> Verdict {
     let (reader, writer) = pipe().unwrap();
     let collector = std::thread::spawn(move || receive(reader));
@@ -53,13 +53,13 @@ pub fn begins_with_bootstrap() -> Verdict {
 /// A forked child's root begins anew, and is not its parent's.
 pub fn child_begins_anew() -> Verdict {
     const START: usize = 1;
-    let begun = || events_for_testing()[START] + squall::status().bootstraps;
+    let roots_begun = || events_for_testing()[START] + squall::status().bootstraps;
     let (reader, writer) = pipe().unwrap();
     squall::u32();
-    let before = begun();
+    let before = roots_begun();
     wait(fork(|| {
         squall::u32();
-        send(&writer, &[[u8::from(begun() > before); 16]]);
+        send(&writer, &[[u8::from(roots_begun() > before); 16]]);
     }));
     drop(writer);
     match receive(reader)[0][0] {
@@ -68,7 +68,7 @@ pub fn child_begins_anew() -> Verdict {
     }
 }
 
-/// What must have bootstrapped the root again before it serves.
+/// Checks that the root is bootstrapped again after `change`, before it serves.
 fn bootstraps_again(change: impl FnOnce()) -> Verdict {
     squall::u32();
     let before = squall::status().bootstraps;
@@ -105,7 +105,7 @@ pub fn generation_bootstraps() -> Verdict {
     bootstraps_again(|| rng.reseed())
 }
 
-/// The root hears of everything that happens to the guards.
+/// Every event of the guards becomes an input of the root.
 pub fn events_are_inputs() -> Verdict {
     let rng = KernelRng::open();
     let clock = Signal::vmclock();
@@ -127,19 +127,19 @@ pub fn events_are_inputs() -> Verdict {
         (6, "refill", &draw_long_enough),
     ];
     squall::u32();
-    for (number, name, happen) in events {
+    for (number, name, cause_event) in events {
         let before = events_for_testing()[number];
-        happen();
+        cause_event();
         squall::u32();
         if events_for_testing()[number] == before {
-            return Verdict::Broken(format!("the root did not hear of a {name}"));
+            return Verdict::Broken(format!("the root has no input from a {name}"));
         }
     }
     Verdict::Held
 }
 
-/// Of refills that come in quick succession, which for a counter that stands still are all, the root
-/// hears nothing.
+/// Refills in quick succession are no inputs of the root. To a counter that stands still, all refills
+/// are.
 pub fn quick_refills_are_no_inputs() -> Verdict {
     const REFILL: usize = 6;
     without_signal();
@@ -148,15 +148,15 @@ pub fn quick_refills_are_no_inputs() -> Verdict {
     }
     match events_for_testing()[REFILL] {
         0 => Verdict::Held,
-        told => Verdict::Broken(format!("the root heard of {told} refills")),
+        heard => Verdict::Broken(format!("{heard} refills became inputs")),
     }
 }
 
-/// An instruction that gives the same word for ever is left out.
+/// A random instruction that always returns the same word is left out.
 pub fn stuck_instruction() -> Verdict {
     match squall::status().cpu_random {
         NoiseSource::Failed => judge((0..1000).map(|_| squall::array())),
-        other => Verdict::Broken(format!("a stuck instruction {other}")),
+        other => Verdict::Broken(format!("the status of a stuck instruction is {other}")),
     }
 }
 
@@ -170,8 +170,8 @@ pub fn stuck_after_the_first_draw() -> Verdict {
     wait(fork(|| {
         squall::u32();
         let status = squall::status();
-        let is_right = status.cpu_random == NoiseSource::Failed && status.bootstraps > 0;
-        send(&writer, &[[u8::from(is_right); 16]]);
+        let has_new_root = status.cpu_random == NoiseSource::Failed && status.bootstraps > 0;
+        send(&writer, &[[u8::from(has_new_root); 16]]);
     }));
     drop(writer);
     match receive(reader)[0][0] {
@@ -180,7 +180,7 @@ pub fn stuck_after_the_first_draw() -> Verdict {
     }
 }
 
-/// A counter that stands still is left out, once it was looked at a few dozen times.
+/// A counter that stands still is left out after a few dozen readings.
 pub fn stuck_counter() -> Verdict {
     for _ in 0..40 {
         squall::u32();
@@ -188,7 +188,7 @@ pub fn stuck_counter() -> Verdict {
     }
     match squall::status().cycle_counter {
         NoiseSource::Failed => judge((0..1000).map(|_| squall::array())),
-        other => Verdict::Broken(format!("a stuck counter {other}")),
+        other => Verdict::Broken(format!("the status of a stuck counter is {other}")),
     }
 }
 

@@ -104,7 +104,7 @@ pub fn first_draw_on_a_small_stack() -> Verdict {
     const PAGE: usize = 4096;
     // SAFETY: getauxval has no preconditions.
     let frame = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) } as usize;
-    // 8 KiB, but for CPUs whose registers alone take more than 3 of them.
+    // 8 KiB, or more on CPUs whose registers alone take more than 3 KiB.
     let len = libc::SIGSTKSZ.max(frame + 5 * 1024);
     // SAFETY: a new mapping, of which the first page is taken away again, and which stays.
     unsafe {

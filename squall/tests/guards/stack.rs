@@ -8,7 +8,7 @@ use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
 use squall::Engine;
 use squall::hazmat::Aes256;
-use squall::testing::{KEYS_AT_FOR_TESTING, page_address_for_testing};
+use squall::testing::{KEY_OFFSETS_FOR_TESTING, page_address_for_testing};
 
 use crate::Verdict;
 use crate::aes256::{KEY_WORDS, round_keys};
@@ -24,8 +24,8 @@ const PAD_WORDS: usize = 30;
 /// Depth that is searched, in words.
 const DEPTH: usize = (24 << 10) / 8;
 
-/// Requests of every kind leave no key on the stack. The verdict is broken only if all of them
-/// do: a search that finds only some is itself at fault.
+/// Requests of every kind leave no key on the stack. The verdict is `Broken` only if all kinds leave
+/// one: if the search finds only some, it is the search that is broken.
 pub fn no_keys_left(engine: Engine) -> Verdict {
     squall::hazmat::use_engine(engine).unwrap();
     squall::u32();
@@ -42,7 +42,7 @@ pub fn no_keys_left(engine: Engine) -> Verdict {
         return Verdict::Held;
     }
     assert!(found.iter().all(|(_, depth)| depth.is_some()), "{found:?}");
-    Verdict::Broken(format!("keys left so many bytes below: {found:?}"))
+    Verdict::Broken(format!("keys found at these depths, in bytes: {found:?}"))
 }
 
 /// Requests without a seeding leave no V of the generator's state either. V is not secret without
@@ -51,10 +51,10 @@ pub fn no_counters_left() -> Verdict {
     squall::hazmat::use_engine(Engine::AesNi).unwrap();
     squall::fill(&mut [0; 300]);
     let before = state();
-    let stack = after(|| squall::fill(&mut [0; 300]));
+    let stack = stack_after(|| squall::fill(&mut [0; 300]));
     match find(&stack, &[counters(&before), counters(&state())].concat()) {
         None => Verdict::Held,
-        Some(depth) => Verdict::Broken(format!("V left {depth} bytes below")),
+        Some(depth) => Verdict::Broken(format!("V found at a depth of {depth} bytes")),
     }
 }
 
@@ -64,7 +64,7 @@ fn counters(state: &[u64]) -> Vec<u64> {
     vec![first, second, second.swap_bytes(), first.swap_bytes()]
 }
 
-/// Neither a request from a new seed nor a seeding leaves the seed or what it was hashed from.
+/// Neither a request from a new seed nor a seeding leaves the seed or its hash's input on the stack.
 pub fn no_seeds_left() -> Verdict {
     let kinds: [(&str, fn()); 2] = [
         ("fill_fresh", || squall::fill_fresh(&mut [0; 32])),
@@ -74,19 +74,19 @@ pub fn no_seeds_left() -> Verdict {
     for (kind, draw) in kinds {
         squall::u32();
         drop_page();
-        found.extend(find_seed_material(&after(draw)).map(|depth| (kind, depth)));
+        found.extend(find_seed_material(&stack_after(draw)).map(|depth| (kind, depth)));
     }
-    // In some builds, what follows a seeding overwrites what it left.
+    // In some builds, code after the seeding overwrites its traces.
     if found.is_empty() {
         Verdict::Held
     } else {
-        Verdict::Broken(format!("seeds left so many bytes below: {found:?}"))
+        Verdict::Broken(format!("seeds found at these depths, in bytes: {found:?}"))
     }
 }
 
-/// How many bytes below the top of `stack` something is that a seed can be made of: the message that
-/// is hashed to it, or the last sixteen words of SHA-512's message schedule, from which the message
-/// follows (FIPS 180-4 section 6.4.2).
+/// The depth in `stack`, in bytes, of something from which the seed can be computed: the message that is
+/// hashed to it, or the last sixteen words of SHA-512's message schedule, from which the message follows
+/// (FIPS 180-4 section 6.4.2).
 fn find_seed_material(stack: &[u64]) -> Option<usize> {
     const TAG: &[u8] = b"squall seed 2";
     let ascending: Vec<u64> = stack.iter().rev().copied().collect();
@@ -115,7 +115,7 @@ fn message_of(words: &[u64; 16]) -> [u64; 16] {
     let mut words = *words;
     for _ in 16..80 {
         words.rotate_right(1);
-        // What stood last is now first, and is replaced by the word that it was made of.
+        // The last word is now the first; the word that it was computed from replaces it.
         words[0] = words[0]
             .wrapping_sub(small_sigma_1(words[14]))
             .wrapping_sub(words[9])
@@ -151,9 +151,9 @@ pub fn streams_leave_no_keys() -> Verdict {
         squall::fill_fresh(&mut key[..]);
         let (words, _) = key.as_chunks();
         let words: Vec<u64> = words.iter().map(|&word| u64::from_ne_bytes(word)).collect();
-        let stack = after(|| use_stream(engine, &key));
+        let stack = stack_after(|| use_stream(engine, &key));
         if let Some(depth) = find(&stack, &round_keys(&words)) {
-            return Verdict::Broken(format!("{engine}: a key {depth} bytes below"));
+            return Verdict::Broken(format!("{engine}: a key at a depth of {depth} bytes"));
         }
     }
     Verdict::Held
@@ -171,7 +171,7 @@ fn use_stream(engine: Engine, key: &[u8; 32]) {
 fn seeding(engine: Engine) -> Option<usize> {
     squall::u32();
     drop_page();
-    let stack = after(|| squall::fill(&mut [0; 300]));
+    let stack = stack_after(|| squall::fill(&mut [0; 300]));
     find(&stack, &[keys_after(engine), pads()].concat())
 }
 
@@ -179,7 +179,7 @@ fn seeding(engine: Engine) -> Option<usize> {
 fn refilling(engine: Engine) -> Option<usize> {
     loop {
         let before = state();
-        let stack = after(|| squall::fill(&mut [0; 16]));
+        let stack = stack_after(|| squall::fill(&mut [0; 16]));
         if state() != before {
             return find(
                 &stack,
@@ -192,7 +192,7 @@ fn refilling(engine: Engine) -> Option<usize> {
 /// A request that is too long for the buffer.
 fn in_place(engine: Engine) -> Option<usize> {
     let before = state();
-    let stack = after(|| squall::fill(&mut [0; 300]));
+    let stack = stack_after(|| squall::fill(&mut [0; 300]));
     find(
         &stack,
         &[keys_of(engine, &before), keys_after(engine)].concat(),
@@ -203,7 +203,7 @@ fn in_place(engine: Engine) -> Option<usize> {
 fn with_pad<const LEN: usize>() -> Option<usize> {
     loop {
         let before = state();
-        let stack = after(|| squall::fill(&mut [0; LEN]));
+        let stack = stack_after(|| squall::fill(&mut [0; LEN]));
         if state() == before {
             return find(&stack, &pads());
         }
@@ -236,7 +236,7 @@ fn keys_of(engine: Engine, state: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// The key that the last request has left in the page.
+/// The key that the last request stored in the page.
 fn keys_after(engine: Engine) -> Vec<u64> {
     expanded(engine, &state()[..KEY_WORDS])
 }
@@ -249,12 +249,12 @@ fn expanded(engine: Engine, key: &[u64]) -> Vec<u64> {
 }
 
 fn state() -> Vec<u64> {
-    words_of_page(KEYS_AT_FOR_TESTING[0], STATE_WORDS)
+    words_of_page(KEY_OFFSETS_FOR_TESTING[0], STATE_WORDS)
 }
 
 /// The round keys of pads; empty if there are none.
 pub fn pads() -> Vec<u64> {
-    let pads = words_of_page(KEYS_AT_FOR_TESTING[1], PAD_WORDS);
+    let pads = words_of_page(KEY_OFFSETS_FOR_TESTING[1], PAD_WORDS);
     pads.into_iter().filter(|&word| word != 0).collect()
 }
 
@@ -269,7 +269,7 @@ pub fn words_of_page(at: usize, words: usize) -> Vec<u64> {
 }
 
 /// The stack after `work`.
-fn after(work: impl Fn()) -> Vec<u64> {
+fn stack_after(work: impl Fn()) -> Vec<u64> {
     let mut stack = vec![0; DEPTH];
     prepare_stack();
     work();
@@ -277,13 +277,13 @@ fn after(work: impl Fn()) -> Vec<u64> {
     stack
 }
 
-/// Makes the stack deep enough to be searched, and quiet: zeros.
+/// Maps the stack as deep as it is searched, and fills it with zeros.
 #[inline(never)]
 pub fn prepare_stack() {
     std::hint::black_box([0u64; 2 * DEPTH]);
 }
 
-/// Copies the stack below, without calling anything that would write there.
+/// Copies the stack below this function without calling anything that would write there.
 #[inline(never)]
 fn copy_stack(copy: &mut [u64]) {
     let here: *const u64;
@@ -303,7 +303,7 @@ fn copy_stack(copy: &mut [u64]) {
     }
 }
 
-/// How many bytes below the top of `stack` 16 bytes of a key are.
+/// The depth in `stack`, in bytes, of any 16 bytes of `keys`.
 fn find(stack: &[u64], keys: &[u64]) -> Option<usize> {
     let found = stack.windows(2).position(|words| {
         // The stack was copied downwards.

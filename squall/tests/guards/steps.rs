@@ -1,9 +1,8 @@
-//! Interrupts a draw after each of its instructions, by a fork, a page that the kernel drops, a
-//! reseed or a clone.
+//! Interrupts a draw after each of its instructions by a fork, a drop of the page, a reseed or a clone.
 //!
-//! The thread draws with the trap flag set, so that a handler runs after each instruction. Nothing
-//! is left to chance: the same draw has the same instructions, and the test knows which of them
-//! made the last check.
+//! The thread draws with the trap flag set, so that a handler runs after each instruction. Chance plays
+//! no part: the same draw has the same instructions, and the test knows which of them made the last
+//! check.
 
 #[cfg(not(target_arch = "x86_64"))]
 mod x86_64 {
@@ -80,7 +79,7 @@ mod x86_64 {
 
     /// Runs `draw`, and `on_step` after each of its instructions. Returns how many there were.
     fn step_through(draw: impl FnOnce(), on_step: fn(Stopped)) -> usize {
-        // Thousands of instructions that change nothing of what is checked.
+        // Wiping takes thousands of instructions and has no influence on the result.
         switch_off_for_testing(Failpoint::Wiping);
         handle(libc::SIGTRAP, handle_step);
         STEPS.store(0, Ordering::Relaxed);
@@ -113,7 +112,7 @@ mod x86_64 {
     /// The instruction of the draw's last check for a fork.
     static LAST_CHECK: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-    /// A page whose every access is noticed: it cannot be accessed but for one instruction.
+    /// Notices every access to a page: the page is inaccessible, and opened for single instructions.
     mod watch {
         use super::*;
 
@@ -144,7 +143,8 @@ mod x86_64 {
             open();
         }
 
-        /// After an instruction: whether it accessed the page, which a system call may do next.
+        /// Called after an instruction: whether the instruction accessed the page. If `calls_next`, the
+        /// page is opened for the system call that comes next.
         pub fn step(calls_next: bool) -> bool {
             if IS_OPEN.load(Ordering::Relaxed) {
                 close();
@@ -174,15 +174,15 @@ mod x86_64 {
         }
     }
 
-    /// After an instruction: whether the page was accessed by it, which then was the last check so
-    /// far. A fork leaves the page behind, so the check is to find it there.
+    /// Called after an instruction: if it accessed the page, it is the last check so far. A fork empties
+    /// the page in the child, so a check is an access to the page.
     fn note_page(stopped: &Stopped) {
         if watch::step(stopped.call.is_some()) {
             LAST_CHECK.store(stopped.step, Ordering::Relaxed);
         }
     }
 
-    /// Before an instruction: whether it asks for the process, where that is what is checked.
+    /// Called before an instruction: getpid(2) is the check where the process is compared.
     fn note_process(stopped: &Stopped) {
         if stopped.call == Some(libc::SYS_getpid) {
             LAST_CHECK.store(stopped.step + 1, Ordering::Relaxed);
@@ -191,7 +191,7 @@ mod x86_64 {
 
     static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-    /// Forks after every 41st instruction: a prime, so that loops are met everywhere.
+    /// Forks after every 41st instruction: a prime number, so that every position in a loop is met.
     fn fork_at(mut stopped: Stopped) {
         const APART: usize = 41;
         if !stopped.step.is_multiple_of(APART) {
@@ -206,7 +206,7 @@ mod x86_64 {
         }
     }
 
-    /// The draw seeds the page, and looks at it, or at the process where memory is copied.
+    /// Forks in a draw that seeds the page. It checks the page, or the process where memory is copied.
     pub fn fork_in_a_seeding() -> Verdict {
         let memory = squall::status().memory;
         drop_page();
@@ -230,7 +230,7 @@ mod x86_64 {
         })
     }
 
-    /// The draw uses no page, and looks at the process.
+    /// Forks in a draw that uses no page. It checks the process.
     pub fn fork_in_a_fresh_draw() -> Verdict {
         squall::u32();
         squall::u32();
@@ -240,14 +240,14 @@ mod x86_64 {
         })
     }
 
-    /// The interrupted draw ends differently on both sides, wherever it was interrupted before its
-    /// last check. What is behind that only hands the bytes over.
+    /// The interrupted draw ends differently on both sides, wherever it is interrupted before its last
+    /// check. After the last check it only hands over the bytes.
     fn fork_in(draw: impl Fn(&mut [u8]), on_step: fn(Stopped)) -> Verdict {
         static PIPE: AtomicI32 = AtomicI32::new(-1);
         let (reader, writer) = pipe().unwrap();
         let collector = std::thread::spawn(move || receive(reader));
         PIPE.store(writer.as_raw_fd(), Ordering::Relaxed);
-        // There may be thousands of children: none is left behind as a zombie.
+        // There may be thousands of children, none of which must remain as a zombie.
         // SAFETY: the kernel reaps them.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
         let mut out = [0; 300];
@@ -277,18 +277,18 @@ mod x86_64 {
         judge_forks(&forks, LAST_CHECK.load(Ordering::Relaxed), steps)
     }
 
-    /// Equal are at most the forks from one on, and that comes after the last check.
+    /// The sides may be equal only from some fork on, and only if that fork comes after the last check.
     fn judge_forks(forks: &[(usize, bool)], last_check: usize, steps: usize) -> Verdict {
         assert!(forks.len() > 100, "{} forks in {steps} steps", forks.len());
         let first = forks.iter().position(|&(_, is_equal)| is_equal);
         let (before, equal) = forks.split_at(first.unwrap_or(forks.len()));
-        let where_ = format!("of {steps} instructions, the last check being {last_check}");
+        let position = format!("of {steps} instructions, the last check being {last_check}");
         match equal.first() {
             Some(&(step, _)) if step < last_check => Verdict::Broken(format!(
-                "a fork after {step} {where_}, left both sides with one output"
+                "a fork after {step} {position}, left both sides with one output"
             )),
             _ if equal.iter().any(|&(_, is_equal)| !is_equal) => Verdict::Broken(format!(
-                "after {} forks some are equal and some are not, {where_}",
+                "after {} forks some are equal and some are not, {position}",
                 before.len()
             )),
             _ => Verdict::Held,
@@ -298,8 +298,8 @@ mod x86_64 {
     /// The instruction after which the page is dropped.
     static DROP_AFTER: AtomicUsize = AtomicUsize::new(0);
 
-    /// A draw for each instruction of a draw, or for each so many, after which the page is dropped:
-    /// no zeros, and nothing twice. Two each: what is made of an empty page may be unlike zeros.
+    /// Drops the page after every `apart`-th instruction of a draw: no draw is zeros, and none comes
+    /// twice. Each position is tried twice, because bytes generated from an empty page need not be zeros.
     fn drop_in(draw: fn() -> Draw, apart: usize) -> Verdict {
         let mut draws = Vec::new();
         for drop_after in (1..).step_by(apart).flat_map(|step| [step, step]) {
@@ -335,27 +335,26 @@ mod x86_64 {
         drop_in(|| *squall::array::<300>().last_chunk().unwrap(), 23)
     }
 
-    /// Draws afresh, while `happen` happens right after the kernel gave its bytes: the draw is made
-    /// anew.
-    fn in_a_fresh_draw(happen: fn()) -> Verdict {
+    /// Runs `event` in a `fill_fresh`, right after the kernel gave its bytes: the draw must start over.
+    fn in_a_fresh_draw(event: fn()) -> Verdict {
         static CALLS: AtomicUsize = AtomicUsize::new(0);
-        static HAPPEN: AtomicPtr<()> = AtomicPtr::new(null_mut());
-        HAPPEN.store(happen as *mut (), Ordering::Relaxed);
+        static EVENT: AtomicPtr<()> = AtomicPtr::new(null_mut());
+        EVENT.store(event as *mut (), Ordering::Relaxed);
         let draw = || squall::fill_fresh(&mut [0; 300]);
         step_through(draw, |stopped| {
             if stopped.call == Some(libc::SYS_getrandom) {
                 CALLS.fetch_add(1, Ordering::Relaxed);
             } else if CALLS.load(Ordering::Relaxed) == 1 {
-                let happen = HAPPEN.swap(null_mut(), Ordering::Relaxed);
-                if !happen.is_null() {
+                let event = EVENT.swap(null_mut(), Ordering::Relaxed);
+                if !event.is_null() {
                     // SAFETY: it was put there above.
-                    unsafe { std::mem::transmute::<*mut (), fn()>(happen)() };
+                    unsafe { std::mem::transmute::<*mut (), fn()>(event)() };
                 }
             }
         });
         match CALLS.load(Ordering::Relaxed) {
             0 => panic!("no system call was seen"),
-            1 => Verdict::Broken("the draw was not made anew".to_owned()),
+            1 => Verdict::Broken("the draw did not start over".to_owned()),
             _ => Verdict::Held,
         }
     }

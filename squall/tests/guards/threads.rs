@@ -11,11 +11,11 @@ use crate::outputs::{Draw, judge};
 
 static DRAWS: Mutex<Vec<Draw>> = Mutex::new(Vec::new());
 
-fn keep(draws: impl IntoIterator<Item = Draw>) {
+fn record(draws: impl IntoIterator<Item = Draw>) {
     DRAWS.lock().unwrap().extend(draws);
 }
 
-fn judge_kept() -> Verdict {
+fn judge_recorded() -> Verdict {
     judge(DRAWS.lock().unwrap().drain(..))
 }
 
@@ -23,11 +23,11 @@ pub fn by_the_thousand() -> Verdict {
     for _ in 0..200 {
         std::thread::scope(|scope| {
             for _ in 0..25 {
-                scope.spawn(|| keep([squall::array(), squall::array(), squall::array()]));
+                scope.spawn(|| record([squall::array(), squall::array(), squall::array()]));
             }
         });
     }
-    judge_kept()
+    judge_recorded()
 }
 
 /// Many threads make their first draws at once, before anything is decided.
@@ -37,18 +37,18 @@ pub fn first_draws_at_once() -> Verdict {
         for _ in 0..64 {
             scope.spawn(move || {
                 barrier.wait();
-                keep([squall::array(), squall::array()]);
+                record([squall::array(), squall::array()]);
             });
         }
     });
-    judge_kept()
+    judge_recorded()
 }
 
 struct DrawOnDrop;
 
 impl Drop for DrawOnDrop {
     fn drop(&mut self) {
-        keep([squall::array(), squall::array()]);
+        record([squall::array(), squall::array()]);
     }
 }
 
@@ -66,8 +66,8 @@ static PAGES_AT_END: AtomicUsize = AtomicUsize::new(0);
 /// first draw, and in threads that never drew before.
 pub fn draws_in_destructors() -> Verdict {
     extern "C" fn draw_at_exit(key: *mut libc::c_void) {
-        keep([squall::array(), squall::array()]);
-        // Come again, after squall's own destructor has run for sure.
+        record([squall::array(), squall::array()]);
+        // Run once more, certainly after squall's own destructor.
         if KEY_DESTRUCTORS.fetch_add(1, Ordering::Relaxed) % 3 != 2 {
             // SAFETY: the value is the key, as set below.
             unsafe { libc::pthread_setspecific(key as usize as libc::pthread_key_t - 1, key) };
@@ -85,7 +85,7 @@ pub fn draws_in_destructors() -> Verdict {
             // SAFETY: the key exists; its value is never null.
             unsafe { libc::pthread_setspecific(key, (key as usize + 1) as *const _) };
             if round % 3 != 0 {
-                keep([squall::array()]);
+                record([squall::array()]);
             }
             LATE.with_borrow_mut(|late| *late = Some(DrawOnDrop));
         });
@@ -100,7 +100,7 @@ pub fn draws_in_destructors() -> Verdict {
         kept if kept == expected => {}
         kept => return Verdict::Broken(format!("{kept} draws, {expected} expected")),
     }
-    judge_kept()
+    judge_recorded()
 }
 
 /// Shared libraries make the thread key when they are loaded, so that no draw does.
@@ -126,22 +126,22 @@ pub fn first_draw_makes_no_key() -> Verdict {
     }
 }
 
-/// Of a pair of pages, the thread that draws next gets the one that is left.
+/// Pages are mapped in pairs: the thread that draws next gets the second page.
 pub fn pages_come_in_pairs() -> Verdict {
     const THREADS: usize = 4;
     const PAGE: usize = 4096;
     squall::u32();
     let have_all_drawn = &std::sync::Barrier::new(THREADS + 1);
-    let (tell, told) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     let pages: Vec<usize> = std::thread::scope(|scope| {
         let draw_in_turn = |_| {
-            let tell = tell.clone();
+            let sender = sender.clone();
             scope.spawn(move || {
                 squall::u32();
-                tell.send(page_address_for_testing()).unwrap();
+                sender.send(page_address_for_testing()).unwrap();
                 have_all_drawn.wait();
             });
-            told.recv().unwrap()
+            receiver.recv().unwrap()
         };
         let pages = (0..THREADS).map(draw_in_turn).collect();
         have_all_drawn.wait();
@@ -171,6 +171,8 @@ pub fn pages_are_given_back() -> Verdict {
     let kept = (0..1000).find(|_| is_mapped(std::thread::spawn(draw).join().unwrap()));
     match kept {
         None => Verdict::Held,
-        Some(thread) => Verdict::Broken(format!("thread {thread} left its page behind")),
+        Some(thread) => {
+            Verdict::Broken(format!("thread {thread} ended without unmapping its page"))
+        }
     }
 }

@@ -1,17 +1,17 @@
-//! Robustness as a game. The attacker knows the state at the start (the constants), the kind and
-//! time and values of every input, and every bit but a few of the cycle counts. With few bits
-//! missing they try them all, find the one that explains an output, and know everything that
-//! follows. With too many they have nothing: that is the recovery from a compromise.
+//! Robustness as a game. The attacker knows the initial state (the constants), the kind, time and
+//! values of every input, and all but a few bits of the cycle counts. If few bits are unknown, they try
+//! all candidates, find the one that explains an output, and know everything that follows. If too many
+//! are unknown, they learn nothing: the generator has recovered from the compromise.
 
 use squall::entropy::whirlwind::{Whirlwind, WithSha512};
 use squall::entropy::{Input, Machine};
 
 use crate::reference::{Functions, Reference};
-use crate::script::Script;
+use crate::script::ScriptedMachine;
 
-type Real = Whirlwind<WithSha512, Script>;
+type Real = Whirlwind<WithSha512, ScriptedMachine>;
 
-/// What the attacker sees of input `number`: all but the bits of `unknown` in its cycle count.
+/// Input `number`. The attacker knows all of it but `secret`, bits of its cycle count.
 fn event(number: u64, secret: u32) -> Input {
     Input {
         source: 9,
@@ -20,9 +20,9 @@ fn event(number: u64, secret: u32) -> Input {
     }
 }
 
-/// A state that both know, and secrets that only one of them does: from the system's generator.
+/// A Whirlwind in a state that the attacker knows, and the attacker's copy of that state.
 fn compromised() -> (Real, Reference) {
-    let machine = Script::default();
+    let machine = ScriptedMachine::default();
     let attacker = Reference::new(Functions::Sha512, machine.copy());
     (Whirlwind::new(machine), attacker)
 }
@@ -70,7 +70,7 @@ fn few_unknown_bits_reproduce_everything() {
     }
 }
 
-/// 32 secret bits in each input: the attacker who guesses, or knows all but one input, has
+/// 32 secret bits in each input: an attacker who guesses, or who knows all inputs but one, learns
 /// nothing.
 #[test]
 fn many_unknown_bits_reproduce_nothing() {
@@ -153,7 +153,7 @@ fn the_slow_seed_comes_into_use_in_leaps() {
 /// The machine a state runs on is part of what the attacker knows.
 #[test]
 fn the_script_is_known() {
-    let script = Script::default();
+    let script = ScriptedMachine::default();
     let copy = script.copy();
     assert_eq!(script.cycles(), copy.cycles());
 }

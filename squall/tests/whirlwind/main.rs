@@ -7,7 +7,7 @@ mod script;
 mod textbook;
 
 use reference::{Functions, Reference};
-use script::Script;
+use script::ScriptedMachine;
 use squall::entropy::whirlwind::{
     Functions as Choice, Whirlwind, WithDaviesMeyer, WithSha256, WithSha512,
 };
@@ -22,8 +22,8 @@ macro_rules! for_each_choice {
     }};
 }
 
-fn pair<C: Choice>(functions: Functions) -> (Whirlwind<C, Script>, Reference) {
-    let (ours, theirs) = (Script::default(), Script::default());
+fn pair<C: Choice>(functions: Functions) -> (Whirlwind<C, ScriptedMachine>, Reference) {
+    let (ours, theirs) = (ScriptedMachine::default(), ScriptedMachine::default());
     (Whirlwind::new(ours), Reference::new(functions, theirs))
 }
 
@@ -35,7 +35,7 @@ fn input(number: u32) -> Input {
     }
 }
 
-fn generate<C: Choice>(whirlwind: &Whirlwind<C, Script>, len: usize) -> Vec<u8> {
+fn generate<C: Choice>(whirlwind: &Whirlwind<C, ScriptedMachine>, len: usize) -> Vec<u8> {
     let mut out = vec![0; len];
     whirlwind.generate(&mut out);
     out
@@ -45,7 +45,7 @@ fn generate<C: Choice>(whirlwind: &Whirlwind<C, Script>, len: usize) -> Vec<u8> 
 /// (the constants in the code that the authors published).
 #[test]
 fn constants_are_the_published_ones() {
-    let reference = Reference::new(Functions::Sha512, Script::default());
+    let reference = Reference::new(Functions::Sha512, ScriptedMachine::default());
     let hex = |bytes: &[u8]| -> String { bytes.iter().map(|b| format!("{b:02x}")).collect() };
     assert_eq!(
         hex(&reference.fast),
@@ -81,7 +81,7 @@ fn outputs_are_the_references() {
     for_each_choice!(test);
 }
 
-/// Every moment at which the slow seed is put in use: after 100 inputs, after 50 compressions.
+/// The slow seed is put in use at the right times: after 100 inputs, and every 50 compressions.
 #[test]
 fn long_runs_are_the_references() {
     fn test<C: Choice>(functions: Functions) {
@@ -124,7 +124,7 @@ fn bootstraps_are_the_references() {
     for_each_choice!(test);
 }
 
-/// Without the labelled deviation the published slow seed would be the constant still.
+/// Without squall's deviation from the paper, the slow seed in use would still be the constant.
 #[test]
 fn a_bootstrap_puts_the_slow_seed_in_use() {
     let (_, mut reference) = pair::<WithSha512>(Functions::Sha512);
@@ -138,7 +138,7 @@ fn a_bootstrap_puts_the_slow_seed_in_use() {
 fn one_bit_of_one_input_changes_every_later_output() {
     fn test<C: Choice>(_: Functions) {
         let outputs = |flipped: Option<(u32, u32)>| {
-            let whirlwind = Whirlwind::<C, Script>::new(Script::default());
+            let whirlwind = Whirlwind::<C, ScriptedMachine>::new(ScriptedMachine::default());
             for number in 0..30 {
                 let mut input = input(number);
                 match flipped {
@@ -159,8 +159,8 @@ fn one_bit_of_one_input_changes_every_later_output() {
     for_each_choice!(test);
 }
 
-/// The state after an output is a hash of the one before: the seed that made it is gone. The
-/// control keeps it.
+/// The state after an output is a one-way function of the one before, so the output cannot be computed
+/// from it. The control keeps the old seed.
 #[test]
 fn backtracking_needs_the_old_seed() {
     let (_, mut reference) = pair::<WithSha512>(Functions::Sha512);
@@ -184,11 +184,11 @@ fn backtracking_needs_the_old_seed() {
     );
 }
 
-/// Whatever an attacker or a broken source feeds, outputs go on and do not repeat.
+/// Inputs from an attacker or a broken source do not make outputs repeat.
 #[test]
 fn bad_inputs_do_no_harm() {
     fn test<C: Choice>(_: Functions) {
-        let whirlwind = Whirlwind::<C, Script>::new(Script::default());
+        let whirlwind = Whirlwind::<C, ScriptedMachine>::new(ScriptedMachine::default());
         let mut seen = std::collections::HashSet::new();
         let words = [0, u32::MAX, 0x5555_5555];
         for word in words {
@@ -208,7 +208,7 @@ fn bad_inputs_do_no_harm() {
 }
 
 #[test]
-fn nothing_asked_is_nothing_written() {
+fn an_empty_request_writes_nothing() {
     let (whirlwind, mut reference) = pair::<WithSha512>(Functions::Sha512);
     whirlwind.generate(&mut []);
     reference.generate(0);
@@ -220,7 +220,7 @@ fn nothing_asked_is_nothing_written() {
 fn threads_do_not_repeat() {
     const THREADS: usize = 8;
     const DRAWS: usize = 5000;
-    let shared = Whirlwind::<WithSha512, Still>::new(Still);
+    let shared = Whirlwind::<WithSha512, ConstantMachine>::new(ConstantMachine);
     let drawn: Vec<[u8; 16]> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
             .map(|_| {
@@ -247,9 +247,9 @@ fn threads_do_not_repeat() {
 }
 
 /// A machine whose values never change.
-struct Still;
+struct ConstantMachine;
 
-impl squall::entropy::Machine for Still {
+impl squall::entropy::Machine for ConstantMachine {
     fn cycles(&self) -> u64 {
         1
     }

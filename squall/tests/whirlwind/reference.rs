@@ -1,12 +1,12 @@
-//! Whirlwind written down as plainly as the paper has it, with textbook hashes: slow, obvious,
-//! and what the library is compared with. It is also the attacker's: whoever knows a state runs
-//! it on from there.
+//! The reference that the library is compared with: Whirlwind as the paper describes it, with textbook
+//! hashes, slow and obvious. The attacker of the game also uses it: whoever knows a state can continue
+//! from there.
 
 use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use squall::entropy::{Input, Machine};
 
-use crate::script::Script;
+use crate::script::ScriptedMachine;
 use crate::textbook::{sha256, sha256_compress, sha512, sha512_compress};
 
 /// The functions h and H by name.
@@ -59,7 +59,7 @@ fn davies_meyer(seed: &[u8], block: &[u8]) -> Vec<u8> {
 #[derive(Clone)]
 pub struct Reference {
     functions: Functions,
-    pub machine: Script,
+    pub machine: ScriptedMachine,
     pub fast: Vec<u8>,
     pub slow: Vec<u8>,
     pub published: Vec<u8>,
@@ -71,7 +71,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    pub fn new(functions: Functions, machine: Script) -> Reference {
+    pub fn new(functions: Functions, machine: ScriptedMachine) -> Reference {
         let second = functions.hash(&2u64.to_be_bytes());
         Reference {
             functions,
@@ -157,9 +157,9 @@ impl Reference {
         out
     }
 
-    /// Sets back what an attacker knows anyway, to make the outputs after `before` again: all but
-    /// the fast seed.
-    pub fn rewind(&mut self, before: &Reference, machine: Script) {
+    /// Goes back to the state `before`, except for the fast seed, to repeat the outputs after it: the
+    /// attacker knows all the rest.
+    pub fn rewind(&mut self, before: &Reference, machine: ScriptedMachine) {
         let fast = self.fast.clone();
         *self = before.clone();
         self.machine = machine;

@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use squall::entropy::{HARDWARE_LEN, Machine};
 
-/// Clones share one counter; [`Script::copy`] makes an independent one.
+/// Clones share one counter; [`ScriptedMachine::copy`] makes an independent one.
 #[derive(Clone, Default)]
-pub struct Script(Arc<AtomicU64>);
+pub struct ScriptedMachine(Arc<AtomicU64>);
 
-impl Script {
+impl ScriptedMachine {
     /// A machine that goes on from here as this one does.
-    pub fn copy(&self) -> Script {
-        Script(Arc::new(AtomicU64::new(self.0.load(Ordering::Relaxed))))
+    pub fn copy(&self) -> ScriptedMachine {
+        ScriptedMachine(Arc::new(AtomicU64::new(self.0.load(Ordering::Relaxed))))
     }
 }
 
-impl Machine for Script {
+impl Machine for ScriptedMachine {
     /// Steps of a linear congruential generator (Knuth's MMIX).
     fn cycles(&self) -> u64 {
         let next = |count: u64| {

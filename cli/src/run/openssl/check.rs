@@ -12,12 +12,12 @@ use super::diagnosis;
 use super::libcrypto::{Libcrypto, Role};
 
 /// The generators that serve programs.
-const DRAWN: [Role; 2] = [Role::Public, Role::Private];
+const SERVING_ROLES: [Role; 2] = [Role::Public, Role::Private];
 
 /// Prints OpenSSL's generators.
 ///
 /// # Errors
-/// A generator that serves programs neither is squall's nor is seeded by it; the message says why.
+/// A generator that serves programs is neither squall's nor seeded by squall; the message says why.
 pub fn check() -> Result<(), Failure> {
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::Runtime(format!("a folder for counters: {error}")))?;
@@ -26,8 +26,8 @@ pub fn check() -> Result<(), Failure> {
     // SAFETY: the command has one thread, and holds no pointer into the environment.
     unsafe { std::env::set_var(counters::VARIABLE, &file) };
     let libcrypto = Libcrypto::load().map_err(Failure::Runtime)?;
-    let drawn = DRAWN.map(|role| draw(&libcrypto, role, &file));
-    let mut shown = format!(
+    let drawn = SERVING_ROLES.map(|role| draw(&libcrypto, role, &file));
+    let mut report = format!(
         "{}, configured by {}\n",
         libcrypto.version(),
         diagnosis::configuration(&libcrypto)
@@ -38,33 +38,33 @@ pub fn check() -> Result<(), Failure> {
             Err(why) => format!("none: {why}"),
         };
         let role = format!("{role:?}");
-        let _ = writeln!(shown, "  {role:9}{generator}");
+        let _ = writeln!(report, "  {role:9}{generator}");
     }
-    let drawn: Result<Vec<Drawn>, Failure> = drawn.into_iter().collect();
+    let drawn: Result<Vec<Origin>, Failure> = drawn.into_iter().collect();
     match drawn {
-        Ok(drawn) if drawn.iter().all(|from| *from == Drawn::Squall) => {
-            output::print(&(shown + "Random bytes are squall's.\n"))
+        Ok(drawn) if drawn.iter().all(|from| *from == Origin::Squall) => {
+            output::print(&(report + "Random bytes are squall's.\n"))
         }
-        Ok(drawn) if !drawn.contains(&Drawn::Elsewhere) => {
-            output::print(&(shown + "Random bytes are OpenSSL's own; their seeds are squall's.\n"))
+        Ok(drawn) if !drawn.contains(&Origin::Other) => {
+            output::print(&(report + "Random bytes are OpenSSL's own; their seeds are squall's.\n"))
         }
         other => {
-            output::print(&shown)?;
+            output::print(&report)?;
             let why = other.err().map(Failure::into_text);
-            Err(Failure::Runtime(diagnosis::why(&libcrypto, why)))
+            Err(Failure::Runtime(diagnosis::explain(&libcrypto, why)))
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Drawn {
+enum Origin {
     Squall,
     /// A generator that the provider has seeded, directly or through its parent.
     SeededBySquall,
-    Elsewhere,
+    Other,
 }
 
-fn draw(libcrypto: &Libcrypto, role: Role, file: &Path) -> Result<Drawn, Failure> {
+fn draw(libcrypto: &Libcrypto, role: Role, file: &Path) -> Result<Origin, Failure> {
     let read = || counters::read(file).map_err(at(file));
     let before = read()?;
     libcrypto.draw(role).map_err(Failure::Runtime)?;
@@ -72,9 +72,9 @@ fn draw(libcrypto: &Libcrypto, role: Role, file: &Path) -> Result<Drawn, Failure
     let requests = |door| (before.of(door).requests, after.of(door).requests);
     let (before, now) = requests(Door::Openssl);
     Ok(match requests(Door::OpensslSeed) {
-        _ if now > before => Drawn::Squall,
+        _ if now > before => Origin::Squall,
         // The primary generator is seeded only once, so any earlier seeding counts.
-        (_, 1..) => Drawn::SeededBySquall,
-        _ => Drawn::Elsewhere,
+        (_, 1..) => Origin::SeededBySquall,
+        _ => Origin::Other,
     })
 }

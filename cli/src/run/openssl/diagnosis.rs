@@ -17,7 +17,7 @@ pub fn configuration(libcrypto: &Libcrypto) -> String {
 }
 
 /// The reason and the advice; `error` is OpenSSL's error from the attempt to draw.
-pub fn why(libcrypto: &Libcrypto, error: Option<String>) -> String {
+pub fn explain(libcrypto: &Libcrypto, error: Option<String>) -> String {
     let file = configuration(libcrypto);
     let named = std::env::var_os(VARIABLE).is_some();
     let text = match std::fs::read(Path::new(&file)) {
@@ -37,7 +37,7 @@ pub fn why(libcrypto: &Libcrypto, error: Option<String>) -> String {
     {
         return format!("{file}: OpenSSL says: {why}");
     }
-    if let Some(why) = modules(&text).find_map(|path| libcrypto.load_provider(&path).err()) {
+    if let Some(why) = provider_paths(&text).find_map(|path| libcrypto.load_provider(&path).err()) {
         return format!("{file}: OpenSSL cannot load the provider: {why}");
     }
     if let Some(error) = error {
@@ -57,17 +57,17 @@ pub fn why(libcrypto: &Libcrypto, error: Option<String>) -> String {
     }
 }
 
-/// The paths of squall's provider in lines with `module`, written as by [`super::quoted`].
-fn modules(text: &str) -> impl Iterator<Item = String> {
+/// The paths of squall's provider in lines with `module`, written as by [`super::quote`].
+fn provider_paths(text: &str) -> impl Iterator<Item = String> {
     let value = |line: &str| {
         let (name, value) = line.split_once('=')?;
         let is_ours = name.trim() == "module" && value.contains("squall");
-        is_ours.then(|| unquoted(value.trim()))
+        is_ours.then(|| unquote(value.trim()))
     };
     text.lines().filter_map(value)
 }
 
-fn unquoted(value: &str) -> String {
+fn unquote(value: &str) -> String {
     let mut chars = value.chars();
     std::iter::from_fn(|| match chars.next() {
         Some('\\') => chars.next(),
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn paths_of_providers() {
         let text = "module = /a/fips.so\n module= /a\\$b/squall.so\n# squall\nx = squall\n";
-        let found: Vec<_> = modules(text).collect();
+        let found: Vec<_> = provider_paths(text).collect();
         assert_eq!(found, ["/a$b/squall.so"]);
     }
 }

@@ -5,7 +5,7 @@ use std::ptr;
 
 use squall_tools::loaded::{Loaded, text};
 
-/// The versions that have providers.
+/// The names of the versions that have providers.
 const NAMES: [&str; 2] = ["libcrypto.so.3", "libcrypto.so.4"];
 
 type Pointer = *mut c_void;
@@ -63,13 +63,13 @@ impl Libcrypto {
         // SAFETY: libcrypto may be loaded at any time.
         let library = unsafe { Loaded::first_of(&NAMES) }?;
         let libcrypto =
-            Libcrypto::with(&library).map_err(|error| format!("{}: {error}", NAMES[0]))?;
-        // SAFETY: null settings are allowed. The drawing shows later whether this succeeded.
+            Libcrypto::from_library(&library).map_err(|error| format!("{}: {error}", NAMES[0]))?;
+        // SAFETY: null settings are allowed. A later draw shows whether this succeeded.
         unsafe { (libcrypto.init)(INIT_LOAD_CONFIG, ptr::null_mut()) };
         Ok(libcrypto)
     }
 
-    fn with(library: &Loaded) -> Result<Libcrypto, String> {
+    fn from_library(library: &Loaded) -> Result<Libcrypto, String> {
         // SAFETY: the functions have the signatures of OpenSSL's manual (section 3) and of its
         // headers, and the library is never unloaded.
         unsafe {
@@ -130,7 +130,7 @@ impl Libcrypto {
     /// The generator in a role.
     ///
     /// # Errors
-    /// There is none; the text is OpenSSL's error.
+    /// There is no such generator; the text is OpenSSL's error.
     pub fn generator(&self, role: Role) -> Result<Generator, String> {
         // SAFETY: null is the default context. The results belong to the library, and live as long as
         // this thread and its generators.
@@ -154,7 +154,7 @@ impl Libcrypto {
     /// OpenSSL's error.
     pub fn load_provider(&self, path: &str) -> Result<(), String> {
         let path = CString::new(path).map_err(|error| error.to_string())?;
-        self.queue();
+        self.take_errors();
         // SAFETY: null is the default context; the name ends with a null byte.
         let provider = unsafe { (self.load_provider)(ptr::null_mut(), path.as_ptr()) };
         if provider.is_null() {
@@ -170,7 +170,7 @@ impl Libcrypto {
     /// OpenSSL's error.
     pub fn load_configuration(&self, file: &str) -> Result<(), String> {
         let file = CString::new(file).map_err(|error| error.to_string())?;
-        self.queue();
+        self.take_errors();
         // SAFETY: the context is new and never freed; the name ends with a null byte.
         match unsafe { (self.load_configuration)((self.new_context)(), file.as_ptr()) } {
             1 => Ok(()),
@@ -179,20 +179,20 @@ impl Libcrypto {
     }
 
     fn errors(&self) -> String {
-        match &self.queue()[..] {
+        match &self.take_errors()[..] {
             [] => "OpenSSL does not say why".into(),
             errors => errors.join(", "),
         }
     }
 
     /// Takes all errors from OpenSSL's queue, oldest first.
-    fn queue(&self) -> Vec<String> {
+    fn take_errors(&self) -> Vec<String> {
         let mut errors = Vec::new();
         loop {
             let (mut line, mut flags) = (0, 0);
             let (mut file, mut function, mut data) = (ptr::null(), ptr::null(), ptr::null());
             // SAFETY: all of them are writable; the returned strings are valid until the next error.
-            let said = unsafe {
+            let error = unsafe {
                 let (file, function) = (&raw mut file, &raw mut function);
                 let code = (self.get_error)(file, &mut line, function, &mut data, &mut flags);
                 if code == 0 {
@@ -200,7 +200,7 @@ impl Libcrypto {
                 }
                 (text((self.reason)(code)), text(data))
             };
-            errors.push(match said {
+            errors.push(match error {
                 (reason, data) if data.is_empty() => reason,
                 (reason, data) => format!("{reason} ({data})"),
             });

@@ -20,21 +20,22 @@ pub struct Caller {
     pub permitted: u64,
     pub inheritable: u64,
     pub bounding: u64,
-    /// The users, and below the groups, that exist in this process's user namespace.
-    pub users: Range,
-    pub groups_known: Range,
+    /// The users that exist in this process's user namespace.
+    pub namespace_users: IdRanges,
+    /// The groups that exist in it.
+    pub namespace_groups: IdRanges,
 }
 
 /// The ids in a user namespace: pairs of a first id and a count. `None` means all.
 #[derive(Clone, Debug)]
-pub struct Range(Option<Vec<(u32, u64)>>);
+pub struct IdRanges(Option<Vec<(u32, u64)>>);
 
 impl Caller {
-    pub fn this() -> io::Result<Caller> {
+    pub fn current() -> io::Result<Caller> {
         let sets = capabilities(None)?;
         let is_bounded = |one: &CapabilitySet| capability_is_in_bounding_set(*one).unwrap_or(false);
-        let one_each = (0..u64::BITS).map(|bit| CapabilitySet::from_bits_retain(1 << bit));
-        let bounding = one_each
+        let single_bits = (0..u64::BITS).map(|bit| CapabilitySet::from_bits_retain(1 << bit));
+        let bounding = single_bits
             .filter(is_bounded)
             .fold(0, |set, one| set | one.bits());
         Ok(Caller {
@@ -47,8 +48,8 @@ impl Caller {
             permitted: sets.permitted.bits(),
             inheritable: sets.inheritable.bits(),
             bounding,
-            users: Range::read("/proc/self/uid_map"),
-            groups_known: Range::read("/proc/self/gid_map"),
+            namespace_users: IdRanges::read("/proc/self/uid_map"),
+            namespace_groups: IdRanges::read("/proc/self/gid_map"),
         })
     }
 
@@ -57,30 +58,30 @@ impl Caller {
     }
 }
 
-impl Range {
+impl IdRanges {
     #[cfg(test)]
-    pub const ALL: Range = Range(None);
+    pub const ALL: IdRanges = IdRanges(None);
 
     #[cfg(test)]
-    pub fn only(id: u32) -> Range {
-        Range(Some(vec![(id, 1)]))
+    pub fn only(id: u32) -> IdRanges {
+        IdRanges(Some(vec![(id, 1)]))
     }
 
     /// Reads a file in /proc in the format of user_namespaces(7).
-    fn read(path: &str) -> Range {
+    fn read(path: &str) -> IdRanges {
         let line = |line: &str| {
             let mut numbers = line.split_whitespace();
             let first = numbers.next()?.parse().ok()?;
             Some((first, numbers.nth(1)?.parse().ok()?))
         };
-        Range(
+        IdRanges(
             fs::read_to_string(path)
                 .ok()
                 .and_then(|text| text.lines().map(line).collect()),
         )
     }
 
-    pub fn has(&self, id: u32) -> bool {
+    pub fn contains(&self, id: u32) -> bool {
         let is_in =
             |&(first, count): &(u32, u64)| id >= first && u64::from(id) < u64::from(first) + count;
         self.0

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_lines() {
+    fn kinds_of_files() {
         let script = |path: &str| Kind::Script(path.into());
         assert_eq!(kind(b"#!/bin/sh\necho"), script("/bin/sh"));
         assert_eq!(kind(b"#! \t/usr/bin/env -S a b\n"), script("/usr/bin/env"));
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_may_have_been_cut() {
+    fn a_path_that_may_be_cut_off_is_refused() {
         let mut head = vec![b'x'; HEAD_LEN];
         head[..3].copy_from_slice(b"#!/");
         assert_eq!(kind(&head), Kind::Other);

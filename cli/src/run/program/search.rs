@@ -22,9 +22,12 @@ fn search_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Refusal> {
     let shown = Path::new(name).display();
     if name.as_encoded_bytes().contains(&b'/') {
         let file = PathBuf::from(name);
-        return match executable(&file) {
+        return match check_executable(&file) {
             Ok(()) => Ok(file),
-            Err(error) => Err(Refusal::of(format!("{shown}: {}", cause(&error)), &error)),
+            Err(error) => Err(Refusal::from_error(
+                format!("{shown}: {}", cause(&error)),
+                &error,
+            )),
         };
     }
     let mut forbidden = None;
@@ -36,7 +39,7 @@ fn search_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Refusal> {
             folder
         };
         let file = folder.join(name);
-        match executable(&file) {
+        match check_executable(&file) {
             Ok(()) => return Ok(file),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 forbidden.get_or_insert(file);
@@ -54,7 +57,7 @@ fn search_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Refusal> {
 }
 
 /// Whether the kernel would let this process execute `file`.
-fn executable(file: &Path) -> io::Result<()> {
+fn check_executable(file: &Path) -> io::Result<()> {
     // EACCESS checks with the effective ids, as execve(2) does, and fails on noexec mounts.
     accessat(CWD, file, Access::EXEC_OK, AtFlags::EACCESS)?;
     if std::fs::metadata(file)?.is_file() {
@@ -79,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_that_may_be_executed() {
+    fn the_first_executable_file_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let [a, b, c] = ["a", "b", "c"].map(|name| folder.path().join(name));
         let path = std::env::join_paths([&a, &b, &c]).unwrap();

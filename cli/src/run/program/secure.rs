@@ -20,7 +20,7 @@ const GROUP_EXECUTES: u32 = 0o0010;
 
 /// The facts about a program's file that the kernel checks.
 #[derive(Clone, Copy, Debug)]
-pub struct Owned {
+pub struct FileFacts {
     pub owner: u32,
     pub group: u32,
     pub mode: u32,
@@ -41,7 +41,7 @@ pub struct FileCapabilities {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Secure {
+pub enum SecureReason {
     /// The caller's effective ids differ from its real ones.
     Caller,
     /// The program runs as this user.
@@ -51,15 +51,15 @@ pub enum Secure {
     Capabilities,
 }
 
-impl Owned {
+impl FileFacts {
     /// Reads the facts about `file`.
     ///
     /// # Errors
     /// The file system cannot be asked.
-    pub fn of(file: &File) -> io::Result<Owned> {
+    pub fn read(file: &File) -> io::Result<FileFacts> {
         let metadata = file.metadata()?;
         let is_nosuid = fstatvfs(file)?.f_flag.contains(StatVfsMountFlags::NOSUID);
-        Ok(Owned {
+        Ok(FileFacts {
             owner: metadata.uid(),
             group: metadata.gid(),
             mode: metadata.mode(),
@@ -103,25 +103,26 @@ fn parse(value: &[u8]) -> Option<FileCapabilities> {
 }
 
 /// Why `file` would run in secure mode if `caller` executed it; `None` if it would not.
-pub fn why(file: &Owned, caller: &Caller) -> Option<Secure> {
+pub fn secure_reason(file: &FileFacts, caller: &Caller) -> Option<SecureReason> {
     let (euid, egid) = identities(file, caller);
-    let are_others = euid != caller.euid || !caller.is_in(egid);
-    let differ = euid != caller.uid || egid != caller.gid;
-    if !are_others && !differ {
-        return gains_capabilities(file, caller).then_some(Secure::Capabilities);
+    let changes_identity = euid != caller.euid || !caller.is_in(egid);
+    let differs_from_real = euid != caller.uid || egid != caller.gid;
+    if !changes_identity && !differs_from_real {
+        return gains_capabilities(file, caller).then_some(SecureReason::Capabilities);
     }
     Some(match () {
-        () if caller.euid != caller.uid || caller.egid != caller.gid => Secure::Caller,
-        () if euid != caller.euid => Secure::User(euid),
-        () => Secure::Group(egid),
+        () if caller.euid != caller.uid || caller.egid != caller.gid => SecureReason::Caller,
+        () if euid != caller.euid => SecureReason::User(euid),
+        () => SecureReason::Group(egid),
     })
 }
 
 /// The effective user and group that the program would run as.
-fn identities(file: &Owned, caller: &Caller) -> (u32, u32) {
+fn identities(file: &FileFacts, caller: &Caller) -> (u32, u32) {
     let (mut euid, mut egid) = (caller.euid, caller.egid);
-    let is_known = caller.users.has(file.owner) && caller.groups_known.has(file.group);
-    if !file.is_nosuid && !caller.no_new_privs && is_known {
+    let is_mapped =
+        caller.namespace_users.contains(file.owner) && caller.namespace_groups.contains(file.group);
+    if !file.is_nosuid && !caller.no_new_privs && is_mapped {
         if file.mode & SET_USER != 0 {
             euid = file.owner;
         }
@@ -134,7 +135,7 @@ fn identities(file: &Owned, caller: &Caller) -> (u32, u32) {
 }
 
 /// Whether the file's capabilities give the caller more than it has anyway; root has all of them.
-fn gains_capabilities(file: &Owned, caller: &Caller) -> bool {
+fn gains_capabilities(file: &FileFacts, caller: &Caller) -> bool {
     let Some(capabilities) = file.capabilities.filter(|_| !file.is_nosuid) else {
         return false;
     };
@@ -148,7 +149,7 @@ fn gains_capabilities(file: &Owned, caller: &Caller) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::caller::Range;
+    use super::super::caller::IdRanges;
     use super::*;
 
     fn user(id: u32) -> Caller {
@@ -162,13 +163,13 @@ mod tests {
             permitted: 0,
             inheritable: 0,
             bounding: u64::MAX,
-            users: Range::ALL,
-            groups_known: Range::ALL,
+            namespace_users: IdRanges::ALL,
+            namespace_groups: IdRanges::ALL,
         }
     }
 
-    fn file(owner: u32, mode: u32) -> Owned {
-        Owned {
+    fn file(owner: u32, mode: u32) -> FileFacts {
+        FileFacts {
             owner,
             group: owner,
             mode,
@@ -178,15 +179,21 @@ mod tests {
     }
 
     #[test]
-    fn callers_that_differ_from_themselves() {
+    fn callers_whose_effective_ids_differ() {
         let caller = Caller { euid: 0, ..user(1) };
-        assert_eq!(why(&file(1, 0o755), &caller), Some(Secure::Caller));
+        assert_eq!(
+            secure_reason(&file(1, 0o755), &caller),
+            Some(SecureReason::Caller)
+        );
         let caller = Caller { egid: 0, ..user(1) };
-        assert_eq!(why(&file(1, 0o755), &caller), Some(Secure::Caller));
+        assert_eq!(
+            secure_reason(&file(1, 0o755), &caller),
+            Some(SecureReason::Caller)
+        );
     }
 
     #[test]
-    fn attributes_as_setcap_writes_them() {
+    fn capabilities_are_parsed_as_setcap_writes_them() {
         // cap_net_raw=ep, as getfattr(1) shows it.
         let value = [
             1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -212,11 +219,11 @@ mod tests {
     #[test]
     fn users_that_a_namespace_does_not_have() {
         let file = file(0, 0o4755);
-        assert_eq!(why(&file, &user(1)), Some(Secure::User(0)));
+        assert_eq!(secure_reason(&file, &user(1)), Some(SecureReason::User(0)));
         let caller = Caller {
-            users: Range::only(1),
+            namespace_users: IdRanges::only(1),
             ..user(1)
         };
-        assert_eq!(why(&file, &caller), None);
+        assert_eq!(secure_reason(&file, &caller), None);
     }
 }

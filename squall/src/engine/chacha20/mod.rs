@@ -88,7 +88,7 @@ impl Width {
     ];
 
     /// Whether this processor has the instructions this width needs.
-    pub(crate) fn available(self) -> bool {
+    pub(crate) fn is_available(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => has(Features::AVX512F.and(Features::AVX512VL)),
@@ -104,7 +104,7 @@ impl Width {
 
     /// The widest available width.
     pub(crate) fn widest() -> Self {
-        let found = Self::ALL.iter().find(|width| width.available());
+        let found = Self::ALL.iter().find(|width| width.is_available());
         found.copied().unwrap_or(Self::Scalar)
     }
 
@@ -113,14 +113,14 @@ impl Width {
     ///
     /// # Panics
     ///
-    /// Where [`keystream`] panics, and if this width is not [available](Self::available).
+    /// If [`keystream`] would panic, or if this width is not [available](Self::is_available).
     pub(crate) fn keystream(self, key: &[u8; 32], nonce: &[u8; 12], counter: u32, out: &mut [u8]) {
         let blocks = out.len().div_ceil(BLOCK_BYTES) as u64;
         assert!(
             blocks <= (1 << 32) - u64::from(counter),
             "ChaCha20 block counter exhausted"
         );
-        assert!(self.available(), "{self:?} is not available here");
+        assert!(self.is_available(), "{self:?} is not available here");
         let state = Zeroizing::new(initial_state(key, nonce, counter));
         if blocks == 1 {
             // SAFETY: `Scalar` needs no instruction set extension.
@@ -128,10 +128,10 @@ impl Width {
         }
         match self {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `available` found AVX-512F and AVX-512VL.
+            // SAFETY: `is_available` found AVX-512F and AVX-512VL.
             Self::Avx512 => unsafe { fill_avx512(&state, out) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `available` found AVX2.
+            // SAFETY: `is_available` found AVX2.
             Self::Avx2 => unsafe { fill_avx2(&state, out) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: SSE2 is part of x86-64.

@@ -12,7 +12,10 @@ const KEY: [u8; 32] = *b"squall tests the ChaCha20 widths";
 const NONCE: [u8; 12] = *b"twelve bytes";
 
 fn available() -> impl Iterator<Item = Width> {
-    Width::ALL.iter().copied().filter(|width| width.available())
+    Width::ALL
+        .iter()
+        .copied()
+        .filter(|width| width.is_available())
 }
 
 fn stream(width: Width, key: &[u8; 32], nonce: &[u8; 12], counter: u32, length: usize) -> Vec<u8> {
@@ -228,5 +231,5 @@ fn default_is_the_widest_available() {
     let widest = Width::widest();
     println!("widest here: {widest:?}");
     assert_eq!(Some(widest), available().next());
-    assert!(Width::Scalar.available());
+    assert!(Width::Scalar.is_available());
 }

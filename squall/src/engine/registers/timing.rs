@@ -6,25 +6,25 @@ use crate::hwcap::{Features, has};
 /// PSTATE.DIT in the register of that name.
 const DIT: u64 = 1 << 24;
 
-/// Keeps the promise until it is dropped, and then what was before.
-pub(super) struct Constant {
+/// Sets PSTATE.DIT until it is dropped, then restores the earlier value.
+pub(super) struct ConstantTime {
     was_off: bool,
 }
 
-impl Constant {
+impl ConstantTime {
     #[inline]
-    pub fn begin() -> Constant {
+    pub fn begin() -> ConstantTime {
         // SAFETY: the CPU has the register.
         let was_off = has(Features::DIT) && unsafe { read() } & DIT == 0;
         if was_off {
             // SAFETY: as above.
             unsafe { write(DIT) };
         }
-        Constant { was_off }
+        ConstantTime { was_off }
     }
 }
 
-impl Drop for Constant {
+impl Drop for ConstantTime {
     #[inline]
     fn drop(&mut self) {
         if self.was_off {
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_kept_until_the_outermost_guard_ends() {
+    fn constant_time_lasts_until_the_outermost_guard_ends() {
         if !has(Features::DIT) {
             return;
         }
@@ -65,8 +65,8 @@ mod tests {
         let is_on = || unsafe { read() } & DIT != 0;
         assert!(!is_on());
         {
-            let _outer = Constant::begin();
-            drop(Constant::begin());
+            let _outer = ConstantTime::begin();
+            drop(ConstantTime::begin());
             assert!(is_on());
         }
         assert!(!is_on());

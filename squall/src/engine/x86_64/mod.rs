@@ -147,7 +147,7 @@ macro_rules! ctr_kernel {
             rest
         }
 
-        /// Keeps the rounds of all blocks interleaved, as written.
+        /// Keeps the rounds of all blocks interleaved in the order of the source.
         ///
         /// Otherwise LLVM finishes one block after the other to save registers, and AES-256 on 16
         /// registers loses a quarter of its speed: too few blocks fit into the CPU's window.

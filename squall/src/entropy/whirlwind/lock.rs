@@ -30,14 +30,14 @@ pub(super) struct Lock(AtomicU32);
 impl Lock {
     /// Takes the lock if it is free.
     #[inline]
-    pub fn try_lock(&self) -> Option<Held<'_>> {
+    pub fn try_lock(&self) -> Option<LockGuard<'_>> {
         let holder = this_thread();
         self.exchange(FREE, holder)
-            .then(|| Held { lock: self, holder })
+            .then(|| LockGuard { lock: self, holder })
     }
 
     /// Takes the lock, from its holder if need be.
-    pub fn lock(&self) -> Held<'_> {
+    pub fn lock(&self) -> LockGuard<'_> {
         for _ in 0..TRIES {
             if let Some(held) = self.try_lock() {
                 return held;
@@ -52,7 +52,7 @@ impl Lock {
         }
         let holder = this_thread();
         self.0.swap(holder, Ordering::AcqRel);
-        Held { lock: self, holder }
+        LockGuard { lock: self, holder }
     }
 
     /// Frees the lock of a holder that is gone.
@@ -71,7 +71,7 @@ impl Lock {
 /// This thread's number as a holder, which is never that of a free lock.
 #[inline]
 fn this_thread() -> u32 {
-    holder(shard::of_this_thread())
+    holder(shard::thread_number())
 }
 
 #[inline]
@@ -80,19 +80,19 @@ fn holder(number: usize) -> u32 {
 }
 
 /// A lock that is held until this is dropped, or until another thread takes it away.
-pub(super) struct Held<'a> {
+pub(super) struct LockGuard<'a> {
     lock: &'a Lock,
     holder: u32,
 }
 
-impl Held<'_> {
+impl LockGuard<'_> {
     /// Announces that the holder is about to store its result; false if it has lost the lock.
     pub fn commit(&self) -> bool {
         self.lock.exchange(self.holder, self.holder | COMMITTED)
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for LockGuard<'_> {
     #[inline]
     fn drop(&mut self) {
         let _ = self.lock.exchange(self.holder, FREE)
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_holder_is_told_from_a_free_lock_and_from_one_that_has_committed() {
+    fn a_holder_differs_from_a_free_lock_and_from_one_that_has_committed() {
         const TOP: u32 = 1 << 31;
         assert_eq!(holder(0), TOP);
         assert_eq!(holder(5), TOP | 5);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_that_is_gone_is_not_waited_for() {
+    fn a_lock_is_taken_from_a_thread_that_has_ended() {
         let lock = Lock::default();
         std::thread::scope(|scope| {
             scope.spawn(|| core::mem::forget(lock.try_lock()));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lost_it_knows() {
+    fn a_holder_notices_that_it_lost_the_lock() {
         let lock = Lock::default();
         let slow = lock.try_lock().expect("it is free");
         std::thread::scope(|scope| {

@@ -8,7 +8,7 @@ use super::seed::SeedBytes;
 use crate::entropy::machine::{HARDWARE_LEN, Machine};
 use crate::secret::Secret;
 
-/// Separates outputs from the initial seeds, which are hashes of 1 and 2.
+/// Separates outputs from the initial seeds, which are the hashes of 1 and 2.
 const OUTPUT: u64 = 3;
 
 const NUMBER_LEN: usize = size_of::<u64>();
@@ -21,9 +21,9 @@ pub(super) struct Message<F: Functions> {
 
 impl<F: Functions> Message<F> {
     const SEEDS: usize = NUMBER_LEN;
-    const MOMENT: usize = Self::SEEDS + 2 * F::SEED_LEN;
-    const PLACE: usize = Self::MOMENT + 2 * NUMBER_LEN;
-    const HARDWARE: usize = Self::PLACE + NUMBER_LEN;
+    const COUNTERS: usize = Self::SEEDS + 2 * F::SEED_LEN;
+    const MACHINE: usize = Self::COUNTERS + 2 * NUMBER_LEN;
+    const HARDWARE: usize = Self::MACHINE + NUMBER_LEN;
     const LEN: usize = Self::HARDWARE + HARDWARE_LEN;
 
     /// An empty message; its fields are written in place.
@@ -35,11 +35,11 @@ impl<F: Functions> Message<F> {
     }
 
     /// Sets the fields that `machine` provides: process, CPU and hardware words.
-    pub fn set_place(&mut self, machine: &impl Machine) {
+    pub fn set_machine(&mut self, machine: &impl Machine) {
         let bytes = &mut self.bytes;
         bytes[..Self::SEEDS].copy_from_slice(&OUTPUT.to_be_bytes());
         let place = u64::from(machine.process()) << 32 | u64::from(machine.cpu());
-        bytes[Self::PLACE..Self::HARDWARE].copy_from_slice(&place.to_be_bytes());
+        bytes[Self::MACHINE..Self::HARDWARE].copy_from_slice(&place.to_be_bytes());
         let hardware = bytes[Self::HARDWARE..].first_chunk_mut();
         machine.random(hardware.expect("a message ends with the hardware's bytes"));
     }
@@ -48,16 +48,16 @@ impl<F: Functions> Message<F> {
     pub fn set_seeds(&mut self, write: impl FnOnce(&mut SeedBytes, &mut SeedBytes)) {
         let (mut fast, mut slow) = (SeedBytes::zeroed(), SeedBytes::zeroed());
         write(&mut fast, &mut slow);
-        let seeds = &mut self.bytes[Self::SEEDS..Self::MOMENT];
+        let seeds = &mut self.bytes[Self::SEEDS..Self::COUNTERS];
         let (first, second) = seeds.split_at_mut(F::SEED_LEN);
         first.copy_from_slice(&fast[..F::SEED_LEN]);
         second.copy_from_slice(&slow[..F::SEED_LEN]);
     }
 
     /// Sets the counter and the cycle count.
-    pub fn set_moment(&mut self, counter: u64, cycles: u64) {
-        let moment = &mut self.bytes[Self::MOMENT..Self::PLACE];
-        let (first, second) = moment.split_at_mut(NUMBER_LEN);
+    pub fn set_counters(&mut self, counter: u64, cycles: u64) {
+        let counters = &mut self.bytes[Self::COUNTERS..Self::MACHINE];
+        let (first, second) = counters.split_at_mut(NUMBER_LEN);
         first.copy_from_slice(&counter.to_be_bytes());
         second.copy_from_slice(&cycles.to_be_bytes());
     }

@@ -73,13 +73,13 @@ impl Seed {
 
     /// Takes the lock if it is free.
     #[cfg(test)]
-    pub fn try_lock(&self) -> Option<super::lock::Held<'_>> {
+    pub fn try_lock(&self) -> Option<super::lock::LockGuard<'_>> {
         self.lock.try_lock()
     }
 
     /// Copies `other` over this seed, even if a lost holder has the lock. If neither seed is known, the
     /// seed is at no moment known.
-    pub fn adopt(&self, other: &Seed) {
+    pub fn copy_from(&self, other: &Seed) {
         let mut bytes = SeedBytes::zeroed();
         other.load(&mut bytes);
         self.lock.reset();
@@ -105,10 +105,10 @@ mod tests {
         *bytes
     }
 
-    /// A thread that read zeros, because the memory was emptied, must not store their known hash over
-    /// a seed that was put there since.
+    /// A thread that read zeros, because the memory was emptied, must not overwrite a newer seed with
+    /// the hash of zeros, which anyone can compute.
     #[test]
-    fn nothing_is_made_of_zeros() {
+    fn nothing_is_computed_from_zeros() {
         let seed = Seed::default();
         seed.compress::<WithSha512>(&[1; MAX_BLOCK_LEN], |_| panic!("nothing was made"));
         assert_eq!(bytes_of(&seed), [0; MAX_SEED_LEN]);
@@ -118,13 +118,13 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_that_is_taken_over_leaves_slow_holders_behind() {
+    fn a_copy_takes_the_lock_from_slow_holders() {
         let (seed, other) = (Seed::default(), Seed::default());
         seed.store(&[1; MAX_SEED_LEN]);
         other.store(&[2; MAX_SEED_LEN]);
         let slow = seed.try_lock().expect("it is free");
-        seed.adopt(&other);
-        assert!(!slow.commit(), "what it would store is of the old seed");
+        seed.copy_from(&other);
+        assert!(!slow.commit(), "its result would belong to the old seed");
         assert_eq!(bytes_of(&seed), [2; MAX_SEED_LEN]);
     }
 }

@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::functions::{Functions, MAX_BLOCK_LEN};
-use super::lock::{Held, Lock};
+use super::lock::{Lock, LockGuard};
 use crate::entropy::INPUT_LEN;
 use crate::per_thread::per_thread;
 use crate::secret::Secret;
@@ -43,8 +43,8 @@ struct Buffer {
 impl Shard {
     /// Locks this thread's shard, or the next free one.
     #[inline]
-    pub fn lock(shards: &[Shard]) -> (&Shard, Held<'_>) {
-        let first = of_this_thread() % shards.len();
+    pub fn lock(shards: &[Shard]) -> (&Shard, LockGuard<'_>) {
+        let first = thread_number() % shards.len();
         let (behind, from) = shards.split_at(first);
         let free = from
             .iter()
@@ -100,7 +100,7 @@ impl Buffer {
     #[inline]
     fn append<F: Functions>(&self, input: &[u8; INPUT_LEN]) -> bool {
         let capacity = F::BLOCK_LEN / INPUT_LEN;
-        // The capacity itself behind a full buffer.
+        // `len` is the capacity after the buffer was filled and taken.
         let len = self.len.load(Ordering::Relaxed) as usize % capacity;
         let places = &self.words[len * WORDS_OF_INPUT..][..WORDS_OF_INPUT];
         for (place, word) in places.iter().zip(input.as_chunks().0) {
@@ -125,7 +125,7 @@ per_thread! {
 
 /// This thread's number: threads that start one after the other get different ones.
 #[inline]
-pub(super) fn of_this_thread() -> usize {
+pub(super) fn thread_number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     NUMBER.with(|number| {
         while number.load(Ordering::Relaxed) == 0 {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wiped_is_empty_and_free() {
+    fn a_wiped_shard_is_empty_and_unlocked() {
         for pool in [Pool::Fast, Pool::Slow] {
             let shard = Shard::default();
             core::mem::forget(shard.lock.try_lock());
@@ -187,9 +187,9 @@ mod tests {
     }
 
     #[test]
-    fn who_finds_a_shard_held_uses_another() {
+    fn a_thread_whose_shard_is_locked_uses_another() {
         let shards: [Shard; 3] = Default::default();
-        let held: Vec<(&Shard, Held)> = (0..3).map(|_| Shard::lock(&shards)).collect();
+        let held: Vec<(&Shard, LockGuard)> = (0..3).map(|_| Shard::lock(&shards)).collect();
         let places: std::collections::HashSet<*const Shard> = held
             .iter()
             .map(|(shard, _)| core::ptr::from_ref(*shard))
@@ -198,12 +198,12 @@ mod tests {
         // All shards are locked, so the thread takes its own shard's lock away.
         let (shard, _held) = Shard::lock(&shards);
         assert!(core::ptr::eq(shard, held[0].0));
-        assert!(core::ptr::eq(shard, &shards[of_this_thread() % 3]));
+        assert!(core::ptr::eq(shard, &shards[thread_number() % 3]));
     }
 
     #[test]
     fn threads_keep_their_number() {
-        let numbers = || [of_this_thread(), of_this_thread()];
+        let numbers = || [thread_number(), thread_number()];
         let [mine, theirs] = [numbers(), std::thread::spawn(numbers).join().unwrap()];
         assert!(mine[0] == mine[1] && theirs[0] == theirs[1]);
         assert_ne!(mine[0], theirs[0]);

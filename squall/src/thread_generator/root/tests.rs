@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use crate::entropy::whirlwind::{Whirlwind, WithSha512};
 use crate::entropy::{HARDWARE_LEN, Input, Machine};
-use crate::guard::shared::{Place, SharedPage, Token};
+use crate::guard::shared::{SharedContents, SharedPage, Token};
 use crate::zeroable::Zeroable;
 
 /// A machine whose values never change.
 #[derive(Default)]
-struct Still;
+struct ConstantMachine;
 
-impl Machine for Still {
+impl Machine for ConstantMachine {
     fn cycles(&self) -> u64 {
         0
     }
@@ -29,10 +29,10 @@ impl Machine for Still {
     }
 }
 
-type Root<const N: usize> = Whirlwind<WithSha512, Still, N>;
-type Page = &'static Place<Root<8>>;
+type Root<const N: usize> = Whirlwind<WithSha512, ConstantMachine, N>;
+type Page = &'static SharedContents<Root<8>>;
 
-// SAFETY: as for the root of the process: atomics, and what has no bytes.
+// SAFETY: as for the root of the process: it consists of atomics and types without bytes.
 unsafe impl Zeroable for Root<8> {}
 
 /// A separate page for each number.
@@ -42,7 +42,7 @@ fn page(number: usize) -> Page {
 }
 
 /// A root with nine inputs that contain this secret.
-fn begun(secret: u64) -> Root<1> {
+fn root_with_inputs(secret: u64) -> Root<1> {
     let root = Root::<1>::default();
     for number in 0..9 {
         root.add(Input {
@@ -57,19 +57,19 @@ fn begun(secret: u64) -> Root<1> {
 /// Prepares a root as the library's `prepare` does, with a secret instead of the machine's values.
 fn prepare(page: Page, secret: u64) -> Option<Token> {
     let claim = page.claim()?;
-    page.value.adopt(&begun(secret));
+    page.value.copy_from(&root_with_inputs(secret));
     page.finish(claim)
 }
 
-/// An output, if one root made it from beginning to end.
-fn accepted(page: Page, token: Token) -> Option<[u8; 48]> {
+/// An output, if it came from one root from beginning to end.
+fn output_of_one_root(page: Page, token: Token) -> Option<[u8; 48]> {
     let mut out = [0; 48];
-    page.stays(token, |root| root.generate(&mut out))
+    page.is_unchanged_during(token, |root| root.generate(&mut out))
         .then_some(out)
 }
 
 /// The first outputs of a root without inputs, which anyone can compute.
-fn known() -> HashSet<[u8; 48]> {
+fn predictable_outputs() -> HashSet<[u8; 48]> {
     let root = Root::<1>::default();
     let outputs = (0..4).map(|_| {
         let mut out = [0; 48];
@@ -79,7 +79,7 @@ fn known() -> HashSet<[u8; 48]> {
     outputs.collect()
 }
 
-/// A thread that is late with its root stores nothing known into another thread's root.
+/// A thread that copies its root late stores nothing predictable into another thread's root.
 #[test]
 fn a_late_preparer_does_no_harm() {
     let outputs: HashSet<_> = [(1, 2), (1, 3), (4, 2)]
@@ -90,35 +90,39 @@ fn a_late_preparer_does_no_harm() {
             let claim = page.claim().expect("it is empty");
             page.empty();
             let token = prepare(page, soon).expect("it is empty again");
-            page.value.adopt(&begun(late));
+            page.value.copy_from(&root_with_inputs(late));
             assert_eq!(page.finish(claim), None);
-            accepted(page, token).expect("it is there")
+            output_of_one_root(page, token).expect("it is there")
         })
         .collect();
-    assert_eq!(outputs.len(), 2, "the late one's secret is what counts");
-    assert!(outputs.is_disjoint(&known()));
+    assert_eq!(
+        outputs.len(),
+        2,
+        "the outputs depend on the late thread's secret"
+    );
+    assert!(outputs.is_disjoint(&predictable_outputs()));
 }
 
 /// Threads prepare and draw while the page is emptied over and over: no output comes twice, and
 /// none is one that anybody could compute.
 #[test]
-fn emptied_over_and_over_nothing_repeats() {
+fn nothing_repeats_while_the_page_is_emptied() {
     const THREADS: u64 = 6;
-    const MOST: usize = 100_000;
+    const MAX_OUTPUTS: usize = 100_000;
     let page = page(3);
     let secrets = &AtomicU64::new(1);
     let end = Instant::now() + Duration::from_secs(2);
     let draw = move |thread: u64| {
         let mut outputs = Vec::new();
         let mut number = thread;
-        while Instant::now() < end && outputs.len() < MOST {
+        while Instant::now() < end && outputs.len() < MAX_OUTPUTS {
             number += 1;
             if number.is_multiple_of(4) {
                 page.empty();
             }
             let prepared = || prepare(page, secrets.fetch_add(1, Ordering::Relaxed));
-            let token = page.ready().or_else(prepared);
-            outputs.extend(token.and_then(|token| accepted(page, token)));
+            let token = page.ready_token().or_else(prepared);
+            outputs.extend(token.and_then(|token| output_of_one_root(page, token)));
         }
         outputs
     };
@@ -132,5 +136,5 @@ fn emptied_over_and_over_nothing_repeats() {
     let distinct: HashSet<_> = outputs.iter().copied().collect();
     assert!(outputs.len() > 1000, "{} were drawn", outputs.len());
     assert_eq!(distinct.len(), outputs.len());
-    assert!(distinct.is_disjoint(&known()));
+    assert!(distinct.is_disjoint(&predictable_outputs()));
 }

@@ -1,60 +1,60 @@
-//! Building blocks: what `Stream` and `hazmat` leave in the registers.
+//! Searches the registers after calls of `Stream` and `hazmat`.
 
 use chacha20::cipher::{KeyIvInit, StreamCipher};
 use squall::hazmat::{Aes256, CtrDrbg, FastKeyErasure, Keystream, Stores};
 use squall::{Engine, Stream};
 
-use super::Look;
-use super::dump::{Registers, behind};
-use super::search::{Key, key_of, left_behind};
+use super::Finding;
+use super::dump::{Registers, registers_after};
+use super::search::{Key, find_secrets, key_of};
 use crate::ctr;
 
-pub fn building_blocks() -> Vec<Look> {
-    let mut looks = Vec::new();
+pub fn building_blocks() -> Vec<Finding> {
+    let mut findings = Vec::new();
     for engine in Engine::available() {
-        let mut look = |request: &str, registers: &Registers, known: &[Key], out: &[u8]| {
-            looks.push(Look {
+        let mut report = |request: &str, registers: &Registers, known: &[Key], out: &[u8]| {
+            findings.push(Finding {
                 engine,
                 request: request.to_owned(),
-                left: left_behind(engine, registers, known, out),
+                leaked: find_secrets(engine, registers, known, out),
             });
         };
         if engine.is_aes() {
-            keystreams(engine, &mut look);
-            streams(engine, &mut look);
-            ctr_drbg(engine, &mut look);
+            keystreams(engine, &mut report);
+            streams(engine, &mut report);
+            ctr_drbg(engine, &mut report);
         } else {
-            fast_key_erasure(&mut look);
+            fast_key_erasure(&mut report);
         }
     }
-    looks
+    findings
 }
 
-/// Takes a request, the registers behind it, keys that it may have had, and its output.
-type See<'a> = &'a mut dyn FnMut(&str, &Registers, &[Key], &[u8]);
+/// Takes the name of a request, the registers after it, keys that it may have used, and its output.
+type Report<'a> = &'a mut dyn FnMut(&str, &Registers, &[Key], &[u8]);
 
-fn keystreams(engine: Engine, look: See) {
+fn keystreams(engine: Engine, report: Report) {
     let key: [u8; 32] = kernel_bytes();
     let mut made = None;
-    let registers = behind(|| made = Some(Keystream::<Aes256>::new(&key, engine)));
-    look("Keystream::new", &registers, &[key_of(&key)], &[]);
+    let registers = registers_after(|| made = Some(Keystream::<Aes256>::new(&key, engine)));
+    report("Keystream::new", &registers, &[key_of(&key)], &[]);
     let keystream = made.expect("it was made").unwrap();
     let mut out = vec![0; 4096 + 24];
-    let registers = behind(|| keystream.fill(7, &mut out, Stores::Cached));
-    look("Keystream::fill", &registers, &[key_of(&key)], &out);
+    let registers = registers_after(|| keystream.fill(7, &mut out, Stores::Cached));
+    report("Keystream::fill", &registers, &[key_of(&key)], &out);
 }
 
-fn streams(engine: Engine, look: See) {
+fn streams(engine: Engine, report: Report) {
     let key: [u8; 32] = kernel_bytes();
     let mut made = None;
-    let registers = behind(|| made = Some(Stream::new_on(engine, &key)));
-    look("Stream::new", &registers, &[key_of(&key)], &[]);
+    let registers = registers_after(|| made = Some(Stream::new_on(engine, &key)));
+    report("Stream::new", &registers, &[key_of(&key)], &[]);
     let mut stream = made.expect("it was made").unwrap();
     let mut out = vec![0; 4096 + 7];
-    let registers = behind(|| stream.fill(&mut out).unwrap());
-    look("Stream::fill", &registers, &[key_of(&key)], &out[..4096]);
-    let registers = behind(|| stream.fill(&mut out[..40]).unwrap());
-    look(
+    let registers = registers_after(|| stream.fill(&mut out).unwrap());
+    report("Stream::fill", &registers, &[key_of(&key)], &out[..4096]);
+    let registers = registers_after(|| stream.fill(&mut out[..40]).unwrap());
+    report(
         "Stream::fill from within a block",
         &registers,
         &[key_of(&key)],
@@ -62,36 +62,36 @@ fn streams(engine: Engine, look: See) {
     );
 }
 
-fn ctr_drbg(engine: Engine, look: See) {
+fn ctr_drbg(engine: Engine, report: Report) {
     let entropy: [u8; 48] = kernel_bytes();
     let additional = [1; 16];
     let mut state = State::zeroed().updated(&entropy);
     let mut drbg = CtrDrbg::<Aes256>::instantiate_on(engine, &entropy, &[]).unwrap();
     let mut out = [0; 64];
-    let registers = behind(|| drbg.generate(&mut out, &additional).unwrap());
+    let registers = registers_after(|| drbg.generate(&mut out, &additional).unwrap());
     let used = state.updated(&additional);
     assert_eq!(out[..], used.keystream(out.len()));
     let after = used.skipped(4).updated(&additional);
-    look(
+    report(
         "CtrDrbg::generate",
         &registers,
         &[state.key(), used.key(), after.key()],
         &out,
     );
     state = after;
-    let registers = behind(|| drbg.reseed(&entropy, &[]).unwrap());
+    let registers = registers_after(|| drbg.reseed(&entropy, &[]).unwrap());
     let after = state.updated(&entropy);
-    look(
+    report(
         "CtrDrbg::reseed",
         &registers,
         &[state.key(), after.key()],
         &[],
     );
-    let registers = behind(|| {
+    let registers = registers_after(|| {
         std::hint::black_box(CtrDrbg::<Aes256>::instantiate_on(engine, &entropy, &[]).is_ok());
     });
     let made = State::zeroed().updated(&entropy);
-    look("CtrDrbg::instantiate", &registers, &[made.key()], &[]);
+    report("CtrDrbg::instantiate", &registers, &[made.key()], &[]);
 }
 
 /// CTR_DRBG's state (SP 800-90A section 10.2.1), slow and obvious.
@@ -134,16 +134,17 @@ impl State {
     }
 }
 
-/// Which of its lengths leaves a key where it is not cleared depends on how the C library copies.
-fn fast_key_erasure(look: See) {
+/// Several lengths, because it depends on how the C library copies which of them leaves a key that is
+/// not cleared.
+fn fast_key_erasure(report: Report) {
     for len in [0, 1, 32, 100, 4096] {
         let key: [u8; 32] = kernel_bytes();
         let mut next_key = [0; 32];
         chacha20::ChaCha20::new(&key.into(), &[0; 12].into()).apply_keystream(&mut next_key);
         let mut generator = FastKeyErasure::new(&key);
         let mut out = vec![0; len];
-        let registers = behind(|| generator.generate(&mut out, &[]).unwrap());
-        look(
+        let registers = registers_after(|| generator.generate(&mut out, &[]).unwrap());
+        report(
             "FastKeyErasure::generate",
             &registers,
             &[key_of(&key), key_of(&next_key)],
@@ -152,7 +153,7 @@ fn fast_key_erasure(look: See) {
     }
 }
 
-/// By another way than the one that is tested: a key must not come from a draw.
+/// Bytes from the kernel, because a key must not come from the code under test.
 fn kernel_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     // SAFETY: the buffer is that long.

@@ -1,4 +1,4 @@
-//! What is in the registers right behind a call.
+//! Reads the registers right after a call.
 
 use std::arch::asm;
 
@@ -11,11 +11,11 @@ pub struct Registers {
     general: [u64; 9],
 }
 
-/// Calls `work` with registers and stack zeroed, and looks at the registers when it returns.
+/// Calls `work` with registers and stack zeroed, and returns the registers as `work` left them.
 ///
-/// The stack, because a result that is returned takes along what was where its unused bytes are:
-/// keys that the test itself has looked at.
-pub fn behind(mut work: impl FnMut()) -> Registers {
+/// The stack is zeroed because the unused bytes of a returned result carry along stack contents, and the
+/// test itself has left keys there.
+pub fn registers_after(mut work: impl FnMut()) -> Registers {
     let mut registers = Registers {
         vectors: [[0; 64]; 32],
         general: [0; 9],

@@ -2,10 +2,10 @@
 
 use aes::cipher::{Array, BlockCipherDecrypt, KeyInit};
 use squall::Engine;
-use squall::testing::{KEYS_AT_FOR_TESTING, page_address_for_testing};
+use squall::testing::{KEY_OFFSETS_FOR_TESTING, page_address_for_testing};
 
-use super::Look;
-use super::dump::{Registers, behind};
+use super::Finding;
+use super::dump::{Registers, registers_after};
 use crate::aes256::{KEY_WORDS, key_of_round_keys, next_round_key, round_keys};
 use crate::drops::drop_page;
 use crate::stack::words_of_page;
@@ -31,69 +31,69 @@ const LENGTHS: [usize; 17] = [
     1 << 24,
 ];
 
-/// Looks at each length.
-const LOOKS: usize = 40;
+/// Requests of each length.
+const REPETITIONS: usize = 40;
 
-pub fn draws() -> Vec<Look> {
-    // A process's first request, before it has found out what the CPU can do: nothing of `Engine`
-    // may be asked before it. It is served by AES-NI.
-    let mut looks = vec![Look {
+pub fn draws() -> Vec<Finding> {
+    // AES-NI serves a process's first request, before squall has found out what the CPU can do. So no
+    // function of `Engine` may be called before it.
+    let mut findings = vec![Finding {
         engine: Engine::AesNi,
         request: "first request".to_owned(),
-        left: left_by_a_draw(Engine::AesNi, &mut [0; 32]),
+        leaked: secrets_after_draw(Engine::AesNi, &mut [0; 32]),
     }];
     for engine in Engine::available() {
         squall::hazmat::use_engine(engine).unwrap();
         squall::fill(&mut [0; 257]);
-        let mut look = |request: String, left| {
-            looks.push(Look {
+        let mut report = |request: String, leaked| {
+            findings.push(Finding {
                 engine,
                 request,
-                left,
+                leaked,
             });
         };
         for len in LENGTHS {
             let mut out = vec![0; len];
             // The first request of each length seeds the page.
             drop_page();
-            let times = if len > 4096 { 2 } else { LOOKS };
-            let left = (0..times).find_map(|_| left_by_a_draw(engine, &mut out));
-            look(format!("{len} bytes"), left);
+            let times = if len > 4096 { 2 } else { REPETITIONS };
+            let leaked = (0..times).find_map(|_| secrets_after_draw(engine, &mut out));
+            report(format!("{len} bytes"), leaked);
         }
         drop_page();
-        let left = (0..LOOKS).find_map(|_| left_by_numbers(engine));
-        look("numbers".to_owned(), left);
+        let leaked = (0..REPETITIONS).find_map(|_| secrets_after_numbers(engine));
+        report("numbers".to_owned(), leaked);
         let mut out = [0; 64];
-        let registers = behind(|| squall::fill_fresh(&mut out));
-        let left = left_behind(engine, &registers, &[], &out);
-        look("fill_fresh".to_owned(), left);
+        let registers = registers_after(|| squall::fill_fresh(&mut out));
+        let leaked = find_secrets(engine, &registers, &[], &out);
+        report("fill_fresh".to_owned(), leaked);
     }
-    looks
+    findings
 }
 
-fn left_by_a_draw(engine: Engine, out: &mut [u8]) -> Option<String> {
+fn secrets_after_draw(engine: Engine, out: &mut [u8]) -> Option<String> {
     let mut known = secrets_of_page();
-    let registers = behind(|| squall::fill(out));
+    let registers = registers_after(|| squall::fill(out));
     known.extend(secrets_of_page());
-    left_behind(engine, &registers, &known, out)
+    find_secrets(engine, &registers, &known, out)
 }
 
-fn left_by_numbers(engine: Engine) -> Option<String> {
+fn secrets_after_numbers(engine: Engine) -> Option<String> {
     let mut known = secrets_of_page();
-    let registers = behind(|| {
+    let registers = registers_after(|| {
         std::hint::black_box((squall::u32(), squall::u64()));
     });
     known.extend(secrets_of_page());
-    left_behind(engine, &registers, &known, &[])
+    find_secrets(engine, &registers, &known, &[])
 }
 
-/// The generator's key in this thread's page, and the first of the round keys that pads have;
-/// nothing before the first draw.
+/// The generator's key in this thread's page, and the first round keys of pads; empty before the first
+/// draw.
 fn secrets_of_page() -> Vec<Key> {
     if page_address_for_testing() == 0 {
         return Vec::new();
     }
-    KEYS_AT_FOR_TESTING
+    KEY_OFFSETS_FOR_TESTING
         .map(|at| {
             words_of_page(at, KEY_WORDS)
                 .try_into()
@@ -110,8 +110,8 @@ pub fn key_of(bytes: &[u8; 32]) -> Key {
     std::array::from_fn(|i| u64::from_ne_bytes(words[i]))
 }
 
-/// What of a request's secrets is left in `registers`, if it is found.
-pub fn left_behind(
+/// Describes a secret of the request that is still in `registers`, if the search finds one.
+pub fn find_secrets(
     engine: Engine,
     registers: &Registers,
     known: &[Key],
@@ -145,7 +145,7 @@ fn has_known(registers: &Registers, known: &[Key]) -> Option<String> {
     found.then(|| "a round key of the page's keys".to_owned())
 }
 
-/// Three round keys on end of any key.
+/// Finds three successive round keys of any key.
 fn has_schedule(lanes: &[u128]) -> Option<String> {
     for (&first, &second) in pairs(lanes) {
         for number in 0..13 {
@@ -157,7 +157,7 @@ fn has_schedule(lanes: &[u128]) -> Option<String> {
     None
 }
 
-/// Two round keys on end of a key that decrypts the output to consecutive counters.
+/// Finds two successive round keys of a key that decrypts the output to consecutive counters.
 fn has_key_of(lanes: &[u128], out: &[u8]) -> Option<String> {
     let (blocks, _) = out.as_chunks();
     let [first_block, second_block, ..] = *blocks else {

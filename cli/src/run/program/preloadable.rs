@@ -1,4 +1,5 @@
-//! Judges whether the loader would preload a library into what the kernel executes for a file.
+//! Checks whether the loader would preload a library into the program that the kernel executes for a
+//! file.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,7 +11,7 @@ use super::Refusal;
 use super::binary::{self, Binary};
 use super::caller::Caller;
 use super::script::{self, HEAD_LEN, Kind, MAX_INTERPRETERS};
-use super::secure::{self, Owned, Secure};
+use super::secure::{self, FileFacts, SecureReason};
 
 /// The shell that execvp(3) runs for text files without an interpreter line.
 const SHELL: &str = "/bin/sh";
@@ -18,21 +19,25 @@ const SHELL: &str = "/bin/sh";
 /// The advice for programs in secure-execution mode.
 const WITHOUT_PRELOAD: &str = "link libsquall into it";
 
-/// Succeeds if `preload` would be loaded into what the kernel executes for the file at `path`.
+/// Succeeds if `preload` would be loaded into the program that the kernel executes for the file at
+/// `path`.
 ///
-/// The answer holds for this process and this moment. It does not protect against changes to the file.
+/// The answer holds for this process, and until the file changes.
 ///
 /// # Errors
 /// The library would not be loaded; the message says why, and what to use instead.
-pub fn judge(path: &Path, preload: &Path) -> Result<(), Refusal> {
-    let executed = follow(path)?;
-    let library = library(preload)?;
+pub fn check_preloadable(path: &Path, preload: &Path) -> Result<(), Refusal> {
+    let executed = follow_interpreters(path)?;
+    let library = read_library(preload)?;
     let Some(program) = binary::read(&executed.file) else {
-        let text = format!("{}: it is damaged: Exec format error", executed.name);
+        let text = format!(
+            "{}: the ELF file is damaged: Exec format error",
+            executed.name
+        );
         return Err(Refusal::NotExecutable(text));
     };
-    loaded(&executed.name, &program, &library, preload)?;
-    trusted(&executed).map_err(|error| unknown(&executed.name, &error))?
+    check_loader(&executed.name, &program, &library, preload)?;
+    check_secure_mode(&executed).map_err(|error| cannot_tell(&executed.name, &error))?
 }
 
 /// The program that the kernel executes for a file: the file itself or its interpreter.
@@ -42,20 +47,20 @@ struct Executed {
     file: File,
 }
 
-fn follow(path: &Path) -> Result<Executed, Refusal> {
+fn follow_interpreters(path: &Path) -> Result<Executed, Refusal> {
     let mut path = path.to_owned();
     let mut name = path.display().to_string();
     for interpreters in 0..=MAX_INTERPRETERS {
         let (file, head) = open(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::PermissionDenied => unknown(&name, &error),
-            _ => Refusal::of(format!("{name}: {}", cause(&error)), &error),
+            io::ErrorKind::PermissionDenied => cannot_tell(&name, &error),
+            _ => Refusal::from_error(format!("{name}: {}", cause(&error)), &error),
         })?;
         let next = match script::kind(&head) {
             Kind::Elf => return Ok(Executed { name, path, file }),
             Kind::Script(interpreter) => interpreter,
             Kind::Text if interpreters == 0 => SHELL.into(),
             Kind::Text | Kind::Other => {
-                let text = format!("{name}: it is neither an ELF program nor a script");
+                let text = format!("{name}: the file is neither an ELF program nor a script");
                 return Err(Refusal::NotExecutable(text));
             }
         };
@@ -63,7 +68,7 @@ fn follow(path: &Path) -> Result<Executed, Refusal> {
         path = next;
     }
     Err(Refusal::NotExecutable(format!(
-        "{name}: a chain of more than {MAX_INTERPRETERS} interpreters"
+        "{name}: the kernel follows at most {MAX_INTERPRETERS} interpreters, and this script needs more"
     )))
 }
 
@@ -74,27 +79,33 @@ fn open(path: &Path) -> io::Result<(File, Vec<u8>)> {
     Ok((file, head))
 }
 
-fn unknown(name: &str, error: &io::Error) -> Refusal {
-    Refusal::Unreached(format!(
-        "{name}: cannot tell whether squall would reach it: {}: make it readable",
+fn cannot_tell(name: &str, error: &io::Error) -> Refusal {
+    Refusal::PreloadIneffective(format!(
+        "{name}: cannot tell whether squall would be loaded: {}: make the file readable",
         cause(error)
     ))
 }
 
-fn library(preload: &Path) -> Result<Binary, Refusal> {
-    let file = File::open(preload)
-        .map_err(|error| Refusal::Unreached(format!("{}: {}", preload.display(), cause(&error))))?;
+fn read_library(preload: &Path) -> Result<Binary, Refusal> {
+    let file = File::open(preload).map_err(|error| {
+        Refusal::PreloadIneffective(format!("{}: {}", preload.display(), cause(&error)))
+    })?;
     binary::read(&file).ok_or_else(|| {
-        Refusal::Unreached(format!(
-            "{}: it is not a library: name libsquall-preload.so",
+        Refusal::PreloadIneffective(format!(
+            "{}: the file is not a library: name libsquall-preload.so",
             preload.display()
         ))
     })
 }
 
 /// Fails if the program's loader would not load the library.
-fn loaded(name: &str, program: &Binary, library: &Binary, path: &Path) -> Result<(), Refusal> {
-    let (is, instead) = match &program.loader {
+fn check_loader(
+    name: &str,
+    program: &Binary,
+    library: &Binary,
+    path: &Path,
+) -> Result<(), Refusal> {
+    let (description, instead) = match &program.loader {
         _ if program.machine.bits != library.machine.bits => (
             format!("a program of {} bits", program.machine.bits),
             format!("a build of it for {} bits", library.machine.bits),
@@ -114,7 +125,7 @@ fn loaded(name: &str, program: &Binary, library: &Binary, path: &Path) -> Result
             "linked statically, and loads no library".into(),
             "a dynamic build of it, or libsquall.a in it".into(),
         ),
-        Some(loader) if !is_glibc(loader) => (
+        Some(loader) if !is_glibc_loader(loader) => (
             format!(
                 "loaded by {}, not by glibc's loader",
                 String::from_utf8_lossy(loader)
@@ -123,15 +134,15 @@ fn loaded(name: &str, program: &Binary, library: &Binary, path: &Path) -> Result
         ),
         Some(_) => return Ok(()),
     };
-    Err(Refusal::Unreached(format!(
-        "{name} is {is}: {} cannot reach it: use {instead}",
+    Err(Refusal::PreloadIneffective(format!(
+        "{name} is {description}: {} cannot reach it: use {instead}",
         path.file_name().unwrap_or_default().display()
     )))
 }
 
 /// Whether a loader's path is one of glibc's: ld-linux-x86-64.so.2, ld64.so.2, ld.so.1 and so on,
 /// in any folder.
-fn is_glibc(loader: &[u8]) -> bool {
+fn is_glibc_loader(loader: &[u8]) -> bool {
     let name = loader
         .rsplit(|byte| *byte == b'/')
         .next()
@@ -142,33 +153,34 @@ fn is_glibc(loader: &[u8]) -> bool {
 }
 
 /// Fails if the loader would ignore LD_PRELOAD.
-fn trusted(executed: &Executed) -> io::Result<Result<(), Refusal>> {
-    let Some(why) = secure::why(&Owned::of(&executed.file)?, &Caller::this()?) else {
+fn check_secure_mode(executed: &Executed) -> io::Result<Result<(), Refusal>> {
+    let Some(why) = secure::secure_reason(&FileFacts::read(&executed.file)?, &Caller::current()?)
+    else {
         return Ok(Ok(()));
     };
     let name = &executed.name;
     let path = executed.path.display();
-    let (is, instead) = match why {
-        Secure::Caller => (
+    let (description, instead) = match why {
+        SecureReason::Caller => (
             "would run with effective ids that differ from its real ids, as this process does"
                 .to_owned(),
             "run it with equal ids, for example with setpriv(1) or su(1)".to_owned(),
         ),
-        Secure::User(user) => (
+        SecureReason::User(user) => (
             format!("is set-user-ID and would run as user {user}"),
             format!("run it as that user, or {WITHOUT_PRELOAD}"),
         ),
-        Secure::Group(group) => (
+        SecureReason::Group(group) => (
             format!("is set-group-ID and would run as group {group}"),
             format!("run it with that group as its own, or {WITHOUT_PRELOAD}"),
         ),
-        Secure::Capabilities => (
+        SecureReason::Capabilities => (
             "has capabilities that its caller lacks".to_owned(),
             format!("run it as root, or remove them (setcap -r {path})"),
         ),
     };
-    Ok(Err(Refusal::Unreached(format!(
-        "{name} {is}: the loader preloads nothing into it: {instead}"
+    Ok(Err(Refusal::PreloadIneffective(format!(
+        "{name} {description}: the loader preloads nothing into it: {instead}"
     ))))
 }
 
@@ -177,16 +189,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loaders() {
+    fn glibc_loaders_are_recognised() {
         for loader in [
             "/lib64/ld-linux-x86-64.so.2",
             "/nix/store/a-glibc-2.40/lib/ld-linux-aarch64.so.1",
             "/lib/ld64.so.1",
         ] {
-            assert!(is_glibc(loader.as_bytes()), "{loader}");
+            assert!(is_glibc_loader(loader.as_bytes()), "{loader}");
         }
         for loader in ["/lib/ld-musl-x86_64.so.1", "/system/bin/linker64", ""] {
-            assert!(!is_glibc(loader.as_bytes()), "{loader}");
+            assert!(!is_glibc_loader(loader.as_bytes()), "{loader}");
         }
     }
 }

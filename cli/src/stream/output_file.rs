@@ -18,7 +18,7 @@ use squall_tools::{Failure, output};
 
 use crate::args::Format;
 
-/// What guards and prompts say about the use of a drive.
+/// The words with which guards and prompts describe the use of a drive.
 const PURPOSE: Purpose = Purpose {
     verb: "overwrite",
     instead: |path| format!("name a drive other than {}", shown(path)),
@@ -26,10 +26,10 @@ const PURPOSE: Purpose = Purpose {
 
 /// Opens `path` as a shell does for `>`, but only the owner can read a new text file: it may be a key.
 pub fn open(path: &Path, format: Format, consent: &Consent) -> Result<File, Failure> {
-    if fs::metadata(path).is_ok_and(|about| about.file_type().is_block_device()) {
-        return drive(path, consent).map_err(refused);
+    if fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device()) {
+        return open_drive(path, consent).map_err(as_usage_error);
     }
-    is_not_for_a_drive(&shown(path), consent)?;
+    refuse_drive_consent(&shown(path), consent)?;
     let mode = match format {
         Format::Raw => 0o666,
         Format::Hex | Format::Base64 => 0o600,
@@ -37,9 +37,9 @@ pub fn open(path: &Path, format: Format, consent: &Consent) -> Result<File, Fail
     let mut options = OpenOptions::new();
     let options = options.write(true).create(true).truncate(false).mode(mode);
     let file = options.open(path).map_err(at(path))?;
-    is_free(&file, path)?;
+    check_not_in_use(&file, path)?;
     // Like O_TRUNC, which has no effect on FIFOs and devices.
-    if file.metadata().is_ok_and(|about| about.is_file()) {
+    if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
         file.set_len(0).map_err(at(path))?;
     }
     Ok(file)
@@ -49,29 +49,30 @@ pub fn open(path: &Path, format: Format, consent: &Consent) -> Result<File, Fail
 pub fn standard_output(consent: &Consent) -> Result<File, Failure> {
     output::check()?;
     let name = "standard output";
-    is_not_for_a_drive(name, consent)?;
+    refuse_drive_consent(name, consent)?;
     let file = io::stdout().as_fd().try_clone_to_owned().map(File::from);
     let file = file.map_err(at(Path::new(name)))?;
-    is_free(&file, Path::new(name))?;
+    check_not_in_use(&file, Path::new(name))?;
     Ok(file)
 }
 
 /// Opens the drive at `path` exclusively, if it may be overwritten and the user confirms it.
-fn drive(path: &Path, consent: &Consent) -> Result<File, Failure> {
+fn open_drive(path: &Path, consent: &Consent) -> Result<File, Failure> {
     let target = Target::find(path)?;
-    let alone = slice::from_ref(&target);
-    guards::check(alone, &PURPOSE)?;
-    confirm(alone, consent, &PURPOSE)?;
+    let targets = slice::from_ref(&target);
+    guards::check(targets, &PURPOSE)?;
+    confirm(targets, consent, &PURPOSE)?;
     let device = Device::open(&target, Access::Write, Direct::Off)?;
     // It may have been mounted during the prompt.
-    guards::check(alone, &PURPOSE)?;
+    guards::check(targets, &PURPOSE)?;
     let mut file = device.file().try_clone().map_err(at(path))?;
     file.rewind().map_err(at(path))?;
     Ok(file)
 }
 
-/// Fails if the user consents to a drive but this is none: the name may be that of a removed one.
-fn is_not_for_a_drive(name: &str, consent: &Consent) -> Result<(), Failure> {
+/// Fails if the user consented to a drive and the output is none: the name may be that of a removed
+/// drive.
+fn refuse_drive_consent(name: &str, consent: &Consent) -> Result<(), Failure> {
     if !consent.yes && consent.serial.is_empty() {
         return Ok(());
     }
@@ -81,24 +82,24 @@ fn is_not_for_a_drive(name: &str, consent: &Consent) -> Result<(), Failure> {
 }
 
 /// Fails if an opened output is a drive, or a file that the kernel uses.
-fn is_free(file: &File, name: &Path) -> Result<(), Failure> {
-    let about = file.metadata().map_err(at(name))?;
-    if about.file_type().is_block_device() {
+fn check_not_in_use(file: &File, name: &Path) -> Result<(), Failure> {
+    let metadata = file.metadata().map_err(at(name))?;
+    if metadata.file_type().is_block_device() {
         return Err(Failure::Usage(format!(
             "{} is a block device, and nothing was written: use --output, which checks that it is \
              not in use, or `squall wipe`",
             shown(name)
         )));
     }
-    if about.is_file() && about.len() > 0 {
-        guards::check_file(name, &about).map_err(refused)
+    if metadata.is_file() && metadata.len() > 0 {
+        guards::check_file(name, &metadata).map_err(as_usage_error)
     } else {
         Ok(())
     }
 }
 
 /// Turns a refusal into a usage error, because nothing was written yet.
-fn refused(failure: Failure) -> Failure {
+fn as_usage_error(failure: Failure) -> Failure {
     match failure {
         Failure::Runtime(text) => Failure::Usage(text),
         other => other,
