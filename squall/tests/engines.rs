@@ -103,7 +103,7 @@ fn every_alignment_of_aes_256() {
 }
 
 /// Widths of counters that carry too early or not at all. At 2^128 a correct counter wraps too.
-const EDGES: [u32; 3] = [32, 64, 128];
+const EDGES: [u32; 4] = [8, 32, 64, 128];
 
 /// Blocks by which requests start before an edge: up to past the largest batch.
 const BEFORE_EDGE: u128 = 35;
@@ -151,6 +151,7 @@ fn narrow_fill(bits: u32, counter: u128, out: &mut [u8]) {
 #[test]
 fn a_counter_that_carries_wrongly_is_caught() {
     let missed_by = |bits| edges_missed(|counter, out, _| narrow_fill(bits, counter, out));
+    assert_eq!(missed_by(8), [8, 32, 64, 128]);
     assert_eq!(missed_by(32), [32, 64, 128]);
     assert_eq!(missed_by(64), [64, 128]);
     let reference = |counter, out: &mut [u8], _| {

@@ -3,7 +3,8 @@
 //! AESE adds a round key before SubBytes and ShiftRows, and AESMC is MixColumns; CPUs execute a pair
 //! of them as one if they are adjacent (Arm Neoverse N1, N2 and V1 Software Optimization Guides, "AES
 //! encryption/decryption"). Twelve blocks are in flight: a pair takes 2 to 3 cycles, and up to four
-//! begin in each.
+//! begin in each. With that many pairs the other vector instructions count, so that there are as few as
+//! can be: two for a block, and its store (docs/records/2026-11-25-aarch64.md).
 //!
 //! Round keys are kept as bytes, so that a schedule which is kept in a page is one like any other.
 
@@ -96,9 +97,14 @@ fn batch<'a, const N: usize, const ROUNDS: usize, const XOR: bool>(
     keys: &RoundKeys,
     counters: &mut uint64x2_t,
     out: &'a mut [u8],
-) -> &'a mut [u8] {
+) -> &'a mut [u8]
+where
+    [uint8x16_t; N]: Encrypt,
+{
+    let mut blocks = counter_blocks(counters);
+    // SAFETY: this CPU has the instructions.
+    unsafe { blocks.encrypt::<ROUNDS>(keys) };
     let (places, _) = out.as_chunks_mut::<BLOCK>();
-    let blocks = encrypt::<N, ROUNDS>(keys, counters);
     for (place, block) in places.iter_mut().zip(blocks) {
         let block = if XOR {
             veorq_u8(block, load(place))
@@ -111,48 +117,100 @@ fn batch<'a, const N: usize, const ROUNDS: usize, const XOR: bool>(
     &mut out[N * BLOCK..]
 }
 
-/// Encrypts the next `N` counter blocks.
+/// The next `N` counters as blocks.
 ///
-/// Each round reads its key from memory. Otherwise LLVM reads all keys ahead and, where registers run
-/// out, keeps copies on the stack that nobody wipes.
+/// They mostly differ in the last byte alone, and then one instruction makes a block.
 #[inline]
-#[target_feature(enable = "aes")]
-fn encrypt<const N: usize, const ROUNDS: usize>(
-    keys: &RoundKeys,
-    counters: &mut uint64x2_t,
-) -> [uint8x16_t; N] {
-    let keys = core::hint::black_box(keys);
-    let mut blocks = [vdupq_n_u8(0); N];
-    for block in &mut blocks {
-        *block = vrev64q_u8(vreinterpretq_u8_u64(*counters));
-        *counters = vaddq_u64(*counters, vsetq_lane_u64::<1>(1, vdupq_n_u64(0)));
-    }
-    for key in &keys[..ROUNDS - 1] {
-        let key = load(key);
-        for block in &mut blocks {
-            *block = in_order(vaesmcq_u8(vaeseq_u8(*block, key)));
+#[target_feature(enable = "neon")]
+fn counter_blocks<const N: usize>(counters: &mut uint64x2_t) -> [uint8x16_t; N] {
+    const LOWEST_BYTE: i32 = 8;
+    let lowest = vgetq_lane_u8::<LOWEST_BYTE>(vreinterpretq_u8_u64(*counters));
+    let first = *counters;
+    *counters = plus(first, N as u128);
+    let mut blocks = [big_endian(first); N];
+    let [first_block, others @ ..] = blocks.as_mut_slice() else {
+        return blocks;
+    };
+    if usize::from(lowest) + N <= 256 {
+        for (i, block) in (1u128..).zip(others) {
+            *block = vaddq_u8(*first_block, load(&i.to_be_bytes()));
         }
-    }
-    let (before_last, last) = (load(&keys[ROUNDS - 1]), load(&keys[ROUNDS]));
-    for block in &mut blocks {
-        *block = veorq_u8(vaeseq_u8(*block, before_last), last);
+    } else {
+        for (i, block) in (1..).zip(others) {
+            *block = big_endian(plus(first, i));
+        }
     }
     blocks
 }
 
-/// Keeps the rounds of all blocks interleaved, as written.
-///
-/// Otherwise LLVM may finish one block after the other, and too few fit into the CPU's window.
 #[inline]
 #[target_feature(enable = "neon")]
-fn in_order(mut block: uint8x16_t) -> uint8x16_t {
-    // SAFETY: no instructions; volatile, so that these blocks keep their order.
-    unsafe {
-        core::arch::asm!("/* {0:v} */", inout(vreg) block,
-            options(nomem, nostack, preserves_flags));
-    }
-    block
+fn plus(counters: uint64x2_t, blocks: u128) -> uint64x2_t {
+    vaddq_u64(counters, first_counters(blocks))
 }
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn big_endian(counters: uint64x2_t) -> uint8x16_t {
+    vrev64q_u8(vreinterpretq_u8_u64(counters))
+}
+
+/// Blocks that are encrypted side by side.
+trait Encrypt {
+    /// # Safety
+    /// The CPU must have AESE and AESMC.
+    unsafe fn encrypt<const ROUNDS: usize>(&mut self, keys: &RoundKeys);
+}
+
+/// Implements it for so many blocks, each named.
+///
+/// By assembly, so that pairs are adjacent, rounds interleaved as written, and nothing goes to the stack,
+/// where nobody wipes it: LLVM would read round keys ahead and keep copies there, and the keystream too
+/// if it did not inline the function.
+macro_rules! encrypt {
+    ($count:literal: $($block:ident)*) => {
+        impl Encrypt for [uint8x16_t; $count] {
+            #[inline]
+            #[target_feature(enable = "aes")]
+            unsafe fn encrypt<const ROUNDS: usize>(&mut self, keys: &RoundKeys) {
+                const { assert!(ROUNDS < size_of::<RoundKeys>() / BLOCK) };
+                let [$($block),*] = self;
+                // SAFETY: reads the keys up to number `ROUNDS`; the caller guarantees the instructions.
+                unsafe {
+                    core::arch::asm!(
+                        ".rept {pairs}",
+                        "ldr {key:q}, [{next}], #16",
+                        $(
+                            concat!("aese {", stringify!($block), ":v}.16b, {key:v}.16b"),
+                            concat!(
+                                "aesmc {", stringify!($block), ":v}.16b, ",
+                                "{", stringify!($block), ":v}.16b",
+                            ),
+                        )*
+                        ".endr",
+                        "ldr {key:q}, [{next}]",
+                        $(concat!("aese {", stringify!($block), ":v}.16b, {key:v}.16b"),)*
+                        "ldr {key:q}, [{next}, #16]",
+                        $(
+                            concat!(
+                                "eor {", stringify!($block), ":v}.16b, ",
+                                "{", stringify!($block), ":v}.16b, {key:v}.16b",
+                            ),
+                        )*
+                        pairs = const ROUNDS - 1,
+                        next = inout(reg) keys.as_ptr() => _,
+                        key = out(vreg) _,
+                        $($block = inout(vreg) *$block,)*
+                        options(readonly, nostack, preserves_flags),
+                    );
+                }
+            }
+        }
+    };
+}
+encrypt!(1: a);
+encrypt!(4: a b c d);
+encrypt!(12: a b c d e f g h i j k l);
 
 #[inline]
 #[target_feature(enable = "neon")]
