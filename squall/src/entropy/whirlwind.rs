@@ -23,6 +23,7 @@ mod lock;
 mod message;
 mod seed;
 mod shard;
+mod thread_number;
 
 use core::fmt;
 use core::hint::black_box;

@@ -6,7 +6,8 @@
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::{freshness, memory, vmclock, vmgenid_page};
+use super::memory;
+use super::signal_address::{SignalAddress, fold};
 
 /// The kinds of signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,19 +31,6 @@ pub(crate) struct CloneSignal {
 }
 
 impl CloneSignal {
-    /// The best of the machine's signals that this process may read.
-    pub fn open() -> Option<CloneSignal> {
-        let clock = vmclock::open();
-        if clock.is_some_and(CloneSignal::is_relied_on) {
-            return clock;
-        }
-        let page = vmgenid_page::open();
-        if let (Some(clock), Some(_)) = (clock, page) {
-            memory::unmap(clock.page);
-        }
-        page.or(clock)
-    }
-
     /// The signal of this kind, at this offset of a mapped page.
     pub fn new(kind: Kind, page: NonNull<u8>, at: usize) -> CloneSignal {
         CloneSignal { kind, page, at }
@@ -50,6 +38,11 @@ impl CloneSignal {
 
     pub fn kind(self) -> Kind {
         self.kind
+    }
+
+    /// Unmaps the page of a signal that is not going to be used.
+    pub fn unmap(self) {
+        memory::unmap(self.page);
     }
 
     /// Whether every restore of this VM changes the signal.
@@ -65,7 +58,7 @@ impl CloneSignal {
     pub fn value(self) -> u64 {
         // SAFETY: a `CloneSignal`'s page stays mapped.
         let words = unsafe { self.address().read() };
-        freshness::fold(words).wrapping_add(1)
+        fold(words).wrapping_add(1)
     }
 
     /// The address of the signal, to be read on each request.
@@ -85,31 +78,6 @@ impl CloneSignal {
 unsafe impl Send for CloneSignal {}
 // SAFETY: as above.
 unsafe impl Sync for CloneSignal {}
-
-/// The address of a signal: one word, or two adjacent ones.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SignalAddress {
-    pub first: *const AtomicU64,
-    /// Bytes from the first word to the last: 0 if there is only one.
-    pub to_last: u16,
-}
-
-impl SignalAddress {
-    /// Reads the first word and the last.
-    ///
-    /// # Safety
-    /// Both must be mapped.
-    #[inline(always)]
-    pub unsafe fn read(self) -> [u64; 2] {
-        // SAFETY: the caller promises it.
-        unsafe {
-            [
-                (*self.first).load(Ordering::Relaxed),
-                (*self.first.byte_add(self.to_last.into())).load(Ordering::Relaxed),
-            ]
-        }
-    }
-}
 
 /// The values of the signal that this process has seen.
 struct SignalHistory {

@@ -7,7 +7,7 @@
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU64, Ordering};
 
-use super::clone_signal::SignalAddress;
+use super::signal_address::{SignalAddress, fold};
 use crate::failpoint::{self, Failpoint};
 
 static GENERATION: AtomicPtr<AtomicU64> = AtomicPtr::new((&raw const UNMAPPED).cast_mut());
@@ -61,13 +61,6 @@ pub(crate) fn tag_under(generation: u64) -> u64 {
 #[inline(always)]
 pub(super) fn combine(generation: u64, signal: [u64; 2]) -> u64 {
     generation ^ fold(signal)
-}
-
-/// Folds a signal's two words into one. Two identifiers of vmgenid, which are random, fold to the same
-/// word once in 2^64.
-#[inline(always)]
-pub(super) fn fold([first, last]: [u64; 2]) -> u64 {
-    first.rotate_left(32) ^ last
 }
 
 /// The address of the kernel's generation, or of a word of 0 if the generation is not mapped.

@@ -17,6 +17,7 @@ mod misc_device;
 pub(crate) mod page;
 pub(crate) mod policy;
 pub(crate) mod shared;
+mod signal_address;
 pub(crate) mod stop;
 pub(crate) mod thread;
 pub(crate) mod thread_line;

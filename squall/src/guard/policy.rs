@@ -11,7 +11,7 @@ use super::clone_signal::{self, CloneSignal, Kind};
 use super::memory::{self, MemoryKind};
 use super::page::Page;
 use super::vdso::{self, Vdso, Watch};
-use super::{Epoch, fork, freshness, misc_device, vmgenid};
+use super::{Epoch, fork, freshness, misc_device, vmclock, vmgenid, vmgenid_page};
 use crate::failpoint::{self, Failpoint};
 
 /// The protections of this process.
@@ -87,7 +87,7 @@ impl Policy {
 
     fn decide() -> Policy {
         let provisional = Self::provisional();
-        let signal = CloneSignal::open();
+        let signal = best_clone_signal();
         Policy {
             signal,
             is_vm: provisional.is_vm || signal.is_some() || misc_device::is_unidentified(),
@@ -205,6 +205,19 @@ struct Slot(UnsafeCell<MaybeUninit<Policy>>);
 
 // SAFETY: `Policy::get` lets one thread write, once, before any reads.
 unsafe impl Sync for Slot {}
+
+/// The best of the machine's signals of clones that this process may read.
+fn best_clone_signal() -> Option<CloneSignal> {
+    let clock = vmclock::open();
+    if clock.is_some_and(CloneSignal::is_relied_on) {
+        return clock;
+    }
+    let page = vmgenid_page::open();
+    if let (Some(clock), Some(_)) = (clock, page) {
+        clock.unmap();
+    }
+    page.or(clock)
+}
 
 /// Whether the kernel's vmgenid driver has a device.
 fn has_vmgenid() -> bool {

@@ -7,11 +7,11 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::burst::Burst;
-use super::clone_signal::SignalAddress;
 use super::freshness;
 use super::lock::Lock;
 use super::page::{CAPACITY, Page};
 use super::policy::Policy;
+use super::signal_address::SignalAddress;
 use super::stop::{CounterMethod, Reading};
 use crate::per_thread::{ZeroAtStart, per_thread};
 

@@ -9,7 +9,7 @@
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::shard;
+use super::thread_number::thread_number;
 
 /// Tries before the lock is taken away: ten to fifty microseconds, depending on the CPU; a
 /// compression holds it for a quarter of one.
@@ -71,7 +71,7 @@ impl Lock {
 /// This thread's number as a holder, which is never that of a free lock.
 #[inline]
 fn this_thread() -> u32 {
-    holder(shard::thread_number())
+    holder(thread_number())
 }
 
 #[inline]

@@ -3,12 +3,12 @@
 //! Threads spread over the shards, so that they seldom meet; where they do, the later one uses
 //! the next free shard.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::functions::{Functions, MAX_BLOCK_LEN};
 use super::lock::{Lock, LockGuard};
+use super::thread_number::thread_number;
 use crate::entropy::INPUT_LEN;
-use crate::per_thread::per_thread;
 use crate::secret::Secret;
 
 const WORDS: usize = MAX_BLOCK_LEN / size_of::<u64>();
@@ -118,23 +118,6 @@ impl Buffer {
     }
 }
 
-per_thread! {
-    /// 0 until the thread gets its number.
-    static NUMBER: AtomicUsize
-}
-
-/// This thread's number: threads that start one after the other get different ones.
-#[inline]
-pub(super) fn thread_number() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(1);
-    NUMBER.with(|number| {
-        while number.load(Ordering::Relaxed) == 0 {
-            number.store(NEXT.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-        }
-        number.load(Ordering::Relaxed)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::functions::WithSha512;
@@ -199,13 +182,5 @@ mod tests {
         let (shard, _held) = Shard::lock(&shards);
         assert!(core::ptr::eq(shard, held[0].0));
         assert!(core::ptr::eq(shard, &shards[thread_number() % 3]));
-    }
-
-    #[test]
-    fn threads_keep_their_number() {
-        let numbers = || [thread_number(), thread_number()];
-        let [mine, theirs] = [numbers(), std::thread::spawn(numbers).join().unwrap()];
-        assert!(mine[0] == mine[1] && theirs[0] == theirs[1]);
-        assert_ne!(mine[0], theirs[0]);
     }
 }
