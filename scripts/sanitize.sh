@@ -8,10 +8,11 @@
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
+source scripts/crates.sh
 
 target=${CARGO_TARGET_DIR:-$PWD/target}
 features=(--package squall --features rand_core_09)
-tests=(--lib --test engines --test vectors --test stream --test rng --test whirlwind)
+tests=(--lib --test integration)
 
 # Left out: AddressSanitizer makes mlock do nothing, and keeps the variables of functions elsewhere.
 asan() {
@@ -37,10 +38,8 @@ memcheck() {
         return
     fi
     valgrind_on lib --lib -- guard what_work_leaves_on_the_stack_is_wiped &&
-        valgrind_on engines --test engines -- &&
-        valgrind_on vectors --test vectors -- &&
-        valgrind_on stream --test stream -- long_requests past_the_cache &&
-        valgrind_on rng --test rng -- even every_byte comes_twice do_not_repeat
+        valgrind_on integration --test integration -- whirlwind:: long_requests past_the_cache \
+            are_statistically_even are_not_even every_byte comes_twice do_not_repeat
 }
 
 # valgrind_on NAME CARGO_ARGUMENTS... -- SKIPPED_TESTS...
@@ -60,7 +59,7 @@ valgrind_on() {
 
 # Prints the path of a test's program, as `make test` builds it.
 program() {
-    cargo test --quiet --workspace --all-features "$@" --no-run --message-format=json |
+    cargo test --quiet "${product[@]}" "$@" --no-run --message-format=json |
         grep '"package_id":"[^"]*/squall#' |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p'
 }
