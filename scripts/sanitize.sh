@@ -4,11 +4,12 @@
 # Runs the library's tests under AddressSanitizer (asan), with the constant-time code of the `aes`
 # crate (soft_aes), and under valgrind (memcheck), which knows no VAES and so shows as well that
 # other engines are chosen where that is lacking. Names as arguments choose runs. A run whose
-# tool is missing is named on a line with SKIP; a finding makes the exit status 1.
+# tool is missing is ignored with the reason; a finding makes the exit status 1.
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 source scripts/crates.sh
+source scripts/ignored.sh
 
 target=${CARGO_TARGET_DIR:-$PWD/target}
 features=(--package squall --features rand_core_09)
@@ -17,7 +18,7 @@ tests=(--lib --test integration)
 # Left out: AddressSanitizer makes mlock do nothing, and keeps the variables of functions elsewhere.
 asan() {
     if ! cargo +nightly --version >/dev/null 2>&1; then
-        echo "SKIP asan: no nightly toolchain"
+        missing asan "there is no nightly toolchain"
         return
     fi
     CARGO_TARGET_DIR="$target/sanitize-asan" RUSTFLAGS="-Zsanitizer=address" \
@@ -34,7 +35,7 @@ soft_aes() {
 # stack; the others that are left out take minutes here.
 memcheck() {
     if ! command -v valgrind >/dev/null; then
-        echo "SKIP valgrind: not installed"
+        missing memcheck "valgrind is not installed"
         return
     fi
     valgrind_on lib --lib -- guard what_work_leaves_on_the_stack_is_wiped &&
