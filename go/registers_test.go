@@ -15,7 +15,7 @@ import (
 // internal/registers.
 func TestReadLeavesVectorRegistersEmpty(t *testing.T) {
 	if squall.Status().Engine == "none" {
-		t.Skip("SKIP: no engine, so no state")
+		t.Skip("no engine, so no state")
 	}
 	for name, draw := range map[string]func(){
 		"Uint64": func() { squall.Uint64() }, "SimulationSource": func() { squall.SimulationSource{}.Uint64() },

@@ -3,25 +3,27 @@
 # work there, removes them, and looks whether anything was left. Needs root, apt and debootstrap.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source scripts/ignored.sh
 
-skip() {
-    echo "SKIP Debian packages: $*"
-    [ -z "${CI:-}" ] || exit 1
-    exit 0
-}
 if [ "$(id -u)" -ne 0 ]; then
-    echo "SKIP Debian packages: a fresh Debian takes root"
-    exit 0
+    ignored "Debian packages" "a fresh Debian takes root"
+    exit
 fi
 for tool in debootstrap dh unshare; do
-    command -v "$tool" > /dev/null || [ -x "/usr/sbin/$tool" ] || skip "$tool is missing"
+    command -v "$tool" > /dev/null || [ -x "/usr/sbin/$tool" ] || {
+        missing "Debian packages" "$tool is not installed"
+        exit
+    }
 done
 
 # The release that this machine runs, from where its apt gets it: what is built here runs there.
 release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $release" "Component: main" \
     "Created-By: Packages" | head -n 1)
-[ -n "$release" ] && [ -n "$mirror" ] || skip "apt does not know where this system comes from"
+[ -n "$release" ] && [ -n "$mirror" ] || {
+    missing "Debian packages" "apt does not know where this system comes from"
+    exit
+}
 
 work=$(mktemp -d)
 # Mounts are in a namespace of their own and go with it.

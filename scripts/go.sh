@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Tests the Go module: with the race detector, with each guard turned off for its control, without
 # assembly, on the systems it is built for; what staticcheck and govulncheck find; and that its
-# assembly is what the generator writes. What this machine has not is named on a line with SKIP.
+# assembly is what the generator writes. What cannot run here is ignored with the reason.
 set -euo pipefail
 cd "$(dirname "$0")/../go"
+source ../scripts/ignored.sh
 
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.1
 govulncheck=golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -18,16 +19,52 @@ has_go() {
 }
 
 if ! has_go; then
-    echo "SKIP the Go module: there is no Go $(sed -n 's/^go //p' go.mod) or later"
-    exit 0
+    missing "the Go module" "there is no Go $(sed -n 's/^go //p' go.mod) or later"
+    exit
 fi
 # Never another Go than the one that is here.
 export GOTOOLCHAIN=local CGO_ENABLED=0 GOFLAGS=-mod=readonly
 
-# say COMMAND... runs it and shows it.
+# say COMMAND... shows it and runs it.
 say() {
     echo "go: $*"
-    "$@"
+    "$@" || { echo "error: $* failed" >&2; return 1; }
+}
+
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+runs=0
+
+# tested COMMAND... runs tests that tell of each, which must succeed, and shows what it says of packages. If
+# one fails it shows everything.
+tested() {
+    local log="$logs/$((runs += 1))"
+    echo "go: $*"
+    if "$@" > "$log" 2>&1; then
+        grep -E '^(ok|\?)' "$log"
+    else
+        cat "$log"
+        sed -n 's/^ *--- FAIL: \([^ ]*\) .*/test \1 ... FAILED/p' "$log"
+        echo "error: $* failed" >&2
+        return 1
+    fi
+}
+
+# Names the tests that were skipped in each run that has them, with the reasons.
+skipped() {
+    awk '
+        /^=== (RUN|NAME|CONT) / { test = $3 }
+        /^ +[a-z0-9_]+\.go:[0-9]+: / { sub(/^ +[^ ]+ /, ""); said[test] = $0 }
+        /^ *--- (PASS|SKIP): / { result[$3] = $2 }
+        /^(ok|FAIL)[ \t]/ {
+            for (test in result)
+                if (result[test] == "SKIP:") why[$2 " " test] = said[test]
+                else ran[$2 " " test] = 1
+            split("", result)
+            split("", said)
+        }
+        END { for (test in why) if (!(test in ran)) print test "\t" why[test] }
+    ' "$logs"/* | sort
 }
 
 formatted() {
@@ -39,24 +76,23 @@ formatted() {
 say formatted
 say go vet ./...
 say go vet -tags squall_testing ./...
-say go test ./...
-say go test -tags squall_testing ./internal/generator
-say go test -tags purego ./...
+tested go test -v ./...
+tested go test -v -tags squall_testing ./internal/generator
+tested go test -v -tags purego ./...
 if command -v cc > /dev/null; then
-    say env CGO_ENABLED=1 go test -race -short ./...
-    say env CGO_ENABLED=1 go test -race -tags squall_testing ./internal/generator
+    tested env CGO_ENABLED=1 go test -v -race -short ./...
+    tested env CGO_ENABLED=1 go test -v -race -tags squall_testing ./internal/generator
 else
-    echo "SKIP the race detector: no C compiler"
+    missing "the race detector" "there is no C compiler"
 fi
+skipped | while IFS=$'\t' read -r test why; do ignored "$test" "$why"; done
 for system in linux/arm64 darwin/arm64 windows/amd64 linux/386; do
     say env GOOS="${system%/*}" GOARCH="${system#*/}" go build ./...
 done
 
-# A tool that cannot be fetched is skipped, but not where CI is set.
 fetched() {
     go run "$1" -version > /dev/null 2>&1 && return
-    echo "SKIP ${1%@*}: it could not be fetched"
-    [ -z "${CI:-}" ] || exit 1
+    missing "${1%@*}" "it could not be fetched" || exit 1
     return 1
 }
 
@@ -67,7 +103,7 @@ fi
 if fetched "$govulncheck"; then
     # Its database is no module: a proxy for modules does not have it.
     found=$(go run "$govulncheck" ./... 2>&1) && echo "$found" || case $found in
-        *"fetching vulnerabilities"*) echo "SKIP govulncheck: the database of vulnerabilities cannot be reached" ;;
+        *"fetching vulnerabilities"*) ignored govulncheck "the database of vulnerabilities cannot be reached" ;;
         *) echo "$found" >&2; exit 1 ;;
     esac
 fi

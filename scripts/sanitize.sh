@@ -4,19 +4,21 @@
 # Runs the library's tests under AddressSanitizer (asan), with the constant-time code of the `aes`
 # crate (soft_aes), and under valgrind (memcheck), which knows no VAES and so shows as well that
 # other engines are chosen where that is lacking. Names as arguments choose runs. A run whose
-# tool is missing is named on a line with SKIP; a finding makes the exit status 1.
+# tool is missing is ignored with the reason; a finding makes the exit status 1.
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
+source scripts/crates.sh
+source scripts/ignored.sh
 
 target=${CARGO_TARGET_DIR:-$PWD/target}
 features=(--package squall --features rand_core_09)
-tests=(--lib --test engines --test vectors --test stream --test rng --test whirlwind)
+tests=(--lib --test integration)
 
 # Left out: AddressSanitizer makes mlock do nothing, and keeps the variables of functions elsewhere.
 asan() {
     if ! cargo +nightly --version >/dev/null 2>&1; then
-        echo "SKIP asan: no nightly toolchain"
+        missing asan "there is no nightly toolchain"
         return
     fi
     CARGO_TARGET_DIR="$target/sanitize-asan" RUSTFLAGS="-Zsanitizer=address" \
@@ -33,14 +35,12 @@ soft_aes() {
 # stack; the others that are left out take minutes here.
 memcheck() {
     if ! command -v valgrind >/dev/null; then
-        echo "SKIP valgrind: not installed"
+        missing memcheck "valgrind is not installed"
         return
     fi
     valgrind_on lib --lib -- guard what_work_leaves_on_the_stack_is_wiped &&
-        valgrind_on engines --test engines -- &&
-        valgrind_on vectors --test vectors -- &&
-        valgrind_on stream --test stream -- long_requests past_the_cache &&
-        valgrind_on rng --test rng -- even every_byte comes_twice do_not_repeat
+        valgrind_on integration --test integration -- whirlwind:: long_requests past_the_cache \
+            are_statistically_even are_not_even every_byte comes_twice do_not_repeat
 }
 
 # valgrind_on NAME CARGO_ARGUMENTS... -- SKIPPED_TESTS...
@@ -60,7 +60,7 @@ valgrind_on() {
 
 # Prints the path of a test's program, as `make test` builds it.
 program() {
-    cargo test --quiet --workspace --all-features "$@" --no-run --message-format=json |
+    cargo test --quiet "${product[@]}" "$@" --no-run --message-format=json |
         grep '"package_id":"[^"]*/squall#' |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p'
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests, phase by phase: all of them, even if one fails. The last lines are a table of the
-# phases, how long each took, and what failed. Exits with 1 if anything did.
+# phases, how long each took, how many tests were ignored, and what failed. Exits with 1 if anything did.
 #
 #     scripts/test.sh quick        what a contributor needs, in minutes
 #     scripts/test.sh rest         all else: README's first command, virtual machines, a browser, real
@@ -98,6 +98,9 @@ required=$(scripts/required.sh "$kind") || exit 1
 # shellcheck disable=SC2163
 while read -r assignment; do export "$assignment"; done <<< "$required"
 
+# The lines of the log that tell what failed, or else the last ones.
+what_failed() { grep -E '^test .* FAILED$|^error(\[|:)|^Diff in ' "$log" | sort -u || tail -n 5 "$log"; }
+
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 table=()
@@ -106,12 +109,12 @@ for phase in "${phases[@]}"; do
     printf '\n=== %s\n' "$phase"
     begun=$SECONDS
     if "$phase" 2>&1 | tee "$log"; then result=passed; else result=FAILED; fi
-    # Tests with Rust's own harness cannot be ignored at run time, and say that they skip.
-    ignored=$(sed -n 's/^test result: .* \([0-9]*\) ignored;.*/\1/p; s/^SKIP .*/1/p' "$log" |
+    # Of the harnesses' summaries, and of scripts.
+    ignored=$(sed -n 's/^test result: .* \([0-9]*\) ignored;.*/\1/p; s/^ignored: .*/1/p' "$log" |
         awk '{ all += $1 } END { print all + 0 }')
     table+=("$(printf '%-14s %-7s %5d s  %s' "$phase" "$result" $((SECONDS - begun)) \
         "$([ "$ignored" -eq 0 ] || echo "$ignored ignored")")")
-    [ "$result" = passed ] || failures+=("$phase:" "$(grep -E '^test .* FAILED$|^error(\[|:)' "$log" | sort -u)")
+    [ "$result" = passed ] || failures+=("$phase:" "$(what_failed)")
 done
 
 printf '\n=== %s\n' "$kind: $SECONDS s"

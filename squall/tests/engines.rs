@@ -1,20 +1,15 @@
-//! Every engine of this CPU against the slow reference: every length, every alignment, every
+//! Every engine against the slow reference: every length, every alignment, every
 //! carry of the counter, both kinds of stores, and no byte written outside the buffer.
 //!
 //! The `aes` crate, which the reference and the portable engine use, takes AES-NI itself where it
 //! finds it; `scripts/sanitize.sh` runs this file with its constant-time code as well.
 
-mod common {
-    pub mod ctr;
-    pub mod guarded;
-    pub mod machine;
-}
-
-use common::ctr::{Reference, encrypt, keystream};
-use common::guarded::{Guarded, LINE};
-use common::machine::aes_engines;
 use squall::hazmat::{Aes128, Aes256, Cipher, CtrDrbg, Keystream, Stores};
 use squall::{Engine, Error, Stream, UnknownEngine};
+
+use crate::common::ctr::{Reference, encrypt, keystream};
+use crate::common::guarded::{Guarded, LINE, a_write_outside_the_buffer_is_caught};
+use crate::suite::{Test, tests};
 
 /// Bytes of the largest batch of any engine: eight 512-bit vectors.
 const BATCH: usize = 8 * 64;
@@ -35,15 +30,13 @@ fn key<C: Cipher>() -> C::Key {
     key
 }
 
-fn keystreams<C: Cipher>() -> Vec<(Engine, Keystream<C>)> {
-    let keyed = |engine| Keystream::new(&key::<C>(), engine).expect("the engine is available");
-    let engines = aes_engines().into_iter();
-    engines.map(|engine| (engine, keyed(engine))).collect()
+fn keyed<C: Cipher>(engine: Engine) -> Keystream<C> {
+    Keystream::new(&key::<C>(), engine).expect("the engine is available")
 }
 
 /// Asserts that `keystream` writes `expected` into a buffer at this place, and nothing beside it.
 fn assert_fills<C: Cipher>(
-    (engine, keystream): &(Engine, Keystream<C>),
+    keystream: &Keystream<C>,
     expected: &[u8],
     offset: usize,
     stores: Stores,
@@ -51,55 +44,49 @@ fn assert_fills<C: Cipher>(
     let len = expected.len();
     let mut guarded = Guarded::new(offset, len);
     keystream.fill(COUNTER, guarded.buffer(), stores);
-    let place = || format!("{engine}, {len} bytes, offset {offset}, {stores:?}");
+    let place = || format!("{len} bytes, offset {offset}, {stores:?}");
     assert!(guarded.buffer() == expected, "keystream: {}", place());
     assert!(guarded.guards_are_intact(), "guard bytes: {}", place());
 }
 
-fn check_every_length<C: Reference>() {
+fn check_every_length<C: Reference>(engine: Engine) {
     let expected = keystream::<C>(&key::<C>(), COUNTER, LONG);
-    for engine in keystreams::<C>() {
-        for stores in STORES {
-            for len in 0..=LONG {
-                assert_fills(&engine, &expected[..len], 0, stores);
-                assert_fills(&engine, &expected[..len], 5 * len, stores);
-            }
+    let keyed = keyed::<C>(engine);
+    for stores in STORES {
+        for len in 0..=LONG {
+            assert_fills(&keyed, &expected[..len], 0, stores);
+            assert_fills(&keyed, &expected[..len], 5 * len, stores);
         }
     }
 }
 
-#[test]
-fn every_length_of_aes_128() {
-    check_every_length::<Aes128>();
+fn every_length_of_aes_128(engine: Engine) {
+    check_every_length::<Aes128>(engine);
 }
 
-#[test]
-fn every_length_of_aes_256() {
-    check_every_length::<Aes256>();
+fn every_length_of_aes_256(engine: Engine) {
+    check_every_length::<Aes256>(engine);
 }
 
-fn check_every_alignment<C: Reference>() {
+fn check_every_alignment<C: Reference>(engine: Engine) {
     let lens = [1, 15, 16, 17, 63, 64, 65, 127, 129, 200, 511, 512, 513];
     let lens = lens.into_iter().chain([LONG - 1, LONG, 5000]);
     let expected = keystream::<C>(&key::<C>(), COUNTER, 5000);
-    for engine in keystreams::<C>() {
-        for len in lens.clone() {
-            for offset in 0..LINE {
-                assert_fills(&engine, &expected[..len], offset, Stores::Cached);
-                assert_fills(&engine, &expected[..len], offset, Stores::Streaming);
-            }
+    let keyed = keyed::<C>(engine);
+    for len in lens {
+        for offset in 0..LINE {
+            assert_fills(&keyed, &expected[..len], offset, Stores::Cached);
+            assert_fills(&keyed, &expected[..len], offset, Stores::Streaming);
         }
     }
 }
 
-#[test]
-fn every_alignment_of_aes_128() {
-    check_every_alignment::<Aes128>();
+fn every_alignment_of_aes_128(engine: Engine) {
+    check_every_alignment::<Aes128>(engine);
 }
 
-#[test]
-fn every_alignment_of_aes_256() {
-    check_every_alignment::<Aes256>();
+fn every_alignment_of_aes_256(engine: Engine) {
+    check_every_alignment::<Aes256>(engine);
 }
 
 /// Widths of counters that carry too early or not at all. At 2^128 a correct counter wraps too.
@@ -132,12 +119,10 @@ fn edges_missed(fill: impl Fn(u128, &mut [u8], Stores)) -> Vec<u32> {
     EDGES.into_iter().filter(is_missed).collect()
 }
 
-#[test]
-fn the_counter_carries_through_128_bits() {
-    for (engine, keystream) in keystreams::<Aes256>() {
-        let missed = edges_missed(|counter, out, stores| keystream.fill(counter, out, stores));
-        assert!(missed.is_empty(), "{engine} misses 2^{missed:?}");
-    }
+fn the_counter_carries_through_128_bits(engine: Engine) {
+    let keyed = keyed::<Aes256>(engine);
+    let missed = edges_missed(|counter, out, stores| keyed.fill(counter, out, stores));
+    assert!(missed.is_empty(), "it misses 2^{missed:?}");
 }
 
 /// Counter mode whose counter carries only within its low `bits`.
@@ -148,7 +133,6 @@ fn narrow_fill(bits: u32, counter: u128, out: &mut [u8]) {
     out.copy_from_slice(&encrypt::<Aes256>(&key::<Aes256>(), counters)[..out.len()]);
 }
 
-#[test]
 fn a_counter_that_carries_wrongly_is_caught() {
     let missed_by = |bits| edges_missed(|counter, out, _| narrow_fill(bits, counter, out));
     assert_eq!(missed_by(8), [8, 32, 64, 128]);
@@ -160,36 +144,29 @@ fn a_counter_that_carries_wrongly_is_caught() {
     assert!(edges_missed(reference).is_empty());
 }
 
-#[test]
-fn split_requests_equal_one_request() {
-    let blocks = LONG / 16;
-    for (engine, keystream) in keystreams::<Aes128>() {
-        let mut whole = vec![0; LONG];
-        keystream.fill(COUNTER, &mut whole, Stores::Cached);
-        for split in 0..=blocks {
-            let mut parts = vec![0; LONG];
-            let (head, tail) = parts.split_at_mut(16 * split);
-            keystream.fill(COUNTER, head, Stores::Cached);
-            keystream.fill(COUNTER + split as u128, tail, Stores::Streaming);
-            assert!(parts == whole, "{engine}, split behind block {split}");
-        }
+fn split_requests_equal_one_request(engine: Engine) {
+    let keyed = keyed::<Aes128>(engine);
+    let mut whole = vec![0; LONG];
+    keyed.fill(COUNTER, &mut whole, Stores::Cached);
+    for split in 0..=LONG / 16 {
+        let mut parts = vec![0; LONG];
+        let (head, tail) = parts.split_at_mut(16 * split);
+        keyed.fill(COUNTER, head, Stores::Cached);
+        keyed.fill(COUNTER + split as u128, tail, Stores::Streaming);
+        assert!(parts == whole, "split behind block {split}");
     }
 }
 
-#[test]
-fn keys_do_not_share_keystream() {
-    for (engine, keystream) in keystreams::<Aes256>() {
-        let mut other_key = key::<Aes256>();
-        other_key[31] ^= 1;
-        let other = Keystream::<Aes256>::new(&other_key, engine).unwrap();
-        let mut outs = [[0; 64]; 2];
-        keystream.fill(0, &mut outs[0], Stores::Cached);
-        other.fill(0, &mut outs[1], Stores::Cached);
-        assert_ne!(outs[0], outs[1], "{engine}");
-    }
+fn keys_do_not_share_keystream(engine: Engine) {
+    let mut other_key = key::<Aes256>();
+    other_key[31] ^= 1;
+    let other = Keystream::<Aes256>::new(&other_key, engine).unwrap();
+    let mut outs = [[0; 64]; 2];
+    keyed::<Aes256>(engine).fill(0, &mut outs[0], Stores::Cached);
+    other.fill(0, &mut outs[1], Stores::Cached);
+    assert_ne!(outs[0], outs[1]);
 }
 
-#[test]
 fn an_engine_that_cannot_serve_is_an_error() {
     let lacking = Engine::ALL.into_iter().filter(|e| !e.is_available());
     for engine in lacking.chain([Engine::ChaCha20]) {
@@ -204,7 +181,6 @@ fn an_engine_that_cannot_serve_is_an_error() {
     }
 }
 
-#[test]
 fn names_are_read_as_they_are_written() {
     for engine in Engine::ALL {
         assert_eq!(engine.to_string().parse(), Ok(engine));
@@ -213,10 +189,27 @@ fn names_are_read_as_they_are_written() {
     assert_eq!("sse".parse::<Engine>(), Err(UnknownEngine));
 }
 
-#[test]
 fn the_best_engines_are_available() {
     assert!(Engine::best().is_available());
     assert!(Engine::best_aes().is_available() && Engine::best_aes().is_aes());
     assert!(Engine::available().any(|e| e == Engine::Portable));
     assert!(Engine::available().any(|e| e == Engine::ChaCha20));
 }
+
+pub const TESTS: &[Test<fn()>] = tests![
+    a_write_outside_the_buffer_is_caught,
+    a_counter_that_carries_wrongly_is_caught,
+    an_engine_that_cannot_serve_is_an_error,
+    names_are_read_as_they_are_written,
+    the_best_engines_are_available,
+];
+
+pub const ON_EACH_ENGINE: &[Test<fn(Engine)>] = tests![
+    every_length_of_aes_128,
+    every_length_of_aes_256,
+    every_alignment_of_aes_128,
+    every_alignment_of_aes_256,
+    the_counter_carries_through_128_bits,
+    split_requests_equal_one_request,
+    keys_do_not_share_keystream,
+];

@@ -4,18 +4,16 @@
 //! Statistics cannot prove a generator good; they catch a broken path: a buffer that was not
 //! written, a mask, a repeated block. Sources broken in these ways show that they do.
 
-mod common {
-    pub mod guarded;
-}
-
 use std::collections::HashSet;
 use std::hash::Hash;
 
-use common::guarded::Guarded;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use squall::Rng;
+
+use crate::common::guarded::Guarded;
+use crate::suite::{Test, tests};
 
 type Fill = fn(&mut [u8]);
 
@@ -30,7 +28,6 @@ const FILLS: [(&str, Fill); 4] = [
 /// Past the longest request that is served from a buffer.
 const LONGEST: usize = 700;
 
-#[test]
 fn every_length_is_filled_and_no_more() {
     for (name, fill) in FILLS {
         for len in (0..=LONGEST).chain([4096, 65535, 65536, 65537, 200_000]) {
@@ -42,7 +39,6 @@ fn every_length_is_filled_and_no_more() {
 }
 
 /// A byte that is not written stays 0; one that is written is 0 eight times in 2^-64 of cases.
-#[test]
 fn every_byte_is_written() {
     for (name, fill) in FILLS {
         for len in (0..=LONGEST).chain([4097, 65537]) {
@@ -80,7 +76,6 @@ fn are_distinct<T: Hash + Eq>(values: &[T]) -> bool {
 }
 
 /// 2^18 blocks of 128 bits: two are equal by chance in 2^-93 of cases.
-#[test]
 fn no_block_comes_twice_in_any_thread() {
     let threads: Vec<_> = [squall::fill as Fill, squall::fill, squall::fill_fresh]
         .into_iter()
@@ -97,7 +92,6 @@ fn no_block_comes_twice_in_any_thread() {
 }
 
 /// 2^16 draws: two of 64 bits are equal in 2^-33 of cases.
-#[test]
 fn words_and_arrays_do_not_repeat() {
     let draws = 1 << 16;
     let words: Vec<u64> = (0..draws).map(|_| squall::u64()).collect();
@@ -106,11 +100,10 @@ fn words_and_arrays_do_not_repeat() {
     assert!(are_distinct(&arrays));
     let keys: Vec<[u8; 32]> = (0..1024).map(|_| squall::array()).collect();
     assert!(are_distinct(&keys));
-    assert_eq!(squall::array::<0>(), []);
+    assert_eq!(squall::array(), [0_u8; 0]);
 }
 
 /// Of 2^16 draws of 32 bits, half a pair is equal on average; 12 pairs in 10^-13 of cases.
-#[test]
 fn short_words_repeat_as_chance_does() {
     let words: HashSet<u32> = (0..1 << 16).map(|_| squall::u32()).collect();
     assert!(words.len() > (1 << 16) - 12);
@@ -169,12 +162,10 @@ impl Histogram {
     }
 }
 
-#[test]
 fn long_requests_are_statistically_even() {
     assert!(Histogram::of(squall::fill, 64 << 20, &[20 << 20, 65536]).is_even());
 }
 
-#[test]
 fn short_requests_are_statistically_even() {
     let requests: Vec<usize> = (1..=LONGEST).collect();
     assert!(Histogram::of(squall::fill, 16 << 20, &requests).is_even());
@@ -185,7 +176,6 @@ fn short_requests_are_statistically_even() {
     assert!(Histogram::of(words, 4 << 20, &[4]).is_even());
 }
 
-#[test]
 fn broken_sources_are_not_even() {
     let len = 4 << 20;
     let is_even = |break_it: Fill| {
@@ -210,14 +200,12 @@ fn broken_sources_are_not_even() {
     );
 }
 
-#[test]
 fn rng_is_a_handle_of_no_size() {
     fn assert_is_handle<T: Copy + Send + Sync + Default + std::fmt::Debug>() {}
     assert_is_handle::<Rng>();
     assert_eq!(size_of::<Rng>(), 0);
 }
 
-#[test]
 fn rng_has_the_traits_of_rand_core_0_10() {
     fn draw(rng: &mut impl rand_core::CryptoRng) -> (u32, u64) {
         (rng.next_u32(), rng.next_u64())
@@ -226,7 +214,6 @@ fn rng_has_the_traits_of_rand_core_0_10() {
 }
 
 #[cfg(feature = "rand_core_09")]
-#[test]
 fn rng_has_the_traits_of_rand_core_0_9() {
     fn draw(rng: &mut impl rand_core_09::CryptoRng) -> (u32, u64) {
         (rng.next_u32(), rng.next_u64())
@@ -238,7 +225,6 @@ fn rng_has_the_traits_of_rand_core_0_9() {
     assert!(guarded.guards_are_intact());
 }
 
-#[test]
 fn rng_works_with_rand() {
     let mut seen = [0u32; 6];
     for _ in 0..6000 {
@@ -257,3 +243,19 @@ fn rng_works_with_rand() {
     let mut seeded = [StdRng::from_rng(&mut Rng), StdRng::from_rng(&mut Rng)];
     assert_ne!(seeded[0].random::<u128>(), seeded[1].random());
 }
+
+pub const TESTS: &[Test<fn()>] = tests![
+    every_length_is_filled_and_no_more,
+    every_byte_is_written,
+    no_block_comes_twice_in_any_thread,
+    words_and_arrays_do_not_repeat,
+    short_words_repeat_as_chance_does,
+    long_requests_are_statistically_even,
+    short_requests_are_statistically_even,
+    broken_sources_are_not_even,
+    rng_is_a_handle_of_no_size,
+    rng_has_the_traits_of_rand_core_0_10,
+    #[cfg(feature = "rand_core_09")]
+    rng_has_the_traits_of_rand_core_0_9,
+    rng_works_with_rand,
+];

@@ -1,17 +1,5 @@
-//! `Stream`: OpenSSL's bytes at every offset, in any split of requests, on every engine of this
-//! CPU, and an end after byte 2^64 - 1 that writes nothing past it.
+//! `Stream`: OpenSSL's bytes at every offset, in any split of requests, on every engine, and an end after byte 2^64 - 1 that writes nothing past it.
 
-mod common {
-    pub mod answers;
-    pub mod ctr;
-    pub mod guarded;
-    pub mod machine;
-}
-
-use common::answers::{array, bytes, read};
-use common::ctr::keystream;
-use common::guarded::{Guarded, LINE};
-use common::machine::aes_engines;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
@@ -19,15 +7,18 @@ use sha2::{Digest, Sha256};
 use squall::hazmat::{Aes256, Stores};
 use squall::{Engine, Error, Stream};
 
+use crate::common::answers::{array, bytes, read};
+use crate::common::ctr::keystream;
+use crate::common::guarded::{Guarded, LINE};
+use crate::suite::{Test, tests};
+
 const SEED: [u8; 32] = *b"squall tests its seekable stream";
 
 /// The last offset a stream can be moved to.
 const LAST: u64 = u64::MAX;
 
-fn streams(seed: &[u8; 32]) -> Vec<(Engine, Stream)> {
-    let new = |engine| Stream::new_on(engine, seed).expect("the engine is available");
-    let engines = aes_engines().into_iter();
-    engines.map(|engine| (engine, new(engine))).collect()
+fn stream(engine: Engine) -> Stream {
+    Stream::new_on(engine, &SEED).expect("the engine is available")
 }
 
 /// What the stream of [`SEED`] holds at `offset`.
@@ -48,21 +39,18 @@ fn offset_of(answer: &Value) -> u64 {
     digits.parse().expect("an offset")
 }
 
-#[test]
-fn bytes_are_those_of_openssl() {
+fn bytes_are_those_of_openssl(engine: Engine) {
     let answers = read("stream.json");
     assert_eq!(answers.len(), 12);
     for answer in answers {
         let (offset, expected) = (offset_of(&answer), bytes(&answer, "bytes"));
-        for (engine, mut stream) in streams(&array(&answer, "seed")) {
-            let out = read_at(&mut stream, offset, expected.len());
-            assert_eq!(out, expected, "{engine}: {answer}");
-        }
+        let mut stream = Stream::new_on(engine, &array(&answer, "seed")).unwrap();
+        let out = read_at(&mut stream, offset, expected.len());
+        assert_eq!(out, expected, "{answer}");
     }
 }
 
 /// The longer of the requests is written past the cache.
-#[test]
 fn long_requests_are_those_of_openssl() {
     let answers = read("stream_digests.json");
     let len_of = |answer: &Value| answer["length"].as_u64().expect("a length") as usize;
@@ -79,58 +67,52 @@ fn long_requests_are_those_of_openssl() {
     }
 }
 
-#[test]
-fn a_request_past_the_cache_equals_small_ones() {
+fn a_request_past_the_cache_equals_small_ones(engine: Engine) {
     let len = Stores::STREAMING_FROM + 5;
     let mut small = vec![0; len];
-    let mut stream = Stream::new(&SEED);
-    stream.seek(11);
+    let mut any = Stream::new(&SEED);
+    any.seek(11);
     for part in small.chunks_mut(1_000_003) {
-        stream.fill(part).unwrap();
+        any.fill(part).unwrap();
     }
     assert!(small[..4096] == expected(11, 4096));
+    let mut stream = stream(engine);
     let mut guarded = Guarded::new(0, len);
-    for (engine, mut stream) in streams(&SEED) {
-        for offset in [0, 5] {
-            guarded.buffer().fill(0);
-            let out = &mut guarded.buffer()[offset..];
-            stream.seek(11);
-            stream.fill(out).unwrap();
-            assert!(*out == small[..len - offset], "{engine}, offset {offset}");
-            assert!(guarded.guards_are_intact(), "{engine}, offset {offset}");
-        }
+    for offset in [0, 5] {
+        guarded.buffer().fill(0);
+        let out = &mut guarded.buffer()[offset..];
+        stream.seek(11);
+        stream.fill(out).unwrap();
+        assert!(*out == small[..len - offset], "offset {offset}");
+        assert!(guarded.guards_are_intact(), "offset {offset}");
     }
 }
 
-#[test]
-fn positions_count_bytes() {
-    for (engine, mut stream) in streams(&SEED) {
-        assert_eq!(stream.position(), Some(0), "{engine}");
-        stream.fill(&mut [0; 21]).unwrap();
-        assert_eq!(stream.position(), Some(21), "{engine}");
-        stream.fill(&mut []).unwrap();
-        assert_eq!(stream.position(), Some(21), "{engine}");
-        stream.seek(1 << 40);
-        stream.fill(&mut [0; 300]).unwrap();
-        assert_eq!(stream.position(), Some((1 << 40) + 300), "{engine}");
-        stream.seek(3);
-        assert_eq!(stream.position(), Some(3), "{engine}");
-    }
+fn positions_count_bytes(engine: Engine) {
+    let mut stream = stream(engine);
+    assert_eq!(stream.position(), Some(0));
+    stream.fill(&mut [0; 21]).unwrap();
+    assert_eq!(stream.position(), Some(21));
+    stream.fill(&mut []).unwrap();
+    assert_eq!(stream.position(), Some(21));
+    stream.seek(1 << 40);
+    stream.fill(&mut [0; 300]).unwrap();
+    assert_eq!(stream.position(), Some((1 << 40) + 300));
+    stream.seek(3);
+    assert_eq!(stream.position(), Some(3));
 }
 
-#[test]
-fn every_first_and_last_byte_within_blocks() {
+fn every_first_and_last_byte_within_blocks(engine: Engine) {
     let whole = expected(0, 100);
-    for (engine, mut stream) in streams(&SEED) {
-        for offset in 0..34 {
-            for len in 0..=whole.len() - offset {
-                let mut guarded = Guarded::new(offset * len, len);
-                stream.seek(offset as u64);
-                stream.fill(guarded.buffer()).unwrap();
-                let place = || format!("{engine}, {len} bytes at {offset}");
-                assert!(guarded.buffer() == &whole[offset..][..len], "{}", place());
-                assert!(guarded.guards_are_intact(), "{}", place());
-            }
+    let mut stream = stream(engine);
+    for offset in 0..34 {
+        for len in 0..=whole.len() - offset {
+            let mut guarded = Guarded::new(offset * len, len);
+            stream.seek(offset as u64);
+            stream.fill(guarded.buffer()).unwrap();
+            let place = || format!("{len} bytes at {offset}");
+            assert!(guarded.buffer() == &whole[offset..][..len], "{}", place());
+            assert!(guarded.guards_are_intact(), "{}", place());
         }
     }
 }
@@ -151,83 +133,86 @@ fn random_offset(rng: &mut StdRng) -> u64 {
     }
 }
 
-#[test]
-fn any_split_equals_one_read() {
+fn any_split_equals_one_read(engine: Engine) {
+    let mut stream = stream(engine);
     for case in 0..100 {
         let mut rng = StdRng::seed_from_u64(case);
         let offset = random_offset(&mut rng);
         let room = usize::try_from(LAST - offset).unwrap_or(usize::MAX);
         let whole = expected(offset, 8192.min(room));
-        for (engine, mut stream) in streams(&SEED) {
-            stream.seek(offset);
-            let mut rest = &whole[..];
-            while !rest.is_empty() {
-                let (part, behind) = rest.split_at(random_len(&mut rng).min(rest.len()));
-                let mut guarded = Guarded::new(rng.random_range(0..LINE), part.len());
-                stream.fill(guarded.buffer()).unwrap();
-                assert!(guarded.buffer() == part, "{engine}, case {case}");
-                assert!(guarded.guards_are_intact(), "{engine}, case {case}");
-                rest = behind;
-            }
+        stream.seek(offset);
+        let mut rest = &whole[..];
+        while !rest.is_empty() {
+            let (part, behind) = rest.split_at(random_len(&mut rng).min(rest.len()));
+            let mut guarded = Guarded::new(rng.random_range(0..LINE), part.len());
+            stream.fill(guarded.buffer()).unwrap();
+            assert!(guarded.buffer() == part, "case {case}");
+            assert!(guarded.guards_are_intact(), "case {case}");
+            rest = behind;
         }
     }
 }
 
-#[test]
-fn any_order_of_reads_gives_the_same_bytes() {
+fn any_order_of_reads_gives_the_same_bytes(engine: Engine) {
     for case in 1000..1100 {
         let mut rng = StdRng::seed_from_u64(case);
-        let mut streams = streams(&SEED);
+        let mut stream = stream(engine);
         for _ in 0..8 {
             let offset = random_offset(&mut rng);
             let room = usize::try_from(LAST - offset).unwrap_or(usize::MAX);
             let expected = expected(offset, random_len(&mut rng).min(room));
-            for (engine, stream) in &mut streams {
-                let out = read_at(stream, offset, expected.len());
-                assert!(out == expected, "{engine}, case {case}, offset {offset}");
-            }
+            let out = read_at(&mut stream, offset, expected.len());
+            assert!(out == expected, "case {case}, offset {offset}");
         }
     }
 }
 
-#[test]
-fn the_last_byte_is_served_and_none_after_it() {
+fn the_last_byte_is_served_and_none_after_it(engine: Engine) {
     let last = expected(LAST, 1);
-    for (engine, mut stream) in streams(&SEED) {
-        assert_eq!(read_at(&mut stream, LAST, 1), last, "{engine}");
-        assert_eq!(stream.position(), None, "{engine}");
-        stream.fill(&mut []).unwrap();
-        assert_eq!(stream.fill(&mut [0]), Err(Error::EndOfStream), "{engine}");
-        stream.seek(LAST);
-        assert_eq!(stream.position(), Some(LAST), "{engine}");
-        assert_eq!(read_at(&mut stream, LAST, 1), last, "{engine}");
-    }
+    let mut stream = stream(engine);
+    assert_eq!(read_at(&mut stream, LAST, 1), last);
+    assert_eq!(stream.position(), None);
+    stream.fill(&mut []).unwrap();
+    assert_eq!(stream.fill(&mut [0]), Err(Error::EndOfStream));
+    stream.seek(LAST);
+    assert_eq!(stream.position(), Some(LAST));
+    assert_eq!(read_at(&mut stream, LAST, 1), last);
 }
 
-#[test]
-fn a_request_past_the_end_writes_nothing_and_moves_nothing() {
+fn a_request_past_the_end_writes_nothing_and_moves_nothing(engine: Engine) {
+    let mut stream = stream(engine);
     for left in [1, 15, 16, 17, 100, 1089] {
         let offset = LAST - (left as u64 - 1);
-        for (engine, mut stream) in streams(&SEED) {
-            for too_long in [left + 1, left + 16, 5000] {
-                let mut out = vec![0x5a; too_long];
-                stream.seek(offset);
-                assert_eq!(stream.fill(&mut out), Err(Error::EndOfStream), "{engine}");
-                assert!(
-                    out.iter().all(|&byte| byte == 0x5a),
-                    "{engine}, {left} left"
-                );
-                assert_eq!(stream.position(), Some(offset), "{engine}, {left} left");
-            }
-            let out = read_at(&mut stream, offset, left);
-            assert!(out == expected(offset, left), "{engine}, {left} left");
-            assert_eq!(stream.position(), None, "{engine}, {left} left");
+        for too_long in [left + 1, left + 16, 5000] {
+            let mut out = vec![0x5a; too_long];
+            stream.seek(offset);
+            assert_eq!(stream.fill(&mut out), Err(Error::EndOfStream));
+            assert!(out.iter().all(|&byte| byte == 0x5a), "{left} left");
+            assert_eq!(stream.position(), Some(offset), "{left} left");
         }
+        let out = read_at(&mut stream, offset, left);
+        assert!(out == expected(offset, left), "{left} left");
+        assert_eq!(stream.position(), None, "{left} left");
     }
 }
 
-#[test]
 fn the_engine_is_the_best_unless_named() {
     let mut unnamed = Stream::new(&SEED);
     assert_eq!(read_at(&mut unnamed, 7, 5000), expected(7, 5000));
 }
+
+pub const TESTS: &[Test<fn()>] = tests![
+    long_requests_are_those_of_openssl,
+    the_engine_is_the_best_unless_named,
+];
+
+pub const ON_EACH_ENGINE: &[Test<fn(Engine)>] = tests![
+    bytes_are_those_of_openssl,
+    a_request_past_the_cache_equals_small_ones,
+    positions_count_bytes,
+    every_first_and_last_byte_within_blocks,
+    any_split_equals_one_read,
+    any_order_of_reads_gives_the_same_bytes,
+    the_last_byte_is_served_and_none_after_it,
+    a_request_past_the_end_writes_nothing_and_moves_nothing,
+];

@@ -96,6 +96,12 @@ pub const GROFF: Need = Need {
     required_by: PROGRAMS,
 };
 
+/// openssl(1).
+pub const OPENSSL: Need = Need {
+    check: || command("openssl"),
+    required_by: PROGRAMS,
+};
+
 /// valgrind(1).
 pub const VALGRIND: Need = Need {
     check: || command("valgrind"),

@@ -22,12 +22,13 @@
 //! }
 //! ```
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 /// A test, and its needs.
 #[derive(Clone, Copy, Debug)]
@@ -71,40 +72,34 @@ pub fn main(modules: &[&[Test]]) -> ExitCode {
     let mut arguments = Arguments::from_args();
     let cpus = std::thread::available_parallelism().map_or(1, NonZero::get);
     arguments.test_threads.get_or_insert(TESTS_PER_CPU * cpus);
-    let mut known = HashMap::new();
-    let trials = modules.iter().copied().flatten().map(|test| {
-        let lacking = test.needs.iter().find_map(|need| {
-            let found = known.entry(need.check as usize).or_insert_with(need.check);
-            let why = found.as_ref().err()?.clone();
-            Some((why, std::env::var_os(need.required_by).is_some()))
-        });
-        trial(test, lacking)
-    });
+    let trials = modules.iter().copied().flatten().map(trial);
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 
-/// `test`, or an ignored or failing one if the machine lacks something; the flag tells if that is
-/// required.
-fn trial(test: &Test, lacking: Option<(String, bool)>) -> Trial {
-    let run = test.run;
+fn trial(test: &Test) -> Trial {
+    let Test { name, run, needs } = *test;
     // Without the binary's name.
-    let name = test
-        .name
-        .split_once("::")
-        .map_or(test.name, |(_, path)| path);
-    match lacking {
-        None => Trial::test(name, move || {
-            run();
-            Ok(())
-        }),
-        Some((why, is_required)) => {
-            // `--ignored` must not make it pass.
-            let kind = if is_required { "" } else { &why }.to_owned();
-            Trial::test(name, move || Err(why.into()))
-                .with_kind(kind)
-                .with_ignored_flag(!is_required)
+    let name = name.split_once("::").map_or(name, |(_, path)| path);
+    Trial::ignorable_test(name, move || {
+        if let Some(outcome) = needs.iter().find_map(outcome_without) {
+            return outcome;
         }
+        run();
+        Ok(Completion::Completed)
+    })
+}
+
+/// The outcome of a test that the machine cannot run for lack of `need`; None if it has it.
+fn outcome_without(need: &Need) -> Option<Result<Completion, Failed>> {
+    /// What was found out, by the addresses of checks.
+    static FOUND: Mutex<BTreeMap<usize, Result<(), String>>> = Mutex::new(BTreeMap::new());
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    let result = found.entry(need.check as usize).or_insert_with(need.check);
+    let why = result.as_ref().err()?;
+    if std::env::var_os(need.required_by).is_some() {
+        return Some(Err(format!("{} is set, but {why}", need.required_by).into()));
     }
+    Some(Ok(Completion::ignored_with(why)))
 }
 
 /// Whether the command `name` exists.

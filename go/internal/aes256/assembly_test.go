@@ -41,7 +41,7 @@ func has(t *testing.T, instruction string) bool {
 	t.Helper()
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
-		t.Skip("SKIP: no list of what this CPU has")
+		t.Skip("no list of what this CPU has")
 	}
 	return slices.Contains(strings.Fields(string(info)), strings.ToLower(instruction))
 }
@@ -50,17 +50,18 @@ func has(t *testing.T, instruction string) bool {
 func TestTakeAndLook(t *testing.T) {
 	requireEngine(t)
 	for name, counter := range counters {
-		if !has(t, name) {
-			t.Logf("SKIP: no %s", name)
-			continue
-		}
-		taken(t, 0, func(dst []byte, src *byte) {
-			before, _ := Look(counter)
-			count, cpu := TakeAndLook(dst, src, counter)
-			after, _ := Look(counter)
-			if cpu == 0 || (before < after && (count < before || count > after)) {
-				t.Fatalf("%s: %d bytes: %#x of CPU %#x, between %#x and %#x", name, len(dst), count, cpu, before, after)
+		t.Run(name, func(t *testing.T) {
+			if !has(t, name) {
+				t.Skip("this CPU lacks it")
 			}
+			taken(t, 0, func(dst []byte, src *byte) {
+				before, _ := Look(counter)
+				count, cpu := TakeAndLook(dst, src, counter)
+				after, _ := Look(counter)
+				if cpu == 0 || (before < after && (count < before || count > after)) {
+					t.Fatalf("%d bytes: %#x of CPU %#x, between %#x and %#x", len(dst), count, cpu, before, after)
+				}
+			})
 		})
 	}
 }

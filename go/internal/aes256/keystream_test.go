@@ -183,10 +183,10 @@ func TestEngines(t *testing.T) {
 func TestRequiredEngines(t *testing.T) {
 	required, found := os.LookupEnv("SQUALL_REQUIRE_ENGINES")
 	if !found {
-		t.Skip("SKIP: SQUALL_REQUIRE_ENGINES does not say which engines this CPU has")
+		t.Skip("SQUALL_REQUIRE_ENGINES does not say which engines this CPU has")
 	}
 	if !hasAssembly {
-		t.Skip("SKIP: this build has no assembly")
+		t.Skip("this build has no assembly")
 	}
 	names := strings.Split(required, ",")
 	for _, engine := range []Engine{AESNI, VAES512} {

@@ -42,7 +42,7 @@ func TestStirringIsNew(t *testing.T) {
 		t.Errorf("cycle counter %d, then %d", first[0], second[0])
 	}
 	if !hasRandom {
-		t.Skip("SKIP: this CPU has no random instruction")
+		t.Skip("this CPU has no random instruction")
 	}
 	words := []uint64{first[1], first[2], second[1], second[2]}
 	slices.Sort(words)

@@ -24,7 +24,7 @@ func unhex(digits string) []byte {
 func requireEngine(tb testing.TB) {
 	tb.Helper()
 	if Best() == None {
-		tb.Skip("SKIP: this CPU or build has no AES engine")
+		tb.Skip("this CPU or build has no AES engine")
 	}
 }
 

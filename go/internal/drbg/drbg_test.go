@@ -87,7 +87,7 @@ func TestCAVP(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(aes256.Available()) == 0 {
-		t.Skip("SKIP: no engine runs on this CPU")
+		t.Skip("no engine runs on this CPU")
 	}
 	for _, engine := range aes256.Available() {
 		run := 0

@@ -20,7 +20,7 @@ import (
 func needsState(t *testing.T) {
 	t.Helper()
 	if !isReady() {
-		t.Skip("SKIP: no AES instructions, or no memory that a fork wipes")
+		t.Skip("no AES instructions, or no memory that a fork wipes")
 	}
 }
 

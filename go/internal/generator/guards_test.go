@@ -65,8 +65,8 @@ const (
 	skipped, failed = 77, 78
 )
 
-// errSkip is what a trial says that this machine cannot make.
-var errSkip = errors.New("SKIP")
+// errSkip is the error of a trial that this machine cannot make.
+var errSkip = errors.New("not on this machine")
 
 func TestMain(m *testing.M) {
 	name := os.Getenv(trialVariable)

@@ -41,7 +41,7 @@ func BenchmarkFill(b *testing.B) {
 func BenchmarkRefill(b *testing.B) {
 	page, counter := pin(), guard.CounterOfCPU()
 	if page == nil || counter == guard.NoCounter {
-		b.Skip("SKIP: no state, or no counter")
+		b.Skip("no state, or no counter")
 	}
 	guard.Unpin()
 	b.Run("pad", func(b *testing.B) {

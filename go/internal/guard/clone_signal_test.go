@@ -192,7 +192,7 @@ func TestDevicesAreKnownByTheirNames(t *testing.T) {
 func TestNamesOfThisKernelsDevices(t *testing.T) {
 	list, err := os.ReadFile("/proc/misc")
 	if err != nil {
-		t.Skip("SKIP: no list of this kernel's devices")
+		t.Skip("no list of this kernel's devices")
 	}
 	for line := range strings.Lines(string(list)) {
 		var minor uint32
@@ -343,7 +343,7 @@ func TestADeviceThatSysfsDoesNotKnow(t *testing.T) {
 		t.Run(filepath.Base(*path), func(t *testing.T) {
 			signalsOfTheTest(t)
 			if err := unix.Mknod(*path, unix.S_IFCHR|0o600, int(unix.Mkdev(10, minor))); err != nil {
-				t.Skip("SKIP: device nodes take CAP_MKNOD")
+				t.Skip("device nodes take CAP_MKNOD")
 			}
 			sysfsDevices = t.TempDir()
 			if policy := machine(); !policy.IsVM || policy.signal != nil || policy.SeesClones() {

@@ -31,10 +31,10 @@ var (
 // and finds a key there that makes what was given out.
 func TestWithoutErasingKeysAreFound(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIP: short tests build nothing")
+		t.Skip("short tests build nothing")
 	}
 	if !slices.Contains(aes256.Available(), aes256.VAES512) {
-		t.Skip("SKIP: only an engine that this CPU has not would keep all round keys in registers")
+		t.Skip("only VAES-512 keeps all round keys in registers, and this CPU lacks it")
 	}
 	output, err := testedWithout(t)
 	if err == nil {

@@ -68,7 +68,7 @@ func TestWordsOfSecretsAreFound(t *testing.T) {
 // Any two round keys that follow each other are enough, wherever they are.
 func TestTwoRoundKeysAreAKey(t *testing.T) {
 	if aes256.Best() == aes256.None {
-		t.Skip("SKIP: no engine")
+		t.Skip("no engine")
 	}
 	var key [aes256.KeySize]byte
 	rand.Read(key[:])

@@ -5,7 +5,6 @@
 //! a socket. Each program has a thread that asks it.
 
 mod draws;
-mod hello;
 mod nginx;
 mod served;
 

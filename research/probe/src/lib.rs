@@ -3,10 +3,12 @@
 //! The memory is an array of little-endian 64-bit words: a header, a table of channels, a message of
 //! the probe, and then the channels' records. A channel has one writer, records of one kind, and a
 //! count, which is stored after the record that it counts. The lab trusts nothing in it, and checks
-//! what it reads.
+//! what it reads. Only the probe needs `hello`, which makes a TLS server draw.
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "guest")]
+pub mod hello;
 mod reading;
 mod record;
 mod source;

@@ -26,7 +26,7 @@ mod threads;
 use std::process::{Command, ExitCode};
 use std::sync::{LazyLock, RwLock};
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::{Arguments, Completion, Trial};
 use squall::testing::{Failpoint, switch_off_for_testing};
 use squall::{Engine, MemoryKind, NoiseSource, ReseedGuard, Status};
 
@@ -424,9 +424,10 @@ fn main() -> ExitCode {
         .iter()
         .map(|case| {
             let lacking = case.lacking();
-            Trial::test(case.name, || run_case(case))
-                .with_kind(lacking.unwrap_or_default())
-                .with_ignored_flag(lacking.is_some())
+            Trial::ignorable_test(case.name, move || match lacking {
+                Some(why) => Ok(Completion::ignored_with(why)),
+                None => run_case(case).map(|()| Completion::Completed),
+            })
         })
         .collect();
     libtest_mimic::run(&arguments, trials).exit_code()

@@ -6,8 +6,9 @@
 use squall::entropy::whirlwind::{Whirlwind, WithSha512};
 use squall::entropy::{Input, Machine};
 
-use crate::reference::{Functions, Reference};
-use crate::script::ScriptedMachine;
+use super::reference::{Functions, Reference};
+use super::script::ScriptedMachine;
+use crate::suite::{Test, tests};
 
 type Real = Whirlwind<WithSha512, ScriptedMachine>;
 
@@ -45,7 +46,6 @@ fn replay(attacker: &Reference, secrets: impl IntoIterator<Item = u32>) -> Refer
 
 /// Two secret bits in each of the eight inputs that fill the fast seed's first block: all 2^16
 /// are tried.
-#[test]
 fn few_unknown_bits_reproduce_everything() {
     let (real, attacker) = compromised();
     // Input 0 goes to the slow seed.
@@ -72,7 +72,6 @@ fn few_unknown_bits_reproduce_everything() {
 
 /// 32 secret bits in each input: an attacker who guesses, or who knows all inputs but one, learns
 /// nothing.
-#[test]
 fn many_unknown_bits_reproduce_nothing() {
     let (real, attacker) = compromised();
     let secrets: Vec<u32> = (0..16)
@@ -100,7 +99,6 @@ fn many_unknown_bits_reproduce_nothing() {
 
 /// Secrets only in the slow seed's inputs, one bit each: nothing changes until they are put in
 /// use. Then 8 bits at once can be tried, and 400 cannot.
-#[test]
 fn the_slow_seed_comes_into_use_in_leaps() {
     let (real, attacker) = compromised();
     let secret = |number: u64| match number % 10 {
@@ -151,9 +149,15 @@ fn the_slow_seed_comes_into_use_in_leaps() {
 }
 
 /// The machine a state runs on is part of what the attacker knows.
-#[test]
 fn the_script_is_known() {
     let script = ScriptedMachine::default();
     let copy = script.copy();
     assert_eq!(script.cycles(), copy.cycles());
 }
+
+pub const TESTS: &[Test<fn()>] = tests![
+    few_unknown_bits_reproduce_everything,
+    many_unknown_bits_reproduce_nothing,
+    the_slow_seed_comes_into_use_in_leaps,
+    the_script_is_known,
+];

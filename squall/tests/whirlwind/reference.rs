@@ -6,8 +6,8 @@ use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use squall::entropy::{Input, Machine};
 
-use crate::script::ScriptedMachine;
-use crate::textbook::{sha256, sha256_compress, sha512, sha512_compress};
+use super::script::ScriptedMachine;
+use super::textbook::{sha256, sha256_compress, sha512, sha512_compress};
 
 /// The functions h and H by name.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use crate::suite::{Test, tests};
+
 /// Of the first 64 bits of cube roots and square roots of primes, as many as SHA-512 needs.
 static CUBE_ROOTS: LazyLock<Vec<u64>> = LazyLock::new(|| roots(80, 3));
 static SQUARE_ROOTS: LazyLock<Vec<u64>> = LazyLock::new(|| roots(8, 2));
@@ -143,7 +145,6 @@ sha2!(
     [[28, 34, 39], [14, 18, 41], [1, 8, 7], [19, 61, 6]]
 );
 
-#[test]
 fn hashes_are_the_standard_ones() {
     use sha2::{Digest, Sha256, Sha512};
     for len in [0, 1, 55, 56, 63, 64, 111, 112, 128, 300] {
@@ -152,3 +153,5 @@ fn hashes_are_the_standard_ones() {
         assert_eq!(sha512(&message), Sha512::digest(&message).to_vec());
     }
 }
+
+pub const TESTS: &[Test<fn()>] = tests![hashes_are_the_standard_ones,];

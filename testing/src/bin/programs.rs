@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     for (title, pair) in pairs(&workspace) {
         match pair {
             Ok(pair) => show(title, pair, rounds),
-            Err(why) => println!("{title:44} SKIP: {why}"),
+            Err(why) => println!("{title:44} not measured: {why}"),
         }
     }
     shares(&workspace);
@@ -177,7 +177,7 @@ fn shares(workspace: &Workspace) {
                 "nginx, {way:?}: {:.2} % of a worker's time in RAND_bytes",
                 100.0 * share
             ),
-            Err(why) => println!("nginx, {way:?}: SKIP: {why}"),
+            Err(why) => println!("nginx, {way:?}: not measured: {why}"),
         }
     }
 }

@@ -3,9 +3,10 @@
 //! Only what is compiled into a crate counts. Tests may use what they like, but for research.
 
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
+
+use crate::metadata;
 
 /// The folders of crates, as they lie in the tree, and the folders that each may use.
 const MAY_USE: [(&str, &[&str]); 6] = [
@@ -43,15 +44,7 @@ impl Arrow {
 
 /// All arrows between crates of the workspace.
 fn arrows() -> Vec<Arrow> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let output = Command::new(cargo)
-        .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
-        .current_dir(root)
-        .output()
-        .expect("cargo runs");
-    assert!(output.status.success(), "{output:?}");
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let metadata = metadata();
     let root = Path::new(text(&metadata["workspace_root"]));
     let below = |folder: &Path| {
         let folder = folder.strip_prefix(root).expect("a folder of the tree");

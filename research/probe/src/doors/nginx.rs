@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use squall_probe::hello::{client_hello, drawn_by};
+
 use super::RUN;
-use super::hello::{client_hello, drawn_by};
 use crate::Result;
 use crate::generator::{Bits, Generator, words};
 use crate::process;

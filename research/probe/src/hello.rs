@@ -7,6 +7,9 @@ use std::io::{self, Read};
 const RANDOM: usize = 32;
 const KEY: usize = 32;
 
+/// Length of what a server draws for a handshake, in bytes.
+pub const DRAWN: usize = RANDOM + KEY;
+
 /// Types of records (section 5.1) and of handshake messages (section 4).
 const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
@@ -68,7 +71,7 @@ fn with_len(bytes: usize, body: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// Any error of reading; `InvalidData` if the server's answer is not a ServerHello.
-pub fn drawn_by(server: &mut impl Read) -> io::Result<[u8; RANDOM + KEY]> {
+pub fn drawn_by(server: &mut impl Read) -> io::Result<[u8; DRAWN]> {
     let mut header = [0; 5];
     server.read_exact(&mut header)?;
     let len = usize::from(u16::from_be_bytes([header[3], header[4]]));
@@ -85,7 +88,7 @@ pub fn drawn_by(server: &mut impl Read) -> io::Result<[u8; RANDOM + KEY]> {
 
 /// What was drawn for a ServerHello (section 4.1.3). `hello` may be cut off after that. None if it is
 /// something else.
-fn drawn_for(hello: &[u8]) -> Option<[u8; RANDOM + KEY]> {
+fn drawn_for(hello: &[u8]) -> Option<[u8; DRAWN]> {
     let (kind, rest) = hello.split_first()?;
     let (body, _) = behind_len(3, rest)?;
     let (version, rest) = body.split_first_chunk::<2>()?;
@@ -123,12 +126,6 @@ fn nonsense(what: String) -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-    use std::os::unix::net::UnixStream;
-    use std::path::Path;
-    use std::process::{Child, Command, Stdio};
-    use std::time::{Duration, Instant};
-
     use super::*;
 
     #[test]
@@ -139,7 +136,7 @@ mod tests {
         assert_eq!(usize::from(hello[8]), hello.len() - 9);
     }
 
-    fn said(bytes: &[u8]) -> io::Result<[u8; RANDOM + KEY]> {
+    fn said(bytes: &[u8]) -> io::Result<[u8; DRAWN]> {
         drawn_by(&mut &*bytes)
     }
 
@@ -178,75 +175,5 @@ mod tests {
         }
         let refused = said(&[ALERT, 3, 3, 0, 2, 2, 40]).expect_err("an alert");
         assert_eq!(refused.to_string(), "the server refused: alert 40");
-    }
-
-    /// `openssl s_server` on a socket, ended on drop.
-    struct Server(Child);
-
-    impl Drop for Server {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-
-    /// A server with these TLS versions. None if openssl is missing.
-    fn serve(directory: &Path, versions: &str) -> Option<Server> {
-        let mut make = Command::new("openssl");
-        make.args([
-            "req", "-x509", "-newkey", "ec", "-nodes", "-subj", "/CN=lab",
-        ]);
-        make.args(["-pkeyopt", "ec_paramgen_curve:P-256"]);
-        make.args(["-keyout", "key.pem", "-out", "certificate.pem"]);
-        let Ok(made) = make.current_dir(directory).output() else {
-            eprintln!("SKIP: openssl is missing: no server to shake hands with");
-            return None;
-        };
-        assert!(made.status.success(), "{made:?}");
-        let server = Command::new("openssl")
-            .args(["s_server", "-quiet", "-unix", "socket", versions])
-            .args(["-cert", "certificate.pem", "-key", "key.pem"])
-            .current_dir(directory)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        Some(Server(server.expect("a server")))
-    }
-
-    fn shake(directory: &Path) -> io::Result<[u8; RANDOM + KEY]> {
-        let deadline = Instant::now() + Duration::from_secs(30);
-        let mut server = loop {
-            match UnixStream::connect(directory.join("socket")) {
-                Ok(server) => break server,
-                Err(error) if Instant::now() > deadline => return Err(error),
-                Err(_) => std::thread::sleep(Duration::from_millis(10)),
-            }
-        };
-        server.set_read_timeout(Some(Duration::from_secs(30)))?;
-        server.write_all(&client_hello())?;
-        drawn_by(&mut server)
-    }
-
-    #[test]
-    fn a_real_server_understands_and_is_understood() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let Some(_server) = serve(directory.path(), "-tls1_3") else {
-            return;
-        };
-        let drawn = [(); 2].map(|()| shake(directory.path()).expect("what was drawn"));
-        let (words, _) = drawn.as_flattened().as_chunks::<8>();
-        let different: std::collections::BTreeSet<_> = words.iter().collect();
-        assert_eq!(different.len(), 2 * (RANDOM + KEY) / 8);
-    }
-
-    #[test]
-    fn a_real_server_that_refuses_is_understood() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let Some(_server) = serve(directory.path(), "-tls1_2") else {
-            return;
-        };
-        let refused = shake(directory.path()).expect_err("an alert");
-        assert_eq!(refused.to_string(), "the server refused: alert 70");
     }
 }

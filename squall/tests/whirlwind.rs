@@ -1,10 +1,10 @@
 //! Whirlwind against a slow and obvious reference, against the constants of its authors, and
 //! against an attacker who knows everything but a few bits.
 
-mod game;
+pub mod game;
 mod reference;
 mod script;
-mod textbook;
+pub mod textbook;
 
 use reference::{Functions, Reference};
 use script::ScriptedMachine;
@@ -12,6 +12,8 @@ use squall::entropy::whirlwind::{
     Functions as Choice, Whirlwind, WithDaviesMeyer, WithSha256, WithSha512,
 };
 use squall::entropy::{Accumulator, Input};
+
+use crate::suite::{Test, tests};
 
 /// Runs `test` for each choice of functions, with the reference's name for it.
 macro_rules! for_each_choice {
@@ -43,7 +45,6 @@ fn generate<C: Choice>(whirlwind: &Whirlwind<C, ScriptedMachine>, len: usize) ->
 
 /// S_fast and S_slow begin as h(IV, 1) and h(IV, 2), which equal SHA-512 of the numbers
 /// (the constants in the code that the authors published).
-#[test]
 fn constants_are_the_published_ones() {
     let reference = Reference::new(Functions::Sha512, ScriptedMachine::default());
     let hex = |bytes: &[u8]| -> String { bytes.iter().map(|b| format!("{b:02x}")).collect() };
@@ -59,7 +60,6 @@ fn constants_are_the_published_ones() {
     );
 }
 
-#[test]
 fn outputs_are_the_references() {
     fn test<C: Choice>(functions: Functions) {
         let (whirlwind, mut reference) = pair::<C>(functions);
@@ -82,7 +82,6 @@ fn outputs_are_the_references() {
 }
 
 /// The slow seed is put in use at the right times: after 100 inputs, and every 50 compressions.
-#[test]
 fn long_runs_are_the_references() {
     fn test<C: Choice>(functions: Functions) {
         let (whirlwind, mut reference) = pair::<C>(functions);
@@ -107,7 +106,6 @@ fn long_runs_are_the_references() {
     for_each_choice!(test);
 }
 
-#[test]
 fn bootstraps_are_the_references() {
     fn test<C: Choice>(functions: Functions) {
         let (whirlwind, mut reference) = pair::<C>(functions);
@@ -125,7 +123,6 @@ fn bootstraps_are_the_references() {
 }
 
 /// Without squall's deviation from the paper, the slow seed in use would still be the constant.
-#[test]
 fn a_bootstrap_puts_the_slow_seed_in_use() {
     let (_, mut reference) = pair::<WithSha512>(Functions::Sha512);
     let constant = reference.published.clone();
@@ -134,7 +131,6 @@ fn a_bootstrap_puts_the_slow_seed_in_use() {
     assert_eq!(reference.inputs, 101);
 }
 
-#[test]
 fn one_bit_of_one_input_changes_every_later_output() {
     fn test<C: Choice>(_: Functions) {
         let outputs = |flipped: Option<(u32, u32)>| {
@@ -161,7 +157,6 @@ fn one_bit_of_one_input_changes_every_later_output() {
 
 /// The state after an output is a one-way function of the one before, so the output cannot be computed
 /// from it. The control keeps the old seed.
-#[test]
 fn backtracking_needs_the_old_seed() {
     let (_, mut reference) = pair::<WithSha512>(Functions::Sha512);
     reference.bootstrap();
@@ -185,7 +180,6 @@ fn backtracking_needs_the_old_seed() {
 }
 
 /// Inputs from an attacker or a broken source do not make outputs repeat.
-#[test]
 fn bad_inputs_do_no_harm() {
     fn test<C: Choice>(_: Functions) {
         let whirlwind = Whirlwind::<C, ScriptedMachine>::new(ScriptedMachine::default());
@@ -207,7 +201,6 @@ fn bad_inputs_do_no_harm() {
     for_each_choice!(test);
 }
 
-#[test]
 fn an_empty_request_writes_nothing() {
     let (whirlwind, mut reference) = pair::<WithSha512>(Functions::Sha512);
     whirlwind.generate(&mut []);
@@ -216,7 +209,6 @@ fn an_empty_request_writes_nothing() {
 }
 
 /// Threads that share a Whirlwind never get the same bytes, even on a machine that never changes.
-#[test]
 fn threads_do_not_repeat() {
     const THREADS: usize = 8;
     const DRAWS: usize = 5000;
@@ -263,3 +255,16 @@ impl squall::entropy::Machine for ConstantMachine {
         out.fill(0);
     }
 }
+
+pub const TESTS: &[Test<fn()>] = tests![
+    constants_are_the_published_ones,
+    outputs_are_the_references,
+    long_runs_are_the_references,
+    bootstraps_are_the_references,
+    a_bootstrap_puts_the_slow_seed_in_use,
+    one_bit_of_one_input_changes_every_later_output,
+    backtracking_needs_the_old_seed,
+    bad_inputs_do_no_harm,
+    an_empty_request_writes_nothing,
+    threads_do_not_repeat,
+];
