@@ -1,10 +1,10 @@
 //! Decides whether squall may serve a request of getrandom(2): only if the kernel would.
 //!
-//! The kernel is asked with a request of no bytes, which it refuses like any other (`random.c` of
-//! Linux 5.6 and later checks the flags before the length). Agreement is remembered for the process,
-//! with a bit for each combination of flags, because the kernel's RNG stays ready once it is. Nothing
-//! else is remembered: the request itself then goes to the kernel, where it waits, is interrupted, or
-//! fails as it would without this library. Once the program has entered a sandbox, the kernel serves
+//! This module asks the kernel with a request of no bytes, which the kernel refuses like any other
+//! (`random.c` of Linux 5.6 and later checks the flags before the length). If the kernel accepts it, the
+//! process remembers that, with a bit for each combination of flags, because the kernel's RNG stays ready
+//! once it is. A refusal is not remembered: the request itself then goes to the kernel, where it waits,
+//! is interrupted, or fails as it would without this library. Once the program has entered a sandbox, the kernel serves
 //! all requests ([`crate::sandbox`]).
 
 use core::ffi::{c_int, c_uint};
@@ -18,37 +18,38 @@ use crate::{draw, sandbox};
 /// All flags of getrandom(2): 1, 2 and 4.
 const FLAGS: c_uint = libc::GRND_NONBLOCK | libc::GRND_RANDOM | libc::GRND_INSECURE;
 
-/// A bit for each combination of flags that the kernel agreed to; or [`CLOSED`].
-pub(crate) static AGREED: AtomicU16 = AtomicU16::new(0);
+/// A bit for each combination of flags that the kernel has accepted; or [`KERNEL_ONLY`].
+pub(crate) static ACCEPTED_FLAGS: AtomicU16 = AtomicU16::new(0);
 
-/// The final value of `AGREED` once two tasks share thread-local variables ([`crate::clone`]). From
+/// The final value of `ACCEPTED_FLAGS` once two tasks share thread-local variables ([`crate::clone`]). From
 /// then on the kernel serves all requests, also those of forked children.
-pub(crate) const CLOSED: u16 = 1 << 8;
+pub(crate) const KERNEL_ONLY: u16 = 1 << 8;
 
 /// Whether squall may serve requests with these flags. Never waits, and keeps `errno`.
 #[inline(always)]
-pub(crate) fn is_open(flags: c_uint) -> bool {
-    flags <= FLAGS && (AGREED.load(Ordering::Relaxed) & 1 << flags != 0 || ask(flags))
+pub(crate) fn may_serve(flags: c_uint) -> bool {
+    flags <= FLAGS
+        && (ACCEPTED_FLAGS.load(Ordering::Relaxed) & 1 << flags != 0 || ask_kernel(flags))
 }
 
 /// Whether the kernel serves all requests.
-pub(crate) fn is_closed() -> bool {
-    AGREED.load(Ordering::SeqCst) == CLOSED
+pub(crate) fn is_kernel_only() -> bool {
+    ACCEPTED_FLAGS.load(Ordering::SeqCst) == KERNEL_ONLY
 }
 
 /// Whether the kernel's RNG is ready and this process may use it.
 pub(crate) fn is_ready() -> bool {
-    is_open(libc::GRND_NONBLOCK)
+    may_serve(libc::GRND_NONBLOCK)
 }
 
 #[cold]
-fn ask(flags: c_uint) -> bool {
-    if is_closed() || sandbox::is_entered() {
+fn ask_kernel(flags: c_uint) -> bool {
+    if is_kernel_only() || sandbox::is_entered() {
         return false;
     }
-    let is_first = || AGREED.load(Ordering::Relaxed) == 0;
+    let is_first_question = || ACCEPTED_FLAGS.load(Ordering::Relaxed) == 0;
     // Check first whether the RNG is ready: squall would wait for it, whatever the flags.
-    if is_first() && flags != libc::GRND_NONBLOCK && !is_ready() {
+    if is_first_question() && flags != libc::GRND_NONBLOCK && !is_ready() {
         return false;
     }
     // SAFETY: no bytes are requested. A raw call, which is no cancellation point.
@@ -56,36 +57,36 @@ fn ask(flags: c_uint) -> bool {
     if answer.is_err() {
         return false;
     }
-    if is_first() {
-        decide();
+    if is_first_question() {
+        make_one_time_decisions();
     }
-    let is_open = update(|before| before | 1 << flags);
-    // A sandbox may be entered meanwhile: either this sees it, or its `forget` clears the agreement.
+    let accepted = update(|before| before | 1 << flags);
+    // A sandbox may be entered meanwhile: either this check sees it, or `sandbox::enter` clears the flags.
     if sandbox::is_entered() {
-        forget();
+        clear_accepted();
         return false;
     }
-    is_open
+    accepted
 }
 
 /// Makes every request ask the kernel again.
-pub(crate) fn forget() {
+pub(crate) fn clear_accepted() {
     update(|_| 0);
 }
 
-/// Changes `AGREED`; false if the kernel serves all requests for good.
-fn update(agreed: impl Fn(u16) -> u16) -> bool {
-    let change = |before| (before != CLOSED).then(|| agreed(before));
-    AGREED
+/// Changes [`ACCEPTED_FLAGS`]; false if the kernel serves all requests for good.
+fn update(accepted: impl Fn(u16) -> u16) -> bool {
+    let change = |before| (before != KERNEL_ONLY).then(|| accepted(before));
+    ACCEPTED_FLAGS
         .fetch_update(Ordering::SeqCst, Ordering::SeqCst, change)
         .is_ok()
 }
 
-/// Draws twice. This makes all decisions that squall makes once per process, so no later draw opens a
-/// device, perhaps in a sandbox that nobody has noticed. The kernel's RNG must be ready.
+/// Draws twice, so that squall makes all its one-time decisions for the process. Then no later draw opens
+/// a device, perhaps in a sandbox that this library did not notice. The kernel's RNG must be ready.
 ///
 /// Cancellation is disabled meanwhile, because squall does not expect it while it opens devices.
-fn decide() {
+fn make_one_time_decisions() {
     unsafe extern "C" {
         fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
     }
