@@ -34,7 +34,7 @@ func TestRegistersAreErased(t *testing.T) {
 						copyBytes(before, state)
 						call()
 					})
-					if found := left.NotZero(); len(found) > 0 {
+					if found := left.NonZero(); len(found) > 0 {
 						t.Errorf("not zero: %v", found)
 					}
 					for what, secret := range map[string][]byte{

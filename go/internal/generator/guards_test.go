@@ -93,7 +93,7 @@ func TestMain(m *testing.M) {
 }
 
 // tried is how a trial ends with these guards off, and what it said.
-func tried(t *testing.T, name, off string) (int, string) {
+func runTrial(t *testing.T, name, off string) (int, string) {
 	t.Helper()
 	patience, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
@@ -109,8 +109,8 @@ func tried(t *testing.T, name, off string) (int, string) {
 
 // Guards that are off to have bursts on any machine that has the instructions.
 const (
-	late      = "BareMetal CloneSignal NoKVM"
-	unsettled = "Announced VMGenID CloneSignal Settled NoKVM"
+	late      = "BareMetal CloneSignal OtherHypervisors"
+	unsettled = "HypervisorAnnouncement VMGenID CloneSignal ReseedAfterSignal OtherHypervisors"
 )
 
 func TestGuards(t *testing.T) {
@@ -123,48 +123,48 @@ func TestGuards(t *testing.T) {
 		control string
 	}{
 		{"reseed", "", "GenerationCheck"},
-		{"reseed", "GenerationPlace", "GenerationCheck"},
+		{"reseed", "GenerationAddress", "GenerationCheck"},
 		// A pad would keep a child from repeating, too.
 		{"fork", "DelayedNotification", "ForkGuard"},
 		{"fork", "", "ForkGuard DelayedNotification"},
 		{"fork", "Droppable DelayedNotification", "ForkGuard"},
-		{"fork", "GenerationPlace DelayedNotification", "ForkGuard"},
+		{"fork", "GenerationAddress DelayedNotification", "ForkGuard"},
 		{"fork", "VDSO BareMetal DelayedNotification", "ForkGuard"},
 		{"fork, simulation", "", "ForkGuard"},
-		{"dropped", "", "Recheck"},
-		{"dropped", "DelayedNotification", "Recheck"},
+		{"dropped", "", "CheckAfterRead"},
+		{"dropped", "DelayedNotification", "CheckAfterRead"},
 		{"fresh", "Noise", "FreshCheck"},
 		{"age", "VDSO", "SeedAge"},
 		{"pin", "DelayedNotification", "Pin"},
 		// Where clones are notified late: behind a vmgenid, if there is one.
-		{"clone, 64 bits", late, "Stops"},
-		{"clone, 64 bits", late, "Anchors"},
+		{"clone, 64 bits", late, "StopDetection"},
+		{"clone, 64 bits", late, "BurstAnchors"},
 		{"clone, 64 bits", late, "DelayedNotification"},
-		{"clone, 32 bits", late, "Stops"},
-		{"clone, 32 bits", late, "Anchors"},
-		{"clone, 16 bytes", late, "Stops"},
-		{"clone, 16 bytes", late, "Anchors"},
-		{"clone, 32 bytes", late, "Stops"},
-		{"clone, 32 bytes", late, "Anchors"},
+		{"clone, 32 bits", late, "StopDetection"},
+		{"clone, 32 bits", late, "BurstAnchors"},
+		{"clone, 16 bytes", late, "StopDetection"},
+		{"clone, 16 bytes", late, "BurstAnchors"},
+		{"clone, 32 bytes", late, "StopDetection"},
+		{"clone, 32 bytes", late, "BurstAnchors"},
 		{"clone, 512 bytes", late, "DelayedNotification"},
-		{"clone, all", late + " GenerationPlace", "Stops"},
-		{"clone, all", late + " GenerationPlace", "Anchors"},
+		{"clone, all", late + " GenerationAddress", "StopDetection"},
+		{"clone, all", late + " GenerationAddress", "BurstAnchors"},
 		// In a VM with no signal at all.
-		{"clone, all", late + " VMGenID", "Stops"},
-		{"clone, all", late + " VMGenID", "Anchors"},
-		{"clone, all", late + " VMGenID VDSO", "Stops"},
+		{"clone, all", late + " VMGenID", "StopDetection"},
+		{"clone, all", late + " VMGenID", "BurstAnchors"},
+		{"clone, all", late + " VMGenID VDSO", "StopDetection"},
 		{"clone, 512 bytes", late + " VMGenID", "DelayedNotification"},
 		// After a change of the signal of clones, until the kernel was told.
-		{"clone, all", unsettled, "Stops"},
-		{"clone, all", unsettled, "Anchors"},
+		{"clone, all", unsettled, "StopDetection"},
+		{"clone, all", unsettled, "BurstAnchors"},
 		{"clone, 512 bytes", unsettled, "DelayedNotification"},
 		// Under a hypervisor that is not known, and where the random instruction fails.
 		{"no anchors", "BareMetal CloneSignal KVM", "DelayedNotification"},
-		{"no anchors", late + " Noise", "Anchors"},
-		{"hidden", "Announced CloneSignal", "VMGenID"},
+		{"no anchors", late + " Noise", "BurstAnchors"},
+		{"hidden", "HypervisorAnnouncement CloneSignal", "VMGenID"},
 		{"simulation", late, ""},
 		{"lengths", late, ""},
-		{"lengths", late + " GenerationPlace", ""},
+		{"lengths", late + " GenerationAddress", ""},
 		{"locked", "Droppable", ""},
 		{"cpu", "KernelBytes", "Noise"},
 		{"long", "", "GenerationCheck"},
@@ -172,11 +172,11 @@ func TestGuards(t *testing.T) {
 		{"forced", "", ""},
 		{"works", "VDSO", ""},
 		{"works", "Droppable", ""},
-		{"works", "GenerationPlace", ""},
+		{"works", "GenerationAddress", ""},
 	}
 	for _, c := range cases {
 		t.Run(strings.Join([]string{c.trial, c.off, "control", c.control}, " "), func(t *testing.T) {
-			code, said := tried(t, c.trial, c.off)
+			code, said := runTrial(t, c.trial, c.off)
 			if code == skipped {
 				if os.Getenv("SQUALL_REQUIRE_GUARDS") != "" && !(isRace && strings.HasPrefix(c.trial, "fork")) {
 					t.Fatalf("required, but skipped: %s", said)
@@ -191,7 +191,7 @@ func TestGuards(t *testing.T) {
 			}
 			// What must happen at an unlucky moment does not in every run.
 			for attempt := 0; attempt < 5 && code != failed; attempt++ {
-				code, said = tried(t, c.trial, c.off+" "+c.control)
+				code, said = runTrial(t, c.trial, c.off+" "+c.control)
 			}
 			if code != failed {
 				t.Fatalf("without the guard the trial must fail: exit code %d: %s", code, said)
@@ -284,7 +284,7 @@ type reseeding struct {
 	all []byte
 	// front is what was there of it when the kernel first did.
 	front [16]byte
-	// isWithin tells whether it did before the draw was over.
+	// isWithin reports whether it did before the draw was over.
 	isWithin bool
 }
 
@@ -325,7 +325,7 @@ func startedOver(draw func([]byte)) error {
 		for attempt := 0; within < 20 && attempt < 1000; attempt++ {
 			isReady()
 			page := pin()
-			page.Drawn = 0 // so that others are let run at the end of each quarter
+			page.SinceYield = 0 // so that others are let run at the end of each quarter
 			guard.Unpin()
 			r, err := whileReseeding(draw, turn, turn)
 			if err != nil {
@@ -365,7 +365,7 @@ func pagesStayHere() error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
 	Word()
-	flags, err := flagsOf(unsafe.Pointer(all.Load().pages[0]))
+	flags, err := flagsOf(unsafe.Pointer(allShards.Load().pages[0]))
 	if err != nil {
 		return err
 	}
@@ -405,7 +405,7 @@ func theCPUTellsSeedsApart() error {
 	seen := map[[16]byte]bool{}
 	for range 50 {
 		Word()
-		clear(unsafe.Slice((*byte)(unsafe.Pointer(all.Load().pages[0])), guard.PageSize))
+		clear(unsafe.Slice((*byte)(unsafe.Pointer(allShards.Load().pages[0])), guard.PageSize))
 		number, fresh := make([]byte, 512), make([]byte, 512)
 		serve(simulation, number) // which needs no pad
 		Fresh(fresh)
@@ -504,7 +504,7 @@ func (d *drawn) repeats(others *drawn) error {
 
 // Pages that the kernel drops under load give nobody zeros, nor keystream of a key that is zero.
 func droppedPagesAreNotServed() error {
-	known := knownBlocks()
+	known := zeroStateBlocks()
 	return whileDropped(func() error {
 		if Word() == 0 || SimulationWord() == 0 || fill16() == [16]byte{} {
 			return errors.New("zeros of a dropped page")
@@ -518,8 +518,8 @@ func droppedPagesAreNotServed() error {
 	})
 }
 
-// knownBlocks are what comes first of a state of zeros, and of round keys that are zero.
-func knownBlocks() map[[16]byte]bool {
+// zeroStateBlocks are what comes first of a state of zeros, and of round keys that are zero.
+func zeroStateBlocks() map[[16]byte]bool {
 	known := map[[16]byte]bool{}
 	var keys, none [guard.KeysLen]byte
 	aes256.Expand(new([aes256.KeySize]byte), &keys)
@@ -567,7 +567,7 @@ func whileDropped(draw func() error) error {
 	defer group.Wait()
 	defer stop.Store(true)
 	for began := time.Now(); time.Since(began) < 3*time.Second && failed.Load() == nil; {
-		for _, page := range all.Load().pages {
+		for _, page := range allShards.Load().pages {
 			memory := unsafe.Slice((*byte)(unsafe.Pointer(page)), guard.PageSize)
 			if err := unix.Madvise(memory, unix.MADV_DONTNEED); err != nil {
 				return fmt.Errorf("%w: pages cannot be dropped: %v", errSkip, err)
@@ -650,7 +650,7 @@ func aStop() {
 
 func cycles() uint64 {
 	var count [3]uint64
-	aes256.Stir(&count, 0)
+	aes256.XORNoise(&count, 0)
 	return count[0]
 }
 
@@ -659,15 +659,15 @@ func clonesDiffer(draws ...func() [16]byte) error {
 	if err := needsBursts(); err != nil {
 		return err
 	}
-	return cloned(draws, aStop)
+	return drawInClones(draws, aStop)
 }
 
 // needsBursts skips what this machine has not, or does not need.
 func needsBursts() error {
 	policy := guard.Decide()
 	Word()
-	rule, _ := ruleUnder(policy, policy.Generation())
-	if rule != guard.FollowGaps && !failpoint.DelayedNotification.Off() {
+	rule, _ := ruleFor(policy, policy.Generation())
+	if rule != guard.PadAfterPause && !failpoint.DelayedNotification.Off() {
 		return fmt.Errorf("%w: no bursts on this CPU", errSkip)
 	}
 	return nil
@@ -675,7 +675,7 @@ func needsBursts() error {
 
 // Where no buffer is an anchor every request has a pad: clones differ even if no stop was seen.
 func everyRequestIsDifferent() error {
-	return cloned([]func() [16]byte{word8, word4, fill16, fill32}, func() {})
+	return drawInClones([]func() [16]byte{word8, word4, fill16, fill32}, func() {})
 }
 
 // inAHiddenVM is cloned where nothing but a vmgenid tells that this is a VM.
@@ -683,7 +683,7 @@ func inAHiddenVM() error {
 	if !guard.Decide().HasVMGenID && !failpoint.VMGenID.Off() {
 		return fmt.Errorf("%w: no vmgenid", errSkip)
 	}
-	return cloned([]func() [16]byte{fill16}, aStop)
+	return drawInClones([]func() [16]byte{fill16}, aStop)
 }
 
 // Words for simulations are what they were in the other clone, as their documentation says.
@@ -691,7 +691,7 @@ func clonesShareSimulations() error {
 	if err := needsBursts(); err != nil {
 		return err
 	}
-	if err := cloned([]func() [16]byte{simulation8}, aStop); err == nil {
+	if err := drawInClones([]func() [16]byte{simulation8}, aStop); err == nil {
 		return errors.New("clones differ: the documentation says that they need not, and this trial shows nothing")
 	}
 	return nil
@@ -722,14 +722,14 @@ func refillsAreInProportion() error {
 		{"a pause", nothingFits, 1, nil},
 		{"a burst behind it", allFits, 7, []uint64{small, 2 * small}},
 		{"one that takes too long", nothingFits, 0, []uint64{4 * small}},
-		{"shorter for a while", allFits, 7, slices.Repeat([]uint64{2 * small}, heldRefills+1)},
+		{"shorter for a while", allFits, 7, slices.Repeat([]uint64{2 * small}, shortRefills+1)},
 		{"longer again", allFits, 0, []uint64{4 * small, 8 * small}},
 		{"nothing fits", nothingFits, 0, []uint64{full, full / 2, full / 4, full / 8, small, 2 * small, 4 * small}},
 		{"a burst behind more pads", allFits, 15, []uint64{small, small}},
 	}
-	isOver := func() (bool, error) {
+	runSteps := func() (bool, error) {
 		reseeds := Reseeds.Load()
-		forget(true)
+		discardBuffer(true)
 		for _, step := range steps {
 			failpoint.SetGap(step.gap)
 			for range step.requests {
@@ -745,7 +745,7 @@ func refillsAreInProportion() error {
 		return true, nil
 	}
 	for {
-		if isOver, err := isOver(); isOver {
+		if isOver, err := runSteps(); isOver {
 			return err
 		}
 	}
@@ -754,11 +754,11 @@ func refillsAreInProportion() error {
 // untilRefill draws until the buffer is filled anew, and tells its length.
 func untilRefill() uint64 {
 	const length = 16
-	page := all.Load().pages[0]
+	page := allShards.Load().pages[0]
 	for {
-		before := page.Left + page.Held
+		before := page.Left + page.LeftOffFastPath
 		fill16()
-		if after := page.Left + page.Held; after+length != before {
+		if after := page.Left + page.LeftOffFastPath; after+length != before {
 			return after + length
 		}
 	}
@@ -766,7 +766,7 @@ func untilRefill() uint64 {
 
 // cloned draws, keeps what the page is like as a snapshot does, draws again, puts it back, and draws once
 // more; with a stop before each of these. It fails if something was drawn in both clones.
-func cloned(draws []func() [16]byte, stop func()) error {
+func drawInClones(draws []func() [16]byte, stop func()) error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
 	if err := stayOnThisCPU(); err != nil {
@@ -777,7 +777,7 @@ func cloned(draws []func() [16]byte, stop func()) error {
 	for range count {
 		var before, one, other drawn
 		before.draw(draws)
-		memory := unsafe.Slice((*byte)(unsafe.Pointer(all.Load().pages[0])), guard.PageSize)
+		memory := unsafe.Slice((*byte)(unsafe.Pointer(allShards.Load().pages[0])), guard.PageSize)
 		snapshot := bytes.Clone(memory)
 		stop()
 		one.draw(draws)

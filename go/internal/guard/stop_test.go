@@ -7,7 +7,7 @@ import "testing"
 // leaves are what CPUID gives for some leaves; zeros for others.
 type leaves map[uint32][4]uint32
 
-func (l leaves) answer(asked *int) answer {
+func (l leaves) cpuidFunc(asked *int) cpuidFunc {
 	return func(leaf, _ uint32) (eax, ebx, ecx, edx uint32) {
 		*asked++
 		given := l[leaf]
@@ -61,7 +61,7 @@ func TestKVMIsKnownByItsName(t *testing.T) {
 		"not at a multiple of it": {leaves{0x4000_0000: hyperV, 0x4000_0080: kvm(0)}, false, 2},
 	} {
 		asked := 0
-		if is := isKVM(c.leaves.answer(&asked)); is != c.isKVM || asked != c.asked {
+		if is := isKVM(c.leaves.cpuidFunc(&asked)); is != c.isKVM || asked != c.asked {
 			t.Errorf("%s: %v, asked %d times", name, is, asked)
 		}
 	}
@@ -74,7 +74,7 @@ func TestCounterOfACPU(t *testing.T) {
 	for name, c := range map[string]struct {
 		leaves      leaves
 		hasFeatures bool
-		want        Counter
+		want        CounterMethod
 	}{
 		"both":               {leaves{7: {0, 0, rdpid, 0}, 0x8000_0001: {0, 0, 0, rdtscp}}, true, RDPID},
 		"RDPID alone":        {leaves{7: {0, 0, rdpid, 0}}, true, RDPID},
@@ -86,31 +86,31 @@ func TestCounterOfACPU(t *testing.T) {
 		},
 	} {
 		var asked int
-		if got := counterOf(c.leaves.answer(&asked), c.hasFeatures); got != c.want {
+		if got := bestCounterOf(c.leaves.cpuidFunc(&asked), c.hasFeatures); got != c.want {
 			t.Errorf("%s: %d", name, got)
 		}
 	}
 }
 
 // It is looked for once, and not for who asks once.
-func TestCounterOfStopsIsRemembered(t *testing.T) {
-	before := counterOfStops.Load()
-	defer counterOfStops.Store(before)
-	counterOfStops.Store(unasked)
-	if CounterOfStops() != NoCounter || counterOfStops.Load() != asked {
+func TestStopCounterIsRemembered(t *testing.T) {
+	before := stopCounter.Load()
+	defer stopCounter.Store(before)
+	stopCounter.Store(unasked)
+	if StopCounter() != NoCounter || stopCounter.Load() != asked {
 		t.Error("it is looked for at once")
 	}
-	counter := CounterOfStops()
-	if state := counterOfStops.Load(); state != known+uint32(counter) {
+	counter := StopCounter()
+	if state := stopCounter.Load(); state != known+uint32(counter) {
 		t.Errorf("%d is remembered of %d", state, counter)
 	}
-	for _, other := range []Counter{NoCounter, RDTSCP, RDPID} {
-		counterOfStops.Store(known + uint32(other))
-		if CounterOfStops() != other {
+	for _, other := range []CounterMethod{NoCounter, RDTSCP, RDPID} {
+		stopCounter.Store(known + uint32(other))
+		if StopCounter() != other {
 			t.Error("it is looked for again")
 		}
 	}
-	if isKVM(cpuid) && !announcesHypervisor() {
+	if isKVM(cpuid) && !hypervisorAnnounced() {
 		t.Error("KVM without a hypervisor")
 	}
 }

@@ -78,6 +78,6 @@ func (d drawer) record() {
 // cycles is the CPU's cycle counter.
 func cycles() uint64 {
 	var noise [3]uint64
-	aes256.Stir(&noise, 0)
+	aes256.XORNoise(&noise, 0)
 	return noise[0]
 }

@@ -46,7 +46,7 @@ func readPlan(arguments []string) (plan plan, err error) {
 	return plan, plan.check()
 }
 
-// check tells whether this program knows such records, and all places are within the memory.
+// check reports whether this program knows such records, and all places are within the memory.
 func (p plan) check() error {
 	if p.RecordWords != recordWords {
 		return fmt.Errorf("records of %d words, where there are %d", p.RecordWords, recordWords)

@@ -29,7 +29,7 @@ func (f *File) Key(keystream []byte) (key [32]byte, found bool) {
 // lastRound is the number of the last round key (FIPS 197 table 3).
 const lastRound = 14
 
-// counts tells whether a key makes the first two blocks of keystream of numbers that follow each other.
+// counts reports whether a key makes the first two blocks of keystream of numbers that follow each other.
 func counts(key [32]byte, keystream []byte) bool {
 	cipher, err := aes.NewCipher(key[:])
 	if err != nil {

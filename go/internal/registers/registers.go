@@ -35,10 +35,10 @@ type File struct {
 var names = [...]string{"BX", "CX", "DX", "SI", "DI", "R8", "R9", "R10", "R11", "R12", "R13", "R15"}
 
 //go:noescape
-func lookX(file *File)
+func captureX(file *File)
 
 //go:noescape
-func lookZ(file *File)
+func captureZ(file *File)
 
 //go:noescape
 func loadX(file *File)
@@ -46,23 +46,23 @@ func loadX(file *File)
 //go:noescape
 func loadZ(file *File)
 
-// IsWhole tells whether this CPU has all of the registers that a [File] has.
-var IsWhole = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
+// HasAVX512 reports whether this CPU has all of the registers that a [File] has.
+var HasAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 
 // Look writes what registers hold, and clears the vector and mask registers.
 //
 //go:nosplit
 func Look(file *File) {
-	if IsWhole {
-		lookZ(file)
+	if HasAVX512 {
+		captureZ(file)
 	} else {
-		lookX(file)
+		captureX(file)
 	}
 }
 
 // load sets the vector and mask registers.
 func load(file *File) {
-	if IsWhole {
+	if HasAVX512 {
 		loadZ(file)
 	} else {
 		loadX(file)
@@ -81,15 +81,15 @@ func Behind(call func()) *File {
 		Look(file)
 		call()
 		Look(file)
-		if len(file.NotZero()) == 0 {
+		if len(file.NonZero()) == 0 {
 			break
 		}
 	}
 	return file
 }
 
-// NotZero names the vector and mask registers that hold anything.
-func (f *File) NotZero() (found []string) {
+// NonZero names the vector and mask registers that hold anything.
+func (f *File) NonZero() (found []string) {
 	for i, register := range f.Vectors {
 		for j, lane := range register {
 			if lane != (Lane{}) {

@@ -4,10 +4,10 @@ package main
 
 import "errors"
 
-// without turns no guards off: other builds can.
-func without(names []string) error {
+// turnOffGuards refuses names: only builds with the tag squall_testing can turn guards off.
+func turnOffGuards(names []string) error {
 	if len(names) > 0 {
-		return errors.New("it takes no arguments")
+		return errors.New("no arguments are allowed: build with -tags squall_testing to turn guards off")
 	}
 	return nil
 }

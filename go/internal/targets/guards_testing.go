@@ -8,13 +8,13 @@ import (
 	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
-// without turns guards off, to show what other machines are like: without DelayedNotification as one that
-// is told of clones in time, or that is no VM; without KVM as a VM whose hypervisor is not known.
-func without(names []string) error {
+// turnOffGuards imitates other machines by turning guards off: without DelayedNotification, a machine with
+// an immediate signal of clones or no VM; without KVM, a VM under an unknown hypervisor.
+func turnOffGuards(names []string) error {
 	for _, name := range names {
 		guard, isKnown := failpoint.Named(name)
 		if !isKnown {
-			return fmt.Errorf("no guard is called %q", name)
+			return fmt.Errorf("there is no guard %q", name)
 		}
 		guard.TurnOff()
 		fmt.Println("without", name)
