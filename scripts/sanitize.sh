@@ -21,7 +21,7 @@ asan() {
     fi
     CARGO_TARGET_DIR="$target/sanitize-asan" RUSTFLAGS="-Zsanitizer=address" \
         cargo +nightly test --target x86_64-unknown-linux-gnu "${features[@]}" "${tests[@]}" -- \
-        --skip pages_are_what_their_kind_says --skip what_work_leaves_on_the_stack_is_wiped
+        --skip pages_are_what_their_kind_says --skip the_stack_that_work_used_is_wiped
 }
 
 soft_aes() {
@@ -36,7 +36,7 @@ memcheck() {
         echo "SKIP valgrind: not installed"
         return
     fi
-    valgrind_on lib --lib -- guard what_work_leaves_on_the_stack_is_wiped &&
+    valgrind_on lib --lib -- guard the_stack_that_work_used_is_wiped &&
         valgrind_on engines --test engines -- &&
         valgrind_on vectors --test vectors -- &&
         valgrind_on stream --test stream -- long_requests past_the_cache &&

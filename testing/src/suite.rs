@@ -1,7 +1,7 @@
 //! Integration tests, some of which this machine may be unable to run.
 //!
-//! A test that lacks something is reported as ignored, with the reason, and counted in the summary.
-//! Where the environment says that it must run, it fails instead.
+//! A test whose needs the machine lacks is reported as ignored, with the reason, and counted in the
+//! summary. If the environment requires the test, it fails instead.
 //!
 //! ```no_run
 //! use squall_testing::suite::{self, Need, Test};
@@ -83,8 +83,8 @@ pub fn main(modules: &[&[Test]]) -> ExitCode {
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 
-/// `test`, or an ignored or failing one if the machine lacks something; the flag tells if that is
-/// required.
+/// The trial of `test`, which is ignored if the machine lacks something, or fails if that is required (the
+/// flag).
 fn trial(test: &Test, lacking: Option<(String, bool)>) -> Trial {
     let run = test.run;
     // Without the binary's name.
