@@ -17,7 +17,7 @@ import (
 // requireErased fails if call leaves anything in a vector or mask register, or a word of secret in any.
 func requireErased(t *testing.T, secret []byte, call func()) {
 	t.Helper()
-	left := registers.Behind(call)
+	left := registers.After(call)
 	if found := left.NonZero(); len(found) > 0 {
 		t.Errorf("not zero: %v", found)
 	}
@@ -108,7 +108,7 @@ func TestRegistersAreErased(t *testing.T) {
 	})
 	t.Run("stir", func(t *testing.T) {
 		out := new([3]uint64)
-		left := registers.Behind(func() {
+		left := registers.After(func() {
 			clear(out[:])
 			XORNoise(out, 2)
 		})

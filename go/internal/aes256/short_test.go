@@ -51,7 +51,7 @@ func TestNoiseIsNew(t *testing.T) {
 	}
 }
 
-// No more words are drawn than were asked for.
+// Exactly the requested number of words is drawn.
 func TestNoiseHasTheRequestedWords(t *testing.T) {
 	requireEngine(t)
 	for words := range uint64(3) {

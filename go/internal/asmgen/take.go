@@ -6,9 +6,9 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// The copies that clear. Everything is read before what overlaps it is cleared.
+// Copies that clear their source. All bytes are read before overlapping bytes are cleared.
 
-// What take copies from, and the zeros it leaves there.
+// The source of take, the zeros that it leaves there, and the registers that it copies through.
 var (
 	src          = Mem{Base: RSI}
 	zero         = X0

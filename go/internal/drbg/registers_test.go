@@ -30,7 +30,7 @@ func TestRegistersAreErased(t *testing.T) {
 				"reseeded":   func() { generator.Reseed(input) },
 			} {
 				t.Run(fmt.Sprintf("%v/%d/%s", engine, length, name), func(t *testing.T) {
-					left := registers.Behind(func() {
+					left := registers.After(func() {
 						copyBytes(before, state)
 						call()
 					})

@@ -52,7 +52,7 @@ func TestEveryByteIsWritten(t *testing.T) {
 	}
 }
 
-// What was given out is erased, and nothing of a request is left but the state.
+// Served bytes are erased, and a request leaves only the state.
 func TestServedBytesAreErased(t *testing.T) {
 	needsState(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -96,14 +96,14 @@ func erasedFromBuffer(t *testing.T) {
 	}
 }
 
-// looked is what was seen of a P's page.
+// pageView identifies a P's page and the unread bytes in it.
 type pageView struct {
 	page *guard.Page
 	left uint64
 }
 
-// look gives what is not zero of the length bytes behind the unread ones, or for a length of 0 of what
-// a request needs.
+// inspectPage returns the nonzero bytes among the length bytes after the unread ones, or for a length of 0
+// among the working space of a request.
 func inspectPage(length int) (pageView, []byte) {
 	page := pin()
 	defer guard.Unpin()
@@ -174,7 +174,7 @@ func TestAdditionalInput(t *testing.T) {
 	}
 }
 
-// forget has the next request fill its page's buffer anew, and seed its generator anew.
+// discardBuffer makes the next request refill its page's buffer, and reseed its generator if seed is set.
 func discardBuffer(seed bool) {
 	page := pin()
 	page.Left, page.LeftOffFastPath = 0, 0
@@ -184,7 +184,7 @@ func discardBuffer(seed bool) {
 	guard.Unpin()
 }
 
-// What a buffer still held when its seed ended is counted.
+// The unread bytes of a buffer whose seed ended are counted.
 func TestDiscardedBytesAreCounted(t *testing.T) {
 	needsState(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -212,7 +212,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// rules are all that this CPU can follow, whatever the machine.
+// rules returns all rules that this CPU supports.
 func rules() map[string]guard.Rule {
 	all := map[string]guard.Rule{"unpadded": guard.Unpadded, "pad always": guard.PadAlways}
 	if guard.BestCounter() != guard.NoCounter {
@@ -221,7 +221,7 @@ func rules() map[string]guard.Rule {
 	return all
 }
 
-// under has requests follow the rule until the test ends, from the next one on.
+// useRule makes requests follow the rule, from the next one until the end of the test.
 func useRule(t testing.TB, rule guard.Rule) {
 	t.Helper()
 	theirs := ruleFor
@@ -232,8 +232,8 @@ func useRule(t testing.TB, rule guard.Rule) {
 	Word()
 }
 
-// What leaves is what was in the buffer, or has a pad; in the buffer there are zeros then. A burst needs a
-// buffer that was made in it, and no pause since.
+// A request returns the buffer's bytes, or padded ones, and leaves zeros in the buffer. A burst needs a
+// buffer that was refilled in it, and no pause since.
 func TestEachRule(t *testing.T) {
 	needsState(t)
 	counter := guard.BestCounter()

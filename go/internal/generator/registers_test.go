@@ -60,7 +60,7 @@ func TestRegistersAreErased(t *testing.T) {
 func erased(t *testing.T, call func(), out []byte) {
 	t.Helper()
 	var before, after guard.Page
-	left := registers.Behind(func() {
+	left := registers.After(func() {
 		copyPage(&before)
 		call()
 	})
@@ -75,7 +75,7 @@ func erased(t *testing.T, call func(), out []byte) {
 			t.Errorf("%s: %v", what, found)
 		}
 	}
-	// What somebody could do who sees them, and knows what was given out or will be.
+	// An attack by somebody who sees the registers and knows past or future output.
 	for _, keystream := range [][]byte{before.Buffer[:], after.Buffer[:], out} {
 		if len(keystream) < 2*aes256.BlockSize {
 			continue

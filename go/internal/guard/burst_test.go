@@ -43,7 +43,7 @@ func TestABurstContinues(t *testing.T) {
 	}
 }
 
-// What is no short gap on one CPU is a pause; and behind it no gap is short enough.
+// Anything but a short gap on one CPU is a pause; after it no gap is short enough.
 func TestAPauseEndsABurst(t *testing.T) {
 	for name, pause := range map[string]Reading{
 		"a long gap": at(later + usualGap), "another CPU": elsewhere(later + 1), "a counter that went back": at(later - 1),
@@ -117,7 +117,7 @@ func TestStreaks(t *testing.T) {
 	}
 }
 
-// Where the shortest buffers take longer than a gap they are made less and less often, until one does not.
+// If the shortest refills take longer than a gap, they become less and less frequent, until one is quick enough.
 func TestBackingOff(t *testing.T) {
 	page := unused()
 	for _, padsWanted := range []int{16, 32, 64, 128, 256, 512, 1024, 1024, 1024} {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// useTestDevices has the devices looked for in a directory of the test's own, where there is none yet, and
-// nothing else prove a VM.
+// useTestDevices makes the guards search for devices in an empty directory of the test, and removes all other
+// proofs of a VM.
 func useTestDevices(t *testing.T) {
 	t.Helper()
 	directory := t.TempDir()
@@ -31,7 +31,7 @@ func useTestDevices(t *testing.T) {
 	vmgenidPagePath = filepath.Join(directory, "squall-vmgenid")
 }
 
-// acceptFiles has files count as the devices that they are in the place of.
+// acceptFiles makes regular files count as devices.
 func acceptFiles(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() { isDevice = isMiscDevice })
@@ -98,8 +98,8 @@ func TestTagsDiffer(t *testing.T) {
 	}
 }
 
-// Whatever else is where a device should be is refused, though it shows what the device would. The control
-// is that the same page is believed where files are.
+// Any other file at a device's path is refused, even with the same contents. The control is that the same
+// page is accepted if files are accepted.
 func TestOnlyTheKernelsDevicesAreAccepted(t *testing.T) {
 	useTestDevices(t)
 	directory := t.TempDir()
@@ -113,7 +113,7 @@ func TestOnlyTheKernelsDevicesAreAccepted(t *testing.T) {
 		"page's link":  os.Symlink("page", at("page's link")),
 		"fifo":         unix.Mkfifo(at("fifo"), 0o600),
 		"zero":         os.Symlink("/dev/zero", at("zero")),
-		// Of the same major number.
+		// A device with the same major number.
 		"misc": os.Symlink("/dev/fuse", at("misc")),
 	} {
 		if err != nil {
@@ -121,7 +121,7 @@ func TestOnlyTheKernelsDevicesAreAccepted(t *testing.T) {
 		}
 		place(name)
 		if openCloneSignal() != nil {
-			t.Errorf("%s: it is believed", name)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 	for name, kind := range map[string]signalKind{
@@ -129,18 +129,18 @@ func TestOnlyTheKernelsDevicesAreAccepted(t *testing.T) {
 	} {
 		place(name)
 		if openCloneSignal() != nil {
-			t.Errorf("%s: it is believed", name)
+			t.Errorf("%s: accepted", name)
 		}
 		acceptFiles(t)
 		if !openCloneSignal().is(kind) {
-			t.Errorf("%s: not believed where files are: this shows nothing", name)
+			t.Errorf("%s: refused although files are accepted: the test proves nothing", name)
 		}
 		isDevice = isMiscDevice
 	}
 	acceptFiles(t)
 	place("empty")
 	if !faults(func() { openVMClock() }) {
-		t.Error("a file that was made shorter can be read where files are believed: this shows nothing")
+		t.Error("a truncated file can be read: the test proves nothing")
 	}
 }
 
@@ -159,7 +159,7 @@ func TestDevicesAreKnownByTheirNames(t *testing.T) {
 	sysfsDevices = t.TempDir()
 	device := unix.Stat_t{Mode: unix.S_IFCHR | 0o600, Rdev: unix.Mkdev(10, minor)}
 	if isMiscDevice(&device, isVMClockName) {
-		t.Error("unknown to sysfs: believed")
+		t.Error("unknown to sysfs: accepted")
 	}
 	for name, is := range map[string]bool{
 		"vmclock0": true, "vmclock12": true, "vmclock": false, "vmclock-1": false, "vmclockx": false, "fuse": false,
@@ -179,7 +179,7 @@ func TestDevicesAreKnownByTheirNames(t *testing.T) {
 			"another minor":  {Mode: device.Mode, Rdev: unix.Mkdev(10, minor+1)},
 		} {
 			if isMiscDevice(&other, isVMClockName) {
-				t.Errorf("%s: believed", what)
+				t.Errorf("%s: accepted", what)
 			}
 		}
 		if err := os.Remove(link); err != nil {
@@ -277,12 +277,12 @@ func TestVMGenIDPage(t *testing.T) {
 	for _, at := range []uint64{4, 41, PageSize - 8, PageSize, 1 << 63, ^uint64(0) - 7} {
 		write(t, vmgenidPagePath, pageOfVMGenID(at))
 		if openVMGenIDPage() != nil {
-			t.Errorf("at %d: believed", at)
+			t.Errorf("at %d: accepted", at)
 		}
 	}
 	write(t, vmgenidPagePath, bytes.Repeat([]byte{0}, 23))
 	if openVMGenIDPage() != nil {
-		t.Error("a short read: believed")
+		t.Error("a short read: accepted")
 	}
 }
 
@@ -336,8 +336,8 @@ func TestADeviceProvesAVM(t *testing.T) {
 	}
 }
 
-// What may be a signal's device, but is not in sysfs, is not used, and proves a VM too: without it a
-// hypervisor that hides itself would go unseen. The control is a sysfs that knows the device by another name.
+// A device that may have a signal, but is not in sysfs, is not used, but it proves a VM too: otherwise a
+// hypervisor that hides itself would not be noticed. The control is a sysfs that knows the device by another name.
 func TestADeviceThatSysfsDoesNotKnow(t *testing.T) {
 	for minor, path := range map[uint32]*string{254: &vmClockPath, 255: &vmgenidPagePath} {
 		t.Run(filepath.Base(*path), func(t *testing.T) {
@@ -418,7 +418,7 @@ func checkSignalIsWatched(t *testing.T, clone func()) {
 		t.Errorf("the clone has the epoch %+v, as before: %+v", after, before)
 	}
 	if page.IsFresh(Tag()) {
-		t.Error("the clone's buffer is still leased")
+		t.Error("the clone's buffer is still fresh")
 	}
 	policy.RecordSignal(after)
 	if !policy.MayBeUnnotifiedClone(kernel) || policy.MayBeUnnotifiedClone(kernel+1) {

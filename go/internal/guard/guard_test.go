@@ -131,7 +131,7 @@ func TestEveryPartOfAPagesEpochCounts(t *testing.T) {
 	}
 	page.tagComplement.Store(0)
 	if page.IsFresh(Tag()) {
-		t.Error("an empty page is leased")
+		t.Error("an empty page is fresh")
 	}
 	page.SetGeneration(generation)
 	page.SetFreshnessTag(Tag())
@@ -180,7 +180,7 @@ func TestAWrongAddressIsAbandoned(t *testing.T) {
 	}
 }
 
-// What a machine must give for a clone to be seen, and seen in time.
+// The protections with which a machine notices clones, and has an immediate signal.
 func TestPoliciesThatNoticeClones(t *testing.T) {
 	how, generation := currentWatch(), generationAddress.Load()
 	defer func() { setWatch(how, generation) }()
@@ -216,7 +216,7 @@ func TestPoliciesThatNoticeClones(t *testing.T) {
 	}
 }
 
-// Where the vDSO refuses, as it does for a state that is on two pages, there is no epoch, and the system call
+// If the vDSO refuses, as it does for a state across two pages, there is no epoch, and the system call
 // gives the seed.
 func TestAVDSOThatRefuses(t *testing.T) {
 	_, policy, _ := seeded(t)
@@ -241,7 +241,7 @@ func TestAVDSOThatRefuses(t *testing.T) {
 	}
 }
 
-// Whoever is pinned has its P alone: no other goroutine runs on it meanwhile.
+// No other goroutine runs on the P of a pinned goroutine.
 func TestPinned(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var others atomic.Uint64

@@ -26,8 +26,8 @@ func signature(last uint32, name string) [4]uint32 {
 	return [4]uint32{last, word(0), word(4), word(8)}
 }
 
-// KVM is known by its name, also behind another one's leaves, and nothing else is; and not asked for longer
-// than need be, as each CPUID is a trap.
+// KVM is recognised by its name, also after another hypervisor's leaves, and nothing else is. The search makes
+// no more CPUIDs than needed, because each is a trap.
 func TestKVMIsKnownByItsName(t *testing.T) {
 	kvm := func(last uint32) [4]uint32 { return signature(last, "KVMKVMKVM\x00\x00\x00") }
 	features := [4]uint32{1 << 5}
@@ -92,13 +92,13 @@ func TestCounterOfACPU(t *testing.T) {
 	}
 }
 
-// It is looked for once, and not for who asks once.
+// The counter is detected once, at the second call.
 func TestStopCounterIsRemembered(t *testing.T) {
 	before := stopCounter.Load()
 	defer stopCounter.Store(before)
 	stopCounter.Store(unasked)
 	if StopCounter() != NoCounter || stopCounter.Load() != asked {
-		t.Error("it is looked for at once")
+		t.Error("it is detected at the first call")
 	}
 	counter := StopCounter()
 	if state := stopCounter.Load(); state != known+uint32(counter) {
@@ -107,7 +107,7 @@ func TestStopCounterIsRemembered(t *testing.T) {
 	for _, other := range []CounterMethod{NoCounter, RDTSCP, RDPID} {
 		stopCounter.Store(known + uint32(other))
 		if StopCounter() != other {
-			t.Error("it is looked for again")
+			t.Error("it is detected again")
 		}
 	}
 	if isKVM(cpuid) && !hypervisorAnnounced() {

@@ -11,8 +11,8 @@ import (
 	"github.com/squall-rng/squall/go/internal/guard"
 )
 
-// Who draws when: each source in a goroutine of its own, which Go moves between threads as it likes. Bursts
-// have no pauses; the other sources draw once a period.
+// Each source draws in a goroutine of its own, which Go may move between threads. Bursts have no pauses; the
+// other sources draw once a period.
 
 // period is the time between two requests of a source.
 const period = 500 * time.Microsecond

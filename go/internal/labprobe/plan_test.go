@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// told is what the probe says of a memory with one channel, which ends where the memory does.
+// planJSON describes a memory with one channel that extends to its end.
 const planJSON = `{"memory": "file", "memory_bytes": 1024, "command": 1, "run": 7, "record_words": 12,
 	"channels": [{"source": "go_squall", "count": 4, "first": 8, "capacity": 10}]}`
 

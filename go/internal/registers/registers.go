@@ -1,7 +1,7 @@
 //go:build amd64 && !purego
 
-// Package registers shows what a call left in the CPU's registers, and whether an AES key is among it.
-// Only tests import it: they hold the rest of the module to what package aes256 promises.
+// Package registers shows the contents of the CPU's registers after a call, and finds AES keys in them.
+// Only tests import it: they check what package aes256 promises.
 package registers
 
 import (
@@ -20,7 +20,7 @@ const LaneLen = 16
 // Lane is 16 bytes of a vector register.
 type Lane [LaneLen]byte
 
-// File is what registers held. Without AVX-512, which nothing then uses, it has X0 to X15 only.
+// File has the contents of registers. Without AVX-512, which no code uses then, it has only X0 to X15.
 type File struct {
 	// Vectors are Z0 to Z31.
 	Vectors [32][4]Lane
@@ -49,7 +49,7 @@ func loadZ(file *File)
 // HasAVX512 reports whether this CPU has all of the registers that a [File] has.
 var HasAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 
-// Look writes what registers hold, and clears the vector and mask registers.
+// Look captures the registers, and clears the vector and mask registers.
 //
 //go:nosplit
 func Look(file *File) {
@@ -69,13 +69,13 @@ func load(file *File) {
 	}
 }
 
-// patience is how often something must be there to count: another goroutine that runs in between, or
-// the runtime, may leave something of its own.
+// patience is the number of attempts: another goroutine that runs in between, or the runtime, may leave
+// values of its own.
 const patience = 20
 
-// Behind gives what call leaves behind when it is made last: again, as long as it leaves anything in vector
-// or mask registers.
-func Behind(call func()) *File {
+// After returns the registers after a call. It repeats the call while that leaves anything in vector or mask
+// registers.
+func After(call func()) *File {
 	file := new(File)
 	for range patience {
 		Look(file)

@@ -21,7 +21,7 @@ func registerCount() (registers, lanes int) {
 	return 16, 1
 }
 
-// What is in any register is seen, and gone afterwards.
+// Look captures every register, and clears it.
 func TestLookSeesEveryRegister(t *testing.T) {
 	var put, got, after File
 	registers, lanes := registerCount()

@@ -17,7 +17,12 @@ use crate::{Result, bar};
 const PROGRAM: &str = "/go-probe";
 
 /// What hides clones from the Go module, so that only the stop of the machine tells it of one.
-const BURSTS: [&str; 4] = ["VMGenID", "CloneSignal", "GenerationCheck", "OtherHypervisors"];
+const BURSTS: [&str; 4] = [
+    "VMGenID",
+    "CloneSignal",
+    "GenerationCheck",
+    "OtherHypervisors",
+];
 
 /// The same, and the stop is hidden, too.
 const ENDLESS_BURSTS: [&str; 5] = [
