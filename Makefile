@@ -1,4 +1,4 @@
-# squall. `make run` shows it, `make test` is what a contributor runs, `make test-all` is the rest.
+# squall. `make run` demonstrates it, contributors run `make test`, and `make test-all` runs the rest.
 
 .PHONY: run test test-all test-under-load fuzz install uninstall crates deb bench bench-wipe bench-programs lab-deps lab
 
@@ -10,13 +10,13 @@ test:
 	scripts/deps.sh quick
 	scripts/test.sh quick
 
-# Virtual machines, a browser, real programs, packages, sanitizers, Go, documentation; installs what
-# they need.
+# Virtual machines, a browser, real programs, packages, sanitizers, Go, documentation; installs their
+# requirements.
 test-all:
 	scripts/deps.sh rest
 	scripts/test.sh rest
 
-# Both, several times, beside four busy loops: no test depends on how busy the machine is.
+# Both, several times, beside four busy loops: no test may depend on how busy the machine is.
 test-under-load:
 	scripts/test-under-load.sh
 
@@ -37,7 +37,7 @@ install:
 	/usr | /usr/local) [ "$$(id -u)" -ne 0 ] || ldconfig ;; \
 	esac
 
-# What `make install` has put there, with the same PREFIX and DESTDIR.
+# Removes the files of `make install`, with the same PREFIX and DESTDIR.
 uninstall:
 	scripts/uninstall.sh $(PREFIX)
 	@case "$(DESTDIR)$(PREFIX)" in \

@@ -11,7 +11,7 @@ import (
 	squall "github.com/squall-rng/squall/go"
 )
 
-// As crypto/rand.Read.
+// Read works like crypto/rand.Read.
 func ExampleRead() {
 	var key [32]byte
 	n, err := squall.Read(key[:])
@@ -19,7 +19,7 @@ func ExampleRead() {
 	// Output: 32 <nil> true
 }
 
-// A fair coin: of a uniform number, any bit is.
+// A fair coin: each bit of a uniform number is one.
 func ExampleUint64() {
 	heads := 0
 	for range 10_000 {
@@ -49,7 +49,7 @@ func ExampleSource() {
 	// [0 1 2 3 4]
 }
 
-// A random walk: if a clone of the machine takes the same one, nobody is hurt.
+// A random walk, which a clone of the machine may repeat without harm.
 func ExampleSimulationSource() {
 	steps := rand.New(squall.SimulationSource{})
 	position := 0
@@ -71,7 +71,7 @@ func ExampleReader() {
 	// Output: true <nil>
 }
 
-// A key that is to last: from new bytes of the kernel's, whatever became known before.
+// A key that lives for years, made from new bytes of the kernel's RNG.
 func ExampleFresh() {
 	var key [32]byte
 	squall.Fresh(key[:])
@@ -93,7 +93,7 @@ func ExampleText() {
 	// Output: 26 true
 }
 
-// For a program's log: what protects it on this machine.
+// The protections of a program on this machine, for its log.
 func ExampleStatus() {
 	state := squall.Status()
 	fmt.Println(strings.HasPrefix(state.String(), "engine "+state.Engine+", memory "+state.Memory))

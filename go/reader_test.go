@@ -28,8 +28,8 @@ func (c *counting) Read(b []byte) (int, error) {
 	return squall.Reader.Read(b)
 }
 
-// What Go's release draws from crypto/rand.Reader after a program has put squall there: the table
-// that the package documents.
+// Checks which functions of Go's release draw from crypto/rand.Reader after a program has assigned squall
+// to it: the list in the package's documentation.
 func TestWhatGoDrawsFromTheReader(t *testing.T) {
 	theirs := rand.Reader
 	reader := &counting{}

@@ -20,7 +20,7 @@ func TestReadLeavesVectorRegistersEmpty(t *testing.T) {
 	for name, draw := range map[string]func(){
 		"Uint64": func() { squall.Uint64() }, "SimulationSource": func() { squall.SimulationSource{}.Uint64() },
 	} {
-		if found := registers.Behind(draw).NotZero(); len(found) > 0 {
+		if found := registers.After(draw).NonZero(); len(found) > 0 {
 			t.Errorf("%s: %v", name, found)
 		}
 	}
@@ -29,7 +29,7 @@ func TestReadLeavesVectorRegistersEmpty(t *testing.T) {
 		for name, draw := range map[string]func(){
 			"Read": func() { squall.Read(out) }, "Fresh": func() { squall.Fresh(out) },
 		} {
-			if found := registers.Behind(draw).NotZero(); len(found) > 0 {
+			if found := registers.After(draw).NonZero(); len(found) > 0 {
 				t.Errorf("%s of %d bytes: %v", name, length, found)
 			}
 		}

@@ -4,8 +4,8 @@
  *
  * A hypervisor writes a new ID of 16 bytes into the guest's memory before a
  * restored or cloned guest runs again ("Virtual Machine Generation ID",
- * Microsoft, 2012). The interrupt that tells of it comes later, so only a
- * look at the page itself tells of a clone in time.
+ * Microsoft, 2012). The interrupt that announces it comes later, so a program
+ * notices a clone at once only if it reads the page itself.
  *
  * /dev/squall-vmgenid:
  *   read  the ID, then its offset in its page as a native-endian u64
@@ -32,20 +32,20 @@
 
 #define ID_LEN 16
 
-/* What a read gives. */
+/* The data of a read. */
 struct head {
 	u8 id[ID_LEN];
 	u64 offset;
 };
 
-/* The page, where the kernel has it and where user space gets it from. */
+/* The page's address in the kernel, and the frame that user space maps. */
 static void *page;
 static unsigned long pfn;
 
 /* The ID's offset in the page. */
 static size_t offset;
 
-/* Whether a copy is shown, which never changes: the control of experiments. */
+/* Shows a copy of the page, which never changes: the control of experiments. */
 static const bool shows_copy = IS_ENABLED(CONFIG_SQUALL_VMGENID_COPY);
 
 #ifdef CONFIG_ACPI
@@ -121,9 +121,9 @@ static bool lies_in(phys_addr_t start, unsigned long flags, unsigned long desc)
 }
 
 /*
- * Whether nobody else uses this page: it must show nothing of the system's
- * memory, and an ID where there is no memory would never change. Only x86
- * tells reserved memory from no memory.
+ * Whether nobody else uses this page: the device must not show the system's
+ * memory, and an ID at an address without memory would never change. Only x86
+ * distinguishes reserved memory from no memory.
  */
 static bool is_reserved(phys_addr_t start)
 {
@@ -135,7 +135,7 @@ static bool is_reserved(phys_addr_t start)
 	       lies_in(start, IORESOURCE_MEM, IORES_DESC_ACPI_NV_STORAGE);
 }
 
-/* What is wrong with the ID's address, or NULL. */
+/* The fault of the ID's address, or NULL. */
 static const char *fault_of(phys_addr_t address)
 {
 	if (!address)

@@ -6,7 +6,7 @@
 
 Prints a line for each target of which everything was measured: met or missed, the target, and the
 median of the measured ratios with their quartiles. The last line is about all rows together; it
-needs a whole run, and is left out of one that was too noisy to tell who is first.
+needs a whole run, and is left out if the run was too noisy to rank the sources.
 """
 
 import json
@@ -18,7 +18,7 @@ TARGETS = Path(__file__).with_suffix(".json")
 
 
 def point(workload, source, at):
-    """What `source` took at the place `at` of `workload`; None if it was not measured."""
+    """The time of `source` at the point `at` of `workload`; None if it was not measured."""
     for series in workload["series"]:
         if series["source"] == source:
             return next((point["ns"] for point in series["points"] if point["at"] == at), None)
@@ -38,7 +38,7 @@ def ratios(above, below):
 
 
 def judge(report, target):
-    """Whether `target` was met, its text, and what was measured; None if that is not known."""
+    """Whether `target` was met, its text, and the measurement; None if it was not measured."""
     workload = next((w for w in report["workloads"] if w["name"] == target["workload"]), None)
     if not workload or not places(workload):
         return None

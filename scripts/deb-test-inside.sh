@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What deb-test.sh does within the fresh Debian.
+# The part of deb-test.sh that runs within the fresh Debian.
 set -euo pipefail
 
-# What the system has, but for what installing and removing anything changes.
+# Lists the system's files, except those that any installation and removal changes.
 inventory() {
     find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /root \
         -o -path /var/log -o -path /var/cache -o -path /var/lib/apt -o -path /var/lib/dpkg \
@@ -10,45 +10,45 @@ inventory() {
         -prune -o -printf '%p %y %m %u %s %l\n' | grep -v '^/etc/ld.so.cache ' | sort
 }
 
-# says TEXT COMMAND...: the command succeeds and what it says has TEXT in it.
-says() {
-    local wanted=$1 said
+# prints TEXT COMMAND...: checks that the command succeeds and that its output contains TEXT.
+prints() {
+    local wanted=$1 output
     shift
-    said=$("$@" 2>&1) || { echo "$*: $said" >&2; return 1; }
-    [[ $said == *"$wanted"* ]] || { echo "$*: no \"$wanted\" in: $said" >&2; return 1; }
+    output=$("$@" 2>&1) || { echo "$*: $output" >&2; return 1; }
+    [[ $output == *"$wanted"* ]] || { echo "$*: no \"$wanted\" in: $output" >&2; return 1; }
     echo "packages: $*"
 }
 
-# drawn DOOR FILE: squall served requests by this door.
-drawn() {
-    says "\"door\": \"$1\"" squall status --json --counters "$2"
+# check_drawn DOOR FILE: checks that squall served requests by this door.
+check_drawn() {
+    prints "\"door\": \"$1\"" squall status --json --counters "$2"
     squall status --json --counters "$2" | tr -d ' \n' \
         | grep -q "\"door\":\"$1\",\"requests\":[1-9]" || { squall status --counters "$2" >&2; return 1; }
 }
 
-# Headers have no index of modules; the first module that is installed makes one, which stays.
+# Headers have no index of modules; the first module that is installed creates one, which remains.
 kernel=$(basename "$(dirname /lib/modules/*/build)")
 depmod "$kernel"
 
 inventory > /tmp/before
 dpkg -i /root/*.deb > /dev/null
-says "squall " squall --version
-says Protection squall status
+prints "squall " squall --version
+prints Protection squall status
 [ "$(squall stream --size 1000 | wc -c)" -eq 1000 ]
 
 draws='open F, "<:unix", "/dev/urandom"; sysread F, $b, 20; print length $b'
-says 20 squall run --counters /tmp/preloaded -- perl -e "$draws"
-drawn device /tmp/preloaded
+prints 20 squall run --counters /tmp/preloaded -- perl -e "$draws"
+check_drawn device /tmp/preloaded
 
 squall openssl-conf > /tmp/squall.cnf
 if squall openssl-conf --check > /dev/null 2>&1; then
-    echo "openssl-conf: it is in use although nobody said so" >&2
+    echo "openssl-conf --check succeeds although OPENSSL_CONF is not set" >&2
     exit 1
 fi
 export OPENSSL_CONF=/tmp/squall.cnf
-says SQUALL squall openssl-conf --check
-says "" squall run --counters /tmp/provided -- openssl rand -hex 32
-drawn openssl /tmp/provided
+prints SQUALL squall openssl-conf --check
+prints "" squall run --counters /tmp/provided -- openssl rand -hex 32
+check_drawn openssl /tmp/provided
 unset OPENSSL_CONF
 
 [ "$(readlink -f /usr/lib/*/libsquall.so)" = "$(readlink -f /usr/lib/*/libsquall.so.0)" ]
@@ -61,10 +61,10 @@ grep -q '^ExecStart=/usr/bin/squall seed$' /usr/lib/systemd/system/squall-seed.s
 
 # DKMS knows the module, and builds it for the kernel whose headers are here.
 version=$(dpkg-query -W -f '${Version}' squall-vmgenid-dkms)
-says "squall-vmgenid/$version" dkms status
-says "" dkms build -m squall-vmgenid -v "$version" -k "$kernel"
+prints "squall-vmgenid/$version" dkms status
+prints "" dkms build -m squall-vmgenid -v "$version" -k "$kernel"
 module=$(find "/var/lib/dkms/squall-vmgenid/$version/$kernel" -name 'squall_vmgenid.ko*')
-says "vermagic:       $kernel " modinfo "$module"
+prints "vermagic:       $kernel " modinfo "$module"
 grep -qx squall_vmgenid /usr/lib/modules-load.d/squall-vmgenid.conf
 grep -q 'MODE="0444"' /usr/lib/udev/rules.d/60-squall-vmgenid.rules
 

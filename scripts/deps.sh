@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs what tests need, where it is missing, and says what is missing where it may not install.
+# Installs the missing requirements of the tests. Without the right to install, it lists them.
 #
 #     scripts/deps.sh quick    for `make test`: a C compiler
 #     scripts/deps.sh rest     for `make test-all`: C++, OpenSSL and its headers, valgrind, groff; as root
-#                              what makes packages and file systems. Then, without which all other tests
-#                              go on: real programs, a browser, and QEMU, a kernel and tools for
-#                              virtual machines.
+#                              also tools for packages and file systems. Then optional requirements:
+#                              real programs, a browser, and QEMU, a kernel and tools for virtual
+#                              machines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ if ! command -v cargo > /dev/null; then
     exit 1
 fi
 
-# has NAME: whether there is such a command, or such a file.
+# has NAME: whether this command or file exists.
 has() {
     case $1 in
         /*) [ -e "$1" ] ;;
@@ -61,24 +61,24 @@ install() {
 [ ${#missing[@]} -eq 0 ] || install "${missing[@]}"
 [ "$1" = rest ] || exit 0
 
-# Real programs that are tested with squall: without one its test is skipped, but not where CI is set.
+# Real programs that are tested with squall. A missing program's test is skipped, or fails if CI is set.
 programs=()
 for pair in python3:python3 ssh-keygen:openssh-client sshd:openssh-server nginx:nginx-light wrk:wrk \
     /usr/lib/postgresql:postgresql; do
     has "${pair%%:*}" || programs+=("${pair##*:}")
 done
 if [ ${#programs[@]} -ne 0 ] && ! (install "${programs[@]}"); then
-    echo "make: no ${programs[*]}: not tested with squall, which fails where CI is set" >&2
+    echo "make: ${programs[*]} could not be installed: their tests are skipped, or fail if CI is set" >&2
 fi
 
 if ! command -v chromium > /dev/null && ! (install chromium); then
-    echo "make: no chromium: pages are not looked at in a browser, nor is it tested with squall, which fails where CI is set" >&2
+    echo "make: chromium could not be installed: its tests and those of pages are skipped, or fail if CI is set" >&2
 fi
 
 if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null; then
     lab=${CARGO_TARGET_DIR:-target}/debug/squall-lab
     build() { cargo build --quiet --all-features -p squall-lab; }
     if ! { build && "$lab" deps --only 6.12; }; then
-        echo "make: QEMU and a kernel could not be fetched: no virtual machine is tested, which fails where CI is set" >&2
+        echo "make: QEMU and a kernel could not be fetched: tests with virtual machines are skipped, or fail if CI is set" >&2
     fi
 fi

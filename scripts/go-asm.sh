@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that the Go module's assembly is what its generator writes, byte for byte. Ignored where the
-# generator's modules can't be fetched, which fails where CI is set.
+# Checks that the Go module's assembly equals the output of its generator. The check is ignored if the
+# generator's modules cannot be fetched, or fails if CI is set.
 set -euo pipefail
 cd "$(dirname "$0")/../go"
 source ../scripts/ignored.sh
@@ -21,7 +21,7 @@ go -C "$scratch/internal/aes256" generate
 
 for file in "${generated[@]}"; do
     if ! cmp "$file" "$scratch/$file"; then
-        echo "go/$file is not what its generator writes: run go generate in go/internal/aes256" >&2
+        echo "go/$file differs from its generator's output: run go generate in go/internal/aes256" >&2
         exit 1
     fi
 done

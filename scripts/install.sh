@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds squall's command and libraries and installs them below a folder:
 #   install.sh PREFIX
-# DESTDIR, if set, goes before PREFIX, as packages are made; LIBDIR is lib below PREFIX if not set.
-# With PROFILE=test it installs what `cargo test` has built, for tests. installed.txt lists the files;
+# DESTDIR, if set, is put before PREFIX, for packages. LIBDIR defaults to PREFIX/lib.
+# With PROFILE=test it installs the build of `cargo test`, for tests. installed.txt lists the files;
 # uninstall.sh removes them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,17 +11,17 @@ target=${CARGO_TARGET_DIR:-target}
 
 if [ "${PROFILE:-release}" = test ]; then
     target+=/debug
-    # With the examples: then crates are built as the tests need them, which they have been.
+    # With the examples, the crates have the same features as in the tests, which have built them already.
     source scripts/crates.sh
     cargo build --quiet --profile test "${product[@]}" --lib --bins --examples
 else
     target+=/release
-    # The command apart from the libraries: these reach a thread's variables another way.
+    # The command is built separately, because the libraries access thread-local variables differently.
     cargo build --quiet --release -p squall-cli --features tools
     cargo build --quiet --release -p squall-ffi -p squall-preload -p squall-openssl
 fi
 
-# Everything is made in a folder of its own first: nothing is installed that the list does not have.
+# Everything is staged in a temporary folder first, so that nothing is installed that the list lacks.
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 prefix=$stage$root
@@ -52,7 +52,7 @@ install -D -m 644 "$target/libsquall_preload.so" "$libraries/libsquall-preload.s
 install -D -m 644 "$target/libsquall_openssl.so" "$libraries/ossl-modules/squall.so"
 
 if ! diff <(installed | sort) <(find "$stage" ! -type d -printf '/%P\n' | sort) >&2; then
-    echo "install.sh: left is what scripts/installed.txt lists, right what was made" >&2
+    echo "install.sh: left: the files of scripts/installed.txt, right: the staged files" >&2
     exit 1
 fi
 installed | while read -r file; do

@@ -17,5 +17,5 @@ files=()
 for file in "$@"; do
     files+=(--file "squall/src/$file")
 done
-# What this machine can run must run: a guard that is not found is a failure.
+# All tests that this machine can run must run: a guard that is not found is a failure.
 exec env $(scripts/required.sh) cargo mutants --package squall --output target "${files[@]}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Packages the crates that can be published, and builds each from its package: the library, the C
-# library, and the command with what it is made of. Unpublished crates are found in each other's packages.
+# library, and the command with its parts. Crates that are not published yet are found in each other's packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

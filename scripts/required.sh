@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Prints what the tests must not skip on this machine, as assignments for env(1): of `make test`, or
-# with the argument `rest` of `make test-all`. Asks the kernel and not squall, so that a detection that
-# fails is noticed.
+# Prints which tests must not be skipped on this machine, as assignments for env(1): those of `make test`,
+# or with the argument `rest` those of `make test-all`. It asks the kernel and not squall, so that a failing
+# detection is noticed.
 set -euo pipefail
 
 has() {
@@ -31,7 +31,7 @@ fi
 [ "${1:-quick}" = rest ] || exit 0
 echo "SQUALL_TEST_ALL=1"
 
-# The rest needs what scripts/deps.sh fetched. It may have been offline, but not in CI.
+# The rest needs the downloads of scripts/deps.sh, which may have been offline, but not in CI.
 if [ -n "${CI:-}" ] && command -v apt-get > /dev/null; then
     echo "SQUALL_REQUIRE_PROGRAMS=1"
     if [ "$(uname -m)" = x86_64 ]; then

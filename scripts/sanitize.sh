@@ -23,7 +23,7 @@ asan() {
     fi
     CARGO_TARGET_DIR="$target/sanitize-asan" RUSTFLAGS="-Zsanitizer=address" \
         cargo +nightly test --target x86_64-unknown-linux-gnu "${features[@]}" "${tests[@]}" -- \
-        --skip pages_are_what_their_kind_says --skip what_work_leaves_on_the_stack_is_wiped
+        --skip pages_are_what_their_kind_says --skip the_stack_that_work_used_is_wiped
 }
 
 soft_aes() {
@@ -38,7 +38,7 @@ memcheck() {
         missing memcheck "valgrind is not installed"
         return
     fi
-    valgrind_on lib --lib -- guard what_work_leaves_on_the_stack_is_wiped &&
+    valgrind_on lib --lib -- guard the_stack_that_work_used_is_wiped &&
         valgrind_on integration --test integration -- whirlwind:: long_requests past_the_cache \
             are_statistically_even are_not_even every_byte comes_twice do_not_repeat
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Removes what install.sh has installed below a folder, with the same DESTDIR and LIBDIR:
+# Removes the files that install.sh has installed below a folder, with the same DESTDIR and LIBDIR:
 #   uninstall.sh PREFIX
 # Folders stay: others may use them.
 set -euo pipefail

@@ -1,6 +1,5 @@
-//! Keeps the library in a process that has loaded it: squall gives a thread's page back when the
-//! thread ends, by a function of this library (pthread_key_create(3)), which may be long after
-//! OpenSSL has unloaded the provider.
+//! Keeps the library loaded: when a thread ends, a function of this library frees the thread's page
+//! (pthread_key_create(3)), possibly long after OpenSSL has unloaded the provider.
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");

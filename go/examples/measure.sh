@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs both of the article's programs by every source, in turns, and prints medians and ranges:
+# Runs both of the article's programs with every source, in turns, and prints medians and ranges:
 #
 #   go/examples/measure.sh [ROUNDS [SECONDS [FLAGS OF RATE ...]]]
 #
-# Five rounds, and ten seconds of `rate`, if it is not told.
+# The defaults are five rounds, and ten seconds of `rate`.
 set -euo pipefail
 
 rounds=${1:-5} seconds=${2:-10}
@@ -26,7 +26,7 @@ for ((round = 0; round < rounds; round++)); do
     done
 done
 
-# The median of a file's numbers, and the least and greatest.
+# Prints the median of a file's numbers, and the least and greatest.
 summary() {
     sort -n "$1" | awk '{ at[NR] = $1 } END { print (at[int((NR + 1) / 2)] + at[int(NR / 2) + 1]) / 2, "(" at[1] " to " at[NR] ")" }'
 }

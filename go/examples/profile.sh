@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Takes a CPU profile of both programs by every source, and prints which share of its samples is in
-# system calls, and which in randomness, system calls for it among them:
+# Takes a CPU profile of both programs with every source. Prints the share of samples in system calls, and
+# the share in randomness, including system calls for it:
 #
 #   go/examples/profile.sh [SECONDS]
 #
-# Ten seconds of `rate` if it is not told. crypto/rand's vDSO counts as randomness; the system call
-# that it makes after a reseed of the kernel's RNG cannot be told from it.
+# `rate` runs for ten seconds by default. crypto/rand's call of the vDSO counts as randomness; the system
+# call that the vDSO makes after a reseed of the kernel's RNG cannot be separated from it.
 set -euo pipefail
 
 seconds=${1:-10}
@@ -14,7 +14,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 go build -o "$scratch" ./feed ./rate
 
-# Functions of Go's runtime that are system calls, and what is called for random numbers.
+# Functions of Go's runtime that make system calls, and functions that make random numbers.
 calls='^(internal/runtime/syscall/linux\.Syscall6|runtime\.(futex|usleep|osyield|tgkill|getpid|madvise|sysMmap|sysMunmap|read|write1|rtsigprocmask))$'
 randomness='^(github\.com/squall-rng/squall/go\.|github\.com/squall-rng/squall/go/internal/|github\.com/squall-rng/squall/go/examples/internal/example\.systemCall|crypto/rand\.|crypto/internal/|internal/syscall/unix\.|runtime\.vgetrandom|math/rand)'
 
@@ -34,7 +34,7 @@ one() {
         "the kernel counts $(sed -E 's/.*system, ([0-9.]+) %.*/\1/' "$scratch/line") % of CPU time in itself"
 }
 
-# Five times the article's values where a run is short, so that there are samples enough.
+# Five times the article's values if a run is short, for enough samples.
 for source in squall crypto syscall; do
     one feed "$source" -values 50000
 done

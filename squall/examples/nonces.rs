@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 /// Messages that one key may protect with random nonces of 96 bits (NIST SP 800-38D, section 8.3).
-const MOST_MESSAGES: u64 = 1 << 32;
+const MAX_MESSAGES: u64 = 1 << 32;
 
 struct Sender {
     _key: [u8; 32],
@@ -25,7 +25,7 @@ impl Sender {
 
     /// The nonce of the next message, and a new key when the old one has protected enough.
     fn next_nonce(&mut self) -> [u8; 12] {
-        if self.sent == MOST_MESSAGES {
+        if self.sent == MAX_MESSAGES {
             *self = Sender::new();
         }
         self.sent += 1;

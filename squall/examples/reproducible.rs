@@ -15,14 +15,14 @@ fn main() -> Result<(), Error> {
 
     // Seeking takes no time, because every block is computed from its own number.
     let mut part = [0; 100];
-    let mut again = Stream::new(&SEED);
-    again.seek(777_777);
-    again.fill(&mut part)?;
+    let mut second_stream = Stream::new(&SEED);
+    second_stream.seek(777_777);
+    second_stream.fill(&mut part)?;
     assert_eq!(part, data[777_777..777_877]);
     println!("bytes 777777 to 777876 are the same: {:02x?}…", &part[..8]);
 
     // 16 EiB further on the stream ends.
-    again.seek(u64::MAX);
-    assert_eq!(again.fill(&mut part), Err(Error::EndOfStream));
+    second_stream.seek(u64::MAX);
+    assert_eq!(second_stream.fill(&mut part), Err(Error::EndOfStream));
     Ok(())
 }

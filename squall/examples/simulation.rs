@@ -6,7 +6,7 @@ use rand::RngExt;
 
 const DARTS: u32 = 10_000_000;
 
-/// The share of a square that its inscribed circle covers, as `rng` finds it.
+/// Estimates the share of a square that its inscribed circle covers.
 fn share_in_circle(rng: &mut impl rand::Rng) -> f64 {
     let hits = (0..DARTS)
         .filter(|_| {
@@ -22,7 +22,7 @@ fn main() {
     let pi = 4.0 * share_in_circle(&mut squall::Rng);
     println!("π is about {pi:.4}");
 
-    // Whatever takes a generator takes this one: ranges, choices, distributions.
+    // It works with everything that takes a generator: ranges, choices, distributions.
     let die = squall::Rng.random_range(1..=6);
     println!("the die shows {die}");
 }

@@ -1,4 +1,4 @@
-//! Makes a session token, as a web server hands out, and a key, as it would store.
+//! Makes a session token for a web server to hand out, and keys for it to store.
 //!
 //!     cargo run --release -p squall --example tokens
 

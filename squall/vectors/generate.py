@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes every file of known answers beside it but ctr_drbg_no_df.json.
+"""Writes every file of known answers in this folder except ctr_drbg_no_df.json.
 
 Every byte comes from the tables of a standard or from OpenSSL, by way of the Python package
 `cryptography`; nothing here runs squall. Published answers are checked against OpenSSL before
-they are written. README.md tells what each file holds.
+they are written. README.md describes the files.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ END_OF_STREAM = 1 << 64
 
 
 def label(text, length):
-    """`length` bytes that are different for every text and no secret."""
+    """`length` bytes that are different for every text and not secret."""
     return hashlib.shake_256(b"squall vectors: " + text.encode()).digest(length)
 
 

@@ -14,7 +14,7 @@ use rustix::mount::UnmountFlags;
 use squall_tools::retry::retry;
 use tempfile::TempDir;
 
-/// How long the kernel, or a process of another test, may keep what is no longer wanted.
+/// How long the kernel, or a process of another test, may keep a device or a mount busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A test's directory, with the images that it attached and mounted.
@@ -106,7 +106,7 @@ impl Loop {
     pub fn attach(options: &[&str], file: &Path) -> Loop {
         let mut command = Command::new("losetup");
         command.args(["--find", "--show"]).args(options).arg(file);
-        Loop::attached(output(&mut command).expect("loop devices can be attached"))
+        Loop::from_path(output(&mut command).expect("loop devices can be attached"))
     }
 
     /// Attaches the device to `file` instead. None if another process was faster.
@@ -114,7 +114,7 @@ impl Loop {
         let path = self.path.clone();
         drop(self);
         output(Command::new("losetup").arg(&path).arg(file)).ok()?;
-        Some(Loop::attached(path.display().to_string()))
+        Some(Loop::from_path(path.display().to_string()))
     }
 
     /// Makes the device notice that its file's length has changed.
@@ -124,7 +124,7 @@ impl Loop {
             .arg(&self.path));
     }
 
-    fn attached(path: String) -> Loop {
+    fn from_path(path: String) -> Loop {
         let path = path.trim().into();
         Loop { path }
     }
@@ -176,7 +176,7 @@ impl Drop for Mounted {
     }
 }
 
-/// Unmounts what is mounted at `point`. A child of another test may have a file there open until it
+/// Unmounts the file system at `point`. A child of another test may have a file there open until it
 /// runs its program.
 pub fn unmount(point: &Path) {
     let result = retry(
@@ -200,7 +200,7 @@ pub fn available() -> Result<(), String> {
     let attach = ["--find", "--show"];
     let path = output(Command::new("losetup").args(attach).arg(&probe))
         .map_err(|why| format!("there are no loop devices: {}", why.trim()))?;
-    drop(Loop::attached(path));
+    drop(Loop::from_path(path));
     Ok(())
 }
 

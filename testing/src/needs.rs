@@ -1,4 +1,4 @@
-//! What tests of several crates need of the machine.
+//! Needs of the tests of several crates: programs, rights and features that a machine may lack.
 
 use std::fs::{self, File};
 use std::process::Command;
@@ -28,7 +28,7 @@ pub const ROOT: Need = Need {
         rustix::process::geteuid()
             .is_root()
             .then_some(())
-            .ok_or_else(|| "it takes root".into())
+            .ok_or_else(|| "it requires root".into())
     },
     required_by: NOTHING,
 };
@@ -148,7 +148,8 @@ fn links(option: &str) -> Result<(), String> {
         .arg(option)
         .arg("-o")
         .arg(folder.path().join("empty"));
-    succeeds(compiler.arg(source)).map_err(|why| format!("nothing is linked with {option}: {why}"))
+    succeeds(compiler.arg(source))
+        .map_err(|why| format!("programs cannot be linked with {option}: {why}"))
 }
 
 /// Fails with the first line of a command's output unless the command succeeds.

@@ -1,4 +1,4 @@
-//! Unmodified programs, and what tests do with each.
+//! Unmodified programs, and the operations that tests perform with each.
 
 pub mod chromium;
 pub mod nginx;
@@ -17,5 +17,5 @@ use crate::workspace;
 /// Names the package to install if the program is missing.
 pub fn installed(program: &str, package: &str) -> Result<PathBuf, String> {
     workspace::find(program)
-        .ok_or_else(|| format!("{program} is not here: install the package {package}"))
+        .ok_or_else(|| format!("{program} is not installed: install the package {package}"))
 }

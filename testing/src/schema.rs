@@ -37,7 +37,7 @@ impl Schema {
         self.validator.errors(value, Unknown::Allowed).is_empty()
     }
 
-    /// What of the value the schema does not describe.
+    /// The parts of the value that the schema does not describe.
     fn problems(&self, value: &Value) -> Vec<String> {
         self.validator.errors(value, Unknown::Refused)
     }
@@ -50,11 +50,11 @@ impl Schema {
         for value in values {
             let problems = self.problems(value);
             assert!(problems.is_empty(), "{problems:?}: {value}");
-            for place in places(value) {
-                self.notices_a_wrong_kind(value, &place);
-                self.notices_a_key_more(value, &place);
-                removed += usize::from(self.notices_a_key_less(value, &place, optional));
-                keys.extend(place.rsplit('/').next().map(str::to_owned));
+            for pointer in pointers(value) {
+                self.check_wrong_kind(value, &pointer);
+                self.check_additional_key(value, &pointer);
+                removed += usize::from(self.check_missing_key(value, &pointer, optional));
+                keys.extend(pointer.rsplit('/').next().map(str::to_owned));
             }
         }
         let mut named = BTreeSet::new();
@@ -64,38 +64,38 @@ impl Schema {
         removed
     }
 
-    fn notices_a_wrong_kind(&self, value: &Value, place: &str) {
-        let wrong = with(value, place, |at| {
+    fn check_wrong_kind(&self, value: &Value, pointer: &str) {
+        let wrong = with_change(value, pointer, |at| {
             *at = match at {
                 Value::Object(_) => json!([]),
                 _ => json!({}),
             }
         });
-        assert!(!self.takes(&wrong), "wrong: {place}: {value}");
+        assert!(!self.takes(&wrong), "wrong: {pointer}: {value}");
     }
 
-    fn notices_a_key_more(&self, value: &Value, place: &str) {
-        if !value.pointer(place).is_some_and(Value::is_object) {
+    fn check_additional_key(&self, value: &Value, pointer: &str) {
+        if !value.pointer(pointer).is_some_and(Value::is_object) {
             return;
         }
-        let more = with(value, place, |at| at["unknown"] = json!(1));
-        assert!(self.takes(&more), "more: {place}: {value}");
-        assert!(!self.problems(&more).is_empty(), "more: {place}: {value}");
+        let more = with_change(value, pointer, |at| at["unknown"] = json!(1));
+        assert!(self.takes(&more), "more: {pointer}: {value}");
+        assert!(!self.problems(&more).is_empty(), "more: {pointer}: {value}");
     }
 
-    /// Whether the value at `place` belongs to a key, so that it could be removed.
-    fn notices_a_key_less(&self, value: &Value, place: &str, optional: &[&str]) -> bool {
-        let Some((parent, key)) = place.rsplit_once('/') else {
+    /// Whether the value at `pointer` belongs to a key, so that it could be removed.
+    fn check_missing_key(&self, value: &Value, pointer: &str, optional: &[&str]) -> bool {
+        let Some((parent, key)) = pointer.rsplit_once('/') else {
             return false;
         };
         if !value.pointer(parent).is_some_and(Value::is_object) {
             return false;
         }
-        let less = with(value, parent, |at| {
+        let less = with_change(value, parent, |at| {
             at.as_object_mut().and_then(|map| map.remove(key));
         });
         let may_be_absent = optional.contains(&key);
-        assert_eq!(self.takes(&less), may_be_absent, "less: {place}: {value}");
+        assert_eq!(self.takes(&less), may_be_absent, "less: {pointer}: {value}");
         true
     }
 }
@@ -118,34 +118,34 @@ fn properties(value: &Value, named: &mut BTreeSet<String>) {
     }
 }
 
-/// `value` with what is at `place` changed.
-fn with(value: &Value, place: &str, change: impl FnOnce(&mut Value)) -> Value {
+/// `value` with a change at `pointer`.
+fn with_change(value: &Value, pointer: &str, change: impl FnOnce(&mut Value)) -> Value {
     let mut value = value.clone();
-    change(value.pointer_mut(place).expect("a place of it"));
+    change(value.pointer_mut(pointer).expect("a place of it"));
     value
 }
 
 /// JSON pointers to everything in a value. Of similar elements of a list, only to the first.
-fn places(value: &Value) -> Vec<String> {
-    fn collect(value: &Value, place: &str, kind: &str, seen: &mut Vec<(String, String)>) {
+fn pointers(value: &Value) -> Vec<String> {
+    fn collect(value: &Value, pointer: &str, kind: &str, seen: &mut Vec<(String, String)>) {
         if seen.iter().all(|(known, _)| known != kind) {
-            seen.push((kind.into(), place.into()));
+            seen.push((kind.into(), pointer.into()));
         }
         match value {
             Value::Object(map) => map.iter().for_each(|(key, value)| {
-                let (place, kind) = (format!("{place}/{key}"), format!("{kind}/{key}"));
-                collect(value, &place, &kind, seen);
+                let (pointer, kind) = (format!("{pointer}/{key}"), format!("{kind}/{key}"));
+                collect(value, &pointer, &kind, seen);
             }),
             Value::Array(values) => values.iter().enumerate().for_each(|(index, value)| {
-                let (place, kind) = (format!("{place}/{index}"), format!("{kind}/*"));
-                collect(value, &place, &kind, seen);
+                let (pointer, kind) = (format!("{pointer}/{index}"), format!("{kind}/*"));
+                collect(value, &pointer, &kind, seen);
             }),
             _ => {}
         }
     }
     let mut seen = Vec::new();
     collect(value, "", "", &mut seen);
-    seen.into_iter().map(|(_, place)| place).collect()
+    seen.into_iter().map(|(_, pointer)| pointer).collect()
 }
 
 #[cfg(test)]
@@ -171,13 +171,13 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_describes_exactly_what_is() {
+    fn a_schema_that_describes_the_value_exactly_passes() {
         assert_eq!(check(("", ""), value()), 4);
     }
 
     #[test]
     #[should_panic = "unknown"]
-    fn a_key_that_it_does_not_know() {
+    fn an_unknown_key_is_found() {
         let mut value = value();
         value["parts"][1]["unknown"] = json!(1);
         check(("", ""), value);
@@ -185,13 +185,13 @@ mod tests {
 
     #[test]
     #[should_panic = "less: /parts/0/size"]
-    fn a_key_that_it_does_not_require() {
+    fn a_key_that_the_schema_does_not_require_is_found() {
         check((r#""required": ["size"]"#, r#""required": []"#), value());
     }
 
     #[test]
     #[should_panic = "less: /parts/0/note"]
-    fn a_key_that_it_requires_and_may_be_absent() {
+    fn a_required_key_that_may_be_absent_is_found() {
         let mut value = value();
         value["parts"][0]["note"] = json!("c");
         value["parts"][1] = value["parts"][0].clone();
@@ -200,13 +200,13 @@ mod tests {
 
     #[test]
     #[should_panic = "wrong: /parts/1/note"]
-    fn a_kind_that_it_does_not_name() {
+    fn a_missing_type_is_found() {
         check((r#"{ "type": "string" } } }"#, "{} } }"), value());
     }
 
     #[test]
     #[should_panic = r#"in no value: ["other"]"#]
-    fn a_key_that_is_in_no_value() {
+    fn a_key_that_is_in_no_value_is_found() {
         check((r#""name": {"#, r#""other": {}, "name": {"#), value());
     }
 }

@@ -1,7 +1,7 @@
 //! Integration tests, some of which this machine may be unable to run.
 //!
-//! A test that lacks something is reported as ignored, with the reason, and counted in the summary.
-//! Where the environment says that it must run, it fails instead.
+//! A test whose needs the machine lacks is reported as ignored, with the reason, and counted in the
+//! summary. If the environment requires the test, it fails instead.
 //!
 //! ```no_run
 //! use squall_testing::suite::{self, Need, Test};

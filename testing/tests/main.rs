@@ -1,4 +1,4 @@
-//! What the fixtures are for: programs as they are.
+//! Tests unmodified programs with squall.
 
 mod programs;
 

@@ -1,5 +1,5 @@
-//! Real programs draw from squall, by preloading or by OpenSSL's provider, and do what they always
-//! did. Counters show who served; as a control the same program without a door counts nothing.
+//! Real programs draw from squall, by preloading or by OpenSSL's provider, and work as before. Counters show
+//! that squall served them; as a control, the same program without a door counts nothing.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ fn requests(totals: &Totals, door: Door) -> (u64, u64) {
     (total.requests, total.forwarded)
 }
 
-/// Nothing came through any door.
+/// Checks that no door served a request.
 #[track_caller]
 fn assert_nothing_counted(workspace: &Workspace) {
     let totals = workspace.counted();
@@ -63,7 +63,7 @@ fn python_draws() {
     assert!(requests(&totals, Door::Device).0 >= COUNT, "{totals:?}");
 }
 
-/// Its pages are in a sandbox, where the kernel serves as ever; the rest of it draws from squall.
+/// The browser's pages are in a sandbox, where the kernel serves them; its other processes draw from squall.
 fn a_browser_draws_in_its_sandbox() {
     let plain = Workspace::new();
     let before = chromium::page(&plain, Way::Plain).expect("the program");
@@ -110,11 +110,11 @@ fn openssl_serves_tls() {
     let (_server, port) = openssl::serve(&workspace, Way::Provided).expect("openssl");
     let before = workspace.counted().of(Door::Openssl).requests;
     for _ in 0..5 {
-        let said = openssl::connect(&workspace, port).expect("openssl");
-        assert!(said.contains("Verify return code: 0 (ok)"), "{said}");
+        let output = openssl::connect(&workspace, port).expect("openssl");
+        assert!(output.contains("Verify return code: 0 (ok)"), "{output}");
     }
     let after = workspace.counted().of(Door::Openssl).requests;
-    // A random and a key share each, at the least.
+    // Each handshake draws at least a random and a key share.
     assert!(after - before >= 10, "{before} {after}");
 }
 
@@ -160,7 +160,7 @@ fn sshd_lets_its_user_in() {
             "{way:?}: {before:?} {after:?} {}",
             server.log()
         );
-        // Who logs in is not given the server's environment.
+        // A user who logs in does not get the server's environment.
         assert_eq!(server.run("echo \"[$LD_PRELOAD$SQUALL_COUNTERS]\""), "[]\n");
     }
 }
@@ -176,8 +176,8 @@ fn nginx_shakes_hands() {
     let server = Nginx::start(&workspace, Way::Provided, 2).expect("nginx");
     let before = workspace.counted().of(Door::Openssl).requests;
     for _ in 0..HANDSHAKES {
-        let said = openssl::connect(&workspace, server.port()).expect("openssl");
-        assert!(said.contains("Verify return code: 0 (ok)"), "{said}");
+        let output = openssl::connect(&workspace, server.port()).expect("openssl");
+        assert!(output.contains("Verify return code: 0 (ok)"), "{output}");
     }
     let drawn = workspace.counted().of(Door::Openssl).requests - before;
     assert!(drawn >= 2 * HANDSHAKES, "{drawn}: {}", server.log());

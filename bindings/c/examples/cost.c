@@ -1,9 +1,9 @@
-/* What a call of libsquall takes from C: reads lines "WHAT CALLS" and answers each with
+/* Measures calls of libsquall from C: reads lines "WHAT CALLS" and answers each with
  * nanoseconds a call. WHAT is u32, u64 or a length in bytes, at most 16384.
  *
- * By itself:
+ * Alone:
  *   cc -O2 cost.c $(pkg-config --cflags --libs squall) && echo "u32 100000000" | ./a.out
- * In turns with the same calls from Rust, medians:
+ * In turns with the same calls from Rust, with medians:
  *   cargo run --release -p squall-ffi --no-default-features --example cost
  */
 
@@ -25,7 +25,7 @@ static double now(void)
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-static int make(const char *what, unsigned long long calls)
+static int repeat(const char *what, unsigned long long calls)
 {
     if (strcmp(what, "u32") == 0) {
         while (calls-- > 0)
@@ -51,7 +51,7 @@ int main(void)
 
     while (scanf("%15s %llu", what, &calls) == 2) {
         double start = now();
-        if (make(what, calls) != 0) {
+        if (repeat(what, calls) != 0) {
             fprintf(stderr, "cost: no such call: %s\n", what);
             return EXIT_FAILURE;
         }

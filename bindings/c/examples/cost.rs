@@ -1,9 +1,10 @@
-//! What a call of libsquall takes from C, in turns with the same call from Rust.
+//! Measures calls of libsquall from C, in turns with the same calls from Rust.
 //!
-//! `cargo run --release -p squall-ffi --no-default-features --example cost`, with an argument for
-//! the seconds a call is measured (5): medians of nanoseconds with their quartiles, and of what C
-//! pays more in the same round. Without that flag, Rust has the thread's variables as a shared
-//! library has them. The C side is `cost.c`, compiled against an installed libsquall and run beside.
+//! `cargo run --release -p squall-ffi --no-default-features --example cost [SECONDS]` measures each
+//! call for that time (5 by default). It prints medians in nanoseconds, and the median and quartiles
+//! of what C takes more in the same round. Without `--no-default-features`, Rust accesses thread-local
+//! variables as a shared library does. The C side is `cost.c`, compiled against the installed
+//! libsquall and run as a process of its own.
 
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Write};
@@ -14,15 +15,15 @@ use std::time::Duration;
 use squall_testing::doors;
 use squall_tools::measure::{Effort, Peer, Spread, in_turns};
 
-/// The program in C.
-struct Cost {
+/// A process of `cost.c`.
+struct CProgram {
     child: Child,
-    asked: Option<ChildStdin>,
+    requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
-impl Cost {
-    fn start(folder: &Path) -> Cost {
+impl CProgram {
+    fn start(folder: &Path) -> CProgram {
         let program = folder.join("cost");
         let prefix = doors::prefix();
         let compiled = Command::new("cc")
@@ -40,37 +41,37 @@ impl Cost {
             .spawn()
             .expect("the program starts");
         let answers = BufReader::new(child.stdout.take().expect("a pipe"));
-        Cost {
-            asked: child.stdin.take(),
+        CProgram {
+            requests: child.stdin.take(),
             child,
             answers,
         }
     }
 
-    fn of(&mut self, what: &str, calls: u64) -> f64 {
-        let mut asked = self.asked.as_ref().expect("a pipe");
-        writeln!(asked, "{what} {calls}").expect("the program reads");
+    fn measure(&mut self, what: &str, calls: u64) -> f64 {
+        let mut requests = self.requests.as_ref().expect("a pipe");
+        writeln!(requests, "{what} {calls}").expect("the program reads");
         let mut answer = String::new();
         self.answers.read_line(&mut answer).expect("it answers");
         answer.trim().parse().expect("nanoseconds")
     }
 }
 
-impl Drop for Cost {
+impl Drop for CProgram {
     fn drop(&mut self) {
-        self.asked = None;
+        self.requests = None;
         let _ = self.child.wait();
     }
 }
 
-fn compare(cost: &mut Cost, what: &str, call: &mut dyn FnMut(u64), time: Duration) {
+fn compare(c_program: &mut CProgram, what: &str, call: &mut dyn FnMut(u64), time: Duration) {
     let effort = Effort { rounds: 50, time };
     let of_rust = Peer::self_timed(|calls| {
         let clock = std::time::Instant::now();
         call(calls);
         clock.elapsed().as_nanos() as f64 / calls as f64
     });
-    let of_c = Peer::self_timed(|calls| cost.of(what, calls));
+    let of_c = Peer::self_timed(|calls| c_program.measure(what, calls));
     let times = in_turns(vec![of_rust, of_c], effort);
     let rounds = times[0].iter().zip(&times[1]);
     let more = Spread::of(rounds.map(|(rust, c)| c - rust).collect());
@@ -86,20 +87,20 @@ fn main() {
     let seconds = seconds.unwrap_or(Ok(5.0)).expect("seconds");
     let time = Duration::from_secs_f64(seconds);
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut cost = Cost::start(folder.path());
+    let mut c_program = CProgram::start(folder.path());
     println!("  call    Rust, ns     C, ns     more (quartiles)");
     let mut u32s = |calls| {
         for _ in 0..calls {
             black_box(squall::u32());
         }
     };
-    compare(&mut cost, "u32", &mut u32s, time);
+    compare(&mut c_program, "u32", &mut u32s, time);
     let mut u64s = |calls| {
         for _ in 0..calls {
             black_box(squall::u64());
         }
     };
-    compare(&mut cost, "u64", &mut u64s, time);
+    compare(&mut c_program, "u64", &mut u64s, time);
     for len in [16, 32, 16384] {
         let mut out = vec![0; len];
         let mut fill = |calls| {
@@ -108,6 +109,6 @@ fn main() {
                 squall::fill(black_box(&mut out[..]));
             }
         };
-        compare(&mut cost, &len.to_string(), &mut fill, time);
+        compare(&mut c_program, &len.to_string(), &mut fill, time);
     }
 }

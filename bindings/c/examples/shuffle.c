@@ -1,4 +1,4 @@
-/* Shuffles the lines of standard input, at most 4096, by the names of arc4random(3):
+/* Shuffles the lines of standard input, at most 4096, with the functions of arc4random(3):
  * cc shuffle.c $(pkg-config --cflags --libs squall)
  *
  *   seq 52 | shuffle
@@ -9,19 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST 4096
+#define MAX_LINES 4096
 
 int main(void)
 {
-    static char lines[MOST][128];
-    static char *order[MOST];
+    static char lines[MAX_LINES][128];
+    static char *order[MAX_LINES];
     uint32_t count = 0;
 
-    while (count < MOST && fgets(lines[count], sizeof lines[count], stdin) != NULL) {
+    while (count < MAX_LINES && fgets(lines[count], sizeof lines[count], stdin) != NULL) {
         order[count] = lines[count];
         count++;
     }
-    /* Each of the orders is equally likely (Fisher and Yates; Knuth, algorithm 3.4.2P). */
+    /* Each order is equally likely (Fisher and Yates; Knuth, algorithm 3.4.2P). */
     for (uint32_t left = count; left > 1; left--) {
         uint32_t chosen = arc4random_uniform(left);
         char *line = order[chosen];

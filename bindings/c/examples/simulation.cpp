@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-// squall as a generator of the standard library. It has no state: each thread's is its own.
+// squall as a generator of the standard library. It needs no state: squall keeps one for each thread.
 struct Squall {
     using result_type = std::uint64_t;
     static constexpr result_type min() { return 0; }
@@ -23,8 +23,8 @@ struct Squall {
 
 constexpr int points = 1000000;
 
-// How many of the points of a square are within the quarter of a circle.
-static int within()
+// Counts the points of a square that lie within the quarter of a circle.
+static int points_in_circle()
 {
     std::uniform_real_distribution<double> side(0, 1);
     Squall squall;
@@ -38,12 +38,12 @@ static int within()
 
 int main(int count, char **arguments)
 {
-    const int wanted = count > 1 ? std::atoi(arguments[1]) : 2;
-    std::vector<int> counts(wanted > 0 ? wanted : 1);
+    const int threads_wanted = count > 1 ? std::atoi(arguments[1]) : 2;
+    std::vector<int> counts(threads_wanted > 0 ? threads_wanted : 1);
     std::vector<std::thread> threads;
 
     for (int &own : counts)
-        threads.emplace_back([&own] { own = within(); });
+        threads.emplace_back([&own] { own = points_in_circle(); });
     for (std::thread &thread : threads)
         thread.join();
     const double sum = std::accumulate(counts.begin(), counts.end(), 0.0);

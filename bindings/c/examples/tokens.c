@@ -1,4 +1,4 @@
-/* Prints tokens for sessions, and a password: cc tokens.c $(pkg-config --cflags --libs squall)
+/* Prints session tokens and a password: cc tokens.c $(pkg-config --cflags --libs squall)
  *
  *   tokens [COUNT]
  */
@@ -22,7 +22,7 @@ static int print_token(void)
     return SQUALL_OK;
 }
 
-/* Twenty characters of 31, which nobody takes for one another: 99 bits. */
+/* Twenty characters of an alphabet of 31 without look-alikes: 99 bits. */
 static void print_password(void)
 {
     static const char characters[] = "abcdefghjkmnpqrstuvwxyz23456789";

@@ -1,18 +1,18 @@
 /*
- * squall under the names of arc4random(3), for programs that are written for them: include this
- * file in the place of <bsd/stdlib.h>, and link with libsquall.
+ * squall under the names of arc4random(3), for programs that call these functions: include this file
+ * instead of <bsd/stdlib.h>, and link with libsquall.
  *
  *   arc4random()             a random number below 2^32
  *   arc4random_buf(buf, len) len random bytes at buf
  *   arc4random_uniform(n)    a random number below n, each equally likely; 0 if n is 0 or 1
  *
- * They hide those of <stdlib.h> in this file of the program, and change nothing elsewhere: code that
- * is compiled already keeps the C library's.
+ * They hide the functions of <stdlib.h> in the source file that includes this header, and change
+ * nothing elsewhere: code that was compiled before still calls the C library's functions.
  *
- * All are made of the bytes of squall_fill and not of squall_u32, because programs make keys of
- * them: none is repeated by a forked child or by a clone of the virtual machine, within the limits
- * of squall_fill. Any thread, and signal handlers. They cannot fail: where there is no source of
- * randomness at all, the program is aborted, as it is for a buffer that is null.
+ * All of them take bytes from squall_fill and not from squall_u32, because programs make keys of
+ * the results: a forked child or a clone of the virtual machine never repeats them, within the limits
+ * of squall_fill. Any thread and signal handlers may call them. They cannot fail: if there is no
+ * source of randomness at all, or the buffer is null, they abort the program.
  */
 
 #ifndef SQUALL_ARC4RANDOM_H
@@ -20,7 +20,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-/* First, so that its declarations keep their names. */
+/* This comes first, so that the macros below do not rename its declarations. */
 #include <stdlib.h>
 
 #include "squall.h"

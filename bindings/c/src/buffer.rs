@@ -1,4 +1,4 @@
-//! Makes slices of C's pointers and lengths.
+//! Turns C's pointers and lengths into slices.
 
 use core::ffi::c_int;
 

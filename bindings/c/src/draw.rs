@@ -7,53 +7,54 @@ use squall_bindings::uniform;
 
 use crate::buffer;
 use crate::error::{SQUALL_OK, code};
-use crate::start::{START, Start};
+use crate::start::{INITIALISER, Initialiser};
 
+/// Links the initialiser with this module.
 #[used]
-static STARTS: &Start = &START;
+static LINKED_INITIALISER: &Initialiser = &INITIALISER;
 
 /// Fills `len` bytes at `buf` with random bytes: for keys, nonces, tokens, and anything else.
 ///
 /// `buf` may be null if `len` is 0. The first request of a process waits until the kernel's
-/// generator is ready, which after boot it is.
+/// generator is ready, which can take some time at boot only.
 ///
-/// Returns `SQUALL_OK`, `SQUALL_E_NULL`, `SQUALL_E_LENGTH`, or `SQUALL_E_NO_ENTROPY`: the bytes
-/// must not be used then.
+/// Returns `SQUALL_OK`, `SQUALL_E_NULL`, `SQUALL_E_LENGTH`, or `SQUALL_E_NO_ENTROPY`. After an error
+/// the bytes must not be used.
 ///
-/// Backtracking resistant: served bytes are erased and keys replaced, so what leaks later does not
-/// tell them. NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG with AES-256).
+/// Backtracking resistant: served bytes are erased and keys replaced, so a later leak of memory does
+/// not reveal them. NIST SP 800-90A Rev. 1 section 10.2.1 (CTR_DRBG with AES-256).
 ///
-/// Any thread, and signal handlers. A forked child never repeats its parent; a clone of the
-/// virtual machine never repeats its sibling, within the limits that SECURITY.md has.
+/// Any thread and signal handlers may call it. A forked child never repeats its parent; a clone of the
+/// virtual machine never repeats its sibling, within the limits of docs/SECURITY.md.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn squall_fill(buf: *mut c_void, len: usize) -> c_int {
     // SAFETY: the header says so to the caller.
-    serve(
+    fill_and_count(
         unsafe { buffer::writable(buf.cast(), len) },
         squall::try_fill,
     )
 }
 
-/// As `squall_fill`, from a new seed: new bytes of the kernel's RNG in every call, for each 64 KiB.
-/// For keys that live for years.
+/// Like `squall_fill`, but from a new seed of the kernel's RNG in every call, for each 64 KiB. Use it
+/// for keys that live for years.
 ///
-/// Costs one or two microseconds where `squall_fill` costs nanoseconds. The bytes depend on no state
+/// It takes one or two microseconds where `squall_fill` takes nanoseconds. The bytes depend on no state
 /// of this process: an attacker who has learned all of it cannot predict them. They are as fresh as
 /// the kernel's RNG, which takes in new entropy about once a minute; that is not prediction resistance in
-/// the sense of SP 800-90A. Errors, threads, forks and clones as with `squall_fill`.
+/// the sense of SP 800-90A. Errors, threads, forks and clones are as with `squall_fill`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn squall_fill_fresh(buf: *mut c_void, len: usize) -> c_int {
     // SAFETY: the header says so to the caller.
-    serve(
+    fill_and_count(
         unsafe { buffer::writable(buf.cast(), len) },
         squall::try_fill_fresh,
     )
 }
 
 #[inline(always)]
-fn serve(
+fn fill_and_count(
     out: Result<&mut [u8], c_int>,
     fill: impl FnOnce(&mut [u8]) -> Result<(), squall::Error>,
 ) -> c_int {
@@ -71,15 +72,15 @@ fn serve(
 
 /// A random number below 2^32.
 ///
-/// Where there is no source of randomness at all, the program is aborted with a message;
-/// `squall_fill` returns an error instead. In everything else as `squall_fill`.
+/// If there is no source of randomness at all, it aborts the program with a message, where
+/// `squall_fill` returns an error. Everything else is as with `squall_fill`.
 #[unsafe(no_mangle)]
 pub extern "C" fn squall_u32() -> u32 {
     counters::served(Door::Library, size_of::<u32>());
     squall::u32()
 }
 
-/// A random number below 2^64. As `squall_u32` in everything else.
+/// A random number below 2^64. Everything else is as with `squall_u32`.
 #[unsafe(no_mangle)]
 pub extern "C" fn squall_u64() -> u64 {
     counters::served(Door::Library, size_of::<u64>());
@@ -88,12 +89,11 @@ pub extern "C" fn squall_u64() -> u64 {
 
 /// A random number below `bound`, each equally likely; 0 if `bound` is 0 or 1.
 ///
-/// As `squall_fill` in everything else. How long it takes may tell that a number was drawn again,
-/// but not which.
+/// The time it takes may reveal that a number was rejected and drawn again, but not which number. If
+/// there is no source of randomness at all, it aborts the program as `squall_u32` does. Everything else
+/// is as with `squall_fill`.
 ///
-/// Where there is no source of randomness at all, the program is aborted as by `squall_u32`. Any
-/// thread, and signal handlers. D. Lemire, "Fast Random Integer Generation in an Interval" (ACM
-/// TOMACS 29, 2019).
+/// D. Lemire, "Fast Random Integer Generation in an Interval" (ACM TOMACS 29, 2019).
 #[unsafe(no_mangle)]
 pub extern "C" fn squall_uniform(bound: u64) -> u64 {
     let draw = || {

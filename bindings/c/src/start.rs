@@ -1,9 +1,9 @@
-//! Runs when the library is loaded: starts the counters if they are wanted, and prepares threads, so
-//! that no draw has to.
+//! Initialises the library when it is loaded: starts the counters if they are wanted, and prepares
+//! threads, so that no draw has to.
 //!
 //! In the static library, incremental builds may put the initialiser into an archive member of its
 //! own, and a linker takes only members that something refers to. So each module whose functions draw
-//! refers to it.
+//! refers to the initialiser.
 
 use squall_bindings::counters;
 
@@ -11,12 +11,12 @@ use squall_bindings::counters;
 /// Termination Functions"), also in programs that are linked with the static library.
 #[used]
 #[unsafe(link_section = ".init_array")]
-pub(crate) static START: Start = start;
+pub(crate) static INITIALISER: Initialiser = initialise;
 
 /// The type of functions in that section.
-pub(crate) type Start = extern "C" fn();
+pub(crate) type Initialiser = extern "C" fn();
 
-extern "C" fn start() {
+extern "C" fn initialise() {
     counters::attach();
     squall::hazmat::prepare_threads();
 }

@@ -6,28 +6,29 @@ use squall_bindings::facts::Facts;
 
 use crate::buffer;
 use crate::error::code;
-use crate::start::{START, Start};
+use crate::start::{INITIALISER, Initialiser};
 
+/// Links the initialiser with this module.
 #[used]
-static STARTS: &Start = &START;
+static LINKED_INITIALISER: &Initialiser = &INITIALISER;
 
-/// The library's version, as `0.1.0`. Never null, constant, and valid for ever.
+/// The library's version, such as `0.1.0`. The string is never null, never changes and is never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn squall_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// What protects this process on this machine and what its generator has done so far, as a line
-/// of JSON without a line break: an object whose keys are those of `squall status --json`. Keys
-/// may come, none goes.
+/// The protections of this process on this machine and the work of its generator so far, as one line
+/// of JSON without a line break: an object whose keys are those of `squall status --json`. Later
+/// versions may add keys, but remove none.
 ///
-/// Writes at most `len` bytes to `out`, a null byte at the end included, which cuts off what does
-/// not fit; nothing if `len` is 0, and `out` may be null then. 2048 bytes suffice.
+/// Writes at most `len` bytes to `out`, including a null byte at the end, and cuts off the rest of the
+/// text. 2048 bytes suffice. If `len` is 0 it writes nothing, and `out` may be null.
 ///
-/// Returns the length of the whole text in bytes, without the null byte; the text is whole if that
-/// is less than `len`. Or else one of the codes of `squall_fill`, which are negative.
+/// Returns the length of the whole text in bytes, without the null byte; the text is complete if that
+/// is less than `len`. On an error it returns one of the codes of `squall_fill`, which are negative.
 ///
-/// Any thread; not in signal handlers: it allocates.
+/// Any thread may call it, but signal handlers may not, because it allocates.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn squall_status_json(out: *mut c_char, len: usize) -> c_int {
     // SAFETY: the header says so to the caller.

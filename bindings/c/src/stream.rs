@@ -12,20 +12,20 @@ use crate::error::{SQUALL_E_END_OF_STREAM, SQUALL_E_NULL, SQUALL_OK, code};
 /// A reproducible, seekable stream of 2^64 bytes: AES-256 in counter mode from counter zero.
 ///
 /// Byte i of the stream is byte i % 16 of AES-256(key, i / 16), the block counter as 16 big-endian
-/// bytes (FIPS 197; NIST SP 800-38A section 6.5). For wiping, verifying and seeded data.
+/// bytes (FIPS 197; NIST SP 800-38A section 6.5). Use it for wiping, verifying and seeded data.
 ///
-/// As secret as its key, and reproducible by design: for keys and tokens use `squall_fill`. A
-/// forked child and a clone of the virtual machine go on with the same bytes as their siblings.
+/// A stream is as secret as its key, and reproducible by design: for keys and tokens use `squall_fill`.
+/// A forked child and a clone of the virtual machine continue with the same bytes as their siblings.
 ///
-/// One thread at a time may use a stream, and different threads different streams; no signal
-/// handler one that it may have interrupted.
+/// Only one thread at a time may use a stream; different threads may use different streams. A signal
+/// handler must not use a stream whose use it may have interrupted.
 #[allow(non_camel_case_types)]
 pub struct squall_stream(Stream);
 
-/// The stream of a key of 32 bytes, at byte 0; to be given back by `squall_stream_free`.
+/// Makes the stream of a key of 32 bytes, at byte 0. Free it with `squall_stream_free`.
 ///
-/// Null if `key` is null or there is no memory. The key is not needed afterwards: who had it in a
-/// buffer should erase it.
+/// Returns null if `key` is null or there is no memory. The caller's copy of the key is not needed
+/// afterwards and should be erased.
 /// cbindgen:ptrs-as-arrays=[[key; 32]]
 #[unsafe(no_mangle)]
 #[must_use]
@@ -38,15 +38,15 @@ pub unsafe extern "C" fn squall_stream_new(key: *const u8) -> *mut squall_stream
         return ptr::null_mut();
     };
     // SAFETY: the layout has a size.
-    let place = unsafe { alloc(Layout::new::<squall_stream>()) }.cast::<squall_stream>();
-    if !place.is_null() {
+    let stream_memory = unsafe { alloc(Layout::new::<squall_stream>()) }.cast::<squall_stream>();
+    if !stream_memory.is_null() {
         // SAFETY: memory for a stream, aligned for it.
-        unsafe { place.write(squall_stream(stream)) };
+        unsafe { stream_memory.write(squall_stream(stream)) };
     }
-    place
+    stream_memory
 }
 
-/// Wipes a stream and gives its memory back. `stream` may be null; it must not be used afterwards.
+/// Wipes a stream and frees its memory. `stream` may be null; it must not be used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn squall_stream_free(stream: *mut squall_stream) {
     if !stream.is_null() {
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn squall_stream_free(stream: *mut squall_stream) {
 /// Fills `len` bytes at `buf` with the next bytes of the stream. `buf` may be null if `len` is 0.
 ///
 /// Returns `SQUALL_OK`, `SQUALL_E_NULL`, `SQUALL_E_LENGTH`, or `SQUALL_E_END_OF_STREAM` if fewer
-/// than `len` bytes are left; nothing is written then, and the stream stays where it is.
+/// than `len` bytes are left. After an error nothing was written, and the stream has not moved.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn squall_stream_fill(
@@ -93,8 +93,8 @@ pub unsafe extern "C" fn squall_stream_seek(stream: *mut squall_stream, offset: 
 
 /// Writes the offset of the stream's next byte to `offset`.
 ///
-/// Returns `SQUALL_OK`, `SQUALL_E_NULL`, or at the end, after byte 2^64 - 1,
-/// `SQUALL_E_END_OF_STREAM`; nothing is written then.
+/// Returns `SQUALL_OK`, `SQUALL_E_NULL`, or `SQUALL_E_END_OF_STREAM` at the end, after byte 2^64 - 1.
+/// After an error nothing was written.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn squall_stream_position(

@@ -22,7 +22,7 @@ pub enum Linked {
     /// With libsquall's archive and the shared C library.
     Static,
     /// Fully static, with a static C library too.
-    Alone,
+    FullyStatic,
 }
 
 /// A compiled program in a temporary folder of its own.
@@ -66,7 +66,7 @@ impl Program {
 /// Compiles a test program against the shared library, runs it, and returns its standard output. It
 /// must succeed.
 #[track_caller]
-pub fn passes(source: &str) -> String {
+pub fn compile_and_run(source: &str) -> String {
     text(&succeed(&mut Program::of(source, Linked::Dynamic).command()).stdout)
 }
 
@@ -103,7 +103,7 @@ pub fn libraries(linked: Linked) -> Vec<String> {
                 _ => flag,
             })
             .collect(),
-        Linked::Alone => {
+        Linked::FullyStatic => {
             let mut flags = pkg_config(&["--libs", "--static"]);
             flags.push("-static".to_owned());
             flags
@@ -120,8 +120,8 @@ pub fn pkg_config(arguments: &[&str]) -> Vec<String> {
         .arg("squall")
         .env("PKG_CONFIG_LIBDIR", doors::prefix().join("lib/pkgconfig"))
         .env_remove("PKG_CONFIG_PATH");
-    let said = text(&succeed(&mut command).stdout);
-    said.split_whitespace().map(str::to_owned).collect()
+    let output = text(&succeed(&mut command).stdout);
+    output.split_whitespace().map(str::to_owned).collect()
 }
 
 /// Runs a command that must succeed.

@@ -7,7 +7,7 @@ use squall_testing::tests;
 use crate::compile::{Linked, PKG_CONFIG, Program, succeed};
 
 fn requests_and_bytes_are_counted() {
-    for linked in [Linked::Dynamic, Linked::Static, Linked::Alone] {
+    for linked in [Linked::Dynamic, Linked::Static, Linked::FullyStatic] {
         let program = Program::of("tests/c/counted.c", linked);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("counters");
@@ -17,7 +17,7 @@ fn requests_and_bytes_are_counted() {
         succeed(program.command().env(counters::VARIABLE, &path));
         let totals = counters::read(&path).expect("counters");
         let library = totals.of(Door::Library);
-        // 100 and 200 bytes, 4 and 8; and numbers below a bound, none of them drawn again.
+        // 100 and 200 bytes, numbers of 4 and 8, and one below 2, for which no number is rejected.
         assert_eq!(totals.loads, 1, "{linked:?}");
         assert_eq!(
             (library.requests, library.bytes),

@@ -10,19 +10,19 @@ use squall_testing::tests;
 
 use crate::compile::{Linked, PKG_CONFIG, Program, succeed, text};
 
-const EACH: [Linked; 3] = [Linked::Dynamic, Linked::Static, Linked::Alone];
+const ALL_LINKS: [Linked; 3] = [Linked::Dynamic, Linked::Static, Linked::FullyStatic];
 
 const KEY: &str = "6ddfb0ce47cb0617a86f02e36afb68976609ebd71527a1e245f45b5039999fa1";
 
 fn tokens() {
-    for linked in EACH {
+    for linked in ALL_LINKS {
         let program = Program::of("examples/tokens.c", linked);
-        let said = text(&succeed(program.command().arg("9")).stdout);
-        let lines: Vec<&str> = said.lines().collect();
-        assert_eq!(lines.len(), 10, "{linked:?}: {said}");
+        let output = text(&succeed(program.command().arg("9")).stdout);
+        let lines: Vec<&str> = output.lines().collect();
+        assert_eq!(lines.len(), 10, "{linked:?}: {output}");
         let mut tokens = lines[..9].to_vec();
         let is_hex = |token: &&str| token.len() == 32 && u128::from_str_radix(token, 16).is_ok();
-        assert!(tokens.iter().all(is_hex), "{said}");
+        assert!(tokens.iter().all(is_hex), "{output}");
         tokens.sort_unstable();
         tokens.dedup();
         assert_eq!(tokens.len(), 9);
@@ -34,7 +34,7 @@ fn tokens() {
 }
 
 fn shuffle() {
-    for linked in EACH {
+    for linked in ALL_LINKS {
         let program = Program::of("examples/shuffle.c", linked);
         let mut command = program.command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -58,7 +58,7 @@ fn stream() {
     let mut command = Command::new(doors::command());
     command.args(["stream", "--seed", KEY, "--size", "200005"]);
     let expected = succeed(&mut command).stdout.split_off(5);
-    for linked in EACH {
+    for linked in ALL_LINKS {
         let program = Program::of("examples/stream.c", linked);
         let output = succeed(program.command().args([KEY, "5", "200000"]));
         assert!(output.stdout == expected, "{linked:?}");
@@ -68,10 +68,10 @@ fn stream() {
 }
 
 fn simulation() {
-    for linked in EACH {
+    for linked in ALL_LINKS {
         let program = Program::of("examples/simulation.cpp", linked);
-        let said = text(&succeed(&mut program.command()).stdout);
-        let pi = said
+        let output = text(&succeed(&mut program.command()).stdout);
+        let pi = output
             .lines()
             .next()
             .and_then(|line| line.strip_prefix("pi: "));
@@ -79,9 +79,9 @@ fn simulation() {
         // Two million points: one standard deviation is 0.0012.
         assert!(
             (pi - std::f64::consts::PI).abs() < 0.01,
-            "{linked:?}: {said}"
+            "{linked:?}: {output}"
         );
-        assert!(said.contains("height: "), "{said}");
+        assert!(output.contains("height: "), "{output}");
     }
 }
 
@@ -99,11 +99,14 @@ fn cost() {
         .expect("it reads");
     drop(input);
     let output = child.wait_with_output().expect("it ends");
-    let said = text(&output.stdout);
-    let times: Vec<f64> = said.lines().map(|line| line.parse().expect("ns")).collect();
+    let output = text(&output.stdout);
+    let times: Vec<f64> = output
+        .lines()
+        .map(|line| line.parse().expect("ns"))
+        .collect();
     assert!(
         times.len() == 4 && times.iter().all(|&time| time > 0.0),
-        "{said}"
+        "{output}"
     );
 }
 

@@ -7,12 +7,12 @@ use squall_testing::tests;
 use crate::compile::{Linked, PKG_CONFIG, Program, succeed, text};
 
 fn a_child_never_repeats_its_parent() {
-    for linked in [Linked::Dynamic, Linked::Alone] {
+    for linked in [Linked::Dynamic, Linked::FullyStatic] {
         let program = Program::of("tests/c/fork.c", linked);
         let repeats = |from: &str| {
-            let said = text(&succeed(program.command().arg(from)).stdout);
-            let [parent, child] = said.lines().collect::<Vec<_>>()[..] else {
-                panic!("{from}: {said}");
+            let output = text(&succeed(program.command().arg(from)).stdout);
+            let [parent, child] = output.lines().collect::<Vec<_>>()[..] else {
+                panic!("{from}: {output}");
             };
             assert_eq!(parent.len(), 64);
             parent == child

@@ -7,7 +7,7 @@ use squall_testing::doors;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-use crate::compile::{PKG_CONFIG, passes, succeed, text};
+use crate::compile::{PKG_CONFIG, compile_and_run, succeed, text};
 
 /// The keys of a JSON object on one line.
 fn keys(json: &str) -> BTreeSet<String> {
@@ -20,10 +20,10 @@ fn keys(json: &str) -> BTreeSet<String> {
         .collect()
 }
 
-fn functions_do_what_the_header_says() {
-    let said = passes("tests/c/functions.c");
-    let [status, version] = said.lines().collect::<Vec<_>>()[..] else {
-        panic!("{said}");
+fn functions_return_what_the_header_promises() {
+    let output = compile_and_run("tests/c/functions.c");
+    let [status, version] = output.lines().collect::<Vec<_>>()[..] else {
+        panic!("{output}");
     };
     assert_eq!(version, env!("CARGO_PKG_VERSION"));
     let command = succeed(Command::new(doors::command()).args(["status", "--json"]));
@@ -35,11 +35,11 @@ fn functions_do_what_the_header_says() {
     assert!(keys(status).contains("clone_guard"));
 }
 
-fn threads_and_signal_handlers_draw_what_nobody_else_has() {
-    passes("tests/c/threads.c");
+fn threads_and_signal_handlers_draw_different_numbers() {
+    compile_and_run("tests/c/threads.c");
 }
 
 pub const TESTS: &[Test] = tests![
-    functions_do_what_the_header_says: [PKG_CONFIG],
-    threads_and_signal_handlers_draw_what_nobody_else_has: [PKG_CONFIG],
+    functions_return_what_the_header_promises: [PKG_CONFIG],
+    threads_and_signal_handlers_draw_different_numbers: [PKG_CONFIG],
 ];

@@ -27,22 +27,25 @@ fn generated() -> String {
     String::from_utf8(header).expect("text")
 }
 
-fn it_is_what_the_source_says() {
+fn the_committed_header_is_up_to_date() {
     let (path, generated) = (source_path("include/squall.h"), generated());
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(&path, &generated).expect("the header can be written");
     }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    let changed = kept.lines().zip(generated.lines()).find(|(a, b)| a != b);
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    let changed = committed
+        .lines()
+        .zip(generated.lines())
+        .find(|(a, b)| a != b);
     assert!(
-        kept == generated,
-        "include/squall.h is not what src/ says, first here: {changed:?}\n\
+        committed == generated,
+        "include/squall.h differs from what cbindgen generates from src/, first here: {changed:?}\n\
          To update it: {UPDATE}=1 cargo test -p squall-ffi --test integration header"
     );
 }
 
-/// Compiles this text.
-fn compiles(language: &str, standard: &str, text: &str) {
+/// Checks the syntax of this text, with warnings as errors.
+fn check_syntax(language: &str, standard: &str, text: &str) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let source = folder.path().join(format!("alone.{language}"));
     std::fs::write(&source, text).expect("a file");
@@ -56,7 +59,7 @@ fn compiles(language: &str, standard: &str, text: &str) {
 }
 
 /// Files that contain only includes and a function.
-fn alone() -> [String; 4] {
+fn standalone_sources() -> [String; 4] {
     [
         "#include <squall.h>\n",
         "#include <squall_arc4random.h>\n",
@@ -68,19 +71,19 @@ fn alone() -> [String; 4] {
 }
 
 fn each_header_compiles_alone() {
-    for text in alone() {
+    for text in standalone_sources() {
         for standard in ["c99", "c11", "gnu17"] {
-            compiles("c", standard, &text);
+            check_syntax("c", standard, &text);
         }
     }
 }
 
 fn each_header_compiles_alone_in_cxx() {
-    for text in alone() {
-        compiles("cpp", "c++98", &text);
+    for text in standalone_sources() {
+        check_syntax("cpp", "c++98", &text);
         let with_library = format!("{text}#include <cstdlib>\n#include <random>\n");
         for standard in ["c++17", "gnu++20"] {
-            compiles("cpp", standard, &with_library);
+            check_syntax("cpp", standard, &with_library);
         }
     }
 }
@@ -90,7 +93,7 @@ fn errors_must_not_be_ignored() {
     const IGNORED: &str = "#include <squall.h>\nvoid f(char *p);\nvoid f(char *p) { CALL; }\n";
     let folder = tempfile::tempdir().expect("a temporary folder");
     let source = folder.path().join("ignored.c");
-    let accepted = |call: &str| {
+    let compiles = |call: &str| {
         std::fs::write(&source, IGNORED.replace("CALL", call)).expect("a file");
         let mut command: Command = compiler("ignored.c");
         command.args(["-c", "-o", "/dev/null", "-I"]);
@@ -98,13 +101,13 @@ fn errors_must_not_be_ignored() {
         command.output().expect("a compiler").status.success()
     };
     for call in ["squall_fill(p, 1)", "squall_fill_fresh(p, 1)"] {
-        assert!(!accepted(call), "{call}");
-        assert!(accepted(&format!("if ({call}) p[0] = 0")), "{call}");
+        assert!(!compiles(call), "{call}");
+        assert!(compiles(&format!("if ({call}) p[0] = 0")), "{call}");
     }
 }
 
 pub const TESTS: &[Test] = tests![
-    it_is_what_the_source_says,
+    the_committed_header_is_up_to_date,
     each_header_compiles_alone,
     each_header_compiles_alone_in_cxx: [CXX_COMPILER],
     errors_must_not_be_ignored,

@@ -13,16 +13,16 @@ pub fn library() -> PathBuf {
     doors::prefix().join("lib/libsquall.so")
 }
 
-/// What a program prints about the installed library.
-fn of_library(program: &str, arguments: &[&str]) -> String {
+/// The output of `program` about the installed library.
+fn inspect_library(program: &str, arguments: &[&str]) -> String {
     let mut command = Command::new(program);
     command.args(arguments).arg(library());
     text(&succeed(&mut command).stdout)
 }
 
-fn nothing_but_the_functions_is_exported() {
-    let kept = std::fs::read_to_string(source_path("symbols.txt")).expect("symbols.txt");
-    let listed = of_library("nm", &["-D", "--defined-only", "--format=posix"]);
+fn only_the_functions_are_exported() {
+    let committed = std::fs::read_to_string(source_path("symbols.txt")).expect("symbols.txt");
+    let listed = inspect_library("nm", &["-D", "--defined-only", "--format=posix"]);
     let mut exported: Vec<&str> = listed
         .lines()
         .map(|line| {
@@ -33,11 +33,11 @@ fn nothing_but_the_functions_is_exported() {
         })
         .collect();
     exported.sort_unstable();
-    let kept: Vec<&str> = kept.lines().collect();
+    let committed: Vec<&str> = committed.lines().collect();
     assert_eq!(
-        exported, kept,
-        "left is what libsquall.so exports, right bindings/c/symbols.txt: a name that is \
-         new goes there, and one that is gone takes a new soname"
+        exported, committed,
+        "left: the symbols of libsquall.so, right: bindings/c/symbols.txt; add a new symbol to \
+         that file; a removed symbol needs a new soname"
     );
 }
 
@@ -55,9 +55,9 @@ fn the_header_has_the_same_functions() {
     assert_eq!(declared, symbols.lines().collect::<Vec<_>>());
 }
 
-fn it_is_known_by_its_major_version() {
+fn the_soname_has_the_major_version() {
     let major = env!("CARGO_PKG_VERSION_MAJOR");
-    let dynamic = of_library("readelf", &["--dynamic", "--wide"]);
+    let dynamic = inspect_library("readelf", &["--dynamic", "--wide"]);
     let soname = format!("Library soname: [libsquall.so.{major}]");
     assert!(dynamic.contains(&soname), "{dynamic}");
     let libraries = doors::prefix().join("lib");
@@ -70,7 +70,7 @@ fn it_is_known_by_its_major_version() {
     assert!(library().exists());
 }
 
-fn pkg_config_knows_it() {
+fn pkg_config_finds_the_library() {
     assert_eq!(pkg_config(&["--modversion"]), [env!("CARGO_PKG_VERSION")]);
     let prefix = doors::prefix().display();
     assert_eq!(pkg_config(&["--cflags"]), [format!("-I{prefix}/include")]);
@@ -81,8 +81,8 @@ fn pkg_config_knows_it() {
 }
 
 pub const TESTS: &[Test] = tests![
-    nothing_but_the_functions_is_exported,
+    only_the_functions_are_exported,
     the_header_has_the_same_functions,
-    it_is_known_by_its_major_version,
-    pkg_config_knows_it: [PKG_CONFIG],
+    the_soname_has_the_major_version,
+    pkg_config_finds_the_library: [PKG_CONFIG],
 ];

@@ -1,5 +1,5 @@
-//! A statically linked program is prepared before `main`, however the archive was built. A linker takes
-//! only those members of an archive that something refers to.
+//! The library prepares threads before `main`, also in a statically linked program and with any build
+//! profile of the archive. A linker takes only those members of an archive that something refers to.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -25,11 +25,11 @@ const BUILDS: [(&str, &[&str]); 3] = [
 ];
 
 fn a_first_draw_allocates_nothing() {
-    check(&Program::of(SOURCE, Linked::Dynamic), "a shared library");
-    check(&Program::of(SOURCE, Linked::Static), "an archive");
+    check_program(&Program::of(SOURCE, Linked::Dynamic), "a shared library");
+    check_program(&Program::of(SOURCE, Linked::Static), "an archive");
 }
 
-fn however_the_archive_was_built() {
+fn a_first_draw_allocates_nothing_with_any_profile() {
     for (profile, configuration) in BUILDS {
         let archive = build(profile, configuration);
         let flags = libraries(Linked::Static)
@@ -38,16 +38,16 @@ fn however_the_archive_was_built() {
                 "-l:libsquall.a" => archive.display().to_string(),
                 _ => flag,
             });
-        check(&Program::with(SOURCE, flags), profile);
+        check_program(&Program::with(SOURCE, flags), profile);
     }
 }
 
 const SOURCE: &str = "tests/c/prepared.c";
 
-fn check(program: &Program, library: &str) {
-    let runs = |command: &mut Command| command.output().expect("it starts").status.code();
-    assert_eq!(runs(&mut program.command()), Some(0), "{library}");
-    let control = runs(program.command().arg("before"));
+fn check_program(program: &Program, library: &str) {
+    let exit_code = |command: &mut Command| command.output().expect("it starts").status.code();
+    assert_eq!(exit_code(&mut program.command()), Some(0), "{library}");
+    let control = exit_code(program.command().arg("before"));
     assert_eq!(control, Some(1), "the control, {library}");
 }
 
@@ -71,5 +71,5 @@ fn build(profile: &str, configuration: &[&str]) -> PathBuf {
 
 pub const TESTS: &[Test] = tests![
     a_first_draw_allocates_nothing: [PKG_CONFIG],
-    however_the_archive_was_built: [PKG_CONFIG, TEST_ALL],
+    a_first_draw_allocates_nothing_with_any_profile: [PKG_CONFIG, TEST_ALL],
 ];

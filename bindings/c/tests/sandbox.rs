@@ -21,27 +21,30 @@ fn sandboxed(command: Command) -> Command {
     refusing(command, &calls)
 }
 
-fn no_randomness_is_an_error_and_no_bytes() {
+fn without_randomness_functions_return_errors() {
     // Fully static, because the dynamic loader opens files.
-    let program = Program::of("tests/c/refused.c", Linked::Alone);
-    let refused = succeed(&mut sandboxed(program.command()));
-    assert_eq!(text(&refused.stdout), "-2 -2 -2\n");
-    let free = text(&succeed(&mut program.command()).stdout);
-    assert!(free.starts_with("0 0 ") && !free.contains('-'), "{free}");
+    let program = Program::of("tests/c/refused.c", Linked::FullyStatic);
+    let sandboxed_output = succeed(&mut sandboxed(program.command()));
+    assert_eq!(text(&sandboxed_output.stdout), "-2 -2 -2\n");
+    let free_output = text(&succeed(&mut program.command()).stdout);
+    assert!(
+        free_output.starts_with("0 0 ") && !free_output.contains('-'),
+        "{free_output}"
+    );
 
     let mut number = program.command();
     number.arg("number");
     succeed(&mut number);
     let aborted = sandboxed(number).output().expect("it starts");
     assert_eq!(aborted.status.signal(), Some(libc::SIGABRT));
-    let said = text(&aborted.stderr);
+    let output = text(&aborted.stderr);
     assert!(
-        said.starts_with("squall: no source of randomness: "),
-        "{said}"
+        output.starts_with("squall: no source of randomness: "),
+        "{output}"
     );
     assert!(aborted.stdout.is_empty());
 }
 
 pub const TESTS: &[Test] = tests![
-    no_randomness_is_an_error_and_no_bytes: [PKG_CONFIG],
+    without_randomness_functions_return_errors: [PKG_CONFIG],
 ];

@@ -1,4 +1,4 @@
-//! Streams from C: they equal OpenSSL's output, they end, and their memory is wiped.
+//! Streams from C equal OpenSSL's output and end at byte 2^64, and their memory is wiped.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -51,7 +51,7 @@ fn bytes_are_those_of_openssl() {
 }
 
 fn long_streams_are_those_of_openssl() {
-    let program = Program::of("tests/c/streams.c", Linked::Alone);
+    let program = Program::of("tests/c/streams.c", Linked::FullyStatic);
     for answer in answers("stream_digests.json") {
         let (seed, offset) = (field(&answer, "seed"), field(&answer, "offset"));
         let line = format!("{seed} {offset} {}\n", answer["length"]);
@@ -64,17 +64,17 @@ fn long_streams_are_those_of_openssl() {
     }
 }
 
-fn what_cannot_be_is_refused() {
+fn invalid_calls_return_errors() {
     let program = Program::of("tests/c/streams.c", Linked::Dynamic);
     succeed(program.command().arg("refused").stdin(Stdio::null()));
 }
 
 /// The control searches the memory of a stream that was not wiped.
-fn nothing_of_a_stream_is_left() {
+fn a_freed_stream_leaves_no_key() {
     let program = Program::of("tests/c/wiped.c", Linked::Dynamic);
     let left = |arguments: &[&str]| {
-        let said = text(&succeed(program.command().args(arguments)).stdout);
-        let left = said.trim().strip_prefix("1 ").expect("it was freed");
+        let output = text(&succeed(program.command().args(arguments)).stdout);
+        let left = output.trim().strip_prefix("1 ").expect("it was freed");
         left.parse::<u32>().expect("a number")
     };
     assert_eq!(left(&[]), 0);
@@ -85,8 +85,8 @@ fn nothing_of_a_stream_is_left() {
 fn no_key_is_left_on_the_stack() {
     let program = Program::of("tests/c/stack.c", Linked::Dynamic);
     let copies = |arguments: &[&str]| {
-        let said = text(&succeed(program.command().args(arguments)).stdout);
-        said.trim().parse::<u32>().expect("a number")
+        let output = text(&succeed(program.command().args(arguments)).stdout);
+        output.trim().parse::<u32>().expect("a number")
     };
     assert_eq!(copies(&[]), 0);
     assert!(copies(&["control"]) > 0);
@@ -95,7 +95,7 @@ fn no_key_is_left_on_the_stack() {
 pub const TESTS: &[Test] = tests![
     bytes_are_those_of_openssl: [PKG_CONFIG],
     long_streams_are_those_of_openssl: [PKG_CONFIG],
-    what_cannot_be_is_refused: [PKG_CONFIG],
-    nothing_of_a_stream_is_left: [PKG_CONFIG],
+    invalid_calls_return_errors: [PKG_CONFIG],
+    a_freed_stream_leaves_no_key: [PKG_CONFIG],
     no_key_is_left_on_the_stack: [PKG_CONFIG],
 ];

@@ -17,16 +17,16 @@ fn without_nodelete(mut library: Vec<u8>) -> Vec<u8> {
     let word = |at: usize| u64::from_ne_bytes(library[at..][..8].try_into().expect("a word"));
     // An entry of the dynamic section: its tag, and a value that fits 32 bits.
     let is_entry = |at: &usize| word(*at) == FLAGS_1 && word(at + 8) < 1 << 32;
-    let places: Vec<usize> = (0..library.len() - 15)
+    let offsets: Vec<usize> = (0..library.len() - 15)
         .step_by(8)
         .filter(is_entry)
         .collect();
-    let [place] = places[..] else {
-        panic!("flags at {places:?}");
+    let [offset] = offsets[..] else {
+        panic!("flags at {offsets:?}");
     };
-    let flags = word(place + 8);
+    let flags = word(offset + 8);
     assert_ne!(flags & NODELETE, 0);
-    library[place + 8..][..8].copy_from_slice(&(flags & !NODELETE).to_ne_bytes());
+    library[offset + 8..][..8].copy_from_slice(&(flags & !NODELETE).to_ne_bytes());
     library
 }
 
@@ -34,15 +34,15 @@ fn a_thread_ends_after_the_library_was_unloaded() {
     let program = Program::of("tests/c/unloaded.c", Linked::Dynamic);
     let contents = std::fs::read(library()).expect("the library");
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let loads = |name: &str, contents: &[u8]| {
+    let write_copy = |name: &str, contents: &[u8]| {
         let path = folder.path().join(name);
         std::fs::write(&path, contents).expect("a copy");
         path
     };
     // Load copies, because the program itself is linked with the installed library.
-    let kept = loads("kept.so", &contents);
+    let kept = write_copy("kept.so", &contents);
     succeed(program.command().arg(kept));
-    let gone = loads("gone.so", &without_nodelete(contents));
+    let gone = write_copy("gone.so", &without_nodelete(contents));
     let crashed = program.command().arg(gone).output().expect("it starts");
     assert_eq!(
         crashed.status.signal(),

@@ -1,5 +1,5 @@
-//! Counts requests and bytes for each door, in a file that processes map. A door is a way in which
-//! programs reach squall: [`Door`] lists them.
+//! Counts requests and bytes in a file that processes map, separately for each door. A door is one of
+//! the ways in which programs reach squall; [`Door`] lists them.
 //!
 //! Nothing is counted unless the environment variable [`VARIABLE`] names a file made by [`create`].
 //! Then every process that uses a door adds to that file, as do its children and the programs that it

@@ -1,5 +1,5 @@
-//! What squall's doors share: the libraries through which C programs, existing programs and OpenSSL
-//! reach the generator.
+//! Code that squall's doors share. The doors are the libraries through which C programs, existing
+//! programs and OpenSSL reach the generator.
 //!
 //! - [`counters`]: counts of requests and bytes for each door, in a file that anyone may watch.
 //! - [`facts`]: the status of `squall::status`, with names for programs.

@@ -15,7 +15,7 @@ pub fn below_u64<E>(bound: u64, mut draw: impl FnMut() -> Result<u64, E>) -> Res
     }
     let mut product = u128::from(draw()?) * u128::from(bound);
     if (product as u64) < bound {
-        // 2^64 modulo the bound: so many values of the lower half must be rejected.
+        // The number of values of the lower half to reject: 2^64 modulo the bound.
         let surplus = bound.wrapping_neg() % bound;
         while (product as u64) < surplus {
             product = u128::from(draw()?) * u128::from(bound);
@@ -48,7 +48,7 @@ mod tests {
 
     use super::*;
 
-    fn given<T: Copy>(words: &[T]) -> impl FnMut() -> Result<T, Infallible> {
+    fn draw_from<T: Copy>(words: &[T]) -> impl FnMut() -> Result<T, Infallible> {
         let mut words = words.iter();
         move || Ok(*words.next().expect("no more than these are drawn"))
     }
@@ -56,8 +56,8 @@ mod tests {
     #[test]
     fn nothing_is_drawn_for_one_result() {
         for bound in [0, 1] {
-            assert_eq!(below_u64(bound, given(&[])), Ok(0));
-            assert_eq!(below_u32(bound as u32, given(&[])), Ok(0));
+            assert_eq!(below_u64(bound, draw_from(&[])), Ok(0));
+            assert_eq!(below_u32(bound as u32, draw_from(&[])), Ok(0));
         }
     }
 
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn every_result_comes_equally_often() {
         for bound in [3, 6, 641, (1 << 31) + 1, u32::MAX] {
-            let words_of = (1u64 << 32) / u64::from(bound);
+            let words_per_result = (1u64 << 32) / u64::from(bound);
             for result in [0, 1, bound / 2, bound - 1] {
                 let first = (u64::from(result) << 32).div_ceil(u64::from(bound));
                 let last = (((u64::from(result) + 1) << 32) - 1) / u64::from(bound);
@@ -83,17 +83,21 @@ mod tests {
                 edges.sort_unstable();
                 edges.dedup();
                 let within = edges.iter().filter(|word| (first..=last).contains(*word));
-                let refused = within.filter(|word| !accepted(word)).count() as u64;
-                assert_eq!(last - first + 1 - refused, words_of, "{result} of {bound}");
+                let rejected = within.filter(|word| !accepted(word)).count() as u64;
+                assert_eq!(
+                    last - first + 1 - rejected,
+                    words_per_result,
+                    "{result} of {bound}"
+                );
             }
         }
     }
 
     #[test]
-    fn refused_words_are_drawn_again() {
+    fn rejected_words_are_drawn_again() {
         // 2^32 mod 3 is 1: only the lower half 0 is rejected, which is that of the word 0.
-        assert_eq!(below_u32(3, given(&[0, u32::MAX])), Ok(2));
-        assert_eq!(below_u64(3, given(&[0, u64::MAX])), Ok(2));
-        assert_eq!(below_u64(1 << 63, given(&[1])), Ok(0));
+        assert_eq!(below_u32(3, draw_from(&[0, u32::MAX])), Ok(2));
+        assert_eq!(below_u64(3, draw_from(&[0, u64::MAX])), Ok(2));
+        assert_eq!(below_u64(1 << 63, draw_from(&[1])), Ok(0));
     }
 }

@@ -12,8 +12,8 @@ const REQUESTS: u64 = 1000;
 /// If this variable is set, this program counts on two threads and dies.
 const CHILD: &str = "SQUALL_TEST_COUNTS";
 
-/// Whether this process was started by [`counted`].
-pub fn is_asked_to_count() -> bool {
+/// Whether this process was started by [`run_counting_child`].
+pub fn is_counting_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
@@ -35,7 +35,7 @@ pub fn count_and_die() -> ! {
 }
 
 /// Starts a process that counts, in `file` if there is one.
-fn counted(file: Option<&Path>) {
+fn run_counting_child(file: Option<&Path>) {
     let mut child = Command::new(std::env::current_exe().expect("this program"));
     child.env(CHILD, "1");
     match file {
@@ -46,13 +46,13 @@ fn counted(file: Option<&Path>) {
     assert_eq!(output.status.code(), None, "it aborts: {output:?}");
 }
 
-fn what_killed_processes_counted_stays() {
+fn counts_of_killed_processes_stay() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("counters");
     counters::create(&file).expect("a file");
     assert_eq!(counters::read(&file).expect("counters").loads, 0);
     for processes in 1..=3 {
-        counted(Some(&file));
+        run_counting_child(Some(&file));
         let totals = counters::read(&file).expect("counters");
         assert_eq!(totals.loads, processes);
         let served = totals.of(Door::Getrandom);
@@ -65,13 +65,13 @@ fn what_killed_processes_counted_stays() {
         assert_eq!(totals.of(Door::Openssl).requests, 0);
     }
     // Without the variable nothing is counted, and the file keeps its counts.
-    counted(None);
+    run_counting_child(None);
     assert_eq!(counters::read(&file).expect("counters").loads, 3);
 }
 
-fn what_is_no_file_of_counters_is_left_alone() {
+fn other_files_are_left_alone() {
     let folder = tempfile::tempdir().expect("a folder");
-    let made = |name: &str, contents: &[u8]| -> PathBuf {
+    let write_file = |name: &str, contents: &[u8]| -> PathBuf {
         let path = folder.path().join(name);
         std::fs::write(&path, contents).expect("a file");
         path
@@ -85,8 +85,8 @@ fn what_is_no_file_of_counters_is_left_alone() {
         ("zeros", vec![0; len]),
         ("long", vec![7; len + 1]),
     ] {
-        let path = made(name, &contents);
-        counted(Some(&path));
+        let path = write_file(name, &contents);
+        run_counting_child(Some(&path));
         assert_eq!(std::fs::read(&path).expect("the file"), contents, "{name}");
         assert!(counters::read(&path).is_err(), "{name}");
     }
@@ -102,11 +102,8 @@ fn what_is_no_file_of_counters_is_left_alone() {
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&whole, &link).expect("a link");
     assert!(counters::create(&link).is_err());
-    counted(Some(&link));
+    run_counting_child(Some(&link));
     assert_eq!(counters::read(&whole).expect("counters").loads, 0);
 }
 
-pub const TESTS: &[Test] = tests![
-    what_killed_processes_counted_stays,
-    what_is_no_file_of_counters_is_left_alone,
-];
+pub const TESTS: &[Test] = tests![counts_of_killed_processes_stay, other_files_are_left_alone,];

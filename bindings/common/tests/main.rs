@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use squall_testing::suite;
 
 fn main() -> ExitCode {
-    if counters::is_asked_to_count() {
+    if counters::is_counting_child() {
         counters::count_and_die();
     }
     suite::main(&[counters::TESTS])

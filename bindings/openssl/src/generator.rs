@@ -36,8 +36,8 @@ const UNINITIALISED: u32 = 0;
 /// EVP_RAND_STATE_READY.
 const READY: u32 = 1;
 
-/// The code of a refusal: one of [`reason`].
-pub type Refused = u32;
+/// An error code: one of [`reason`].
+pub type ErrorReason = u32;
 
 /// A generator as OpenSSL sees it.
 #[derive(Debug, Default)]
@@ -54,14 +54,14 @@ impl Generator {
     ///
     /// # Errors
     /// The generator is ready already, the strength is more than squall has, or there is no source.
-    pub fn instantiate(&self, strength: u32) -> Result<(), Refused> {
+    pub fn instantiate(&self, strength: u32) -> Result<(), ErrorReason> {
         if self.is_ready() {
             return Err(reason::ALREADY_INSTANTIATED);
         }
         check_strength(strength)?;
         // This shows whether there is a source, so that the first request does not fail.
         draw(&mut [0], false)?;
-        self.note_seeding();
+        self.record_seeding();
         self.state.store(READY, Ordering::Relaxed);
         Ok(())
     }
@@ -77,9 +77,9 @@ impl Generator {
     /// # Errors
     /// The generator is not instantiated, the strength is more than squall has, or there is no source.
     #[inline]
-    pub fn generate(&self, out: &mut [u8], strength: u32, fresh: bool) -> Result<(), Refused> {
+    pub fn generate(&self, out: &mut [u8], strength: u32, fresh: bool) -> Result<(), ErrorReason> {
         self.check_ready()?;
-        serve(out, strength, fresh)
+        fill_and_count(out, strength, fresh)
     }
 
     /// Makes sure that the source works. It changes nothing about later bytes: all threads reseed
@@ -88,10 +88,10 @@ impl Generator {
     ///
     /// # Errors
     /// The generator is not instantiated, or there is no source.
-    pub fn reseed(&self) -> Result<(), Refused> {
+    pub fn reseed(&self) -> Result<(), ErrorReason> {
         self.check_ready()?;
         draw(&mut [0], true)?;
-        self.note_seeding();
+        self.record_seeding();
         Ok(())
     }
 
@@ -99,7 +99,12 @@ impl Generator {
     ///
     /// # Errors
     /// The generator is not instantiated, the strength is more than squall has, or no length fits.
-    pub fn nonce_len(&self, strength: u32, least: usize, most: usize) -> Result<usize, Refused> {
+    pub fn nonce_len(
+        &self,
+        strength: u32,
+        least: usize,
+        most: usize,
+    ) -> Result<usize, ErrorReason> {
         self.check_ready()?;
         check_strength(strength)?;
         match NONCE_LEN.max(least).min(most) {
@@ -112,7 +117,7 @@ impl Generator {
     ///
     /// # Errors
     /// There is no source.
-    pub fn nonce(&self, out: &mut [u8]) -> Result<(), Refused> {
+    pub fn nonce(&self, out: &mut [u8]) -> Result<(), ErrorReason> {
         draw(out, false)?;
         counters::served(Door::OpensslSeed, out.len());
         Ok(())
@@ -122,7 +127,7 @@ impl Generator {
     ///
     /// # Errors
     /// The generator is not instantiated, squall has fewer bits, or no length fits.
-    pub fn seed_len(&self, entropy: u32, least: usize, most: usize) -> Result<usize, Refused> {
+    pub fn seed_len(&self, entropy: u32, least: usize, most: usize) -> Result<usize, ErrorReason> {
         self.check_ready()?;
         check_strength(entropy)?;
         match least.max(entropy.div_ceil(8) as usize) {
@@ -135,7 +140,7 @@ impl Generator {
     ///
     /// # Errors
     /// There is no source.
-    pub fn seed(&self, out: &mut [u8]) -> Result<(), Refused> {
+    pub fn seed(&self, out: &mut [u8]) -> Result<(), ErrorReason> {
         draw(out, true)?;
         counters::served(Door::OpensslSeed, out.len());
         Ok(())
@@ -175,7 +180,7 @@ impl Generator {
     }
 
     #[inline]
-    fn check_ready(&self) -> Result<(), Refused> {
+    fn check_ready(&self) -> Result<(), ErrorReason> {
         if self.is_ready() {
             Ok(())
         } else {
@@ -183,7 +188,7 @@ impl Generator {
         }
     }
 
-    fn note_seeding(&self) {
+    fn record_seeding(&self) {
         // SAFETY: a null pointer is allowed, and nothing is written.
         let now = unsafe { libc::time(core::ptr::null_mut()) };
         self.seeded.store(now, Ordering::Relaxed);
@@ -196,7 +201,7 @@ impl Generator {
 /// # Errors
 /// The strength is more than squall has, or there is no source.
 #[inline]
-pub fn serve(out: &mut [u8], strength: u32, fresh: bool) -> Result<(), Refused> {
+pub fn fill_and_count(out: &mut [u8], strength: u32, fresh: bool) -> Result<(), ErrorReason> {
     check_strength(strength)?;
     draw(out, fresh)?;
     counters::served(Door::Openssl, out.len());
@@ -204,7 +209,7 @@ pub fn serve(out: &mut [u8], strength: u32, fresh: bool) -> Result<(), Refused> 
 }
 
 #[inline]
-fn check_strength(strength: u32) -> Result<(), Refused> {
+fn check_strength(strength: u32) -> Result<(), ErrorReason> {
     if strength <= STRENGTH {
         Ok(())
     } else {
@@ -213,7 +218,7 @@ fn check_strength(strength: u32) -> Result<(), Refused> {
 }
 
 #[inline]
-fn draw(out: &mut [u8], fresh: bool) -> Result<(), Refused> {
+fn draw(out: &mut [u8], fresh: bool) -> Result<(), ErrorReason> {
     let drawn = if fresh {
         squall::try_fill_fresh(out)
     } else {

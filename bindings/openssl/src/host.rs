@@ -76,9 +76,9 @@ impl Host {
         Some(unsafe { CStr::from_ptr(version) })
     }
 
-    /// Adds an error to OpenSSL's queue: the reason, the function, and an explanation, which must not
-    /// contain `%`.
-    pub fn raise(&self, reason: u32, place: &CStr, text: Option<&CStr>) {
+    /// Adds an error to OpenSSL's queue: the reason, the name of the failed function, and an
+    /// explanation, which must not contain `%`.
+    pub fn raise(&self, reason: u32, function: &CStr, text: Option<&CStr>) {
         let (Some(new), Some(debug), Some(set)) =
             (self.new_error, self.set_error_debug, self.vset_error)
         else {
@@ -91,7 +91,7 @@ impl Host {
         // arguments.
         unsafe {
             new(self.handle);
-            debug(self.handle, FILE.as_ptr(), 0, place.as_ptr());
+            debug(self.handle, FILE.as_ptr(), 0, function.as_ptr());
             set(self.handle, reason, text, no_arguments.as_ptr().cast());
         }
     }

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn an_answer_that_does_not_fit_is_refused() {
         const UNSIGNED: u32 = data_type::UNSIGNED_INTEGER;
         assert_eq!(ask::<1>(UNSIGNED, Answer::Number(256)), None);
         assert_eq!(ask::<1>(UNSIGNED, Answer::Number(255)), Some([255]));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_ones_are_left_alone() {
+    fn unknown_parameters_are_left_alone() {
         let mut params = [
             Param::offered(c"unknown", data_type::INTEGER, 4),
             Param::END,
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_place_only_the_size_is_told() {
+    fn without_a_buffer_only_the_size_is_returned() {
         let mut params = [Param::offered(c"known", data_type::UTF8_PTR, 0), Param::END];
         // SAFETY: an array with an end, and no data.
         let answered = unsafe { answer(params.as_mut_ptr(), |_| Some(Answer::Text(c"text"))) };

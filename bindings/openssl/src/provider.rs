@@ -50,7 +50,7 @@ const BUILD: &CStr = c_text(concat!("squall ", env!("CARGO_PKG_VERSION"), "\0"))
 const fn c_text(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(text) => text,
-        Err(_) => panic!("it ends with the only zero"),
+        Err(_) => panic!("the text must contain one null byte, at its end"),
     }
 }
 
@@ -92,7 +92,7 @@ unsafe extern "C" fn random_bytes(
 ) -> c_int {
     // SAFETY: OpenSSL gives a buffer of this length.
     let out = unsafe { rand::bytes(out, len) };
-    match generator::serve(out, strength, false) {
+    match generator::fill_and_count(out, strength, false) {
         Ok(()) => 1,
         Err(reason) => {
             // SAFETY: it came from `OSSL_provider_init`, and was not torn down yet.

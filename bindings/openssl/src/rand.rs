@@ -9,7 +9,7 @@ use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::slice;
 
 use crate::abi::{self, Algorithm, Dispatch, Param, Table, data_type, rand_function};
-use crate::generator::{Generator, Refused};
+use crate::generator::{ErrorReason, Generator};
 use crate::host::{Host, Provider};
 use crate::params;
 
@@ -20,11 +20,11 @@ struct Context {
 }
 
 impl Context {
-    /// The value of `result`; an error goes to OpenSSL's queue.
+    /// The value of `result`. An error is added to OpenSSL's queue.
     #[inline]
-    fn told<T>(&self, place: &CStr, result: Result<T, Refused>) -> Option<T> {
+    fn value_or_report<T>(&self, function: &CStr, result: Result<T, ErrorReason>) -> Option<T> {
         result
-            .inspect_err(|&reason| self.host.raise(reason, place, None))
+            .inspect_err(|&reason| self.host.raise(reason, function, None))
             .ok()
     }
 }
@@ -35,7 +35,7 @@ pub static ALGORITHMS: Table<Algorithm, 2> = Table([
         names: c"SQUALL".as_ptr(),
         properties: c"provider=squall".as_ptr(),
         functions: FUNCTIONS.begin(),
-        description: c"squall: state of each thread, told of forks and clones".as_ptr(),
+        description: c"squall: a generator in each thread, safe across forks and clones".as_ptr(),
     },
     Algorithm::END,
 ]);
@@ -126,7 +126,10 @@ unsafe extern "C" fn instantiate(
     // SAFETY: OpenSSL passes what `new` returned.
     let context = unsafe { &*context };
     let done = context.generator.instantiate(strength);
-    context.told(c"instantiate", done).is_some().into()
+    context
+        .value_or_report(c"instantiate", done)
+        .is_some()
+        .into()
 }
 
 unsafe extern "C" fn uninstantiate(context: *const Context) -> c_int {
@@ -149,7 +152,7 @@ unsafe extern "C" fn generate(
     // SAFETY: OpenSSL gives a buffer of this length.
     let out = unsafe { bytes(out, len) };
     let done = context.generator.generate(out, strength, fresh != 0);
-    context.told(c"generate", done).is_some().into()
+    context.value_or_report(c"generate", done).is_some().into()
 }
 
 unsafe extern "C" fn reseed(
@@ -163,7 +166,7 @@ unsafe extern "C" fn reseed(
     // SAFETY: OpenSSL passes what `new` returned.
     let context = unsafe { &*context };
     let done = context.generator.reseed();
-    context.told(c"reseed", done).is_some().into()
+    context.value_or_report(c"reseed", done).is_some().into()
 }
 
 unsafe extern "C" fn nonce(
@@ -184,7 +187,7 @@ unsafe extern "C" fn nonce(
         }
         Ok(len)
     };
-    context.told(c"nonce", nonce()).unwrap_or(0)
+    context.value_or_report(c"nonce", nonce()).unwrap_or(0)
 }
 
 unsafe extern "C" fn get_seed(
@@ -201,7 +204,7 @@ unsafe extern "C" fn get_seed(
     let context = unsafe { &*context };
     let bits = entropy.max(0) as u32;
     let len = context.generator.seed_len(bits, least, most);
-    let Some(len) = context.told(c"get_seed", len) else {
+    let Some(len) = context.value_or_report(c"get_seed", len) else {
         return 0;
     };
     let place = context.host.secure_malloc(len);
@@ -210,7 +213,7 @@ unsafe extern "C" fn get_seed(
     }
     // SAFETY: allocated with this length just now.
     let filled = context.generator.seed(unsafe { bytes(place, len) });
-    if context.told(c"get_seed", filled).is_none() {
+    if context.value_or_report(c"get_seed", filled).is_none() {
         // SAFETY: it was allocated above, and nobody else has it.
         unsafe { context.host.secure_clear_free(place, len) };
         return 0;

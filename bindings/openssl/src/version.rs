@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn all_others_are_not() {
+    fn all_other_versions_are_unsupported() {
         for version in [
             c"1.1.1",
             c"1.1.1w",

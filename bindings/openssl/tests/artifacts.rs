@@ -14,10 +14,10 @@ pub const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 static MODULES: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = doors::prefix().join("tested-modules");
     std::fs::create_dir_all(&folder).expect("a folder");
-    put(&folder.join("squall.so"), |new| {
+    replace(&folder.join("squall.so"), |new| {
         std::fs::copy(doors::provider(), new).expect("a copy");
     });
-    put(&folder.join("control.so"), |new| {
+    replace(&folder.join("control.so"), |new| {
         compile("control", new, &["-shared", "-fPIC"]);
     });
     folder
@@ -29,7 +29,7 @@ pub fn modules() -> &'static Path {
 }
 
 /// Writes a file by renaming a new one over it, because other processes may be loading the old one.
-fn put(file: &Path, make: impl FnOnce(&Path)) {
+fn replace(file: &Path, make: impl FnOnce(&Path)) {
     let new = file.with_extension(std::process::id().to_string());
     make(&new);
     std::fs::rename(new, file).expect("its name");

@@ -1,4 +1,4 @@
-//! Tests both variants of the configuration that users are given, and OpenSSL's command with it.
+//! Tests both variants of the configuration for users, with C programs and the `openssl` command.
 
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -7,7 +7,7 @@ use crate::artifacts;
 use crate::workspace::{FRAGMENT, OPENSSL, Workspace, run};
 
 fn all_of_rand_is_served_by_squall() {
-    let workspace = Workspace::instead();
+    let workspace = Workspace::replacing();
     assert_eq!(workspace.run("draw", &[]), "SQUALL SQUALL SQUALL\n");
     let [bytes, seeds] = workspace.drawn();
     // Six times 5000 bytes.
@@ -15,7 +15,7 @@ fn all_of_rand_is_served_by_squall() {
     assert_eq!(seeds.requests, 0);
 }
 
-fn or_openssls_generators_are_seeded_by_it() {
+fn openssls_generators_are_seeded_by_squall() {
     let workspace = Workspace::seeding();
     assert_eq!(workspace.run("draw", &[]), "CTR-DRBG CTR-DRBG CTR-DRBG\n");
     let [bytes, seeds] = workspace.drawn();
@@ -26,14 +26,14 @@ fn or_openssls_generators_are_seeded_by_it() {
 }
 
 /// The control for the counters: a provider that is only loaded serves nothing.
-fn without_the_section_nothing_is() {
+fn without_the_section_squall_serves_nothing() {
     let workspace = Workspace::unused();
     assert_eq!(workspace.run("draw", &[]), "CTR-DRBG CTR-DRBG CTR-DRBG\n");
     assert_eq!(workspace.totals().loads, 1);
     assert_eq!(workspace.drawn().map(|total| total.requests), [0, 0]);
 }
 
-fn it_can_be_asked_for_by_property() {
+fn the_generator_can_be_selected_by_property() {
     for properties in ["provider=squall", "?provider=squall"] {
         let with = format!("\nrandom = SQUALL\nproperties = {properties}\n");
         let workspace = Workspace::new(&FRAGMENT.replace("\nrandom = SQUALL\n", &with));
@@ -41,8 +41,8 @@ fn it_can_be_asked_for_by_property() {
     }
 }
 
-fn it_joins_an_openssl_cnf() {
-    let workspace = Workspace::instead();
+fn the_fragment_can_be_included_in_openssl_cnf() {
+    let workspace = Workspace::replacing();
     let whole = format!(
         "openssl_conf = openssl_init\n\
          [openssl_init]\nproviders = provider_sect\noid_section = new_oids\n\
@@ -56,7 +56,7 @@ fn it_joins_an_openssl_cnf() {
     let openssl = |arguments: &[&str]| {
         let mut command = workspace.command("openssl");
         command.env("OPENSSL_CONF", workspace.path("whole.cnf"));
-        crate::workspace::said(command.args(arguments))
+        crate::workspace::output_of(command.args(arguments))
     };
     let providers = openssl(&["list", "-providers"]);
     for name in ["default", "legacy", "squall"] {
@@ -67,9 +67,9 @@ fn it_joins_an_openssl_cnf() {
     assert_eq!(workspace.drawn()[0].bytes, 32);
 }
 
-fn the_command_openssl_works_with_it() {
+fn the_openssl_command_works_with_squall() {
     for (workspace, generator, least) in [
-        (Workspace::instead(), "SQUALL @ squall", [1000, 0]),
+        (Workspace::replacing(), "SQUALL @ squall", [1000, 0]),
         // At least a nonce and two seeds for each of seven processes.
         (Workspace::seeding(), "CTR-DRBG @ default", [0, 300]),
     ] {
@@ -95,7 +95,7 @@ fn the_command_openssl_works_with_it() {
     }
 }
 
-fn generators_live_as_provider_rand_says() {
+fn generators_follow_the_life_cycle_of_provider_rand() {
     let workspace = Workspace::unused();
     workspace.run("generator", &[&artifacts::modules().to_string_lossy()]);
     let [bytes, seeds] = workspace.drawn();
@@ -114,11 +114,11 @@ fn without_the_module_there_are_no_bytes() {
 
 pub const TESTS: &[Test] = tests![
     all_of_rand_is_served_by_squall: [OPENSSL],
-    or_openssls_generators_are_seeded_by_it: [OPENSSL],
-    without_the_section_nothing_is: [OPENSSL],
-    it_can_be_asked_for_by_property: [OPENSSL],
-    it_joins_an_openssl_cnf: [OPENSSL],
-    the_command_openssl_works_with_it: [OPENSSL],
-    generators_live_as_provider_rand_says: [OPENSSL],
+    openssls_generators_are_seeded_by_squall: [OPENSSL],
+    without_the_section_squall_serves_nothing: [OPENSSL],
+    the_generator_can_be_selected_by_property: [OPENSSL],
+    the_fragment_can_be_included_in_openssl_cnf: [OPENSSL],
+    the_openssl_command_works_with_squall: [OPENSSL],
+    generators_follow_the_life_cycle_of_provider_rand: [OPENSSL],
     without_the_module_there_are_no_bytes: [OPENSSL],
 ];

@@ -8,12 +8,12 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 use crate::artifacts::{self, CRATE};
-use crate::workspace::{OPENSSL, Workspace, run, said};
+use crate::workspace::{OPENSSL, Workspace, output_of, run};
 
-fn it_exports_one_function() {
+fn only_the_listed_symbols_are_exported() {
     let provider = artifacts::modules().join("squall.so");
     let mut nm = Command::new("nm");
-    let symbols = said(
+    let symbols = output_of(
         nm.args(["--dynamic", "--defined-only", "--format=just-symbols"])
             .arg(provider),
     );
@@ -21,7 +21,7 @@ fn it_exports_one_function() {
     assert_eq!(symbols, listed);
 }
 
-fn it_is_loaded_into_openssl_from_3_0_on() {
+fn the_provider_loads_into_openssl_3_0_and_later() {
     let workspace = Workspace::unused();
     for version in ["3.0.0", "3.0.22", "3.5.0", "3.6.0-dev", "4.0.0"] {
         // This is the error of OpenSSL's own generators: PROV_R_INSUFFICIENT_DRBG_STRENGTH.
@@ -32,7 +32,7 @@ fn it_is_loaded_into_openssl_from_3_0_on() {
     assert_eq!((bytes.requests, bytes.bytes), (15, 10_000));
 }
 
-fn it_is_not_loaded_into_anything_else() {
+fn the_provider_refuses_other_versions() {
     let workspace = Workspace::unused();
     for version in ["2.9.0", "1.1.1", "1.1.1w", "garbage", "3", "", "none"] {
         let refused = "error 1\nin OSSL_provider_init\n\
@@ -50,18 +50,18 @@ fn load_into(workspace: &Workspace, version: &str) -> String {
 }
 
 /// When a thread ends, the library's own code frees that thread's memory page.
-fn it_stays_for_threads_that_end_after_it_was_unloaded() {
+fn a_thread_may_end_after_openssl_unloaded_the_provider() {
     let workspace = Workspace::unused();
     let folder = artifacts::modules().to_string_lossy();
     assert_eq!(workspace.run("unload", &[&folder]), "done\n");
 }
 
 /// The control: the same library without the NODELETE flag.
-fn without_staying_such_threads_crash() {
+fn without_the_nodelete_flag_such_a_thread_crashes() {
     let workspace = Workspace::unused();
     let copy = workspace.path("squall.so");
     let mut library = std::fs::read(artifacts::modules().join("squall.so")).expect("the provider");
-    may_be_unloaded(&mut library);
+    clear_nodelete(&mut library);
     std::fs::write(&copy, library).expect("a copy");
     let folder: &Path = copy.parent().expect("a folder");
     let output = run(workspace.command(workspace.program("unload")).arg(folder));
@@ -69,7 +69,7 @@ fn without_staying_such_threads_crash() {
 }
 
 /// Clears the NODELETE flag (elf(5), DT_FLAGS_1).
-fn may_be_unloaded(library: &mut [u8]) {
+fn clear_nodelete(library: &mut [u8]) {
     const DT_FLAGS_1: u64 = 0x6fff_fffb;
     const DF_1_NODELETE: u64 = 8;
     let words = library.chunks_exact_mut(8);
@@ -82,9 +82,9 @@ fn may_be_unloaded(library: &mut [u8]) {
 }
 
 pub const TESTS: &[Test] = tests![
-    it_exports_one_function: [OPENSSL],
-    it_is_loaded_into_openssl_from_3_0_on: [OPENSSL],
-    it_is_not_loaded_into_anything_else: [OPENSSL],
-    it_stays_for_threads_that_end_after_it_was_unloaded: [OPENSSL],
-    without_staying_such_threads_crash: [OPENSSL],
+    only_the_listed_symbols_are_exported: [OPENSSL],
+    the_provider_loads_into_openssl_3_0_and_later: [OPENSSL],
+    the_provider_refuses_other_versions: [OPENSSL],
+    a_thread_may_end_after_openssl_unloaded_the_provider: [OPENSSL],
+    without_the_nodelete_flag_such_a_thread_crashes: [OPENSSL],
 ];

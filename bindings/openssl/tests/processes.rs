@@ -1,4 +1,4 @@
-//! Threads, forks and sandboxes: no bytes are given twice, and none without a source of randomness.
+//! Threads, forks and sandboxes: no bytes come twice, and without a source of randomness there are none.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::artifacts;
 use crate::workspace::{OPENSSL, Workspace};
 
 fn threads_draw_different_bytes() {
-    for workspace in [Workspace::instead(), Workspace::seeding()] {
+    for workspace in [Workspace::replacing(), Workspace::seeding()] {
         let draws = workspace.run("many", &["threads"]);
         assert_eq!(draws.lines().count(), 8 * 3 * 3000);
         assert_eq!(repeats(&draws), 0);
@@ -17,7 +17,7 @@ fn threads_draw_different_bytes() {
 }
 
 fn children_of_a_fork_draw_different_bytes() {
-    for workspace in [Workspace::instead(), Workspace::seeding()] {
+    for workspace in [Workspace::replacing(), Workspace::seeding()] {
         let draws = workspace.run("many", &["forks"]);
         assert!(draws.lines().count() > 9000);
         assert_eq!(repeats(&draws), 0);
@@ -37,7 +37,7 @@ fn repeats(draws: &str) -> usize {
 }
 
 /// Fresh bytes come from the kernel. If it refuses, OpenSSL gets an error and the program goes on.
-fn without_a_source_nothing_is_fresh() {
+fn without_a_source_fresh_requests_fail() {
     let folder = artifacts::modules().to_string_lossy();
     for when in ["late", "early"] {
         let workspace = Workspace::unused();
@@ -49,5 +49,5 @@ pub const TESTS: &[Test] = tests![
     threads_draw_different_bytes: [OPENSSL],
     children_of_a_fork_draw_different_bytes: [OPENSSL],
     children_of_a_provider_without_guards_repeat: [OPENSSL],
-    without_a_source_nothing_is_fresh: [OPENSSL],
+    without_a_source_fresh_requests_fail: [OPENSSL],
 ];

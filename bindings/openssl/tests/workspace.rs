@@ -42,7 +42,7 @@ impl Workspace {
     }
 
     /// A workspace with the unchanged fragment: squall replaces OpenSSL's generators.
-    pub fn instead() -> Workspace {
+    pub fn replacing() -> Workspace {
         Workspace::new(FRAGMENT)
     }
 
@@ -89,12 +89,12 @@ impl Workspace {
 
     /// Runs `openssl ARGUMENTS` and returns its output.
     pub fn openssl(&self, arguments: &[&str]) -> String {
-        said(self.command("openssl").args(arguments))
+        output_of(self.command("openssl").args(arguments))
     }
 
     /// Compiles and runs `tests/programs/NAME.c` and returns its output.
     pub fn run(&self, name: &str, arguments: &[&str]) -> String {
-        said(self.command(self.program(name)).args(arguments))
+        output_of(self.command(self.program(name)).args(arguments))
     }
 
     /// Compiles `tests/programs/NAME.c` and returns the program's path.
@@ -116,7 +116,7 @@ impl Workspace {
 }
 
 /// The standard output of a command, which must succeed and write no errors.
-pub fn said(command: &mut Command) -> String {
+pub fn output_of(command: &mut Command) -> String {
     let output = run(command);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(

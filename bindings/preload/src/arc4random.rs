@@ -13,7 +13,7 @@ use crate::{agreement, draw, gate, getrandom, real, sandbox};
 /// arc4random(3): a number below 2^32.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn arc4random() -> u32 {
-    let (number, is_served) = word();
+    let (number, is_served) = draw_word();
     count(is_served, size_of::<u32>());
     number
 }
@@ -35,13 +35,13 @@ unsafe extern "C-unwind" fn arc4random_buf(buffer: *mut c_void, length: usize) {
 /// arc4random_uniform(3): a number below `bound`, each equally likely; 0 if `bound` is 0 or 1.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn arc4random_uniform(bound: u32) -> u32 {
-    let mut are_served = true;
+    let mut all_are_served = true;
     let Ok(number) = uniform::below_u32(bound, || {
-        let (number, is_served) = word();
-        are_served &= is_served;
+        let (number, is_served) = draw_word();
+        all_are_served &= is_served;
         Ok::<_, core::convert::Infallible>(number)
     });
-    count(are_served, size_of::<u32>());
+    count(all_are_served, size_of::<u32>());
     number
 }
 
@@ -57,7 +57,7 @@ fn count(is_served: bool, length: usize) {
 
 /// A number, and whether squall made it.
 #[inline(always)]
-fn word() -> (u32, bool) {
+fn draw_word() -> (u32, bool) {
     let mut bytes = [0; size_of::<u32>()];
     let is_served = fill(&mut bytes);
     (u32::from_ne_bytes(bytes), is_served)
@@ -66,19 +66,19 @@ fn word() -> (u32, bool) {
 /// Fills `out`, or ends the process; returns whether squall filled it.
 #[inline(always)]
 fn fill(out: &mut [u8]) -> bool {
-    (gate::is_open(0) && draw::fill(out)) || fill_slowly(out)
+    (gate::may_serve(0) && draw::fill(out)) || fill_slowly(out)
 }
 
 #[cold]
 #[inline(never)]
 fn fill_slowly(out: &mut [u8]) -> bool {
-    let is_kernels = agreement::is_closed() || sandbox::is_entered();
+    let is_left_to_kernel = agreement::is_kernel_only() || sandbox::is_entered();
     // Waits until the kernel's RNG is ready; tries /dev/urandom if getrandom is refused.
-    if !is_kernels && draw::fill(out) {
+    if !is_left_to_kernel && draw::fill(out) {
         return true;
     }
     // The C library's function has other ways, or ends the process with its own message.
-    if let Some(arc4random_buf) = real::ARC4RANDOM_BUF.get_while_open() {
+    if let Some(arc4random_buf) = real::ARC4RANDOM_BUF.get_unless_kernel_only() {
         // SAFETY: `out` is writable for its length.
         unsafe { arc4random_buf(out.as_mut_ptr().cast(), out.len()) };
         return false;

@@ -3,7 +3,7 @@
 //! Such a child runs at the same time as its parent and shares its thread-local variables. Both would
 //! draw from one state without knowing of each other, and no check for that is cheap enough to run on
 //! each request. So when a program makes such a child, the kernel serves all requests of the process
-//! from then on ([`agreement::CLOSED`]). Threads are not affected: they have their own thread pointer
+//! from then on ([`agreement::KERNEL_ONLY`]). Threads are not affected: they have their own thread pointer
 //! (CLONE_SETTLS). Neither is vfork(2), whose parent waits.
 //!
 //! This exists only on x86-64; [`crate::syscall`] catches calls by number. The C library's internal
@@ -15,8 +15,8 @@ use core::ffi::{c_int, c_void};
 use crate::{agreement, real};
 
 /// The flags that identify such a child, and their values for it.
-pub(crate) const SHARING: c_int = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_SETTLS;
-pub(crate) const SHARES: c_int = libc::CLONE_VM;
+pub(crate) const CHECKED_FLAGS: c_int = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_SETTLS;
+pub(crate) const SHARING_FLAGS: c_int = libc::CLONE_VM;
 
 /// clone(2), passed on to the C library. All arguments stay in place, because it returns twice.
 ///
@@ -37,10 +37,10 @@ unsafe extern "C-unwind" fn clone(
         "test rsi, rsi",
         "jz 2f",
         "mov r11d, edx",
-        "and r11d, {sharing}",
-        "cmp r11d, {shares}",
+        "and r11d, {checked_flags}",
+        "cmp r11d, {sharing_flags}",
         "jne 2f",
-        "mov word ptr [rip + {agreed}], {closed}",
+        "mov word ptr [rip + {accepted}], {closed}",
         "2:",
         "mov r11, qword ptr [rip + {real}]",
         "test r11, r11",
@@ -69,10 +69,10 @@ unsafe extern "C-unwind" fn clone(
         "xor eax, eax",
         "jmp r11",
         ".cfi_endproc",
-        sharing = const SHARING,
-        shares = const SHARES,
-        agreed = sym agreement::AGREED,
-        closed = const agreement::CLOSED,
+        checked_flags = const CHECKED_FLAGS,
+        sharing_flags = const SHARING_FLAGS,
+        accepted = sym agreement::ACCEPTED_FLAGS,
+        closed = const agreement::KERNEL_ONLY,
         real = sym real::CLONE,
         look_up = sym look_up,
     )
@@ -95,10 +95,10 @@ unsafe extern "C-unwind" fn __clone(
 /// Looks up the next library's function. The process ends if there is none; the C library has one.
 extern "C" fn look_up() -> *mut c_void {
     // SAFETY: the name ends with a null byte.
-    let place = unsafe { libc::dlsym(libc::RTLD_NEXT, c"clone".as_ptr()) };
-    if place.is_null() {
+    let address = unsafe { libc::dlsym(libc::RTLD_NEXT, c"clone".as_ptr()) };
+    if address.is_null() {
         // SAFETY: ends the process.
         unsafe { libc::abort() };
     }
-    place
+    address
 }

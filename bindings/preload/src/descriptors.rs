@@ -1,10 +1,10 @@
 //! Functions that make a descriptor mean another file: open(2), dup(2), fcntl(2), close(2) and
-//! others. They do what they always did, and [`device`] forgets what it knew of the descriptor.
+//! others. They call the next function of the same name, and [`device`] forgets the descriptor.
 //!
 //! Some are variadic in C. With the calling conventions of Linux on x86-64 (System V) and AArch64
 //! (AAPCS64), variable arguments that are integers or pointers are passed like named ones. So these
-//! functions name every possible argument, and pass on whatever is there; the next function uses
-//! only those that it expects.
+//! functions name every possible argument, and pass on whatever the registers hold; the next function
+//! uses only the arguments that it expects.
 
 use core::ffi::{c_char, c_int, c_long, c_uint};
 
@@ -12,9 +12,9 @@ use libc::mode_t;
 
 use crate::{device, real};
 
-/// Forgets what was known of a descriptor that a call returned, if any; keeps `errno`.
+/// Forgets the descriptor that a call returned, if it returned one; keeps `errno`.
 #[inline]
-fn given(fd: c_int) -> c_int {
+fn forget_returned(fd: c_int) -> c_int {
     device::forget(fd);
     fd
 }
@@ -29,7 +29,7 @@ macro_rules! opens {
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
             // SAFETY: the caller's promise.
-            given(unsafe {
+            forget_returned(unsafe {
                 match real::$next.get() {
                     Some(open) => open(path, flags, mode),
                     None => openat_of_kernel(libc::AT_FDCWD, path, flags, mode),
@@ -49,7 +49,7 @@ macro_rules! opens {
             mode: mode_t,
         ) -> c_int {
             // SAFETY: the caller's promise.
-            given(unsafe {
+            forget_returned(unsafe {
                 match real::$next_at.get() {
                     Some(openat) => openat(folder, path, flags, mode),
                     None => openat_of_kernel(folder, path, flags, mode),
@@ -74,7 +74,7 @@ macro_rules! checked_opens {
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $open(path: *const c_char, flags: c_int) -> c_int {
             // SAFETY: the caller's promise.
-            given(unsafe {
+            forget_returned(unsafe {
                 match real::$next.get() {
                     Some(open) => open(path, flags),
                     None => openat_of_kernel(libc::AT_FDCWD, path, flags, 0),
@@ -93,7 +93,7 @@ macro_rules! checked_opens {
             flags: c_int,
         ) -> c_int {
             // SAFETY: the caller's promise.
-            given(unsafe {
+            forget_returned(unsafe {
                 match real::$next_at.get() {
                     Some(openat) => openat(folder, path, flags),
                     None => openat_of_kernel(folder, path, flags, 0),
@@ -125,7 +125,7 @@ unsafe fn openat_of_kernel(
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
     // SAFETY: the caller's promise.
-    given(unsafe {
+    forget_returned(unsafe {
         match real::DUP.get() {
             Some(dup) => dup(fd),
             None => libc::syscall(libc::SYS_dup, fd) as c_int,
@@ -141,7 +141,7 @@ unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
 unsafe extern "C-unwind" fn dup2(from: c_int, to: c_int) -> c_int {
     // SAFETY: the caller's promise. Not every architecture has the system call dup2. dup3 refuses equal
     // numbers, for which dup2 returns the number if it is open.
-    given(unsafe {
+    forget_returned(unsafe {
         match real::DUP2.get() {
             Some(dup2) => dup2(from, to),
             None if from == to => match libc::syscall(libc::SYS_fcntl, from, libc::F_GETFD) {
@@ -160,7 +160,7 @@ unsafe extern "C-unwind" fn dup2(from: c_int, to: c_int) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
     // SAFETY: the caller's promise.
-    given(unsafe {
+    forget_returned(unsafe {
         match real::DUP3.get() {
             Some(dup3) => dup3(from, to, flags),
             None => libc::syscall(libc::SYS_dup3, from, to, flags) as c_int,
@@ -185,7 +185,7 @@ macro_rules! fcntls {
                 }
             };
             match command {
-                libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => given(result),
+                libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => forget_returned(result),
                 _ => result,
             }
         }
@@ -204,7 +204,7 @@ fcntls! {
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pidfd_getfd(process: c_int, fd: c_int, flags: c_uint) -> c_int {
     // SAFETY: the caller's promise.
-    given(unsafe {
+    forget_returned(unsafe {
         match real::PIDFD_GETFD.get() {
             Some(pidfd_getfd) => pidfd_getfd(process, fd, flags),
             None => libc::syscall(libc::SYS_pidfd_getfd, process, fd, flags) as c_int,

@@ -1,10 +1,10 @@
 //! Decides whether squall may serve a request of getrandom(2): only if the kernel would.
 //!
-//! The kernel is asked with a request of no bytes, which it refuses like any other (`random.c` of
-//! Linux 5.6 and later checks the flags before the length). Agreement is remembered for the process,
-//! with a bit for each combination of flags, because the kernel's RNG stays ready once it is. Nothing
-//! else is remembered: the request itself then goes to the kernel, where it waits, is interrupted, or
-//! fails as it would without this library. Once the program has entered a sandbox, the kernel serves
+//! This module asks the kernel with a request of no bytes, which the kernel refuses like any other
+//! (`random.c` of Linux 5.6 and later checks the flags before the length). If the kernel accepts it, the
+//! process remembers that, with a bit for each combination of flags, because the kernel's RNG stays ready
+//! once it is. A refusal is not remembered: the request itself then goes to the kernel, where it waits,
+//! is interrupted, or fails as it would without this library. Once the program has entered a sandbox, the kernel serves
 //! all requests ([`crate::sandbox`]).
 
 use core::ffi::{c_int, c_uint};
@@ -13,7 +13,7 @@ use core::sync::atomic::Ordering;
 
 use squall::hazmat::keep_errno;
 
-use crate::agreement::{AGREED, forget, is_closed, update};
+use crate::agreement::{ACCEPTED_FLAGS, clear_accepted, is_kernel_only, update};
 use crate::{draw, sandbox};
 
 /// All flags of getrandom(2): 1, 2 and 4.
@@ -21,23 +21,24 @@ const FLAGS: c_uint = libc::GRND_NONBLOCK | libc::GRND_RANDOM | libc::GRND_INSEC
 
 /// Whether squall may serve requests with these flags. Never waits, and keeps `errno`.
 #[inline(always)]
-pub(crate) fn is_open(flags: c_uint) -> bool {
-    flags <= FLAGS && (AGREED.load(Ordering::Relaxed) & 1 << flags != 0 || ask(flags))
+pub(crate) fn may_serve(flags: c_uint) -> bool {
+    flags <= FLAGS
+        && (ACCEPTED_FLAGS.load(Ordering::Relaxed) & 1 << flags != 0 || ask_kernel(flags))
 }
 
 /// Whether the kernel's RNG is ready and this process may use it.
 pub(crate) fn is_ready() -> bool {
-    is_open(libc::GRND_NONBLOCK)
+    may_serve(libc::GRND_NONBLOCK)
 }
 
 #[cold]
-fn ask(flags: c_uint) -> bool {
-    if is_closed() || sandbox::is_entered() {
+fn ask_kernel(flags: c_uint) -> bool {
+    if is_kernel_only() || sandbox::is_entered() {
         return false;
     }
-    let is_first = || AGREED.load(Ordering::Relaxed) == 0;
+    let is_first_question = || ACCEPTED_FLAGS.load(Ordering::Relaxed) == 0;
     // Check first whether the RNG is ready: squall would wait for it, whatever the flags.
-    if is_first() && flags != libc::GRND_NONBLOCK && !is_ready() {
+    if is_first_question() && flags != libc::GRND_NONBLOCK && !is_ready() {
         return false;
     }
     // SAFETY: no bytes are requested. A raw call, which is no cancellation point.
@@ -45,23 +46,23 @@ fn ask(flags: c_uint) -> bool {
     if answer.is_err() {
         return false;
     }
-    if is_first() {
-        decide();
+    if is_first_question() {
+        make_one_time_decisions();
     }
-    let is_open = update(|before| before | 1 << flags);
-    // A sandbox may be entered meanwhile: either this sees it, or its `forget` clears the agreement.
+    let accepted = update(|before| before | 1 << flags);
+    // A sandbox may be entered meanwhile: either this check sees it, or `sandbox::enter` clears the flags.
     if sandbox::is_entered() {
-        forget();
+        clear_accepted();
         return false;
     }
-    is_open
+    accepted
 }
 
-/// Draws twice. This makes all decisions that squall makes once per process, so no later draw opens a
-/// device, perhaps in a sandbox that nobody has noticed. The kernel's RNG must be ready.
+/// Draws twice, so that squall makes all its one-time decisions for the process. Then no later draw opens
+/// a device, perhaps in a sandbox that this library did not notice. The kernel's RNG must be ready.
 ///
 /// Cancellation is disabled meanwhile, because squall does not expect it while it opens devices.
-fn decide() {
+fn make_one_time_decisions() {
     unsafe extern "C" {
         fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
     }

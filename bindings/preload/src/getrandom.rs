@@ -8,7 +8,7 @@ use squall_bindings::counters::{self, Door};
 use crate::{draw, gate, real};
 
 /// The longest request of getentropy in bytes (getentropy(3); POSIX.1-2024 `GETENTROPY_MAX`).
-const LONGEST_ENTROPY: usize = 256;
+const MAX_ENTROPY: usize = 256;
 
 /// getrandom(2): fills `buffer` and returns the number of bytes; or -1, with the kernel's `errno`.
 ///
@@ -21,7 +21,7 @@ unsafe extern "C-unwind" fn getrandom(buffer: *mut c_void, length: usize, flags:
         if let Some(count) = serve(buffer, length, flags) {
             return count as isize;
         }
-        match real::GETRANDOM.get_while_open() {
+        match real::GETRANDOM.get_unless_kernel_only() {
             Some(getrandom) => getrandom(buffer, length, flags),
             None => getrandom_of_kernel(buffer, length, flags),
         }
@@ -34,9 +34,9 @@ unsafe extern "C-unwind" fn getrandom(buffer: *mut c_void, length: usize, flags:
 /// `buffer` is writable for `length` bytes.
 #[inline(always)]
 pub(crate) unsafe fn serve(buffer: *mut c_void, length: usize, flags: c_uint) -> Option<usize> {
-    if gate::is_open(flags)
+    if gate::may_serve(flags)
         // SAFETY: the caller's promise.
-        && let Some(out) = unsafe { draw::place(buffer, length) }
+        && let Some(out) = unsafe { draw::slice_of_request(buffer, length) }
         && draw::serve(Door::Getrandom, out)
     {
         return Some(length);
@@ -63,13 +63,13 @@ unsafe fn getrandom_of_kernel(buffer: *mut c_void, length: usize, flags: c_uint)
 /// `buffer` is writable for `length` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn getentropy(buffer: *mut c_void, length: usize) -> c_int {
-    if length > LONGEST_ENTROPY {
+    if length > MAX_ENTROPY {
         draw::set_errno(libc::EIO);
         return -1;
     }
-    if gate::is_open(0)
+    if gate::may_serve(0)
         // SAFETY: the caller's promise.
-        && let Some(out) = unsafe { draw::place(buffer, length) }
+        && let Some(out) = unsafe { draw::slice_of_request(buffer, length) }
         && draw::serve(Door::Getentropy, out)
     {
         return 0;
@@ -77,7 +77,7 @@ unsafe extern "C-unwind" fn getentropy(buffer: *mut c_void, length: usize) -> c_
     counters::forwarded(Door::Getentropy);
     // SAFETY: the caller's promise.
     unsafe {
-        match real::GETENTROPY.get_while_open() {
+        match real::GETENTROPY.get_unless_kernel_only() {
             Some(getentropy) => getentropy(buffer, length),
             None => fill_from_kernel(buffer, length),
         }

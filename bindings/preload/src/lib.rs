@@ -3,37 +3,37 @@
 //!
 //! Named in `LD_PRELOAD`, it serves a program's requests for random bytes from
 //! [`squall::try_fill`]. Requests that it cannot serve exactly as the kernel would are left to the
-//! kernel. All else that a program can see stays: results, `errno`, blocking, cancellation points.
+//! kernel. Everything else that a program can see stays the same: results, `errno`, blocking,
+//! cancellation points.
 //!
-//! - `getrandom`: getrandom(2) and getentropy(3), once the kernel has said that it would serve such
-//!   a request (`gate`).
+//! - `getrandom`: getrandom(2) and getentropy(3), once the kernel has accepted such a request (`gate`).
 //! - `arc4random`: arc4random(3) and related functions.
 //! - `reads`: read(2) and related calls on /dev/random and /dev/urandom. The kernel is asked what a
 //!   descriptor is (`device`); `descriptors` and `messages` notice when a number means another file.
 //! - `sandbox`: leaves all requests to the kernel once the program has entered a sandbox.
 //! - `syscall`: getrandom(2) and sandboxes by syscall(2), on x86-64.
 //!
-//! # What stays the kernel's
-//! Requests that do not come through these functions: statically linked programs, system calls by the
-//! instruction or by syscall(2) (except getrandom), `FILE` streams (the C library uses its internal
-//! `read`), io_uring, splice(2), and the C library's own needs. A set-user-ID program is loaded without
-//! the library. Also requests longer than 2^31 - 4096 bytes, reads with flags, and all requests while
-//! the kernel's RNG is not ready yet.
+//! # Requests that the kernel still serves
+//! The kernel serves requests that do not come through these functions: those of statically linked
+//! programs, system calls by the instruction or by syscall(2) (except getrandom), `FILE` streams (the C
+//! library uses its internal `read`), io_uring, splice(2), and the C library's own requests. A
+//! set-user-ID program is loaded without the library. The kernel also serves requests longer than
+//! 2^31 - 4096 bytes, reads with flags, and all requests while its RNG is not ready yet.
 //!
 //! # Differences
-//! - A buffer that does not belong to the program ends it with a signal, as with getrandom of glibc
-//!   2.41 and later; also by syscall(2). The kernel would return `EFAULT`, or fill the part that
-//!   belongs to the program. Addresses that no program can have still give `EFAULT`: the first page,
-//!   and from 2^56 on. The same holds for the structure of clone3(2), by syscall(2).
+//! - A buffer that does not belong to the program ends the program with a signal, as with getrandom of
+//!   glibc 2.41 and later; also by syscall(2). The kernel would return `EFAULT`, or fill the part that
+//!   belongs to the program. Addresses that no program can have still give `EFAULT`: those in the
+//!   first page, and those from 2^56 on. The same holds for the structure of clone3(2), by syscall(2).
 //! - A signal never cuts short a request of more than 256 bytes.
-//! - getrandom is no cancellation point when squall serves it, as in glibc 2.41; reads are.
-//! - A handler that interrupts a draw and leaves by `siglongjmp` leaves the draw's lock behind. That
-//!   thread's requests are then served afresh, by system calls, for as long as it lives.
+//! - getrandom is not a cancellation point when squall serves it, as in glibc 2.41; reads are.
+//! - A handler that interrupts a draw and leaves by `siglongjmp` leaves the draw's lock behind. Squall
+//!   then serves that thread's requests from new seeds, by system calls, for as long as it lives.
 //! - After a request for a `clone` that shares its parent's memory and thread pointer, the kernel
 //!   serves all requests (`clone`, on x86-64).
 //! - Filters that were set before the program started, or by the instruction itself, are not noticed.
-//!   They must allow `newfstatat`, because the first read of every descriptor asks what it is; and, if
-//!   something is drawn, what SECURITY.md lists (Limits).
+//!   They must allow `newfstatat`, because the library asks the kernel about a descriptor on its first
+//!   read. If the program draws, they must also allow the calls that SECURITY.md lists (Limits).
 //! - A thread that drew before a sandbox was entered frees its page by munmap(2) when it ends.
 //! - Until this library's constructor has run, it makes the system calls itself, and so bypasses
 //!   other preloaded libraries that replace the same functions.

@@ -1,5 +1,5 @@
 //! recvmsg(2) and recvmmsg(2), which may receive descriptors from other processes (unix(7),
-//! `SCM_RIGHTS`): [`device`] forgets what it knew of their numbers.
+//! `SCM_RIGHTS`): [`device`] forgets those descriptors.
 
 use core::ffi::{c_int, c_uint};
 use core::slice;
@@ -54,7 +54,7 @@ unsafe extern "C-unwind" fn recvmmsg(
     }
 }
 
-/// Forgets what was known of the descriptors in a received message.
+/// Forgets the descriptors in a received message.
 ///
 /// # Safety
 /// The kernel has received this message.

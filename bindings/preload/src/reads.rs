@@ -118,7 +118,7 @@ pread! {
 /// Whether squall may serve a read at `offset`. The kernel refuses negative offsets, and those so
 /// large that the read would pass the largest offset.
 fn is_offset(offset: off_t) -> bool {
-    const LAST: off_t = off_t::MAX - draw::LONGEST as off_t;
+    const LAST: off_t = off_t::MAX - draw::MAX_REQUEST as off_t;
     (0..=LAST).contains(&offset)
 }
 
@@ -128,9 +128,9 @@ unsafe fn read_device(fd: c_int, buffer: *mut c_void, count: usize) -> Option<is
     if !device::is_random(fd) {
         return None;
     }
-    if may_serve(fd)
+    if may_serve_device(fd)
         // SAFETY: the caller's promise.
-        && let Some(out) = unsafe { draw::place(buffer, count) }
+        && let Some(out) = unsafe { draw::slice_of_request(buffer, count) }
         && draw::serve(Door::Device, out)
     {
         return Some(out.len() as isize);
@@ -141,7 +141,7 @@ unsafe fn read_device(fd: c_int, buffer: *mut c_void, count: usize) -> Option<is
 
 /// Whether the kernel would serve a read of the device `fd`. Ends a cancelled thread, because reads
 /// are cancellation points (pthreads(7)).
-fn may_serve(fd: c_int) -> bool {
+fn may_serve_device(fd: c_int) -> bool {
     unsafe extern "C-unwind" {
         fn pthread_testcancel();
     }

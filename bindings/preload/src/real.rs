@@ -1,11 +1,11 @@
-//! The functions that this library replaces: the next ones of their names, in the C library or in
-//! another preloaded library.
+//! The functions that this library replaces: the next definitions of their names, in the C library or
+//! in another preloaded library.
 //!
-//! This library's constructor looks them up once. Before that, and for missing ones, callers make the
-//! system call themselves. They do not always do so, because `read`, `open` and others are
+//! This library's constructor looks them up once. Before that, and for missing functions, callers
+//! make the system call themselves. They do not always do so, because `read`, `open` and others are
 //! cancellation points, and because another library may replace them too.
 //!
-//! All are called as `C-unwind`: the C library ends a cancelled thread by unwinding it, through the
+//! All functions are called as `C-unwind`: the C library ends a cancelled thread by unwinding it, through the
 //! callers in this library, none of which has anything to drop at that point.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
@@ -19,16 +19,16 @@ use crate::agreement;
 
 /// A function of type `F` in another library.
 #[repr(transparent)]
-pub(crate) struct Next<F> {
-    place: AtomicPtr<c_void>,
+pub(crate) struct NextFunction<F> {
+    address: AtomicPtr<c_void>,
     function: PhantomData<F>,
 }
 
-impl<F: Copy> Next<F> {
+impl<F: Copy> NextFunction<F> {
     /// A function that was not looked up yet.
-    const fn new() -> Next<F> {
-        Next {
-            place: AtomicPtr::new(ptr::null_mut()),
+    const fn new() -> NextFunction<F> {
+        NextFunction {
+            address: AtomicPtr::new(ptr::null_mut()),
             function: PhantomData,
         }
     }
@@ -37,22 +37,22 @@ impl<F: Copy> Next<F> {
     #[inline]
     pub(crate) fn get(&self) -> Option<F> {
         const { assert!(size_of::<Option<F>>() == size_of::<*mut c_void>()) };
-        let place = self.place.load(Ordering::Relaxed);
+        let address = self.address.load(Ordering::Relaxed);
         // SAFETY: null, which is `None`, or the address of a function whose name and type are in the
         // list below; libraries that were loaded at the program's start are never unloaded.
-        unsafe { core::mem::transmute_copy::<*mut c_void, Option<F>>(&place) }
+        unsafe { core::mem::transmute_copy::<*mut c_void, Option<F>>(&address) }
     }
 
     /// Like [`Self::get`], but `None` once the kernel serves all requests: the C library's functions
     /// of these names keep per-thread state too (glibc 2.41).
-    pub(crate) fn get_while_open(&self) -> Option<F> {
-        self.get().filter(|_| !agreement::is_closed())
+    pub(crate) fn get_unless_kernel_only(&self) -> Option<F> {
+        self.get().filter(|_| !agreement::is_kernel_only())
     }
 
     fn look_up(&self, name: &CStr) {
         // SAFETY: the name ends with a null byte.
-        let place = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
-        self.place.store(place, Ordering::Relaxed);
+        let address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+        self.address.store(address, Ordering::Relaxed);
     }
 }
 
@@ -61,7 +61,7 @@ macro_rules! functions {
     ($($function:ident $name:literal ($($argument:tt)*) -> $result:ty;)*) => {
         $(
             pub(crate) static $function:
-                Next<unsafe extern "C-unwind" fn($($argument)*) -> $result> = Next::new();
+                NextFunction<unsafe extern "C-unwind" fn($($argument)*) -> $result> = NextFunction::new();
         )*
 
         fn look_up_all() {

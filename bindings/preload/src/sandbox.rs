@@ -2,8 +2,8 @@
 //!
 //! A sandbox's filter allows what the program does, and may end it for anything else. Squall's first
 //! draw in a thread maps memory, and a seeding asks for the process id. So once the program has entered
-//! one, the kernel serves all requests, and no descriptor is checked (see [`crate::device`]): the
-//! program makes the same system calls as without this library. Noticed are prctl(2), and seccomp(2)
+//! a sandbox, the kernel serves all requests, and no descriptor is checked (see [`crate::device`]): the
+//! program makes the same system calls as without this library. This library notices prctl(2), and seccomp(2)
 //! through `syscall` ([`crate::syscall`]), as libseccomp calls it. A sandbox from before the program's
 //! start also holds for squall.
 
@@ -44,7 +44,7 @@ unsafe extern "C-unwind" fn prctl(
             None => libc::syscall(libc::SYS_prctl, option, second, third, fourth, fifth),
         }
     };
-    let result = if is_entered_by(option) {
+    let result = if enters_sandbox(option) {
         enter(call, |result| result >= 0)
     } else {
         call()
@@ -53,19 +53,19 @@ unsafe extern "C-unwind" fn prctl(
 }
 
 /// Whether prctl(2) with this option enters a sandbox.
-pub(crate) fn is_entered_by(option: c_int) -> bool {
+pub(crate) fn enters_sandbox(option: c_int) -> bool {
     option == libc::PR_SET_SECCOMP
 }
 
-/// Makes a call that may enter a sandbox; `has_entered` tells by its result whether it did.
+/// Makes a call that may enter a sandbox; `has_entered` decides by the result whether it did.
 pub(crate) fn enter(
     call: impl FnOnce() -> c_long,
     has_entered: impl FnOnce(c_long) -> bool,
 ) -> c_long {
-    // Count before the call, because the filter may also hold for other threads. A thread that is
-    // drawing or checking a descriptor at this moment is not waited for.
+    // Count before the call, because the filter may also hold for other threads. This does not wait
+    // for a thread that is drawing or checking a descriptor at this moment.
     ENTERED.fetch_add(1, Ordering::SeqCst);
-    agreement::forget();
+    agreement::clear_accepted();
     let result = call();
     if !has_entered(result) {
         ENTERED.fetch_sub(1, Ordering::SeqCst);

@@ -2,18 +2,18 @@
 //! and clone(2) is noticed ([`crate::clone`]). All other calls are passed on with their arguments in
 //! place, because some return twice, or on another stack.
 //!
-//! This exists only on x86-64. Elsewhere, and for programs that use the instruction themselves, the
+//! This exists only on x86-64. On other CPUs, and for programs that use the instruction themselves, the
 //! kernel serves these calls.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 
-use crate::clone::{SHARES, SHARING};
+use crate::clone::{CHECKED_FLAGS, SHARING_FLAGS};
 use crate::{agreement, draw, getrandom, real, sandbox};
 
 /// The least size of clone3(2)'s structure in bytes; the kernel refuses smaller ones
 /// (`CLONE_ARGS_SIZE_VER0` of Linux include/uapi/linux/sched.h).
-const SHORTEST: usize = 64;
+const MIN_CLONE_ARGS: usize = 64;
 
 /// syscall(2).
 ///
@@ -35,7 +35,7 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "je 6f",
         "cmp rdi, {clone3}",
         "je 7f",
-        "jmp {next}",
+        "jmp {call_next}",
         "2:",
         "lea r11, [rip + {getrandom_here}]",
         "jmp 5f",
@@ -57,17 +57,17 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "mov r11d, esi",
         "jmp 8f",
         "7:",
-        "cmp rsi, {lowest}",
-        "jb {next}",
-        "cmp rdx, {shortest}",
-        "jb {next}",
+        "cmp rsi, {min_address}",
+        "jb {call_next}",
+        "cmp rdx, {min_clone_args}",
+        "jb {call_next}",
         "mov r11d, dword ptr [rsi]",
         "8:",
-        "and r11d, {sharing}",
-        "cmp r11d, {shares}",
-        "jne {next}",
-        "mov word ptr [rip + {agreed}], {closed}",
-        "jmp {next}",
+        "and r11d, {checked_flags}",
+        "cmp r11d, {sharing_flags}",
+        "jne {call_next}",
+        "mov word ptr [rip + {accepted}], {closed}",
+        "jmp {call_next}",
         ".cfi_endproc",
         getrandom = const libc::SYS_getrandom,
         seccomp = const libc::SYS_seccomp,
@@ -77,13 +77,13 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         prctl_here = sym prctl_by_number,
         clone = const libc::SYS_clone,
         clone3 = const libc::SYS_clone3,
-        lowest = const draw::LOWEST,
-        shortest = const SHORTEST,
-        sharing = const SHARING,
-        shares = const SHARES,
-        agreed = sym agreement::AGREED,
-        closed = const agreement::CLOSED,
-        next = sym next,
+        min_address = const draw::MIN_ADDRESS,
+        min_clone_args = const MIN_CLONE_ARGS,
+        checked_flags = const CHECKED_FLAGS,
+        sharing_flags = const SHARING_FLAGS,
+        accepted = sym agreement::ACCEPTED_FLAGS,
+        closed = const agreement::KERNEL_ONLY,
+        call_next = sym call_next,
     )
 }
 
@@ -93,7 +93,7 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
 /// # Safety
 /// As [`syscall`].
 #[unsafe(naked)]
-unsafe extern "C-unwind" fn next(
+unsafe extern "C-unwind" fn call_next(
     number: c_long,
     first: c_ulong,
     second: c_ulong,
@@ -128,18 +128,18 @@ unsafe extern "C-unwind" fn next(
         "mov edi, eax",
         "sub rsp, 8",
         ".cfi_adjust_cfa_offset 8",
-        "call {fail}",
+        "call {set_errno}",
         "add rsp, 8",
         ".cfi_adjust_cfa_offset -8",
         "mov rax, -1",
         "ret",
         ".cfi_endproc",
         real = sym real::SYSCALL,
-        fail = sym fail,
+        set_errno = sym set_errno,
     )
 }
 
-extern "C" fn fail(error: c_int) {
+extern "C" fn set_errno(error: c_int) {
     draw::set_errno(error);
 }
 
@@ -159,7 +159,7 @@ unsafe extern "C-unwind" fn getrandom_by_number(
             None => {
                 let buffer = buffer.expose_provenance() as c_ulong;
                 let length = length as c_ulong;
-                next(libc::SYS_getrandom, buffer, length, flags.into(), 0, 0, 0)
+                call_next(libc::SYS_getrandom, buffer, length, flags.into(), 0, 0, 0)
             }
         }
     }
@@ -176,7 +176,7 @@ unsafe extern "C-unwind" fn seccomp_by_number(
 ) -> c_long {
     // SAFETY: the caller's promise.
     let call = || unsafe {
-        next(
+        call_next(
             libc::SYS_seccomp,
             operation.into(),
             flags,
@@ -210,9 +210,9 @@ unsafe extern "C-unwind" fn prctl_by_number(
     fifth: c_ulong,
 ) -> c_long {
     // SAFETY: the caller's promise.
-    let call = || unsafe { next(libc::SYS_prctl, option, second, third, fourth, fifth, 0) };
+    let call = || unsafe { call_next(libc::SYS_prctl, option, second, third, fourth, fifth, 0) };
     // The kernel uses only 32 bits of the option.
-    if sandbox::is_entered_by(option as c_int) {
+    if sandbox::enters_sandbox(option as c_int) {
         sandbox::enter(call, |result| result >= 0)
     } else {
         call()

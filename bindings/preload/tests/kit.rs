@@ -17,7 +17,7 @@ pub struct Program {
 /// The result of running a program.
 #[derive(Debug)]
 pub struct Run {
-    pub said: String,
+    pub output: String,
     pub status: ExitStatus,
     /// Requests that the library counted during the run.
     pub totals: Totals,
@@ -39,16 +39,20 @@ impl Program {
     #[track_caller]
     pub fn compile_with_library(program: &str, library: &str) -> Program {
         let file = format!("lib{library}.so");
-        let made = Program {
+        let program_with_library = Program {
             folder: tempfile::tempdir().expect("a folder"),
             name: program.into(),
         };
-        let folder = made.folder.path().to_str().expect("a path in UTF-8");
+        let folder = program_with_library
+            .folder
+            .path()
+            .to_str()
+            .expect("a path in UTF-8");
         let path = format!("-Wl,-rpath,{folder}");
-        let output = made.folder.path().join(&file);
-        made.run_compiler(library, &output, &["-shared", "-fPIC"]);
-        made.compile_with(program, &["-L", folder, "-l", library, &path]);
-        made
+        let library_path = program_with_library.folder.path().join(&file);
+        program_with_library.run_compiler(library, &library_path, &["-shared", "-fPIC"]);
+        program_with_library.compile_with(program, &["-L", folder, "-l", library, &path]);
+        program_with_library
     }
 
     #[track_caller]
@@ -101,7 +105,7 @@ impl Program {
         }
         let output = command.output().expect("the program can be run");
         Run {
-            said: String::from_utf8(output.stdout).expect("text"),
+            output: String::from_utf8(output.stdout).expect("text"),
             status: output.status,
             totals: counters::read(&file).expect("counters"),
         }

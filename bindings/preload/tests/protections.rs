@@ -13,7 +13,7 @@ fn no_block_comes_twice_in_a_storm_of_forks() {
     let program = Program::compile("forks", &[]);
     let preloaded = program.run_preloaded(&[]);
     assert!(preloaded.status.success(), "{preloaded:?}");
-    assert_eq!(preloaded.said, "repeats none\n");
+    assert_eq!(preloaded.output, "repeats none\n");
     for door in ["getrandom", "getentropy", "device"] {
         let (served, forwarded) = preloaded.counted(door);
         assert!(served > 5000 && forwarded == 0, "{preloaded:?}");
@@ -22,19 +22,19 @@ fn no_block_comes_twice_in_a_storm_of_forks() {
     let naive = Program::compile("forks", &["-DNAIVE"]);
     for run in [naive.run_plain(&[]), naive.run_preloaded(&[])] {
         assert!(run.status.success(), "{run:?}");
-        assert_eq!(run.said, "repeats some\n");
+        assert_eq!(run.output, "repeats some\n");
     }
 }
 
-/// The control for sandboxes: one that is entered unnoticed, before the first draw, ends the program at
-/// that draw.
-fn a_sandbox_that_nobody_sees_kills() {
+/// The control for sandboxes: a sandbox that the library does not notice, entered before the first draw,
+/// ends the program at that draw.
+fn an_unnoticed_sandbox_kills_at_the_first_draw() {
     use std::os::unix::process::ExitStatusExt;
     const SIGSYS: i32 = 31;
     let program = Program::compile("sandbox", &[]);
-    let plain = program.run_plain(&["unseen"]);
+    let plain = program.run_plain(&["unnoticed"]);
     assert!(plain.status.success(), "{plain:?}");
-    let preloaded = program.run_preloaded(&["unseen"]);
+    let preloaded = program.run_preloaded(&["unnoticed"]);
     assert_eq!(preloaded.status.signal(), Some(SIGSYS), "{preloaded:?}");
 }
 
@@ -49,7 +49,7 @@ fn fresh_draws() {
 }
 
 /// In a preloaded program, squall as a crate seeds from the kernel, and not from the library's state.
-fn squall_in_a_program_asks_the_kernel() {
+fn the_squall_crate_in_a_program_seeds_from_the_kernel() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("counters");
     counters::create(&file).expect("counters");
@@ -61,8 +61,8 @@ fn squall_in_a_program_asks_the_kernel() {
         .output()
         .expect("it runs");
     assert!(output.status.success(), "{output:?}");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("1 passed"), "{said}");
+    let output = String::from_utf8_lossy(&output.stdout);
+    assert!(output.contains("1 passed"), "{output}");
     let totals = counters::read(&file).expect("counters");
     // The standard library's requests for its hash tables are served here.
     let served = totals.of(Door::Getrandom).requests;
@@ -70,11 +70,11 @@ fn squall_in_a_program_asks_the_kernel() {
 }
 
 /// The library uses no more stack than its documentation says, in bytes.
-fn little_stack_is_taken() {
+fn the_stack_stays_within_the_documented_size() {
     let program = Program::compile("stack", &[]);
     let run = program.run_preloaded(&[]);
     assert!(run.status.success(), "{run:?}");
-    let mut lines = run.said.lines().filter_map(|line| line.split_once(' '));
+    let mut lines = run.output.lines().filter_map(|line| line.split_once(' '));
     for (what, most) in [
         ("process", 6144),
         ("later", 4096),
@@ -90,16 +90,16 @@ fn little_stack_is_taken() {
         assert!(taken <= most, "{what}: {taken}");
     }
     assert!(
-        run.said.ends_with("smallest thread: drawn\n"),
+        run.output.ends_with("smallest thread: drawn\n"),
         "{}",
-        run.said
+        run.output
     );
 }
 
 pub const TESTS: &[Test] = tests![
     no_block_comes_twice_in_a_storm_of_forks,
-    a_sandbox_that_nobody_sees_kills,
+    an_unnoticed_sandbox_kills_at_the_first_draw,
     fresh_draws,
-    squall_in_a_program_asks_the_kernel,
-    little_stack_is_taken,
+    the_squall_crate_in_a_program_seeds_from_the_kernel,
+    the_stack_stays_within_the_documented_size,
 ];

@@ -7,14 +7,14 @@ use squall_testing::needs::NM;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
-fn only_what_is_replaced_is_exported() {
+fn only_the_replaced_functions_are_exported() {
     let mut nm = Command::new("nm");
     nm.args(["-D", "--defined-only"]).arg(doors::preload());
     let output = nm.output().expect("nm runs");
     assert!(output.status.success(), "{output:?}");
-    let said = String::from_utf8(output.stdout).expect("text");
+    let output = String::from_utf8(output.stdout).expect("text");
     let name = |line: &str| line.rsplit(' ').next().map(str::to_owned);
-    let mut exported: Vec<String> = said.lines().filter_map(name).collect();
+    let mut exported: Vec<String> = output.lines().filter_map(name).collect();
     exported.sort_unstable();
     let is_here = |name: &&str| {
         cfg!(target_arch = "x86_64") || !["__clone", "clone", "syscall"].contains(name)
@@ -25,5 +25,5 @@ fn only_what_is_replaced_is_exported() {
 }
 
 pub const TESTS: &[Test] = tests![
-    only_what_is_replaced_is_exported: [NM],
+    only_the_replaced_functions_are_exported: [NM],
 ];

@@ -13,10 +13,10 @@ fn assert_same(program: Program, arguments: &[&str]) {
     let preloaded = program.run_preloaded(arguments);
     assert!(plain.status.success(), "{plain:?}");
     assert_eq!(preloaded.status, plain.status, "{preloaded:?}");
-    for (after, before) in preloaded.said.lines().zip(plain.said.lines()) {
+    for (after, before) in preloaded.output.lines().zip(plain.output.lines()) {
         assert_eq!(after, before);
     }
-    assert_eq!(preloaded.said, plain.said);
+    assert_eq!(preloaded.output, plain.output);
     assert_counted(&preloaded);
 }
 
@@ -24,7 +24,7 @@ fn assert_same(program: Program, arguments: &[&str]) {
 #[track_caller]
 fn assert_counted(run: &Run) {
     let mut lines = 0;
-    for line in run.said.lines() {
+    for line in run.output.lines() {
         let Some(expected) = line.strip_prefix("counted ") else {
             continue;
         };
@@ -48,8 +48,8 @@ fn assert_counted(run: &Run) {
     }
     assert!(
         lines > 0,
-        "the program says what is to be counted: {}",
-        run.said
+        "the program must print the expected counts: {}",
+        run.output
     );
 }
 
@@ -58,7 +58,7 @@ fn calls() {
     assert_same(Program::compile("calls", &["-DBY_NUMBER"]), &[]);
 }
 
-fn calls_by_number() {
+fn system_calls_by_number() {
     assert_same(Program::compile("numbered", &[]), &[]);
 }
 
@@ -68,11 +68,11 @@ fn reads() {
     assert_same(Program::compile("reads", &fortified), &[]);
 }
 
-fn numbers_of_descriptors() {
+fn reused_descriptors() {
     assert_same(Program::compile("numbers", &[]), &[]);
 }
 
-fn fortified_numbers_of_descriptors() {
+fn fortified_reused_descriptors() {
     let fortified = ["-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"];
     assert_same(Program::compile("numbers", &fortified), &[]);
 }
@@ -81,7 +81,7 @@ fn children() {
     assert_same(Program::compile("children", &[]), &[]);
 }
 
-fn before_constructors() {
+fn draws_before_constructors() {
     assert_same(Program::compile("early", &[]), &[]);
     assert_same(
         Program::compile_with_library("constructed", "constructor"),
@@ -89,7 +89,7 @@ fn before_constructors() {
     );
 }
 
-fn within_malloc() {
+fn draws_within_malloc() {
     let options = ["-fno-builtin"];
     assert_same(Program::compile("allocator", &options), &[]);
     assert_same(
@@ -99,7 +99,7 @@ fn within_malloc() {
     assert_same(Program::compile("allocator", &[options[0], "-DKEYS"]), &[]);
 }
 
-fn in_signal_handlers() {
+fn draws_in_signal_handlers() {
     assert_same(Program::compile("storm", &[]), &[]);
 }
 
@@ -107,7 +107,7 @@ fn cancellation_and_interruption() {
     assert_same(Program::compile("cancel", &[]), &[]);
 }
 
-fn in_a_sandbox() {
+fn draws_in_a_sandbox() {
     for mode in [
         "refused", "narrow", "filter", "number", "option", "drawn", "strict",
     ] {
@@ -118,12 +118,12 @@ fn in_a_sandbox() {
     }
 }
 
-fn a_sandbox_that_is_refused() {
+fn a_sandbox_that_the_kernel_refuses() {
     assert_same(Program::compile("refusal", &[]), &[]);
 }
 
 /// A child that shares its parent's memory and thread pointer.
-fn two_with_one_thread() {
+fn a_child_with_shared_thread_variables() {
     for way in ["clone", "__clone", "number"] {
         if way != "number" || cfg!(target_arch = "x86_64") {
             assert_same(Program::compile("shared", &[]), &[way]);
@@ -132,7 +132,7 @@ fn two_with_one_thread() {
 }
 
 /// Another preloaded library, like fakeroot's, claims that every descriptor is a random device.
-fn whatever_others_say_of_descriptors() {
+fn with_a_library_that_falsifies_fstat() {
     assert_same(Program::compile_with_library("believed", "liar"), &[]);
 }
 
@@ -145,24 +145,24 @@ fn overflow_is_noticed() {
         let preloaded = program.run_preloaded(&[way]);
         assert!(!plain.status.success(), "{plain:?}");
         assert_eq!(preloaded.status, plain.status);
-        assert_eq!(preloaded.said, plain.said);
+        assert_eq!(preloaded.output, plain.output);
     }
 }
 
 pub const TESTS: &[Test] = tests![
     calls,
-    calls_by_number,
+    system_calls_by_number,
     reads,
-    numbers_of_descriptors,
-    fortified_numbers_of_descriptors,
+    reused_descriptors,
+    fortified_reused_descriptors,
     children,
-    before_constructors,
-    within_malloc,
-    in_signal_handlers,
+    draws_before_constructors,
+    draws_within_malloc,
+    draws_in_signal_handlers,
     cancellation_and_interruption,
-    in_a_sandbox,
-    a_sandbox_that_is_refused,
-    two_with_one_thread,
-    whatever_others_say_of_descriptors,
+    draws_in_a_sandbox,
+    a_sandbox_that_the_kernel_refuses,
+    a_child_with_shared_thread_variables,
+    with_a_library_that_falsifies_fstat,
     overflow_is_noticed,
 ];

@@ -2,13 +2,13 @@ package main
 
 import "sync"
 
-// taken is what goroutines took from the channel.
-type taken struct{ values, letters int64 }
+// totals counts the values and letters that goroutines took from the channel.
+type totals struct{ values, letters int64 }
 
-// feed has as many goroutines make values, each of them so many, as others take them.
-func feed(maker func() text, goroutines, values int) taken {
+// feed starts a number of goroutines that make values each, and the same number that take them.
+func feed(maker func() text, goroutines, values int) totals {
 	channel := make(chan []byte)
-	sums := make(chan taken)
+	sums := make(chan totals)
 	var makers sync.WaitGroup
 	for range goroutines {
 		makers.Go(func() {
@@ -18,7 +18,7 @@ func feed(maker func() text, goroutines, values int) taken {
 			}
 		})
 		go func() {
-			var sum taken
+			var sum totals
 			for value := range channel {
 				sum.values++
 				sum.letters += int64(len(value))
@@ -28,7 +28,7 @@ func feed(maker func() text, goroutines, values int) taken {
 	}
 	makers.Wait()
 	close(channel)
-	var all taken
+	var all totals
 	for range goroutines {
 		sum := <-sums
 		all.values += sum.values

@@ -92,7 +92,7 @@ func TestMistakes(t *testing.T) {
 }
 
 // A source that fails ends the program.
-func TestFillDoesNotGoOnWithoutBytes(t *testing.T) {
+func TestFillEndsTheProgramWithoutBytes(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("letters of no bytes")

@@ -3,15 +3,15 @@
 //
 //	go run ./examples/feed -source squall|crypto|math|syscall|squall-source [-profile FILE]
 //
-// The article's: a value is of random length below 10,000 and of random letters; each goroutine makes
-// 9,999 of them; by crypto/rand the letters are one read, its bytes modulo 26, and by math/rand each
-// letter is drawn by itself.
+// As in the article, a value has a random length below 10,000 and random letters, and each goroutine makes
+// 9,999 values. With crypto/rand the letters come from one read, its bytes modulo 26; with math/rand each
+// letter is drawn separately.
 //
-// Chosen here: by math/rand the lengths are below 10,000 too, where the article's were half as long;
-// it prints the time of one run, where the article's printed the mean of ten under a profile; there is
-// a profile only if it is asked for. math is math/rand as it is today: its functions share no lock
-// since Go 1.20. syscall is what crypto/rand was then. squall-source draws each letter by itself,
-// from rand.New(squall.Source()) in the place of math/rand.
+// Differences from the article: with math/rand the lengths are below 10,000 too, where the article's were
+// half as long; the program prints the time of one run, where the article's printed the mean of ten under a
+// profile; a profile is written only on request. math is today's math/rand, whose functions share no lock
+// since Go 1.20. syscall is crypto/rand of that time. squall-source draws each letter separately, from
+// rand.New(squall.Source()) instead of math/rand.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() { os.Exit(example.Run("feed", run, os.Args[1:], os.Stdout, os.Stderr
 func run(arguments []string, out io.Writer) error {
 	sources := makers()
 	command := example.NewCommand("feed", sources, 10, out)
-	values := command.Int("values", 9_999, "`how many` values each goroutine makes")
+	values := command.Int("values", 9_999, "`number` of values that each goroutine makes")
 	if err := command.Parse(arguments); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func run(arguments []string, out io.Writer) error {
 	if err := example.Between("values", *values, 1, 1_000_000_000); err != nil {
 		return err
 	}
-	var handed taken
+	var handed totals
 	cost, err := example.Measure(command.Profile, func() error {
 		handed = feed(maker, command.Goroutines, *values)
 		return nil

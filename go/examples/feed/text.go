@@ -10,7 +10,7 @@ import (
 	"github.com/squall-rng/squall/go/examples/internal/example"
 )
 
-// bound is what the length of a value is below.
+// bound is the exclusive upper bound of a value's length.
 const bound = 10_000
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -18,7 +18,7 @@ const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 // text makes a value.
 type text func() []byte
 
-// makers has, by the name of a source, what gives one goroutine its text.
+// makers has, by the name of a source, a function that returns one goroutine's text maker.
 func makers() map[string]func() text {
 	all := map[string]func() text{}
 	for name, reader := range example.Readers {
@@ -50,7 +50,7 @@ func fill(reader io.Reader, b []byte) {
 	}
 }
 
-// byLetters draws the length, and then each letter.
+// byLetters draws the length, and then each letter separately.
 func byLetters(below func(int) int) text {
 	return func() []byte {
 		value := make([]byte, below(bound))

@@ -1,16 +1,14 @@
-// Command rate is the second program of "Locking in crypto/rand" (S. Mansfield, 2016): reads of 32
-// bytes, again and again, for ten seconds; it prints megabytes a second.
+// Command rate is the second program of "Locking in crypto/rand" (S. Mansfield, 2016). It reads 32 bytes
+// repeatedly for ten seconds, and prints megabytes a second.
 //
 //	go run ./examples/rate -source squall|crypto|math|syscall [-seconds 10] [-profile FILE]
 //
-// The article's: one goroutine reads through bufio's buffer of 4 KiB, and looks at a timer before each
-// read; by math/rand from a generator of its own, without a lock. Its megabytes are of 1,048,576 bytes,
-// and so are these.
+// As in the article, one goroutine reads through bufio's buffer of 4 KiB, and checks a timer before each
+// read; with math/rand it has a generator of its own, without a lock. A megabyte is 1,048,576 bytes.
 //
-// Chosen here: what is looked at is a channel that a timer closes, so that any number of goroutines can
-// (-goroutines); and the buffer can be of another length, or left out (-buffer 0). Leave it out in a
-// program of your own: squall needs none, and bytes that wait in one are repeated by a fork and by a
-// VM clone.
+// Differences from the article: a timer closes a channel, so that any number of goroutines can check it
+// (-goroutines); and the buffer can have another length, or be left out (-buffer 0). Leave it out in your
+// own programs: squall needs no buffer, and a fork or a VM clone repeats the bytes in it.
 package main
 
 import (
@@ -21,16 +19,16 @@ import (
 	"github.com/squall-rng/squall/go/examples/internal/example"
 )
 
-// megabyte is the article's.
+// megabyte is the unit of the article.
 const megabyte = 1 << 20
 
 func main() { os.Exit(example.Run("rate", run, os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(arguments []string, out io.Writer) error {
 	command := example.NewCommand("rate", example.Readers, 1, out)
-	seconds := command.Float64("seconds", 10, "`how long` it reads")
+	seconds := command.Float64("seconds", 10, "`time` to read, in seconds")
 	length := command.Int("bytes", 32, "`length` of a read")
-	buffer := command.Int("buffer", 4096, "`length` of the buffer that is read through; 0 for none")
+	buffer := command.Int("buffer", 4096, "`length` of the read buffer; 0 for none")
 	if err := command.Parse(arguments); err != nil {
 		return err
 	}

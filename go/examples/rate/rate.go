@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// reads is what goroutines do: each reads so many bytes at a time, through a buffer of its own if it
-// has a length.
+// reads describes the work of the goroutines: each reads length bytes at a time, through a buffer of its
+// own if bufferSize is not 0.
 type reads struct {
 	source             func() io.Reader
 	goroutines         int
 	length, bufferSize int
 }
 
-// during reads for so long, once all goroutines are there: how many bytes there were. It takes longer
-// where goroutines are many, as what ends them waits for its turn among them.
+// during reads for this time after all goroutines have started, and returns the number of bytes. With many
+// goroutines it takes longer, because the end of the timer waits for its turn among them.
 func (r reads) during(duration time.Duration) (int64, error) {
 	type result struct {
 		bytes int64
@@ -49,7 +49,7 @@ func (r reads) during(duration time.Duration) (int64, error) {
 	return all.bytes, all.err
 }
 
-// reader is one goroutine's.
+// reader returns one goroutine's reader.
 func (r reads) reader() io.Reader {
 	reader := r.source()
 	if r.bufferSize > 0 {
@@ -58,7 +58,7 @@ func (r reads) reader() io.Reader {
 	return reader
 }
 
-// until is one goroutine's reads, with a look at the channel before each.
+// until reads until the channel is closed, which it checks before each read.
 func until(ended <-chan struct{}, reader io.Reader, length int) (int64, error) {
 	out := make([]byte, length)
 	var bytes int64

@@ -53,7 +53,7 @@ func TestBytesAreCounted(t *testing.T) {
 }
 
 // A source that fails fails the program, and nobody waits for it.
-func TestFailuresAreTold(t *testing.T) {
+func TestFailuresAreReported(t *testing.T) {
 	reads := reads{func() io.Reader { return iotest.ErrReader(io.ErrUnexpectedEOF) }, 3, 32, 4096}
 	if _, err := reads.during(10 * time.Millisecond); err != io.ErrUnexpectedEOF {
 		t.Error(err)

@@ -1,9 +1,9 @@
-// Package aes256 computes AES with a 256-bit key (FIPS 197) in counter mode, by the CPU's
-// instructions for it, for callers whose keys must never be in Go's memory.
+// Package aes256 computes AES with a 256-bit key (FIPS 197) in counter mode, with the CPU's AES
+// instructions, for callers whose keys must never be in Go's memory.
 //
 // Keys, counters and output are read and written where the caller keeps them. No function copies
-// them to the stack or the heap. All leave zeros in every vector register, and nothing secret in the
-// others. There is no code for CPUs without the instructions: callers check that [Best] is not [None]
+// them to the stack or the heap. All functions leave zeros in every vector register, and no
+// secrets in the other registers. There is no code for CPUs without the instructions: callers check that [Best] is not [None]
 // before they use anything else.
 package aes256
 
@@ -18,24 +18,24 @@ const (
 	KeysSize = 15 * BlockSize
 )
 
-// XORLen is the length of what [XOR] adds, in bytes: of a key and a counter.
+// XORLen is the length of [XOR]'s operands, in bytes: a key and a counter.
 const XORLen = KeySize + BlockSize
 
-// MaxShort is the length that [Pad] and [Take] accept at most, in bytes.
+// MaxShort is the maximal length that [Pad] and [Take] accept, in bytes.
 const MaxShort = 256
 
-// Counter is how [Look] and [TakeAndLook] read the cycle counter. The caller has found that the CPU has the
-// instruction.
-type Counter uint64
+// Counter is how [ReadCounter] and [TakeAndReadCounter] read the cycle counter. The caller must have checked
+// that the CPU has the instruction.
+type CounterMethod uint64
 
 const (
 	// RDTSCP gives the count and the CPU's number.
-	RDTSCP Counter = 1
-	// RDPID gives the CPU's number, before RDTSC gives the count and after it: in half the time.
-	RDPID Counter = 2
+	RDTSCP CounterMethod = 1
+	// RDPID gives the CPU's number before and after RDTSC gives the count, in half the time of RDTSCP.
+	RDPID CounterMethod = 2
 )
 
-// Engine is a way to compute AES on this CPU. All write the same bytes.
+// Engine is an implementation of AES on this CPU. All engines write the same bytes.
 type Engine uint8
 
 const (
@@ -47,7 +47,7 @@ const (
 	VAES512
 )
 
-// String gives the engine's name.
+// String returns the engine's name.
 func (e Engine) String() string {
 	switch e {
 	case AESNI:
@@ -59,17 +59,17 @@ func (e Engine) String() string {
 	}
 }
 
-// available has the engines that this CPU and build can run, the slowest first.
+// available lists the engines that this CPU and build can run, the slowest first.
 var available = detect()
 
 var best = fastest(available)
 
-// Available gives the engines that this CPU and build can run, the slowest first.
+// Available returns the engines that this CPU and build can run, the slowest first.
 func Available() []Engine {
 	return append([]Engine(nil), available...)
 }
 
-// Best gives the fastest engine that this CPU and build can run, or None.
+// Best returns the fastest engine that this CPU and build can run, or None.
 func Best() Engine {
 	return best
 }

@@ -2441,9 +2441,9 @@ done:
 	XORQ R9, R9
 	RET
 
-// func stir(out *[3]uint64, words uint64)
+// func xorNoise(out *[3]uint64, words uint64)
 // Requires: RDRAND, RDTSC
-TEXT ·stir(SB), NOSPLIT, $0-16
+TEXT ·xorNoise(SB), NOSPLIT, $0-16
 	MOVQ out+0(FP), DI
 	MOVQ words+8(FP), R11
 	XORQ R8, R8
@@ -2548,9 +2548,9 @@ test:
 	PXOR X2, X2
 	RET
 
-// func takeAndLook(dst []byte, src *byte, counter uint64) (count uint64, cpu uint64)
+// func takeAndReadCounter(dst []byte, src *byte, counter uint64) (count uint64, cpu uint64)
 // Requires: RDPID, RDTSC, RDTSCP, SSE2
-TEXT ·takeAndLook(SB), NOSPLIT, $0-56
+TEXT ·takeAndReadCounter(SB), NOSPLIT, $0-56
 	MOVQ src+24(FP), SI
 	MOVQ dst_base+0(FP), DI
 	MOVQ dst_len+8(FP), CX
@@ -2637,9 +2637,9 @@ read:
 	PXOR X2, X2
 	RET
 
-// func look(counter uint64) (count uint64, cpu uint64)
+// func readCounter(counter uint64) (count uint64, cpu uint64)
 // Requires: RDPID, RDTSC, RDTSCP
-TEXT ·look(SB), NOSPLIT, $0-24
+TEXT ·readCounter(SB), NOSPLIT, $0-24
 	MOVQ counter+0(FP), BX
 	CMPQ BX, $0x02
 	JEQ  rdpid

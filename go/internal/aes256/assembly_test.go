@@ -1,6 +1,6 @@
 //go:build amd64 && !purego
 
-// What only builds with assembly have.
+// Tests of builds with assembly.
 
 package aes256
 
@@ -28,16 +28,16 @@ const schedule = "" +
 	"fe4890d1e6188d0b046df344706c631e"
 
 func TestExpand(t *testing.T) {
-	if keys := expanded(t, testKey); !bytes.Equal(keys[:], unhex(schedule)) {
+	if keys := roundKeys(t, testKey); !bytes.Equal(keys[:], unhex(schedule)) {
 		t.Errorf("round keys %x", keys)
 	}
 }
 
 // The counters of this CPU, and a name for each.
-var counters = map[string]Counter{"RDTSCP": RDTSCP, "RDPID": RDPID}
+var counters = map[string]CounterMethod{"RDTSCP": RDTSCP, "RDPID": RDPID}
 
-// has tells whether the kernel knows this CPU for an instruction.
-func has(t *testing.T, instruction string) bool {
+// has reports whether the kernel knows this CPU for an instruction.
+func cpuHas(t *testing.T, instruction string) bool {
 	t.Helper()
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -46,18 +46,18 @@ func has(t *testing.T, instruction string) bool {
 	return slices.Contains(strings.Fields(string(info)), strings.ToLower(instruction))
 }
 
-// Whatever is taken arrives, nothing of it stays, and the counter is read.
+// All bytes are moved, none stays behind, and the counter is read.
 func TestTakeAndLook(t *testing.T) {
 	requireEngine(t)
 	for name, counter := range counters {
 		t.Run(name, func(t *testing.T) {
-			if !has(t, name) {
+			if !cpuHas(t, name) {
 				t.Skip("this CPU lacks it")
 			}
-			taken(t, 0, func(dst []byte, src *byte) {
-				before, _ := Look(counter)
-				count, cpu := TakeAndLook(dst, src, counter)
-				after, _ := Look(counter)
+			checkTake(t, 0, func(dst []byte, src *byte) {
+				before, _ := ReadCounter(counter)
+				count, cpu := TakeAndReadCounter(dst, src, counter)
+				after, _ := ReadCounter(counter)
 				if cpu == 0 || (before < after && (count < before || count > after)) {
 					t.Fatalf("%d bytes: %#x of CPU %#x, between %#x and %#x", len(dst), count, cpu, before, after)
 				}
@@ -66,8 +66,8 @@ func TestTakeAndLook(t *testing.T) {
 	}
 }
 
-func TestMaskAtKnownNumbers(t *testing.T) {
-	keys := expanded(t, testKey)
+func TestPadAtKnownNumbers(t *testing.T) {
+	keys := roundKeys(t, testKey)
 	for _, at := range []struct{ word, cycles uint64 }{
 		{0, 0}, {0x0123456789abcdef, 0x00dcba9876543210}, {1<<64 - 1, 1<<60 - 1},
 	} {
@@ -83,7 +83,7 @@ func TestMaskAtKnownNumbers(t *testing.T) {
 			if !bytes.Equal(dst.bytes, expected) {
 				t.Fatalf("wrong keystream: block %x:%x, length %d", at.word, at.cycles<<4, length)
 			}
-			if !dst.intact() {
+			if !dst.isIntact() {
 				t.Fatalf("wrote beyond dst: length %d", length)
 			}
 		}

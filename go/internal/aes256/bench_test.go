@@ -13,7 +13,7 @@ func BenchmarkKeystream(b *testing.B) {
 	for _, engine := range Available() {
 		for _, size := range benchSizes {
 			b.Run(engine.String()+"/"+strconv.Itoa(size), func(b *testing.B) {
-				keys, counter, dst := expanded(b, testKey), new([BlockSize]byte), make([]byte, size)
+				keys, counter, dst := roundKeys(b, testKey), new([BlockSize]byte), make([]byte, size)
 				b.SetBytes(int64(size))
 				for b.Loop() {
 					engine.Keystream(keys, counter, dst)
@@ -48,10 +48,10 @@ func BenchmarkExpand(b *testing.B) {
 	}
 }
 
-func BenchmarkMask(b *testing.B) {
+func BenchmarkPad(b *testing.B) {
 	for _, size := range []int{16, 32, 64, 256} {
 		b.Run(strconv.Itoa(size), func(b *testing.B) {
-			keys, dst := expanded(b, testKey), make([]byte, size)
+			keys, dst := roundKeys(b, testKey), make([]byte, size)
 			b.SetBytes(int64(size))
 			for b.Loop() {
 				Pad(keys, dst)
@@ -60,13 +60,13 @@ func BenchmarkMask(b *testing.B) {
 	}
 }
 
-func BenchmarkStir(b *testing.B) {
+func BenchmarkXORNoise(b *testing.B) {
 	requireEngine(b)
 	out := new([3]uint64)
 	for words := range uint64(3) {
 		b.Run(strconv.FormatUint(words, 10), func(b *testing.B) {
 			for b.Loop() {
-				Stir(out, words)
+				XORNoise(out, words)
 			}
 		})
 	}

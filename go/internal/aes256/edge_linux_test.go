@@ -24,7 +24,7 @@ func edge(t *testing.T, length int) []byte {
 }
 
 // Nothing is read or written behind any argument: here that would end the test.
-func TestNothingBeyondIsTouched(t *testing.T) {
+func TestNothingBeyondTheArgumentsIsTouched(t *testing.T) {
 	requireEngine(t)
 	key, keys := (*[KeySize]byte)(edge(t, KeySize)), (*[KeysSize]byte)(edge(t, KeysSize))
 	counter := (*[BlockSize]byte)(edge(t, BlockSize))
@@ -33,7 +33,7 @@ func TestNothingBeyondIsTouched(t *testing.T) {
 	first, second, sum := edge(t, XORLen), edge(t, XORLen), edge(t, XORLen)
 	Expand(key, keys)
 	XOR((*[XORLen]byte)(sum), (*[XORLen]byte)(first), (*[XORLen]byte)(second))
-	Stir(noise, 2)
+	XORNoise(noise, 2)
 	for _, engine := range Available() {
 		for length := range len(long) {
 			engine.Keystream(keys, counter, long[len(long)-length:])

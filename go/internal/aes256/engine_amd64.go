@@ -1,12 +1,12 @@
 //go:build amd64 && !purego
 
-// What is there on x86-64, and the checks in front of the assembly.
+// The engines on x86-64, and the checks before the assembly.
 
 package aes256
 
 import "golang.org/x/sys/cpu"
 
-// Where the number of Pad's first block comes from, as the assembly takes it.
+// Sources of the number of Pad's first block, as the assembly numbers them.
 const (
 	sourceCaller = iota
 	sourceCycles
@@ -44,9 +44,9 @@ func Expand(key *[KeySize]byte, keys *[KeysSize]byte) {
 	expand(key, keys)
 }
 
-// Keystream fills dst with the blocks E(counter+1), E(counter+2) and so on, the last one cut, and
-// sets counter to the last number used. counter is a 128-bit big-endian number that wraps: so
-// CTR_DRBG counts (SP 800-90A section 10.2.1.2). The engine must be one of [Available].
+// Keystream fills dst with the blocks E(counter+1), E(counter+2) and so on, the last one cut off, and
+// sets counter to the last number used. counter is a 128-bit big-endian number that wraps around, as
+// in CTR_DRBG (SP 800-90A section 10.2.1.2). The engine must be one of [Available].
 func (e Engine) Keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte) {
 	if len(dst) == 0 {
 		return
@@ -63,7 +63,7 @@ func (e Engine) Keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []
 
 // Pad XORs keystream into dst, which has at most [MaxShort] bytes. The number of its first block
 // is word<<64 | cycles<<4, with cycles the CPU's cycle counter and word one of its random
-// instruction, or zero where there is none or it fails 10 times. Two calls use different numbers as
+// instruction, or zero if there is none or it fails 10 times. Two calls use different numbers as
 // long as the cycle counter does not go back.
 func Pad(keys *[KeysSize]byte, dst []byte) {
 	checkShort(len(dst))
@@ -72,19 +72,19 @@ func Pad(keys *[KeysSize]byte, dst []byte) {
 	}
 }
 
-// HasRandom tells whether this CPU has a random instruction.
+// HasRandom reports whether this CPU has a random instruction.
 func HasRandom() bool { return numberSource == sourceCyclesAndRandom }
 
-// Stir XORs into out the CPU's cycle counter and so many words of its random instruction, two at most;
-// zeros where there is none or it fails 10 times.
-func Stir(out *[3]uint64, words uint64) {
+// XORNoise XORs into out the CPU's cycle counter and the given number of words of its random
+// instruction, at most two; zeros if there is none or it fails 10 times.
+func XORNoise(out *[3]uint64, words uint64) {
 	if !HasRandom() {
 		words = 0
 	}
-	stir(out, words)
+	xorNoise(out, words)
 }
 
-// XOR writes the XOR of first and second, or first where second is nil.
+// XOR writes the XOR of first and second, or first if second is nil.
 func XOR(out, first, second *[XORLen]byte) {
 	xor(out, first, second)
 }
@@ -99,16 +99,16 @@ func Take(dst []byte, src *byte) {
 	take(dst, src)
 }
 
-// TakeAndLook moves len(dst) bytes from src to dst, leaves zeros in src, and then does what [Look] does.
+// TakeAndReadCounter moves len(dst) bytes from src to dst, leaves zeros in src, and then does what [ReadCounter] does.
 // The two must not overlap.
-func TakeAndLook(dst []byte, src *byte, counter Counter) (count, cpu uint64) {
-	return takeAndLook(dst, src, uint64(counter))
+func TakeAndReadCounter(dst []byte, src *byte, counter CounterMethod) (count, cpu uint64) {
+	return takeAndReadCounter(dst, src, uint64(counter))
 }
 
-// Look reads the CPU's cycle counter, and whose counter it is: cpu is the same for each reading on a
-// CPU, another one for each CPU, another one again if the thread was moved in the middle, and never 0.
-func Look(counter Counter) (count, cpu uint64) {
-	return look(uint64(counter))
+// ReadCounter reads the CPU's cycle counter and identifies the CPU: cpu is the same for each reading on one
+// CPU and differs between CPUs. If the thread moved during the reading, cpu is that of no CPU. It is never 0.
+func ReadCounter(counter CounterMethod) (count, cpu uint64) {
+	return readCounter(uint64(counter))
 }
 
 func checkShort(length int) {

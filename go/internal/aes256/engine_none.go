@@ -1,6 +1,6 @@
 //go:build !amd64 || purego
 
-// Builds without assembly: there is no engine, and nothing else may be called.
+// Builds without assembly have no engine; nothing but the detection may be called.
 
 package aes256
 
@@ -25,8 +25,8 @@ func Pad(keys *[KeysSize]byte, dst []byte) {
 	panic(noEngine)
 }
 
-// Stir panics: this build has no engine.
-func Stir(out *[3]uint64, words uint64) {
+// XORNoise panics: this build has no engine.
+func XORNoise(out *[3]uint64, words uint64) {
 	panic(noEngine)
 }
 
@@ -40,13 +40,13 @@ func Take(dst []byte, src *byte) {
 	panic(noEngine)
 }
 
-// TakeAndLook panics: this build has no engine.
-func TakeAndLook(dst []byte, src *byte, counter Counter) (count, cpu uint64) {
+// TakeAndReadCounter panics: this build has no engine.
+func TakeAndReadCounter(dst []byte, src *byte, counter CounterMethod) (count, cpu uint64) {
 	panic(noEngine)
 }
 
-// Look panics: this build has no engine.
-func Look(counter Counter) (count, cpu uint64) {
+// ReadCounter panics: this build has no engine.
+func ReadCounter(counter CounterMethod) (count, cpu uint64) {
 	panic(noEngine)
 }
 

@@ -28,21 +28,21 @@ func lengths() []int {
 // counter.
 func checkKeystream(t *testing.T, engine Engine, key *[KeySize]byte, high, low uint64, offset, length int) {
 	t.Helper()
-	keys, counter := expanded(t, key), number(high, low)
+	keys, counter := roundKeys(t, key), blockOf(high, low)
 	kept := *keys
 	dst := newGuarded(offset, length)
 	engine.Keystream(keys, &counter, dst.bytes)
 
 	expected := make([]byte, length)
-	firstHigh, firstLow := plus(high, low, 1)
+	firstHigh, firstLow := add128(high, low, 1)
 	xorReference(t, key, firstHigh, firstLow, expected)
 	if !bytes.Equal(dst.bytes, expected) {
 		t.Fatalf("%v: wrong keystream: counter %x:%x, offset %d, length %d", engine, high, low, offset, length)
 	}
-	if !dst.intact() {
+	if !dst.isIntact() {
 		t.Fatalf("%v wrote beyond dst: counter %x:%x, offset %d, length %d", engine, high, low, offset, length)
 	}
-	if counter != number(plus(high, low, uint64(length+BlockSize-1)/BlockSize)) {
+	if counter != blockOf(add128(high, low, uint64(length+BlockSize-1)/BlockSize)) {
 		t.Fatalf("%v: counter %x:%x and length %d lead to counter %x", engine, high, low, length, counter)
 	}
 	if *keys != kept {
@@ -70,7 +70,7 @@ func TestKeystreamAtEveryAlignment(t *testing.T) {
 	}
 }
 
-func TestKeystreamWhereTheCounterCarries(t *testing.T) {
+func TestKeystreamWithACarryInTheCounter(t *testing.T) {
 	requireEngine(t)
 	edges := []struct{ high, low uint64 }{
 		{0, math.MaxUint32},
@@ -80,19 +80,19 @@ func TestKeystreamWhereTheCounterCarries(t *testing.T) {
 	}
 	for _, engine := range Available() {
 		for _, edge := range edges {
-			for _, before := range []uint64{0, 1, 2, 3, 4, 7, 8, 31, 32, 33, 63, 64, 65, 70} {
+			for _, predecessor := range []uint64{0, 1, 2, 3, 4, 7, 8, 31, 32, 33, 63, 64, 65, 70} {
 				for _, length := range []int{0, 1, 16, 17, 32, 48, 127, 128, 129, 500, 512, 513, 1024, 1040, 4099} {
-					checkKeystream(t, engine, testKey, edge.high, edge.low-before, 3, length)
+					checkKeystream(t, engine, testKey, edge.high, edge.low-predecessor, 3, length)
 				}
 			}
 		}
 	}
 }
 
-func TestKeystreamGoesOn(t *testing.T) {
-	keys := expanded(t, testKey)
+func TestKeystreamContinues(t *testing.T) {
+	keys := roundKeys(t, testKey)
 	for _, engine := range Available() {
-		counter, whole := number(math.MaxUint64, math.MaxUint64-9), make([]byte, 640)
+		counter, whole := blockOf(math.MaxUint64, math.MaxUint64-9), make([]byte, 640)
 		for at := 0; at < len(whole); at += 64 {
 			engine.Keystream(keys, &counter, whole[at:at+64])
 		}
@@ -120,9 +120,9 @@ func TestPublishedKeystreams(t *testing.T) {
 			continue
 		}
 		checked++
-		keys, expected := expanded(t, (*[KeySize]byte)(unhex(answer.Key))), unhex(answer.Keystream)
+		keys, expected := roundKeys(t, (*[KeySize]byte)(unhex(answer.Key))), unhex(answer.Keystream)
 		for _, engine := range Available() {
-			counter, dst := before([BlockSize]byte(unhex(answer.Counter))), make([]byte, len(expected))
+			counter, dst := predecessor([BlockSize]byte(unhex(answer.Counter))), make([]byte, len(expected))
 			engine.Keystream(keys, &counter, dst)
 			if !bytes.Equal(dst, expected) {
 				t.Errorf("%v: wrong answer to %s", engine, answer.Source)
@@ -135,7 +135,7 @@ func TestPublishedKeystreams(t *testing.T) {
 }
 
 // before gives the number before block's.
-func before(block [BlockSize]byte) [BlockSize]byte {
+func predecessor(block [BlockSize]byte) [BlockSize]byte {
 	for i := BlockSize - 1; i >= 0; i-- {
 		block[i]--
 		if block[i] != 0xff {
@@ -146,7 +146,7 @@ func before(block [BlockSize]byte) [BlockSize]byte {
 }
 
 func TestKeystreamNeedsAnEngine(t *testing.T) {
-	keys := expanded(t, testKey)
+	keys := roundKeys(t, testKey)
 	defer func() {
 		if recover() == nil {
 			t.Error("None made keystream")

@@ -17,8 +17,8 @@ import (
 // requireErased fails if call leaves anything in a vector or mask register, or a word of secret in any.
 func requireErased(t *testing.T, secret []byte, call func()) {
 	t.Helper()
-	left := registers.Behind(call)
-	if found := left.NotZero(); len(found) > 0 {
+	left := registers.After(call)
+	if found := left.NonZero(); len(found) > 0 {
 		t.Errorf("not zero: %v", found)
 	}
 	if found := left.Words(secret); len(found) > 0 {
@@ -37,7 +37,7 @@ func block(words ...uint64) (bytes []byte) {
 // No function leaves round keys, counters or keystream in registers. What fails without erasing is in
 // package registers: all of these must.
 func TestRegistersAreErased(t *testing.T) {
-	keys := expanded(t, testKey)
+	keys := roundKeys(t, testKey)
 	const high, low = 0x7a11_9d5e_0c3b_f846, 0x3fd2_68b1_e597_4c00
 	for _, engine := range Available() {
 		for _, length := range []int{
@@ -49,14 +49,14 @@ func TestRegistersAreErased(t *testing.T) {
 				counter := new([BlockSize]byte)
 				last := low + uint64(length+BlockSize-1)/BlockSize
 				requireErased(t, append(block(high, low, low+1, last), keys[:]...), func() {
-					*counter = number(high, low)
+					*counter = blockOf(high, low)
 					engine.Keystream(keys, counter, dst)
 				})
 			})
 			t.Run(fmt.Sprintf("%v/%d where the counter carries", engine, length), func(t *testing.T) {
 				counter := new([BlockSize]byte)
 				requireErased(t, append(block(high, high+1), keys[:]...), func() {
-					*counter = number(high, math.MaxUint64)
+					*counter = blockOf(high, math.MaxUint64)
 					engine.Keystream(keys, counter, dst)
 				})
 			})
@@ -84,7 +84,7 @@ func TestRegistersAreErased(t *testing.T) {
 		})
 	}
 	for length := range MaxShort + 1 {
-		if !has(t, "RDTSCP") {
+		if !cpuHas(t, "RDTSCP") {
 			break
 		}
 		t.Run(fmt.Sprintf("take and look/%d", length), func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestRegistersAreErased(t *testing.T) {
 				for i := range src { // as above
 					src[i] = 9
 				}
-				TakeAndLook(dst, &src[0], RDTSCP)
+				TakeAndReadCounter(dst, &src[0], RDTSCP)
 			})
 		})
 	}
@@ -108,9 +108,9 @@ func TestRegistersAreErased(t *testing.T) {
 	})
 	t.Run("stir", func(t *testing.T) {
 		out := new([3]uint64)
-		left := registers.Behind(func() {
+		left := registers.After(func() {
 			clear(out[:])
-			Stir(out, 2)
+			XORNoise(out, 2)
 		})
 		for _, word := range out {
 			if found := left.Words(block(word)); len(found) > 0 {

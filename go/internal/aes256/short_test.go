@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-func TestMaskUsesNewNumbers(t *testing.T) {
-	keys := expanded(t, testKey)
+func TestPadUsesNewNumbers(t *testing.T) {
+	keys := roundKeys(t, testKey)
 	seen := map[string]bool{}
 	for range 1000 {
 		dst := make([]byte, BlockSize)
@@ -19,12 +19,12 @@ func TestMaskUsesNewNumbers(t *testing.T) {
 	}
 }
 
-func TestMaskStaysWithinDst(t *testing.T) {
-	keys := expanded(t, testKey)
+func TestPadStaysWithinDst(t *testing.T) {
+	keys := roundKeys(t, testKey)
 	for length := range MaxShort + 1 {
 		dst := newGuarded(length%13, length)
 		Pad(keys, dst.bytes)
-		if !dst.intact() {
+		if !dst.isIntact() {
 			t.Fatalf("wrote beyond dst: length %d", length)
 		}
 		if length >= BlockSize && bytes.Equal(dst.bytes[length-BlockSize:], make([]byte, BlockSize)) {
@@ -33,11 +33,11 @@ func TestMaskStaysWithinDst(t *testing.T) {
 	}
 }
 
-func TestStirringIsNew(t *testing.T) {
+func TestNoiseIsNew(t *testing.T) {
 	requireEngine(t)
 	var first, second [3]uint64
-	Stir(&first, 2)
-	Stir(&second, 2)
+	XORNoise(&first, 2)
+	XORNoise(&second, 2)
 	if second[0] <= first[0] {
 		t.Errorf("cycle counter %d, then %d", first[0], second[0])
 	}
@@ -51,12 +51,12 @@ func TestStirringIsNew(t *testing.T) {
 	}
 }
 
-// No more words are drawn than were asked for.
-func TestStirringDrawsSoManyWords(t *testing.T) {
+// Exactly the requested number of words is drawn.
+func TestNoiseHasTheRequestedWords(t *testing.T) {
 	requireEngine(t)
 	for words := range uint64(3) {
 		out := [3]uint64{0, 5, 6}
-		Stir(&out, words)
+		XORNoise(&out, words)
 		if (out[1] != 5) != (hasRandom && words > 0) || (out[2] != 6) != (hasRandom && words > 1) || out[0] == 0 {
 			t.Errorf("%d words: %x", words, out)
 		}
@@ -65,11 +65,11 @@ func TestStirringDrawsSoManyWords(t *testing.T) {
 
 func TestTake(t *testing.T) {
 	requireEngine(t)
-	taken(t, BlockSize, Take)
+	checkTake(t, BlockSize, Take)
 }
 
 // taken tries a way to take from a length on.
-func taken(t *testing.T, shortest int, take func(dst []byte, src *byte)) {
+func checkTake(t *testing.T, shortest int, take func(dst []byte, src *byte)) {
 	t.Helper()
 	for length := shortest; length <= MaxShort; length++ {
 		for _, offset := range []int{0, 1, 9} {
@@ -85,7 +85,7 @@ func taken(t *testing.T, shortest int, take func(dst []byte, src *byte)) {
 			if !bytes.Equal(src.bytes, make([]byte, length)) {
 				t.Fatalf("%d bytes left %x behind", length, src.bytes)
 			}
-			if !src.intact() || !dst.intact() {
+			if !src.isIntact() || !dst.isIntact() {
 				t.Fatalf("%d bytes: wrote beyond them", length)
 			}
 		}
@@ -93,7 +93,7 @@ func taken(t *testing.T, shortest int, take func(dst []byte, src *byte)) {
 }
 
 func TestOtherLengthsAreRefused(t *testing.T) {
-	keys := expanded(t, testKey)
+	keys := roundKeys(t, testKey)
 	long := make([]byte, MaxShort+1)
 	for name, call := range map[string]func(){
 		"Pad":             func() { Pad(keys, long) },
@@ -112,7 +112,7 @@ func TestOtherLengthsAreRefused(t *testing.T) {
 }
 
 func TestNothingIsAllocated(t *testing.T) {
-	keys := expanded(t, testKey)
+	keys := roundKeys(t, testKey)
 	counter, dst, noise := new([BlockSize]byte), make([]byte, 1000), new([3]uint64)
 	allocations := testing.AllocsPerRun(100, func() {
 		Expand(testKey, keys)
@@ -120,7 +120,7 @@ func TestNothingIsAllocated(t *testing.T) {
 			engine.Keystream(keys, counter, dst)
 		}
 		Pad(keys, dst[:40])
-		Stir(noise, 2)
+		XORNoise(noise, 2)
 		Take(dst[:40], &dst[100])
 	})
 	if allocations != 0 {

@@ -21,16 +21,16 @@ func keystreamAESNI(keys *[240]byte, counter *[16]byte, dst []byte)
 func keystreamVAES512(keys *[240]byte, counter *[16]byte, dst []byte)
 
 // pad XORs keystream from block number word<<64 | cycles<<4 on into dst, which is at most 256
-// bytes and not empty. source tells where the numbers come from: 0, the caller; 1, the cycle
+// bytes and not empty. source says where the numbers come from: 0, the caller; 1, the cycle
 // counter, word is zero; 2, the cycle counter and the random instruction.
 //
 //go:noescape
 func pad(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64)
 
-// stir XORs into out the cycle counter and up to two words of the random instruction.
+// xorNoise XORs into out the cycle counter and up to two words of the random instruction.
 //
 //go:noescape
-func stir(out *[3]uint64, words uint64)
+func xorNoise(out *[3]uint64, words uint64)
 
 // xor writes the XOR of first and second, or first where second is nil.
 //
@@ -42,14 +42,14 @@ func xor(out *[48]byte, first *[48]byte, second *[48]byte)
 //go:noescape
 func take(dst []byte, src *byte)
 
-// takeAndLook moves len(dst) bytes from src to dst and leaves zeros in src, then does what look does.
+// takeAndReadCounter moves len(dst) bytes from src to dst and leaves zeros in src, then does what readCounter does.
 //
 //go:noescape
-func takeAndLook(dst []byte, src *byte, counter uint64) (count uint64, cpu uint64)
+func takeAndReadCounter(dst []byte, src *byte, counter uint64) (count uint64, cpu uint64)
 
-// look reads the cycle counter and whose it is: by RDTSCP if counter is 1, by RDPID and RDTSC if it
-// is 2. The CPU's number is in the upper half of cpu, and its complement in the lower one. Where the
-// thread was moved from one CPU to another meanwhile, the halves are of two CPUs.
+// readCounter reads the cycle counter and the number of its CPU: by RDTSCP if counter is 1, by RDPID and RDTSC
+// if it is 2. The number is in the upper half of cpu, and its complement in the lower half. If the thread
+// moved to another CPU meanwhile, the halves come from different CPUs.
 //
 //go:noescape
-func look(counter uint64) (count uint64, cpu uint64)
+func readCounter(counter uint64) (count uint64, cpu uint64)

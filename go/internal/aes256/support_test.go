@@ -29,7 +29,7 @@ func requireEngine(tb testing.TB) {
 }
 
 // expanded gives the round keys of key.
-func expanded(tb testing.TB, key *[KeySize]byte) *[KeysSize]byte {
+func roundKeys(tb testing.TB, key *[KeySize]byte) *[KeysSize]byte {
 	tb.Helper()
 	requireEngine(tb)
 	keys := new([KeysSize]byte)
@@ -44,19 +44,19 @@ func xorReference(tb testing.TB, key *[KeySize]byte, high, low uint64, dst []byt
 	if err != nil {
 		tb.Fatal(err)
 	}
-	first := number(high, low)
+	first := blockOf(high, low)
 	cipher.NewCTR(block, first[:]).XORKeyStream(dst, dst)
 }
 
 // number writes high:low as a block.
-func number(high, low uint64) (block [BlockSize]byte) {
+func blockOf(high, low uint64) (block [BlockSize]byte) {
 	binary.BigEndian.PutUint64(block[:8], high)
 	binary.BigEndian.PutUint64(block[8:], low)
 	return block
 }
 
 // plus adds n to the number high:low.
-func plus(high, low, n uint64) (uint64, uint64) {
+func add128(high, low, n uint64) (uint64, uint64) {
 	if low+n < low {
 		high++
 	}
@@ -82,11 +82,11 @@ func newGuarded(offset, length int) guarded {
 	return guarded{memory, bytes}
 }
 
-// intact tells whether no guard was written to.
-func (g guarded) intact() bool {
-	before := len(g.memory) - guardSize - len(g.bytes)
+// intact reports whether no guard was written to.
+func (g guarded) isIntact() bool {
+	predecessor := len(g.memory) - guardSize - len(g.bytes)
 	for i, b := range g.memory {
-		if (i < before || i >= before+len(g.bytes)) && b != guardByte {
+		if (i < predecessor || i >= predecessor+len(g.bytes)) && b != guardByte {
 			return false
 		}
 	}

@@ -68,7 +68,7 @@ func stream128(out output) {
 	JBE(LabelRef("rest"))
 	Label("bulk")
 	encrypt128(batch)
-	put128(out, 0, batch)
+	store128(out, 0, batch)
 	ADDQ(U32(batch*blockSize), dst.Base)
 	SUBQ(U32(batch*blockSize), length)
 	CMPQ(length, U32(batch*blockSize))
@@ -82,10 +82,10 @@ func stream128(out output) {
 	for _, count := range []int{8, 4, 2, 1} {
 		Label(fmt.Sprintf("upTo%d", count))
 		encrypt128(count)
-		rest128(out, count)
+		storeLast128(out, count)
 	}
 	Label("partial")
-	partial128(out)
+	storePartial128(out)
 	Label("done")
 	erase()
 	clear128(blocks128...)
@@ -118,7 +118,7 @@ func encrypt128(count int) {
 }
 
 // put128 puts out whole blocks, numbers first to end.
-func put128(out output, first, end int) {
+func store128(out output, first, end int) {
 	for i, block := range blocks128[first:end] {
 		place := dst.Offset(blockSize * (first + i))
 		if out == combine {
@@ -130,16 +130,16 @@ func put128(out output, first, end int) {
 }
 
 // rest128 puts out the last count blocks, of which more than half are needed.
-func rest128(out output, count int) {
-	put128(out, 0, count/2)
+func storeLast128(out output, count int) {
+	store128(out, 0, count/2)
 	for i := count / 2; i < count; i++ {
 		CMPQ(length, U8(blockSize*(i+1)))
-		JB(LabelRef(cut(count, i)))
-		put128(out, i, i+1)
+		JB(LabelRef(cutLabel(count, i)))
+		store128(out, i, i+1)
 	}
 	JMP(LabelRef("done"))
 	for i := count / 2; i < count; i++ {
-		Label(cut(count, i))
+		Label(cutLabel(count, i))
 		if i > 0 {
 			SUBQ(U8(blockSize*i), length)
 			JEQ(LabelRef("done"))
@@ -153,12 +153,12 @@ func rest128(out output, count int) {
 }
 
 // cut labels the case that of count blocks, number i is not needed as a whole.
-func cut(count, i int) string {
+func cutLabel(count, i int) string {
 	return fmt.Sprintf("cut%dOf%d", i, count)
 }
 
 // partial128 puts out the front of block 0: at least one byte, less than all.
-func partial128(out output) {
+func storePartial128(out output) {
 	block := blocks128[0]
 	piece := func(bytes int, load, store func(), drop bool) {
 		label := fmt.Sprintf("below%d", bytes)
@@ -198,7 +198,7 @@ func afterCarry() {
 	encrypt128(1)
 	CMPQ(length, U8(blockSize))
 	JB(LabelRef("carryDone"))
-	put128(replace, 0, 1)
+	store128(replace, 0, 1)
 	ADDQ(U8(blockSize), dst.Base)
 	SUBQ(U8(blockSize), length)
 	JNE(LabelRef("carryNext"))

@@ -31,11 +31,11 @@ func main() {
 	keystreamAESNI()
 	keystreamVAES512()
 	pad()
-	stir()
+	xorNoise()
 	xor()
 	take()
-	takeAndLook()
-	look()
+	takeAndReadCounter()
+	readCounter()
 	Generate()
 }
 

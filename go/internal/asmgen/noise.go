@@ -13,7 +13,7 @@ const tries = 10
 func pad() {
 	function("pad", "func(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64)",
 		"pad XORs keystream from block number word<<64 | cycles<<4 on into dst, which is at most 256",
-		"bytes and not empty. source tells where the numbers come from: 0, the caller; 1, the cycle",
+		"bytes and not empty. source says where the numbers come from: 0, the caller; 1, the cycle",
 		"counter, word is zero; 2, the cycle counter and the random instruction.")
 	Load(Param("source"), RBX)
 	Load(Param("word"), high)
@@ -27,9 +27,9 @@ func pad() {
 	XORQ(high, high)
 	CMPQ(RBX, U8(2))
 	JB(LabelRef("drawn"))
-	random(high, "drawn")
+	drawRandomWord(high, "drawn")
 	Label("drawn")
-	cycles()
+	readCycles()
 	Label("known")
 	SHLQ(U8(4), RAX)
 	MOVQ(RAX, next)
@@ -37,9 +37,9 @@ func pad() {
 	stream128(combine)
 }
 
-func stir() {
-	function("stir", "func(out *[3]uint64, words uint64)",
-		"stir XORs into out the cycle counter and up to two words of the random instruction.")
+func xorNoise() {
+	function("xorNoise", "func(out *[3]uint64, words uint64)",
+		"xorNoise XORs into out the cycle counter and up to two words of the random instruction.")
 	out, words := Mem{Base: RDI}, R11
 	Load(Param("out"), out.Base)
 	Load(Param("words"), words)
@@ -47,13 +47,13 @@ func stir() {
 	XORQ(R9, R9)
 	CMPQ(words, U8(1))
 	JB(LabelRef("drawn"))
-	random(R8, "first")
+	drawRandomWord(R8, "first")
 	Label("first")
 	CMPQ(words, U8(1))
 	JEQ(LabelRef("drawn"))
-	random(R9, "drawn")
+	drawRandomWord(R9, "drawn")
 	Label("drawn")
-	cycles()
+	readCycles()
 	XORQ(RAX, out)
 	XORQ(R8, out.Offset(8))
 	XORQ(R9, out.Offset(16))
@@ -63,14 +63,14 @@ func stir() {
 }
 
 // cycles reads the cycle counter into RAX.
-func cycles() {
+func readCycles() {
 	RDTSC()
 	SHLQ(U8(32), RDX)
 	ORQ(RDX, RAX)
 }
 
 // random draws a word and jumps to done with it; goes on with zero if the instruction fails.
-func random(word GPPhysical, done string) {
+func drawRandomWord(word GPPhysical, done string) {
 	retry := done + "Retry"
 	MOVL(U32(tries), EBX)
 	Label(retry)

@@ -6,13 +6,13 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// The copies that clear. Everything is read before what overlaps it is cleared.
+// Copies that clear their source. All bytes are read before overlapping bytes are cleared.
 
-// What take copies from, and the zeros it leaves there.
+// The source of take, the zeros that it leaves there, and the registers that it copies through.
 var (
-	src  = Mem{Base: RSI}
-	zero = X0
-	kept = []VecPhysical{X1, X2}
+	src          = Mem{Base: RSI}
+	zero         = X0
+	vectorCopies = []VecPhysical{X1, X2}
 )
 
 func take() {
@@ -22,13 +22,13 @@ func take() {
 	loadSlice()
 	moveVectors()
 	erase()
-	clear128(kept...)
+	clear128(vectorCopies...)
 	RET()
 }
 
-func takeAndLook() {
-	function("takeAndLook", "func(dst []byte, src *byte, counter uint64) (count uint64, cpu uint64)",
-		"takeAndLook moves len(dst) bytes from src to dst and leaves zeros in src, then does what look does.")
+func takeAndReadCounter() {
+	function("takeAndReadCounter", "func(dst []byte, src *byte, counter uint64) (count uint64, cpu uint64)",
+		"takeAndReadCounter moves len(dst) bytes from src to dst and leaves zeros in src, then does what readCounter does.")
 	Load(Param("src"), src.Base)
 	loadSlice()
 	for _, size := range []int{16, 8, 4} {
@@ -45,9 +45,9 @@ func takeAndLook() {
 	Label(atLeast(16))
 	moveVectors()
 	Label("taken")
-	reading()
+	emitReadCounter()
 	erase()
-	clear128(kept...)
+	clear128(vectorCopies...)
 	RET()
 }
 
@@ -56,7 +56,7 @@ func atLeast(size int) string { return map[int]string{4: "dword", 8: "qword", 16
 
 // moveVectors moves at least 16 bytes.
 func moveVectors() {
-	first, last := kept[0], kept[1]
+	first, last := vectorCopies[0], vectorCopies[1]
 	PXOR(zero, zero)
 	srcEnd := Mem{Base: RSI, Index: length, Scale: 1}
 	dstEnd := Mem{Base: RDI, Index: length, Scale: 1}

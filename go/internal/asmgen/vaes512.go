@@ -13,12 +13,12 @@ const vectorSize = 64
 
 // Registers of the VAES code: vectors of four blocks, or one round key four times.
 var (
-	vectors    = []VecPhysical{Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7}
-	nextFour   = Z9
-	stepFour   = Z10
-	shuffle512 = Z11
-	scratch512 = Z12
-	keptKeys   = []VecPhysical{Z16, Z17, Z18, Z19, Z20, Z21, Z22, Z23, Z24, Z25, Z26, Z27, Z28, Z29, Z30}
+	vectors      = []VecPhysical{Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7}
+	nextFour     = Z9
+	stepFour     = Z10
+	shuffle512   = Z11
+	scratch512   = Z12
+	registerKeys = []VecPhysical{Z16, Z17, Z18, Z19, Z20, Z21, Z22, Z23, Z24, Z25, Z26, Z27, Z28, Z29, Z30}
 )
 
 func keystreamVAES512() {
@@ -33,7 +33,7 @@ func keystreamVAES512() {
 	VBROADCASTI32X4(reverse, shuffle512)
 	stream512()
 	Label("partial")
-	partial128(replace)
+	storePartial128(replace)
 	Label("done")
 	erase()
 	VZEROALL()
@@ -47,18 +47,18 @@ func stream512() {
 	batch := len(vectors)
 	CMPQ(length, U32(batch*vectorSize))
 	JBE(LabelRef("rest"))
-	for round, key := range keptKeys {
+	for round, key := range registerKeys {
 		VBROADCASTI32X4(keys.Offset(blockSize*round), key)
 	}
 	Label("bulk")
-	encrypt512(batch, func(round int) VecPhysical { return keptKeys[round] })
-	put512(0, batch)
+	encrypt512(batch, func(round int) VecPhysical { return registerKeys[round] })
+	store512(0, batch)
 	ADDQ(U32(batch*vectorSize), dst.Base)
 	SUBQ(U32(batch*vectorSize), length)
 	CMPQ(length, U32(batch*vectorSize))
 	JA(LabelRef("bulk"))
 	erase()
-	for _, key := range keptKeys {
+	for _, key := range registerKeys {
 		VPXORQ(key, key, key)
 	}
 
@@ -70,9 +70,9 @@ func stream512() {
 	for _, count := range []int{8, 4, 2, 1} {
 		Label(fmt.Sprintf("upTo%d", count))
 		encrypt512(count, broadcast)
-		rest512(count)
+		storeLast512(count)
 	}
-	cut512()
+	storePartial512()
 }
 
 // broadcast loads a round key.
@@ -104,23 +104,23 @@ func encrypt512(count int, key func(round int) VecPhysical) {
 }
 
 // put512 puts out whole vectors, numbers first to end.
-func put512(first, end int) {
+func store512(first, end int) {
 	for i, vector := range vectors[first:end] {
 		VMOVDQU64(vector, dst.Offset(vectorSize*(first+i)))
 	}
 }
 
 // rest512 puts out the last count vectors, of which more than half are needed.
-func rest512(count int) {
-	put512(0, count/2)
+func storeLast512(count int) {
+	store512(0, count/2)
 	for i := count / 2; i < count; i++ {
 		CMPQ(length, U32(vectorSize*(i+1)))
-		JB(LabelRef(cut(count, i)))
-		put512(i, i+1)
+		JB(LabelRef(cutLabel(count, i)))
+		store512(i, i+1)
 	}
 	JMP(LabelRef("done"))
 	for i := count / 2; i < count; i++ {
-		Label(cut(count, i))
+		Label(cutLabel(count, i))
 		if i > 0 {
 			SUBQ(U32(vectorSize*i), length)
 			JEQ(LabelRef("done"))
@@ -135,7 +135,7 @@ func rest512(count int) {
 
 // cut512 puts out the front of vector 0: at least one byte, less than all. Stores under a mask would
 // be shorter code, but take 16 ns on the CPUs measured.
-func cut512() {
+func storePartial512() {
 	Label("cutVector")
 	TESTQ(U32(32), length)
 	JEQ(LabelRef("below32"))

@@ -106,7 +106,7 @@ func TestCAVP(t *testing.T) {
 	}
 }
 
-// What was returned cannot be computed from the state behind it: neither key nor V stay.
+// Output cannot be computed from the state after it: neither key nor V stays.
 func TestTheKeyIsReplaced(t *testing.T) {
 	for _, engine := range aes256.Available() {
 		drbg := newDRBG(engine)

@@ -30,11 +30,11 @@ func TestRegistersAreErased(t *testing.T) {
 				"reseeded":   func() { generator.Reseed(input) },
 			} {
 				t.Run(fmt.Sprintf("%v/%d/%s", engine, length, name), func(t *testing.T) {
-					left := registers.Behind(func() {
+					left := registers.After(func() {
 						copyBytes(before, state)
 						call()
 					})
-					if found := left.NotZero(); len(found) > 0 {
+					if found := left.NonZero(); len(found) > 0 {
 						t.Errorf("not zero: %v", found)
 					}
 					for what, secret := range map[string][]byte{

@@ -2,15 +2,15 @@
 
 // Package generator serves requests from state that belongs to the P that the goroutine runs on.
 //
-// Each P has a page: a generator's state and a buffer of keystream. Small requests come out of the
-// buffer and are erased there; larger ones are generated where the caller wants them. Either way the
-// bytes leave only after the page's mark was found to be current after they were read: had the page
-// been dropped, forked away, outlived a reseed of the kernel or been restored from a snapshot, they
-// are thrown away and drawn anew. Where a clone of the machine may run unnoticed, they also leave as they
-// are only within a burst, and with a request pad otherwise (internal/guard/burst.go).
+// Each P has a page: a generator's state and a buffer of keystream. Small requests take bytes from the
+// buffer, where they are erased; larger ones are generated in the caller's buffer. Either way the bytes
+// leave only if the page is current after they were read. If the page was dropped, copied by a fork, older
+// than a reseed of the kernel or restored from a snapshot, the bytes are discarded and drawn again. If a
+// clone of the machine may run unnoticed, bytes leave unpadded only within a burst, and with a request pad
+// otherwise (internal/guard/burst.go).
 //
-// A request is pinned to its P while it uses the page: 64 KiB at most at a time, some microseconds.
-// Nothing is locked, and nobody waits.
+// A request is pinned to its P while it uses the page: for at most 64 KiB at a time, some microseconds.
+// There are no locks, and nobody waits.
 package generator
 
 import (
@@ -21,20 +21,20 @@ import (
 	"github.com/squall-rng/squall/go/internal/guard"
 )
 
-// small is the longest request served from the buffer, in bytes. Beyond it, generating in place costs
-// less than copying and erasing.
-const small = 256
+// maxBuffered is the longest request served from the buffer, in bytes. For longer requests, generating in
+// place costs less than copying and erasing.
+const maxBuffered = 256
 
 // Fill fills out with random bytes.
 func Fill(out []byte) {
-	if length := uint64(len(out)); length <= small {
+	if length := uint64(len(out)); length <= maxBuffered {
 		number := guard.Pin()
-		if pages := all.Load().pages; uint(number) < uint(len(pages)) {
+		if pages := allShards.Load().pages; uint(number) < uint(len(pages)) {
 			page := pages[number]
 			// One comparison for length <= Left <= BufferLen: an underflow is too large.
 			if at := page.Left - length; at <= guard.BufferLen-length {
-				wasFresh := failpoint.Recheck.Off() && page.IsFresh(guard.Tag())
-				left := give(page, out, at)
+				wasFresh := failpoint.CheckAfterRead.Off() && page.IsFresh(guard.Tag())
+				left := takeByRule(page, out, at)
 				isFresh := wasFresh || page.IsFresh(guard.Tag())
 				page.Left = left
 				guard.Unpin()
@@ -50,17 +50,17 @@ func Fill(out []byte) {
 	serve(strict, out)
 }
 
-// Word is a random word.
+// Word returns a random word.
 func Word() uint64 {
 	const length = uint64(unsafe.Sizeof(uint64(0)))
 	number := guard.Pin()
-	if pages := all.Load().pages; uint(number) < uint(len(pages)) {
+	if pages := allShards.Load().pages; uint(number) < uint(len(pages)) {
 		page := pages[number]
 		if at := page.Left - length; at <= guard.BufferLen-length {
-			wasFresh := failpoint.Recheck.Off() && page.IsFresh(guard.Tag())
+			wasFresh := failpoint.CheckAfterRead.Off() && page.IsFresh(guard.Tag())
 			word := takeWord(page, at)
-			if page.Rule != guard.AsTheyAre {
-				word, at = giveWord(page, word, at)
+			if page.Rule != guard.Unpadded {
+				word, at = padWordByRule(page, word, at)
 			}
 			isFresh := wasFresh || page.IsFresh(guard.Tag())
 			page.Left = at
@@ -68,21 +68,22 @@ func Word() uint64 {
 			if isFresh {
 				return word
 			}
-			return served(strict)
+			return slowWord(strict)
 		}
 	}
 	guard.Unpin()
-	return served(strict)
+	return slowWord(strict)
 }
 
-// SimulationWord is a random word that a clone of this machine may repeat, if it is not noticed in time.
+// SimulationWord returns a random word. A clone of this machine may repeat it, unless there is an immediate
+// signal of clones.
 func SimulationWord() uint64 {
 	const length = uint64(unsafe.Sizeof(uint64(0)))
 	number := guard.Pin()
-	if pages := all.Load().pages; uint(number) < uint(len(pages)) {
+	if pages := allShards.Load().pages; uint(number) < uint(len(pages)) {
 		page := pages[number]
 		if at := page.Left - length; at <= guard.BufferLen-length {
-			wasFresh := failpoint.Recheck.Off() && page.IsFresh(guard.Tag())
+			wasFresh := failpoint.CheckAfterRead.Off() && page.IsFresh(guard.Tag())
 			word := takeWord(page, at)
 			isFresh := wasFresh || page.IsFresh(guard.Tag())
 			page.Left = at
@@ -90,34 +91,35 @@ func SimulationWord() uint64 {
 			if isFresh {
 				return word
 			}
-			return served(simulation)
+			return slowWord(simulation)
 		}
 	}
 	guard.Unpin()
-	return served(simulation)
+	return slowWord(simulation)
 }
 
-// served is a word that the fast path leaves to serve.
-func served(kind requestKind) (word uint64) {
+// slowWord returns a word if the fast path cannot.
+func slowWord(kind requestKind) (word uint64) {
 	serve(kind, unsafe.Slice((*byte)(unsafe.Pointer(&word)), unsafe.Sizeof(word)))
 	return word
 }
 
-// give moves what is at a place of the buffer to out, as the page's rule has it, and tells how many bytes
-// are left unread. The cycle counter is read behind the bytes. Pinned, neither this nor what it calls must
-// be where the scheduler's wish to preempt is found, which would be forgotten.
+// takeByRule moves bytes from the buffer to out, with a pad if the page's rule requires one, and returns the
+// number of unread bytes that are left. It reads the cycle counter after the bytes. The goroutine is pinned,
+// so neither this function nor its callees may be preemption points: a preemption request there would be
+// lost.
 //
 //go:nosplit
-func give(page *guard.Page, out []byte, at uint64) (left uint64) {
+func takeByRule(page *guard.Page, out []byte, at uint64) (left uint64) {
 	from := bufferAt(page, at)
 	switch page.Rule {
-	case guard.FollowGaps:
-		count, cpu := aes256.TakeAndLook(out, from, aes256.Counter(page.Counter))
-		if page.GoesOn(guard.Reading{Count: count, CPU: cpu}) {
+	case guard.PadAfterPause:
+		count, cpu := aes256.TakeAndReadCounter(out, from, aes256.CounterMethod(page.CounterMethod))
+		if page.ContinuesBurst(guard.Reading{Count: count, CPU: cpu}) {
 			return at
 		}
-		return pause(page, out, at, guard.Reading{Count: count, CPU: cpu})
-	case guard.PadAll:
+		return padAfterPause(page, out, at, guard.Reading{Count: count, CPU: cpu})
+	case guard.PadAlways:
 		take(out, from)
 		aes256.Pad(&page.PadKeys, out)
 	default:
@@ -126,29 +128,28 @@ func give(page *guard.Page, out []byte, at uint64) (left uint64) {
 	return at
 }
 
-// giveWord makes of a word from the buffer what the page's rule has become of it, and tells how many of the
-// bytes below it are left.
+// padWordByRule adds a pad to a word from the buffer if the page's rule requires one, and returns the number
+// of unread bytes that are left.
 //
 //go:nosplit
-func giveWord(page *guard.Page, word, at uint64) (given, left uint64) {
+func padWordByRule(page *guard.Page, word, at uint64) (given, left uint64) {
 	out := unsafe.Slice((*byte)(unsafe.Pointer(&word)), unsafe.Sizeof(word))
-	if page.Rule == guard.FollowGaps {
-		now := reading(page)
-		if page.GoesOn(now) {
+	if page.Rule == guard.PadAfterPause {
+		now := readCounter(page)
+		if page.ContinuesBurst(now) {
 			return word, at
 		}
-		left = pause(page, out, at, now)
+		left = padAfterPause(page, out, at, now)
 		return word, left
 	}
 	aes256.Pad(&page.PadKeys, out)
 	return word, at
 }
 
-// pause pads a request that is not of a burst, and tells how many of the bytes that are left are worth to be
-// kept.
+// padAfterPause pads a request that is not part of a burst, and returns the number of unread bytes to keep.
 //
 //go:nosplit
-func pause(page *guard.Page, out []byte, left uint64, now guard.Reading) uint64 {
+func padAfterPause(page *guard.Page, out []byte, left uint64, now guard.Reading) uint64 {
 	aes256.Pad(&page.PadKeys, out)
 	if !page.Pause(now) {
 		return left
@@ -160,26 +161,26 @@ func pause(page *guard.Page, out []byte, left uint64, now guard.Reading) uint64 
 	return 0
 }
 
-// reading reads the cycle counter.
+// readCounter reads the cycle counter.
 //
 //go:nosplit
-func reading(page *guard.Page) guard.Reading {
-	count, cpu := aes256.Look(aes256.Counter(page.Counter))
+func readCounter(page *guard.Page) guard.Reading {
+	count, cpu := aes256.ReadCounter(aes256.CounterMethod(page.CounterMethod))
 	return guard.Reading{Count: count, CPU: cpu}
 }
 
-// takeWord moves a word out of the page's buffer, and leaves zeros.
+// takeWord moves a word out of the page's buffer and leaves zeros there.
 func takeWord(page *guard.Page, at uint64) uint64 {
-	// SAFETY: who calls has found that a word is within the buffer there.
+	// SAFETY: the caller has checked that a word at this offset is within the buffer.
 	place := (*uint64)(unsafe.Pointer(bufferAt(page, at)))
 	word := *place
 	*place = 0
 	return word
 }
 
-// take moves len(out) bytes to out, 256 at most, and leaves zeros. The shortest are moved here: a call of
-// assembly would take longer. Pinned, it must not be where the scheduler's wish to preempt is found, which
-// would be forgotten.
+// take moves len(out) bytes to out, at most 256, and leaves zeros. It moves the shortest requests itself,
+// because a call of assembly would take longer. The goroutine is pinned, so this must not be a preemption
+// point: a preemption request there would be lost.
 //
 //go:nosplit
 func take(out []byte, from *byte) {
@@ -202,7 +203,7 @@ func take(out []byte, from *byte) {
 //
 //go:nosplit
 func takeWords[W uint32 | uint64](out []byte, from *byte) {
-	// SAFETY: out and what is at from are as long as a word, and no longer than two.
+	// SAFETY: out, and the bytes at from, are at least one word and at most two words long.
 	last := uintptr(len(out)) - unsafe.Sizeof(W(0))
 	target := unsafe.Pointer(unsafe.SliceData(out))
 	first, second := (*W)(unsafe.Pointer(from)), (*W)(unsafe.Add(unsafe.Pointer(from), last))
@@ -212,8 +213,8 @@ func takeWords[W uint32 | uint64](out []byte, from *byte) {
 	*(*W)(unsafe.Add(target, last)) = tail
 }
 
-// bufferAt is a byte of the page's buffer.
+// bufferAt returns the address of a byte of the page's buffer.
 func bufferAt(page *guard.Page, at uint64) *byte {
-	// SAFETY: who calls has found at to be within the buffer.
+	// SAFETY: the caller has checked that at is within the buffer.
 	return (*byte)(unsafe.Add(unsafe.Pointer(&page.Buffer), at))
 }

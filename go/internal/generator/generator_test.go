@@ -52,13 +52,13 @@ func TestEveryByteIsWritten(t *testing.T) {
 	}
 }
 
-// What was given out is erased, and nothing of a request is left but the state.
-func TestWhatWasGivenOutIsErased(t *testing.T) {
+// Served bytes are erased, and a request leaves only the state.
+func TestServedBytesAreErased(t *testing.T) {
 	needsState(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for name, rule := range rules() {
 		t.Run(name, func(t *testing.T) {
-			under(t, rule)
+			useRule(t, rule)
 			erasedFromBuffer(t)
 		})
 	}
@@ -68,15 +68,15 @@ func erasedFromBuffer(t *testing.T) {
 	t.Helper()
 	looked := 0
 	for attempt := range 400 {
-		length := 1 + attempt/2%small
+		length := 1 + attempt/2%maxBuffered
 		draw := func() { Fill(make([]byte, length)) }
 		if attempt%2 == 1 {
 			length, draw = 8, func() { Word() }
 		}
-		before, _ := look(length)
+		before, _ := inspectPage(length)
 		draw()
-		after, taken := look(length)
-		if _, scratch := look(0); len(scratch) > 0 {
+		after, taken := inspectPage(length)
+		if _, scratch := inspectPage(0); len(scratch) > 0 {
 			t.Fatalf("%d bytes: some of what the request needed is left", length)
 		}
 		if before.page != after.page || before.left-uint64(length) != after.left {
@@ -91,28 +91,28 @@ func erasedFromBuffer(t *testing.T) {
 		t.Errorf("only %d requests came from the buffer", looked)
 	}
 	Fresh(make([]byte, 32))
-	if _, scratch := look(0); len(scratch) > 0 {
+	if _, scratch := inspectPage(0); len(scratch) > 0 {
 		t.Error("fresh: some of what the request needed is left")
 	}
 }
 
-// looked is what was seen of a P's page.
-type looked struct {
+// pageView identifies a P's page and the unread bytes in it.
+type pageView struct {
 	page *guard.Page
 	left uint64
 }
 
-// look gives what is not zero of the length bytes behind the unread ones, or for a length of 0 of what
-// a request needs.
-func look(length int) (looked, []byte) {
+// inspectPage returns the nonzero bytes among the length bytes after the unread ones, or for a length of 0
+// among the working space of a request.
+func inspectPage(length int) (pageView, []byte) {
 	page := pin()
 	defer guard.Unpin()
-	left := page.Left + page.Held
+	left := page.Left + page.LeftOffFastPath
 	part := page.Buffer[left:min(left+uint64(length), guard.BufferLen)]
 	if length == 0 {
 		part = slices.Concat(page.Once[:], page.Seed[:], page.Keys[:], page.Block[:])
 	}
-	return looked{page, left}, bytes.Trim(bytes.Clone(part), "\x00")
+	return pageView{page, left}, bytes.Trim(bytes.Clone(part), "\x00")
 }
 
 // A fresh request is served anew until no epoch ends in it: of the kernel so often and no more, of the VM
@@ -133,7 +133,7 @@ func TestFreshIsServedUnderOneEpoch(t *testing.T) {
 	for _, c := range cases {
 		var epoch guard.Epoch
 		calls := 0
-		underOneEpoch(func() guard.Epoch { return epoch }, func() bool {
+		serveInOneEpoch(func() guard.Epoch { return epoch }, func() bool {
 			calls++
 			c.change(&epoch, calls)
 			return true
@@ -143,7 +143,7 @@ func TestFreshIsServedUnderOneEpoch(t *testing.T) {
 		}
 	}
 	calls := 0
-	underOneEpoch(func() guard.Epoch { return guard.Epoch{} }, func() bool {
+	serveInOneEpoch(func() guard.Epoch { return guard.Epoch{} }, func() bool {
 		calls++
 		return calls == 30
 	})
@@ -157,15 +157,15 @@ func TestFreshIsServedUnderOneEpoch(t *testing.T) {
 func TestAdditionalInput(t *testing.T) {
 	needsState(t)
 	var one, other [guard.StateLen]byte
-	mix(&one)
-	mix(&other)
+	addNoiseToSeed(&one)
+	addNoiseToSeed(&other)
 	for at := 0; at < len(one); at += 8 {
 		isCount := at%noiseLen == 0
 		if (isCount || cpu.X86.HasRDRAND) && bytes.Equal(one[at:at+8], other[at:at+8]) {
 			t.Errorf("byte %d: twice the same", at)
 		}
 	}
-	hasWord := noise(&one, 2)
+	hasWord := noiseInput(&one, 2)
 	if !bytes.Equal(one[noiseLen:], make([]byte, noiseLen)) || bytes.Equal(one[:8], other[:8]) {
 		t.Errorf("additional input of a request: %x", one)
 	}
@@ -174,24 +174,24 @@ func TestAdditionalInput(t *testing.T) {
 	}
 }
 
-// forget has the next request fill its page's buffer anew, and seed its generator anew.
-func forget(seed bool) {
+// discardBuffer makes the next request refill its page's buffer, and reseed its generator if seed is set.
+func discardBuffer(seed bool) {
 	page := pin()
-	page.Left, page.Held = 0, 0
+	page.Left, page.LeftOffFastPath = 0, 0
 	if seed {
 		page.BeginSeeding(0)
 	}
 	guard.Unpin()
 }
 
-// What a buffer still held when its seed ended is counted.
-func TestWhatIsThrownAwayIsCounted(t *testing.T) {
+// The unread bytes of a buffer whose seed ended are counted.
+func TestDiscardedBytesAreCounted(t *testing.T) {
 	needsState(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	forget(false)
+	discardBuffer(false)
 	Word()
 	page := pin()
-	left := page.Left + page.Held
+	left := page.Left + page.LeftOffFastPath
 	page.BeginSeeding(0)
 	guard.Unpin()
 	before := Discarded.Load()
@@ -212,52 +212,52 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// rules are all that this CPU can follow, whatever the machine.
+// rules returns all rules that this CPU supports.
 func rules() map[string]guard.Rule {
-	all := map[string]guard.Rule{"as they are": guard.AsTheyAre, "pad all": guard.PadAll}
-	if guard.CounterOfCPU() != guard.NoCounter {
-		all["follow gaps"] = guard.FollowGaps
+	all := map[string]guard.Rule{"unpadded": guard.Unpadded, "pad always": guard.PadAlways}
+	if guard.BestCounter() != guard.NoCounter {
+		all["pad after pause"] = guard.PadAfterPause
 	}
 	return all
 }
 
-// under has requests follow the rule until the test ends, from the next one on.
-func under(t testing.TB, rule guard.Rule) {
+// useRule makes requests follow the rule, from the next one until the end of the test.
+func useRule(t testing.TB, rule guard.Rule) {
 	t.Helper()
-	theirs := ruleUnder
-	t.Cleanup(func() { ruleUnder = theirs })
-	counter := guard.CounterOfCPU()
-	ruleUnder = func(*guard.Policy, uint64) (guard.Rule, guard.Counter) { return rule, counter }
-	forget(false)
+	theirs := ruleFor
+	t.Cleanup(func() { ruleFor = theirs })
+	counter := guard.BestCounter()
+	ruleFor = func(*guard.Policy, uint64) (guard.Rule, guard.CounterMethod) { return rule, counter }
+	discardBuffer(false)
 	Word()
 }
 
-// What leaves is what was in the buffer, or has a pad; in the buffer there are zeros then. A burst needs a
-// buffer that was made in it, and no pause since.
-func TestWhatLeavesUnderEachRule(t *testing.T) {
+// A request returns the buffer's bytes, or padded ones, and leaves zeros in the buffer. A burst needs a
+// buffer that was refilled in it, and no pause since.
+func TestEachRule(t *testing.T) {
 	needsState(t)
-	counter := guard.CounterOfCPU()
+	counter := guard.BestCounter()
 	asItWas := func(rule guard.Rule, prepare func(*guard.Page), length int) bool {
 		page := pin()
 		defer guard.Unpin()
-		defer func() { page.Left, page.Held = 0, 0 }()
-		page.Rule, page.Counter = rule, counter
+		defer func() { page.Left, page.LeftOffFastPath = 0, 0 }()
+		page.Rule, page.CounterMethod = rule, counter
 		for i := range page.Buffer {
 			page.Buffer[i] = 7
 		}
 		prepare(page)
-		var out [small]byte
+		var out [maxBuffered]byte
 		const at = 40
 		left := uint64(at)
 		if length == 0 {
 			var word uint64
 			length = 8
-			if word = takeWord(page, at); rule != guard.AsTheyAre {
-				word, left = giveWord(page, word, at)
+			if word = takeWord(page, at); rule != guard.Unpadded {
+				word, left = padWordByRule(page, word, at)
 			}
 			binary.NativeEndian.PutUint64(out[:], word)
 		} else {
-			left = give(page, out[:length], at)
+			left = takeByRule(page, out[:length], at)
 		}
 		erased := make([]byte, length)
 		around := page.Buffer[at-1] == 7 && page.Buffer[at+length] == 7
@@ -268,30 +268,30 @@ func TestWhatLeavesUnderEachRule(t *testing.T) {
 	}
 	nothing := func(*guard.Page) {}
 	anchored := func(page *guard.Page) {
-		before := reading(page)
-		page.Anchor(before, reading(page), true)
+		before := readCounter(page)
+		page.RecordRefill(before, readCounter(page), true)
 	}
 	long := func(page *guard.Page) {
-		page.Anchor(guard.Reading{Count: 1, CPU: 2}, guard.Reading{Count: 2, CPU: 2}, true)
+		page.RecordRefill(guard.Reading{Count: 1, CPU: 2}, guard.Reading{Count: 2, CPU: 2}, true)
 	}
 	unanchored := func(page *guard.Page) {
-		now := reading(page)
-		page.Anchor(now, now, false)
+		now := readCounter(page)
+		page.RecordRefill(now, now, false)
 	}
-	for length := 0; length <= small; length++ {
+	for length := 0; length <= maxBuffered; length++ {
 		if 0 < length && length < 8 {
 			continue // a pad may be zeros by chance
 		}
-		if !asItWas(guard.AsTheyAre, nothing, length) || asItWas(guard.PadAll, nothing, length) {
+		if !asItWas(guard.Unpadded, nothing, length) || asItWas(guard.PadAlways, nothing, length) {
 			t.Errorf("%d bytes, whatever the gaps", length)
 		}
 		if counter == guard.NoCounter {
 			continue
 		}
-		if asItWas(guard.FollowGaps, long, length) || asItWas(guard.FollowGaps, unanchored, length) {
+		if asItWas(guard.PadAfterPause, long, length) || asItWas(guard.PadAfterPause, unanchored, length) {
 			t.Errorf("%d bytes leave as they are without a burst", length)
 		}
-		isInBurst := func(int) bool { return asItWas(guard.FollowGaps, anchored, length) }
+		isInBurst := func(int) bool { return asItWas(guard.PadAfterPause, anchored, length) }
 		if !slices.ContainsFunc(make([]int, patience), isInBurst) {
 			t.Errorf("%d bytes of a burst get a pad", length)
 		}
@@ -302,14 +302,14 @@ func TestWhatLeavesUnderEachRule(t *testing.T) {
 const patience = 1000
 
 // Each seeding gives request pads another key.
-func TestMasksHaveKeys(t *testing.T) {
+func TestEachSeedingGivesPadsANewKey(t *testing.T) {
 	needsState(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var none [guard.KeysLen]byte
 	aes256.Expand(new([aes256.KeySize]byte), &none)
 	seen := map[[guard.KeysLen]byte]bool{{}: true, none: true}
 	for range 3 {
-		forget(true)
+		discardBuffer(true)
 		Word()
 		page := pin()
 		keys := page.PadKeys
@@ -369,11 +369,11 @@ func TestGoroutinesDoNotShare(t *testing.T) {
 // More Ps than this machine has CPUs have pages too.
 func TestShardsGrow(t *testing.T) {
 	needsState(t)
-	before := len(all.Load().pages)
+	before := len(allShards.Load().pages)
 	if !grow(before + 5) {
 		t.Fatal("no memory")
 	}
-	pages := all.Load().pages
+	pages := allShards.Load().pages
 	if len(pages) < before+5 {
 		t.Fatalf("%d pages of %d", len(pages), before+5)
 	}
@@ -435,7 +435,7 @@ func TestLengthsAgree(t *testing.T) {
 
 // Two packages have the same counters.
 func TestCountersAgree(t *testing.T) {
-	if aes256.Counter(guard.RDTSCP) != aes256.RDTSCP || aes256.Counter(guard.RDPID) != aes256.RDPID {
+	if aes256.CounterMethod(guard.RDTSCP) != aes256.RDTSCP || aes256.CounterMethod(guard.RDPID) != aes256.RDPID {
 		t.Error("guard and aes256 differ")
 	}
 }

@@ -28,10 +28,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Each guard is tried twice, in processes of their own: with it nothing repeats and nothing is stale,
-// and without it the same trial fails. A trial that cannot fail would be found so.
+// Each guard is tested twice, in separate processes: with the guard nothing repeats and nothing is stale,
+// and without it the same trial must fail. So a trial that cannot fail is found.
 
-// trials say nothing if the guard held, and what went wrong if not.
+// trials return nil if the guard held, and otherwise an error.
 var trials = map[string]func() error{
 	"reseed":           nothingOutlivesAReseed,
 	"fork":             func() error { return aChildDoesNotRepeat(word8, fill16) },
@@ -61,11 +61,11 @@ var trials = map[string]func() error{
 const (
 	trialVariable = "SQUALL_TRIAL"
 	offVariable   = "SQUALL_OFF"
-	// skipped is how a trial ends that this machine cannot make, failed one whose guard did not hold.
+	// skipped is the exit code of a trial that this machine cannot run, failed of one whose guard did not hold.
 	skipped, failed = 77, 78
 )
 
-// errSkip is the error of a trial that this machine cannot make.
+// errSkip is returned by a trial that this machine cannot run.
 var errSkip = errors.New("not on this machine")
 
 func TestMain(m *testing.M) {
@@ -92,8 +92,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// tried is how a trial ends with these guards off, and what it said.
-func tried(t *testing.T, name, off string) (int, string) {
+// runTrial runs a trial with these guards off and returns its exit code and output.
+func runTrial(t *testing.T, name, off string) (int, string) {
 	t.Helper()
 	patience, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
@@ -107,64 +107,64 @@ func tried(t *testing.T, name, off string) (int, string) {
 	return command.ProcessState.ExitCode(), strings.TrimSpace(string(output))
 }
 
-// Guards that are off to have bursts on any machine that has the instructions.
+// Guards that are turned off to get bursts on any machine with the instructions.
 const (
-	late      = "BareMetal CloneSignal NoKVM"
-	unsettled = "Announced VMGenID CloneSignal Settled NoKVM"
+	lateNotification = "BareMetal CloneSignal OtherHypervisors"
+	reseedPending    = "HypervisorAnnouncement VMGenID CloneSignal ReseedAfterSignal OtherHypervisors"
 )
 
 func TestGuards(t *testing.T) {
 	needsState(t)
 	cases := []struct {
 		trial string
-		// off are guards that are off both times, for others to be needed.
+		// off are guards that are off in both runs, so that the tested guard is needed.
 		off string
-		// control are those without which it must fail.
+		// control are the guards without which the trial must fail.
 		control string
 	}{
 		{"reseed", "", "GenerationCheck"},
-		{"reseed", "GenerationPlace", "GenerationCheck"},
+		{"reseed", "GenerationAddress", "GenerationCheck"},
 		// A pad would keep a child from repeating, too.
 		{"fork", "DelayedNotification", "ForkGuard"},
 		{"fork", "", "ForkGuard DelayedNotification"},
 		{"fork", "Droppable DelayedNotification", "ForkGuard"},
-		{"fork", "GenerationPlace DelayedNotification", "ForkGuard"},
+		{"fork", "GenerationAddress DelayedNotification", "ForkGuard"},
 		{"fork", "VDSO BareMetal DelayedNotification", "ForkGuard"},
 		{"fork, simulation", "", "ForkGuard"},
-		{"dropped", "", "Recheck"},
-		{"dropped", "DelayedNotification", "Recheck"},
+		{"dropped", "", "CheckAfterRead"},
+		{"dropped", "DelayedNotification", "CheckAfterRead"},
 		{"fresh", "Noise", "FreshCheck"},
 		{"age", "VDSO", "SeedAge"},
 		{"pin", "DelayedNotification", "Pin"},
-		// Where clones are notified late: behind a vmgenid, if there is one.
-		{"clone, 64 bits", late, "Stops"},
-		{"clone, 64 bits", late, "Anchors"},
-		{"clone, 64 bits", late, "DelayedNotification"},
-		{"clone, 32 bits", late, "Stops"},
-		{"clone, 32 bits", late, "Anchors"},
-		{"clone, 16 bytes", late, "Stops"},
-		{"clone, 16 bytes", late, "Anchors"},
-		{"clone, 32 bytes", late, "Stops"},
-		{"clone, 32 bytes", late, "Anchors"},
-		{"clone, 512 bytes", late, "DelayedNotification"},
-		{"clone, all", late + " GenerationPlace", "Stops"},
-		{"clone, all", late + " GenerationPlace", "Anchors"},
+		// With late notification: by a vmgenid, if there is one.
+		{"clone, 64 bits", lateNotification, "StopDetection"},
+		{"clone, 64 bits", lateNotification, "BurstAnchors"},
+		{"clone, 64 bits", lateNotification, "DelayedNotification"},
+		{"clone, 32 bits", lateNotification, "StopDetection"},
+		{"clone, 32 bits", lateNotification, "BurstAnchors"},
+		{"clone, 16 bytes", lateNotification, "StopDetection"},
+		{"clone, 16 bytes", lateNotification, "BurstAnchors"},
+		{"clone, 32 bytes", lateNotification, "StopDetection"},
+		{"clone, 32 bytes", lateNotification, "BurstAnchors"},
+		{"clone, 512 bytes", lateNotification, "DelayedNotification"},
+		{"clone, all", lateNotification + " GenerationAddress", "StopDetection"},
+		{"clone, all", lateNotification + " GenerationAddress", "BurstAnchors"},
 		// In a VM with no signal at all.
-		{"clone, all", late + " VMGenID", "Stops"},
-		{"clone, all", late + " VMGenID", "Anchors"},
-		{"clone, all", late + " VMGenID VDSO", "Stops"},
-		{"clone, 512 bytes", late + " VMGenID", "DelayedNotification"},
-		// After a change of the signal of clones, until the kernel was told.
-		{"clone, all", unsettled, "Stops"},
-		{"clone, all", unsettled, "Anchors"},
-		{"clone, 512 bytes", unsettled, "DelayedNotification"},
+		{"clone, all", lateNotification + " VMGenID", "StopDetection"},
+		{"clone, all", lateNotification + " VMGenID", "BurstAnchors"},
+		{"clone, all", lateNotification + " VMGenID VDSO", "StopDetection"},
+		{"clone, 512 bytes", lateNotification + " VMGenID", "DelayedNotification"},
+		// After a change of the signal of clones, until the kernel has reseeded.
+		{"clone, all", reseedPending, "StopDetection"},
+		{"clone, all", reseedPending, "BurstAnchors"},
+		{"clone, 512 bytes", reseedPending, "DelayedNotification"},
 		// Under a hypervisor that is not known, and where the random instruction fails.
 		{"no anchors", "BareMetal CloneSignal KVM", "DelayedNotification"},
-		{"no anchors", late + " Noise", "Anchors"},
-		{"hidden", "Announced CloneSignal", "VMGenID"},
-		{"simulation", late, ""},
-		{"lengths", late, ""},
-		{"lengths", late + " GenerationPlace", ""},
+		{"no anchors", lateNotification + " Noise", "BurstAnchors"},
+		{"hidden", "HypervisorAnnouncement CloneSignal", "VMGenID"},
+		{"simulation", lateNotification, ""},
+		{"lengths", lateNotification, ""},
+		{"lengths", lateNotification + " GenerationAddress", ""},
 		{"locked", "Droppable", ""},
 		{"cpu", "KernelBytes", "Noise"},
 		{"long", "", "GenerationCheck"},
@@ -172,11 +172,11 @@ func TestGuards(t *testing.T) {
 		{"forced", "", ""},
 		{"works", "VDSO", ""},
 		{"works", "Droppable", ""},
-		{"works", "GenerationPlace", ""},
+		{"works", "GenerationAddress", ""},
 	}
 	for _, c := range cases {
 		t.Run(strings.Join([]string{c.trial, c.off, "control", c.control}, " "), func(t *testing.T) {
-			code, said := tried(t, c.trial, c.off)
+			code, said := runTrial(t, c.trial, c.off)
 			if code == skipped {
 				if os.Getenv("SQUALL_REQUIRE_GUARDS") != "" && !(isRace && strings.HasPrefix(c.trial, "fork")) {
 					t.Fatalf("required, but skipped: %s", said)
@@ -189,9 +189,9 @@ func TestGuards(t *testing.T) {
 			if c.control == "" {
 				return
 			}
-			// What must happen at an unlucky moment does not in every run.
+			// A failure that needs unlucky timing does not occur in every run.
 			for attempt := 0; attempt < 5 && code != failed; attempt++ {
-				code, said = tried(t, c.trial, c.off+" "+c.control)
+				code, said = runTrial(t, c.trial, c.off+" "+c.control)
 			}
 			if code != failed {
 				t.Fatalf("without the guard the trial must fail: exit code %d: %s", code, said)
@@ -206,7 +206,7 @@ func word8() (out [16]byte) {
 	return out
 }
 
-// word4 is of 4 words of 32 bits.
+// word4 draws four words of 32 bits.
 func word4() (out [16]byte) {
 	for i := range 4 {
 		binary.NativeEndian.PutUint32(out[4*i:], uint32(Word()))
@@ -224,21 +224,21 @@ func fill16() (out [16]byte) {
 	return out
 }
 
-// fill32 is the front of a key.
+// fill32 draws 32 bytes and returns the first half.
 func fill32() [16]byte {
 	var out [32]byte
 	Fill(out[:])
 	return [16]byte(out[:])
 }
 
-// fill512 is the front of what is too long for the buffer.
+// fill512 draws more bytes than the buffer serves, and returns the first 16.
 func fill512() [16]byte {
 	var out [512]byte
 	Fill(out[:])
 	return [16]byte(out[:])
 }
 
-// reseedKernel has the kernel's RNG reseed itself.
+// reseedKernel makes the kernel's RNG reseed itself.
 func reseedKernel() error {
 	const reseed = 0x5207 // RNDRESEEDCRNG
 	file, err := os.OpenFile("/dev/urandom", os.O_RDWR, 0)
@@ -252,7 +252,7 @@ func reseedKernel() error {
 	return nil
 }
 
-// After a reseed of the kernel the next number is of a new seed.
+// After a reseed of the kernel the next number comes from a new seed.
 func nothingOutlivesAReseed() error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
@@ -269,27 +269,27 @@ func nothingOutlivesAReseed() error {
 			}
 			draw()
 			if Reseeds.Load() == before {
-				return errors.New("a number came of the old seed")
+				return errors.New("a number came from the old seed")
 			}
 		}
 	}
 	return nil
 }
 
-// quarters is how often a request of 1 MiB lets others run.
+// quarters is the number of times that a request of 1 MiB lets others run.
 const quarters = 4
 
-// reseeding is what came of a draw of 1 MiB within which the kernel reseeded.
+// reseeding is the result of a draw of 1 MiB during which the kernel reseeded.
 type reseeding struct {
 	all []byte
-	// front is what was there of it when the kernel first did.
+	// front are the first bytes at the time of the first reseed.
 	front [16]byte
-	// isWithin tells whether it did before the draw was over.
+	// isWithin is set if a reseed happened before the draw was over.
 	isWithin bool
 }
 
-// whileReseeding draws, and has the kernel reseed when others are let run for the time first, and each time
-// from then until last.
+// whileReseeding draws, and makes the kernel reseed each time the draw lets others run, from turn first to
+// turn last.
 func whileReseeding(draw func([]byte), first, last int) (r reseeding, err error) {
 	r.all = make([]byte, 1<<20)
 	var isOver atomic.Bool
@@ -315,8 +315,7 @@ func whileReseeding(draw func([]byte), first, last int) (r reseeding, err error)
 	return r, err
 }
 
-// A request within which the kernel reseeds, as it does in a clone, is started over, whether there is more to
-// come or not.
+// If the kernel reseeds during a request, as it does in a clone, the request is repeated, even at its end.
 func startedOver(draw func([]byte)) error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
@@ -325,7 +324,7 @@ func startedOver(draw func([]byte)) error {
 		for attempt := 0; within < 20 && attempt < 1000; attempt++ {
 			isReady()
 			page := pin()
-			page.Drawn = 0 // so that others are let run at the end of each quarter
+			page.SinceYield = 0 // so that the draw lets others run at the end of each quarter
 			guard.Unpin()
 			r, err := whileReseeding(draw, turn, turn)
 			if err != nil {
@@ -346,7 +345,7 @@ func startedOver(draw func([]byte)) error {
 	return nil
 }
 
-// Who has the kernel reseed without pause gets all that was asked for.
+// If the kernel is forced to reseed without pause, requests are still filled completely.
 func forcedReseedsLeaveNothingOut() error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
@@ -360,12 +359,12 @@ func forcedReseedsLeaveNothingOut() error {
 	return err
 }
 
-// A page that is not droppable is emptied in a forked child, not dumped, and locked where that is allowed.
+// A page that is not droppable is emptied in a forked child, not dumped, and locked if that is allowed.
 func pagesStayHere() error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
 	Word()
-	flags, err := flagsOf(unsafe.Pointer(all.Load().pages[0]))
+	flags, err := flagsOf(unsafe.Pointer(allShards.Load().pages[0]))
 	if err != nil {
 		return err
 	}
@@ -379,7 +378,7 @@ func pagesStayHere() error {
 	return nil
 }
 
-// flagsOf are those of the memory at an address (proc_pid_smaps(5)).
+// flagsOf returns the flags of the memory at an address (proc_pid_smaps(5)).
 func flagsOf(address unsafe.Pointer) ([]string, error) {
 	maps, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
@@ -398,14 +397,14 @@ func flagsOf(address unsafe.Pointer) ([]string, error) {
 	return nil, errors.New("no such memory")
 }
 
-// Where the kernel's bytes are known, the CPU's tell apart what is seeded by them.
+// If the kernel's bytes are known, the CPU's bytes make seeds different.
 func theCPUTellsSeedsApart() error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
 	seen := map[[16]byte]bool{}
 	for range 50 {
 		Word()
-		clear(unsafe.Slice((*byte)(unsafe.Pointer(all.Load().pages[0])), guard.PageSize))
+		clear(unsafe.Slice((*byte)(unsafe.Pointer(allShards.Load().pages[0])), guard.PageSize))
 		number, fresh := make([]byte, 512), make([]byte, 512)
 		serve(simulation, number) // which needs no pad
 		Fresh(fresh)
@@ -419,8 +418,8 @@ func theCPUTellsSeedsApart() error {
 	return nil
 }
 
-// A raw fork leaves a child whose next numbers are not its parent's. Several, as a buffer may end by
-// itself between fork and draw.
+// The child of a raw fork does not draw its parent's next numbers. Several forks are needed, because a buffer
+// may end between fork and draw.
 func aChildDoesNotRepeat(draws ...func() [16]byte) error {
 	if isRace {
 		return fmt.Errorf("%w: the race detector does not live in a raw fork's child", errSkip)
@@ -444,23 +443,23 @@ func aChildDoesNotRepeat(draws ...func() [16]byte) error {
 	return nil
 }
 
-// drawn is what one process or machine draws.
+// drawn has the draws of one process or machine.
 type drawn [32][16]byte
 
 func (d *drawn) bytes() []byte { return unsafe.Slice((*byte)(unsafe.Pointer(d)), unsafe.Sizeof(*d)) }
 
-// draw draws in each of these ways in turn.
+// draw fills d with these functions in turn.
 func (d *drawn) draw(draws []func() [16]byte) {
 	for i := range d {
 		d[i] = draws[i%len(draws)]()
 	}
 }
 
-// forkOnce compares a child's draws with its parent's; false if there was no answer: Go's runtime does
-// not promise that a child of a raw fork gets anywhere.
+// forkOnce compares a child's draws with its parent's; false if there was no answer, because Go's runtime
+// does not promise that the child of a raw fork can run.
 func forkOnce(draws []func() [16]byte) (answered bool, err error) {
 	ours, theirs := new(drawn), new(drawn)
-	ours.draw(draws) // whatever takes memory has it before the fork
+	ours.draw(draws) // allocates all memory before the fork
 	var pipe [2]int
 	if err := syscall.Pipe2(pipe[:], syscall.O_NONBLOCK); err != nil {
 		return false, err
@@ -488,7 +487,7 @@ func forkOnce(draws []func() [16]byte) (answered bool, err error) {
 	return false, nil
 }
 
-// repeats fails if anything of others' is here too.
+// repeats returns an error if the two have an output in common.
 func (d *drawn) repeats(others *drawn) error {
 	seen := map[[16]byte]bool{}
 	for _, out := range others {
@@ -502,9 +501,9 @@ func (d *drawn) repeats(others *drawn) error {
 	return nil
 }
 
-// Pages that the kernel drops under load give nobody zeros, nor keystream of a key that is zero.
+// A page that the kernel drops during a request never causes zeros or keystream of a zero key.
 func droppedPagesAreNotServed() error {
-	known := knownBlocks()
+	known := zeroStateBlocks()
 	return whileDropped(func() error {
 		if Word() == 0 || SimulationWord() == 0 || fill16() == [16]byte{} {
 			return errors.New("zeros of a dropped page")
@@ -518,8 +517,8 @@ func droppedPagesAreNotServed() error {
 	})
 }
 
-// knownBlocks are what comes first of a state of zeros, and of round keys that are zero.
-func knownBlocks() map[[16]byte]bool {
+// zeroStateBlocks returns the first block of a zero state, and of zero round keys.
+func zeroStateBlocks() map[[16]byte]bool {
 	known := map[[16]byte]bool{}
 	var keys, none [guard.KeysLen]byte
 	aes256.Expand(new([aes256.KeySize]byte), &keys)
@@ -531,7 +530,7 @@ func knownBlocks() map[[16]byte]bool {
 	return known
 }
 
-// Fresh bytes are not made of a seed that was dropped: without noise it would be the same each time.
+// Fresh bytes never come from a dropped seed, which without noise would be the same each time.
 func droppedPagesGiveNothingFresh() error {
 	var mutex sync.Mutex
 	seen := map[[16]byte]bool{}
@@ -548,8 +547,8 @@ func droppedPagesGiveNothingFresh() error {
 	})
 }
 
-// whileDropped lets several goroutines draw while all pages are dropped over and over, until one fails or
-// some seconds are over.
+// whileDropped lets several goroutines draw while all pages are dropped repeatedly, until one fails or three
+// seconds have passed.
 func whileDropped(draw func() error) error {
 	Word()
 	var failed atomic.Pointer[error]
@@ -567,7 +566,7 @@ func whileDropped(draw func() error) error {
 	defer group.Wait()
 	defer stop.Store(true)
 	for began := time.Now(); time.Since(began) < 3*time.Second && failed.Load() == nil; {
-		for _, page := range all.Load().pages {
+		for _, page := range allShards.Load().pages {
 			memory := unsafe.Slice((*byte)(unsafe.Pointer(page)), guard.PageSize)
 			if err := unix.Madvise(memory, unix.MADV_DONTNEED); err != nil {
 				return fmt.Errorf("%w: pages cannot be dropped: %v", errSkip, err)
@@ -580,7 +579,7 @@ func whileDropped(draw func() error) error {
 	return nil
 }
 
-// Where the kernel does not show its generation, a seed ends with its minute, and when a clock goes back.
+// If the kernel does not show its generation, a seed ends after a minute, and when a clock goes back.
 func nothingGetsOld() error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
@@ -608,7 +607,7 @@ func nothingGetsOld() error {
 	return nil
 }
 
-// While a goroutine uses a page nobody else does.
+// Only one goroutine at a time uses a page.
 func onePageIsOneGoroutines() error {
 	runtime.GOMAXPROCS(max(4, runtime.NumCPU()))
 	const goroutines = 16
@@ -638,11 +637,11 @@ func onePageIsOneGoroutines() error {
 	return nil
 }
 
-// trialGap is a gap, in cycles, that an interruption by the machine that tests run on is seldom longer than:
-// a trial imitates stops, and what others do is none.
+// trialGap is a gap, in cycles, that interruptions on the test machine seldom exceed: trials imitate stops,
+// and other interruptions must not count.
 const trialGap = 10_000_000
 
-// aStop takes as long as a stop does at least.
+// aStop takes longer than the gap, as a stop does.
 func aStop() {
 	for began := cycles(); cycles()-began <= trialGap; {
 	}
@@ -650,56 +649,56 @@ func aStop() {
 
 func cycles() uint64 {
 	var count [3]uint64
-	aes256.Stir(&count, 0)
+	aes256.XORNoise(&count, 0)
 	return count[0]
 }
 
-// clonesDiffer stops the machine within a burst, resumes it twice, and has both clones draw.
+// clonesDiffer imitates a stop within a burst, after which two clones draw.
 func clonesDiffer(draws ...func() [16]byte) error {
 	if err := needsBursts(); err != nil {
 		return err
 	}
-	return cloned(draws, aStop)
+	return drawInClones(draws, aStop)
 }
 
-// needsBursts skips what this machine has not, or does not need.
+// needsBursts returns errSkip if this machine has no bursts.
 func needsBursts() error {
 	policy := guard.Decide()
 	Word()
-	rule, _ := ruleUnder(policy, policy.Generation())
-	if rule != guard.FollowGaps && !failpoint.DelayedNotification.Off() {
+	rule, _ := ruleFor(policy, policy.Generation())
+	if rule != guard.PadAfterPause && !failpoint.DelayedNotification.Off() {
 		return fmt.Errorf("%w: no bursts on this CPU", errSkip)
 	}
 	return nil
 }
 
-// Where no buffer is an anchor every request has a pad: clones differ even if no stop was seen.
+// If no refill is an anchor, every request has a pad: clones differ even without a detected stop.
 func everyRequestIsDifferent() error {
-	return cloned([]func() [16]byte{word8, word4, fill16, fill32}, func() {})
+	return drawInClones([]func() [16]byte{word8, word4, fill16, fill32}, func() {})
 }
 
-// inAHiddenVM is cloned where nothing but a vmgenid tells that this is a VM.
+// inAHiddenVM imitates a clone of a VM that only a vmgenid reveals.
 func inAHiddenVM() error {
 	if !guard.Decide().HasVMGenID && !failpoint.VMGenID.Off() {
 		return fmt.Errorf("%w: no vmgenid", errSkip)
 	}
-	return cloned([]func() [16]byte{fill16}, aStop)
+	return drawInClones([]func() [16]byte{fill16}, aStop)
 }
 
-// Words for simulations are what they were in the other clone, as their documentation says.
+// Clones share words for simulations, as their documentation says.
 func clonesShareSimulations() error {
 	if err := needsBursts(); err != nil {
 		return err
 	}
-	if err := cloned([]func() [16]byte{simulation8}, aStop); err == nil {
+	if err := drawInClones([]func() [16]byte{simulation8}, aStop); err == nil {
 		return errors.New("clones differ: the documentation says that they need not, and this trial shows nothing")
 	}
 	return nil
 }
 
-// Refills begin short behind a pause and double in a burst; are half as long where they took too long, and
-// that for a while; and come early only behind requests with pads that follow one another, of which it
-// takes more where even short refills take too long.
+// Refills begin short after a pause and double in a burst. After one that took too long they are half as long
+// for a while. They come early only after padded requests in quick succession; if even short refills take
+// too long, after more of them.
 func refillsAreInProportion() error {
 	if err := needsBursts(); err != nil {
 		return err
@@ -714,7 +713,7 @@ func refillsAreInProportion() error {
 	steps := []struct {
 		what string
 		gap  uint64
-		// requests come first, of 16 bytes.
+		// requests is the number of 16-byte requests before the refills.
 		requests int
 		refills  []uint64
 	}{
@@ -722,14 +721,14 @@ func refillsAreInProportion() error {
 		{"a pause", nothingFits, 1, nil},
 		{"a burst behind it", allFits, 7, []uint64{small, 2 * small}},
 		{"one that takes too long", nothingFits, 0, []uint64{4 * small}},
-		{"shorter for a while", allFits, 7, slices.Repeat([]uint64{2 * small}, heldRefills+1)},
+		{"shorter for a while", allFits, 7, slices.Repeat([]uint64{2 * small}, shortRefills+1)},
 		{"longer again", allFits, 0, []uint64{4 * small, 8 * small}},
 		{"nothing fits", nothingFits, 0, []uint64{full, full / 2, full / 4, full / 8, small, 2 * small, 4 * small}},
 		{"a burst behind more pads", allFits, 15, []uint64{small, small}},
 	}
-	isOver := func() (bool, error) {
+	runSteps := func() (bool, error) {
 		reseeds := Reseeds.Load()
-		forget(true)
+		discardBuffer(true)
 		for _, step := range steps {
 			failpoint.SetGap(step.gap)
 			for range step.requests {
@@ -745,28 +744,28 @@ func refillsAreInProportion() error {
 		return true, nil
 	}
 	for {
-		if isOver, err := isOver(); isOver {
+		if isOver, err := runSteps(); isOver {
 			return err
 		}
 	}
 }
 
-// untilRefill draws until the buffer is filled anew, and tells its length.
+// untilRefill draws until the buffer is refilled, and returns the refill's length.
 func untilRefill() uint64 {
 	const length = 16
-	page := all.Load().pages[0]
+	page := allShards.Load().pages[0]
 	for {
-		before := page.Left + page.Held
+		before := page.Left + page.LeftOffFastPath
 		fill16()
-		if after := page.Left + page.Held; after+length != before {
+		if after := page.Left + page.LeftOffFastPath; after+length != before {
 			return after + length
 		}
 	}
 }
 
-// cloned draws, keeps what the page is like as a snapshot does, draws again, puts it back, and draws once
-// more; with a stop before each of these. It fails if something was drawn in both clones.
-func cloned(draws []func() [16]byte, stop func()) error {
+// drawInClones draws, copies the page like a snapshot, draws, restores the page, and draws again, with a stop
+// before each of the last two. It fails if both clones drew the same output.
+func drawInClones(draws []func() [16]byte, stop func()) error {
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
 	if err := stayOnThisCPU(); err != nil {
@@ -777,7 +776,7 @@ func cloned(draws []func() [16]byte, stop func()) error {
 	for range count {
 		var before, one, other drawn
 		before.draw(draws)
-		memory := unsafe.Slice((*byte)(unsafe.Pointer(all.Load().pages[0])), guard.PageSize)
+		memory := unsafe.Slice((*byte)(unsafe.Pointer(allShards.Load().pages[0])), guard.PageSize)
 		snapshot := bytes.Clone(memory)
 		stop()
 		one.draw(draws)
@@ -791,7 +790,7 @@ func cloned(draws []func() [16]byte, stop func()) error {
 	return nil
 }
 
-// stayOnThisCPU has the thread stay where it is.
+// stayOnThisCPU pins the thread to its current CPU.
 func stayOnThisCPU() error {
 	var number int
 	if _, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&number)), 0, 0); errno != 0 {
@@ -802,7 +801,7 @@ func stayOnThisCPU() error {
 	return unix.SchedSetaffinity(0, &one)
 }
 
-// All kinds of requests are served, each different from the last.
+// All kinds of requests are served, and no output repeats.
 func everythingWorks() error {
 	seen := map[[16]byte]bool{}
 	for range 2000 {

@@ -7,7 +7,7 @@ import (
 	"github.com/squall-rng/squall/go/internal/guard"
 )
 
-// Now draws, so that everything is decided, and looks.
+// Now draws, so that all decisions are made, and returns the status.
 func Now() Status {
 	Word()
 	if !isReady() {
@@ -16,7 +16,7 @@ func Now() Status {
 	policy := guard.ThisPolicy()
 	return Status{
 		Engine:            aes256.Best().String(),
-		Memory:            all.Load().kind.String(),
+		Memory:            allShards.Load().kind.String(),
 		ForkGuard:         "wiped",
 		CloneGuard:        cloneGuard(policy),
 		ReseedGuard:       reseedGuard(policy),
@@ -34,11 +34,11 @@ func Now() Status {
 
 func cloneGuard(policy *guard.Policy) string {
 	switch {
-	case !policy.SeesClones():
+	case !policy.NoticesClones():
 		return "no-signal"
 	case policy.HasVMGenIDPage():
 		return "vmgenid-page"
-	case policy.IsToldInTime():
+	case policy.HasImmediateSignal():
 		return "vmclock"
 	case policy.IsVM:
 		return "vmgenid"
@@ -47,10 +47,10 @@ func cloneGuard(policy *guard.Policy) string {
 	}
 }
 
-// counterShowsStops tells whether requests in a burst need no pad.
+// counterShowsStops reports whether requests in a burst need no pad.
 func counterShowsStops(policy *guard.Policy) bool {
-	rule, _ := ruleUnder(policy, policy.Generation())
-	return rule == guard.FollowGaps
+	rule, _ := ruleFor(policy, policy.Generation())
+	return rule == guard.PadAfterPause
 }
 
 func reseedGuard(policy *guard.Policy) string {

@@ -36,7 +36,7 @@ func TestRegistersAreErased(t *testing.T) {
 	// With one P each request is of the same page.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for name, rule := range rules() {
-		under(t, rule)
+		useRule(t, rule)
 		t.Run("word/"+name, func(t *testing.T) { erased(t, func() { Word() }, nil) })
 		for _, length := range []int{1, 8, 16, 17, 32, 33, 64, 65, 256, 257, 4096, 16384, 65536, 65537, 200_000} {
 			out := make([]byte, length)
@@ -44,8 +44,8 @@ func TestRegistersAreErased(t *testing.T) {
 				"bytes":      func() { Fill(out) },
 				"simulation": func() { serve(simulation, out) },
 				"fresh":      func() { Fresh(out) },
-				"seeded":     func() { forget(true); Fill(out) },
-				"refilled":   func() { forget(false); Fill(out) },
+				"seeded":     func() { discardBuffer(true); Fill(out) },
+				"refilled":   func() { discardBuffer(false); Fill(out) },
 			} {
 				t.Run(fmt.Sprintf("%v/%s/%d/%s", aes256.Best(), what, length, name), func(t *testing.T) {
 					erased(t, call, out)
@@ -60,11 +60,11 @@ func TestRegistersAreErased(t *testing.T) {
 func erased(t *testing.T, call func(), out []byte) {
 	t.Helper()
 	var before, after guard.Page
-	left := registers.Behind(func() {
+	left := registers.After(func() {
 		copyPage(&before)
 		call()
 	})
-	if found := left.NotZero(); len(found) > 0 {
+	if found := left.NonZero(); len(found) > 0 {
 		t.Errorf("not zero: %v", found)
 	}
 	copyPage(&after)
@@ -75,7 +75,7 @@ func erased(t *testing.T, call func(), out []byte) {
 			t.Errorf("%s: %v", what, found)
 		}
 	}
-	// What somebody could do who sees them, and knows what was given out or will be.
+	// An attack by somebody who sees the registers and knows past or future output.
 	for _, keystream := range [][]byte{before.Buffer[:], after.Buffer[:], out} {
 		if len(keystream) < 2*aes256.BlockSize {
 			continue

@@ -14,37 +14,37 @@ import (
 )
 
 const (
-	// firstRefill is the first refill after a seeding, in bytes; each next one is twice as long. What
-	// a new generation of the kernel makes worthless is then in proportion to what was used.
+	// firstRefill is the length of the first refill after a seeding, in bytes; each next one is twice as long.
+	// So the bytes that a new generation of the kernel makes worthless are in proportion to the used ones.
 	firstRefill = 256
-	// turn is how many bytes are generated, in some 16 µs, before others may run.
-	turn = 4 * drbg.MaxRequest
-	// heldRefills is how many refills are no longer than the last one when a longer one took too long to
-	// be an anchor: to try costs a refill and the pads that follow it.
-	heldRefills = 16
-	// attempts is how often a request is started over when the epoch changes under it. After that it
-	// is served afresh: somebody is forcing reseeds faster than requests can be served.
+	// yieldInterval is the number of bytes generated, in some 16 µs, before other goroutines may run.
+	yieldInterval = 4 * drbg.MaxRequest
+	// shortRefills is the number of refills that stay as short as the last one after a longer one took too
+	// long to be an anchor. Each further try costs a refill and the pads that follow it.
+	shortRefills = 16
+	// attempts is the number of times a request is repeated because the epoch changed during it. After that it
+	// is served from a new seed: somebody forces reseeds faster than requests can be served.
 	attempts = 8
 )
 
-// requestKind is what is asked for.
+// requestKind is the kind of a request.
 type requestKind int
 
 const (
-	// strict is what must not repeat in any copy of this process or machine.
+	// strict requests bytes that no copy of this process or machine may repeat.
 	strict requestKind = iota
-	// simulation is a number that may repeat in a clone of the machine that is noticed late, or never.
+	// simulation requests a number that a clone of the machine may repeat, if it is noticed late or never.
 	simulation
 )
 
 var (
-	// Reseeds counts seedings of generators in this process and those it was forked from.
+	// Reseeds counts seedings of generators in this process and its ancestors by fork.
 	Reseeds atomic.Uint64
-	// Discarded counts bytes that were generated and thrown away unused, likewise.
+	// Discarded counts bytes that were generated and discarded unused, in the same processes.
 	Discarded atomic.Uint64
 )
 
-// serve fills out, whatever the state.
+// serve fills out, whether this process has state or not.
 func serve(kind requestKind, out []byte) {
 	if len(out) == 0 {
 		return
@@ -61,10 +61,10 @@ func serve(kind requestKind, out []byte) {
 	Fresh(out)
 }
 
-// What is known of whether this process can have state: a fork does not change it.
+// Whether this process is known to have state, or known to have none; a fork does not change it.
 var ready, stateless atomic.Bool
 
-// isReady makes sure that the kernel's RNG is ready, and tells whether this process can have state.
+// isReady makes sure that the kernel's RNG is ready, and reports whether this process can have state.
 func isReady() bool {
 	if ready.Load() {
 		return true
@@ -83,7 +83,7 @@ func isReady() bool {
 	return true
 }
 
-// serveOnce fills out under one epoch; false if that changed meanwhile.
+// serveOnce fills out under one epoch; false if the epoch changed meanwhile.
 func serveOnce(kind requestKind, out []byte) bool {
 	isLong := len(out) > drbg.MaxRequest
 	var first guard.Epoch
@@ -94,18 +94,18 @@ func serveOnce(kind requestKind, out []byte) bool {
 		}
 		first = epoch
 	}
-	return !isLong || epochNow() == first
+	return !isLong || currentEpoch() == first
 }
 
-// split cuts off what one request to a generator can fill. An iterator, as slices.Chunk is, would have
-// what the caller keeps on the stack moved to the heap.
+// split cuts off the part that one request to a generator can fill. An iterator, like slices.Chunk, would
+// move the caller's stack variables to the heap.
 func split(out []byte) (part, rest []byte) {
 	length := min(len(out), drbg.MaxRequest)
 	return out[:length], out[length:]
 }
 
-// epochNow is the epoch now; none if it cannot be told.
-func epochNow() guard.Epoch {
+// currentEpoch returns the current epoch; the zero epoch if it is unknown.
+func currentEpoch() guard.Epoch {
 	page := pin()
 	if page == nil {
 		return guard.Epoch{}
@@ -115,14 +115,14 @@ func epochNow() guard.Epoch {
 	return epoch
 }
 
-// servePart fills one request to the generator, and tells the epoch it belongs to.
+// servePart fills one request to the generator, and returns the epoch that its bytes belong to.
 func servePart(kind requestKind, out []byte) (guard.Epoch, bool) {
 	page := pin()
 	if page == nil {
 		return guard.Epoch{}, false
 	}
-	request := request{policy: guard.ThisPolicy(), page: page, left: page.Left + page.Held}
-	page.Left, page.Held = 0, 0
+	request := request{policy: guard.ThisPolicy(), page: page, left: page.Left + page.LeftOffFastPath}
+	page.Left, page.LeftOffFastPath = 0, 0
 	epoch, ok := request.serve(kind, out)
 	page.Wipe()
 	if !ok {
@@ -131,32 +131,32 @@ func servePart(kind requestKind, out []byte) (guard.Epoch, bool) {
 	if request.policy.TagSuffices() {
 		page.Left = request.left
 	} else {
-		page.Held = request.left
+		page.LeftOffFastPath = request.left
 	}
 	unpin(page, len(out))
 	return epoch, ok
 }
 
-// unpin ends a request of so many bytes. Now and then it lets others run: a wish of the scheduler to stop
-// this goroutine that came while it was pinned is forgotten, and who does little else but draw would
-// have the garbage collector wait for long.
+// unpin ends a request of this length. At intervals it lets other goroutines run: a preemption request that
+// arrives while the goroutine is pinned is lost, so a goroutine that only draws would keep the garbage
+// collector waiting.
 func unpin(page *guard.Page, length int) {
-	page.Drawn += uint64(length)
-	isTurn := page.Drawn >= turn
-	if isTurn {
-		page.Drawn = 0
+	page.SinceYield += uint64(length)
+	mustYield := page.SinceYield >= yieldInterval
+	if mustYield {
+		page.SinceYield = 0
 	}
 	guard.Unpin()
-	if isTurn {
+	if mustYield {
 		runtime.Gosched()
 	}
 }
 
-// request is a request that has its P's page to itself.
+// request is a request that owns its P's page.
 type request struct {
 	policy *guard.Policy
 	page   *guard.Page
-	// left is how many bytes of the buffer are unread.
+	// left is the number of unread bytes of the buffer.
 	left uint64
 }
 
@@ -167,37 +167,37 @@ func (r *request) serve(kind requestKind, out []byte) (guard.Epoch, bool) {
 			return guard.Epoch{}, false
 		}
 	}
-	r.page.Rule, r.page.Counter = ruleUnder(r.policy, r.page.Generation())
+	r.page.Rule, r.page.CounterMethod = ruleFor(r.policy, r.page.Generation())
 	r.produce(kind, out)
 	epoch, isCurrent := r.epoch()
-	return epoch, isCurrent || failpoint.Recheck.Off()
+	return epoch, isCurrent || failpoint.CheckAfterRead.Off()
 }
 
-// ruleUnder is what becomes of the buffer's bytes under the kernel's generation, and how bursts are known.
-// A test puts another one there.
-var ruleUnder = func(policy *guard.Policy, generation uint64) (guard.Rule, guard.Counter) {
-	if !policy.FollowsGaps(generation) {
-		return guard.AsTheyAre, guard.NoCounter
+// ruleFor returns the rule for pads under the kernel's generation, and the way to read the counter. A test
+// replaces it.
+var ruleFor = func(policy *guard.Policy, generation uint64) (guard.Rule, guard.CounterMethod) {
+	if !policy.MayBeUnnotifiedClone(generation) {
+		return guard.Unpadded, guard.NoCounter
 	}
-	counter := guard.CounterOfStops()
+	counter := guard.StopCounter()
 	if counter == guard.NoCounter || !aes256.HasRandom() {
-		return guard.PadAll, guard.NoCounter
+		return guard.PadAlways, guard.NoCounter
 	}
-	return guard.FollowGaps, counter
+	return guard.PadAfterPause, counter
 }
 
-// epoch is the epoch now, and whether everything read from the page so far was there and belongs to
-// it.
+// epoch returns the current epoch, and whether everything read from the page so far was there and belongs
+// to it.
 func (r *request) epoch() (guard.Epoch, bool) {
 	epoch, ok := r.policy.Epoch(r.page)
 	return epoch, ok && r.page.IsCurrent(epoch)
 }
 
-// produce writes out, from the buffer or in place.
+// produce fills out from the buffer or in place.
 func (r *request) produce(kind requestKind, out []byte) {
-	if len(out) > small {
+	if len(out) > maxBuffered {
 		var words uint64
-		if kind == strict && r.page.Rule != guard.AsTheyAre {
+		if kind == strict && r.page.Rule != guard.Unpadded {
 			words = 2
 		}
 		r.generate(out, words)
@@ -215,59 +215,59 @@ func (r *request) produce(kind requestKind, out []byte) {
 		take(out, bufferAt(r.page, r.left))
 		return
 	}
-	r.left = give(r.page, out, r.left)
+	r.left = takeByRule(r.page, out, r.left)
 }
 
-// refill fills the buffer anew; what little was left is overwritten. Where gaps are followed, that is the
-// anchor of a burst if it took less than a gap: the state may have been copied before, but not the word of
-// the random instruction, which is drawn behind the first reading. One word, as that takes hundreds of
-// cycles on some CPUs.
+// refill refills the buffer and overwrites the few bytes that were left. Under PadAfterPause, the refill is
+// the anchor of a burst if it took less than a gap: a clone may have copied the state before, but not the
+// word of the random instruction, which is drawn after the first reading. It draws only one word, because a
+// word takes hundreds of cycles on some CPUs.
 func (r *request) refill() {
 	page := r.page
 	length := min(max(page.Refill, firstRefill), guard.BufferLen)
 	page.Refill = 2 * length
 	page.SetFreshnessTag(guard.TagUnder(page.Generation()))
 	r.left = length
-	if page.Rule != guard.FollowGaps {
-		page.Anchor(guard.Reading{}, guard.Reading{}, false)
+	if page.Rule != guard.PadAfterPause {
+		page.RecordRefill(guard.Reading{}, guard.Reading{}, false)
 		r.generate(page.Buffer[:length], 1)
 		return
 	}
-	before := reading(page)
+	before := readCounter(page)
 	hasWord := r.generate(page.Buffer[:length], 1)
-	isAnchor := page.Anchor(before, reading(page), hasWord)
+	isAnchor := page.RecordRefill(before, readCounter(page), hasWord)
 	switch {
-	case isAnchor && page.Holds > 0:
-		page.Holds--
+	case isAnchor && page.ShortRefills > 0:
+		page.ShortRefills--
 		page.Refill = length
 	case isAnchor:
 	case length == firstRefill:
 		page.BackOff()
 	case !page.IsBackedOff():
-		page.Holds = heldRefills
+		page.ShortRefills = shortRefills
 		page.Refill = length / 2
 	}
 }
 
-// generate runs the generator; with words of the CPU's random instruction, and the cycle counter, as
-// additional input if there are to be any. It tells whether the instruction gave one.
+// generate runs the generator. If words is not 0, its additional input is the cycle counter and that number
+// of words of the CPU's random instruction. It reports whether the instruction gave a word.
 func (r *request) generate(out []byte, words uint64) (hasWord bool) {
 	drbg := newDRBG(r.page, &r.page.State)
 	if words == 0 {
 		drbg.Generate(out, nil)
 		return false
 	}
-	hasWord = noise(&r.page.Seed, words)
+	hasWord = noiseInput(&r.page.Seed, words)
 	drbg.Generate(out, &r.page.Seed)
 	return hasWord
 }
 
-// newDRBG is the generator with this state, which is in the page.
+// newDRBG returns the generator with this state, which is in the page.
 func newDRBG(page *guard.Page, state *[guard.StateLen]byte) drbg.DRBG {
 	return drbg.DRBG{Engine: aes256.Best(), State: state, Keys: &page.Keys, Block: &page.Block}
 }
 
-// discard gives up what the buffer still holds.
+// discard gives up the unread bytes of the buffer.
 func (r *request) discard() {
 	if r.left > 0 {
 		Discarded.Add(r.left)

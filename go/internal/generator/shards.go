@@ -9,24 +9,24 @@ import (
 	"github.com/squall-rng/squall/go/internal/guard"
 )
 
-// shards are pages by the numbers of Ps. A page once in a table stays in all that follow, and is never
-// unmapped.
+// shards is a table of pages, indexed by the number of the P. A page in a table stays in all later tables,
+// and is never unmapped.
 type shards struct {
 	pages []*guard.Page
-	// kind is the weakest of them.
+	// kind is the weakest kind among the pages.
 	kind guard.MemoryKind
 }
 
-var all atomic.Pointer[shards]
+var allShards atomic.Pointer[shards]
 
-func init() { all.Store(&shards{}) }
+func init() { allShards.Store(&shards{}) }
 
-// pin pins the goroutine to its P and gives that P's page; none, and nothing is pinned, where there
-// is no memory for pages.
+// pin pins the goroutine to its P and returns that P's page. Without memory for pages it returns nil and
+// pins nothing.
 func pin() *guard.Page {
 	for {
 		number := guard.Pin()
-		if pages := all.Load().pages; number < len(pages) {
+		if pages := allShards.Load().pages; number < len(pages) {
 			return pages[number]
 		}
 		guard.Unpin()
@@ -36,10 +36,10 @@ func pin() *guard.Page {
 	}
 }
 
-// grow makes room for at least count Ps. Several may do so; the first to publish wins, and nobody
-// waits.
+// grow makes room for at least count Ps. Several goroutines may do so at once; the first to publish wins,
+// and nobody waits.
 func grow(count int) bool {
-	old := all.Load()
+	old := allShards.Load()
 	missing := max(count, runtime.NumCPU()) - len(old.pages)
 	if missing <= 0 {
 		return true
@@ -52,7 +52,7 @@ func grow(count int) bool {
 		kind = min(kind, old.kind)
 	}
 	larger := &shards{pages: append(old.pages[:len(old.pages):len(old.pages)], pages...), kind: kind}
-	if !all.CompareAndSwap(old, larger) {
+	if !allShards.CompareAndSwap(old, larger) {
 		guard.UnmapPages(pages)
 	}
 	return true

@@ -17,14 +17,14 @@ func BenchmarkFill(b *testing.B) {
 		for _, length := range []int{4, 16, 32, 4096, 16384} {
 			buffer := make([]byte, length)
 			b.Run(fmt.Sprintf("%s/%d", name, length), func(b *testing.B) {
-				under(b, rule)
+				useRule(b, rule)
 				for b.Loop() {
 					Fill(buffer)
 				}
 			})
 		}
 		b.Run(name+"/word", func(b *testing.B) {
-			under(b, rule)
+			useRule(b, rule)
 			for b.Loop() {
 				Word()
 			}
@@ -39,7 +39,7 @@ func BenchmarkFill(b *testing.B) {
 
 // BenchmarkRefill tells what a burst's anchor costs, beside a pad.
 func BenchmarkRefill(b *testing.B) {
-	page, counter := pin(), guard.CounterOfCPU()
+	page, counter := pin(), guard.BestCounter()
 	if page == nil || counter == guard.NoCounter {
 		b.Skip("no state, or no counter")
 	}
@@ -52,16 +52,16 @@ func BenchmarkRefill(b *testing.B) {
 	})
 	b.Run("reading", func(b *testing.B) {
 		for b.Loop() {
-			aes256.Look(aes256.Counter(counter))
+			aes256.ReadCounter(aes256.CounterMethod(counter))
 		}
 	})
 	for _, length := range []int{firstRefill, 2 * firstRefill, 4 * firstRefill, guard.BufferLen / 2, guard.BufferLen} {
 		b.Run(fmt.Sprint(length), func(b *testing.B) {
-			under(b, guard.FollowGaps)
+			useRule(b, guard.PadAfterPause)
 			for b.Loop() {
 				page := pin()
 				request := request{policy: guard.ThisPolicy(), page: page}
-				page.Refill, page.Holds = uint64(length), 0
+				page.Refill, page.ShortRefills = uint64(length), 0
 				request.refill()
 				page.Wipe()
 				guard.Unpin()

@@ -1,7 +1,7 @@
 //go:build !linux || !amd64 || purego
 
-// Package generator keeps no state in this build: the assembly that keeps it safe is for Linux on AMD64.
-// Each request is one to the operating system.
+// Package generator keeps no state in this build: the assembly that protects state is for Linux on AMD64.
+// The operating system serves each request.
 package generator
 
 import (
@@ -13,18 +13,18 @@ import (
 // Fill fills out with random bytes.
 func Fill(out []byte) { kernel.Fill(out) }
 
-// Fresh fills out as [Fill] does; on Linux always by a system call.
+// Fresh fills out like [Fill]; on Linux always by a system call.
 func Fresh(out []byte) { kernel.FillFresh(out) }
 
-// Word is a random word.
+// Word returns a random word.
 func Word() (word uint64) {
 	// SAFETY: any bytes are a word.
 	kernel.Fill(unsafe.Slice((*byte)(unsafe.Pointer(&word)), unsafe.Sizeof(word)))
 	return word
 }
 
-// SimulationWord is [Word].
+// SimulationWord is the same as [Word].
 func SimulationWord() uint64 { return Word() }
 
-// Now is what this build gives.
+// Now returns the status of this build.
 func Now() Status { return withoutState }

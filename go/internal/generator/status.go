@@ -1,6 +1,6 @@
 package generator
 
-// Status is what squall.Status documents.
+// Status has the fields that squall.State documents.
 type Status struct {
 	Engine, Memory               string
 	ForkGuard, CloneGuard        string
@@ -13,7 +13,7 @@ type Status struct {
 	Reseeds, BytesDiscarded      uint64
 }
 
-// withoutState is what there is where no state is kept: every request is one to the operating system.
+// withoutState is the status if no state is kept and the operating system serves every request.
 var withoutState = Status{
 	Engine: "none", Memory: "none",
 	ForkGuard: "kernel", CloneGuard: "kernel", ReseedGuard: "kernel",

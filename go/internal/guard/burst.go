@@ -6,107 +6,105 @@ import "github.com/squall-rng/squall/go/internal/failpoint"
 
 // Bursts: requests in such quick succession that the machine was not stopped between them.
 //
-// The buffer that a burst is served from was made in it, with a word of the CPU's random instruction: that
-// is the burst's anchor. So no other copy of this machine has the buffer's bytes, and they may leave as
-// they are. After a pause, in which the machine may have been cloned, a request gets a pad. When several
-// of those have followed one another quickly, the buffer is made anew, and that is the anchor of the next
-// burst.
+// A burst is served from a buffer that was refilled within it, with a word of the CPU's random
+// instruction. This refill is the burst's anchor: no other copy of this machine has the buffer's bytes, so
+// they may leave unpadded. After a pause, in which the machine may have been cloned, a request gets a pad.
+// When several padded requests have followed one another quickly, the buffer is refilled, and that is the
+// anchor of the next burst.
 
-// Rule is what becomes of bytes that are taken from the buffer.
+// Rule decides which bytes from the buffer get a request pad.
 type Rule uint32
 
 const (
-	// AsTheyAre is that they leave as they are: a clone of this machine is noticed before it is served.
-	AsTheyAre Rule = iota
-	// PadAll is that every request gets a pad: a clone may run unnoticed, and stops do not show.
-	PadAll
-	// FollowGaps is that every request gets a pad that is not of a burst.
-	FollowGaps
+	// Unpadded adds no pads: a clone of this machine is noticed before it is served.
+	Unpadded Rule = iota
+	// PadAlways pads every request: a clone may run unnoticed, and the counter does not show stops.
+	PadAlways
+	// PadAfterPause pads every request that is not part of a burst.
+	PadAfterPause
 )
 
 const (
-	// enoughPads is how many requests with a pad, one soon after the other, are followed by a new buffer.
-	// To make one takes about as long as so many pads.
-	enoughPads = 8
-	// mostPads is the same where buffers cannot be made within a gap, at most.
-	mostPads = 1024
+	// padsBeforeRefill is the number of padded requests in quick succession after which the buffer is
+	// refilled. A refill takes about as long as that many pads.
+	padsBeforeRefill = 8
+	// maxPadsBeforeRefill is the maximum of that number if refills take longer than a gap.
+	maxPadsBeforeRefill = 1024
 )
 
-// Burst is the readings of requests. Zeros are one that has no anchor.
+// Burst holds the readings of a burst. All zeros mean a burst without an anchor.
 type Burst struct {
-	// Rule is what becomes of the buffer's bytes, and Counter what a burst is read by. Both are set by
-	// each request that the fast path leaves to others.
-	Rule    Rule
-	Counter Counter
-	// count is the last reading's, and anchor its CPU, or 0 if the burst has no anchor: so one
-	// comparison tells both.
+	// Rule decides about pads, and CounterMethod reads the counter. Each request off the fast path sets both.
+	Rule          Rule
+	CounterMethod CounterMethod
+	// count is the last reading's count. anchor is its CPU, or 0 if the burst has no anchor, so one
+	// comparison checks both.
 	count, anchor uint64
 }
 
-// Streak is what is known of requests that got a pad.
+// Streak counts padded requests.
 type Streak struct {
-	// length is how many followed one another so far.
+	// length is the number of padded requests in quick succession so far.
 	length uint32
-	// enough is how many are followed by a new buffer.
-	enough uint32
-	// isAnchored tells whether the buffer was made as an anchor.
+	// padsWanted is the length after which the buffer is refilled.
+	padsWanted uint32
+	// isAnchored is set if the last refill was an anchor.
 	isAnchored bool
 }
 
-// BeginBursts forgets all of earlier ones.
-func (p *Page) BeginBursts() {
+// ResetBursts forgets earlier bursts and padded requests.
+func (p *Page) ResetBursts() {
 	p.Burst = Burst{}
-	p.Streak = Streak{enough: enoughPads}
+	p.Streak = Streak{padsWanted: padsBeforeRefill}
 }
 
-// GoesOn tells whether bytes that were read before now belong to this copy of the machine alone, and if so
-// records the reading.
-func (p *Page) GoesOn(now Reading) bool {
-	if !now.follows(Reading{p.count, p.anchor}) {
+// ContinuesBurst reports whether bytes that were read before now belong to this copy of the machine alone.
+// If so, it records the reading.
+func (p *Page) ContinuesBurst(now Reading) bool {
+	if !now.provesNoStopSince(Reading{p.count, p.anchor}) {
 		return false
 	}
 	p.count = now.Count
 	return true
 }
 
-// Pause records the reading of a request that gets a pad. It tells whether the rest of the buffer is
-// to be given up, so that requests that come as quickly need none.
+// Pause records the reading of a padded request. It reports whether the rest of the buffer should be
+// discarded, so that the next requests in quick succession need no pads.
 func (p *Page) Pause(now Reading) bool {
 	length := uint32(1)
 	if now.isWithinGap(p.count) {
 		length += p.Streak.length
 	}
-	p.end(now)
+	p.endBurst(now)
 	p.Streak.length = length
-	return length >= p.enough
+	return length >= p.padsWanted
 }
 
-// Anchor records that the buffer was made between two readings, and that behind the first of them the
-// random instruction gave a word, if it did; and tells whether that is an anchor.
-func (p *Page) Anchor(before, after Reading, hasWord bool) bool {
-	p.end(after)
-	p.isAnchored = hasWord && after.follows(before)
+// RecordRefill records that the buffer was refilled between two readings, and whether the random
+// instruction gave a word after the first of them. It reports whether the refill is an anchor.
+func (p *Page) RecordRefill(before, after Reading, hasWord bool) bool {
+	p.endBurst(after)
+	p.isAnchored = hasWord && after.provesNoStopSince(before)
 	if p.isAnchored {
 		p.anchor = after.CPU
-		p.enough = enoughPads
+		p.padsWanted = padsBeforeRefill
 	}
 	return p.isAnchored
 }
 
-// BackOff has the next buffer wait for more requests than the last one did, because the shortest one took
-// too long.
-func (p *Page) BackOff() { p.enough = min(2*p.enough, mostPads) }
+// BackOff doubles the number of pads before the next refill, because even the shortest refill took too long.
+func (p *Page) BackOff() { p.padsWanted = min(2*p.padsWanted, maxPadsBeforeRefill) }
 
-// IsBackedOff tells whether it does.
-func (p *Page) IsBackedOff() bool { return p.enough > enoughPads }
+// IsBackedOff reports whether BackOff has raised that number.
+func (p *Page) IsBackedOff() bool { return p.padsWanted > padsBeforeRefill }
 
-// IsAnchored tells whether the buffer was made as an anchor, whether or not there was a pause since.
+// IsAnchored reports whether the last refill was an anchor, even if there was a pause since.
 func (p *Page) IsAnchored() bool { return p.isAnchored }
 
-// end ends the burst with a reading.
-func (p *Page) end(now Reading) {
+// endBurst ends the burst with a reading.
+func (p *Page) endBurst(now Reading) {
 	p.count, p.anchor = now.Count, 0
-	if failpoint.Anchors.Off() {
+	if failpoint.BurstAnchors.Off() {
 		p.anchor = now.CPU
 	}
 	p.Streak.length = 0

@@ -10,8 +10,8 @@ import (
 	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
-// What changes in this VM's memory before a restored VM runs again: vmclock's count, or vmgenid's
-// identifier. It is a signal, never entropy: sibling clones may see the same new value.
+// The signal of clones is a value in this VM's memory that changes before a restored VM runs again:
+// vmclock's count, or vmgenid's identifier. It is never entropy: sibling clones may see the same new value.
 
 type signalKind int
 
@@ -29,17 +29,17 @@ const (
 type cloneSignal struct {
 	kind signalKind
 	page unsafe.Pointer
-	// first and last are the signal's words, and the same where there is only one.
+	// first and last are the signal's words, and equal if there is only one.
 	first, last *uint64
 }
 
-// openCloneSignal opens the machine's best signal, of those that this process may read.
+// openCloneSignal opens the machine's best signal that this process may read; nil if there is none.
 func openCloneSignal() *cloneSignal {
 	if failpoint.CloneSignal.Off() {
 		return nil
 	}
 	clock := openVMClock()
-	if clock.isReliedOn() {
+	if clock.isImmediate() {
 		return clock
 	}
 	page := openVMGenIDPage()
@@ -52,59 +52,59 @@ func openCloneSignal() *cloneSignal {
 	return page
 }
 
-// mayHaveCloneSignal tells whether there is a device that may be one of them but cannot be identified, as
-// without /sys. It is not used, and the machine is taken for a VM.
+// mayHaveCloneSignal reports whether there is a device that may have a signal but cannot be identified, for
+// example without /sys. The device is not used, and the machine counts as a VM.
 func mayHaveCloneSignal() bool {
 	return !failpoint.CloneSignal.Off() && (isUnidentified(vmClockPath) || isUnidentified(vmgenidPagePath))
 }
 
-// is tells whether the signal is of this kind.
+// is reports whether the signal is of this kind.
 func (s *cloneSignal) is(kind signalKind) bool { return s != nil && s.kind == kind }
 
-// isReliedOn tells whether every restore of this VM changes the signal.
-func (s *cloneSignal) isReliedOn() bool { return s.is(vmClock) || s.is(vmgenidPage) }
+// isImmediate reports whether every restore of this VM changes the signal before the VM runs.
+func (s *cloneSignal) isImmediate() bool { return s.is(vmClock) || s.is(vmgenidPage) }
 
-// follow has the fast path look at the signal.
-func (s *cloneSignal) follow() {
+// watch makes the fast path compare the signal.
+func (s *cloneSignal) watch() {
 	if s != nil {
-		signalFirst.CompareAndSwap(&nothing, s.first)
-		signalLast.CompareAndSwap(&nothing, s.last)
-		// The first value is no change, and a later one is noted with the generation it is seen under.
-		seenSignal.CompareAndSwap(0, s.value())
+		signalFirst.CompareAndSwap(&noSignal, s.first)
+		signalLast.CompareAndSwap(&noSignal, s.last)
+		// The first value is no change; later values are recorded with their generation.
+		lastSignal.CompareAndSwap(0, s.value())
 	}
 }
 
-// value is the signal's value plus one, so that it is 0 only where there is none. Its words are aligned, so
-// none is seen half-changed, and they change while the VM stands still.
+// value returns the signal's value plus one, so that it is 0 only without a signal. Its words are aligned,
+// so no word is read half-changed, and they change only while the VM is stopped.
 func (s *cloneSignal) value() uint64 {
 	if s == nil {
 		return 0
 	}
-	return folded(atomic.LoadUint64(s.first), atomic.LoadUint64(s.last)) + 1
+	return fold(atomic.LoadUint64(s.first), atomic.LoadUint64(s.last)) + 1
 }
 
-// folded is a signal's two words as one. A count, which is the only word, comes to stand in both halves.
+// fold combines a signal's two words into one. A count, which is the only word, appears in both halves.
 // Different identifiers of vmgenid, which are random, fold to the same word once in 2^64.
-func folded(first, last uint64) uint64 { return bits.RotateLeft64(first, 32) ^ last }
+func fold(first, last uint64) uint64 { return bits.RotateLeft64(first, 32) ^ last }
 
 // After a change of the signal the kernel may still give sibling clones the same bytes, until it has
-// been told: until its generation moves.
-var seenSignal, changedUnder atomic.Uint64
+// reseeded, which changes its generation.
+var lastSignal, changedAtGeneration atomic.Uint64
 
-// noteSignal notes a value that was seen under the kernel's generation.
-func noteSignal(value, generation uint64) {
-	if seen := seenSignal.Load(); seen != 0 && seen != value {
-		changedUnder.Store(generation)
+// recordSignal records a value of the signal that was read under this generation of the kernel's RNG.
+func recordSignal(value, generation uint64) {
+	if seen := lastSignal.Load(); seen != 0 && seen != value {
+		changedAtGeneration.Store(generation)
 	}
-	// Whoever sees the value sees under which generation it changed.
-	seenSignal.Store(value)
+	// Stored last: a reader of the value also reads the generation under which it changed.
+	lastSignal.Store(value)
 }
 
-// isUnsettled tells whether the kernel may not have been told of a clone, under this generation.
-func isUnsettled(generation uint64) bool {
-	if failpoint.Settled.Off() {
+// isReseedPending reports whether the kernel, under this generation, may not yet have reseeded after a clone.
+func isReseedPending(generation uint64) bool {
+	if failpoint.ReseedAfterSignal.Off() {
 		return true
 	}
-	under := changedUnder.Load()
+	under := changedAtGeneration.Load()
 	return under != 0 && under == generation
 }

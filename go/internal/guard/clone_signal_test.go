@@ -15,24 +15,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalsOfTheTest has the devices looked for in a directory of the test's own, where there is none yet, and
-// nothing else prove a VM.
-func signalsOfTheTest(t *testing.T) {
+// useTestDevices makes the guards search for devices in an empty directory of the test, and removes all other
+// proofs of a VM.
+func useTestDevices(t *testing.T) {
 	t.Helper()
 	directory := t.TempDir()
 	drivers, links, clock, page := vmgenidDrivers, sysfsDevices, vmClockPath, vmgenidPagePath
 	t.Cleanup(func() {
 		vmgenidDrivers, sysfsDevices, vmClockPath, vmgenidPagePath = drivers, links, clock, page
-		announcesHypervisor = hasHypervisor
+		hypervisorAnnounced = hasHypervisor
 	})
-	announcesHypervisor = func() bool { return false }
+	hypervisorAnnounced = func() bool { return false }
 	vmgenidDrivers = nil
 	vmClockPath = filepath.Join(directory, "vmclock0")
 	vmgenidPagePath = filepath.Join(directory, "squall-vmgenid")
 }
 
-// filesCount has files count as the devices that they are in the place of.
-func filesCount(t *testing.T) {
+// acceptFiles makes regular files count as devices.
+func acceptFiles(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() { isDevice = isMiscDevice })
 	isDevice = func(*unix.Stat_t, func(string) bool) bool { return true }
@@ -81,7 +81,7 @@ func pageOfVMGenID(at uint64) []byte {
 }
 
 // No change of the generation undoes one of the signal.
-func TestMomentsDiffer(t *testing.T) {
+func TestTagsDiffer(t *testing.T) {
 	first, last := signalFirst.Load(), signalLast.Load()
 	defer func() { signalFirst.Store(first); signalLast.Store(last) }()
 	var count uint64
@@ -98,10 +98,10 @@ func TestMomentsDiffer(t *testing.T) {
 	}
 }
 
-// Whatever else is where a device should be is refused, though it shows what the device would. The control
-// is that the same page is believed where files are.
-func TestOnlyTheDevicesAreBelieved(t *testing.T) {
-	signalsOfTheTest(t)
+// Any other file at a device's path is refused, even with the same contents. The control is that the same
+// page is accepted if files are accepted.
+func TestOnlyTheKernelsDevicesAreAccepted(t *testing.T) {
+	useTestDevices(t)
 	directory := t.TempDir()
 	at := func(name string) string { return filepath.Join(directory, name) }
 	place := func(name string) { vmClockPath, vmgenidPagePath = at(name), at(name) }
@@ -113,7 +113,7 @@ func TestOnlyTheDevicesAreBelieved(t *testing.T) {
 		"page's link":  os.Symlink("page", at("page's link")),
 		"fifo":         unix.Mkfifo(at("fifo"), 0o600),
 		"zero":         os.Symlink("/dev/zero", at("zero")),
-		// Of the same major number.
+		// A device with the same major number.
 		"misc": os.Symlink("/dev/fuse", at("misc")),
 	} {
 		if err != nil {
@@ -121,7 +121,7 @@ func TestOnlyTheDevicesAreBelieved(t *testing.T) {
 		}
 		place(name)
 		if openCloneSignal() != nil {
-			t.Errorf("%s: it is believed", name)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 	for name, kind := range map[string]signalKind{
@@ -129,22 +129,22 @@ func TestOnlyTheDevicesAreBelieved(t *testing.T) {
 	} {
 		place(name)
 		if openCloneSignal() != nil {
-			t.Errorf("%s: it is believed", name)
+			t.Errorf("%s: accepted", name)
 		}
-		filesCount(t)
+		acceptFiles(t)
 		if !openCloneSignal().is(kind) {
-			t.Errorf("%s: not believed where files are: this shows nothing", name)
+			t.Errorf("%s: refused although files are accepted: the test proves nothing", name)
 		}
 		isDevice = isMiscDevice
 	}
-	filesCount(t)
+	acceptFiles(t)
 	place("empty")
 	if !faults(func() { openVMClock() }) {
-		t.Error("a file that was made shorter can be read where files are believed: this shows nothing")
+		t.Error("a truncated file can be read: the test proves nothing")
 	}
 }
 
-// faults tells whether call touches memory that is not there.
+// faults reports whether call touches memory that is not there.
 func faults(call func()) (faulted bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { faulted = recover() != nil }()
@@ -155,11 +155,11 @@ func faults(call func()) (faulted bool) {
 // A device is known by the name in sysfs, whatever its file is called.
 func TestDevicesAreKnownByTheirNames(t *testing.T) {
 	const minor = 77
-	signalsOfTheTest(t)
+	useTestDevices(t)
 	sysfsDevices = t.TempDir()
 	device := unix.Stat_t{Mode: unix.S_IFCHR | 0o600, Rdev: unix.Mkdev(10, minor)}
 	if isMiscDevice(&device, isVMClockName) {
-		t.Error("unknown to sysfs: believed")
+		t.Error("unknown to sysfs: accepted")
 	}
 	for name, is := range map[string]bool{
 		"vmclock0": true, "vmclock12": true, "vmclock": false, "vmclock-1": false, "vmclockx": false, "fuse": false,
@@ -179,7 +179,7 @@ func TestDevicesAreKnownByTheirNames(t *testing.T) {
 			"another minor":  {Mode: device.Mode, Rdev: unix.Mkdev(10, minor+1)},
 		} {
 			if isMiscDevice(&other, isVMClockName) {
-				t.Errorf("%s: believed", what)
+				t.Errorf("%s: accepted", what)
 			}
 		}
 		if err := os.Remove(link); err != nil {
@@ -208,8 +208,8 @@ func TestNamesOfThisKernelsDevices(t *testing.T) {
 }
 
 func TestVMClock(t *testing.T) {
-	signalsOfTheTest(t)
-	filesCount(t)
+	useTestDevices(t)
+	acceptFiles(t)
 	if openVMClock() != nil {
 		t.Error("there is one where there is none")
 	}
@@ -237,12 +237,12 @@ func TestVMClock(t *testing.T) {
 		if !c.is {
 			continue
 		}
-		if clock.value() != folded(c.count, c.count)+1 {
+		if clock.value() != fold(c.count, c.count)+1 {
 			t.Errorf("%s: the value is %#x", c.name, clock.value())
 		}
 		overwrite(t, vmClockPath, 104, 100)
 		overwrite(t, vmClockPath, 16, 100)
-		if clock.value() != folded(100, 100)+1 {
+		if clock.value() != fold(100, 100)+1 {
 			t.Errorf("%s: a change is not seen: %#x", c.name, clock.value())
 		}
 	}
@@ -250,8 +250,8 @@ func TestVMClock(t *testing.T) {
 
 // Each of the identifier's bits is seen, and no other of the page's.
 func TestVMGenIDPage(t *testing.T) {
-	signalsOfTheTest(t)
-	filesCount(t)
+	useTestDevices(t)
+	acceptFiles(t)
 	if openVMGenIDPage() != nil {
 		t.Error("there is one where there is none")
 	}
@@ -277,30 +277,30 @@ func TestVMGenIDPage(t *testing.T) {
 	for _, at := range []uint64{4, 41, PageSize - 8, PageSize, 1 << 63, ^uint64(0) - 7} {
 		write(t, vmgenidPagePath, pageOfVMGenID(at))
 		if openVMGenIDPage() != nil {
-			t.Errorf("at %d: believed", at)
+			t.Errorf("at %d: accepted", at)
 		}
 	}
 	write(t, vmgenidPagePath, bytes.Repeat([]byte{0}, 23))
 	if openVMGenIDPage() != nil {
-		t.Error("a short read: believed")
+		t.Error("a short read: accepted")
 	}
 }
 
 // A vmclock that counts restores goes before vmgenid's page, and the page before a vmclock that does not.
 func TestTheBestSignalIsUsed(t *testing.T) {
-	signalsOfTheTest(t)
-	filesCount(t)
+	useTestDevices(t)
+	acceptFiles(t)
 	write(t, vmgenidPagePath, pageOfVMGenID(40))
 	write(t, vmClockPath, vmclockPage(112, hasGeneration, 5, 7))
-	if policy := machine(); !policy.HasVMClock() || policy.HasVMGenIDPage() || !policy.IsToldInTime() {
+	if policy := detectPolicy(); !policy.HasVMClock() || policy.HasVMGenIDPage() || !policy.HasImmediateSignal() {
 		t.Errorf("with a vmclock that counts: %+v", policy.signal)
 	}
 	write(t, vmClockPath, vmclockPage(104, 0, 5, 7))
-	if policy := machine(); policy.HasVMClock() || !policy.HasVMGenIDPage() || !policy.IsToldInTime() {
+	if policy := detectPolicy(); policy.HasVMClock() || !policy.HasVMGenIDPage() || !policy.HasImmediateSignal() {
 		t.Errorf("with a vmclock that does not: %+v", policy.signal)
 	}
 	write(t, vmgenidPagePath, pageOfVMGenID(41))
-	if policy := machine(); !policy.HasVMClock() || policy.HasVMGenIDPage() || policy.IsToldInTime() {
+	if policy := detectPolicy(); !policy.HasVMClock() || policy.HasVMGenIDPage() || policy.HasImmediateSignal() {
 		t.Errorf("with that alone: %+v", policy.signal)
 	}
 }
@@ -308,52 +308,52 @@ func TestTheBestSignalIsUsed(t *testing.T) {
 // A device that only VMs have proves that this is one, whatever the CPU says. The control is a driver without
 // a device.
 func TestADeviceProvesAVM(t *testing.T) {
-	signalsOfTheTest(t)
+	useTestDevices(t)
 	driver := t.TempDir()
 	vmgenidDrivers = []string{filepath.Join(driver, "none"), driver}
 	for _, entry := range []string{"bind", "unbind", "uevent", "module"} {
 		write(t, filepath.Join(driver, entry), nil)
 	}
-	if policy := machine(); policy.IsVM || policy.HasVMGenID || policy.HasDelayedNotification() || !policy.SeesClones() {
+	if policy := detectPolicy(); policy.IsVM || policy.HasVMGenID || policy.HasDelayedNotification() || !policy.NoticesClones() {
 		t.Errorf("without a device: %+v", policy)
 	}
 	if err := os.Mkdir(filepath.Join(driver, "VMGENCTR:00"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if policy := machine(); !policy.IsVM || !policy.HasVMGenID || !policy.HasDelayedNotification() {
+	if policy := detectPolicy(); !policy.IsVM || !policy.HasVMGenID || !policy.HasDelayedNotification() {
 		t.Errorf("with a vmgenid: %+v", policy)
 	}
 	vmgenidDrivers = nil
-	filesCount(t)
+	acceptFiles(t)
 	write(t, vmgenidPagePath, pageOfVMGenID(40))
-	if policy := machine(); !policy.IsVM || !policy.SeesClones() {
+	if policy := detectPolicy(); !policy.IsVM || !policy.NoticesClones() {
 		t.Errorf("with vmgenid's page: %+v", policy)
 	}
 	vmgenidPagePath += ".none"
 	write(t, vmClockPath, vmclockPage(104, 0, 5, 7))
-	if policy := machine(); !policy.IsVM || policy.SeesClones() {
+	if policy := detectPolicy(); !policy.IsVM || policy.NoticesClones() {
 		t.Errorf("with a vmclock that counts no generations: %+v", policy)
 	}
 }
 
-// What may be a signal's device, but is not in sysfs, is not used, and proves a VM too: without it a
-// hypervisor that hides itself would go unseen. The control is a sysfs that knows the device by another name.
+// A device that may have a signal, but is not in sysfs, is not used, but it proves a VM too: otherwise a
+// hypervisor that hides itself would not be noticed. The control is a sysfs that knows the device by another name.
 func TestADeviceThatSysfsDoesNotKnow(t *testing.T) {
 	for minor, path := range map[uint32]*string{254: &vmClockPath, 255: &vmgenidPagePath} {
 		t.Run(filepath.Base(*path), func(t *testing.T) {
-			signalsOfTheTest(t)
+			useTestDevices(t)
 			if err := unix.Mknod(*path, unix.S_IFCHR|0o600, int(unix.Mkdev(10, minor))); err != nil {
 				t.Skip("device nodes take CAP_MKNOD")
 			}
 			sysfsDevices = t.TempDir()
-			if policy := machine(); !policy.IsVM || policy.signal != nil || policy.SeesClones() {
+			if policy := detectPolicy(); !policy.IsVM || policy.signal != nil || policy.NoticesClones() {
 				t.Errorf("unknown to sysfs: %+v", policy)
 			}
 			link := filepath.Join(sysfsDevices, fmt.Sprintf("10:%d", minor))
 			if err := os.Symlink("../../devices/virtual/misc/other", link); err != nil {
 				t.Fatal(err)
 			}
-			if policy := machine(); policy.IsVM || policy.signal != nil {
+			if policy := detectPolicy(); policy.IsVM || policy.signal != nil {
 				t.Errorf("another device: %+v", policy)
 			}
 		})
@@ -362,7 +362,7 @@ func TestADeviceThatSysfsDoesNotKnow(t *testing.T) {
 
 // A signal that is relied on is what a clone is known by: at once, in every request and in the epoch; and
 // gaps are followed until the kernel has reseeded too.
-func TestASignalIsFollowed(t *testing.T) {
+func TestASignalIsWatched(t *testing.T) {
 	cases := []struct {
 		name    string
 		path    *string
@@ -376,39 +376,39 @@ func TestASignalIsFollowed(t *testing.T) {
 	for _, c := range cases {
 		for _, at := range c.at {
 			t.Run(fmt.Sprintf("%s, byte %d", c.name, at), func(t *testing.T) {
-				signalsOfTheTest(t)
-				filesCount(t)
+				useTestDevices(t)
+				acceptFiles(t)
 				write(t, *c.path, c.content)
-				isFollowed(t, func() { overwrite(t, *c.path, at, 8) })
+				checkSignalIsWatched(t, func() { overwrite(t, *c.path, at, 8) })
 			})
 		}
 	}
 }
 
 // isFollowed fails unless what the clone changes is noticed.
-func isFollowed(t *testing.T, clone func()) {
+func checkSignalIsWatched(t *testing.T, clone func()) {
 	page, own, kernel := seeded(t)
 	first, last := signalFirst.Load(), signalLast.Load()
 	defer func() {
 		signalFirst.Store(first)
 		signalLast.Store(last)
-		seenSignal.Store(0)
-		changedUnder.Store(0)
+		lastSignal.Store(0)
+		changedAtGeneration.Store(0)
 	}()
-	signalFirst.Store(&nothing)
-	signalLast.Store(&nothing)
-	policy := machine()
+	signalFirst.Store(&noSignal)
+	signalLast.Store(&noSignal)
+	policy := detectPolicy()
 	policy.HasVMGenID = true
-	policy.signal.follow()
+	policy.signal.watch()
 	page.BeginSeeding(policy.VM())
-	page.Mark(kernel)
+	page.SetGeneration(kernel)
 	before, _ := policy.Epoch(page)
-	policy.Settle(before)
+	policy.RecordSignal(before)
 	page.SetFreshnessTag(Tag())
 	if !page.IsFresh(Tag()) || !page.IsCurrent(before) {
 		t.Error("before the clone: not fresh")
 	}
-	if !policy.SeesClones() || policy.HasDelayedNotification() || policy.FollowsGaps(kernel) {
+	if !policy.NoticesClones() || policy.HasDelayedNotification() || policy.MayBeUnnotifiedClone(kernel) {
 		t.Errorf("before the clone: %+v notified late, or not at all", policy)
 	}
 
@@ -418,10 +418,10 @@ func isFollowed(t *testing.T, clone func()) {
 		t.Errorf("the clone has the epoch %+v, as before: %+v", after, before)
 	}
 	if page.IsFresh(Tag()) {
-		t.Error("the clone's buffer is still leased")
+		t.Error("the clone's buffer is still fresh")
 	}
-	policy.Settle(after)
-	if !policy.FollowsGaps(kernel) || policy.FollowsGaps(kernel+1) {
+	policy.RecordSignal(after)
+	if !policy.MayBeUnnotifiedClone(kernel) || policy.MayBeUnnotifiedClone(kernel+1) {
 		t.Error("gaps are followed until the kernel has reseeded, and no longer")
 	}
 	if own.signal == nil && own.VM() != 0 {
@@ -430,14 +430,14 @@ func isFollowed(t *testing.T, clone func()) {
 }
 
 // A change of the signal is unsettled until the kernel's generation moves.
-func TestAChangedSignalIsUnsettled(t *testing.T) {
-	defer func() { seenSignal.Store(0); changedUnder.Store(0) }()
-	noteSignal(5, 10)
-	if isUnsettled(10) {
+func TestAReseedIsPendingAfterAChangedSignal(t *testing.T) {
+	defer func() { lastSignal.Store(0); changedAtGeneration.Store(0) }()
+	recordSignal(5, 10)
+	if isReseedPending(10) {
 		t.Error("a first look is no change")
 	}
-	noteSignal(6, 10)
-	if !isUnsettled(10) || isUnsettled(11) {
+	recordSignal(6, 10)
+	if !isReseedPending(10) || isReseedPending(11) {
 		t.Error("a change is unsettled under its generation, and no other")
 	}
 }

@@ -8,53 +8,53 @@ import (
 	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
-// The freshness tag, which the fast path compares before bytes leave: the kernel's generation and, where
-// there is one, the signal of clones.
+// The freshness tag, which the fast path compares before bytes leave, combines the kernel's generation
+// and, if there is one, the signal of clones.
 
 var (
-	// never reads as a generation that no state was seeded under.
-	never uint64
-	// nothing reads as the signal where there is none.
-	nothing uint64
+	// unmappedGeneration is read if no generation is mapped: no state was seeded under it.
+	unmappedGeneration uint64
+	// noSignal is read if there is no signal.
+	noSignal uint64
 
-	generationPlace atomic.Pointer[uint64]
-	signalFirst     atomic.Pointer[uint64]
-	signalLast      atomic.Pointer[uint64]
+	generationAddress atomic.Pointer[uint64]
+	signalFirst       atomic.Pointer[uint64]
+	signalLast        atomic.Pointer[uint64]
 )
 
 func init() {
-	generationPlace.Store(&never)
-	signalFirst.Store(&nothing)
-	signalLast.Store(&nothing)
+	generationAddress.Store(&unmappedGeneration)
+	signalFirst.Store(&noSignal)
+	signalLast.Store(&noSignal)
 }
 
-// frozen is what every generation appears to be while a test has switched their comparison off.
+// frozen replaces every generation while a test has turned the comparison off.
 const frozen = 1
 
-// mappedGeneration is the kernel's current generation where it is mapped, else 0, which no state was
-// seeded under.
+// mappedGeneration returns the kernel's current generation if it is mapped, else 0, under which no state
+// was seeded.
 func mappedGeneration() uint64 {
-	generation := atomic.LoadUint64(generationPlace.Load())
+	generation := atomic.LoadUint64(generationAddress.Load())
 	if failpoint.GenerationCheck.Off() && generation != 0 {
 		return frozen
 	}
 	return generation
 }
 
-// Tag is the freshness tag now. It changes with the kernel's generation and with the signal of clones.
+// Tag returns the current freshness tag. It changes with the kernel's generation and with the signal of clones.
 func Tag() uint64 { return TagUnder(mappedGeneration()) }
 
-// TagUnder is the same, with this for the kernel's generation.
+// TagUnder returns the freshness tag for this generation and the current signal.
 //
-// Generations and counts change in their lower halves, and a folded count stands in both: so no change of one
-// undoes the other's.
+// Generations and counts change in their lower halves, and a folded count appears in both halves, so no change of one
+// undoes a change of the other.
 func TagUnder(generation uint64) uint64 {
-	return generation ^ folded(atomic.LoadUint64(signalFirst.Load()), atomic.LoadUint64(signalLast.Load()))
+	return generation ^ fold(atomic.LoadUint64(signalFirst.Load()), atomic.LoadUint64(signalLast.Load()))
 }
 
-func readGenerationAt(place *uint64) {
-	if place == nil {
-		place = &never
+func setGenerationAddress(address *uint64) {
+	if address == nil {
+		address = &unmappedGeneration
 	}
-	generationPlace.Store(place)
+	generationAddress.Store(address)
 }

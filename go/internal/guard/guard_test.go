@@ -32,7 +32,7 @@ func seeded(t *testing.T) (*Page, *Policy, uint64) {
 	if !ok {
 		t.Fatal("the kernel gives no bytes")
 	}
-	page.Mark(generation)
+	page.SetGeneration(generation)
 	return page, policy, generation
 }
 
@@ -48,13 +48,13 @@ func TestMemoryThatCannotBeReadIsFoundWithoutAFault(t *testing.T) {
 	}
 }
 
-func TestAWrongGenerationIsShownNowhere(t *testing.T) {
+func TestAWrongGenerationIsFoundNowhere(t *testing.T) {
 	_, policy, generation := seeded(t)
 	if policy.vdso == nil {
 		t.Skip("no getrandom in the vDSO")
 	}
-	for _, place := range places {
-		if shows((*uint64)(policy.vdso.at(place.offset-place.below)), generation+1_000_000) {
+	for _, place := range candidateAddresses {
+		if holdsGeneration((*uint64)(policy.vdso.at(place.offset-place.below)), generation+1_000_000) {
 			t.Errorf("%+v shows what is not so", place)
 		}
 	}
@@ -103,8 +103,8 @@ func refuse(call uint32) error {
 	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
 }
 
-// Each half of the mark is needed, and the generation that it was seeded under.
-func TestAMarkIsAllOrNothing(t *testing.T) {
+// A page is current only with its seeding marker and the generation that it was seeded under.
+func TestEveryPartOfAPagesEpochCounts(t *testing.T) {
 	page, policy, generation := seeded(t)
 	epoch, ok := policy.Epoch(page)
 	if !ok || !page.IsCurrent(epoch) {
@@ -127,9 +127,9 @@ func TestAMarkIsAllOrNothing(t *testing.T) {
 	}
 	page.tagComplement.Store(0)
 	if page.IsFresh(Tag()) {
-		t.Error("an empty page is leased")
+		t.Error("an empty page is fresh")
 	}
-	page.Mark(generation)
+	page.SetGeneration(generation)
 	page.SetFreshnessTag(Tag())
 	page.BeginSeeding(epoch.VM)
 	if page.IsCurrent(epoch) || page.IsFresh(Tag()) {
@@ -138,9 +138,9 @@ func TestAMarkIsAllOrNothing(t *testing.T) {
 }
 
 // A place is one that shows the generation and, behind it, that the kernel's RNG is ready.
-func TestPlacesShowGenerationAndFlag(t *testing.T) {
+func TestAnAddressHoldsGenerationAndFlag(t *testing.T) {
 	for words, is := range map[[2]uint64]bool{{5, 1}: true, {5, 0}: false, {5, 2}: false, {6, 1}: false, {1, 5}: false} {
-		if shows(&words[0], 5) != is {
+		if holdsGeneration(&words[0], 5) != is {
 			t.Errorf("%v: %v", words, !is)
 		}
 	}
@@ -148,38 +148,38 @@ func TestPlacesShowGenerationAndFlag(t *testing.T) {
 
 // A place that shows another generation than the vDSO is left: for the right one or, where there is none, for
 // asking the vDSO.
-func TestAWrongPlaceIsLeft(t *testing.T) {
+func TestAWrongAddressIsAbandoned(t *testing.T) {
 	page, policy, _ := seeded(t)
-	right := generationPlace.Load()
-	if watched() != Mapped {
+	right := generationAddress.Load()
+	if currentWatch() != Mapped {
 		t.Skip("no generation in the vDSO's data")
 	}
-	known := places
+	known := candidateAddresses
 	defer func() {
-		places = known
-		decideOn(Mapped, right)
+		candidateAddresses = known
+		setWatch(Mapped, right)
 	}()
 	wrong := [2]uint64{1 << 50, 1}
-	readGenerationAt(&wrong[0])
-	if _, ok := policy.SeedFromKernel(page); !ok || watched() != Mapped || generationPlace.Load() != right {
-		t.Errorf("the place with another generation is used: %v", watched())
+	setGenerationAddress(&wrong[0])
+	if _, ok := policy.SeedFromKernel(page); !ok || currentWatch() != Mapped || generationAddress.Load() != right {
+		t.Errorf("the place with another generation is used: %v", currentWatch())
 	}
-	for i := range places {
-		places[i] = place{0, 0} // the image's first words
+	for i := range candidateAddresses {
+		candidateAddresses[i] = candidateAddress{0, 0} // the image's first words
 	}
-	readGenerationAt(&wrong[0])
-	if _, ok := policy.SeedFromKernel(page); !ok || watched() != Probe || generationPlace.Load() == &wrong[0] {
-		t.Errorf("without the right place: %v", watched())
+	setGenerationAddress(&wrong[0])
+	if _, ok := policy.SeedFromKernel(page); !ok || currentWatch() != Probe || generationAddress.Load() == &wrong[0] {
+		t.Errorf("without the right place: %v", currentWatch())
 	}
 	if epoch, ok := policy.Epoch(page); !ok || epoch.Kernel == wrong[0] || epoch.Kernel == NoGeneration {
 		t.Errorf("the vDSO says %+v", epoch)
 	}
 }
 
-// What a machine must give for a clone to be seen, and seen in time.
-func TestWhatSeesClones(t *testing.T) {
-	how, generation := watched(), generationPlace.Load()
-	defer func() { decideOn(how, generation) }()
+// The protections with which a machine notices clones, and has an immediate signal.
+func TestPoliciesThatNoticeClones(t *testing.T) {
+	how, generation := currentWatch(), generationAddress.Load()
+	defer func() { setWatch(how, generation) }()
 	cases := []struct {
 		policy          Policy
 		watch           Watch
@@ -188,39 +188,39 @@ func TestWhatSeesClones(t *testing.T) {
 	}{
 		{Policy{}, Mapped, true, true, false, false},
 		{Policy{}, Probe, true, false, false, false},
-		{Policy{}, Nothing, true, false, false, false},
+		{Policy{}, NotWatched, true, false, false, false},
 		{Policy{IsVM: true}, Mapped, false, true, false, true},
 		{Policy{IsVM: true}, Probe, false, false, false, true},
 		{Policy{IsVM: true, HasVMGenID: true}, Mapped, true, true, true, true},
 		{Policy{IsVM: true, HasVMGenID: true}, Probe, true, false, true, true},
-		{Policy{IsVM: true, HasVMGenID: true}, Nothing, false, false, true, true},
+		{Policy{IsVM: true, HasVMGenID: true}, NotWatched, false, false, true, true},
 		{Policy{IsVM: true, signal: &cloneSignal{kind: vmClock}}, Mapped, true, true, false, false},
 		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{kind: vmClock}}, Mapped, true, true, false, false},
 		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{kind: vmgenidPage}}, Mapped, true, true, false, false},
-		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{kind: vmgenidPage}}, Nothing, true, false, false, false},
+		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{kind: vmgenidPage}}, NotWatched, true, false, false, false},
 		{Policy{IsVM: true, HasVMGenID: true, signal: &cloneSignal{kind: disruptionMarker}}, Mapped, true, true, true, true},
 		{Policy{IsVM: true, signal: &cloneSignal{kind: disruptionMarker}}, Mapped, false, true, false, true},
 	}
 	for _, c := range cases {
-		decideOn(c.watch, generation)
+		setWatch(c.watch, generation)
 		policy := &c.policy
-		if policy.SeesClones() != c.sees || policy.TagSuffices() != c.tag || policy.HasDelayedNotification() != c.late ||
-			policy.FollowsGaps(5) != c.followsGaps {
+		if policy.NoticesClones() != c.sees || policy.TagSuffices() != c.tag || policy.HasDelayedNotification() != c.late ||
+			policy.MayBeUnnotifiedClone(5) != c.followsGaps {
 			t.Errorf("%+v, watched %d: sees clones %v, by the tag %v, late %v, follows gaps %v", c.policy, c.watch,
-				policy.SeesClones(), policy.TagSuffices(), policy.HasDelayedNotification(), policy.FollowsGaps(5))
+				policy.NoticesClones(), policy.TagSuffices(), policy.HasDelayedNotification(), policy.MayBeUnnotifiedClone(5))
 		}
 	}
 }
 
-// Where the vDSO refuses, as it does for a state that is on two pages, there is no epoch, and the system call
+// If the vDSO refuses, as it does for a state across two pages, there is no epoch, and the system call
 // gives the seed.
 func TestAVDSOThatRefuses(t *testing.T) {
 	_, policy, _ := seeded(t)
 	if policy.vdso == nil {
 		t.Skip("no getrandom in the vDSO")
 	}
-	how, generation := watched(), generationPlace.Load()
-	defer func() { decideOn(how, generation) }()
+	how, generation := currentWatch(), generationAddress.Load()
+	defer func() { setWatch(how, generation) }()
 	memory, kind := MapPages(3)
 	if kind == NoMemory {
 		t.Skip("no memory that a fork wipes")
@@ -228,7 +228,7 @@ func TestAVDSOThatRefuses(t *testing.T) {
 	defer UnmapPages(memory)
 	// SAFETY: of three pages there is a whole one at any place in the first two.
 	page := (*Page)(unsafe.Add(unsafe.Pointer(memory[1]), -int(unsafe.Offsetof(Page{}.vdso))-8))
-	decideOn(Probe, nil)
+	setWatch(Probe, nil)
 	if epoch, ok := policy.Epoch(page); ok {
 		t.Errorf("the epoch %+v", epoch)
 	}
@@ -237,7 +237,7 @@ func TestAVDSOThatRefuses(t *testing.T) {
 	}
 }
 
-// Whoever is pinned has its P alone: no other goroutine runs on it meanwhile.
+// No other goroutine runs on the P of a pinned goroutine.
 func TestPinned(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var others atomic.Uint64

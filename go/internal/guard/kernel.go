@@ -11,12 +11,12 @@ import (
 
 // Bytes of the kernel's RNG, written to a page and nowhere else.
 
-// patience is how many seedings under a place that shows another generation make it wrong: the
-// kernel may have reseeded in between, but not so often.
+// patience is the number of seedings after which an address that holds another generation is wrong: the
+// kernel may have reseeded in between, but not that often.
 const patience = 4
 
 // SeedFromKernel fills the page's Seed from the kernel's RNG, and returns the generation that the
-// bytes belong to; false if the kernel refuses. Who calls has the page alone.
+// bytes belong to; false if the kernel refuses. The caller must own the page.
 func (p *Policy) SeedFromKernel(page *Page) (generation uint64, ok bool) {
 	seed := unsafe.Pointer(&page.Seed)
 	for attempt := 1; p.vdso != nil; attempt++ {
@@ -27,11 +27,11 @@ func (p *Policy) SeedFromKernel(page *Page) (generation uint64, ok bool) {
 		if failpoint.KernelBytes.Off() {
 			clear(page.Seed[:])
 		}
-		if p.vdso.validate(generation) || attempt > patience {
+		if p.vdso.confirmAddress(generation) || attempt > patience {
 			return generation, true
 		}
 		if attempt == patience {
-			p.vdso.relocate(generation)
+			p.vdso.findAnotherAddress(generation)
 		}
 	}
 	before := mappedGeneration()
@@ -41,8 +41,8 @@ func (p *Policy) SeedFromKernel(page *Page) (generation uint64, ok bool) {
 	return before, FreshSeed(page)
 }
 
-// FreshSeed fills the page's Seed by the system call; false if it fails. Who calls has the page alone,
-// and has seen the kernel's RNG ready, so that it does not wait.
+// FreshSeed fills the page's Seed by the system call; false if it fails. The caller must own the page,
+// and the kernel's RNG must be ready, so that the call does not wait.
 func FreshSeed(page *Page) bool {
 	got, _, errno := unix.RawSyscall(unix.SYS_GETRANDOM, uintptr(unsafe.Pointer(&page.Seed)), StateLen, 0)
 	if failpoint.KernelBytes.Off() {
@@ -51,8 +51,8 @@ func FreshSeed(page *Page) bool {
 	return errno == 0 && got == StateLen
 }
 
-// WaitForKernel waits until the kernel's RNG is ready, which it then stays; false if there is no such
-// system call.
+// WaitForKernel waits until the kernel's RNG is ready, after which it stays ready; false if the system call
+// is not available.
 func WaitForKernel() bool {
 	_, _, errno := unix.RawSyscall(unix.SYS_GETRANDOM, 0, 0, unix.GRND_NONBLOCK)
 	for errno == unix.EAGAIN || errno == unix.EINTR {

@@ -2,8 +2,8 @@
 
 // Package guard answers two questions: may this state still be used, and where may it live?
 //
-// It knows the operating system and no cryptography. It gives memory outside Go's heap that a fork
-// or the kernel wipes ([Page]), and epochs ([Epoch]): numbers of which one changes when state that
+// The package deals with the operating system and has no cryptography. It provides memory outside Go's
+// heap that a fork or the kernel wipes ([Page]), and epochs ([Epoch]): numbers that change when state that
 // was seeded under them must not be used again. Epochs are compared for inequality only.
 //
 // It has no lock that another thread could hold: a child of a raw fork has only one.
@@ -20,7 +20,7 @@ import (
 type MemoryKind uint32
 
 const (
-	// NoMemory is none: there is no memory that a fork wipes, before Linux 4.14.
+	// NoMemory means that there is no memory that a fork wipes, as before Linux 4.14.
 	NoMemory MemoryKind = iota
 	// WipeOnFork is MADV_WIPEONFORK with MADV_DONTDUMP, locked into memory where the limit allows.
 	WipeOnFork
@@ -29,7 +29,7 @@ const (
 	Droppable
 )
 
-// String is the kind as `squall status` names it.
+// String returns the kind's name in `squall status`.
 func (k MemoryKind) String() string {
 	return [...]string{"none", "wipe-on-fork", "droppable"}[k]
 }
@@ -40,7 +40,7 @@ const PageSize = 4096
 // mapDroppable is MAP_DROPPABLE, a mapping type of its own (include/uapi/linux/mman.h).
 const mapDroppable = 0x08
 
-// MapPages maps count empty pages of the best kind that there is; none if there is none.
+// MapPages maps count empty pages of the best available kind; no pages if there is none.
 func MapPages(count int) ([]*Page, MemoryKind) {
 	length := uintptr(count * PageSize)
 	if start, ok := mapAs(mapDroppable, length); ok {
@@ -59,12 +59,12 @@ func MapPages(count int) ([]*Page, MemoryKind) {
 	return pages(start, count), WipeOnFork
 }
 
-// UnmapPages gives back what MapPages gave, which nobody has used.
+// UnmapPages unmaps unused pages of MapPages.
 func UnmapPages(mapped []*Page) {
 	unmap(unsafe.Pointer(mapped[0]), uintptr(len(mapped)*PageSize))
 }
 
-// Lock keeps the page out of swap, where the limit allows; a fork ends that in the child. Droppable
+// Lock keeps the page out of swap, if the limit allows; the child of a fork does not inherit the lock. Droppable
 // memory is never swapped.
 func (p *Page) Lock() {
 	_, _, _ = unix.RawSyscall(unix.SYS_MLOCK, uintptr(unsafe.Pointer(p)), PageSize, 0)
@@ -83,8 +83,8 @@ func unmap(start unsafe.Pointer, length uintptr) {
 	_ = unix.MunmapPtr(start, length)
 }
 
-// wipesOnFork asks for it. Some emulators accept all advice, so it is believed only where advice
-// that does not exist is refused.
+// wipesOnFork reports whether the kernel agrees to wipe the memory on fork. Some emulators accept any
+// advice, so an acceptance counts only if the kernel refuses advice that does not exist.
 func wipesOnFork(memory []byte) bool {
 	const noAdvice = -1
 	return unix.Madvise(memory, noAdvice) != nil && unix.Madvise(memory, unix.MADV_WIPEONFORK) == nil

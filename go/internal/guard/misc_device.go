@@ -11,35 +11,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The page that a device of Linux shows, of those that change before a restored VM runs again. Only the
-// kernel's device is accepted: any other file could show words that never change, or end in SIGBUS when
-// it is made shorter.
+// Opens and maps the miscellaneous devices that show a signal of clones. Only the kernel's device is
+// accepted: any other file could show words that never change, or raise SIGBUS when it is truncated.
 
-// isDevice tells whether a file is the miscellaneous device whose name is right; a test replaces it.
+// isDevice reports whether a file is a miscellaneous device with an expected name; a test replaces it.
 var isDevice = isMiscDevice
 
-// sysfsDevices links the numbers of character devices to what sysfs knows of them; a test puts others there.
+// sysfsDevices is the folder with sysfs's links for the numbers of character devices; a test replaces it.
 var sysfsDevices = "/sys/dev/char"
 
-// openDevice opens the device at a path for reading, if the name that its driver gave it is right.
-func openDevice(path string, isRight func(name string) bool) (int, bool) {
-	// Before it is opened, as to open another device may do something, and once more what was opened.
+// openDevice opens the device at a path for reading, if its driver gave it the expected name.
+func openDevice(path string, isExpectedName func(name string) bool) (int, bool) {
+	// The file is checked before the call, because opening another device may have effects, and again after it.
 	var status unix.Stat_t
-	if unix.Stat(path, &status) != nil || !isDevice(&status, isRight) {
+	if unix.Stat(path, &status) != nil || !isDevice(&status, isExpectedName) {
 		return 0, false
 	}
 	file, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return 0, false
 	}
-	if unix.Fstat(file, &status) != nil || !isDevice(&status, isRight) {
+	if unix.Fstat(file, &status) != nil || !isDevice(&status, isExpectedName) {
 		unix.Close(file)
 		return 0, false
 	}
 	return file, true
 }
 
-// mapDevice maps the page that an open device shows; nil if it shows none.
+// mapDevice maps the page of an open device; nil if it cannot be mapped.
 func mapDevice(file int) unsafe.Pointer {
 	page, err := unix.MmapPtr(file, 0, nil, PageSize, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
@@ -48,12 +47,12 @@ func mapDevice(file int) unsafe.Pointer {
 	return page
 }
 
-func isMiscDevice(status *unix.Stat_t, isRight func(name string) bool) bool {
+func isMiscDevice(status *unix.Stat_t, isExpectedName func(name string) bool) bool {
 	name, err := miscName(status)
-	return err == nil && isRight(name)
+	return err == nil && isExpectedName(name)
 }
 
-// isUnidentified tells whether there is a miscellaneous device at a path that cannot be looked up.
+// isUnidentified reports whether there is a miscellaneous device at a path that cannot be looked up.
 func isUnidentified(path string) bool {
 	var status unix.Stat_t
 	if unix.Stat(path, &status) != nil {
@@ -63,8 +62,8 @@ func isUnidentified(path string) bool {
 	return err != nil
 }
 
-// miscName is the name that a miscellaneous device was given by its driver, or why it cannot be looked up;
-// none for other files.
+// miscName returns the name that a miscellaneous device got from its driver, or an error if it cannot be
+// looked up; an empty name for other files.
 func miscName(status *unix.Stat_t) (string, error) {
 	const miscMajor = 10
 	if status.Mode&unix.S_IFMT != unix.S_IFCHR || unix.Major(status.Rdev) != miscMajor {

@@ -21,15 +21,14 @@ const (
 // A page is a Page, whole.
 var _ [PageSize]byte = [unsafe.Sizeof(Page{})]byte{}
 
-// Page holds the secrets of one P beside the mark that tells whether they are still there.
+// Page holds the secrets of one P, and the epoch that the state was seeded under.
 //
-// The mark is the epoch that the state was seeded under. The kernel may zero a droppable page at
-// any moment, and a fork empties it in the child: both erase the mark with the secrets. So whatever
-// was read counts only if [Page.IsCurrent] or [Page.IsFresh] holds afterwards. Half of the mark,
-// the seeding marker, is written before a seed is even drawn, and the other half before the state: if both
-// are there at the end, nothing in between was lost.
+// The kernel may zero a droppable page at any moment, and a fork empties it in the child: both erase the
+// epoch with the secrets. So bytes that were read count only if [Page.IsCurrent] or [Page.IsFresh] holds
+// afterwards. The seeding marker is written before a seed is even drawn, and the generation before the
+// state: if both are there at the end, nothing in between was lost.
 //
-// Whoever is pinned to the page's P has it alone. Any bytes are valid in it.
+// Only the goroutine that is pinned to the page's P may use it. Any bytes are valid in it.
 type Page struct {
 	// The complement of the kernel's generation, which is never 0: an empty page has none.
 	generation atomic.Uint64
@@ -38,37 +37,38 @@ type Page struct {
 	vm            atomic.Uint64
 	seedingMarker atomic.Uint64
 
-	// Left is how many bytes of the buffer are unread; they are taken from its end. Where one
-	// comparison does not tell that the page is current they are in Held, and Left is 0.
+	// Left is the number of unread bytes of the buffer, which are taken from its end. If one comparison
+	// cannot show that the page is current, LeftOffFastPath has the number, and Left is 0.
 	Left uint64
-	// Burst is here so that all that a request from the buffer needs, but its bytes, is in 64 bytes.
+	// Burst is here so that everything a request from the buffer needs, except its bytes, is in 64 bytes.
 	Burst
 
 	Streak
-	Held uint64
+	LeftOffFastPath uint64
 	// Refill is the length of the next refill, in bytes; 0 for the first.
 	Refill uint64
-	// Holds is how many refills are no longer than the last one was, because a longer one took too long.
-	Holds uint32
-	// SeededAt is when the state was seeded, for kernels that do not show their generation: by the
-	// clock that only goes forward and by the one on the wall, in nanoseconds.
+	// ShortRefills is the number of refills that stay as short as the last one, because a longer one took too
+	// long.
+	ShortRefills uint32
+	// SeededAt is the time when the state was seeded, for kernels that do not show their generation: by the
+	// monotonic clock and by the wall clock, in nanoseconds.
 	SeededAt [2]int64
-	// Drawn is how many bytes were generated since the goroutine last let others run.
-	Drawn uint64
-	// alive is whether the page was emptied since it was last asked for.
-	alive atomic.Uint64
+	// SinceYield is the number of bytes generated since the goroutine last let others run.
+	SinceYield uint64
+	// presence is 1 unless the page was emptied since [Page.BeginWatch].
+	presence atomic.Uint64
 
-	// State is the generator's.
+	// State is the generator's state.
 	State [StateLen]byte
 	// PadKeys are the round keys of request pads.
 	PadKeys [KeysLen]byte
-	// Once is the state of a generator for one request.
+	// Once is the state of a generator that serves a single request.
 	Once [StateLen]byte
-	// Seed is what goes into a generator: zero between requests.
+	// Seed is the seed material for a generator: zero between requests.
 	Seed [StateLen]byte
 	// Keys are the round keys of the request at work: zero between requests.
 	Keys [KeysLen]byte
-	// Block is where the next state is made: zero between requests.
+	// Block is the space in which the next state is computed: zero between requests.
 	Block [StateLen]byte
 
 	vdso [vdsoLen]byte
@@ -78,9 +78,9 @@ type Page struct {
 	Buffer [BufferLen]byte
 }
 
-// BeginSeeding makes nothing in the page current, and leaves a seeding marker that tells at the end of the
-// seeding whether the page was there, in this process, all the time. To be called before the seed
-// is drawn: a fork in between would otherwise leave both sides with the same seed.
+// BeginSeeding invalidates the page, and leaves a seeding marker that shows at the end of the seeding
+// whether the page stayed intact, in this process, all the time. It must be called before the seed is
+// drawn: a fork in between would otherwise leave both sides with the same seed.
 func (p *Page) BeginSeeding(vm uint64) {
 	p.generation.Store(0)
 	p.tagComplement.Store(0)
@@ -88,32 +88,32 @@ func (p *Page) BeginSeeding(vm uint64) {
 	p.seedingMarker.Store(1)
 }
 
-// Mark marks what is written from here on as seeded under the kernel's generation.
-func (p *Page) Mark(generation uint64) { p.generation.Store(^generation) }
+// SetGeneration declares that all bytes written from now on are seeded under this generation of the kernel's RNG.
+func (p *Page) SetGeneration(generation uint64) { p.generation.Store(^generation) }
 
-// SetFreshnessTag marks the buffer as filled under this tag, before it is.
+// SetFreshnessTag declares that the buffer is filled under this tag. It is called before the buffer is filled.
 func (p *Page) SetFreshnessTag(tag uint64) { p.tagComplement.Store(^tag) }
 
-// IsFresh tells whether everything read from the buffer before this call was there, and was
+// IsFresh reports whether everything read from the buffer before this call was there, and was
 // generated under this freshness tag.
 func (p *Page) IsFresh(tag uint64) bool { return p.tagComplement.Load()^tag == math.MaxUint64 }
 
-// IsCurrent tells whether everything read before this call was there and belongs to the epoch.
+// IsCurrent reports whether everything read before this call was there and belongs to the epoch.
 func (p *Page) IsCurrent(epoch Epoch) bool {
 	return p.vm.Load() == epoch.VM && p.seedingMarker.Load() != 0 && p.Generation() == epoch.Kernel
 }
 
-// Generation is the kernel's generation that the state was seeded under; all ones in an empty page,
-// which is nobody's.
+// Generation returns the kernel's generation that the state was seeded under; all ones for an empty page,
+// which is no generation.
 func (p *Page) Generation() uint64 { return ^p.generation.Load() }
 
-// Attend begins to watch whether the page is emptied.
-func (p *Page) Attend() { p.alive.Store(1) }
+// BeginWatch begins to watch whether the page is emptied.
+func (p *Page) BeginWatch() { p.presence.Store(1) }
 
-// WasThere tells whether the page was there, in this process, since [Page.Attend].
-func (p *Page) WasThere() bool { return p.alive.Load() == 1 }
+// WasPresent reports whether the page stayed intact, in this process, since [Page.BeginWatch].
+func (p *Page) WasPresent() bool { return p.presence.Load() == 1 }
 
-// Wipe erases what a request needed for itself.
+// Wipe erases the working space of a request.
 func (p *Page) Wipe() {
 	clear(p.Once[:])
 	clear(p.Seed[:])

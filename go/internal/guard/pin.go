@@ -4,16 +4,16 @@ package guard
 
 import _ "unsafe" // for linkname
 
-// Pin keeps the goroutine on its P, and everybody else off it, until [Unpin]; the number of the P is
-// from 0 to GOMAXPROCS, less one. It is what sync.Pool is built on. Between the two, nothing may wait,
-// and no system call be told to the scheduler.
+// Pin keeps the goroutine on its P, and all others off it, until [Unpin]. It returns the number of the P,
+// from 0 to GOMAXPROCS - 1. sync.Pool is built on it. Between the two calls, nothing may wait, and no
+// system call may notify the scheduler.
 //
-// Go's runtime keeps both names, and their types, for packages outside of it (go.dev/issue/67401).
+// Go's runtime keeps both names and their types for outside packages (go.dev/issue/67401).
 //
 //go:linkname Pin runtime.procPin
 func Pin() int
 
-// Unpin ends what [Pin] began.
+// Unpin ends the effect of [Pin].
 //
 //go:linkname Unpin runtime.procUnpin
 func Unpin()

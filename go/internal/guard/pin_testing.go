@@ -9,7 +9,7 @@ import (
 	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
-// Pin is as in other builds, if no test turned it off: then the goroutine soon runs on another P.
+// Pin does the same as in other builds. If a test turned it off, the goroutine soon runs on another P.
 func Pin() int {
 	number := procPin()
 	if failpoint.Pin.Off() {
@@ -19,7 +19,7 @@ func Pin() int {
 	return number
 }
 
-// Unpin ends what [Pin] began.
+// Unpin ends the effect of [Pin].
 func Unpin() {
 	if !failpoint.Pin.Off() {
 		procUnpin()

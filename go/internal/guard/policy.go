@@ -10,111 +10,112 @@ import (
 	"github.com/squall-rng/squall/go/internal/failpoint"
 )
 
-// Epoch is what must be unchanged for state to be usable.
+// Epoch holds the values that must not change while state is used.
 type Epoch struct {
 	// Kernel is the kernel RNG's generation, or [NoGeneration]; never 0.
 	Kernel uint64
-	// VM is the value of the signal of clones, 0 where there is none.
+	// VM is the value of the signal of clones, 0 if there is none.
 	VM uint64
 }
 
-// NoGeneration stands for the kernel's generation where it cannot be seen.
+// NoGeneration stands for the kernel's generation if it cannot be read.
 const NoGeneration = math.MaxUint64 - 1
 
-// Policy is which protections this machine gives.
+// Policy describes the protections of this machine.
 type Policy struct {
 	vdso   *VDSO
 	signal *cloneSignal
-	// IsVM tells whether this is a VM: a hypervisor announces itself, or gives it a device that only VMs have.
+	// IsVM reports whether this is a VM: a hypervisor announces itself, or there is a device that only VMs have.
 	IsVM bool
-	// HasVMGenID tells whether a clone of the VM moves the kernel's generation.
+	// HasVMGenID reports whether a clone of the VM moves the kernel's generation.
 	HasVMGenID bool
 }
 
 var decided atomic.Pointer[Policy]
 
-// ThisPolicy is the process's policy; nil before [Decide] was called.
+// ThisPolicy returns the process's policy; nil before [Decide] was called.
 func ThisPolicy() *Policy { return decided.Load() }
 
-// Decide decides on the process's policy, at the first call. Several goroutines may each decide; the first to
-// publish wins, and nobody waits. It makes system calls that the scheduler is told of, so nobody who is
-// pinned may call it.
+// Decide decides on the process's policy, at the first call. Several goroutines may decide at once; the
+// first to publish wins, and nobody waits. A pinned goroutine must not call it, because it makes system
+// calls that notify the scheduler.
 func Decide() *Policy {
 	if policy := decided.Load(); policy != nil {
 		return policy
 	}
-	policy := machine()
+	policy := detectPolicy()
 	if policy.vdso == nil {
-		decideOn(Nothing, nil)
+		setWatch(NotWatched, nil)
 	}
-	// Whoever gets the policy finds its signal followed.
-	policy.signal.follow()
+	// The signal is watched before anybody gets the policy.
+	policy.signal.watch()
 	if !decided.CompareAndSwap(nil, policy) {
 		return decided.Load()
 	}
 	return policy
 }
 
-// machine is what this machine gives. A hypervisor may hide from the CPU's answers, but not its devices.
-func machine() *Policy {
+// detectPolicy detects this machine's protections. A hypervisor may hide its CPUID leaves, but not its
+// devices.
+func detectPolicy() *Policy {
 	policy := &Policy{
 		vdso:       findVDSO(),
 		signal:     openCloneSignal(),
 		HasVMGenID: !failpoint.VMGenID.Off() && hasVMGenID(),
 	}
-	announced := announcesHypervisor() && !failpoint.Announced.Off()
+	announced := hypervisorAnnounced() && !failpoint.HypervisorAnnouncement.Off()
 	policy.IsVM = announced || policy.HasVMGenID || policy.signal != nil || mayHaveCloneSignal() || failpoint.BareMetal.Off()
 	return policy
 }
 
-// SeesClones tells whether a clone of this VM would be noticed, or there can be none.
-func (p *Policy) SeesClones() bool {
-	return !p.IsVM || p.IsToldInTime() || (p.HasVMGenID && p.SeesGeneration())
+// NoticesClones reports whether a clone of this VM would be noticed, or the machine cannot be cloned.
+func (p *Policy) NoticesClones() bool {
+	return !p.IsVM || p.HasImmediateSignal() || (p.HasVMGenID && p.CanSeeGeneration())
 }
 
-// IsToldInTime tells whether a signal changes before a clone of this VM runs.
-func (p *Policy) IsToldInTime() bool { return p.signal.isReliedOn() }
+// HasImmediateSignal reports whether a signal changes before a clone of this VM runs.
+func (p *Policy) HasImmediateSignal() bool { return p.signal.isImmediate() }
 
-// HasVMClock tells whether a vmclock is used, with or without a count of restores.
+// HasVMClock reports whether a vmclock is used, with or without a count of restores.
 func (p *Policy) HasVMClock() bool { return p.signal.is(vmClock) || p.signal.is(disruptionMarker) }
 
-// HasVMGenIDPage tells whether vmgenid's page is shown and used.
+// HasVMGenIDPage reports whether vmgenid's page is shown and used.
 func (p *Policy) HasVMGenIDPage() bool { return p.signal.is(vmgenidPage) }
 
-// HasVDSO tells whether the kernel has getrandom in the vDSO.
+// HasVDSO reports whether the kernel has getrandom in the vDSO.
 func (p *Policy) HasVDSO() bool { return p.vdso != nil }
 
-// SeesGeneration tells whether a reseed of the kernel would be noticed.
-func (p *Policy) SeesGeneration() bool { return watched() == Mapped || watched() == Probe }
+// CanSeeGeneration reports whether a reseed of the kernel would be noticed.
+func (p *Policy) CanSeeGeneration() bool { return currentWatch() == Mapped || currentWatch() == Probe }
 
-// Watch is how a reseed of the kernel is noticed.
-func (p *Policy) Watch() Watch { return watched() }
+// Watch returns how a reseed of the kernel is noticed.
+func (p *Policy) Watch() Watch { return currentWatch() }
 
-// Generation is the kernel's generation where it is mapped, else 0.
+// Generation returns the kernel's generation if it is mapped, else 0.
 func (p *Policy) Generation() uint64 { return mappedGeneration() }
 
-// TagSuffices tells whether the freshness tag, and the readings of a burst where gaps are followed, tell
-// everything: two loads and one comparison.
-func (p *Policy) TagSuffices() bool { return watched() == Mapped }
+// TagSuffices reports whether the freshness tag, with the readings of a burst under PadAfterPause, decides
+// alone: two loads and one comparison.
+func (p *Policy) TagSuffices() bool { return currentWatch() == Mapped }
 
-// HasDelayedNotification tells whether a clone may run for a while before the kernel knows of it: vmgenid is
-// handled by the kernel like any other interrupt.
+// HasDelayedNotification reports whether a clone may run for a while before the kernel knows of it: the
+// kernel handles vmgenid like any other interrupt.
 func (p *Policy) HasDelayedNotification() bool {
-	return p.IsVM && p.HasVMGenID && !p.IsToldInTime()
+	return p.IsVM && p.HasVMGenID && !p.HasImmediateSignal()
 }
 
-// FollowsGaps tells whether a clone may run unnoticed under the kernel's generation: it is noticed late,
-// or never, or this is one already and the kernel may not have been told. Then bytes of the buffer leave
-// as they are only if the machine was not stopped since the buffer was made.
-func (p *Policy) FollowsGaps(generation uint64) bool {
-	isUnnoticed := p.HasDelayedNotification() || !p.SeesClones() || isUnsettled(generation)
+// MayBeUnnotifiedClone reports whether a clone may run unnoticed under the kernel's generation: it would be
+// noticed late or never, or this machine is a clone whose kernel may not have reseeded yet. Then bytes of
+// the buffer leave unpadded only if the machine was not stopped since the buffer was refilled.
+func (p *Policy) MayBeUnnotifiedClone(generation uint64) bool {
+	isUnnoticed := p.HasDelayedNotification() || !p.NoticesClones() || isReseedPending(generation)
 	return isUnnoticed && !failpoint.DelayedNotification.Off()
 }
 
-// Epoch is the epoch now; false if the vDSO does not answer. Who calls has the page alone.
+// Epoch returns the current epoch; false if the vDSO does not answer. The caller must own the page.
 func (p *Policy) Epoch(page *Page) (Epoch, bool) {
 	now := Epoch{Kernel: NoGeneration, VM: p.signal.value()}
-	switch watched() {
+	switch currentWatch() {
 	case Mapped:
 		now.Kernel = mappedGeneration()
 	case Probe:
@@ -124,15 +125,15 @@ func (p *Policy) Epoch(page *Page) (Epoch, bool) {
 	return now, now.Kernel != 0
 }
 
-// Shown is the epoch as far as it is shown without asking the vDSO.
+// Shown returns the part of the epoch that is known without asking the vDSO.
 func (p *Policy) Shown() Epoch { return Epoch{Kernel: p.Generation(), VM: p.VM()} }
 
-// VM is the value of the signal of clones, 0 where there is none.
+// VM returns the value of the signal of clones, 0 if there is none.
 func (p *Policy) VM() uint64 { return p.signal.value() }
 
-// Settle is to be called when a page was seeded under an epoch.
-func (p *Policy) Settle(epoch Epoch) {
+// RecordSignal must be called after a page was seeded under an epoch.
+func (p *Policy) RecordSignal(epoch Epoch) {
 	if p.signal != nil {
-		noteSignal(epoch.VM, epoch.Kernel)
+		recordSignal(epoch.VM, epoch.Kernel)
 	}
 }

@@ -9,99 +9,99 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Whether the machine may have been stopped between two readings of the cycle counter.
+// Detects whether the machine may have been stopped between two readings of the cycle counter.
 //
 // To be cloned, a virtual CPU must leave the guest, be saved, be restored and enter the guest again; and
-// the guest's counter goes on from the value that was saved after it had left. So a stop cannot hide
+// the guest's counter continues from the value that was saved after the exit. So a stop cannot hide
 // between two readings on one CPU that are less than a gap apart.
 //
-// That is a property of the hypervisor's code, so it is relied on only where that is known: on KVM.
+// That is a property of the hypervisor's code, so squall relies on it only where the code is known: on KVM.
 // Others might hide from the guest how long it was stopped.
 
-// usualGap is less than any stop takes, in cycles: KVM takes more to leave the guest, to return to the
+// usualGap is shorter than any stop, in cycles: KVM takes longer to leave the guest, to return to the
 // monitor and to enter again, with a counter of 1 GHz or more.
 const usualGap = 1000
 
-// gap is that, unless a test says otherwise.
+// gap returns usualGap, unless a test has set another gap.
 func gap() uint64 {
 	const endless = 1<<64 - 1
-	if failpoint.Stops.Off() {
+	if failpoint.StopDetection.Off() {
 		return endless
 	}
 	return failpoint.Gap(usualGap)
 }
 
-// Reading is one of the cycle counter. CPU tells whose it is: it is another value for each CPU, one of
-// no CPU if the thread was moved in the middle of the reading, and never 0.
+// Reading is a reading of the cycle counter. CPU identifies the CPU: it differs between CPUs, is that of no
+// CPU if the thread moved during the reading, and is never 0.
 type Reading struct{ Count, CPU uint64 }
 
-// isWithinGap tells whether the reading came less than a gap after the counter had shown count. If it shows
-// less now, it did not; nor if it shows the same, because a counter that stands still shows nothing.
+// isWithinGap reports whether the reading came less than a gap after the counter was at count. It did not if
+// the counter is lower now, nor if it is the same, because a counter that stands still proves nothing.
 func (r Reading) isWithinGap(count uint64) bool { return r.Count-count-1 < gap()-1 }
 
-// follows tells whether the machine was not stopped since an earlier reading.
-func (r Reading) follows(earlier Reading) bool {
+// provesNoStopSince reports whether the two readings prove that the machine was not stopped in between.
+func (r Reading) provesNoStopSince(earlier Reading) bool {
 	return r.isWithinGap(earlier.Count) && r.CPU == earlier.CPU
 }
 
-// Counter is how the cycle counter and the number of its CPU are read.
-type Counter uint32
+// CounterMethod is the way to read the cycle counter and the number of its CPU.
+type CounterMethod uint32
 
 const (
-	// NoCounter is not at all: stops may not show in it, or it cannot be told whose it is.
-	NoCounter Counter = iota
-	// RDTSCP is by the instruction of that name.
+	// NoCounter means that the counter cannot be used: it may hide stops, or its CPU is unknown.
+	NoCounter CounterMethod = iota
+	// RDTSCP uses the instruction of that name.
 	RDTSCP
-	// RDPID is by RDTSC between two RDPID.
+	// RDPID uses RDTSC between two RDPID.
 	RDPID
 )
 
-// counterOfStops is what is known of the [Counter]: nothing, that somebody asked for it, or which it is.
-var counterOfStops atomic.Uint32
+// stopCounter is unasked, asked, or known plus the [CounterMethod].
+var stopCounter atomic.Uint32
 
 const (
 	unasked = iota
 	asked
-	// known is added to the Counter.
+	// known is added to the CounterMethod.
 	known
 )
 
-// CounterOfStops is how the counter is read in which stops of this machine show. It is looked for once
-// in a process, when it is asked for a second time: each CPUID is a trap in a VM and may take 10 µs, and
-// many processes draw once.
-func CounterOfStops() Counter {
-	switch state := counterOfStops.Load(); state {
+// StopCounter returns the way to read a counter that shows stops of this machine. The detection runs once
+// in a process, at the second call: each CPUID is a trap in a VM and may take 10 µs, and many processes
+// draw only once.
+func StopCounter() CounterMethod {
+	switch state := stopCounter.Load(); state {
 	case unasked:
-		counterOfStops.CompareAndSwap(unasked, asked)
+		stopCounter.CompareAndSwap(unasked, asked)
 		return NoCounter
 	case asked:
 		counter := NoCounter
-		if !failpoint.KVM.Off() && (failpoint.NoKVM.Off() || isKVM(cpuid)) {
-			counter = CounterOfCPU()
+		if !failpoint.KVM.Off() && (failpoint.OtherHypervisors.Off() || isKVM(cpuid)) {
+			counter = BestCounter()
 		}
-		counterOfStops.Store(known + uint32(counter))
+		stopCounter.Store(known + uint32(counter))
 		return counter
 	default:
-		return Counter(state - known)
+		return CounterMethod(state - known)
 	}
 }
 
-// CounterOfCPU is the fastest that the CPU has, whatever the hypervisor.
-func CounterOfCPU() Counter {
-	// BMI1 is told by the leaf that tells of RDPID; a CPU that has no such leaf may answer with another one.
-	return counterOf(cpuid, cpu.X86.HasBMI1)
+// BestCounter returns the fastest way of this CPU, whatever the hypervisor.
+func BestCounter() CounterMethod {
+	// The leaf with RDPID also has BMI1; a CPU without this leaf may answer with another one.
+	return bestCounterOf(cpuid, cpu.X86.HasBMI1)
 }
 
-// answer is what CPUID gives for a leaf and a subleaf.
-type answer func(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
+// cpuidFunc returns CPUID's answer for a leaf and a subleaf.
+type cpuidFunc func(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 
-// isKVM tells whether the hypervisor is KVM (Documentation/virt/kvm/x86/cpuid.rst). KVM may have leaves
-// of another one in front of its own, at a distance of 0x100, and the kernel's hypervisor_cpuid_base
-// searches for them likewise. Where a hypervisor's first leaf does not tell how many it has, there is none,
-// and no other is behind it.
+// isKVM reports whether the hypervisor is KVM (Documentation/virt/kvm/x86/cpuid.rst). KVM may show
+// another hypervisor's leaves before its own, at a distance of 0x100, and the kernel's hypervisor_cpuid_base
+// searches in the same way. If the first leaf of a group does not give a valid last leaf, there is no
+// hypervisor there, and the search ends.
 //
-// VirtualBox can show KVM's name, but none of the features that are asked for here.
-func isKVM(cpuid answer) bool {
+// VirtualBox can show KVM's name, but none of the features that this function checks.
+func isKVM(cpuid cpuidFunc) bool {
 	const first, end, step = 0x4000_0000, 0x4001_0000, 0x100
 	const features = 1<<4 | 1<<5 | 1<<6 // asynchronous page faults, steal time, PV end of interrupt
 	for base := uint32(first); base < end; base += step {
@@ -117,8 +117,8 @@ func isKVM(cpuid answer) bool {
 	return false
 }
 
-// counterOf is the fastest [Counter] of a CPU.
-func counterOf(cpuid answer, hasFeatures bool) Counter {
+// bestCounterOf returns the fastest [CounterMethod] of a CPU.
+func bestCounterOf(cpuid cpuidFunc, hasFeatures bool) CounterMethod {
 	const features, hasRDPID = 7, 1 << 22                    // its ECX
 	const extendedFeatures, hasRDTSCP = 0x8000_0001, 1 << 27 // its EDX; every CPU of 64 bits has this leaf
 	if hasFeatures {
@@ -132,13 +132,13 @@ func counterOf(cpuid answer, hasFeatures bool) Counter {
 	return NoCounter
 }
 
-// cpuid asks the CPU.
+// cpuid executes CPUID.
 func cpuid(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 
-// announcesHypervisor is [hasHypervisor]; a test puts another answer there.
-var announcesHypervisor = hasHypervisor
+// hypervisorAnnounced is [hasHypervisor], unless a test replaces it.
+var hypervisorAnnounced = hasHypervisor
 
-// hasHypervisor tells whether a hypervisor announces itself (CPUID.1:ECX[31]).
+// hasHypervisor reports whether a hypervisor announces itself (CPUID.1:ECX[31]).
 func hasHypervisor() bool {
 	_, _, c, _ := cpuid(1, 0)
 	return c>>31 != 0

@@ -7,7 +7,7 @@ import "testing"
 // leaves are what CPUID gives for some leaves; zeros for others.
 type leaves map[uint32][4]uint32
 
-func (l leaves) answer(asked *int) answer {
+func (l leaves) cpuidFunc(asked *int) cpuidFunc {
 	return func(leaf, _ uint32) (eax, ebx, ecx, edx uint32) {
 		*asked++
 		given := l[leaf]
@@ -26,8 +26,8 @@ func signature(last uint32, name string) [4]uint32 {
 	return [4]uint32{last, word(0), word(4), word(8)}
 }
 
-// KVM is known by its name, also behind another one's leaves, and nothing else is; and not asked for longer
-// than need be, as each CPUID is a trap.
+// KVM is recognised by its name, also after another hypervisor's leaves, and nothing else is. The search makes
+// no more CPUIDs than needed, because each is a trap.
 func TestKVMIsKnownByItsName(t *testing.T) {
 	kvm := func(last uint32) [4]uint32 { return signature(last, "KVMKVMKVM\x00\x00\x00") }
 	features := [4]uint32{1 << 5}
@@ -61,7 +61,7 @@ func TestKVMIsKnownByItsName(t *testing.T) {
 		"not at a multiple of it": {leaves{0x4000_0000: hyperV, 0x4000_0080: kvm(0)}, false, 2},
 	} {
 		asked := 0
-		if is := isKVM(c.leaves.answer(&asked)); is != c.isKVM || asked != c.asked {
+		if is := isKVM(c.leaves.cpuidFunc(&asked)); is != c.isKVM || asked != c.asked {
 			t.Errorf("%s: %v, asked %d times", name, is, asked)
 		}
 	}
@@ -74,7 +74,7 @@ func TestCounterOfACPU(t *testing.T) {
 	for name, c := range map[string]struct {
 		leaves      leaves
 		hasFeatures bool
-		want        Counter
+		want        CounterMethod
 	}{
 		"both":               {leaves{7: {0, 0, rdpid, 0}, 0x8000_0001: {0, 0, 0, rdtscp}}, true, RDPID},
 		"RDPID alone":        {leaves{7: {0, 0, rdpid, 0}}, true, RDPID},
@@ -86,31 +86,31 @@ func TestCounterOfACPU(t *testing.T) {
 		},
 	} {
 		var asked int
-		if got := counterOf(c.leaves.answer(&asked), c.hasFeatures); got != c.want {
+		if got := bestCounterOf(c.leaves.cpuidFunc(&asked), c.hasFeatures); got != c.want {
 			t.Errorf("%s: %d", name, got)
 		}
 	}
 }
 
-// It is looked for once, and not for who asks once.
-func TestCounterOfStopsIsRemembered(t *testing.T) {
-	before := counterOfStops.Load()
-	defer counterOfStops.Store(before)
-	counterOfStops.Store(unasked)
-	if CounterOfStops() != NoCounter || counterOfStops.Load() != asked {
-		t.Error("it is looked for at once")
+// The counter is detected once, at the second call.
+func TestStopCounterIsRemembered(t *testing.T) {
+	before := stopCounter.Load()
+	defer stopCounter.Store(before)
+	stopCounter.Store(unasked)
+	if StopCounter() != NoCounter || stopCounter.Load() != asked {
+		t.Error("it is detected at the first call")
 	}
-	counter := CounterOfStops()
-	if state := counterOfStops.Load(); state != known+uint32(counter) {
+	counter := StopCounter()
+	if state := stopCounter.Load(); state != known+uint32(counter) {
 		t.Errorf("%d is remembered of %d", state, counter)
 	}
-	for _, other := range []Counter{NoCounter, RDTSCP, RDPID} {
-		counterOfStops.Store(known + uint32(other))
-		if CounterOfStops() != other {
-			t.Error("it is looked for again")
+	for _, other := range []CounterMethod{NoCounter, RDTSCP, RDPID} {
+		stopCounter.Store(known + uint32(other))
+		if StopCounter() != other {
+			t.Error("it is detected again")
 		}
 	}
-	if isKVM(cpuid) && !announcesHypervisor() {
+	if isKVM(cpuid) && !hypervisorAnnounced() {
 		t.Error("KVM without a hypervisor")
 	}
 }

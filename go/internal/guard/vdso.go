@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel's RNG as the vDSO shows it: bytes without a system call, and their generation.
+// The vDSO gives bytes of the kernel's RNG without a system call, and their generation.
 //
 // getrandom in the vDSO (Linux 6.11) keeps an opaque state in memory of ours and refills it when
 // the kernel reseeds. Two facts about it are not part of the kernel's promised interface: where in
 // the state the generation stands, and where the kernel's current generation stands in the vDSO's
-// data. Neither is trusted: a place is used only while it equals the generation that the vDSO
-// itself recorded with the bytes it just gave, which is checked at every seeding.
+// data. Neither is trusted: an address is used only while its value equals the generation that the
+// vDSO itself recorded with the bytes it just gave, which every seeding checks.
 
-// stateGenerationAt is where the generation stands in a state of 144 bytes: behind a batch of 96
-// bytes and a key of 32.
+// stateGenerationAt is the offset of the generation in a state of 144 bytes: after a batch of 96 bytes and
+// a key of 32.
 const stateGenerationAt = 128
 
 // VDSO is the vDSO's getrandom.
@@ -29,7 +29,7 @@ type VDSO struct {
 	base      uintptr
 }
 
-// callGetrandom calls getrandom with flags of 0; a negative value is an errno.
+// callGetrandom calls the vDSO's getrandom with flags of 0. A negative result is an errno.
 //
 //go:noescape
 func callGetrandom(function uintptr, out unsafe.Pointer, length uintptr, state unsafe.Pointer, stateLength uintptr) int64
@@ -72,9 +72,9 @@ func vdsoBase() uintptr {
 	return 0
 }
 
-// function finds a function in the image, which is the kernel's own and trusted to be well formed
-// (System V ABI, chapter 4); 0 if there is none of that name. debug/elf would take as long as all the
-// rest of a first request.
+// function finds a function in the image, which comes from the kernel and is trusted to be well formed
+// (System V ABI, chapter 4); 0 if there is none of that name. debug/elf would take as long as the rest of a
+// first request.
 func (v *VDSO) function(name string) uintptr {
 	// SAFETY: the kernel gave the address of the image it mapped, whole and from its first byte on, and
 	// the image's tables tell where its parts are.
@@ -97,13 +97,13 @@ func (v *VDSO) function(name string) uintptr {
 	return 0
 }
 
-// at is the address of a byte of the image, or of the data below it.
+// at returns the address of a byte of the image, or of the data below it.
 func (v *VDSO) at(offset int) unsafe.Pointer {
 	address := v.base + uintptr(offset)
 	return pointer(address)
 }
 
-// pointer makes a pointer of an address that is not in Go's heap.
+// pointer converts an address that is not in Go's heap.
 func pointer(address uintptr) unsafe.Pointer {
 	// SAFETY: the collector ignores what does not point into the heap. By way of memory, because an
 	// address that the kernel gave is none of the conversions that vet knows.
@@ -111,7 +111,7 @@ func pointer(address uintptr) unsafe.Pointer {
 }
 
 // fill writes length bytes to out, at most 256, with the state that is in the page; and returns the
-// kernel's generation they belong to, or 0 if the vDSO does not serve. Who calls has the page alone.
+// kernel's generation they belong to, or 0 if the vDSO does not serve. The caller must own the page.
 func (v *VDSO) fill(page *Page, out unsafe.Pointer, length uintptr) uint64 {
 	// SAFETY: the state is within one page that a fork empties, was zero at first, and is this P's.
 	got := callGetrandom(v.getrandom, out, length, unsafe.Pointer(&page.vdso), vdsoLen)

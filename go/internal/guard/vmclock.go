@@ -10,11 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The count of vmclock that changes before a restored VM runs again: the VM generation counter where the
-// device has one, and else the disruption marker. The device's page is specified in Linux's
-// include/uapi/linux/vmclock-abi.h.
+// vmclock has a count that changes before a restored VM runs again: the VM generation counter if the device
+// has one, otherwise the disruption marker. Linux's include/uapi/linux/vmclock-abi.h specifies the page.
 
-// vmClockPath is the device's; a test puts another there.
+// vmClockPath is the path of the device; a test replaces it.
 var vmClockPath = "/dev/vmclock0"
 
 func openVMClock() *cloneSignal {
@@ -34,14 +33,14 @@ func openVMClock() *cloneSignal {
 	return signal
 }
 
-// isVMClockName tells whether this is what the driver (drivers/ptp/ptp_vmclock.c) calls a device.
+// isVMClockName reports whether the driver (drivers/ptp/ptp_vmclock.c) gives a device this name.
 func isVMClockName(name string) bool {
 	number, isNamed := strings.CutPrefix(name, "vmclock")
 	_, err := strconv.ParseUint(number, 10, 32)
 	return isNamed && err == nil
 }
 
-// findCount finds the count; nil if this is no page of vmclock.
+// findCount finds the count; nil if the page is not vmclock's.
 func findCount(page unsafe.Pointer) *cloneSignal {
 	const (
 		magicAt, magic    = 0, 0x4b4c_4356

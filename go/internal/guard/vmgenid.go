@@ -8,15 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasVMGenID tells whether a device is bound to the kernel's vmgenid driver (Linux 5.18), which
+// hasVMGenID reports whether a device is bound to the kernel's vmgenid driver (Linux 5.18), which
 // reseeds the kernel's RNG when the hypervisor gives the VM a new identity. The device's name depends
 // on the hypervisor, so any counts.
 func hasVMGenID() bool { return slices.ContainsFunc(vmgenidDrivers, hasDevice) }
 
-// vmgenidDrivers are a platform driver since Linux 6.10, an ACPI driver before. A test puts others there.
+// vmgenidDrivers are the driver's folders: a platform driver since Linux 6.10, an ACPI driver before. A test
+// replaces them.
 var vmgenidDrivers = []string{"/sys/bus/platform/drivers/vmgenid", "/sys/bus/acpi/drivers/vmgenid"}
 
-// hasDevice tells whether a driver's directory in sysfs has anything but what all of them have.
+// hasDevice reports whether a driver's directory in sysfs has an entry for a device.
 func hasDevice(driver string) bool {
 	directory, err := unix.Open(driver, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// vmgenid's identifier in the guest's memory, as the kernel module in `kernel/` shows it. The hypervisor
-// writes a new one before the guest goes on ("Virtual Machine Generation ID", Microsoft, 2012); only the
+// The kernel module in `kernel/` shows vmgenid's identifier in the guest's memory. The hypervisor
+// writes a new identifier before the guest continues ("Virtual Machine Generation ID", Microsoft, 2012); only the
 // interrupt, which Linux waits for, comes later.
 
-// vmgenidPagePath is the device's; a test puts another there.
+// vmgenidPagePath is the path of the device; a test replaces it.
 var vmgenidPagePath = "/dev/squall-vmgenid"
 
 func openVMGenIDPage() *cloneSignal {
@@ -38,8 +38,8 @@ func openVMGenIDPage() *cloneSignal {
 	}
 }
 
-// identifierAt is the offset of the identifier in the page; false if it is not an aligned place in it. A read
-// of the device gives the identifier and then that offset.
+// identifierAt returns the offset of the identifier in the page; false if the offset is not aligned or
+// outside. A read of the device gives the identifier and then that offset.
 func identifierAt(file int) (int, bool) {
 	const idLen = 16
 	var head [idLen + 8]byte

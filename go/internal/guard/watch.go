@@ -10,86 +10,86 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Watch is how the kernel's generation is followed in this process.
+// Watch is the way in which this process notices a new generation of the kernel's RNG.
 type Watch uint32
 
 const (
-	// Undecided is so before the first seeding.
+	// Undecided is the state before the first seeding.
 	Undecided Watch = iota
-	// Mapped is by reading its place in the vDSO's data: one load.
+	// Mapped reads the generation at its address in the vDSO's data: one load.
 	Mapped
-	// Probe is by asking the vDSO for a byte on each request.
+	// Probe asks the vDSO for a byte on each request.
 	Probe
-	// Nothing is not at all: this kernel does not show it.
-	Nothing
+	// NotWatched means that this kernel does not show its generation.
+	NotWatched
 )
 
 var watch atomic.Uint32
 
-func watched() Watch { return Watch(watch.Load()) }
+func currentWatch() Watch { return Watch(watch.Load()) }
 
-func decideOn(how Watch, place *uint64) {
-	readGenerationAt(place)
-	watch.Store(uint32(how))
+func setWatch(watchMode Watch, address *uint64) {
+	setGenerationAddress(address)
+	watch.Store(uint32(watchMode))
 }
 
-// place is where a kernel may keep its current generation: the vDSO reaches its data pages at fixed
-// distances below itself, so there are pages there whatever kernel this is.
-type place struct{ below, offset int }
+// candidateAddress is where a kernel may keep its current generation. The vDSO reaches its data pages at
+// fixed distances below itself, so these pages exist with any kernel.
+type candidateAddress struct{ below, offset int }
 
-var places = [...]place{
+var candidateAddresses = [...]candidateAddress{
 	{0x4000, 0},   // 6.15 on: a page of its own
 	{0x4000, 640}, // 6.11 to 6.14
 	{0x1000, 640}, // 6.11 and 6.12 in a time namespace
 	{0x3000, 640}, // 6.13 and 6.14 in a time namespace
 }
 
-// validate tells whether the generation recorded with the last seed is what the watched place shows.
-// Before there is one, it looks for it.
-func (v *VDSO) validate(seeded uint64) bool {
-	switch watched() {
+// confirmAddress reports whether the watched address holds the generation recorded with the last seed.
+// Before the first seeding it searches for the address.
+func (v *VDSO) confirmAddress(seeded uint64) bool {
+	switch currentWatch() {
 	case Mapped:
 		return mappedGeneration() == seeded
 	case Undecided:
-		return v.locate(seeded)
+		return v.findAddress(seeded)
 	default:
 		return true
 	}
 }
 
-// relocate looks for another place that shows the generation; without one the vDSO is probed from
-// here on.
-func (v *VDSO) relocate(seeded uint64) {
-	if !v.locate(seeded) {
-		decideOn(Probe, nil)
+// findAnotherAddress searches for another address that holds the generation; without one, the vDSO is
+// probed from now on.
+func (v *VDSO) findAnotherAddress(seeded uint64) {
+	if !v.findAddress(seeded) {
+		setWatch(Probe, nil)
 	}
 }
 
-// locate decides on the place that shows the generation; false if none does.
-func (v *VDSO) locate(seeded uint64) bool {
-	if failpoint.GenerationPlace.Off() {
+// findAddress decides on the address that holds the generation; false if there is none.
+func (v *VDSO) findAddress(seeded uint64) bool {
+	if failpoint.GenerationAddress.Off() {
 		return false
 	}
-	for _, place := range places {
-		if found := (*uint64)(v.at(place.offset - place.below)); shows(found, seeded) {
-			decideOn(Mapped, found)
+	for _, address := range candidateAddresses {
+		if found := (*uint64)(v.at(address.offset - address.below)); holdsGeneration(found, seeded) {
+			setWatch(Mapped, found)
 			return true
 		}
 	}
 	return false
 }
 
-// shows tells whether a place holds this generation and, behind it, the flag that the RNG is ready:
-// a word of 1, as nothing else is kept in it.
-func shows(place *uint64, generation uint64) bool {
-	ready := (*uint64)(unsafe.Add(unsafe.Pointer(place), 8))
-	if !isReadable(unsafe.Pointer(place)) || !isReadable(unsafe.Pointer(ready)) {
+// holdsGeneration reports whether an address holds this generation, followed by the flag that the RNG is
+// ready: a word of 1, because nothing else is in that word.
+func holdsGeneration(address *uint64, generation uint64) bool {
+	ready := (*uint64)(unsafe.Add(unsafe.Pointer(address), 8))
+	if !isReadable(unsafe.Pointer(address)) || !isReadable(unsafe.Pointer(ready)) {
 		return false
 	}
-	return atomic.LoadUint64(place) == generation && atomic.LoadUint64(ready) == 1
+	return atomic.LoadUint64(address) == generation && atomic.LoadUint64(ready) == 1
 }
 
-// isReadable tells whether 8 bytes can be read, without touching them: some data pages raise SIGBUS.
+// isReadable reports whether 8 bytes can be read, without touching them: some data pages raise SIGBUS.
 // The kernel reads the new mask before it looks at how, so an impossible how gives EINVAL for memory
 // that is readable and EFAULT for the rest, and changes nothing.
 func isReadable(address unsafe.Pointer) bool {

@@ -11,8 +11,8 @@ import (
 	"github.com/squall-rng/squall/go/internal/guard"
 )
 
-// Who draws when: each source in a goroutine of its own, which Go moves between threads as it likes. Bursts
-// have no pauses; the other sources draw once a period.
+// Each source draws in a goroutine of its own, which Go may move between threads. Bursts have no pauses; the
+// other sources draw once a period.
 
 // period is the time between two requests of a source.
 const period = 500 * time.Microsecond
@@ -78,6 +78,6 @@ func (d drawer) record() {
 // cycles is the CPU's cycle counter.
 func cycles() uint64 {
 	var noise [3]uint64
-	aes256.Stir(&noise, 0)
+	aes256.XORNoise(&noise, 0)
 	return noise[0]
 }

@@ -88,7 +88,7 @@ func checkTimes(t *testing.T, memory []uint64, channel channel) {
 	}
 }
 
-func TestTheStatusHasWhatTheLabLooksAt(t *testing.T) {
+func TestTheStatusHasTheLabsKeys(t *testing.T) {
 	status := status()
 	for _, key := range []string{"engine", "memory", "clone_guard", "reseed_guard"} {
 		if value, _ := status[key].(string); value == "" {

@@ -1,11 +1,11 @@
 //go:build linux && amd64 && !purego
 
-// Command labprobe draws in a VM that is cloned: from squall, and from others beside it.
+// Command labprobe draws in a VM that is cloned, from squall and from other sources.
 //
-// The lab's probe (research/probe) starts it in the guest, and tells it in its only argument
-// where in memory to record what each source gives; the lab outside reads that. It says what
-// protects it in a line of JSON, or in a line of text why it cannot go on; then it waits until the
-// lab wants records, and draws until it wants no more.
+// The lab's probe (research/probe) starts it in the guest. Its only argument describes where in memory to
+// record the output of each source, which the lab reads from outside. It prints its protections as a line of
+// JSON, or an error as a line of text. Then it waits until the lab wants records, and draws until the lab
+// wants no more.
 package main
 
 import (

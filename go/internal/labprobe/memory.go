@@ -59,7 +59,7 @@ func newWriter(memory []uint64, channel channel) writer {
 	return writer{count: &memory[channel.Count], words: words}
 }
 
-// hasRoom tells whether another record fits.
+// hasRoom reports whether another record fits.
 func (w writer) hasRoom() bool {
 	return (int(atomic.LoadUint64(w.count))+1)*recordWords <= len(w.words)
 }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// What the lab's probe says of the memory, so that its layout is described in research/probe and
-// nowhere else. All places are indices of words of 64 bits, little-endian.
+// The lab's probe describes the memory, so that only research/probe defines its layout. All offsets are
+// indices of little-endian words of 64 bits.
 
 type plan struct {
 	// Memory is the file that is the memory, of so many bytes.
@@ -46,7 +46,7 @@ func readPlan(arguments []string) (plan plan, err error) {
 	return plan, plan.check()
 }
 
-// check tells whether this program knows such records, and all places are within the memory.
+// check reports whether this program knows such records, and all places are within the memory.
 func (p plan) check() error {
 	if p.RecordWords != recordWords {
 		return fmt.Errorf("records of %d words, where there are %d", p.RecordWords, recordWords)

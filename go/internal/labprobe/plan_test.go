@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// told is what the probe says of a memory with one channel, which ends where the memory does.
-const told = `{"memory": "file", "memory_bytes": 1024, "command": 1, "run": 7, "record_words": 12,
+// planJSON describes a memory with one channel that extends to its end.
+const planJSON = `{"memory": "file", "memory_bytes": 1024, "command": 1, "run": 7, "record_words": 12,
 	"channels": [{"source": "go_squall", "count": 4, "first": 8, "capacity": 10}]}`
 
 func TestAPlanIsRead(t *testing.T) {
-	plan, err := readPlan([]string{told})
+	plan, err := readPlan([]string{planJSON})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestAPlanIsRead(t *testing.T) {
 	}
 }
 
-func TestAPlanThatDoesNotFitIsRefused(t *testing.T) {
+func TestAnInvalidPlanIsRefused(t *testing.T) {
 	for old, bad := range map[string]string{
 		`"record_words": 12`: `"record_words": 13`,
 		`"command": 1`:       `"command": 128`,
@@ -34,7 +34,7 @@ func TestAPlanThatDoesNotFitIsRefused(t *testing.T) {
 		`"capacity": 10`:     `"capacity": 11`,
 		`"channels":`:        `channels:`,
 	} {
-		if _, err := readPlan([]string{strings.Replace(told, old, bad, 1)}); err == nil {
+		if _, err := readPlan([]string{strings.Replace(planJSON, old, bad, 1)}); err == nil {
 			t.Errorf("taken: %s", bad)
 		}
 	}
@@ -53,7 +53,7 @@ func TestGuardsOfAPlan(t *testing.T) {
 			t.Errorf("taken: %+v", plan)
 		}
 	}
-	read, err := readPlan([]string{strings.Replace(told, `"memory":`, `"guards_off": ["NoKVM"], "gap_cycles": 9, "memory":`, 1)})
+	read, err := readPlan([]string{strings.Replace(planJSON, `"memory":`, `"guards_off": ["OtherHypervisors"], "gap_cycles": 9, "memory":`, 1)})
 	if err != nil || len(read.GuardsOff) != 1 || read.GapCycles != 9 {
 		t.Errorf("%+v: %v", read, err)
 	}

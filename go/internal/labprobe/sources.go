@@ -12,7 +12,7 @@ import (
 	squall "github.com/squall-rng/squall/go"
 )
 
-// What is drawn from, 512 bits at a time.
+// The sources, which give 512 bits at a time.
 
 // output is what a request gives.
 type output [8]uint64

@@ -8,7 +8,7 @@ import (
 	squall "github.com/squall-rng/squall/go"
 )
 
-// What protects squall in this process, as the lab's report has it.
+// The protections of this process, with the keys of the lab's report.
 
 // status has the keys of the library in Rust, where they mean the same.
 func status() map[string]any {

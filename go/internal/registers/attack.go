@@ -8,16 +8,16 @@ import (
 	"math/bits"
 )
 
-// Key does what somebody does who sees the registers and some output: it takes every two lanes for two
-// round keys of AES-256 that follow each other, computes the key they are of, and looks whether it
-// decrypts two blocks of keystream that follow each other to two numbers that do.
+// Key is the attack of somebody who sees the registers and some output. It takes every two lanes as two
+// consecutive round keys of AES-256, computes their key, and checks whether the key decrypts two consecutive
+// blocks of keystream to consecutive numbers.
 func (f *File) Key(keystream []byte) (key [32]byte, found bool) {
 	all := f.lanes()
 	for _, first := range all {
 		for _, second := range all {
 			for round := range lastRound {
 				key := keyOf(first, second, round)
-				if counts(key, keystream) {
+				if decryptsToCounter(key, keystream) {
 					return key, true
 				}
 			}
@@ -29,8 +29,8 @@ func (f *File) Key(keystream []byte) (key [32]byte, found bool) {
 // lastRound is the number of the last round key (FIPS 197 table 3).
 const lastRound = 14
 
-// counts tells whether a key makes the first two blocks of keystream of numbers that follow each other.
-func counts(key [32]byte, keystream []byte) bool {
+// decryptsToCounter reports whether a key decrypts the first two blocks of keystream to consecutive numbers.
+func decryptsToCounter(key [32]byte, keystream []byte) bool {
 	cipher, err := aes.NewCipher(key[:])
 	if err != nil {
 		panic(err)
@@ -42,8 +42,8 @@ func counts(key [32]byte, keystream []byte) bool {
 	return binary.BigEndian.Uint64(numbers[1][8:]) == binary.BigEndian.Uint64(numbers[0][8:])+1
 }
 
-// keyOf is the key of which these are the round keys of this round and the next: the key expansion of FIPS
-// 197 section 5.2, backwards.
+// keyOf returns the key with these round keys for this round and the next: it inverts the key expansion of
+// FIPS 197 section 5.2.
 func keyOf(first, second Lane, round int) (key [32]byte) {
 	const keyWords = 8
 	var words [keyWords]uint32
@@ -62,7 +62,7 @@ func keyOf(first, second Lane, round int) (key [32]byte) {
 	return key
 }
 
-// mixed is what becomes of a word before it is XORed into word number i of the key expansion.
+// mixed transforms a word as the key expansion does before the XOR into word number i.
 func mixed(word uint32, i int) uint32 {
 	switch i % 8 {
 	case 0:
@@ -76,26 +76,26 @@ func mixed(word uint32, i int) uint32 {
 
 func substituted(word uint32) (out uint32) {
 	for shift := 0; shift < 32; shift += 8 {
-		out |= uint32(box[byte(word>>shift)]) << shift
+		out |= uint32(sBox[byte(word>>shift)]) << shift
 	}
 	return out
 }
 
 // box is SubBytes (FIPS 197 section 5.1.1), by powers of 3, which are all bytes but zero.
-var box = func() (box [256]byte) {
-	box[0] = 0x63
+var sBox = func() (sBox [256]byte) {
+	sBox[0] = 0x63
 	power, inverse := byte(1), byte(1)
 	for range 255 {
-		box[power] = 0x63 ^ inverse ^ bits.RotateLeft8(inverse, 1) ^ bits.RotateLeft8(inverse, 2) ^
+		sBox[power] = 0x63 ^ inverse ^ bits.RotateLeft8(inverse, 1) ^ bits.RotateLeft8(inverse, 2) ^
 			bits.RotateLeft8(inverse, 3) ^ bits.RotateLeft8(inverse, 4)
-		power ^= doubled(power)
+		power ^= timesTwo(power)
 		inverse = overThree(inverse)
 	}
-	return box
+	return sBox
 }()
 
 // doubled is a byte times 2 in AES's field (FIPS 197 section 4.2).
-func doubled(b byte) byte { return b<<1 ^ b>>7*0x1b }
+func timesTwo(b byte) byte { return b<<1 ^ b>>7*0x1b }
 
 // overThree is a byte divided by 3.
 func overThree(b byte) byte {

@@ -1,7 +1,7 @@
 //go:build amd64 && !purego
 
-// Package registers shows what a call left in the CPU's registers, and whether an AES key is among it.
-// Only tests import it: they hold the rest of the module to what package aes256 promises.
+// Package registers shows the contents of the CPU's registers after a call, and finds AES keys in them.
+// Only tests import it: they check what package aes256 promises.
 package registers
 
 import (
@@ -20,7 +20,7 @@ const LaneLen = 16
 // Lane is 16 bytes of a vector register.
 type Lane [LaneLen]byte
 
-// File is what registers held. Without AVX-512, which nothing then uses, it has X0 to X15 only.
+// File has the contents of registers. Without AVX-512, which no code uses then, it has only X0 to X15.
 type File struct {
 	// Vectors are Z0 to Z31.
 	Vectors [32][4]Lane
@@ -35,10 +35,10 @@ type File struct {
 var names = [...]string{"BX", "CX", "DX", "SI", "DI", "R8", "R9", "R10", "R11", "R12", "R13", "R15"}
 
 //go:noescape
-func lookX(file *File)
+func captureX(file *File)
 
 //go:noescape
-func lookZ(file *File)
+func captureZ(file *File)
 
 //go:noescape
 func loadX(file *File)
@@ -46,50 +46,50 @@ func loadX(file *File)
 //go:noescape
 func loadZ(file *File)
 
-// IsWhole tells whether this CPU has all of the registers that a [File] has.
-var IsWhole = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
+// HasAVX512 reports whether this CPU has all of the registers that a [File] has.
+var HasAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
 
-// Look writes what registers hold, and clears the vector and mask registers.
+// Look captures the registers, and clears the vector and mask registers.
 //
 //go:nosplit
 func Look(file *File) {
-	if IsWhole {
-		lookZ(file)
+	if HasAVX512 {
+		captureZ(file)
 	} else {
-		lookX(file)
+		captureX(file)
 	}
 }
 
 // load sets the vector and mask registers.
 func load(file *File) {
-	if IsWhole {
+	if HasAVX512 {
 		loadZ(file)
 	} else {
 		loadX(file)
 	}
 }
 
-// patience is how often something must be there to count: another goroutine that runs in between, or
-// the runtime, may leave something of its own.
+// patience is the number of attempts: another goroutine that runs in between, or the runtime, may leave
+// values of its own.
 const patience = 20
 
-// Behind gives what call leaves behind when it is made last: again, as long as it leaves anything in vector
-// or mask registers.
-func Behind(call func()) *File {
+// After returns the registers after a call. It repeats the call while that leaves anything in vector or mask
+// registers.
+func After(call func()) *File {
 	file := new(File)
 	for range patience {
 		Look(file)
 		call()
 		Look(file)
-		if len(file.NotZero()) == 0 {
+		if len(file.NonZero()) == 0 {
 			break
 		}
 	}
 	return file
 }
 
-// NotZero names the vector and mask registers that hold anything.
-func (f *File) NotZero() (found []string) {
+// NonZero names the vector and mask registers that hold anything.
+func (f *File) NonZero() (found []string) {
 	for i, register := range f.Vectors {
 		for j, lane := range register {
 			if lane != (Lane{}) {

@@ -21,8 +21,8 @@
 	MOVQ R13, (GENERAL+80)(AX); \
 	MOVQ R15, (GENERAL+88)(AX)
 
-// func lookX(file *File)
-TEXT ·lookX(SB), NOSPLIT, $0-8
+// func captureX(file *File)
+TEXT ·captureX(SB), NOSPLIT, $0-8
 	MOVQ file+0(FP), AX
 	GENERALS
 	MOVOU X0, 0(AX)
@@ -59,8 +59,8 @@ TEXT ·lookX(SB), NOSPLIT, $0-8
 	PXOR X15, X15
 	RET
 
-// func lookZ(file *File)
-TEXT ·lookZ(SB), NOSPLIT, $0-8
+// func captureZ(file *File)
+TEXT ·captureZ(SB), NOSPLIT, $0-8
 	MOVQ file+0(FP), AX
 	GENERALS
 	VMOVDQU64 Z0, 0(AX)

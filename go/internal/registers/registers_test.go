@@ -15,13 +15,13 @@ import (
 
 // registerCount is how many vector registers a File has of this CPU, and laneCount how many lanes of each.
 func registerCount() (registers, lanes int) {
-	if IsWhole {
+	if HasAVX512 {
 		return 32, 4
 	}
 	return 16, 1
 }
 
-// What is in any register is seen, and gone afterwards.
+// Look captures every register, and clears it.
 func TestLookSeesEveryRegister(t *testing.T) {
 	var put, got, after File
 	registers, lanes := registerCount()
@@ -31,7 +31,7 @@ func TestLookSeesEveryRegister(t *testing.T) {
 		}
 	}
 	put.Vectors[15][0] = Lane{} // Go's, which it sets to zero behind each function of assembly
-	if IsWhole {
+	if HasAVX512 {
 		for i := range put.Masks {
 			put.Masks[i] = uint64(i)*0x0101010101010101 + 1
 		}
@@ -41,10 +41,10 @@ func TestLookSeesEveryRegister(t *testing.T) {
 		load(&put)
 		Look(&got)
 		Look(&after)
-		return got.Vectors == put.Vectors && got.Masks == put.Masks && len(after.NotZero()) == 0
+		return got.Vectors == put.Vectors && got.Masks == put.Masks && len(after.NonZero()) == 0
 	}
 	if !slices.ContainsFunc(make([]int, patience), func(int) bool { return isSeen() }) {
-		t.Errorf("put %v, found %v, then %v", put.NotZero(), got.NotZero(), after.NotZero())
+		t.Errorf("put %v, found %v, then %v", put.NonZero(), got.NonZero(), after.NonZero())
 	}
 }
 

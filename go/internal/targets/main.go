@@ -1,8 +1,8 @@
 // Command targets measures squall beside Go's own generators in one run, and prints each of the
 // module's targets beside the figure.
 //
-// The peers take turns within each round, and each ratio is the median of the rounds' ratios, so that a
-// noise that lasts longer than a round is in both. Exit code 1 if a target is missed.
+// The peers take turns within each round, and each ratio is the median of the rounds' ratios, so that
+// a disturbance longer than a round affects both. The exit code is 1 if a target is missed.
 package main
 
 import (
@@ -24,17 +24,17 @@ import (
 
 const (
 	rounds = 25
-	// sample is how long each is measured in a round.
+	// sample is the time for which each peer is measured in a round.
 	sample = 20 * time.Millisecond
 )
 
 func main() {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "first":
-		first()
+		printFirstTime()
 		return
 	}
-	if err := without(os.Args[1:]); err != nil {
+	if err := turnOffGuards(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "targets:", err)
 		os.Exit(2)
 	}
@@ -48,12 +48,12 @@ func main() {
 	}
 }
 
-// target is something to be reached.
+// target is a figure and its bound.
 type target struct {
 	name   string
 	figure float64
 	unit   string
-	// details are what it was made of.
+	// details are the measurements behind the figure.
 	details string
 	// atLeast tells that the figure must not be less than the bound; else not more.
 	atLeast bool
@@ -77,19 +77,19 @@ func targets() []target {
 		length int
 		bound  float64
 	}{{4, 1.5}, {16, 2}, {32, 2}} {
-		all = append(all, faster(fmt.Sprintf("Read of %d bytes / crypto/rand", short.length), short.length, short.bound))
+		all = append(all, compareRead(fmt.Sprintf("Read of %d bytes / crypto/rand", short.length), short.length, short.bound))
 	}
 	simulation := func() { squall.SimulationSource{}.Uint64() }
 	return append(all,
-		faster("Read of 1 MiB / crypto/rand", 1<<20, 20),
-		words("Uint64 / math/rand/v2", func() { squall.Uint64() }, 4),
-		words("SimulationSource / math/rand/v2", simulation, 2),
+		compareRead("Read of 1 MiB / crypto/rand", 1<<20, 20),
+		compareWords("Uint64 / math/rand/v2", func() { squall.Uint64() }, 4),
+		compareWords("SimulationSource / math/rand/v2", simulation, 2),
 		goroutines(), allocations(), firstByte(),
 	)
 }
 
-// faster is how often faster Read is than crypto/rand's.
-func faster(name string, length int, bound float64) target {
+// compareRead measures how many times as fast Read is as crypto/rand's.
+func compareRead(name string, length int, bound float64) target {
 	buffer := make([]byte, length)
 	ratio, theirs, ours := compare(
 		func() { rand.Read(buffer) },
@@ -99,14 +99,14 @@ func faster(name string, length int, bound float64) target {
 	return target{name: name, figure: ratio, unit: "×", details: details, atLeast: true, bound: bound}
 }
 
-// words is how long a word takes beside the top-level Uint64 of math/rand/v2.
-func words(name string, word func(), bound float64) target {
+// compareWords measures a word's time relative to the top-level Uint64 of math/rand/v2.
+func compareWords(name string, word func(), bound float64) target {
 	ratio, ours, theirs := compare(word, func() { mathrand.Uint64() })
 	details := fmt.Sprintf("%.2f and %.2f ns", ours, theirs)
 	return target{name: name, figure: ratio, unit: "×", details: details, bound: bound}
 }
 
-// goroutines is how long the same work takes a thousand goroutines, beside as many as there are CPUs.
+// goroutines measures the same work by a thousand goroutines relative to one goroutine per CPU.
 func goroutines() target {
 	const draws = 4_000_000
 	spread := func(count int) func() {
@@ -133,8 +133,8 @@ func goroutines() target {
 	return target{name: name, figure: ratio, unit: "×", details: details, bound: 1.1}
 }
 
-// compare is the median of one call's time over another's, and the median times, in nanoseconds.
-func compare(one, other func()) (ratio, first, second float64) {
+// compare returns the median ratio of one call's time to another's, and the median times in nanoseconds.
+func compare(one, other func()) (ratio, printFirstTime, second float64) {
 	var ratios, ones, others []float64
 	for range rounds {
 		a, b := perCall(one), perCall(other)
@@ -143,7 +143,7 @@ func compare(one, other func()) (ratio, first, second float64) {
 	return median(ratios), median(ones), median(others)
 }
 
-// perCall is how long a call takes, in nanoseconds.
+// perCall returns the time of a call in nanoseconds.
 func perCall(call func()) float64 {
 	calls := 0
 	began := time.Now()
@@ -163,7 +163,7 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// allocations is how many a call makes, of all kinds of them.
+// allocations counts the allocations of one call of each function.
 func allocations() target {
 	var small [32]byte
 	large := make([]byte, 1<<20)
@@ -178,7 +178,7 @@ func allocations() target {
 	return target{name: "allocations a call", figure: count, unit: "", bound: 0}
 }
 
-// firstByte is how long the first 32 bytes of a new process take, seen from within.
+// firstByte measures the first 32 bytes of a new process, from within the process.
 func firstByte() target {
 	var times []float64
 	for range 2 * rounds {
@@ -195,15 +195,15 @@ func firstByte() target {
 	return target{name: "first 32 bytes of a process", figure: median(times), unit: "µs", details: details, bound: 100}
 }
 
-// first prints how long the first bytes take.
-func first() {
+// printFirstTime prints the time of the first 32 bytes in nanoseconds.
+func printFirstTime() {
 	var bytes [32]byte
 	began := time.Now()
 	squall.Fill(bytes[:])
 	fmt.Print(time.Since(began).Nanoseconds())
 }
 
-// cpu is the CPU's name, as Linux tells it.
+// cpu returns the CPU's name from /proc/cpuinfo.
 func cpu() string {
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	_, rest, _ := strings.Cut(string(info), "model name\t: ")

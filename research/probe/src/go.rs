@@ -17,15 +17,20 @@ use crate::{Result, bar};
 const PROGRAM: &str = "/go-probe";
 
 /// What hides clones from the Go module, so that only the stop of the machine tells it of one.
-const BURSTS: [&str; 4] = ["VMGenID", "CloneSignal", "GenerationCheck", "NoKVM"];
+const BURSTS: [&str; 4] = [
+    "VMGenID",
+    "CloneSignal",
+    "GenerationCheck",
+    "OtherHypervisors",
+];
 
 /// The same, and the stop is hidden, too.
 const ENDLESS_BURSTS: [&str; 5] = [
     "VMGenID",
     "CloneSignal",
     "GenerationCheck",
-    "NoKVM",
-    "Stops",
+    "OtherHypervisors",
+    "StopDetection",
 ];
 
 /// The guards that are off in the process that draws from `source`.

@@ -6,8 +6,8 @@
 //! what else the machine does. They depend on the CPU, which decides on the engine, and on the kernel.
 //!
 //! Stepping takes microseconds, which the process would take for stops of the machine. So the tracer
-//! puts a count of steps in the place of the cycle counter. For the figures "told in time" it hides the
-//! machine's hypervisor and its devices, which takes root.
+//! replaces the cycle counter by a count of steps. For the figures "immediate signal" it hides the
+//! machine's hypervisor and its devices, which requires root.
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
@@ -19,5 +19,5 @@ fn main() -> std::process::ExitCode {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn main() {
-    println!("skipped: the tracer knows the instructions of x86-64 alone");
+    println!("skipped: the tracer supports only x86-64");
 }

@@ -15,7 +15,7 @@ use rand_core::Rng as _;
 
 type Draw = fn();
 
-/// What is counted; the first is the loop around the others.
+/// The draws to count; the first is the empty loop around the others.
 const DRAWS: [(&str, Draw); 6] = [
     ("nothing", || {}),
     ("u32", || {
@@ -35,30 +35,30 @@ const DRAWS: [(&str, Draw); 6] = [
     }),
 ];
 
-/// What the process is to believe of time and of the machine.
+/// The time and the machine that the tracer shows to the process.
 #[derive(Clone, Copy)]
-struct Belief {
+struct Environment {
     name: &'static str,
-    /// By how much the cycle counter may advance with each instruction.
+    /// The largest step of the cycle counter for each instruction.
     cycles: u64,
-    is_told_in_time: bool,
+    has_immediate_signal: bool,
 }
 
-const BELIEFS: [Belief; 3] = [
-    Belief {
+const ENVIRONMENTS: [Environment; 3] = [
+    Environment {
         name: "in a burst",
         cycles: 2,
-        is_told_in_time: false,
+        has_immediate_signal: false,
     },
-    Belief {
+    Environment {
         name: "after a pause",
         cycles: 1 << 20,
-        is_told_in_time: false,
+        has_immediate_signal: false,
     },
-    Belief {
-        name: "told in time",
+    Environment {
+        name: "immediate signal",
         cycles: 2,
-        is_told_in_time: true,
+        has_immediate_signal: true,
     },
 ];
 
@@ -68,22 +68,24 @@ const COUNTED: usize = 200;
 
 pub fn main() -> ExitCode {
     if let Ok(draw) = env::var("SQUALL_DRAWS") {
-        traced(draw.parse().expect("a number"));
+        draw_traced(draw.parse().expect("a number"));
         return ExitCode::SUCCESS;
     }
     if !squall::status().counter_shows_stops {
-        println!("no bursts on this machine: no guest of KVM that is notified of clones late");
+        println!(
+            "no bursts on this machine: it is not a KVM guest with late notification of clones"
+        );
     }
     println!("instructions of a request that finds its bytes in the buffer (median)");
-    for belief in BELIEFS {
-        if belief.is_told_in_time && !geteuid().is_root() {
-            println!("{}: skipped, takes root", belief.name);
+    for environment in ENVIRONMENTS {
+        if environment.has_immediate_signal && !geteuid().is_root() {
+            println!("{}: skipped, requires root", environment.name);
             continue;
         }
-        println!("{}", belief.name);
-        let loop_alone = median(&counts(0, belief));
+        println!("{}", environment.name);
+        let loop_alone = median(&counts(0, environment));
         for (index, (name, _)) in DRAWS.iter().enumerate().skip(1) {
-            let request = median(&counts(index, belief));
+            let request = median(&counts(index, environment));
             println!("  {name:<22}{:>5}", request - loop_alone);
         }
     }
@@ -97,9 +99,9 @@ fn median(counts: &[u64]) -> u64 {
 }
 
 /// Draws, with a mark before each request.
-fn traced(draw: usize) {
+fn draw_traced(draw: usize) {
     let (_, draw) = DRAWS[draw];
-    raise(Signal::SIGSTOP).expect("the tracer is told to begin");
+    raise(Signal::SIGSTOP).expect("the process can stop itself");
     for _ in 0..=REQUESTS {
         // SAFETY: a no-op.
         unsafe { std::arch::asm!("nop dword ptr [rax + {MARK}]", MARK = const MARK) };
@@ -111,13 +113,13 @@ fn traced(draw: usize) {
 const MARK: i32 = 0x5371_7561;
 
 /// Instructions of each request, from one mark to the next.
-fn counts(draw: usize, belief: Belief) -> Vec<u64> {
+fn counts(draw: usize, environment: Environment) -> Vec<u64> {
     let mut command = Command::new(env::current_exe().expect("this program has a path"));
     command.env("SQUALL_DRAWS", draw.to_string());
     // SAFETY: system calls alone.
     unsafe {
         command.pre_exec(move || {
-            if belief.is_told_in_time {
+            if environment.has_immediate_signal {
                 hide_devices()?;
             }
             Ok(ptrace::traceme()?)
@@ -125,7 +127,7 @@ fn counts(draw: usize, belief: Belief) -> Vec<u64> {
     };
     let mut child = command.spawn().expect("a traced process");
     let pid = Pid::from_raw(child.id().cast_signed());
-    let counts = step_through(pid, belief).expect("the process can be traced");
+    let counts = step_through(pid, environment).expect("the process can be traced");
     child.wait().expect("it ends");
     counts
 }
@@ -138,12 +140,12 @@ fn hide_devices() -> nix::Result<()> {
     mount(Some("none"), "/sys", Some("tmpfs"), MsFlags::empty(), none)
 }
 
-fn step_through(pid: Pid, belief: Belief) -> nix::Result<Vec<u64>> {
-    // Stopped at its start, and then by itself.
+fn step_through(pid: Pid, environment: Environment) -> nix::Result<Vec<u64>> {
+    // The process stops at its start, and then stops itself.
     waitpid(pid, None)?;
     ptrace::cont(pid, None)?;
     waitpid(pid, None)?;
-    let mut counter = Counter::new(belief.cycles);
+    let mut counter = SimulatedCounter::new(environment.cycles);
     let mut counts = Vec::new();
     let mut steps = 0;
     while counts.len() <= REQUESTS {
@@ -156,8 +158,8 @@ fn step_through(pid: Pid, belief: Belief) -> nix::Result<Vec<u64>> {
         steps += 1;
         match next {
             Instruction::Mark => counts.push(std::mem::take(&mut steps)),
-            Instruction::Counter => set_counter(pid, counter.cycles)?,
-            Instruction::Cpuid(1) if belief.is_told_in_time => hide_hypervisor(pid)?,
+            Instruction::ReadCounter => set_counter(pid, counter.cycles)?,
+            Instruction::Cpuid(1) if environment.has_immediate_signal => hide_hypervisor(pid)?,
             Instruction::Cpuid(_) | Instruction::Other => {}
         }
     }
@@ -165,13 +167,13 @@ fn step_through(pid: Pid, belief: Belief) -> nix::Result<Vec<u64>> {
     Ok(counts.split_off(REQUESTS + 1 - COUNTED))
 }
 
-/// What an instruction means to the tracer.
+/// The instructions that the tracer distinguishes.
 enum Instruction {
     /// The mark before a request.
     Mark,
-    /// It reads the cycle counter.
-    Counter,
-    /// It asks the CPU for this leaf.
+    /// Reads the cycle counter.
+    ReadCounter,
+    /// CPUID of this leaf.
     Cpuid(u64),
     Other,
 }
@@ -185,25 +187,25 @@ impl Instruction {
             [0x0f, 0x1f, 0x80, a, b, c, d, _] if i32::from_le_bytes([a, b, c, d]) == MARK => {
                 Instruction::Mark
             }
-            [0x0f, 0x31, ..] | [0x0f, 0x01, 0xf9, ..] => Instruction::Counter,
+            [0x0f, 0x31, ..] | [0x0f, 0x01, 0xf9, ..] => Instruction::ReadCounter,
             [0x0f, 0xa2, ..] => Instruction::Cpuid(registers.rax & 0xffff_ffff),
             _ => Instruction::Other,
         })
     }
 }
 
-/// Stands in for the cycle counter. It advances unevenly, as squall leaves a counter out that does not.
-struct Counter {
+/// Replaces the cycle counter. It advances unevenly, because squall rejects a counter that advances evenly.
+struct SimulatedCounter {
     cycles: u64,
-    at_most: u64,
+    max_step: u64,
     random: u64,
 }
 
-impl Counter {
-    fn new(at_most: u64) -> Counter {
-        Counter {
+impl SimulatedCounter {
+    fn new(max_step: u64) -> SimulatedCounter {
+        SimulatedCounter {
             cycles: 1 << 40,
-            at_most,
+            max_step,
             random: 1,
         }
     }
@@ -214,7 +216,7 @@ impl Counter {
             .random
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        self.cycles += (self.random >> 33) % self.at_most;
+        self.cycles += (self.random >> 33) % self.max_step;
     }
 }
 

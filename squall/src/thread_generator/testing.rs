@@ -27,7 +27,7 @@ pub fn events() -> [u64; Event::COUNT] {
     core::array::from_fn(|event| root::EVENT_COUNTS[event].load(Ordering::Relaxed))
 }
 
-/// The kernel's generation and vmclock's count plus one, as the guards see them; 0 where unseen.
+/// The kernel's generation and vmclock's count plus one, as the guards read them; 0 if they cannot be read.
 pub fn generations() -> (u64, u64) {
     let vm = Policy::get().epoch_without_kernel().vm;
     (freshness::mapped_generation(), vm)

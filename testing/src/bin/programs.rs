@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         None => ROUNDS,
         Some(Ok(rounds)) if rounds > 0 => rounds,
         Some(_) => {
-            eprintln!("programs: the only argument is a number of rounds, as {ROUNDS}");
+            eprintln!("programs: the only argument is the number of rounds, for example {ROUNDS}");
             return ExitCode::from(2);
         }
     };
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Measures both in turns, and prints a line.
+/// Measures both contestants in turns, and prints a line.
 fn show(title: &str, [mut without, mut with]: Pair, rounds: usize) {
     let mut contestants = [
         Contestant::new("without", |_| without()),

@@ -39,7 +39,9 @@ pub fn available() -> Result<(), String> {
     status
         .is_ok_and(|status| status.success())
         .then_some(())
-        .ok_or_else(|| "Chromium's sandbox takes user namespaces, which are off here".into())
+        .ok_or_else(|| {
+            "Chromium's sandbox requires user namespaces, which are disabled here".into()
+        })
 }
 
 /// Arguments for timeout(1), so that Chromium ends and does not run as root, for which it refuses a

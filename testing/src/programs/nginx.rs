@@ -147,7 +147,7 @@ impl Nginx {
     }
 }
 
-/// The share of the functions that give randomness in perf's report.
+/// The share of RAND_bytes and RAND_priv_bytes in perf's report.
 fn share(report: &str) -> f64 {
     let of = |line: &str| -> Option<f64> {
         let (percent, symbol) = line.trim().split_once('%')?;

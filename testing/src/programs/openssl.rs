@@ -21,7 +21,7 @@ pub fn command(workspace: &Workspace, way: Way) -> Result<Command, String> {
 /// `count` random bytes from `openssl rand`.
 ///
 /// # Errors
-/// Why there is no openssl.
+/// Returns why openssl is not available.
 pub fn random(workspace: &Workspace, way: Way, count: u64) -> Result<Vec<u8>, String> {
     let mut command = command(workspace, way)?;
     Ok(succeeded(command.arg("rand").arg(count.to_string())).stdout)
@@ -30,7 +30,7 @@ pub fn random(workspace: &Workspace, way: Way, count: u64) -> Result<Vec<u8>, St
 /// A new private key on the curve P-256, in PEM.
 ///
 /// # Errors
-/// Why there is no openssl.
+/// Returns why openssl is not available.
 pub fn key(workspace: &Workspace, way: Way) -> Result<String, String> {
     let mut command = command(workspace, way)?;
     let curve = "ec_paramgen_curve:P-256";
@@ -46,7 +46,7 @@ pub fn key(workspace: &Workspace, way: Way) -> Result<String, String> {
 /// Files with a self-signed certificate for localhost and its key.
 ///
 /// # Errors
-/// Why there is no openssl.
+/// Returns why openssl is not available.
 pub fn certificate(workspace: &Workspace) -> Result<[PathBuf; 2], String> {
     let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| workspace.path(name));
     let mut command = command(workspace, Way::Plain)?;
@@ -72,7 +72,7 @@ pub fn certificate(workspace: &Workspace) -> Result<[PathBuf; 2], String> {
 /// Starts `openssl s_server` on a free port.
 ///
 /// # Errors
-/// Why there is no openssl.
+/// Returns why openssl is not available.
 pub fn serve(workspace: &Workspace, way: Way) -> Result<(Server, u16), String> {
     let [certificate, key] = certificate(workspace)?;
     let port = free_port();
@@ -86,7 +86,7 @@ pub fn serve(workspace: &Workspace, way: Way) -> Result<(Server, u16), String> {
 /// The output of a client that connects to localhost and verifies the certificate.
 ///
 /// # Errors
-/// Why there is no openssl.
+/// Returns why openssl is not available.
 pub fn connect(workspace: &Workspace, port: u16) -> Result<String, String> {
     let mut command = command(workspace, Way::Plain)?;
     command.args(["s_client", "-verify_return_error", "-CAfile"]);

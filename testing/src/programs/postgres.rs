@@ -106,7 +106,7 @@ fn programs() -> Result<PathBuf, String> {
         .map(|version| version.path().join("bin"))
         .filter(|bin| bin.join("initdb").exists() && bin.join("postgres").exists())
         .max()
-        .ok_or_else(|| "PostgreSQL is not here: install the package postgresql".to_owned())
+        .ok_or_else(|| "PostgreSQL is not installed: install the package postgresql".to_owned())
 }
 
 /// The user and group that Debian's package creates, because the server refuses to run as root.

@@ -41,7 +41,7 @@ fn run(workspace: &Workspace, way: Way, script: &str, count: u64) -> Result<Stri
 /// them.
 ///
 /// # Errors
-/// Why there is no Python.
+/// Returns why Python is not available.
 pub fn draws(workspace: &Workspace, way: Way, count: u64) -> Result<String, String> {
     run(workspace, way, DRAWS, count)
 }
@@ -49,7 +49,7 @@ pub fn draws(workspace: &Workspace, way: Way, count: u64) -> Result<String, Stri
 /// Nanoseconds per call of `os.urandom(16)` and of `uuid.uuid4()`, over `count` calls each.
 ///
 /// # Errors
-/// Why there is no Python.
+/// Returns why Python is not available.
 pub fn times(workspace: &Workspace, way: Way, count: u64) -> Result<[f64; 2], String> {
     let line = run(workspace, way, TIMES, count)?;
     let mut numbers = line.split_whitespace().map(str::parse);

@@ -11,7 +11,7 @@ use crate::workspace::{Way, Workspace, said, succeeded};
 /// Makes a key of this type (`ed25519`, `rsa`, …) in the file `name`, without a passphrase.
 ///
 /// # Errors
-/// Why there is no ssh-keygen.
+/// Returns why ssh-keygen is not available.
 pub fn key(workspace: &Workspace, way: Way, kind: &str, name: &str) -> Result<PathBuf, String> {
     let keygen = installed("ssh-keygen", "openssh-client")?;
     let path = workspace.path(name);
@@ -32,7 +32,7 @@ impl<'a> Ssh<'a> {
     /// Starts the server.
     ///
     /// # Errors
-    /// Why there is no OpenSSH.
+    /// Returns why OpenSSH is not available.
     pub fn start(workspace: &'a Workspace, way: Way) -> Result<Ssh<'a>, String> {
         let sshd = installed("sshd", "openssh-server")?;
         let port = free_port();
@@ -92,7 +92,7 @@ impl<'a> Ssh<'a> {
 /// The fingerprint of the key in `file`, as ssh-keygen reads it.
 ///
 /// # Errors
-/// Why there is no ssh-keygen.
+/// Returns why ssh-keygen is not available.
 pub fn fingerprint(file: &PathBuf) -> Result<String, String> {
     let keygen = installed("ssh-keygen", "openssh-client")?;
     Ok(said(Command::new(keygen).arg("-lf").arg(file)))

@@ -1,13 +1,13 @@
-//! Says what of a JSON value contradicts a JSON schema (draft 2020-12), for the keywords that squall's
-//! schemas use. A schema with any other keyword, or with a reference that leads nowhere, is refused
-//! when it is read, so none is ever ignored.
+//! Finds the parts of a JSON value that contradict a JSON schema (draft 2020-12), for the keywords that
+//! squall's schemas use. A schema with any other keyword, or with a reference that leads nowhere, is refused
+//! when it is read, so no keyword is ever ignored.
 
 use std::collections::BTreeMap;
 
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
-/// Keywords that describe, and allow every value.
+/// Keywords that only describe, and allow every value.
 const NOTES: [&str; 4] = ["$schema", "$defs", "title", "description"];
 
 /// A schema, and others that it refers to by their names.
@@ -35,31 +35,31 @@ struct Part<'a> {
 
 impl Validator {
     /// # Panics
-    /// If a schema says what this validator does not know.
+    /// If a schema has a keyword or type that this validator does not support.
     pub fn new(main: Value, others: Vec<(String, Value)>) -> Validator {
         let documents = others.into_iter().chain([(MAIN.to_owned(), main)]);
         let validator = Validator {
             documents: documents.collect(),
         };
         for (name, schema) in &validator.documents {
-            validator.read(Part { name, schema });
+            validator.check_keywords(Part { name, schema });
         }
         validator
     }
 
-    /// Where the value contradicts the schema, and how.
+    /// The contradictions between the value and the schema, each with its place.
     pub fn errors(&self, value: &Value, unknown: Unknown) -> Vec<String> {
         let mut errors = Vec::new();
         let schema = &self.documents[MAIN];
         let main = Part { name: MAIN, schema };
-        self.look(main, value, unknown, "", &mut errors);
+        self.add_errors(main, value, unknown, "", &mut errors);
         errors
     }
 
     /// Fails unless everything in this part is known.
-    fn read(&self, part: Part) {
+    fn check_keywords(&self, part: Part) {
         for (keyword, argument) in object(part.schema) {
-            let inner = |schema| self.read(part.with(schema));
+            let inner = |schema| self.check_keywords(part.with(schema));
             match keyword.as_str() {
                 "$ref" => drop(self.follow(part, argument)),
                 "$defs" | "properties" => object(argument).values().for_each(inner),
@@ -75,13 +75,13 @@ impl Validator {
                 }),
                 "const" => {}
                 note if NOTES.contains(&note) => {}
-                other => panic!("the schema has the keyword {other}, which is not known here"),
+                other => panic!("the schema has the keyword {other}, which is not supported"),
             }
         }
     }
 
-    /// Adds to `errors` what of `value`, which is at `place`, contradicts this part.
-    fn look(
+    /// Adds to `errors` the contradictions between this part and `value`, which is at `place`.
+    fn add_errors(
         &self,
         part: Part,
         value: &Value,
@@ -91,16 +91,16 @@ impl Validator {
     ) {
         let schema = object(part.schema);
         for (keyword, argument) in schema {
-            let holds = match (keyword.as_str(), value) {
+            let is_valid = match (keyword.as_str(), value) {
                 ("$ref", _) => {
-                    self.look(self.follow(part, argument), value, unknown, place, errors);
+                    self.add_errors(self.follow(part, argument), value, unknown, place, errors);
                     true
                 }
                 ("properties", Value::Object(map)) => {
                     for (key, schema) in object(argument) {
                         if let Some(value) = map.get(key) {
                             let place = format!("{place}/{key}");
-                            self.look(part.with(schema), value, unknown, &place, errors);
+                            self.add_errors(part.with(schema), value, unknown, &place, errors);
                         }
                     }
                     true
@@ -108,12 +108,12 @@ impl Validator {
                 ("items", Value::Array(values)) => {
                     for (index, value) in values.iter().enumerate() {
                         let place = format!("{place}/{index}");
-                        self.look(part.with(argument), value, unknown, &place, errors);
+                        self.add_errors(part.with(argument), value, unknown, &place, errors);
                     }
                     true
                 }
-                ("anyOf", _) => self.count(part, argument, value, unknown) > 0,
-                ("oneOf", _) => self.count(part, argument, value, unknown) == 1,
+                ("anyOf", _) => self.count_matches(part, argument, value, unknown) > 0,
+                ("oneOf", _) => self.count_matches(part, argument, value, unknown) == 1,
                 ("required", Value::Object(map)) => {
                     list(argument).iter().all(|key| map.contains_key(text(key)))
                 }
@@ -131,7 +131,7 @@ impl Validator {
                 ("multipleOf", Value::Number(_)) => number(value) % number(argument) == 0.0,
                 _ => true,
             };
-            if !holds {
+            if !is_valid {
                 errors.push(format!("{place}: not {keyword} {argument}"));
             }
         }
@@ -145,11 +145,11 @@ impl Validator {
         }
     }
 
-    /// How many of these schemas take the value.
-    fn count(&self, part: Part, schemas: &Value, value: &Value, unknown: Unknown) -> usize {
+    /// The number of these schemas that accept the value.
+    fn count_matches(&self, part: Part, schemas: &Value, value: &Value, unknown: Unknown) -> usize {
         let takes = |schema: &&Value| {
             let mut errors = Vec::new();
-            self.look(part.with(schema), value, unknown, "", &mut errors);
+            self.add_errors(part.with(schema), value, unknown, "", &mut errors);
             errors.is_empty()
         };
         list(schemas).iter().filter(takes).count()
@@ -182,7 +182,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
         "object" => value.is_object(),
         "number" => value.is_number(),
         "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
-        other => panic!("the schema has the type {other}, which is not known here"),
+        other => panic!("the schema has the type {other}, which is not supported"),
     }
 }
 
@@ -289,19 +289,19 @@ mod tests {
 
     #[test]
     #[should_panic = "the keyword maxLength"]
-    fn a_keyword_that_is_not_known() {
+    fn an_unsupported_keyword_is_refused() {
         validator(json!({ "properties": { "a": { "maxLength": 1 } } }));
     }
 
     #[test]
     #[should_panic = "the type text"]
-    fn a_type_that_is_not_known() {
+    fn an_unsupported_type_is_refused() {
         validator(json!({ "items": { "type": "text" } }));
     }
 
     #[test]
     #[should_panic = "has no #/$defs/a"]
-    fn a_reference_that_leads_nowhere() {
+    fn a_reference_that_leads_nowhere_is_refused() {
         validator(json!({ "anyOf": [{ "$ref": "#/$defs/a" }] }));
     }
 }

@@ -1,6 +1,6 @@
-//! Which crates may use which: docs/ARCHITECTURE.md has the reasons.
+//! Dependencies between crates point in the allowed directions; docs/ARCHITECTURE.md has the reasons.
 //!
-//! Only what is compiled into a crate counts. Tests may use what they like, but for research.
+//! Only crates that are compiled into a crate count. Tests may use all crates except research.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::metadata;
 
-/// The folders of crates, as they lie in the tree, and the folders that each may use.
+/// The folders of crates, and the folders that each may use.
 const MAY_USE: [(&str, &[&str]); 6] = [
     ("squall", &[]),
     ("bindings", &["squall", "bindings/common"]),
@@ -21,29 +21,29 @@ const MAY_USE: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// One crate uses another: their folders below the root, and whether only its tests do.
-struct Arrow {
+/// A dependency between two crates: their folders below the root, and whether only tests use it.
+struct Dependency {
     from: String,
     to: String,
     is_for_tests: bool,
 }
 
-impl Arrow {
+impl Dependency {
     fn is_allowed(&self) -> bool {
-        let is_in = |folder: &str, shelf: &str| Path::new(folder).starts_with(shelf);
+        let is_in = |folder: &str, parent: &str| Path::new(folder).starts_with(parent);
         if self.is_for_tests {
             return !is_in(&self.to, "research") || is_in(&self.from, "research");
         }
         let (_, may_use) = MAY_USE
             .iter()
-            .find(|(shelf, _)| is_in(&self.from, shelf))
-            .unwrap_or_else(|| panic!("{} is on no shelf of {MAY_USE:?}", self.from));
-        may_use.iter().any(|shelf| is_in(&self.to, shelf))
+            .find(|(parent, _)| is_in(&self.from, parent))
+            .unwrap_or_else(|| panic!("{} is in no folder of {MAY_USE:?}", self.from));
+        may_use.iter().any(|parent| is_in(&self.to, parent))
     }
 }
 
-/// All arrows between crates of the workspace.
-fn arrows() -> Vec<Arrow> {
+/// All dependencies between crates of the workspace.
+fn dependencies() -> Vec<Dependency> {
     let metadata = metadata();
     let root = Path::new(text(&metadata["workspace_root"]));
     let below = |folder: &Path| {
@@ -51,20 +51,20 @@ fn arrows() -> Vec<Arrow> {
         folder.to_str().expect("text").to_owned()
     };
     let packages = metadata["packages"].as_array().expect("a list");
-    let arrows = packages.iter().flat_map(|package| {
+    let dependencies = packages.iter().flat_map(|package| {
         let manifest = Path::new(text(&package["manifest_path"]));
         let from = below(manifest.parent().expect("a folder"));
         let uses = package["dependencies"].as_array().expect("a list");
-        // What comes from a registry has no path.
+        // Crates of a registry have no path.
         uses.iter().filter_map(move |used| {
-            Some(Arrow {
+            Some(Dependency {
                 from: from.clone(),
                 to: below(Path::new(used["path"].as_str()?)),
                 is_for_tests: used["kind"] == "dev",
             })
         })
     });
-    arrows.collect()
+    dependencies.collect()
 }
 
 fn text(value: &Value) -> &str {
@@ -73,19 +73,23 @@ fn text(value: &Value) -> &str {
 
 #[test]
 fn crates_use_only_what_is_below_them() {
-    let arrows = arrows();
-    assert!(arrows.len() > 30, "only {} arrows were found", arrows.len());
-    let wrong: Vec<_> = arrows
+    let dependencies = dependencies();
+    assert!(
+        dependencies.len() > 30,
+        "only {} dependencies were found",
+        dependencies.len()
+    );
+    let wrong: Vec<_> = dependencies
         .iter()
-        .filter(|arrow| !arrow.is_allowed())
-        .map(|arrow| format!("{} must not use {}", arrow.from, arrow.to))
+        .filter(|dependency| !dependency.is_allowed())
+        .map(|dependency| format!("{} must not use {}", dependency.from, dependency.to))
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join(", "));
 }
 
 #[test]
-fn wrong_arrows_are_seen() {
-    let arrow = |from: &str, to: &str, is_for_tests| Arrow {
+fn wrong_dependencies_are_found() {
+    let dependency = |from: &str, to: &str, is_for_tests| Dependency {
         from: from.to_owned(),
         to: to.to_owned(),
         is_for_tests,
@@ -99,9 +103,12 @@ fn wrong_arrows_are_seen() {
         ("tools/bench", "research/legacy-rng"),
         ("testing", "research/lab"),
     ] {
-        assert!(!arrow(from, to, false).is_allowed(), "{from} uses {to}");
+        assert!(
+            !dependency(from, to, false).is_allowed(),
+            "{from} uses {to}"
+        );
     }
-    assert!(!arrow("cli", "research/lab", true).is_allowed());
-    assert!(arrow("cli", "testing", true).is_allowed());
-    assert!(arrow("research/lab", "research/probe", false).is_allowed());
+    assert!(!dependency("cli", "research/lab", true).is_allowed());
+    assert!(dependency("cli", "testing", true).is_allowed());
+    assert!(dependency("research/lab", "research/probe", false).is_allowed());
 }

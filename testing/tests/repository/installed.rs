@@ -19,7 +19,7 @@ fn script(name: &str, destination: &Path) {
         .env("PROFILE", profile)
         .env("CARGO_TARGET_DIR", squall_testing::doors::target())
         .env_remove("LIBDIR")
-        // A build of its own: not with the flags of the tests.
+        // A separate build, without the flags of the tests.
         .env_remove("RUSTFLAGS");
     let output = command.output().expect("the script runs");
     assert!(output.status.success(), "{name}: {output:?}");
@@ -41,7 +41,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_was_installed_can_be_removed() {
+fn uninstall_removes_exactly_the_installed_files() {
     let destination = tempfile::tempdir().expect("a folder");
     let local = destination.path().join("usr/local");
     let others = local.join("lib/libsquall.so.other");

@@ -1,4 +1,4 @@
-//! What holds for the whole source tree.
+//! Tests of the source tree as a whole.
 
 mod direction;
 mod harness;

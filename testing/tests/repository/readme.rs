@@ -1,4 +1,4 @@
-//! README's example is one that compiles.
+//! README's example is the compiled example `readme`.
 
 const README: &str = include_str!("../../../README.md");
 const EXAMPLE: &str = include_str!("../../../squall/examples/readme.rs");

@@ -1,5 +1,6 @@
-/* Parent and child draw after a fork, and write what both got, in hex and a line each: of "fill",
- * "u64", "uniform", "arc4random" or "stream", which is the control: a stream goes on in both. */
+/* Parent and child draw after a fork from the function named by the argument: "fill", "u64",
+ * "uniform", "arc4random" or "stream". Their bytes are printed in hex, a line each. A stream is the
+ * control: it continues with the same bytes in both. */
 
 #define _POSIX_C_SOURCE 200809L
 

@@ -1,4 +1,4 @@
-/* Every function but those of streams: what it gives, and what it says to what it must refuse. */
+/* Checks the results and the errors of every function except those of streams. */
 
 #include <squall.h>
 #include <squall_arc4random.h>
@@ -16,7 +16,7 @@
         }                                                                      \
     } while (0)
 
-/* Whether every byte of `len` was seen to change from 0 in 64 calls, and none beside them. */
+/* Whether 64 calls changed each of the `len` bytes from 0, and no byte before or after them. */
 static int fills_exactly(int (*fill)(void *, size_t), size_t len)
 {
     static unsigned char space[70000 + 64], seen[70000 + 64];
@@ -34,7 +34,7 @@ static int fills_exactly(int (*fill)(void *, size_t), size_t len)
     return 1;
 }
 
-static void bytes(int (*fill)(void *, size_t))
+static void check_fill(int (*fill)(void *, size_t))
 {
     static const size_t lens[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 255, 256, 257, 4096, 70000};
     char byte = 1;
@@ -49,8 +49,8 @@ static void bytes(int (*fill)(void *, size_t))
     CHECK(byte == 1);
 }
 
-/* Both values of every bit come. */
-static void numbers(void)
+/* Every bit takes both values. */
+static void check_numbers(void)
 {
     uint64_t any = 0, all = UINT64_MAX;
     for (int call = 0; call < 128; call++) {
@@ -62,9 +62,9 @@ static void numbers(void)
     CHECK(all == 0);
 }
 
-/* Six sides, each 10,000 times in 60,000: the sum of squares has 5 degrees of freedom, and
- * exceeds 50 once in 10^9. */
-static void evenly(uint64_t (*side)(void))
+/* Rolls a die 60,000 times and expects each of six sides 10,000 times: the chi-squared sum has 5
+ * degrees of freedom, and exceeds 50 once in 10^9. */
+static void check_die(uint64_t (*side)(void))
 {
     double counts[6] = {0}, squares = 0;
     for (int roll = 0; roll < 60000; roll++) {
@@ -82,25 +82,25 @@ static uint64_t die(void)
     return squall_uniform(6);
 }
 
-static uint64_t old_die(void)
+static uint64_t arc4random_die(void)
 {
     return arc4random_uniform(6);
 }
 
-static void bounds(void)
+static void check_bounds(void)
 {
-    uint64_t most = 0;
+    uint64_t largest = 0;
     for (int call = 0; call < 64; call++) {
         CHECK(squall_uniform(0) == 0);
         CHECK(squall_uniform(1) == 0);
         CHECK(arc4random_uniform(0) == 0);
         CHECK(squall_uniform(2) < 2);
-        most |= squall_uniform(UINT64_MAX);
+        largest |= squall_uniform(UINT64_MAX);
         CHECK(squall_uniform((UINT64_C(1) << 63) + 1) <= UINT64_C(1) << 63);
     }
-    CHECK(most > UINT64_MAX >> 8);
-    evenly(die);
-    evenly(old_die);
+    CHECK(largest > UINT64_MAX >> 8);
+    check_die(die);
+    check_die(arc4random_die);
 }
 
 static int fill_as_arc4random(void *buf, size_t len)
@@ -109,8 +109,8 @@ static int fill_as_arc4random(void *buf, size_t len)
     return SQUALL_OK;
 }
 
-/* As snprintf(3): the whole length, and no byte beyond the given one. */
-static void status(void)
+/* Like snprintf(3): returns the whole length, and writes no byte beyond the given one. */
+static void check_status(void)
 {
     char whole[4096], part[4096];
     int len = squall_status_json(whole, sizeof whole);
@@ -130,8 +130,8 @@ static void status(void)
     puts(whole);
 }
 
-/* The numbers are those of the first release. */
-static void errors(void)
+/* The codes have the values of the first release. */
+static void check_errors(void)
 {
     CHECK(SQUALL_OK == 0 && SQUALL_E_NULL == -1 && SQUALL_E_NO_ENTROPY == -2);
     CHECK(SQUALL_E_END_OF_STREAM == -3 && SQUALL_E_LENGTH == -4);
@@ -144,13 +144,13 @@ static void errors(void)
 
 int main(void)
 {
-    bytes(squall_fill);
-    bytes(squall_fill_fresh);
+    check_fill(squall_fill);
+    check_fill(squall_fill_fresh);
     CHECK(fills_exactly(fill_as_arc4random, 0));
     CHECK(fills_exactly(fill_as_arc4random, 257));
-    numbers();
-    bounds();
-    status();
-    errors();
+    check_numbers();
+    check_bounds();
+    check_status();
+    check_errors();
     return EXIT_SUCCESS;
 }

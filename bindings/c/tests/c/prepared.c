@@ -1,5 +1,6 @@
-/* A first draw allocates nothing, although the program has taken all the thread keys that the C
- * library keeps without allocating; with an argument, before the library could take its own. */
+/* Checks that a first draw allocates nothing, although the program has taken all the thread keys that
+ * the C library provides without allocating. With an argument, the program takes them before squall
+ * can take its own key, which is the control. */
 
 #include <squall.h>
 

@@ -1,5 +1,5 @@
-/* What functions say where there is no source of randomness. With an argument, a number is asked
- * for, which aborts the program. */
+/* Prints what functions return without a source of randomness. With an argument, the program draws a
+ * number first, which aborts it. */
 
 #include <squall.h>
 

@@ -1,5 +1,6 @@
-/* How often a stream's key stands on the stack below main after the stream was made: its bytes are
- * kept masked, so that only copies are found. With an argument, a function leaves one there. */
+/* Counts the copies of a stream's key on the stack below main after the stream was made. The program
+ * keeps the key XORed with a mask, so that the search finds only count_copies. With an argument, a function
+ * leaves a copy there. */
 
 #include <squall.h>
 
@@ -13,7 +14,7 @@ enum { LENGTH = 32, DEPTH = 32768, MASK = 0x5a };
 
 static unsigned char masked[LENGTH];
 
-static __attribute__((noinline)) unsigned leave(const unsigned char *key)
+static __attribute__((noinline)) unsigned leave_copy(const unsigned char *key)
 {
     /* Longer than the frame of the function that searches. */
     volatile unsigned char copy[16 * LENGTH];
@@ -23,18 +24,18 @@ static __attribute__((noinline)) unsigned leave(const unsigned char *key)
     return copy[0];
 }
 
-static __attribute__((noinline)) int copies(void)
+static __attribute__((noinline)) int count_copies(void)
 {
     uintptr_t top = (uintptr_t)__builtin_frame_address(0);
     int found = 0;
 
-    for (uintptr_t place = top - DEPTH; place < top - LENGTH; place++) {
-        const volatile unsigned char *bytes = (const volatile unsigned char *)place;
-        size_t same = 0;
+    for (uintptr_t address = top - DEPTH; address < top - LENGTH; address++) {
+        const volatile unsigned char *bytes = (const volatile unsigned char *)address;
+        size_t equal = 0;
 
-        while (same < LENGTH && bytes[same] == (unsigned char)(masked[same] ^ MASK))
-            same++;
-        found += same == LENGTH;
+        while (equal < LENGTH && bytes[equal] == (unsigned char)(masked[equal] ^ MASK))
+            equal++;
+        found += equal == LENGTH;
     }
     return found;
 }
@@ -51,8 +52,8 @@ int main(int count, char **arguments)
         key[at] = masked[at] ^ MASK;
     stream = squall_stream_new(key);
     if (count > 1)
-        printf("%s", leave(key) > UCHAR_MAX ? "!" : "");
-    printf("%d\n", copies());
+        printf("%s", leave_copy(key) > UCHAR_MAX ? "!" : "");
+    printf("%d\n", count_copies());
     squall_stream_free(stream);
     free(key);
     return EXIT_SUCCESS;

@@ -1,5 +1,5 @@
-/* Streams for a test that knows the answers. Without arguments, reads lines "KEY OFFSET LENGTH",
- * the key in hex, and writes the bytes; with one, checks what must be refused. */
+/* Reads lines "KEY OFFSET LENGTH", with the key in hex, and writes these bytes of the stream, which
+ * the test compares with known answers. With an argument, checks the errors first. */
 
 #include <squall.h>
 
@@ -16,7 +16,7 @@
         }                                                                      \
     } while (0)
 
-static void answer(const char *hex, uint64_t offset, size_t len)
+static void write_bytes(const char *hex, uint64_t offset, size_t len)
 {
     unsigned char key[32], *bytes = malloc(len);
     uint64_t position = 1;
@@ -34,7 +34,7 @@ static void answer(const char *hex, uint64_t offset, size_t len)
     CHECK(squall_stream_position(stream, &position) == SQUALL_OK && position == 0);
     CHECK(squall_stream_seek(stream, offset) == SQUALL_OK);
     CHECK(squall_stream_position(stream, &position) == SQUALL_OK && position == offset);
-    /* In two requests, which do not end where a block does. */
+    /* Two requests, the first of which rarely ends at the end of a block. */
     CHECK(squall_stream_fill(stream, bytes, len / 3) == SQUALL_OK);
     CHECK(squall_stream_fill(stream, bytes + len / 3, len - len / 3) == SQUALL_OK);
     if (squall_stream_position(stream, &position) == SQUALL_OK)
@@ -46,7 +46,7 @@ static void answer(const char *hex, uint64_t offset, size_t len)
     free(bytes);
 }
 
-static void refused(void)
+static void check_errors(void)
 {
     unsigned char key[32] = {0}, bytes[16] = {7};
     uint64_t position = 5;
@@ -64,7 +64,7 @@ static void refused(void)
     CHECK(squall_stream_position(stream, NULL) == SQUALL_E_NULL);
     CHECK(squall_stream_position(stream, &position) == SQUALL_OK && position == 0);
 
-    /* Three bytes before the end, four do not fit; three do. */
+    /* Three bytes before the end, a request of four fails, and one of three succeeds. */
     CHECK(squall_stream_seek(stream, UINT64_MAX - 2) == SQUALL_OK);
     CHECK(squall_stream_fill(stream, bytes, 4) == SQUALL_E_END_OF_STREAM);
     CHECK(bytes[0] == 7 && bytes[1] == 0);
@@ -87,8 +87,8 @@ int main(int count, char **arguments)
 
     (void)arguments;
     if (count > 1)
-        refused();
+        check_errors();
     while (scanf("%64s %" SCNu64 " %zu", key, &offset, &len) == 3)
-        answer(key, offset, len);
+        write_bytes(key, offset, len);
     return EXIT_SUCCESS;
 }

@@ -1,5 +1,5 @@
-/* Two threads draw at once while a signal handler of each draws as well, and no number of 64 bits
- * comes twice. */
+/* Two threads draw at once while a signal handler in each draws as well. No 64-bit number may come
+ * twice. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -33,13 +33,13 @@ static void *draw(void *out)
         if (squall_fill(&own[at + 1], sizeof *own) != SQUALL_OK)
             return NULL;
     }
-    /* Until a signal has come, so that the test is one. */
+    /* Waits until a signal has come, so that the handler has drawn. */
     while (handled == 0)
         (void)squall_u64();
     return out;
 }
 
-static int in_order(const void *left, const void *right)
+static int compare_numbers(const void *left, const void *right)
 {
     const uint64_t *a = left, *b = right;
     return (*a > *b) - (*a < *b);
@@ -66,7 +66,7 @@ int main(void)
     for (int at = 0; at < THREADS; at++)
         if (pthread_join(threads[at], &ended) != 0 || ended == NULL)
             return EXIT_FAILURE;
-    qsort(all, THREADS * NUMBERS, sizeof *all, in_order);
+    qsort(all, THREADS * NUMBERS, sizeof *all, compare_numbers);
     for (int at = 1; at < THREADS * NUMBERS; at++)
         if (all[at] == all[at - 1])
             return EXIT_FAILURE;

@@ -1,6 +1,5 @@
-/* Nothing of a stream's key is left in its memory once the stream was given back, looked at by a
- * malloc(3) and a free(3) of this program's own. With an argument, the memory is looked at while the
- * stream is in use. */
+/* Searches the memory of a freed stream for its key, with a malloc(3) and a free(3) of this program's
+ * own. With an argument, the program searches the memory while the stream is in use. */
 
 #define _GNU_SOURCE /* memmem */
 #include <squall.h>
@@ -10,41 +9,41 @@
 #include <string.h>
 
 extern void *__libc_malloc(size_t size);
-extern void __libc_free(void *place);
+extern void __libc_free(void *block);
 
 /* As long as the fifteen round keys of AES-256, of which the first two are the key. */
 enum { ROUND_KEYS = 240, HALF = 16 };
 
 static int is_making;
 static void *watched;
-static unsigned char found[ROUND_KEYS + HALF];
+static unsigned char contents[ROUND_KEYS + HALF];
 static int was_freed;
 
-/* The C library's, with an eye on where a stream being made puts its round keys. */
+/* Allocates, and remembers the block in which a new stream puts its round keys. */
 void *malloc(size_t size)
 {
-    void *place = __libc_malloc(size);
+    void *block = __libc_malloc(size);
 
-    if (is_making && size >= sizeof found)
-        watched = place;
-    return place;
+    if (is_making && size >= sizeof contents)
+        watched = block;
+    return block;
 }
 
-/* The C library's, behind a look at that block. */
-void free(void *place)
+/* Copies the remembered block, then frees. */
+void free(void *block)
 {
-    if (place != NULL && place == watched) {
-        memcpy(found, place, sizeof found);
+    if (block != NULL && block == watched) {
+        memcpy(contents, block, sizeof contents);
         was_freed = 1;
     }
-    __libc_free(place);
+    __libc_free(block);
 }
 
 int main(int count, char **arguments)
 {
     static const unsigned char key[2 * HALF] = "a key that is in the memory then";
     squall_stream *stream;
-    int left = 0;
+    int halves_left = 0;
 
     (void)arguments;
     is_making = 1;
@@ -57,7 +56,7 @@ int main(int count, char **arguments)
     else
         squall_stream_free(stream);
     for (int half = 0; half < 2; half++)
-        left += memmem(found, sizeof found, key + half * HALF, HALF) != NULL;
-    printf("%d %d\n", was_freed, left);
+        halves_left += memmem(contents, sizeof contents, key + half * HALF, HALF) != NULL;
+    printf("%d %d\n", was_freed, halves_left);
     return EXIT_SUCCESS;
 }

@@ -46,7 +46,7 @@ impl Totals {
 /// The file cannot be created; `AlreadyExists` if `path` is something else.
 pub fn create(path: &Path) -> io::Result<()> {
     // It must be a new file: processes that still count in the old one keep it mapped.
-    if is_one(path) {
+    if is_counter_file(path) {
         std::fs::remove_file(path)?;
     }
     let mut file = OpenOptions::new()
@@ -60,7 +60,7 @@ pub fn create(path: &Path) -> io::Result<()> {
 }
 
 /// Whether `path` is a file of counters, and not a link to one.
-fn is_one(path: &Path) -> bool {
+fn is_counter_file(path: &Path) -> bool {
     let is_file = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     is_file(path) && read(path).is_ok()
 }
@@ -91,11 +91,11 @@ pub fn read(path: &Path) -> io::Result<Totals> {
 fn total(words: &[u64], door: Door) -> Total {
     let sum = |field: usize| {
         let of_thread_group = |thread_group: usize| {
-            let place = std::mem::offset_of!(Contents, thread_groups)
+            let offset = std::mem::offset_of!(Contents, thread_groups)
                 + thread_group * size_of::<ThreadGroup>()
                 + door as usize * size_of::<Count>()
                 + field;
-            words[place / size_of::<u64>()]
+            words[offset / size_of::<u64>()]
         };
         (0..THREAD_GROUPS).map(of_thread_group).sum()
     };

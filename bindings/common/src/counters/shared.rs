@@ -100,10 +100,10 @@ fn map_descriptor(fd: i32) -> Option<&'static Contents> {
     }
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping at an address of the kernel's choice touches nothing else.
-    let place = unsafe { libc::mmap(ptr::null_mut(), LEN, protection, libc::MAP_SHARED, fd, 0) };
-    if place == libc::MAP_FAILED {
+    let address = unsafe { libc::mmap(ptr::null_mut(), LEN, protection, libc::MAP_SHARED, fd, 0) };
+    if address == libc::MAP_FAILED {
         return None;
     }
     // SAFETY: LEN bytes are mapped for ever; any bytes are valid numbers.
-    Some(unsafe { &*place.cast::<Contents>() })
+    Some(unsafe { &*address.cast::<Contents>() })
 }

@@ -10,21 +10,21 @@ use libloading::Library;
 type RandBytes = unsafe extern "C" fn(*mut u8, c_int) -> c_int;
 type SetDefault = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
-/// The library, for good.
+/// The library, never unloaded.
 pub struct Libcrypto {
     library: Library,
     rand_bytes: RandBytes,
     set_default: SetDefault,
 }
 
-/// A library context (OSSL_LIB_CTX(3)), for good.
+/// A library context (OSSL_LIB_CTX(3)), never freed.
 pub struct Context(*mut c_void);
 
 // SAFETY: OSSL_LIB_CTX(3) may be used by all threads.
 unsafe impl Sync for Context {}
 
-/// Calls of a thread, in the context that it has chosen.
-pub struct Calling(RandBytes);
+/// RAND_bytes in the context that a thread has selected.
+pub struct ThreadContext(RandBytes);
 
 impl Libcrypto {
     pub fn load() -> Result<Libcrypto, String> {
@@ -41,18 +41,18 @@ impl Libcrypto {
         })
     }
 
-    /// What it says it is.
+    /// The version that the library reports.
     pub fn version(&self) -> String {
         let version: Result<unsafe extern "C" fn(c_int) -> *const c_char, _> =
             function(&self.library, c"OpenSSL_version");
-        // SAFETY: gives a constant string for any number.
+        // SAFETY: OpenSSL_version returns a constant string for any number.
         version.map_or("OpenSSL".into(), |version| unsafe {
             CStr::from_ptr(version(0)).to_string_lossy().into_owned()
         })
     }
 
-    /// A context whose generators are all this one, with the module NAME in a folder besides the
-    /// default provider.
+    /// A context whose generators are all `generator`, from the default provider or from `module`: a
+    /// folder and the module's name in it.
     pub fn context(
         &self,
         module: Option<(&Path, &str)>,
@@ -75,9 +75,9 @@ impl Libcrypto {
         let c = |text: &str| CString::new(text).map_err(|error| error.to_string());
         let mut names = vec![c("default")?];
         let mut folder = c("/")?;
-        if let Some((place, name)) = module {
-            let place = std::path::absolute(place).map_err(|error| error.to_string())?;
-            folder = c(&place.to_string_lossy())?;
+        if let Some((path, name)) = module {
+            let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+            folder = c(&path.to_string_lossy())?;
             names.push(c(name)?);
         }
         let generator = c(generator)?;
@@ -97,18 +97,18 @@ impl Libcrypto {
         done.ok_or(format!("no generator {generator:?} of {module:?}"))
     }
 
-    /// Makes `context` the one that this thread's calls use.
-    pub fn choose(&self, context: &Context) -> Result<Calling, String> {
+    /// Makes this thread's calls use `context`.
+    pub fn select(&self, context: &Context) -> Result<ThreadContext, String> {
         // SAFETY: a context that is never freed.
         let before = unsafe { (self.set_default)(context.0) };
-        match before.is_null() {
-            true => Err("OSSL_LIB_CTX_set0_default failed".into()),
-            false => Ok(Calling(self.rand_bytes)),
+        if before.is_null() {
+            return Err("OSSL_LIB_CTX_set0_default failed".into());
         }
+        Ok(ThreadContext(self.rand_bytes))
     }
 }
 
-impl Calling {
+impl ThreadContext {
     /// Fills `buffer`.
     #[inline]
     pub fn random_bytes(&self, buffer: &mut [u8]) -> Result<(), String> {
@@ -122,8 +122,8 @@ impl Calling {
 
 /// A function of the library, whose type is that of `F`.
 fn function<F: Copy>(library: &Library, name: &CStr) -> Result<F, String> {
-    // SAFETY: the types of those that are asked for are those of their manual pages, and the
-    // library stays.
+    // SAFETY: each caller's `F` is the type in the function's manual page, and the library stays
+    // loaded.
     let symbol = unsafe { library.get::<F>(name.to_bytes_with_nul()) };
     symbol
         .map(|symbol| *symbol)

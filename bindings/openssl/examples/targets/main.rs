@@ -1,12 +1,12 @@
-//! RAND_bytes of OpenSSL as it is installed: through its own generators, through squall's
-//! provider, and through one that gives constants, below which no provider comes. In turns, in
-//! one process; nanoseconds a call, medians.
+//! Measures RAND_bytes of the installed OpenSSL with its own generators, with squall's provider, and
+//! with a provider that returns constants, which is the lower bound for any provider. They take turns
+//! in one process; the results are medians in nanoseconds a call.
 //!
 //! ```text
 //! cargo run --release -p squall-openssl --example targets [NAME=MODULE.so …]
 //! ```
 //!
-//! Other modules with a generator SQUALL, as builds to compare, get a column each.
+//! Each MODULE, another build of the provider with a generator SQUALL, gets a column of its own.
 
 #[path = "../../tests/artifacts.rs"]
 mod artifacts;
@@ -26,7 +26,7 @@ const LENGTHS: [usize; 3] = [16, 32, 16 << 10];
 /// Threads that call at once.
 const THREADS: [usize; 3] = [1, 2, 8];
 
-/// A column.
+/// A source of random bytes: a column of the table.
 struct Source {
     name: String,
     context: Context,
@@ -61,7 +61,7 @@ fn fail(error: &str) -> ! {
     std::process::exit(1)
 }
 
-/// OpenSSL's own, squall, constants, and what the arguments name.
+/// OpenSSL's own generator, squall, constants, and the modules that the arguments name.
 fn sources(library: &Libcrypto) -> Result<Vec<Source>, String> {
     let modules = artifacts::modules();
     let mut sources = Vec::new();
@@ -77,17 +77,17 @@ fn sources(library: &Libcrypto) -> Result<Vec<Source>, String> {
     for argument in std::env::args().skip(1) {
         let (name, module) = argument
             .split_once('=')
-            .ok_or(format!("{argument}: NAME=MODULE.so is wanted"))?;
+            .ok_or(format!("{argument}: write NAME=MODULE.so"))?;
         let module = PathBuf::from(module);
         let (Some(folder), Some(file)) = (module.parent(), module.file_stem()) else {
-            return Err(format!("{}: a file is wanted", module.display()));
+            return Err(format!("{}: not the path of a module", module.display()));
         };
         add(name, Some((folder, &file.to_string_lossy())), "SQUALL")?;
     }
     Ok(sources)
 }
 
-/// Nanoseconds a call, an entry a round, for each source.
+/// For each source, nanoseconds a call in each round.
 fn measure(
     library: &Libcrypto,
     sources: &[Source],
@@ -104,7 +104,7 @@ fn measure(
         time: Duration::from_secs(4),
         batch: match threads {
             1 => Batch::Time(BATCH),
-            // Long beside the start of threads, and several time slices where they have to share.
+            // Much longer than the start of threads, and several time slices if threads share a CPU.
             _ => Batch::Calls(if len > 1000 { 4_000 } else { 40_000 }),
         },
     };
@@ -116,7 +116,7 @@ fn measure(
     outcomes.into_iter().map(samples).collect()
 }
 
-/// The time that passes for a thread while all of them make so many calls, by call.
+/// The mean time of a call, in nanoseconds, while each thread makes `calls` calls.
 fn batch(
     library: &Libcrypto,
     source: &Source,
@@ -125,12 +125,12 @@ fn batch(
     calls: u64,
 ) -> Result<f64, String> {
     if threads == 1 {
-        let calling = library.choose(&source.context)?;
+        let context = library.select(&source.context)?;
         let mut buffer = vec![0; len];
-        calling.random_bytes(&mut buffer)?;
+        context.random_bytes(&mut buffer)?;
         let clock = Instant::now();
         for _ in 0..calls {
-            calling.random_bytes(&mut buffer)?;
+            context.random_bytes(&mut buffer)?;
         }
         return Ok(clock.elapsed().as_nanos() as f64 / calls as f64);
     }
@@ -155,14 +155,14 @@ fn batch_of_thread(
     calls: u64,
     barrier: &Barrier,
 ) -> Result<Duration, String> {
-    let calling = library.choose(&source.context)?;
+    let context = library.select(&source.context)?;
     let mut buffer = vec![0; len];
-    // A thread's first call is another thing.
-    calling.random_bytes(&mut buffer)?;
+    // A thread's first call takes longer, and is not measured.
+    context.random_bytes(&mut buffer)?;
     barrier.wait();
     let clock = Instant::now();
     for _ in 0..calls {
-        calling.random_bytes(&mut buffer)?;
+        context.random_bytes(&mut buffer)?;
     }
     Ok(clock.elapsed())
 }

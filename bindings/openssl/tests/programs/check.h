@@ -1,4 +1,4 @@
-/* A check that says what failed and where, with OpenSSL's errors, and ends the program. */
+/* A check that prints a failed condition, its place and OpenSSL's errors, and ends the program. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -9,14 +9,14 @@
 #define CHECK(condition)                                                      \
     do {                                                                      \
         if (!(condition)) {                                                   \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__,        \
+            fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__,        \
                     #condition);                                              \
             ERR_print_errors_fp(stderr);                                      \
             exit(1);                                                          \
         }                                                                     \
     } while (0)
 
-/* The oldest error in the queue is this reason of OpenSSL's providers; the queue is emptied. */
+/* Checks that the oldest error in the queue has this reason of OpenSSL's providers, and empties it. */
 #define CHECK_REASON(wanted)                                                  \
     do {                                                                      \
         unsigned long error = ERR_get_error();                                \

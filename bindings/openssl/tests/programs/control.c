@@ -1,7 +1,6 @@
-/* A provider with two generators that nobody should use. CONSTANT gives the same byte: what
- * OpenSSL takes for a request of any provider, less than which none can take. NAIVE counts, and
- * knows nothing of forks: who draws from it in a child must see what its parent has drawn, or
- * else does not look. */
+/* A provider with two generators for tests only. CONSTANT returns the same byte, which measures the
+ * time that OpenSSL itself takes for a request of any provider. NAIVE counts and ignores forks: a
+ * child repeats what its parent draws, and a test that compares them must find the repeats. */
 #include <openssl/core_dispatch.h>
 #include <openssl/core_names.h>
 #include <openssl/params.h>

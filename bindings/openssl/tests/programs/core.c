@@ -1,6 +1,6 @@
-/* A core of OpenSSL that says it has the version of the first argument, or none, loads the
- * provider of the second, and prints what came of it: a refusal, or bytes drawn as later versions
- * than 3.0 do it. Without libcrypto. */
+/* Imitates a core of OpenSSL, without libcrypto: claims the version of the first argument, or none,
+ * loads the provider of the second, and prints whether the provider refuses to load. If it loads,
+ * the program draws bytes as OpenSSL versions later than 3.0 do. */
 #include <dlfcn.h>
 #include <openssl/core_dispatch.h>
 #include <openssl/core_names.h>

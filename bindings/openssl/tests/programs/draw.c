@@ -1,5 +1,4 @@
-/* Draws by all of RAND's functions, as the configuration has it, and prints whose generators
- * those are. */
+/* Draws by all of RAND's functions with the configured generators, and prints the generators' names. */
 #include "check.h"
 #include <openssl/evp.h>
 #include <openssl/provider.h>

@@ -1,5 +1,5 @@
-/* The generator SQUALL through EVP_RAND, in a library context of its own: its life, its
- * parameters, and as the parent of OpenSSL's generators. Argument: the folder of squall.so. */
+/* The generator SQUALL through EVP_RAND, in a library context of its own: its life cycle, its
+ * parameters, and its use as the parent of OpenSSL's generators. Argument: the folder of squall.so. */
 #include "check.h"
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
@@ -33,7 +33,7 @@ static unsigned int number(EVP_RAND_CTX *generator, const char *name)
     return value;
 }
 
-static void provider_says_who_it_is(OSSL_PROVIDER *provider)
+static void check_provider_parameters(OSSL_PROVIDER *provider)
 {
     const char *name = NULL, *version = NULL, *build = NULL;
     int status = 0;
@@ -52,7 +52,7 @@ static void provider_says_who_it_is(OSSL_PROVIDER *provider)
         CHECK(OSSL_PARAM_locate_const(OSSL_PROVIDER_gettable_params(provider), param->key));
 }
 
-static void it_is_found_by_name_and_property(void)
+static void check_fetching(void)
 {
     static const char *const found[] = { "provider=squall", "provider!=default", "" };
     EVP_RAND *rand;
@@ -68,7 +68,7 @@ static void it_is_found_by_name_and_property(void)
     ERR_clear_error();
 }
 
-static void all_parameters_are_answered(void)
+static void check_generator_parameters(void)
 {
     EVP_RAND_CTX *generator = create("SQUALL", NULL);
     const OSSL_PARAM *known = EVP_RAND_CTX_gettable_params(generator);
@@ -101,8 +101,8 @@ static void all_parameters_are_answered(void)
     EVP_RAND_CTX_free(generator);
 }
 
-/* OpenSSL 3.0 hands these to whichever generator is configured. */
-static void settings_of_other_generators_are_taken(void)
+/* OpenSSL 3.0 passes these settings to any configured generator. */
+static void check_settings_are_accepted(void)
 {
     EVP_RAND_CTX *generator = create("SQUALL", NULL);
     unsigned int requests = 7;
@@ -121,13 +121,13 @@ static void settings_of_other_generators_are_taken(void)
 
     CHECK(EVP_RAND_instantiate(generator, 0, 0, NULL, 0, settings));
     CHECK(EVP_RAND_CTX_set_params(generator, settings));
-    /* None of them has an effect, and it does not say so. */
+    /* They have no effect, and the generator does not list them as settable. */
     CHECK(EVP_RAND_CTX_settable_params(generator) == NULL);
     CHECK(number(generator, OSSL_DRBG_PARAM_RESEED_REQUESTS) == 0);
     EVP_RAND_CTX_free(generator);
 }
 
-static void a_life(void)
+static void check_life_cycle(void)
 {
     static const unsigned char zeros[32];
     unsigned char bytes[4][32] = { { 0 } };
@@ -177,7 +177,7 @@ static void a_life(void)
     EVP_RAND_CTX_free(generator);
 }
 
-static void parent_of(const char *name, OSSL_PARAM settings[])
+static void check_as_parent_of(const char *name, OSSL_PARAM settings[])
 {
     unsigned char bytes[3][48] = { { 0 } };
     EVP_RAND_CTX *parent = create("SQUALL", NULL), *child, *grandchild;
@@ -195,8 +195,8 @@ static void parent_of(const char *name, OSSL_PARAM settings[])
     CHECK(EVP_RAND_instantiate(grandchild, 128, 1, NULL, 0, settings));
     CHECK(EVP_RAND_generate(child, bytes[0], 48, 256, 0, NULL, 0));
     CHECK(EVP_RAND_generate(grandchild, bytes[1], 48, 0, 1, NULL, 0));
-    /* It takes a new seed when its parent has a new epoch, and else not. Once a minute the
-     * kernel's RNG begins one. */
+    /* The child takes a new seed only when its parent has a new epoch. A reseed of the kernel's RNG
+     * begins one, once a minute. */
     do {
         epoch = number(parent, OSSL_DRBG_PARAM_RESEED_COUNTER);
         CHECK(EVP_RAND_reseed(child, 1, NULL, 0, NULL, 0));
@@ -208,7 +208,7 @@ static void parent_of(const char *name, OSSL_PARAM settings[])
     CHECK(EVP_RAND_generate(child, bytes[2], 48, 0, 0, NULL, 0));
     CHECK(counter != number(child, OSSL_DRBG_PARAM_RESEED_COUNTER));
     CHECK(memcmp(bytes[0], bytes[1], 48) != 0 && memcmp(bytes[1], bytes[2], 48) != 0);
-    /* Seeds come from nowhere else. */
+    /* Without its parent the child gets no seed. */
     CHECK(EVP_RAND_uninstantiate(parent));
     CHECK(!EVP_RAND_reseed(child, 0, NULL, 0, NULL, 0));
     ERR_clear_error();
@@ -239,14 +239,14 @@ int main(int argc, char **argv)
     CHECK(OSSL_PROVIDER_set_default_search_path(library, argv[1]));
     CHECK((squall = OSSL_PROVIDER_load(library, "squall")) != NULL);
     CHECK((builtin = OSSL_PROVIDER_load(library, "default")) != NULL);
-    provider_says_who_it_is(squall);
-    it_is_found_by_name_and_property();
-    all_parameters_are_answered();
-    settings_of_other_generators_are_taken();
-    a_life();
-    parent_of("CTR-DRBG", ctr);
-    parent_of("CTR-DRBG", plain_ctr);
-    parent_of("HASH-DRBG", hash);
+    check_provider_parameters(squall);
+    check_fetching();
+    check_generator_parameters();
+    check_settings_are_accepted();
+    check_life_cycle();
+    check_as_parent_of("CTR-DRBG", ctr);
+    check_as_parent_of("CTR-DRBG", plain_ctr);
+    check_as_parent_of("HASH-DRBG", hash);
     CHECK(ERR_peek_error() == 0);
     OSSL_PROVIDER_unload(squall);
     OSSL_PROVIDER_unload(builtin);

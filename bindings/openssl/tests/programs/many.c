@@ -1,6 +1,6 @@
-/* Draws 16 bytes at a time by RAND_bytes, and prints them: `threads` of many threads at once, in
- * the public and the private generator and in one that all share; `forks` of a process and its
- * children and grandchildren. */
+/* Draws 16 bytes at a time by RAND_bytes and prints them. With `threads`, many threads draw at once
+ * from the public, the private and a shared generator; with `forks`, a process, its children and
+ * grandchildren draw. */
 #include "check.h"
 #include <openssl/evp.h>
 #include <openssl/rand.h>

@@ -1,6 +1,6 @@
-/* A sandbox that refuses every source of randomness: with `late`, after a first draw, where what
- * is there still serves, but nothing that is to be fresh; with `early`, before it. Arguments: the
- * folder of squall.so, when. */
+/* Enters a sandbox that refuses every source of randomness. With `late` it enters after a first draw:
+ * plain requests still succeed, but fresh ones fail. With `early` it enters before. Arguments: the
+ * folder of squall.so, and `late` or `early`. */
 #include "check.h"
 #include <errno.h>
 #include <linux/filter.h>

@@ -1,5 +1,5 @@
-/* Loads the provider late, when there are threads, draws in all of them, unloads it for good, and
- * only then lets the threads end; again and again. Argument: the folder of squall.so. */
+/* Loads the provider when there are threads already, draws in all of them, unloads the provider, and
+ * only then lets the threads end; all that repeatedly. Argument: the folder of squall.so. */
 #include "check.h"
 #include <openssl/evp.h>
 #include <openssl/provider.h>

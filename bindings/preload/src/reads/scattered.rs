@@ -5,11 +5,11 @@ use core::ffi::c_int;
 use libc::{iovec, off_t};
 use squall_bindings::counters::{self, Door};
 
-use super::{is_offset, may_serve};
+use super::{is_offset, may_serve_device};
 use crate::{device, draw, real};
 
 /// The most buffers of a call: `UIO_MAXIOV` of Linux, which is `IOV_MAX`.
-const MOST: usize = 1024;
+const MAX_BUFFERS: usize = 1024;
 
 /// readv(2): fills one buffer after the other.
 ///
@@ -105,10 +105,11 @@ unsafe fn read_device(fd: c_int, buffers: *const iovec, count: c_int) -> Option<
     if !device::is_random(fd) {
         return None;
     }
-    let served = match may_serve(fd) {
+    let served = if may_serve_device(fd) {
         // SAFETY: the caller's promise.
-        true => unsafe { fill_all(buffers, count) },
-        false => None,
+        unsafe { fill_all(buffers, count) }
+    } else {
+        None
     };
     match served {
         Some(length) => counters::served(Door::Device, length),
@@ -120,7 +121,9 @@ unsafe fn read_device(fd: c_int, buffers: *const iovec, count: c_int) -> Option<
 /// Fills all buffers in order; `None` if the kernel would refuse or shorten any of them, or if squall
 /// fails.
 unsafe fn fill_all(buffers: *const iovec, count: c_int) -> Option<usize> {
-    let count = usize::try_from(count).ok().filter(|count| *count <= MOST)?;
+    let count = usize::try_from(count)
+        .ok()
+        .filter(|count| *count <= MAX_BUFFERS)?;
     if count == 0 {
         return Some(0);
     }
@@ -131,12 +134,12 @@ unsafe fn fill_all(buffers: *const iovec, count: c_int) -> Option<usize> {
     let buffers = unsafe { core::slice::from_raw_parts(buffers, count) };
     let add = |sum: usize, buffer: &iovec| sum.checked_add(buffer.iov_len);
     let total = buffers.iter().try_fold(0, add)?;
-    if total > draw::LONGEST {
+    if total > draw::MAX_REQUEST {
         return None;
     }
     for buffer in buffers {
         // SAFETY: the caller's promise.
-        let out = unsafe { draw::place(buffer.iov_base, buffer.iov_len) }?;
+        let out = unsafe { draw::slice_of_request(buffer.iov_base, buffer.iov_len) }?;
         if !draw::fill(out) {
             return None;
         }

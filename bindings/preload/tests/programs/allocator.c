@@ -1,6 +1,6 @@
-/* A program's own malloc, which draws in each call: with getrandom, or as a device if DEVICE. With
-   KEYS the program has more thread keys than the C library keeps without allocating. */
-#include "said.h"
+/* The program's own malloc draws in each call: with getrandom, or from a device if DEVICE is defined.
+   With KEYS, the program has more thread keys than the C library provides without allocating. */
+#include "report.h"
 #include <pthread.h>
 #include <stddef.h>
 
@@ -11,7 +11,7 @@ static long draws;
 void *malloc(size_t size) {
     static _Thread_local int is_drawing;
     unsigned char bytes[16] = {0};
-    /* Nothing is allocated for what is drawn. */
+    /* The draw itself must not allocate. */
     if (is_drawing) abort();
     is_drawing = 1;
 #ifdef DEVICE
@@ -47,7 +47,7 @@ void *realloc(void *old, size_t size) {
 #ifdef KEYS
 __attribute__((constructor)) static void take_keys(void) {
     pthread_key_t key;
-    for (int i = 0; i < 40; i++) MUST(pthread_key_create(&key, NULL) == 0);
+    for (int i = 0; i < 40; i++) CHECK(pthread_key_create(&key, NULL) == 0);
 }
 #endif
 
@@ -58,9 +58,9 @@ static void *work(void *argument) {
 
 int main(void) {
     pthread_t threads[4];
-    for (int i = 0; i < 4; i++) MUST(pthread_create(&threads[i], NULL, work, NULL) == 0);
-    for (int i = 0; i < 4; i++) MUST(pthread_join(threads[i], NULL) == 0);
-    MUST(draws >= 4000);
+    for (int i = 0; i < 4; i++) CHECK(pthread_create(&threads[i], NULL, work, NULL) == 0);
+    for (int i = 0; i < 4; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+    CHECK(draws >= 4000);
 #ifdef DEVICE
     counted_at_least("device", 4000);
 #else

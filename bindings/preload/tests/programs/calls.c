@@ -1,10 +1,10 @@
-/* getrandom, getentropy and arc4random: all flags, lengths and errors; with BY_NUMBER, getrandom as
-   programs make it that do not trust the C library to have it. */
-#include "said.h"
+/* getrandom, getentropy and arc4random with all flags, lengths and errors. With BY_NUMBER, getrandom is
+   called through syscall(2), as in programs that do not rely on the C library's function. */
+#include "report.h"
 
 #ifdef BY_NUMBER
 #define getrandom(buffer, length, flags) syscall(SYS_getrandom, buffer, length, flags)
-#define IS_SERVED IS_NUMBERED
+#define IS_SERVED REPLACES_SYSCALL
 #else
 #define IS_SERVED 1
 #endif
@@ -18,7 +18,7 @@
 static unsigned char buffer[1 << 17];
 static long served[2], forwarded[2];
 
-static void ask(void *place, size_t length, unsigned flags) {
+static void check_getrandom(void *place, size_t length, unsigned flags) {
     memset(buffer, 0, sizeof buffer);
     errno = UNTOUCHED;
     ssize_t result = getrandom(place, length, flags);
@@ -30,10 +30,10 @@ static void ask(void *place, size_t length, unsigned flags) {
         return;
     }
     served[0]++;
-    MUST(looks_drawn(buffer, result) && buffer[result] == 0);
+    CHECK(looks_drawn(buffer, result) && buffer[result] == 0);
 }
 
-static void ask_entropy(void *place, size_t length) {
+static void check_getentropy(void *place, size_t length) {
     memset(buffer, 0, sizeof buffer);
     errno = UNTOUCHED;
     int result = getentropy(place, length);
@@ -41,11 +41,11 @@ static void ask_entropy(void *place, size_t length) {
     printf("getentropy %p %zu: %d, %s\n", place == buffer ? NULL : place, length, result,
            error == UNTOUCHED ? "errno as it was" : strerror(error));
     if (!result && !length && (uintptr_t)place >> 56) {
-        /* The C library does not look at the address. */
+        /* The C library does not check the address. */
         forwarded[1]++;
     } else if (!result) {
         served[1]++;
-        MUST(looks_drawn(buffer, length) && buffer[length] == 0);
+        CHECK(looks_drawn(buffer, length) && buffer[length] == 0);
     } else if (error != EIO) {
         forwarded[1]++;
     }
@@ -57,19 +57,19 @@ int main(void) {
     void *bad[] = {NULL, (void *)1, (void *)4095, (void *)0x8000000000000000, (void *)-4096};
     for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) {
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-            ask(buffer, lengths[l], flags[f]);
+            check_getrandom(buffer, lengths[l], flags[f]);
         }
         for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
-            ask(bad[b], 16, flags[f]);
-            ask(bad[b], 0, flags[f]);
+            check_getrandom(bad[b], 16, flags[f]);
+            check_getrandom(bad[b], 0, flags[f]);
         }
-        ask(NULL, SIZE_MAX, flags[f]);
+        check_getrandom(NULL, SIZE_MAX, flags[f]);
     }
-    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) ask_entropy(buffer, lengths[l]);
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) check_getentropy(buffer, lengths[l]);
     for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
-        ask_entropy(bad[b], 16);
-        ask_entropy(bad[b], 0);
-        ask_entropy(bad[b], 257);
+        check_getentropy(bad[b], 16);
+        check_getentropy(bad[b], 0);
+        check_getentropy(bad[b], 257);
     }
     if (IS_SERVED) counted("getrandom", served[0], forwarded[0]);
     counted("getentropy", served[1], forwarded[1]);
@@ -78,21 +78,21 @@ int main(void) {
     uint32_t all = 0;
     errno = UNTOUCHED;
     for (int i = 0; i < 64; i++, draws++) all |= arc4random();
-    MUST(all == UINT32_MAX);
+    CHECK(all == UINT32_MAX);
     const uint32_t bounds[] = {0, 1, 2, 3, 10, 1u << 31, (1u << 31) + 1, UINT32_MAX};
     for (size_t b = 0; b < sizeof bounds / sizeof *bounds; b++) {
         uint32_t most = 0;
         for (int i = 0; i < 200; i++, draws++) {
             uint32_t number = arc4random_uniform(bounds[b]);
-            MUST(number < bounds[b] || number == 0);
+            CHECK(number < bounds[b] || number == 0);
             if (number > most) most = number;
         }
-        MUST(most >= bounds[b] / 2 || bounds[b] < 2);
+        CHECK(most >= bounds[b] / 2 || bounds[b] < 2);
     }
     arc4random_buf(buffer, 0);
     arc4random_buf(buffer, sizeof buffer);
     draws++;
-    MUST(looks_drawn(buffer, sizeof buffer));
+    CHECK(looks_drawn(buffer, sizeof buffer));
     printf("arc4random: %s\n", errno == UNTOUCHED ? "errno as it was" : strerror(errno));
     counted("arc4random", draws, 0);
 #endif

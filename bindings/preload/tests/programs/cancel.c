@@ -1,5 +1,5 @@
 /* Reads are cancellation points, and are interrupted by signals. */
-#include "said.h"
+#include "report.h"
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 static int ends[2];
 static int device;
 static int was_cleaned;
-static volatile int is_begun;
+static volatile int has_begun;
 static volatile long device_reads;
 
 static void clean(void *argument) {
@@ -19,8 +19,8 @@ static void clean(void *argument) {
 static void *read_pipe(void *argument) {
     char byte;
     pthread_cleanup_push(clean, NULL);
-    is_begun = 1;
-    MUST(read(ends[0], &byte, 1) == 1);
+    has_begun = 1;
+    CHECK(read(ends[0], &byte, 1) == 1);
     pthread_cleanup_pop(0);
     return argument;
 }
@@ -29,15 +29,15 @@ static void *readv_pipe(void *argument) {
     char byte;
     struct iovec buffer = {&byte, 1};
     pthread_cleanup_push(clean, NULL);
-    is_begun = 1;
-    MUST(readv(ends[0], &buffer, 1) == 1);
+    has_begun = 1;
+    CHECK(readv(ends[0], &buffer, 1) == 1);
     pthread_cleanup_pop(0);
     return argument;
 }
 
 static void *open_fifo(void *argument) {
     pthread_cleanup_push(clean, NULL);
-    is_begun = 1;
+    has_begun = 1;
     open(argument, O_RDONLY);
     pthread_cleanup_pop(0);
     return argument;
@@ -46,8 +46,8 @@ static void *open_fifo(void *argument) {
 static void *read_device(void *argument) {
     unsigned char bytes[16];
     pthread_cleanup_push(clean, NULL);
-    is_begun = 1;
-    for (;; device_reads++) MUST(read(device, bytes, 16) == 16);
+    has_begun = 1;
+    for (;; device_reads++) CHECK(read(device, bytes, 16) == 16);
     pthread_cleanup_pop(0);
     return argument;
 }
@@ -55,21 +55,21 @@ static void *read_device(void *argument) {
 static void *wait_for_record_lock(void *argument) {
     struct flock lock = {.l_type = F_WRLCK};
     pthread_cleanup_push(clean, NULL);
-    is_begun = 1;
-    MUST(fcntl(*(int *)argument, F_OFD_SETLKW, &lock) == 0);
+    has_begun = 1;
+    CHECK(fcntl(*(int *)argument, F_OFD_SETLKW, &lock) == 0);
     pthread_cleanup_pop(0);
     return argument;
 }
 
-static void cancelled(const char *what, void *(*work)(void *), void *argument) {
+static void check_cancellation(const char *what, void *(*work)(void *), void *argument) {
     pthread_t thread;
     void *result;
-    is_begun = 0;
-    MUST(pthread_create(&thread, NULL, work, argument) == 0);
-    /* As a rule it waits then, and is asked at the latest when it begins to wait. */
+    has_begun = 0;
+    CHECK(pthread_create(&thread, NULL, work, argument) == 0);
+    /* The thread usually waits by then; otherwise the cancellation acts when it begins to wait. */
     do usleep(50000);
-    while (!is_begun || (work == read_device && device_reads < 1000));
-    MUST(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0);
+    while (!has_begun || (work == read_device && device_reads < 1000));
+    CHECK(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0);
     printf("%s: %s, %d\n", what, result == PTHREAD_CANCELED ? "cancelled" : "ended", was_cleaned);
     fflush(stdout);
 }
@@ -79,28 +79,28 @@ static void handle(int signal) { (void)signal; }
 int main(void) {
     char folder[] = "/tmp/squall-test-XXXXXX", path[64];
     char byte;
-    MUST(pipe(ends) == 0);
+    CHECK(pipe(ends) == 0);
     device = open("/dev/urandom", O_RDONLY);
-    cancelled("read", read_pipe, NULL);
-    cancelled("readv", readv_pipe, NULL);
-    cancelled("a device", read_device, NULL);
-    MUST(mkdtemp(folder));
+    check_cancellation("read", read_pipe, NULL);
+    check_cancellation("readv", readv_pipe, NULL);
+    check_cancellation("a device", read_device, NULL);
+    CHECK(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/fifo", folder);
-    MUST(mkfifo(path, 0600) == 0);
-    cancelled("open", open_fifo, path);
-    MUST(unlink(path) == 0);
+    CHECK(mkfifo(path, 0600) == 0);
+    check_cancellation("open", open_fifo, path);
+    CHECK(unlink(path) == 0);
     snprintf(path, sizeof path, "%s/file", folder);
     int locked = open(path, O_CREAT | O_RDWR, 0600), waits = open(path, O_RDWR);
     struct flock lock = {.l_type = F_WRLCK};
-    MUST(fcntl(locked, F_OFD_SETLK, &lock) == 0);
-    cancelled("fcntl", wait_for_record_lock, &waits);
-    MUST(unlink(path) == 0 && rmdir(folder) == 0);
-    /* Interrupted. */
+    CHECK(fcntl(locked, F_OFD_SETLK, &lock) == 0);
+    check_cancellation("fcntl", wait_for_record_lock, &waits);
+    CHECK(unlink(path) == 0 && rmdir(folder) == 0);
+    /* A read interrupted by a signal. */
     struct sigaction action = {.sa_handler = handle};
     struct itimerval soon = {{.tv_usec = 50000}, {.tv_usec = 50000}}, never = {0};
-    MUST(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &soon, NULL) == 0);
-    SAY(read(ends[0], &byte, 1));
-    MUST(setitimer(ITIMER_REAL, &never, NULL) == 0);
+    CHECK(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &soon, NULL) == 0);
+    PRINT(read(ends[0], &byte, 1));
+    CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
     counted_at_least("device", 1000);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* A program with that library. */
-#include "said.h"
+/* A program linked with the library of constructor.c. */
+#include "report.h"
 
 extern unsigned char drawn_in_constructor[3][16];
 

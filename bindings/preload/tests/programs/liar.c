@@ -1,4 +1,4 @@
-/* A library whose fstat says that whatever is open is /dev/urandom. */
+/* A library whose fstat reports every descriptor as /dev/urandom. */
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

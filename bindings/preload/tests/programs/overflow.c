@@ -1,5 +1,5 @@
-/* Reads more than its buffer has; for _FORTIFY_SOURCE to notice. */
-#include "said.h"
+/* Reads more than its buffer holds, which _FORTIFY_SOURCE must notice. */
+#include "report.h"
 
 int main(int count, char **arguments) {
     volatile size_t length = 17;

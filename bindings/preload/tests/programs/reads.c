@@ -1,14 +1,15 @@
-/* All ways to read a descriptor, of the devices and of what is none; also built with
-   _FORTIFY_SOURCE, which calls other functions. */
-#include "said.h"
+/* All ways to read a descriptor, of a device or of another file. Also built with _FORTIFY_SOURCE,
+   which calls other functions. */
+#include "report.h"
 #include <limits.h>
 #include <sys/mman.h>
 
 static unsigned char buffer[8192];
 static long served, forwarded;
 
-/* A read, and who it is to be served by if it is one of a device. */
-#define READ(is_device, is_kernels, expression)                                                    \
+/* Performs a read and prints its result. If it reads a device, counts it as served by the kernel or by
+   squall. */
+#define READ(is_device, is_left_to_kernel, expression)                                                    \
     do {                                                                                           \
         memset(buffer, 0, sizeof buffer);                                                          \
         errno = UNTOUCHED;                                                                         \
@@ -18,14 +19,14 @@ static long served, forwarded;
                error == UNTOUCHED ? "errno as it was" : strerror(error));                          \
         fflush(stdout);                                                                            \
         if (is_device) {                                                                           \
-            MUST(result < 0 || looks_drawn(buffer, result));                                       \
-            if (is_kernels || result < 0) forwarded++;                                             \
+            CHECK(result < 0 || looks_drawn(buffer, result));                                       \
+            if (is_left_to_kernel || result < 0) forwarded++;                                             \
             else served++;                                                                         \
         }                                                                                          \
     } while (0)
 
-/* The kernel's, and not even counted: squall does not look at the descriptor. */
-#define READ_AT_ONCE(expression) READ(0, 1, expression)
+/* A read that goes to the kernel uncounted, because squall does not check the descriptor. */
+#define READ_UNCHECKED(expression) READ(0, 1, expression)
 
 static void read_all(const char *what, int fd, int is_device) {
     volatile size_t sixteen = 16, all = sizeof buffer;
@@ -47,9 +48,9 @@ static void read_all(const char *what, int fd, int is_device) {
     READ(is_device, 0, pread(fd, buffer, sixteen, 0));
     READ(is_device, 0, pread(fd, buffer, all, 1LL << 40));
     READ(is_device, 0, pread64(fd, buffer, sixteen, 1));
-    READ_AT_ONCE(pread(fd, buffer, sixteen, -1));
-    READ_AT_ONCE(pread64(fd, buffer, sixteen, -5));
-    READ_AT_ONCE(pread(fd, buffer, sixteen, LLONG_MAX));
+    READ_UNCHECKED(pread(fd, buffer, sixteen, -1));
+    READ_UNCHECKED(pread64(fd, buffer, sixteen, -5));
+    READ_UNCHECKED(pread(fd, buffer, sixteen, LLONG_MAX));
     READ(is_device, 0, readv(fd, buffers, 4));
     READ(is_device, 0, readv(fd, buffers, 0));
     READ(is_device, 0, readv(fd, many, 1024));
@@ -60,24 +61,24 @@ static void read_all(const char *what, int fd, int is_device) {
     READ(is_device, 1, readv(fd, bad + 1, 1));
     READ(is_device, 0, preadv(fd, buffers, 4, 7));
     READ(is_device, 0, preadv64(fd, buffers, 4, 7));
-    READ_AT_ONCE(preadv(fd, buffers, 4, -1));
-    READ_AT_ONCE(preadv64(fd, buffers, 4, LLONG_MIN));
+    READ_UNCHECKED(preadv(fd, buffers, 4, -1));
+    READ_UNCHECKED(preadv64(fd, buffers, 4, LLONG_MIN));
     READ(is_device, 0, preadv2(fd, buffers, 4, 7, 0));
     READ(is_device, 0, preadv64v2(fd, buffers, 4, -1, 0));
-    READ_AT_ONCE(preadv2(fd, buffers, 4, -2, 0));
-    READ_AT_ONCE(preadv2(fd, buffers, 4, 0, RWF_HIPRI));
-    READ_AT_ONCE(preadv64v2(fd, buffers, 4, 0, RWF_NOWAIT));
-    READ_AT_ONCE(preadv2(fd, buffers, 4, 0, 0x40000000));
+    READ_UNCHECKED(preadv2(fd, buffers, 4, -2, 0));
+    READ_UNCHECKED(preadv2(fd, buffers, 4, 0, RWF_HIPRI));
+    READ_UNCHECKED(preadv64v2(fd, buffers, 4, 0, RWF_NOWAIT));
+    READ_UNCHECKED(preadv2(fd, buffers, 4, 0, 0x40000000));
     READ(is_device, 0, lseek(fd, 0, SEEK_CUR) * 0 + read(fd, buffer, sixteen));
 }
 
 static void open_and_read(const char *path, int flags, int is_device) {
     char what[64];
     int fd = open(path, flags);
-    MUST(fd >= 0);
+    CHECK(fd >= 0);
     snprintf(what, sizeof what, "%s %o", path, flags);
     read_all(what, fd, is_device);
-    MUST(close(fd) == 0);
+    CHECK(close(fd) == 0);
 }
 
 int main(void) {
@@ -93,13 +94,13 @@ int main(void) {
     open_and_read("/dev/null", O_RDONLY, 0);
     open_and_read("/etc", O_RDONLY | O_DIRECTORY, 0);
     int file = memfd_create("file", 0);
-    MUST(file >= 0 && write(file, "contents", 8) == 8 && lseek(file, 0, SEEK_SET) == 0);
+    CHECK(file >= 0 && write(file, "contents", 8) == 8 && lseek(file, 0, SEEK_SET) == 0);
     read_all("a file", file, 0);
     int ends[2];
-    MUST(pipe2(ends, O_NONBLOCK) == 0 && write(ends[1], "in a pipe", 9) == 9);
+    CHECK(pipe2(ends, O_NONBLOCK) == 0 && write(ends[1], "in a pipe", 9) == 9);
     read_all("a pipe", ends[0], 0);
     read_all("the wrong end", ends[1], 0);
-    MUST(close(file) == 0);
+    CHECK(close(file) == 0);
     read_all("closed", file, 0);
     read_all("none", -1, 0);
     read_all("beyond all", 1 << 20, 0);

@@ -1,14 +1,14 @@
-/* A program that enters a sandbox and goes on drawing. What it is given:
-   refused   getrandom is refused from then on, after a first draw
-   narrow    anything but getrandom and a few others kills; entered by a thread that has not drawn
-   filter    anything but a few system calls kills, entered by prctl before any draw
-   number    the same, entered by seccomp(2) as libseccomp makes it, before any draw
-   option    the same, entered by prctl's number
-   drawn     the same, entered by an instruction after one draw
-   unseen    the same, entered by an instruction before any draw
-   strict    the strict mode: read, write and _exit only
-   After "old", memory that is droppable is refused, as by kernels before 6.11. */
-#include "said.h"
+/* A program that enters a sandbox and continues to draw. The argument is one of:
+   refused    the sandbox refuses getrandom, entered after a first draw
+   narrow     all but getrandom and a few other calls kill, entered by a thread that has not drawn
+   filter     all but some system calls kill, entered by prctl before any draw
+   number     the same, entered by seccomp(2) as libseccomp calls it, before any draw
+   option     the same, entered by prctl through syscall(2)
+   drawn      the same, entered by an instruction after one draw
+   unnoticed  the same, entered by an instruction before any draw
+   strict     the strict mode: read, write and _exit only
+   With "old" before it, droppable memory is refused, as by kernels before 6.11. */
+#include "report.h"
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -26,7 +26,7 @@ static struct sock_filter refusal[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
-/* MAP_DROPPABLE, 8, is a type of its own, in the lowest bits of the flags. */
+/* MAP_DROPPABLE, 8, is a mapping type in the lowest four bits of the flags. */
 static struct sock_filter old[] = {
     NUMBER,
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 4),
@@ -37,7 +37,7 @@ static struct sock_filter old[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
-/* What a server's child needs that draws, speaks, forks and ends. */
+/* The calls of a server's child that draws, writes, forks and exits. */
 static struct sock_filter sandbox[] = {
     NUMBER,
     ALLOW(SYS_read),
@@ -62,7 +62,7 @@ static struct sock_filter sandbox[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 
-/* What a thread needs that draws, speaks and ends its process. */
+/* The calls of a thread that draws, writes and ends its process. */
 static struct sock_filter narrow[] = {
     NUMBER,
     ALLOW(SYS_write),
@@ -71,7 +71,7 @@ static struct sock_filter narrow[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 
-/* syscall(2) by an instruction of this program's own; where there is none here, by the function. */
+/* seccomp(2) by an instruction of this program on x86-64, otherwise by syscall(2). */
 static long seccomp_by_instruction(struct sock_fprog *program) {
 #ifdef __x86_64__
     long result = SYS_seccomp;
@@ -87,34 +87,34 @@ static long seccomp_by_instruction(struct sock_fprog *program) {
 
 static void enter(struct sock_filter *filter, unsigned short length, const char *how) {
     struct sock_fprog program = {length, filter};
-    MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-    if (!strcmp(how, "filter")) MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    if (!strcmp(how, "filter")) CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
     else if (!strcmp(how, "number"))
-        MUST(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0);
+        CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0);
     else if (!strcmp(how, "option"))
-        MUST(syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
-    else MUST(seccomp_by_instruction(&program) == 0);
+        CHECK(syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+    else CHECK(seccomp_by_instruction(&program) == 0);
 }
 
-/* Whether it is seen that one is entered. */
-static int is_seen(const char *how) {
+/* Whether the library notices a sandbox that is entered like this. */
+static int is_noticed(const char *how) {
     return !strcmp(how, "filter") ||
-           (IS_NUMBERED && (!strcmp(how, "number") || !strcmp(how, "option")));
+           (REPLACES_SYSCALL && (!strcmp(how, "number") || !strcmp(how, "option")));
 }
 
 static unsigned char bytes[4096];
 
 static void draw(void) {
-    for (int i = 0; i < 10000; i++) MUST(getrandom(bytes, 16, 0) == 16 && looks_drawn(bytes, 16));
-    MUST(getrandom(bytes, sizeof bytes, 0) == sizeof bytes && looks_drawn(bytes, sizeof bytes));
-    MUST(getentropy(bytes, 16) == 0);
+    for (int i = 0; i < 10000; i++) CHECK(getrandom(bytes, 16, 0) == 16 && looks_drawn(bytes, 16));
+    CHECK(getrandom(bytes, sizeof bytes, 0) == sizeof bytes && looks_drawn(bytes, sizeof bytes));
+    CHECK(getentropy(bytes, 16) == 0);
 }
 
-static void *draw_narrowly(void *unused) {
-    const char said[] = "drawn\n";
+static void *draw_in_narrow_sandbox(void *unused) {
+    const char message[] = "drawn\n";
     enter(narrow, sizeof narrow / sizeof *narrow, "filter");
     draw();
-    MUST(write(1, said, sizeof said - 1) == sizeof said - 1);
+    CHECK(write(1, message, sizeof message - 1) == sizeof message - 1);
     _exit(0);
     return unused;
 }
@@ -122,58 +122,58 @@ static void *draw_narrowly(void *unused) {
 int main(int count, char **arguments) {
     int ends[2], device = open("/dev/urandom", O_RDONLY), status;
     const char *how = arguments[count - 1];
-    MUST(pipe(ends) == 0 && write(ends[1], "in a pipe", 9) == 9);
-    /* The stream's own memory and questions, before they are forbidden. */
+    CHECK(pipe(ends) == 0 && write(ends[1], "in a pipe", 9) == 9);
+    /* stdout allocates its buffer and calls fstat now, before the sandbox forbids these calls. */
     printf("%s\n", how);
     fflush(stdout);
     if (!strcmp(arguments[1], "old")) enter(old, sizeof old / sizeof *old, "");
     if (!strcmp(how, "strict")) {
-        MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0);
+        CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0);
         if (read(ends[0], bytes, 9) != 9 || memcmp(bytes, "in a pipe", 9)) syscall(SYS_exit, 1);
         if (read(device, bytes, 16) != 16) syscall(SYS_exit, 2);
-        const char said[] = "read\ncounted device 0 0\n";
-        if (write(1, said, sizeof said - 1) != sizeof said - 1) syscall(SYS_exit, 3);
+        const char message[] = "read\ncounted device 0 0\n";
+        if (write(1, message, sizeof message - 1) != sizeof message - 1) syscall(SYS_exit, 3);
         syscall(SYS_exit, 0);
     }
     if (!strcmp(how, "refused")) {
-        MUST(getrandom(bytes, 16, 0) == 16);
+        CHECK(getrandom(bytes, 16, 0) == 16);
         enter(refusal, sizeof refusal / sizeof *refusal, "filter");
-        SAY(getrandom(bytes, 16, 0));
+        PRINT(getrandom(bytes, 16, 0));
         pid_t child = fork();
-        MUST(child >= 0);
+        CHECK(child >= 0);
         if (!child) {
-            SAY(getrandom(bytes, 16, 0));
+            PRINT(getrandom(bytes, 16, 0));
             _exit(0);
         }
-        MUST(waitpid(child, &status, 0) == child);
+        CHECK(waitpid(child, &status, 0) == child);
         counted("getrandom", 1, 2);
         return status != 0;
     }
     if (!strcmp(how, "narrow")) {
         pthread_t thread;
-        MUST(getrandom(bytes, 16, 0) == 16);
+        CHECK(getrandom(bytes, 16, 0) == 16);
         counted("getrandom", 1, 10001);
         counted("getentropy", 0, 1);
-        MUST(pthread_create(&thread, NULL, draw_narrowly, NULL) == 0);
+        CHECK(pthread_create(&thread, NULL, draw_in_narrow_sandbox, NULL) == 0);
         pthread_join(thread, NULL);
     }
-    if (!strcmp(how, "drawn")) MUST(getrandom(bytes, 16, 0) == 16);
+    if (!strcmp(how, "drawn")) CHECK(getrandom(bytes, 16, 0) == 16);
     enter(sandbox, sizeof sandbox / sizeof *sandbox, how);
     draw();
-    if (is_seen(how)) {
-        MUST(read(ends[0], bytes, 9) == 9 && !memcmp(bytes, "in a pipe", 9));
-        MUST(read(device, bytes, 16) == 16);
+    if (is_noticed(how)) {
+        CHECK(read(ends[0], bytes, 9) == 9 && !memcmp(bytes, "in a pipe", 9));
+        CHECK(read(device, bytes, 16) == 16);
     }
     pid_t child = fork();
-    MUST(child >= 0);
+    CHECK(child >= 0);
     if (!child) {
         draw();
         _exit(0);
     }
-    MUST(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
     draw();
     printf("drawn\n");
-    if (is_seen(how)) counted("getrandom", 0, 30003);
+    if (is_noticed(how)) counted("getrandom", 0, 30003);
     else counted_at_least("getrandom", 20000);
     return 0;
 }

@@ -1,6 +1,6 @@
-/* A child that shares its parent's memory and its thread's variables, and draws while it draws. What
-   it is given says how the child is made: clone, __clone or number. */
-#include "said.h"
+/* A child shares its parent's memory and thread-local variables, and both draw at once. The argument
+   says how the child is made: clone, __clone or number. */
+#include "report.h"
 #include <sched.h>
 #include <signal.h>
 
@@ -8,7 +8,7 @@ enum { DRAWS = 200000, STACK = 1 << 16 };
 
 static unsigned char drawn[2][DRAWS][16];
 static char stack[STACK] __attribute__((aligned(16)));
-static volatile int runs;
+static volatile int child_runs;
 
 static void draw(unsigned char (*out)[16]) {
     for (int i = 0; i < DRAWS; i++) {
@@ -18,12 +18,12 @@ static void draw(unsigned char (*out)[16]) {
 
 static int draw_too(void *unused) {
     (void)unused;
-    runs = 1;
+    child_runs = 1;
     draw(drawn[1]);
     return 0;
 }
 
-/* As vfork(2) makes one: its parent waits for it. */
+/* Runs in a child like one of vfork(2): its parent waits for it. */
 static int draw_once(void *unused) {
     (void)unused;
     return getrandom(drawn[1][0], 16, 0) != 16;
@@ -41,45 +41,45 @@ static pid_t start(const char *how) {
     void *top = stack + STACK;
     if (!strcmp(how, "clone")) return clone(draw_too, top, flags, NULL);
     if (!strcmp(how, "__clone")) return __clone(draw_too, top, flags, NULL);
-    /* The child returns to where its stack begins. */
+    /* The child returns to the address at the top of its stack. */
     void (**first)(void) = top;
     first[-2] = end_drawn;
     return (pid_t)syscall(SYS_clone, flags, first - 2, NULL, NULL, NULL);
 }
 
-static void ended(pid_t child) {
+static void wait_for_success(pid_t child) {
     int status;
-    MUST(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
 }
 
 int main(int count, char **arguments) {
-    MUST(count == 2);
-    MUST(getrandom(drawn[0][0], 16, 0) == 16);
-    ended(clone(draw_once, stack + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL));
-    MUST(looks_drawn(drawn[1][0], 16));
-    MUST(getrandom(drawn[0][0], 16, 0) == 16);
-    /* One that is refused changes nothing. */
-    MUST(clone(NULL, stack + STACK, CLONE_VM | SIGCHLD, NULL) == -1);
-    MUST(getrandom(drawn[0][0], 16, 0) == 16);
+    CHECK(count == 2);
+    CHECK(getrandom(drawn[0][0], 16, 0) == 16);
+    wait_for_success(clone(draw_once, stack + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL));
+    CHECK(looks_drawn(drawn[1][0], 16));
+    CHECK(getrandom(drawn[0][0], 16, 0) == 16);
+    /* A refused call changes nothing. */
+    CHECK(clone(NULL, stack + STACK, CLONE_VM | SIGCHLD, NULL) == -1);
+    CHECK(getrandom(drawn[0][0], 16, 0) == 16);
     pid_t child = start(arguments[1]);
-    MUST(child > 0);
-    while (!runs) {}
+    CHECK(child > 0);
+    while (!child_runs) {}
     draw(drawn[0]);
-    ended(child);
+    wait_for_success(child);
     printf("drawn\n");
-    if (!IS_NUMBERED) {
+    if (!REPLACES_SYSCALL) {
         counted_at_least("getrandom", 4);
         return 0;
     }
-    MUST(repeats((unsigned char(*)[16])drawn, 2 * DRAWS) == 0);
-    /* What is drawn from that child on is the kernel's, by every door. */
-    MUST(syscall(SYS_getrandom, drawn[0][0], 16, 0) == 16);
+    CHECK(repeats((unsigned char(*)[16])drawn, 2 * DRAWS) == 0);
+    /* After that child was made, the kernel serves the requests of every door. */
+    CHECK(syscall(SYS_getrandom, drawn[0][0], 16, 0) == 16);
     counted("getrandom", 4, 2 * DRAWS + 1);
-    MUST(getentropy(drawn[0][0], 16) == 0);
+    CHECK(getentropy(drawn[0][0], 16) == 0);
     counted("getentropy", 0, 1);
     int device = open("/dev/urandom", O_RDONLY);
     struct iovec buffer = {drawn[0][0], 16};
-    MUST(read(device, drawn[0][0], 16) == 16 && readv(device, &buffer, 1) == 16);
+    CHECK(read(device, drawn[0][0], 16) == 16 && readv(device, &buffer, 1) == 16);
     counted("device", 0, 2);
     return 0;
 }

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Cost is what a run took: time by the clock, and time of all CPUs, in the program and in the kernel:
-// its system calls and page faults. Those of CPUs are coarse in a run of less than a second.
+// Cost is the cost of a run: the elapsed time, and the time of all CPUs in the program (User) and in the
+// kernel (System), for system calls and page faults. CPU times are coarse in a run of less than a second.
 type Cost struct{ Time, User, System time.Duration }
 
-// Measure runs work, and writes a CPU profile of it if a file is named.
+// Measure runs work, and writes a CPU profile if a file is named.
 func Measure(profile string, work func() error) (cost Cost, err error) {
 	timed := func() error {
 		user, system := usage()
@@ -25,10 +25,10 @@ func Measure(profile string, work func() error) (cost Cost, err error) {
 	if profile == "" {
 		return cost, timed()
 	}
-	return cost, profiled(profile, timed)
+	return cost, runWithProfile(profile, timed)
 }
 
-func profiled(name string, work func() error) error {
+func runWithProfile(name string, work func() error) error {
 	file, err := os.Create(name)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func profiled(name string, work func() error) error {
 	return file.Close()
 }
 
-// String is the cost in a line.
+// String returns the cost in one line.
 func (c Cost) String() string {
 	cpu := c.User + c.System
 	if cpu == 0 {

@@ -43,7 +43,7 @@ func TestCostOfWork(t *testing.T) {
 	}
 }
 
-func TestCostInALine(t *testing.T) {
+func TestCostString(t *testing.T) {
 	known := Cost{Time: time.Second, User: 1500 * time.Millisecond, System: 500 * time.Millisecond}
 	if line := known.String(); line != "1.000 s; CPU: 1.500 s user, 0.500 s system, 25.0 % in the kernel" {
 		t.Error(line)
@@ -53,7 +53,7 @@ func TestCostInALine(t *testing.T) {
 	}
 }
 
-func TestErrorsOfWorkAreTold(t *testing.T) {
+func TestErrorsOfWorkAreReported(t *testing.T) {
 	for _, profile := range []string{"", t.TempDir() + "/cpu"} {
 		if _, err := Measure(profile, func() error { return io.ErrUnexpectedEOF }); err != io.ErrUnexpectedEOF {
 			t.Error(err)

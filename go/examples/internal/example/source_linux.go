@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What crypto/rand was on Linux when the article was written, and until Go 1.24: a system call for
-// each read. Go has no switch that brings it back.
+// syscall is crypto/rand on Linux as it was when the article was written, and until Go 1.24: a system call
+// for each read. Go has no switch that restores it.
 func init() { Readers["syscall"] = func() io.Reader { return systemCall{} } }
 
-// systemCall reads by getrandom(2).
+// systemCall reads with getrandom(2).
 type systemCall struct{}
 
 func (systemCall) Read(b []byte) (int, error) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// usage is the CPU time of this process, by getrusage(2).
+// usage returns the CPU time of this process, from getrusage(2).
 func usage() (user, system time.Duration) {
 	var all syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &all) != nil {

@@ -1,6 +1,6 @@
-/* What the programs of these tests have in common. They say what they see, which must be the same
-   with the library and without it, and last how many requests they think were served and left to
-   the kernel, which the counters must confirm. */
+/* Shared code of the test programs. A program prints what it observes, which must be the same with
+   and without the library. At its end it prints how many requests squall should have served and how
+   many should have been left to the kernel; the test compares these with the counters. */
 #pragma once
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,31 +16,31 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A program that hangs is ended. */
+/* Ends a program that hangs. */
 __attribute__((constructor)) static void end_in_time(void) { alarm(600); }
 
-/* Whether the library has a syscall(2). */
+/* Whether the library replaces syscall(2). */
 #ifdef __x86_64__
-#define IS_NUMBERED 1
+#define REPLACES_SYSCALL 1
 #else
-#define IS_NUMBERED 0
+#define REPLACES_SYSCALL 0
 #endif
 
-/* What errno is before each call. */
+/* The value of errno before each call. */
 #define UNTOUCHED 99
 
-/* An expression's value, and errno after it. */
-#define SAY(expression)                                                                            \
+/* Prints an expression's value, and errno after it. */
+#define PRINT(expression)                                                                            \
     do {                                                                                           \
         errno = UNTOUCHED;                                                                         \
-        long long said_value = (long long)(expression);                                            \
-        printf("%s: %lld, %s\n", #expression, said_value,                                          \
+        long long value = (long long)(expression);                                            \
+        printf("%s: %lld, %s\n", #expression, value,                                          \
                errno == UNTOUCHED ? "errno as it was" : strerror(errno));                          \
         fflush(stdout);                                                                            \
     } while (0)
 
-/* Ends the program if something that must hold does not. */
-#define MUST(condition)                                                                            \
+/* Ends the program with a message if the condition does not hold. */
+#define CHECK(condition)                                                                            \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
             printf("line %d: %s: %s\n", __LINE__, #condition, strerror(errno));                    \
@@ -49,19 +49,20 @@ __attribute__((constructor)) static void end_in_time(void) { alarm(600); }
         }                                                                                          \
     } while (0)
 
-/* Requests of a door that squall serves if it is there, and that are the kernel's either way. */
+/* Prints the expected counts of a door: requests that squall serves when it is preloaded, and requests
+   that the kernel serves in either case. */
 static inline void counted(const char *door, long served, long forwarded) {
     printf("counted %s %ld %ld\n", door, served, forwarded);
     fflush(stdout);
 }
 
-/* As above, where it cannot be told how many more. */
+/* Prints the least number of requests that squall serves, if the exact number is not known. */
 static inline void counted_at_least(const char *door, long served) {
     printf("counted at least %s %ld\n", door, served);
     fflush(stdout);
 }
 
-/* Whether bytes look drawn: 16 zeros on end do not. */
+/* Whether bytes look drawn: they contain no 16 zeros in succession. */
 static inline int looks_drawn(const unsigned char *bytes, size_t length) {
     size_t zeros = 0;
     for (size_t i = 0; i < length; i++) {
@@ -73,7 +74,7 @@ static inline int looks_drawn(const unsigned char *bytes, size_t length) {
 
 static inline int compare_blocks(const void *a, const void *b) { return memcmp(a, b, 16); }
 
-/* How many of `count` blocks of 16 bytes are there more than once. Sorts them. */
+/* Counts the repeats among `count` blocks of 16 bytes. Sorts the blocks. */
 static inline long repeats(unsigned char (*blocks)[16], size_t count) {
     long found = 0;
     qsort(blocks, count, 16, compare_blocks);

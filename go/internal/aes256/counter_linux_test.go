@@ -10,7 +10,7 @@ import (
 )
 
 // On one CPU all readings are of one, and of another one on another; both counters say the same.
-func TestLookTellsWhoseCounterItIs(t *testing.T) {
+func TestReadingsIdentifyTheCPU(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var all, one unix.CPUSet
@@ -29,22 +29,22 @@ func TestLookTellsWhoseCounterItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, counter := range counters {
-			if !has(t, name) {
+			if !cpuHas(t, name) {
 				continue
 			}
 			for range 100 {
-				count, number := Look(counter)
-				if owner, isSeen := seen[number]; number == 0 || count == 0 || (isSeen && owner != cpu) {
-					t.Fatalf("%s on CPU %d: count %#x of %#x, which was seen on %d", name, cpu, count, number, owner)
+				count, blockOf := ReadCounter(counter)
+				if owner, isSeen := seen[blockOf]; blockOf == 0 || count == 0 || (isSeen && owner != cpu) {
+					t.Fatalf("%s on CPU %d: count %#x of %#x, which was seen on %d", name, cpu, count, blockOf, owner)
 				}
-				if uint32(number>>32) != ^uint32(number) || number>>32&0xfff != uint64(cpu) {
-					t.Fatalf("%s on CPU %d: %#x", name, cpu, number)
+				if uint32(blockOf>>32) != ^uint32(blockOf) || blockOf>>32&0xfff != uint64(cpu) {
+					t.Fatalf("%s on CPU %d: %#x", name, cpu, blockOf)
 				}
-				seen[number] = cpu
+				seen[blockOf] = cpu
 			}
 		}
 	}
-	if has(t, "RDTSCP") && len(seen) != all.Count() {
+	if cpuHas(t, "RDTSCP") && len(seen) != all.Count() {
 		t.Errorf("%d numbers of %d CPUs", len(seen), all.Count())
 	}
 }

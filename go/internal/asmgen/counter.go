@@ -10,19 +10,19 @@ import (
 // which takes twice as long as these three.
 const byRDPID = 2
 
-func look() {
-	function("look", "func(counter uint64) (count uint64, cpu uint64)",
-		"look reads the cycle counter and whose it is: by RDTSCP if counter is 1, by RDPID and RDTSC if it",
-		"is 2. The CPU's number is in the upper half of cpu, and its complement in the lower one. Where the",
-		"thread was moved from one CPU to another meanwhile, the halves are of two CPUs.")
-	reading()
+func readCounter() {
+	function("readCounter", "func(counter uint64) (count uint64, cpu uint64)",
+		"readCounter reads the cycle counter and the number of its CPU: by RDTSCP if counter is 1, by RDPID and RDTSC",
+		"if it is 2. The number is in the upper half of cpu, and its complement in the lower half. If the thread",
+		"moved to another CPU meanwhile, the halves come from different CPUs.")
+	emitReadCounter()
 	RET()
 }
 
 // reading reads the cycle counter and the number of its CPU, and returns both. What comes before it in the
 // program was done when the counter is read, as far as an interruption of the program can tell: those
 // come between two instructions.
-func reading() {
+func emitReadCounter() {
 	before, after := R8, R9
 	Load(Param("counter"), RBX)
 	CMPQ(RBX, U8(byRDPID))
