@@ -32,15 +32,15 @@ soft_aes() {
 }
 
 # The tests of `guard` hand bad addresses to the kernel on purpose, and one of `secret` reads below the
-# stack; the others that are left out take minutes here.
+# stack; the others that are left out take minutes here, or VAES.
 memcheck() {
     if ! command -v valgrind >/dev/null; then
         missing memcheck "valgrind is not installed"
         return
     fi
     valgrind_on lib --lib -- guard the_stack_that_work_used_is_wiped &&
-        valgrind_on integration --test integration -- whirlwind:: long_requests past_the_cache \
-            are_statistically_even are_not_even every_byte comes_twice do_not_repeat
+        valgrind_on integration --test integration -- ::vaes whirlwind:: long_requests \
+            past_the_cache are_statistically_even are_not_even every_byte comes_twice do_not_repeat
 }
 
 # valgrind_on NAME CARGO_ARGUMENTS... -- SKIPPED_TESTS...
