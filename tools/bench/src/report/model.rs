@@ -346,6 +346,11 @@ impl Report {
         self.sources.iter().find(|source| source.name == name)
     }
 
+    /// The title of the source named `name`.
+    pub fn title<'a>(&'a self, name: &'a str) -> &'a str {
+        self.source(name).map_or(name, |source| &source.title)
+    }
+
     /// The fastest among the sources that are fit for secrets, at `at` of `workload`.
     pub fn winner<'a>(&self, workload: &'a Workload, at: u64) -> Option<&'a str> {
         let is_rival = |source: &SourceReport| source.secure && source.group != Group::Variant;

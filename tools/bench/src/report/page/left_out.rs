@@ -37,7 +37,3 @@ fn list(id: &str, heading: &str, note: &str, sources: Vec<&SourceReport>) -> Mar
         }
     }
 }
-
-pub fn title<'a>(report: &'a Report, source: &'a str) -> &'a str {
-    report.source(source).map_or(source, |source| &source.title)
-}
