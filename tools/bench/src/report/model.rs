@@ -67,19 +67,6 @@ pub struct Machine {
     pub warnings: Vec<String>,
 }
 
-impl Machine {
-    /// The guard against clones, and when a clone is noticed by it.
-    pub fn clone_guard_and_when(&self) -> String {
-        let when = match self.clone_guard.as_str() {
-            "vmclock" | "vmgenid-page" => " (told in time)",
-            "vmgenid" => " (told late)",
-            "no-signal" => " (never told)",
-            _ => "",
-        };
-        format!("{}{when}", self.clone_guard)
-    }
-}
-
 /// The version of something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
