@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, CellAlignment, Table};
+use squall_tools::columns::{columns, lines};
 use squall_tools::units;
 
-use super::columns::{self, Column, NONE, groups};
+use super::columns::{self as figures, Column, NONE, groups};
 use super::model::{Point, Report, SourceReport, State, Workload, workload};
 
 /// Marks the fastest source of a column among those that are fit for secrets.
@@ -68,7 +67,7 @@ fn machine(report: &Report) -> String {
 
 /// The first table, with ratios of a key and of a buffer.
 fn sources(report: &Report) -> String {
-    let columns = columns::main(report);
+    let columns = figures::main(report);
     let Some(first) = columns.first() else {
         return String::new();
     };
@@ -100,7 +99,7 @@ fn sources(report: &Report) -> String {
 
 /// A workload with a line a source and a column a place.
 fn other(report: &Report, workload: &Workload) -> String {
-    let columns = columns::of(workload);
+    let columns = figures::of(workload);
     let mut shown: Vec<Shown> = columns
         .iter()
         .map(|column| {
@@ -187,17 +186,7 @@ pub(super) fn aligned<'a>(
     titles: impl IntoIterator<Item = &'a str>,
     rows: impl IntoIterator<Item = Vec<String>>,
 ) -> String {
-    let mut table = Table::new();
-    table
-        .load_preset(NOTHING)
-        .set_header(titles.into_iter().map(Cell::new))
-        .add_rows(rows);
-    for (index, column) in table.column_iter_mut().enumerate() {
-        if index >= 2 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        column.set_padding((0, 1));
-    }
-    let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
-    lines.collect()
+    let mut table = columns(None);
+    table.set_header(titles).add_rows(rows);
+    lines(&mut table, 1, |column| column >= 2)
 }
