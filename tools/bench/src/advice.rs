@@ -23,8 +23,7 @@ pub fn advice(report: &Report) -> String {
 fn kernel<'a>(report: &'a Report, fill: &'a Workload) -> Option<(&'a str, f64)> {
     let name = fill.kernel.as_deref()?;
     let point = fill.point(name, KEY)?;
-    let title = report.source(name).map_or(name, |source| &source.title);
-    Some((title, point.ns.median))
+    Some((report.title(name), point.ns.median))
 }
 
 fn own(fill: &Workload, at: u64) -> Option<f64> {

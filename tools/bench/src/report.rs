@@ -1,7 +1,9 @@
 //! What was measured, and the ways to show it.
 
+mod columns;
 pub mod compare;
 pub mod csv;
+mod facts;
 pub mod model;
 pub mod page;
 pub mod published;

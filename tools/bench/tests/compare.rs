@@ -166,7 +166,7 @@ fn another_machine_is_said_first() {
     for line in [
         "effort: full before, quick now",
         "run: complete before, interrupted now",
-        "kernel: 6.18.44 before, 7.1.0 now",
+        "Kernel: Linux 6.18.44 before, Linux 7.1.0 now",
         "Go: go1.26.1 before, none now",
     ] {
         assert!(

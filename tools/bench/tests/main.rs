@@ -17,6 +17,7 @@ mod schema;
 mod served;
 mod sources;
 mod statistics;
+mod table;
 mod unresponsive;
 
 use std::process::ExitCode;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         served::TESTS,
         sources::TESTS,
         statistics::TESTS,
+        table::TESTS,
     ])
 }
 

@@ -6,6 +6,8 @@
 
 #![deny(unsafe_code)]
 
+#[cfg(feature = "columns")]
+pub mod columns;
 pub mod csv;
 pub mod failure;
 pub mod inherited;

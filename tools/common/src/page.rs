@@ -3,6 +3,7 @@
 
 pub mod curves;
 pub mod figures;
+pub mod svg;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

@@ -1,6 +1,5 @@
 //! Reports: the results of a run as tables, CSV and HTML.
 
-mod columns;
 pub mod csv;
 #[cfg(test)]
 mod fixture;

@@ -19,6 +19,7 @@ mod words;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use indicatif::ProgressDrawTarget;
 use jiff::Timestamp;
 use squall_tools::{Failure, output};
 
@@ -93,7 +94,7 @@ impl<'a> Show<'a> {
         temperatures: Temperatures<'a>,
     ) -> Result<Show<'a>, Failure> {
         let view: Box<dyn View> = match style {
-            OutputStyle::Screen => Box::new(screen::Screen::new()),
+            OutputStyle::Screen => Box::new(screen::Screen::on(ProgressDrawTarget::stderr())),
             OutputStyle::Log => Box::new(log::Log::new(Box::new(tell))),
             OutputStyle::Json => Box::new(json::Json::new(Box::new(output::print))),
         };

@@ -6,10 +6,9 @@
 //! the other, and a change is one only if it is well beyond that. What all sources have in common
 //! is the machine's, and is removed first.
 
-mod apart;
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -139,7 +138,7 @@ pub fn compare(old: &Report, new: &Report) -> Comparison {
     faster.sort_by(|one, other| one.ratio.total_cmp(&other.ratio));
     Comparison {
         dates: [old, new].map(|report| report.date.clone()),
-        apart: apart::apart(old, new),
+        apart: apart(old, new),
         common,
         threshold,
         unchanged: pairs.len() - slower.len() - faster.len(),
@@ -147,6 +146,38 @@ pub fn compare(old: &Report, new: &Report) -> Comparison {
         slower,
         faster,
     }
+}
+
+/// What differs besides the figures, a line each: versions, effort, the machine.
+fn apart(old: &Report, new: &Report) -> Vec<String> {
+    let facts = [old, new].map(|report| {
+        let run = if report.complete {
+            "complete"
+        } else {
+            "interrupted"
+        };
+        let own = [
+            ("squall", &*report.squall_version),
+            ("effort", &report.effort),
+            ("run", run),
+        ];
+        let own = own.map(|(name, value)| (name, value.to_owned()));
+        let versions = report.machine.versions.iter();
+        let versions = versions.map(|it| (it.of.as_str(), it.version.clone()));
+        BTreeMap::from_iter(
+            own.into_iter()
+                .chain(report.machine.facts())
+                .chain(versions),
+        )
+    });
+    let names: BTreeSet<&str> = facts.iter().flatten().map(|(name, _)| *name).collect();
+    let line = |name: &str| {
+        let [before, now] = facts
+            .each_ref()
+            .map(|it| it.get(name).map_or("none", String::as_str));
+        (before != now).then(|| format!("{name}: {before} before, {now} now"))
+    };
+    names.into_iter().filter_map(line).collect()
 }
 
 fn pairs<'a>(old: &'a Report, new: &'a Report) -> Vec<Pair<'a>> {

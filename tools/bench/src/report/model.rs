@@ -67,19 +67,6 @@ pub struct Machine {
     pub warnings: Vec<String>,
 }
 
-impl Machine {
-    /// The guard against clones, and when a clone is noticed by it.
-    pub fn clone_guard_and_when(&self) -> String {
-        let when = match self.clone_guard.as_str() {
-            "vmclock" | "vmgenid-page" => " (told in time)",
-            "vmgenid" => " (told late)",
-            "no-signal" => " (never told)",
-            _ => "",
-        };
-        format!("{}{when}", self.clone_guard)
-    }
-}
-
 /// The version of something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
@@ -344,6 +331,11 @@ impl Report {
     /// The source named `name`.
     pub fn source(&self, name: &str) -> Option<&SourceReport> {
         self.sources.iter().find(|source| source.name == name)
+    }
+
+    /// The title of the source named `name`.
+    pub fn title<'a>(&'a self, name: &'a str) -> &'a str {
+        self.source(name).map_or(name, |source| &source.title)
     }
 
     /// The fastest among the sources that are fit for secrets, at `at` of `workload`.

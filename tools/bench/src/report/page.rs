@@ -4,8 +4,7 @@
 //! Everything of the report is text and escaped as such; only plots and the style sheet, which
 //! are made here, stand as they are.
 
-mod groups;
-mod left_out;
+mod known;
 mod method;
 mod plots;
 mod selection;
@@ -15,13 +14,26 @@ mod top;
 use maud::{Markup, html};
 use squall_tools::page::figures;
 
-use super::model::{Report, Workload, workload};
-use table::{Column, Last};
+use super::columns;
+use super::model::{Report, SourceReport, State, Workload, workload};
+use table::Last;
 
 const STYLE: &str = include_str!("page/style.css");
 
-/// Lengths that the first table shows, behind `u32` and `u64`.
-const LENGTHS: [u64; 5] = [16, 32, 1 << 10, 16 << 10, 16 << 20];
+/// States without figures, and what is said of them.
+const LEFT_OUT: [(State, &str, &str); 3] = [
+    (
+        State::Disqualified,
+        "Disqualified",
+        "Their output cannot be random.",
+    ),
+    (
+        State::Failed,
+        "Failed",
+        "They failed while they were measured.",
+    ),
+    (State::Missing, "Missing", "They are not on this machine."),
+];
 
 /// Workloads that have a section of their own, in its order.
 const SECTIONS: [&str; 9] = [
@@ -45,27 +57,21 @@ pub fn page(report: &Report) -> String {
         @for workload in SECTIONS.iter().filter_map(|name| report.workload(name)) {
             (section(report, workload))
         }
-        (left_out::sections(report))
+        @for states in LEFT_OUT { (left_out(report, states)) }
         (method::section(report))
     };
     let title = format!("Sources of randomness on {}", report.machine.cpu);
-    squall_tools::page::page(&title, &style(), &content)
-}
-
-fn style() -> String {
-    [&figures::style(), STYLE].concat()
+    let style = [&figures::style(), STYLE].concat();
+    squall_tools::page::page(&title, &style, &content)
 }
 
 fn overview(report: &Report) -> Markup {
-    let words = report.workload(workload::WORDS);
-    let fill = report.workload(workload::FILL);
-    let mut columns = Vec::new();
-    for (title, at) in [("u32", 4), ("u64", 8)] {
-        columns.extend(words.map(|workload| Column::named(workload, at, title)));
-    }
-    for at in LENGTHS {
-        columns.extend(fill.map(|workload| Column::new(workload, at)));
-    }
+    let security = |source: &SourceReport| {
+        html! {
+            (if source.secure { "yes" } else { "no" })
+            @if let Some(caveat) = &source.caveat { small { (caveat) } }
+        }
+    };
     html! {
         section {
             h2 id="overview" { "At a glance" }
@@ -74,20 +80,18 @@ fn overview(report: &Report) -> Markup {
                 "that are fit for secrets; below each figure stands how many times as fast as the "
                 "kernel's source it is."
             }
-            (table::table(report, "overview", &columns, Last::Security))
+            (table::table(report, "overview", &columns::main(report), Some(("For secrets", &security))))
         }
     }
 }
 
 fn section(report: &Report, workload: &Workload) -> Markup {
-    let places = workload.places();
-    let columns: Vec<_> = places
-        .into_iter()
-        .map(|at| Column::new(workload, at))
-        .collect();
+    let known = |source: &SourceReport| known::figures(workload, &source.name);
+    let is_known = known::has_any(workload);
+    let last: Option<Last> = is_known.then_some(("Published", &known));
     let body = html! {
-        p.note { (table::quantity(workload)) }
-        (table::table(report, &workload.name, &columns, Last::Published(workload)))
+        p.note { (quantity(workload)) }
+        (table::table(report, &workload.name, &columns::of(workload), last))
         @if !workload.failures.is_empty() {
             p.note.below { "What failed:" }
             ul.note { @for failure in &workload.failures { li { (failure) } } }
@@ -101,6 +105,40 @@ fn section(report: &Report, workload: &Workload) -> Markup {
                 details { summary { "Every length" } (body) }
             } @else {
                 (body)
+            }
+        }
+    }
+}
+
+/// What the figures of a workload are, for people.
+fn quantity(workload: &Workload) -> String {
+    let Workload {
+        operation, name, ..
+    } = workload;
+    match name.as_str() {
+        name if columns::BY_RATE.contains(&name) => "Throughput.".into(),
+        workload::FILL => format!("Time of {operation}, and throughput of long ones."),
+        _ => format!("Time of {operation}."),
+    }
+}
+
+/// Sources without figures, and why.
+fn left_out(report: &Report, (state, heading, note): (State, &str, &str)) -> Markup {
+    let sources = report.sources.iter().filter(|source| source.state == state);
+    let sources: Vec<_> = sources.collect();
+    html! {
+        @if !sources.is_empty() {
+            section {
+                h2 id=(heading.to_lowercase()) { (heading) }
+                p.note { (note) }
+                dl.reasons {
+                    @for source in sources {
+                        div {
+                            dt { (source.title) }
+                            dd { (source.reason.as_deref().unwrap_or("no reason was given")) }
+                        }
+                    }
+                }
             }
         }
     }

@@ -2,225 +2,24 @@
 
 use std::fmt::Write;
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, CellAlignment, Table};
-
-use super::model::{Group, Point, Report, SourceReport, State, Workload, workload};
+use squall_tools::columns::{columns, lines};
 use squall_tools::units;
 
-const NONE: &str = "–";
+use super::columns::{self as figures, Column, NONE, groups};
+use super::model::{Point, Report, SourceReport, State, Workload, workload};
 
 /// Marks the fastest source of a column among those that are fit for secrets.
 const WINNER: &str = "*";
 
 /// The report as text.
 pub fn table(report: &Report) -> String {
-    let mut text = String::new();
-    machine(&mut text, report);
-    sources(&mut text, report);
+    let mut text = machine(report) + &sources(report);
     for workload in &report.workloads {
-        if !MAIN.contains(&workload.name.as_str()) {
-            others(&mut text, report, workload);
+        if ![workload::WORDS, workload::FILL].contains(&workload.name.as_str()) {
+            text += &other(report, workload);
         }
     }
-    missing(&mut text, report);
-    ending(&mut text, report);
-    text
-}
-
-/// The workloads that make up the columns of the main table.
-const MAIN: [&str; 2] = [workload::WORDS, workload::FILL];
-
-/// A column of the main table: a workload, a place of it, the heading, and whether it is a rate.
-const COLUMNS: [(&str, u64, &str, bool); 8] = [
-    (workload::WORDS, 4, "u32 ns", false),
-    (workload::WORDS, 8, "u64 ns", false),
-    (workload::FILL, 16, "16 B ns", false),
-    (workload::FILL, 32, "32 B ns", false),
-    (workload::FILL, 1 << 10, "1 KiB GB/s", true),
-    (workload::FILL, 16 << 10, "16 KiB GB/s", true),
-    (workload::FILL, 1 << 20, "1 MiB GB/s", true),
-    (workload::FILL, 16 << 20, "16 MiB GB/s", true),
-];
-
-/// Places of which the ratio to the kernel is shown: a key, and a buffer.
-const RATIOS: [(&str, u64, &str); 2] = [
-    (workload::FILL, 32, "32 B"),
-    (workload::FILL, 16 << 10, "16 KiB"),
-];
-
-fn machine(text: &mut String, report: &Report) {
-    let machine = &report.machine;
-    let hypervisor = machine.hypervisor.as_deref().unwrap_or("no hypervisor");
-    let governor = machine.governor.as_deref().unwrap_or("unknown");
-    let pinned = if machine.pinned {
-        "one CPU"
-    } else {
-        "no CPU in particular"
-    };
-    let versions: Vec<String> = machine
-        .versions
-        .iter()
-        .map(|version| format!("{} {}", version.of, version.version))
-        .collect();
-    let _ = writeln!(
-        text,
-        "{}\nLinux {}, {hypervisor}; governor {governor}; measured on {pinned}; reading the clock \
-         takes {}\nclones: {}\n{}",
-        machine.cpu,
-        machine.kernel,
-        units::time(machine.clock_ns),
-        machine.clone_guard_and_when(),
-        versions.join("; "),
-    );
-    if let Some(warning) = &report.noise.warning {
-        let _ = writeln!(text, "NOISY: {warning}");
-    }
-    if !report.complete {
-        let _ = writeln!(text, "INCOMPLETE: the run was interrupted");
-    }
-}
-
-fn sources(text: &mut String, report: &Report) {
-    let columns: Vec<_> = COLUMNS
-        .into_iter()
-        .filter_map(|column| Some((report.workload(column.0)?, column)))
-        .filter(|(workload, column)| workload.places().contains(&column.1))
-        .collect();
-    if columns.is_empty() {
-        return;
-    }
-    let ratios: Vec<_> = RATIOS
-        .into_iter()
-        .filter_map(|ratio| Some((report.workload(ratio.0)?, ratio)))
-        .filter(|(workload, ratio)| workload.places().contains(&ratio.1))
-        .collect();
-    let mut header = vec!["".to_owned(), "source".to_owned()];
-    header.extend(columns.iter().map(|(_, column)| column.2.to_owned()));
-    header.extend(ratios.iter().map(|(_, ratio)| format!("{} ×", ratio.2)));
-    let measured = |group: Group| {
-        let of_group = report
-            .sources
-            .iter()
-            .filter(move |source| source.group == group);
-        of_group.filter(|source| {
-            columns
-                .iter()
-                .any(|(workload, _)| workload.series(&source.name).is_some())
-        })
-    };
-    let mut rows = Vec::new();
-    for group in Group::ALL {
-        for source in measured(group) {
-            let mut row = vec![fitness(source).to_owned(), source.name.clone()];
-            row.extend(columns.iter().map(|(workload, (_, at, _, is_rate))| {
-                cell(report, workload, source, *at, *is_rate)
-            }));
-            row.extend(ratios.iter().map(|(workload, (_, at, _))| {
-                ratio_to_kernel(workload, &source.name, *at).unwrap_or(NONE.into())
-            }));
-            rows.push(row);
-        }
-        rows.push(Vec::new());
-    }
-    let kernel = columns[0].0.kernel.as_deref().unwrap_or("the kernel");
-    let _ = writeln!(text);
-    text.push_str(&aligned(header, rows, 2));
-    let _ = writeln!(
-        text,
-        "\nS fit for secrets: neither a forked child repeats it nor a VM clone that the kernel learns of.  {WINNER} the \
-         fastest of those.\n× how many times as fast as {kernel}.  squall bench --explain SOURCE explains how a \
-         source is measured."
-    );
-}
-
-fn fitness(source: &SourceReport) -> &'static str {
-    if source.secure { "S" } else { "" }
-}
-
-fn cell(
-    report: &Report,
-    workload: &Workload,
-    source: &SourceReport,
-    at: u64,
-    is_rate: bool,
-) -> String {
-    let Some(point) = workload.point(&source.name, at) else {
-        return NONE.into();
-    };
-    let number = match (is_rate, point.rate()) {
-        (true, Some(rate)) => units::number(rate / 1e9),
-        _ => units::number(point.ns.median),
-    };
-    let is_winner = report.winner(workload, at) == Some(&source.name);
-    format!("{number}{}", if is_winner { WINNER } else { " " })
-}
-
-/// How many times as fast as the kernel's source; none if either was not measured there.
-fn ratio_to_kernel(workload: &Workload, source: &str, at: u64) -> Option<String> {
-    let ratio = workload.speedup_over_kernel(workload.point(source, at)?)?;
-    Some(units::number(ratio))
-}
-
-/// A workload with a line a source and a column a place.
-fn others(text: &mut String, report: &Report, workload: &Workload) {
-    let places = workload.places();
-    let is_one = places.len() == 1;
-    let has_discarded = workload
-        .series
-        .iter()
-        .flat_map(|series| &series.points)
-        .any(|point| point.discarded.is_some());
-    let mut header = vec!["".to_owned(), "source".to_owned()];
-    header.extend(places.iter().map(|&at| {
-        if is_one {
-            workload.operation.clone()
-        } else {
-            format!("{at} {}", workload.axis)
-        }
-    }));
-    header.push("×".into());
-    if has_discarded {
-        header.push("discarded".into());
-    }
-    let rows = workload.series.iter().map(|series| {
-        let secure = report.source(&series.source).map_or("", fitness);
-        let mut row = vec![secure.to_owned(), series.source.clone()];
-        row.extend(places.iter().map(|&at| {
-            let point = series.points.iter().find(|point| point.at == at);
-            let is_winner = report.winner(workload, at) == Some(&series.source);
-            let figure = point.map_or(NONE.into(), |point| figure(workload, point));
-            format!("{figure}{}", if is_winner { WINNER } else { " " })
-        }));
-        let last = places.last().copied().unwrap_or(0);
-        row.push(ratio_to_kernel(workload, &series.source, last).unwrap_or(NONE.into()));
-        if has_discarded {
-            let discarded = series.points.iter().find_map(|point| point.discarded);
-            row.push(discarded.map_or(NONE.into(), |bytes| format!("{bytes} B")));
-        }
-        row
-    });
-    let _ = writeln!(text, "\n{}", workload.title);
-    text.push_str(&aligned(header, rows, 2));
-    for failure in &workload.failures {
-        let _ = writeln!(text, "FAILED: {failure}");
-    }
-}
-
-/// Long operations as rates, where they make bytes; others as times.
-fn figure(workload: &Workload, point: &Point) -> String {
-    let is_rate = matches!(
-        workload.name.as_str(),
-        workload::THREADS_LARGE | workload::RATE | workload::PIPE
-    );
-    match point.rate() {
-        Some(rate) if is_rate => units::rate(rate),
-        _ => units::time(point.ns.median),
-    }
-}
-
-fn missing(text: &mut String, report: &Report) {
-    let _ = writeln!(text);
+    text += "\n";
     for source in &report.sources {
         let what = match source.state {
             State::Measured => continue,
@@ -231,34 +30,163 @@ fn missing(text: &mut String, report: &Report) {
         let reason = source.reason.as_deref().unwrap_or("");
         let _ = writeln!(text, "{}: {what}: {reason}", source.name);
     }
-}
-
-fn ending(text: &mut String, report: &Report) {
     let _ = writeln!(
         text,
         "\nSpread of the quartiles {:.1} % (median), stolen time {:.1} %, {:.0} s.\n\n{}",
         report.noise.spread_percent, report.noise.steal_percent, report.seconds, report.advice
     );
+    text
 }
 
-/// Rows in columns; the first `left` are text, the others numbers.
-pub(super) fn aligned<H: ToString>(
-    header: impl IntoIterator<Item = H>,
-    rows: impl IntoIterator<Item = Vec<String>>,
-    left: usize,
-) -> String {
-    let mut table = Table::new();
-    table.load_preset(NOTHING);
-    table.set_header(header.into_iter().map(|cell| Cell::new(cell.to_string())));
-    for row in rows {
-        table.add_row(row);
+fn machine(report: &Report) -> String {
+    let machine = &report.machine;
+    let hypervisor = machine.hypervisor.as_deref().unwrap_or("no hypervisor");
+    let governor = machine.governor.as_deref().unwrap_or("unknown");
+    let versions = machine.versions.iter();
+    let versions: Vec<String> = versions
+        .map(|it| format!("{} {}", it.of, it.version))
+        .collect();
+    let mut text = format!(
+        "{}\nLinux {}, {hypervisor}; governor {governor}; measured on {}; reading the clock takes {}\n\
+         clones: {}\n{}\n",
+        machine.cpu,
+        machine.kernel,
+        machine.measured_on(),
+        units::time(machine.clock_ns),
+        machine.clone_guard_and_when(),
+        versions.join("; "),
+    );
+    if let Some(warning) = &report.noise.warning {
+        let _ = writeln!(text, "NOISY: {warning}");
     }
-    for (index, column) in table.column_iter_mut().enumerate() {
-        if index >= left {
-            column.set_cell_alignment(CellAlignment::Right);
+    if !report.complete {
+        text += "INCOMPLETE: the run was interrupted\n";
+    }
+    text
+}
+
+/// The first table, with ratios of a key and of a buffer.
+fn sources(report: &Report) -> String {
+    let columns = figures::main(report);
+    let Some(first) = columns.first() else {
+        return String::new();
+    };
+    let figures = columns.iter().map(|column| {
+        let unit = if column.is_by_rate() { "GB/s" } else { "ns" };
+        let number = |column: &Column, point: &Point| match point.rate() {
+            Some(rate) if column.is_by_rate() => units::number(rate / 1e9),
+            _ => units::number(point.ns.median),
+        };
+        figure(report, column, format!("{} {unit}", column.title), number)
+    });
+    let with_ratio = columns
+        .iter()
+        .filter(|column| [32, 16 << 10].contains(&column.at));
+    let ratios = with_ratio.map(|column| ratio(column, format!("{} ×", column.title)));
+    let rows = rows(
+        report,
+        &columns,
+        &figures.chain(ratios).collect::<Vec<_>>(),
+        true,
+    );
+    let kernel = first.workload.kernel.as_deref().unwrap_or("the kernel");
+    format!(
+        "\n{rows}\nS fit for secrets: neither a forked child repeats it nor a VM clone that the kernel \
+         learns of.  {WINNER} the fastest of those.\n× how many times as fast as {kernel}.  squall \
+         bench --explain SOURCE explains how a source is measured.\n"
+    )
+}
+
+/// A workload with a line a source and a column a place.
+fn other(report: &Report, workload: &Workload) -> String {
+    let columns = figures::of(workload);
+    let mut shown: Vec<Shown> = columns
+        .iter()
+        .map(|column| {
+            let title = match columns.len() {
+                1 => &workload.operation,
+                _ => &column.title,
+            };
+            figure(report, column, title.clone(), |column, point| {
+                column.figure(point)
+            })
+        })
+        .collect();
+    shown.extend(columns.last().map(|last| ratio(last, "×".into())));
+    let mut points = workload.series.iter().flat_map(|series| &series.points);
+    if points.any(|point| point.discarded.is_some()) {
+        let of_source = |source: &SourceReport| {
+            let points = &workload.series(&source.name)?.points;
+            let discarded = points.iter().find_map(|point| point.discarded)?;
+            Some(format!("{discarded} B"))
+        };
+        let cell = move |source: &SourceReport| of_source(source).unwrap_or(NONE.into());
+        shown.push(("discarded".into(), Box::new(cell)));
+    }
+    let rows = rows(report, &columns, &shown, false);
+    let failures = workload.failures.iter().map(|it| format!("FAILED: {it}\n"));
+    format!(
+        "\n{}\n{rows}{}",
+        workload.title,
+        failures.collect::<String>()
+    )
+}
+
+/// The title of a column, and its cell for a source.
+type Shown<'a> = (String, Box<dyn Fn(&SourceReport) -> String + 'a>);
+
+/// A column of figures that `show` writes.
+fn figure<'a>(
+    report: &'a Report,
+    column: &'a Column,
+    title: String,
+    show: fn(&Column, &Point) -> String,
+) -> Shown<'a> {
+    let cell = move |source: &SourceReport| {
+        let Some(point) = column.point(&source.name) else {
+            return NONE.into();
+        };
+        let is_best = column.is_best(report, &source.name);
+        show(column, point) + if is_best { WINNER } else { " " }
+    };
+    (title, Box::new(cell))
+}
+
+fn ratio<'a>(column: &'a Column, title: String) -> Shown<'a> {
+    let cell = |source: &SourceReport| {
+        column
+            .ratio(&source.name)
+            .map_or(NONE.into(), units::number)
+    };
+    (title, Box::new(cell))
+}
+
+/// A line for each source that has a figure in any of `columns`; perhaps with gaps between families.
+fn rows(report: &Report, columns: &[Column], shown: &[Shown], has_gaps: bool) -> String {
+    let titles = shown.iter().map(|(title, _)| title.as_str());
+    let mut rows = Vec::new();
+    for (_, sources) in groups(report, columns) {
+        if has_gaps && !rows.is_empty() {
+            rows.push(Vec::new());
         }
-        column.set_padding((0, 1));
+        rows.extend(sources.into_iter().map(|source| {
+            let fitness = if source.secure { "S" } else { "" };
+            let cells = shown.iter().map(|(_, cell)| cell(source));
+            [fitness.into(), source.name.clone()]
+                .into_iter()
+                .chain(cells)
+                .collect()
+        }));
     }
-    let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
-    lines.collect()
+    aligned(["", "source"].into_iter().chain(titles), rows)
+}
+
+/// Rows in columns; the first two are text, the others numbers.
+pub(super) fn aligned<'a>(
+    titles: impl IntoIterator<Item = &'a str>,
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
+    let mut table = columns(None);
+    table.set_header(titles).add_rows(rows);
+    lines(&mut table, 1, |column| column >= 2)
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::figures::{AXIS, CURVES, FONT, MESH, TEXT, WIDTH};
-use plotters::coord::Shift;
+use super::figures::{AXIS, CURVES, MESH, TEXT};
+use super::svg::{self, Area, Drawn, FONT, WIDTH, mark};
 use plotters::coord::combinators::{BindKeyPoints, IntoLogRange, LogCoord, WithKeyPoints};
 use plotters::prelude::*;
 use plotters::series::DashedLineSeries;
@@ -53,21 +53,13 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-/// The marker character of the curve with this colour.
-pub fn marker(colour: usize) -> char {
-    ['●', '▲', '✕'][colour % 3]
-}
-
 /// The plot as SVG; `None` if there are no points.
 pub fn svg(chart: &Chart) -> Option<String> {
     let points = || chart.curves.iter().flat_map(|curve| &curve.points);
     let across = coordinates(&chart.across, points().map(|point| point.0))?;
     let up = coordinates(&chart.up, points().map(|point| point.1))?;
-    let mut text = String::new();
-    let area = SVGBackend::with_string(&mut text, (WIDTH, HEIGHT)).into_drawing_area();
-    draw(&area, chart, across, up).expect("a string takes everything");
-    drop(area);
-    Some(text)
+    let draw = |area: &Area| draw(area, chart, across, up);
+    Some(svg::svg((WIDTH, HEIGHT), draw))
 }
 
 type Logarithmic = WithKeyPoints<LogCoord<f64>>;
@@ -99,12 +91,7 @@ fn keys(start: f64, end: f64) -> impl Iterator<Item = f64> {
         .map(move |n| start.ceil() + n as f64)
 }
 
-fn draw<DB: DrawingBackend>(
-    area: &DrawingArea<DB, Shift>,
-    chart: &Chart,
-    across: Logarithmic,
-    up: Logarithmic,
-) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
+fn draw(area: &Area, chart: &Chart, across: Logarithmic, up: Logarithmic) -> Drawn {
     let mut context = ChartBuilder::on(area)
         .margin(MARGIN)
         .margin_right(MARGIN_RIGHT)
@@ -125,23 +112,14 @@ fn draw<DB: DrawingBackend>(
         .draw()?;
     for curve in chart.curves.iter().rev() {
         let points = || curve.points.iter().copied();
-        let colour = CURVES[curve.colour].0;
+        let style = CURVES[curve.colour].0.stroke_width(2);
         if curve.is_dashed {
-            let line = DashedLineSeries::new(points(), 5, 4, colour.stroke_width(2));
-            context.draw_series(line)?;
-            let rings = points().map(|at| Circle::new(at, 4, colour.stroke_width(2)));
-            context.draw_series(rings)?;
-            continue;
+            context.draw_series(DashedLineSeries::new(points(), 5, 4, style))?;
+            context.draw_series(points().map(|at| Circle::new(at, 4, style)))?;
+        } else {
+            context.draw_series(LineSeries::new(points(), style))?;
+            mark(&mut context, curve.colour, points())?;
         }
-        context.draw_series(LineSeries::new(points(), colour.stroke_width(2)))?;
-        match marker(curve.colour) {
-            '●' => context.draw_series(points().map(|at| Circle::new(at, 3, colour.filled())))?,
-            '▲' => context
-                .draw_series(points().map(|at| TriangleMarker::new(at, 4, colour.filled())))?,
-            _ => {
-                context.draw_series(points().map(|at| Cross::new(at, 3, colour.stroke_width(2))))?
-            }
-        };
     }
-    area.present()
+    Ok(())
 }

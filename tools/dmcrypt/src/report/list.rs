@@ -4,12 +4,12 @@ mod csv;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::columns::{columns, lines, paragraph, whole};
 use super::words;
 use crate::model::{Entry, List};
 use crate::reasons::by_reason;
 use crate::spec::{Iv, Spec};
 use crate::verdict::{Reason, Verdict};
+use squall_tools::columns::{columns, lines, paragraph, whole};
 
 pub use csv::csv;
 
@@ -94,7 +94,7 @@ fn secure(text: &mut String, list: &List, width: Option<usize>) {
         table.add_row([row.name, bits.join(" "), joined(&digests, " ")]);
     }
     whole(&mut table, 0);
-    text.push_str(&lines(&mut table, &[]));
+    text.push_str(&lines(&mut table, 1, |_| false));
 }
 
 /// The rows with their digests; all digests in a row have the same key lengths.
@@ -150,7 +150,7 @@ fn ruled_out(text: &mut String, list: &List, verdict: Verdict, width: Option<usi
         table.add_row(row(&reason, &specs));
     }
     whole(&mut table, 1);
-    text.push_str(&lines(&mut table, &[0]));
+    text.push_str(&lines(&mut table, 1, |column| column == 0));
 }
 
 /// The row of a rule: the specifications whose first reason it is.

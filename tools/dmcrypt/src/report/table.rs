@@ -7,10 +7,10 @@ mod recommendation;
 use squall_tools::output::in_a_line;
 use squall_tools::units;
 
-use super::columns::{columns, lines, paragraph};
 use super::words;
 use crate::model::{Bench, LeftOut, Measured};
 use crate::verdict::Verdict;
+use squall_tools::columns::{columns, lines, paragraph};
 
 /// The whole report. Only lines to copy and long names are wider than `width`; `None` wraps nothing.
 pub fn text(bench: &Bench, width: Option<usize>) -> String {
@@ -69,7 +69,7 @@ fn raw(text: &mut String, bench: &Bench, width: Option<usize>) {
         "The device without encryption: medians, quartiles",
         width,
     );
-    text.push_str(&lines(&mut table, &[1, 2]));
+    text.push_str(&lines(&mut table, 1, |column| column > 0));
 }
 
 fn ranking(text: &mut String, bench: &Bench, width: Option<usize>) {
@@ -129,7 +129,7 @@ fn left_out(text: &mut String, left_out: &[LeftOut], width: Option<usize>) {
         "Left out: specifications that the kernel accepts, by the rule against them",
         width,
     );
-    text.push_str(&lines(&mut table, &[0]));
+    text.push_str(&lines(&mut table, 1, |column| column == 0));
 }
 
 fn failures(text: &mut String, bench: &Bench, width: Option<usize>) {

@@ -8,9 +8,8 @@ use squall_tools::{Failure, units};
 use crate::event::EventKind;
 use crate::record::Job;
 
-use super::meter::Left;
 use super::row::Row;
-use super::run::{Run, Totals};
+use super::run::Run;
 use super::words::Words;
 use super::{Out, STOPPING, View, table, text};
 
@@ -66,7 +65,7 @@ impl View for Log<'_> {
         for row in run.rows.iter().filter(|row| row.is_at_work()) {
             self.line(now, &format!("{}: {}", name(row), progress(row)))?;
         }
-        self.line(now, &format!("total: {}", sums(&run.totals())))
+        self.line(now, &format!("total: {}", run.totals().texts().join(", ")))
     }
 
     fn end(&mut self, now: Timestamp, job: &Job, run: &Run) -> Result<(), Failure> {
@@ -103,37 +102,8 @@ fn progress(row: &Row) -> String {
             .average()
             .map(|rate| format!("{} average", units::rate(rate))),
     );
-    parts.extend(left(row.left()));
+    parts.extend(text::left(row.left()));
     parts.extend(row.errors());
     parts.extend(row.celsius.map(|celsius| format!("{celsius:.0} °C")));
     parts.join(", ")
-}
-
-fn sums(totals: &Totals) -> String {
-    let Totals {
-        drives,
-        under_way,
-        moved,
-        ..
-    } = totals;
-    let mut parts = vec![
-        format!("{under_way} of {drives} under way"),
-        format!("{} moved", units::volume(*moved)),
-    ];
-    parts.extend(totals.now.map(|rate| format!("{} now", units::rate(rate))));
-    parts.extend(
-        totals
-            .average()
-            .map(|rate| format!("{} average", units::rate(rate))),
-    );
-    parts.extend(left(totals.left));
-    parts.join(", ")
-}
-
-fn left(left: Left) -> Option<String> {
-    match left {
-        Left::Seconds(_) => Some(format!("{} left", text::left(left))),
-        Left::Stalled => Some(text::left(left)),
-        Left::Unknown => None,
-    }
 }

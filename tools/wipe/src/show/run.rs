@@ -8,6 +8,8 @@ use crate::record::Job;
 use super::cost::Cost;
 use super::meter::Left;
 use super::row::Row;
+use super::text;
+use squall_tools::units;
 
 /// A drive is asked for its temperature no more often than this: some answer slowly.
 const TEMPERATURE: Duration = Duration::from_secs(10);
@@ -111,6 +113,23 @@ impl Totals {
     /// Bytes a second since the run began.
     pub fn average(&self) -> Option<f64> {
         (self.seconds >= 1.0).then(|| self.moved as f64 / self.seconds)
+    }
+
+    /// All of it for people, in order of importance.
+    pub fn texts(&self) -> Vec<String> {
+        let finished = self.drives - self.under_way;
+        let mut texts = vec![
+            match self.drives {
+                1 => "1 drive".into(),
+                drives => format!("{finished} of {drives} finished"),
+            },
+            format!("{} moved", units::volume(self.moved)),
+        ];
+        texts.extend(self.now.map(|rate| format!("{} now", units::rate(rate))));
+        let average = self.average().map(units::rate);
+        texts.extend(average.map(|rate| format!("{rate} average")));
+        texts.extend(text::left(self.left));
+        texts
     }
 
     /// CPU seconds for a billion bytes; `None` if too few bytes were moved to tell.

@@ -3,74 +3,98 @@
 
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 use rustix::termios::tcgetwinsize;
+use squall_tools::columns::{columns, lines};
 use squall_tools::{Failure, units};
 
 use crate::event::EventKind;
 use crate::record::Job;
 
-use super::meter::Left;
 use super::row::Row;
-use super::run::{Run, Totals};
+use super::run::Run;
 use super::words::Words;
 use super::{STOPPING, View, table, tell, text};
 
 /// Columns and lines of a terminal that does not tell its size.
 const USUAL: (usize, usize) = (80, 24);
 
-/// The fewest and the most columns of a bar.
-const BAR: (usize, usize) = (8, 30);
+/// The fewest columns with which there is room for bars.
+const WIDE: usize = 80;
+
+/// Which of the columns are numbers.
+const NUMBERS: [bool; 9] = [false, true, false, true, true, false, true, false, true];
 
 /// The most columns of a name.
 const NAME: usize = 24;
 
-/// Columns between two cells.
-const GAP: usize = 2;
-
-/// The columns in order. In a narrow terminal, those with the highest numbers are left out first.
-const COLUMNS: [(Column, u32); 10] = [
-    (Column::Name, 0),
-    (Column::Serial, 6),
-    (Column::Phase, 1),
-    (Column::Bar, 5),
-    (Column::Percent, 0),
-    (Column::Now, 2),
-    (Column::Average, 8),
-    (Column::Left, 3),
-    (Column::Errors, 4),
-    (Column::Celsius, 7),
-];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Column {
-    Name,
-    Serial,
-    Phase,
-    Bar,
-    Percent,
-    Now,
-    Average,
-    Left,
-    Errors,
-    Celsius,
-}
-
 /// The view that shows bars.
 pub struct Screen {
-    bars: ProgressBar,
+    all: MultiProgress,
+    /// The lines of drives, which not all may have.
+    bars: Vec<ProgressBar>,
+    totals: ProgressBar,
     words: Words,
 }
 
 impl Screen {
-    /// Bars on standard error.
-    pub fn new() -> Screen {
-        let style = ProgressStyle::with_template("{msg}").expect("the template is valid");
+    /// Bars on `target`.
+    pub fn on(target: ProgressDrawTarget) -> Screen {
+        let all = MultiProgress::with_draw_target(target);
+        let totals = ProgressBar::no_length().with_style(style("{wide_msg}"));
         Screen {
-            bars: ProgressBar::new_spinner().with_style(style),
+            bars: Vec::new(),
+            totals: all.add(totals),
+            all,
             words: Words::default(),
         }
+    }
+
+    /// Shows how far `run` is, on a terminal of this size. If its lines are too few, drives that have
+    /// ended are left out first.
+    pub fn show(&mut self, run: &Run, (columns, lines): (usize, usize)) {
+        let room = lines.saturating_sub(3).max(1);
+        let mut shown: Vec<&Row> = run.rows.iter().collect();
+        shown.sort_by_key(|row| (row.outcome.is_some(), row.number));
+        shown.truncate(room);
+        shown.sort_by_key(|row| row.number);
+        while self.bars.len() > shown.len() {
+            self.bars
+                .pop()
+                .into_iter()
+                .for_each(|bar| self.all.remove(&bar));
+        }
+        while self.bars.len() < shown.len() {
+            let bar = self
+                .all
+                .insert_before(&self.totals, ProgressBar::no_length());
+            self.bars.push(bar);
+        }
+        let template = if columns < WIDE {
+            "{wide_msg}"
+        } else {
+            "{bar:10}  {wide_msg}"
+        };
+        let style = style(template).progress_chars("━┄");
+        for ((bar, row), line) in self.bars.iter().zip(&shown).zip(drives(&shown).lines()) {
+            bar.set_style(style.clone());
+            bar.set_length(row.reading.total.max(1));
+            bar.set_position(row.reading.done);
+            bar.set_message(line.to_owned());
+        }
+        let mut totals = run.totals().texts();
+        if shown.len() < run.rows.len() {
+            totals.insert(1, format!("{} not shown", run.rows.len() - shown.len()));
+        }
+        self.totals.set_message(totals.join(", "));
+    }
+
+    fn clear(&self) {
+        self.bars
+            .iter()
+            .chain([&self.totals])
+            .for_each(ProgressBar::finish_and_clear);
     }
 }
 
@@ -79,13 +103,13 @@ impl View for Screen {
         if let Some(line) = self.words.of(row, what) {
             let serial = row.serial.as_deref().map(|serial| format!(" {serial}"));
             let serial = serial.unwrap_or_default();
-            self.bars.println(format!("{}{serial}: {line}", row.name));
+            let _ = self.all.println(format!("{}{serial}: {line}", row.name));
         }
         Ok(())
     }
 
     fn stopping(&mut self, _now: Timestamp) -> Result<(), Failure> {
-        self.bars.println(STOPPING);
+        let _ = self.all.println(STOPPING);
         Ok(())
     }
 
@@ -93,13 +117,12 @@ impl View for Screen {
         let size = tcgetwinsize(rustix::stdio::stderr()).ok();
         let size = size.map(|size| (size.ws_col.into(), size.ws_row.into()));
         let size = size.filter(|(columns, lines)| *columns > 0 && *lines > 0);
-        let text = lines(&run.rows, &run.totals(), size.unwrap_or(USUAL)).join("\n");
-        self.bars.set_message(text);
+        self.show(run, size.unwrap_or(USUAL));
         Ok(())
     }
 
     fn end(&mut self, _now: Timestamp, job: &Job, run: &Run) -> Result<(), Failure> {
-        self.bars.finish_and_clear();
+        self.clear();
         tell(&table::table(job, &run.totals()))
     }
 }
@@ -107,173 +130,52 @@ impl View for Screen {
 impl Drop for Screen {
     /// Removes the bars, so that messages can follow.
     fn drop(&mut self) {
-        self.bars.finish_and_clear();
+        self.clear();
     }
 }
 
-/// All lines for a terminal of this size. If they are too many, drives that have ended are left out
-/// first.
-pub fn lines(rows: &[Row], totals: &Totals, (columns, lines): (usize, usize)) -> Vec<String> {
-    // A full last column or last line would scroll.
-    let (width, room) = (columns.saturating_sub(1), lines.saturating_sub(3).max(1));
-    let mut shown: Vec<&Row> = rows.iter().collect();
-    if shown.len() > room {
-        shown.sort_by_key(|row| (row.outcome.is_some(), row.number));
-        shown.truncate(room);
-        shown.sort_by_key(|row| row.number);
-    }
-    let mut text = table(&shown, width);
-    text.push(cut(&sums(totals, rows.len() - shown.len()), width));
-    text
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is valid")
 }
 
-/// One line for each drive.
-fn table(rows: &[&Row], width: usize) -> Vec<String> {
-    let columns: Vec<Vec<String>> = COLUMNS
-        .iter()
-        .map(|(column, _)| rows.iter().map(|row| cell(row, *column)).collect())
-        .collect();
-    let mut widths: Vec<usize> = columns.iter().map(|cells| widest(cells)).collect();
-    let kept = fitting(&widths, width);
-    let spare = width.saturating_sub(used(&widths, &kept));
-    let is_bar = |&&index: &&usize| COLUMNS[index].0 == Column::Bar;
-    if let Some(&bar) = kept.iter().find(is_bar) {
-        widths[bar] = (BAR.0 + spare).min(BAR.1);
-    }
-    let line = |number: usize| {
-        let cells = kept.iter().map(|&index| {
-            let (cell, width) = (&columns[index][number], widths[index]);
-            match COLUMNS[index].0 {
-                Column::Bar => bar(rows[number].percent(), width),
-                column if is_left(column) => format!("{cell:width$}"),
-                _ => format!("{cell:>width$}"),
-            }
-        });
-        let cells: Vec<_> = cells.collect();
-        cut(cells.join(&" ".repeat(GAP)).trim_end(), width)
-    };
-    (0..rows.len()).map(line).collect()
+/// Drives in a line each; what matters least comes last, where a narrow terminal cuts it off.
+fn drives(rows: &[&Row]) -> String {
+    let cells: Vec<_> = rows.iter().map(|row| cells(row)).collect();
+    let is_used = |column: &usize| cells.iter().any(|cells| !cells[*column].is_empty());
+    let used: Vec<usize> = (0..NUMBERS.len()).filter(is_used).collect();
+    let mut table = columns(None);
+    table.add_rows(
+        cells
+            .iter()
+            .map(|cells| used.iter().map(|&column| &cells[column])),
+    );
+    lines(&mut table, 2, |column| NUMBERS[used[column]])
 }
 
-fn widest(cells: &[String]) -> usize {
-    cells
-        .iter()
-        .map(|cell| cell.chars().count())
-        .max()
-        .unwrap_or(0)
-}
-
-/// The width of the `kept` columns, with the gaps between them.
-fn used(widths: &[usize], kept: &[usize]) -> usize {
-    let used: usize = kept.iter().map(|&index| widths[index] + GAP).sum();
-    used.saturating_sub(GAP)
-}
-
-/// The columns that are not empty and fit into `width` together.
-fn fitting(widths: &[usize], width: usize) -> Vec<usize> {
-    let mut kept: Vec<usize> = (0..widths.len())
-        .filter(|&index| widths[index] > 0)
-        .collect();
-    while used(widths, &kept) > width && kept.len() > 1 {
-        let Some(&least) = kept.iter().max_by_key(|&&index| COLUMNS[index].1) else {
-            break;
-        };
-        kept.retain(|&index| index != least);
-    }
-    kept
-}
-
-fn is_left(column: Column) -> bool {
-    matches!(
-        column,
-        Column::Name | Column::Serial | Column::Phase | Column::Errors
-    )
-}
-
-fn cell(row: &Row, column: Column) -> String {
-    let is_at_work = row.is_at_work();
-    let rate = |rate: Option<f64>| match rate {
-        Some(rate) => units::rate(rate),
-        None => String::new(),
-    };
-    match column {
-        Column::Name => end(&row.name),
-        Column::Serial => row.serial.clone().unwrap_or_default(),
-        Column::Phase => row.phase(),
-        // At its least width; `table` may make it wider.
-        Column::Bar => bar(0, BAR.0),
-        Column::Percent if row.reading.total == 0 => String::new(),
-        Column::Percent => format!("{} %", row.percent()),
-        Column::Now => rate(row.now()),
-        Column::Average => match row.meter.average() {
-            Some(average) => format!("avg {}", units::rate(average)),
-            None => String::new(),
-        },
-        Column::Left if is_at_work => left(row.left()),
-        Column::Left => String::new(),
-        Column::Errors => row.errors().unwrap_or_default(),
-        Column::Celsius => match row.celsius {
-            Some(celsius) => format!("{celsius:.0} °C"),
-            None => String::new(),
-        },
-    }
-}
-
-fn left(left: Left) -> String {
-    let text = text::left(left);
-    match left {
-        Left::Seconds(_) => text + " left",
-        Left::Stalled | Left::Unknown => text,
-    }
+fn cells(row: &Row) -> [String; NUMBERS.len()] {
+    let percent = format!("{} %", row.percent());
+    let average = row.meter.average().map(units::rate);
+    let texts = [
+        Some(name(row)),
+        Some(percent).filter(|_| row.reading.total > 0),
+        Some(row.phase()),
+        row.now().map(units::rate),
+        text::left(row.left()),
+        row.errors(),
+        row.celsius.map(|celsius| format!("{celsius:.0} °C")),
+        row.serial.clone(),
+        average.map(|rate| format!("{rate} average")),
+    ];
+    texts.map(Option::unwrap_or_default)
 }
 
 /// The end of a long name, which is where names differ.
-fn end(name: &str) -> String {
-    match name.chars().count() {
+fn name(row: &Row) -> String {
+    match row.name.chars().count() {
         count if count > NAME => {
-            let last = name.chars().skip(count + 1 - NAME);
+            let last = row.name.chars().skip(count + 1 - NAME);
             ['…'].into_iter().chain(last).collect()
         }
-        _ => name.into(),
-    }
-}
-
-/// A bar of `width` columns.
-fn bar(percent: u64, width: usize) -> String {
-    let full = width * percent as usize / 100;
-    "━".repeat(full) + &"┄".repeat(width - full)
-}
-
-fn sums(totals: &Totals, hidden: usize) -> String {
-    let ended = totals.drives - totals.under_way;
-    let mut parts = vec![match totals.drives {
-        1 => "1 drive".into(),
-        drives => format!("{ended} of {drives} drives finished"),
-    }];
-    if hidden > 0 {
-        parts.push(format!("{hidden} not shown"));
-    }
-    parts.push(format!("{} moved", units::volume(totals.moved)));
-    parts.extend(totals.now.map(units::rate));
-    parts.extend(
-        totals
-            .average()
-            .map(|rate| format!("avg {}", units::rate(rate))),
-    );
-    if totals.left != Left::Unknown {
-        parts.push(left(totals.left));
-    }
-    parts.join("  ")
-}
-
-/// At most `width` columns of `line`.
-fn cut(line: &str, width: usize) -> String {
-    match line.chars().count() {
-        count if count > width => line
-            .chars()
-            .take(width.saturating_sub(1))
-            .chain(['…'])
-            .collect(),
-        _ => line.into(),
+        _ => row.name.clone(),
     }
 }

@@ -1,7 +1,6 @@
 //! The last table: the outcome of each drive, what the run cost, and what to do next.
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, CellAlignment, Table};
+use squall_tools::columns::{columns, lines};
 use squall_tools::output::in_a_line;
 use squall_tools::units;
 
@@ -49,7 +48,7 @@ pub fn plan(job: &Job) -> String {
 
 /// The table, the totals and the advice.
 pub fn table(job: &Job, totals: &Totals) -> String {
-    let mut text = format!("\n{}\n{}\n", drives(job), sums(totals));
+    let mut text = format!("\n{}{}\n", drives(job), sums(totals));
     let mut next = job
         .drives
         .iter()
@@ -88,23 +87,10 @@ fn flash(job: &Job) -> String {
 }
 
 fn drives(job: &Job) -> String {
-    let mut table = Table::new();
-    table.load_preset(NOTHING);
-    table.set_header(COLUMNS.map(|(title, _)| Cell::new(title)));
-    for drive in &job.drives {
-        table.add_row(row(drive));
-    }
-    for (column, (_, is_number)) in table.column_iter_mut().zip(COLUMNS) {
-        if is_number {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        column.set_padding((0, 2));
-    }
-    let lines: Vec<_> = table
-        .lines()
-        .map(|line| line.trim_end().to_owned())
-        .collect();
-    lines.join("\n")
+    let mut table = columns(None);
+    table.set_header(COLUMNS.map(|(title, _)| title));
+    table.add_rows(job.drives.iter().map(row));
+    lines(&mut table, 2, |column| COLUMNS[column].1)
 }
 
 fn row(drive: &Drive) -> [String; 8] {

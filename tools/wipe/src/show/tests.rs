@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use indicatif::{InMemoryTerm, ProgressDrawTarget};
 use serde_json::Value;
 use squall_drives::Target;
 use squall_testing::loops::Lab;
@@ -12,7 +13,8 @@ use strum::IntoEnumIterator;
 use super::json::{Json, Name};
 use super::log::Log;
 use super::run::{Run, Totals};
-use super::{Show, View, fixture, screen, table};
+use super::screen::Screen;
+use super::{Show, View, fixture, table};
 use crate::event::{Event, EventKind};
 use crate::progress::{Phase, Progress};
 use crate::record::{Extent, Job, Means, Outcome};
@@ -116,6 +118,18 @@ fn log_lines_are_as_they_were() {
     insta::assert_snapshot!("log", *text);
 }
 
+/// What is on a terminal of so many lines and columns that shows `run`.
+fn screen(run: &Run, lines: u16, columns: u16) -> Vec<String> {
+    let term = InMemoryTerm::new(lines, columns);
+    let target = ProgressDrawTarget::term_like(Box::new(term.clone()));
+    let mut screen = Screen::on(target);
+    screen.show(run, (columns.into(), lines.into()));
+    let shown = term.contents().lines().map(str::to_owned).collect();
+    drop(screen);
+    assert_eq!(term.contents(), "", "the bars are removed");
+    shown
+}
+
 #[test]
 fn bars_are_as_they_were_and_fit() {
     let job = job();
@@ -125,14 +139,10 @@ fn bars_are_as_they_were_and_fit() {
         &job,
         &progress,
     );
-    let (rows, totals) = (&show.run.rows, show.run.totals());
     let mut text = String::new();
     for columns in [20, 40, 60, 80, 100, 120, 160] {
-        let lines = screen::lines(rows, &totals, (columns, 24));
-        assert_eq!(lines.len(), rows.len() + 1);
-        for line in &lines {
-            assert!(line.chars().count() < columns, "{columns}: {line}");
-        }
+        let lines = screen(&show.run, 24, columns);
+        assert_eq!(lines.len(), show.run.rows.len() + 1);
         text += &format!("{columns}\n{}\n\n", lines.join("\n"));
     }
     insta::assert_snapshot!("screen", text);
@@ -157,15 +167,15 @@ fn drives_are_told_apart() {
     }
     let progress = progress(&job);
     let run = Run::new(&job, &progress, Box::new(|_| None));
-    let lines = screen::lines(&run.rows, &run.totals(), (80, 24));
-    assert!(lines[0].starts_with("/a/old.img ") && lines[1].starts_with("/b/old.img "));
+    let lines = screen(&run, 24, 80);
+    assert!(lines[0].contains("  /a/old.img ") && lines[1].contains("  /b/old.img "));
     assert!(
-        lines[2].starts_with("…xxxx") && lines[2].contains("x/old.img  "),
+        lines[2].contains("  …xxxx") && lines[2].contains("x/old.img  "),
         "{lines:?}"
     );
 }
 
-/// If there are more drives than lines, those at work are shown.
+/// If there are more drives than lines, those at work are shown; with more lines, all are again.
 #[test]
 fn drives_that_ended_make_room() {
     let job = job();
@@ -175,13 +185,39 @@ fn drives_that_ended_make_room() {
         &job,
         &progress,
     );
-    let lines = screen::lines(&show.run.rows, &show.run.totals(), (80, 5));
+    let lines = screen(&show.run, 5, 80);
     assert_eq!(lines.len(), 3);
     assert!(
         lines[0].contains("sdb") && lines[1].contains("sdc"),
         "{lines:?}"
     );
     assert!(lines[2].contains("1 not shown"), "{lines:?}");
+    let term = InMemoryTerm::new(24, 80);
+    let mut screen = Screen::on(ProgressDrawTarget::term_like(Box::new(term.clone())));
+    for (lines, expected) in [(24, 4), (5, 3), (24, 4)] {
+        screen.show(&show.run, (80, lines));
+        assert_eq!(term.contents().lines().count(), expected);
+    }
+}
+
+/// Events stay above the bars, and below them when these are removed.
+#[test]
+fn events_stand_above_the_bars() {
+    let job = job();
+    let progress = progress(&job);
+    let term = InMemoryTerm::new(24, 80);
+    let target = ProgressDrawTarget::term_like(Box::new(term.clone()));
+    let show = play(Box::new(Screen::on(target)), &job, &progress);
+    let shown = term.contents();
+    let [event, bar] =
+        ["sdc WD-WX12A3456790: 4096 B at 81920", "  sdb "].map(|text| shown.find(text));
+    assert!(event.is_some() && event < bar, "{shown}");
+    drop(show);
+    let left = term.contents();
+    assert!(
+        left.contains("4096 B at 81920") && !left.contains("of 3 finished"),
+        "{left}"
+    );
 }
 
 #[test]

@@ -21,12 +21,14 @@ pub fn duration(seconds: f64) -> String {
 }
 
 /// An estimated time, without seconds from a minute on.
-pub fn left(left: Left) -> String {
+pub fn left(left: Left) -> Option<String> {
     match left {
-        Left::Stalled => "stalled".into(),
-        Left::Unknown => NONE.into(),
-        Left::Seconds(seconds @ 60.0..3600.0) => format!("{} min", (seconds / 60.0).round()),
-        Left::Seconds(seconds) => duration(seconds),
+        Left::Stalled => Some("stalled".into()),
+        Left::Unknown => None,
+        Left::Seconds(seconds @ 60.0..3600.0) => {
+            Some(format!("{} min left", (seconds / 60.0).round()))
+        }
+        Left::Seconds(seconds) => Some(duration(seconds) + " left"),
     }
 }
 
@@ -60,7 +62,7 @@ mod tests {
             "200 h",
         ];
         assert_eq!(shown, expected);
-        assert_eq!(left(Left::Seconds(61.0)), "1 min");
+        assert_eq!(left(Left::Seconds(61.0)), Some("1 min left".into()));
     }
 
     #[test]

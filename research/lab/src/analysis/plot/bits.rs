@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
+use squall_tools::page::svg::{Area, Drawn, svg};
 
-use super::{BLUE, FONT, GREEN, GREY, MARGIN, MESH, TEXT_SIZE, TITLE_SIZE, VERMILLION};
+use super::{BLUE, FONT, GREEN, GREY, MARGIN, MESH, ORANGE, TEXT_SIZE, TITLE_SIZE, WIDTH};
 use crate::analysis::report::{Experiment, Kind};
 use crate::analysis::uncertainty::{BOTH_SEEDS, FAST_SEED, OutputUncertainty, Uncertainty};
 
@@ -34,7 +34,7 @@ const CURVES: [Curve; 3] = [
     },
     Curve {
         name: "in both seeds, conservative",
-        colour: VERMILLION,
+        colour: ORANGE,
         width: 6,
         bits: |output| output.both,
     },
@@ -58,17 +58,17 @@ pub fn plot_uncertainty(experiment: &Experiment) -> Option<String> {
         Kind::Reset => 0.0,
     };
     let time = begin..((last - begin) * ROOM).max(0.001) + begin;
-    Some(super::svg(HEIGHT, |area| {
+    Some(svg((WIDTH, HEIGHT), |area| {
         draw(area, experiment, uncertainty, time)
     }))
 }
 
-fn draw<DB: DrawingBackend>(
-    area: &DrawingArea<DB, Shift>,
+fn draw(
+    area: &Area,
     experiment: &Experiment,
     uncertainty: &Uncertainty,
     time: Range<f64>,
-) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
+) -> Drawn {
     let outputs = &uncertainty.outputs;
     let counts = CURVES
         .iter()
@@ -115,8 +115,7 @@ fn draw<DB: DrawingBackend>(
         .background_style(WHITE)
         .border_style(MESH)
         .label_font((FONT, TEXT_SIZE))
-        .draw()?;
-    area.present()
+        .draw()
 }
 
 /// A step curve: each output's value lasts until the next output.

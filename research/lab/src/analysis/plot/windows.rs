@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use plotters::coord::Shift;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::{BLUE, FONT, MARGIN, MESH, SKY, TEXT_SIZE, TITLE_SIZE};
+use squall_tools::page::svg::{Area, Context, Drawn, svg};
+
+use super::{BLUE, FONT, MARGIN, MESH, TEXT_SIZE, TITLE_SIZE, WIDTH};
 use crate::analysis::report::Experiment;
 use crate::analysis::window::Window;
 
@@ -18,18 +19,16 @@ const REST: u32 = 140;
 /// Rows that the legend takes, below the sources.
 const LEGEND_ROWS: u32 = 2;
 
-/// A name, a colour, the height of a bar as a fraction of its row, and the bar's length.
-type Bar = (&'static str, RGBColor, f64, fn(&Window) -> usize);
+/// A name, the opacity of a bar and its height as a fraction of its row, and the bar's length.
+type Bar = (&'static str, f64, f64, fn(&Window) -> usize);
 
 /// Later bars are drawn over earlier ones.
 const BARS: [Bar; 2] = [
-    ("maximum of the clones", SKY, 0.7, |window| {
+    ("maximum of the clones", 0.4, 0.7, |window| {
         window.requests.max
     }),
-    ("median", BLUE, 0.35, |window| window.requests.median),
+    ("median", 1.0, 0.35, |window| window.requests.median),
 ];
-
-type Chart<'a, DB> = ChartContext<'a, DB, Cartesian2d<Axis, Axis>>;
 
 /// Plots how many requests each source served before a clone had its own state, as SVG. None if there
 /// are no windows. The axis shows log(1 + requests), because most numbers are 0.
@@ -38,14 +37,10 @@ pub fn plot_window(experiment: &Experiment) -> Option<String> {
     let windows = sources.filter_map(|s| Some((s.source.name(), s.window.as_ref()?)));
     let windows: Vec<_> = windows.collect();
     let height = REST + ROW * (windows.len() as u32 + LEGEND_ROWS);
-    (!windows.is_empty()).then(|| super::svg(height, |area| draw(area, experiment, &windows)))
+    (!windows.is_empty()).then(|| svg((WIDTH, height), |area| draw(area, experiment, &windows)))
 }
 
-fn draw<DB: DrawingBackend>(
-    area: &DrawingArea<DB, Shift>,
-    experiment: &Experiment,
-    windows: &[(&str, &Window)],
-) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
+fn draw(area: &Area, experiment: &Experiment, windows: &[(&str, &Window)]) -> Drawn {
     area.fill(&WHITE)?;
     let title = super::title(experiment, "requests with common state");
     let (requests, rows) = axes(windows);
@@ -65,7 +60,8 @@ fn draw<DB: DrawingBackend>(
         .y_label_formatter(&|&row| windows[index(row, windows.len())].0.into())
         .bold_line_style(MESH)
         .draw()?;
-    for (name, colour, part, requests) in BARS {
+    for (name, opacity, part, requests) in BARS {
+        let colour = BLUE.mix(opacity);
         let bars = windows.iter().enumerate().map(|(index, (_, window))| {
             let row = row(index, windows.len());
             let corners = [
@@ -86,15 +82,11 @@ fn draw<DB: DrawingBackend>(
         .background_style(WHITE)
         .border_style(MESH)
         .label_font((FONT, TEXT_SIZE))
-        .draw()?;
-    area.present()
+        .draw()
 }
 
 /// Writes each bar's numbers next to it.
-fn figures<DB: DrawingBackend>(
-    chart: &mut Chart<DB>,
-    windows: &[(&str, &Window)],
-) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
+fn figures(chart: &mut Context<Axis, Axis>, windows: &[(&str, &Window)]) -> Drawn {
     let style = TextStyle::from((FONT, TEXT_SIZE)).pos(Pos::new(HPos::Left, VPos::Center));
     let texts = windows.iter().enumerate().map(|(index, (_, window))| {
         let requests = window.requests;

@@ -76,22 +76,10 @@ fn section(f: &mut Formatter, title: &str, changes: &[Change]) -> fmt::Result {
     let rows = changes.iter().map(|change| {
         let [before, now] = change.ns.map(units::time);
         let percent = format!("{:+.1} %", (change.ratio - 1.0) * 100.0);
-        let Change {
-            source,
-            workload,
-            at,
-            ..
-        } = change;
-        vec![
-            source.clone(),
-            workload.clone(),
-            at.clone(),
-            before,
-            now,
-            percent,
-        ]
+        let texts = [&change.source, &change.workload, &change.at].map(String::clone);
+        Vec::from_iter(texts.into_iter().chain([before, now, percent]))
     });
-    write!(f, "\n{title}\n{}", aligned(header, rows, 2))
+    write!(f, "\n{title}\n{}", aligned(header, rows))
 }
 
 /// A part as a percentage, to a tenth.

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use crate::report::facts::Facts;
 use crate::report::model::{Machine, Report};
 
 pub fn top(report: &Report) -> Markup {
@@ -41,33 +42,15 @@ fn day(date: &str) -> String {
     date.replace('T', " ").replace('Z', " UTC")
 }
 
-fn facts(report: &Report) -> Vec<(&'static str, String)> {
-    let Report { machine, noise, .. } = report;
-    let or_none = |value: &Option<String>, none: &str| value.clone().unwrap_or(none.into());
-    let warnings = match machine.warnings.as_slice() {
-        [] => "none".into(),
-        codes => codes.join(", "),
-    };
-    vec![
-        ("CPU", machine.cpu.clone()),
-        ("CPUs", machine.cpus.to_string()),
-        ("Kernel", format!("Linux {}", machine.kernel)),
-        ("Hypervisor", or_none(&machine.hypervisor, "none")),
-        ("Governor", or_none(&machine.governor, "unknown")),
-        (
-            "squall",
-            format!("{}, engine {}", report.squall_version, machine.engine),
-        ),
-        ("Guard against clones", machine.clone_guard_and_when()),
-        ("Warnings of squall status", warnings),
-        (
-            "Noise",
-            format!(
-                "quartiles {:.1} % apart, {:.1} % of the time stolen, load average {}",
-                noise.spread_percent, noise.steal_percent, noise.load
-            ),
-        ),
-    ]
+fn facts(report: &Report) -> Facts {
+    let noise = &report.noise;
+    let noise = format!(
+        "quartiles {:.1} % apart, {:.1} % of the time stolen, load average {}",
+        noise.spread_percent, noise.steal_percent, noise.load
+    );
+    let mut facts = report.machine.facts();
+    facts.extend([("squall", report.squall_version.clone()), ("Noise", noise)]);
+    facts
 }
 
 fn versions(machine: &Machine) -> Markup {

@@ -1,14 +1,14 @@
 //! One plot, as SVG: under each name a bar for each direction, with median and quartiles.
 
-use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use squall_tools::measure::Spread;
-use squall_tools::page::figures::{self, AXIS, FONT, MESH, TEXT, WIDTH};
+use squall_tools::page::figures::{AXIS, CURVES, MESH, TEXT};
+use squall_tools::page::svg::{self, Area, Drawn, FONT, WIDTH, mark};
 
 /// The most bars under a name.
-pub const CURVES: usize = 2;
+pub const BARS: usize = 2;
 
 /// Heights in drawing units: of a name with its bars, and of the axis labels.
 const ROW: u32 = 52;
@@ -31,19 +31,10 @@ pub struct Row {
     pub ratios: Vec<Option<Spread>>,
 }
 
-/// The marker character of ratio `number`.
-pub fn marker(number: usize) -> char {
-    ['●', '▲'][number % CURVES]
-}
-
 /// The plot as SVG.
 pub fn svg(rows: &[Row]) -> String {
-    let mut text = String::new();
     let height = ROW * rows.len() as u32 + BELOW + ABOVE;
-    let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
-    draw(&area, rows).expect("a string takes everything");
-    drop(area);
-    text
+    svg::svg((WIDTH, height), |area| draw(area, rows))
 }
 
 /// The axis, from 0 to the raw device's speed, or further if a value is larger.
@@ -53,10 +44,9 @@ fn axis(rows: &[Row]) -> std::ops::Range<f64> {
     0.0..highest
 }
 
-type Context<'a, DB> = ChartContext<'a, DB, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-type Drawn<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
+type Context<'a> = svg::Context<'a, RangedCoordf64, RangedCoordf64>;
 
-fn draw<DB: DrawingBackend>(area: &DrawingArea<DB, Shift>, rows: &[Row]) -> Drawn<DB> {
+fn draw(area: &Area, rows: &[Row]) -> Drawn {
     let mut context = ChartBuilder::on(area)
         .margin_top(ABOVE)
         .margin_left(SIDES)
@@ -80,11 +70,11 @@ fn draw<DB: DrawingBackend>(area: &DrawingArea<DB, Shift>, rows: &[Row]) -> Draw
     for (place, row) in rows.iter().enumerate() {
         draw_row(&mut context, place as f64, row)?;
     }
-    area.present()
+    Ok(())
 }
 
 /// Draws the row that begins at `top`.
-fn draw_row<DB: DrawingBackend>(context: &mut Context<DB>, top: f64, row: &Row) -> Drawn<DB> {
+fn draw_row(context: &mut Context, top: f64, row: &Row) -> Drawn {
     let style = FONT.into_font().color(&TEXT.0);
     let style = style.pos(Pos::new(HPos::Left, VPos::Top));
     let name = Text::new(row.name.clone(), (0.0, top + NAME), style);
@@ -97,21 +87,11 @@ fn draw_row<DB: DrawingBackend>(context: &mut Context<DB>, top: f64, row: &Row) 
     Ok(())
 }
 
-fn draw_ratio<DB: DrawingBackend>(
-    context: &mut Context<DB>,
-    middle: f64,
-    number: usize,
-    ratio: &Spread,
-) -> Drawn<DB> {
-    let colour = figures::CURVES[number].0;
+fn draw_ratio(context: &mut Context, middle: f64, number: usize, ratio: &Spread) -> Drawn {
+    let colour = CURVES[number].0;
     let corners = [(0.0, middle - HALF), (ratio.median, middle + HALF)];
     context.draw_series([Rectangle::new(corners, MESH.0.filled())])?;
     let quartiles = vec![(ratio.low, middle), (ratio.high, middle)];
     context.draw_series([PathElement::new(quartiles, colour.stroke_width(2))])?;
-    let at = (ratio.median, middle);
-    match marker(number) {
-        '●' => context.draw_series([Circle::new(at, 4, colour.filled())])?,
-        _ => context.draw_series([TriangleMarker::new(at, 5, colour.filled())])?,
-    };
-    Ok(())
+    mark(context, number, [(ratio.median, middle)].into_iter())
 }

@@ -1,6 +1,8 @@
 //! Plots of the ranking: one for each kind of transfer, reads beside writes.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
+use squall_tools::page::figures;
+use squall_tools::page::svg::marker;
 use squall_tools::units;
 
 use super::chart::{self, Row};
@@ -12,22 +14,11 @@ const ROWS: usize = 12;
 
 /// All plots that have figures.
 pub fn section(bench: &Bench) -> Markup {
-    let drawn: Vec<Markup> = kinds(bench)
-        .iter()
-        .filter_map(|places| figure(bench, places))
-        .collect();
-    html! {
-        @if !drawn.is_empty() {
-            section {
-                h2 id="plots" { "Beside no encryption" }
-                p.note {
-                    "Rates as percent of the device without encryption in the same round: medians, "
-                    "and lines from quartile to quartile where these are apart."
-                }
-                div.plots { @for figure in drawn { (figure) } }
-            }
-        }
-    }
+    let kinds = kinds(bench);
+    let drawn = kinds.iter().filter_map(|places| figure(bench, places));
+    let note = "Rates as percent of the device without encryption in the same round: medians, and \
+                lines from quartile to quartile where these are apart.";
+    figures::section("Beside no encryption", note, &drawn.collect::<Vec<_>>())
 }
 
 /// Groups the indices of workloads that differ only in their direction.
@@ -36,7 +27,7 @@ fn kinds(bench: &Bench) -> Vec<Vec<usize>> {
     for (place, workload) in bench.workloads.iter().enumerate() {
         let is_same = |places: &&mut Vec<usize>| {
             let other = &bench.workloads[places[0]];
-            kind(other) == kind(workload) && places.len() < chart::CURVES
+            kind(other) == kind(workload) && places.len() < chart::BARS
         };
         match kinds.iter_mut().find(is_same) {
             Some(places) => places.push(place),
@@ -63,22 +54,15 @@ fn figure(bench: &Bench, places: &[usize]) -> Option<Markup> {
                 .collect(),
         })
         .collect();
-    let mut drawings = rows.chunks(ROWS).map(|rows| drawing(&heading, rows));
-    let first = drawings.next()?;
-    let rest: Vec<_> = drawings.collect();
-    Some(html! {
-        figure {
-            figcaption { h3 { (heading) } }
-            (names(bench, places))
-            (first)
-            @if !rest.is_empty() {
-                details {
-                    summary { "The other specifications" }
-                    @for drawing in rest { (drawing) }
-                }
-            }
-        }
-    })
+    let drawing = |rows: &[Row]| {
+        let listed: Vec<_> = rows.iter().map(|row| row.name.as_str()).collect();
+        figures::drawing(&heading, &listed, chart::svg(rows))
+    };
+    let mut drawings: Vec<Markup> = rows.chunks(ROWS).map(drawing).collect();
+    if let Some(first) = drawings.first_mut() {
+        *first = html! { (names(bench, places)) (first) };
+    }
+    figures::figure(&heading, &drawings, "The other specifications")
 }
 
 /// A plot's heading, such as `1 MiB, sequential, 8 at once`.
@@ -91,23 +75,13 @@ fn heading(workload: &Workload) -> String {
     format!("{length}, {}, {depth}", words::order(workload.is_random))
 }
 
-fn drawing(heading: &str, rows: &[Row]) -> Markup {
-    let listed: Vec<_> = rows.iter().map(|row| row.name.as_str()).collect();
-    let label = format!("{heading}, a plot of {}", listed.join(", "));
-    html! {
-        div.drawing role="img" aria-label=(label) { (PreEscaped(chart::svg(rows))) }
-    }
-}
-
 /// The legend: the markers with their names.
 fn names(bench: &Bench, places: &[usize]) -> Markup {
     html! {
         ul.names {
             @for (colour, place) in places.iter().enumerate() {
-                li {
-                    span.marker.(format!("c{colour}")) aria-hidden="true" { (chart::marker(colour)) }
-                    span { (words::direction(bench.workloads[*place].direction)) }
-                }
+                @let direction = words::direction(bench.workloads[*place].direction);
+                (figures::name(colour, marker(colour), &html! { (direction) }))
             }
         }
     }

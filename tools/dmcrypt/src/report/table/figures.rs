@@ -3,13 +3,12 @@
 
 use std::ops::Range;
 
-use comfy_table::Cell;
 use squall_tools::output::in_a_line;
 use squall_tools::units;
 
 use crate::model::{Bench, Figure, Measured, Workload};
-use crate::report::columns::{columns, lines};
 use crate::report::words;
+use squall_tools::columns::{columns, lines};
 
 /// Blanks between columns.
 const GAP: usize = 1;
@@ -100,15 +99,13 @@ fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
 /// One table with the cells in `range`.
 fn table(rows: &[Row], range: Range<usize>) -> String {
     let mut table = columns(None);
-    let mut right = vec![1, 2];
-    right.extend((0..range.len()).map(|index| 3 + index));
     for (index, row) in rows.iter().enumerate() {
         let cells = row.cells.get(range.clone()).unwrap_or_default();
-        let cells = row.head.iter().chain(cells).map(Cell::new);
+        let cells = row.head.iter().chain(cells);
         match index {
             0 => table.set_header(cells),
             _ => table.add_row(cells),
         };
     }
-    lines(&mut table, &right)
+    lines(&mut table, 1, |column| column > 0)
 }

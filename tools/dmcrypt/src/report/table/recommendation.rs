@@ -4,8 +4,8 @@ use squall_tools::output::in_a_line;
 
 use super::{heading, warnings};
 use crate::model::{Bench, Recommendation};
-use crate::report::columns::paragraph;
 use crate::report::words;
+use squall_tools::columns::paragraph;
 
 /// Appends the recommendation to `text`.
 pub fn write(text: &mut String, bench: &Bench, width: Option<usize>) {

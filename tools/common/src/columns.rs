@@ -1,8 +1,10 @@
 //! Columns and paragraphs for terminals.
 
+pub use comfy_table::Table;
 use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
-use squall_tools::output::in_a_line;
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement};
+
+use crate::output::in_a_line;
 
 /// A table that fits into `width` columns; `None` makes it as wide as its content.
 pub fn columns(width: Option<usize>) -> Table {
@@ -22,13 +24,14 @@ pub fn whole(table: &mut Table, column: usize) {
     }
 }
 
-/// The table's lines, with the columns in `right` aligned to the right.
-pub fn lines(table: &mut Table, right: &[usize]) -> String {
+/// The table's lines, with the columns that are numbers (`is_number`) aligned to the right, and so many
+/// blanks between columns.
+pub fn lines(table: &mut Table, gap: u16, is_number: impl Fn(usize) -> bool) -> String {
     for (index, column) in table.column_iter_mut().enumerate() {
-        if right.contains(&index) {
+        if is_number(index) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        column.set_padding((0, 1));
+        column.set_padding((0, gap));
     }
     let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
     lines.collect()
@@ -38,5 +41,5 @@ pub fn lines(table: &mut Table, right: &[usize]) -> String {
 pub fn paragraph(text: &str, width: Option<usize>) -> String {
     let mut table = columns(width);
     table.add_row([in_a_line(text)]);
-    lines(&mut table, &[])
+    lines(&mut table, 1, |_| false)
 }
