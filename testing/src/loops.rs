@@ -1,11 +1,9 @@
 //! Loop devices, mounts and swap for tests, undone on drop.
 //!
-//! They need root. Integration tests declare [`crate::needs::LOOP_DEVICES`]; unit tests begin with
-//! [`Lab::or_skip`].
+//! They need root: tests declare [`crate::needs::LOOP_DEVICES`].
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -50,19 +48,6 @@ impl Lab {
         Lab {
             directory: tempfile::tempdir().unwrap(),
         }
-    }
-
-    /// A new lab, or None if this process may not attach loop devices. Then it prints SKIP, or fails if
-    /// SQUALL_REQUIRE_LOOP is set.
-    pub fn or_skip() -> Option<Lab> {
-        if let Err(why) = available() {
-            let is_required = std::env::var_os("SQUALL_REQUIRE_LOOP").is_some();
-            assert!(!is_required, "required, but {why}");
-            let line = format!("SKIP {why}\n");
-            std::io::stderr().write_all(line.as_bytes()).unwrap();
-            return None;
-        }
-        Some(Lab::new())
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

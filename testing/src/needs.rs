@@ -60,6 +60,12 @@ pub const USER_NAMESPACES: Need = Need {
     required_by: NOTHING,
 };
 
+/// mkfs.btrfs(8).
+pub const MKFS_BTRFS: Need = Need {
+    check: || command("mkfs.btrfs"),
+    required_by: PROGRAMS,
+};
+
 /// A C++ compiler. A C compiler is always needed.
 pub const CXX_COMPILER: Need = Need {
     check: || command("c++"),

@@ -5,10 +5,13 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
+use squall_testing::loops::{Lab, Loop};
+use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
+use super::errors::serial;
 use super::workspace::{Running, Workspace, assert_keystream, contents, key, ran, read};
 use crate::common::end;
 
@@ -181,7 +184,7 @@ fn a_job_killed_at_its_very_end_is_ended_by_resuming_it() {
         let drive = &mut job["drives"][0];
         drive["passes"][0]["offset"] = SIZE.into();
         drive["passes"][0]["ended"] = drive["passes"][0]["began"].clone();
-        drive["outcome"] = serde_json::json!({ "outcome": "overwritten" });
+        drive["outcome"] = json!({ "outcome": "overwritten" });
     });
     ran(workspace.resume("")).well();
     assert_eq!(workspace.reports().len(), 1);
@@ -219,10 +222,58 @@ fn journals_that_were_changed_are_refused() {
 
 type Change = fn(&mut Value);
 
-fn change_journal(workspace: &Workspace, change: Change) {
+fn change_journal(workspace: &Workspace, change: impl FnOnce(&mut Value)) {
     let mut job = read(&workspace.journal());
     change(&mut job);
     fs::write(workspace.journal(), job.to_string()).unwrap();
+}
+
+/// No number that lasts tells a loop device from another of its size.
+fn a_loop_device_is_confirmed_again() {
+    let lab = Lab::new();
+    let workspace = Workspace::new();
+    let image = lab.image("image", SIZE as u64);
+    let device = Loop::attach(&[], &image);
+    let first = format!("--serial {}", serial(&device.path));
+    killed(&workspace, &first, &[&device.path]);
+    ran(workspace.resume("")).refused("--serial");
+
+    drop(device);
+    let device = Loop::attach(&[], &image);
+    // It may have another path now, where it would not be looked for.
+    let path = device.path.to_str().unwrap();
+    change_journal(&workspace, |job| {
+        job["drives"][0]["target"]["path"] = path.into()
+    });
+    ran(workspace.resume(&first)).refused("no target has this serial number");
+    let second = format!("--serial {}", serial(&device.path));
+    ran(workspace.resume(&second)).well();
+    assert!(!workspace.has_journal());
+}
+
+/// A loop device has no secure discard.
+fn a_drive_whose_erase_fails_is_overwritten_nevertheless() {
+    let lab = Lab::new();
+    let workspace = Workspace::new();
+    let device = lab.device(SIZE as u64);
+    let options = format!("--serial {}", serial(&device.path));
+    killed(&workspace, &options, &[&device.path]);
+    change_journal(&workspace, |job| {
+        let drive = &mut job["drives"][0];
+        drive["passes"] = json!([]);
+        drive["purge"] = json!({
+            "means": "secure-discard", "began": null, "ended": null, "failure": null
+        });
+    });
+    let done = ran(workspace.resume(&options)).badly("1 of 1 drives not wiped as asked");
+    let why = done.events("purged")[0]["failure"].as_str().unwrap();
+    assert!(why.contains("not supported"), "{why}");
+    let report = read(&workspace.reports()[0]);
+    let drive = &report["drives"][0];
+    assert_eq!(drive["purge"]["failure"], why);
+    assert_eq!(drive["outcome"]["outcome"], "incomplete");
+    assert_eq!(drive["verification"]["compared"], SIZE);
+    assert_eq!(drive["verification"]["differing_bytes"], 0);
 }
 
 fn a_job_that_is_over_is_not_resumed() {
@@ -256,5 +307,7 @@ pub const TESTS: &[Test] = tests![
     drives_that_were_done_before_a_kill_have_reports_and_no_keys,
     a_job_killed_at_its_very_end_is_ended_by_resuming_it,
     journals_that_were_changed_are_refused,
+    a_loop_device_is_confirmed_again: [LOOP_DEVICES],
+    a_drive_whose_erase_fails_is_overwritten_nevertheless: [LOOP_DEVICES],
     a_job_that_is_over_is_not_resumed,
 ];

@@ -9,8 +9,6 @@ mod guest;
 mod initramfs;
 mod memory;
 mod spec;
-#[cfg(test)]
-mod tests;
 
 use std::path::{Path, PathBuf};
 

@@ -11,7 +11,7 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    clones_repeat_only_without_guards,
+    clones_repeat_only_without_guards: [MACHINES],
     without_request_pads_some_clones_repeat: [MACHINES],
     bursts_end_with_the_stop_of_the_machine: [MACHINES],
     boots_do_not_repeat: [MACHINES],

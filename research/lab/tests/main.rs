@@ -10,6 +10,7 @@ mod dmcrypt;
 mod doors;
 mod faults;
 mod go;
+mod machines;
 mod module;
 mod purge;
 mod stops;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         module::firmware::TESTS,
         workshop::TESTS,
         unready::TESTS,
+        machines::TESTS,
         clones::TESTS,
         doors::TESTS,
         go::TESTS,

@@ -266,3 +266,9 @@ impl<F: Field> fmt::Debug for Robust<F> {
         f.debug_struct("Robust").finish_non_exhaustive()
     }
 }
+
+/// Runs the unit tests, which say what they need of the CPU.
+#[cfg(test)]
+fn main() -> std::process::ExitCode {
+    tests::main()
+}

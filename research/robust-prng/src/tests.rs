@@ -6,6 +6,8 @@ mod game;
 use super::field::sealed::Field as Sealed;
 use super::reference::{self, Parameters, SlowRobust};
 use super::*;
+use squall_testing::suite::{self, Test};
+use squall_testing::tests;
 
 /// F_2^7 with keys of 2 bits: small enough for every seed and every state.
 pub struct Gf7;
@@ -154,7 +156,6 @@ fn agrees_with_the_slow_one<F: Slow>() {
     assert_eq!(slow.blocks, 20 * blocks, "n = {}: blocks", F::DEGREE);
 }
 
-#[test]
 fn every_field_agrees_with_the_slow_generator() {
     agrees_with_the_slow_one::<Gf489>();
     agrees_with_the_slow_one::<Gf579>();
@@ -163,7 +164,6 @@ fn every_field_agrees_with_the_slow_generator() {
     agrees_with_the_slow_one::<Gf7>();
 }
 
-#[test]
 fn an_output_takes_five_six_or_seven_blocks() {
     assert_eq!(Robust::<Gf489>::KEYSTREAM_LEN, 5 * BLOCK);
     assert_eq!(Robust::<Gf579>::KEYSTREAM_LEN, 6 * BLOCK);
@@ -190,14 +190,12 @@ fn does_not_give_outputs_back<F: Field>() {
     }
 }
 
-#[test]
 fn a_state_stolen_after_an_output_does_not_give_it_back() {
     does_not_give_outputs_back::<Gf489>();
     does_not_give_outputs_back::<Gf579>();
     does_not_give_outputs_back::<Gf705>();
 }
 
-#[test]
 fn dropping_it_wipes_everything() {
     let mut place = Box::new(core::mem::MaybeUninit::new(Numbers(8).robust::<Gf705>()));
     let robust = place.as_mut_ptr();
@@ -210,4 +208,15 @@ fn dropping_it_wipes_everything() {
         robust.cast::<[u8; size_of::<Robust<Gf705>>()]>().read()
     };
     assert!(left.iter().all(|&byte| byte == 0));
+}
+
+const TESTS: &[Test] = tests![
+    every_field_agrees_with_the_slow_generator,
+    an_output_takes_five_six_or_seven_blocks,
+    a_state_stolen_after_an_output_does_not_give_it_back,
+    dropping_it_wipes_everything,
+];
+
+pub fn main() -> std::process::ExitCode {
+    suite::main(&[TESTS, field::TESTS, field::TESTS_OF_X86_64, game::TESTS])
 }

@@ -1,5 +1,5 @@
 //! `squall dmcrypt`: which disk encryption this kernel supports, which of it is secure, and which is
-//! fast on this machine.
+//! fast on this machine. [`measure`] compares devices of any kind.
 
 #![deny(unsafe_code)]
 
@@ -11,7 +11,7 @@ mod crypt;
 mod equivalence;
 mod list;
 mod mapper;
-mod measure;
+pub mod measure;
 mod model;
 mod modprobe;
 mod names;

@@ -9,8 +9,6 @@
 
 mod flight;
 mod offsets;
-#[cfg(test)]
-mod tests;
 
 use std::fs::File;
 use std::io;
@@ -24,7 +22,7 @@ use squall_tools::failure::cause;
 use squall_tools::measure::Orders;
 use squall_tools::units;
 
-use crate::model::{Direction, Workload};
+pub use crate::model::{Direction, Workload};
 use offsets::Offsets;
 
 /// A device to measure.

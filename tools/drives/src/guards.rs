@@ -10,8 +10,6 @@ mod loops;
 mod mounts;
 mod stack;
 mod swap;
-#[cfg(test)]
-mod tests;
 mod twice;
 
 use std::fs::Metadata;
@@ -275,4 +273,25 @@ fn file_reasons(inode: Inode, swap: &Swap, loops: &[Attached]) -> Vec<String> {
 fn is_system(point: &Path) -> bool {
     let exactly = ["/", "/usr", "/var", "/efi"];
     exactly.iter().any(|system| point == Path::new(system)) || point.starts_with("/boot")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_the_running_system_is() {
+        for (point, is) in [
+            ("/", true),
+            ("/boot", true),
+            ("/boot/efi", true),
+            ("/usr", true),
+            ("/var", true),
+            ("/bootleg", false),
+            ("/home", false),
+            ("/mnt", false),
+        ] {
+            assert_eq!(is_system(Path::new(point)), is, "{point}");
+        }
+    }
 }

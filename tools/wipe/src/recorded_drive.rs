@@ -128,27 +128,6 @@ mod tests {
         assert!(find(&record).is_err());
     }
 
-    /// Nothing tells a loop device from another one of its size, so the user must confirm it again.
-    #[test]
-    fn a_loop_device_has_no_number_that_lasts() {
-        let Some(lab) = Lab::or_skip() else { return };
-        let device = lab.device(2 * MIB);
-        let record = identity(&device.path);
-        assert_eq!(record.lasting_serial(), None);
-        let found = find(&record).unwrap();
-        assert_eq!(found.identity, record);
-        assert!(!found.has_stable_name);
-
-        let image = lab.image("another", 2 * MIB);
-        let replace = |_| {
-            let device = lab.device(2 * MIB);
-            let record = identity(&device.path);
-            Some((record, device.replaced(&image)?))
-        };
-        let (record, _device) = (0..20).find_map(replace).expect("a device to oneself");
-        assert!(!find(&record).unwrap().has_stable_name);
-    }
-
     #[test]
     fn numbers_that_last_are_names_that_stay() {
         let lab = Lab::new();

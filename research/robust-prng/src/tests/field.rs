@@ -3,27 +3,33 @@
 use super::super::field::{DoubleWords, MAX_WORDS, Words};
 use super::super::portable;
 use super::*;
-use std::io::Write;
+#[cfg(target_arch = "x86_64")]
+use squall_testing::suite::{NOTHING, Need};
 
 type Multiply = fn(&Words, &Words, &mut DoubleWords);
 
-/// The ways to multiply that this CPU has. `cpuid.rs` tests that none is overlooked.
-#[allow(unused_mut, reason = "one is of x86-64 only")]
-fn kernels<F: Field>() -> Vec<(&'static str, Multiply)> {
-    let mut kernels: Vec<(_, Multiply)> = vec![("portable", portable::multiply::<F>)];
-    #[cfg(target_arch = "x86_64")]
-    if pclmul::is_available() {
-        kernels.push(("pclmul", pclmul::multiply::<F>))
-    } else {
-        skip("pclmul: this CPU lacks PCLMULQDQ")
-    }
-    kernels
-}
+/// PCLMULQDQ, as the kernel tells.
+#[cfg(target_arch = "x86_64")]
+const PCLMULQDQ: Need = Need {
+    check: || cpu_has(&["pclmulqdq"]),
+    required_by: NOTHING,
+};
 
-fn skip(what: &str) {
-    let line = format!("SKIP {what}\n");
-    let written = std::io::stderr().write_all(line.as_bytes());
-    written.expect("standard error takes a line");
+/// VPCLMULQDQ on 512-bit registers, as the kernel tells.
+#[cfg(target_arch = "x86_64")]
+const VPCLMULQDQ: Need = Need {
+    check: || cpu_has(&["vpclmulqdq", "avx512f", "avx512bw"]),
+    required_by: NOTHING,
+};
+
+#[cfg(target_arch = "x86_64")]
+fn cpu_has(flags: &[&str]) -> Result<(), String> {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").map_err(|error| error.to_string())?;
+    let has = |flag: &&&str| cpu.split_whitespace().any(|word| word == **flag);
+    match flags.iter().find(|flag| !has(flag)) {
+        None => Ok(()),
+        Some(flag) => Err(format!("this CPU lacks {flag}")),
+    }
 }
 
 /// Zero, one, all ones, single bits at the edges of words, and some that look random.
@@ -70,31 +76,61 @@ fn plus<F: Field>(a: &Element<F>, b: &Element<F>) -> Element<F> {
     sum
 }
 
+/// `multiply`, which does not reduce, takes whole words too, with coefficients beyond an element's n.
+fn multiplies<F: Field>(multiply: Multiply) {
+    let mut numbers = Numbers(1);
+    let mut words = |fill: Option<u64>| {
+        let mut words = [0; MAX_WORDS];
+        words[..F::WORDS].fill_with(|| fill.unwrap_or_else(|| numbers.next()));
+        words
+    };
+    let mut factors = vec![[words(Some(u64::MAX)); 2]];
+    factors.extend((0..200).map(|_| [words(None), words(None)]));
+    let elements = elements::<F>();
+    let pairs = elements
+        .iter()
+        .flat_map(|a| elements.iter().map(move |b| [a, b]));
+    factors.extend(pairs.map(|pair| pair.map(|element| *element.words())));
+    for [a, b] in &factors {
+        let mut product = [0; 2 * MAX_WORDS];
+        multiply(a, b, &mut product);
+        let expected = reference::product(&word_bits(a), &word_bits(b));
+        assert!(word_bits(&product) == expected, "n = {}", F::DEGREE);
+    }
+}
+
+/// Whether `multiply` multiplies right for every length of elements.
+macro_rules! multiplies {
+    ($multiply:path) => {{
+        use $multiply as multiply;
+        multiplies::<Gf489>(multiply::<Gf489>);
+        multiplies::<Gf579>(multiply::<Gf579>);
+        multiplies::<Gf705>(multiply::<Gf705>);
+        multiplies::<Gf23>(multiply::<Gf23>);
+        multiplies::<Gf7>(multiply::<Gf7>);
+    }};
+}
+
+fn portable_code_multiplies_as_the_slow_one() {
+    multiplies!(portable::multiply);
+}
+
+#[cfg(target_arch = "x86_64")]
+fn pclmulqdq_multiplies_as_the_slow_one() {
+    assert!(pclmul::is_available());
+    multiplies!(pclmul::multiply);
+}
+
+/// Products by any factor and by one that is fixed, in the way that this CPU has for each.
 fn products_are_right<F: Slow>() {
     let elements = elements::<F>();
     for b in &elements {
         let factor = Factor::from_bytes(&b.to_bytes());
         for a in &elements {
-            let expected = reference::product(&a.bits(), &b.bits());
-            for (name, multiply) in kernels::<F>() {
-                let mut product = [0; 2 * MAX_WORDS];
-                multiply(a.words(), b.words(), &mut product);
-                let bits = word_bits(&product);
-                assert!(
-                    bits[..expected.len()] == expected,
-                    "{name}, n = {}",
-                    F::DEGREE
-                );
-                assert!(
-                    !bits[expected.len()..].contains(&true),
-                    "{name}, n = {}",
-                    F::DEGREE
-                );
-            }
-            let reduced = F::SLOW.reduce(expected);
-            assert!(times(a, b).bits() == reduced, "n = {}", F::DEGREE);
+            let expected = F::SLOW.multiply(&a.bits(), &b.bits());
+            assert!(times(a, b).bits() == expected, "n = {}", F::DEGREE);
             assert!(
-                times_fixed(a, &factor).bits() == reduced,
+                times_fixed(a, &factor).bits() == expected,
                 "fixed factor, n = {}",
                 F::DEGREE
             );
@@ -102,17 +138,23 @@ fn products_are_right<F: Slow>() {
     }
 }
 
-#[test]
-fn every_kernel_multiplies_as_the_slow_one() {
-    #[cfg(target_arch = "x86_64")]
-    if !vpclmul::serves::<Gf489>() {
-        skip("vpclmul: this CPU lacks VPCLMULQDQ or AVX-512");
-    }
+fn every_field_multiplies_as_the_slow_one() {
     products_are_right::<Gf489>();
     products_are_right::<Gf579>();
     products_are_right::<Gf705>();
     products_are_right::<Gf23>();
     products_are_right::<Gf7>();
+}
+
+#[cfg(target_arch = "x86_64")]
+fn vpclmulqdq_multiplies_by_fixed_factors() {
+    fn check<F: Slow>() {
+        assert!(vpclmul::serves::<F>(), "n = {}", F::DEGREE);
+        products_are_right::<F>();
+    }
+    check::<Gf489>();
+    check::<Gf579>();
+    check::<Gf705>();
 }
 
 fn sums_are_right<F: Field>() {
@@ -131,42 +173,12 @@ fn sums_are_right<F: Field>() {
     }
 }
 
-#[test]
 fn bytes_of_every_length_are_added_to_a_product() {
     sums_are_right::<Gf489>();
     sums_are_right::<Gf579>();
     sums_are_right::<Gf705>();
     sums_are_right::<Gf23>();
     sums_are_right::<Gf7>();
-}
-
-/// Words beyond an element's degree, which elements never have: the kernels take them all.
-fn full_words_are_multiplied<F: Field>() {
-    let mut numbers = Numbers(1);
-    for round in 0..200 {
-        let mut draw = || match round {
-            0 => u64::MAX,
-            _ => numbers.next(),
-        };
-        let mut a = [0; MAX_WORDS];
-        let mut b = [0; MAX_WORDS];
-        a[..F::WORDS].fill_with(&mut draw);
-        b[..F::WORDS].fill_with(&mut draw);
-        let expected = reference::product(&word_bits(&a), &word_bits(&b));
-        for (name, multiply) in kernels::<F>() {
-            let mut product = [0; 2 * MAX_WORDS];
-            multiply(&a, &b, &mut product);
-            assert!(word_bits(&product) == expected, "{name}, n = {}", F::DEGREE);
-        }
-    }
-}
-
-#[test]
-fn both_kernels_multiply_full_words() {
-    full_words_are_multiplied::<Gf489>();
-    full_words_are_multiplied::<Gf579>();
-    full_words_are_multiplied::<Gf705>();
-    full_words_are_multiplied::<Gf7>();
 }
 
 fn laws_hold<F: Field>() {
@@ -185,7 +197,6 @@ fn laws_hold<F: Field>() {
     }
 }
 
-#[test]
 fn the_laws_of_a_field_hold() {
     laws_hold::<Gf489>();
     laws_hold::<Gf579>();
@@ -203,7 +214,6 @@ fn squaring_comes_around<F: Field>() {
     }
 }
 
-#[test]
 fn squaring_n_times_changes_nothing() {
     squaring_comes_around::<Gf489>();
     squaring_comes_around::<Gf579>();
@@ -264,7 +274,6 @@ fn gcd(mut a: Vec<bool>, mut b: Vec<bool>) -> Vec<bool> {
     a
 }
 
-#[test]
 fn the_polynomials_are_irreducible() {
     fn check<F: Field>() {
         assert!(is_irreducible(F::DEGREE, F::TAPS), "n = {}", F::DEGREE);
@@ -276,7 +285,6 @@ fn the_polynomials_are_irreducible() {
     check::<Gf7>();
 }
 
-#[test]
 fn wrong_polynomials_are_found() {
     // One exponent off.
     assert!(!is_irreducible(489, &[84, 0]));
@@ -286,3 +294,22 @@ fn wrong_polynomials_are_found() {
     assert!(!is_irreducible(6, &[5, 4, 3, 2, 1, 0]));
     assert!(is_irreducible(6, &[1, 0]));
 }
+
+pub const TESTS: &[Test] = tests![
+    portable_code_multiplies_as_the_slow_one,
+    every_field_multiplies_as_the_slow_one,
+    bytes_of_every_length_are_added_to_a_product,
+    the_laws_of_a_field_hold,
+    squaring_n_times_changes_nothing,
+    the_polynomials_are_irreducible,
+    wrong_polynomials_are_found,
+];
+
+#[cfg(target_arch = "x86_64")]
+pub const TESTS_OF_X86_64: &[Test] = tests![
+    pclmulqdq_multiplies_as_the_slow_one: [PCLMULQDQ],
+    vpclmulqdq_multiplies_by_fixed_factors: [VPCLMULQDQ],
+];
+
+#[cfg(not(target_arch = "x86_64"))]
+pub const TESTS_OF_X86_64: &[Test] = &[];

@@ -101,7 +101,6 @@ fn mean_distance(source: Source, entropy: usize) -> f64 {
     (0..64).map(of_one_seed).sum::<f64>() / 64.0
 }
 
-#[test]
 fn enough_entropy_makes_the_key_uniform_and_too_little_does_not() {
     for (name, source) in SOURCES {
         for entropy in [8, 10, 14] {
@@ -126,7 +125,6 @@ fn enough_entropy_makes_the_key_uniform_and_too_little_does_not() {
     }
 }
 
-#[test]
 fn the_bound_holds_exactly_over_every_seed() {
     const KEYS: usize = 1 << Gf7::KEY_BITS;
     const STATES: u8 = 1 << Gf7::DEGREE;
@@ -155,7 +153,6 @@ fn the_bound_holds_exactly_over_every_seed() {
     assert!(mean(0) >= 0.75 - 1e-9, "{}", mean(0));
 }
 
-#[test]
 fn inputs_the_attacker_chooses_change_nothing() {
     const ENTROPY: usize = 10;
     let mut numbers = Numbers(5);
@@ -191,7 +188,6 @@ fn inputs_the_attacker_chooses_change_nothing() {
     }
 }
 
-#[test]
 fn inputs_that_depend_on_the_seed_may_be_worth_nothing() {
     let mut robust = Numbers(6).robust::<Gf23>();
     let mut independent = robust.stolen();
@@ -212,7 +208,6 @@ fn inputs_that_depend_on_the_seed_may_be_worth_nothing() {
     assert_eq!(keys, [1, u64::MAX]);
 }
 
-#[test]
 fn known_inputs_leave_a_secret_state_uniform() {
     for (x, input) in [(1u8, 0u8), (2, 0x7f), (0x53, 0x01), (0x7f, 0x2a)] {
         let mut states = [0u32; 1 << Gf7::DEGREE];
@@ -233,7 +228,6 @@ fn known_inputs_leave_a_secret_state_uniform() {
 
 /// An attacker who tries all unknown bits finds those that fit the first output, and with them all
 /// later outputs. With so few keys several candidates fit; each is as good.
-#[test]
 fn too_few_unknown_bits_are_tried_out() {
     const UNKNOWN: usize = 12;
     let mut numbers = Numbers(9);
@@ -269,3 +263,12 @@ fn too_few_unknown_bits_are_tried_out() {
         }
     }
 }
+
+pub const TESTS: &[Test] = tests![
+    enough_entropy_makes_the_key_uniform_and_too_little_does_not,
+    the_bound_holds_exactly_over_every_seed,
+    inputs_the_attacker_chooses_change_nothing,
+    inputs_that_depend_on_the_seed_may_be_worth_nothing,
+    known_inputs_leave_a_secret_state_uniform,
+    too_few_unknown_bits_are_tried_out,
+];

@@ -79,22 +79,3 @@ impl Attached {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use squall_testing::loops::{Lab, Loop};
-
-    #[test]
-    fn the_kernel_says_what_names_do() {
-        let Some(lab) = Lab::or_skip() else { return };
-        let image = lab.image("image", 1 << 20);
-        let below = Loop::attach(&[], &image);
-        let above = Loop::attach(&[], &below.path);
-        for (device, behind) in [(&below, &image), (&above, &below.path)] {
-            let number = Number::new(fs::metadata(&device.path).unwrap().rdev());
-            let asked = status::ask(&Device::at(number).unwrap()).unwrap();
-            assert_eq!(asked, named(&behind.into()).unwrap(), "{behind:?}");
-        }
-    }
-}

@@ -179,45 +179,4 @@ mod tests {
         let other = writable(&image);
         assert_eq!(prevented(|| claim(&other, true)), Err(Errno::WOULDBLOCK));
     }
-
-    /// udev locks a drive while it probes it, and systemd-repart while it makes partitions.
-    #[test]
-    fn a_drive_that_somebody_has_locked_is_left_alone() {
-        let Some(lab) = Lab::or_skip() else { return };
-        let device = lab.device(4 << 20);
-        let target = find(&device.path);
-        let open = |access| Device::open(&target, access, Direct::Auto).map(drop);
-        let theirs = File::open(&device.path).unwrap();
-        rustix::fs::flock(&theirs, FlockOperation::LockExclusive).unwrap();
-        for access in [Access::Write, Access::Read] {
-            let text = prevented(|| open(access)).unwrap_err().into_text();
-            assert!(text.contains("another process has locked it"), "{text}");
-        }
-        let other = writable(&device.path);
-        assert_eq!(prevented(|| hold(&other)), Err(Errno::WOULDBLOCK));
-        drop(theirs);
-        open(Access::Write).unwrap();
-        open(Access::Read).unwrap();
-        let ours = writable(&device.path);
-        assert_eq!(hold(&ours), Ok(()));
-        let other = writable(&device.path);
-        assert_eq!(prevented(|| hold(&other)), Err(Errno::WOULDBLOCK));
-    }
-
-    #[test]
-    fn a_partition_that_somebody_has_open_is_noticed() {
-        let Some(lab) = Lab::or_skip() else { return };
-        let device = lab.device_with(&["--partscan"], 4 << 20);
-        let part = device.part(1, 1 << 20, 1 << 20);
-        let target = find(&device.path);
-        let open = || Device::open(&target, Access::Write, Direct::Auto).map(drop);
-        let theirs = File::open(&part.path).unwrap();
-        let text = prevented(open).unwrap_err().into_text();
-        assert!(text.contains("another process is using it"), "{text}");
-        drop(theirs);
-        open().unwrap();
-        // The device's table does not list this partition, so the kernel dropped it.
-        assert!(!part.path.exists());
-        std::mem::forget(part);
-    }
 }

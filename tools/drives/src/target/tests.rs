@@ -1,9 +1,9 @@
-//! Tests targets on loop devices, and names that are no targets.
+//! Tests files as targets, and names that are no targets.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::symlink;
 
-use squall_testing::loops::{Lab, Loop};
+use squall_testing::loops::Lab;
 
 use super::*;
 
@@ -85,84 +85,6 @@ fn a_file_that_changed_is_another() {
         text.contains("no longer the same target: nothing was written"),
         "{text}"
     );
-}
-
-#[test]
-fn a_loop_device_is_known_by_its_attachment() {
-    let Some(lab) = Lab::or_skip() else { return };
-    let device = lab.device(3 * MIB + 512);
-    let target = find(&device.path);
-    let identity = &target.identity;
-    assert_eq!((identity.kind, identity.size), (Kind::Loop, 3 * MIB + 512));
-    assert_eq!((identity.sector, identity.flash), (512, None));
-    assert!(identity.serial.as_ref().unwrap().starts_with("diskseq-"));
-    assert!(!target.has_stable_name && identity.lasting_serial().is_none());
-    assert!(target.is_there());
-    target.confirm(&open(&device.path)).unwrap();
-    let is_it = |found: &Target| found.identity == *identity;
-    assert!(Target::all().unwrap().iter().any(is_it));
-
-    let other = lab.device(3 * MIB + 512);
-    assert!(target.confirm(&open(&other.path)).is_err());
-
-    let path = device.path.clone();
-    drop(device);
-    assert!(!target.is_there());
-    let whatever_is_there = File::open(&path).unwrap();
-    assert!(target.confirm(&whatever_is_there).is_err());
-}
-
-#[test]
-fn what_is_attached_in_its_place_is_another() {
-    let Some(lab) = Lab::or_skip() else { return };
-    let image = lab.image("another", 2 * MIB);
-    let replace = |_| {
-        let device = lab.device(2 * MIB);
-        let target = find(&device.path);
-        Some((target, device.replaced(&image)?))
-    };
-    let (target, device) = (0..20).find_map(replace).expect("a device to oneself");
-    assert!(!target.is_there());
-    let text = target.confirm(&open(&device.path)).unwrap_err().into_text();
-    assert!(
-        text.contains("no longer the same target: nothing was written"),
-        "{text}"
-    );
-    let found = find(&device.path);
-    assert!(found.is_there());
-    found.confirm(&open(&device.path)).unwrap();
-}
-
-#[test]
-fn a_device_that_shrinks_is_another() {
-    let Some(lab) = Lab::or_skip() else { return };
-    let image = lab.image("image", 2 * MIB);
-    let device = Loop::attach(&[], &image);
-    let target = find(&device.path);
-    open(&image).set_len(MIB).unwrap();
-    device.resize();
-    let text = target.confirm(&open(&device.path)).unwrap_err().into_text();
-    assert!(
-        text.contains("1048576 bytes, but had 2097152 a moment ago"),
-        "{text}"
-    );
-}
-
-#[test]
-fn sectors_and_parts_of_devices() {
-    let Some(lab) = Lab::or_skip() else { return };
-    let device = lab.device_with(&["--sector-size", "4096"], 4 * MIB);
-    assert_eq!(find(&device.path).identity.sector, 4096);
-    let part = device.part(2, MIB, 2 * MIB);
-    let target = find(&part.path);
-    let (disk, identity) = (find(&device.path).identity, &target.identity);
-    assert_eq!(
-        (identity.kind, identity.size, identity.sector),
-        (Kind::Partition, 2 * MIB, 4096)
-    );
-    assert_eq!(identity.serial, disk.serial.map(|serial| serial + "-part2"));
-    target.confirm(&open(&part.path)).unwrap();
-    assert!(find(&device.path).confirm(&open(&part.path)).is_err());
 }
 
 #[test]

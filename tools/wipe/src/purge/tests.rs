@@ -1,6 +1,5 @@
-//! Tests which namespaces may be formatted, and devices that cannot erase themselves.
+//! Tests which namespaces may be formatted, and targets that cannot erase themselves.
 
-use std::path::Path;
 use std::time::Duration;
 
 use super::*;
@@ -10,11 +9,6 @@ use squall_testing::loops::Lab;
 use squall_tools::retry::retry;
 
 const MIB: u64 = 1 << 20;
-
-/// The target at `path`.
-fn find(path: &Path) -> Target {
-    Target::find(path).expect("a target")
-}
 
 /// A controller's structure with these fields.
 fn controller(oacs: u8, fna: u8, cmic: u8) -> Controller<Vec<u8>> {
@@ -122,38 +116,15 @@ fn chosen(asked: bool, targets: &[Target]) -> Result<Vec<Option<Means>>, Failure
     choose(asked, &consent, targets, &devices)
 }
 
-#[track_caller]
-fn refused_for(target: Target, why: &str) {
-    let targets = [target];
-    assert_eq!(chosen(false, &targets).unwrap(), [None]);
-    let failure = chosen(true, &targets).expect_err("no erase");
-    let text = failure.into_text();
-    assert!(text.contains("it cannot erase itself"), "{text}");
-    assert!(text.contains(why), "{text}");
-    assert!(text.contains("nothing was written"), "{text}");
-}
-
 #[test]
 fn what_cannot_erase_itself_is_refused() {
-    refused_for(find(&Lab::new().image("image", MIB)), "it is a file");
-    let Some(lab) = Lab::or_skip() else { return };
-    let device = lab.device(MIB);
-    let target = find(&device.path);
-    assert!(foreseen(&target).is_none());
-    refused_for(target, "no secure discard");
-}
-
-/// The kernel says that a device has no secure discard before it looks at the range.
-#[test]
-fn a_loop_device_has_no_secure_discard() {
-    let Some(lab) = Lab::or_skip() else { return };
-    let device = lab.device(MIB);
-    std::fs::write(&device.path, vec![0xa7; MIB as usize]).unwrap();
-    let target = find(&device.path);
-    let opened = Device::open(&target, Access::Write, Direct::Auto).unwrap();
-    assert!(!discard::is_supported(opened.file()));
-    let why = purge(&target, opened.file(), Means::SecureDiscard).unwrap_err();
-    assert!(why.contains("not supported"), "{why}");
-    drop(opened);
-    assert!(std::fs::read(&device.path).unwrap() == vec![0xa7; MIB as usize]);
+    let lab = Lab::new();
+    let targets = [Target::find(&lab.image("image", MIB)).expect("a target")];
+    assert!(foreseen(&targets[0]).is_none());
+    assert_eq!(chosen(false, &targets).unwrap(), [None]);
+    let text = chosen(true, &targets).expect_err("no erase").into_text();
+    assert!(
+        text.contains("it cannot erase itself: it is a file: nothing was written"),
+        "{text}"
+    );
 }

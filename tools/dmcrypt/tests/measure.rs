@@ -1,15 +1,18 @@
 //! Real transfers on loop devices, counted by the kernel.
 
 use std::cell::Cell;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
+use squall_dmcrypt::measure::{Direction, Plan, Subject, Taken, Workload, prepare, run, workloads};
 use squall_testing::loops::{Lab, Loop};
-
-use super::*;
+use squall_testing::needs::LOOP_DEVICES;
+use squall_testing::suite::Test;
+use squall_testing::tests;
 
 const SAMPLE: Duration = Duration::from_millis(20);
 const SIZE: u64 = 8 << 20;
@@ -77,7 +80,6 @@ fn random_blocks(device: &Loop) -> Vec<bool> {
     content.chunks(4096).map(is_random).collect()
 }
 
-#[test]
 fn there_are_eight_ways_and_names_for_them() {
     let workloads = workloads();
     assert_eq!(workloads.len(), 8);
@@ -94,9 +96,8 @@ fn there_are_eight_ways_and_names_for_them() {
 
 /// The bytes that the kernel counted, divided by the reported rate, give a time between the length of
 /// a sample and the duration of the call.
-#[test]
 fn rates_are_those_of_the_clock_and_both_directions_happen() {
-    let Some(lab) = Lab::or_skip() else { return };
+    let lab = Lab::new();
     let device = lab.device(SIZE);
     let subjects = [subject(&device, SIZE)];
     prepare(&subjects[0], &|| true, &|_| {}).expect("it is filled");
@@ -119,9 +120,8 @@ fn rates_are_those_of_the_clock_and_both_directions_happen() {
     }
 }
 
-#[test]
 fn all_that_is_used_is_filled_with_keystream_and_nothing_else() {
-    let Some(lab) = Lab::or_skip() else { return };
+    let lab = Lab::new();
     let device = lab.device(SIZE);
     assert!(random_blocks(&device).iter().all(|is_random| !is_random));
     let used = (3 << 20) + 4096;
@@ -139,9 +139,8 @@ fn all_that_is_used_is_filled_with_keystream_and_nothing_else() {
 
 /// Random writes reach every block of the used part and none beyond. Sequential writes reach every
 /// block that whole transfers fit in.
-#[test]
 fn writes_cover_the_range_with_keystream() {
-    let Some(lab) = Lab::or_skip() else { return };
+    let lab = Lab::new();
     let used = (1 << 20) + 4096;
     for (name, covered) in [("write-random-deep", used), ("write-sequential", 1 << 20)] {
         let device = lab.device(SIZE);
@@ -156,9 +155,8 @@ fn writes_cover_the_range_with_keystream() {
     }
 }
 
-#[test]
 fn who_fails_is_out_with_its_reason_and_others_go_on() {
-    let Some(lab) = Lab::or_skip() else { return };
+    let lab = Lab::new();
     let [raw, small, locked] = [SIZE, 1 << 20, SIZE].map(|size| lab.device(size));
     let subjects = [
         subject(&raw, SIZE),
@@ -188,9 +186,8 @@ fn who_fails_is_out_with_its_reason_and_others_go_on() {
     );
 }
 
-#[test]
 fn without_the_first_there_is_nothing_to_compare() {
-    let Some(lab) = Lab::or_skip() else { return };
+    let lab = Lab::new();
     let device = lab.device(SIZE);
     let subjects = [subject(&device, 4096), subject(&device, SIZE)];
     let taken = measure(&subjects, &workloads(), 2);
@@ -205,9 +202,8 @@ fn without_the_first_there_is_nothing_to_compare() {
     );
 }
 
-#[test]
 fn a_broken_round_is_not_counted() {
-    let Some(lab) = Lab::or_skip() else { return };
+    let lab = Lab::new();
     let device = lab.device(SIZE);
     let subjects = [subject(&device, SIZE), subject(&device, SIZE)];
     let asked = Cell::new(0);
@@ -234,3 +230,13 @@ fn a_broken_round_is_not_counted() {
     prepare(&subjects[0], &|| false, &|_| {}).expect("it ends");
     assert_eq!(count(&device).written, before);
 }
+
+pub const TESTS: &[Test] = tests![
+    there_are_eight_ways_and_names_for_them,
+    rates_are_those_of_the_clock_and_both_directions_happen: [LOOP_DEVICES],
+    all_that_is_used_is_filled_with_keystream_and_nothing_else: [LOOP_DEVICES],
+    writes_cover_the_range_with_keystream: [LOOP_DEVICES],
+    who_fails_is_out_with_its_reason_and_others_go_on: [LOOP_DEVICES],
+    without_the_first_there_is_nothing_to_compare: [LOOP_DEVICES],
+    a_broken_round_is_not_counted: [LOOP_DEVICES],
+];

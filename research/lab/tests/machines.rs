@@ -1,0 +1,119 @@
+//! Error messages for machines that cannot be started, or that hang.
+
+use std::fs::{self, File};
+use std::time::Duration;
+
+use squall_lab::debian::{Cache, KernelName};
+use squall_lab::vm::{
+    Accelerator, Contents, Guest, Host, Signals, Snapshot, Spec, initramfs, probe,
+};
+use squall_probe::Mode;
+use squall_testing::suite::Test;
+use squall_testing::tests;
+use squall_tools::{Failure, Interrupt};
+
+use crate::common::commands::contains;
+use crate::common::needs::MACHINES;
+use crate::common::{Turn, message};
+
+pub const TESTS: &[Test] = tests![
+    damaged_snapshots_are_refused: [MACHINES],
+    a_machine_that_stands_still_hangs: [MACHINES],
+    a_panic_of_the_kernel_is_told: [MACHINES],
+    a_program_that_cannot_be_started_is_told: [MACHINES],
+];
+
+/// A host and a machine to boot on it.
+struct Workspace {
+    host: Host,
+    spec: Spec,
+    _turn: Turn,
+}
+
+impl Workspace {
+    fn new() -> Workspace {
+        let _turn = Turn::take();
+        let cache = Cache::open(None).unwrap();
+        let interrupt = Interrupt::watch("the machines are ended").unwrap();
+        let timeout = Duration::from_secs(120);
+        let host = Host::new(cache.qemu().unwrap(), interrupt, timeout).unwrap();
+        let path = host.file("initramfs");
+        let contents = Contents {
+            probe: &probe().unwrap(),
+            go: None,
+            doors: None,
+            modules: &[],
+        };
+        initramfs(&path, &contents).unwrap();
+        let spec = Spec {
+            kernel: cache.kernel(KernelName::V6_12).unwrap().image,
+            initramfs: path,
+            signals: Signals::NONE,
+            mode: Mode::Ticks,
+            accelerator: Accelerator::Tcg,
+        };
+        Workspace { host, spec, _turn }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let mut guest = self.host.boot(&self.spec).unwrap();
+        guest.run().unwrap();
+        guest.stop().unwrap();
+        guest.snapshot(self.host.file("snapshot")).unwrap()
+    }
+}
+
+fn wait_for_a_record(guest: &mut Guest, limit: Duration) -> Result<(), Failure> {
+    let before = guest.memory().counts()?.outputs;
+    guest.wait_within(limit, "a record", |guest| {
+        Ok(guest.memory().counts()?.outputs != before)
+    })
+}
+
+fn damaged_snapshots_are_refused() {
+    let workspace = Workspace::new();
+    let snapshot = workspace.snapshot();
+    let path = workspace.host.file("snapshot");
+    workspace.host.load(&workspace.spec, &snapshot).unwrap();
+    let whole = fs::metadata(&path).unwrap().len();
+    for len in [whole / 2, 1000, 0] {
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_len(len).unwrap();
+        let line = message(workspace.host.load(&workspace.spec, &snapshot).unwrap_err());
+        contains(&line, &["the snapshot", "load", "QEMU says: "]);
+    }
+    fs::remove_file(&path).unwrap();
+    let line = message(workspace.host.load(&workspace.spec, &snapshot).unwrap_err());
+    contains(&line, &["the snapshot", "No such file or directory"]);
+}
+
+fn a_machine_that_stands_still_hangs() {
+    let workspace = Workspace::new();
+    let snapshot = workspace.snapshot();
+    let mut guest = workspace.host.load(&workspace.spec, &snapshot).unwrap();
+    guest.go_on().unwrap();
+    wait_for_a_record(&mut guest, Duration::from_secs(120)).unwrap();
+    guest.stop().unwrap();
+    let line = message(wait_for_a_record(&mut guest, Duration::from_secs(1)).unwrap_err());
+    contains(&line, &["the VM hangs: a record took longer than 1 s"]);
+}
+
+fn a_panic_of_the_kernel_is_told() {
+    let workspace = Workspace::new();
+    fs::write(&workspace.spec.initramfs, "no archive").unwrap();
+    let line = message(workspace.host.boot(&workspace.spec).unwrap_err());
+    contains(&line, &["the VM ended", "Kernel panic - not syncing"]);
+}
+
+fn a_program_that_cannot_be_started_is_told() {
+    let mut workspace = Workspace::new();
+    for (mode, reason) in [
+        (Mode::Go, "/go-probe: No such file"),
+        (Mode::GoBursts, "/go-probe: No such file"),
+        (Mode::Doors, "/usr/sbin/nginx (squall): No such file"),
+    ] {
+        workspace.spec.mode = mode;
+        let line = message(workspace.host.boot(&workspace.spec).unwrap_err());
+        contains(&line, &[&format!("the probe in the VM failed: {reason}")]);
+    }
+}
