@@ -91,7 +91,7 @@ fn a_machine_that_stands_still_hangs() {
     let workspace = Workspace::new();
     let snapshot = workspace.snapshot();
     let mut guest = workspace.host.load(&workspace.spec, &snapshot).unwrap();
-    guest.go_on().unwrap();
+    guest.resume().unwrap();
     wait_for_a_record(&mut guest, Duration::from_secs(120)).unwrap();
     guest.stop().unwrap();
     let line = message(wait_for_a_record(&mut guest, Duration::from_secs(1)).unwrap_err());

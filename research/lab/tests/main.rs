@@ -8,15 +8,15 @@ mod cost;
 mod deps;
 mod dmcrypt;
 mod doors;
+mod early_getrandom;
 mod faults;
 mod go;
 mod machines;
 mod module;
 mod purge;
 mod stops;
-mod unready;
+mod test_guests;
 mod wipe;
-mod workshop;
 
 use std::process::ExitCode;
 
@@ -41,8 +41,8 @@ fn main() -> ExitCode {
         module::page::TESTS,
         module::use_of_it::TESTS,
         module::firmware::TESTS,
-        workshop::TESTS,
-        unready::TESTS,
+        test_guests::TESTS,
+        early_getrandom::TESTS,
         machines::TESTS,
         clones::TESTS,
         doors::TESTS,

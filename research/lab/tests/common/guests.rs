@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use squall_lab::debian::Cache;
-use squall_lab::workshop::{Guest, Workshop};
+use squall_lab::test_guests::{Guest, GuestFactory};
 use squall_tools::{Failure, Interrupt};
 use tempfile::TempDir;
 
@@ -16,7 +16,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A workshop, and a directory for drives.
 pub struct Workspace {
-    pub shop: Workshop,
+    pub factory: GuestFactory,
     directory: TempDir,
     _turn: Turn,
 }
@@ -25,7 +25,7 @@ impl Workspace {
     pub fn new() -> Workspace {
         let _turn = Turn::take();
         Workspace {
-            shop: open().unwrap_or_else(|failure| panic!("{}", message(failure))),
+            factory: open().unwrap_or_else(|failure| panic!("{}", message(failure))),
             directory: TempDir::new().expect("a directory"),
             _turn,
         }
@@ -45,17 +45,17 @@ impl Workspace {
     }
 }
 
-fn open() -> Result<Workshop, Failure> {
+fn open() -> Result<GuestFactory, Failure> {
     let cache = Cache::open(None)?;
     cache.tools()?;
     let interrupt = Interrupt::watch("the guests are ended")?;
-    Workshop::open(&cache, interrupt, TIMEOUT)
+    GuestFactory::open(&cache, interrupt, TIMEOUT)
 }
 
 /// Runs a command, which must succeed, and returns its output.
 #[track_caller]
 pub fn ok(guest: &mut Guest, command: &str) -> String {
-    let said = guest.sh(command).and_then(|said| said.succeeded());
+    let said = guest.sh(command).and_then(|said| said.into_stdout());
     said.unwrap_or_else(|failure| panic!("{command}: {}", message(failure)))
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
-use squall_lab::workshop::{Bus, Drive, Guest, Job, Setup, program};
+use squall_lab::test_guests::{Bus, Drive, Guest, Job, Setup, program};
 
 use crate::common::commands::contains;
 use crate::common::guests;
@@ -69,7 +69,7 @@ impl Workspace {
     }
 
     /// A guest with all crypto modules.
-    pub fn boot(&self, drives: Vec<Drive>) -> Desk<'_> {
+    pub fn boot(&self, drives: Vec<Drive>) -> GuestSession<'_> {
         self.boot_of(Setup {
             modules: BARE,
             crypto: true,
@@ -80,7 +80,7 @@ impl Workspace {
 
     /// A guest with these modules, and with all crypto modules if `crypto`. It has one CPU, and no
     /// mitigations that would slow every table down.
-    pub fn boot_for_many_tables(&self, modules: &[&str], crypto: bool) -> Desk<'_> {
+    pub fn boot_for_many_tables(&self, modules: &[&str], crypto: bool) -> GuestSession<'_> {
         self.boot_of(Setup {
             modules,
             crypto,
@@ -91,7 +91,7 @@ impl Workspace {
     }
 
     /// A guest with only these modules.
-    pub fn boot_with(&self, modules: &[&str], drives: Vec<Drive>) -> Desk<'_> {
+    pub fn boot_with(&self, modules: &[&str], drives: Vec<Drive>) -> GuestSession<'_> {
         self.boot_of(Setup {
             modules,
             drives,
@@ -99,10 +99,10 @@ impl Workspace {
         })
     }
 
-    fn boot_of(&self, setup: Setup) -> Desk<'_> {
+    fn boot_of(&self, setup: Setup) -> GuestSession<'_> {
         let programs: &[&Path] = &[&self.squall];
-        let guest = self.guests.shop.boot(&Setup { programs, ..setup });
-        Desk {
+        let guest = self.guests.factory.boot(&Setup { programs, ..setup });
+        GuestSession {
             guest: guest.expect("a guest"),
         }
     }
@@ -114,18 +114,18 @@ pub fn id(serial: &str) -> String {
 }
 
 /// A running guest.
-pub struct Desk<'w> {
+pub struct GuestSession<'w> {
     pub guest: Guest<'w>,
 }
 
 /// The result of a run of squall.
-pub struct Ran {
+pub struct RunResult {
     pub status: i32,
     pub output: String,
     pub errors: String,
 }
 
-impl Desk<'_> {
+impl GuestSession<'_> {
     /// Runs a command, which must succeed, and returns its output.
     #[track_caller]
     pub fn ok(&mut self, command: &str) -> String {
@@ -190,11 +190,11 @@ impl Desk<'_> {
 
     /// Waits for the end of a run of squall.
     #[track_caller]
-    pub fn end(&mut self, job: Job) -> Ran {
+    pub fn end(&mut self, job: Job) -> RunResult {
         let said = self.guest.finish(job, LIMIT).expect("an answer");
         let said = said.expect("an end");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ran {
+        RunResult {
             status: said.status,
             output: text(&said.stdout),
             errors: text(&said.stderr),
@@ -203,7 +203,7 @@ impl Desk<'_> {
 
     /// Runs squall with these arguments to its end.
     #[track_caller]
-    pub fn squall(&mut self, arguments: &str) -> Ran {
+    pub fn squall(&mut self, arguments: &str) -> RunResult {
         let job = self.start(arguments);
         self.end(job)
     }
@@ -237,7 +237,7 @@ impl Desk<'_> {
     }
 }
 
-impl Ran {
+impl RunResult {
     /// The output of a run that must succeed.
     #[track_caller]
     pub fn well(self) -> String {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use squall_lab::debian::KernelName;
-use squall_lab::workshop::{Guest, Job};
+use squall_lab::test_guests::{Guest, Job};
 
 use crate::common::commands::contains;
 use crate::common::guests::{TIMEOUT, fails, ok, soon};
@@ -110,7 +110,7 @@ fn a_new_identity_is_seen_in_the_same_mapping() {
     let workspace = Workspace::new(KernelName::V6_12);
     let (mut guest, job) = watch(&workspace);
     let said = guest.finish(job, TIMEOUT).expect("an answer");
-    let said = said.expect("an end").succeeded().expect("success");
+    let said = said.expect("an end").into_stdout().expect("success");
     let expected =
         format!("before {IN_MEMORY}\nmapped {OTHER_IN_MEMORY}\nread {OTHER_IN_MEMORY}\n");
     assert_eq!(said, expected);

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use squall_bindings::counters::{self, Door};
+use squall_lab::test_guests::{Guest, Setup};
 use squall_lab::vm;
-use squall_lab::workshop::{Guest, Setup};
 
 use crate::common::guests::{Workspace, ok};
 use crate::common::needs::{C_COMPILER, GUESTS};
@@ -37,7 +37,7 @@ device: 32
 
 /// Compiles the program and returns its bytes.
 fn program(path: &Path) -> Vec<u8> {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/unready/draws.c");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/early_getrandom/draws.c");
     let mut compiler = Command::new("cc");
     compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", source, "-o"]);
     let output = compiler.arg(path).output().expect("a compiler");
@@ -54,7 +54,7 @@ fn a_preloaded_program_is_told_what_the_kernel_tells() {
         command_line: "random.trust_cpu=off random.trust_bootloader=off",
         ..Setup::default()
     };
-    let mut guest = workspace.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
     guest.write_file("/tmp/draws", &program).expect("a file");
     guest
         .write_file("/tmp/preload.so", &preload)

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use squall_lab::workshop::{Bus, Drive, Setup, program};
+use squall_lab::test_guests::{Bus, Drive, Setup, program};
 
 use crate::common::commands::contains;
 use crate::common::guests::{Workspace, fails, ok, soon};
@@ -33,7 +33,7 @@ fn bytes(len: usize) -> Vec<u8> {
 
 fn a_command_says_all_it_has_to_say() {
     let workspace = Workspace::new();
-    let mut guest = workspace.shop.boot(&Setup::default()).expect("a guest");
+    let mut guest = workspace.factory.boot(&Setup::default()).expect("a guest");
 
     let (out, err) = (bytes(MIB), bytes(MIB + 1));
     guest.write_file("/tmp/out", &out).expect("a file");
@@ -61,7 +61,7 @@ fn a_command_says_all_it_has_to_say() {
 
 fn a_command_that_hangs_ends_by_its_limit() {
     let workspace = Workspace::new();
-    let mut guest = workspace.shop.boot(&Setup::default()).expect("a guest");
+    let mut guest = workspace.factory.boot(&Setup::default()).expect("a guest");
     let limit = Duration::from_secs(2);
     let start = Instant::now();
     let line = message(guest.sh_within("sleep 1000; true", limit).unwrap_err());
@@ -72,7 +72,7 @@ fn a_command_that_hangs_ends_by_its_limit() {
     let job = guest
         .start("while [ ! -e /tmp/go ]; do sleep 0.1; done; echo gone")
         .expect("a job");
-    assert_eq!(guest.finished(job).expect("an answer"), None);
+    assert_eq!(guest.poll(job).expect("an answer"), None);
     ok(&mut guest, "touch /tmp/go");
     let said = guest
         .finish(job, Duration::from_secs(30))
@@ -90,7 +90,7 @@ fn a_command_that_hangs_ends_by_its_limit() {
 
 fn a_panic_is_told_with_its_last_words() {
     let workspace = Workspace::new();
-    let mut guest = workspace.shop.boot(&Setup::default()).expect("a guest");
+    let mut guest = workspace.factory.boot(&Setup::default()).expect("a guest");
     let line = message(guest.sh("echo c > /proc/sysrq-trigger").unwrap_err());
     contains(
         &line,
@@ -105,7 +105,7 @@ fn device_mapper_fails_where_it_is_told_to() {
         modules: &["dm-mod", "dm-flakey", "dm-delay", "brd"],
         ..Setup::default()
     };
-    let mut guest = workspace.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
     ok(&mut guest, "modprobe brd rd_nr=1 rd_size=1024");
     let table = "0 1000 linear /dev/ram0 0\\n1000 8 error\\n1008 1000 linear /dev/ram0 1008";
     let create = format!("printf '{table}' | dmsetup create bad");
@@ -154,7 +154,7 @@ fn drives_of_4096_byte_sectors_are_made_up() {
         modules: &["scsi_debug", "sd_mod"],
         ..Setup::default()
     };
-    let mut guest = workspace.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
     ok(
         &mut guest,
         "modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=16",
@@ -168,7 +168,7 @@ fn drives_of_4096_byte_sectors_are_made_up() {
     let line = message(
         guest
             .sh("modprobe dm-mod")
-            .and_then(|said| said.succeeded())
+            .and_then(|said| said.into_stdout())
             .unwrap_err(),
     );
     contains(&line, &["exit status 1", "dm_mod"]);
@@ -186,7 +186,7 @@ fn drives_are_what_they_are_said_to_be_and_vanish() {
         ],
         ..Setup::default()
     };
-    let mut guest = workspace.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
     let drives = [
         ("vda", "serial", "BLK-1", 512),
         ("vdb", "serial", "BLK-2", 4096),
@@ -233,7 +233,7 @@ fn what_was_flushed_survives_a_power_cut() {
         ..Setup::default()
     };
     let written = bytes(MIB);
-    let mut guest = workspace.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
     assert_eq!(
         ok(&mut guest, "cat /sys/block/vda/queue/write_cache"),
         "write back\n"
@@ -244,7 +244,7 @@ fn what_was_flushed_survives_a_power_cut() {
         "dd if=/tmp/written of=/dev/vda bs=64k conv=fsync",
     );
     guest.cut_power();
-    let mut guest = workspace.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
     assert!(guest.read_file("/dev/vda").expect("a drive") == written);
 }
 
@@ -255,7 +255,7 @@ fn squall_runs() {
         programs: &[&squall],
         ..Setup::default()
     };
-    let mut guest = workspace.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
     contains(&ok(&mut guest, "/bin/squall --version"), &["squall "]);
     let said = guest.sh("squall stream --size 1MiB").expect("an end");
     assert_eq!((said.status, said.stdout.len()), (0, MIB));
@@ -263,7 +263,7 @@ fn squall_runs() {
 
 fn what_cannot_be_is_named() {
     let workspace = Workspace::new();
-    let refused = |setup: Setup| message(workspace.shop.boot(&setup).unwrap_err());
+    let refused = |setup: Setup| message(workspace.factory.boot(&setup).unwrap_err());
     let setup = Setup {
         modules: &["no-such-module"],
         ..Setup::default()
