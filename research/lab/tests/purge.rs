@@ -13,7 +13,7 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    a_namespace_erases_itself_and_no_other: [GUESTS],
+    a_namespace_erases_only_itself: [GUESTS],
 ];
 
 const SIZE: u64 = 32;
@@ -24,7 +24,7 @@ const REACHED: usize = 16 * MIB as usize;
 /// Options that make a wipe slow enough to be killed.
 const SLOWLY: &str = "--rate-limit 1MiB --checkpoint 1";
 
-fn a_namespace_erases_itself_and_no_other() {
+fn a_namespace_erases_only_itself() {
     let workspace = Workspace::new();
     let drives = vec![
         workspace.drive(Bus::Nvme, "ERASED", 512, SIZE),
@@ -39,7 +39,7 @@ fn a_namespace_erases_itself_and_no_other() {
         erases_itself(&workspace, &mut session, serial);
     }
     keeps_what_is_not_overwritten(&workspace, &mut session);
-    is_no_success_without_its_erase(&mut session);
+    a_failed_erase_is_no_success(&mut session);
 }
 
 /// The plan says which drives can erase themselves, and making it changes nothing.
@@ -81,7 +81,7 @@ fn erases_itself(workspace: &Workspace, session: &mut GuestSession, serial: &str
     assert!(left.iter().all(|byte| *byte == 0), "{serial}");
 
     // The erase is not repeated; the drive is then overwritten and verified as usual.
-    let ran = session.resume(serial, "").well();
+    let ran = session.resume(serial, "").success();
     assert_eq!(ran.outcome(0), "verified");
     assert!(ran.events("purge").is_empty() && ran.events("purged").is_empty());
     let report = session.report(serial, 0);
@@ -104,7 +104,7 @@ fn keeps_what_is_not_overwritten(workspace: &Workspace, session: &mut GuestSessi
 
 /// A job fails if a drive's erase fails, or is no longer possible when the job resumes. Everything else
 /// is done.
-fn is_no_success_without_its_erase(session: &mut GuestSession) {
+fn a_failed_erase_is_no_success(session: &mut GuestSession) {
     for (name, erase) in [
         ("without", Value::Null),
         (
@@ -126,11 +126,11 @@ fn is_no_success_without_its_erase(session: &mut GuestSession) {
             .write_file(&path, journal.as_bytes())
             .expect("room");
     }
-    let control = session.resume("without", "").well();
+    let control = session.resume("without", "").success();
     assert_eq!(control.outcome(0), "verified");
     let ran = session
         .resume("failing", "")
-        .badly("1 of 1 drives not wiped as asked");
+        .failure("1 of 1 drives not wiped as asked");
     assert_eq!(ran.outcome(0), "incomplete");
     let why = ran.events("purged")[0]["failure"].clone();
     assert!(

@@ -1,4 +1,4 @@
-//! Guests for tests: a workshop, files for drives, and commands that must succeed.
+//! Guests for tests: a factory of guests, files for drives, and commands that must succeed.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::{Turn, message};
 /// Longest time to wait for anything.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A workshop, and a directory for drives.
+/// A factory of guests, and a directory for drives.
 pub struct Workspace {
     pub factory: GuestFactory,
     directory: TempDir,
@@ -55,21 +55,21 @@ fn open() -> Result<GuestFactory, Failure> {
 /// Runs a command, which must succeed, and returns its output.
 #[track_caller]
 pub fn ok(guest: &mut Guest, command: &str) -> String {
-    let said = guest.sh(command).and_then(|said| said.into_stdout());
-    said.unwrap_or_else(|failure| panic!("{command}: {}", message(failure)))
+    let output = guest.sh(command).and_then(|output| output.into_stdout());
+    output.unwrap_or_else(|failure| panic!("{command}: {}", message(failure)))
 }
 
 /// Runs a command, which must fail, and returns its errors.
 #[track_caller]
 pub fn fails(guest: &mut Guest, command: &str) -> String {
-    let said = guest.sh(command).expect("an end");
-    assert_ne!(said.status, 0, "{command}");
-    String::from_utf8_lossy(&said.stderr).into_owned()
+    let output = guest.sh(command).expect("an end");
+    assert_ne!(output.status, 0, "{command}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Waits until a command succeeds.
 #[track_caller]
-pub fn soon(guest: &mut Guest, command: &str) {
+pub fn wait_until_ok(guest: &mut Guest, command: &str) {
     let deadline = Instant::now() + TIMEOUT;
     while guest.sh(command).expect("an end").status != 0 {
         assert!(Instant::now() < deadline, "{command}");

@@ -9,9 +9,9 @@ use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
     a_line_of_crypttab_becomes_swap_without_udev: [GUESTS],
-    udev_names_drives_and_devices_where_it_is_started: [GUESTS],
-    a_luks2_volume_remembers_what_makes_it_fast: [GUESTS],
-    every_crypto_module_is_at_hand: [GUESTS],
+    udev_names_drives_and_devices_once_it_is_started: [GUESTS],
+    a_luks2_volume_stores_its_performance_flags: [GUESTS],
+    every_crypto_module_can_be_loaded: [GUESTS],
 ];
 
 const SERIAL: &str = "DRIVE-1";
@@ -34,7 +34,7 @@ fn a_line_of_crypttab_becomes_swap_without_udev() {
     swap_is_made(&mut session);
 }
 
-fn udev_names_drives_and_devices_where_it_is_started() {
+fn udev_names_drives_and_devices_once_it_is_started() {
     let workspace = Workspace::new();
     let mut session = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
     crypttab(&mut session, &id(SERIAL));
@@ -96,7 +96,7 @@ fn luks(session: &mut GuestSession, options: &str, expected: &str) {
     session.ok("cryptsetup close volume");
 }
 
-fn a_luks2_volume_remembers_what_makes_it_fast() {
+fn a_luks2_volume_stores_its_performance_flags() {
     let workspace = Workspace::new();
     let mut session = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
     let fast = "--perf-no_read_workqueue --perf-no_write_workqueue";
@@ -104,7 +104,7 @@ fn a_luks2_volume_remembers_what_makes_it_fast() {
     luks(&mut session, fast, "");
 }
 
-fn every_crypto_module_is_at_hand() {
+fn every_crypto_module_can_be_loaded() {
     let workspace = Workspace::new();
     let mut session = workspace.boot(Vec::new());
     session.ok("modprobe brd rd_nr=1 rd_size=65536");
@@ -118,8 +118,8 @@ fn every_crypto_module_is_at_hand() {
     for (number, cipher) in CIPHERS.into_iter().enumerate() {
         session.ok(&create(number, cipher));
     }
-    contains(&session.squall("--version").well(), &["squall "]);
-    contains(&session.squall("--none").badly(2), &["--none"]);
+    contains(&session.squall("--version").success(), &["squall "]);
+    contains(&session.squall("--none").failure(2), &["--none"]);
 
     let mut session = workspace.boot_with(BARE, Vec::new());
     session.ok("modprobe brd rd_nr=1 rd_size=65536");

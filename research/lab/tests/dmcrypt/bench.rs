@@ -12,8 +12,8 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    memory_is_measured_and_given_back: [GUESTS],
-    what_goes_through_is_encrypted: [GUESTS],
+    memory_is_measured_and_freed: [GUESTS],
+    data_written_through_a_device_is_encrypted: [GUESTS],
 ];
 
 const SERIAL: &str = "DRIVE-1";
@@ -24,14 +24,14 @@ const QUICK: &str = "--size 16MiB --rounds 2 --sample 5";
 /// Number of ways to read and write.
 const WORKLOADS: usize = 8;
 
-fn memory_is_measured_and_given_back() {
+fn memory_is_measured_and_freed() {
     let workspace = Workspace::new();
     let mut session = workspace.boot_with(USUAL, Vec::new());
     let ciphers = "--cipher 'aes-xts-plain64 512' --cipher 'aes-cbc-essiv:sha256 256'";
     let reports = "--export-json /tmp/b.json --export-csv /tmp/b.csv --export-html /tmp/b.html";
     let text = session
         .squall(&format!("dmcrypt bench {QUICK} {ciphers} {reports}"))
-        .well();
+        .success();
     session.nothing_is_left();
     let report = session.json("/tmp/b.json");
     is_whole(&report, 2);
@@ -55,16 +55,16 @@ fn memory_is_measured_and_given_back() {
         &["<svg", "emulated", "aes-xts-plain64 512"],
     );
 
-    the_secure_ones_are_measured(&mut session);
+    all_secure_specifications_are_measured(&mut session);
 }
 
 /// Without a choice of ciphers, all secure ones are measured, with one digest of each kind.
-fn the_secure_ones_are_measured(session: &mut GuestSession) {
+fn all_secure_specifications_are_measured(session: &mut GuestSession) {
     session.ok(LOAD_USUAL);
     session.load_no_more();
     // squall loads brd by its name; the kernel cannot load it any more.
     let once = "--size 16MiB --rounds 1 --sample 1 --export-json /tmp/all.json";
-    session.squall(&format!("dmcrypt bench {once}")).well();
+    session.squall(&format!("dmcrypt bench {once}")).success();
     session.nothing_is_left();
     let report = session.json("/tmp/all.json");
     is_whole(&report, 1);
@@ -152,8 +152,7 @@ fn names(measured: &Value) -> Vec<String> {
 /// Stops a run in the middle. Text written through its device is not on the drive. It can be read
 /// through a second device with the same key, made by dmsetup, but not with another key. Then the run
 /// continues to its end.
-/// not. Then the run goes on to its end.
-fn what_goes_through_is_encrypted() {
+fn data_written_through_a_device_is_encrypted() {
     let workspace = Workspace::new();
     let mut session = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 24)]);
     session.start_udev();
@@ -177,7 +176,7 @@ fn what_goes_through_is_encrypted() {
     compare(&mut session);
     session.ok("dmsetup remove same && dmsetup remove other");
     session.ok("kill -s CONT $(pidof squall)");
-    session.end(run).well();
+    session.end(run).success();
     session.nothing_is_left();
     let report = session.json("/tmp/b.json");
     is_whole(&report, 1);
@@ -185,7 +184,7 @@ fn what_goes_through_is_encrypted() {
     assert_eq!(report["backing"]["kind"], "device");
     session.ok("sync");
     drop(session);
-    overwritten_as_far_as_said(&workspace.medium(SERIAL));
+    is_overwritten_exactly_as_far_as_requested(&workspace.medium(SERIAL));
 }
 
 /// Makes two devices with the run's table: `same` with its key, and `other` with another key.
@@ -233,8 +232,8 @@ fn compare(session: &mut GuestSession) {
     }
 }
 
-/// Checks that no sector in the part to overwrite is still empty, and that none after it was touched.
-fn overwritten_as_far_as_said(medium: &[u8]) {
+/// Checks that no sector in the requested part is still empty, and that no sector after it was changed.
+fn is_overwritten_exactly_as_far_as_requested(medium: &[u8]) {
     let is_empty = |sector: &[u8]| sector.iter().all(|byte| *byte == 0);
     let (used, rest) = medium.split_at(16 * MIB as usize);
     let empty = used.chunks(512).filter(|sector| is_empty(sector)).count();

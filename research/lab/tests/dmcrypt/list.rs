@@ -1,17 +1,17 @@
 //! Compares `squall dmcrypt list` with the kernel's own answers, and checks its verdicts.
 
 mod grid;
+mod parsed;
 mod sample;
-mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::commands::contains;
 use crate::common::needs::GUESTS;
 use crate::dmcrypt::workspace::{BARE, GuestSession, LOAD_USUAL, USUAL, Workspace};
+use parsed::{List, Spec};
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
-use told::{List, Spec};
 
 /// Time for a test of ten minutes.
 const LONG: Need = Need {
@@ -25,7 +25,7 @@ const LONG: Need = Need {
 
 pub const TESTS: &[Test] = tests![
     the_list_is_what_the_kernel_accepts: [GUESTS],
-    the_list_has_what_there_are_modules_for: [GUESTS],
+    the_list_depends_on_the_available_modules: [GUESTS],
     the_shortcut_misses_nothing: [LONG, GUESTS],
 ];
 
@@ -33,10 +33,10 @@ fn the_list_is_what_the_kernel_accepts() {
     let workspace = Workspace::new();
     let mut session = workspace.boot_for_many_tables(BARE, true);
     let (list, text) = listed(&mut session, "");
-    is_told(&mut session, &list, &text);
+    reports_the_same_list_in_every_format(&mut session, &list, &text);
     session.load_no_more();
     agrees(&mut session, &list);
-    is_the_grid_and_what_is_around_it(&list);
+    contains_the_grid_and_only_known_extensions(&list);
     assert_eq!(secure(&list), BTreeSet::from(SECURE.map(str::to_owned)));
     has_these_verdicts(&list);
     only_ecb_has_several_names(&list);
@@ -47,7 +47,7 @@ fn the_list_is_what_the_kernel_accepts() {
 fn listed(session: &mut GuestSession, options: &str) -> (List, String) {
     let arguments =
         format!("dmcrypt list {options} --export-json /tmp/list.json --export-csv /tmp/list.csv");
-    let text = session.squall(&arguments).well();
+    let text = session.squall(&arguments).success();
     session.nothing_is_left();
     assert_eq!(session.ok("dmsetup ls"), "No devices found\n");
     let list = serde_json::from_slice(&session.read("/tmp/list.json"));
@@ -55,7 +55,7 @@ fn listed(session: &mut GuestSession, options: &str) -> (List, String) {
 }
 
 /// Text and CSV show the same list, and the report says that the machine is emulated.
-fn is_told(session: &mut GuestSession, list: &List, text: &str) {
+fn reports_the_same_list_in_every_format(session: &mut GuestSession, list: &List, text: &str) {
     assert_eq!(list.format, "squall-dmcrypt-list/1");
     assert!(list.machine.is_emulated && list.is_complete);
     assert!(list.tried > list.accepted.len());
@@ -98,7 +98,7 @@ fn agrees(session: &mut GuestSession, list: &List) {
 
 /// Checks that the list has everything that was found by hand, and that all else is there for a known
 /// reason.
-fn is_the_grid_and_what_is_around_it(list: &List) {
+fn contains_the_grid_and_only_known_extensions(list: &List) {
     let specs = list.accepted.iter().map(|entry| &entry.spec);
     let mut around: BTreeMap<&str, usize> = BTreeMap::new();
     let mut pairs = BTreeSet::new();
@@ -244,7 +244,7 @@ fn only_ecb_has_several_names(list: &List) {
 }
 
 /// The list loads the modules that it asks for, and leaves out what no module provides.
-fn the_list_has_what_there_are_modules_for() {
+fn the_list_depends_on_the_available_modules() {
     let workspace = Workspace::new();
     let mut session = workspace.boot_for_many_tables(BARE, false);
     let (bare, _) = listed(&mut session, "");

@@ -13,7 +13,7 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    what_is_recommended_works: [GUESTS],
+    recommended_lines_work: [GUESTS],
 ];
 
 const SERIAL: &str = "DRIVE-1";
@@ -21,7 +21,7 @@ const SERIAL: &str = "DRIVE-1";
 /// Options that make trying a passphrase fast. They are not part of the recommendation.
 const CHEAP: &str = "-q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /tmp/key";
 
-fn what_is_recommended_works() {
+fn recommended_lines_work() {
     let workspace = Workspace::new();
     let mut session = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 64)]);
     session.start_udev();
@@ -53,7 +53,7 @@ fn recommended(session: &mut GuestSession, cipher: &str) -> Value {
         "{bench} --device {} --cipher '{cipher}'",
         id(SERIAL)
     ));
-    let text = ran.well();
+    let text = ran.success();
     session.nothing_is_left();
     let found = session.json("/tmp/b.json")["recommendation"].clone();
     for key in ["swap", "luks_format", "luks_open", "luks_crypttab"] {

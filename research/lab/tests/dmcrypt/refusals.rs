@@ -1,4 +1,4 @@
-//! What `squall dmcrypt` refuses, with one line that says why and without writing a byte.
+//! `squall dmcrypt` refuses devices and arguments with one line that says why, and writes nothing.
 
 use crate::common::needs::GUESTS;
 use crate::dmcrypt::workspace::{GuestSession, MEASURED, RunResult, USUAL, Workspace, id};
@@ -6,9 +6,9 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    what_may_not_be_overwritten_is_not: [GUESTS],
-    somebody_else_is_at_work_or_has_what_it_takes: [GUESTS],
-    what_is_missing_is_named: [GUESTS],
+    protected_devices_are_not_overwritten: [GUESTS],
+    conflicts_with_other_programs_are_reported: [GUESTS],
+    missing_parts_of_the_kernel_are_reported: [GUESTS],
 ];
 
 const SERIAL: &str = "DRIVE-1";
@@ -19,14 +19,14 @@ const MEANT: &str = "--device /dev/vda --yes --serial DRIVE-1";
 /// Options for a quick run with one cipher.
 const QUICK: &str = "--rounds 1 --sample 1 --cipher 'aes-xts-plain64 512'";
 
-fn what_may_not_be_overwritten_is_not() {
+fn protected_devices_are_not_overwritten() {
     let workspace = Workspace::new();
     let mut session = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 24)]);
     in_use(&workspace, &mut session);
     not_meant(&workspace, &mut session);
     wrong(&workspace, &mut session);
     // The control: without any of these reasons the run succeeds and writes.
-    bench(&mut session, MEANT).well();
+    bench(&mut session, MEANT).success();
     session.nothing_is_left();
     assert!(workspace.medium(SERIAL).iter().any(|byte| *byte != 0));
 }
@@ -157,7 +157,7 @@ fn bench(session: &mut GuestSession, arguments: &str) -> RunResult {
     session.squall(&format!("dmcrypt bench {size} {QUICK} {arguments}"))
 }
 
-fn somebody_else_is_at_work_or_has_what_it_takes() {
+fn conflicts_with_other_programs_are_reported() {
     let workspace = Workspace::new();
     let mut session = workspace.boot_with(USUAL, Vec::new());
     one_run_at_a_time(&mut session);
@@ -174,7 +174,7 @@ fn one_run_at_a_time(session: &mut GuestSession) {
         let ran = session.squall(&format!("dmcrypt {second}"));
         ran.refused(1, &["another `squall dmcrypt` is running"]);
     }
-    session.end(first).well();
+    session.end(first).success();
     session.nothing_is_left();
 }
 
@@ -222,7 +222,7 @@ fn no_brd(session: &mut GuestSession) {
     session.nothing_is_left();
 }
 
-fn what_is_missing_is_named() {
+fn missing_parts_of_the_kernel_are_reported() {
     let workspace = Workspace::new();
     let mut session = workspace.boot_with(&["dm-mod"], Vec::new());
     let commands = ["list".to_owned(), format!("bench {QUICK}")];

@@ -19,9 +19,8 @@ const LIMIT: Duration = Duration::from_secs(7200);
 /// Modules for encrypted devices over memory, with only the kernel's built-in ciphers.
 pub const BARE: &[&str] = &["brd", "dm-crypt"];
 
-/// The same with the usual modes of AES, what cryptsetup needs to encrypt Adiantum keys, and a file
-/// system.
-/// system.
+/// The same with the usual modes of AES, the modules that cryptsetup needs to encrypt Adiantum keys, and
+/// a file system.
 pub const USUAL: &[&str] = &[
     "adiantum",
     "algif_skcipher",
@@ -140,8 +139,8 @@ impl GuestSession<'_> {
 
     /// Waits until a command succeeds.
     #[track_caller]
-    pub fn soon(&mut self, command: &str) {
-        guests::soon(&mut self.guest, command);
+    pub fn wait_until_ok(&mut self, command: &str) {
+        guests::wait_until_ok(&mut self.guest, command);
     }
 
     /// Reads a file of the guest.
@@ -191,13 +190,13 @@ impl GuestSession<'_> {
     /// Waits for the end of a run of squall.
     #[track_caller]
     pub fn end(&mut self, job: Job) -> RunResult {
-        let said = self.guest.finish(job, LIMIT).expect("an answer");
-        let said = said.expect("an end");
+        let output = self.guest.finish(job, LIMIT).expect("an answer");
+        let output = output.expect("an end");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         RunResult {
-            status: said.status,
-            output: text(&said.stdout),
-            errors: text(&said.stderr),
+            status: output.status,
+            output: text(&output.stdout),
+            errors: text(&output.stderr),
         }
     }
 
@@ -211,12 +210,12 @@ impl GuestSession<'_> {
     /// Waits until a run has a device whose name ends with `ending`, an extended regular expression.
     #[track_caller]
     pub fn until_device(&mut self, ending: &str) {
-        self.soon(&format!(
+        self.wait_until_ok(&format!(
             "{NAMES} | grep -qE '^squall-dmcrypt-[0-9]+-{ending}$'"
         ));
     }
 
-    /// Checks that soon no device of squall is left, and none of its nodes.
+    /// Waits until no device of squall is left, and checks that none of its nodes is left either.
     #[track_caller]
     pub fn no_device_is_left(&mut self) {
         self.ok(&format!(
@@ -240,14 +239,14 @@ impl GuestSession<'_> {
 impl RunResult {
     /// The output of a run that must succeed.
     #[track_caller]
-    pub fn well(self) -> String {
+    pub fn success(self) -> String {
         assert_eq!(self.status, 0, "{}", self.errors);
         self.output
     }
 
     /// The errors of a run that must end with this status.
     #[track_caller]
-    pub fn badly(self, status: i32) -> String {
+    pub fn failure(self, status: i32) -> String {
         assert_eq!(self.status, status, "{}", self.errors);
         self.errors
     }
@@ -256,7 +255,7 @@ impl RunResult {
     #[track_caller]
     pub fn refused(self, status: i32, words: &[&str]) {
         assert_eq!(self.output, "");
-        let line = self.badly(status);
+        let line = self.failure(status);
         assert!(line.starts_with("squall: "), "{line}");
         assert_eq!(line.lines().count(), 1, "{line}");
         contains(&line, words);

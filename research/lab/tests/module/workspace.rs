@@ -115,10 +115,11 @@ fn open(kernel: KernelName) -> Result<(GuestFactory, Cache), Failure> {
 pub fn log(guest: &mut Guest) -> Vec<String> {
     let log = ok(guest, "dmesg");
     let lines = log.lines().filter_map(|line| {
-        let (_, said) = line.split_once("squall_vmgenid: ")?;
+        let (_, output) = line.split_once("squall_vmgenid: ")?;
         // The kernel says itself that this module is not one of its own.
-        let is_ours = !said.starts_with("loading out-of-tree") && !said.contains("verification");
-        is_ours.then(|| said.to_owned())
+        let is_ours =
+            !output.starts_with("loading out-of-tree") && !output.contains("verification");
+        is_ours.then(|| output.to_owned())
     });
     lines.collect()
 }

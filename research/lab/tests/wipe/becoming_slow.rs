@@ -41,7 +41,7 @@ fn a_drive_that_becomes_slow_or_stalls_is_noted() {
 
     session.remap("slows", &zero);
     session.ok("dmsetup resume stalls");
-    let ran = session.end(running).well();
+    let ran = session.end(running).success();
     for drive in 0..3 {
         assert_eq!(ran.outcome(drive), "overwritten");
     }

@@ -8,7 +8,7 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    a_job_goes_on_after_a_power_cut: [GUESTS],
+    a_job_continues_after_a_power_cut: [GUESTS],
 ];
 
 const SIZE: usize = 16 * MIB as usize;
@@ -16,7 +16,7 @@ const SIZE: usize = 16 * MIB as usize;
 /// The drives that are wiped.
 const DRIVES: [&str; 2] = ["CUT-BLK", "CUT-NVME"];
 
-fn a_job_goes_on_after_a_power_cut() {
+fn a_job_continues_after_a_power_cut() {
     let workspace = Workspace::new();
     let drives = vec![
         workspace.drive(Bus::VirtioBlk, DRIVES[0], 512, 16),
@@ -41,8 +41,8 @@ fn a_job_goes_on_after_a_power_cut() {
         "mount -t ext4 -o ro {} /mnt && cp -a /mnt/cut /tmp",
         id("REPORTS")
     ));
-    without_its_files(&mut session);
-    let ran = session.resume("cut", "").well();
+    missing_files_are_reported(&mut session);
+    let ran = session.resume("cut", "").success();
     let passes = ran.events("pass");
     for (drive, serial) in DRIVES.into_iter().enumerate() {
         let pass = passes
@@ -67,7 +67,7 @@ fn a_job_goes_on_after_a_power_cut() {
 }
 
 /// A job cannot resume without its journal or its keys.
-fn without_its_files(session: &mut GuestSession) {
+fn missing_files_are_reported(session: &mut GuestSession) {
     let journal = session.journal("cut").expect("a journal");
     let keys = "/tmp/cut/*.key";
     for (files, complaint) in [(journal.as_str(), "No such file"), (keys, ".key: No such")] {
@@ -75,11 +75,11 @@ fn without_its_files(session: &mut GuestSession) {
         let again = session.squall("aside", &format!("wipe --yes --resume {journal}"));
         let refused = session.end(again).refused(complaint);
         assert!(refused.events.is_empty());
-        let said = refused
+        let output = refused
             .errors
             .lines()
             .filter(|line| line.starts_with("squall: "));
-        assert_eq!(said.count(), 1, "{}", refused.errors);
+        assert_eq!(output.count(), 1, "{}", refused.errors);
         session.ok("mv /tmp/aside/* /tmp/cut && rmdir /tmp/aside");
     }
 }

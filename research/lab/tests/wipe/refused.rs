@@ -9,7 +9,7 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    what_is_refused_or_changed_is_recorded_to_the_sector: [GUESTS],
+    refused_and_changed_sectors_are_recorded_exactly: [GUESTS],
 ];
 
 const SIZE: u64 = 8 * MIB;
@@ -17,7 +17,7 @@ const SIZE: u64 = 8 * MIB;
 /// Size of each drive in device mapper's sectors.
 const SECTORS: u64 = SIZE / 512;
 
-fn what_is_refused_or_changed_is_recorded_to_the_sector() {
+fn refused_and_changed_sectors_are_recorded_exactly() {
     let workspace = Workspace::new();
     let drives = vec![
         workspace.drive(Bus::VirtioBlk, "SMALL", 512, 8),
@@ -60,7 +60,7 @@ fn bad_sectors(
     session.map(&name, &table);
     let ran = session
         .wipe(&name, "--keep-key", &[&name])
-        .badly("1 of 1 drives");
+        .failure("1 of 1 drives");
     assert_eq!(ran.outcome(0), "incomplete");
     let hole = json!([{ "offset": from, "length": 3 * sector }]);
     let report = session.report(&name, 0);
@@ -84,7 +84,7 @@ fn bad_sectors(
     // The control: the same without bad sectors.
     session.remap(&name, &over("linear", drive, ""));
     let control = format!("good{sector}");
-    let ran = session.wipe(&control, "--keep-key", &[&name]).well();
+    let ran = session.wipe(&control, "--keep-key", &[&name]).success();
     assert_eq!(ran.outcome(0), "verified");
     assert!(workspace.medium(drive) == session.keystream(&control, 0, SIZE as usize));
 }
@@ -98,7 +98,7 @@ fn a_time_of_refusals(workspace: &Workspace, session: &mut GuestSession) {
     session.remap("weak", &over("flakey", "FLAKEY", "0 3600 1 error_writes"));
     session.until(&running, 0, |event| event["event"] == "unwritten");
     session.remap("weak", &good);
-    let ran = session.end(running).badly("1 of 1 drives");
+    let ran = session.end(running).failure("1 of 1 drives");
     assert_eq!(ran.outcome(0), "incomplete");
 
     let report = session.report("weak", 0);
@@ -139,7 +139,7 @@ fn a_refused_flush(workspace: &Workspace, session: &mut GuestSession) {
     let running = session.start("tired", slowly, &["weak"]);
     let offset = session.until_checkpoint(&running, 0);
     session.remap("weak", &over("flakey", "FLAKEY", "0 3600 1 error_writes"));
-    let ran = session.end(running).badly("squall wipe --resume");
+    let ran = session.end(running).failure("squall wipe --resume");
     assert_eq!(ran.outcome(0), "failed");
     assert_eq!(
         ran.events("ended")[0]["reason"],
@@ -147,7 +147,7 @@ fn a_refused_flush(workspace: &Workspace, session: &mut GuestSession) {
     );
 
     session.remap("weak", &over("linear", "FLAKEY", ""));
-    let ran = session.resume("tired", "").well();
+    let ran = session.resume("tired", "").success();
     assert!(ran.events("pass")[0]["offset"].as_u64() >= Some(offset));
     assert!(workspace.medium("FLAKEY") == session.keystream("tired", 0, SIZE as usize));
 }
@@ -163,7 +163,7 @@ fn dropped(workspace: &Workspace, session: &mut GuestSession) {
     session.map("forgetful", &table);
     let ran = session
         .wipe("forgetful", "--keep-key", &["forgetful"])
-        .badly("1 of 1 drives");
+        .failure("1 of 1 drives");
     assert_eq!(ran.outcome(0), "differs");
     let report = session.report("forgetful", 0);
     assert_eq!(report["passes"][0]["unwritten"], json!([]));
@@ -179,7 +179,7 @@ fn changed_when_written(workspace: &Workspace, session: &mut GuestSession) {
     session.map("forger", &corrupt);
     let ran = session
         .wipe("forger", "--keep-key", &["forger"])
-        .badly("1 of 1 drives");
+        .failure("1 of 1 drives");
     assert_eq!(ran.outcome(0), "differs");
     let report = session.report("forger", 0);
     let written = session.keystream("forger", 0, SIZE as usize);
@@ -194,7 +194,7 @@ fn changed_when_read(workspace: &Workspace, session: &mut GuestSession) {
     session.map("liar", &corrupt);
     let ran = session
         .wipe("liar", "--keep-key", &["liar"])
-        .badly("1 of 1 drives");
+        .failure("1 of 1 drives");
     assert_eq!(ran.outcome(0), "differs");
     let verification = &session.report("liar", 0)["verification"];
     for extent in verification["differing"].as_array().expect("a list") {

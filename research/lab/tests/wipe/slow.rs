@@ -9,14 +9,14 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    slow_drives_are_waited_for_together_and_hung_ones_alone: [GUESTS],
+    slow_and_hung_drives_do_not_delay_others: [GUESTS],
 ];
 
 const SIZE: u64 = 8 * MIB;
 
 const SECTORS: u64 = SIZE / 512;
 
-fn slow_drives_are_waited_for_together_and_hung_ones_alone() {
+fn slow_and_hung_drives_do_not_delay_others() {
     let workspace = Workspace::new();
     let names = ["ONE", "TWO", "THREE", "FOUR"];
     let mut drives = names
@@ -25,7 +25,7 @@ fn slow_drives_are_waited_for_together_and_hung_ones_alone() {
     drives.push(workspace.drive(Bus::VirtioBlk, "LARGE", 512, 24));
     let mut session = workspace.boot(&["dm-mod", "dm-delay"], drives);
     delays_overlap(&mut session, &names);
-    a_hung_drive_is_alone(&workspace, &mut session);
+    a_hung_drive_delays_no_other(&workspace, &mut session);
     a_second_signal(&workspace, &mut session);
 }
 
@@ -40,7 +40,7 @@ fn delays_overlap(session: &mut GuestSession, names: &[&str; 4]) {
     let mut took = |name, depth, drives: &[&str]| {
         let ran = session
             .wipe(name, &format!("--depth {depth}"), drives)
-            .well();
+            .success();
         seconds(&ran)
     };
     let (one, four) = (took("one", 1, &slow[..1]), took("four", 1, &slow));
@@ -58,7 +58,7 @@ fn seconds(ran: &RunResult) -> f64 {
 }
 
 /// A drive that stops answering does not prevent others from finishing or stopping.
-fn a_hung_drive_is_alone(workspace: &Workspace, session: &mut GuestSession) {
+fn a_hung_drive_delays_no_other(workspace: &Workspace, session: &mut GuestSession) {
     let running = hung(session, "hung");
     session.ok("kill -INT $(pidof squall)");
     let others = [1, 2].map(|drive| session.until(&running, drive, has_ended));
@@ -73,9 +73,9 @@ fn a_hung_drive_is_alone(workspace: &Workspace, session: &mut GuestSession) {
     );
 
     session.ok("dmsetup resume stuck");
-    let ran = session.end(running).badly("squall wipe --resume");
+    let ran = session.end(running).failure("squall wipe --resume");
     assert_eq!(ran.outcome(0), "interrupted");
-    let ran = session.resume("hung", "").well();
+    let ran = session.resume("hung", "").success();
     assert_eq!([ran.outcome(0), ran.outcome(2)], ["verified", "verified"]);
     assert!(workspace.medium("ONE") == session.keystream("hung", 0, SIZE as usize));
     let written = session.keystream("hung", 2, 3 * SIZE as usize);
@@ -88,12 +88,12 @@ fn a_second_signal(workspace: &Workspace, session: &mut GuestSession) {
     session.ok("kill -INT $(pidof squall)");
     session.until(&running, 2, has_ended);
     session.ok("kill -INT $(pidof squall)");
-    session.soon("! pidof squall");
+    session.wait_until_ok("! pidof squall");
     session.ok("dmsetup resume stuck");
     let ran = session.end(running);
     assert_eq!(ran.status, 1);
     assert!(ran.events("end").is_empty());
-    session.resume("killed", "").well();
+    session.resume("killed", "").success();
     assert!(workspace.medium("ONE") == session.keystream("killed", 0, SIZE as usize));
 }
 

@@ -9,7 +9,7 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    what_is_used_is_refused_and_left_alone: [GUESTS],
+    drives_in_use_are_refused_and_unchanged: [GUESTS],
 ];
 
 const SIZE: u64 = 12 * MIB;
@@ -19,7 +19,7 @@ const SECTORS: u64 = SIZE / 512;
 /// The drive that each scenario uses in turn.
 const USED: &str = "USED";
 
-fn what_is_used_is_refused_and_left_alone() {
+fn drives_in_use_are_refused_and_unchanged() {
     let workspace = Workspace::new();
     let drives = vec![
         workspace.drive(Bus::VirtioBlk, USED, 512, 12),
@@ -36,20 +36,20 @@ fn what_is_used_is_refused_and_left_alone() {
         "aesni-intel",
     ];
     let mut session = workspace.boot(&modules, drives);
-    drives_are_told_apart(&mut session);
-    names_that_do_not_stay(&mut session);
+    drives_are_distinguished(&mut session);
+    unstable_names_are_refused(&mut session);
     mapped(&workspace, &mut session);
     encrypted(&workspace, &mut session);
     mounted_on_a_mapped(&workspace, &mut session);
     swapped_to(&workspace, &mut session);
     named_twice(&workspace, &mut session);
     zoned(&mut session);
-    session.wipe("free", "", &[USED, "FREE"]).well();
+    session.wipe("free", "", &[USED, "FREE"]).success();
     assert!(!workspace.is_old("FREE"));
 }
 
 /// A dry run describes each drive.
-fn drives_are_told_apart(session: &mut GuestSession) {
+fn drives_are_distinguished(session: &mut GuestSession) {
     let drives = [USED, "FREE", "NVME"];
     let expected = [
         (Value::Null, 512, Value::Null),
@@ -57,7 +57,7 @@ fn drives_are_told_apart(session: &mut GuestSession) {
         ("QEMU NVMe Ctrl".into(), 4096, true.into()),
     ];
     let running = session.start("plan", "--dry-run", &drives);
-    let ran = session.end(running).well();
+    let ran = session.end(running).success();
     let plan = ran.events("plan")[0]["drives"].clone();
     for (drive, (serial, (model, sector, flash))) in drives.into_iter().zip(expected).enumerate() {
         let told = &plan[drive];
@@ -73,7 +73,7 @@ fn drives_are_told_apart(session: &mut GuestSession) {
 }
 
 /// Without asking, squall does not accept names in /dev alone.
-fn names_that_do_not_stay(session: &mut GuestSession) {
+fn unstable_names_are_refused(session: &mut GuestSession) {
     let path = session.ok(&format!("readlink -f {}", id(USED)));
     let path = path.trim();
     let running = session.squall("unnamed", &format!("wipe --yes {path}"));
@@ -94,7 +94,9 @@ fn is_refused(workspace: &Workspace, session: &mut GuestSession, reason: &str, f
     assert!(workspace.medium(USED) == before, "{reason}");
     assert!(workspace.is_old("FREE"), "{reason}");
     session.ok(free);
-    session.wipe("refused", "--dry-run", &["FREE", USED]).well();
+    session
+        .wipe("refused", "--dry-run", &["FREE", USED])
+        .success();
 }
 
 fn mapped(workspace: &Workspace, session: &mut GuestSession) {
@@ -163,7 +165,7 @@ fn named_twice(workspace: &Workspace, session: &mut GuestSession) {
         .wipe("twice", "", &["FREE", "ANOTHER"])
         .refused(&reason);
     assert!(workspace.is_old("FREE"));
-    session.wipe("once", "--dry-run", &["ANOTHER"]).well();
+    session.wipe("once", "--dry-run", &["ANOTHER"]).success();
 }
 
 /// A drive with sequential zones is refused; the same drive without zones is wiped.

@@ -8,8 +8,8 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back: [GUESTS],
-    a_drive_that_is_deleted_and_found_again_goes_on: [GUESTS],
+    a_drive_that_vanishes_can_be_resumed_when_it_is_back: [GUESTS],
+    a_deleted_drive_can_be_resumed_when_it_is_found_again: [GUESTS],
 ];
 
 const SIZE: usize = 12 * MIB as usize;
@@ -20,7 +20,7 @@ const SLOWLY: &str = "--keep-key --rate-limit 2MiB --checkpoint 1";
 /// Drives that vanish, one on each bus.
 const GONE: [&str; 3] = ["BLK-GONE", "SCSI-GONE", "NVME-GONE"];
 
-fn a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back() {
+fn a_drive_that_vanishes_can_be_resumed_when_it_is_back() {
     let workspace = Workspace::new();
     let gone = [Bus::VirtioBlk, Bus::VirtioScsi, Bus::Nvme];
     let gone = gone.into_iter().zip(GONE);
@@ -50,7 +50,7 @@ fn a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back() {
     let mut session = workspace.boot(&["ext4"], drives_now);
     session.keep_reports_on("BLK-REPORTS");
     assert_ne!(name_of(&mut session, GONE[0]), name);
-    let ran = session.resume("pulled", "").well();
+    let ran = session.resume("pulled", "").success();
     for (drive, serial) in GONE.into_iter().enumerate() {
         assert_eq!(ran.outcome(drive as u64), "verified", "{serial}");
         let passes = ran.events("pass");
@@ -87,7 +87,7 @@ fn pulled(session: &mut GuestSession) -> Vec<u64> {
     }
     let ran = session
         .end(running)
-        .badly("3 of 4 drives not wiped as asked");
+        .failure("3 of 4 drives not wiped as asked");
     let journal = session.journal("pulled").expect("a journal");
     assert!(
         ran.errors
@@ -108,24 +108,24 @@ fn pulled(session: &mut GuestSession) -> Vec<u64> {
     offsets
 }
 
-fn a_drive_that_is_deleted_and_found_again_goes_on() {
+fn a_deleted_drive_can_be_resumed_when_it_is_found_again() {
     let workspace = Workspace::new();
     let stays = workspace.drive(Bus::VirtioBlk, "STAYS", 512, 12);
     let mut session = workspace.boot(&["scsi_debug", "sd_mod"], vec![stays]);
     session.ok("modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=12 opts=0");
-    session.soon("[ -b /dev/sda ]");
+    session.wait_until_ok("[ -b /dev/sda ]");
     let serial = session.ok("tail -c +5 /sys/block/sda/device/vpd_pg80 | tr -d ' '");
     session.name(&serial);
 
     let running = session.start("deleted", SLOWLY, &[&serial, "STAYS"]);
     let offset = session.until_checkpoint(&running, 0);
     session.ok("echo 1 >/sys/block/sda/device/delete");
-    let ran = session.end(running).badly("1 of 2 drives");
+    let ran = session.end(running).failure("1 of 2 drives");
     assert_eq!([ran.outcome(0), ran.outcome(1)], ["vanished", "verified"]);
 
     session.ok("for host in /sys/class/scsi_host/*; do echo - - - >$host/scan; done");
-    session.soon("[ -b /dev/sd? ]");
-    let ran = session.resume("deleted", "").well();
+    session.wait_until_ok("[ -b /dev/sd? ]");
+    let ran = session.resume("deleted", "").success();
     assert!(ran.events("pass")[0]["offset"].as_u64() >= Some(offset));
     let written = session.keystream("deleted", 0, SIZE);
     session.name(&serial);

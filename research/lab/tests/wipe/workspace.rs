@@ -111,14 +111,14 @@ impl GuestSession<'_> {
 
     /// Waits until a command succeeds.
     #[track_caller]
-    pub fn soon(&mut self, command: &str) {
-        guests::soon(&mut self.guest, command);
+    pub fn wait_until_ok(&mut self, command: &str) {
+        guests::wait_until_ok(&mut self.guest, command);
     }
 
     /// Waits for the drive with this serial number, and links it below /dev/disk/by-id.
     #[track_caller]
     pub fn name(&mut self, serial: &str) {
-        self.soon(&format!("sh /tmp/name; [ -b {} ]", id(serial)));
+        self.wait_until_ok(&format!("sh /tmp/name; [ -b {} ]", id(serial)));
     }
 
     /// Keeps reports on the drive with this serial number, which has a file system.
@@ -193,13 +193,13 @@ impl GuestSession<'_> {
     /// Waits for the end of a run.
     #[track_caller]
     pub fn end(&mut self, running: Running) -> RunResult {
-        let said = self.guest.finish(running.job, TIMEOUT).expect("an answer");
-        let said = said.unwrap_or_else(|| panic!("{} does not end", running.name));
+        let output = self.guest.finish(running.job, TIMEOUT).expect("an answer");
+        let output = output.unwrap_or_else(|| panic!("{} does not end", running.name));
         let errors = self
             .guest
             .read_file(&format!("/tmp/{}.errors", running.name));
         RunResult {
-            status: said.status,
+            status: output.status,
             errors: String::from_utf8_lossy(&errors.expect("a file")).into_owned(),
             events: self.events(&running),
         }
@@ -301,14 +301,14 @@ impl GuestSession<'_> {
 impl RunResult {
     /// Fails unless the run succeeded.
     #[track_caller]
-    pub fn well(self) -> RunResult {
+    pub fn success(self) -> RunResult {
         assert_eq!(self.status, 0, "{}", self.errors);
         self
     }
 
     /// Fails unless the run failed (status 1) with a message that has `words`.
     #[track_caller]
-    pub fn badly(self, words: &str) -> RunResult {
+    pub fn failure(self, words: &str) -> RunResult {
         self.ended(1, words)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::told::{Iv, List, Spec};
+use super::parsed::{Iv, List, Spec};
 use crate::dmcrypt::workspace::GuestSession;
 
 /// Number of samples for each mode and cipher, both of accepted and of refused specifications.
@@ -107,11 +107,11 @@ pub fn asked(session: &mut GuestSession, specs: &[&Spec]) -> Vec<bool> {
     let tables: Vec<String> = specs.iter().map(|spec| table(spec)).collect();
     session.write("/tmp/tables", tables.join("\n") + "\n");
     session.ok("dmsetup create base --table '0 2048 error' && dmsetup create asked --notable");
-    let said = session.ok("while read -r table; do
+    let output = session.ok("while read -r table; do
             dmsetup load asked --table \"$table\" >/dev/null 2>&1 && echo yes || echo no
         done </tmp/tables");
     session.ok("dmsetup remove asked && dmsetup remove base");
-    said.lines().map(|line| line == "yes").collect()
+    output.lines().map(|line| line == "yes").collect()
 }
 
 /// A table whose key contains no byte twice.

@@ -1,4 +1,4 @@
-//! A `squall dmcrypt` that is killed or interrupted leaves nothing, or only what the next run removes.
+//! A `squall dmcrypt` that is killed or interrupted leaves nothing that the next run does not remove.
 
 use crate::common::commands::contains;
 use crate::common::needs::GUESTS;
@@ -8,7 +8,7 @@ use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
     a_killed_run_leaves_no_device: [GUESTS],
-    an_interrupted_run_tells_what_it_has: [GUESTS],
+    an_interrupted_run_reports_its_results: [GUESTS],
 ];
 
 const SERIAL: &str = "DRIVE-1";
@@ -78,7 +78,7 @@ fn by_name(session: &mut GuestSession) {
     session.ok("rm -f /dev/mapper/*squall*");
 }
 
-fn an_interrupted_run_tells_what_it_has() {
+fn an_interrupted_run_reports_its_results() {
     let workspace = Workspace::new();
     let mut session = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 16)]);
     listing(&mut session);
