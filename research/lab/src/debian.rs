@@ -155,7 +155,7 @@ impl Cache {
         let place = self.place(item);
         item.check(&place)?.ok_or_else(|| {
             let fault = if place.exists() {
-                format!("the {item} in the cache were built from an older list of packages")
+                format!("the {item} in the cache were built from another list of packages")
             } else {
                 format!("the cache has no {item}")
             };
