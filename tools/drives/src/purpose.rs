@@ -1,4 +1,4 @@
-//! The caller's words for messages: why targets are overwritten.
+//! The caller's part of messages: why targets are overwritten.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ pub struct Purpose {
     /// The word that the user types before the number of targets to confirm: `wipe` in "wipe 2".
     pub verb: &'static str,
     /// Advice for the drive at this path, whose zones cannot be overwritten in place.
-    pub instead: fn(&Path) -> String,
+    pub zoned_drive_advice: fn(&Path) -> String,
 }
 
 #[cfg(test)]
@@ -17,6 +17,6 @@ pub(crate) mod tests {
 
     pub(crate) const WIPE: Purpose = Purpose {
         verb: "wipe",
-        instead: |path| format!("see {}", path.display()),
+        zoned_drive_advice: |path| format!("see {}", path.display()),
     };
 }
