@@ -135,7 +135,7 @@ fn nothing_goes_on_with_another_target() {
     // The same inode with other contents: a file system may reuse an inode for another file.
     let written = contents(&target, 4096);
     overwrite(&target, &[1; 4096]);
-    ran(workspace.resume("")).refused("it does not hold what was written before the interruption");
+    ran(workspace.resume("")).refused("its contents are not those written before the interruption");
     overwrite(&target, &written);
     ran(workspace.resume("--dry-run")).well();
     replaced(&target, SIZE);
