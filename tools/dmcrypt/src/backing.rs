@@ -26,7 +26,7 @@ use crate::ram::Ram;
 /// Why devices are overwritten, for the messages of guards and prompts.
 const PURPOSE: Purpose = Purpose {
     verb: "overwrite",
-    zoned_drive_advice: |path| format!("name a device other than {}", shown(path)),
+    instead: |path| format!("name a device other than {}", shown(path)),
 };
 
 /// How many bytes one read takes when a device is checked for data, and how much of its end is

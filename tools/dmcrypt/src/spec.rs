@@ -119,7 +119,7 @@ impl FromStr for Spec {
     fn from_str(text: &str) -> Result<Spec, String> {
         parse(text).ok_or_else(|| {
             format!(
-                "{text:?} is not a cipher and a key length in bits: use a specification such as \
+                "{text:?} is not a cipher with the length of its key in bits: use one such as \
                  \"aes-xts-plain64 512\""
             )
         })

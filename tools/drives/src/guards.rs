@@ -137,7 +137,7 @@ impl Machine {
         if device.disk().text("queue/zoned").as_deref() == Some("host-managed") {
             reasons.push(format!(
                 "has zones (host-managed) that cannot be overwritten in place: {}",
-                (self.purpose.zoned_drive_advice)(path)
+                (self.purpose.instead)(path)
             ));
         }
         Ok(reasons)

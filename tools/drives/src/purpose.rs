@@ -8,7 +8,7 @@ pub struct Purpose {
     /// The word that the user types before the number of targets to confirm: `wipe` in "wipe 2".
     pub verb: &'static str,
     /// Advice for the drive at this path, whose zones cannot be overwritten in place.
-    pub zoned_drive_advice: fn(&Path) -> String,
+    pub instead: fn(&Path) -> String,
 }
 
 #[cfg(test)]
@@ -17,6 +17,6 @@ pub(crate) mod tests {
 
     pub(crate) const WIPE: Purpose = Purpose {
         verb: "wipe",
-        zoned_drive_advice: |path| format!("see {}", path.display()),
+        instead: |path| format!("see {}", path.display()),
     };
 }

@@ -12,7 +12,7 @@ use squall_drives::{Purpose, Target};
 
 const WIPE: Purpose = Purpose {
     verb: "wipe",
-    zoned_drive_advice: |path| format!("see {}", path.display()),
+    instead: |path| format!("see {}", path.display()),
 };
 
 /// The failure's text for `targets`, which must be refused.

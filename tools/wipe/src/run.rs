@@ -30,7 +30,7 @@ pub use verify::verify;
 /// Why targets are overwritten, for messages.
 const PURPOSE: Purpose = Purpose {
     verb: "wipe",
-    zoned_drive_advice: |path| {
+    instead: |path| {
         let path = shown(path);
         format!(
             "let the drive do it itself, for example with `sg_sanitize --overwrite --zero \
