@@ -1,4 +1,4 @@
-//! nginx with TLS on a socket. An output is what it draws for a handshake.
+//! nginx with TLS on a socket. An output consists of the values that it draws for a handshake.
 
 use std::fs;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::RUN;
-use super::hello::{client_hello, drawn_by};
+use super::hello::{client_hello, read_drawn_values};
 use crate::Result;
 use crate::generator::{Bits, Generator, words};
 use crate::process;
@@ -69,12 +69,12 @@ impl Nginx {
         Ok(())
     }
 
-    /// Starts a handshake, returns what the server drew for it, and gives it up.
+    /// Starts a handshake, returns the values that the server drew for it, and closes the connection.
     fn shake(&self) -> io::Result<Bits> {
         let mut server = UnixStream::connect(&self.socket)?;
         server.set_read_timeout(Some(TIMEOUT))?;
         server.write_all(&self.hello)?;
-        drawn_by(&mut server).map(|bytes| words(&bytes))
+        read_drawn_values(&mut server).map(|bytes| words(&bytes))
     }
 }
 
