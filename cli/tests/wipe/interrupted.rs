@@ -136,7 +136,7 @@ fn another_target_is_not_resumed() {
     let written = contents(&target, 4096);
     overwrite(&target, &[1; 4096]);
     run_to_end(workspace.resume(""))
-        .refused("it does not hold what was written before the interruption");
+        .refused("its contents are not those written before the interruption");
     overwrite(&target, &written);
     run_to_end(workspace.resume("--dry-run")).succeeded();
     replaced(&target, SIZE);

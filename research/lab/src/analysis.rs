@@ -26,5 +26,5 @@ pub use plot::{plot_uncertainty, plot_window};
 pub use repeats::Repeats;
 pub use report::{Campaign, Experiment, Kind, Setup, SourceReport, Validity, Verdict};
 pub use summary::Summary;
-pub use uncertainty::{Bootstrap, Moment, OutputUncertainty, Uncertainty};
+pub use uncertainty::{Bootstrap, OutputTime, OutputUncertainty, Uncertainty};
 pub use window::Window;

@@ -15,18 +15,18 @@ use crate::stops::StopsArguments;
     name = "squall-lab",
     version,
     after_help = "Examples:
-  squall-lab reset --runs 4              clones of real machines, and which output they repeat
-  squall-lab attack urandom              64,000 random bits in, and every byte out predicted
+  squall-lab reset --runs 4              clone machines, and report which output they repeat
+  squall-lab attack urandom              predict every byte after an input of 64,000 random bits
   squall-lab attack estimator --json     a report for programs
-  squall-lab cost --quick                what an input and an output cost
+  squall-lab cost --quick                measure the cost of inputs and outputs
 
-Exit codes: 0 for success, also if the reader closes the output early, 1 for a failure or a claim
-that did not hold, 2 for a wrong argument. A missed target of cost is not a failure.
+Exit codes: 0 for success (also if the reader closes the output early), 1 for a failure or a claim
+that did not hold, 2 for a wrong argument. If `cost` misses a target, that is not a failure.
 
 See `squall-lab attack --help` for more."
 )]
 pub struct Arguments {
-    /// What to do; help if nothing.
+    /// The command. Without one, the help is printed.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -44,31 +44,32 @@ impl squall_tools::usage::Arguments for Arguments {
 pub enum Command {
     /// Attack the old Linux RNG, and squall's accumulators with the same events
     ///
-    /// Each attack runs against a model of the old RNG. The attacker holds a copy of its state from
-    /// before the events and knows all of them but their random bits, computes the output and
-    /// compares it byte for byte. Then the same events go into Whirlwind and the robust PRNG. As a
-    /// control, an attacker who also has the random bits must predict everything, everywhere.
+    /// Each attack runs against a model of the old RNG. The attacker has a copy of its state from
+    /// before the events, and knows the events except their random bits. The attacker computes the
+    /// output from that, and the lab compares it with the real output byte by byte. Then the same
+    /// events go into Whirlwind and the robust PRNG. As a control, an attacker who also knows the
+    /// random bits must predict all output of every system.
     ///
-    /// All credit is zero at the start, and nothing but the events happens. In a kernel, interrupts
-    /// would earn a bit of credit for every 64 of them, or every second.
+    /// All credit is zero at the start, and no other events happen. In a kernel, interrupts would earn
+    /// a bit of credit for every 64 of them, or every second.
     #[command(after_help = "Examples:
-  squall-lab attack urandom              64,000 random bits in, and every byte out predicted
+  squall-lab attack urandom              predict every byte after an input of 64,000 random bits
   squall-lab attack estimator --json     a report for programs
 
-Exit codes: 0 if everything went as claimed, 1 if not, 2 for a wrong argument.")]
+Exit codes: 0 if every claim and control held, 1 if not, 2 for a wrong argument.")]
     Attack {
         /// Which attack.
         #[command(subcommand)]
         attack: AttackCommand,
     },
-    /// Measure what inputs and outputs cost in each design
+    /// Measure the cost of inputs and outputs in each design
     ///
     /// Whirlwind, the robust PRNG and the model of the old RNG take turns in each round. The tables
     /// also show the figures that Whirlwind's authors published, and finally squall's targets. A full
     /// run takes two minutes and needs an otherwise idle machine.
     #[command(after_help = "Examples:
   squall-lab cost
-      tables, targets, and notes on what is compared
+      tables, targets, and notes on the comparison
   squall-lab cost --quick
       the same in a few seconds, with approximate figures
   squall-lab cost --json | jq '.targets[] | select(.met | not)'
@@ -88,19 +89,19 @@ wrong argument.")]
     /// The cache is $SQUALL_LAB_CACHE, or otherwise squall-lab in $XDG_CACHE_HOME or in ~/.cache.
     #[command(after_help = "Examples:
   squall-lab deps
-      fetch what is missing: 360 MB, 800 MB in the cache, and a minute
+      fetch everything that is missing: a download of 360 MB, 800 MB in the cache, one minute
   squall-lab deps --update
       also fetch newer versions, and replace what is damaged
   squall-lab deps --only 6.12 --cache /tmp/lab
-      QEMU, the programs, the compilers and one kernel, elsewhere
+      QEMU, the programs, the compilers and one kernel, in another directory
 
 Exit codes: 0 if everything is there, 1 if something could not be fetched or written, 2 for a wrong
 argument.")]
     Deps(DepsArguments),
     /// Boot virtual machines, and look for output that their generators repeat
     ///
-    /// Each boot is a real kernel under QEMU, with a probe that asks every source for 512 bits every
-    /// 500 µs, 500 times. Reports repeats, and how much of Whirlwind's input nobody can know.
+    /// Each boot is a real kernel under QEMU, with a probe that requests 512 bits from every source
+    /// every 500 µs, 500 times. Reports repeats, and how much of Whirlwind's input is unpredictable.
     #[command(after_help = "Examples:
   squall-lab boot --machine 6.12 --runs 5
       one machine, five times
@@ -113,12 +114,12 @@ Exit codes: 0 for success, 1 if a claim was wrong or something failed, 2 for a w
     Boot(BootArguments),
     /// Resume virtual machines from one snapshot, and look for output that clones repeat
     ///
-    /// A machine is stopped while its sources draw, and resumed many times from there. Reports
-    /// repeats by source, how long it takes until each has new state, how many requests are served
-    /// until then, and how much of Whirlwind's input nobody can know. The controls must repeat in
-    /// every clone, or the run is invalid: a generator without guards, and squall with its guards
-    /// off; in the scenario go, a generator without guards; in the scenario doors, a buffer in a
-    /// program in C, and OpenSSL's own generator in nginx.
+    /// A machine is stopped while its sources draw, and resumed many times from there. Reports the
+    /// repeats of each source, how long it takes until it has new state, how many requests it serves
+    /// until then, and how much of Whirlwind's input is unpredictable. The controls must repeat in
+    /// every clone, or the run is invalid. The controls are a generator without guards, and squall
+    /// with its guards off; in the scenario go, a generator without guards; in the scenario doors, a
+    /// buffer in a program in C, and OpenSSL's own generator in nginx.
     #[command(after_help = "Examples:
   squall-lab reset --machine 6.12+vmgenid --runs 4
       one machine, four clones
@@ -134,21 +135,21 @@ Needs what `squall-lab deps` fetches.
 Exit codes: 0 for success, 1 if a claim was wrong, the run was invalid or something failed, 2 for a
 wrong argument.")]
     Reset(ResetArguments),
-    /// Stop a virtual machine, and measure how short its cycle counter's gap can be there
+    /// Measure the shortest gap of a guest's cycle counter across a stop of its machine
     ///
     /// A thread of the guest reads the counter without pause. The machine is stopped and continued at
     /// once, stopped for a snapshot, and restored from one in a new process. squall serves a burst of
     /// requests without a request pad as long as the gaps between them are shorter than its GAP, which
-    /// must be shorter than every gap with a stop. Also measures what an exit to the hypervisor costs
-    /// where this command runs.
+    /// must be shorter than every gap with a stop. Also measures the cost of an exit to the hypervisor
+    /// on the machine where this command runs.
     #[command(after_help = "Examples:
   squall-lab stops
       1000 stops, 200 snapshots and 50 clones of an emulated machine, in a few minutes
   squall-lab stops --accelerator kvm --json
-      the same with a machine that the CPU runs, as a report for programs
+      the same for a machine under KVM, as a report for programs
 
 Needs what `squall-lab deps` fetches.
 
-Exit codes: 0 however short the gaps are, 1 if something failed, 2 for a wrong argument.")]
+Exit codes: 0 for any length of the gaps, 1 if something failed, 2 for a wrong argument.")]
     Stops(StopsArguments),
 }

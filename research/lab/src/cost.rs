@@ -41,8 +41,8 @@ struct Plan {
     forks: Effort,
 }
 
-/// Takes two minutes. Half of that is for forks, because processes differ by more than the 1 % of a
-/// fork that is sought.
+/// A full run takes two minutes. Forks take half of that, because processes differ by more than the
+/// 1 % of a fork's time that is to be resolved.
 const FULL: Plan = Plan {
     operation: effort(41, 4_000),
     length: effort(41, 2_000),
@@ -68,7 +68,7 @@ const fn effort(rounds: usize, milliseconds: u64) -> Effort {
 /// Measures and reports.
 pub fn run(options: &CostArguments) -> Result<(), Failure> {
     if let Some(kind) = fork::this_process() {
-        return fork::serve(kind);
+        return fork::run_forking_process(kind);
     }
     let plan = if options.quick { QUICK } else { FULL };
     let report = measure(plan, options.quick)?;

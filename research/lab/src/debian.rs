@@ -1,13 +1,14 @@
-//! A cache of QEMU, Linux kernels with their headers, compilers, and programs for guests, outside of the source tree. They are Debian
-//! packages, fetched by the machine's own apt without root, and unpacked without being installed.
+//! A cache of QEMU, Linux kernels with their headers, compilers, and programs for guests, outside of
+//! the source tree. They are Debian packages, fetched by the machine's own apt without root, and
+//! unpacked without being installed.
 //!
 //! The cache's directory has:
 //!
 //! - `qemu/`, `tools/`, `nginx/`, `compiler/`, `kernels/NAME/` and `headers/NAME/`: an unpacked tree
 //!   each, with a `record.json` of its packages;
 //! - `apt/`: apt's lists of the archive;
-//! - `part/`: the tree that is being made, by the process that holds the lock on the file `lock`. It is
-//!   renamed to its place when it is complete, so no tree is ever half there.
+//! - `part/`: the tree that is being built by the process that holds the lock on the file `lock`. It is
+//!   moved to its place when it is complete, so no tree is ever incomplete.
 
 mod apt;
 mod args;
@@ -20,12 +21,12 @@ mod location;
 mod lock;
 mod mirror;
 mod nginx;
+mod programs;
 mod qemu;
 mod record;
 mod report;
-mod tool;
+mod staging;
 mod tools;
-mod unfinished;
 mod userland;
 
 pub use headers::Headers;
@@ -45,9 +46,9 @@ pub use args::DepsArguments;
 use item::Item;
 use lists::Release;
 use lock::Lock;
+use programs::step;
 use record::Record;
-use tool::step;
-use unfinished::Unfinished;
+use staging::Staging;
 
 /// Fetches the requested items and prints what the cache has.
 pub fn run(options: &DepsArguments) -> Result<(), Failure> {
@@ -75,14 +76,15 @@ impl Cache {
         })
     }
 
-    /// Fetches QEMU, the tools, nginx, the compilers and `kernels` with their headers if they are missing or were made by another list of
-    /// packages. With `update`, also replaces those that are damaged or have a newer version.
+    /// Fetches QEMU, the tools, nginx, the compilers and `kernels` with their headers if they are
+    /// missing or were built from another list of packages. With `update`, also replaces items that are
+    /// damaged or have a newer version.
     pub fn fetch(&self, kernels: &[KernelName], update: bool) -> Result<(), Failure> {
         let mut items = item::of(kernels);
         if !update && self.missing(&items)?.is_empty() {
             return Ok(());
         }
-        tool::all_there()?;
+        programs::check_installed()?;
         fs::create_dir_all(&self.directory).map_err(at(&self.directory))?;
         let _lock = Lock::take(&self.directory)?;
         // Another run may have fetched them in the meantime.
@@ -100,7 +102,7 @@ impl Cache {
             }
             let archive = Archive::open(release, &self.directory.join("apt"), &mirror)?;
             for item in items {
-                self.obtain(&archive, *item)?;
+                self.fetch_item(&archive, *item)?;
             }
         }
         Ok(())
@@ -153,9 +155,9 @@ impl Cache {
         let place = self.place(item);
         item.check(&place)?.ok_or_else(|| {
             let fault = if place.exists() {
-                format!("the {item} there are not those that are needed now")
+                format!("the {item} in the cache were built from another list of packages")
             } else {
-                format!("no {item} there")
+                format!("the cache has no {item}")
             };
             Failure::Runtime(format!("{}: {fault}: run `make lab-deps`", place.display()))
         })
@@ -172,7 +174,7 @@ impl Cache {
     }
 
     /// Fetches `item` and puts it in its place, unless the archive's version is there already.
-    fn obtain(&self, archive: &Archive, item: Item) -> Result<(), Failure> {
+    fn fetch_item(&self, archive: &Archive, item: Item) -> Result<(), Failure> {
         let packages = item.packages(archive)?;
         let place = self.place(item);
         if let Ok(Some(record)) = item.check(&place)
@@ -182,18 +184,18 @@ impl Cache {
             return Ok(());
         }
         step(&format!("{item} {}: fetching", packages[0].version));
-        let part = Unfinished::begin(&self.directory)?;
-        item.download(archive, &packages, part.packages())?;
+        let staging = Staging::begin(&self.directory)?;
+        item.download(archive, &packages, staging.packages())?;
         step(&format!("{item} {}: unpacking", packages[0].version));
-        let unpacked = part.unpack()?;
-        let release = item.lay_out(part.unpacked(), part.tree())?;
+        let unpacked = staging.unpack()?;
+        let release = item.lay_out(staging.unpacked(), staging.tree())?;
         let record = Record {
             version: packages[0].version.clone(),
             release,
-            bytes: part.length()?,
+            bytes: staging.length()?,
             packages: unpacked,
             list: item.list(),
         };
-        part.finish(&record, &place)
+        staging.finish(&record, &place)
     }
 }

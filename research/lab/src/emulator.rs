@@ -7,12 +7,12 @@ mod build_c;
 mod build_go;
 mod build_module;
 mod compiler;
+mod die_with_parent;
 mod host;
 mod initramfs;
+mod logs;
 mod machine;
-mod parent;
 mod qmp;
-mod words;
 
 pub(crate) use arguments::{Arguments, Hardware, escaped};
 pub(crate) use build::library;

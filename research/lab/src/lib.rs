@@ -14,9 +14,9 @@ pub mod debian;
 mod emulator;
 pub mod sources;
 mod stops;
+pub mod test_guests;
 pub mod trace;
 pub mod vm;
-pub mod workshop;
 
 use args::Command;
 use squall_bench::View;

@@ -1,5 +1,5 @@
-//! The generators of this folder as sources of `squall bench`. As designed, each has one instance for
-//! the whole process, which threads share.
+//! The robust PRNG and the model of the old RNG as sources of `squall bench`. Each has one instance,
+//! which all threads of the process share.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 

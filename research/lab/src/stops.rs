@@ -1,13 +1,13 @@
 //! Measures how short the gap of a guest's cycle counter can be across a stop of the machine: `squall`
 //! takes a gap shorter than its GAP as proof that there was no stop.
 //!
-//! Beside it stands what one exit to the hypervisor costs where the command itself runs.
+//! It also measures the cost of one exit to the hypervisor on the machine where the command runs.
 
 mod args;
 mod exit;
 mod experiment;
 mod gap;
-mod order;
+mod order_statistics;
 mod report;
 
 use std::time::Duration;
@@ -54,7 +54,7 @@ pub fn run(options: &StopsArguments) -> Result<(), Failure> {
         mode: Mode::Stops,
         accelerator: options.accelerator,
     };
-    let measured = experiment::measure(&host, &spec, &options.wanted())?;
+    let measured = experiment::measure(&host, &spec, &options.counts())?;
     let report = StopsReport::new(setup, &measured, exit);
     if options.json {
         output::print_json(&report)

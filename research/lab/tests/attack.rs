@@ -9,16 +9,16 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    estimator_credits_nothing_as_something,
-    estimator_credits_something_as_nothing,
-    urandom_is_predicted,
-    urandom_is_not_predicted_once_there_is_credit,
-    random_is_predicted_until_it_waits,
+    the_estimator_credits_events_without_entropy,
+    the_estimator_does_not_credit_events_with_entropy,
+    urandom_without_credit_is_predicted,
+    urandom_with_credit_is_not_predicted,
+    random_is_predicted_until_it_blocks,
     json_has_exactly_the_documented_keys,
-    people_see_a_table,
+    the_text_report_has_a_table,
     wrong_arguments_are_one_line,
-    nothing_asked_is_help,
-    a_reader_that_leaves_is_no_failure,
+    no_arguments_print_the_help,
+    a_closed_output_is_no_failure,
     a_full_disk_is_a_failure,
 ];
 
@@ -106,7 +106,7 @@ fn accumulators_withstand(scenario: &Value, asked: u64) {
     withstands(scenario, 2, "robust_489", None, asked);
 }
 
-fn estimator_credits_nothing_as_something() {
+fn the_estimator_credits_events_without_entropy() {
     let report = json("estimator");
     let scenario = &report["scenarios"][0];
     assert_eq!(scenario["name"], "no_entropy");
@@ -120,7 +120,7 @@ fn estimator_credits_nothing_as_something() {
     }
 }
 
-fn estimator_credits_something_as_nothing() {
+fn the_estimator_does_not_credit_events_with_entropy() {
     let report = json("estimator");
     let scenario = &report["scenarios"][1];
     assert_eq!(scenario["name"], "no_credit");
@@ -130,7 +130,7 @@ fn estimator_credits_something_as_nothing() {
     accumulators_withstand(scenario, 64);
 }
 
-fn urandom_is_predicted() {
+fn urandom_without_credit_is_predicted() {
     let report = json("urandom");
     let scenario = &report["scenarios"][0];
     assert_eq!(scenario["events"], 1000);
@@ -141,7 +141,7 @@ fn urandom_is_predicted() {
 }
 
 /// The random bits were in the input pool, and come out after 59 events are credited with 11 bits each.
-fn urandom_is_not_predicted_once_there_is_credit() {
+fn urandom_with_credit_is_not_predicted() {
     let report = json("urandom");
     let scenario = &report["scenarios"][1];
     assert_eq!(scenario["name"], "urandom_with_credit");
@@ -152,7 +152,7 @@ fn urandom_is_not_predicted_once_there_is_credit() {
 }
 
 /// 327 events of 11 bits are 3597 bits, so 449 bytes can be read.
-fn random_is_predicted_until_it_waits() {
+fn random_is_predicted_until_it_blocks() {
     let report = json("random");
     let scenario = &report["scenarios"][0];
     assert_eq!(scenario["events"], 4327);
@@ -187,7 +187,7 @@ fn json_has_exactly_the_documented_keys() {
     }
 }
 
-fn people_see_a_table() {
+fn the_text_report_has_a_table() {
     let report = text("attack urandom");
     assert!(report.contains("1000 events, 64000 secret bits"));
     let row = "old /dev/urandom          0 bits      64 of 64          64        64        64\n";
@@ -229,12 +229,12 @@ fn wrong_arguments_are_one_line() {
     refused("attack random --json --json", "--json: give it only once");
 }
 
-fn nothing_asked_is_help() {
+fn no_arguments_print_the_help() {
     assert_eq!(text(""), text("-h"));
     assert!(text("--version").starts_with("squall-lab "));
 }
 
-fn a_reader_that_leaves_is_no_failure() {
+fn a_closed_output_is_no_failure() {
     for arguments in [
         "attack urandom",
         "attack random --json",

@@ -1,4 +1,4 @@
-//! Runs `squall-lab boot` and `reset` with real machines whose kernel is told of clones.
+//! Runs `squall-lab boot` and `reset` with real machines whose kernel is notified of clones.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub const TESTS: &[Test] = tests![
     without_request_pads_some_clones_repeat: [MACHINES],
     bursts_end_with_the_stop_of_the_machine: [MACHINES],
     boots_do_not_repeat: [MACHINES],
-    the_page_of_vmgenid_suffices: [MACHINES, MODULE],
+    vmgenids_page_alone_prevents_repeats: [MACHINES, MODULE],
     with_a_copy_of_the_page_all_clones_repeat: [MACHINES, MODULE],
 ];
 
@@ -72,8 +72,8 @@ fn clones_repeat_only_without_guards() {
     assert_eq!(workspace.users_of(""), Vec::<u32>::new());
 }
 
-/// Clones repeat between their first instruction and their kernel's notice of it, if they draw that
-/// soon: some do.
+/// Clones repeat if they draw between their first instruction and the notification of their kernel.
+/// Some do.
 fn without_request_pads_some_clones_repeat() {
     let _turn = Turn::take();
     let repeat = |_| {
@@ -97,7 +97,7 @@ fn with_module(shows: &str, scenario: &str) -> Value {
     report
 }
 
-fn the_page_of_vmgenid_suffices() {
+fn vmgenids_page_alone_prevents_repeats() {
     let _turn = Turn::take();
     for scenario in ["ticks", "threads"] {
         let report = with_module("module", scenario);
@@ -107,7 +107,7 @@ fn the_page_of_vmgenid_suffices() {
     }
 }
 
-/// The control: it is the page that tells of the clones above.
+/// The control: the page alone prevents repeats in the test above.
 fn with_a_copy_of_the_page_all_clones_repeat() {
     let _turn = Turn::take();
     let report = with_module("copy", "ticks");

@@ -1,4 +1,4 @@
-//! Runs `squall-lab` with machines, and checks what the runs leave.
+//! Runs `squall-lab` with machines, and checks that the runs leave nothing behind.
 //!
 //! Machines need what `squall-lab deps` fetches, which tests declare with [`needs`].
 

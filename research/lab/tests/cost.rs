@@ -10,9 +10,9 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    programs_find_every_figure,
+    the_json_report_has_every_figure,
     help_names_every_key,
-    people_find_every_table_and_every_target,
+    the_text_report_has_every_table_and_target,
 ];
 
 const WHIRLWIND: [&str; 3] = [
@@ -79,7 +79,7 @@ fn run(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("the report is text")
 }
 
-fn programs_find_every_figure() {
+fn the_json_report_has_every_figure() {
     let report: Value = serde_json::from_str(&run(&["cost", "--quick", "--json"])).unwrap();
     keys(&report, &KEYS);
     assert_eq!(report["quick"], true);
@@ -126,7 +126,7 @@ fn keys(value: &Value, keys: &[&str]) {
     assert_eq!(found, keys.iter().collect());
 }
 
-fn people_find_every_table_and_every_target() {
+fn the_text_report_has_every_table_and_target() {
     let text = run(&["cost", "--quick"]);
     for title in [
         "Operations",

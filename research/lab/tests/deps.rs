@@ -18,29 +18,29 @@ use squall_testing::tests;
 use squall_tools::Failure;
 
 pub const TESTS: &[Test] = tests![
-    without_apt_or_dpkg_it_says_what_is_missing,
-    places_that_cannot_be_written_are_named,
+    a_missing_apt_or_dpkg_is_reported,
+    unwritable_directories_are_reported,
     an_unknown_kernel_is_a_wrong_argument,
     an_empty_cache_says_what_to_run,
     everything_is_fetched_once,
     qemu_is_run_by_its_own_loader,
-    of_the_tools_only_what_guests_use_is_kept,
-    of_nginx_only_what_guests_use_is_fetched_and_kept,
-    of_util_linux_nothing_is_fetched_that_it_needs,
-    tools_of_another_list_are_fetched_again,
+    only_the_tools_that_guests_use_are_kept,
+    only_the_files_of_nginx_that_guests_use_are_kept,
+    dependencies_of_util_linux_are_not_fetched,
+    tools_from_another_list_are_fetched_again,
     kernels_of_both_layouts_are_understood,
-    headers_stand_alone,
+    headers_need_no_other_tree,
     packages_without_headers_are_refused,
-    of_the_compilers_a_root_directory_is_made,
+    the_compilers_become_a_root_directory,
     an_update_fetches_what_is_newer,
-    an_update_looks_at_every_package,
-    what_is_damaged_is_named_and_mended_by_an_update,
-    a_full_disk_leaves_what_was_there,
-    a_package_that_is_not_there_is_named,
+    an_update_compares_every_package,
+    a_damaged_item_is_reported_and_an_update_repairs_it,
+    a_full_disk_leaves_the_old_items,
+    a_missing_package_is_reported_by_name,
     packages_without_a_kernel_are_refused,
-    what_a_killed_run_left_is_removed,
+    the_staging_area_of_a_killed_run_is_removed,
     two_runs_do_not_disturb_each_other,
-    offline_it_ends_soon_and_says_what_was_wanted,
+    offline_a_run_ends_soon_and_says_what_it_wanted,
 ];
 
 const APT_GET: &str = r#"#!/bin/sh
@@ -379,7 +379,7 @@ fn message<T>(result: Result<T, Failure>) -> String {
     }
 }
 
-fn without_apt_or_dpkg_it_says_what_is_missing() {
+fn a_missing_apt_or_dpkg_is_reported() {
     let workspace = Workspace::new("missing");
     let bin = workspace.path("bin");
     let path = bin.to_str().expect("a path");
@@ -396,7 +396,7 @@ fn without_apt_or_dpkg_it_says_what_is_missing() {
     assert!(!workspace.path("cache").exists());
 }
 
-fn places_that_cannot_be_written_are_named() {
+fn unwritable_directories_are_reported() {
     let workspace = Workspace::full("places");
     for place in ["/dev/null/cache", "/proc/squall-lab"] {
         contains(&fail(workspace.deps(&format!("--cache {place}"))), &[place]);
@@ -485,7 +485,7 @@ fn qemu_is_run_by_its_own_loader() {
     assert!(!tree.join("usr/bin/passwd").exists());
 }
 
-fn of_the_tools_only_what_guests_use_is_kept() {
+fn only_the_tools_that_guests_use_are_kept() {
     let workspace = Workspace::full("tools");
     succeed(workspace.deps("--only newest"));
     let cache = workspace.cache();
@@ -507,7 +507,7 @@ fn of_the_tools_only_what_guests_use_is_kept() {
     }
 }
 
-fn of_nginx_only_what_guests_use_is_fetched_and_kept() {
+fn only_the_files_of_nginx_that_guests_use_are_kept() {
     let workspace = Workspace::full("nginx");
     succeed(workspace.deps("--only newest"));
     let cache = workspace.cache();
@@ -531,7 +531,7 @@ fn of_nginx_only_what_guests_use_is_fetched_and_kept() {
     contains(asked.expect("a request"), &["download nginx=1 libc6=1"]);
 }
 
-fn of_util_linux_nothing_is_fetched_that_it_needs() {
+fn dependencies_of_util_linux_are_not_fetched() {
     let workspace = Workspace::full("alone");
     succeed(workspace.deps("--only newest"));
     let log = fs::read_to_string(workspace.path("log")).expect("a log");
@@ -544,7 +544,7 @@ fn of_util_linux_nothing_is_fetched_that_it_needs() {
     assert!(!asking("udev=").contains("util-linux"));
 }
 
-fn tools_of_another_list_are_fetched_again() {
+fn tools_from_another_list_are_fetched_again() {
     let workspace = Workspace::full("list");
     let first = succeed(workspace.deps("--only 6.1"));
     let tree = workspace.path("cache/tools");
@@ -560,7 +560,11 @@ fn tools_of_another_list_are_fetched_again() {
         fs::write(&record, older.to_string()).expect("a record");
         fs::remove_file(tree.join("usr/bin/udevadm")).expect("a program");
         let place = tree.to_str().expect("a path");
-        let expected = [place, "not those that are needed now", "make lab-deps"];
+        let expected = [
+            place,
+            "built from another list of packages",
+            "make lab-deps",
+        ];
         contains(&message(workspace.cache().tools()), &expected);
         workspace.requests();
         assert_eq!(succeed(workspace.deps("--only 6.1")), first);
@@ -593,7 +597,7 @@ fn kernels_of_both_layouts_are_understood() {
     contains(&message(cache.kernel(KernelName::V6_12)), &["lab-deps"]);
 }
 
-fn headers_stand_alone() {
+fn headers_need_no_other_tree() {
     let workspace = Workspace::full("headers");
     succeed(workspace.deps("--only 6.1 newest"));
     let cache = workspace.cache();
@@ -619,7 +623,7 @@ fn packages_without_headers_are_refused() {
     assert!(!workspace.path("cache/headers/newest").exists());
 }
 
-fn of_the_compilers_a_root_directory_is_made() {
+fn the_compilers_become_a_root_directory() {
     let workspace = Workspace::full("compiler");
     succeed(workspace.deps("--only newest"));
     let root = workspace.cache().compiler().expect("compilers");
@@ -654,7 +658,7 @@ fn an_update_fetches_what_is_newer() {
     assert!(!workspace.path("cache/part").exists());
 }
 
-fn an_update_looks_at_every_package() {
+fn an_update_compares_every_package() {
     let workspace = Workspace::full("packages");
     succeed(workspace.deps("--only 6.1"));
     let shell = workspace.path("cache/tools/usr/bin/sh");
@@ -667,7 +671,7 @@ fn an_update_looks_at_every_package() {
     }
 }
 
-fn what_is_damaged_is_named_and_mended_by_an_update() {
+fn a_damaged_item_is_reported_and_an_update_repairs_it() {
     let workspace = Workspace::full("damaged");
     succeed(workspace.deps("--only 6.1"));
     let tree = workspace.path("cache/kernels/6.1");
@@ -690,7 +694,7 @@ fn what_is_damaged_is_named_and_mended_by_an_update() {
     }
 }
 
-fn a_full_disk_leaves_what_was_there() {
+fn a_full_disk_leaves_the_old_items() {
     let workspace = Workspace::full("full");
     succeed(workspace.deps("--only 6.1"));
     workspace.qemu("2");
@@ -707,7 +711,7 @@ fn a_full_disk_leaves_what_was_there() {
     assert!(!workspace.path("cache/kernels/6.12").exists());
 }
 
-fn a_package_that_is_not_there_is_named() {
+fn a_missing_package_is_reported_by_name() {
     let workspace = Workspace::full("absent");
     fs::remove_file(workspace.path("archive/linux-binary-7")).expect("a stanza");
     let line = fail(workspace.deps("--only newest"));
@@ -723,7 +727,7 @@ fn packages_without_a_kernel_are_refused() {
     assert!(!workspace.path("cache/kernels/newest").exists());
 }
 
-fn what_a_killed_run_left_is_removed() {
+fn the_staging_area_of_a_killed_run_is_removed() {
     let workspace = Workspace::full("killed");
     let left = workspace.path("cache/part/tree/usr");
     fs::create_dir_all(&left).expect("a directory");
@@ -754,7 +758,7 @@ fn two_runs_do_not_disturb_each_other() {
 }
 
 /// The real apt, if there is one, with a mirror that does not exist behind a missing proxy.
-fn offline_it_ends_soon_and_says_what_was_wanted() {
+fn offline_a_run_ends_soon_and_says_what_it_wanted() {
     let there = |program| Command::new(program).arg("--version").output().is_ok();
     if !["apt-get", "apt-cache", "dpkg-deb"].into_iter().all(there) {
         return;

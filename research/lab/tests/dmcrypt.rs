@@ -2,7 +2,7 @@
 
 pub mod backing;
 pub mod bench;
-pub mod gone;
+pub mod killed;
 pub mod list;
 pub mod recommended;
 pub mod refusals;

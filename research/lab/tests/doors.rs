@@ -12,7 +12,7 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    clones_of_programs_repeat_only_what_squall_does_not_give: [C_COMPILER, NGINX, MACHINES],
+    clones_of_programs_repeat_only_output_that_squall_did_not_serve: [C_COMPILER, NGINX, MACHINES],
 ];
 
 /// The report on `source`, which must have given at least `outputs` outputs.
@@ -36,7 +36,7 @@ fn served(facts: &Value, door: &str) -> Option<u64> {
     found["requests"].as_u64()
 }
 
-fn clones_of_programs_repeat_only_what_squall_does_not_give() {
+fn clones_of_programs_repeat_only_output_that_squall_did_not_serve() {
     let _turn = Turn::take();
     let workspace = Workspace::new();
     // Build the libraries now, so that building them is not part of the run's time.

@@ -18,15 +18,15 @@ use squall_testing::tests;
 pub const TESTS: &[Test] = tests![
     wrong_arguments_name_what_is_right,
     an_empty_cache_says_what_to_run,
-    places_that_cannot_be_written_are_named: [MACHINES],
-    a_kernel_that_is_none_is_refused: [MACHINES],
-    a_kernel_that_is_cut_off_does_not_boot: [MACHINES],
-    a_qemu_that_is_damaged_says_so: [MACHINES],
-    a_machine_that_is_too_slow_hangs: [MACHINES],
-    a_kvm_works_or_says_that_it_does_not: [MACHINES],
-    a_full_disk_is_told: [MOUNTS, MACHINES],
-    a_full_disk_for_the_report_is_told_at_once: [MOUNTS],
-    a_report_that_cannot_be_written_is_shown: [MOUNTS, MACHINES],
+    unwritable_directories_are_reported: [MACHINES],
+    a_file_that_is_no_kernel_is_refused: [MACHINES],
+    a_truncated_kernel_does_not_boot: [MACHINES],
+    a_damaged_qemu_is_reported: [MACHINES],
+    a_machine_that_exceeds_the_timeout_is_reported_as_hung: [MACHINES],
+    kvm_works_or_its_failure_is_reported: [MACHINES],
+    a_full_disk_is_reported: [MOUNTS, MACHINES],
+    a_full_disk_for_the_report_is_reported_at_the_start: [MOUNTS],
+    a_report_that_cannot_be_written_is_printed: [MOUNTS, MACHINES],
     an_interrupted_run_leaves_nothing: [MACHINES],
     machines_end_with_a_lab_that_is_killed: [MACHINES],
     a_qemu_that_is_killed_is_noticed: [MACHINES],
@@ -155,7 +155,7 @@ fn an_empty_cache_says_what_to_run() {
     contains(&line, &["cache/qemu", "QEMU", "make lab-deps"]);
 }
 
-fn places_that_cannot_be_written_are_named() {
+fn unwritable_directories_are_reported() {
     let workspace = Workspace::new();
     let file = workspace.path("file");
     fs::write(&file, "mine").expect("a file");
@@ -173,7 +173,7 @@ fn places_that_cannot_be_written_are_named() {
     contains(&fail(&workspace, command), &["/proc/squall-lab"]);
 }
 
-fn a_kernel_that_is_none_is_refused() {
+fn a_file_that_is_no_kernel_is_refused() {
     let _turn = Turn::take();
     for content in [&*vec![0x5a; 100_000], b"", b"MZ"] {
         let workspace = Workspace::new();
@@ -183,7 +183,7 @@ fn a_kernel_that_is_none_is_refused() {
     }
 }
 
-fn a_kernel_that_is_cut_off_does_not_boot() {
+fn a_truncated_kernel_does_not_boot() {
     let _turn = Turn::take();
     let workspace = Workspace::new();
     let whole = fs::read(kernel_image().expect("a kernel")).expect("an image");
@@ -192,7 +192,7 @@ fn a_kernel_that_is_cut_off_does_not_boot() {
     contains(&line, &["6.12: the VM ended", "the kernel to boot"]);
 }
 
-fn a_qemu_that_is_damaged_says_so() {
+fn a_damaged_qemu_is_reported() {
     let _turn = Turn::take();
     let workspace = Workspace::new();
     Links::new(&workspace).replace(&format!("qemu/{QEMU}"), b"\x7fELF");
@@ -200,7 +200,7 @@ fn a_qemu_that_is_damaged_says_so() {
     contains(&line, &["QEMU ended; QEMU says: ", QEMU]);
 }
 
-fn a_machine_that_is_too_slow_hangs() {
+fn a_machine_that_exceeds_the_timeout_is_reported_as_hung() {
     let _turn = Turn::take();
     let workspace = Workspace::new();
     let line = fail(&workspace, workspace.lab(&format!("{BOOT} --timeout 1")));
@@ -208,7 +208,7 @@ fn a_machine_that_is_too_slow_hangs() {
 }
 
 /// Some machines have a KVM that opens and then fails.
-fn a_kvm_works_or_says_that_it_does_not() {
+fn kvm_works_or_its_failure_is_reported() {
     let _turn = Turn::take();
     let workspace = Workspace::new();
     let mut run = workspace.lab(&format!("{BOOT} --accelerator kvm --timeout 30"));
@@ -221,7 +221,7 @@ fn a_kvm_works_or_says_that_it_does_not() {
     workspace.is_clean();
 }
 
-fn a_full_disk_is_told() {
+fn a_full_disk_is_reported() {
     let _turn = Turn::take();
     let faults = [
         ("40m", "memory-0: No space left on device"),
@@ -235,14 +235,14 @@ fn a_full_disk_is_told() {
     }
 }
 
-fn a_full_disk_for_the_report_is_told_at_once() {
+fn a_full_disk_for_the_report_is_reported_at_the_start() {
     let workspace = Workspace::new();
     let _disk = Disk::mount(workspace.path("output"), "64k");
     let line = fail(&workspace, workspace.lab(BOOT));
     contains(&line, &["/output: No space left on device"]);
 }
 
-fn a_report_that_cannot_be_written_is_shown() {
+fn a_report_that_cannot_be_written_is_printed() {
     let _turn = Turn::take();
     let workspace = Workspace::new();
     let _disk = Disk::mount(workspace.path("output"), "2m");

@@ -62,7 +62,7 @@ fn clones_of_a_go_program_repeat_only_what_it_buffers() {
     assert_eq!(words["repeats"]["repeated_words"], 0, "{words}");
     source(&report, "go_crypto_rand");
 
-    // This tests squall's own state, on a machine that is told of clones late.
+    // This tests squall's own state, on a machine that is notified of clones late.
     let status = &experiment["facts"]["status"];
     assert_eq!(status["clone_guard"], "vmgenid", "{status}");
     assert_eq!(status["engine"], "aesni", "{status}");

@@ -18,9 +18,9 @@ use crate::common::{Turn, message};
 
 pub const TESTS: &[Test] = tests![
     damaged_snapshots_are_refused: [MACHINES],
-    a_machine_that_stands_still_hangs: [MACHINES],
-    a_panic_of_the_kernel_is_told: [MACHINES],
-    a_program_that_cannot_be_started_is_told: [MACHINES],
+    a_stopped_machine_is_reported_as_hung: [MACHINES],
+    a_kernel_panic_is_reported: [MACHINES],
+    a_program_that_cannot_be_started_is_reported: [MACHINES],
 ];
 
 /// A host and a machine to boot on it.
@@ -87,25 +87,25 @@ fn damaged_snapshots_are_refused() {
     contains(&line, &["the snapshot", "No such file or directory"]);
 }
 
-fn a_machine_that_stands_still_hangs() {
+fn a_stopped_machine_is_reported_as_hung() {
     let workspace = Workspace::new();
     let snapshot = workspace.snapshot();
     let mut guest = workspace.host.load(&workspace.spec, &snapshot).unwrap();
-    guest.go_on().unwrap();
+    guest.resume().unwrap();
     wait_for_a_record(&mut guest, Duration::from_secs(120)).unwrap();
     guest.stop().unwrap();
     let line = message(wait_for_a_record(&mut guest, Duration::from_secs(1)).unwrap_err());
     contains(&line, &["the VM hangs: a record took longer than 1 s"]);
 }
 
-fn a_panic_of_the_kernel_is_told() {
+fn a_kernel_panic_is_reported() {
     let workspace = Workspace::new();
     fs::write(&workspace.spec.initramfs, "no archive").unwrap();
     let line = message(workspace.host.boot(&workspace.spec).unwrap_err());
     contains(&line, &["the VM ended", "Kernel panic - not syncing"]);
 }
 
-fn a_program_that_cannot_be_started_is_told() {
+fn a_program_that_cannot_be_started_is_reported() {
     let mut workspace = Workspace::new();
     for (mode, reason) in [
         (Mode::Go, "/go-probe: No such file"),

@@ -1,5 +1,5 @@
-//! Tests `squall-lab` as a user runs it, and what it is used for: clones, guests with faulty drives,
-//! disk encryption. Each module says what it tests. Tests declare what they need of the machine.
+//! Tests the command `squall-lab`, and other programs in its guests: clones, guests with faulty drives,
+//! disk encryption. Each test declares what it needs of the machine.
 
 mod attack;
 mod clones;
@@ -8,15 +8,15 @@ mod cost;
 mod deps;
 mod dmcrypt;
 mod doors;
+mod early_getrandom;
 mod faults;
 mod go;
 mod machines;
 mod module;
 mod purge;
 mod stops;
-mod unready;
+mod test_guests;
 mod wipe;
-mod workshop;
 
 use std::process::ExitCode;
 
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     suite::main(&[
         dmcrypt::bench::TESTS,
         dmcrypt::backing::TESTS,
-        dmcrypt::gone::TESTS,
+        dmcrypt::killed::TESTS,
         dmcrypt::list::TESTS,
         dmcrypt::recommended::TESTS,
         dmcrypt::refusals::TESTS,
@@ -39,10 +39,10 @@ fn main() -> ExitCode {
         wipe::vanished::TESTS,
         purge::TESTS,
         module::page::TESTS,
-        module::use_of_it::TESTS,
+        module::usage::TESTS,
         module::firmware::TESTS,
-        workshop::TESTS,
-        unready::TESTS,
+        test_guests::TESTS,
+        early_getrandom::TESTS,
         machines::TESTS,
         clones::TESTS,
         doors::TESTS,

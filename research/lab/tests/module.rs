@@ -3,5 +3,5 @@
 
 pub mod firmware;
 pub mod page;
-pub mod use_of_it;
+pub mod usage;
 pub mod workspace;

@@ -13,7 +13,7 @@ use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
     every_stop_has_a_gap: [MACHINES],
-    the_table_has_every_kind: [MACHINES],
+    the_table_has_every_kind_of_stop: [MACHINES],
 ];
 
 const FEW: [&str; 7] = [
@@ -55,7 +55,7 @@ fn every_stop_has_a_gap() {
     assert_eq!(workspace.users_of(""), Vec::<u32>::new());
 }
 
-fn the_table_has_every_kind() {
+fn the_table_has_every_kind_of_stop() {
     let _turn = Turn::take();
     let workspace = Workspace::new();
     let printed = succeed(lab(&workspace, &[]));

@@ -1,8 +1,8 @@
 //! The estimator: how much entropy a timer event brings, guessed from its time in jiffies.
 //!
-//! It looks at the difference to the event before, the difference of the last two differences,
-//! and the difference of those. Whoever chooses the times chooses the estimate, and what the
-//! event otherwise brings is not looked at: that is what the attacks are about.
+//! It considers the difference to the previous event, the difference of the last two differences,
+//! and the difference of those. Whoever chooses the times chooses the estimate, and the other data of
+//! the event are ignored. The attacks exploit both.
 
 /// Most that is credited for an event, in bits.
 const MAX_CREDIT: u32 = 11;
@@ -27,7 +27,7 @@ impl Estimator {
             last_delta2: delta2,
         };
         let least = [delta, delta2, delta3].map(i32::unsigned_abs).into_iter();
-        // The lowest bit is given up: a clock's tick has about that much regularity.
+        // The lowest bit is dropped, because a clock's tick has about that much regularity.
         let halved = least.min().unwrap_or(0) >> 1;
         let bit_length = u32::BITS - halved.leading_zeros();
         bit_length.min(MAX_CREDIT)
@@ -53,7 +53,7 @@ mod tests {
     /// | 128 | 10 | 0 | -2 | 0 | 0 |
     /// | 131 | 3 | -7 | -7 | 3 | fls(1) = 1 |
     #[test]
-    fn times_by_hand() {
+    fn estimates_match_values_by_hand() {
         credits(&[100, 108, 118, 128, 131], &[6, 3, 1, 0, 1]);
     }
 
@@ -74,7 +74,7 @@ mod tests {
 
     /// Steps of 4096 and 2048 in turns: d1 is 4096 or 2048, d2 2048 either way, d3 4096.
     #[test]
-    fn steps_in_turns_are_credited_most() {
+    fn alternating_steps_earn_the_maximum() {
         let times = [0, 4096, 6144, 10240, 12288, 16384, 18432];
         credits(&times, &[0, 11, 11, 11, 11, 11, 11]);
     }

@@ -1,7 +1,7 @@
-//! What comes out of a pool: SHA-1 over all of it, folded to ten bytes.
+//! Extracts output from a pool: SHA-1 over the whole pool, folded to ten bytes.
 //!
-//! The hash is mixed back in before anything is given out, so that the pool after an extraction
-//! does not tell what the extraction gave.
+//! The hash is mixed back in before the bytes are returned, so that the pool after an extraction
+//! does not reveal the extracted bytes.
 
 use sha1::block_api::compress;
 
@@ -85,7 +85,7 @@ mod tests {
     /// a ^ d = 11111111 ^ 44444444, b ^ e = 22222222 ^ 0f0f0f0f, and c = 12345678 with its
     /// halves XORed: 1234 ^ 5678 = 444c, twice. Low bytes come first.
     #[test]
-    fn folding() {
+    fn the_hash_is_folded_as_by_hand() {
         let folded = fold([
             0x1111_1111,
             0x2222_2222,
@@ -98,7 +98,7 @@ mod tests {
     }
 
     /// The whole of an extraction step by step: a slow restatement on plain byte lists.
-    fn restated<const WORDS: usize>(pool: &mut Pool<WORDS>) -> Vec<u8> {
+    fn extract_restated<const WORDS: usize>(pool: &mut Pool<WORDS>) -> Vec<u8> {
         let as_bytes = |words: &[u32]| -> Vec<u8> {
             words.iter().flat_map(|word| word.to_le_bytes()).collect()
         };
@@ -122,7 +122,7 @@ mod tests {
         pool.mix(b"some bytes, the last of them beyond ASCII: \xe9");
         let mut slow = pool.clone();
         for _ in 0..40 {
-            assert_eq!(pool.extract(None).to_vec(), restated(&mut slow));
+            assert_eq!(pool.extract(None).to_vec(), extract_restated(&mut slow));
             assert_eq!(pool.words(), slow.words());
         }
     }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_part_is_cut() {
+    fn the_last_extraction_is_truncated() {
         let (mut long, mut short) = (Pool::blocking(), Pool::blocking());
         let (mut two, mut part) = ([0; 20], [0; 13]);
         long.extract_to(&mut two, None);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn hardware_is_xored_to_what_comes_out_and_not_mixed_in() {
+    fn hardware_randomness_is_xored_to_the_output_and_not_mixed_in() {
         let (mut with, mut without) = (Pool::input(), Pool::input());
         let masked = with.extract(Some(|| Some(0x0807_0605_0403_0201)));
         let mask = [1, 2, 3, 4, 5, 6, 7, 8, 1, 2];

@@ -1,4 +1,4 @@
-//! The fast pool, which collects interrupts because each must be cheap.
+//! The fast pool, which collects interrupts cheaply before they reach the input pool.
 
 use super::twist::{spread, twist};
 
@@ -114,7 +114,7 @@ mod tests {
 
     /// Computed by a restatement in another language.
     #[test]
-    fn three_interrupts() {
+    fn three_interrupts_match_a_restatement() {
         let mut pool = FastPool::default();
         pool.add(0x0403_0201, 0x1817_1615_1413_1211, 0xffff_0000, 0x0807_0605);
         let first = [0x4734_7a8e, 0x4f88_24c6, 0x1db2_0939, 0xcd5d_d8cb];
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn every_64_interrupts() {
+    fn the_pool_is_passed_on_every_64_interrupts() {
         let mut pool = FastPool::default();
         let due: Vec<_> = (1..=200)
             .filter(|&i| pool.add(1, 2, 0, i).is_some())
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_second() {
+    fn the_pool_is_passed_on_after_a_second() {
         let mut pool = FastPool::default();
         let mut is_due = |jiffies| pool.add(1, 2, jiffies, 3).is_some();
         assert!(!is_due(250), "a second, and not more");

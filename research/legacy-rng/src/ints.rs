@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn the_secret_is_the_block() {
+    fn the_secret_is_the_hashed_block() {
         let mut ints = Ints::default();
         let secret = core::array::from_fn(|i| i as u8);
         ints.set_secret(secret);

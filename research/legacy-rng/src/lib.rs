@@ -3,22 +3,23 @@
 //!
 //! Events are mixed into an input pool, and an estimator guesses how much entropy each brought.
 //! Two output pools draw on it: the blocking one (/dev/random) gives out no more than the
-//! estimator has credited, the nonblocking one (/dev/urandom) gives out any amount. What is in a
-//! pool comes out through SHA-1, ten bytes at a time.
+//! estimator has credited, the nonblocking one (/dev/urandom) gives out any amount. Output is
+//! extracted from a pool by SHA-1, ten bytes at a time.
 //!
 //! The design is that of Linux 2.6 to 4.7, the details are those of 3.6 to 3.12:
 //!
 //! - Before 3.6, interrupts that were sampled at all were timer events; there was no fast pool.
-//! - From 3.13 on, credit comes in fractions of a bit and the less the fuller the pool is, the taps
-//!   are others, and no event is dropped. From 3.17 on, the fast pool is mixed otherwise.
+//! - From 3.13 on, credit is in fractions of a bit and is lower for a fuller pool, the taps differ,
+//!   and no event is dropped. From 3.17 on, the fast pool is mixed differently.
 //! - From 4.8 on, /dev/urandom is ChaCha20.
 //!
 //! Written from a description (A. Everspaugh et al.: Not-So-Random Numbers in Virtualized Linux
 //! and the Whirlwind RNG, IEEE S&P 2014; Y. Dodis et al.: Security Analysis of Pseudo-Random
 //! Number Generators with Input: /dev/random is not Robust, CCS 2013), as it is on x86: bytes are
-//! signed and words are little-endian. What is simpler than in kernels, or was left open:
+//! signed and words are little-endian. The model is simpler than kernels, or fills in gaps of the
+//! description, in these points:
 //!
-//! - One lock for everything. Kernels had one a pool, and none for a CPU's own fast pool.
+//! - One lock for everything. Kernels had one per pool, and none for a CPU's own fast pool.
 //! - One device and one CPU: one history of timer events, one fast pool, one hash of
 //!   `get_random_int`.
 //! - Jiffies are 32 bits, so a timer event is 12 bytes. 64-bit kernels mixed in 16.
@@ -132,7 +133,7 @@ impl Legacy {
         self.lock().ints.set_secret(secret);
     }
 
-    /// What the estimator has credited, in bits.
+    /// The credit of each pool, in bits.
     pub fn entropy_count(&self) -> EntropyCounts {
         self.lock().entropy_count()
     }
@@ -143,7 +144,7 @@ impl Legacy {
     }
 }
 
-/// Copies the whole state, as an attacker has it who saw it once.
+/// Copies the whole state, which an attacker who saw it once has too.
 impl Clone for Legacy {
     fn clone(&self) -> Legacy {
         Legacy {

@@ -2,7 +2,7 @@
 
 use super::twist::{spread, twist};
 
-/// Words in front of the mixing point, besides the next, that each mixed word is made of.
+/// Number of words ahead of the mixing point, besides the next one, that go into each mixed word.
 const TAPS: usize = 5;
 
 /// A pool of `WORDS` words, a power of two.
@@ -64,7 +64,7 @@ impl<const WORDS: usize> Pool<WORDS> {
                 word ^= self.words[(self.position + tap) % WORDS];
             }
             self.words[self.position] = twist(word);
-            // Twice as far once a round, so that the next round meets other bits.
+            // Once a round the rotation is twice as far, so that the next round affects other bits.
             let step = if self.position == 0 { 14 } else { 7 };
             self.rotation = (self.rotation + step) % u32::BITS;
         }
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn credit_ends_at_the_size() {
+    fn credit_is_limited_to_the_size() {
         let mut pool = Pool::blocking();
         pool.credit(1000);
         pool.credit(30);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pool_lacks() {
+    fn a_pool_lacks_bytes_without_credit_unless_it_is_full() {
         let mut pool = Pool::blocking();
         pool.set_entropy(80);
         assert!(!pool.lacks(10) && pool.lacks(11));

@@ -1,4 +1,4 @@
-//! SHA-1 and MD5 compression as their standards say it, slow and plain, to test against.
+//! SHA-1 and MD5 compression, written as in their standards, to test against.
 
 /// SHA-1's compression function (FIPS 180-4 section 6.1.2) on a block of 64 bytes.
 pub fn sha1_compress(state: [u32; 5], block: &[u8]) -> [u32; 5] {

@@ -9,7 +9,7 @@ use super::pool::Pool;
 /// Credited bits of the input pool above which most timer events are dropped: 28 words' of 128.
 pub const TRICKLE_THRESHOLD: u32 = 128 * 28;
 
-/// While events are dropped, one of so many is not.
+/// While events are dropped, one in this many is not.
 const TRICKLE_EVERY: u32 = 4096;
 
 /// Bytes a reader is woken for, which are also the fewest that a transfer moves.
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pool_begins_with_what_is_known() {
+    fn every_pool_begins_with_the_initial_bytes() {
         let state = State::new(b"known");
         let (mut large, mut small) = (Pool::input(), Pool::blocking());
         large.mix(b"known");
@@ -190,7 +190,7 @@ mod tests {
 
     /// Of 30 bytes, 30 - 16 = 14 are moved where 64 are asked for; all are spent at once.
     #[test]
-    fn transfers_to_urandom_move_what_is_there() {
+    fn transfers_to_urandom_move_the_available_bytes() {
         let mut state = with_credit(8 * 30 + 3);
         state.prepare_urandom(64);
         counts(&state, 8 * 16 + 3, 0, 0);
@@ -223,7 +223,7 @@ mod tests {
 
     /// Ten bytes are extracted from the input pool and mixed into the output pool, no more.
     #[test]
-    fn what_is_transferred_is_mixed_in() {
+    fn transferred_bytes_are_mixed_in() {
         let mut state = with_credit(80);
         let (mut input, mut output) = (state.input.clone(), state.blocking.clone());
         state.prepare_random(10);
@@ -259,7 +259,7 @@ mod tests {
     /// A dropped event is not remembered by the estimator either: at 12 there are 2 jiffies
     /// since 10, d2 = 2 - 10 and d3 = -8 - 10, and fls(1) = 1.
     #[test]
-    fn dropped_events_leave_no_trace() {
+    fn dropped_events_change_nothing() {
         let mut state = with_credit(0);
         state.add_timer_event(10, 0, 0);
         assert_eq!(state.input.entropy(), 3);

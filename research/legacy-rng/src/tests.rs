@@ -96,7 +96,7 @@ fn a_read_of_random_moves_as_much_as_it_reads() {
 }
 
 #[test]
-fn a_copy_goes_its_own_way() {
+fn a_copy_is_independent() {
     let legacy = with_credit();
     let copy = legacy.clone();
     let read = |legacy: &Legacy| {
@@ -118,7 +118,7 @@ fn mixing_is_not_credited() {
 }
 
 #[test]
-fn hardware_randomness_masks_what_comes_out() {
+fn hardware_randomness_is_xored_to_output() {
     let urandom = |legacy: Legacy| {
         let mut out = [0; 20];
         legacy.urandom(&mut out);
@@ -130,7 +130,7 @@ fn hardware_randomness_masks_what_comes_out() {
 }
 
 #[test]
-fn hardware_randomness_goes_along_in_transfers() {
+fn hardware_randomness_is_part_of_transfers() {
     let random = |legacy: Legacy| {
         let mut out = [0; 10];
         assert_eq!(legacy.random(&mut out), 10);
@@ -142,7 +142,7 @@ fn hardware_randomness_goes_along_in_transfers() {
 }
 
 #[test]
-fn the_secret_of_ints_is_read_from_urandom() {
+fn the_secret_of_get_random_int_comes_from_urandom() {
     let legacy = Legacy::new(INITIAL);
     let mut secret = [0; ints::SECRET_LEN];
     legacy.clone().urandom(&mut secret);

@@ -1,7 +1,7 @@
-//! Runs Whirlwind on a machine that records every cycle count it gives.
+//! Runs Whirlwind on a machine that records every cycle count that Whirlwind reads.
 //!
-//! Whirlwind takes a cycle count for each input, and one more for the time of an output. The order
-//! tells which is which, and is checked: either all inputs are recorded, or the probe fails.
+//! Whirlwind reads a cycle count for each input, and one more for the time of an output. They are
+//! distinguished by their order, which is checked: either all inputs are recorded, or the probe fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ const BOOTSTRAP_COUNTS: u64 = 101;
 
 /// Number of cycle counts of an output, and the index of the one that is its time and no input.
 const OUTPUT_COUNTS: u64 = 3;
-const MOMENT: u64 = 1;
+const OUTPUT_TIME_INDEX: u64 = 1;
 
 /// Number of inputs of an output.
 const OUTPUT_INPUTS: u64 = OUTPUT_COUNTS - 1;
@@ -28,63 +28,63 @@ const OUTPUT_INPUTS: u64 = OUTPUT_COUNTS - 1;
 /// A Whirlwind whose inputs are recorded.
 ///
 /// It has one shard and one thread, so an input's number tells in which buffer it waits.
-pub struct Recorded {
-    whirlwind: Whirlwind<WithSha512, Listener, 1>,
-    tape: Arc<Tape>,
+pub struct RecordedWhirlwind {
+    whirlwind: Whirlwind<WithSha512, RecordingMachine, 1>,
+    log: Arc<InputLog>,
 }
 
-impl Recorded {
+impl RecordedWhirlwind {
     /// A new Whirlwind after its bootstrap, whose inputs are recorded by `inputs`.
-    pub fn bootstrapped(inputs: Writer) -> Recorded {
-        let tape = Arc::new(Tape::new(inputs));
-        let recorded = Recorded {
-            whirlwind: Whirlwind::new(Listener(Arc::clone(&tape))),
-            tape,
+    pub fn bootstrapped(inputs: Writer) -> RecordedWhirlwind {
+        let log = Arc::new(InputLog::new(inputs));
+        let recorded = RecordedWhirlwind {
+            whirlwind: Whirlwind::new(RecordingMachine(Arc::clone(&log))),
+            log,
         };
         recorded.bootstrap();
         recorded
     }
 
     fn bootstrap(&self) {
-        self.tape.bootstraps.fetch_add(1, Ordering::Relaxed);
-        self.tape.begin(NO_MOMENT);
+        self.log.bootstraps.fetch_add(1, Ordering::Relaxed);
+        self.log.begin(NO_OUTPUT_TIME);
         self.whirlwind.bootstrap();
-        self.tape.end(BOOTSTRAP_COUNTS);
+        self.log.end(BOOTSTRAP_COUNTS);
     }
 
     fn generate(&self) -> Bits {
         let mut bytes = [0; size_of::<Bits>()];
-        self.tape.begin(MOMENT);
+        self.log.begin(OUTPUT_TIME_INDEX);
         self.whirlwind.generate(&mut bytes);
-        self.tape.end(OUTPUT_COUNTS);
+        self.log.end(OUTPUT_COUNTS);
         words(&bytes)
     }
 
     /// Whether this many more inputs can be recorded.
     fn has_room_for(&self, inputs: u64) -> bool {
-        self.tape.inputs.room() as u64 >= inputs
+        self.log.inputs.room() as u64 >= inputs
     }
 }
 
-/// A [`Recorded`] that bootstraps again when the machine may have been cloned, like the library's root.
-pub struct Watchful {
-    recorded: Recorded,
+/// A [`RecordedWhirlwind`] that bootstraps again when the machine may have been cloned, like the library's root.
+pub struct ReseedingWhirlwind {
+    recorded: RecordedWhirlwind,
     /// The generations of the kernel and the VM at the last check.
     seen: (u64, u64),
 }
 
-impl Watchful {
+impl ReseedingWhirlwind {
     /// Starts to watch. The process must have drawn from squall before, which finds out what can be
     /// watched.
-    pub fn new(recorded: Recorded) -> Watchful {
-        Watchful {
+    pub fn new(recorded: RecordedWhirlwind) -> ReseedingWhirlwind {
+        ReseedingWhirlwind {
             recorded,
             seen: generations_for_testing(),
         }
     }
 }
 
-impl Generator for Watchful {
+impl Generator for ReseedingWhirlwind {
     fn draw(&mut self) -> Option<Bits> {
         let generations = generations_for_testing();
         let may_be_clone = generations != self.seen;
@@ -105,35 +105,35 @@ impl Generator for Watchful {
 }
 
 /// The current task has no cycle count that is the time of an output.
-const NO_MOMENT: u64 = u64::MAX;
+const NO_OUTPUT_TIME: u64 = u64::MAX;
 
 /// The recorded inputs. Only one thread uses it, but a machine must be shareable.
-struct Tape {
+struct InputLog {
     inputs: Writer,
     number: AtomicU64,
     outputs: AtomicU64,
     bootstraps: AtomicU64,
     /// Number of cycle counts in the current task, and the index of the one that is an output's time.
     counts: AtomicU64,
-    moment: AtomicU64,
+    output_time: AtomicU64,
 }
 
-impl Tape {
-    fn new(inputs: Writer) -> Tape {
-        Tape {
+impl InputLog {
+    fn new(inputs: Writer) -> InputLog {
+        InputLog {
             inputs,
             number: AtomicU64::new(0),
             outputs: AtomicU64::new(0),
             bootstraps: AtomicU64::new(0),
             counts: AtomicU64::new(0),
-            moment: AtomicU64::new(NO_MOMENT),
+            output_time: AtomicU64::new(NO_OUTPUT_TIME),
         }
     }
 
-    /// Starts a task, whose cycle count number `moment` is the time of an output.
-    fn begin(&self, moment: u64) {
+    /// Starts a task, whose cycle count number `output_time` is the time of an output.
+    fn begin(&self, output_time: u64) {
         self.counts.store(0, Ordering::Relaxed);
-        self.moment.store(moment, Ordering::Relaxed);
+        self.output_time.store(output_time, Ordering::Relaxed);
     }
 
     fn end(&self, expected: u64) {
@@ -141,9 +141,9 @@ impl Tape {
         assert_eq!(counts, expected, "Whirlwind's cycle counts");
     }
 
-    fn hear(&self, cycles: u64) {
+    fn record(&self, cycles: u64) {
         let count = self.counts.fetch_add(1, Ordering::Relaxed);
-        if count == self.moment.load(Ordering::Relaxed) {
+        if count == self.output_time.load(Ordering::Relaxed) {
             self.outputs.fetch_add(1, Ordering::Relaxed);
             return;
         }
@@ -156,13 +156,13 @@ impl Tape {
     }
 }
 
-/// This machine, with a tape that records its cycle counts.
-struct Listener(Arc<Tape>);
+/// This machine, with a log that records its cycle counts.
+struct RecordingMachine(Arc<InputLog>);
 
-impl Machine for Listener {
+impl Machine for RecordingMachine {
     fn cycles(&self) -> u64 {
         let cycles = ThisMachine.cycles();
-        self.0.hear(cycles);
+        self.0.record(cycles);
         cycles
     }
 
@@ -191,7 +191,7 @@ mod tests {
     use crate::memory::Memory;
     use crate::memory::tests::plain;
 
-    fn recorded(capacity: usize) -> (Memory, Recorded) {
+    fn recorded(capacity: usize) -> (Memory, RecordedWhirlwind) {
         let memory = plain();
         let channel = Channel {
             source: Source::WhirlwindInputs,
@@ -200,7 +200,7 @@ mod tests {
             capacity,
         };
         memory.lay_out(&[channel]);
-        let recorded = Recorded::bootstrapped(memory.writer(0, &channel));
+        let recorded = RecordedWhirlwind::bootstrapped(memory.writer(0, &channel));
         (memory, recorded)
     }
 
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn every_input_is_recorded_in_its_place() {
+    fn every_input_is_recorded_in_order() {
         let (memory, recorded) = recorded(1000);
         assert_ne!(recorded.generate(), recorded.generate());
         recorded.bootstrap();
@@ -230,9 +230,9 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_before_an_input_is_lost() {
+    fn a_full_channel_ends_the_generator_before_an_input_is_lost() {
         let (_, recorded) = recorded(BOOTSTRAP_COUNTS as usize + 5);
-        let mut watchful = Watchful::new(recorded);
+        let mut watchful = ReseedingWhirlwind::new(recorded);
         let drawn = std::iter::from_fn(|| watchful.draw()).count();
         assert_eq!(drawn, 2);
     }

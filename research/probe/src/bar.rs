@@ -1,6 +1,6 @@
-//! The memory that the lab sees: the BAR of an ivshmem-plain device, found and mapped.
+//! Finds and maps the memory that is shared with the lab: the BAR of an ivshmem-plain device.
 //!
-//! The unsafe code for the mapping is here; what is handed out is a slice of atomics.
+//! The unsafe code of the mapping is here; the rest of the probe gets a slice of atomics.
 
 #![allow(unsafe_code)]
 

@@ -8,7 +8,7 @@ use squall_probe::Reading;
 use crate::Result;
 use crate::layout::Channels;
 
-/// The CPU that reads. The kernel's own work is rather on the first.
+/// The CPU that reads. Most of the kernel's own work runs on the first CPU.
 const CPU: usize = 1;
 
 /// Records until the lab ends it.

@@ -1,8 +1,8 @@
 //! Unmodified programs in a small userland from the initramfs: a C program with and without
 //! libsquall-preload.so, and nginx with and without OpenSSL's provider.
 //!
-//! They are asked for one output at a time, so that nothing drawn before a snapshot waits in a pipe or
-//! a socket. Each program has a thread that asks it.
+//! The probe requests one output at a time, so that no output from before a snapshot waits in a pipe or
+//! a socket. Each program has a thread of the probe that sends it requests.
 
 mod draws;
 mod nginx;
@@ -50,7 +50,7 @@ const DOORS: [(Source, u8, Door); 3] = [
 /// The running programs, and the drawers that ask each.
 pub struct Programs {
     memory: Memory,
-    asking: Vec<Vec<Drawer>>,
+    drawers_by_program: Vec<Vec<Drawer>>,
 }
 
 /// Starts all programs.
@@ -63,7 +63,7 @@ pub fn start(channels: &Channels) -> Result<Programs> {
     let own = Nginx::start("openssl", &[NO_PROVIDER])?;
     Ok(Programs {
         memory: channels.memory,
-        asking: vec![
+        drawers_by_program: vec![
             preloaded(channels)?,
             vec![plain(channels)?],
             vec![drawer(channels, Source::NginxSquall, guarded)],
@@ -97,7 +97,7 @@ fn drawer(channels: &Channels, source: Source, generator: impl Generator + 'stat
 impl Programs {
     /// Asks every source once, and returns squall's counters.
     pub fn warm_up(&mut self) -> Result<Value> {
-        for drawer in self.asking.iter_mut().flatten() {
+        for drawer in self.drawers_by_program.iter_mut().flatten() {
             drawer.draw();
         }
         let totals = counters::read(Path::new(COUNTERS));
@@ -107,7 +107,7 @@ impl Programs {
 
     /// Starts a thread for each program, which waits for the lab and then asks at every tick.
     pub fn run(self) {
-        for mut drawers in self.asking {
+        for mut drawers in self.drawers_by_program {
             let memory = self.memory;
             thread::spawn(move || {
                 memory.wait_for_run();

@@ -27,7 +27,7 @@ impl Drawer {
         Drawer {
             writer: channels.writer(source, instance),
             generator: Box::new(generator),
-            // Without the comparison of generations, squall sees one that never changes.
+            // Without the comparison of generations, squall sees a generation that never changes.
             sees_generations: !matches!(
                 source,
                 Source::SquallUnguarded | Source::SquallBursts | Source::SquallEndlessBursts
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_is_recorded_until_the_generator_ends() {
+    fn outputs_are_recorded_until_the_generator_ends() {
         let memory = plain();
         let channels = Channels::lay_out(memory, Mode::Ticks);
         // `Source::Squall` has the first channel of the mode.

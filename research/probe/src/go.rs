@@ -1,7 +1,7 @@
 //! Starts the Go programs, which draw instead of the probe.
 //!
-//! They are told where in the memory to read and write, so that only the library `squall_probe`
-//! describes the layout.
+//! They receive the positions in the memory to read and write, so that only the library `squall_probe`
+//! defines the layout.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -16,7 +16,8 @@ use crate::{Result, bar};
 /// The program's path in the initramfs.
 const PROGRAM: &str = "/go-probe";
 
-/// What hides clones from the Go module, so that only the stop of the machine tells it of one.
+/// The guards of the Go module that are switched off, so that only the stop of the machine reveals a
+/// clone.
 const BURSTS: [&str; 4] = [
     "VMGenID",
     "CloneSignal",
@@ -24,7 +25,7 @@ const BURSTS: [&str; 4] = [
     "OtherHypervisors",
 ];
 
-/// The same, and the stop is hidden, too.
+/// The same, with the detection of stops off too.
 const ENDLESS_BURSTS: [&str; 5] = [
     "VMGenID",
     "CloneSignal",
@@ -76,7 +77,7 @@ fn start_program(plan: &Value) -> Result<Value> {
         .read_line(&mut said)
         .map_err(failed)?;
     serde_json::from_str(&said).map_err(|_| match said.trim() {
-        "" => format!("{PROGRAM} ended without a word"),
+        "" => format!("{PROGRAM} ended without a message"),
         why => format!("{PROGRAM}: {why}"),
     })
 }
@@ -120,7 +121,7 @@ mod tests {
     use crate::memory::tests::plain;
 
     #[test]
-    fn the_program_is_told_of_every_channel() {
+    fn the_plan_has_every_channel() {
         let channels = Channels::lay_out(plain(), Mode::Go);
         let plan = plan("memory", &channels, &[]);
         let told = plan["channels"].as_array().expect("a list");
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn each_program_is_told_of_the_channels_with_its_guards() {
+    fn each_plan_has_the_channels_with_its_guards() {
         let channels = Channels::lay_out(plain(), Mode::GoBursts);
         let mut told = 0;
         for (off, source) in [

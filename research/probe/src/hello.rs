@@ -71,39 +71,42 @@ fn with_len(bytes: usize, body: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// Any error of reading; `InvalidData` if the server's answer is not a ServerHello.
-pub fn drawn_by(server: &mut impl Read) -> io::Result<[u8; DRAWN]> {
+pub fn read_drawn_values(server: &mut impl Read) -> io::Result<[u8; DRAWN]> {
     let mut header = [0; 5];
     server.read_exact(&mut header)?;
     let len = usize::from(u16::from_be_bytes([header[3], header[4]]));
     let mut record = vec![0; len];
     server.read_exact(&mut record)?;
     match (header[0], &record[..]) {
-        (HANDSHAKE, hello) => {
-            drawn_for(hello).ok_or_else(|| nonsense("no ServerHello with an X25519 key".into()))
+        (HANDSHAKE, hello) => drawn_values(hello)
+            .ok_or_else(|| invalid_answer("no ServerHello with an X25519 key".into())),
+        (ALERT, [_, alert, ..]) => {
+            Err(invalid_answer(format!("the server refused: alert {alert}")))
         }
-        (ALERT, [_, alert, ..]) => Err(nonsense(format!("the server refused: alert {alert}"))),
-        (kind, _) => Err(nonsense(format!("a record of type {kind} and {len} bytes"))),
+        (kind, _) => Err(invalid_answer(format!(
+            "a record of type {kind} and {len} bytes"
+        ))),
     }
 }
 
 /// What was drawn for a ServerHello (section 4.1.3). `hello` may be cut off after that. None if it is
 /// something else.
-fn drawn_for(hello: &[u8]) -> Option<[u8; DRAWN]> {
+fn drawn_values(hello: &[u8]) -> Option<[u8; DRAWN]> {
     let (kind, rest) = hello.split_first()?;
-    let (body, _) = behind_len(3, rest)?;
+    let (body, _) = split_field(3, rest)?;
     let (version, rest) = body.split_first_chunk::<2>()?;
     let (random, rest) = rest.split_first_chunk::<RANDOM>()?;
-    let (_session, rest) = behind_len(1, rest)?;
+    let (_session, rest) = split_field(1, rest)?;
     let (_suite_and_compression, rest) = rest.split_first_chunk::<3>()?;
-    let (mut extensions, _) = behind_len(2, rest)?;
+    let (mut extensions, _) = split_field(2, rest)?;
     if *kind != SERVER_HELLO || *version != LEGACY_VERSION {
         return None;
     }
     while let Some((kind, rest)) = extensions.split_first_chunk::<2>() {
-        let (share, rest) = behind_len(2, rest)?;
+        let (share, rest) = split_field(2, rest)?;
         if u16::from_be_bytes(*kind) == KEY_SHARE {
             let key = share.strip_prefix(&X25519)?;
-            let (key, _) = behind_len(2, key)?;
+            let (key, _) = split_field(2, key)?;
             return [random, key].concat().try_into().ok();
         }
         extensions = rest;
@@ -112,7 +115,7 @@ fn drawn_for(hello: &[u8]) -> Option<[u8; DRAWN]> {
 }
 
 /// Splits off a field that follows its length of `bytes` bytes; returns the field and the rest.
-fn behind_len(bytes: usize, from: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_field(bytes: usize, from: &[u8]) -> Option<(&[u8], &[u8])> {
     let (len, rest) = from.split_at_checked(bytes)?;
     let len = len
         .iter()
@@ -120,7 +123,7 @@ fn behind_len(bytes: usize, from: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(len)
 }
 
-fn nonsense(what: String) -> io::Error {
+fn invalid_answer(what: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
@@ -129,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_are_those_of_what_follows() {
+    fn length_fields_match_their_contents() {
         let hello = client_hello();
         assert_eq!(hello[..3], [HANDSHAKE, 3, 1]);
         assert_eq!(usize::from(hello[4]), hello.len() - 5);
@@ -137,7 +140,7 @@ mod tests {
     }
 
     fn said(bytes: &[u8]) -> io::Result<[u8; DRAWN]> {
-        drawn_by(&mut &*bytes)
+        read_drawn_values(&mut &*bytes)
     }
 
     /// A ServerHello with this random and this key.
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_drawn_is_found_and_nothing_else_taken_for_it() {
+    fn only_a_valid_server_hello_has_drawn_values() {
         let hello = server_hello([7; RANDOM], [8; KEY]);
         let drawn = said(&hello).expect("what was drawn");
         assert_eq!(drawn, *[[7; RANDOM], [8; KEY]].as_flattened());

@@ -25,8 +25,9 @@ pub const THREADS: [(Source, u64); 6] = [
     (Source::Naive, 1),
 ];
 
-/// The number of threads in [`Mode::Bursts`] for each source. With two, hardly ever has each used up its
-/// buffer when the machine is stopped: the control would have nothing to repeat.
+/// The number of threads in [`Mode::Bursts`] for each source. With two threads, it hardly ever happens
+/// that both have used up their buffers when the machine is stopped, so that the control would have
+/// nothing to repeat.
 pub const BURSTS: [(Source, u64); 2] =
     [(Source::SquallBursts, 2), (Source::SquallEndlessBursts, 2)];
 
@@ -35,7 +36,7 @@ pub const CHILD_EVERY: u64 = 4;
 
 /// The capacity of a channel.
 #[derive(Clone, Copy, Debug)]
-enum Room {
+enum Capacity {
     /// A number of records.
     Records(usize),
     /// A share of the remaining memory.
@@ -87,10 +88,10 @@ fn table(mode: Mode) -> Vec<Channel> {
     let wanted = wanted(mode);
     let words_of_a_share = words_of_a_share(&wanted);
     let mut next = RECORDS;
-    let channel = |&(source, instance, room): &(Source, u64, Room)| {
+    let channel = |&(source, instance, room): &(Source, u64, Capacity)| {
         let capacity = match room {
-            Room::Records(records) => records,
-            Room::Share(share) => share * words_of_a_share / source.record_words(),
+            Capacity::Records(records) => records,
+            Capacity::Share(share) => share * words_of_a_share / source.record_words(),
         };
         let first = next;
         next += capacity * source.record_words();
@@ -104,19 +105,19 @@ fn table(mode: Mode) -> Vec<Channel> {
     wanted.iter().map(channel).collect()
 }
 
-fn words_of_a_share(wanted: &[(Source, u64, Room)]) -> usize {
+fn words_of_a_share(wanted: &[(Source, u64, Capacity)]) -> usize {
     let mut words = LEN / WORD - RECORDS;
     let mut shares = 0;
     for &(source, _, room) in wanted {
         match room {
-            Room::Records(records) => words -= records * source.record_words(),
-            Room::Share(share) => shares += share,
+            Capacity::Records(records) => words -= records * source.record_words(),
+            Capacity::Share(share) => shares += share,
         }
     }
     words / shares
 }
 
-fn wanted(mode: Mode) -> Vec<(Source, u64, Room)> {
+fn wanted(mode: Mode) -> Vec<(Source, u64, Capacity)> {
     match mode {
         Mode::Ticks => ticking(),
         Mode::Threads => threads(&[Source::Getrandom], &THREADS),
@@ -125,11 +126,11 @@ fn wanted(mode: Mode) -> Vec<(Source, u64, Room)> {
         Mode::GoBursts => go_bursts(),
         Mode::Doors => doors(),
         Mode::Bursts => threads(&[Source::Getrandom, Source::Naive], &BURSTS),
-        Mode::Stops => vec![(Source::CycleCounter, 0, Room::Share(1))],
+        Mode::Stops => vec![(Source::CycleCounter, 0, Capacity::Share(1))],
     }
 }
 
-fn ticking() -> Vec<(Source, u64, Room)> {
+fn ticking() -> Vec<(Source, u64, Capacity)> {
     let shares = [
         Source::Squall,
         Source::SquallWords,
@@ -140,38 +141,42 @@ fn ticking() -> Vec<(Source, u64, Room)> {
         Source::SquallUnguarded,
         Source::SquallSignalOnly,
     ];
-    let share = Room::Share(CHILD_EVERY as usize);
+    let share = Capacity::Share(CHILD_EVERY as usize);
     shares
         .into_iter()
         .map(|source| (source, 0, share))
         .chain([
-            (Source::Whirlwind, 0, Room::Records(WHIRLWIND_OUTPUTS)),
-            (Source::WhirlwindInputs, 0, Room::Records(INPUTS)),
+            (Source::Whirlwind, 0, Capacity::Records(WHIRLWIND_OUTPUTS)),
+            (Source::WhirlwindInputs, 0, Capacity::Records(INPUTS)),
         ])
         .collect()
 }
 
-fn forked() -> Vec<(Source, u64, Room)> {
+fn forked() -> Vec<(Source, u64, Capacity)> {
     vec![
-        (Source::SquallChild, 0, Room::Share(CHILD_EVERY as usize)),
-        (Source::SquallChildren, 0, Room::Share(1)),
+        (
+            Source::SquallChild,
+            0,
+            Capacity::Share(CHILD_EVERY as usize),
+        ),
+        (Source::SquallChildren, 0, Capacity::Share(1)),
     ]
 }
 
 /// Channels of sources with a timer, and one for each thread that draws without pause.
-fn threads(timed: &[Source], threads: &[(Source, u64)]) -> Vec<(Source, u64, Room)> {
+fn threads(timed: &[Source], threads: &[(Source, u64)]) -> Vec<(Source, u64, Capacity)> {
     let timed = timed.iter();
     let mut wanted: Vec<_> = timed
-        .map(|&source| (source, 0, Room::Records(BESIDE_THREADS)))
+        .map(|&source| (source, 0, Capacity::Records(BESIDE_THREADS)))
         .collect();
     for &(source, threads) in threads {
-        wanted.extend((0..threads).map(|instance| (source, instance, Room::Share(1))));
+        wanted.extend((0..threads).map(|instance| (source, instance, Capacity::Share(1))));
     }
     wanted
 }
 
 /// One channel per goroutine. squall has several, so that each CPU's state is used.
-fn go() -> Vec<(Source, u64, Room)> {
+fn go() -> Vec<(Source, u64, Capacity)> {
     [
         (Source::GoSquall, 0),
         (Source::GoSquall, 1),
@@ -180,12 +185,12 @@ fn go() -> Vec<(Source, u64, Room)> {
         (Source::GoCryptoRand, 0),
         (Source::GoNaive, 0),
     ]
-    .map(|(source, instance)| (source, instance, Room::Share(1)))
+    .map(|(source, instance)| (source, instance, Capacity::Share(1)))
     .into()
 }
 
 /// One channel per goroutine: those of squall draw without pause.
-fn go_bursts() -> Vec<(Source, u64, Room)> {
+fn go_bursts() -> Vec<(Source, u64, Capacity)> {
     threads(
         &[Source::GoNaive],
         &[
@@ -196,7 +201,7 @@ fn go_bursts() -> Vec<(Source, u64, Room)> {
 }
 
 /// One channel per source; a program has one thread.
-fn doors() -> Vec<(Source, u64, Room)> {
+fn doors() -> Vec<(Source, u64, Capacity)> {
     [
         Source::DoorGetrandom,
         Source::DoorArc4random,
@@ -206,7 +211,7 @@ fn doors() -> Vec<(Source, u64, Room)> {
         Source::NginxSquall,
         Source::NginxOpenssl,
     ]
-    .map(|source| (source, 0, Room::Share(1)))
+    .map(|source| (source, 0, Capacity::Share(1)))
     .into()
 }
 
@@ -235,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn no_source_stands_for_two_channels() {
+    fn every_channel_has_its_own_source_and_instance() {
         for mode in Mode::ALL {
             let table = table(mode);
             let names: std::collections::BTreeSet<_> = table

@@ -104,7 +104,7 @@ impl State {
     }
 }
 
-/// What the probe does, from the kernel command line: `squall.mode=NAME`.
+/// The probe's task, from the kernel command line: `squall.mode=NAME`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Every source draws once every 500 µs.
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn channels_come_back_and_bad_ones_do_not() {
+    fn valid_channels_are_read_back_and_invalid_ones_refused() {
         let channel = Channel {
             source: Source::Squall,
             instance: 3,

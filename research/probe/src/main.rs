@@ -34,7 +34,7 @@ mod tick;
 use serde_json::Value;
 use squall_probe::{Mode, Source};
 
-use accumulator::Recorded;
+use accumulator::RecordedWhirlwind;
 use layout::Channels;
 use memory::Memory;
 use schedule::Schedule;
@@ -112,7 +112,7 @@ fn read_counter(channels: &Channels) -> Result<()> {
 /// Draws in this process and its children.
 fn draw(channels: &Channels, mode: Mode) -> Result<()> {
     let whirlwind = (!mode.has_no_pauses())
-        .then(|| Recorded::bootstrapped(channels.writer(Source::WhirlwindInputs, 0)));
+        .then(|| RecordedWhirlwind::bootstrapped(channels.writer(Source::WhirlwindInputs, 0)));
     schedule::fork_before_drawing(channels, mode)?;
     generator::wait_for_kernel();
     describe(channels.memory, mode, facts::status(), Value::Null)?;
@@ -128,7 +128,7 @@ fn draw(channels: &Channels, mode: Mode) -> Result<()> {
 
 /// Reports facts about the machine and the speed of its cycle counter.
 fn describe(memory: Memory, mode: Mode, status: Value, served: Value) -> Result<()> {
-    memory.tell(&facts::gather(mode, status, served)?);
+    memory.set_message(&facts::gather(mode, status, served)?);
     memory.set_cycles_per_ms(tick::cycles_per_ms());
     Ok(())
 }

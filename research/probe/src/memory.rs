@@ -1,7 +1,7 @@
-//! What the probe writes into the shared memory, and the one word of it that it reads.
+//! The probe's side of the shared memory: it writes records and messages, and reads the lab's command.
 //!
-//! A record is counted after it was written, so that whoever stops the machine at any moment
-//! finds counted records whole.
+//! A record is counted after it was written, so that all counted records are complete whenever the
+//! machine is stopped.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -71,7 +71,7 @@ impl Memory {
     }
 
     /// Writes a message, cut off if it is too long.
-    pub fn tell(self, message: &str) {
+    pub fn set_message(self, message: &str) {
         let bytes = message.as_bytes();
         let bytes = &bytes[..bytes.len().min(MESSAGE_LEN)];
         for (word, part) in self.0[MESSAGE..].iter().zip(bytes.chunks(WORD)) {
@@ -91,7 +91,7 @@ impl Memory {
     /// Reports why the probe cannot go on. Only the first report counts.
     pub fn fail(self, why: &str) {
         if load(&self.0[header::STATE]) != State::Failed as u64 {
-            self.tell(why);
+            self.set_message(why);
             store(&self.0[header::STATE], State::Failed as u64);
             store(&self.0[header::MAGIC], MAGIC);
         }
@@ -259,7 +259,7 @@ pub mod tests {
     }
 
     #[test]
-    fn the_first_failure_stays() {
+    fn only_the_first_failure_is_kept() {
         let memory = plain();
         memory.fail("one");
         memory.fail("another");
@@ -278,13 +278,13 @@ pub mod tests {
     #[test]
     fn a_message_that_is_too_long_is_cut() {
         let memory = plain();
-        memory.tell(&"x".repeat(MESSAGE_LEN + 1));
+        memory.set_message(&"x".repeat(MESSAGE_LEN + 1));
         assert_eq!(memory.words(header::MESSAGE_LEN), [MESSAGE_LEN as u64]);
         assert_eq!(memory.words(RECORDS), [0]);
     }
 
     #[test]
-    fn commands_are_followed() {
+    fn commands_are_executed() {
         let memory = plain();
         memory.set_ready();
         assert_eq!(memory.state(), Some(State::Ready));

@@ -63,6 +63,6 @@ pub fn watch(memory: Memory) -> Result<()> {
 fn check(child: Pid, status: WaitStatus) -> Result<()> {
     match status.exit_status() {
         Some(0) => Ok(()),
-        _ => Err(format!("child {child} ended badly: {status:?}")),
+        _ => Err(format!("child {child} failed: {status:?}")),
     }
 }

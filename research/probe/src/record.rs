@@ -1,4 +1,4 @@
-//! Records: what was drawn or put in, and when.
+//! Records of outputs and inputs, with their times.
 
 /// A record of a fixed number of words.
 pub trait Record: Sized {

@@ -1,7 +1,7 @@
 //! A ring of readings in the memory that the lab sees.
 //!
-//! Wherever the machine is stopped, the ring's mark tells between which readings that was, or that it
-//! was within one. Nothing else is done between two readings.
+//! Whenever the machine is stopped, the ring's mark shows between which readings that was, or that it
+//! was within one. The thread does nothing else between two readings.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -57,7 +57,7 @@ mod tests {
     use crate::memory::tests::plain;
 
     #[test]
-    fn a_reading_takes_the_place_of_the_oldest_and_is_marked() {
+    fn a_reading_replaces_the_oldest_and_is_marked() {
         let memory = plain();
         let channels = Channels::lay_out(memory, Mode::Stops);
         let channel = channels.table()[0];

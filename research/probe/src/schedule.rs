@@ -12,7 +12,7 @@ use squall::testing::{
 use squall_probe::{Mode, Source};
 
 use crate::Result;
-use crate::accumulator::{Recorded, Watchful};
+use crate::accumulator::{RecordedWhirlwind, ReseedingWhirlwind};
 use crate::bar;
 use crate::drawer::Drawer;
 use crate::facts::VMGENID_PAGE;
@@ -23,46 +23,46 @@ use crate::tick::{self, PERIOD};
 
 /// Number of processes with a timer: this one, one for each of [`VARIANTS`], and [`Mode::Forks`]'s
 /// child.
-const TICKING: u64 = 5;
+const TICKING_PROCESSES: u64 = 5;
 
 /// The child of [`Mode::Forks`] is the last in each period.
-const CHILD_PHASE: u64 = phase(TICKING - 1);
+const CHILD_PHASE: u64 = phase(TICKING_PROCESSES - 1);
 
 /// The variants of squall that need a process of their own.
 const VARIANTS: [(Source, fn()); 3] = [
     (Source::SquallNoSignal, hide_clones),
     (Source::SquallUnguarded, switch_guards_off),
-    (Source::SquallSignalOnly, leave_the_signal),
+    (Source::SquallSignalOnly, keep_only_notification),
 ];
 
-/// What needs a process of its own in [`Mode::Threads`].
-const THREADS_APART: [(Source, fn()); 2] = [
+/// The variants of squall that need a process of their own in [`Mode::Threads`].
+const THREADS_VARIANTS: [(Source, fn()); 2] = [
     (Source::SquallUnguarded, switch_guards_off),
-    (Source::SquallSignalOnly, leave_the_signal),
+    (Source::SquallSignalOnly, keep_only_notification),
 ];
 
-/// What needs a process of its own in [`Mode::Bursts`].
-const BURSTS_APART: [(Source, fn()); 2] = [
-    (Source::SquallBursts, serve_bursts),
-    (Source::SquallEndlessBursts, serve_endless_bursts),
+/// The variants of squall that need a process of their own in [`Mode::Bursts`].
+const BURSTS_VARIANTS: [(Source, fn()); 2] = [
+    (Source::SquallBursts, allow_bursts),
+    (Source::SquallEndlessBursts, allow_endless_bursts),
 ];
 
-/// Cycles in which an emulated machine counts as not stopped. Its CPU takes more of them for a request
-/// than a real one, and its emulator more to stop it and go on.
+/// The gap that squall uses on an emulated machine: fewer cycles mean that there was no stop. A request
+/// takes more cycles there than on a real CPU, and so does a stop by the emulator.
 pub const EMULATED_GAP: u64 = 200_000;
 
 /// Nanoseconds from this process's tick to that of the process with this number.
 const fn phase(number: u64) -> u64 {
-    number * PERIOD / TICKING
+    number * PERIOD / TICKING_PROCESSES
 }
 
-/// Hides from squall that the machine would notify it of clones.
+/// Hides from squall that the machine notifies it of clones.
 fn hide_clones() {
     switch_off_for_testing(Failpoint::Vmgenid);
     hide_devices();
 }
 
-/// squall's clone guards, but for devices.
+/// squall's clone guards, except those that read devices.
 const GUARDS: [Failpoint; 3] = [
     Failpoint::GenerationCheck,
     Failpoint::UnnotifiedCloneGuard,
@@ -75,9 +75,9 @@ fn switch_guards_off() {
     hide_devices();
 }
 
-/// Leaves squall only the notification of a clone. Where the kernel shows vmgenid's page, that is the
-/// page alone, and nothing else distinguishes this from squall without guards.
-fn leave_the_signal() {
+/// Switches off all clone guards except the notification. Where the kernel module shows vmgenid's page,
+/// the page is the only difference to squall without guards.
+fn keep_only_notification() {
     if Path::new(VMGENID_PAGE).exists() {
         GUARDS.into_iter().for_each(switch_off_for_testing);
     } else {
@@ -85,8 +85,8 @@ fn leave_the_signal() {
     }
 }
 
-/// Hides clones from squall altogether, so that only the stop of the machine tells it of one.
-fn serve_bursts() {
+/// Hides all notifications of clones from squall, so that only the stop of the machine reveals a clone.
+fn allow_bursts() {
     hide_clones();
     switch_off_for_testing(Failpoint::GenerationCheck);
     if is_emulated() {
@@ -95,9 +95,9 @@ fn serve_bursts() {
     }
 }
 
-/// Hides the stop of the machine, too.
-fn serve_endless_bursts() {
-    serve_bursts();
+/// The same, and also switches off the detection of stops.
+fn allow_endless_bursts() {
+    allow_bursts();
     switch_off_for_testing(Failpoint::StopDetection);
 }
 
@@ -108,7 +108,7 @@ pub fn is_emulated() -> bool {
     name.as_flattened() == b"TCGTCGTCGTCG"
 }
 
-/// Makes squall look for the devices that tell of a clone in time where they are not.
+/// Makes squall look for the clone notification devices in places where they are not.
 fn hide_devices() {
     vmclock_for_testing(c"/dev/null");
     vmgenid_page_for_testing(c"/dev/null");
@@ -117,8 +117,8 @@ fn hide_devices() {
 /// Forks the processes whose guards are off. This process must not have drawn before.
 pub fn fork_before_drawing(channels: &Channels, mode: Mode) -> Result<()> {
     let threads: &[(Source, fn())] = match mode {
-        Mode::Threads => &THREADS_APART,
-        Mode::Bursts => &BURSTS_APART,
+        Mode::Threads => &THREADS_VARIANTS,
+        Mode::Bursts => &BURSTS_VARIANTS,
         _ => return fork_variants(channels),
     };
     for &(source, set_up) in threads {
@@ -134,7 +134,7 @@ fn fork_variants(channels: &Channels) -> Result<()> {
     for (number, (source, set_up)) in (1..).zip(VARIANTS) {
         process::fork(|| {
             set_up();
-            tick_alone(channels, source, phase(number));
+            draw_at_ticks(channels, source, phase(number));
         })?;
     }
     Ok(())
@@ -147,12 +147,12 @@ pub fn fork_after_drawing(channels: &Channels, mode: Mode) -> Result<()> {
         return Ok(());
     }
     Squall.draw();
-    process::fork(|| tick_alone(channels, Source::SquallChild, CHILD_PHASE))?;
+    process::fork(|| draw_at_ticks(channels, Source::SquallChild, CHILD_PHASE))?;
     bar::leave_out_of_children(channels.before(Source::SquallChildren))
 }
 
 /// Waits for the lab, then draws from squall at every tick.
-fn tick_alone(channels: &Channels, source: Source, phase: u64) {
+fn draw_at_ticks(channels: &Channels, source: Source, phase: u64) {
     let mut drawer = Drawer::new(channels, source, 0, Squall);
     channels.memory.wait_for_run();
     while channels.memory.is_running() {
@@ -217,7 +217,11 @@ pub struct Schedule<'a> {
 
 impl<'a> Schedule<'a> {
     /// The schedule of `mode`. `whirlwind` is None if the mode does not use it.
-    pub fn new(channels: &'a Channels, mode: Mode, whirlwind: Option<Recorded>) -> Schedule<'a> {
+    pub fn new(
+        channels: &'a Channels,
+        mode: Mode,
+        whirlwind: Option<RecordedWhirlwind>,
+    ) -> Schedule<'a> {
         let getrandom = Drawer::new(channels, Source::Getrandom, 0, Getrandom);
         let drawers = match whirlwind {
             Some(whirlwind) => vec![
@@ -226,7 +230,12 @@ impl<'a> Schedule<'a> {
                 Drawer::new(channels, Source::SquallU32, 0, SquallU32),
                 getrandom,
                 Drawer::new(channels, Source::Naive, 0, Naive::new()),
-                Drawer::new(channels, Source::Whirlwind, 0, Watchful::new(whirlwind)),
+                Drawer::new(
+                    channels,
+                    Source::Whirlwind,
+                    0,
+                    ReseedingWhirlwind::new(whirlwind),
+                ),
             ],
             None if mode == Mode::Bursts => vec![
                 getrandom,
@@ -241,7 +250,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Draws until the lab says otherwise.
+    /// Draws until the lab ends it.
     pub fn run(mut self) -> Result<()> {
         if self.mode == Mode::Threads {
             for source in [
@@ -296,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_end_when_they_are_told() {
+    fn threads_end_on_command() {
         let memory = plain();
         let channels = Channels::lay_out(memory, Mode::Threads);
         memory.order(Command::End);
@@ -309,8 +318,8 @@ mod tests {
 
     #[test]
     fn processes_tick_one_after_the_other() {
-        let phases: Vec<_> = (0..TICKING).map(phase).collect();
+        let phases: Vec<_> = (0..TICKING_PROCESSES).map(phase).collect();
         assert!(phases.is_sorted() && *phases.last().unwrap() < PERIOD);
-        assert_eq!(VARIANTS.len() as u64 + 2, TICKING);
+        assert_eq!(VARIANTS.len() as u64 + 2, TICKING_PROCESSES);
     }
 }

@@ -7,7 +7,7 @@ use crate::record::{Input, Output, Record};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u64)]
 pub enum Source {
-    /// A generator in user space that buffers and guards against nothing: the known victim.
+    /// A generator in user space that buffers and has no guards: a control, which must repeat.
     Naive = 1,
     /// getrandom(2), the system call.
     Getrandom = 2,
@@ -22,7 +22,7 @@ pub enum Source {
     /// squall whose requests do not differ by themselves, to test what the clone notification alone
     /// achieves.
     SquallSignalOnly = 7,
-    /// Whirlwind itself, bootstrapped again when the machine tells of a clone.
+    /// Whirlwind itself, bootstrapped again when the machine notifies it of a clone.
     Whirlwind = 8,
     /// The inputs of that Whirlwind.
     WhirlwindInputs = 9,
@@ -52,9 +52,9 @@ pub enum Source {
     NginxSquall = 21,
     /// nginx with OpenSSL's own generator: the same values.
     NginxOpenssl = 22,
-    /// squall that nothing notifies of clones, in bursts: eight `u64`, without pause.
+    /// squall without notification of clones, in bursts: eight `u64`, without pause.
     SquallBursts = 23,
-    /// The same without the search for stops of the machine: a burst never ends. The control.
+    /// The same without the detection of machine stops: a burst never ends. The control.
     SquallEndlessBursts = 24,
     /// Not a generator: readings of the cycle counter, in a ring.
     CycleCounter = 25,

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_come_at_their_phase_and_are_not_made_up() {
+    fn ticks_keep_their_phase_and_missed_ones_are_skipped() {
         let phase = 120_000;
         let first = next(10 * PERIOD, phase);
         assert_eq!(first, 10 * PERIOD + phase);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use squall_probe::hello::{DRAWN, client_hello, drawn_by};
+use squall_probe::hello::{DRAWN, client_hello, read_drawn_values};
 use squall_testing::needs::OPENSSL;
 use squall_testing::suite::Test;
 use squall_testing::tests;
@@ -55,7 +55,7 @@ fn shake(directory: &Path) -> io::Result<[u8; DRAWN]> {
     };
     server.set_read_timeout(Some(Duration::from_secs(30)))?;
     server.write_all(&client_hello())?;
-    drawn_by(&mut server)
+    read_drawn_values(&mut server)
 }
 
 fn a_real_server_understands_and_is_understood() {

@@ -176,7 +176,7 @@ impl<F: sealed::Field> Element<F> {
     #[inline]
     pub fn set_product(&mut self, other: &Self, factor: &Factor<F>) {
         #[cfg(target_arch = "x86_64")]
-        if vpclmul::serves::<F>() {
+        if vpclmul::is_available::<F>() {
             return vpclmul::multiply::<F>(&other.words, &factor.table, &mut self.words);
         }
         self.copy_from(other);
@@ -188,7 +188,7 @@ impl<F: sealed::Field> Element<F> {
     pub fn multiply_add(&mut self, factor: &Factor<F>, bytes: &[u8]) {
         debug_assert!(!Self::exceeds(bytes));
         #[cfg(target_arch = "x86_64")]
-        if vpclmul::serves::<F>() {
+        if vpclmul::is_available::<F>() {
             return vpclmul::multiply_add::<F>(&mut self.words, &factor.table, bytes);
         }
         self.multiply_by(&factor.element);
@@ -228,7 +228,7 @@ impl<F: sealed::Field> Factor<F> {
     pub fn set(&mut self, bytes: &[u8]) {
         self.element.set(bytes);
         #[cfg(target_arch = "x86_64")]
-        if vpclmul::serves::<F>() {
+        if vpclmul::is_available::<F>() {
             self.set_table();
         }
     }

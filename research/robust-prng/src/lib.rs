@@ -28,11 +28,10 @@
 //! their first byte, and bit i of an element is the coefficient of x^i: so zeros behind a short
 //! input change nothing, and the first 128 bits of an element are its first 16 bytes.
 //!
-//! What it does not give: if only a few bits since a compromise are unknown, the next output lets the
-//! attacker try them out, and they are lost. A pool that releases entropy in portions recovers from
-//! that: see Y.
+//! Limits: if only a few bits since a compromise are unknown, the next output lets the attacker try
+//! them out, and they are lost. A pool that releases entropy in portions recovers from that: see Y.
 //! Dodis, A. Shamir, N. Stephens-Davidowitz, D. Wichs, How to Eat Your Entropy and Have It Too
-//! (2014), for schedulers such as Fortuna's and one near the optimum. And the seed must be
+//! (2014), for schedulers such as Fortuna's and one near the optimum. Moreover, the seed must be
 //! independent of the inputs, which a hash does not ask for: S. Coretti, Y. Dodis, H.
 //! Karthikeyan, S. Tessaro, Seedless Fruit Is the Sweetest (2019), prove extraction without a
 //! seed if the hash is ideal. That is how to read Linux's pool since 2022 (BLAKE2s) and
@@ -145,7 +144,7 @@ impl core::error::Error for RobustError {}
 /// [`next`](Robust::next) and what calls it, if no memory is left for the round keys.
 ///
 /// # Forks and clones
-/// None: a copy of the state repeats the output until inputs differ.
+/// There is no protection: a copy of the state repeats the output until inputs differ.
 ///
 /// # Source
 /// Dodis et al., CCS 2013 (construction, table, proof).

@@ -3,7 +3,7 @@
 //! Digits are two words each. If s is the sum of s_d·x^(128·d), and Y_d = y·x^(128·d) was reduced
 //! beforehand, then s·y is the sum of all s_d·Y_d, which has only 128 coefficients too many. Every
 //! lane of a vector multiplies a digit of s by one of Y_d, by Karatsuba's three multiplications
-//! instead of four. What is secret stays in registers, and there is nothing to wipe.
+//! instead of four. Secrets stay in registers, so there is nothing to wipe.
 //!
 //! Nanoseconds a refresh for n = 489, 579 and 705 on an EPYC 9004 (Zen 4), where a multiplication
 //! takes two cycles at any width: 20, 29, 31; by `pclmul.rs` 43, 68, 86. With one sum for the
@@ -29,7 +29,7 @@ const MAX_VECTORS: usize = 9;
 /// Whether this CPU has VPCLMULQDQ and the parts of AVX-512 that are used, and the field's
 /// elements fill a vector.
 #[inline]
-pub(super) fn serves<F: Field>() -> bool {
+pub(super) fn is_available<F: Field>() -> bool {
     Shape::of::<F>().digits >= LANES
         && is_x86_feature_detected!("vpclmulqdq")
         && is_x86_feature_detected!("avx512f")
@@ -59,8 +59,8 @@ impl Shape {
         (self.digits * self.rest).div_ceil(LANES)
     }
 
-    /// Which multiple has a digit in a lane of those vectors, and which digit that is. Lanes behind
-    /// the last are of multiples that there are none of.
+    /// The multiple whose digit is in a lane of those vectors, and the number of that digit. Lanes after
+    /// the last digit belong to multiples that do not exist.
     const fn in_rest(self, vector: usize, lane: usize) -> (usize, usize) {
         let place = LANES * vector + lane;
         (place / self.rest, LANES + place % self.rest)
@@ -70,9 +70,9 @@ impl Shape {
 /// The multiples Y_d of a factor: a vector with the first digits of each, then the rest of all,
 /// side by side. Wiped on drop.
 ///
-/// Aligned so that half the loads at least stay within a cache line: unaligned, a refresh for
-/// n = 489 takes up to 3 ns more, and aligned to 64 bytes no less. With 64 the generator would
-/// also have padding, which drops do not wipe.
+/// The alignment keeps at least half of the loads within a cache line. Unaligned, a refresh for
+/// n = 489 takes up to 3 ns more; an alignment of 64 bytes is no faster, and would give the generator
+/// padding, which drops do not wipe.
 #[repr(align(32))]
 pub(super) struct Table([[u64; WIDTH]; MAX_VECTORS]);
 
@@ -106,16 +106,16 @@ impl Drop for Table {
 /// Sets `product` to `s` times the table's factor, reduced.
 #[inline]
 pub(super) fn multiply<F: Field>(s: &Words, table: &Table, product: &mut Words) {
-    assert!(serves::<F>());
-    // SAFETY: `serves` just found the features.
+    assert!(is_available::<F>());
+    // SAFETY: `is_available` just found the features.
     unsafe { store_product::<F>(s, table, product) }
 }
 
 /// Multiplies `s` by the table's factor and adds `bytes`, no more than an element's.
 #[inline]
 pub(super) fn multiply_add<F: Field>(s: &mut Words, table: &Table, bytes: &[u8]) {
-    assert!(serves::<F>());
-    // SAFETY: `serves` just found the features.
+    assert!(is_available::<F>());
+    // SAFETY: `is_available` just found the features.
     unsafe { multiply_add_digits::<F>(s, table, bytes) }
 }
 

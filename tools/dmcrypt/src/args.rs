@@ -10,7 +10,7 @@ use squall_tools::size;
 
 use crate::spec::Spec;
 
-/// Fewest bytes to measure on: the largest transfers, many times over.
+/// Fewest bytes to measure on: many of the largest transfers.
 const LEAST_BYTES: u64 = 16 << 20;
 
 /// Longest time of a sample, in milliseconds.
@@ -29,11 +29,11 @@ pub struct DmcryptArguments {
 pub enum DmcryptCommand {
     /// Show every cipher, mode, IV, digest and key length that this kernel accepts, with a verdict
     List(ListArguments),
-    /// Measure the secure ones on encrypted devices, and recommend one
+    /// Measure the secure specifications on encrypted devices, and recommend one
     Bench(BenchArguments),
 }
 
-/// What to list, and how.
+/// Options of `squall dmcrypt list`.
 #[derive(Args, Debug, Default)]
 #[command(
     after_help = "Loads a table with each specification, but never uses it: nothing is read, written or
@@ -54,7 +54,7 @@ argument."
 pub struct ListArguments {
     /// Try every candidate, even with ciphers and digests that the kernel reported as missing
     ///
-    /// For those who do not trust the shortcut: the result is the same, and takes longer.
+    /// The result is the same, but takes longer. Use this to check that the shortcut misses nothing.
     #[arg(long)]
     pub exhaustive: bool,
 
@@ -63,7 +63,7 @@ pub struct ListArguments {
     pub reports: ReportArguments,
 }
 
-/// What to measure, on what, and how.
+/// Options of `squall dmcrypt bench`.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Gives every specification a dm-crypt device with a random key, all on the same memory or drive.
@@ -95,11 +95,11 @@ pub struct BenchArguments {
     #[command(flatten)]
     pub consent: Consent,
 
-    /// Measure everything that this kernel accepts, not only what is secure
+    /// Measure all specifications that this kernel accepts, not only the secure ones
     #[arg(long, conflicts_with = "cipher")]
     pub all: bool,
 
-    /// Measure only what is secure (the default)
+    /// Measure only secure specifications (the default)
     #[arg(long, conflicts_with_all = ["all", "cipher"])]
     pub secure: bool,
 
@@ -108,17 +108,17 @@ pub struct BenchArguments {
     #[arg(long, value_name = "SPEC")]
     pub cipher: Vec<Spec>,
 
-    /// How many times to measure each; the figures are medians
+    /// Number of measurements of each specification; the figures are medians
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub rounds: u32,
 
-    /// How long to measure each in a round, for each of the eight workloads, in milliseconds
+    /// Length of a measurement for each of the eight workloads, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=MOST_MS))]
     pub sample: u64,
 
     /// Bytes to measure on, of memory or from the beginning of the device
     ///
-    /// Use more than the CPU's caches hold. Of memory, at most half of what is free.
+    /// Use more than the CPU's caches hold. A RAM disk takes at most half of the free memory.
     #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = parse_bytes)]
     pub size: u64,
 
@@ -132,7 +132,7 @@ pub struct BenchArguments {
 }
 
 impl BenchArguments {
-    /// How long each is measured in a round.
+    /// The length of a sample.
     pub fn sample(&self) -> Duration {
         Duration::from_millis(self.sample)
     }

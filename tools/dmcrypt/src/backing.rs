@@ -23,7 +23,7 @@ use crate::measure::Subject;
 use crate::model::{self, BackingKind};
 use crate::ram::Ram;
 
-/// What guards and prompts say about the use of a device.
+/// Why devices are overwritten, for the messages of guards and prompts.
 const PURPOSE: Purpose = Purpose {
     verb: "overwrite",
     instead: |path| format!("name a device other than {}", shown(path)),
@@ -52,11 +52,11 @@ impl Backing {
         consent: &Consent,
         bytes: u64,
     ) -> Result<Backing, Failure> {
-        let target = found(path, bytes)?;
+        let target = find_device(path, bytes)?;
         let alone = std::slice::from_ref(&target);
         guards::check(alone, &PURPOSE)?;
         if !consent.yes {
-            is_empty(&target, bytes)?;
+            check_is_empty(&target, bytes)?;
         }
         confirm(alone, consent, &PURPOSE)?;
         // An exclusive open fails if somebody else has the device open that way. The guards run again
@@ -70,9 +70,9 @@ impl Backing {
             bytes,
             sector: target.identity.sector,
         };
-        let backing = Backing::claimed(control, &target.identity.path, about)?;
+        let backing = Backing::claim_and_describe(control, &target.identity.path, about)?;
         target.confirm(&backing.file)?;
-        is_held_by_us_alone(&target)?;
+        check_no_other_holders(&target)?;
         Ok(backing)
     }
 
@@ -84,10 +84,10 @@ impl Backing {
             bytes,
             sector: 512,
         };
-        Backing::claimed(control, ram.path(), about)
+        Backing::claim_and_describe(control, ram.path(), about)
     }
 
-    fn claimed(
+    fn claim_and_describe(
         control: &Rc<Control>,
         path: &Path,
         about: model::Backing,
@@ -126,7 +126,7 @@ impl Backing {
 }
 
 /// Finds the device at `path` and checks that it has at least `bytes`; its content is not read.
-pub fn found(path: &Path, bytes: u64) -> Result<Target, Failure> {
+pub fn find_device(path: &Path, bytes: u64) -> Result<Target, Failure> {
     let target = Target::find(path)
         .map_err(|failure| Failure::Usage(format!("--device {}", failure.into_text())))?;
     let wrong = |text: String| Err(Failure::Usage(format!("--device {}: {text}", shown(path))));
@@ -148,13 +148,13 @@ pub fn found(path: &Path, bytes: u64) -> Result<Target, Failure> {
 
 /// Fails if a device that is not ours uses `target`, a partition of it, or the disk that it is a
 /// partition of.
-fn is_held_by_us_alone(target: &Target) -> Result<(), Failure> {
+fn check_no_other_holders(target: &Target) -> Result<(), Failure> {
     let others = guards::holders(target, |name| name.starts_with(PREFIX))?;
     if others.is_empty() {
         Ok(())
     } else {
         Err(Failure::Runtime(format!(
-            "{}: {} has just taken it: nothing was written",
+            "{}: it is now used by {}: nothing was written",
             shown(&target.identity.given),
             others.join(", ")
         )))
@@ -162,7 +162,7 @@ fn is_held_by_us_alone(target: &Target) -> Result<(), Failure> {
 }
 
 /// Fails if the first `bytes` of `target`, which will be overwritten, or its end are not all zero.
-fn is_empty(target: &Target, bytes: u64) -> Result<(), Failure> {
+fn check_is_empty(target: &Target, bytes: u64) -> Result<(), Failure> {
     let path = &target.identity.path;
     let file = File::open(path).map_err(at(path))?;
     let mut buffer = Buffer::new(STEP);

@@ -22,12 +22,12 @@ pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::watch("the report has what was measured so far")?;
     // The survey takes minutes, so a wrong device is reported before it.
     if let Some(path) = &options.device {
-        backing::found(path, options.size)?;
+        backing::find_device(path, options.size)?;
     }
     let session = Session::begin()?;
     let choice = choice::choose(&session, options, &interrupt)?;
     interrupt.check()?;
-    let report = on_ground(&session, options, choice, &interrupt)?;
+    let report = run_on_backing(&session, options, choice, &interrupt)?;
     let csv = || report::csv::csv(&report);
     let html = || report::page::html(&report);
     let text = || report::table::text(&report, output::width());
@@ -40,7 +40,7 @@ pub fn bench(options: &BenchArguments) -> Result<(), Failure> {
 }
 
 /// Prepares the backing device, measures on it, and releases it.
-fn on_ground(
+fn run_on_backing(
     session: &Session,
     options: &BenchArguments,
     choice: Choice,
@@ -48,11 +48,11 @@ fn on_ground(
 ) -> Result<Bench, Failure> {
     if let Some(path) = &options.device {
         let backing = Backing::of_device(&session.control, path, &options.consent, options.size)?;
-        return measured(session, &backing, options, choice, interrupt);
+        return measure_and_report(session, &backing, options, choice, interrupt);
     }
     let report = Ram::make(options.size, |text| session.note(text)).and_then(|ram| {
         let backing = Backing::of_ram(&session.control, &ram, options.size)?;
-        measured(session, &backing, options, choice, interrupt)
+        measure_and_report(session, &backing, options, choice, interrupt)
     });
     if !Ram::has_driver() {
         // If the note cannot be cleared, the next run clears it; the results are worth more.
@@ -62,7 +62,7 @@ fn on_ground(
 }
 
 /// Measures the chosen specifications, then the best few with other options.
-fn measured(
+fn measure_and_report(
     session: &Session,
     backing: &Backing,
     options: &BenchArguments,

@@ -42,7 +42,7 @@ pub fn table(spec: &Spec, options: Options, key: &Key, below: Number, sectors: u
     parameters.push(' ');
     parameters.push_str(key);
     parameters.push_str(&format!(" 0 {below} 0"));
-    let options = words(options);
+    let options = optional_parameters(options);
     if !options.is_empty() {
         parameters.push_str(&format!(" {} {}", options.len(), options.join(" ")));
     }
@@ -54,7 +54,7 @@ pub fn table(spec: &Spec, options: Options, key: &Key, below: Number, sectors: u
 }
 
 /// The optional parameters of a table.
-fn words(options: Options) -> Vec<String> {
+fn optional_parameters(options: Options) -> Vec<String> {
     let mut words = Vec::new();
     if options.sector_size != 512 {
         words.push(format!("sector_size:{}", options.sector_size));
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_as_the_kernels_documentation_has_it() {
+    fn a_table_has_the_documented_format() {
         let spec: Spec = "aes-cbc-essiv:sha256 128".parse().unwrap();
         let key = Key(Zeroizing::new("00112233445566778899aabbccddeeff".repeat(2)));
         let below = "1:0".parse().expect("a number");
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_is_a_dash() {
+    fn an_empty_key_is_a_dash() {
         let key = Key::draw(0);
         assert_eq!(key.digits(0), "-");
         let one = Key::draw(32);

@@ -1,4 +1,4 @@
-//! Finds specifications that mean the same, and those that need not be measured separately.
+//! Finds specifications with the same meaning, and groups that need only one measurement.
 //!
 //! ECB is the only mode without an IV, so dm-crypt ignores the name of its IV (`crypt_ctr_ivmode` of
 //! drivers/md/dm-crypt.c). No other two specifications are the same: `plain` and `plain64` differ
@@ -40,7 +40,7 @@ pub fn groups(specs: &[Spec]) -> Vec<(Spec, Vec<Spec>)> {
         let of = if kinds.contains(&usual) { usual } else { own };
         groups.entry(of).or_default().push(spec.clone());
     }
-    groups.into_values().filter_map(first).collect()
+    groups.into_values().filter_map(preferred_member).collect()
 }
 
 /// The verdict and specification that all those have in common that differ only in ESSIV's digest.
@@ -64,7 +64,7 @@ fn usual_bits(spec: &Spec) -> u32 {
 }
 
 /// The member of `group` to measure, and the others.
-fn first(mut group: Vec<Spec>) -> Option<(Spec, Vec<Spec>)> {
+fn preferred_member(mut group: Vec<Spec>) -> Option<(Spec, Vec<Spec>)> {
     group.sort_by_cached_key(|spec| (preference(spec), spec.clone()));
     group.dedup();
     let others = group.split_off(1.min(group.len()));

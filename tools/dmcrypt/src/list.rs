@@ -12,7 +12,7 @@ use crate::names::Names;
 use crate::probe::{Prober, unclear};
 use crate::progress::Progress;
 use crate::report;
-use crate::session::{Session, tell};
+use crate::session::{Session, print_note};
 use crate::spec::Spec;
 use crate::survey::{Found, Kernel, Method, steps, survey};
 
@@ -21,7 +21,7 @@ pub fn list(options: &ListArguments) -> Result<(), Failure> {
     let reports = Reports::open(&options.reports, None)?;
     let interrupt = Interrupt::watch("the list has what was found so far")?;
     let session = Session::begin()?;
-    let list = found(&session, options.exhaustive, &interrupt)?;
+    let list = survey_kernel(&session, options.exhaustive, &interrupt)?;
     let csv = || report::list::csv(&list);
     let text = || report::list::text(&list, output::width());
     reports.give(&list, csv, String::new, text)?;
@@ -33,12 +33,12 @@ pub fn list(options: &ListArguments) -> Result<(), Failure> {
 }
 
 /// Surveys this kernel.
-pub fn found(
+pub fn survey_kernel(
     session: &Session,
     is_exhaustive: bool,
     interrupt: &Interrupt,
 ) -> Result<List, Failure> {
-    let names = Names::look();
+    let names = Names::collect();
     let mut kernel = Linux {
         prober: Prober::new(&session.control)?,
         unclear: Vec::new(),
@@ -54,8 +54,8 @@ pub fn found(
         },
     )?;
     drop(progress);
-    kernel.tell_unclear();
-    Ok(described(found))
+    kernel.report_unclear();
+    Ok(to_list(found))
 }
 
 /// The running kernel.
@@ -66,12 +66,12 @@ struct Linux {
 }
 
 impl Linux {
-    fn tell_unclear(&self) {
+    fn report_unclear(&self) {
         if let Some(first) = self.unclear.first() {
             let count = self.unclear.len();
-            tell(&format!(
-                "{count} of the specifications that are not listed may be accepted in another run: \
-                 {first}"
+            print_note(&format!(
+                "the kernel could not check {count} of the specifications that are not listed: \
+                 {first}: run this again to check them"
             ));
         }
     }
@@ -95,13 +95,13 @@ impl Kernel for Linux {
     }
 }
 
-fn described(found: Found) -> List {
+fn to_list(found: Found) -> List {
     List {
         format: LIST_FORMAT,
         at: Timestamp::now(),
         machine: Machine::this(),
         tried: found.asked,
-        is_complete: !found.is_broken,
+        is_complete: !found.is_interrupted,
         accepted: found.accepted.into_iter().map(Entry::of).collect(),
     }
 }

@@ -10,5 +10,5 @@ pub use device::{Mapped, PREFIX, Table};
 
 use std::time::Duration;
 
-/// How long to wait for others, such as udev, which open a new disk to look at it.
+/// How long to wait for programs such as udev, which open a new disk to examine it.
 pub const SETTLING_TIME: Duration = Duration::from_secs(20);

@@ -47,7 +47,7 @@ pub struct Plan {
 
 /// The samples of a measurement.
 #[derive(Clone, Debug)]
-pub struct Taken {
+pub struct Samples {
     /// The number of complete rounds.
     pub rounds: usize,
     /// For each device, in order, a list for each workload with the bytes per second of every round;
@@ -101,49 +101,49 @@ fn title(direction: Direction, block: usize, depth: usize, is_random: bool) -> S
 
 /// Fills the used part of `subject` with keystream, because reading unwritten parts of a RAM disk
 /// costs nothing. `progress` gets the number of written bytes. Ends early, without an error, once
-/// `goes_on` is false.
+/// `should_continue` is false.
 pub fn prepare(
     subject: &Subject,
-    goes_on: &dyn Fn() -> bool,
+    should_continue: &dyn Fn() -> bool,
     progress: &dyn Fn(u64),
 ) -> Result<(), Failure> {
-    let fill = || flight::fill(subject, goes_on, progress).and_then(|()| flush(subject));
+    let fill = || flight::fill(subject, should_continue, progress).and_then(|()| flush(subject));
     fill().map_err(|error| Failure::Runtime(format!("{}: {}", subject.name, cause(&error))))
 }
 
-/// Measures `subjects` with `workloads`. It asks `goes_on` before every sample, and drops an
+/// Measures `subjects` with `workloads`. It asks `should_continue` before every sample, and drops an
 /// interrupted round for all devices. `progress` gets the number of finished turns and of all turns;
 /// a round has one turn for each workload.
 pub fn run(
     subjects: &[Subject],
     workloads: &[Workload],
     plan: Plan,
-    goes_on: &dyn Fn() -> bool,
+    should_continue: &dyn Fn() -> bool,
     progress: &dyn Fn(usize, usize),
-) -> Taken {
-    let mut runs: Vec<Run> = subjects
+) -> Samples {
+    let mut runs: Vec<DeviceRun> = subjects
         .iter()
-        .map(|subject| Run::new(subject, workloads.len()))
+        .map(|subject| DeviceRun::new(subject, workloads.len()))
         .collect();
-    let mut supplies: Vec<Vec<Buffer>> = workloads.iter().map(supply).collect();
+    let mut buffers_by_workload: Vec<Vec<Buffer>> = workloads.iter().map(buffers_for).collect();
     let mut orders = Orders::default();
     let offsets = Offsets::default();
     let mut turns = 0;
     let mut rounds = 0;
     'rounds: while rounds < plan.rounds {
         for (place, workload) in workloads.iter().enumerate() {
-            renew(&mut supplies[place], workload);
+            refill(&mut buffers_by_workload[place], workload);
             for turn in orders.next(runs.len()) {
-                if !goes_on() || runs[0].samples.is_err() {
+                if !should_continue() || runs[0].samples.is_err() {
                     break 'rounds;
                 }
-                runs[turn].go(place, workload, |subject| {
+                runs[turn].take_sample(place, workload, |subject| {
                     sample(
                         subject,
                         &offsets,
                         workload,
                         plan.sample,
-                        &mut supplies[place],
+                        &mut buffers_by_workload[place],
                     )
                 });
             }
@@ -152,27 +152,27 @@ pub fn run(
         }
         rounds += 1;
     }
-    Taken {
+    Samples {
         rounds,
         subjects: runs.into_iter().map(|run| run.of_rounds(rounds)).collect(),
     }
 }
 
 /// A device with its samples, or the reason why it failed.
-struct Run<'a> {
+struct DeviceRun<'a> {
     subject: &'a Subject,
     samples: Result<Vec<Vec<f64>>, String>,
 }
 
-impl<'a> Run<'a> {
-    fn new(subject: &'a Subject, workloads: usize) -> Run<'a> {
-        Run {
+impl<'a> DeviceRun<'a> {
+    fn new(subject: &'a Subject, workloads: usize) -> DeviceRun<'a> {
+        DeviceRun {
             subject,
             samples: Ok(vec![Vec::new(); workloads]),
         }
     }
 
-    fn go(
+    fn take_sample(
         &mut self,
         place: usize,
         workload: &Workload,
@@ -203,7 +203,7 @@ fn sample(
     buffers: &mut [Buffer],
 ) -> io::Result<f64> {
     rustix::fs::fadvise(&subject.file, 0, None, Advice::DontNeed)?;
-    let rate = flight::fly(subject, offsets, workload, time, buffers)?;
+    let rate = flight::run_transfers(subject, offsets, workload, time, buffers)?;
     if workload.direction == Direction::Write {
         flush(subject)?;
     }
@@ -217,7 +217,7 @@ fn flush(subject: &Subject) -> io::Result<()> {
 }
 
 /// The buffers for `workload`, with every page touched.
-fn supply(workload: &Workload) -> Vec<Buffer> {
+fn buffers_for(workload: &Workload) -> Vec<Buffer> {
     let mut buffers: Vec<Buffer> = (0..workload.depth)
         .map(|_| Buffer::new(workload.block))
         .collect();
@@ -226,7 +226,7 @@ fn supply(workload: &Workload) -> Vec<Buffer> {
 }
 
 /// Puts new bytes into the buffers of a workload that writes.
-fn renew(supply: &mut [Buffer], workload: &Workload) {
+fn refill(supply: &mut [Buffer], workload: &Workload) {
     if workload.direction == Direction::Write {
         supply.iter_mut().for_each(|buffer| keystream(buffer));
     }

@@ -4,11 +4,11 @@ use std::io;
 use std::process::{Command, Output};
 
 /// Where modprobe may be; a user's search path often lacks the sbin directories.
-const PLACES: [&str; 3] = ["modprobe", "/usr/sbin/modprobe", "/sbin/modprobe"];
+const PROGRAMS: [&str; 3] = ["modprobe", "/usr/sbin/modprobe", "/sbin/modprobe"];
 
 /// Runs modprobe with `args`; the error is of kind NotFound if modprobe is not installed.
 pub fn modprobe(args: &[&str]) -> io::Result<Output> {
-    first_of(&PLACES, args)
+    first_of(&PROGRAMS, args)
 }
 
 /// Runs the first of `programs` that exists.
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_that_is_there_is_run() {
+    fn the_first_existing_program_is_run() {
         let said = |programs: &[&str]| first_of(programs, &["a word"]);
         let output = said(&["/nowhere/echo", "echo", "false"]).expect("there is an echo");
         assert_eq!(output.stdout, b"a word\n");

@@ -26,7 +26,7 @@ pub struct Names {
 impl Names {
     /// Collects the names of this machine. Sources that cannot be read are skipped, such as the
     /// module aliases in a container.
-    pub fn look() -> Names {
+    pub fn collect() -> Names {
         let crypto = fs::read_to_string("/proc/crypto").unwrap_or_default();
         Names::of(&crypto, &aliases().unwrap_or_default())
     }

@@ -13,7 +13,7 @@ use squall_tools::measure::{Spread, interval_of_median};
 use crate::model::{Figure, Measured};
 use crate::verdict::Verdict;
 
-/// The choice, and what it was made from.
+/// The choice, and the measurement that it was compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct Preferred<'a> {
     /// The recommended one.
@@ -43,7 +43,9 @@ pub fn preferred<'a>(measured: &[&'a Measured]) -> Option<Preferred<'a>> {
     let secure: Vec<&'a Measured> = measured.iter().filter(is_secure).copied().collect();
     let by_score = |one: &&&Measured, other: &&&Measured| one.score.total_cmp(&other.score);
     let fastest = *secure.iter().max_by(by_score)?;
-    let level = secure.iter().filter(|measured| is_level(measured, fastest));
+    let level = secure
+        .iter()
+        .filter(|measured| is_as_fast_as(measured, fastest));
     let first = |one: &&&Measured, other: &&&Measured| {
         let by_preference = preference(one).cmp(&preference(other));
         by_preference.then(other.score.total_cmp(&one.score))
@@ -71,8 +73,8 @@ pub fn preference(measured: &Measured) -> Preference {
     }
 }
 
-/// Whether `measured` cannot be told to be slower than `fastest`.
-fn is_level(measured: &Measured, fastest: &Measured) -> bool {
+/// Whether no significant difference shows that `measured` is slower than `fastest`.
+fn is_as_fast_as(measured: &Measured, fastest: &Measured) -> bool {
     const FEW: usize = 6;
     let lags = lags(measured, fastest);
     if lags.is_empty() {
@@ -132,7 +134,7 @@ mod tests {
 
     /// The rates are almost the same, but the rounds disagree about which is faster.
     #[test]
-    fn within_the_noise_others_are_preferred() {
+    fn noise_does_not_override_preferences() {
         let mut turned = noisy(0.605, 30);
         turned.rotate_left(1);
         let level = [
@@ -147,7 +149,7 @@ mod tests {
 
     /// All are equally fast: each is chosen once those before it are removed.
     #[test]
-    fn the_order_of_what_is_preferred() {
+    fn preferences_have_their_order() {
         let order = [
             ("aes-xts-plain64 512", false),
             ("aes-xts-plain64 512", true),
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_secure_is_never_chosen() {
+    fn an_insecure_specification_is_never_chosen() {
         let mut fast = measured("twofish-ctr-plain64 256", &[0.9; 8]);
         fast.verdict = Verdict::Insecure;
         let slow = measured("aes-xts-plain64 512", &[0.3; 8]);
@@ -188,14 +190,14 @@ mod tests {
     /// With three rounds 0.8 of the speed counts as slower, but 0.92 does not. With six or more rounds
     /// 0.92 does.
     #[test]
-    fn few_rounds_tell_little() {
+    fn few_rounds_need_a_larger_difference() {
         let fast = |rounds| measured("aes-cbc-essiv:sha256 256", &vec![1.0; rounds]);
         let slow = |part, rounds| measured("aes-xts-plain64 512", &vec![part; rounds]);
-        let is_level = |part, rounds| is_level(&slow(part, rounds), &fast(rounds));
-        assert!(!is_level(0.8, 3));
-        assert!(is_level(0.92, 3));
-        assert!(is_level(0.92, 5));
-        assert!(!is_level(0.92, 6));
-        assert!(!is_level(0.92, 30));
+        let is_as_fast_as = |part, rounds| is_as_fast_as(&slow(part, rounds), &fast(rounds));
+        assert!(!is_as_fast_as(0.8, 3));
+        assert!(is_as_fast_as(0.92, 3));
+        assert!(is_as_fast_as(0.92, 5));
+        assert!(!is_as_fast_as(0.92, 6));
+        assert!(!is_as_fast_as(0.92, 30));
     }
 }

@@ -4,7 +4,7 @@
 //! If brd is loaded already, it is left alone. Before it loads brd, a run notes its intention, so that
 //! the next run can tell what a killed run left behind from somebody else's disk.
 
-mod left;
+mod leftover;
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ use squall_tools::retry::retry;
 
 use crate::mapper::SETTLING_TIME;
 use crate::modprobe::modprobe;
-use left::{LOADING, disk};
+use leftover::{LOADING, disk};
 
 /// The module, and its directory in sysfs, which exists while it is loaded.
 const MODULE: &str = "brd";
@@ -31,10 +31,10 @@ const BLOCK: &str = "/sys/block/ram0";
 const SIZE: &str = "/sys/block/ram0/size";
 
 /// A RAM disk may take one part in this many of the available memory.
-const PART: u64 = 2;
+const MEMORY_DIVISOR: u64 = 2;
 
-/// The advice for machines that cannot have a RAM disk.
-const INSTEAD: &str = "or name a device with --device";
+/// Advice for machines on which no RAM disk can be made.
+const OR_DEVICE: &str = "or name a device with --device";
 
 /// A RAM disk, removed when dropped.
 #[derive(Debug)]
@@ -42,18 +42,18 @@ pub struct Ram(());
 
 impl Ram {
     /// Makes a disk of `bytes`, if there is memory for it and brd is not loaded yet. `note` stores
-    /// the text that [`Ram::unload_left`] needs if this process is killed.
+    /// the text that [`Ram::unload_leftover`] needs if this process is killed.
     pub fn make(bytes: u64, note: impl Fn(&str) -> Result<(), Failure>) -> Result<Ram, Failure> {
-        has_room(bytes, &read("/proc/meminfo")?)?;
-        is_unused(Path::new(LOADED))?;
+        check_memory(bytes, &read("/proc/meminfo")?)?;
+        check_not_loaded(Path::new(LOADED))?;
         let kib = bytes.div_ceil(1024);
         note(LOADING)?;
         load(&["rd_nr=1", &format!("rd_size={kib}"), "max_part=0"])?;
         // If somebody else loaded brd first, its disks have another length.
-        is_of_length(kib)?;
+        check_length(kib)?;
         let ram = Ram(());
         note(&disk(Path::new(BLOCK)).unwrap_or_default())?;
-        is_ours_alone()?;
+        check_unused_by_others()?;
         Ok(ram)
     }
 
@@ -63,8 +63,8 @@ impl Ram {
     }
 
     /// Unloads brd if it is the one that a killed run `noted`.
-    pub fn unload_left(noted: &str) -> Result<(), Failure> {
-        if left::is_ours(noted, Path::new(LOADED), Path::new(BLOCK))? {
+    pub fn unload_leftover(noted: &str) -> Result<(), Failure> {
+        if leftover::is_ours(noted, Path::new(LOADED), Path::new(BLOCK))? {
             unload()
         } else {
             Ok(())
@@ -85,21 +85,21 @@ impl Drop for Ram {
 }
 
 /// Fails if somebody else uses the first disk.
-fn is_ours_alone() -> Result<(), Failure> {
+fn check_unused_by_others() -> Result<(), Failure> {
     let flags = OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC;
     let open = || rustix::fs::open(NODE, flags, Mode::empty()).map(drop);
     let passes = |error: &Errno| matches!(*error, Errno::BUSY | Errno::NOENT);
     retry(SETTLING_TIME, passes, open).map_err(|error| match error {
-        Errno::BUSY => wrong(&format!("another process uses it: end that, {INSTEAD}")),
+        Errno::BUSY => wrong(&format!("another process uses it: end that, {OR_DEVICE}")),
         error => at(Path::new(NODE))(error.into()),
     })
 }
 
 /// Fails unless the first disk has the length that was asked for.
-fn is_of_length(kib: u64) -> Result<(), Failure> {
+fn check_length(kib: u64) -> Result<(), Failure> {
     if !Path::new(SIZE).exists() {
         return Err(wrong(&format!(
-            "it is missing although brd was loaded: leave brd unchanged in modprobe.d, {INSTEAD}"
+            "it is missing although brd was loaded: leave brd unchanged in modprobe.d, {OR_DEVICE}"
         )));
     }
     let sectors = read(SIZE)?;
@@ -107,7 +107,7 @@ fn is_of_length(kib: u64) -> Result<(), Failure> {
         Ok(())
     } else {
         Err(wrong(&format!(
-            "it has {} sectors instead of {}: somebody else has loaded brd: unload it, {INSTEAD}",
+            "it has {} sectors instead of {}: somebody else has loaded brd: unload it, {OR_DEVICE}",
             sectors.trim(),
             kib * 2
         )))
@@ -119,7 +119,7 @@ fn wrong(text: &str) -> Failure {
 }
 
 /// Fails if `bytes` is more than a RAM disk may take of the available memory in /proc/meminfo.
-fn has_room(bytes: u64, meminfo: &str) -> Result<(), Failure> {
+fn check_memory(bytes: u64, meminfo: &str) -> Result<(), Failure> {
     let kib = meminfo.lines().find_map(|line| {
         let rest = line.strip_prefix("MemAvailable:")?;
         rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
@@ -127,14 +127,14 @@ fn has_room(bytes: u64, meminfo: &str) -> Result<(), Failure> {
     let Some(kib) = kib else {
         return Err(Failure::Runtime(format!(
             "/proc/meminfo does not say how much memory is free for a RAM disk: mount /proc, \
-             {INSTEAD}"
+             {OR_DEVICE}"
         )));
     };
-    match kib * 1024 / PART {
+    match kib * 1024 / MEMORY_DIVISOR {
         most if bytes <= most => Ok(()),
         most => Err(Failure::Usage(format!(
             "a RAM disk of {} MiB is more than half of the memory that is free: use --size {}MiB, \
-             {INSTEAD}",
+             {OR_DEVICE}",
             bytes >> 20,
             most >> 20
         ))),
@@ -142,7 +142,7 @@ fn has_room(bytes: u64, meminfo: &str) -> Result<(), Failure> {
 }
 
 /// Fails if brd is loaded already.
-fn is_unused(loaded: &Path) -> Result<(), Failure> {
+fn check_not_loaded(loaded: &Path) -> Result<(), Failure> {
     if !loaded.exists() {
         return Ok(());
     }
@@ -159,16 +159,16 @@ fn is_unused(loaded: &Path) -> Result<(), Failure> {
 fn load(parameters: &[&str]) -> Result<(), Failure> {
     let arguments = [&[MODULE], parameters].concat();
     match modprobe(&arguments) {
-        Ok(output) => of_modprobe(&output),
+        Ok(output) => modprobe_result(&output),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Failure::Runtime(format!(
             "a RAM disk needs the kernel's module brd, and there is no modprobe to load it: \
-             install kmod, {INSTEAD}"
+             install kmod, {OR_DEVICE}"
         ))),
         Err(error) => Err(at(Path::new("modprobe"))(error)),
     }
 }
 
-fn of_modprobe(output: &Output) -> Result<(), Failure> {
+fn modprobe_result(output: &Output) -> Result<(), Failure> {
     if output.status.success() {
         return Ok(());
     }
@@ -177,13 +177,13 @@ fn of_modprobe(output: &Output) -> Result<(), Failure> {
     Err(Failure::Runtime(match said {
         _ if said.contains("not found") => format!(
             "a RAM disk needs the kernel's module brd, which is missing: install the package with \
-             all modules of this kernel, {INSTEAD}"
+             all modules of this kernel, {OR_DEVICE}"
         ),
         _ if said.contains("not permitted") => format!(
             "a RAM disk needs the kernel's module brd, which may not be loaded here: run this as \
-             root, outside of containers, {INSTEAD}"
+             root, outside of containers, {OR_DEVICE}"
         ),
-        _ => format!("brd could not be loaded ({said}): load it by hand, {INSTEAD}"),
+        _ => format!("brd could not be loaded ({said}): load it yourself, {OR_DEVICE}"),
     }))
 }
 
@@ -228,11 +228,11 @@ mod tests {
     }
 
     #[test]
-    fn half_of_what_is_free_may_be_taken() {
-        assert!(has_room(1 << 30, MEMINFO).is_ok());
-        let refused = text(has_room((1 << 30) + 1, MEMINFO));
+    fn half_of_the_available_memory_is_the_limit() {
+        assert!(check_memory(1 << 30, MEMINFO).is_ok());
+        let refused = text(check_memory((1 << 30) + 1, MEMINFO));
         assert!(refused.contains("use --size 1024MiB"), "{refused}");
-        assert!(text(has_room(1, "MemTotal: 1 kB\n")).contains("/proc/meminfo"));
+        assert!(text(check_memory(1, "MemTotal: 1 kB\n")).contains("/proc/meminfo"));
     }
 
     /// Reads the real memory size of this machine.
@@ -244,20 +244,20 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_has_loaded_is_left_alone() {
+    fn a_loaded_brd_is_left_alone() {
         let directory = tempfile::tempdir().expect("a directory");
         let module = directory.path().join("brd");
-        assert!(is_unused(&module).is_ok());
+        assert!(check_not_loaded(&module).is_ok());
         fs::create_dir(&module).expect("it is made");
-        assert!(text(is_unused(&module)).contains("built into"));
+        assert!(text(check_not_loaded(&module)).contains("built into"));
         fs::write(module.join("initstate"), "live\n").expect("it is written");
-        assert!(text(is_unused(&module)).contains("somebody else has already loaded brd"));
+        assert!(text(check_not_loaded(&module)).contains("somebody else has already loaded brd"));
     }
 
     #[test]
-    fn what_modprobe_says_becomes_a_sentence() {
+    fn errors_of_modprobe_are_explained() {
         let said = |stderr: &str, code: i32| {
-            of_modprobe(&Output {
+            modprobe_result(&Output {
                 status: ExitStatus::from_raw(code << 8),
                 stdout: Vec::new(),
                 stderr: stderr.into(),
@@ -275,7 +275,7 @@ mod tests {
 
     /// Runs only on machines without brd and without modules to load it from.
     #[test]
-    fn without_brd_it_says_what_to_do() {
+    fn a_missing_brd_is_reported_with_what_to_do() {
         let release = read("/proc/sys/kernel/osrelease").expect("it is told");
         let modules = Path::new("/lib/modules").join(release.trim());
         if Path::new(LOADED).exists() || modules.exists() {
@@ -284,6 +284,6 @@ mod tests {
         let failure = Ram::make(1 << 20, |_| Ok(())).expect_err("there is no brd");
         assert!(failure.into_text().contains("--device"));
         assert!(!Path::new(LOADED).exists());
-        assert!(Ram::unload_left(LOADING).is_ok(), "nothing is left");
+        assert!(Ram::unload_leftover(LOADING).is_ok(), "nothing is left");
     }
 }

@@ -90,7 +90,7 @@ pub(crate) mod tests {
     /// Both devices were twice as fast in the second round: the ratio does not show what the machine
     /// did.
     #[test]
-    fn a_ratio_is_that_of_one_round() {
+    fn ratios_compare_samples_of_one_round() {
         let figures = figures(&[vec![10.0, 20.0, 10.0]], &[vec![20.0, 40.0, 40.0]]);
         assert_eq!(figures[0].ratio.median, 0.5);
         assert_eq!(figures[0].ratio.low, 0.5);
@@ -107,7 +107,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_best_is_first() {
+    fn the_ranking_begins_with_the_best() {
         let mut all = [0.3, 0.9, 0.5].map(|part| measured("aes-xts-plain64 512", &[part]));
         sort(&mut all);
         let scores = all.map(|measured| (measured.score * 10.0).round());

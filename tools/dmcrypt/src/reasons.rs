@@ -1,4 +1,4 @@
-//! Groups specifications that are not secure by the reason.
+//! Groups insecure specifications by the reason against them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,8 +7,8 @@ use crate::model::Entry;
 use crate::spec::Spec;
 use crate::verdict::Reason;
 
-/// Groups those of `entries` that have a reason against them, by their first one: the largest group
-/// first, groups of one size by the rule's name.
+/// Groups the `entries` that have a reason against them by their first reason. The largest group comes
+/// first; groups of equal size are sorted by the rule's name.
 pub fn by_reason<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<(Reason, Vec<&'a Spec>)> {
     let mut by_rule: BTreeMap<&str, (Reason, Vec<&Spec>)> = BTreeMap::new();
     for entry in entries {
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_come_first_and_of_as_many_the_first_name() {
+    fn groups_are_sorted_by_size_and_then_by_name() {
         let entries = [
             "aes-pcbc-plain64 256",
             "aes-ctr-plain64 256",

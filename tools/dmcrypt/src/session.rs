@@ -70,11 +70,11 @@ impl Session {
         (&self.record)
             .read_to_string(&mut left)
             .map_err(at(Path::new(RECORD)))?;
-        match Ram::unload_left(&left) {
+        match Ram::unload_leftover(&left) {
             Ok(()) => self.note(""),
-            // What is left is in the way of nothing but the next RAM disk.
+            // A leftover matters only to the next RAM disk.
             Err(failure) => {
-                tell(&failure.into_text());
+                print_note(&failure.into_text());
                 Ok(())
             }
         }
@@ -93,7 +93,7 @@ impl Session {
 }
 
 /// Prints a note about something that does not stop the run.
-pub fn tell(text: &str) {
-    // If standard error is closed, there is nobody to tell.
+pub fn print_note(text: &str) {
+    // If standard error is closed, the note is lost.
     let _ = writeln!(io::stderr(), "note: {}", in_a_line(text));
 }

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_is_read_back() {
+    fn displayed_specifications_are_parsed_back() {
         for text in [
             "aes-xts-plain64 512",
             "aes-cbc-essiv:sha3-256 256",
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn one_meaning_has_one_value() {
+    fn two_spellings_give_one_value() {
         let read = |text: &str| text.parse::<Spec>().unwrap();
         assert_eq!(
             read("capi:xts(aes)-plain64 512"),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_specification_is_refused() {
+    fn invalid_specifications_are_refused() {
         for text in [
             "aes-xts-plain64",
             "aes-xts 512",

@@ -42,7 +42,7 @@ pub struct Found {
     /// Accepted specifications, sorted.
     pub accepted: Vec<Spec>,
     /// Whether the survey was interrupted.
-    pub is_broken: bool,
+    pub is_interrupted: bool,
 }
 
 /// The number of steps of a survey: one for each mode over each cipher.
@@ -56,12 +56,12 @@ pub fn survey(names: &Names, kernel: &mut impl Kernel, method: &Method) -> Resul
     let mut absent = BTreeSet::new();
     for (step, (mode, cipher)) in (1..).zip(candidates::algorithms(names)) {
         if method.interrupt.is_noted() {
-            found.is_broken = true;
+            found.is_interrupted = true;
             break;
         }
         let algorithm = algorithm(&mode, &cipher);
         let specs = candidates::specs(&mode, &cipher, names);
-        let mut asked = Asked {
+        let mut asked = AlgorithmSurvey {
             kernel,
             method,
             found: &mut found,
@@ -78,7 +78,7 @@ pub fn survey(names: &Names, kernel: &mut impl Kernel, method: &Method) -> Resul
 }
 
 /// The questions about one mode over one cipher.
-struct Asked<'a, K> {
+struct AlgorithmSurvey<'a, K> {
     kernel: &'a mut K,
     method: &'a Method<'a>,
     found: &'a mut Found,
@@ -88,7 +88,7 @@ struct Asked<'a, K> {
     fitting: BTreeMap<String, bool>,
 }
 
-impl<K: Kernel> Asked<'_, K> {
+impl<K: Kernel> AlgorithmSurvey<'_, K> {
     /// Whether the kernel can make `algorithm`, the mode and cipher of all `specs`.
     fn is_possible(&mut self, specs: &[Spec], algorithm: &str) -> Result<bool, Failure> {
         let Some(first) = specs.first() else {
@@ -105,10 +105,10 @@ impl<K: Kernel> Asked<'_, K> {
     fn all(&mut self, specs: &[Spec], algorithm: &str) -> Result<(), Failure> {
         for spec in specs {
             if self.method.interrupt.is_noted() {
-                self.found.is_broken = true;
+                self.found.is_interrupted = true;
                 return Ok(());
             }
-            if !self.method.is_exhaustive && self.is_hopeless(spec) {
+            if !self.method.is_exhaustive && self.is_ruled_out(spec) {
                 continue;
             }
             if self.accepts(spec)? {
@@ -126,7 +126,7 @@ impl<K: Kernel> Asked<'_, K> {
     }
 
     /// Whether an earlier answer already rules out the digest of `spec`.
-    fn is_hopeless(&self, spec: &Spec) -> bool {
+    fn is_ruled_out(&self, spec: &Spec) -> bool {
         let digest = spec.iv.digest.as_ref();
         digest.is_some_and(|digest| {
             self.absent.contains(digest) || self.fitting.get(digest) == Some(&false)
@@ -156,11 +156,11 @@ mod tests {
 
     /// A kernel with AES, XTS, CBC and SHA-256, which records what it is asked.
     #[derive(Default)]
-    struct Small {
+    struct SmallKernel {
         asked: Vec<Spec>,
     }
 
-    impl Kernel for Small {
+    impl Kernel for SmallKernel {
         fn accepts(&mut self, spec: &Spec) -> Result<bool, Failure> {
             self.asked.push(spec.clone());
             let has_iv = match &spec.iv.digest {
@@ -187,8 +187,8 @@ mod tests {
         }
     }
 
-    fn survey_of(is_exhaustive: bool) -> (Found, Small) {
-        let mut kernel = Small::default();
+    fn survey_of(is_exhaustive: bool) -> (Found, SmallKernel) {
+        let mut kernel = SmallKernel::default();
         let interrupt = Interrupt::watch("nothing is found").expect("signals");
         let method = Method {
             is_exhaustive,
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortcut_finds_what_the_long_way_finds() {
+    fn the_shortcut_finds_the_same_specifications() {
         let (short, few) = survey_of(false);
         let (long, many) = survey_of(true);
         assert_eq!(short.accepted, long.accepted);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_asked_about_once() {
+    fn impossible_algorithms_are_asked_about_once() {
         let (_, kernel) = survey_of(false);
         let count =
             |is_it: &dyn Fn(&Spec) -> bool| kernel.asked.iter().filter(|it| is_it(it)).count();

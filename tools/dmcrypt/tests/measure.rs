@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
-use squall_dmcrypt::measure::{Direction, Plan, Subject, Taken, Workload, prepare, run, workloads};
+use squall_dmcrypt::measure::{
+    Direction, Plan, Samples, Subject, Workload, prepare, run, workloads,
+};
 use squall_testing::loops::{Lab, Loop};
 use squall_testing::needs::LOOP_DEVICES;
 use squall_testing::suite::Test;
@@ -37,7 +39,7 @@ fn workload(name: &str) -> Workload {
     all.find(|workload| workload.name == name).unwrap()
 }
 
-fn measure(subjects: &[Subject], workloads: &[Workload], rounds: usize) -> Taken {
+fn measure(subjects: &[Subject], workloads: &[Workload], rounds: usize) -> Samples {
     let plan = Plan {
         rounds,
         sample: SAMPLE,
@@ -207,7 +209,7 @@ fn a_broken_round_is_not_counted() {
     let device = lab.device(SIZE);
     let subjects = [subject(&device, SIZE), subject(&device, SIZE)];
     let asked = Cell::new(0);
-    let goes_on = || {
+    let should_continue = || {
         asked.set(asked.get() + 1);
         // A round of two workloads on two devices, and one sample more.
         asked.get() <= 4 + 1
@@ -218,9 +220,15 @@ fn a_broken_round_is_not_counted() {
         sample: Duration::ZERO,
     };
     let workloads = [workload("read-random"), workload("write-random")];
-    let taken = run(&subjects, &workloads, plan, &goes_on, &|done, all| {
-        told.set((done, all));
-    });
+    let taken = run(
+        &subjects,
+        &workloads,
+        plan,
+        &should_continue,
+        &|done, all| {
+            told.set((done, all));
+        },
+    );
     assert_eq!(taken.rounds, 1);
     assert_eq!(told.get(), (2, 6));
     for subject in taken.subjects {

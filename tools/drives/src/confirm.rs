@@ -1,8 +1,8 @@
 //! Confirms that the user means the targets: by their names, by serial numbers on the command line,
 //! or by what the user types.
 //!
-//! A name below /dev/disk/by-id stays with its drive. /dev/sdb may be another drive after the next
-//! boot. One question covers all targets that were given by a name that stays or by serial number.
+//! A name below /dev/disk/by-id is stable: it always means the same drive. /dev/sdb may be another
+//! drive after the next boot. One question covers all targets with a stable name or serial number.
 //! For every other target, the user types its serial number.
 
 #[cfg(test)]
@@ -18,7 +18,7 @@ use squall_tools::units::volume;
 
 use crate::{Purpose, Target, shown};
 
-/// How a user says that a target is meant.
+/// Options with which a user confirms targets in advance.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Consent {
     /// Do not ask; every target must have a stable name, or be confirmed with --serial
@@ -32,8 +32,8 @@ pub struct Consent {
     pub serial: Vec<String>,
 }
 
-/// Advice for scripts, where nobody can be asked.
-const SCRIPTS: &str = "in scripts use --yes with names below /dev/disk/by-id or --serial";
+/// Advice for scripts, which cannot answer questions.
+const SCRIPT_ADVICE: &str = "in scripts use --yes with names below /dev/disk/by-id or --serial";
 
 /// Fails unless the user confirms each of `targets` for `purpose`.
 pub fn confirm(targets: &[Target], consent: &Consent, purpose: &Purpose) -> Result<(), Failure> {
@@ -51,14 +51,14 @@ fn confirm_on(
     check_serials(targets, &consent.serial)?;
     let (named, unnamed): (Vec<&Target>, Vec<&Target>) = targets
         .iter()
-        .partition(|target| is_named(target, &consent.serial));
+        .partition(|target| is_confirmed_by_name(target, &consent.serial));
     if consent.yes {
-        return none_unnamed(&unnamed);
+        return check_all_confirmed_by_name(&unnamed);
     }
     if !answers.is_terminal() {
         return Err(Failure::Runtime(format!(
             "cannot ask for confirmation, because standard input is not a terminal: nothing was \
-             written: {SCRIPTS}"
+             written: {SCRIPT_ADVICE}"
         )));
     }
     let mut dialog = Dialog::new(answers, questions)?;
@@ -76,29 +76,29 @@ fn check_serials(targets: &[Target], serials: &[String]) -> Result<(), Failure> 
     let Some(serial) = serials.iter().find(is_nobodys) else {
         return Ok(());
     };
-    let theirs: Vec<String> = targets.iter().map(name_and_serial).collect();
+    let known: Vec<String> = targets.iter().map(name_and_serial).collect();
     Err(Failure::Usage(format!(
         "--serial {serial}: no target has this serial number: nothing was written: the targets are \
          {}",
-        theirs.join(", ")
+        known.join(", ")
     )))
 }
 
-/// Whether `target` was given by a name that stays or by its serial number.
-fn is_named(target: &Target, serials: &[String]) -> bool {
+/// Whether `target` was given by a stable name or by its serial number.
+fn is_confirmed_by_name(target: &Target, serials: &[String]) -> bool {
     target.has_stable_name || serials.iter().any(|serial| has_serial(target, serial))
 }
 
 fn has_serial(target: &Target, serial: &str) -> bool {
-    let theirs = [&target.identity.serial, &target.identity.wwid];
-    theirs
+    let known = [&target.identity.serial, &target.identity.wwid];
+    known
         .into_iter()
         .flatten()
         .any(|their| their == serial.trim())
 }
 
-/// Fails if there are `unnamed` targets, which --yes does not allow.
-fn none_unnamed(unnamed: &[&Target]) -> Result<(), Failure> {
+/// Fails if there are `unnamed` targets, whose names may change and which --yes does not accept.
+fn check_all_confirmed_by_name(unnamed: &[&Target]) -> Result<(), Failure> {
     if unnamed.is_empty() {
         return Ok(());
     }
@@ -148,10 +148,10 @@ fn name_and_serial(target: &Target) -> String {
     }
 }
 
-fn unasked(error: io::Error) -> Failure {
+fn cannot_ask(error: io::Error) -> Failure {
     let why = squall_tools::failure::cause(&error);
     Failure::Runtime(format!(
-        "cannot ask for confirmation: {why}: nothing was written: {SCRIPTS}"
+        "cannot ask for confirmation: {why}: nothing was written: {SCRIPT_ADVICE}"
     ))
 }
 
@@ -163,7 +163,7 @@ pub struct Dialog<Q> {
 impl<Q: Write> Dialog<Q> {
     /// A dialog that writes to `questions` and reads from `answers`.
     pub fn new(answers: &impl AsFd, questions: Q) -> Result<Dialog<Q>, Failure> {
-        let answers = answers.as_fd().try_clone_to_owned().map_err(unasked)?;
+        let answers = answers.as_fd().try_clone_to_owned().map_err(cannot_ask)?;
         Ok(Dialog {
             answers: BufReader::new(File::from(answers)),
             questions,
@@ -228,11 +228,11 @@ impl<Q: Write> Dialog<Q> {
             .questions
             .write_all(question.as_bytes())
             .and_then(|()| self.questions.flush());
-        asked.map_err(unasked)?;
+        asked.map_err(cannot_ask)?;
         let mut answer = Vec::new();
         self.answers
             .read_until(b'\n', &mut answer)
-            .map_err(unasked)?;
+            .map_err(cannot_ask)?;
         let whole = answer.strip_suffix(b"\n").map(<[u8]>::trim_ascii);
         Ok(whole.map(<[u8]>::to_vec))
     }
@@ -240,7 +240,9 @@ impl<Q: Write> Dialog<Q> {
 
 /// The failure after an unexpected answer.
 pub fn not_confirmed() -> Failure {
-    Failure::Runtime(format!("not confirmed: nothing was written; {SCRIPTS}"))
+    Failure::Runtime(format!(
+        "not confirmed: nothing was written; {SCRIPT_ADVICE}"
+    ))
 }
 
 pub fn describe(target: &Target) -> String {

@@ -1,16 +1,16 @@
-//! Refuses targets that are in use, and those that the running system is on.
+//! Refuses targets that are in use, and disks of the running system.
 //!
 //! Devices above and below a target count too: a loop device on a mounted device is refused as that
 //! device is. Only loop devices are opened for this, to query them. A use that is invisible here,
 //! such as a mount in another namespace, is caught when the target is opened exclusively.
 
+mod duplicates;
 mod family;
 mod holders;
 mod loops;
 mod mounts;
 mod stack;
 mod swap;
-mod twice;
 
 use std::fs::Metadata;
 use std::io::{self, Write};
@@ -30,12 +30,12 @@ use swap::Swap;
 
 pub use holders::holders;
 
-/// Fails unless all of `targets` may be overwritten, and tells every reason against that.
+/// Fails unless all of `targets` may be overwritten. Prints every reason against that.
 pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
-    let machine = Machine::look(*purpose)?;
+    let machine = Machine::inspect(*purpose)?;
     let mut refusals = Vec::new();
     for (number, target) in targets.iter().enumerate() {
-        let twice = twice::reason(&targets[..number], target);
+        let twice = duplicates::reason(&targets[..number], target);
         let reasons = twice.into_iter().chain(machine.reasons(target)?);
         let name = shown(&target.identity.given);
         refusals.extend(reasons.map(|reason| format!("{name}: {reason}")));
@@ -44,7 +44,7 @@ pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
         [] => return Ok(()),
         [_] => String::new(),
         [_, others @ ..] => {
-            tell(&refusals);
+            print_refusals(&refusals);
             format!(" ({} more above)", others.len())
         }
     };
@@ -68,7 +68,7 @@ pub fn check_file(name: &Path, about: &Metadata) -> Result<(), Failure> {
     }
 }
 
-fn tell(refusals: &[String]) {
+fn print_refusals(refusals: &[String]) {
     for refusal in refusals {
         // Standard error may be closed: the failure itself says enough.
         let _ = writeln!(io::stderr(), "refused: {refusal}");
@@ -84,7 +84,7 @@ struct Machine {
 }
 
 impl Machine {
-    fn look(purpose: Purpose) -> Result<Machine, Failure> {
+    fn inspect(purpose: Purpose) -> Result<Machine, Failure> {
         Ok(Machine {
             purpose,
             mounts: mounts::all()?,
@@ -194,7 +194,7 @@ impl Machine {
     /// How others than `chain` use `device`. Reasons begin with `name`, empty for the target itself.
     fn uses(&self, device: &Device, name: &str, chain: &[Device]) -> io::Result<Vec<String>> {
         let mut reasons = Vec::new();
-        if let Some(points) = self.points(device) {
+        if let Some(points) = self.mount_points(device) {
             reasons.push(format!("{name}is mounted at {points}: unmount it first"));
         }
         if self.swap.devices.contains(&device.number) {
@@ -211,14 +211,14 @@ impl Machine {
     /// A holder's name and what it is used for.
     fn holder(&self, holder: &Device) -> String {
         let name = holder.full_name();
-        match self.points(holder) {
+        match self.mount_points(holder) {
             Some(points) => format!("{name}, mounted at {points}"),
             None if self.swap.devices.contains(&holder.number) => format!("{name}, used as swap"),
             None => name,
         }
     }
 
-    fn points(&self, device: &Device) -> Option<String> {
+    fn mount_points(&self, device: &Device) -> Option<String> {
         const SHOWN: usize = 3;
         let mut points: Vec<&PathBuf> = self
             .mounts
@@ -242,11 +242,11 @@ impl Machine {
     /// A mount point of the running system that is on one of `chain`, directly or indirectly.
     fn system_on(&self, chain: &[Device]) -> io::Result<Option<&Path>> {
         for mount in self.mounts.iter().filter(|mount| is_system(&mount.point)) {
-            // A device that is gone, or not shown here, is no target's disk either.
+            // A device that is gone or invisible here cannot be a target's disk.
             let devices = mount.devices.iter().flat_map(|&number| Device::at(number));
             for device in devices {
-                let grounds = stack::grounds(&device, &self.loops)?;
-                if chain.iter().any(|it| *it == device || grounds.contains(it)) {
+                let lower = stack::lower_devices(&device, &self.loops)?;
+                if chain.iter().any(|it| *it == device || lower.contains(it)) {
                     return Ok(Some(&mount.point));
                 }
             }
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_the_running_system_is() {
+    fn mount_points_of_the_running_system() {
         for (point, is) in [
             ("/", true),
             ("/boot", true),

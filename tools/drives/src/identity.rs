@@ -69,7 +69,7 @@ mod tests {
     use squall_testing::loops::Lab;
 
     #[test]
-    fn numbers_of_attachments_do_not_last() {
+    fn attachment_numbers_are_no_lasting_serials() {
         let mut identity = find(&Lab::new().image("image", 4096)).identity;
         for (serial, lasting) in [
             (Some("WD-WX12A3456789-part1"), true),

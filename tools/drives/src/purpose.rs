@@ -1,4 +1,4 @@
-//! The caller's words for messages: why targets are overwritten.
+//! The caller's part of messages: why targets are overwritten.
 
 use std::path::Path;
 

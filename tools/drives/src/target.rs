@@ -24,14 +24,14 @@ pub(crate) use file::Inode;
 /// which another drive may be in, or contents, which a copy has too.
 const STABLE: [&str; 2] = ["by-id", "by-diskseq"];
 
-/// Advice in messages about names that are no targets.
-const RIGHT: &str = "name a drive, a partition, a loop device or a file";
+/// Advice in messages about names that are not valid targets.
+const VALID_TARGETS: &str = "name a drive, a partition, a loop device or a file";
 
 /// An identified target. It is not open.
 #[derive(Clone, Debug)]
 pub struct Target {
     pub identity: Identity,
-    /// Whether the given name stays with it, as those below /dev/disk/by-id and those of files do.
+    /// Whether the given name always means this target, as names below /dev/disk/by-id and of files do.
     pub has_stable_name: bool,
     place: Place,
 }
@@ -51,7 +51,9 @@ impl Target {
     /// anything of length zero.
     pub fn find(given: &Path) -> Result<Target, Failure> {
         let missing = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound => wrong(given, &format!("{}: {RIGHT}", cause(&error))),
+            io::ErrorKind::NotFound => {
+                invalid_target(given, &format!("{}: {VALID_TARGETS}", cause(&error)))
+            }
             _ => at(given)(error),
         };
         let path = fs::canonicalize(given).map_err(missing)?;
@@ -59,7 +61,7 @@ impl Target {
         // Records hold paths as text.
         for name in [given, &path] {
             if name.to_str().is_none() {
-                return Err(wrong(given, "its name is not UTF-8: rename it"));
+                return Err(invalid_target(given, "its name is not UTF-8: rename it"));
             }
         }
         let kind = metadata.file_type();
@@ -67,13 +69,16 @@ impl Target {
             _ if kind.is_block_device() => Target::of_device(given, &path, &metadata)?,
             _ if kind.is_file() => Target::of_file(given, &path, &metadata),
             _ => {
-                let text = format!("is {}: {RIGHT}", kind_name(&metadata));
-                return Err(wrong(given, &text));
+                let text = format!("is {}: {VALID_TARGETS}", kind_name(&metadata));
+                return Err(invalid_target(given, &text));
             }
         };
         match (target.identity.size, target.identity.kind) {
-            (0, Kind::File) => Err(wrong(given, "is empty: there is nothing to overwrite")),
-            (0, _) => Err(wrong(
+            (0, Kind::File) => Err(invalid_target(
+                given,
+                "is empty: there is nothing to overwrite",
+            )),
+            (0, _) => Err(invalid_target(
                 given,
                 "has no bytes: insert a medium, or attach a file",
             )),
@@ -85,7 +90,7 @@ impl Target {
         let number = Number::new(metadata.rdev());
         let device = Device::at(number).map_err(|error| {
             let text = format!("/sys/dev/block/{number}: {}: mount sysfs", cause(&error));
-            wrong(given, &text)
+            invalid_target(given, &text)
         })?;
         let unit = device.disk().value("queue/logical_block_size");
         let sector = unit.and_then(|unit| unit.try_into().ok());
@@ -94,8 +99,9 @@ impl Target {
             path: path.into(),
             kind: drive::kind(&device),
             size: device.size(),
-            sector: sector
-                .ok_or_else(|| wrong(given, "the kernel does not report its sector size"))?,
+            sector: sector.ok_or_else(|| {
+                invalid_target(given, "the kernel does not report its sector size")
+            })?,
             model: drive::model(&device),
             serial: drive::serial(&device),
             wwid: drive::wwid(&device),
@@ -168,11 +174,11 @@ impl Target {
             true => return Ok(()),
         };
         let text = format!("{changed}: nothing was written to it");
-        Err(wrong(&self.identity.given, &text))
+        Err(invalid_target(&self.identity.given, &text))
     }
 
-    /// Whether the device is still there. A file always is.
-    pub fn is_there(&self) -> bool {
+    /// Whether the device is still attached. Always true for a file.
+    pub fn is_attached(&self) -> bool {
         match &self.place {
             Place::Device { device, attachment } => Device::at(device.number)
                 .is_ok_and(|now| now == *device && now.attachment() == *attachment),
@@ -231,7 +237,7 @@ fn kind_name(metadata: &Metadata) -> &'static str {
     }
 }
 
-fn wrong(name: &Path, text: &str) -> Failure {
+fn invalid_target(name: &Path, text: &str) -> Failure {
     Failure::Runtime(format!("{}: {text}", shown(name)))
 }
 

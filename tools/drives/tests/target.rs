@@ -19,7 +19,7 @@ fn a_loop_device_is_known_by_its_attachment() {
     assert_eq!((identity.sector, identity.flash), (512, None));
     assert!(identity.serial.as_ref().unwrap().starts_with("diskseq-"));
     assert!(!target.has_stable_name && identity.lasting_serial().is_none());
-    assert!(target.is_there());
+    assert!(target.is_attached());
     target.confirm(&writable(&device.path)).unwrap();
     let is_it = |found: &Target| found.identity == *identity;
     assert!(Target::all().unwrap().iter().any(is_it));
@@ -29,7 +29,7 @@ fn a_loop_device_is_known_by_its_attachment() {
 
     let path = device.path.clone();
     drop(device);
-    assert!(!target.is_there());
+    assert!(!target.is_attached());
     let whatever_is_there = File::open(&path).unwrap();
     assert!(target.confirm(&whatever_is_there).is_err());
 }
@@ -43,7 +43,7 @@ fn what_is_attached_in_its_place_is_another() {
         Some((target, device.replaced(&image)?))
     };
     let (target, device) = (0..20).find_map(replace).expect("a device to oneself");
-    assert!(!target.is_there());
+    assert!(!target.is_attached());
     let confirmed = target.confirm(&writable(&device.path));
     let text = confirmed.unwrap_err().into_text();
     assert!(
@@ -51,7 +51,7 @@ fn what_is_attached_in_its_place_is_another() {
         "{text}"
     );
     let found = find(&device.path);
-    assert!(found.is_there());
+    assert!(found.is_attached());
     found.confirm(&writable(&device.path)).unwrap();
 }
 

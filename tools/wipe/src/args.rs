@@ -10,7 +10,7 @@ use squall_tools::size;
 
 use crate::record::{Method, Scope};
 
-/// Most passes: thirty-five, which no drive ever needed.
+/// Most passes: the thirty-five of Gutmann's method, more than any drive needs.
 const MAX_PASSES: i64 = 35;
 
 /// Most transfers in flight for a drive.
@@ -60,7 +60,8 @@ pub struct WipeArguments {
 
     /// Have each drive erase itself first: NVMe's Format NVM, or a secure discard
     ///
-    /// Unlike overwriting, that reaches what flash keeps aside, and nothing outside the target.
+    /// Unlike overwriting, this reaches the cells that flash keeps in reserve. It erases nothing
+    /// outside the target.
     /// Targets that do not support it are refused. It cannot be interrupted. Without this and without
     /// --yes, squall asks whether to purge flash that supports it.
     #[arg(long, conflicts_with = "resume")]

@@ -74,13 +74,13 @@ impl Worker<'_> {
     fn finish(&self, work: impl FnOnce(&mut Pipeline<'_>) -> Result<(), Stop>) {
         let ended = self.pipeline().and_then(|mut pipeline| work(&mut pipeline));
         let outcome = match ended {
-            Ok(()) => self.journal.update(self.number, judge),
+            Ok(()) => self.journal.update(self.number, outcome),
             Err(stop) => stop.into(),
         };
         self.update(|drive| drive.outcome = Some(outcome.clone()));
         self.save();
         self.progress.end();
-        self.events.tell(EventKind::Ended(outcome));
+        self.events.send(EventKind::Ended(outcome));
     }
 
     fn pipeline(&self) -> Result<Pipeline<'_>, Stop> {
@@ -130,7 +130,7 @@ impl Worker<'_> {
         self.progress
             .begin(Phase::Writing(number), begun.offset, size);
         let offset = begun.offset;
-        self.events.tell(EventKind::Pass { number, offset });
+        self.events.send(EventKind::Pass { number, offset });
         self.save();
         let clock = Instant::now();
         let keep = |pass: &mut Pass, offset, unwritten: &Ranges| {
@@ -168,12 +168,12 @@ impl Worker<'_> {
         let offset = begun.offset;
         let left: Vec<_> = regions
             .iter()
-            .filter_map(|region| behind(*region, offset))
+            .filter_map(|region| rest_from(*region, offset))
             .collect();
         let total: u64 = regions.iter().map(|region| region.length).sum();
         let to_do: u64 = left.iter().map(|region| region.length).sum();
         self.progress.begin(Phase::Verifying, total - to_do, total);
-        self.events.tell(EventKind::Verification { offset });
+        self.events.send(EventKind::Verification { offset });
         let clock = Instant::now();
         let mut save = |offset, found: &Found| {
             let seconds = begun.seconds + clock.elapsed().as_secs_f64();
@@ -209,16 +209,19 @@ impl Worker<'_> {
         self.journal.update(self.number, change)
     }
 
-    /// Saves the journal. If that fails, the drive goes on, and the user is told once.
+    /// Saves the journal. If that fails, the drive continues, and the user gets one note about it.
     fn save(&self) {
         if let Err(error) = self.journal.save() {
-            self.unsaved(&error);
+            self.note_unsaved(&error);
         }
     }
 
-    fn unsaved(&self, error: &io::Error) {
+    fn note_unsaved(&self, error: &io::Error) {
         let path = self.journal.path().display();
-        let text = format!("{path}: {}: a power cut now costs more", cause(error));
+        let text = format!(
+            "{path}: {}: progress is not saved, so after a power cut more must be written again",
+            cause(error)
+        );
         let is_known = |drive: &mut Drive| {
             let is_known = drive.notes.iter().any(|note| note.text == text);
             if !is_known {
@@ -227,13 +230,13 @@ impl Worker<'_> {
             is_known
         };
         if !self.update(is_known) {
-            self.events.tell(EventKind::Note(text));
+            self.events.send(EventKind::Note(text));
         }
     }
 }
 
 /// The part of `region` from `offset` on, if there is one.
-fn behind(region: Extent, offset: u64) -> Option<Extent> {
+fn rest_from(region: Extent, offset: u64) -> Option<Extent> {
     let end = region.offset + region.length;
     let from = region.offset.max(offset);
     (from < end).then(|| Extent {
@@ -270,14 +273,14 @@ fn new_verification(scope: Scope) -> Verification {
 
 /// The outcome of a drive that was not stopped early. If its own erase failed, it is incomplete, as
 /// with bytes that could not be overwritten.
-fn judge(drive: &mut Drive) -> Outcome {
-    match judge_bytes(drive) {
+fn outcome(drive: &mut Drive) -> Outcome {
+    match outcome_of_overwriting(drive) {
         outcome if outcome.is_success() && drive.purge_failure().is_some() => Outcome::Incomplete,
         outcome => outcome,
     }
 }
 
-fn judge_bytes(drive: &Drive) -> Outcome {
+fn outcome_of_overwriting(drive: &Drive) -> Outcome {
     let unwritten = drive.passes.last().map_or(&[][..], |pass| &pass.unwritten);
     let refused = Ranges::before(unwritten, u64::MAX);
     let Some(verification) = &drive.verification else {
@@ -291,13 +294,13 @@ fn judge_bytes(drive: &Drive) -> Outcome {
         verification.differing_unlisted > 0 || !verification.differing.iter().all(is_refused);
     match (differs, unwritten, &verification.unreadable[..]) {
         (true, ..) => Outcome::Differs,
-        (false, [], []) if is_compared(drive, verification) => Outcome::Verified,
+        (false, [], []) if is_fully_compared(drive, verification) => Outcome::Verified,
         _ => Outcome::Incomplete,
     }
 }
 
 /// Whether as much was compared as asked: for a full verification, every byte.
-fn is_compared(drive: &Drive, verification: &Verification) -> bool {
+fn is_fully_compared(drive: &Drive, verification: &Verification) -> bool {
     match verification.scope {
         Scope::Full => verification.compared == drive.target.size,
         Scope::Sample => verification.compared > 0,

@@ -46,7 +46,7 @@ pub enum EventKind {
     Unwritten(Extent),
     /// Bytes that could not be read.
     Unreadable(Extent),
-    /// Bytes that differ.
+    /// Bytes that differ from what was written.
     Differing(Extent),
     /// A remark, as a sentence.
     Note(String),
@@ -68,7 +68,7 @@ impl EventSender {
     }
 
     /// Sends an event.
-    pub fn tell(&self, what: EventKind) {
+    pub fn send(&self, what: EventKind) {
         let drive = self.drive;
         // Sending fails only if the receiver is gone, and then the whole run has ended.
         let _ = self.to.send(Event { drive, what });

@@ -1,4 +1,4 @@
-//! What a filesystem's kind tells about the files on it.
+//! Properties of files that follow from the type of their filesystem.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use rustix::fs::StatFs;
 
 /// Magic numbers of linux/magic.h, and of filesystems that are not in it.
 const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
-const COPYING: [(u32, &str); 6] = [
+const COPY_ON_WRITE: [(u32, &str); 6] = [
     (0x9123_683e, "btrfs"),
     (0x2fc1_2fc1, "zfs"),
     (0xca45_1a4e, "bcachefs"),
@@ -22,9 +22,9 @@ pub fn is_in_memory(path: &Path) -> bool {
 
 /// The name of `path`'s filesystem, if it writes changes to other places than what they replace, so
 /// that old contents stay.
-pub fn copies(path: &Path) -> Option<&'static str> {
+pub fn copy_on_write_name(path: &Path) -> Option<&'static str> {
     let kind = kind(path)?;
-    COPYING
+    COPY_ON_WRITE
         .iter()
         .find(|(magic, _)| *magic == kind)
         .map(|(_, name)| *name)

@@ -1,4 +1,4 @@
-//! The journal of a job: a file from which the job is resumed, and which is complete at every moment.
+//! The journal of a job: a file from which the job can be resumed. It is complete at any time.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Write};
@@ -44,7 +44,7 @@ impl Journal {
         let is_ours = about.uid() == rustix::process::geteuid().as_raw();
         if !is_ours || about.mode() & 0o022 != 0 {
             return Err(Failure::Runtime(format!(
-                "{}: another user may have written it: name a file of your own, with mode 600",
+                "{}: another user may have written it: use a file that you own, with mode 600",
                 path.display()
             )));
         }
@@ -133,19 +133,19 @@ pub fn read(path: &Path, format: &str) -> Result<Job, Failure> {
         JOURNAL => return Err(wrong("a journal, not a report: resume the job first")),
         FORMAT => {
             return Err(wrong(
-                "a report, not a journal: give the file that was named when the job was interrupted",
+                "a report, not a journal: use the file that was named when the job was interrupted",
             ));
         }
         _ => return Err(wrong("of another version of squall wipe")),
     }
-    match nonsense(&job) {
+    match inconsistency(&job) {
         None => Ok(job),
         Some(what) => Err(wrong(&format!("it was changed: {what}"))),
     }
 }
 
 /// What is wrong with a job that squall wipe cannot have written.
-fn nonsense(job: &Job) -> Option<&'static str> {
+fn inconsistency(job: &Job) -> Option<&'static str> {
     let is_id = |c: char| c.is_ascii_digit() || "TZ-".contains(c);
     if job.id.is_empty() || !job.id.chars().all(is_id) {
         return Some("not the name of a job");
@@ -189,14 +189,16 @@ fn nonsense(job: &Job) -> Option<&'static str> {
 }
 
 /// The default directory for journals and reports.
-pub fn usual_directory() -> Result<PathBuf, Failure> {
+pub fn default_directory() -> Result<PathBuf, Failure> {
     if rustix::process::geteuid().is_root() {
         return Ok("/var/lib/squall/wipe".into());
     }
     let state = std::env::var_os("XDG_STATE_HOME").filter(|path| !path.is_empty());
     let home = || std::env::home_dir().map(|home| home.join(".local/state"));
     let state = state.map(PathBuf::from).or_else(home).ok_or_else(|| {
-        Failure::Runtime("no home directory: say where reports go with --report DIR".into())
+        Failure::Runtime(
+            "no home directory: choose a directory for reports with --report DIR".into(),
+        )
     })?;
     Ok(state.join("squall/wipe"))
 }

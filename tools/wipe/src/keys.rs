@@ -34,7 +34,7 @@ pub struct Keys {
 impl Keys {
     /// Draws `count` keys and saves them at `path`, where nothing may exist yet.
     pub fn draw(path: PathBuf, count: u32) -> Result<Keys, Failure> {
-        let keys: Vec<Key> = (0..count).map(|_| fresh()).collect();
+        let keys: Vec<Key> = (0..count).map(|_| draw_key()).collect();
         let create = || -> io::Result<()> {
             let mut options = OpenOptions::new();
             let options = options.read(true).write(true).create_new(true).mode(0o600);
@@ -82,13 +82,13 @@ impl Keys {
 pub fn destroy(keys: Vec<Option<Keys>>) {
     for keys in keys.into_iter().flatten() {
         // Nothing was written with these keys, so a file that stays reveals nothing.
-        let _ = end(&keys.path, false);
+        let _ = remove(&keys.path, false);
     }
 }
 
 /// Overwrites and removes the key file at `path` when its drive is done. If the file `is_kept`, it is
 /// reduced to the key of the last pass, for a later verification. Does nothing if this was done before.
-pub fn end(path: &Path, is_kept: bool) -> Result<(), Failure> {
+pub fn remove(path: &Path, is_kept: bool) -> Result<(), Failure> {
     let file = match open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -98,7 +98,7 @@ pub fn end(path: &Path, is_kept: bool) -> Result<(), Failure> {
         if is_kept {
             keep_last(&file)
         } else {
-            blank(&file).and_then(|()| std::fs::remove_file(path))
+            overwrite(&file).and_then(|()| std::fs::remove_file(path))
         }
     };
     end().map_err(at(path))
@@ -108,13 +108,13 @@ fn keep_last(file: &File) -> io::Result<()> {
     let len = file.metadata()?.len();
     let mut last = Zeroizing::new([0; LINE]);
     file.read_exact_at(&mut last[..], len.saturating_sub(LINE as u64))?;
-    blank(file)?;
+    overwrite(file)?;
     file.write_all_at(&last[..], 0)?;
     file.set_len(LINE as u64)?;
     file.sync_all()
 }
 
-fn blank(file: &File) -> io::Result<()> {
+fn overwrite(file: &File) -> io::Result<()> {
     let len = file.metadata()?.len();
     file.write_all_at(&vec![b'0'; len as usize], 0)?;
     file.sync_data()
@@ -129,12 +129,12 @@ fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Where the keys for the report at `path` are.
-pub fn beside(path: &Path) -> PathBuf {
+/// The path of the keys for the report at `path`.
+pub fn path_for_report(path: &Path) -> PathBuf {
     path.with_extension("key")
 }
 
-fn fresh() -> Key {
+fn draw_key() -> Key {
     let mut key = Key::default();
     squall::fill_fresh(&mut key[..]);
     key

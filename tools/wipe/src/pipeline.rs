@@ -21,12 +21,12 @@ use crate::rescue;
 /// Length of a transfer, in bytes: as much as most drives take at once.
 pub const TRANSFER: usize = 1 << 20;
 
-/// After this many refused bytes in a row, a drive is given up. To try each sector of a dead drive
-/// would take weeks.
-const DEAD: u64 = 64 << 20;
+/// After this many refused bytes in a row, a drive is given up, because trying each sector of a dead
+/// drive would take weeks.
+const GIVE_UP_BYTES: u64 = 64 << 20;
 
 /// How long a drive may refuse one sector after the other before it is given up.
-const DYING: Duration = Duration::from_secs(1800);
+const GIVE_UP_TIME: Duration = Duration::from_secs(1800);
 
 /// What writing and verifying do with each transfer.
 pub trait Task {
@@ -46,7 +46,7 @@ pub trait Task {
     fn checkpoint(&mut self, offset: u64) -> Result<(), Stop>;
 }
 
-/// Why the work on a drive stopped.
+/// The reason why the work on a drive stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The user interrupted it.
@@ -182,7 +182,7 @@ impl Pipeline<'_> {
         let (before, since) = self.refused_in_a_row.unwrap_or((0, Instant::now()));
         let bytes = before + bytes;
         self.refused_in_a_row = Some((bytes, since));
-        if bytes >= DEAD || since.elapsed() >= DYING {
+        if bytes >= GIVE_UP_BYTES || since.elapsed() >= GIVE_UP_TIME {
             Err(Stop::Dead(format!(
                 "it refused {bytes} bytes in a row, for {} s",
                 since.elapsed().as_secs()
@@ -212,14 +212,14 @@ impl Pipeline<'_> {
                 offset: extent.offset,
                 direction: T::DIRECTION,
             };
-            self.queue.submit(transfer).map_err(lost)?;
+            self.queue.submit(transfer).map_err(queue_failure)?;
         }
         Ok(())
     }
 
     /// Waits for the next transfer to finish; `None` if none is in flight.
     fn wait(&mut self) -> Result<Option<Finished>, Stop> {
-        self.queue.wait().map_err(lost)
+        self.queue.wait().map_err(queue_failure)
     }
 
     /// Handles a finished transfer. One that was not completed is repeated in pieces.
@@ -264,7 +264,7 @@ fn cut(region: Extent, within: Range<u64>) -> impl Iterator<Item = Extent> {
     })
 }
 
-fn lost(error: io::Error) -> Stop {
+fn queue_failure(error: io::Error) -> Stop {
     Stop::Failed(format!(
         "transfers: {}",
         squall_tools::failure::cause(&error)

@@ -1,4 +1,4 @@
-//! The plan, which the user reads before confirming anything.
+//! Shows the plan, which the user reads before confirming the targets.
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -43,7 +43,9 @@ pub fn text(targets: &[Target], plan: &Plan, purge: bool) -> String {
 /// The plan as an event, for programs.
 pub fn event(targets: &[Target], plan: &Plan, purge: bool) -> Result<String, Failure> {
     let drives: Vec<_> = targets.iter().map(|target| &target.identity).collect();
-    let means = targets.iter().map(|target| purge::foreseen(target)?.ok());
+    let means = targets
+        .iter()
+        .map(|target| purge::expected_means(target)?.ok());
     let means: Vec<_> = means.collect();
     let more = json!({
         "format": FORMAT, "drives": drives, "plan": plan, "purge": purge, "means": means,
@@ -89,7 +91,7 @@ fn erase(target: &Target) -> Option<String> {
         let name = identity.path.file_name().unwrap_or_default();
         identity.flash == Some(true) && name.to_string_lossy().starts_with("mmcblk")
     };
-    match purge::foreseen(target) {
+    match purge::expected_means(target) {
         Some(Ok(means)) => Some(format!("of its own, by {} (--purge)", means.name())),
         Some(Err(why)) => Some(format!("none of its own: {why}")),
         None => is_memory_card().then(|| {
@@ -119,7 +121,7 @@ fn verification(scope: Scope) -> &'static str {
     }
 }
 
-/// What overwriting does not reach, without repetitions.
+/// Notes on data that overwriting does not reach, each once.
 fn advice(targets: &[Target]) -> Vec<String> {
     let mut advice: Vec<String> = Vec::new();
     for target in targets {

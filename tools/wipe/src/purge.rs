@@ -1,4 +1,4 @@
-//! A drive's own erase, which reaches what overwriting does not: cells that flash keeps aside.
+//! A drive's own erase, which also reaches the cells that flash keeps in reserve.
 //!
 //! An NVMe namespace is erased by Format NVM, in the format that it has (NVM Express Base
 //! Specification; NIST SP 800-88 Rev. 1 lists this as Purge in table A-8). Everything else is
@@ -59,9 +59,9 @@ fn means(target: &Target, file: &File) -> Result<Means, String> {
     }
 }
 
-/// What [`means`] will return, without opening `target` for writing, which would make other
-/// programs probe it anew. `None` if it is no NVMe namespace or cannot be asked.
-pub fn foreseen(target: &Target) -> Option<Result<Means, String>> {
+/// The expected result of [`means`], without opening `target` for writing, which would make other
+/// programs probe it again. `None` if it is no NVMe namespace or cannot be asked.
+pub fn expected_means(target: &Target) -> Option<Result<Means, String>> {
     target.namespace()?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::open(&target.identity.path, flags, Mode::empty()).ok()?;

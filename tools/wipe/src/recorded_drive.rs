@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_the_same_one() {
+    fn a_file_must_have_its_inode_number() {
         let lab = Lab::new();
         let image = lab.image("image", MIB);
         let record = identity(&image);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_last_are_names_that_stay() {
+    fn lasting_serial_numbers_count_as_stable_names() {
         let lab = Lab::new();
         let image = lab.image("image", MIB);
         for (serial, expected) in [

@@ -13,14 +13,14 @@ use crate::pipeline::{Pipeline, Stop, Task};
 use crate::record::Extent;
 
 /// How often a sector is tried before it is given up.
-const TRIES: u32 = 3;
+const SECTOR_TRIES: u32 = 3;
 
 /// How often a transfer is tried again while memory is short, and the pause between tries.
 const BUSY_ATTEMPTS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What an error says about a drive.
-enum Fate {
+/// The meaning of an error for a drive.
+enum ErrorKind {
     /// Some bytes cannot be transferred, but others may.
     Refused,
     /// This machine is short of memory, which says nothing about the drive.
@@ -49,7 +49,7 @@ pub fn in_pieces<T: Task>(
         let halves = halves(part, sector);
         let tries = match halves {
             Some(_) => 1,
-            None => TRIES,
+            None => SECTOR_TRIES,
         };
         if attempt::<T>(pipeline, tries, bytes, part.offset)? {
             task.done(part.offset, bytes);
@@ -76,14 +76,14 @@ fn attempt<T: Task>(
         let Err(error) = pipeline.device.transfer(T::DIRECTION, bytes, offset) else {
             return Ok(true);
         };
-        match fate(&error, pipeline.target.is_there()) {
-            Fate::Refused => refused += 1,
-            Fate::Busy if busy < BUSY_ATTEMPTS => {
+        match classify(&error, pipeline.target.is_attached()) {
+            ErrorKind::Refused => refused += 1,
+            ErrorKind::Busy if busy < BUSY_ATTEMPTS => {
                 busy += 1;
                 sleep(PAUSE);
             }
-            Fate::Vanished => return Err(Stop::Vanished),
-            Fate::Busy | Fate::Fatal => {
+            ErrorKind::Vanished => return Err(Stop::Vanished),
+            ErrorKind::Busy | ErrorKind::Fatal => {
                 let cause = cause(&error);
                 return Err(Stop::Failed(format!("byte {offset}: {cause}")));
             }
@@ -108,11 +108,11 @@ fn halves(part: Extent, sector: u64) -> Option<[Extent; 2]> {
     (middle < end).then(|| [piece(part.offset, middle), piece(middle, end)])
 }
 
-fn fate(error: &io::Error, is_there: bool) -> Fate {
+fn classify(error: &io::Error, is_there: bool) -> ErrorKind {
     let number = error.raw_os_error().map(Errno::from_raw_os_error);
     match number {
-        Some(Errno::NODEV | Errno::NXIO | Errno::NOMEDIUM) => Fate::Vanished,
-        _ if !is_there => Fate::Vanished,
+        Some(Errno::NODEV | Errno::NXIO | Errno::NOMEDIUM) => ErrorKind::Vanished,
+        _ if !is_there => ErrorKind::Vanished,
         // The kernel's block layer turns a drive's errors into these (blk_errors in blk-core.c).
         Some(
             Errno::IO
@@ -122,9 +122,9 @@ fn fate(error: &io::Error, is_there: bool) -> Fate {
             | Errno::TIMEDOUT
             | Errno::NOLINK
             | Errno::BADE,
-        ) => Fate::Refused,
-        Some(Errno::NOMEM | Errno::AGAIN) => Fate::Busy,
-        _ => Fate::Fatal,
+        ) => ErrorKind::Refused,
+        Some(Errno::NOMEM | Errno::AGAIN) => ErrorKind::Busy,
+        _ => ErrorKind::Fatal,
     }
 }
 

@@ -2,9 +2,9 @@
 
 mod begin;
 mod finish;
-mod later;
 mod recognise;
 mod resume;
+mod verify;
 
 use std::io::Write;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::record::{Drive, FORMAT, Job, Plan, Tool};
 use crate::show::OutputStyle;
 use crate::workers::{PendingDrive, Workers};
 
-pub use later::verify;
+pub use verify::verify;
 
 /// Why targets are overwritten, for messages.
 const PURPOSE: Purpose = Purpose {
@@ -44,12 +44,12 @@ type Prepared = (Journal, Vec<PendingDrive>);
 
 /// Runs `squall wipe`.
 pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
-    let style = OutputStyle::choose(options.shown.json).map_err(refused)?;
+    let style = OutputStyle::choose(options.shown.json).map_err(as_refusal)?;
     let prepared = match &options.resume {
-        Some(path) => resume::resumed(options, path, style),
-        None => begin::begun(options),
+        Some(path) => resume::prepare(options, path, style),
+        None => begin::prepare(options),
     };
-    let Some((journal, parts)) = prepared.map_err(refused)? else {
+    let Some((journal, parts)) = prepared.map_err(as_refusal)? else {
         return Ok(());
     };
     let interrupt = Interrupt::watch("the drives are not done")?;
@@ -67,7 +67,7 @@ pub fn wipe(options: &WipeArguments) -> Result<(), Failure> {
 }
 
 /// Gives a failure before anything was written the exit code of a wrong argument.
-fn refused(failure: Failure) -> Failure {
+fn as_refusal(failure: Failure) -> Failure {
     match failure {
         Failure::Runtime(text) => Failure::Usage(text),
         other => other,
@@ -75,7 +75,7 @@ fn refused(failure: Failure) -> Failure {
 }
 
 /// Shows the plan. Returns whether it is to be carried out.
-fn say_plan(options: &WipeArguments, targets: &[Target], plan: &Plan) -> Result<bool, Failure> {
+fn show_plan(options: &WipeArguments, targets: &[Target], plan: &Plan) -> Result<bool, Failure> {
     if options.dry_run && options.shown.json {
         output::print(&plan::event(targets, plan, options.purge)?)?;
     } else if options.dry_run {

@@ -59,7 +59,7 @@ pub fn compare(
     found: Found,
     save: Save<'_>,
 ) -> Result<(), Stop> {
-    let dropped = pipeline.device.forget();
+    let dropped = pipeline.device.drop_cached_pages();
     dropped.map_err(|error| Stop::Failed(format!("page cache: {}", cause(&error))))?;
     let mut task = Comparing {
         events: pipeline.events,
@@ -91,7 +91,7 @@ impl Task for Comparing<'_> {
         self.content.fill(offset, expected);
         let before = self.found.differences.bytes;
         for extent in self.found.differences.compare(offset, bytes, expected) {
-            self.events.tell(EventKind::Differing(extent));
+            self.events.send(EventKind::Differing(extent));
         }
         self.progress
             .differing(self.found.differences.bytes - before);
@@ -100,12 +100,12 @@ impl Task for Comparing<'_> {
 
     fn refused(&mut self, sector: Extent) {
         self.found.unreadable.add(sector);
-        self.events.tell(EventKind::Unreadable(sector));
+        self.events.send(EventKind::Unreadable(sector));
     }
 
     fn checkpoint(&mut self, offset: u64) -> Result<(), Stop> {
         (self.save)(offset, &self.found);
-        self.events.tell(EventKind::Checkpoint { offset });
+        self.events.send(EventKind::Checkpoint { offset });
         Ok(())
     }
 }

@@ -103,7 +103,7 @@ impl Workers<'_> {
         };
         self.journal
             .update(number, |drive| drive.outcome = Some(outcome.clone()));
-        EventSender::new(number, sender.clone()).tell(EventKind::Ended(outcome));
+        EventSender::new(number, sender.clone()).send(EventKind::Ended(outcome));
     }
 
     fn progress(&self) -> Vec<Progress> {

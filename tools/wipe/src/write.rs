@@ -61,14 +61,14 @@ impl Task for Writing<'_> {
 
     fn refused(&mut self, sector: Extent) {
         self.unwritten.add(sector);
-        self.events.tell(EventKind::Unwritten(sector));
+        self.events.send(EventKind::Unwritten(sector));
     }
 
     fn checkpoint(&mut self, offset: u64) -> Result<(), Stop> {
         let flushed = self.device.flush();
         flushed.map_err(|error| Stop::Unflushed(format!("flush: {}", cause(&error))))?;
         (self.save)(offset, &self.unwritten);
-        self.events.tell(EventKind::Checkpoint { offset });
+        self.events.send(EventKind::Checkpoint { offset });
         Ok(())
     }
 }

@@ -66,15 +66,15 @@ mod tests {
 
     const TRIALS: usize = 50;
 
-    fn of(mut trial: impl FnMut() -> Vec<u64>) -> Vec<Alpha> {
+    fn alphas_of(mut trial: impl FnMut() -> Vec<u64>) -> Vec<Alpha> {
         let trials: Vec<_> = (0..TRIALS).map(|_| trial()).collect();
         alphas(&trials)
     }
 
     #[test]
-    fn constants_have_none() {
+    fn constants_have_no_unpredictable_bits() {
         for constant in [0, 1, 12_345_678, u64::MAX / 3] {
-            let [first, second] = of(|| vec![constant, constant + 1000])[..] else {
+            let [first, second] = alphas_of(|| vec![constant, constant + 1000])[..] else {
                 panic!("two events");
             };
             assert_eq!((first.paper, first.conservative), (0, 0));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn fewest_trials_see_a_constant() {
+    fn six_trials_suffice_to_reject_a_constant() {
         let alphas = alphas(&vec![vec![77]; FEWEST_TRIALS]);
         assert_eq!((alphas[0].paper, alphas[0].conservative), (0, 0));
     }
@@ -92,9 +92,9 @@ mod tests {
     /// Even with thousands of tests, late uniform events keep almost all bits. For at most one event of
     /// ten, a test of few bits fails.
     #[test]
-    fn uniform_counts_have_almost_all() {
+    fn uniform_counts_keep_almost_all_bits() {
         let mut random = Random::new(3);
-        let alphas = of(|| (0..200).map(|_| random.word()).collect());
+        let alphas = alphas_of(|| (0..200).map(|_| random.word()).collect());
         assert!(alphas.iter().all(|alpha| alpha.paper >= 25), "{alphas:?}");
         assert!(alphas.iter().all(|alpha| alpha.conservative <= alpha.paper));
         let is_less = |alpha: &&Alpha| alpha.conservative < 25;
@@ -102,11 +102,11 @@ mod tests {
     }
 
     #[test]
-    fn some_low_bits_are_found() {
+    fn uniform_low_bits_are_counted() {
         let mut random = Random::new(4);
         for bits in [1, 4, 9, 16] {
             for constant in [0, 5_000_000_001, 3 << (bits - 1)] {
-                let alphas = of(|| vec![constant + random.word() % (1 << bits)]);
+                let alphas = alphas_of(|| vec![constant + random.word() % (1 << bits)]);
                 let Alpha {
                     paper,
                     conservative,
@@ -118,9 +118,9 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_event_tells_does_not_count() {
+    fn bits_known_from_an_earlier_event_do_not_count() {
         let mut random = Random::new(5);
-        let alphas = of(|| {
+        let alphas = alphas_of(|| {
             let first = random.word() % (1 << 20);
             let jitter = random.word() % (1 << 6);
             vec![first, first + 1000, first + 9000 + jitter]

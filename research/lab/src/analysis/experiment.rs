@@ -61,28 +61,29 @@ impl SourceReport {
 
 fn notes(kind: Kind, setup: &Setup) -> Vec<String> {
     let mut notes = vec![
-        "Bits of an event are those of the low end of its cycle count that pass for uniform. \
-         Where the counter moves in steps of s cycles, the paper's are up to log2(s) too many; \
-         those without a gap leave out up to six of the lowest."
+        "The bits of an event are the low bits of its cycle count that pass a test for uniformity. \
+         Where the counter moves in steps of s cycles, the paper's method counts up to log2(s) too \
+         many; the count without a gap leaves out up to six of the lowest bits."
             .into(),
     ];
     if setup.accelerator != "kvm" {
         notes.push(format!(
-            "Under {} all events are a software-emulated machine's: their times vary with the \
-             emulator and the host, and say nothing of how much they vary on hardware.",
+            "Under {} the machine is emulated in software: the times of its events vary with the \
+             emulator and the host, and do not show how much they vary on hardware.",
             setup.accelerator
         ));
     }
     if kind == Kind::Reset {
         notes.push(
-            "The moment of the resume is taken for the latest record from before the snapshot: \
-             times after it are upper bounds. A request that was under way then, asked for at \
-             the same cycle in every clone, counts as made before: what it gave is not compared."
+            "The time of the latest record from before the snapshot is taken as the time of the \
+             resume, so times after it are upper bounds. A request that was in progress then began \
+             at the same cycle in every clone: it counts as made before the snapshot, and its \
+             output is not compared."
                 .into(),
         );
         notes.push(
-            "Whirlwind's inputs are compared by their number since the resume, also where clones \
-             began to bootstrap at different ones."
+            "Whirlwind's inputs are compared by their number since the resume, even if clones \
+             began to bootstrap at different inputs."
                 .into(),
         );
     }
@@ -95,10 +96,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn emulated_machines_are_called_so() {
+    fn a_note_says_that_a_machine_is_emulated() {
         let campaign = synthetic::campaign();
-        let is_told = |experiment: &Experiment| experiment.notes.join(" ").contains("emulated");
-        let told: Vec<_> = campaign.experiments.iter().map(is_told).collect();
+        let has_note = |experiment: &Experiment| experiment.notes.join(" ").contains("emulated");
+        let told: Vec<_> = campaign.experiments.iter().map(has_note).collect();
         assert_eq!(told, [false, true]);
     }
 }

@@ -4,25 +4,25 @@ use super::repeats::Repeats;
 use super::report::Validity;
 use super::report::{Campaign, Experiment, Kind, SourceReport};
 use super::summary::Summary;
-use super::uncertainty::{Moment, Uncertainty};
+use super::uncertainty::{OutputTime, Uncertainty};
 use super::window::Window;
 
 /// Shown where there is no figure.
 const NONE: &str = "–";
 
 const RESETS: &str = "\
-Repeated: equal to one seen earlier, in any clone or before the snapshot; window: requests of a clone before its first output of which no other has a word.
-New state: when that output came; notice: when another generation was seen; later repeats: requests behind it with a word that was given elsewhere too.
+Repeated: equal to an earlier output or word, of any clone or from before the snapshot. Window: requests of a clone before its first output that shares no word with another clone.
+New state: the time of that output. Notice: the time of the first record with another generation. Later repeats: requests after that output with a word that was also returned elsewhere.
 ";
 
 const BOOTS: &str = "\
-Repeated: equal to one seen earlier, in the same boot or in another.
-Boots that repeat: those with a word that another has too.
+Repeated: equal to an earlier output or word, of the same boot or another.
+Boots that repeat: boots with a word that another boot has too.
 ";
 
 const UNCERTAINTY: &str = "\
-Bits nobody knows, by the paper's method, then in parentheses only as many as pass without a gap; κ: the paper's count for an output.
-Fast, both: bits that are in the fast seed, or in both, when an output is made; each count is that of the run in which it is least. –: not within the first 400 inputs.
+Unpredictable bits by the paper's method, and in parentheses the number of bits that pass without a gap. κ: the paper's count for an output.
+Fast, both: bits in the fast seed, or in both seeds, when an output is computed. Each count is that of the run in which it is lowest. –: not reached within the first 400 inputs.
 ";
 
 /// The report as Markdown.
@@ -208,15 +208,15 @@ fn uncertainty_cells(uncertainty: &Uncertainty) -> Vec<String> {
         or_none(bootstrap.map(|sum| cell(sum.paper, sum.conservative))),
         or_none(output.map(|output| output.paper.to_string())),
         or_none(output.map(|output| format!("{}, {}", output.fast, output.both))),
-        moment(uncertainty.paper_has_1024),
-        moment(uncertainty.fast_has_512),
-        moment(uncertainty.both_have_1024),
+        output_time(uncertainty.paper_has_1024),
+        output_time(uncertainty.fast_has_512),
+        output_time(uncertainty.both_have_1024),
     ]
 }
 
-fn moment(moment: Option<Moment>) -> String {
-    let text = |Moment { output, ms: time }| format!("output {output}, {} ms", ms(time));
-    moment.map_or(NONE.into(), text)
+fn output_time(at: Option<OutputTime>) -> String {
+    let text = |OutputTime { output, ms: time }| format!("output {output}, {} ms", ms(time));
+    at.map_or(NONE.into(), text)
 }
 
 fn name(experiment: &Experiment) -> Vec<String> {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_came_is_told() {
+    fn events_that_never_came_are_counted() {
         let us = Summary {
             min: 1.0,
             median: 2500.0,

@@ -14,7 +14,7 @@ pub(super) enum Owner {
     Machine(u32),
 }
 
-/// How often a repeated item was given.
+/// How often a repeated item was returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Recurrence {
     pub occurrences: usize,
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_machine_repeats_is_its_own() {
+    fn a_repeat_within_one_machine_is_not_shared() {
         let [zero, before] = [Owner::Machine(0), Owner::Before];
         let items = recurring(vec![(7, zero), (7, zero), (8, before), (8, before)]);
         assert!(!items[&7].is_shared() && items[&8].is_shared());

@@ -1,4 +1,4 @@
-//! Counts how many of the generators' outputs had been given before.
+//! Counts how many of the generators' outputs are repeats of earlier ones.
 //!
 //! A repeat counts whether two machines or only one gave it. Outputs from before the snapshot are
 //! counted once, not once for each clone; giving one of them again is a repeat.
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_before_counts_once() {
+    fn outputs_before_the_snapshot_count_once() {
         let mut random = Random::new(9);
         let mut bits = || random.bits();
         let repeats = of([vec![bits(), bits()], vec![bits()]], [bits(), bits()]);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn clones_that_give_the_same() {
+    fn equal_outputs_of_two_clones_are_repeats() {
         let mut random = Random::new(10);
         let mut bits = || random.bits();
         let same = bits();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_that_repeats_itself_or_what_was_before() {
+    fn repeats_within_a_clone_and_of_earlier_outputs_count() {
         let mut random = Random::new(11);
         let mut bits = || random.bits();
         let (old, own) = (bits(), bits());
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn single_words_count() {
+    fn single_repeated_words_count() {
         let mut random = Random::new(12);
         let mut bits = || random.bits();
         let (one, mut other, mut doubled) = (bits(), bits(), bits());

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_under_way_at_the_snapshot_is_not_the_clones() {
+    fn a_request_in_progress_at_the_snapshot_counts_as_before_it() {
         let name = (Source::Squall, 0);
         let records = |first, rest: [u64; 2]| {
             let mut outputs: Vec<_> = (0..)

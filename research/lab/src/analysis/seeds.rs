@@ -114,7 +114,7 @@ mod tests {
     /// Of 101 inputs, 90 go to the fast seed, and 88 of these are compressed. The slow seed gets 11, of
     /// which 8 are compressed.
     #[test]
-    fn a_bootstrap_leaves_inputs_behind() {
+    fn a_bootstrap_leaves_inputs_in_the_buffers() {
         let mut seeds = Seeds::default();
         for number in 0..BOOTSTRAP {
             assert_eq!(seeds.slow(), if number < 100 { 0 } else { 8 });
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn without_bootstraps_the_slow_seed_comes_with_the_4000th_input() {
+    fn without_bootstraps_the_slow_seed_is_published_at_input_4000() {
         let mut seeds = Seeds::default();
         (0..=3990).for_each(|number| {
             assert_eq!(seeds.slow(), if number < 100 { 0 } else { 8 });

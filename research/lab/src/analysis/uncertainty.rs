@@ -34,11 +34,11 @@ pub struct Uncertainty {
     /// The outputs that all trials have among these events.
     pub outputs: Vec<OutputUncertainty>,
     /// The first output at which the paper's count is at least 1024.
-    pub paper_has_1024: Option<Moment>,
+    pub paper_has_1024: Option<OutputTime>,
     /// The first output with 512 bits in the fast seed.
-    pub fast_has_512: Option<Moment>,
+    pub fast_has_512: Option<OutputTime>,
     /// The first output with 1024 bits in both seeds together.
-    pub both_have_1024: Option<Moment>,
+    pub both_have_1024: Option<OutputTime>,
 }
 
 /// The sum of the bits of a bootstrap's 101 inputs, in the trial where it is lowest.
@@ -71,7 +71,7 @@ pub struct OutputUncertainty {
 
 /// An output and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Moment {
+pub struct OutputTime {
     /// The output's number since the resume or boot, from 1.
     pub output: usize,
     /// Milliseconds since the resume or boot, the median of the trials.
@@ -102,7 +102,7 @@ impl Uncertainty {
         let first = |has: fn(&OutputUncertainty) -> bool| {
             let output = outputs.iter().find(|&output| has(output))?;
             let &OutputUncertainty { output, ms, .. } = output;
-            Some(Moment { output, ms })
+            Some(OutputTime { output, ms })
         };
         Some(Uncertainty {
             trials: trials.len(),
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_boots_with_known_jitter() {
+    fn boots_with_known_jitter_have_as_many_bits() {
         let traces = boots(50, 100, 12);
         let uncertainty = Uncertainty::of(&Runs::of_boots(&traces)).expect("trials");
         assert_eq!((uncertainty.trials, uncertainty.events.len()), (50, 301));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_never_fall_and_moments_are_the_first() {
+    fn counts_never_fall_and_times_are_of_the_first_output() {
         let traces = boots(20, 140, 6);
         let uncertainty = Uncertainty::of(&Runs::of_boots(&traces)).expect("trials");
         let outputs = &uncertainty.outputs;
@@ -239,15 +239,15 @@ mod tests {
                     .all(|(&before, after)| before <= after)
             );
         }
-        let moment = uncertainty.fast_has_512.expect("a full fast seed");
-        let [before, at] = [moment.output - 2, moment.output - 1].map(|index| outputs[index].fast);
+        let time = uncertainty.fast_has_512.expect("a full fast seed");
+        let [before, at] = [time.output - 2, time.output - 1].map(|index| outputs[index].fast);
         assert!(before < FAST_SEED && at == FAST_SEED);
         assert_eq!(uncertainty.paper_has_1024, None);
     }
 
     /// Inputs from before the snapshot are known; the bootstrap after it counts.
     #[test]
-    fn of_resets_only_later_inputs_count() {
+    fn only_inputs_after_a_reset_count() {
         let resets = resets(20);
         let uncertainty = Uncertainty::of(&Runs::of_resets(&resets)).expect("trials");
         let [first, second] = [0, 1].map(|index| uncertainty.outputs[index]);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn few_trials_say_nothing() {
+    fn too_few_trials_give_no_estimate() {
         assert!(Uncertainty::of(&Runs::of_boots(&boots(5, 10, 6))).is_none());
         assert!(Uncertainty::of(&Runs::of_boots(&boots(6, 10, 6))).is_some());
     }

@@ -110,7 +110,7 @@ mod tests {
 
     /// Of 2000 uniform samples, the test rejects a tenth; of single bits, fewer.
     #[test]
-    fn uniform_numbers_are_rejected_as_often_as_they_should() {
+    fn uniform_numbers_are_rejected_at_the_significance_level() {
         let mut random = Random::new(1);
         let test = Test::new(50, 0.1);
         let mut rejected = [0; 2];
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_count_in_one_way_only() {
+    fn only_one_of_the_counts_ignores_gaps() {
         let mut random = Random::new(2);
         let hundreds: Vec<u32> = (0..50).map(|_| random.word() as u32 / 128 * 128).collect();
         let test = Test::new(50, 0.1);

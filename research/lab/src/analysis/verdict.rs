@@ -7,18 +7,18 @@ use super::report::{Experiment, Kind, SourceReport, Validity, Verdict};
 /// Judges `experiment`. After resets, all controls must repeat in every clone; otherwise the clones may
 /// not have been clones.
 pub(super) fn verdict(experiment: &Experiment) -> Verdict {
-    let objection = silent(experiment).or_else(|| match experiment.kind {
+    let objection = missing_output(experiment).or_else(|| match experiment.kind {
         Kind::Boot => None,
-        Kind::Reset => no_clones(experiment).or_else(|| idle_control(experiment)),
+        Kind::Reset => different_pasts(experiment).or_else(|| control_without_repeats(experiment)),
     });
     Verdict {
         validity: objection.map_or(Validity::Valid, Validity::Invalid),
-        violated: violated(experiment),
+        violated: violated_claims(experiment),
     }
 }
 
 /// An objection if a guarded source gave no outputs.
-fn silent(experiment: &Experiment) -> Option<String> {
+fn missing_output(experiment: &Experiment) -> Option<String> {
     if experiment.runs == 0 {
         return Some("no machine ran".into());
     }
@@ -28,18 +28,22 @@ fn silent(experiment: &Experiment) -> Option<String> {
     }
     let is_guarded = |source| experiment.setup.is_guarded(source);
     let silent = sources(experiment, is_guarded).find(|source| source.fewest_outputs == 0);
-    silent.map(|source| format!("{} gave nothing in some machine", source.source.name()))
+    silent.map(|source| {
+        format!(
+            "{} returned no output in at least one machine",
+            source.source.name()
+        )
+    })
 }
 
-fn no_clones(experiment: &Experiment) -> Option<String> {
+fn different_pasts(experiment: &Experiment) -> Option<String> {
     (!experiment.are_clones).then(|| {
-        "the machines do not have the same records from before the snapshot: they are no clones"
-            .into()
+        "the machines are not clones: their records from before the snapshot differ".into()
     })
 }
 
 /// An objection if a control did not repeat a whole output in every clone.
-fn idle_control(experiment: &Experiment) -> Option<String> {
+fn control_without_repeats(experiment: &Experiment) -> Option<String> {
     let controls = experiment.setup.controls().into_iter();
     controls.map(Source::name).find_map(|name| {
         let control = experiment
@@ -51,11 +55,11 @@ fn idle_control(experiment: &Experiment) -> Option<String> {
         };
         let (clones, runs) = (repeats.machines_with_repeats, experiment.runs);
         let is_idle = clones < runs || repeats.repeated_outputs == 0;
-        is_idle.then(|| format!("the control {name} repeated in {clones} of {runs} clones only"))
+        is_idle.then(|| format!("the control {name} repeated in only {clones} of {runs} clones"))
     })
 }
 
-fn violated(experiment: &Experiment) -> Vec<String> {
+fn violated_claims(experiment: &Experiment) -> Vec<String> {
     let is_guarded = |source| experiment.setup.is_guarded(source);
     let repeating: Vec<_> = sources(experiment, is_guarded)
         .filter(|source| source.repeats.any())
@@ -104,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn as_claimed() {
+    fn a_good_experiment_is_valid_and_violates_nothing() {
         let Verdict { validity, violated } = of(|_| {});
         assert_eq!(validity, Validity::Valid);
         assert_eq!(violated, [""; 0]);
@@ -118,7 +122,7 @@ mod tests {
             let after = naive.expect("a channel").iter_mut().skip(20);
             after.for_each(|output| output.bits = random.bits());
         });
-        let reason = "the control naive repeated in 7 of 8 clones only";
+        let reason = "the control naive repeated in only 7 of 8 clones";
         assert_eq!(verdict.validity, Validity::Invalid(reason.into()));
         assert!(verdict.violated.is_empty());
     }
@@ -126,7 +130,7 @@ mod tests {
     /// Where the kernel shows vmgenid's page, that alone must suffice. Where it shows a copy, squall
     /// that believes it must repeat, and nothing else is claimed of it.
     #[test]
-    fn with_the_module_the_page_is_on_trial() {
+    fn with_the_module_the_page_alone_must_suffice() {
         let of = |page, change: &dyn Fn(&mut Resets)| {
             let mut setup = synthetic::campaign().experiments.remove(0).setup;
             setup.page = page;
@@ -158,14 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_control_nothing_is_shown() {
+    fn an_experiment_without_a_control_is_invalid() {
         for control in Mode::Ticks.controls() {
             assert!(is_invalid(without(*control)), "{}", control.name());
         }
     }
 
     #[test]
-    fn a_guarded_source_must_have_given_something() {
+    fn a_guarded_source_without_output_is_invalid() {
         assert!(is_invalid(without(Source::Squall)));
         assert!(is_invalid(|resets| {
             let outputs = &mut resets.clones[2].outputs;
@@ -175,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn clones_have_a_past_in_common() {
+    fn clones_with_different_pasts_are_invalid() {
         assert!(is_invalid(|resets| {
             let outputs = &mut resets.clones[3].outputs;
             let naive = outputs.get_mut(&(Source::Naive, 0));
@@ -186,7 +190,7 @@ mod tests {
 
     /// Words must not repeat either, whatever tells the machine that it was cloned.
     #[test]
-    fn words_are_judged_on_every_machine() {
+    fn a_repeated_word_violates_a_claim_on_every_machine() {
         for clone_guard in ["vmgenid", "vmclock", "no-signal"] {
             let mut setup = synthetic::campaign().experiments.remove(0).setup;
             setup.facts = serde_json::json!({ "status": { "clone_guard": clone_guard } });
@@ -262,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_as_they_are_are_judged_by_their_own_sources() {
+    fn unmodified_programs_are_judged_by_their_own_sources() {
         let sources = [
             (Source::Naive, Source::DoorNaive),
             (Source::SquallUnguarded, Source::NginxOpenssl),
@@ -294,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn one_word_is_enough() {
+    fn one_repeated_word_violates_a_claim() {
         let Verdict { validity, violated } = of(|resets| {
             let squall = (Source::Squall, 0);
             let word = resets.clones[0].outputs[&squall][100].bits[3];
@@ -306,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn guarded_sources_share_nothing_with_each_other() {
+    fn a_word_shared_by_two_guarded_sources_violates_a_claim() {
         let verdict = of(|resets| {
             let outputs = &mut resets.clones[0].outputs;
             let bits = outputs[&(Source::Squall, 0)][100].bits;

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_times_up_to_new_state() {
+    fn requests_and_times_until_new_state() {
         let window = of(&[
             &[1, 2, 10, 11],
             &[1, 20, 21, 22],
@@ -215,7 +215,7 @@ mod tests {
     /// The second record was requested before the snapshot and given after the generation had changed.
     /// The next record shows that.
     #[test]
-    fn what_was_under_way_tells_nothing_of_before() {
+    fn a_request_in_progress_does_not_set_the_earlier_generation() {
         let mut random = Random::new(14);
         let clone = |bits: Vec<[u64; 8]>| {
             let outputs = (0..).zip(bits);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_comes_is_counted() {
+    fn clones_without_new_state_are_counted() {
         let window = of(&[&[1, 2], &[1, 2]]);
         assert_eq!(three(window.requests), [2; 3]);
         assert_eq!((window.us_to_new_state, window.us_to_notice), (None, None));
@@ -246,7 +246,7 @@ mod tests {
 
     /// Repeats of another clone's output, of the one before the snapshot, and of the clone's own.
     #[test]
-    fn later_repeats_are_noticed() {
+    fn later_repeats_are_counted() {
         let window = of(&[&[1, 10, 20, 0, 12, 12], &[1, 20, 21]]);
         assert_eq!(three(window.requests), [1, 2, 2]);
         // Outputs 20, 0, 12 and 12; the other clone's window has 20.

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 /// Which attack, and how to report it.
 #[derive(Debug, Subcommand)]
 pub enum AttackCommand {
-    /// Credit for entropy that is not there, and none for entropy that is
+    /// The estimator credits entropy that does not exist, and does not credit entropy that does
     ///
     /// The old estimator looks only at the times of events. Regular steps of 4096 and 2048 jiffies
     /// earn 11 bits per event without any entropy; steps of one jiffy earn nothing, whatever else
@@ -46,7 +46,7 @@ pub enum AttackCommand {
 pub struct AttackArguments {
     /// Print one JSON object with stable snake_case keys; missing values are null
     ///
-    /// Keys: attack, held (whether everything went as claimed) and scenarios, a list of objects with
+    /// Keys: attack, held (whether every claim and control held) and scenarios, a list of objects with
     /// name, events, secret_bits (what the attacker does not know of them) and systems. Each of
     /// systems has system (legacy_dev_random, legacy_dev_urandom, whirlwind or robust_489),
     /// credited_bits (null without an estimator), bytes_asked, bytes_given, bytes_predicted,

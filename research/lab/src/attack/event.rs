@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_attacker_knows() {
+    fn secrets_are_hidden_from_the_attacker() {
         let events = unpredictable(10, 2);
         assert_ne!(
             events[0].cycles, events[1].cycles,

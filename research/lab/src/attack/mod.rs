@@ -33,7 +33,7 @@ pub enum Attack {
 
 impl Attack {
     /// Runs the attack against every system.
-    fn mount(self) -> AttackReport {
+    fn run_all(self) -> AttackReport {
         let scenarios = match self {
             Attack::Estimator => vec![scenario::no_entropy(), scenario::no_credit()],
             Attack::Urandom => scenario::urandom().into(),
@@ -41,7 +41,7 @@ impl Attack {
         };
         AttackReport::new(
             self,
-            scenarios.iter().map(|scenario| scenario.play()).collect(),
+            scenarios.iter().map(|scenario| scenario.run()).collect(),
         )
     }
 }
@@ -53,7 +53,7 @@ pub fn run(command: &AttackCommand) -> Result<(), Failure> {
         AttackCommand::Urandom(options) => (Attack::Urandom, options),
         AttackCommand::Random(options) => (Attack::Random, options),
     };
-    let report = attack.mount();
+    let report = attack.run_all();
     let printed = if options.json {
         output::print_json(&report)
     } else {

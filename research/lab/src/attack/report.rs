@@ -8,14 +8,14 @@ use squall_tools::Failure;
 use super::Attack;
 use super::trial::{Claim, Fault, Trial};
 
-/// What the columns mean, and where the attacks start.
+/// Explains the columns and the initial state.
 const LEGEND: &str = "\
-predicted: bytes that an attacker computes who has a copy of the state at the start and knows
-every event but the secret bits (by chance one of 256). last 512: the same, knowing all but the
-last 512 secret bits. control: the same, knowing all.
+predicted: bytes that an attacker predicts who has a copy of the initial state and knows every event
+except its secret bits (by chance, one byte in 256). last 512: the same for an attacker who lacks
+only the last 512 secret bits. control: the same for an attacker who knows all secret bits.
 
-All credit is zero at the start, and nothing but these events happens. Where interrupts come too,
-each 64 of them, or those of a second, earn the old RNG a bit of credit.
+All credit is zero at the start, and no other events happen. Interrupts would earn the old RNG one
+bit of credit for every 64 of them, or every second.
 ";
 
 /// The results of an attack.
@@ -34,9 +34,9 @@ pub struct ScenarioReport {
     #[serde(skip)]
     pub title: &'static str,
     #[serde(skip)]
-    pub story: &'static str,
+    pub description: &'static str,
     #[serde(skip)]
-    pub lesson: &'static str,
+    pub explanation: &'static str,
     /// Events that were fed to each system.
     pub events: usize,
     /// Bits of these events that the attacker does not know.
@@ -58,7 +58,7 @@ impl AttackReport {
     /// Fails if a claim or a control did not hold.
     pub fn verdict(&self) -> Result<(), Failure> {
         if !self.held {
-            let message = "attack: not as claimed: see the systems that have a fault";
+            let message = "attack: a claim or a control did not hold: see the lines marked FAULT";
             return Err(Failure::Runtime(message.to_owned()));
         }
         Ok(())
@@ -82,7 +82,7 @@ impl fmt::Display for AttackReport {
 
 impl fmt::Display for ScenarioReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}\n\n{}", self.title, self.story)?;
+        writeln!(f, "{}\n\n{}", self.title, self.description)?;
         writeln!(
             f,
             "{} events, {} secret bits.\n",
@@ -98,7 +98,7 @@ impl fmt::Display for ScenarioReport {
             writeln!(f, "{trial}")?;
         }
         if self.held() {
-            writeln!(f, "\n{}", self.lesson)
+            writeln!(f, "\n{}", self.explanation)
         } else {
             Ok(())
         }
@@ -122,11 +122,11 @@ impl fmt::Display for Trial {
         )?;
         f.write_str(match (self.fault, self.claim) {
             (None, _) => "",
-            (Some(Fault::Credit), _) => "  FAULT: other credit expected",
-            (Some(Fault::Control), _) => "  FAULT: the control should predict all",
-            (_, Claim::EverythingPredicted) => "  FAULT: all should be predicted",
-            (_, Claim::NothingPredicted) => "  FAULT: none should be predicted",
-            (_, Claim::NothingGiven) => "  FAULT: none should be given",
+            (Some(Fault::Credit), _) => "  FAULT: a different credit was expected",
+            (Some(Fault::Control), _) => "  FAULT: the control should predict all bytes",
+            (_, Claim::EverythingPredicted) => "  FAULT: all bytes should be predicted",
+            (_, Claim::NothingPredicted) => "  FAULT: no byte should be predicted",
+            (_, Claim::NothingGiven) => "  FAULT: no byte should be given",
         })
     }
 }
@@ -155,8 +155,8 @@ mod tests {
         ScenarioReport {
             name: "toys",
             title: "Toys",
-            story: "They are played with.",
-            lesson: "They hold.",
+            description: "They are tested.",
+            explanation: "They hold.",
             events: 5,
             secret_bits: 64,
             systems: faults.iter().map(trial).collect(),
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_marked_and_teaches_nothing() {
+    fn a_fault_is_marked_and_hides_the_explanation() {
         let good = scenario(&[None]).to_string();
         assert!(good.ends_with("\nThey hold.\n") && !good.contains("FAULT"));
         let faulty = scenario(&[None, Some(Fault::Credit)]).to_string();
@@ -195,28 +195,32 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_has_its_words() {
+    fn each_fault_has_its_message() {
         let line = |claim, fault| trial(claim, Some(fault)).to_string();
         let figures =
             "Toy                       3 bits      63 of 64          62        61        60";
         for (claim, fault, words) in [
-            (Claim::NothingGiven, Fault::Credit, "other credit expected"),
+            (
+                Claim::NothingGiven,
+                Fault::Credit,
+                "a different credit was expected",
+            ),
             (
                 Claim::NothingPredicted,
                 Fault::Control,
-                "the control should predict all",
+                "the control should predict all bytes",
             ),
             (
                 Claim::EverythingPredicted,
                 Fault::Claim,
-                "all should be predicted",
+                "all bytes should be predicted",
             ),
             (
                 Claim::NothingPredicted,
                 Fault::Claim,
-                "none should be predicted",
+                "no byte should be predicted",
             ),
-            (Claim::NothingGiven, Fault::Claim, "none should be given"),
+            (Claim::NothingGiven, Fault::Claim, "no byte should be given"),
         ] {
             assert_eq!(line(claim, fault), format!("{figures}  FAULT: {words}"));
         }

@@ -5,7 +5,7 @@ use squall_legacy_rng::TRICKLE_THRESHOLD;
 use super::event::{self, Event};
 use super::report::ScenarioReport;
 use super::system::{self, Device, Subject};
-use super::trial::{Claim, Expected, play};
+use super::trial::{Claim, Expected, run_trial};
 
 /// The most that the old estimator credits for an event, in bits.
 const MOST_CREDIT: u32 = 11;
@@ -21,8 +21,8 @@ const EVENTS_TO_TRANSFER: u32 = (512 + 128) / MOST_CREDIT + 1;
 pub struct Scenario {
     name: &'static str,
     title: &'static str,
-    story: &'static str,
-    lesson: &'static str,
+    description: &'static str,
+    explanation: &'static str,
     events: Vec<Event>,
     bytes_asked: usize,
     device: Device,
@@ -34,29 +34,29 @@ pub struct Scenario {
 
 impl Scenario {
     /// Runs the scenario against every system.
-    pub fn play(&self) -> ScenarioReport {
-        let try_on = |subject: Subject, claim, credited_bits| {
+    pub fn run(&self) -> ScenarioReport {
+        let trial = |subject: Subject, claim, credited_bits| {
             let expected = Expected {
                 claim,
                 credited_bits,
             };
-            play(&subject, &self.events, self.bytes_asked, expected)
+            run_trial(&subject, &self.events, self.bytes_asked, expected)
         };
         ScenarioReport {
             name: self.name,
             title: self.title,
-            story: self.story,
-            lesson: self.lesson,
+            description: self.description,
+            explanation: self.explanation,
             events: self.events.len(),
             secret_bits: self.events.iter().map(Event::secret_bits).sum(),
             systems: vec![
-                try_on(
+                trial(
                     system::legacy(self.device),
                     self.legacy,
                     Some(self.credited_bits),
                 ),
-                try_on(system::whirlwind(), self.accumulators, None),
-                try_on(system::robust(), self.accumulators, None),
+                trial(system::whirlwind(), self.accumulators, None),
+                trial(system::robust(), self.accumulators, None),
             ],
         }
     }
@@ -67,11 +67,11 @@ pub fn no_entropy() -> Scenario {
     Scenario {
         name: "no_entropy",
         title: "No entropy, high estimate",
-        story: "Events that say nothing, 4096 and 2048 jiffies apart in turns.",
-        lesson: "\
-The estimator credits 11 bits an event for nothing, and /dev/random gives out as true randomness
-what anyone can compute. The accumulators do not make entropy of nothing either: whoever knows
-their state and every event predicts them. But they credit nothing and claim nothing.",
+        description: "Events without entropy, alternately 4096 and 2048 jiffies apart.",
+        explanation: "\
+The estimator credits 11 bits for each event, although the events have no entropy: /dev/random
+returns bytes that anyone can compute. Whoever knows the state of an accumulator and every event
+predicts its output too, but accumulators do not claim to have collected entropy.",
         events: event::regular(0, EVENTS_TO_THRESHOLD as usize),
         bytes_asked: 64,
         device: Device::Random,
@@ -86,10 +86,10 @@ pub fn no_credit() -> Scenario {
     Scenario {
         name: "no_credit",
         title: "Much entropy, no estimate",
-        story: "Events one jiffy apart, with 64 random bits each.",
-        lesson: "\
-The estimator sees only that the events come regularly and credits nothing: /dev/random has
-nothing to give. The accumulators give all that is asked for, and nobody predicts it.",
+        description: "Events one jiffy apart, with 64 random bits each.",
+        explanation: "\
+The estimator sees only that the events are regular, and credits nothing, so /dev/random returns
+nothing. The accumulators return everything that is requested, and the attacker predicts none of it.",
         events: event::unpredictable(0, 1000),
         bytes_asked: 64,
         device: Device::Random,
@@ -115,13 +115,13 @@ fn urandom_without_credit(events: Vec<Event>) -> Scenario {
     Scenario {
         name: "urandom",
         title: "/dev/urandom",
-        story: "\
-The state is known, and no pool has any credit. Then come events one jiffy apart, with 64 random
-bits each, and no interrupt.",
-        lesson: "\
-Nothing is credited, so nothing goes from the input pool to the pool that /dev/urandom reads: a
-state that was known once stays known, however much goes in. The accumulators, from a state just
-as well known and with the same events, are out of the attacker's reach.",
+        description: "\
+The attacker knows the state, and no pool has credit. Then there are events one jiffy apart, with 64
+random bits each, and no interrupts.",
+        explanation: "\
+Nothing is credited, so nothing is transferred from the input pool to the pool that /dev/urandom
+reads: the attacker still knows its state, however much entropy goes in. The accumulators start from
+a known state too, and the same events make their output unpredictable.",
         events,
         bytes_asked: 64,
         device: Device::Urandom,
@@ -136,13 +136,13 @@ fn urandom_with_credit(events: Vec<Event>) -> Scenario {
     Scenario {
         name: "urandom_with_credit",
         title: "/dev/urandom, with credit for nothing",
-        story: "\
-A known state again, and the same events; then some that say nothing, 4096 and 2048 jiffies apart
-in turns, before /dev/urandom is read.",
-        lesson: "\
-Events that everyone knows earn the credit with which the next read transfers 64 bytes, and nobody
-predicts what /dev/urandom gives now. So the random bits had been in the input pool: nothing but
-the estimate kept them there.",
+        description: "\
+The same known state and the same events, followed by events without entropy, alternately 4096 and
+2048 jiffies apart. Then /dev/urandom is read.",
+        explanation: "\
+The events without entropy earn enough credit for the next read to transfer 64 bytes, and the
+attacker no longer predicts /dev/urandom. So the random bits were in the input pool all the time:
+only the estimate kept them there.",
         events,
         bytes_asked: 64,
         device: Device::Urandom,
@@ -162,14 +162,13 @@ pub fn random() -> Scenario {
     Scenario {
         name: "random",
         title: "/dev/random",
-        story: "\
-The state is known, and no pool has any credit. Events that say nothing, 4096 and 2048 jiffies
-apart in turns, until most are dropped; then 4000 events one jiffy apart, with 64 random bits each,
-which are offered and dropped: fewer than the 4096 of which one is taken. No interrupt comes.",
-        lesson: "\
-The credit for nothing makes the old RNG drop all the entropy it is offered, and /dev/random gives
-out predictable bytes until its credit is used up. The accumulators count no credit and drop
-nothing.",
+        description: "\
+The attacker knows the state, and no pool has credit. Events without entropy, alternately 4096 and
+2048 jiffies apart, come until the old RNG drops all but one of 4096 events. Then it drops 4000
+events one jiffy apart, with 64 random bits each. There are no interrupts.",
+        explanation: "\
+The undeserved credit makes the old RNG drop all the entropy it is offered, and /dev/random returns
+predictable bytes until its credit is used up. The accumulators count no credit and drop nothing.",
         events,
         bytes_asked: 512,
         device: Device::Random,

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::event::{Event, SECRET_BITS};
 use super::system::Subject;
 
-/// A number of predicted bytes whose probability is below this is not put down to chance.
-const NEVER: f64 = 1e-11;
+/// A number of predicted bytes whose probability is below this is not attributed to chance.
+const NEGLIGIBLE: f64 = 1e-11;
 
 /// The second attacker lacks this many of the last secret bits.
 const LAST_BITS: u64 = 512;
@@ -68,7 +68,7 @@ pub struct Expected {
 
 /// Feeds `events` to `subject`, reads `asked` bytes, and compares them with those that three attackers
 /// get from the same start: one without the secrets, one without the last of them, and one with all.
-pub fn play(subject: &Subject, events: &[Event], asked: usize, expected: Expected) -> Trial {
+pub fn run_trial(subject: &Subject, events: &[Event], asked: usize, expected: Expected) -> Trial {
     let victim = run(subject, events, asked);
     let predicted_from = |known: &[Event]| run(subject, known, asked).common_bytes(&victim);
     let predicted = predicted_from(&without_last_secrets(events, u64::MAX));
@@ -116,12 +116,12 @@ fn without_last_secrets(events: &[Event], bits: u64) -> Vec<Event> {
 }
 
 /// The most of `len` bytes that are predicted by chance. The number is binomial with probability 1/256
-/// for each byte, and exceeds this with a probability below [`NEVER`].
+/// for each byte, and exceeds this with a probability below [`NEGLIGIBLE`].
 fn most_by_chance(len: usize) -> usize {
     let mut count = 0;
     let mut exactly = (255.0 / 256.0_f64).powf(len as f64);
     let mut beyond = 1.0 - exactly;
-    while beyond >= NEVER {
+    while beyond >= NEGLIGIBLE {
         let odds = (len - count) as f64 / (count + 1) as f64 / 255.0;
         count += 1;
         exactly *= odds;
@@ -221,7 +221,7 @@ mod tests {
             claim,
             credited_bits: Some(credited),
         };
-        play(subject, &secrets(), ASKED, expected).fault
+        run_trial(subject, &secrets(), ASKED, expected).fault
     }
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_the_secrets_is_not() {
+    fn output_that_depends_on_secrets_is_not_predicted() {
         let secret = subject(ASKED, |cycles, out| out.fill(cycles[8] as u8));
         assert_eq!(fault(&secret, Claim::NothingPredicted, 5), None);
         let claim = Claim::EverythingPredicted;
@@ -243,7 +243,7 @@ mod tests {
 
     /// Whoever knows all but the last eight secrets predicts output that depends on the first alone.
     #[test]
-    fn the_second_attacker_counts() {
+    fn a_prediction_by_the_second_attacker_is_a_fault() {
         let first = subject(ASKED, |cycles, out| out.fill(cycles[0] as u8));
         let claim = Claim::NothingPredicted;
         assert_eq!(fault(&first, claim, 5), Some(Fault::Claim));
@@ -253,7 +253,7 @@ mod tests {
 
     /// The attacker predicts as many bytes as chance allows, and then one more.
     #[test]
-    fn a_few_bytes_may_be_predicted() {
+    fn bytes_predicted_by_chance_are_no_fault() {
         let rules: [Rule; 2] = [
             |cycles, out| out[8..].fill(cycles[1] as u8),
             |cycles, out| out[9..].fill(cycles[1] as u8),
@@ -268,7 +268,7 @@ mod tests {
     /// 10^-10. Of 512, it is 4.9 · 10^-12 for more than 17 and 4.8 · 10^-11 for more than 16. These are
     /// sums of the binomial distribution in exact arithmetic.
     #[test]
-    fn what_chance_allows() {
+    fn most_by_chance_matches_the_binomial_distribution() {
         assert_eq!(most_by_chance(64), 8);
         assert_eq!(most_by_chance(512), 17);
         assert_eq!(most_by_chance(1), 1);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_given_is_no_success_for_anyone() {
+    fn no_output_is_neither_predicted_nor_unpredicted() {
         let silent = subject(0, |_, _| {});
         assert_eq!(fault(&silent, Claim::NothingGiven, 5), None);
         for claim in [Claim::NothingPredicted, Claim::EverythingPredicted] {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_credit_counts() {
+    fn unexpected_credit_is_a_fault() {
         let constant = subject(ASKED, |_, out| out.fill(7));
         let claim = Claim::EverythingPredicted;
         assert_eq!(fault(&constant, claim, 4), Some(Fault::Credit));
@@ -294,7 +294,7 @@ mod tests {
     /// If even the secrets do not predict the output, the trial says nothing about an attacker without
     /// them.
     #[test]
-    fn the_control_counts() {
+    fn a_failed_control_is_a_fault() {
         let noise = subject(ASKED, |_, out| squall::fill(out));
         let claim = Claim::NothingPredicted;
         assert_eq!(fault(&noise, claim, 5), Some(Fault::Control));

@@ -8,27 +8,27 @@ use clap::builder::TypedValueParser as _;
 use super::{Machine, Scenario};
 use crate::vm::Accelerator;
 
-/// What to boot.
+/// Options of `squall-lab boot`.
 #[derive(Debug, Args)]
 pub struct BootArguments {
-    /// What experiments have in common.
+    /// Options of both commands.
     #[command(flatten)]
     pub lab: LabArguments,
 }
 
-/// What to resume.
+/// Options of `squall-lab reset`.
 #[derive(Debug, Args)]
 pub struct ResetArguments {
-    /// What experiments have in common.
+    /// Options of both commands.
     #[command(flatten)]
     pub lab: LabArguments,
 
-    /// What the clones do; may be given more than once
+    /// The clones' activity; may be given more than once
     #[arg(long, value_enum, default_value = "ticks")]
     pub scenario: Vec<Scenario>,
 }
 
-/// What experiments with virtual machines have in common.
+/// Options of `boot` and `reset`.
 #[derive(Debug, Args)]
 pub struct LabArguments {
     /// How many times to boot or resume each machine
@@ -62,7 +62,7 @@ pub struct LabArguments {
     /// Print one JSON object with stable snake_case keys; missing values are null
     ///
     /// Keys: date, versions and experiments. Each of experiments has kind (boot or reset), machine,
-    /// kernel, qemu, accelerator, mode, facts (what the guest said of itself), runs, verdict (with
+    /// kernel, qemu, accelerator, mode, facts (the guest's report on itself), runs, verdict (with
     /// validity, which is "valid" or an object with invalid, and violated), are_clones, sources,
     /// guarded_together, uncertainty and notes. Each of sources has source, fewest_outputs,
     /// under_way, repeats (outputs, repeated_outputs, repeated_words,
@@ -78,7 +78,7 @@ impl LabArguments {
     /// The machines that were asked for.
     pub fn machines(&self) -> Vec<Machine> {
         if self.machine.is_empty() {
-            Machine::USUAL.to_vec()
+            Machine::DEFAULT.to_vec()
         } else {
             self.machine.clone()
         }

@@ -37,11 +37,11 @@ pub fn reset(options: &ResetArguments) -> Result<(), Failure> {
         machines.map(move |machine| (machine, scenario))
     });
     let resets = resets.map(|(machine, scenario)| lab.resets(machine, scenario, options.lab.runs));
-    lab.report(resets, &name_of(&options.scenario))
+    lab.report(resets, &report_name(&options.scenario))
 }
 
 /// The file name of a report on resets.
-fn name_of(scenarios: &[Scenario]) -> String {
+fn report_name(scenarios: &[Scenario]) -> String {
     match scenarios {
         [Scenario::Ticks] => "reset".into(),
         others => others.iter().fold("reset".into(), |name, scenario| {
@@ -66,7 +66,7 @@ struct Lab<'a> {
 impl<'a> Lab<'a> {
     fn open(options: &'a LabArguments, scenarios: &[Scenario]) -> Result<Lab<'a>, Failure> {
         if let Some(directory) = &options.output {
-            output::prepare(directory)?;
+            output::check_directory(directory)?;
         }
         let interrupt = Interrupt::watch("the machines are ended")?;
         let cache = Cache::open(options.cache.as_deref())?;
@@ -75,7 +75,7 @@ impl<'a> Lab<'a> {
             cache.kernel(machine.kernel)?;
         }
         let version = qemu.version.clone();
-        let host = host(qemu, interrupt, options)?;
+        let host = new_host(qemu, interrupt, options)?;
         let (probe, go) = (vm::probe(), go_probe(&host, scenarios));
         let doors = doors(&host, &cache, scenarios);
         // Ctrl-C on the terminal also ends the compilers.
@@ -97,13 +97,16 @@ impl<'a> Lab<'a> {
         let mut traces = Vec::with_capacity(runs);
         let mut facts = String::new();
         for _ in 0..runs {
-            let (trace, said) = experiment::boot(&self.host, &spec).map_err(on(machine))?;
-            facts = said;
+            let (trace, reported) = experiment::boot(&self.host, &spec).map_err(naming(machine))?;
+            facts = reported;
             traces.push(trace);
             progress.inc(1);
         }
         let setup = self.setup(machine, &kernel, Scenario::Ticks, &facts)?;
-        Ok(finish(&progress, Experiment::of_boots(setup, &traces)))
+        Ok(finish_progress(
+            &progress,
+            Experiment::of_boots(setup, &traces),
+        ))
     }
 
     fn resets(
@@ -114,13 +117,16 @@ impl<'a> Lab<'a> {
     ) -> Result<Experiment, Failure> {
         let (spec, kernel) = self.spec(machine, scenario.mode())?;
         let progress = progress(&format!("{machine}: resets, {scenario}"), runs);
-        let original = experiment::snapshot(&self.host, &spec).map_err(on(machine))?;
+        let original = experiment::snapshot(&self.host, &spec).map_err(naming(machine))?;
         let advance = |done: usize| progress.set_position(done as u64);
         let order = scenario.order();
         let resets = experiment::resets(&self.host, &spec, &original, order, runs, advance)
-            .map_err(on(machine))?;
+            .map_err(naming(machine))?;
         let setup = self.setup(machine, &kernel, scenario, &original.facts)?;
-        Ok(finish(&progress, Experiment::of_resets(setup, &resets)))
+        Ok(finish_progress(
+            &progress,
+            Experiment::of_resets(setup, &resets),
+        ))
     }
 
     /// The specification of a machine that runs the probe, and its kernel.
@@ -174,8 +180,8 @@ impl<'a> Lab<'a> {
         };
         let shows_page = !facts["vmgenid_page"].is_null();
         if found != machine.signals || shows_page != (found.page != Page::Hidden) {
-            let reason = "the guest did not find the devices it was given, or found others";
-            return Err(on(machine)(Failure::Runtime(reason.into())));
+            let reason = "the guest did not find exactly the devices that it was given";
+            return Err(naming(machine)(Failure::Runtime(reason.into())));
         }
         Ok(Setup {
             machine: machine.to_string(),
@@ -207,12 +213,12 @@ impl<'a> Lab<'a> {
     /// claim. If one cannot be run, the report covers those before it.
     fn report(
         &self,
-        made: impl Iterator<Item = Result<Experiment, Failure>>,
+        results: impl Iterator<Item = Result<Experiment, Failure>>,
         name: &str,
     ) -> Result<(), Failure> {
         let mut experiments = Vec::new();
         let mut failed = Ok(());
-        for experiment in made {
+        for experiment in results {
             match experiment {
                 Ok(experiment) => experiments.push(experiment),
                 Err(failure) => {
@@ -233,23 +239,24 @@ impl<'a> Lab<'a> {
             Some(directory) => output::write(&campaign, directory, name),
             None => Ok(()),
         };
-        // Show what took an hour even if it cannot be written to a file.
+        // Show the results, which took an hour, even if they cannot be written to a file.
         output::show(&campaign, self.options.json)?;
         written?;
         failed?;
-        campaign.experiments.iter().try_for_each(judge)
+        campaign.experiments.iter().try_for_each(check_verdict)
     }
 }
 
 /// Adds the machine's name to a failure.
-fn on(machine: Machine) -> impl Fn(Failure) -> Failure {
+fn naming(machine: Machine) -> impl Fn(Failure) -> Failure {
     move |failure| match failure {
         Failure::Runtime(message) => Failure::Runtime(format!("{machine}: {message}")),
         other => other,
     }
 }
 
-fn judge(experiment: &Experiment) -> Result<(), Failure> {
+/// Fails if `experiment` is invalid or disproves a claim.
+fn check_verdict(experiment: &Experiment) -> Result<(), Failure> {
     let verdict = &experiment.verdict;
     let setup = &experiment.setup;
     let place = format!("{}, {}", setup.machine, setup.mode);
@@ -266,13 +273,13 @@ fn judge(experiment: &Experiment) -> Result<(), Failure> {
     }
 }
 
-fn host(qemu: Qemu, interrupt: Interrupt, options: &LabArguments) -> Result<Host, Failure> {
+fn new_host(qemu: Qemu, interrupt: Interrupt, options: &LabArguments) -> Result<Host, Failure> {
     Host::new(qemu, interrupt, Duration::from_secs(options.timeout))
 }
 
-/// Builds the Go program if a scenario uses it, before hours are spent.
+/// Builds the Go program if a scenario uses it, so that a missing compiler is noticed at the start.
 fn go_probe(host: &Host, scenarios: &[Scenario]) -> Result<Option<PathBuf>, Failure> {
-    if !has(scenarios, Mode::is_go) {
+    if !any_scenario(scenarios, Mode::is_go) {
         return Ok(None);
     }
     let path = host.file("go-probe");
@@ -282,28 +289,28 @@ fn go_probe(host: &Host, scenarios: &[Scenario]) -> Result<Option<PathBuf>, Fail
 
 /// Prepares the unmodified programs if a scenario uses them.
 fn doors(host: &Host, cache: &Cache, scenarios: &[Scenario]) -> Result<Option<Doors>, Failure> {
-    if has(scenarios, |mode| mode == Mode::Doors) {
-        Doors::make(host, cache.nginx()?).map(Some)
+    if any_scenario(scenarios, |mode| mode == Mode::Doors) {
+        Doors::build(host, cache.nginx()?).map(Some)
     } else {
         Ok(None)
     }
 }
 
-fn has(scenarios: &[Scenario], is_wanted: impl Fn(Mode) -> bool) -> bool {
+fn any_scenario(scenarios: &[Scenario], is_wanted: impl Fn(Mode) -> bool) -> bool {
     scenarios.iter().any(|scenario| is_wanted(scenario.mode()))
 }
 
-/// A progress bar on a terminal, or else a line at the end.
+/// A progress bar, which is shown only on a terminal.
 fn progress(what: &str, runs: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg} {pos} of {len} {wide_bar} {eta}")
-        .expect("a template that is known");
+        .expect("a valid template");
     let bar = ProgressBar::new(runs as u64).with_style(style);
     bar.set_message(what.to_owned());
     bar.tick();
     bar
 }
 
-fn finish(progress: &ProgressBar, experiment: Experiment) -> Experiment {
+fn finish_progress(progress: &ProgressBar, experiment: Experiment) -> Experiment {
     if progress.is_hidden() {
         eprintln!("{}: {} done", progress.message(), experiment.runs);
     }

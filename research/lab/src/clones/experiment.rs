@@ -10,28 +10,28 @@ use crate::trace::{Counts, Name, Resets, Trace};
 use crate::vm::{Guest, Host, Snapshot, Spec};
 
 /// Requests of each source with a timer before the snapshot: 0.3 s of them.
-const BEFORE: usize = 600;
+const REQUESTS_BEFORE_SNAPSHOT: usize = 600;
 
 /// Requests of each source with a timer after a boot, which is more than the analysis of inputs uses.
-const AFTER_BOOT: usize = 500;
+const REQUESTS_AFTER_BOOT: usize = 500;
 
 /// Requests of each source with a timer after a resume, which take most of a second.
-const AFTER_RESET: usize = 1500;
+const REQUESTS_AFTER_RESET: usize = 1500;
 
 /// Requests after a resume where constant forking slows everything down.
-const AFTER_RESET_WITH_FORKS: usize = 500;
+const REQUESTS_AFTER_RESET_WITH_FORKS: usize = 500;
 
 /// Requests after a resume for programs that answer requests one after the other.
-const AFTER_RESET_OF_PROGRAMS: usize = 800;
+const REQUESTS_AFTER_RESET_OF_PROGRAMS: usize = 800;
 
 /// Slow sources make fewer requests by this factor.
-const SLOWER: usize = 4;
+const SLOW_SOURCE_FACTOR: usize = 4;
 
 /// How long threads draw before the snapshot, and after the resume.
-const THREADS_DRAW: Duration = Duration::from_millis(200);
+const THREADS_DRAW_FOR: Duration = Duration::from_millis(200);
 
 /// Number of clones that are resumed at the same time.
-const TOGETHER: usize = 4;
+const CLONES_TOGETHER: usize = 4;
 
 /// The order in which clones are resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,14 +47,19 @@ pub fn boot(host: &Host, spec: &Spec) -> Result<(Trace, String), Failure> {
     let mut guest = host.boot(spec)?;
     let facts = guest.memory().message()?;
     guest.run()?;
-    record(&mut guest, spec.mode, &Counts::default(), AFTER_BOOT)?;
+    record(
+        &mut guest,
+        spec.mode,
+        &Counts::default(),
+        REQUESTS_AFTER_BOOT,
+    )?;
     guest.stop()?;
     Ok((guest.memory().trace()?, facts))
 }
 
 /// A snapshot, and the number of records when it was taken.
 #[derive(Debug)]
-pub struct Original {
+pub struct SnapshotOfSources {
     snapshot: Snapshot,
     before: Counts,
     /// What the probe reported about the machine, as JSON.
@@ -62,16 +67,21 @@ pub struct Original {
 }
 
 /// Boots the machine and takes a snapshot while its sources draw.
-pub fn snapshot(host: &Host, spec: &Spec) -> Result<Original, Failure> {
+pub fn snapshot(host: &Host, spec: &Spec) -> Result<SnapshotOfSources, Failure> {
     let mut guest = host.boot(spec)?;
     let facts = guest.memory().message()?;
     guest.run()?;
-    record(&mut guest, spec.mode, &Counts::default(), BEFORE)?;
+    record(
+        &mut guest,
+        spec.mode,
+        &Counts::default(),
+        REQUESTS_BEFORE_SNAPSHOT,
+    )?;
     guest.stop()?;
     let before = guest.memory().counts()?;
     check_room(&before)?;
     let snapshot = guest.snapshot(host.file("snapshot"))?;
-    Ok(Original {
+    Ok(SnapshotOfSources {
         snapshot,
         before,
         facts,
@@ -82,14 +92,14 @@ pub fn snapshot(host: &Host, spec: &Spec) -> Result<Original, Failure> {
 pub fn resets(
     host: &Host,
     spec: &Spec,
-    original: &Original,
+    original: &SnapshotOfSources,
     order: Order,
     runs: usize,
     mut progress: impl FnMut(usize),
 ) -> Result<Resets, Failure> {
     let at_once = match order {
         Order::OneByOne => 1,
-        Order::Together => TOGETHER,
+        Order::Together => CLONES_TOGETHER,
     };
     let mut clones = Vec::with_capacity(runs);
     while clones.len() < runs {
@@ -107,19 +117,19 @@ pub fn resets(
 fn batch_of_clones(
     host: &Host,
     spec: &Spec,
-    original: &Original,
+    original: &SnapshotOfSources,
     count: usize,
 ) -> Result<Vec<Trace>, Failure> {
     let mut guests = (0..count)
         .map(|_| host.load(spec, &original.snapshot))
         .collect::<Result<Vec<Guest>, _>>()?;
     for guest in &mut guests {
-        guest.go_on()?;
+        guest.resume()?;
     }
     let requests = match spec.mode {
-        Mode::Forks => AFTER_RESET_WITH_FORKS,
-        Mode::Doors => AFTER_RESET_OF_PROGRAMS,
-        _ => AFTER_RESET,
+        Mode::Forks => REQUESTS_AFTER_RESET_WITH_FORKS,
+        Mode::Doors => REQUESTS_AFTER_RESET_OF_PROGRAMS,
+        _ => REQUESTS_AFTER_RESET,
     };
     for guest in &mut guests {
         record(guest, spec.mode, &original.before, requests)?;
@@ -139,7 +149,7 @@ fn record(guest: &mut Guest, mode: Mode, before: &Counts, requests: usize) -> Re
     });
     recorded.map_err(|failure| with_lagging(failure, guest, before, requests))?;
     if mode.has_no_pauses() {
-        sleep(THREADS_DRAW);
+        sleep(THREADS_DRAW_FOR);
     }
     Ok(())
 }
@@ -150,7 +160,7 @@ fn lagging(now: &Counts, before: &Counts, requests: usize) -> Vec<Name> {
     let count = |counts: &Counts, name: &Name| counts.outputs.get(name).copied().unwrap_or(0);
     let wanted = |source: Source| {
         if source.is_slow() {
-            requests / SLOWER
+            requests / SLOW_SOURCE_FACTOR
         } else {
             requests
         }
@@ -185,7 +195,7 @@ fn check_room(before: &Counts) -> Result<(), Failure> {
         .find(|(name, count)| before.room.get(name) == Some(count));
     full.map_or(Ok(()), |((source, instance), count)| {
         Err(Failure::Runtime(format!(
-            "{} {instance} had recorded all it has room for, {count} outputs, before the snapshot",
+            "{} {instance} filled its channel ({count} outputs) before the snapshot, so its clones cannot record anything",
             source.name()
         )))
     })

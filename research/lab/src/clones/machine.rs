@@ -1,4 +1,4 @@
-//! The machines of the experiments: each is a kernel and the devices that tell it of a clone.
+//! The machines of the experiments: a kernel, and the devices that notify it of a clone.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::debian::KernelName;
 use crate::vm::{Page, Signals};
 
-/// A kernel on a machine with certain clone notification devices.
+/// A kernel on a machine with or without clone notification devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
     pub kernel: KernelName,
@@ -16,22 +16,22 @@ pub struct Machine {
 
 impl Machine {
     /// Every machine of the campaign.
-    pub const USUAL: [Machine; 5] = [
+    pub const DEFAULT: [Machine; 5] = [
         Machine::new(KernelName::V6_1, Signals::NONE),
         Machine::new(KernelName::V6_1, Signals::VMGENID),
         Machine::new(KernelName::V6_12, Signals::NONE),
         Machine::new(KernelName::V6_12, Signals::VMGENID),
-        Machine::new(KernelName::Newest, Signals::BOTH),
+        Machine::new(KernelName::Newest, Signals::VMGENID_AND_VMCLOCK),
     ];
 
     /// Machines whose kernel shows vmgenid's page, or a copy of it.
     const WITH_MODULE: [Machine; 6] = [
-        Machine::new(KernelName::V6_1, Signals::SHOWN),
-        Machine::new(KernelName::V6_1, Signals::COPIED),
-        Machine::new(KernelName::V6_12, Signals::SHOWN),
-        Machine::new(KernelName::V6_12, Signals::COPIED),
-        Machine::new(KernelName::Newest, Signals::SHOWN),
-        Machine::new(KernelName::Newest, Signals::COPIED),
+        Machine::new(KernelName::V6_1, Signals::VMGENID_WITH_PAGE),
+        Machine::new(KernelName::V6_1, Signals::VMGENID_WITH_COPY),
+        Machine::new(KernelName::V6_12, Signals::VMGENID_WITH_PAGE),
+        Machine::new(KernelName::V6_12, Signals::VMGENID_WITH_COPY),
+        Machine::new(KernelName::Newest, Signals::VMGENID_WITH_PAGE),
+        Machine::new(KernelName::Newest, Signals::VMGENID_WITH_COPY),
     ];
 
     const fn new(kernel: KernelName, signals: Signals) -> Machine {
@@ -61,7 +61,7 @@ impl FromStr for Machine {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Machine, String> {
-        let known = [&Machine::USUAL[..], &Machine::WITH_MODULE].concat();
+        let known = [&Machine::DEFAULT[..], &Machine::WITH_MODULE].concat();
         let find = |machine: &&Machine| machine.to_string() == name;
         known.iter().find(find).copied().ok_or_else(|| {
             let all: Vec<_> = known.iter().map(Machine::to_string).collect();
@@ -78,7 +78,7 @@ mod tests {
     fn machines_are_known_by_their_names() {
         for name in ["6.1", "6.12+vmgenid", "newest+vmgenid+vmclock"] {
             let machine: Machine = name.parse().expect("a machine");
-            assert!(Machine::USUAL.contains(&machine));
+            assert!(Machine::DEFAULT.contains(&machine));
             assert_eq!(machine.to_string(), name);
         }
         let page = |name: &str| name.parse().map(|machine: Machine| machine.signals.page);

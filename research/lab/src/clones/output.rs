@@ -11,17 +11,17 @@ use tempfile::NamedTempFile;
 
 use crate::analysis::{Campaign, Experiment, markdown, plot_uncertainty, plot_window};
 
-/// More bytes than a report takes.
-const ROOM: usize = 1 << 20;
+/// More bytes than a report needs.
+const NEEDED_SPACE: usize = 1 << 20;
 
-/// Checks that `directory` can be written to, before hours are spent.
-pub fn prepare(directory: &Path) -> Result<(), Failure> {
+/// Checks that reports can be written to `directory`, so that a run of hours is not lost.
+pub fn check_directory(directory: &Path) -> Result<(), Failure> {
     if directory.exists() && !directory.is_dir() {
         return Err(at(directory)(io::ErrorKind::NotADirectory.into()));
     }
     fs::create_dir_all(directory)
         .and_then(|()| NamedTempFile::new_in(directory))
-        .and_then(|mut file| file.write_all(&vec![0; ROOM]))
+        .and_then(|mut file| file.write_all(&vec![0; NEEDED_SPACE]))
         .map_err(at(directory))
 }
 
@@ -55,7 +55,7 @@ pub fn write(campaign: &Campaign, directory: &Path, name: &str) -> Result<(), Fa
     }
     let written = files
         .into_iter()
-        .map(|(name, text)| write_aside(directory.join(name), &text))
+        .map(|(name, text)| write_temporary(directory.join(name), &text))
         .collect::<Result<Vec<_>, _>>()?;
     for (file, path) in written {
         file.persist(&path)
@@ -71,7 +71,7 @@ fn file_name(experiment: &Experiment) -> String {
 }
 
 /// Writes the contents for `path` to a temporary file in the same directory.
-fn write_aside(path: PathBuf, text: &str) -> Result<(NamedTempFile, PathBuf), Failure> {
+fn write_temporary(path: PathBuf, text: &str) -> Result<(NamedTempFile, PathBuf), Failure> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let write = || -> io::Result<NamedTempFile> {
         let mut file = tempfile::Builder::new()

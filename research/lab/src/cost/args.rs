@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// What to measure, and how to report it.
+/// Options of `squall-lab cost`.
 #[derive(Debug, Args)]
 pub struct CostArguments {
     /// Print one JSON object with stable snake_case keys; missing values are null
@@ -22,8 +22,7 @@ pub struct CostArguments {
     /// fork has unit, rounds, forks_of_a_process, paper, the figures without_squall,
     /// without_squall_again, with_squall and with_squall_child_draws, and overhead_percent and
     /// null_overhead_percent (of one kind without squall over the other), each with lower_quartile,
-    /// median, upper_quartile and interval_95, the two ends of where the median is with 95 %
-    /// confidence.
+    /// median, upper_quartile and interval_95, the 95 % confidence interval of the median.
     ///
     /// Each of targets has target, bound (at_most, under or above), limit, measured, unit and met.
     /// New keys may be added.

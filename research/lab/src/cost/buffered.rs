@@ -1,9 +1,9 @@
-//! Measures Whirlwind's add-input without compression, which is most calls.
+//! Measures Whirlwind's add-input without compression, which most calls are.
 //!
-//! A clock is too coarse for one call: Zen's cycle counter moves in steps of 10 ns. But it is known
-//! which calls compress. Every tenth input goes to the slow buffer, the others go to the fast one, and
+//! Clocks are too coarse for one call: Zen's cycle counter moves in steps of 10 ns. But it is known
+//! which calls compress: every tenth input goes to the slow buffer, the others go to the fast one, and
 //! the input that fills a buffer compresses it. So all calls between two compressions are timed
-//! together, and calls that compress are made in between, untimed.
+//! together, and calls that compress are not timed.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -118,7 +118,7 @@ mod tests {
 
     /// 70 inputs of 3 ns each are in ten runs, each followed by one that compresses.
     #[test]
-    fn compressions_are_made_and_not_counted() {
+    fn compressions_are_not_timed() {
         let (inputs, compressions) = (Cell::new(0), Cell::new(0));
         let time = |run| {
             inputs.set(inputs.get() + run);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_the_clock_is_not_counted() {
+    fn the_time_to_read_the_clock_is_subtracted() {
         let before = Instant::now();
         let start = before + Duration::from_nanos(20);
         let end = start + Duration::from_nanos(120);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_of_so_many_calls() {
+    fn a_run_has_the_requested_number_of_calls() {
         let calls = Cell::new(0);
         time(5, || calls.set(calls.get() + 1));
         assert_eq!(calls.get(), 5);

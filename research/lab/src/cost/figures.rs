@@ -90,12 +90,12 @@ mod tests {
 
     /// Ratios 4, 2 and 8 have the median 4. The ratio of the medians would be 2.
     #[test]
-    fn ratios_are_of_one_round() {
+    fn ratios_compare_samples_of_one_round() {
         let samples = Samples::from([
             (Generator::Legacy, vec![4.0, 20.0, 800.0]),
             (Generator::Robust489, vec![1.0, 10.0, 100.0]),
         ]);
-        let row = Row::new(samples, "ns", paper::NOTHING);
+        let row = Row::new(samples, "ns", paper::NOT_PUBLISHED);
         assert_eq!(row.ratio(Generator::Legacy, Generator::Robust489), 4.0);
         assert_eq!(row.ratio(Generator::Robust489, Generator::Legacy), 0.25);
         assert_eq!(row.get(Generator::Legacy).map(|f| f.median), Some(20.0));

@@ -179,7 +179,7 @@ fn median(output: &Output) -> Result<f64, Failure> {
 }
 
 fn failure(cause: &str) -> Failure {
-    Failure::Runtime(format!("a process to measure forks in: {cause}"))
+    Failure::Runtime(format!("the process that measures forks failed: {cause}"))
 }
 
 /// The kind of this process if it was started to fork, otherwise `None`.
@@ -189,7 +189,7 @@ pub fn this_process() -> Option<Kind> {
 }
 
 /// Forks, and prints the median in nanoseconds.
-pub fn serve(kind: Kind) -> Result<(), Failure> {
+pub fn run_forking_process(kind: Kind) -> Result<(), Failure> {
     let before = wiped_mappings();
     if kind.draws() {
         draw();
@@ -212,7 +212,7 @@ pub fn serve(kind: Kind) -> Result<(), Failure> {
 }
 
 /// Number of this process's mappings that are wiped in a child, such as squall's memory. None if the
-/// kernel does not say.
+/// kernel does not report it.
 fn wiped_mappings() -> Option<usize> {
     let mappings = fs::read_to_string("/proc/self/smaps").ok()?;
     let flags = mappings.lines().filter_map(|l| l.strip_prefix("VmFlags:"));
@@ -254,7 +254,7 @@ mod tests {
 
     /// The overheads are 4, 1, 5, 2 and 3 % in the pairs of each round; the times alone show nothing.
     #[test]
-    fn overhead_is_of_one_round() {
+    fn overheads_compare_times_of_one_round() {
         let without = [100.0, 1000.0, 200.0, 10.0, 5000.0];
         let with = [104.0, 1010.0, 210.0, 10.2, 5150.0];
         let overhead = Overhead::of(&without, &with);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_has_its_place() {
+    fn kinds_are_in_the_order_of_their_numbers() {
         let kinds = [1.0, 1.1, 1.2, 1.4].map(|time| vec![100.0 * time; 3]);
         let forks = Forks::of(kinds);
         assert_eq!(forks.rounds, 3);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn two_kinds_draw_and_children_of_one() {
+    fn only_the_right_kinds_draw() {
         let drew = Kind::ALL.map(Kind::draws);
         assert_eq!(drew, [false, false, true, true]);
         let child_drew = Kind::ALL.map(|kind| kind.in_child() != [0; 32]);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_process_that_ended_well_counts() {
+    fn only_a_successful_process_counts() {
         let of = |status, line: &str| {
             median(&Output {
                 status: ExitStatus::from_raw(status),
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_of_its_kind() {
+    fn squalls_memory_must_match_the_kind() {
         let is_of_kind = |kind, mappings| check(kind, Some(3), Some(mappings)).is_ok();
         assert!(is_of_kind(Kind::Without, 3) && check(Kind::With, None, None).is_ok());
         let is_visible = squall::status().memory != MemoryKind::Plain;

@@ -49,12 +49,12 @@ pub type Peers<'a> = Vec<(Generator, Peer<'a>)>;
 
 /// All generators that are measured.
 pub struct Generators {
-    ours: Ours,
+    squall: SquallGenerators,
     legacy: LegacyPools,
 }
 
 /// All generators of squall.
-struct Ours {
+struct SquallGenerators {
     sha512: Whirlwind<WithSha512>,
     sha256: Whirlwind<WithSha256>,
     davies_meyer: Whirlwind<WithDaviesMeyer>,
@@ -67,7 +67,7 @@ impl Generators {
     /// Creates generators that are ready to use. Those that can use the CPU's random instruction:
     /// Whirlwind hashes it in, and the old RNG XORs it to a pool's output. The robust PRNG needs none.
     pub fn new() -> Result<Generators, Failure> {
-        let ours = Ours {
+        let squall = SquallGenerators {
             sha512: whirlwind(),
             sha256: whirlwind(),
             davies_meyer: whirlwind(),
@@ -77,33 +77,33 @@ impl Generators {
         };
         let model = legacy();
         let legacy = LegacyPools { model, jiffies: 0 };
-        Ok(Generators { ours, legacy })
+        Ok(Generators { squall, legacy })
     }
 
     /// An event, from reading the cycle counter on.
     pub fn events(&mut self) -> Peers<'_> {
         let legacy = (Generator::Legacy, event(&mut self.legacy));
-        self.ours.events().chain([legacy]).collect()
+        self.squall.events().chain([legacy]).collect()
     }
 
     /// An interrupt, from reading the cycle counter on. Only the old RNG treats it differently from an
     /// event: it mixes it into its fast pool.
     pub fn interrupts(&mut self) -> Peers<'_> {
         let legacy = (Generator::Legacy, self.legacy.interrupts());
-        self.ours.events().chain([legacy]).collect()
+        self.squall.events().chain([legacy]).collect()
     }
 
     /// The same 16 bytes for each: `add`, `refresh`, or mixing into the old RNG's input pool.
     pub fn inputs(&mut self) -> Peers<'_> {
-        let Generators { ours, legacy } = self;
+        let Generators { squall, legacy } = self;
         let input = INPUT.to_bytes();
         vec![
-            (Generator::WhirlwindSha512, add(&ours.sha512)),
-            (Generator::WhirlwindSha256, add(&ours.sha256)),
-            (Generator::WhirlwindDaviesMeyer, add(&ours.davies_meyer)),
-            (Generator::Robust489, refresh(&mut ours.n489, input)),
-            (Generator::Robust579, refresh(&mut ours.n579, input)),
-            (Generator::Robust705, refresh(&mut ours.n705, input)),
+            (Generator::WhirlwindSha512, add(&squall.sha512)),
+            (Generator::WhirlwindSha256, add(&squall.sha256)),
+            (Generator::WhirlwindDaviesMeyer, add(&squall.davies_meyer)),
+            (Generator::Robust489, refresh(&mut squall.n489, input)),
+            (Generator::Robust579, refresh(&mut squall.n579, input)),
+            (Generator::Robust705, refresh(&mut squall.n705, input)),
             (Generator::Legacy, mix(&legacy.model, input)),
         ]
     }
@@ -111,32 +111,32 @@ impl Generators {
     /// An input for each field, of as many whole bytes as n bits hold: `refresh`, and mixing the same
     /// into the old RNG's input pool.
     pub fn wide_inputs(&mut self) -> [Peers<'_>; 3] {
-        let Generators { ours, legacy } = self;
+        let Generators { squall, legacy } = self;
         let model = &legacy.model;
         [
-            wide::<_, { 489 / 8 }>(Generator::Robust489, &mut ours.n489, model),
-            wide::<_, { 579 / 8 }>(Generator::Robust579, &mut ours.n579, model),
-            wide::<_, { 705 / 8 }>(Generator::Robust705, &mut ours.n705, model),
+            wide::<_, { 489 / 8 }>(Generator::Robust489, &mut squall.n489, model),
+            wide::<_, { 579 / 8 }>(Generator::Robust579, &mut squall.n579, model),
+            wide::<_, { 705 / 8 }>(Generator::Robust705, &mut squall.n705, model),
         ]
     }
 
     /// `len` bytes of output; the old RNG's come from /dev/urandom.
     pub fn outputs(&mut self, len: usize) -> Peers<'_> {
         let legacy = (Generator::Legacy, output(&mut self.legacy, len));
-        self.ours.outputs(len).chain([legacy]).collect()
+        self.squall.outputs(len).chain([legacy]).collect()
     }
 
     /// 4 bytes of output; the old RNG's come from get_random_int.
     pub fn words(&mut self) -> Peers<'_> {
         let legacy = (Generator::Legacy, self.legacy.words());
-        self.ours
+        self.squall
             .outputs(size_of::<u32>())
             .chain([legacy])
             .collect()
     }
 }
 
-impl Ours {
+impl SquallGenerators {
     fn accumulators(&mut self) -> [(Generator, &mut dyn Accumulator); 6] {
         [
             (Generator::WhirlwindSha512, &mut self.sha512),
@@ -268,7 +268,7 @@ mod tests {
 
     /// If there is a hardware random source, copies of a generator give different bytes.
     #[test]
-    fn the_old_rng_uses_the_hardware() {
+    fn copies_of_the_old_rng_differ_by_hardware_randomness() {
         let model = legacy();
         let [one, other] = [model.clone(), model].map(|model| {
             let mut out = [0; 20];

@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn found_where_the_kernel_finds_it() {
+    fn detection_agrees_with_the_kernel() {
         assert_eq!(random().is_some(), kernel_has("rdrand"));
         assert_eq!(has_sha(), kernel_has("sha_ni"));
     }

@@ -36,22 +36,22 @@ pub struct Operations {
     pub bootstrap: Row,
 }
 
-/// Measures them all.
+/// Measures all operations.
 pub fn measure(generators: &mut Generators, plan: Plan) -> Operations {
     let turns = |peers: Peers, paper| row(peers, plan.operation, paper);
     let wide = generators.wide_inputs();
-    let [wide_489, wide_579, wide_705] = wide.map(|peers| turns(peers, paper::NOTHING));
+    let [wide_489, wide_579, wide_705] = wide.map(|peers| turns(peers, paper::NOT_PUBLISHED));
     Operations {
-        add_input_without_compression: turns(buffered::events(), paper::NOTHING),
+        add_input_without_compression: turns(buffered::events(), paper::NOT_PUBLISHED),
         add_input: turns(generators.events(), paper::ADD_INPUT),
-        interrupt: turns(generators.interrupts(), paper::NOTHING),
-        absorb_16_bytes: turns(generators.inputs(), paper::NOTHING),
+        interrupt: turns(generators.interrupts(), paper::NOT_PUBLISHED),
+        absorb_16_bytes: turns(generators.inputs(), paper::NOT_PUBLISHED),
         absorb_61_bytes: wide_489,
         absorb_72_bytes: wide_579,
         absorb_88_bytes: wide_705,
         generate_4_bytes: turns(generators.words(), paper::GENERATE_4_BYTES),
-        generate_16_bytes: turns(generators.outputs(16), paper::NOTHING),
-        generate_64_bytes: turns(generators.outputs(64), paper::NOTHING),
+        generate_16_bytes: turns(generators.outputs(16), paper::NOT_PUBLISHED),
+        generate_64_bytes: turns(generators.outputs(64), paper::NOT_PUBLISHED),
         bootstrap: bootstraps(plan.bootstraps),
     }
 }

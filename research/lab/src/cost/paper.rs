@@ -22,7 +22,7 @@ pub struct Published {
 }
 
 /// Nothing was published.
-pub const NOTHING: Published = Published {
+pub const NOT_PUBLISHED: Published = Published {
     whirlwind: None,
     legacy: None,
 };
@@ -64,7 +64,7 @@ pub fn speed(len: usize) -> Published {
         16 => speeds((2.3, "2.3"), (4.9, "4.9")),
         64 => speeds((9.3, "9.3"), (9.0, "9.0")),
         256 => speeds((21.8, "21.8"), (12.0, "12.0")),
-        _ => NOTHING,
+        _ => NOT_PUBLISHED,
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
 
     /// The paper's figures restated: Whirlwind's, and the old RNG's.
     #[test]
-    fn the_whole_table() {
+    fn figures_match_the_paper() {
         for (published, texts) in [
             (ADD_INPUT, ["about 0.5 µs", ""]),
             (GENERATE_4_BYTES, ["10.3 ± 1.8 µs", "1.0 ± 0.5 µs"]),
@@ -122,7 +122,7 @@ mod tests {
             (speed(64), ["9.3", "9.0"]),
             (speed(256), ["21.8", "12.0"]),
             (speed(1024), ["", ""]),
-            (NOTHING, ["", ""]),
+            (NOT_PUBLISHED, ["", ""]),
         ] {
             let figures = [published.whirlwind, published.legacy];
             assert_eq!(figures.map(|f| f.map_or("", |f| f.text)), texts);

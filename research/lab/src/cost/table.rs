@@ -27,22 +27,23 @@ const NONE: &str = "–";
 
 const NOTES: &str = "
 Notes
-  Operations and throughput: each sample is the mean of a batch of a millisecond, and medians are of
-  batches. Of bootstraps and forks each one is a sample.
-  add-input: an event, from reading the cycle counter on; the old RNG mixes 12 bytes of it.
-  Without compression: calls that only put it in a buffer, as 7 of 8 do (SHA-256: 3 of 4).
-  interrupt: the same, but that the old RNG has its fast pool for it.
-  Bytes in: the same to add, refresh, and the mixing of the old RNG's input pool. 61, 72 and 88
-  bytes are the whole ones of a field's n bits. A refresh costs the same up to n bits; the mixing
-  goes byte by byte.
-  Generate: the old RNG's 4 bytes are get_random_int by MD5, all others /dev/urandom; the robust
-  PRNG's 16 bytes are one next. Whirlwind hashes 4 words of the CPU's random instruction into each
-  output; the old RNG XORs 2 to each 10 bytes, as its kernels did; the robust PRNG takes none.
-  The old RNG is a model in this process. Each of its operations takes a lock, some 4 ns without
-  contention; a refresh takes none. Its SHA-1 is the sha1 crate's, with SHA instructions where the
-  CPU has them, which flatters it beside the paper's figures.
-  The paper's figures are of kernels on its authors' machine; their outputs are system calls, so
-  compare them with each other.
+  Operations and throughput: each sample is the mean of a batch of one millisecond, and medians are
+  those of batches. For bootstraps and forks, each one is a sample.
+  add-input: an event, including the reading of the cycle counter; the old RNG mixes 12 bytes of it.
+  Without compression: calls that only store the input in a buffer, as 7 of 8 do (SHA-256: 3 of 4).
+  interrupt: the same, except that the old RNG mixes interrupts into its fast pool.
+  Bytes in: the same bytes for add, refresh, and the mixing into the old RNG's input pool. 61, 72
+  and 88 bytes are the whole bytes of a field's n bits. A refresh costs the same for any input up to
+  n bits; the mixing goes byte by byte.
+  Generate: the old RNG's 4 bytes come from get_random_int with MD5, all others from /dev/urandom;
+  16 bytes are one `next` of the robust PRNG. Whirlwind hashes 4 words of the CPU's random
+  instruction into each output, the old RNG XORs 2 words into each 10 bytes, as its kernels did, and
+  the robust PRNG uses none.
+  The old RNG is a model in this process. Each of its operations takes a lock, about 4 ns without
+  contention; a refresh takes none. Its SHA-1 is that of the sha1 crate, which uses the CPU's SHA
+  instructions if it has them; this makes it look faster than in the paper.
+  The paper's figures are those of kernels on its authors' machine. Their outputs are system calls,
+  so compare them only with each other.
 ";
 
 /// The report as text.
@@ -68,7 +69,7 @@ fn machine(machine: &MachineDescription, quick: bool) -> String {
     let [random, sha] = [*random_instruction, *sha_instructions].map(has);
     text += &format!("random instruction: {random}; SHA instructions: {sha}\n");
     if !release_build {
-        text += "This is not a release build: its figures say nothing.\n";
+        text += "This is not a release build: its figures mean nothing.\n";
     }
     if quick {
         text += "Quick: figures are approximate.\n";

@@ -110,7 +110,7 @@ mod tests {
 
     fn row<const N: usize>(samples: [(Generator, [f64; 3]); N]) -> Row {
         let samples = samples.map(|(generator, samples)| (generator, samples.to_vec()));
-        Row::new(Samples::from(samples), "ns", paper::NOTHING)
+        Row::new(Samples::from(samples), "ns", paper::NOT_PUBLISHED)
     }
 
     fn wide(field: Generator, time: f64, legacy: f64) -> Row {

@@ -1,7 +1,7 @@
-//! Runs the machine's apt with its own directories: it knows the machine's mirror, other suites, and no
-//! installed package, and writes only into the cache.
+//! Runs the machine's apt with directories in the cache: apt uses the machine's mirror with other
+//! suites, considers no package as installed, and writes only into the cache.
 //!
-//! The machine's configuration is read before ours, so its proxies and passwords are used.
+//! It reads the machine's configuration before ours, so the machine's proxies and passwords are used.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use squall_tools::Failure;
 use squall_tools::failure::at;
 
 use super::lists::{Package, Release, Stanza};
-use super::tool::{self, step};
+use super::programs::{self, step};
 
 /// The keys with which Debian signs its archive.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
@@ -39,9 +39,9 @@ impl Archive {
         step(&format!(
             "{suite}, {backports}: fetching the lists of packages"
         ));
-        let updated = tool::output(self.command("apt-get").args(["-qq", "update"]));
+        let updated = programs::output(self.command("apt-get").args(["-qq", "update"]));
         updated.map(drop).map_err(|fault| {
-            Failure::Runtime(if tool::is_full(&fault) {
+            Failure::Runtime(if programs::is_full(&fault) {
                 format!("{}: {fault}", self.directory.display())
             } else if !Path::new(KEYRING).exists() {
                 format!("{KEYRING} is missing: install debian-archive-keyring: {fault}")
@@ -53,11 +53,11 @@ impl Archive {
         })
     }
 
-    /// What the archive says about `package` in `suite`.
+    /// The archive's entry for `package` in `suite`.
     pub fn show(&self, package: &str, suite: &str) -> Result<Stanza, Failure> {
         let mut command = self.command("apt-cache");
         command.args(["show", "--no-all-versions", &format!("{package}/{suite}")]);
-        let shown = tool::output(&mut command);
+        let shown = programs::output(&mut command);
         let absent = |why| Failure::Runtime(format!("{package} is not in {suite}{why}"));
         let text = shown.map_err(|fault| absent(format!(": {fault}")))?;
         Stanza::parse(&text).ok_or_else(|| absent(": the archive has no such package".to_owned()))
@@ -67,8 +67,8 @@ impl Archive {
     pub fn download(&self, packages: &[Package], directory: &Path) -> Result<(), Failure> {
         let mut command = self.command("apt-get");
         command.args(["-qq", "download"]).current_dir(directory);
-        command.args(packages.iter().map(exactly));
-        tool::output(&mut command)
+        command.args(packages.iter().map(name_and_version));
+        programs::output(&mut command)
             .map(drop)
             .map_err(Failure::Runtime)
     }
@@ -88,14 +88,14 @@ impl Archive {
             .arg("-o")
             .arg(format!("Dir::Cache::archives={}", directory.display()));
         command.args(["-qq", "-y", "--download-only", "-t", suite, "install"]);
-        command.args(packages.iter().map(exactly));
-        tool::output(&mut command)
+        command.args(packages.iter().map(name_and_version));
+        programs::output(&mut command)
             .map(drop)
             .map_err(Failure::Runtime)
     }
 
     fn command(&self, program: &str) -> Command {
-        let mut command = tool::command(program);
+        let mut command = programs::command(program);
         command.arg("-c").arg(self.directory.join("apt.conf"));
         command
     }
@@ -109,7 +109,7 @@ impl Drop for Archive {
 }
 
 /// A version of a package in apt's notation.
-fn exactly(package: &Package) -> String {
+fn name_and_version(package: &Package) -> String {
     format!("{}={}", package.name, package.version)
 }
 
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_is_below_the_directory() {
+    fn every_directory_of_apt_is_in_the_cache() {
         let text = configuration(Path::new("/cache/apt/x"));
         assert!(!text.contains('@'));
         let places = text.lines().filter(|line| line.starts_with("Dir::"));

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::KernelName;
 
-/// What to fetch, and where to.
+/// Options of `squall-lab deps`.
 #[derive(Debug, Args)]
 pub struct DepsArguments {
     /// Directory of the cache

@@ -1,6 +1,6 @@
 //! The compilers that Debian's kernels are built with, `make`, and the utilities that a kernel's build
-//! files use, as a root directory of their own: headers refuse other compilers, and their programs need
-//! a C library as new as theirs.
+//! files use. They are unpacked as a root directory of their own, because headers refuse other
+//! compilers, and their programs need a C library that is new enough.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use squall_tools::Failure;
 use squall_tools::failure::at;
 
 use super::lists::Release;
-use super::unfinished::{keep, remove};
+use super::staging::{keep, remove};
 
 /// The Debian release of the packages.
 pub const RELEASE: Release = Release::Trixie;
@@ -30,7 +30,7 @@ pub const PACKAGES: [&str; 9] = [
 ];
 
 /// Files that the tree must have.
-pub const PARTS: [&str; 5] = [
+pub const REQUIRED_FILES: [&str; 5] = [
     "usr/bin/gcc-12",
     "usr/bin/x86_64-linux-gnu-gcc-14",
     "usr/bin/make",
@@ -39,11 +39,11 @@ pub const PARTS: [&str; 5] = [
 ];
 
 /// Directories of the packages that are kept.
-const KEPT: [&str; 4] = ["usr/bin", "usr/lib", "usr/lib64", "usr/libexec"];
+const KEPT_PATHS: [&str; 4] = ["usr/bin", "usr/lib", "usr/lib64", "usr/libexec"];
 
-/// Paths in [`KEPT`] directories that are removed: link-time optimization and text encodings, which are
+/// Paths in [`KEPT_PATHS`] directories that are removed: link-time optimization and text encodings, which are
 /// a third of the size.
-const UNUSED: [&str; 5] = [
+const UNUSED_PATHS: [&str; 5] = [
     "usr/bin/x86_64-linux-gnu-lto-dump-12",
     "usr/bin/x86_64-linux-gnu-lto-dump-14",
     "usr/lib/gcc/x86_64-linux-gnu/12/lto1",
@@ -61,26 +61,31 @@ const LINKS: [(&str, &str); 4] = [
 
 /// Empty directories: for devices, processes (objtool reads its limits there), headers, and the module
 /// that is built.
-const PLACES: [&str; 5] = ["dev", "module", "proc", "tmp", "usr/src"];
+const EMPTY_DIRECTORIES: [&str; 5] = ["dev", "module", "proc", "tmp", "usr/src"];
 
 /// The lists from which the tree is made.
 pub fn list() -> Vec<String> {
-    let lists = [&PACKAGES[..], &KEPT, &UNUSED, &PLACES];
+    let lists = [
+        &PACKAGES[..],
+        &KEPT_PATHS,
+        &UNUSED_PATHS,
+        &EMPTY_DIRECTORIES,
+    ];
     lists.concat().into_iter().map(str::to_owned).collect()
 }
 
 /// Moves the files to keep to `tree`.
 pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<(), Failure> {
-    for unused in UNUSED {
+    for unused in UNUSED_PATHS {
         let path = unpacked.join(unused);
         remove(&path).map_err(at(&path))?;
     }
-    keep(&KEPT, unpacked, tree)?;
+    keep(&KEPT_PATHS, unpacked, tree)?;
     for (name, target) in LINKS {
         let link = tree.join(name);
         symlink(target, &link).map_err(at(&link))?;
     }
-    for place in PLACES {
+    for place in EMPTY_DIRECTORIES {
         let path = tree.join(place);
         fs::create_dir_all(&path).map_err(at(&path))?;
     }

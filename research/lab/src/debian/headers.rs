@@ -1,8 +1,8 @@
-//! Headers of Debian's kernels, for building modules: what belongs in `/usr/src` of the machine that
+//! Headers of Debian's kernels, for building modules: the contents of `/usr/src` of the machine that
 //! builds them.
 //!
-//! There are three directories: of the kernel, of all kernels of its version, and of programs, to which
-//! the other two have links.
+//! There are three directories: the kernel's own, one for all kernels of its version, and one with
+//! programs, to which the other two have links.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -15,7 +15,7 @@ use super::apt::Archive;
 use super::kernel::{KernelName, closure};
 use super::lists::Package;
 use super::record::Record;
-use super::unfinished::remove;
+use super::staging::remove;
 
 const PREFIX: &str = "linux-headers-";
 
@@ -78,8 +78,8 @@ pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<String, Failure> {
     release.ok_or_else(|| Failure::Runtime("the packages have no headers of a kernel".to_owned()))
 }
 
-/// Points the links to programs to their directory beside `headers`, and removes what only describes
-/// the kernel's types to BPF, for which a module would have to be built with one program more.
+/// Points the links to programs to their directory beside `headers`, and removes the description of the
+/// kernel's types for BPF, which would need one more program to build a module.
 fn relink(headers: &Path) -> Result<(), Failure> {
     for name in ["scripts", "tools"] {
         let link = headers.join(name);

@@ -1,4 +1,4 @@
-//! The items in the cache, and how each is made of packages.
+//! The items in the cache, and how each is built from packages.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub enum Item {
     Tools,
     /// nginx and OpenSSL for guests.
     Nginx,
-    /// What modules are built with.
+    /// The compilers that build modules.
     Compiler,
     /// A kernel.
     Kernel(KernelName),
@@ -86,7 +86,7 @@ impl Item {
         match self {
             Item::Qemu => Ok(vec![show(qemu::PACKAGE, qemu::suite())?]),
             Item::Tools => {
-                let packages = tools::PACKAGES.iter().chain(&tools::ALONE);
+                let packages = tools::PACKAGES.iter().chain(&tools::WITHOUT_DEPENDENCIES);
                 packages.map(|name| show(name, tools::suite())).collect()
             }
             Item::Nginx => {
@@ -114,10 +114,9 @@ impl Item {
         match self {
             Item::Qemu => archive.download_closure(packages, qemu::suite(), directory),
             Item::Tools => {
-                let (alone, others) = packages
-                    .iter()
-                    .cloned()
-                    .partition::<Vec<_>, _>(|p| tools::ALONE.contains(&p.name.as_str()));
+                let (alone, others) = packages.iter().cloned().partition::<Vec<_>, _>(|p| {
+                    tools::WITHOUT_DEPENDENCIES.contains(&p.name.as_str())
+                });
                 archive.download_closure(&others, tools::suite(), directory)?;
                 archive.download(&alone, directory)
             }
@@ -166,11 +165,11 @@ impl Item {
             return Err(damaged(place, "its record.json names no release"));
         }
         let parts: &[&str] = match self {
-            Item::Qemu => &qemu::PARTS,
-            Item::Tools => &tools::PARTS,
-            Item::Nginx => &nginx::PARTS,
-            Item::Compiler => &compiler::PARTS,
-            Item::Kernel(_) => &kernel::PARTS,
+            Item::Qemu => &qemu::REQUIRED_FILES,
+            Item::Tools => &tools::REQUIRED_FILES,
+            Item::Nginx => &nginx::REQUIRED_FILES,
+            Item::Compiler => &compiler::REQUIRED_FILES,
+            Item::Kernel(_) => &kernel::REQUIRED_FILES,
             Item::Headers(_) => &[],
         };
         match parts.iter().find(|part| !place.join(part).exists()) {

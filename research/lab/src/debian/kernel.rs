@@ -14,10 +14,10 @@ use squall_tools::failure::at;
 use super::apt::Archive;
 use super::lists::{Package, Release};
 use super::record::Record;
-use super::unfinished::{remove, walk};
+use super::staging::{remove, walk};
 
 /// Files that a kernel's tree must have.
-pub const PARTS: [&str; 2] = [IMAGE, MODULES];
+pub const REQUIRED_FILES: [&str; 2] = [IMAGE, MODULES];
 
 const IMAGE: &str = "vmlinuz";
 const MODULES: &str = "modules";
@@ -223,6 +223,6 @@ fn release_in(directory: &Path) -> Option<(PathBuf, String)> {
 
 fn no_kernel(what: &str) -> Failure {
     Failure::Runtime(format!(
-        "the kernel's packages have no {what} where it is expected"
+        "the kernel's packages have no {what} in the expected place"
     ))
 }

@@ -1,4 +1,4 @@
-//! Parses what Debian's archive says about its packages.
+//! Parses the entries of Debian's archive for its packages.
 
 use serde::{Deserialize, Serialize};
 
@@ -92,13 +92,13 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_nothing_has_no_depends() {
+    fn a_package_without_dependencies() {
         let stanza = Stanza::parse("Package: a\nVersion: 1\n\nDepends: b\n").expect("a stanza");
         assert!(stanza.depends.is_empty());
     }
 
     #[test]
-    fn nothing_is_no_stanza() {
+    fn incomplete_text_is_no_stanza() {
         assert!(Stanza::parse("").is_none());
         assert!(Stanza::parse("Package: a\n\nVersion: 1\n").is_none());
     }

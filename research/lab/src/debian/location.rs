@@ -18,12 +18,13 @@ pub fn choose(
         Some(given) => given.to_owned(),
         None => by_environment(variable).ok_or_else(|| {
             Failure::Runtime(
-                "no place for the cache: set SQUALL_LAB_CACHE or HOME, or give --cache".to_owned(),
+                "no directory for the cache: set SQUALL_LAB_CACHE or HOME, or use --cache"
+                    .to_owned(),
             )
         })?,
     };
     let directory = path::absolute(&chosen).map_err(at(&chosen))?;
-    match unfit(&directory) {
+    match unsuitable(&directory) {
         Some(why) => Err(Failure::Runtime(format!(
             "{}: {why}: use another directory for the cache",
             directory.display()
@@ -48,13 +49,13 @@ fn by_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf
 }
 
 /// Why the cache cannot be in `directory`. None if it can.
-fn unfit(directory: &Path) -> Option<&'static str> {
+fn unsuitable(directory: &Path) -> Option<&'static str> {
     // The path is written into apt's configuration and into a list of directories for the loader.
     let strange = |c: char| c.is_control() || ['"', ':', ';'].contains(&c);
     match directory.to_str() {
-        None => return Some("the name is not UTF-8"),
+        None => return Some("its name is not UTF-8"),
         Some(text) if text.contains(strange) => {
-            return Some("a quotation mark, colon, semicolon or control character in the name");
+            return Some("its name has a quotation mark, colon, semicolon or control character");
         }
         Some(_) => {}
     }
@@ -64,7 +65,7 @@ fn unfit(directory: &Path) -> Option<&'static str> {
     let sources = Path::new(SOURCES).canonicalize().ok()?;
     there
         .starts_with(sources)
-        .then_some("that is inside of the source tree")
+        .then_some("it is inside the source tree")
 }
 
 #[cfg(test)]
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_word_counts() {
+    fn variables_have_their_precedence() {
         let home = ("HOME", "/home/x");
         let xdg = ("XDG_CACHE_HOME", "/xdg");
         let ours = ("SQUALL_LAB_CACHE", "/ours");
@@ -100,13 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_counts_more() {
+    fn a_given_directory_overrides_the_environment() {
         let place = choose(Some(Path::new("/given")), |_| Some("/other".into()));
         assert_eq!(place.expect("a place"), Path::new("/given"));
     }
 
     #[test]
-    fn without_any_word_it_says_what_to_do() {
+    fn a_missing_directory_is_reported_with_what_to_set() {
         let Err(Failure::Runtime(message)) = chosen(&[]) else {
             panic!("there is no place");
         };
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn places_that_cannot_be_are_refused() {
+    fn unsuitable_directories_are_refused() {
         for place in ["/a\"b", "/a:b", "/a\nb", &format!("{SOURCES}/new/cache")] {
             let refused = choose(Some(Path::new(place)), |_| None);
             assert!(refused.is_err(), "{place}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
-use super::tool::step;
+use super::programs::step;
 
 /// Held by the process that changes the cache. The system releases it when the process dies.
 pub struct Lock {

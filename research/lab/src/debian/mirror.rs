@@ -2,7 +2,7 @@
 
 use squall_tools::Failure;
 
-use super::tool;
+use super::programs;
 
 /// Filters for apt's sources that may be the archive's main part.
 const FILTERS: [&str; 2] = ["Created-By: Packages", "Component: main"];
@@ -16,7 +16,7 @@ pub fn find() -> Result<String, Failure> {
     };
     mirror.ok_or_else(|| {
         Failure::Runtime(
-            "apt has no mirror of Debian among its sources: run this on Debian".to_owned(),
+            "apt's sources contain no mirror of Debian: run this on Debian, or add one".to_owned(),
         )
     })
 }
@@ -24,7 +24,7 @@ pub fn find() -> Result<String, Failure> {
 /// The addresses of apt's sources, one per line. If `known`, only those whose lists say that they are
 /// Debian's; otherwise all, because lists may not have been fetched yet.
 fn targets(known: bool) -> Result<String, Failure> {
-    let mut command = tool::command("apt-get");
+    let mut command = programs::command("apt-get");
     command
         .arg("indextargets")
         .args(["--format", "$(REPO_URI)"]);
@@ -34,7 +34,7 @@ fn targets(known: bool) -> Result<String, Failure> {
     } else {
         command.args(["-o", "APT::Get::IndexTargets::ReleaseInfo=false"])
     };
-    tool::output(&mut command).map_err(Failure::Runtime)
+    programs::output(&mut command).map_err(Failure::Runtime)
 }
 
 fn first(addresses: &str, fits: impl Fn(&str) -> bool) -> Option<String> {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_main_archive_is_told_from_others_by_its_name() {
+    fn the_main_archive_is_recognised_by_its_name() {
         let addresses = "cdrom:[disc]/debian/\n\
             http://host.invalid/debian-security/\n\
             http://host.invalid/apt/\n\

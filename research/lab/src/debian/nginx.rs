@@ -7,7 +7,7 @@ use squall_tools::failure::at;
 
 use super::lists::Release;
 use super::record::Record;
-use super::unfinished::{keep, remove};
+use super::staging::{keep, remove};
 use super::userland::{self, LIBRARIES, LOADER};
 
 /// The Debian release of the packages.
@@ -28,7 +28,7 @@ pub const PACKAGES: [&str; 9] = [
 ];
 
 /// Files that the tree must have.
-pub const PARTS: [&str; 4] = [
+pub const REQUIRED_FILES: [&str; 4] = [
     LOADER,
     "usr/lib/x86_64-linux-gnu/libssl.so.3",
     OPENSSL,
@@ -38,10 +38,10 @@ pub const PARTS: [&str; 4] = [
 const OPENSSL: &str = "usr/bin/openssl";
 
 /// Files of the packages that are kept.
-const KEPT: [&str; 4] = [OPENSSL, LIBRARIES, "usr/lib64", "usr/sbin/nginx"];
+const KEPT_PATHS: [&str; 4] = [OPENSSL, LIBRARIES, "usr/lib64", "usr/sbin/nginx"];
 
 /// Files below these that nothing uses: text encodings, and a vector library.
-const UNUSED: [&str; 2] = [
+const UNUSED_PATHS: [&str; 2] = [
     "usr/lib/x86_64-linux-gnu/gconv",
     "usr/lib/x86_64-linux-gnu/libmvec.so.1",
 ];
@@ -86,15 +86,15 @@ impl Nginx {
 
 /// The lists from which the tree is made.
 pub fn list() -> Vec<String> {
-    let lists = [&PACKAGES[..], &KEPT, &UNUSED];
+    let lists = [&PACKAGES[..], &KEPT_PATHS, &UNUSED_PATHS];
     lists.concat().into_iter().map(str::to_owned).collect()
 }
 
 /// Moves the files to keep to `tree`.
 pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<(), Failure> {
-    for unused in UNUSED {
+    for unused in UNUSED_PATHS {
         let path = unpacked.join(unused);
         remove(&path).map_err(at(&path))?;
     }
-    keep(&KEPT, unpacked, tree)
+    keep(&KEPT_PATHS, unpacked, tree)
 }

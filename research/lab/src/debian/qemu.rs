@@ -8,7 +8,7 @@ use squall_tools::Failure;
 
 use super::lists::Release;
 use super::record::Record;
-use super::unfinished::keep;
+use super::staging::keep;
 
 /// The Debian release of the package.
 pub const RELEASE: Release = Release::Trixie;
@@ -16,7 +16,7 @@ pub const RELEASE: Release = Release::Trixie;
 pub const PACKAGE: &str = "qemu-system-x86";
 
 /// Files that the tree must have.
-pub const PARTS: [&str; 3] = [PROGRAM, LOADER, FIRMWARE[0]];
+pub const REQUIRED_FILES: [&str; 3] = [PROGRAM, LOADER, FIRMWARE[0]];
 
 const PROGRAM: &str = "usr/bin/qemu-system-x86_64";
 const LOADER: &str = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
@@ -24,7 +24,7 @@ const LIBRARIES: [&str; 2] = ["usr/lib/x86_64-linux-gnu", "usr/lib"];
 const FIRMWARE: [&str; 3] = ["usr/share/seabios", "usr/share/qemu", "usr/lib/ipxe/qemu"];
 
 /// Files of the packages that are kept. The rest, such as set-user-ID programs, never leaves `part/`.
-const KEPT: [&str; 4] = [PROGRAM, "usr/lib", "usr/share/qemu", "usr/share/seabios"];
+const KEPT_PATHS: [&str; 4] = [PROGRAM, "usr/lib", "usr/share/qemu", "usr/share/seabios"];
 
 /// The suite of the package.
 pub fn suite() -> &'static str {
@@ -66,5 +66,5 @@ impl Qemu {
 
 /// Moves the files to keep to `tree`.
 pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<(), Failure> {
-    keep(&KEPT, unpacked, tree)
+    keep(&KEPT_PATHS, unpacked, tree)
 }

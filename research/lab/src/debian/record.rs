@@ -1,4 +1,4 @@
-//! The record of what a tree consists of, which is written into it last.
+//! The record of a tree's packages and files, which is written last.
 
 use std::fs;
 use std::io;
@@ -23,7 +23,7 @@ pub struct Record {
     pub bytes: u64,
     /// The unpacked packages.
     pub packages: Vec<Package>,
-    /// The lists from which the tree was made. Empty for items that are always made the same way.
+    /// The lists from which the tree was built. Empty for items whose lists never change.
     #[serde(default)]
     pub list: Vec<String>,
 }
@@ -34,7 +34,7 @@ impl Record {
         match fs::read(place.join(NAME)) {
             Ok(text) => match serde_json::from_slice(&text) {
                 Ok(record) => Ok(Some(record)),
-                Err(_) => Err(damaged(place, "its record.json cannot be understood")),
+                Err(_) => Err(damaged(place, "its record.json is invalid")),
             },
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(at(&place.join(NAME))(error))
@@ -56,7 +56,7 @@ impl Record {
 /// The failure for a tree that was changed or is incomplete.
 pub fn damaged(place: &Path, why: &str) -> Failure {
     Failure::Runtime(format!(
-        "{}: damaged: {why}: `squall-lab deps --update` mends it",
+        "{}: damaged: {why}: repair it with `squall-lab deps --update`",
         place.display()
     ))
 }

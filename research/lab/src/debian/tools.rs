@@ -8,7 +8,7 @@ use squall_tools::Failure;
 use squall_tools::failure::at;
 
 use super::lists::Release;
-use super::unfinished::{keep, remove};
+use super::staging::{keep, remove};
 use super::userland::{self, LIBRARIES, LOADER};
 
 /// The Debian release of the packages.
@@ -29,12 +29,12 @@ pub const PACKAGES: [&str; 9] = [
     "udev",
 ];
 
-/// Packages without their dependencies, because the files that are kept need no more than the others
-/// have.
-pub const ALONE: [&str; 1] = ["util-linux"];
+/// Packages that are fetched without their dependencies, because the files that are kept need none
+/// besides those of [`PACKAGES`].
+pub const WITHOUT_DEPENDENCIES: [&str; 1] = ["util-linux"];
 
 /// Files that the tree must have.
-pub const PARTS: [&str; 7] = [
+pub const REQUIRED_FILES: [&str; 7] = [
     LOADER,
     "usr/bin/busybox",
     "usr/bin/sh",
@@ -45,7 +45,7 @@ pub const PARTS: [&str; 7] = [
 ];
 
 /// Files of the packages that are kept.
-const KEPT: [&str; 25] = [
+const KEPT_PATHS: [&str; 25] = [
     "usr/bin/busybox",
     "usr/bin/dash",
     "usr/bin/kmod",
@@ -73,9 +73,9 @@ const KEPT: [&str; 25] = [
     "usr/sbin/rmmod",
 ];
 
-/// Paths in [`KEPT`] directories that are removed: hardware names, text encodings and libraries that
+/// Paths in [`KEPT_PATHS`] directories that are removed: hardware names, text encodings and libraries that
 /// nothing uses. They are half of the size.
-const UNUSED: [&str; 4] = [
+const UNUSED_PATHS: [&str; 4] = [
     "usr/lib/udev/hwdb.d",
     "usr/lib/x86_64-linux-gnu/gconv",
     "usr/lib/x86_64-linux-gnu/libmvec.so.1",
@@ -118,15 +118,20 @@ impl Tools {
 
 /// The lists from which the tree is made.
 pub fn list() -> Vec<String> {
-    let lists = [&PACKAGES[..], &ALONE, &KEPT, &UNUSED];
+    let lists = [
+        &PACKAGES[..],
+        &WITHOUT_DEPENDENCIES,
+        &KEPT_PATHS,
+        &UNUSED_PATHS,
+    ];
     lists.concat().into_iter().map(str::to_owned).collect()
 }
 
 /// Moves the files to keep to `tree`.
 pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<(), Failure> {
-    for unused in UNUSED {
+    for unused in UNUSED_PATHS {
         let path = unpacked.join(unused);
         remove(&path).map_err(at(&path))?;
     }
-    keep(&KEPT, unpacked, tree)
+    keep(&KEPT_PATHS, unpacked, tree)
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use squall_tools::Failure;
 
-use super::tool;
+use super::programs;
 
 /// The directory of a tree's libraries.
 pub const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
@@ -22,10 +22,10 @@ pub fn run(
     arguments: impl FnOnce(&mut Command),
 ) -> Result<String, Failure> {
     let loader = tree.join(LOADER);
-    let mut command = tool::command(&loader.to_string_lossy());
+    let mut command = programs::command(&loader.to_string_lossy());
     command.arg("--library-path").arg(tree.join(LIBRARIES));
     command.args(["--argv0", name]).arg(tree.join(path));
     arguments(&mut command);
-    tool::output(&mut command)
+    programs::output(&mut command)
         .map_err(|fault| Failure::Runtime(format!("{name} of the lab's tools: {fault}")))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 /// The hardware and software that every machine has.
 #[derive(Debug)]
 pub struct Hardware<'a> {
-    /// QEMU's name for how it runs instructions: "kvm" or "tcg".
+    /// QEMU's name for the accelerator: "kvm" or "tcg".
     pub accelerator: &'a str,
     /// QEMU's name for the CPU.
     pub cpu: &'a str,
@@ -18,12 +18,12 @@ pub struct Hardware<'a> {
     pub kernel: &'a Path,
     /// The initramfs, with the first program.
     pub initramfs: &'a Path,
-    /// What the kernel's command line has besides [`COMMAND_LINE`].
+    /// Kernel parameters besides [`COMMAND_LINE`].
     pub command_line: &'a str,
 }
 
-/// What every kernel is told. It does not test whether the timer's interrupts come in time: on a busy
-/// host QEMU's may not, and the kernel would give up.
+/// Kernel parameters of every guest. `no_timer_check` skips the kernel's test of the timer interrupt:
+/// on a busy host QEMU's interrupts may come late, and the kernel would give up.
 const COMMAND_LINE: &str = "console=ttyS0 panic=-1 quiet no_timer_check";
 
 /// Arguments for QEMU.

@@ -27,7 +27,7 @@ pub fn program(package: &str, name: &str) -> Result<PathBuf, Failure> {
 /// Builds the shared library of `package` if necessary, and returns its path.
 pub fn library(package: &str) -> Result<PathBuf, Failure> {
     let mut cargo = cargo(package);
-    // Do not use the caller's flags.
+    // RUSTFLAGS of the caller could be meant for another target.
     cargo.arg("--lib").env_remove("RUSTFLAGS");
     build(cargo, package, |line| shared_library(package, line))
 }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_library_is_told_from_those_that_it_is_made_of() {
+    fn a_library_is_distinguished_from_its_dependencies() {
         let line = |name: &str, files: &[&str]| {
             let target = serde_json::json!({ "name": name });
             serde_json::json!({ "target": target, "filenames": files }).to_string()

@@ -25,7 +25,7 @@ fn build(compiler: &str, name: &str, path: &Path) -> Result<(), Failure> {
         .arg(path)
         .arg(Path::new(SOURCES).join(format!("{name}.c")));
     command.env("LC_ALL", "C");
-    // Lines before the error only say where it is.
+    // The lines before the error only give its position.
     compiler::build(&mut command, name, MISSING, |line| line.contains("error:"))
 }
 
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_there_is_no_compiler_it_is_told_what_to_install() {
+    fn a_missing_compiler_is_reported_with_what_to_install() {
         let built = build("no-such-cc", "draws", Path::new("/dev/null/program"));
         let Err(Failure::Runtime(message)) = built else {
             panic!("{built:?}");

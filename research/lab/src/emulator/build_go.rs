@@ -34,7 +34,7 @@ fn build(go: &str, name: &str, path: &Path) -> Result<(), Failure> {
         .env("GOWORK", "off")
         .env_remove("GOOS")
         .env_remove("GOARCH");
-    // Lines with `#` are only headings.
+    // Lines that begin with `#` are headings.
     compiler::build(&mut command, name, MISSING, |line| !line.starts_with('#'))
 }
 
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_there_is_no_go_it_is_told_what_to_install() {
+    fn a_missing_go_is_reported_with_what_to_install() {
         let built = build("/dev/null/go", "labprobe", Path::new("/dev/null/program"));
         assert!(matches!(built, Err(Failure::Runtime(_))));
         let built = build("no-such-go", "labprobe", Path::new("/dev/null/program"));

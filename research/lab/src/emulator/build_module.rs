@@ -24,9 +24,9 @@ const PARTS: [&str; 2] = ["Kbuild", "squall_vmgenid.c"];
 /// The message if there is no `unshare`.
 const MISSING: &str = "unshare is missing: install util-linux";
 
-/// Runs make in the compilers' root directory: `$1` is that directory, `$2` what its `/usr/src` has,
-/// `$3` the module's sources, `$4` the headers' directory, `$5` what to show. The mounts are in a
-/// namespace of their own and go with it.
+/// Runs make in the compilers' root directory: `$1` is that directory, `$2` the contents of its
+/// `/usr/src`, `$3` the module's sources, `$4` the headers' directory, `$5` non-empty for a copy of the
+/// page. The mounts are in a namespace of their own and end with it.
 const BUILD: &str = r#"
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount --rbind /dev "$1/dev"
@@ -49,7 +49,7 @@ pub fn module(
     let release = cache.kernel(kernel)?.release;
     if headers.release != release {
         return Err(Failure::Runtime(format!(
-            "{}: headers of {}, but the kernel is {release}: run `squall-lab deps --update`",
+            "{}: the headers are of {}, but the kernel is {release}: run `squall-lab deps --update`",
             headers.directory().display(),
             headers.release
         )));

@@ -15,7 +15,7 @@ use crate::debian::Qemu;
 pub struct Host {
     pub(crate) qemu: Qemu,
     directory: TempDir,
-    started: Cell<usize>,
+    guests_started: Cell<usize>,
     pub(crate) interrupt: Interrupt,
     pub(crate) timeout: Duration,
 }
@@ -30,7 +30,7 @@ impl Host {
         Ok(Host {
             qemu,
             directory,
-            started: Cell::new(0),
+            guests_started: Cell::new(0),
             interrupt,
             timeout,
         })
@@ -42,8 +42,8 @@ impl Host {
     }
 
     /// The number of the next guest. Fails if the user has interrupted the lab.
-    pub(crate) fn number(&self) -> Result<usize, Failure> {
+    pub(crate) fn next_number(&self) -> Result<usize, Failure> {
         self.interrupt.check()?;
-        Ok(self.started.replace(self.started.get() + 1))
+        Ok(self.guests_started.replace(self.guests_started.get() + 1))
     }
 }

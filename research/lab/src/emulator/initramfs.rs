@@ -23,7 +23,7 @@ impl Initramfs {
     /// anything is mounted.
     pub fn new() -> Initramfs {
         let mut initramfs = Initramfs::default();
-        initramfs.enter("dev/console");
+        initramfs.add_parents("dev/console");
         let console = entry("dev/console", ModeFileType::Char, 0o600);
         let console = console.rdev_major(5).rdev_minor(1);
         initramfs.entries.push((console, Cursor::default()));
@@ -32,7 +32,7 @@ impl Initramfs {
 
     /// Adds an empty directory and its parents, unless they exist.
     pub fn directory(&mut self, name: &str) {
-        self.enter(name);
+        self.add_parents(name);
         if self.directories.insert(name.to_owned()) {
             let entry = entry(name, ModeFileType::Directory, 0o755);
             self.entries.push((entry, Cursor::default()));
@@ -40,14 +40,14 @@ impl Initramfs {
     }
 
     /// Adds the parent directories of `name`.
-    fn enter(&mut self, name: &str) {
+    fn add_parents(&mut self, name: &str) {
         if let Some((directory, _)) = name.rsplit_once('/') {
             self.directory(directory);
         }
     }
 
     fn push(&mut self, name: &str, kind: ModeFileType, mode: u32, contents: Vec<u8>) {
-        self.enter(name);
+        self.add_parents(name);
         self.entries
             .push((entry(name, kind, mode), Cursor::new(contents)));
     }

@@ -11,16 +11,16 @@ use squall_tools::Failure;
 use squall_tools::failure::cause;
 
 use super::arguments::{Arguments, escaped};
+use super::die_with_parent::kill_with_parent;
 use super::host::Host;
-use super::parent::end_with_us;
+use super::logs::Logs;
 use super::qmp::Qmp;
-use super::words::Words;
 
 /// Pause between two checks of a guest.
 pub const PAUSE: Duration = Duration::from_millis(2);
 
-/// Pause between two questions to QEMU whether it has given up a silent guest.
-const PAUSE_OF_QUESTIONS: Duration = Duration::from_secs(1);
+/// Interval at which QEMU is asked whether it has given up a silent guest.
+const QEMU_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A running machine, which ends on drop.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct Machine<'host> {
     host: &'host Host,
     process: Process,
     control: Qmp,
-    words: Words,
+    logs: Logs,
 }
 
 impl<'host> Machine<'host> {
@@ -38,24 +38,24 @@ impl<'host> Machine<'host> {
         number: usize,
         mut arguments: Arguments,
     ) -> Result<Machine<'host>, Failure> {
-        let words = Words {
+        let logs = Logs {
             console: host.file(&format!("console-{number}")),
             messages: host.file(&format!("messages-{number}")),
         };
-        arguments.add("-serial", format!("file:{}", escaped(&words.console)));
+        arguments.add("-serial", format!("file:{}", escaped(&logs.console)));
         let mut command = Command::new(&host.qemu.program);
         command
             .args(&host.qemu.first_arguments)
             .args(arguments.into_list());
         let (ours, theirs) = UnixStream::pair().map_err(|error| cannot_start(&error))?;
-        let process = spawn(command, theirs, &words)?;
-        let control =
-            Qmp::new(ours, host.timeout).map_err(|failure| explained_by(failure, &words.last()))?;
+        let process = spawn(command, theirs, &logs)?;
+        let control = Qmp::new(ours, host.timeout)
+            .map_err(|failure| with_details(failure, &logs.last_message()))?;
         Ok(Machine {
             host,
             process,
             control,
-            words,
+            logs,
         })
     }
 
@@ -66,32 +66,32 @@ impl<'host> Machine<'host> {
 
     /// What the guest's kernel has written to its console.
     pub fn console(&self) -> String {
-        let written = std::fs::read(&self.words.console).unwrap_or_default();
+        let written = std::fs::read(&self.logs.console).unwrap_or_default();
         String::from_utf8_lossy(&written).into_owned()
     }
 
     /// Sends `command` to QEMU and returns its answer.
     pub fn ask(&mut self, command: &str, arguments: Value) -> Result<Value, Failure> {
         let answer = self.control.execute(command, arguments);
-        answer.map_err(|failure| self.explained(failure))
+        answer.map_err(|failure| self.end_and_explain(failure))
     }
 
-    /// Fails if the wait is in vain: the machine has ended, QEMU has given it up, or the time is over.
+    /// Fails if waiting is pointless: the machine has ended, QEMU has given it up, or the time is over.
     pub fn check(&mut self, wait: &mut Wait) -> Result<(), Failure> {
         let what = wait.what;
-        if let Some(status) = self.process.ended() {
+        if let Some(status) = self.process.exit_status() {
             let reason = format!("the VM ended while waiting for {what}: {status}");
-            return Err(self.explained(Failure::Runtime(reason)));
+            return Err(self.end_and_explain(Failure::Runtime(reason)));
         }
         let now = Instant::now();
-        if now > wait.next_question {
+        if now > wait.next_qemu_check {
             self.check_on_qemu(what)?;
-            wait.next_question = now + PAUSE_OF_QUESTIONS;
+            wait.next_qemu_check = now + QEMU_CHECK_INTERVAL;
         }
         if now > wait.begun + wait.timeout {
             let seconds = wait.timeout.as_secs();
             let reason = format!("the VM hangs: {what} took longer than {seconds} s");
-            return Err(self.explained(Failure::Runtime(reason)));
+            return Err(self.end_and_explain(Failure::Runtime(reason)));
         }
         Ok(())
     }
@@ -101,21 +101,21 @@ impl<'host> Machine<'host> {
     fn check_on_qemu(&mut self, what: &str) -> Result<(), Failure> {
         match self.control.execute("query-status", json!({})) {
             Ok(status) if status["status"] == "internal-error" => {
-                let reason = format!("QEMU gave the VM up while waiting for {what}");
-                Err(self.explained(Failure::Runtime(reason)))
+                let reason = format!("QEMU gave up the VM while waiting for {what}");
+                Err(self.end_and_explain(Failure::Runtime(reason)))
             }
             _ => Ok(()),
         }
     }
 
-    /// Ends the machine, and adds to the failure what QEMU or the guest said about it.
-    fn explained(&mut self, failure: Failure) -> Failure {
+    /// Ends the machine, and adds the last message of QEMU or the guest to the failure.
+    fn end_and_explain(&mut self, failure: Failure) -> Failure {
         // Ctrl-C on the terminal also reaches QEMU.
         if let Err(interrupted) = self.host.interrupt.check() {
             return interrupted;
         }
-        self.process.end();
-        explained_by(failure, &self.words.last())
+        self.process.kill();
+        with_details(failure, &self.logs.last_message())
     }
 }
 
@@ -125,7 +125,7 @@ pub struct Wait<'a> {
     what: &'a str,
     begun: Instant,
     timeout: Duration,
-    next_question: Instant,
+    next_qemu_check: Instant,
 }
 
 impl<'a> Wait<'a> {
@@ -136,7 +136,7 @@ impl<'a> Wait<'a> {
             what,
             begun,
             timeout,
-            next_question: begun + PAUSE_OF_QUESTIONS,
+            next_qemu_check: begun + QEMU_CHECK_INTERVAL,
         }
     }
 }
@@ -147,11 +147,11 @@ struct Process(Child);
 
 impl Process {
     /// The exit status. None while the process runs.
-    fn ended(&mut self) -> Option<ExitStatus> {
+    fn exit_status(&mut self) -> Option<ExitStatus> {
         self.0.try_wait().ok().flatten()
     }
 
-    fn end(&mut self) {
+    fn kill(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -159,17 +159,17 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.end();
+        self.kill();
     }
 }
 
 /// Starts QEMU. This drops the command, and with it our copy of QEMU's end of `control`; otherwise the
 /// socket would not be closed when QEMU ends.
-fn spawn(mut command: Command, control: UnixStream, words: &Words) -> Result<Process, Failure> {
+fn spawn(mut command: Command, control: UnixStream, logs: &Logs) -> Result<Process, Failure> {
     let input = OwnedFd::from(control);
     let output = input.try_clone().map_err(|error| cannot_start(&error))?;
-    let messages = File::create(&words.messages).map_err(|error| cannot_start(&error))?;
-    end_with_us(&mut command);
+    let messages = File::create(&logs.messages).map_err(|error| cannot_start(&error))?;
+    kill_with_parent(&mut command);
     command
         .stdin(Stdio::from(input))
         .stdout(Stdio::from(output))
@@ -183,9 +183,9 @@ fn cannot_start(error: &std::io::Error) -> Failure {
     Failure::Runtime(format!("QEMU cannot be started: {}", cause(error)))
 }
 
-fn explained_by(failure: Failure, words: &str) -> Failure {
+fn with_details(failure: Failure, details: &str) -> Failure {
     match failure {
-        Failure::Runtime(message) => Failure::Runtime(format!("{message}{words}")),
+        Failure::Runtime(message) => Failure::Runtime(format!("{message}{details}")),
         other => other,
     }
 }

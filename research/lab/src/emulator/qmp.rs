@@ -20,7 +20,7 @@ impl Qmp {
         let timeouts = stream
             .set_read_timeout(Some(timeout))
             .and_then(|()| stream.set_write_timeout(Some(timeout)));
-        timeouts.map_err(|error| silent(&error))?;
+        timeouts.map_err(|error| no_answer(&error))?;
         let mut qmp = Qmp {
             stream: BufReader::new(stream),
         };
@@ -35,7 +35,7 @@ impl Qmp {
         self.stream
             .get_mut()
             .write_all(line.as_bytes())
-            .map_err(|error| silent(&error))?;
+            .map_err(|error| no_answer(&error))?;
         loop {
             let mut answer = self.receive()?;
             if let Some(error) = answer.get("error") {
@@ -53,20 +53,20 @@ impl Qmp {
     fn receive(&mut self) -> Result<Value, Failure> {
         let mut line = String::new();
         match self.stream.read_line(&mut line) {
-            Ok(0) => Err(silent(&ErrorKind::UnexpectedEof.into())),
+            Ok(0) => Err(no_answer(&ErrorKind::UnexpectedEof.into())),
             Ok(_) => serde_json::from_str(&line)
-                .map_err(|_| Failure::Runtime(format!("QEMU said: {}", line.trim()))),
-            Err(error) => Err(silent(&error)),
+                .map_err(|_| Failure::Runtime(format!("QEMU sent invalid JSON: {}", line.trim()))),
+            Err(error) => Err(no_answer(&error)),
         }
     }
 }
 
-fn silent(error: &io::Error) -> Failure {
+fn no_answer(error: &io::Error) -> Failure {
     Failure::Runtime(match error.kind() {
         ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
             "QEMU ended".into()
         }
         ErrorKind::WouldBlock => "QEMU hangs: it does not answer".into(),
-        _ => format!("QEMU cannot be asked: {}", cause(error)),
+        _ => format!("the connection to QEMU failed: {}", cause(error)),
     })
 }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::experiment::Wanted;
+use super::experiment::StopCounts;
 use crate::clones::Machine;
 use crate::vm::Accelerator;
 
-/// How often to stop which machine.
+/// Options of `squall-lab stops`.
 #[derive(Debug, Args)]
 pub struct StopsArguments {
     /// How many times to stop the machine and continue it at once
@@ -43,18 +43,19 @@ pub struct StopsArguments {
     ///
     /// Keys: date, machine, kernel, qemu, accelerator, cycles_per_ms, squall_gap, kinds, undisturbed
     /// and exit. Each of kinds has kind (stop, snapshot or clone), stops, within_a_reading (further
-    /// stops, whose place is not certain), overwritten (those whose readings were lost),
-    /// shorter_than_squall_gap, least and median. undisturbed has gaps, least and median of a machine
-    /// that nobody stops. exit has hypervisor, times, least and median,
-    /// or null and skipped, which says why. All gaps are in cycles. New keys may be added.
+    /// stops, whose position is not certain), overwritten (those whose readings were lost),
+    /// shorter_than_squall_gap, least and median. undisturbed has gaps, least and median while the
+    /// machine is not stopped. exit has hypervisor, times, least and median, which are null if
+    /// nothing was measured, and skipped, the reason for that. All gaps are in cycles. New keys may
+    /// be added.
     #[arg(long)]
     pub json: bool,
 }
 
 impl StopsArguments {
-    /// How many stops of each kind.
-    pub fn wanted(&self) -> Wanted {
-        Wanted {
+    /// The number of stops of each kind.
+    pub fn counts(&self) -> StopCounts {
+        StopCounts {
             stops: self.stops,
             snapshots: self.snapshots,
             clones: self.clones,

@@ -1,11 +1,11 @@
-//! What an exit to the hypervisor costs where this program runs: CPUID between two readings of the
-//! cycle counter, which a hypervisor answers in the CPU's place.
+//! Measures the cost of an exit to the hypervisor where this program runs: that of CPUID, which a
+//! hypervisor answers in the CPU's place.
 
 use serde::Serialize;
 use squall::entropy::{Machine as _, ThisMachine};
 use squall_tools::measure::machine::{hypervisor, is_emulated};
 
-use super::order::{least, median};
+use super::order_statistics::{least, median};
 
 const TIMES: usize = 20_000;
 
@@ -25,9 +25,9 @@ pub struct Exit {
 pub fn measure() -> Exit {
     let hypervisor = hypervisor();
     let skipped = if hypervisor.is_none() {
-        Some("no hypervisor announces itself")
+        Some("this machine reports no hypervisor")
     } else if is_emulated() {
-        Some("the CPU is emulated, and CPUID is no exit")
+        Some("the CPU is emulated, so CPUID causes no exit")
     } else if cpuid().is_none() {
         Some("the CPU has no CPUID")
     } else {

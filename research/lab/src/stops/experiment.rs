@@ -1,5 +1,5 @@
-//! Stops a machine in several ways, each time as briefly as can be, and collects the gaps that its
-//! guest's counter has there.
+//! Stops a machine in several ways, each time as briefly as possible, and collects the gaps that these
+//! stops leave in the guest's cycle counter.
 
 use squall_probe::Reading;
 use squall_tools::Failure;
@@ -7,15 +7,15 @@ use squall_tools::Failure;
 use super::gap::{cycles_between, last_before};
 use crate::vm::{Guest, Host, Spec};
 
-/// Number of gaps that are looked at before anybody stops the machine.
+/// Number of gaps that are measured before the machine is stopped for the first time.
 const UNDISTURBED: usize = 100_000;
 
 /// Most stops in a row that may come within a reading. Emulated, two thirds do.
-const ATTEMPTS: usize = 1000;
+const MOST_ATTEMPTS: usize = 1000;
 
-/// How many stops of each kind.
+/// The number of stops of each kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct StopCounts {
     pub stops: u32,
     pub snapshots: u32,
     pub clones: u32,
@@ -56,17 +56,17 @@ impl Stops {
 }
 
 /// Boots a machine and stops it in every way.
-pub fn measure(host: &Host, spec: &Spec, wanted: &Wanted) -> Result<Measured, Failure> {
+pub fn measure(host: &Host, spec: &Spec, counts: &StopCounts) -> Result<Measured, Failure> {
     let mut guest = host.boot(spec)?;
     let cycles_per_ms = guest.memory().cycles_per_ms()?;
     guest.run()?;
     let undisturbed = undisturbed(&mut guest)?;
-    let stops = stops(&mut guest, wanted.stops)?;
-    eprintln!("stops: {} done", wanted.stops);
-    let snapshots = snapshots(host, &mut guest, wanted.snapshots)?;
-    eprintln!("snapshots: {} done", wanted.snapshots);
-    let clones = clones(host, spec, guest, wanted.clones)?;
-    eprintln!("clones: {} done", wanted.clones);
+    let stops = stops(&mut guest, counts.stops)?;
+    eprintln!("stops: {} done", counts.stops);
+    let snapshots = snapshots(host, &mut guest, counts.snapshots)?;
+    eprintln!("snapshots: {} done", counts.snapshots);
+    let clones = clones(host, spec, guest, counts.clones)?;
+    eprintln!("clones: {} done", counts.clones);
     Ok(Measured {
         cycles_per_ms,
         undisturbed,
@@ -82,7 +82,7 @@ fn undisturbed(guest: &mut Guest) -> Result<Vec<u64>, Failure> {
     wait_for_readings(guest, count as u64)?;
     guest.stop()?;
     let readings = guest.memory().readings(0, count)?.unwrap_or_default();
-    guest.go_on()?;
+    guest.resume()?;
     let pairs = readings.windows(2);
     pairs
         .map(|pair| cycles_between(&pair[0], &pair[1]))
@@ -93,8 +93,8 @@ fn stops(guest: &mut Guest, count: u32) -> Result<Stops, Failure> {
     let mut stops = Stops::default();
     for _ in 0..count {
         let last = stop_between_readings(guest, &mut stops)?;
-        guest.go_on()?;
-        stops.add(gap_behind(guest, last)?);
+        guest.resume()?;
+        stops.add(gap_after(guest, last)?);
     }
     Ok(stops)
 }
@@ -104,8 +104,8 @@ fn snapshots(host: &Host, guest: &mut Guest, count: u32) -> Result<Stops, Failur
     for _ in 0..count {
         let last = stop_between_readings(guest, &mut stops)?;
         let _written = guest.snapshot(host.file("snapshot"))?;
-        guest.go_on()?;
-        stops.add(gap_behind(guest, last)?);
+        guest.resume()?;
+        stops.add(gap_after(guest, last)?);
     }
     Ok(stops)
 }
@@ -118,8 +118,8 @@ fn clones(host: &Host, spec: &Spec, mut guest: Guest, count: u32) -> Result<Stop
     drop(guest);
     for _ in 0..count {
         let mut clone = host.load(spec, &snapshot)?;
-        clone.go_on()?;
-        stops.add(gap_behind(&mut clone, last)?);
+        clone.resume()?;
+        stops.add(gap_after(&mut clone, last)?);
     }
     Ok(stops)
 }
@@ -127,23 +127,23 @@ fn clones(host: &Host, spec: &Spec, mut guest: Guest, count: u32) -> Result<Stop
 /// Stops the machine between two readings, and returns the number of the last one before. Stops that
 /// come within a reading are counted.
 fn stop_between_readings(guest: &mut Guest, stops: &mut Stops) -> Result<u64, Failure> {
-    for _ in 0..ATTEMPTS {
+    for _ in 0..MOST_ATTEMPTS {
         guest.stop()?;
         let mark = guest.memory().mark()?;
         if let Some(last) = last_before(mark) {
             return Ok(last);
         }
         stops.within_a_reading += 1;
-        guest.go_on()?;
+        guest.resume()?;
         wait_for_readings(guest, mark.counted + 1)?;
     }
     Err(Failure::Runtime(format!(
-        "{ATTEMPTS} stops in a row came within a reading of the counter"
+        "{MOST_ATTEMPTS} stops in a row came within a reading of the counter"
     )))
 }
 
-/// The gap behind reading number `last`, once the machine runs again. None if its readings are gone.
-fn gap_behind(guest: &mut Guest, last: u64) -> Result<Option<u64>, Failure> {
+/// The gap after reading number `last`, once the machine runs again. None if its readings are gone.
+fn gap_after(guest: &mut Guest, last: u64) -> Result<Option<u64>, Failure> {
     wait_for_readings(guest, last + 2)?;
     let around = guest.memory().readings(last, 2)?;
     let cycles = |around: Vec<Reading>| cycles_between(&around[0], &around[1]);

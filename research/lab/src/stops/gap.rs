@@ -1,7 +1,8 @@
 //! Finds the gap of the cycle counter that a stop of the machine lies in.
 //!
-//! It is found by its place in the guest's loop, and not by its size: a counter that stands still while
-//! the machine does would hide it. Only a stop between two readings has a certain place.
+//! The gap is found by its position in the guest's loop, and not by its size: a counter that stands
+//! still while the machine is stopped would hide it. The position is certain only if the stop comes
+//! between two readings.
 
 use squall_probe::{Mark, Reading};
 use squall_tools::Failure;
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_is_found_by_its_place_or_not_at_all() {
+    fn a_stop_between_two_readings_is_found() {
         for stop in 1..STEPS.len() * (READINGS - 1) {
             let (mark, readings, taken) = stopped_before(stop);
             let is_between = STEPS[stop % STEPS.len()] == Step::Begin;

@@ -1,4 +1,4 @@
-//! The report: a table of the gaps beside the one that squall relies on, and the same for programs.
+//! The report: a table that compares the gaps with squall's GAP, and the same as JSON.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::exit::Exit;
 use super::experiment::{Measured, Stops};
-use super::order::{least, median};
+use super::order_statistics::{least, median};
 
 /// `GAP` of squall/src/guard/stop.rs: in fewer cycles a machine cannot have been stopped.
 const SQUALL_GAP: u64 = 1000;
@@ -29,7 +29,7 @@ pub struct StopsReport {
     cycles_per_ms: u64,
     squall_gap: u64,
     kinds: [Kind; 3],
-    undisturbed: Undisturbed,
+    undisturbed: WithoutStops,
     exit: Exit,
 }
 
@@ -45,9 +45,9 @@ struct Kind {
     median: Option<u64>,
 }
 
-/// The gaps of a machine that nobody stops, in cycles.
+/// The gaps of a machine that is not stopped, in cycles.
 #[derive(Debug, Serialize)]
-struct Undisturbed {
+struct WithoutStops {
     gaps: usize,
     least: Option<u64>,
     median: Option<u64>,
@@ -64,7 +64,7 @@ impl StopsReport {
                 Kind::new("snapshot", &measured.snapshots),
                 Kind::new("clone", &measured.clones),
             ],
-            undisturbed: Undisturbed {
+            undisturbed: WithoutStops {
                 gaps: measured.undisturbed.len(),
                 least: least(&measured.undisturbed),
                 median: median(&measured.undisturbed),
@@ -73,7 +73,7 @@ impl StopsReport {
         }
     }
 
-    /// The report for people.
+    /// The report as text.
     pub fn text(&self) -> String {
         let Setup {
             date,
@@ -102,7 +102,7 @@ impl StopsReport {
         let _ = write!(
             text,
             "\nsquall's GAP is {SQUALL_GAP} cycles. \"Within\": further stops that came within a reading and \
-             are not\ncounted, as their place is not certain. \"Lost\": overwritten before they were read.\n\n"
+             are not\ncounted, because their position is not certain. \"Lost\": overwritten before they were read.\n\n"
         );
         text + &exit_line(&self.exit)
     }
@@ -124,8 +124,8 @@ impl Kind {
 
     fn line(&self) -> String {
         let what = match self.kind {
-            "stop" => "stopped, went on at once",
-            "snapshot" => "stopped, snapshot, went on",
+            "stop" => "stopped and continued",
+            "snapshot" => "stopped for a snapshot",
             _ => "clone of a snapshot",
         };
         line([
@@ -140,7 +140,7 @@ impl Kind {
     }
 }
 
-impl Undisturbed {
+impl WithoutStops {
     fn line(&self) -> String {
         let (least, median) = (shown(self.least), shown(self.median));
         line([
@@ -173,8 +173,8 @@ fn exit_line(exit: &Exit) -> String {
         return format!("{what}: skipped: {why}.\n");
     };
     format!(
-        "{what} (a guest of {name}):\nleast {}, median {} cycles in {times} tries. A stop has at least \
-         one, and the monitor's work.\n",
+        "{what} (a guest of {name}):\nleast {}, median {} cycles in {times} tries. A stop takes at least \
+         one exit, and the work of the virtual machine monitor.\n",
         shown(exit.least),
         shown(exit.median),
     )
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_summed_up() {
+    fn gaps_are_summarised() {
         let stops = Stops {
             gaps: vec![5000, 999, 7000],
             within_a_reading: 2,
@@ -213,11 +213,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_told() {
+    fn a_skipped_measurement_has_its_reason() {
         let exit = Exit {
-            skipped: Some("no hypervisor announces itself"),
+            skipped: Some("this machine reports no hypervisor"),
             ..Exit::default()
         };
-        assert!(exit_line(&exit).ends_with("skipped: no hypervisor announces itself.\n"));
+        assert!(exit_line(&exit).ends_with("skipped: this machine reports no hypervisor.\n"));
     }
 }

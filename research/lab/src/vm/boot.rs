@@ -24,7 +24,7 @@ impl Host {
         Ok(guest)
     }
 
-    /// Loads a machine from a snapshot. It stays stopped until [`Guest::go_on`].
+    /// Loads a machine from a snapshot. It stays stopped until [`Guest::resume`].
     pub fn load(&self, spec: &Spec, snapshot: &Snapshot) -> Result<Guest<'_>, Failure> {
         let mut guest = self.start(spec, Some(snapshot.path()))?;
         guest.wait_until_loaded()?;
@@ -32,7 +32,7 @@ impl Host {
     }
 
     fn start(&self, spec: &Spec, snapshot: Option<&Path>) -> Result<Guest<'_>, Failure> {
-        let number = self.number()?;
+        let number = self.next_number()?;
         let memory = SharedMemory::create(self.file(&format!("memory-{number}")))?;
         let mut arguments = arguments(spec, memory.path());
         if let Some(snapshot) = snapshot {

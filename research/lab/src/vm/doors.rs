@@ -11,11 +11,11 @@ use crate::debian::Nginx;
 use crate::emulator::{Host, Initramfs, c_program};
 
 /// The guest's directory for files that are not Debian's.
-const PLACE: &str = "doors";
+const DIRECTORY: &str = "doors";
 
 /// OpenSSL's configuration with the provider, and the word in it that stands for the provider's path.
 const FRAGMENT: &str = include_str!("../../../../bindings/openssl/fragment.cnf");
-const MODULE: &str = "{module}";
+const PROVIDER_PLACEHOLDER: &str = "{module}";
 
 /// nginx's configuration.
 const CONFIGURATION: &str = include_str!("../../programs/nginx.conf");
@@ -23,23 +23,23 @@ const CONFIGURATION: &str = include_str!("../../programs/nginx.conf");
 /// Links to directories below /usr, where Debian has all programs and libraries.
 const LINKS: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
 
-/// What nginx needs of the system: a user and a group, and a directory for requests' bodies.
+/// Files that nginx needs: a user and a group, and a directory for the bodies of requests.
 const USERS: &str = "root:x:0:0::/:/\n";
 const GROUPS: &str = "root:x:0:\n";
-const BODIES: &str = "var/lib/nginx";
+const BODIES_DIRECTORY: &str = "var/lib/nginx";
 
-/// These files, on the host.
+/// The files for the guest, and the tree with nginx.
 #[derive(Debug)]
 pub struct Doors {
     nginx: Nginx,
-    /// The files for [`PLACE`], by name. They are read once, so that every machine has the same even if
+    /// The files for [`DIRECTORY`], by name. They are read once, so that every machine has the same even if
     /// something is rebuilt.
     files: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl Doors {
     /// Builds squall's libraries and the C program, and makes a certificate for nginx.
-    pub fn make(host: &Host, nginx: Nginx) -> Result<Doors, Failure> {
+    pub fn build(host: &Host, nginx: Nginx) -> Result<Doors, Failure> {
         let draws = host.file("draws");
         c_program("draws", &draws)?;
         let [preload, provider] = super::libraries()?;
@@ -72,19 +72,19 @@ impl Doors {
         }
         initramfs.tree("usr", &self.nginx.directory().join("usr"))?;
         for (name, contents) in &self.files {
-            initramfs.contents(&format!("{PLACE}/{name}"), contents.clone());
+            initramfs.contents(&format!("{DIRECTORY}/{name}"), contents.clone());
         }
-        let module = format!("/{PLACE}/squall.so");
-        let openssl = FRAGMENT.replace(MODULE, &module);
+        let module = format!("/{DIRECTORY}/squall.so");
+        let openssl = FRAGMENT.replace(PROVIDER_PLACEHOLDER, &module);
         for (name, text) in [
-            (format!("{PLACE}/openssl.cnf"), openssl.as_str()),
-            (format!("{PLACE}/nginx.conf"), CONFIGURATION),
+            (format!("{DIRECTORY}/openssl.cnf"), openssl.as_str()),
+            (format!("{DIRECTORY}/nginx.conf"), CONFIGURATION),
             ("etc/passwd".into(), USERS),
             ("etc/group".into(), GROUPS),
         ] {
             initramfs.contents(&name, text.into());
         }
-        initramfs.directory(BODIES);
+        initramfs.directory(BODIES_DIRECTORY);
         Ok(())
     }
 }

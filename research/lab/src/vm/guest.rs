@@ -46,7 +46,7 @@ impl<'host> Guest<'host> {
     }
 
     /// Resumes a stopped machine.
-    pub fn go_on(&mut self) -> Result<(), Failure> {
+    pub fn resume(&mut self) -> Result<(), Failure> {
         self.machine.ask("cont", json!({})).map(drop)
     }
 
@@ -55,9 +55,9 @@ impl<'host> Guest<'host> {
         self.machine.ask("stop", json!({})).map(drop)
     }
 
-    /// Tells the probe to draw and record, and waits until it does.
+    /// Makes the probe draw and record, and waits until it has begun.
     pub fn run(&mut self) -> Result<(), Failure> {
-        self.memory.tell(Command::Run)?;
+        self.memory.send(Command::Run)?;
         self.wait("the probe to begin", |guest| {
             Ok(guest.memory.state()? == State::Running)
         })
@@ -95,7 +95,7 @@ impl<'host> Guest<'host> {
             if done(self)? {
                 return Ok(());
             }
-            self.check_on_probe()?;
+            self.check_probe()?;
             self.machine.check(&mut wait)?;
             sleep(PAUSE);
         }
@@ -133,7 +133,7 @@ impl<'host> Guest<'host> {
         Ok(status["status"] != "inmigrate")
     }
 
-    fn check_on_probe(&self) -> Result<(), Failure> {
+    fn check_probe(&self) -> Result<(), Failure> {
         match self.memory.state()? {
             State::Failed => {
                 let message = self.memory.message()?;
@@ -152,7 +152,7 @@ impl Drop for Guest<'_> {
     }
 }
 
-/// Explains the failure of a machine that was loaded from a snapshot.
+/// The failure of a machine that was loaded from a snapshot.
 pub(super) fn not_loaded(failure: Failure) -> Failure {
     match failure {
         Failure::Runtime(message) => {

@@ -1,7 +1,7 @@
-//! The memory shared with a guest, as the lab sees it: a file that QEMU maps.
+//! The memory shared with a guest: a file that QEMU maps.
 //!
-//! The lab uses system calls to read and write it, and they see at once what the guest stores. The lab
-//! trusts nothing that the guest wrote.
+//! The lab reads and writes it with system calls, which see the guest's stores at once. The lab
+//! validates everything that it reads.
 
 mod readings;
 
@@ -57,7 +57,7 @@ impl SharedMemory {
     }
 
     /// Sends the probe a command.
-    pub fn tell(&self, command: Command) -> Result<(), Failure> {
+    pub fn send(&self, command: Command) -> Result<(), Failure> {
         let place = (header::COMMAND * WORD) as u64;
         self.file
             .write_all_at(&(command as u64).to_le_bytes(), place)
@@ -70,7 +70,7 @@ impl SharedMemory {
             return Ok(State::Booting);
         }
         let word = self.word(header::STATE)?;
-        State::from_word(word).ok_or_else(|| nonsense("state", word))
+        State::from_word(word).ok_or_else(|| invalid_record("state", word))
     }
 
     /// The probe's message: facts about the machine, or a failure.
@@ -118,7 +118,7 @@ impl SharedMemory {
     fn channels(&self) -> Result<Vec<(Channel, usize)>, Failure> {
         let count = self.word(header::CHANNELS)?;
         if count > CHANNELS as u64 {
-            return Err(nonsense("number of channels", count));
+            return Err(invalid_record("number of channels", count));
         }
         (0..count as usize)
             .map(|index| self.channel(index))
@@ -129,12 +129,12 @@ impl SharedMemory {
         let words = self.words(Channel::place(index), CHANNEL_WORDS)?;
         let words = words.try_into().expect("as many words as were asked for");
         let channel =
-            Channel::from_words(&words).ok_or_else(|| nonsense("channel", index as u64))?;
+            Channel::from_words(&words).ok_or_else(|| invalid_record("channel", index as u64))?;
         let count = words[Channel::COUNT];
         if count <= channel.capacity as u64 {
             Ok((channel, count as usize))
         } else {
-            Err(nonsense("number of records", count))
+            Err(invalid_record("number of records", count))
         }
     }
 
@@ -162,9 +162,9 @@ impl SharedMemory {
     }
 }
 
-fn nonsense(what: &str, word: u64) -> Failure {
+fn invalid_record(what: &str, word: u64) -> Failure {
     Failure::Runtime(format!(
-        "the probe in the VM recorded nonsense: {what} {word:#x}"
+        "the probe in the VM wrote an invalid {what} to the shared memory: {word:#x}"
     ))
 }
 
@@ -203,7 +203,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_a_probe_wrote_is_read() {
+    fn the_probes_records_are_read() {
         let directory = tempfile::tempdir().unwrap();
         let memory = memory(&directory);
         assert_eq!(memory.state().unwrap(), State::Booting);

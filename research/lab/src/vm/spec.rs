@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use squall_probe::Mode;
 
-/// How instructions of the guest are run.
+/// How QEMU runs the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Accelerator {
     /// QEMU's translator: works everywhere, and time passes unevenly.
@@ -31,7 +31,7 @@ impl Accelerator {
     }
 }
 
-/// What the kernel module shows of vmgenid's page.
+/// How the kernel module shows vmgenid's page to programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Page {
     /// Nothing: the module is not loaded.
@@ -43,12 +43,12 @@ pub enum Page {
     Copied,
 }
 
-/// What tells a guest that it was cloned.
+/// The devices that notify a guest of a clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signals {
     /// A vmgenid device.
     pub vmgenid: bool,
-    /// What the guest shows its programs of it.
+    /// What the kernel module shows programs of vmgenid's page.
     pub page: Page,
     /// A vmclock device.
     pub vmclock: bool,
@@ -69,20 +69,20 @@ impl Signals {
         vmclock: false,
     };
 
-    /// A vmgenid device whose page the kernel module shows.
-    pub const SHOWN: Signals = Signals {
+    /// A vmgenid device, with the kernel module showing its page.
+    pub const VMGENID_WITH_PAGE: Signals = Signals {
         page: Page::Shown,
         ..Signals::VMGENID
     };
 
-    /// A vmgenid device of whose page the kernel module shows a copy.
-    pub const COPIED: Signals = Signals {
+    /// A vmgenid device, with the kernel module showing a copy of its page.
+    pub const VMGENID_WITH_COPY: Signals = Signals {
         page: Page::Copied,
         ..Signals::VMGENID
     };
 
     /// A vmgenid and a vmclock device.
-    pub const BOTH: Signals = Signals {
+    pub const VMGENID_AND_VMCLOCK: Signals = Signals {
         vmgenid: true,
         page: Page::Hidden,
         vmclock: true,
@@ -96,7 +96,7 @@ pub struct Spec {
     pub kernel: PathBuf,
     /// The initramfs that holds the probe.
     pub initramfs: PathBuf,
-    /// The devices that tell the guest of a clone.
+    /// The devices that notify the guest of a clone.
     pub signals: Signals,
     /// What the probe does.
     pub mode: Mode,
@@ -115,7 +115,7 @@ impl Spec {
         format!("{}{without}", self.accelerator.cpu())
     }
 
-    /// What the kernel's command line tells the probe.
+    /// Parameters for the probe on the kernel's command line.
     pub(super) fn command_line(&self) -> String {
         format!("{}{}", Mode::PARAMETER, self.mode.name())
     }

@@ -1,11 +1,11 @@
-//! Guests for tests: a workshop, files for drives, and commands that must succeed.
+//! Guests for tests: a factory of guests, files for drives, and commands that must succeed.
 
 use std::fs::File;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use squall_lab::debian::Cache;
-use squall_lab::workshop::{Guest, Workshop};
+use squall_lab::test_guests::{Guest, GuestFactory};
 use squall_tools::{Failure, Interrupt};
 use tempfile::TempDir;
 
@@ -14,9 +14,9 @@ use super::{Turn, message};
 /// Longest time to wait for anything.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A workshop, and a directory for drives.
+/// A factory of guests, and a directory for drives.
 pub struct Workspace {
-    pub shop: Workshop,
+    pub factory: GuestFactory,
     directory: TempDir,
     _turn: Turn,
 }
@@ -25,7 +25,7 @@ impl Workspace {
     pub fn new() -> Workspace {
         let _turn = Turn::take();
         Workspace {
-            shop: open().unwrap_or_else(|failure| panic!("{}", message(failure))),
+            factory: open().unwrap_or_else(|failure| panic!("{}", message(failure))),
             directory: TempDir::new().expect("a directory"),
             _turn,
         }
@@ -45,31 +45,31 @@ impl Workspace {
     }
 }
 
-fn open() -> Result<Workshop, Failure> {
+fn open() -> Result<GuestFactory, Failure> {
     let cache = Cache::open(None)?;
     cache.tools()?;
     let interrupt = Interrupt::watch("the guests are ended")?;
-    Workshop::open(&cache, interrupt, TIMEOUT)
+    GuestFactory::open(&cache, interrupt, TIMEOUT)
 }
 
 /// Runs a command, which must succeed, and returns its output.
 #[track_caller]
 pub fn ok(guest: &mut Guest, command: &str) -> String {
-    let said = guest.sh(command).and_then(|said| said.succeeded());
-    said.unwrap_or_else(|failure| panic!("{command}: {}", message(failure)))
+    let output = guest.sh(command).and_then(|output| output.into_stdout());
+    output.unwrap_or_else(|failure| panic!("{command}: {}", message(failure)))
 }
 
 /// Runs a command, which must fail, and returns its errors.
 #[track_caller]
 pub fn fails(guest: &mut Guest, command: &str) -> String {
-    let said = guest.sh(command).expect("an end");
-    assert_ne!(said.status, 0, "{command}");
-    String::from_utf8_lossy(&said.stderr).into_owned()
+    let output = guest.sh(command).expect("an end");
+    assert_ne!(output.status, 0, "{command}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Waits until a command succeeds.
 #[track_caller]
-pub fn soon(guest: &mut Guest, command: &str) {
+pub fn wait_until_ok(guest: &mut Guest, command: &str) {
     let deadline = Instant::now() + TIMEOUT;
     while guest.sh(command).expect("an end").status != 0 {
         assert!(Instant::now() < deadline, "{command}");

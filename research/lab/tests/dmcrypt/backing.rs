@@ -3,15 +3,15 @@
 
 use crate::common::commands::contains;
 use crate::common::needs::GUESTS;
-use crate::dmcrypt::workspace::{BARE, Desk, Workspace, id};
+use crate::dmcrypt::workspace::{BARE, GuestSession, Workspace, id};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
     a_line_of_crypttab_becomes_swap_without_udev: [GUESTS],
-    udev_names_drives_and_devices_where_it_is_started: [GUESTS],
-    a_luks2_volume_remembers_what_makes_it_fast: [GUESTS],
-    every_crypto_module_is_at_hand: [GUESTS],
+    udev_names_drives_and_devices_once_it_is_started: [GUESTS],
+    a_luks2_volume_stores_its_performance_flags: [GUESTS],
+    every_crypto_module_can_be_loaded: [GUESTS],
 ];
 
 const SERIAL: &str = "DRIVE-1";
@@ -22,37 +22,37 @@ const FAST: &str = "no_read_workqueue no_write_workqueue sector_size:4096";
 
 fn a_line_of_crypttab_becomes_swap_without_udev() {
     let workspace = Workspace::new();
-    let mut desk = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
-    crypttab(&mut desk, "/dev/vda");
-    swap_is_made(&mut desk);
-    desk.ok("[ -b /dev/mapper/swap ] && [ ! -L /dev/mapper/swap ]");
-    desk.ok("cryptdisks_stop swap && [ ! -e /dev/mapper/swap ]");
+    let mut session = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
+    crypttab(&mut session, "/dev/vda");
+    swap_is_made(&mut session);
+    session.ok("[ -b /dev/mapper/swap ] && [ ! -L /dev/mapper/swap ]");
+    session.ok("cryptdisks_stop swap && [ ! -e /dev/mapper/swap ]");
 
-    luks(&mut desk, "", "");
-    contains(&unusable(&mut desk), &["crypto_LUKS"]);
-    desk.ok("dd if=/dev/zero of=/dev/vda bs=1M count=17 conv=fsync");
-    swap_is_made(&mut desk);
+    luks(&mut session, "", "");
+    contains(&unusable(&mut session), &["crypto_LUKS"]);
+    session.ok("dd if=/dev/zero of=/dev/vda bs=1M count=17 conv=fsync");
+    swap_is_made(&mut session);
 }
 
-fn udev_names_drives_and_devices_where_it_is_started() {
+fn udev_names_drives_and_devices_once_it_is_started() {
     let workspace = Workspace::new();
-    let mut desk = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
-    crypttab(&mut desk, &id(SERIAL));
-    desk.ok("[ ! -e /dev/disk ]");
-    contains(&unusable(&mut desk), &["does not exist"]);
+    let mut session = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
+    crypttab(&mut session, &id(SERIAL));
+    session.ok("[ ! -e /dev/disk ]");
+    contains(&unusable(&mut session), &["does not exist"]);
 
-    desk.start_udev();
-    let link = desk.ok(&format!("readlink -f {}", id(SERIAL)));
+    session.start_udev();
+    let link = session.ok(&format!("readlink -f {}", id(SERIAL)));
     assert_eq!(link, "/dev/vda\n");
-    swap_is_made(&mut desk);
-    assert_eq!(desk.ok("readlink /dev/mapper/swap"), "../dm-0\n");
-    desk.ok("ls /dev/disk/by-id/dm-name-swap");
-    desk.ok("cryptdisks_stop swap && [ ! -L /dev/mapper/swap ]");
+    swap_is_made(&mut session);
+    assert_eq!(session.ok("readlink /dev/mapper/swap"), "../dm-0\n");
+    session.ok("ls /dev/disk/by-id/dm-name-swap");
+    session.ok("cryptdisks_stop swap && [ ! -L /dev/mapper/swap ]");
 }
 
 /// Writes a crypttab whose only line is for swap on `device`.
-fn crypttab(desk: &mut Desk, device: &str) {
-    desk.write(
+fn crypttab(session: &mut GuestSession, device: &str) {
+    session.write(
         "/etc/crypttab",
         format!("swap {device} /dev/urandom {SWAP}\n"),
     );
@@ -60,72 +60,72 @@ fn crypttab(desk: &mut Desk, device: &str) {
 
 /// Executes the crypttab line and checks that the kernel swaps to the resulting device.
 #[track_caller]
-fn swap_is_made(desk: &mut Desk) {
-    contains(&desk.ok("cryptdisks_start swap"), &["swap (started)"]);
-    let table = desk.ok("dmsetup table swap");
+fn swap_is_made(session: &mut GuestSession) {
+    contains(&session.ok("cryptdisks_start swap"), &["swap (started)"]);
+    let table = session.ok("dmsetup table swap");
     contains(&table, &["crypt aes-xts-plain64", FAST]);
-    desk.ok("swapon /dev/mapper/swap");
-    assert_eq!(desk.ok("cat /proc/swaps").lines().count(), 2);
-    desk.ok("swapoff /dev/mapper/swap");
+    session.ok("swapon /dev/mapper/swap");
+    assert_eq!(session.ok("cat /proc/swaps").lines().count(), 2);
+    session.ok("swapoff /dev/mapper/swap");
 }
 
 /// The error message where the crypttab line cannot be executed.
 #[track_caller]
-fn unusable(desk: &mut Desk) -> String {
-    desk.fails("cryptdisks_start swap >&2")
+fn unusable(session: &mut GuestSession) -> String {
+    session.fails("cryptdisks_start swap >&2")
 }
 
 /// Makes a LUKS2 volume on the drive, and opens it as `volume` once with the options and once without.
 #[track_caller]
-fn luks(desk: &mut Desk, options: &str, expected: &str) {
-    desk.write("/tmp/key", "a secret");
-    desk.ok(
+fn luks(session: &mut GuestSession, options: &str, expected: &str) {
+    session.write("/tmp/key", "a secret");
+    session.ok(
         "cryptsetup luksFormat -q --type luks2 --cipher aes-xts-plain64 --key-size 512 \
          --sector-size 4096 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 /dev/vda /tmp/key",
     );
     let open = "cryptsetup open --key-file /tmp/key /dev/vda volume";
-    desk.ok(&format!(
+    session.ok(&format!(
         "{open} {options} && cryptsetup close volume && {open}"
     ));
-    let table = desk.ok("dmsetup table volume");
+    let table = session.ok("dmsetup table volume");
     contains(
         &table,
         &["crypt aes-xts-plain64", expected, "sector_size:4096"],
     );
     assert_eq!(table.contains(FAST), expected == FAST, "{table}");
-    desk.ok("cryptsetup close volume");
+    session.ok("cryptsetup close volume");
 }
 
-fn a_luks2_volume_remembers_what_makes_it_fast() {
+fn a_luks2_volume_stores_its_performance_flags() {
     let workspace = Workspace::new();
-    let mut desk = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
+    let mut session = workspace.boot(vec![workspace.drive(SERIAL, 64)]);
     let fast = "--perf-no_read_workqueue --perf-no_write_workqueue";
-    luks(&mut desk, &format!("{fast} --persistent"), FAST);
-    luks(&mut desk, fast, "");
+    luks(&mut session, &format!("{fast} --persistent"), FAST);
+    luks(&mut session, fast, "");
 }
 
-fn every_crypto_module_is_at_hand() {
+fn every_crypto_module_can_be_loaded() {
     let workspace = Workspace::new();
-    let mut desk = workspace.boot(Vec::new());
-    desk.ok("modprobe brd rd_nr=1 rd_size=65536");
-    assert_eq!(desk.ok("cat /sys/block/ram0/size"), "131072\n");
-    let release = desk.ok("uname -r");
-    let aliases = desk.read(&format!("/lib/modules/{}/modules.alias", release.trim()));
+    let mut session = workspace.boot(Vec::new());
+    session.ok("modprobe brd rd_nr=1 rd_size=65536");
+    assert_eq!(session.ok("cat /sys/block/ram0/size"), "131072\n");
+    let release = session.ok("uname -r");
+    let aliases = session.read(&format!("/lib/modules/{}/modules.alias", release.trim()));
     contains(
         &String::from_utf8_lossy(&aliases),
         &["alias crypto-twofish twofish"],
     );
     for (number, cipher) in CIPHERS.into_iter().enumerate() {
-        desk.ok(&create(number, cipher));
+        session.ok(&create(number, cipher));
     }
-    contains(&desk.squall("--version").well(), &["squall "]);
-    contains(&desk.squall("--none").badly(2), &["--none"]);
+    contains(&session.squall("--version").success(), &["squall "]);
+    contains(&session.squall("--none").failure(2), &["--none"]);
 
-    let mut desk = workspace.boot_with(BARE, Vec::new());
-    desk.ok("modprobe brd rd_nr=1 rd_size=65536");
+    let mut session = workspace.boot_with(BARE, Vec::new());
+    session.ok("modprobe brd rd_nr=1 rd_size=65536");
     for (number, cipher) in CIPHERS.into_iter().enumerate() {
         contains(
-            &desk.fails(&create(number, cipher)),
+            &session.fails(&create(number, cipher)),
             &["No such file or directory"],
         );
     }

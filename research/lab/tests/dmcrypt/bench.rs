@@ -5,13 +5,15 @@ use serde_json::{Value, json};
 
 use crate::common::commands::contains;
 use crate::common::needs::GUESTS;
-use crate::dmcrypt::workspace::{Desk, LOAD_USUAL, MEASURED, MIB, NAMES, USUAL, Workspace, id};
+use crate::dmcrypt::workspace::{
+    GuestSession, LOAD_USUAL, MEASURED, MIB, NAMES, USUAL, Workspace, id,
+};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    memory_is_measured_and_given_back: [GUESTS],
-    what_goes_through_is_encrypted: [GUESTS],
+    memory_is_measured_and_freed: [GUESTS],
+    data_written_through_a_device_is_encrypted: [GUESTS],
 ];
 
 const SERIAL: &str = "DRIVE-1";
@@ -22,16 +24,16 @@ const QUICK: &str = "--size 16MiB --rounds 2 --sample 5";
 /// Number of ways to read and write.
 const WORKLOADS: usize = 8;
 
-fn memory_is_measured_and_given_back() {
+fn memory_is_measured_and_freed() {
     let workspace = Workspace::new();
-    let mut desk = workspace.boot_with(USUAL, Vec::new());
+    let mut session = workspace.boot_with(USUAL, Vec::new());
     let ciphers = "--cipher 'aes-xts-plain64 512' --cipher 'aes-cbc-essiv:sha256 256'";
     let reports = "--export-json /tmp/b.json --export-csv /tmp/b.csv --export-html /tmp/b.html";
-    let text = desk
+    let text = session
         .squall(&format!("dmcrypt bench {QUICK} {ciphers} {reports}"))
-        .well();
-    desk.nothing_is_left();
-    let report = desk.json("/tmp/b.json");
+        .success();
+    session.nothing_is_left();
+    let report = session.json("/tmp/b.json");
     is_whole(&report, 2);
     assert_eq!(names(&report["ranking"]).len(), 2);
     let backing = json!({ "kind": "ram", "name": "/dev/ram0", "bytes": 16 * MIB, "sector": 512 });
@@ -45,26 +47,26 @@ fn memory_is_measured_and_given_back() {
             "/dev/disk/by-id/DEVICE",
         ],
     );
-    let lines = desk.text("/tmp/b.csv").lines().count();
+    let lines = session.text("/tmp/b.csv").lines().count();
     // Of each cipher only the better specification is measured with other options.
     assert_eq!(lines, 1 + WORKLOADS * (1 + 2 + 4));
     contains(
-        &desk.text("/tmp/b.html"),
+        &session.text("/tmp/b.html"),
         &["<svg", "emulated", "aes-xts-plain64 512"],
     );
 
-    the_secure_ones_are_measured(&mut desk);
+    all_secure_specifications_are_measured(&mut session);
 }
 
 /// Without a choice of ciphers, all secure ones are measured, with one digest of each kind.
-fn the_secure_ones_are_measured(desk: &mut Desk) {
-    desk.ok(LOAD_USUAL);
-    desk.load_no_more();
+fn all_secure_specifications_are_measured(session: &mut GuestSession) {
+    session.ok(LOAD_USUAL);
+    session.load_no_more();
     // squall loads brd by its name; the kernel cannot load it any more.
     let once = "--size 16MiB --rounds 1 --sample 1 --export-json /tmp/all.json";
-    desk.squall(&format!("dmcrypt bench {once}")).well();
-    desk.nothing_is_left();
-    let report = desk.json("/tmp/all.json");
+    session.squall(&format!("dmcrypt bench {once}")).success();
+    session.nothing_is_left();
+    let report = session.json("/tmp/all.json");
     is_whole(&report, 1);
     let mut measured = names(&report["ranking"]);
     measured.sort();
@@ -150,78 +152,77 @@ fn names(measured: &Value) -> Vec<String> {
 /// Stops a run in the middle. Text written through its device is not on the drive. It can be read
 /// through a second device with the same key, made by dmsetup, but not with another key. Then the run
 /// continues to its end.
-/// not. Then the run goes on to its end.
-fn what_goes_through_is_encrypted() {
+fn data_written_through_a_device_is_encrypted() {
     let workspace = Workspace::new();
-    let mut desk = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 24)]);
-    desk.start_udev();
+    let mut session = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 24)]);
+    session.start_udev();
     let ciphers = "--cipher 'aes-xts-plain64 512'";
     let drive = id(SERIAL);
     let once = "--size 16MiB --rounds 1 --sample 500 --export-json /tmp/b.json";
-    let run = desk.start(&format!(
+    let run = session.start(&format!(
         "dmcrypt bench --device {drive} --yes {ciphers} {once}"
     ));
-    desk.until_device(MEASURED);
-    desk.ok("sleep 1; kill -s STOP $(pidof squall); sleep 1");
-    let table = desk.ok(&format!(
+    session.until_device(MEASURED);
+    session.ok("sleep 1; kill -s STOP $(pidof squall); sleep 1");
+    let table = session.ok(&format!(
         "dmsetup table --showkeys $({NAMES} | grep -E '^squall-.*-[0-9]+$')"
     ));
     let key = table.split(' ').nth(4).expect("a key").to_owned();
-    let number = desk.ok("cat /sys/block/vda/dev");
+    let number = session.ok("cat /sys/block/vda/dev");
     let over = format!(" 0 {} 0", number.trim());
     contains(&table, &["0 32768 crypt aes-xts-plain64 ", &over]);
     assert_eq!(key.len(), 128, "{table}");
-    second_devices(&mut desk, &table, &key);
-    compare(&mut desk);
-    desk.ok("dmsetup remove same && dmsetup remove other");
-    desk.ok("kill -s CONT $(pidof squall)");
-    desk.end(run).well();
-    desk.nothing_is_left();
-    let report = desk.json("/tmp/b.json");
+    second_devices(&mut session, &table, &key);
+    compare(&mut session);
+    session.ok("dmsetup remove same && dmsetup remove other");
+    session.ok("kill -s CONT $(pidof squall)");
+    session.end(run).success();
+    session.nothing_is_left();
+    let report = session.json("/tmp/b.json");
     is_whole(&report, 1);
     assert_eq!(report["backing"]["name"], drive);
     assert_eq!(report["backing"]["kind"], "device");
-    desk.ok("sync");
-    drop(desk);
-    overwritten_as_far_as_said(&workspace.medium(SERIAL));
+    session.ok("sync");
+    drop(session);
+    is_overwritten_exactly_as_far_as_requested(&workspace.medium(SERIAL));
 }
 
 /// Makes two devices with the run's table: `same` with its key, and `other` with another key.
-fn second_devices(desk: &mut Desk, table: &str, key: &str) {
+fn second_devices(session: &mut GuestSession, table: &str, key: &str) {
     let other: String = key.chars().rev().collect();
     assert_ne!(other, key);
     for (name, table) in [
         ("same", table.to_owned()),
         ("other", table.replace(key, &other)),
     ] {
-        desk.write("/tmp/table", table);
-        desk.ok(&format!("dmsetup create {name} /tmp/table"));
+        session.write("/tmp/table", table);
+        session.ok(&format!("dmsetup create {name} /tmp/table"));
     }
 }
 
 /// Compares text that is written through the run's device, and everything that the run has written.
-fn compare(desk: &mut Desk) {
-    desk.ok("yes 'plaintext that nobody may read' | head -c 1048576 >/tmp/text");
-    desk.ok(&format!(
+fn compare(session: &mut GuestSession) {
+    session.ok("yes 'plaintext that nobody may read' | head -c 1048576 >/tmp/text");
+    session.ok(&format!(
         "name=$({NAMES} | grep -E '^squall-.*-[0-9]+$')
         ln -s /dev/dm-$(dmsetup info -c --noheadings -o minor $name) /tmp/ours
         dd if=/tmp/text of=/tmp/ours bs=1M oflag=direct conv=notrunc,fsync"
     ));
-    desk.ok("for name in same other; do
+    session.ok("for name in same other; do
             dd if=/dev/mapper/$name of=/tmp/$name bs=1M iflag=direct
         done
         dd if=/dev/vda of=/tmp/raw bs=1M count=16 iflag=direct
         dd if=/tmp/ours of=/tmp/ours.bytes bs=1M iflag=direct");
-    let ours = desk.read("/tmp/ours.bytes");
-    let text = desk.read("/tmp/text");
+    let ours = session.read("/tmp/ours.bytes");
+    let text = session.read("/tmp/text");
     assert_eq!(ours.len() as u64, 16 * MIB);
     assert!(ours.starts_with(&text));
     assert!(
-        desk.read("/tmp/same") == ours,
+        session.read("/tmp/same") == ours,
         "the same key reads the same"
     );
     for other in ["other", "raw"] {
-        let bytes = desk.read(&format!("/tmp/{other}"));
+        let bytes = session.read(&format!("/tmp/{other}"));
         assert_eq!(bytes.len(), ours.len());
         let sectors = bytes.chunks(512).zip(ours.chunks(512));
         let equal = sectors.filter(|(one, other)| one == other).count();
@@ -231,8 +232,8 @@ fn compare(desk: &mut Desk) {
     }
 }
 
-/// Checks that no sector in the part to overwrite is still empty, and that none after it was touched.
-fn overwritten_as_far_as_said(medium: &[u8]) {
+/// Checks that no sector in the requested part is still empty, and that no sector after it was changed.
+fn is_overwritten_exactly_as_far_as_requested(medium: &[u8]) {
     let is_empty = |sector: &[u8]| sector.iter().all(|byte| *byte == 0);
     let (used, rest) = medium.split_at(16 * MIB as usize);
     let empty = used.chunks(512).filter(|sector| is_empty(sector)).count();

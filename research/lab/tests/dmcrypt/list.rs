@@ -1,17 +1,17 @@
 //! Compares `squall dmcrypt list` with the kernel's own answers, and checks its verdicts.
 
 mod grid;
+mod parsed;
 mod sample;
-mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::commands::contains;
 use crate::common::needs::GUESTS;
-use crate::dmcrypt::workspace::{BARE, Desk, LOAD_USUAL, USUAL, Workspace};
+use crate::dmcrypt::workspace::{BARE, GuestSession, LOAD_USUAL, USUAL, Workspace};
+use parsed::{List, Spec};
 use squall_testing::suite::{NOTHING, Need, Test};
 use squall_testing::tests;
-use told::{List, Spec};
 
 /// Time for a test of ten minutes.
 const LONG: Need = Need {
@@ -25,18 +25,18 @@ const LONG: Need = Need {
 
 pub const TESTS: &[Test] = tests![
     the_list_is_what_the_kernel_accepts: [GUESTS],
-    the_list_has_what_there_are_modules_for: [GUESTS],
+    the_list_depends_on_the_available_modules: [GUESTS],
     the_shortcut_misses_nothing: [LONG, GUESTS],
 ];
 
 fn the_list_is_what_the_kernel_accepts() {
     let workspace = Workspace::new();
-    let mut desk = workspace.boot_for_many_tables(BARE, true);
-    let (list, text) = listed(&mut desk, "");
-    is_told(&mut desk, &list, &text);
-    desk.load_no_more();
-    agrees(&mut desk, &list);
-    is_the_grid_and_what_is_around_it(&list);
+    let mut session = workspace.boot_for_many_tables(BARE, true);
+    let (list, text) = listed(&mut session, "");
+    reports_the_same_list_in_every_format(&mut session, &list, &text);
+    session.load_no_more();
+    agrees(&mut session, &list);
+    contains_the_grid_and_only_known_extensions(&list);
     assert_eq!(secure(&list), BTreeSet::from(SECURE.map(str::to_owned)));
     has_these_verdicts(&list);
     only_ecb_has_several_names(&list);
@@ -44,18 +44,18 @@ fn the_list_is_what_the_kernel_accepts() {
 
 /// The list of everything that this kernel accepts, and its text.
 #[track_caller]
-fn listed(desk: &mut Desk, options: &str) -> (List, String) {
+fn listed(session: &mut GuestSession, options: &str) -> (List, String) {
     let arguments =
         format!("dmcrypt list {options} --export-json /tmp/list.json --export-csv /tmp/list.csv");
-    let text = desk.squall(&arguments).well();
-    desk.nothing_is_left();
-    assert_eq!(desk.ok("dmsetup ls"), "No devices found\n");
-    let list = serde_json::from_slice(&desk.read("/tmp/list.json"));
+    let text = session.squall(&arguments).success();
+    session.nothing_is_left();
+    assert_eq!(session.ok("dmsetup ls"), "No devices found\n");
+    let list = serde_json::from_slice(&session.read("/tmp/list.json"));
     (list.expect("a list"), text)
 }
 
 /// Text and CSV show the same list, and the report says that the machine is emulated.
-fn is_told(desk: &mut Desk, list: &List, text: &str) {
+fn reports_the_same_list_in_every_format(session: &mut GuestSession, list: &List, text: &str) {
     assert_eq!(list.format, "squall-dmcrypt-list/1");
     assert!(list.machine.is_emulated && list.is_complete);
     assert!(list.tried > list.accepted.len());
@@ -66,7 +66,7 @@ fn is_told(desk: &mut Desk, list: &List, text: &str) {
     );
     let what = ["EMULATED: the CPU of this machine is a program.", &counts];
     contains(text, &what);
-    let csv = desk.text("/tmp/list.csv");
+    let csv = session.text("/tmp/list.csv");
     assert_eq!(csv.lines().count(), list.accepted.len() + 1);
     contains(
         &csv,
@@ -75,10 +75,10 @@ fn is_told(desk: &mut Desk, list: &List, text: &str) {
 }
 
 /// Checks that dmsetup gets the same answers.
-fn agrees(desk: &mut Desk, list: &List) {
+fn agrees(session: &mut GuestSession, list: &List) {
     let sample = sample::of(list);
     let specs: Vec<&Spec> = sample.iter().map(|(spec, _)| spec).collect();
-    let answers = sample::asked(desk, &specs);
+    let answers = sample::asked(session, &specs);
     assert_eq!(answers.len(), sample.len());
     let differs = |((_, is_listed), answer): &(&(Spec, bool), &bool)| is_listed != *answer;
     let differing: Vec<String> = sample
@@ -98,7 +98,7 @@ fn agrees(desk: &mut Desk, list: &List) {
 
 /// Checks that the list has everything that was found by hand, and that all else is there for a known
 /// reason.
-fn is_the_grid_and_what_is_around_it(list: &List) {
+fn contains_the_grid_and_only_known_extensions(list: &List) {
     let specs = list.accepted.iter().map(|entry| &entry.spec);
     let mut around: BTreeMap<&str, usize> = BTreeMap::new();
     let mut pairs = BTreeSet::new();
@@ -244,25 +244,25 @@ fn only_ecb_has_several_names(list: &List) {
 }
 
 /// The list loads the modules that it asks for, and leaves out what no module provides.
-fn the_list_has_what_there_are_modules_for() {
+fn the_list_depends_on_the_available_modules() {
     let workspace = Workspace::new();
-    let mut desk = workspace.boot_for_many_tables(BARE, false);
-    let (bare, _) = listed(&mut desk, "");
+    let mut session = workspace.boot_for_many_tables(BARE, false);
+    let (bare, _) = listed(&mut session, "");
     assert_eq!(
         algorithms(&bare),
         BTreeSet::from(BUILT_IN.map(str::to_owned))
     );
 
     let modules = [USUAL, &["twofish_generic"][..]].concat();
-    let mut desk = workspace.boot_for_many_tables(&modules, false);
-    let loaded = desk.ok("cat /proc/modules");
+    let mut session = workspace.boot_for_many_tables(&modules, false);
+    let loaded = session.ok("cat /proc/modules");
     assert!(!loaded.contains("twofish") && !loaded.contains("dm_crypt"));
-    let (list, _) = listed(&mut desk, "");
+    let (list, _) = listed(&mut session, "");
     let mut expected = algorithms(&bare);
     expected.extend(WITH_MODULES.map(str::to_owned));
     assert_eq!(algorithms(&list), expected);
     contains(
-        &desk.ok("cat /proc/modules"),
+        &session.ok("cat /proc/modules"),
         &["twofish_generic", "dm_crypt"],
     );
 }
@@ -292,11 +292,11 @@ fn algorithms(list: &List) -> BTreeSet<String> {
 /// Asks about all 300,000 candidates. An emulated kernel answers a few hundred per second.
 fn the_shortcut_misses_nothing() {
     let workspace = Workspace::new();
-    let mut desk = workspace.boot_for_many_tables(USUAL, false);
-    desk.ok(LOAD_USUAL);
-    desk.load_no_more();
-    let (short, _) = listed(&mut desk, "");
-    let (long, _) = listed(&mut desk, "--exhaustive");
+    let mut session = workspace.boot_for_many_tables(USUAL, false);
+    session.ok(LOAD_USUAL);
+    session.load_no_more();
+    let (short, _) = listed(&mut session, "");
+    let (long, _) = listed(&mut session, "--exhaustive");
     let specs = |list: List| list.accepted.into_iter().map(|entry| entry.spec);
     assert!(long.tried > 10 * short.tried);
     assert!(specs(long).eq(specs(short)));

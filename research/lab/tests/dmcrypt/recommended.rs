@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::common::commands::contains;
 use crate::common::needs::GUESTS;
-use crate::dmcrypt::workspace::{Desk, USUAL, Workspace, id};
+use crate::dmcrypt::workspace::{GuestSession, USUAL, Workspace, id};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    what_is_recommended_works: [GUESTS],
+    recommended_lines_work: [GUESTS],
 ];
 
 const SERIAL: &str = "DRIVE-1";
@@ -21,11 +21,11 @@ const SERIAL: &str = "DRIVE-1";
 /// Options that make trying a passphrase fast. They are not part of the recommendation.
 const CHEAP: &str = "-q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /tmp/key";
 
-fn what_is_recommended_works() {
+fn recommended_lines_work() {
     let workspace = Workspace::new();
-    let mut desk = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 64)]);
-    desk.start_udev();
-    desk.write("/tmp/key", "a secret");
+    let mut session = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 64)]);
+    session.start_udev();
+    session.write("/tmp/key", "a secret");
     for (cipher, in_crypttab) in [
         ("aes-xts-plain64 512", "cipher=aes-xts-plain64,size=512"),
         (
@@ -37,25 +37,25 @@ fn what_is_recommended_works() {
             "cipher=xchacha12\\054aes-adiantum-plain64,size=256",
         ),
     ] {
-        let found = recommended(&mut desk, cipher);
+        let found = recommended(&mut session, cipher);
         contains(line(&found, "swap"), &[&id(SERIAL), in_crypttab]);
         let name = cipher.split(' ').next().unwrap_or_default();
-        swap(&mut desk, &found, name);
-        luks(&mut desk, &found, name);
+        swap(&mut session, &found, name);
+        luks(&mut session, &found, name);
     }
 }
 
 /// The recommendation after measuring one cipher.
 #[track_caller]
-fn recommended(desk: &mut Desk, cipher: &str) -> Value {
+fn recommended(session: &mut GuestSession, cipher: &str) -> Value {
     let bench = "dmcrypt bench --size 16MiB --rounds 1 --sample 5 --export-json /tmp/b.json --yes";
-    let ran = desk.squall(&format!(
+    let ran = session.squall(&format!(
         "{bench} --device {} --cipher '{cipher}'",
         id(SERIAL)
     ));
-    let text = ran.well();
-    desk.nothing_is_left();
-    let found = desk.json("/tmp/b.json")["recommendation"].clone();
+    let text = ran.success();
+    session.nothing_is_left();
+    let found = session.json("/tmp/b.json")["recommendation"].clone();
     for key in ["swap", "luks_format", "luks_open", "luks_crypttab"] {
         assert!(
             text.lines()
@@ -72,36 +72,36 @@ fn line<'a>(found: &'a Value, key: &str) -> &'a str {
 }
 
 /// Makes swap with the crypttab line.
-fn swap(desk: &mut Desk, found: &Value, name: &str) {
-    desk.write("/etc/crypttab", format!("{}\n", line(found, "swap")));
-    contains(&desk.ok("cryptdisks_start swap"), &["swap (started)"]);
-    is_as_recommended(desk, found, "swap", name);
-    desk.ok("swapon /dev/mapper/swap");
-    assert_eq!(desk.ok("cat /proc/swaps").lines().count(), 2);
-    desk.ok("swapoff /dev/mapper/swap && udevadm settle && cryptdisks_stop swap");
+fn swap(session: &mut GuestSession, found: &Value, name: &str) {
+    session.write("/etc/crypttab", format!("{}\n", line(found, "swap")));
+    contains(&session.ok("cryptdisks_start swap"), &["swap (started)"]);
+    is_as_recommended(session, found, "swap", name);
+    session.ok("swapon /dev/mapper/swap");
+    assert_eq!(session.ok("cat /proc/swaps").lines().count(), 2);
+    session.ok("swapoff /dev/mapper/swap && udevadm settle && cryptdisks_stop swap");
     // Debian's scripts refuse to start the next one if they find anything on the device.
-    desk.ok("dd if=/dev/zero of=/dev/vda bs=1M count=1 conv=fsync");
+    session.ok("dd if=/dev/zero of=/dev/vda bs=1M count=1 conv=fsync");
 }
 
 /// Makes and opens a volume with the commands, and then opens it with the crypttab line.
-fn luks(desk: &mut Desk, found: &Value, name: &str) {
-    desk.ok(&format!("{} {CHEAP}", line(found, "luks_format")));
-    desk.ok(&format!("{} --key-file /tmp/key", line(found, "luks_open")));
-    is_as_recommended(desk, found, "volume", name);
-    desk.ok("yes volume | head -c 1048576 >/tmp/text && dd if=/tmp/text of=/dev/mapper/volume conv=fsync");
-    desk.ok("udevadm settle && cryptsetup close volume");
+fn luks(session: &mut GuestSession, found: &Value, name: &str) {
+    session.ok(&format!("{} {CHEAP}", line(found, "luks_format")));
+    session.ok(&format!("{} --key-file /tmp/key", line(found, "luks_open")));
+    is_as_recommended(session, found, "volume", name);
+    session.ok("yes volume | head -c 1048576 >/tmp/text && dd if=/tmp/text of=/dev/mapper/volume conv=fsync");
+    session.ok("udevadm settle && cryptsetup close volume");
 
-    desk.write(
+    session.write(
         "/etc/crypttab",
         format!("{}\n", line(found, "luks_crypttab")),
     );
-    let started = desk.ok(UNLOCK);
+    let started = session.ok(UNLOCK);
     contains(&started, &["volume (started)"]);
-    is_as_recommended(desk, found, "volume", name);
-    desk.ok(
+    is_as_recommended(session, found, "volume", name);
+    session.ok(
         "cmp -n 1048576 /tmp/text /dev/mapper/volume && udevadm settle && cryptdisks_stop volume",
     );
-    desk.ok("dd if=/dev/zero of=/dev/vda bs=1M count=17 conv=fsync");
+    session.ok("dd if=/dev/zero of=/dev/vda bs=1M count=17 conv=fsync");
 }
 
 /// Executes the crypttab line and gives the passphrase like a boot screen. The console is removed,
@@ -117,8 +117,8 @@ const UNLOCK: &str = "
 
 /// Checks that a device's table has the recommended cipher and options.
 #[track_caller]
-fn is_as_recommended(desk: &mut Desk, found: &Value, device: &str, name: &str) {
-    let table = desk.ok(&format!("dmsetup table {device}"));
+fn is_as_recommended(session: &mut GuestSession, found: &Value, device: &str, name: &str) {
+    let table = session.ok(&format!("dmsetup table {device}"));
     contains(&table, &[&format!(" crypt {name} ")]);
     let options = &found["options"];
     assert_eq!(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
-use squall_lab::workshop::{Bus, Drive, Guest, Job, Setup, program};
+use squall_lab::test_guests::{Bus, Drive, Guest, Job, Setup, program};
 
 use crate::common::commands::contains;
 use crate::common::guests;
@@ -19,9 +19,8 @@ const LIMIT: Duration = Duration::from_secs(7200);
 /// Modules for encrypted devices over memory, with only the kernel's built-in ciphers.
 pub const BARE: &[&str] = &["brd", "dm-crypt"];
 
-/// The same with the usual modes of AES, what cryptsetup needs to encrypt Adiantum keys, and a file
-/// system.
-/// system.
+/// The same with the usual modes of AES, the modules that cryptsetup needs to encrypt Adiantum keys, and
+/// a file system.
 pub const USUAL: &[&str] = &[
     "adiantum",
     "algif_skcipher",
@@ -69,7 +68,7 @@ impl Workspace {
     }
 
     /// A guest with all crypto modules.
-    pub fn boot(&self, drives: Vec<Drive>) -> Desk<'_> {
+    pub fn boot(&self, drives: Vec<Drive>) -> GuestSession<'_> {
         self.boot_of(Setup {
             modules: BARE,
             crypto: true,
@@ -80,7 +79,7 @@ impl Workspace {
 
     /// A guest with these modules, and with all crypto modules if `crypto`. It has one CPU, and no
     /// mitigations that would slow every table down.
-    pub fn boot_for_many_tables(&self, modules: &[&str], crypto: bool) -> Desk<'_> {
+    pub fn boot_for_many_tables(&self, modules: &[&str], crypto: bool) -> GuestSession<'_> {
         self.boot_of(Setup {
             modules,
             crypto,
@@ -91,7 +90,7 @@ impl Workspace {
     }
 
     /// A guest with only these modules.
-    pub fn boot_with(&self, modules: &[&str], drives: Vec<Drive>) -> Desk<'_> {
+    pub fn boot_with(&self, modules: &[&str], drives: Vec<Drive>) -> GuestSession<'_> {
         self.boot_of(Setup {
             modules,
             drives,
@@ -99,10 +98,10 @@ impl Workspace {
         })
     }
 
-    fn boot_of(&self, setup: Setup) -> Desk<'_> {
+    fn boot_of(&self, setup: Setup) -> GuestSession<'_> {
         let programs: &[&Path] = &[&self.squall];
-        let guest = self.guests.shop.boot(&Setup { programs, ..setup });
-        Desk {
+        let guest = self.guests.factory.boot(&Setup { programs, ..setup });
+        GuestSession {
             guest: guest.expect("a guest"),
         }
     }
@@ -114,18 +113,18 @@ pub fn id(serial: &str) -> String {
 }
 
 /// A running guest.
-pub struct Desk<'w> {
+pub struct GuestSession<'w> {
     pub guest: Guest<'w>,
 }
 
 /// The result of a run of squall.
-pub struct Ran {
+pub struct RunResult {
     pub status: i32,
     pub output: String,
     pub errors: String,
 }
 
-impl Desk<'_> {
+impl GuestSession<'_> {
     /// Runs a command, which must succeed, and returns its output.
     #[track_caller]
     pub fn ok(&mut self, command: &str) -> String {
@@ -140,8 +139,8 @@ impl Desk<'_> {
 
     /// Waits until a command succeeds.
     #[track_caller]
-    pub fn soon(&mut self, command: &str) {
-        guests::soon(&mut self.guest, command);
+    pub fn wait_until_ok(&mut self, command: &str) {
+        guests::wait_until_ok(&mut self.guest, command);
     }
 
     /// Reads a file of the guest.
@@ -190,20 +189,20 @@ impl Desk<'_> {
 
     /// Waits for the end of a run of squall.
     #[track_caller]
-    pub fn end(&mut self, job: Job) -> Ran {
-        let said = self.guest.finish(job, LIMIT).expect("an answer");
-        let said = said.expect("an end");
+    pub fn end(&mut self, job: Job) -> RunResult {
+        let output = self.guest.finish(job, LIMIT).expect("an answer");
+        let output = output.expect("an end");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ran {
-            status: said.status,
-            output: text(&said.stdout),
-            errors: text(&said.stderr),
+        RunResult {
+            status: output.status,
+            output: text(&output.stdout),
+            errors: text(&output.stderr),
         }
     }
 
     /// Runs squall with these arguments to its end.
     #[track_caller]
-    pub fn squall(&mut self, arguments: &str) -> Ran {
+    pub fn squall(&mut self, arguments: &str) -> RunResult {
         let job = self.start(arguments);
         self.end(job)
     }
@@ -211,12 +210,12 @@ impl Desk<'_> {
     /// Waits until a run has a device whose name ends with `ending`, an extended regular expression.
     #[track_caller]
     pub fn until_device(&mut self, ending: &str) {
-        self.soon(&format!(
+        self.wait_until_ok(&format!(
             "{NAMES} | grep -qE '^squall-dmcrypt-[0-9]+-{ending}$'"
         ));
     }
 
-    /// Checks that soon no device of squall is left, and none of its nodes.
+    /// Waits until no device of squall is left, and checks that none of its nodes is left either.
     #[track_caller]
     pub fn no_device_is_left(&mut self) {
         self.ok(&format!(
@@ -237,17 +236,17 @@ impl Desk<'_> {
     }
 }
 
-impl Ran {
+impl RunResult {
     /// The output of a run that must succeed.
     #[track_caller]
-    pub fn well(self) -> String {
+    pub fn success(self) -> String {
         assert_eq!(self.status, 0, "{}", self.errors);
         self.output
     }
 
     /// The errors of a run that must end with this status.
     #[track_caller]
-    pub fn badly(self, status: i32) -> String {
+    pub fn failure(self, status: i32) -> String {
         assert_eq!(self.status, status, "{}", self.errors);
         self.errors
     }
@@ -256,7 +255,7 @@ impl Ran {
     #[track_caller]
     pub fn refused(self, status: i32, words: &[&str]) {
         assert_eq!(self.output, "");
-        let line = self.badly(status);
+        let line = self.failure(status);
         assert!(line.starts_with("squall: "), "{line}");
         assert_eq!(line.lines().count(), 1, "{line}");
         contains(&line, words);

@@ -13,8 +13,8 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    a_good_description_is_believed: [GUESTS, MODULES, C_COMPILER],
-    a_bad_one_is_refused_with_the_reason: [GUESTS, MODULES, C_COMPILER],
+    a_valid_acpi_description_is_accepted: [GUESTS, MODULES, C_COMPILER],
+    an_invalid_acpi_description_is_refused_with_the_reason: [GUESTS, MODULES, C_COMPILER],
 ];
 
 /// A place in the reset ROM, which QEMU's memory map reserves: the last that is possible in a page.
@@ -79,14 +79,14 @@ fn answer(workspace: &Workspace, address: Option<Vec<u8>>) -> (bool, Vec<String>
     (loaded.status == 0, log)
 }
 
-fn a_good_description_is_believed() {
+fn a_valid_acpi_description_is_accepted() {
     let workspace = Workspace::new(KernelName::V6_12);
     let (loaded, log) = answer(&workspace, halves(LAST_IN_ROM));
     assert!(loaded, "{log:?}");
     contains(&log[0], &["the ID at 0x00000000fffffff0, offset 4080"]);
 }
 
-fn a_bad_one_is_refused_with_the_reason() {
+fn an_invalid_acpi_description_is_refused_with_the_reason() {
     let workspace = Workspace::new(KernelName::V6_12);
     let (zero, rom) = (integer(0), integer(LAST_IN_ROM));
     let no_package = "ADDR gives no package of two halves of an address";

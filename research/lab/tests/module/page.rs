@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use squall_lab::debian::KernelName;
-use squall_lab::workshop::{Guest, Job};
+use squall_lab::test_guests::{Guest, Job};
 
 use crate::common::commands::contains;
-use crate::common::guests::{TIMEOUT, fails, ok, soon};
+use crate::common::guests::{TIMEOUT, fails, ok, wait_until_ok};
 use crate::common::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
 use crate::module::workspace::{IDENTITY, IN_MEMORY, MODULE, Workspace, is_sound, log};
 use squall_testing::suite::Test;
@@ -17,7 +17,7 @@ pub const TESTS: &[Test] = tests![
     linux_6_12_shows_the_page: [GUESTS, MODULES, C_COMPILER],
     the_newest_linux_shows_the_page: [GUESTS, MODULES, C_COMPILER],
     without_the_device_there_is_no_module: [GUESTS, MODULES, C_COMPILER],
-    a_new_identity_is_seen_in_the_same_mapping: [GUESTS, MODULES, C_COMPILER],
+    an_open_mapping_shows_the_new_identity: [GUESTS, MODULES, C_COMPILER],
     a_copy_never_changes: [GUESTS, MODULES, C_COMPILER],
 ];
 
@@ -53,9 +53,12 @@ fn shown(in_memory: &str) -> String {
 fn shows_the_page(kernel: KernelName) {
     let workspace = Workspace::new(kernel);
     let mut guest = workspace.boot_and_load();
-    let said = log(&mut guest);
-    assert_eq!(said.len(), 1, "{said:?}");
-    contains(&said[0], &["shows the page with the ID at 0x", "offset 40"]);
+    let output = log(&mut guest);
+    assert_eq!(output.len(), 1, "{output:?}");
+    contains(
+        &output[0],
+        &["shows the page with the ID at 0x", "offset 40"],
+    );
     assert_eq!(ok(&mut guest, "vmgenid id"), shown(IN_MEMORY));
     assert_eq!(ok(&mut guest, "vmgenid refusals"), REFUSALS);
     let node = ok(&mut guest, "stat -c '%a %F' /dev/squall-vmgenid");
@@ -91,7 +94,7 @@ fn without_the_device_there_is_no_module() {
 fn watch<'a>(workspace: &'a Workspace) -> (Guest<'a>, Job) {
     let mut guest = workspace.boot_and_load();
     let job = guest.start("vmgenid watch | tee /tmp/seen").expect("a job");
-    soon(&mut guest, "grep -q before /tmp/seen");
+    wait_until_ok(&mut guest, "grep -q before /tmp/seen");
     let snapshot = guest.snapshot(workspace.path("snapshot"));
     let snapshot = snapshot.expect("a snapshot");
     let same = workspace.resume(&snapshot, IDENTITY);
@@ -102,18 +105,18 @@ fn watch<'a>(workspace: &'a Workspace) -> (Guest<'a>, Job) {
 /// Nothing changes with the stop alone.
 fn assert_unchanged(mut guest: Guest, job: Job) {
     assert_eq!(ok(&mut guest, "vmgenid id"), shown(IN_MEMORY));
-    let said = guest.finish(job, Duration::from_secs(1));
-    assert_eq!(said.expect("an answer"), None);
+    let output = guest.finish(job, Duration::from_secs(1));
+    assert_eq!(output.expect("an answer"), None);
 }
 
-fn a_new_identity_is_seen_in_the_same_mapping() {
+fn an_open_mapping_shows_the_new_identity() {
     let workspace = Workspace::new(KernelName::V6_12);
     let (mut guest, job) = watch(&workspace);
-    let said = guest.finish(job, TIMEOUT).expect("an answer");
-    let said = said.expect("an end").succeeded().expect("success");
+    let output = guest.finish(job, TIMEOUT).expect("an answer");
+    let output = output.expect("an end").into_stdout().expect("success");
     let expected =
         format!("before {IN_MEMORY}\nmapped {OTHER_IN_MEMORY}\nread {OTHER_IN_MEMORY}\n");
-    assert_eq!(said, expected);
+    assert_eq!(output, expected);
     assert_eq!(ok(&mut guest, "vmgenid id"), shown(OTHER_IN_MEMORY));
     is_sound(&mut guest);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use squall_lab::debian::{Cache, KernelName};
-use squall_lab::workshop::{self, Guest, Setup, Snapshot, Workshop};
+use squall_lab::test_guests::{self, Guest, GuestFactory, Setup, Snapshot};
 use squall_tools::{Failure, Interrupt};
 use tempfile::TempDir;
 
@@ -20,7 +20,7 @@ pub const IN_MEMORY: &str = "67452301ab89efcd0123456789abcdef";
 
 /// A kernel, its module, and a program that uses the module's device.
 pub struct Workspace {
-    shop: Workshop,
+    factory: GuestFactory,
     module: Vec<u8>,
     program: PathBuf,
     directory: TempDir,
@@ -41,12 +41,13 @@ impl Workspace {
         let _turn = Turn::take();
         let directory = TempDir::new().expect("a directory");
         let program = directory.path().join("vmgenid");
-        workshop::c_program("vmgenid", &program).expect("a program");
-        let (shop, cache) = open(kernel).unwrap_or_else(|failure| panic!("{}", message(failure)));
+        test_guests::c_program("vmgenid", &program).expect("a program");
+        let (factory, cache) =
+            open(kernel).unwrap_or_else(|failure| panic!("{}", message(failure)));
         let module = directory.path().join("squall_vmgenid.ko");
-        workshop::module(&cache, kernel, shows_copy, &module).expect("a module");
+        test_guests::module(&cache, kernel, shows_copy, &module).expect("a module");
         Workspace {
-            shop,
+            factory,
             module: fs::read(module).expect("a module"),
             program,
             directory,
@@ -63,7 +64,7 @@ impl Workspace {
     pub fn boot_with(&self, vmgenid: Option<&str>, tables: Vec<PathBuf>) -> Guest<'_> {
         let programs = [self.program.as_path()];
         let setup = setup(&programs, vmgenid, tables);
-        let mut guest = self.shop.boot(&setup).expect("a guest");
+        let mut guest = self.factory.boot(&setup).expect("a guest");
         guest.write_file(MODULE, &self.module).expect("a file");
         guest
     }
@@ -79,7 +80,7 @@ impl Workspace {
     pub fn resume(&self, snapshot: &Snapshot, identity: &str) -> Guest<'_> {
         let programs = [self.program.as_path()];
         let setup = setup(&programs, Some(identity), Vec::new());
-        self.shop.resume(&setup, snapshot).expect("a guest")
+        self.factory.resume(&setup, snapshot).expect("a guest")
     }
 
     /// The path of a file that is removed with the workspace.
@@ -101,23 +102,24 @@ fn setup<'a>(
     }
 }
 
-fn open(kernel: KernelName) -> Result<(Workshop, Cache), Failure> {
+fn open(kernel: KernelName) -> Result<(GuestFactory, Cache), Failure> {
     let cache = Cache::open(None)?;
     cache.compiler()?;
     cache.headers(kernel)?;
     let interrupt = Interrupt::watch("the guests are ended")?;
-    let shop = Workshop::with(&cache, kernel, interrupt, TIMEOUT)?;
-    Ok((shop, cache))
+    let factory = GuestFactory::with_kernel(&cache, kernel, interrupt, TIMEOUT)?;
+    Ok((factory, cache))
 }
 
 /// What the module has written to the kernel's log, without the time.
 pub fn log(guest: &mut Guest) -> Vec<String> {
     let log = ok(guest, "dmesg");
     let lines = log.lines().filter_map(|line| {
-        let (_, said) = line.split_once("squall_vmgenid: ")?;
+        let (_, output) = line.split_once("squall_vmgenid: ")?;
         // The kernel says itself that this module is not one of its own.
-        let is_ours = !said.starts_with("loading out-of-tree") && !said.contains("verification");
-        is_ours.then(|| said.to_owned())
+        let is_ours =
+            !output.starts_with("loading out-of-tree") && !output.contains("verification");
+        is_ours.then(|| output.to_owned())
     });
     lines.collect()
 }

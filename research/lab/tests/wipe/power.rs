@@ -1,14 +1,14 @@
 //! Power cuts in the middle of a job.
 
-use squall_lab::workshop::Bus;
+use squall_lab::test_guests::Bus;
 
 use crate::common::needs::GUESTS;
-use crate::wipe::workspace::{Desk, MIB, Workspace, id};
+use crate::wipe::workspace::{GuestSession, MIB, Workspace, id};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    a_job_goes_on_after_a_power_cut: [GUESTS],
+    a_job_continues_after_a_power_cut: [GUESTS],
 ];
 
 const SIZE: usize = 16 * MIB as usize;
@@ -16,33 +16,33 @@ const SIZE: usize = 16 * MIB as usize;
 /// The drives that are wiped.
 const DRIVES: [&str; 2] = ["CUT-BLK", "CUT-NVME"];
 
-fn a_job_goes_on_after_a_power_cut() {
+fn a_job_continues_after_a_power_cut() {
     let workspace = Workspace::new();
     let drives = vec![
         workspace.drive(Bus::VirtioBlk, DRIVES[0], 512, 16),
         workspace.drive(Bus::Nvme, DRIVES[1], 4096, 16),
         workspace.drive(Bus::VirtioScsi, "REPORTS", 512, 8),
     ];
-    let mut desk = workspace.boot(&["ext4"], drives.clone());
-    desk.ok(&format!("mke2fs {}", id("REPORTS")));
-    desk.keep_reports_on("REPORTS");
+    let mut session = workspace.boot(&["ext4"], drives.clone());
+    session.ok(&format!("mke2fs {}", id("REPORTS")));
+    session.keep_reports_on("REPORTS");
     let slowly = "--keep-key --rate-limit 2MiB --checkpoint 1";
-    let running = desk.start("cut", slowly, &DRIVES);
-    let offsets = [0, 1].map(|drive| desk.until_checkpoint(&running, drive));
-    desk.guest.cut_power();
+    let running = session.start("cut", slowly, &DRIVES);
+    let offsets = [0, 1].map(|drive| session.until_checkpoint(&running, drive));
+    session.guest.cut_power();
     let written = DRIVES.map(|serial| workspace.medium(serial));
     for medium in &written {
         assert!(medium[SIZE - MIB as usize..] == [crate::wipe::workspace::OLD; MIB as usize]);
     }
 
-    let mut desk = workspace.boot(&["ext4"], drives);
+    let mut session = workspace.boot(&["ext4"], drives);
     // Nobody has checked this file system since the power cut.
-    desk.ok(&format!(
+    session.ok(&format!(
         "mount -t ext4 -o ro {} /mnt && cp -a /mnt/cut /tmp",
         id("REPORTS")
     ));
-    without_its_files(&mut desk);
-    let ran = desk.resume("cut", "").well();
+    missing_files_are_reported(&mut session);
+    let ran = session.resume("cut", "").success();
     let passes = ran.events("pass");
     for (drive, serial) in DRIVES.into_iter().enumerate() {
         let pass = passes
@@ -55,7 +55,7 @@ fn a_job_goes_on_after_a_power_cut() {
             "{serial}: {from}"
         );
         assert_eq!(ran.outcome(drive as u64), "verified", "{serial}");
-        let key = desk.keystream("cut", drive, SIZE);
+        let key = session.keystream("cut", drive, SIZE);
         assert!(workspace.medium(serial) == key, "{serial}");
         // Everything before the checkpoint was on the drive when the power was cut.
         assert!(
@@ -63,23 +63,23 @@ fn a_job_goes_on_after_a_power_cut() {
             "{serial}"
         );
     }
-    assert_eq!(desk.journal("cut"), None);
+    assert_eq!(session.journal("cut"), None);
 }
 
 /// A job cannot resume without its journal or its keys.
-fn without_its_files(desk: &mut Desk) {
-    let journal = desk.journal("cut").expect("a journal");
+fn missing_files_are_reported(session: &mut GuestSession) {
+    let journal = session.journal("cut").expect("a journal");
     let keys = "/tmp/cut/*.key";
     for (files, complaint) in [(journal.as_str(), "No such file"), (keys, ".key: No such")] {
-        desk.ok(&format!("mkdir /tmp/aside && mv {files} /tmp/aside"));
-        let again = desk.squall("aside", &format!("wipe --yes --resume {journal}"));
-        let refused = desk.end(again).refused(complaint);
+        session.ok(&format!("mkdir /tmp/aside && mv {files} /tmp/aside"));
+        let again = session.squall("aside", &format!("wipe --yes --resume {journal}"));
+        let refused = session.end(again).refused(complaint);
         assert!(refused.events.is_empty());
-        let said = refused
+        let output = refused
             .errors
             .lines()
             .filter(|line| line.starts_with("squall: "));
-        assert_eq!(said.count(), 1, "{}", refused.errors);
-        desk.ok("mv /tmp/aside/* /tmp/cut && rmdir /tmp/aside");
+        assert_eq!(output.count(), 1, "{}", refused.errors);
+        session.ok("mv /tmp/aside/* /tmp/cut && rmdir /tmp/aside");
     }
 }

@@ -1,15 +1,15 @@
 //! Drives that refuse sectors or change data, with a kernel that reports errors.
 
 use serde_json::{Value, json};
-use squall_lab::workshop::Bus;
+use squall_lab::test_guests::Bus;
 
 use crate::common::needs::GUESTS;
-use crate::wipe::workspace::{Desk, MIB, OLD, Workspace};
+use crate::wipe::workspace::{GuestSession, MIB, OLD, Workspace};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    what_is_refused_or_changed_is_recorded_to_the_sector: [GUESTS],
+    refused_and_changed_sectors_are_recorded_exactly: [GUESTS],
 ];
 
 const SIZE: u64 = 8 * MIB;
@@ -17,7 +17,7 @@ const SIZE: u64 = 8 * MIB;
 /// Size of each drive in device mapper's sectors.
 const SECTORS: u64 = SIZE / 512;
 
-fn what_is_refused_or_changed_is_recorded_to_the_sector() {
+fn refused_and_changed_sectors_are_recorded_exactly() {
     let workspace = Workspace::new();
     let drives = vec![
         workspace.drive(Bus::VirtioBlk, "SMALL", 512, 8),
@@ -25,14 +25,14 @@ fn what_is_refused_or_changed_is_recorded_to_the_sector() {
         workspace.drive(Bus::VirtioScsi, "FLAKEY", 512, 8),
     ];
     let modules = ["dm-mod", "dm-flakey"];
-    let mut desk = workspace.boot(&modules, drives);
-    bad_sectors(&workspace, &mut desk, "SMALL", 512, 8191);
-    bad_sectors(&workspace, &mut desk, "LARGE", 4096, 1001);
-    a_time_of_refusals(&workspace, &mut desk);
-    a_refused_flush(&workspace, &mut desk);
-    dropped(&workspace, &mut desk);
-    changed_when_written(&workspace, &mut desk);
-    changed_when_read(&workspace, &mut desk);
+    let mut session = workspace.boot(&modules, drives);
+    bad_sectors(&workspace, &mut session, "SMALL", 512, 8191);
+    bad_sectors(&workspace, &mut session, "LARGE", 4096, 1001);
+    a_time_of_refusals(&workspace, &mut session);
+    a_refused_flush(&workspace, &mut session);
+    dropped(&workspace, &mut session);
+    changed_when_written(&workspace, &mut session);
+    changed_when_read(&workspace, &mut session);
 }
 
 /// A table with one target over a whole drive.
@@ -41,7 +41,13 @@ fn over(target: &str, drive: &str, arguments: &str) -> String {
 }
 
 /// Three sectors from number `bad` on can be neither written nor read.
-fn bad_sectors(workspace: &Workspace, desk: &mut Desk, drive: &str, sector: u64, bad: u64) {
+fn bad_sectors(
+    workspace: &Workspace,
+    session: &mut GuestSession,
+    drive: &str,
+    sector: u64,
+    bad: u64,
+) {
     let (from, end) = (bad * sector, (bad + 3) * sector);
     let (first, last) = (from / 512, end / 512);
     let device = format!("/dev/disk/by-id/{drive}");
@@ -51,13 +57,13 @@ fn bad_sectors(workspace: &Workspace, desk: &mut Desk, drive: &str, sector: u64,
         SECTORS - last
     );
     let name = format!("bad{sector}");
-    desk.map(&name, &table);
-    let ran = desk
+    session.map(&name, &table);
+    let ran = session
         .wipe(&name, "--keep-key", &[&name])
-        .badly("1 of 1 drives");
+        .failure("1 of 1 drives");
     assert_eq!(ran.outcome(0), "incomplete");
     let hole = json!([{ "offset": from, "length": 3 * sector }]);
-    let report = desk.report(&name, 0);
+    let report = session.report(&name, 0);
     assert_eq!(report["target"]["sector"], sector);
     assert_eq!(report["passes"][0]["unwritten"], hole);
     assert_eq!(report["verification"]["unreadable"], hole);
@@ -68,40 +74,40 @@ fn bad_sectors(workspace: &Workspace, desk: &mut Desk, drive: &str, sector: u64,
     assert_eq!(end_of_run["drives"][0]["not_overwritten_bytes"], 3 * sector);
     let thousandths = compared * 100_000 / SIZE;
     let share = format!("{}.{:03} %", thousandths / 1000, thousandths % 1000);
-    let page = desk.report_file(&name, 0, "html");
+    let page = session.report_file(&name, 0, "html");
     assert!(String::from_utf8_lossy(&page).contains(&share), "{share}");
 
-    let mut expected = desk.keystream(&name, 0, SIZE as usize);
+    let mut expected = session.keystream(&name, 0, SIZE as usize);
     expected[from as usize..end as usize].fill(OLD);
     assert!(workspace.medium(drive) == expected, "{name}");
 
     // The control: the same without bad sectors.
-    desk.remap(&name, &over("linear", drive, ""));
+    session.remap(&name, &over("linear", drive, ""));
     let control = format!("good{sector}");
-    let ran = desk.wipe(&control, "--keep-key", &[&name]).well();
+    let ran = session.wipe(&control, "--keep-key", &[&name]).success();
     assert_eq!(ran.outcome(0), "verified");
-    assert!(workspace.medium(drive) == desk.keystream(&control, 0, SIZE as usize));
+    assert!(workspace.medium(drive) == session.keystream(&control, 0, SIZE as usize));
 }
 
 /// For a time, nothing can be written in the middle.
-fn a_time_of_refusals(workspace: &Workspace, desk: &mut Desk) {
+fn a_time_of_refusals(workspace: &Workspace, session: &mut GuestSession) {
     let good = over("linear", "FLAKEY", "");
-    desk.map("weak", &good);
-    let running = desk.start("weak", "--keep-key --rate-limit 2MiB", &["weak"]);
-    desk.until(&running, 0, |event| event["done"].as_u64() > Some(0));
-    desk.remap("weak", &over("flakey", "FLAKEY", "0 3600 1 error_writes"));
-    desk.until(&running, 0, |event| event["event"] == "unwritten");
-    desk.remap("weak", &good);
-    let ran = desk.end(running).badly("1 of 1 drives");
+    session.map("weak", &good);
+    let running = session.start("weak", "--keep-key --rate-limit 2MiB", &["weak"]);
+    session.until(&running, 0, |event| event["done"].as_u64() > Some(0));
+    session.remap("weak", &over("flakey", "FLAKEY", "0 3600 1 error_writes"));
+    session.until(&running, 0, |event| event["event"] == "unwritten");
+    session.remap("weak", &good);
+    let ran = session.end(running).failure("1 of 1 drives");
     assert_eq!(ran.outcome(0), "incomplete");
 
-    let report = desk.report("weak", 0);
+    let report = session.report("weak", 0);
     let unwritten = &report["passes"][0]["unwritten"];
-    let mut expected = desk.keystream("weak", 0, SIZE as usize);
+    let mut expected = session.keystream("weak", 0, SIZE as usize);
     let refused = fill(&mut expected, unwritten);
     assert!(refused > 0 && refused < SIZE / 2, "{refused}");
     assert!(workspace.medium("FLAKEY") == expected);
-    let written = desk.keystream("weak", 0, SIZE as usize);
+    let written = session.keystream("weak", 0, SIZE as usize);
     assert_differences(&report["verification"], &expected, &written);
     let told: u64 = ran
         .events("unwritten")
@@ -128,73 +134,73 @@ fn length(extent: &Value) -> u64 {
 }
 
 /// A drive whose flush fails has failed. Once it can flush, the job resumes.
-fn a_refused_flush(workspace: &Workspace, desk: &mut Desk) {
+fn a_refused_flush(workspace: &Workspace, session: &mut GuestSession) {
     let slowly = "--keep-key --rate-limit 2MiB --checkpoint 1";
-    let running = desk.start("tired", slowly, &["weak"]);
-    let offset = desk.until_checkpoint(&running, 0);
-    desk.remap("weak", &over("flakey", "FLAKEY", "0 3600 1 error_writes"));
-    let ran = desk.end(running).badly("squall wipe --resume");
+    let running = session.start("tired", slowly, &["weak"]);
+    let offset = session.until_checkpoint(&running, 0);
+    session.remap("weak", &over("flakey", "FLAKEY", "0 3600 1 error_writes"));
+    let ran = session.end(running).failure("squall wipe --resume");
     assert_eq!(ran.outcome(0), "failed");
     assert_eq!(
         ran.events("ended")[0]["reason"],
         "flush: Input/output error"
     );
 
-    desk.remap("weak", &over("linear", "FLAKEY", ""));
-    let ran = desk.resume("tired", "").well();
+    session.remap("weak", &over("linear", "FLAKEY", ""));
+    let ran = session.resume("tired", "").success();
     assert!(ran.events("pass")[0]["offset"].as_u64() >= Some(offset));
-    assert!(workspace.medium("FLAKEY") == desk.keystream("tired", 0, SIZE as usize));
+    assert!(workspace.medium("FLAKEY") == session.keystream("tired", 0, SIZE as usize));
 }
 
 /// The drive drops some writes and reports success.
-fn dropped(workspace: &Workspace, desk: &mut Desk) {
+fn dropped(workspace: &Workspace, session: &mut GuestSession) {
     let device = "/dev/disk/by-id/FLAKEY";
     let table = format!(
         "0 5000 linear {device} 0\\n5000 7 flakey {device} 5000 0 3600 1 drop_writes\\n\
          5007 {} linear {device} 5007",
         SECTORS - 5007
     );
-    desk.map("forgetful", &table);
-    let ran = desk
+    session.map("forgetful", &table);
+    let ran = session
         .wipe("forgetful", "--keep-key", &["forgetful"])
-        .badly("1 of 1 drives");
+        .failure("1 of 1 drives");
     assert_eq!(ran.outcome(0), "differs");
-    let report = desk.report("forgetful", 0);
+    let report = session.report("forgetful", 0);
     assert_eq!(report["passes"][0]["unwritten"], json!([]));
-    let written = desk.keystream("forgetful", 0, SIZE as usize);
+    let written = session.keystream("forgetful", 0, SIZE as usize);
     let medium = workspace.medium("FLAKEY");
     assert!(medium[5000 * 512..5007 * 512] != written[5000 * 512..5007 * 512]);
     assert_differences(&report["verification"], &medium, &written);
 }
 
 /// The drive changes a byte of each transfer when it is written.
-fn changed_when_written(workspace: &Workspace, desk: &mut Desk) {
+fn changed_when_written(workspace: &Workspace, session: &mut GuestSession) {
     let corrupt = over("flakey", "FLAKEY", "0 3600 5 corrupt_bio_byte 1000 w 85 0");
-    desk.map("forger", &corrupt);
-    let ran = desk
+    session.map("forger", &corrupt);
+    let ran = session
         .wipe("forger", "--keep-key", &["forger"])
-        .badly("1 of 1 drives");
+        .failure("1 of 1 drives");
     assert_eq!(ran.outcome(0), "differs");
-    let report = desk.report("forger", 0);
-    let written = desk.keystream("forger", 0, SIZE as usize);
+    let report = session.report("forger", 0);
+    let written = session.keystream("forger", 0, SIZE as usize);
     let medium = workspace.medium("FLAKEY");
     assert!(medium != written);
     assert_differences(&report["verification"], &medium, &written);
 }
 
 /// The drive changes a byte of each transfer when it is read.
-fn changed_when_read(workspace: &Workspace, desk: &mut Desk) {
+fn changed_when_read(workspace: &Workspace, session: &mut GuestSession) {
     let corrupt = over("flakey", "FLAKEY", "0 3600 5 corrupt_bio_byte 1000 r 85 0");
-    desk.map("liar", &corrupt);
-    let ran = desk
+    session.map("liar", &corrupt);
+    let ran = session
         .wipe("liar", "--keep-key", &["liar"])
-        .badly("1 of 1 drives");
+        .failure("1 of 1 drives");
     assert_eq!(ran.outcome(0), "differs");
-    let verification = &desk.report("liar", 0)["verification"];
+    let verification = &session.report("liar", 0)["verification"];
     for extent in verification["differing"].as_array().expect("a list") {
         assert_eq!(length(extent), 1);
     }
-    assert!(workspace.medium("FLAKEY") == desk.keystream("liar", 0, SIZE as usize));
+    assert!(workspace.medium("FLAKEY") == session.keystream("liar", 0, SIZE as usize));
 }
 
 /// Checks that `verification` names exactly the places where `found` is not what was `written`.

@@ -1,44 +1,46 @@
 //! Drives that are slow, and drives that stop answering.
 
 use serde_json::Value;
-use squall_lab::workshop::Bus;
+use squall_lab::test_guests::Bus;
 
 use crate::common::needs::GUESTS;
-use crate::wipe::workspace::{Desk, MIB, Ran, Running, Workspace, id};
+use crate::wipe::workspace::{GuestSession, MIB, RunResult, Running, Workspace, id};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    slow_drives_are_waited_for_together_and_hung_ones_alone: [GUESTS],
+    slow_and_hung_drives_do_not_delay_others: [GUESTS],
 ];
 
 const SIZE: u64 = 8 * MIB;
 
 const SECTORS: u64 = SIZE / 512;
 
-fn slow_drives_are_waited_for_together_and_hung_ones_alone() {
+fn slow_and_hung_drives_do_not_delay_others() {
     let workspace = Workspace::new();
     let names = ["ONE", "TWO", "THREE", "FOUR"];
     let mut drives = names
         .map(|serial| workspace.drive(Bus::VirtioBlk, serial, 512, 8))
         .to_vec();
     drives.push(workspace.drive(Bus::VirtioBlk, "LARGE", 512, 24));
-    let mut desk = workspace.boot(&["dm-mod", "dm-delay"], drives);
-    delays_overlap(&mut desk, &names);
-    a_hung_drive_is_alone(&workspace, &mut desk);
-    a_second_signal(&workspace, &mut desk);
+    let mut session = workspace.boot(&["dm-mod", "dm-delay"], drives);
+    delays_overlap(&mut session, &names);
+    a_hung_drive_delays_no_other(&workspace, &mut session);
+    a_second_signal(&workspace, &mut session);
 }
 
 /// Several delayed drives together take as long as one of them, and several transfers of a drive as
 /// long as one.
-fn delays_overlap(desk: &mut Desk, names: &[&str; 4]) {
+fn delays_overlap(session: &mut GuestSession, names: &[&str; 4]) {
     let slow = names.map(|name| format!("slow-{name}"));
     for (name, slow) in names.iter().zip(&slow) {
-        desk.map(slow, &format!("0 {SECTORS} delay {} 0 250", id(name)));
+        session.map(slow, &format!("0 {SECTORS} delay {} 0 250", id(name)));
     }
     let slow = slow.each_ref().map(String::as_str);
     let mut took = |name, depth, drives: &[&str]| {
-        let ran = desk.wipe(name, &format!("--depth {depth}"), drives).well();
+        let ran = session
+            .wipe(name, &format!("--depth {depth}"), drives)
+            .success();
         seconds(&ran)
     };
     let (one, four) = (took("one", 1, &slow[..1]), took("four", 1, &slow));
@@ -47,68 +49,68 @@ fn delays_overlap(desk: &mut Desk, names: &[&str; 4]) {
     assert!(four < 2.0 * one, "{four} and {one}");
     assert!(deep < 0.7 * one, "{deep} and {one}");
     for name in slow {
-        desk.ok(&format!("dmsetup remove {name}"));
+        session.ok(&format!("dmsetup remove {name}"));
     }
 }
 
-fn seconds(ran: &Ran) -> f64 {
+fn seconds(ran: &RunResult) -> f64 {
     ran.events("end")[0]["seconds"].as_f64().expect("seconds")
 }
 
 /// A drive that stops answering does not prevent others from finishing or stopping.
-fn a_hung_drive_is_alone(workspace: &Workspace, desk: &mut Desk) {
-    let running = hung(desk, "hung");
-    desk.ok("kill -INT $(pidof squall)");
-    let others = [1, 2].map(|drive| desk.until(&running, drive, has_ended));
+fn a_hung_drive_delays_no_other(workspace: &Workspace, session: &mut GuestSession) {
+    let running = hung(session, "hung");
+    session.ok("kill -INT $(pidof squall)");
+    let others = [1, 2].map(|drive| session.until(&running, drive, has_ended));
     let outcomes = others.map(|event| event["outcome"].clone());
     assert_eq!(outcomes, ["verified", "interrupted"]);
-    desk.ok("sleep 1; pidof squall");
+    session.ok("sleep 1; pidof squall");
     assert!(
-        !desk
+        !session
             .events(&running)
             .iter()
             .any(|event| event["drive"] == 0 && has_ended(event))
     );
 
-    desk.ok("dmsetup resume stuck");
-    let ran = desk.end(running).badly("squall wipe --resume");
+    session.ok("dmsetup resume stuck");
+    let ran = session.end(running).failure("squall wipe --resume");
     assert_eq!(ran.outcome(0), "interrupted");
-    let ran = desk.resume("hung", "").well();
+    let ran = session.resume("hung", "").success();
     assert_eq!([ran.outcome(0), ran.outcome(2)], ["verified", "verified"]);
-    assert!(workspace.medium("ONE") == desk.keystream("hung", 0, SIZE as usize));
-    let written = desk.keystream("hung", 2, 3 * SIZE as usize);
+    assert!(workspace.medium("ONE") == session.keystream("hung", 0, SIZE as usize));
+    let written = session.keystream("hung", 2, 3 * SIZE as usize);
     assert!(workspace.medium("LARGE") == written);
 }
 
 /// A second signal ends the process while its transfers hang.
-fn a_second_signal(workspace: &Workspace, desk: &mut Desk) {
-    let running = hung(desk, "killed");
-    desk.ok("kill -INT $(pidof squall)");
-    desk.until(&running, 2, has_ended);
-    desk.ok("kill -INT $(pidof squall)");
-    desk.soon("! pidof squall");
-    desk.ok("dmsetup resume stuck");
-    let ran = desk.end(running);
+fn a_second_signal(workspace: &Workspace, session: &mut GuestSession) {
+    let running = hung(session, "killed");
+    session.ok("kill -INT $(pidof squall)");
+    session.until(&running, 2, has_ended);
+    session.ok("kill -INT $(pidof squall)");
+    session.wait_until_ok("! pidof squall");
+    session.ok("dmsetup resume stuck");
+    let ran = session.end(running);
     assert_eq!(ran.status, 1);
     assert!(ran.events("end").is_empty());
-    desk.resume("killed", "").well();
-    assert!(workspace.medium("ONE") == desk.keystream("killed", 0, SIZE as usize));
+    session.resume("killed", "").success();
+    assert!(workspace.medium("ONE") == session.keystream("killed", 0, SIZE as usize));
 }
 
 /// A run in which drive 0 hangs, drive 1 has finished, and drive 2 is in progress.
-fn hung(desk: &mut Desk, name: &str) -> Running {
-    desk.ok("dmsetup remove stuck; dmsetup remove little; true");
-    desk.map("stuck", &format!("0 {SECTORS} linear {} 0", id("ONE")));
-    desk.map("little", &format!("0 2048 linear {} 0", id("TWO")));
+fn hung(session: &mut GuestSession, name: &str) -> Running {
+    session.ok("dmsetup remove stuck; dmsetup remove little; true");
+    session.map("stuck", &format!("0 {SECTORS} linear {} 0", id("ONE")));
+    session.map("little", &format!("0 2048 linear {} 0", id("TWO")));
     let slowly = "--keep-key --rate-limit 2MiB --checkpoint 1";
-    let running = desk.start(name, slowly, &["stuck", "little", "LARGE"]);
-    desk.until_checkpoint(&running, 0);
-    desk.ok("dmsetup suspend --noflush --nolockfs stuck");
-    desk.until(&running, 1, has_ended);
-    let beyond = desk.until_checkpoint(&running, 2);
+    let running = session.start(name, slowly, &["stuck", "little", "LARGE"]);
+    session.until_checkpoint(&running, 0);
+    session.ok("dmsetup suspend --noflush --nolockfs stuck");
+    session.until(&running, 1, has_ended);
+    let beyond = session.until_checkpoint(&running, 2);
     let further =
         |event: &Value| event["event"] == "checkpoint" && event["offset"].as_u64() > Some(beyond);
-    desk.until(&running, 2, further);
+    session.until(&running, 2, further);
     running
 }
 

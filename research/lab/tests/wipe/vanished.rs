@@ -1,15 +1,15 @@
 //! Drives that vanish in the middle of a job and come back under other names.
 
-use squall_lab::workshop::{Bus, Drive};
+use squall_lab::test_guests::{Bus, Drive};
 
 use crate::common::needs::GUESTS;
-use crate::wipe::workspace::{Desk, MIB, Workspace, id};
+use crate::wipe::workspace::{GuestSession, MIB, Workspace, id};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back: [GUESTS],
-    a_drive_that_is_deleted_and_found_again_goes_on: [GUESTS],
+    a_drive_that_vanishes_can_be_resumed_when_it_is_back: [GUESTS],
+    a_deleted_drive_can_be_resumed_when_it_is_found_again: [GUESTS],
 ];
 
 const SIZE: usize = 12 * MIB as usize;
@@ -20,7 +20,7 @@ const SLOWLY: &str = "--keep-key --rate-limit 2MiB --checkpoint 1";
 /// Drives that vanish, one on each bus.
 const GONE: [&str; 3] = ["BLK-GONE", "SCSI-GONE", "NVME-GONE"];
 
-fn a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back() {
+fn a_drive_that_vanishes_can_be_resumed_when_it_is_back() {
     let workspace = Workspace::new();
     let gone = [Bus::VirtioBlk, Bus::VirtioScsi, Bus::Nvme];
     let gone = gone.into_iter().zip(GONE);
@@ -30,13 +30,13 @@ fn a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back() {
     let others = ["BLK-STAYS", "BLK-REPORTS"];
     drives.extend(others.map(|serial| workspace.drive(Bus::VirtioBlk, serial, 512, 12)));
 
-    let mut desk = workspace.boot(&["ext4"], drives.clone());
-    desk.ok(&format!("mke2fs {}", id("BLK-REPORTS")));
-    desk.keep_reports_on("BLK-REPORTS");
-    let name = name_of(&mut desk, GONE[0]);
-    let offsets = pulled(&mut desk);
-    desk.ok("umount /mnt");
-    drop(desk);
+    let mut session = workspace.boot(&["ext4"], drives.clone());
+    session.ok(&format!("mke2fs {}", id("BLK-REPORTS")));
+    session.keep_reports_on("BLK-REPORTS");
+    let name = name_of(&mut session, GONE[0]);
+    let offsets = pulled(&mut session);
+    session.ok("umount /mnt");
+    drop(session);
     assert!(workspace.medium("BLK-STAYS") != workspace.medium("BLK-GONE"));
 
     // Other drives come first and take the names of these. That is certain only for virtio-blk, which
@@ -47,16 +47,16 @@ fn a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back() {
         .map(|(serial, bus)| workspace.drive(bus, serial, 512, 12))
         .collect();
     drives_now.extend(drives);
-    let mut desk = workspace.boot(&["ext4"], drives_now);
-    desk.keep_reports_on("BLK-REPORTS");
-    assert_ne!(name_of(&mut desk, GONE[0]), name);
-    let ran = desk.resume("pulled", "").well();
+    let mut session = workspace.boot(&["ext4"], drives_now);
+    session.keep_reports_on("BLK-REPORTS");
+    assert_ne!(name_of(&mut session, GONE[0]), name);
+    let ran = session.resume("pulled", "").success();
     for (drive, serial) in GONE.into_iter().enumerate() {
         assert_eq!(ran.outcome(drive as u64), "verified", "{serial}");
         let passes = ran.events("pass");
         let pass = passes.iter().find(|pass| pass["drive"] == drive);
         assert!(pass.expect("a pass")["offset"].as_u64() >= Some(offsets[drive]));
-        let written = desk.keystream("pulled", drive, SIZE);
+        let written = session.keystream("pulled", drive, SIZE);
         assert!(workspace.medium(serial) == written, "{serial}");
     }
     assert_eq!(
@@ -70,23 +70,25 @@ fn a_drive_that_vanishes_ends_alone_and_goes_on_when_it_is_back() {
 }
 
 /// The kernel's name for a drive.
-fn name_of(desk: &mut Desk, serial: &str) -> String {
-    desk.ok(&format!("readlink -f {}", id(serial)))
+fn name_of(session: &mut GuestSession, serial: &str) -> String {
+    session.ok(&format!("readlink -f {}", id(serial)))
 }
 
 /// Pulls out all drives of [`GONE`] but not another one. Returns at least how far each had come.
-fn pulled(desk: &mut Desk) -> Vec<u64> {
+fn pulled(session: &mut GuestSession) -> Vec<u64> {
     let drives = [&GONE[..], &["BLK-STAYS"]].concat();
-    let running = desk.start("pulled", SLOWLY, &drives);
+    let running = session.start("pulled", SLOWLY, &drives);
     let mut offsets = Vec::new();
     for drive in 0..GONE.len() as u64 {
-        offsets.push(desk.until_checkpoint(&running, drive));
+        offsets.push(session.until_checkpoint(&running, drive));
     }
     for serial in GONE {
-        desk.guest.unplug(serial).expect("a drive");
+        session.guest.unplug(serial).expect("a drive");
     }
-    let ran = desk.end(running).badly("3 of 4 drives not wiped as asked");
-    let journal = desk.journal("pulled").expect("a journal");
+    let ran = session
+        .end(running)
+        .failure("3 of 4 drives not wiped as asked");
+    let journal = session.journal("pulled").expect("a journal");
     assert!(
         ran.errors
             .contains(&format!("squall wipe --resume {journal}"))
@@ -95,37 +97,37 @@ fn pulled(desk: &mut Desk) -> Vec<u64> {
     assert_eq!(outcomes, ["vanished", "vanished", "vanished", "verified"]);
     for (drive, serial) in GONE.into_iter().enumerate() {
         assert_eq!(
-            desk.report("pulled", drive)["outcome"]["outcome"],
+            session.report("pulled", drive)["outcome"]["outcome"],
             "vanished",
             "{serial}"
         );
     }
-    let refused = desk.resume("pulled", "").refused("is not attached");
+    let refused = session.resume("pulled", "").refused("is not attached");
     let names_it = |serial: &&str| refused.errors.contains(*serial);
     assert!(GONE.iter().all(names_it), "{}", refused.errors);
     offsets
 }
 
-fn a_drive_that_is_deleted_and_found_again_goes_on() {
+fn a_deleted_drive_can_be_resumed_when_it_is_found_again() {
     let workspace = Workspace::new();
     let stays = workspace.drive(Bus::VirtioBlk, "STAYS", 512, 12);
-    let mut desk = workspace.boot(&["scsi_debug", "sd_mod"], vec![stays]);
-    desk.ok("modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=12 opts=0");
-    desk.soon("[ -b /dev/sda ]");
-    let serial = desk.ok("tail -c +5 /sys/block/sda/device/vpd_pg80 | tr -d ' '");
-    desk.name(&serial);
+    let mut session = workspace.boot(&["scsi_debug", "sd_mod"], vec![stays]);
+    session.ok("modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=12 opts=0");
+    session.wait_until_ok("[ -b /dev/sda ]");
+    let serial = session.ok("tail -c +5 /sys/block/sda/device/vpd_pg80 | tr -d ' '");
+    session.name(&serial);
 
-    let running = desk.start("deleted", SLOWLY, &[&serial, "STAYS"]);
-    let offset = desk.until_checkpoint(&running, 0);
-    desk.ok("echo 1 >/sys/block/sda/device/delete");
-    let ran = desk.end(running).badly("1 of 2 drives");
+    let running = session.start("deleted", SLOWLY, &[&serial, "STAYS"]);
+    let offset = session.until_checkpoint(&running, 0);
+    session.ok("echo 1 >/sys/block/sda/device/delete");
+    let ran = session.end(running).failure("1 of 2 drives");
     assert_eq!([ran.outcome(0), ran.outcome(1)], ["vanished", "verified"]);
 
-    desk.ok("for host in /sys/class/scsi_host/*; do echo - - - >$host/scan; done");
-    desk.soon("[ -b /dev/sd? ]");
-    let ran = desk.resume("deleted", "").well();
+    session.ok("for host in /sys/class/scsi_host/*; do echo - - - >$host/scan; done");
+    session.wait_until_ok("[ -b /dev/sd? ]");
+    let ran = session.resume("deleted", "").success();
     assert!(ran.events("pass")[0]["offset"].as_u64() >= Some(offset));
-    let written = desk.keystream("deleted", 0, SIZE);
-    desk.name(&serial);
-    assert!(desk.guest.read_file(&id(&serial)).expect("a drive") == written);
+    let written = session.keystream("deleted", 0, SIZE);
+    session.name(&serial);
+    assert!(session.guest.read_file(&id(&serial)).expect("a drive") == written);
 }

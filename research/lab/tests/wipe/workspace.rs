@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::Value;
-use squall_lab::workshop::{Bus, Drive, Guest, Job, Setup, program};
+use squall_lab::test_guests::{Bus, Drive, Guest, Job, Setup, program};
 
 use crate::common::guests::{self, TIMEOUT};
 
@@ -50,7 +50,7 @@ impl Workspace {
     }
 
     /// A guest with `drives`, which have names below /dev/disk/by-id.
-    pub fn boot(&self, modules: &[&str], drives: Vec<Drive>) -> Desk<'_> {
+    pub fn boot(&self, modules: &[&str], drives: Vec<Drive>) -> GuestSession<'_> {
         let serials: Vec<_> = drives.iter().map(|drive| drive.serial.clone()).collect();
         let setup = Setup {
             modules,
@@ -58,15 +58,15 @@ impl Workspace {
             programs: &[&self.squall],
             ..Setup::default()
         };
-        let guest = self.guests.shop.boot(&setup).expect("a guest");
+        let guest = self.guests.factory.boot(&setup).expect("a guest");
         let reports = "/tmp".into();
-        let mut desk = Desk { guest, reports };
-        desk.guest.write_file("/tmp/name", NAME).expect("a file");
-        desk.ok("mkdir -p /dev/disk/by-id");
+        let mut session = GuestSession { guest, reports };
+        session.guest.write_file("/tmp/name", NAME).expect("a file");
+        session.ok("mkdir -p /dev/disk/by-id");
         for serial in serials {
-            desk.name(&serial);
+            session.name(&serial);
         }
-        desk
+        session
     }
 }
 
@@ -83,7 +83,7 @@ pub fn id(serial: &str) -> String {
 }
 
 /// A running guest.
-pub struct Desk<'w> {
+pub struct GuestSession<'w> {
     pub guest: Guest<'w>,
     /// The directory that contains the directories of reports.
     pub reports: String,
@@ -96,13 +96,13 @@ pub struct Running {
 }
 
 /// The result of a run.
-pub struct Ran {
+pub struct RunResult {
     pub status: i32,
     pub errors: String,
     pub events: Vec<Value>,
 }
 
-impl Desk<'_> {
+impl GuestSession<'_> {
     /// Runs a command, which must succeed, and returns its output.
     #[track_caller]
     pub fn ok(&mut self, command: &str) -> String {
@@ -111,14 +111,14 @@ impl Desk<'_> {
 
     /// Waits until a command succeeds.
     #[track_caller]
-    pub fn soon(&mut self, command: &str) {
-        guests::soon(&mut self.guest, command);
+    pub fn wait_until_ok(&mut self, command: &str) {
+        guests::wait_until_ok(&mut self.guest, command);
     }
 
     /// Waits for the drive with this serial number, and links it below /dev/disk/by-id.
     #[track_caller]
     pub fn name(&mut self, serial: &str) {
-        self.soon(&format!("sh /tmp/name; [ -b {} ]", id(serial)));
+        self.wait_until_ok(&format!("sh /tmp/name; [ -b {} ]", id(serial)));
     }
 
     /// Keeps reports on the drive with this serial number, which has a file system.
@@ -179,27 +179,27 @@ impl Desk<'_> {
     }
 
     /// Runs `squall wipe` to its end.
-    pub fn wipe(&mut self, name: &str, options: &str, drives: &[&str]) -> Ran {
+    pub fn wipe(&mut self, name: &str, options: &str, drives: &[&str]) -> RunResult {
         let running = self.start(name, options, drives);
         self.end(running)
     }
 
     /// Runs `squall wipe --resume` to its end.
-    pub fn resume(&mut self, name: &str, options: &str) -> Ran {
+    pub fn resume(&mut self, name: &str, options: &str) -> RunResult {
         let running = self.restart(name, options);
         self.end(running)
     }
 
     /// Waits for the end of a run.
     #[track_caller]
-    pub fn end(&mut self, running: Running) -> Ran {
-        let said = self.guest.finish(running.job, TIMEOUT).expect("an answer");
-        let said = said.unwrap_or_else(|| panic!("{} does not end", running.name));
+    pub fn end(&mut self, running: Running) -> RunResult {
+        let output = self.guest.finish(running.job, TIMEOUT).expect("an answer");
+        let output = output.unwrap_or_else(|| panic!("{} does not end", running.name));
         let errors = self
             .guest
             .read_file(&format!("/tmp/{}.errors", running.name));
-        Ran {
-            status: said.status,
+        RunResult {
+            status: output.status,
             errors: String::from_utf8_lossy(&errors.expect("a file")).into_owned(),
             events: self.events(&running),
         }
@@ -298,28 +298,28 @@ impl Desk<'_> {
     }
 }
 
-impl Ran {
+impl RunResult {
     /// Fails unless the run succeeded.
     #[track_caller]
-    pub fn well(self) -> Ran {
+    pub fn success(self) -> RunResult {
         assert_eq!(self.status, 0, "{}", self.errors);
         self
     }
 
     /// Fails unless the run failed (status 1) with a message that has `words`.
     #[track_caller]
-    pub fn badly(self, words: &str) -> Ran {
+    pub fn failure(self, words: &str) -> RunResult {
         self.ended(1, words)
     }
 
     /// Fails unless the run was refused (status 2) with a message that has `words`.
     #[track_caller]
-    pub fn refused(self, words: &str) -> Ran {
+    pub fn refused(self, words: &str) -> RunResult {
         self.ended(2, words)
     }
 
     #[track_caller]
-    fn ended(self, status: i32, words: &str) -> Ran {
+    fn ended(self, status: i32, words: &str) -> RunResult {
         assert_eq!(self.status, status, "{}", self.errors);
         assert!(self.errors.contains(words), "{words:?}: {}", self.errors);
         self

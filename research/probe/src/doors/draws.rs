@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_named() {
+    fn a_missing_program_is_reported_by_name() {
         let Err(why) = Program::start_at("/dev/null/draws", &[]) else {
             panic!("it cannot start");
         };

@@ -1,4 +1,4 @@
-//! nginx with TLS on a socket. An output is what it draws for a handshake.
+//! nginx with TLS on a socket. An output consists of the values that it draws for a handshake.
 
 use std::fs;
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use squall_probe::hello::{client_hello, drawn_by};
+use squall_probe::hello::{client_hello, read_drawn_values};
 
 use super::RUN;
 use crate::Result;
@@ -70,12 +70,12 @@ impl Nginx {
         Ok(())
     }
 
-    /// Starts a handshake, returns what the server drew for it, and gives it up.
+    /// Starts a handshake, returns the values that the server drew for it, and closes the connection.
     fn shake(&self) -> io::Result<Bits> {
         let mut server = UnixStream::connect(&self.socket)?;
         server.set_read_timeout(Some(TIMEOUT))?;
         server.write_all(&self.hello)?;
-        drawn_by(&mut server).map(|bytes| words(&bytes))
+        read_drawn_values(&mut server).map(|bytes| words(&bytes))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A source that squall must have served; output from elsewhere would be useless.
+//! A source whose output must come from squall; output from another generator would prove nothing.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use squall_bindings::counters::{self, Door};
 use crate::generator::{Bits, Generator};
 
 /// Number of outputs between two checks of the counters.
-const EVERY: u64 = 16;
+const CHECK_INTERVAL: u64 = 16;
 
 /// A source whose requests squall counts. The counters are in the machine's memory, so a snapshot
 /// contains them.
@@ -15,7 +15,7 @@ pub struct Served<G> {
     inner: G,
     door: Door,
     counters: &'static str,
-    given: u64,
+    outputs: u64,
 }
 
 impl<G> Served<G> {
@@ -25,7 +25,7 @@ impl<G> Served<G> {
             inner,
             door,
             counters,
-            given: 0,
+            outputs: 0,
         }
     }
 
@@ -36,9 +36,9 @@ impl<G> Served<G> {
             Err(error) => panic!("{}: {error}", self.counters),
         };
         assert!(
-            counted >= self.given,
-            "{} outputs were given, and squall has served {counted} requests at the door {}",
-            self.given,
+            counted >= self.outputs,
+            "the source returned {} outputs, but squall has served {counted} requests at the door {}",
+            self.outputs,
             self.door.name()
         );
     }
@@ -47,8 +47,8 @@ impl<G> Served<G> {
 impl<G: Generator> Generator for Served<G> {
     fn draw(&mut self) -> Option<Bits> {
         let bits = self.inner.draw()?;
-        self.given += 1;
-        if self.given % EVERY == 1 {
+        self.outputs += 1;
+        if self.outputs % CHECK_INTERVAL == 1 {
             self.check();
         }
         Some(bits)
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "squall has served 0 requests at the door arc4random")]
-    fn what_squall_did_not_serve_is_a_failure() {
+    fn output_that_squall_did_not_serve_is_a_failure() {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("counters");
         counters::create(&file).expect("counters");

@@ -77,7 +77,7 @@ fn plus<F: Field>(a: &Element<F>, b: &Element<F>) -> Element<F> {
 }
 
 /// `multiply`, which does not reduce, takes whole words too, with coefficients beyond an element's n.
-fn multiplies<F: Field>(multiply: Multiply) {
+fn check_multiply<F: Field>(multiply: Multiply) {
     let mut numbers = Numbers(1);
     let mut words = |fill: Option<u64>| {
         let mut words = [0; MAX_WORDS];
@@ -103,11 +103,11 @@ fn multiplies<F: Field>(multiply: Multiply) {
 macro_rules! multiplies {
     ($multiply:path) => {{
         use $multiply as multiply;
-        multiplies::<Gf489>(multiply::<Gf489>);
-        multiplies::<Gf579>(multiply::<Gf579>);
-        multiplies::<Gf705>(multiply::<Gf705>);
-        multiplies::<Gf23>(multiply::<Gf23>);
-        multiplies::<Gf7>(multiply::<Gf7>);
+        check_multiply::<Gf489>(multiply::<Gf489>);
+        check_multiply::<Gf579>(multiply::<Gf579>);
+        check_multiply::<Gf705>(multiply::<Gf705>);
+        check_multiply::<Gf23>(multiply::<Gf23>);
+        check_multiply::<Gf7>(multiply::<Gf7>);
     }};
 }
 
@@ -122,7 +122,7 @@ fn pclmulqdq_multiplies_as_the_slow_one() {
 }
 
 /// Products by any factor and by one that is fixed, in the way that this CPU has for each.
-fn products_are_right<F: Slow>() {
+fn check_products<F: Slow>() {
     let elements = elements::<F>();
     for b in &elements {
         let factor = Factor::from_bytes(&b.to_bytes());
@@ -139,25 +139,25 @@ fn products_are_right<F: Slow>() {
 }
 
 fn every_field_multiplies_as_the_slow_one() {
-    products_are_right::<Gf489>();
-    products_are_right::<Gf579>();
-    products_are_right::<Gf705>();
-    products_are_right::<Gf23>();
-    products_are_right::<Gf7>();
+    check_products::<Gf489>();
+    check_products::<Gf579>();
+    check_products::<Gf705>();
+    check_products::<Gf23>();
+    check_products::<Gf7>();
 }
 
 #[cfg(target_arch = "x86_64")]
 fn vpclmulqdq_multiplies_by_fixed_factors() {
     fn check<F: Slow>() {
-        assert!(vpclmul::serves::<F>(), "n = {}", F::DEGREE);
-        products_are_right::<F>();
+        assert!(vpclmul::is_available::<F>(), "n = {}", F::DEGREE);
+        check_products::<F>();
     }
     check::<Gf489>();
     check::<Gf579>();
     check::<Gf705>();
 }
 
-fn sums_are_right<F: Field>() {
+fn check_sums<F: Field>() {
     let mut numbers = Numbers(2);
     let factor = Factor::<F>::from_bytes(&numbers.element::<F>());
     let ones = Element::<F>::from_bytes(&vec![0xff; Element::<F>::LEN]).to_bytes();
@@ -174,14 +174,14 @@ fn sums_are_right<F: Field>() {
 }
 
 fn bytes_of_every_length_are_added_to_a_product() {
-    sums_are_right::<Gf489>();
-    sums_are_right::<Gf579>();
-    sums_are_right::<Gf705>();
-    sums_are_right::<Gf23>();
-    sums_are_right::<Gf7>();
+    check_sums::<Gf489>();
+    check_sums::<Gf579>();
+    check_sums::<Gf705>();
+    check_sums::<Gf23>();
+    check_sums::<Gf7>();
 }
 
-fn laws_hold<F: Field>() {
+fn check_laws<F: Field>() {
     let one = Element::<F>::from_bytes(&[1]);
     let elements = elements::<F>();
     let factor = &elements[elements.len() - 1];
@@ -198,13 +198,13 @@ fn laws_hold<F: Field>() {
 }
 
 fn the_laws_of_a_field_hold() {
-    laws_hold::<Gf489>();
-    laws_hold::<Gf579>();
-    laws_hold::<Gf705>();
+    check_laws::<Gf489>();
+    check_laws::<Gf579>();
+    check_laws::<Gf705>();
 }
 
 /// In a field of 2^n elements, squaring n times changes nothing, and once changes most.
-fn squaring_comes_around<F: Field>() {
+fn check_repeated_squaring<F: Field>() {
     for element in &elements::<F>() {
         let mut power = times(element, element);
         for _ in 1..F::DEGREE {
@@ -215,9 +215,9 @@ fn squaring_comes_around<F: Field>() {
 }
 
 fn squaring_n_times_changes_nothing() {
-    squaring_comes_around::<Gf489>();
-    squaring_comes_around::<Gf579>();
-    squaring_comes_around::<Gf705>();
+    check_repeated_squaring::<Gf489>();
+    check_repeated_squaring::<Gf579>();
+    check_repeated_squaring::<Gf705>();
 }
 
 /// Whether x^degree plus the terms of `taps` is irreducible (M. Rabin: Probabilistic Algorithms

@@ -60,7 +60,7 @@ pub fn choose(
     if !options.cipher.is_empty() {
         return named(session, &options.cipher);
     }
-    let list = list::found(session, false, interrupt)?;
+    let list = list::survey_kernel(session, false, interrupt)?;
     interrupt.check()?;
     Ok(of_list(&list.accepted, options.all))
 }
@@ -87,7 +87,7 @@ fn named(session: &Session, specs: &[Spec]) -> Result<Choice, Failure> {
     })
 }
 
-/// Chooses all specifications that are no other name of another one, or only the secure ones.
+/// Chooses all specifications, or only the secure ones; other names of a specification are skipped.
 fn of_list(accepted: &[Entry], all: bool) -> Choice {
     let is_measured = |entry: &&Entry| {
         if all {
@@ -110,10 +110,10 @@ fn of_list(accepted: &[Entry], all: bool) -> Choice {
 
 /// Groups those that are not measured, each under its first reason.
 fn left_out<'a>(others: impl Iterator<Item = &'a Entry>) -> Vec<LeftOut> {
-    by_reason(others).into_iter().map(counted).collect()
+    by_reason(others).into_iter().map(to_left_out).collect()
 }
 
-fn counted((reason, specs): (Reason, Vec<&Spec>)) -> LeftOut {
+fn to_left_out((reason, specs): (Reason, Vec<&Spec>)) -> LeftOut {
     let mut algorithms: Vec<String> = specs.iter().map(|spec| spec.algorithm()).collect();
     algorithms.sort();
     algorithms.dedup();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_secure_ones_are_measured_and_the_others_told_by_reason() {
+    fn secure_ones_are_measured_and_others_are_left_out_by_reason() {
         let list = entries(&[
             "aes-xts-plain64 512",
             "aes-cbc-essiv:sha256 256",
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn all_are_measured_once() {
+    fn every_specification_is_measured_once() {
         let list = entries(&[
             "aes-ctr-plain64 256",
             "aes-ecb-null 256",

@@ -42,7 +42,7 @@ pub struct Run<'a> {
 type Samples = Vec<Vec<f64>>;
 
 /// A specification with its options, and its device while it is measured.
-struct Stand {
+struct MeasuredDevice {
     chosen: Chosen,
     options: Options,
     device: Mapped,
@@ -125,7 +125,7 @@ impl Run<'_> {
         let mut subjects = vec![self.backing.subject()];
         for (chosen, options) in wanted {
             self.interrupt.check()?;
-            match self.stand(chosen, *options) {
+            match self.open_device(chosen, *options) {
                 Ok((stand, subject)) => {
                     stands.push(stand);
                     subjects.push(subject);
@@ -139,8 +139,12 @@ impl Run<'_> {
     }
 
     /// Makes an encrypted device and opens it.
-    fn stand(&mut self, chosen: &Chosen, options: Options) -> Result<(Stand, Subject), Failure> {
-        let stand = Stand {
+    fn open_device(
+        &mut self,
+        chosen: &Chosen,
+        options: Options,
+    ) -> Result<(MeasuredDevice, Subject), Failure> {
+        let stand = MeasuredDevice {
             device: self.device(chosen, options)?,
             chosen: chosen.clone(),
             options,
@@ -159,7 +163,7 @@ impl Run<'_> {
         Mapped::start(&self.session.control, &number.to_string(), &table)
     }
 
-    fn measure(&mut self, subjects: &[Subject], title: String) -> measure::Taken {
+    fn measure(&mut self, subjects: &[Subject], title: String) -> measure::Samples {
         let workloads = measure::workloads();
         let plan = Plan {
             rounds: self.options.rounds as usize,
@@ -179,8 +183,8 @@ impl Run<'_> {
 
     fn measured(
         &mut self,
-        stands: Vec<Stand>,
-        taken: measure::Taken,
+        stands: Vec<MeasuredDevice>,
+        taken: measure::Samples,
     ) -> Result<(Samples, Vec<Measured>), Failure> {
         let mut subjects = taken.subjects.into_iter();
         let raw = subjects.next().unwrap_or_else(|| Ok(Vec::new()));
@@ -207,7 +211,7 @@ impl Run<'_> {
     }
 }
 
-impl Stand {
+impl MeasuredDevice {
     /// Opens the device for measurement of its first `bytes`.
     fn subject(&self, bytes: u64) -> Result<Subject, Failure> {
         let file = self.device.open(OFlags::RDWR | OFlags::DIRECT)?;

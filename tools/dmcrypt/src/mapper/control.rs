@@ -21,13 +21,13 @@ impl Control {
     /// Opens it and checks that the kernel has dm-crypt; loads the modules if needed.
     pub fn open() -> Result<Control, Failure> {
         let control = match File::open(CONTROL) {
-            Err(error) if leads_nowhere(&error) => {
+            Err(error) if is_absent(&error) => {
                 load_module("dm-mod");
                 File::open(CONTROL)
             }
             opened => opened,
         };
-        let control = Control(control.map_err(|error| Failure::Runtime(missing(&error)))?);
+        let control = Control(control.map_err(|error| Failure::Runtime(cannot_open(&error)))?);
         match control.has_crypt() {
             Ok(()) => Ok(control),
             Err(Errno::PERM | Errno::ACCESS) => Err(Failure::Runtime(forbidden())),
@@ -91,15 +91,15 @@ pub(super) fn failed(what: &str, error: Errno) -> Failure {
 }
 
 /// Whether the node is missing, or its driver is.
-fn leads_nowhere(error: &io::Error) -> bool {
+fn is_absent(error: &io::Error) -> bool {
     let errors = [Errno::NOENT, Errno::NODEV, Errno::NXIO];
     Errno::from_io_error(error).is_some_and(|error| errors.contains(&error))
 }
 
-fn missing(error: &io::Error) -> String {
+fn cannot_open(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => forbidden(),
-        _ if !leads_nowhere(error) => format!("{CONTROL}: {}", cause(error)),
+        _ if !is_absent(error) => format!("{CONTROL}: {}", cause(error)),
         _ if Path::new("/sys/class/misc/device-mapper").exists() => format!(
             "{CONTROL} is missing although this kernel has a device mapper: mount devtmpfs at \
              /dev, or run this outside of the container"
@@ -116,7 +116,7 @@ fn forbidden() -> String {
     format!("{CONTROL}: only root may use the device mapper: run this as root, with CAP_SYS_ADMIN")
 }
 
-/// Loads a module; success shows only when the module is used.
+/// Loads a module. Whether that succeeded shows only when the module is used.
 fn load_module(name: &str) {
     let _ = modprobe(&["-q", name]);
 }

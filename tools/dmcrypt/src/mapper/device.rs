@@ -149,7 +149,7 @@ impl Mapped {
 
     /// Asks for the device's removal; fails with BUSY until it is gone.
     fn remove(&self) -> Result<(), Errno> {
-        if !self.is_there() {
+        if !self.exists() {
             return Ok(());
         }
         // This fails while somebody has the device open, as udev may for a moment; the caller retries.
@@ -157,7 +157,7 @@ impl Mapped {
         Err(Errno::BUSY)
     }
 
-    fn is_there(&self) -> bool {
+    fn exists(&self) -> bool {
         let status = self
             .control
             .ask(Command::Status, Header::of(&self.name), &[]);

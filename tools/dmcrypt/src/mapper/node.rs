@@ -1,4 +1,4 @@
-//! Opens a block device by its number, whether devtmpfs, udev or nobody makes nodes on this machine.
+//! Opens a block device by its number, even on machines where nobody makes nodes for devices.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use squall_drives::Number;
 
 /// Opens the block device `number`.
 pub fn open(number: Number, flags: OFlags) -> io::Result<File> {
-    let given = given(number).map(|path| open_at(&path, number, flags));
+    let given = devtmpfs_node(number).map(|path| open_at(&path, number, flags));
     match given {
         Some(Ok(Some(file))) => Ok(file),
         Some(Err(error)) if error != Errno::NOENT => Err(error.into()),
@@ -20,7 +20,7 @@ pub fn open(number: Number, flags: OFlags) -> io::Result<File> {
 }
 
 /// The node that the kernel makes for it if devtmpfs is mounted at /dev.
-fn given(number: Number) -> Option<PathBuf> {
+fn devtmpfs_node(number: Number) -> Option<PathBuf> {
     let about = std::fs::read_to_string(format!("/sys/dev/block/{number}/uevent")).ok()?;
     let name = about
         .lines()

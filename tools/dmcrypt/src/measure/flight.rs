@@ -20,14 +20,14 @@ use crate::model::{Direction, Workload};
 
 /// Runs `workload` with a thread for each of `buffers`, and gives bytes per second. No transfer begins
 /// after `time`; those in flight by then are waited for and counted.
-pub fn fly(
+pub fn run_transfers(
     subject: &Subject,
     offsets: &Offsets,
     workload: &Workload,
     time: Duration,
     buffers: &mut [Buffer],
 ) -> io::Result<f64> {
-    let flight = Flight {
+    let flight = SharedState {
         subject,
         offsets,
         workload,
@@ -66,7 +66,7 @@ pub fn fly(
 }
 
 /// The state that a sample's threads share.
-struct Flight<'a> {
+struct SharedState<'a> {
     subject: &'a Subject,
     offsets: &'a Offsets,
     workload: &'a Workload,
@@ -75,7 +75,7 @@ struct Flight<'a> {
     has_failed: AtomicBool,
 }
 
-impl Flight<'_> {
+impl SharedState<'_> {
     /// Transfers through `buffer` until `time` has passed since `clock`, and gives the bytes.
     fn transfers(&self, clock: Instant, buffer: &mut Buffer) -> io::Result<u64> {
         let mut bytes = 0;
@@ -97,20 +97,20 @@ impl Flight<'_> {
             Direction::Read => self.subject.file.read_at(bytes, offset)?,
             Direction::Write => self.subject.file.write_at(bytes, offset)?,
         };
-        whole(done, bytes.len(), offset)
+        check_complete(done, bytes.len(), offset)
     }
 }
 
 /// Writes keystream to the used part of `subject`; `progress` gets the number of written bytes.
 pub fn fill(
     subject: &Subject,
-    goes_on: &dyn Fn() -> bool,
+    should_continue: &dyn Fn() -> bool,
     progress: &dyn Fn(u64),
 ) -> io::Result<()> {
     const STEP: usize = 4 << 20;
     let mut buffer = Buffer::new(STEP);
     let mut offset = 0;
-    while offset < subject.bytes && goes_on() {
+    while offset < subject.bytes && should_continue() {
         let bytes = &mut buffer[..(subject.bytes - offset).min(STEP as u64) as usize];
         keystream(bytes);
         offset += write(&subject.file, bytes, offset)?;
@@ -120,11 +120,11 @@ pub fn fill(
 }
 
 fn write(file: &File, bytes: &[u8], offset: u64) -> io::Result<u64> {
-    whole(file.write_at(bytes, offset)?, bytes.len(), offset)
+    check_complete(file.write_at(bytes, offset)?, bytes.len(), offset)
 }
 
 /// The bytes of a transfer; fails if it was cut short.
-fn whole(done: usize, len: usize, offset: u64) -> io::Result<u64> {
+fn check_complete(done: usize, len: usize, offset: u64) -> io::Result<u64> {
     if done == len {
         Ok(len as u64)
     } else {

@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_goes_on_and_begins_again_at_the_end() {
+    fn sequential_offsets_wrap_at_the_end() {
         let large = workload(false);
         let offsets = Offsets::default();
         let mebibytes: Vec<u64> = (0..5)
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn random_ones_are_everywhere_and_within() {
+    fn random_offsets_are_spread_and_in_range() {
         let small = workload(true);
         let offsets = Offsets::default();
         let bytes = 64 * 4096 + 512;

@@ -21,7 +21,7 @@ pub const RULES: &[Rule] = &[
     rule("pcbc", Insecure, Mode(&["pcbc"]), "errors spread only until two blocks change places, and that is all it has over CBC", "Kohl 1989, The Use of Encryption in Kerberos for Network Authentication"),
     rule("null-iv", Insecure, Iv(&["null"]), "every sector has the same IV: equal sectors stay equal", "Linux, drivers/md/dm-crypt.c (null)"),
     rule("predictable-iv", Insecure, CBC_BY_NUMBER, "IVs can be predicted: a file can be made that is recognised on the disk without the key", "Fruhwirth 2005, New Methods in Hard Disk Encryption; NIST SP 800-38A, appendix C"),
-    rule("random-iv", Insecure, Iv(&["random"]), "the IV is kept nowhere without dm-integrity: nothing can be read back", "Linux, drivers/md/dm-crypt.c (random)"),
+    rule("random-iv", Insecure, Iv(&["random"]), "the IV is not stored without dm-integrity: nothing can be read back", "Linux, drivers/md/dm-crypt.c (random)"),
     rule("short-block", Insecure, Block(64), "blocks of 64 bits: after 32 GiB some are expected to collide, which reveals something about their contents", "Bhargavan and Leurent 2016, On the Practical (In-)Security of 64-bit Block Ciphers"),
     rule("short-key", Insecure, KeyBelow(128), "less than 128 bits of key for the data (256 in XTS, which takes two keys): too few for data that last", "BSI TR-02102-1 (120 bits at least); NIST SP 800-57 part 1, 5.6.1 (112)"),
     rule("loop-aes", Insecure, Iv(&["lmk"]), "loop-AES uses it with 64 keys; with one it is nobody's format, and no secret is in the IV", "Linux, drivers/md/dm-crypt.c (lmk)"),
@@ -45,10 +45,10 @@ pub const RULES: &[Rule] = &[
     rule("streebog", Compatible, Digest(&["streebog256", "streebog512"]), "ESSIV's digest has a hidden structure that its designers do not explain", "Perrin 2019, Partitions in the S-Box of Streebog and Kuznyechik"),
     rule("obsolete-cipher", Compatible, Cipher(&["anubis", "arc4", "khazad", "seed", "tea", "xeta", "xtea"]), "Linux keeps the cipher only for those who still depend on it", "Linux, crypto/Kconfig (CRYPTO_USER_API_ENABLE_OBSOLETE)"),
     rule("tnepres", Compatible, Cipher(&["tnepres"]), "Serpent with its bytes in the wrong order, which Linux has dropped", "Linux 5.12, crypto/serpent_generic.c"),
-    rule("unknown-cipher", Compatible, UnknownCipher, "squall does not know the cipher, and cannot say what it is worth", "squall's list of ciphers"),
-    rule("unknown-mode", Compatible, UnknownMode, "squall does not know the mode, and cannot say what it is worth", "squall's list of modes"),
-    rule("unknown-iv", Compatible, UnknownIv, "squall does not know how the IV is made, and cannot say what it is worth", "squall's list of IVs"),
-    rule("unknown-digest", Compatible, UnknownDigest, "squall does not know the digest, and cannot say what it is worth", "squall's list of digests"),
+    rule("unknown-cipher", Compatible, UnknownCipher, "squall does not know the cipher and cannot judge it", "squall's list of ciphers"),
+    rule("unknown-mode", Compatible, UnknownMode, "squall does not know the mode and cannot judge it", "squall's list of modes"),
+    rule("unknown-iv", Compatible, UnknownIv, "squall does not know the IV generator and cannot judge it", "squall's list of IVs"),
+    rule("unknown-digest", Compatible, UnknownDigest, "squall does not know the digest and cannot judge it", "squall's list of digests"),
 ];
 
 /// CBC and modes built like it, with an IV derived from the sector number.

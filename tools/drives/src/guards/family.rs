@@ -10,8 +10,10 @@ pub(super) fn family(device: &Device) -> io::Result<Vec<Device>> {
     let disk = device.disk();
     let mut family = vec![device.clone()];
     let mut others = disk.partitions()?;
-    if let Some(part) = Part::of(device) {
-        others.retain(|other| Part::of(other).is_some_and(|other| part.reaches(&other)));
+    if let Some(part) = Partition::of(device) {
+        others.retain(|other| {
+            Partition::of(other).is_some_and(|other| part.overlaps_or_leads_to(&other))
+        });
         others.retain(|other| other != device);
         family.push(disk);
     }
@@ -28,9 +30,9 @@ pub(super) fn relative_name(member: &Device) -> String {
     format!("{kind} {}", member.name())
 }
 
-/// The number and place of a partition. Lengths are in units of 512 bytes.
+/// The number and position of a partition. Lengths are in units of 512 bytes.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct Partition {
     number: u64,
     start: u64,
     length: u64,
@@ -38,11 +40,11 @@ struct Part {
     sector: u64,
 }
 
-impl Part {
-    fn of(device: &Device) -> Option<Part> {
+impl Partition {
+    fn of(device: &Device) -> Option<Partition> {
         const UNIT: u64 = 512;
         let sector = device.disk().value("queue/logical_block_size");
-        Some(Part {
+        Some(Partition {
             number: device.partition()?,
             start: device.value("start")?,
             length: device.value("size")?,
@@ -51,7 +53,7 @@ impl Part {
     }
 
     /// Whether overwriting this partition destroys `other`, or the entry that leads to it.
-    fn reaches(&self, other: &Part) -> bool {
+    fn overlaps_or_leads_to(&self, other: &Partition) -> bool {
         let is_apart =
             self.start + self.length <= other.start || other.start + other.length <= self.start;
         !is_apart || self.is_extended() && other.is_logical()
@@ -74,8 +76,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn partitions_that_others_reach() {
-        let part = |number, start, length| Part {
+    fn overlapping_and_extended_partitions() {
+        let part = |number, start, length| Partition {
             number,
             start,
             length,
@@ -95,12 +97,16 @@ mod tests {
             (part(5, 200, 50), extended, false),
         ];
         for (one, other, expected) in cases {
-            assert_eq!(one.reaches(&other), expected, "{one:?} {other:?}");
+            assert_eq!(
+                one.overlaps_or_leads_to(&other),
+                expected,
+                "{one:?} {other:?}"
+            );
         }
-        let large = Part {
+        let large = Partition {
             sector: 8,
             ..part(2, 100, 8)
         };
-        assert!(large.reaches(&part(5, 200, 50)));
+        assert!(large.overlaps_or_leads_to(&part(5, 200, 50)));
     }
 }

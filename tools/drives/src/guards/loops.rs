@@ -1,7 +1,7 @@
-//! Finds what loop devices stand on: a file or another device.
+//! Finds the file or device behind each loop device.
 //!
-//! The kernel is asked, since a name may belong to another mount namespace, be gone, or mean
-//! another file by now. The name in sysfs is used only where a device cannot be opened.
+//! The kernel identifies it by numbers. Its name in sysfs is used only if the loop device cannot be
+//! opened: a name may belong to another mount namespace, be gone, or mean another file by now.
 
 mod status;
 
@@ -21,11 +21,11 @@ use crate::target::device::{Device, Number};
 #[derive(Debug)]
 pub(super) struct Attached {
     pub device: Device,
-    behind: Behind,
+    backing: Backing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Behind {
+enum Backing {
     File(Inode),
     Device(Number),
 }
@@ -36,46 +36,46 @@ pub(super) fn all() -> Result<Vec<Attached>, Failure> {
     let attached = |device: Device| {
         let mut name = fs::read(device.join("loop/backing_file")).ok()?;
         name.pop_if(|byte| *byte == b'\n');
-        let behind = status::ask(&device)
+        let backing = status::ask(&device)
             .or_else(|_| named(&OsString::from_vec(name)))
             .ok()?;
-        Some(Attached { device, behind })
+        Some(Attached { device, backing })
     };
     Ok(devices.into_iter().filter_map(attached).collect())
 }
 
 /// The file or device that has this name in this mount namespace.
-fn named(name: &OsString) -> io::Result<Behind> {
+fn named(name: &OsString) -> io::Result<Backing> {
     let metadata = fs::metadata(name)?;
     Ok(if metadata.file_type().is_block_device() {
-        Behind::Device(Number::new(metadata.rdev()))
+        Backing::Device(Number::new(metadata.rdev()))
     } else {
-        Behind::File(Inode::of(&metadata))
+        Backing::File(Inode::of(&metadata))
     })
 }
 
 impl Attached {
     /// The backing file, unless that is a device.
     pub fn file(&self) -> Option<Inode> {
-        match self.behind {
-            Behind::File(inode) => Some(inode),
-            Behind::Device(_) => None,
+        match self.backing {
+            Backing::File(inode) => Some(inode),
+            Backing::Device(_) => None,
         }
     }
 
     /// The backing device, unless that is a file.
     pub fn on_device(&self) -> Option<Number> {
-        match self.behind {
-            Behind::File(_) => None,
-            Behind::Device(number) => Some(number),
+        match self.backing {
+            Backing::File(_) => None,
+            Backing::Device(number) => Some(number),
         }
     }
 
     /// The backing device, or the one that the backing file is on.
-    pub fn ground(&self) -> Number {
-        match self.behind {
-            Behind::File(inode) => inode.device,
-            Behind::Device(number) => number,
+    pub fn lower_device(&self) -> Number {
+        match self.backing {
+            Backing::File(inode) => inode.device,
+            Backing::Device(number) => number,
         }
     }
 }

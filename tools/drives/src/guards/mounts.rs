@@ -79,7 +79,7 @@ impl Entry {
 
 /// The device that `source` names, if it is one.
 fn source_device(source: &Path) -> Option<Number> {
-    // Other sources are only words, which must not be looked up in the working directory.
+    // Other sources are plain words, which must not be resolved in the working directory.
     let metadata = source.is_absolute().then(|| fs::metadata(source).ok())??;
     let is_device = metadata.file_type().is_block_device();
     is_device.then(|| Number::new(metadata.rdev()))

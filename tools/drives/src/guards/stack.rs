@@ -40,22 +40,22 @@ pub(super) fn chain(device: &Device, loops: &[Attached]) -> io::Result<Vec<Devic
 }
 
 /// All devices that `device` stands on, directly or through devices and files, down to drives.
-pub(super) fn grounds(device: &Device, loops: &[Attached]) -> io::Result<Vec<Device>> {
+pub(super) fn lower_devices(device: &Device, loops: &[Attached]) -> io::Result<Vec<Device>> {
     closure(vec![device.clone()], |above| {
-        below(above, loops, |on| Some(on.ground()))
+        below(above, loops, |on| Some(on.lower_device()))
     })
 }
 
-/// What `above` stands on directly. For a loop device, `ground` says that.
+/// The devices directly below `above`. For a loop device, `lower_device` gives the one below it.
 fn below(
     above: &Device,
     loops: &[Attached],
-    ground: impl Fn(&Attached) -> Option<Number>,
+    lower_device: impl Fn(&Attached) -> Option<Number>,
 ) -> io::Result<Vec<Device>> {
     let mut below = devices_in(&above.join("slaves"))?;
     below.push(above.disk());
     let behind = loops.iter().filter(|on| on.device == *above);
-    below.extend(behind.filter_map(|on| Device::at(ground(on)?).ok()));
+    below.extend(behind.filter_map(|on| Device::at(lower_device(on)?).ok()));
     Ok(below)
 }
 

@@ -1,6 +1,6 @@
-//! Makes sure that nobody else uses an open target, as far as the kernel can tell: by open file
-//! description locks (as QEMU takes them on images), and for files by a lease, which the kernel
-//! grants only while nobody else has the file open.
+//! Checks that nobody else uses an open target, as far as the kernel can tell. It takes an open file
+//! description lock, as QEMU does on images, and for files also a lease, which the kernel grants only
+//! while nobody else has the file open.
 
 #![allow(unsafe_code)]
 
@@ -15,7 +15,7 @@ use squall_tools::retry::retry;
 /// F_SETSIG of asm-generic/fcntl.h.
 const SET_SIGNAL: libc::c_int = 10;
 
-/// How long to wait for a process that is about to let go of the target: one that was killed during
+/// How long to wait for a process that is about to close the target: one that was killed during
 /// transfers, or a new child that still has its parent's files open.
 #[cfg(not(test))]
 fn timeout() -> Duration {
@@ -28,16 +28,20 @@ use tests::timeout;
 /// [`Errno::WOULDBLOCK`] if somebody else has locked a byte of it, and with [`Errno::BUSY`] if it
 /// is a regular file that somebody else has open.
 pub fn claim(file: &File, is_block: bool) -> Result<(), Errno> {
-    after_others(|| {
+    retry_until_timeout(|| {
         lock(file)?;
-        if is_block { Ok(()) } else { is_alone(file) }
+        if is_block {
+            Ok(())
+        } else {
+            check_nobody_has_it_open(file)
+        }
     })
 }
 
 /// Locks `file` with flock(2) for as long as it is open. udev and other programs that respect this
 /// lock then leave the drive alone. Fails with [`Errno::WOULDBLOCK`] if somebody else holds it.
 pub fn reserve(file: &File) -> Result<(), Errno> {
-    after_others(|| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive))
+    retry_until_timeout(|| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive))
 }
 
 /// Locks the block device `file` for as long as it is open, both with flock(2), as udev does, and
@@ -49,7 +53,7 @@ pub fn hold(file: &File) -> Result<(), Errno> {
 }
 
 /// Repeats `attempt` until it succeeds, for up to [`timeout`].
-fn after_others(attempt: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
+fn retry_until_timeout(attempt: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
     retry(timeout(), |_| true, attempt)
 }
 
@@ -57,7 +61,7 @@ fn lock(file: &File) -> Result<(), Errno> {
     // A length of zero locks up to the highest possible offset.
     match set_lock(file, libc::F_WRLCK, 0, 0) {
         Err(Errno::AGAIN | Errno::ACCESS) => Err(Errno::WOULDBLOCK),
-        // Not every file system has locks.
+        // Not every file system supports locks.
         _ => Ok(()),
     }
 }
@@ -77,14 +81,14 @@ fn set_lock(file: &File, kind: libc::c_int, start: i64, len: i64) -> Result<(), 
 }
 
 /// Fails with [`Errno::BUSY`] if somebody else has the regular file `file` open at this moment.
-fn is_alone(file: &File) -> Result<(), Errno> {
+fn check_nobody_has_it_open(file: &File) -> Result<(), Errno> {
     // If somebody opens the file while we hold the lease, the kernel sends us a signal. SIGIO, the
     // default, would end this process, so we choose one that is ignored.
     set(file, SET_SIGNAL, libc::SIGURG)?;
     match set(file, libc::F_SETLEASE, libc::F_WRLCK) {
         Ok(()) => set(file, libc::F_SETLEASE, libc::F_UNLCK),
         Err(Errno::AGAIN) => Err(Errno::BUSY),
-        // Not every file system has leases, and not every process may take one.
+        // Not every file system supports leases, and not every process may take one.
         Err(_) => Ok(()),
     }
 }
@@ -138,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_it_open_is_noticed() {
+    fn another_open_file_is_noticed() {
         let lab = Lab::new();
         let image = lab.image("image", 1 << 20);
         let ours = writable(&image);

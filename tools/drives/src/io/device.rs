@@ -54,7 +54,7 @@ impl Device {
         let opened = match direct {
             Direct::Off => None,
             Direct::Auto | Direct::On => {
-                open_direct(target, access).map_err(|error| refused(&identity.path, &error))?
+                open_direct(target, access).map_err(|error| cannot_open(&identity.path, &error))?
             }
         };
         if opened.is_none() && direct == Direct::On {
@@ -63,7 +63,7 @@ impl Device {
                 identity.path.display()
             )));
         }
-        let at = |error: Errno| refused(&identity.path, &error);
+        let at = |error: Errno| cannot_open(&identity.path, &error);
         let is_direct = opened.is_some();
         let file = match opened {
             Some(file) => file,
@@ -171,7 +171,7 @@ impl Device {
     }
 
     /// Drops the target's pages from the page cache, so that reads come from the medium.
-    pub fn forget(&self) -> io::Result<()> {
+    pub fn drop_cached_pages(&self) -> io::Result<()> {
         rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)?;
         Ok(())
     }
@@ -219,7 +219,7 @@ fn open(path: &Path, access: Access, is_block: bool, flags: OFlags) -> Result<Fi
 }
 
 /// The failure for a target that cannot be opened. Nothing has been written at that point.
-fn refused(path: &Path, error: &Errno) -> Failure {
+fn cannot_open(path: &Path, error: &Errno) -> Failure {
     let why = match *error {
         Errno::BUSY => "another process is using it".to_owned(),
         Errno::WOULDBLOCK => "another process has locked it".to_owned(),

@@ -174,8 +174,8 @@ pub(crate) fn text(path: &Path) -> Option<String> {
     printable_bytes(&fs::read(path).ok()?)
 }
 
-/// What a drive says about itself, with single blanks between words and `?` for every byte that is
-/// not printable ASCII.
+/// A text from a drive, with single blanks between words and `?` for every byte that is not printable
+/// ASCII.
 pub(crate) fn printable_bytes(bytes: &[u8]) -> Option<String> {
     let character = |&byte: &u8| match byte {
         b'!'..=b'~' => byte as char,
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_drive_reaches_the_terminal_unseen() {
+    fn unprintable_bytes_of_a_drive_are_replaced() {
         let cases: [(&[u8], Option<&str>); 6] = [
             (b"  WDC  WD40EFRX-68N \n", Some("WDC WD40EFRX-68N")),
             (b"WD-1\0\0\0", Some("WD-1")),

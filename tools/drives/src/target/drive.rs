@@ -1,4 +1,4 @@
-//! What the kernel knows about a block device's drive: model, numbers, medium, temperature.
+//! Reads a block device's properties from sysfs: model, serial number, identifier, medium, temperature.
 //!
 //! A partition has its drive's values. Its serial number and identifier end in `-part1` and so on.
 
@@ -100,7 +100,7 @@ fn bus(disk: &Device) -> Option<String> {
     Some(subsystem.file_name()?.to_string_lossy().into_owned())
 }
 
-/// Whether the drive is flash. Virtual and mapped devices only have a default, so they are not asked.
+/// Whether the drive is flash. `None` for virtual and mapped devices, whose value is only a default.
 pub(super) fn is_flash(device: &Device) -> Option<bool> {
     let disk = device.disk();
     let turns = disk.value("queue/rotational")? != 0;

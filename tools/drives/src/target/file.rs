@@ -1,4 +1,4 @@
-//! A regular file: which one it is, and how it takes direct transfers.
+//! The identity of a regular file, and the unit of its direct transfers.
 
 use std::fmt;
 use std::fs::Metadata;

@@ -58,7 +58,7 @@ fn a_file_is_itself_by_any_name() {
         "{}",
         identity.sector
     );
-    assert!(target.has_stable_name && target.is_there());
+    assert!(target.has_stable_name && target.is_attached());
     target.confirm(&open(&image)).unwrap();
 }
 

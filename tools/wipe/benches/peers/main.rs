@@ -1,20 +1,21 @@
-//! `squall wipe` beside the programs that people wipe with, on files and loop devices in memory.
+//! Compares `squall wipe` with other programs that wipe, on files and loop devices in memory.
 //!
-//! All take turns; a figure is the median of the rounds, a ratio that of single rounds' ratios.
-//! Root, and `cargo build --release` before. Programs that are not installed are left out by name.
+//! The programs take turns. Figures are medians of the rounds, and ratios are medians of the ratios
+//! within a round. This needs root, and `cargo build --release` before it. Programs that are not
+//! installed are listed and left out.
 
-mod field;
-mod peers;
+mod programs;
 mod race;
+mod target_directory;
 mod throttle;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use field::Field;
-use race::{Race, Racer};
+use race::{Contestant, Race};
 use squall_tools::Failure;
 use squall_tools::measure::Spread;
+use target_directory::TargetDirectory;
 use throttle::Throttle;
 
 /// Length of a target, in bytes.
@@ -39,7 +40,9 @@ fn run() -> Result<(), Failure> {
         None => 5,
         Some("--quick") => 3,
         Some(other) => {
-            return Err(Failure::Usage(format!("{other:?}: only --quick is known")));
+            return Err(Failure::Usage(format!(
+                "{other:?}: unknown argument: use --quick or none"
+            )));
         }
     };
     println!(
@@ -48,32 +51,37 @@ fn run() -> Result<(), Failure> {
         squall_tools::measure::machine::kernel()
     );
     println!("{rounds} rounds, targets of {} MiB\n", SIZE >> 20);
-    let field = Field::new()?;
+    let directory = TargetDirectory::new()?;
 
-    let file = field.file("file", SIZE);
-    beside_zeros(&field, &file, rounds)?;
-    beside_peers(
+    let file = directory.file("file", SIZE);
+    compare_with_zeros(&directory, &file, rounds)?;
+    compare_programs(
         "a file in memory",
         rounds,
-        peers::of_files(&field, &file, SIZE)?,
+        programs::of_files(&directory, &file, SIZE)?,
     );
-    let device = field.device(SIZE);
-    beside_peers(
+    let device = directory.device(SIZE);
+    compare_programs(
         "a loop device in memory",
         rounds,
-        peers::of_devices(&field, &device.path, SIZE)?,
+        programs::of_devices(&directory, &device.path, SIZE)?,
     );
     drop(device);
-    scaling(&field, rounds)
+    scaling(&directory, rounds)
 }
 
-/// What keystream costs: the same transfers of zeros beside it, in many rounds, as they are short.
-fn beside_zeros(field: &Field, file: &Path, rounds: usize) -> Result<(), Failure> {
+/// The cost of keystream: compares it with the same transfers of zeros, in many rounds because they are
+/// short.
+fn compare_with_zeros(
+    directory: &TargetDirectory,
+    file: &Path,
+    rounds: usize,
+) -> Result<(), Failure> {
     println!("speed of random bytes, of that of zeros by the same transfers");
-    let device = [field.device(SIZE)];
+    let device = [directory.device(SIZE)];
     let race = |target, rounds| -> Result<f64, Failure> {
-        let racers = peers::random_and_zeros(field, target)?;
-        let race = Race::run(rounds, racers.into());
+        let contestants = programs::random_and_zeros(directory, target)?;
+        let race = Race::run(rounds, contestants.into());
         Ok(1.0 / race.speed_of(&race.timings[1]))
     };
     println!(
@@ -83,7 +91,7 @@ fn beside_zeros(field: &Field, file: &Path, rounds: usize) -> Result<(), Failure
     );
     let in_memory = race(&device[0].path, 6 * rounds)?;
     println!("  {:<34} {in_memory:>8.2}", "a loop device in memory");
-    let device = [field.device(SIZE / 4)];
+    let device = [directory.device(SIZE / 4)];
     let throttle = Throttle::begin(&device, SLOW)?;
     let as_a_disk = race(&device[0].path, rounds.min(3))?;
     println!("  {:<34} {as_a_disk:>8.2}\n", "a device of 200 MB/s");
@@ -91,14 +99,14 @@ fn beside_zeros(field: &Field, file: &Path, rounds: usize) -> Result<(), Failure
     Ok(())
 }
 
-/// One table: each racer's time, rate, CPU time, and how squall compares.
-fn beside_peers(title: &str, rounds: usize, racers: Vec<Racer>) {
+/// One table: each contestant's time, rate, CPU time, and how squall compares.
+fn compare_programs(title: &str, rounds: usize, contestants: Vec<Contestant>) {
     println!("{title}");
     println!(
         "  {:<34} {:>8} {:>10} {:>12} {:>18}",
         "", "s", "GB/s", "CPU s/GB", "of squall's speed"
     );
-    let race = Race::run(rounds, racers);
+    let race = Race::run(rounds, contestants);
     for timing in &race.timings {
         match &timing.failed {
             Some(why) => println!("  {:<34} left out: {why}", timing.name),
@@ -116,7 +124,7 @@ fn beside_peers(title: &str, rounds: usize, racers: Vec<Racer>) {
 }
 
 /// One, two and four devices at once: in memory, and as slow as disks.
-fn scaling(field: &Field, rounds: usize) -> Result<(), Failure> {
+fn scaling(directory: &TargetDirectory, rounds: usize) -> Result<(), Failure> {
     for (title, throttle) in [
         ("devices in memory at once", None),
         ("devices of 200 MB/s at once", Some(SLOW)),
@@ -127,20 +135,20 @@ fn scaling(field: &Field, rounds: usize) -> Result<(), Failure> {
             "devices", "s", "GB/s", "of one alone"
         );
         let size = SIZE / 4;
-        let devices: Vec<_> = (0..4).map(|_| field.device(size)).collect();
+        let devices: Vec<_> = (0..4).map(|_| directory.device(size)).collect();
         let _slow = match throttle {
             Some(rate) => Some(Throttle::begin(&devices, rate)?),
             None => None,
         };
         let counts = [1, 2, 4];
-        let racers = counts.map(|count| peers::of_many(field, &devices[..count]));
-        let racers: Result<Vec<_>, _> = racers.into_iter().collect();
+        let contestants = counts.map(|count| programs::of_many(directory, &devices[..count]));
+        let contestants: Result<Vec<_>, _> = contestants.into_iter().collect();
         let rounds = if throttle.is_some() {
             rounds.min(3)
         } else {
             rounds
         };
-        let race = Race::run(rounds, racers?);
+        let race = Race::run(rounds, contestants?);
         for (timing, count) in race.timings.iter().zip(counts) {
             let seconds = Spread::of(timing.seconds.clone()).median;
             let rate = (size * count as u64) as f64 / 1e9 / seconds;

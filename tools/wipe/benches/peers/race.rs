@@ -1,4 +1,4 @@
-//! Programs that do the same job in turns, timed from outside.
+//! Times programs that do the same job in turns.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -7,51 +7,51 @@ use nix::sys::resource::{UsageWho, getrusage};
 use squall_tools::measure::{Orders, Spread};
 
 /// A program, or several in a pipeline, that does the job.
-pub struct Racer {
-    /// What it is called.
+pub struct Contestant {
+    /// The name in tables.
     pub name: String,
-    /// It.
+    /// The command that does the job.
     pub command: Command,
 }
 
-impl Racer {
+impl Contestant {
     /// `script` for a shell, which ends with the first program that fails.
-    pub fn script(name: &str, script: &str) -> Racer {
+    pub fn script(name: &str, script: &str) -> Contestant {
         let mut command = Command::new("bash");
         command.args(["-o", "pipefail", "-c", script]);
-        Racer {
+        Contestant {
             name: name.into(),
             command,
         }
     }
 }
 
-/// What became of a racer.
+/// The times of a contestant, or why it failed.
 pub struct Timing {
-    /// The racer's name.
+    /// The contestant's name.
     pub name: String,
-    /// Seconds a round, on the clock.
+    /// Elapsed seconds of each round.
     pub seconds: Vec<f64>,
-    /// Seconds a round, of all its CPUs.
+    /// CPU seconds of each round.
     pub cpu: Vec<f64>,
-    /// Why it is left out.
+    /// Why the program is left out.
     pub failed: Option<String>,
 }
 
-/// All of them; the first is what the others are compared with.
+/// The times of all contestants. The others are compared with the first.
 pub struct Race {
-    /// In the order of the racers.
+    /// In the order of the contestants.
     pub timings: Vec<Timing>,
 }
 
 impl Race {
-    /// Lets `racers` do their job in turns, `rounds` times, and once before that is not counted.
-    pub fn run(rounds: usize, mut racers: Vec<Racer>) -> Race {
+    /// Runs `contestants` in turns, `rounds` times after one round that is not counted.
+    pub fn run(rounds: usize, mut contestants: Vec<Contestant>) -> Race {
         let mut orders = Orders::default();
-        let mut timings: Vec<Timing> = racers.iter().map(Timing::new).collect();
+        let mut timings: Vec<Timing> = contestants.iter().map(Timing::new).collect();
         for round in 0..=rounds {
-            for turn in orders.next(racers.len()) {
-                timings[turn].go(&mut racers[turn], round > 0);
+            for turn in orders.next(contestants.len()) {
+                timings[turn].run_once(&mut contestants[turn], round > 0);
             }
         }
         Race { timings }
@@ -65,21 +65,21 @@ impl Race {
 }
 
 impl Timing {
-    fn new(racer: &Racer) -> Timing {
+    fn new(contestant: &Contestant) -> Timing {
         Timing {
-            name: racer.name.clone(),
+            name: contestant.name.clone(),
             seconds: Vec::new(),
             cpu: Vec::new(),
             failed: None,
         }
     }
 
-    fn go(&mut self, racer: &mut Racer, counts: bool) {
+    fn run_once(&mut self, contestant: &mut Contestant, counts: bool) {
         if self.failed.is_some() {
             return;
         }
         let (before, clock) = (cpu(), Instant::now());
-        let output = racer.command.stdin(Stdio::null()).output();
+        let output = contestant.command.stdin(Stdio::null()).output();
         let (seconds, cpu) = (clock.elapsed().as_secs_f64(), cpu() - before);
         match output {
             Ok(output) if output.status.success() => {
@@ -98,7 +98,7 @@ impl Timing {
     }
 }
 
-/// CPU seconds of all children that have ended, and of theirs.
+/// CPU seconds of all children that have ended, and of their children.
 fn cpu() -> f64 {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("resources are counted");
     let seconds =

@@ -1,4 +1,4 @@
-//! Devices as slow as disks: the kernel's own limit on bytes written a second (blkio of cgroups,
+//! Makes devices as slow as disks, by the kernel's limit on bytes written per second (blkio of cgroups,
 //! version 1).
 
 use std::fs;
@@ -9,10 +9,10 @@ use squall_testing::loops::Loop;
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
-/// Where version 1 is.
+/// The directory of the blkio controller.
 const CGROUP: &str = "/sys/fs/cgroup/blkio";
 
-/// This process and those it starts, in a group that writes no faster.
+/// A cgroup with a limited rate, which this process and its children are in until it is dropped.
 pub struct Throttle(PathBuf);
 
 impl Throttle {

@@ -27,9 +27,9 @@ impl Worker<'_> {
             began,
             ..Purge::asked(means)
         });
-        self.events.tell(EventKind::Purge(means));
+        self.events.send(EventKind::Purge(means));
         let failure = purge::purge(self.target, self.device.file(), means).err();
-        if !self.target.is_there() {
+        if !self.target.is_attached() {
             return Err(Stop::Vanished);
         }
         self.record(Purge {
@@ -38,7 +38,7 @@ impl Worker<'_> {
             ended: Some(Timestamp::now()),
             failure: failure.clone(),
         });
-        self.events.tell(EventKind::Purged { means, failure });
+        self.events.send(EventKind::Purged { means, failure });
         let is_same = self.target.confirm(self.device.file());
         is_same.map_err(|failure| Stop::Failed(failure.into_text()))
     }

@@ -11,8 +11,8 @@ use squall_tools::failure::cause;
 /// BLKSECDISCARD of linux/fs.h, `_IO(0x12, 125)`. It takes an offset and a length, in bytes.
 const SECURE_DISCARD: Opcode = opcode::none(0x12, 125);
 
-/// Before this release, the kernel answers for discards of any kind, not only for secure ones.
-const TELLS: (u32, u32) = (5, 19);
+/// Before this release, the kernel's answer does not distinguish secure discards from others.
+const ANSWERS_FOR_SECURE_DISCARD_SINCE: (u32, u32) = (5, 19);
 
 /// Whether a device has secure discard.
 ///
@@ -21,7 +21,8 @@ const TELLS: (u32, u32) = (5, 19);
 pub fn is_supported(file: &File) -> bool {
     const NO_SECTOR: [u64; 2] = [1, 1];
     let release = rustix::system::uname();
-    let tells = version(&release.release().to_string_lossy()).is_some_and(|now| now >= TELLS);
+    let tells = version(&release.release().to_string_lossy())
+        .is_some_and(|now| now >= ANSWERS_FOR_SECURE_DISCARD_SINCE);
     tells && discard(file, NO_SECTOR) == Err(Errno::INVAL)
 }
 

@@ -46,9 +46,9 @@ impl Format {
     pub fn of(file: &File) -> Result<Format, String> {
         let namespace = number(file)?;
         let controller = Controller(identify(file, structure::CONTROLLER, 0)?);
-        controller.allows(|which| identify(file, which, 0), namespace)?;
+        controller.check_format(|which| identify(file, which, 0), namespace)?;
         let described = identify(file, structure::NAMESPACE, namespace)?;
-        let how = as_it_is(&described).ok_or("it does not report its format")?;
+        let how = current_format(&described).ok_or("it does not report its format")?;
         Ok(Format { namespace, how })
     }
 
@@ -71,7 +71,7 @@ pub struct Controller<B>(pub B);
 impl<B: Deref<Target = [u8]>> Controller<B> {
     /// Fails if the controller has no Format NVM, or if that could erase more than `namespace`.
     /// `list` asks for a list of namespaces.
-    pub fn allows<L: Deref<Target = [u8]>>(
+    pub fn check_format<L: Deref<Target = [u8]>>(
         &self,
         list: impl FnOnce(u32) -> Result<L, String>,
         namespace: u32,
@@ -116,7 +116,7 @@ impl<B: Deref<Target = [u8]>> Controller<B> {
 
 /// Word 10 of Format NVM: the format that the namespace has now, by the structure that `described`
 /// it, with User Data Erase. `None` if there is no such namespace.
-pub fn as_it_is(described: &[u8]) -> Option<u32> {
+pub fn current_format(described: &[u8]) -> Option<u32> {
     const SIZE: std::ops::Range<usize> = 0..8;
     const FLBAS: usize = 26;
     const DPS: usize = 29;

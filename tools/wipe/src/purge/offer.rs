@@ -65,7 +65,7 @@ mod tests {
 
     /// The user is asked about each drive that can erase itself, and about no other.
     #[test]
-    fn an_erase_of_its_own_is_asked_about() {
+    fn only_drives_that_can_erase_themselves_are_asked_about() {
         let lab = Lab::new();
         let image = lab.image("image", 1 << 20);
         let drives = ["WD-1", "WD-2", "WD-3"].map(|serial| drive(&image, serial));

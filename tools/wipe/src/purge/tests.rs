@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use nvme::{Controller, as_it_is};
+use nvme::{Controller, current_format};
 use squall_drives::io::{Access, Direct};
 use squall_testing::loops::Lab;
 use squall_tools::retry::retry;
@@ -31,7 +31,7 @@ const MANAGEMENT: u8 = 1 << 3;
 
 /// Whether namespace 1 may be formatted if the controller lists the namespaces `numbers`.
 fn allowed(oacs: u8, fna: u8, cmic: u8, numbers: &[u32]) -> Result<(), String> {
-    controller(oacs, fna, cmic).allows(|_| Ok(list(numbers)), 1)
+    controller(oacs, fna, cmic).check_format(|_| Ok(list(numbers)), 1)
 }
 
 #[test]
@@ -49,7 +49,9 @@ fn nothing_but_the_namespace_may_be_formatted() {
         let why = allowed(FORMAT, fna, 0b10, &[1]).unwrap_err();
         assert!(why.contains("its peers"), "{why}");
         let unlisted = |_| Err::<Vec<u8>, _>("no list".to_owned());
-        let why = controller(FORMAT, fna, 0).allows(unlisted, 1).unwrap_err();
+        let why = controller(FORMAT, fna, 0)
+            .check_format(unlisted, 1)
+            .unwrap_err();
         assert_eq!(why, "no list");
     }
     let why = allowed(!FORMAT, 0, 0, &[1]).unwrap_err();
@@ -65,7 +67,7 @@ fn namespaces_that_are_attached_to_nothing_count() {
             asked = which;
             Ok(list(&[1]))
         };
-        controller(oacs, 1, 0).allows(list, 1).unwrap();
+        controller(oacs, 1, 0).check_format(list, 1).unwrap();
         asked
     };
     assert_eq!(asked(FORMAT), 0x02, "active ones");
@@ -78,13 +80,13 @@ fn a_namespace_keeps_its_format() {
     let told = |flbas, dps| {
         let mut told = [0; 4096];
         (told[7], told[26], told[29]) = (1, flbas, dps);
-        as_it_is(&told)
+        current_format(&told)
     };
     assert_eq!(told(0, 0), Some(ERASE));
     assert_eq!(told(0b0000_0101, 0), Some(ERASE | 5));
     assert_eq!(told(0b0101_0011, 0), Some(ERASE | 3 | 1 << 4 | 2 << 12));
     assert_eq!(told(1, 0b1010), Some(ERASE | 1 | 2 << 5 | 1 << 8));
-    assert_eq!(as_it_is(&[0; 4096]), None, "no such namespace");
+    assert_eq!(current_format(&[0; 4096]), None, "no such namespace");
 }
 
 #[test]
@@ -120,7 +122,7 @@ fn chosen(asked: bool, targets: &[Target]) -> Result<Vec<Option<Means>>, Failure
 fn what_cannot_erase_itself_is_refused() {
     let lab = Lab::new();
     let targets = [Target::find(&lab.image("image", MIB)).expect("a target")];
-    assert!(foreseen(&targets[0]).is_none());
+    assert!(expected_means(&targets[0]).is_none());
     assert_eq!(chosen(false, &targets).unwrap(), [None]);
     let text = chosen(true, &targets).expect_err("no erase").into_text();
     assert!(

@@ -1,4 +1,4 @@
-//! Advice for flash: what overwriting does not reach, and the drive's own commands, which do.
+//! Advice for flash: data that overwriting does not reach, and the drive's own commands that erase it.
 
 use std::path::Path;
 

@@ -12,7 +12,7 @@ pub fn percent(part: u64, whole: u64) -> String {
 }
 
 /// All digits of a number, in groups of three.
-pub fn exact(number: u64) -> String {
+pub fn grouped_digits(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_byte_is_seen() {
+    fn one_missing_byte_is_less_than_100_percent() {
         let size = 20_000_588_955_648;
         assert_eq!(percent(size, size), "100 %");
         assert_eq!(percent(size - 1, size), "99.999 %");
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn digits_are_grouped() {
-        let shown = [0, 999, 1000, 20_000_588_955_648].map(exact);
+        let shown = [0, 999, 1000, 20_000_588_955_648].map(grouped_digits);
         assert_eq!(shown, ["0", "999", "1,000", "20,000,588,955,648"]);
     }
 }

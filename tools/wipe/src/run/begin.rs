@@ -6,7 +6,7 @@ use squall_drives::{Kind, Target, confirm, guards};
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
-use super::{PURPOSE, Prepared, new_job, open_all, protect_memory, say, say_plan};
+use super::{PURPOSE, Prepared, new_job, open_all, protect_memory, say, show_plan};
 use crate::args::WipeArguments;
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
@@ -15,22 +15,22 @@ use crate::workers::pending;
 use crate::{filesystem, purge};
 
 /// Prepares a new job; `None` for a dry run.
-pub fn begun(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
-    let plan = asked(options)?;
+pub fn prepare(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
+    let plan = plan_of(options)?;
     let find = |path: &PathBuf| Target::find(path);
     let targets: Vec<Target> = options.targets.iter().map(find).collect::<Result<_, _>>()?;
     guards::check(&targets, &PURPOSE)?;
     if options.dry_run && options.purge {
-        // Only a drive that is open for writing tells whether it can erase itself.
+        // Only a drive that is open for writing can be asked whether it can erase itself.
         let devices = open_all(&targets, &options.transfer)?;
         purge::choose(true, &options.consent, &targets, &devices)?;
     }
-    if !say_plan(options, &targets, &plan)? {
+    if !show_plan(options, &targets, &plan)? {
         return Ok(None);
     }
     let directory = match &options.report {
         Some(directory) => directory.clone(),
-        None => journal::usual_directory()?,
+        None => journal::default_directory()?,
     };
     journal::make_directory(&directory)?;
     confirm::confirm(&targets, &options.consent, &PURPOSE)?;
@@ -46,7 +46,7 @@ pub fn begun(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
     if filesystem::is_in_memory(&directory) {
         let directory = directory.display();
         say(&format!(
-            "note: {directory} is in memory: a power cut loses what is needed to resume"
+            "note: {directory} is in memory: after a power cut the job cannot be resumed"
         ));
     }
     let keys = draw_keys(&journal, plan, targets.len())?;
@@ -59,10 +59,10 @@ pub fn begun(options: &WipeArguments) -> Result<Option<Prepared>, Failure> {
 }
 
 /// The plan that the options ask for. Fails if they contradict each other.
-fn asked(options: &WipeArguments) -> Result<Plan, Failure> {
+fn plan_of(options: &WipeArguments) -> Result<Plan, Failure> {
     if options.method == Method::Clear && options.verify == Scope::None {
         return Err(Failure::Usage(
-            "--method clear: Clear of NIST SP 800-88 is verified: use --verify full or sample"
+            "--method clear: Clear of NIST SP 800-88 requires a verification: use --verify full or sample"
                 .into(),
         ));
     }
@@ -78,7 +78,9 @@ fn new_drive(target: &Target, purge: Option<Means>) -> Drive {
     let mut drive = Drive::new(target.identity.clone());
     drive.purge = purge.map(Purge::asked);
     let path = &target.identity.path;
-    if let Some(name) = filesystem::copies(path).filter(|_| target.identity.kind == Kind::File) {
+    if let Some(name) =
+        filesystem::copy_on_write_name(path).filter(|_| target.identity.kind == Kind::File)
+    {
         drive.note(format!(
             "the file is on {name}, which does not overwrite in place: the old contents may still \
              be there; wipe the whole device"
@@ -91,7 +93,7 @@ fn new_drive(target: &Target, purge: Option<Means>) -> Drive {
 fn draw_keys(journal: &Journal, plan: Plan, drives: usize) -> Result<Vec<Option<Keys>>, Failure> {
     let mut drawn = Vec::new();
     for drive in 0..drives {
-        let path = keys::beside(&journal.report_path(drive));
+        let path = keys::path_for_report(&journal.report_path(drive));
         let has_keys = plan.method.has_keys();
         let keys = has_keys.then(|| Keys::draw(path, plan.passes)).transpose();
         match keys {

@@ -17,8 +17,8 @@ pub fn finish(journal: &Journal, style: OutputStyle) -> Result<(), Failure> {
     let mut ended = Ok(());
     for (number, drive) in job.drives.iter().enumerate() {
         if !drive.is_resumable() {
-            let keys = keys::beside(&journal.report_path(number));
-            ended = ended.and(keys::end(&keys, job.plan.keep_key));
+            let keys = keys::path_for_report(&journal.report_path(number));
+            ended = ended.and(keys::remove(&keys, job.plan.keep_key));
         }
     }
     if !job.drives.iter().any(Drive::is_resumable) {
@@ -73,7 +73,7 @@ mod tests {
 
     /// A drive was interrupted, and its report can be written at first, and then cannot.
     #[test]
-    fn a_report_that_is_lost_is_told_with_unfinished_drives() {
+    fn a_lost_report_is_reported_with_unfinished_drives() {
         let mut job = fixture::job();
         job.drives = vec![job.drives[3].clone()];
         assert_eq!(job.drives[0].outcome, Some(Outcome::Interrupted));

@@ -1,5 +1,5 @@
-//! Checks that a drive to be resumed is the recorded one, by what was written to it. Other signs
-//! are not enough: a serial number may be that of a dock, and inode numbers are reused.
+//! Checks that a drive to be resumed is the recorded one, by the bytes that were written to it. Serial
+//! numbers do not suffice, because they may be those of a dock, and inode numbers are reused.
 
 use squall_drives::io::{Buffer, Device, Direction};
 use squall_tools::Failure;
@@ -72,7 +72,7 @@ fn bytes(content: &mut Content, place: Extent) -> Buffer {
 
 fn other(drive: &Drive) -> Failure {
     Failure::Runtime(format!(
-        "{}: it does not hold what was written before the interruption: it is another drive, or \
+        "{}: its contents are not those written before the interruption: it is another drive, or \
          somebody has written to it: nothing was written now; start again",
         drive.target.path.display()
     ))

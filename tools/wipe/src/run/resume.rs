@@ -6,7 +6,7 @@ use squall_drives::{Target, confirm, guards};
 use squall_tools::Failure;
 
 use super::finish::finish;
-use super::{PURPOSE, Prepared, open_all, protect_memory, recognise, say, say_plan};
+use super::{PURPOSE, Prepared, open_all, protect_memory, recognise, say, show_plan};
 use crate::args::WipeArguments;
 use crate::journal::Journal;
 use crate::keys::{self, Keys};
@@ -15,26 +15,26 @@ use crate::recorded_drive;
 use crate::show::OutputStyle;
 use crate::workers::pending;
 
-/// Prepares what is left of the job whose journal is at `path`; `None` for a dry run, or if no
-/// drive is left.
+/// Prepares the unfinished drives of the job whose journal is at `path`; `None` for a dry run, or if
+/// all drives are finished.
 ///
-/// A drive that is not there is left for another time. Fails if none is there.
-pub fn resumed(
+/// Drives that are not attached are skipped. Fails if none is attached.
+pub fn prepare(
     options: &WipeArguments,
     path: &Path,
     style: OutputStyle,
 ) -> Result<Option<Prepared>, Failure> {
     let journal = Journal::open(path)?;
     let plan = journal.job().plan;
-    let left = left(&journal);
+    let left = unfinished(&journal);
     if left.is_empty() {
         // The job was killed after its last drive had ended.
         finish(&journal, style)?;
         return Ok(None);
     }
-    let (numbers, targets) = found(&journal, &left)?;
+    let (numbers, targets) = find_attached(&journal, &left)?;
     guards::check(&targets, &PURPOSE)?;
-    if !say_plan(options, &targets, &plan)? {
+    if !show_plan(options, &targets, &plan)? {
         return Ok(None);
     }
     confirm::confirm(&targets, &options.consent, &PURPOSE)?;
@@ -50,21 +50,21 @@ pub fn resumed(
         recognise::check(&drive, device, keys.as_ref())?;
     }
     for (number, target) in numbers.iter().zip(&targets) {
-        journal.update(*number, |drive| begin_again(drive, target));
+        journal.update(*number, |drive| reopen(drive, target));
     }
     let pending_drives = pending(plan, numbers, targets, devices, keys);
     Ok(Some((journal, pending_drives)))
 }
 
 /// The drives that can be resumed.
-fn left(journal: &Journal) -> Vec<usize> {
+fn unfinished(journal: &Journal) -> Vec<usize> {
     let drives = &journal.job().drives;
     let is_left = |number: &usize| drives[*number].is_resumable();
     (0..drives.len()).filter(is_left).collect()
 }
 
 /// The drives that are attached, under whatever path.
-fn found(journal: &Journal, left: &[usize]) -> Result<(Vec<usize>, Vec<Target>), Failure> {
+fn find_attached(journal: &Journal, left: &[usize]) -> Result<(Vec<usize>, Vec<Target>), Failure> {
     let mut found = (Vec::new(), Vec::new());
     let mut missing = None;
     for number in left {
@@ -90,13 +90,13 @@ fn found(journal: &Journal, left: &[usize]) -> Result<(Vec<usize>, Vec<Target>),
 
 fn keys_of(journal: &Journal, number: usize) -> Result<Option<Keys>, Failure> {
     let plan = journal.job().plan;
-    let path = keys::beside(&journal.report_path(number));
+    let path = keys::path_for_report(&journal.report_path(number));
     let has_keys = plan.method.has_keys();
     has_keys.then(|| Keys::load(path, plan.passes)).transpose()
 }
 
 /// Marks the drive as not ended, and records its path and number, which may be new.
-fn begin_again(drive: &mut Drive, target: &Target) {
+fn reopen(drive: &mut Drive, target: &Target) {
     drive.outcome = None;
     drive.target.path = target.identity.path.clone();
     drive.target.number = target.identity.number.clone();

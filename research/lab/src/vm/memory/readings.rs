@@ -3,7 +3,7 @@
 use squall_probe::{Channel, Mark, Reading, Record, header};
 use squall_tools::Failure;
 
-use super::{SharedMemory, nonsense};
+use super::{SharedMemory, invalid_record};
 
 /// The ring is the only channel.
 const RING: usize = 0;
@@ -17,7 +17,7 @@ impl SharedMemory {
             begun: self.word(Channel::place(RING) + Mark::BEGUN)?,
         };
         if mark.begun < mark.counted {
-            return Err(nonsense("number of readings", mark.counted));
+            return Err(invalid_record("number of readings", mark.counted));
         }
         Ok(mark)
     }
@@ -27,7 +27,8 @@ impl SharedMemory {
     pub fn readings(&self, first: u64, count: usize) -> Result<Option<Vec<Reading>>, Failure> {
         let words = self.words(Channel::place(RING), squall_probe::CHANNEL_WORDS)?;
         let words = words.try_into().expect("as many words as were asked for");
-        let ring = Channel::from_words(&words).ok_or_else(|| nonsense("channel", RING as u64))?;
+        let ring =
+            Channel::from_words(&words).ok_or_else(|| invalid_record("channel", RING as u64))?;
         let numbers = first..first + count as u64;
         let readings = numbers
             .map(|number| self.reading(&ring, number))

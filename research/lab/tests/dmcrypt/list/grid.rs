@@ -6,7 +6,7 @@
 //! Everything else in a list has other lengths or digests, or modes that are no block modes for disks
 //! or can only be written in the crypto API's notation.
 
-use super::told::Spec;
+use super::parsed::Spec;
 
 pub const CIPHERS: [&str; 21] = [
     "aes",

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::told::{Iv, List, Spec};
-use crate::dmcrypt::workspace::Desk;
+use super::parsed::{Iv, List, Spec};
+use crate::dmcrypt::workspace::GuestSession;
 
 /// Number of samples for each mode and cipher, both of accepted and of refused specifications.
 const OF_EACH: usize = 4;
@@ -103,15 +103,15 @@ fn spread(all: Vec<Spec>, count: usize) -> Vec<Spec> {
 }
 
 /// Asks the kernel through dmsetup, by loading each table over a device that refuses all transfers.
-pub fn asked(desk: &mut Desk, specs: &[&Spec]) -> Vec<bool> {
+pub fn asked(session: &mut GuestSession, specs: &[&Spec]) -> Vec<bool> {
     let tables: Vec<String> = specs.iter().map(|spec| table(spec)).collect();
-    desk.write("/tmp/tables", tables.join("\n") + "\n");
-    desk.ok("dmsetup create base --table '0 2048 error' && dmsetup create asked --notable");
-    let said = desk.ok("while read -r table; do
+    session.write("/tmp/tables", tables.join("\n") + "\n");
+    session.ok("dmsetup create base --table '0 2048 error' && dmsetup create asked --notable");
+    let output = session.ok("while read -r table; do
             dmsetup load asked --table \"$table\" >/dev/null 2>&1 && echo yes || echo no
         done </tmp/tables");
-    desk.ok("dmsetup remove asked && dmsetup remove base");
-    said.lines().map(|line| line == "yes").collect()
+    session.ok("dmsetup remove asked && dmsetup remove base");
+    output.lines().map(|line| line == "yes").collect()
 }
 
 /// A table whose key contains no byte twice.

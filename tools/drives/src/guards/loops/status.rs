@@ -1,4 +1,4 @@
-//! Asks the kernel what a loop device stands on (LOOP_GET_STATUS64).
+//! Asks the kernel for the file or device behind a loop device (LOOP_GET_STATUS64).
 
 #![allow(unsafe_code)]
 
@@ -8,14 +8,15 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::{Mode, OFlags};
 use rustix::ioctl::{Getter, Opcode, ioctl};
 
-use super::Behind;
+use super::Backing;
 use crate::target::Inode;
 use crate::target::device::{Device, Number};
 
 /// LOOP_GET_STATUS64 of linux/loop.h.
 const GET_STATUS: Opcode = 0x4c05;
 
-/// `struct loop_info64` of linux/loop.h: the numbers of what is behind it, as stat(2) gives them.
+/// `struct loop_info64` of linux/loop.h: the numbers of the file or device behind a loop device, as in
+/// stat(2).
 #[repr(C)]
 struct Info {
     device: u64,
@@ -27,9 +28,9 @@ struct Info {
 
 const _: () = assert!(size_of::<Info>() == 232);
 
-/// What `device` stands on. Fails if its node cannot be opened or belongs to another device, or if
+/// The file or device behind `device`. Fails if its node cannot be opened or belongs to another device, or if
 /// nothing is attached.
-pub(super) fn ask(device: &Device) -> io::Result<Behind> {
+pub(super) fn ask(device: &Device) -> io::Result<Backing> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let node: std::fs::File = rustix::fs::open(device.path(), flags, Mode::empty())?.into();
     if Number::new(node.metadata()?.rdev()) != device.number {
@@ -39,10 +40,10 @@ pub(super) fn ask(device: &Device) -> io::Result<Behind> {
     // which every value is valid.
     let info: Info = unsafe { ioctl(&node, Getter::<GET_STATUS, Info>::new()) }?;
     Ok(match info.rdevice {
-        0 => Behind::File(Inode {
+        0 => Backing::File(Inode {
             device: Number::new(info.device),
             number: info.inode,
         }),
-        device => Behind::Device(Number::new(device)),
+        device => Backing::Device(Number::new(device)),
     })
 }

@@ -55,17 +55,17 @@ fn kind(title: &str, extents: &[Extent], unlisted: u64) -> Markup {
                     } }
                     tbody {
                         @for Extent { offset, length } in shown {
-                            tr { td { (share::exact(*offset)) } td { (share::exact(*length)) } }
+                            tr { td { (share::grouped_digits(*offset)) } td { (share::grouped_digits(*length)) } }
                         }
                     }
                 }
             }
             @if in_file > 0 {
-                p.note.below { (share::exact(in_file as u64)) " more ranges are in the JSON file." }
+                p.note.below { (share::grouped_digits(in_file as u64)) " more ranges are in the JSON file." }
             }
             @if unlisted > 0 {
                 p.note.below {
-                    (share::exact(unlisted)) " more ranges were counted and not recorded."
+                    (share::grouped_digits(unlisted)) " more ranges were counted and not recorded."
                 }
             }
         }

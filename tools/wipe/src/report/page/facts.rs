@@ -13,7 +13,7 @@ use crate::report::{share, unreadable_bytes};
 type Fact = (&'static str, String);
 
 /// Shown in place of a value that is not known.
-const UNKNOWN: &str = "not told";
+const UNKNOWN: &str = "not reported";
 
 pub fn sections(job: &Job, drive: &Drive) -> Markup {
     html! {
@@ -26,17 +26,17 @@ pub fn sections(job: &Job, drive: &Drive) -> Markup {
             (list(&transfer(job, drive)))
             (passes(&drive.passes))
         }
-        @if let Some(purge) = &drive.purge { (section("The drive's own erase", &own(purge))) }
+        @if let Some(purge) = &drive.purge { (section("The drive's own erase", &purge_facts(purge))) }
         (section("Tool", &tool(job)))
     }
 }
 
 /// A time to the second, for people.
 pub fn time(at: Timestamp) -> Markup {
-    html! { time datetime=(format!("{at:.0}")) { (moment(at)) } }
+    html! { time datetime=(format!("{at:.0}")) { (timestamp(at)) } }
 }
 
-fn moment(at: Timestamp) -> String {
+fn timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
@@ -53,20 +53,20 @@ fn list(facts: &[Fact]) -> Markup {
 }
 
 fn target(target: &Identity) -> Vec<Fact> {
-    let told = |value: &Option<String>| value.clone().unwrap_or(UNKNOWN.into());
+    let or_unknown = |value: &Option<String>| value.clone().unwrap_or(UNKNOWN.into());
     let medium = match target.flash {
         Some(true) => "flash",
         Some(false) => "magnetic",
         None => UNKNOWN,
     };
     let mut facts = vec![
-        ("Model", told(&target.model)),
-        ("Serial number", told(&target.serial)),
-        ("WWN", told(&target.wwid)),
+        ("Model", or_unknown(&target.model)),
+        ("Serial number", or_unknown(&target.serial)),
+        ("WWN", or_unknown(&target.wwid)),
         ("Size", bytes(target.size)),
         (
             "Sector",
-            format!("{} bytes", share::exact(target.sector.into())),
+            format!("{} bytes", share::grouped_digits(target.sector.into())),
         ),
         ("Kind", target.kind.name().into()),
         ("Medium", medium.into()),
@@ -103,14 +103,14 @@ fn verification(drive: &Drive) -> Vec<Fact> {
         Scope::Sample => "a sample of a tenth, with both ends",
         Scope::None => "nothing",
     };
-    let ended = verification.ended.map(moment);
+    let ended = verification.ended.map(timestamp);
     vec![
         ("Scope", scope.into()),
         ("Compared", bytes(*compared)),
         ("Share", share::percent(*compared, drive.target.size)),
         ("Differing", bytes(*differing_bytes)),
         ("Unreadable", bytes(unreadable_bytes(verification))),
-        ("Began", moment(verification.began)),
+        ("Began", timestamp(verification.began)),
         ("Ended", ended.unwrap_or("not ended".into())),
         ("Took", took(verification.seconds)),
     ]
@@ -136,8 +136,8 @@ fn method(job: &Job, drive: &Drive) -> String {
 }
 
 /// The drive's own erase.
-fn own(purge: &Purge) -> Vec<Fact> {
-    let moment = |at: Option<Timestamp>, none: &str| at.map_or(none.into(), moment);
+fn purge_facts(purge: &Purge) -> Vec<Fact> {
+    let time_or = |at: Option<Timestamp>, none: &str| at.map_or(none.into(), timestamp);
     let result = match (&purge.failure, purge.ended) {
         (Some(why), _) => format!("failed: {why}"),
         (None, Some(_)) => "done, as the drive says".into(),
@@ -145,8 +145,8 @@ fn own(purge: &Purge) -> Vec<Fact> {
     };
     vec![
         ("By", purge.means.name().into()),
-        ("Began", moment(purge.began, "not begun")),
-        ("Ended", moment(purge.ended, "not ended")),
+        ("Began", time_or(purge.began, "not begun")),
+        ("Ended", time_or(purge.ended, "not ended")),
         ("Result", result),
     ]
 }
@@ -225,7 +225,11 @@ fn bytes(count: u64) -> String {
         0 => return "none".into(),
         1 => return "1\u{a0}byte".into(),
         2..1000 => format!("{count} bytes"),
-        _ => format!("{} bytes ({})", share::exact(count), units::volume(count)),
+        _ => format!(
+            "{} bytes ({})",
+            share::grouped_digits(count),
+            units::volume(count)
+        ),
     };
     text.replace(' ', "\u{a0}").replace("\u{a0}(", " (")
 }

@@ -1,4 +1,4 @@
-//! What overwriting cannot reach, in plain words: more of it on flash, little on a magnetic disk.
+//! Explains what overwriting cannot reach: much on flash, little on a magnetic disk.
 
 use maud::{Markup, html};
 use squall_drives::Kind;

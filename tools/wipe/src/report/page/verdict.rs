@@ -58,7 +58,10 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
     let missing = drive.not_overwritten();
     let left = match missing {
         0 => "every byte had been overwritten".into(),
-        _ => format!("{} bytes were not overwritten", share::exact(missing)),
+        _ => format!(
+            "{} bytes were not overwritten",
+            share::grouped_digits(missing)
+        ),
     };
     match &drive.outcome {
         None => format!("It was still under way when this was written: {left}."),
@@ -78,12 +81,15 @@ pub fn sentence(job: &Job, drive: &Drive) -> String {
                                          itself reaches: its own erase failed."
                 .into(),
             0 => "Every byte was overwritten, but some could not be read back.".into(),
-            _ => format!("{} bytes could not be overwritten.", share::exact(missing)),
+            _ => format!(
+                "{} bytes could not be overwritten.",
+                share::grouped_digits(missing)
+            ),
         },
         Some(Outcome::Differs) => match &drive.verification {
             Some(verification) => format!(
                 "{} of the bytes that were read back are not what was written.",
-                share::exact(verification.differing_bytes)
+                share::grouped_digits(verification.differing_bytes)
             ),
             None => "What was read back is not what was written.".into(),
         },

@@ -1,9 +1,9 @@
-//! Targets that are named twice: by two names, by two paths to the same drive, or as a drive and a
-//! part of it.
+//! Finds targets that are named twice: by two names, by two paths to the same drive, or as a drive and
+//! one of its partitions.
 
 use crate::{Kind, Target, shown};
 
-/// Why `target` must not be named after `earlier` ones, if it must not.
+/// Why `target` must not be named beside the `earlier` ones. `None` if it may be.
 pub(super) fn reason(earlier: &[Target], target: &Target) -> Option<String> {
     earlier.iter().find_map(|other| {
         let relation = relation(other, target)?;

@@ -11,7 +11,7 @@ use squall_tools::failure::at;
 use crate::debian::{Kernel, Tools};
 use crate::emulator::Initramfs;
 
-/// Index files that modprobe, this program, and programs that look for modules read.
+/// Index files that the lab, modprobe and other programs in the guest read.
 const INDEX: [&str; 7] = [
     "modules.alias",
     "modules.alias.bin",
@@ -33,10 +33,10 @@ const CRYPTO: [&str; 3] = [
 #[derive(Debug)]
 pub struct Modules {
     /// The modules' directory in a guest.
-    place: String,
+    guest_directory: String,
     directory: PathBuf,
     index: PathBuf,
-    /// By a module's name, its file and the files of its dependencies.
+    /// The file of each module and the files of its dependencies, by the module's name.
     files: BTreeMap<String, Vec<String>>,
     builtin: BTreeSet<String>,
 }
@@ -58,7 +58,7 @@ impl Modules {
         let dependencies = read(index.join("modules.dep"))?;
         let builtin = read(kernel.modules().join("modules.builtin"))?;
         Ok(Modules {
-            place: format!("usr/lib/modules/{}", kernel.release),
+            guest_directory: format!("usr/lib/modules/{}", kernel.release),
             directory: kernel.modules().to_owned(),
             index,
             files: dependencies.lines().filter_map(entry).collect(),
@@ -78,7 +78,7 @@ impl Modules {
     pub fn add(&self, names: &[&str], initramfs: &mut Initramfs) -> Result<(), Failure> {
         for index in INDEX {
             let file = self.index.join(index);
-            initramfs.program(&format!("{}/{index}", self.place), &file)?;
+            initramfs.program(&format!("{}/{index}", self.guest_directory), &file)?;
         }
         let mut files = BTreeSet::new();
         for wanted in names {
@@ -90,7 +90,7 @@ impl Modules {
             }
         }
         for file in files {
-            let place = format!("{}/{file}", self.place);
+            let place = format!("{}/{file}", self.guest_directory);
             initramfs.program(&place, &self.directory.join(file))?;
         }
         Ok(())
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_module_comes_with_all_that_it_needs() {
+    fn a_module_comes_with_its_dependencies() {
         let line = "kernel/md/dm-crypt.ko.xz: kernel/md/dm-mod.ko.xz kernel/x.ko";
         let (name, files) = entry(line).unwrap();
         assert_eq!(name, "dm_crypt");

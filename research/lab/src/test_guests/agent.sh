@@ -1,15 +1,15 @@
 #!/bin/sh
-# The first program of a guest: makes a system of it, and does what the lab asks for.
+# The first program of a guest: prepares the system, and executes the requests of the lab.
 #
-# Over the virtio port come lines `WORD NUMBER PATH`, one at a time; each is answered by a line
+# Requests come over the virtio port as lines `WORD NUMBER PATH`, one at a time. Each is answered by a line
 # `yes VALUE` or `no REASON`:
 #
 #   put LENGTH PATH   LENGTH bytes follow: they become the file
 #   get 0 PATH        VALUE is the file's length; its bytes follow
-#   start JOB         runs /run/command, which was put there, as a session of its own
+#   start JOB         runs /run/command, which an earlier `put` has written, in its own session
 #   poll JOB          VALUE is the job's exit status once it has ended, or else nothing
 #   kill JOB          ends it
-#   forget JOB        removes what it printed
+#   forget JOB        removes its output
 
 # Without udev, device mapper's programs make its devices' files. With it, jobs leave that to it.
 export PATH=/usr/sbin:/usr/bin HOME=/root LC_ALL=C DM_DISABLE_UDEV=1
@@ -27,7 +27,7 @@ yes() {
     printf 'yes %s\n' "$1" >&3
 }
 
-# Answers yes if what said `said` succeeded, or else no.
+# Answers yes if the exit status in $1 is 0, or else no with the error output in `said`.
 answer() {
     if [ "$1" = 0 ]; then
         yes ''
@@ -78,7 +78,7 @@ kill_job() {
     answer $?
 }
 
-# The port comes a moment after the kernel, and its file a moment before the driver lets anyone open it
+# The port appears shortly after the kernel has started, and its file shortly before the driver lets anyone open it
 # (ENXIO: add_port in drivers/char/virtio_console.c). `command` keeps a failed redirection from ending
 # the shell. Until the host has opened the port, reading it finds an end.
 until set -- /dev/vport*; [ -e "$1" ] && command exec 3<>"$1"; do
@@ -98,7 +98,7 @@ while :; do
         yes ''
         ;;
     *)
-        said="not understood: $word"
+        said="unknown request: $word"
         answer 1
         ;;
     esac

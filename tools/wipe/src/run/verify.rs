@@ -6,7 +6,7 @@ use std::time::Duration;
 use squall_drives::io::{Access, Device};
 use squall_tools::{Failure, Interrupt};
 
-use super::{new_job, protect_memory, refused};
+use super::{as_refusal, new_job, protect_memory};
 use crate::args::{TransferArguments, VerifyArguments};
 use crate::journal::{self, Journal};
 use crate::keys::{self, Keys};
@@ -19,12 +19,12 @@ use crate::workers::{PendingDrive, Workers};
 pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
     if options.verify == Scope::None {
         return Err(Failure::Usage(
-            "--verify none: nothing would be compared: use full or sample".into(),
+            "--verify none would compare nothing: use --verify full or sample".into(),
         ));
     }
-    let style = OutputStyle::choose(options.shown.json).map_err(refused)?;
+    let style = OutputStyle::choose(options.shown.json).map_err(as_refusal)?;
     protect_memory();
-    let (drives, pending) = reported(options).map_err(refused)?;
+    let (drives, pending) = reported(options).map_err(as_refusal)?;
     let interrupt = Interrupt::watch("the verification was not finished")?;
     let plan = pending[0].plan;
     let journal = Journal::in_memory(new_job(plan, drives));
@@ -36,7 +36,7 @@ pub fn verify(options: &VerifyArguments) -> Result<(), Failure> {
         style,
     };
     let shown = workers.run(&pending, |worker| worker.verify());
-    shown.and(judge(&journal.job()))
+    shown.and(check_outcomes(&journal.job()))
 }
 
 /// The drives in the reports.
@@ -106,7 +106,7 @@ fn pending_drive(
 
 /// Loads the key of the last pass, the only one that is kept.
 fn key(path: &Path, plan: Plan) -> Result<Keys, Failure> {
-    let place = keys::beside(path);
+    let place = keys::path_for_report(path);
     if place.exists() {
         return Keys::load(place, 1);
     }
@@ -121,7 +121,7 @@ fn key(path: &Path, plan: Plan) -> Result<Keys, Failure> {
     }))
 }
 
-fn judge(job: &Job) -> Result<(), Failure> {
+fn check_outcomes(job: &Job) -> Result<(), Failure> {
     let all = job.drives.len();
     let count = |is: fn(&Outcome) -> bool| {
         let outcomes = job.drives.iter().filter_map(|drive| drive.outcome.as_ref());

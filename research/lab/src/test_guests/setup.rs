@@ -11,7 +11,7 @@ use crate::emulator::{Arguments, escaped};
 /// Longest serial number that every bus takes.
 const SERIAL_LEN: usize = 20;
 
-/// Modules of the port to the agent.
+/// Modules that the agent's port needs.
 const PORT: [&str; 2] = ["virtio_pci", "virtio_console"];
 
 /// How a drive is connected.
@@ -113,12 +113,12 @@ impl Default for Setup<'_> {
 }
 
 impl Setup<'_> {
-    /// Fails if the guest cannot be made like this.
+    /// Fails if the setup is invalid.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let wrong = |drive: &&Drive| drive.serial.is_empty() || drive.serial.len() > SERIAL_LEN;
         match self.drives.iter().find(wrong) {
             Some(drive) => Err(Failure::Runtime(format!(
-                "{:?} is no serial number of a drive: it has 1 to {SERIAL_LEN} letters",
+                "{:?} is not a valid serial number of a drive: use 1 to {SERIAL_LEN} letters",
                 drive.serial
             ))),
             None => Ok(()),

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use squall_bindings::counters::{self, Door};
+use squall_lab::test_guests::{Guest, Setup};
 use squall_lab::vm;
-use squall_lab::workshop::{Guest, Setup};
 
 use crate::common::guests::{Workspace, ok};
 use crate::common::needs::{C_COMPILER, GUESTS};
@@ -15,7 +15,7 @@ use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    a_preloaded_program_is_told_what_the_kernel_tells: [C_COMPILER, GUESTS],
+    a_preloaded_program_gets_the_kernels_answers: [C_COMPILER, GUESTS],
 ];
 
 /// The program's output before the kernel is ready, and after.
@@ -37,7 +37,7 @@ device: 32
 
 /// Compiles the program and returns its bytes.
 fn program(path: &Path) -> Vec<u8> {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/unready/draws.c");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/early_getrandom/draws.c");
     let mut compiler = Command::new("cc");
     compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", source, "-o"]);
     let output = compiler.arg(path).output().expect("a compiler");
@@ -45,7 +45,7 @@ fn program(path: &Path) -> Vec<u8> {
     fs::read(path).expect("a program")
 }
 
-fn a_preloaded_program_is_told_what_the_kernel_tells() {
+fn a_preloaded_program_gets_the_kernels_answers() {
     let workspace = Workspace::new();
     let program = program(&workspace.path("draws"));
     let [preload, _] = vm::libraries().expect("squall's libraries");
@@ -54,7 +54,7 @@ fn a_preloaded_program_is_told_what_the_kernel_tells() {
         command_line: "random.trust_cpu=off random.trust_bootloader=off",
         ..Setup::default()
     };
-    let mut guest = workspace.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
     guest.write_file("/tmp/draws", &program).expect("a file");
     guest
         .write_file("/tmp/preload.so", &preload)
@@ -85,11 +85,11 @@ fn preloaded(
     let zeros = fs::read(&here).expect("counters");
     guest.write_file("/tmp/counters", &zeros).expect("a file");
     let command = "SQUALL_COUNTERS=/tmp/counters LD_PRELOAD=/tmp/preload.so /tmp/draws";
-    let said = ok(guest, &format!("{command} {argument}"));
+    let output = ok(guest, &format!("{command} {argument}"));
     let counted = guest.read_file("/tmp/counters").expect("a file");
     fs::write(&here, counted).expect("a file");
     let totals = counters::read(&here).expect("counters");
     assert_eq!(totals.loads, 1);
     let doors = [Door::Getrandom, Door::Device].map(|door| totals.of(door));
-    (said, doors.map(|door| (door.requests, door.forwarded)))
+    (output, doors.map(|door| (door.requests, door.forwarded)))
 }

@@ -4,25 +4,25 @@ use std::path::{Path, PathBuf};
 
 /// The files with the messages.
 #[derive(Debug)]
-pub struct Words {
+pub struct Logs {
     /// The guest kernel's console.
     pub console: PathBuf,
     /// QEMU's standard error.
     pub messages: PathBuf,
 }
 
-impl Words {
+impl Logs {
     /// The most informative line of QEMU's messages, or else of the guest's console, as the end of a
     /// sentence.
-    pub fn last(&self) -> String {
+    pub fn last_message(&self) -> String {
         let (messages, console) = (lines(&self.messages), lines(&self.console));
-        let said = complaint(&messages).map(|line| format!("; QEMU says: {line}"));
-        let shown = || end(&console).map(|line| format!("; its console says: {line}"));
-        said.or_else(shown).unwrap_or_default()
+        let qemu = first_error(&messages).map(|line| format!("; QEMU says: {line}"));
+        let kernel = || panic_or_last(&console).map(|line| format!("; its console says: {line}"));
+        qemu.or_else(kernel).unwrap_or_default()
     }
 }
 
-impl Drop for Words {
+impl Drop for Logs {
     fn drop(&mut self) {
         for path in [&self.console, &self.messages] {
             let _ = std::fs::remove_file(path);
@@ -38,13 +38,13 @@ fn lines(path: &Path) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// QEMU's first error. Hints and registers may follow it.
-fn complaint(messages: &[String]) -> Option<&String> {
+/// QEMU's first line that is not a warning. Hints and registers may follow it.
+fn first_error(messages: &[String]) -> Option<&String> {
     messages.iter().find(|line| !line.contains("warning:"))
 }
 
-/// The line of a kernel panic, which is followed by a trace, or else the last line.
-fn end(console: &[String]) -> Option<&String> {
+/// The line that reports a kernel panic (a trace follows it), or else the last line.
+fn panic_or_last(console: &[String]) -> Option<&String> {
     let panic = console.iter().find(|line| line.contains("Kernel panic"));
     panic.or(console.last())
 }

@@ -1,4 +1,4 @@
-//! Recognises a RAM disk that a killed run left behind by the note that this run wrote.
+//! Recognises a RAM disk that a killed run left behind, by the note that the killed run wrote.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_disk_is_not_ours() {
+    fn a_disk_with_another_identity_is_not_ours() {
         let directory = tempfile::tempdir().expect("a directory");
         let [loaded, block] = ["brd", "ram0"].map(|name| directory.path().join(name));
         let is_left = |noted: &str| is_ours(noted, &loaded, &block).expect("it can be told");
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn brd_that_may_be_ours_is_told_of() {
+    fn a_brd_that_may_be_ours_is_reported() {
         let directory = tempfile::tempdir().expect("a directory");
         let loaded = directory.path().join("brd");
         let is_left = || is_ours(LOADING, &loaded, directory.path());

@@ -9,12 +9,12 @@ use squall_tools::failure::cause;
 /// The programs that are needed.
 const PROGRAMS: [&str; 3] = ["apt-get", "apt-cache", "dpkg-deb"];
 
-/// Fails with the program's name if one of the programs is missing.
-pub fn all_there() -> Result<(), Failure> {
+/// Fails with the name of a missing program.
+pub fn check_installed() -> Result<(), Failure> {
     for program in PROGRAMS {
         output(command(program).arg("--version")).map_err(|fault| {
             Failure::Runtime(format!(
-                "{fault}: QEMU, the tools and the kernels are packages of Debian and need its apt and dpkg"
+                "{fault}: install apt and dpkg, which fetch and unpack QEMU, the tools and the kernels"
             ))
         })?;
     }
@@ -43,21 +43,21 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     } else {
-        Err(format!("{name}: {}", complaint(&output)))
+        Err(format!("{name}: {}", error_line(&output)))
     }
 }
 
 /// The most informative line of a failed program's errors.
-fn complaint(output: &Output) -> String {
+fn error_line(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
-    match telling(&errors) {
+    match cause_line(&errors) {
         Some(line) => line.to_owned(),
         None => output.status.to_string(),
     }
 }
 
 /// The line about a full disk, or else apt's last error, or else the last line.
-fn telling(errors: &str) -> Option<&str> {
+fn cause_line(errors: &str) -> Option<&str> {
     let lines = || {
         errors
             .lines()
@@ -87,37 +87,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cause_is_told_and_not_the_summary() {
+    fn the_cause_is_reported_instead_of_the_summary() {
         let update = "W: something\n\
             E: Failed to fetch FILE  Could not connect\n\
             E: Some index files failed to download. They have been ignored.\n";
         let expected = "E: Failed to fetch FILE  Could not connect";
-        assert_eq!(telling(update), Some(expected));
+        assert_eq!(cause_line(update), Some(expected));
     }
 
     #[test]
-    fn a_full_disk_is_told_and_not_what_follows_from_it() {
+    fn a_full_disk_is_reported_instead_of_later_errors() {
         let unpacking = "tar: ./x: Cannot write: No space left on device\n\
             tar: Exiting with failure status due to previous errors\n\
             dpkg-deb: error: tar subprocess returned error exit status 2\n";
         let expected = "tar: ./x: Cannot write: No space left on device";
-        assert_eq!(telling(unpacking), Some(expected));
+        assert_eq!(cause_line(unpacking), Some(expected));
     }
 
     #[test]
-    fn any_last_line_is_better_than_none() {
-        assert_eq!(telling("first\nsecond\n\n"), Some("second"));
-        assert_eq!(telling("\n"), None);
+    fn the_last_line_is_the_fallback() {
+        assert_eq!(cause_line("first\nsecond\n\n"), Some("second"));
+        assert_eq!(cause_line("\n"), None);
     }
 
     #[test]
-    fn a_failure_without_a_word_is_told_by_its_status() {
+    fn a_silent_failure_is_reported_by_its_status() {
         let failed = output(command("sh").args(["-c", "exit 7"]));
         assert_eq!(failed, Err("sh: exit status: 7".to_owned()));
     }
 
     #[test]
-    fn a_missing_program_is_told_by_its_name() {
+    fn a_missing_program_is_reported_by_name() {
         let missing = output(&mut command("squall-lab-no-such-program"));
         assert_eq!(
             missing,

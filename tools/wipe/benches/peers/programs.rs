@@ -1,5 +1,5 @@
-//! Who wipes, and how each is told to: one pass of random bytes, nothing verified, everything on
-//! the target when it ends.
+//! The programs, each with the arguments for one pass of random bytes without verification, which is
+//! flushed to the target when the program ends.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,64 +7,75 @@ use std::process::Command;
 use squall_testing::loops::Loop;
 use squall_tools::Failure;
 
-use super::field::Field;
-use super::race::Racer;
+use super::race::Contestant;
+use super::target_directory::TargetDirectory;
 
-/// Those that wipe a file.
-pub fn of_files(field: &Field, file: &Path, size: u64) -> Result<Vec<Racer>, Failure> {
-    let mut racers = Vec::from(random_and_zeros(field, file)?);
-    racers.extend(of_shell(file, size, "conv=notrunc,fdatasync"));
-    Ok(racers)
+/// The programs that wipe a file.
+pub fn of_files(
+    directory: &TargetDirectory,
+    file: &Path,
+    size: u64,
+) -> Result<Vec<Contestant>, Failure> {
+    let mut contestants = Vec::from(random_and_zeros(directory, file)?);
+    contestants.extend(of_shell(file, size, "conv=notrunc,fdatasync"));
+    Ok(contestants)
 }
 
-/// Those that wipe a device.
-pub fn of_devices(field: &Field, device: &Path, size: u64) -> Result<Vec<Racer>, Failure> {
-    let mut racers = vec![squall(field, "squall wipe", "random", &[device])?];
-    racers.push(squall(
-        field,
+/// The programs that wipe a device.
+pub fn of_devices(
+    directory: &TargetDirectory,
+    device: &Path,
+    size: u64,
+) -> Result<Vec<Contestant>, Failure> {
+    let mut contestants = vec![squall(directory, "squall wipe", "random", &[device])?];
+    contestants.push(squall(
+        directory,
         "squall wipe --method zero",
         "zero",
         &[device],
     )?);
-    racers.extend(of_shell(device, size, "oflag=direct conv=fdatasync"));
-    racers.push(nwipe(device));
-    Ok(racers)
+    contestants.extend(of_shell(device, size, "oflag=direct conv=fdatasync"));
+    contestants.push(nwipe(device));
+    Ok(contestants)
 }
 
 /// squall with random bytes, and with zeros.
-pub fn random_and_zeros(field: &Field, target: &Path) -> Result<[Racer; 2], Failure> {
+pub fn random_and_zeros(
+    directory: &TargetDirectory,
+    target: &Path,
+) -> Result<[Contestant; 2], Failure> {
     Ok([
-        squall(field, "squall wipe", "random", &[target])?,
-        squall(field, "squall wipe --method zero", "zero", &[target])?,
+        squall(directory, "squall wipe", "random", &[target])?,
+        squall(directory, "squall wipe --method zero", "zero", &[target])?,
     ])
 }
 
 /// squall with all of `devices` at once.
-pub fn of_many(field: &Field, devices: &[Loop]) -> Result<Racer, Failure> {
+pub fn of_many(directory: &TargetDirectory, devices: &[Loop]) -> Result<Contestant, Failure> {
     let paths: Vec<&Path> = devices.iter().map(|device| device.path.as_path()).collect();
     squall(
-        field,
+        directory,
         &format!("{} at once", devices.len()),
         "random",
         &paths,
     )
 }
 
-fn of_shell(target: &Path, size: u64, flags: &str) -> [Racer; 3] {
+fn of_shell(target: &Path, size: u64, flags: &str) -> [Contestant; 3] {
     let (path, blocks) = (target.display(), size >> 20);
-    // Any key is as good: nothing here is secret.
+    // Nothing here is secret, so a constant key will do.
     let key = "00".repeat(32);
     let iv = "00".repeat(16);
     [
-        Racer::script("shred -n 1", &format!("shred -n 1 {path}")),
-        Racer::script(
+        Contestant::script("shred -n 1", &format!("shred -n 1 {path}")),
+        Contestant::script(
             "openssl enc -aes-256-ctr | dd",
             &format!(
                 "head -c {size} /dev/zero | openssl enc -aes-256-ctr -K {key} -iv {iv} -nosalt \
                  | dd of={path} bs=1M iflag=fullblock {flags}"
             ),
         ),
-        Racer::script(
+        Contestant::script(
             "dd if=/dev/urandom",
             &format!("dd if=/dev/urandom of={path} bs=1M count={blocks} {flags}"),
         ),
@@ -72,9 +83,9 @@ fn of_shell(target: &Path, size: u64, flags: &str) -> [Racer; 3] {
 }
 
 /// nwipe in a mount namespace in which there is no other device to be wiped by mistake.
-fn nwipe(device: &Path) -> Racer {
+fn nwipe(device: &Path) -> Contestant {
     let path = device.display();
-    Racer::script(
+    Contestant::script(
         "nwipe --method=prng",
         &format!(
             "command -v nwipe > /dev/null || {{ echo not installed >&2; exit 1; }}; \
@@ -87,20 +98,25 @@ fn nwipe(device: &Path) -> Racer {
     )
 }
 
-fn squall(field: &Field, name: &str, method: &str, targets: &[&Path]) -> Result<Racer, Failure> {
+fn squall(
+    directory: &TargetDirectory,
+    name: &str,
+    method: &str,
+    targets: &[&Path],
+) -> Result<Contestant, Failure> {
     let program = program()?;
     let mut command = Command::new(program);
     command
         .args(["wipe", "--yes", "--verify", "none", "--method", method])
         .arg("--report")
-        .arg(field.path("reports"))
+        .arg(directory.path("reports"))
         .args(targets);
     for target in targets {
         if let Some(serial) = squall_testing::loops::diskseq(target) {
             command.arg("--serial").arg(serial);
         }
     }
-    Ok(Racer {
+    Ok(Contestant {
         name: name.into(),
         command,
     })
@@ -115,7 +131,7 @@ fn program() -> Result<PathBuf, Failure> {
         Ok(program)
     } else {
         Err(Failure::Runtime(format!(
-            "{}: not there: run `cargo build --release --features tools` first",
+            "{} is missing: run `cargo build --release --features tools` first",
             program.display()
         )))
     }

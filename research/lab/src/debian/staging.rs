@@ -1,5 +1,6 @@
-//! An item that is being made: its packages, their files, and the tree made of them. It is removed when
-//! it is finished or given up. The next run removes what a killed run left.
+//! The staging area of the cache: the packages of an item, their files, and the tree that is built from
+//! them. It is removed when the item is finished or has failed. The next run removes the staging area
+//! of a killed run.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::io;
@@ -10,26 +11,26 @@ use squall_tools::Failure;
 use squall_tools::failure::at;
 
 use super::lists::Package;
+use super::programs;
 use super::record::Record;
-use super::tool;
 
 /// Temporary directories on the cache's file system.
-pub struct Unfinished {
+pub struct Staging {
     directory: PathBuf,
     packages: PathBuf,
     unpacked: PathBuf,
     tree: PathBuf,
 }
 
-impl Unfinished {
+impl Staging {
     /// Creates empty directories in the cache at `cache`, which must be locked.
-    pub fn begin(cache: &Path) -> Result<Unfinished, Failure> {
+    pub fn begin(cache: &Path) -> Result<Staging, Failure> {
         let directory = cache.join("part");
         remove(&directory).map_err(at(&directory))?;
         // Packages may have set-user-ID programs, which no other user should reach.
         let made = DirBuilder::new().mode(0o700).create(&directory);
         made.map_err(at(&directory))?;
-        let part = Unfinished {
+        let part = Staging {
             packages: directory.join("packages"),
             unpacked: directory.join("unpacked"),
             tree: directory.join("tree"),
@@ -61,9 +62,9 @@ impl Unfinished {
         let mut packages = Vec::new();
         for path in self.archives()? {
             packages.push(identify(&path)?);
-            let mut command = tool::command("dpkg-deb");
+            let mut command = programs::command("dpkg-deb");
             command.arg("--extract").arg(&path).arg(&self.unpacked);
-            tool::output(&mut command).map_err(Failure::Runtime)?;
+            programs::output(&mut command).map_err(Failure::Runtime)?;
         }
         Ok(packages)
     }
@@ -100,7 +101,7 @@ impl Unfinished {
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for Staging {
     fn drop(&mut self) {
         // If this fails, the next run removes it.
         let _ = remove(&self.directory);
@@ -108,9 +109,9 @@ impl Drop for Unfinished {
 }
 
 fn identify(path: &Path) -> Result<Package, Failure> {
-    let mut command = tool::command("dpkg-deb");
+    let mut command = programs::command("dpkg-deb");
     command.arg("--show").arg(path);
-    let shown = tool::output(&mut command).map_err(Failure::Runtime)?;
+    let shown = programs::output(&mut command).map_err(Failure::Runtime)?;
     let (name, version) = shown.trim().split_once('\t').unwrap_or_default();
     Ok(Package {
         name: name.to_owned(),

@@ -2,25 +2,25 @@
 
 use std::time::{Duration, Instant};
 
-use squall_lab::workshop::{Bus, Drive, Setup, program};
+use squall_lab::test_guests::{Bus, Drive, Setup, program};
 
 use crate::common::commands::contains;
-use crate::common::guests::{Workspace, fails, ok, soon};
+use crate::common::guests::{Workspace, fails, ok, wait_until_ok};
 use crate::common::message;
 use crate::common::needs::GUESTS;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    a_command_says_all_it_has_to_say: [GUESTS],
-    a_command_that_hangs_ends_by_its_limit: [GUESTS],
-    a_panic_is_told_with_its_last_words: [GUESTS],
-    device_mapper_fails_where_it_is_told_to: [GUESTS],
-    drives_of_4096_byte_sectors_are_made_up: [GUESTS],
-    drives_are_what_they_are_said_to_be_and_vanish: [GUESTS],
-    what_was_flushed_survives_a_power_cut: [GUESTS],
-    squall_runs: [GUESTS],
-    what_cannot_be_is_named: [GUESTS],
+    commands_return_their_whole_output: [GUESTS],
+    a_hung_command_is_killed_at_its_limit: [GUESTS],
+    a_panic_is_reported_with_its_message: [GUESTS],
+    device_mapper_injects_errors_as_configured: [GUESTS],
+    scsi_debug_emulates_drives_with_4096_byte_sectors: [GUESTS],
+    drives_have_the_requested_properties_and_can_be_unplugged: [GUESTS],
+    flushed_data_survives_a_power_cut: [GUESTS],
+    squall_runs_in_a_guest: [GUESTS],
+    invalid_setups_are_reported: [GUESTS],
 ];
 
 const MIB: usize = 1 << 20;
@@ -31,21 +31,21 @@ fn bytes(len: usize) -> Vec<u8> {
     words.map(|word| word as u8).collect()
 }
 
-fn a_command_says_all_it_has_to_say() {
+fn commands_return_their_whole_output() {
     let workspace = Workspace::new();
-    let mut guest = workspace.shop.boot(&Setup::default()).expect("a guest");
+    let mut guest = workspace.factory.boot(&Setup::default()).expect("a guest");
 
     let (out, err) = (bytes(MIB), bytes(MIB + 1));
     guest.write_file("/tmp/out", &out).expect("a file");
     guest.write_file("/tmp/an err", &err).expect("a file");
     assert_eq!(guest.read_file("/tmp/out").expect("a file"), out);
-    let said = guest.sh("cat /tmp/out; cat '/tmp/an err' >&2; exit 7");
-    let said = said.expect("an end");
-    assert_eq!(said.status, 7);
-    assert!(said.stdout == out && said.stderr == err);
+    let output = guest.sh("cat /tmp/out; cat '/tmp/an err' >&2; exit 7");
+    let output = output.expect("an end");
+    assert_eq!(output.status, 7);
+    assert!(output.stdout == out && output.stderr == err);
 
-    let said = guest.sh("kill -TERM $$").expect("an end");
-    assert_eq!((said.status, said.stdout.len()), (128 + 15, 0));
+    let output = guest.sh("kill -TERM $$").expect("an end");
+    assert_eq!((output.status, output.stdout.len()), (128 + 15, 0));
     assert_eq!(ok(&mut guest, "printf 'a\\nb'"), "a\nb");
     assert_eq!(
         guest.read_file("/proc/sys/kernel/ostype").expect("a file"),
@@ -59,38 +59,38 @@ fn a_command_says_all_it_has_to_say() {
     contains(&ok(&mut guest, "cat /proc/cpuinfo"), &[" aes ", " vaes "]);
 }
 
-fn a_command_that_hangs_ends_by_its_limit() {
+fn a_hung_command_is_killed_at_its_limit() {
     let workspace = Workspace::new();
-    let mut guest = workspace.shop.boot(&Setup::default()).expect("a guest");
+    let mut guest = workspace.factory.boot(&Setup::default()).expect("a guest");
     let limit = Duration::from_secs(2);
     let start = Instant::now();
     let line = message(guest.sh_within("sleep 1000; true", limit).unwrap_err());
     contains(&line, &["`sleep 1000; true` took longer than 2 s"]);
     assert!(start.elapsed() < Duration::from_secs(20));
-    soon(&mut guest, "! pidof sleep");
+    wait_until_ok(&mut guest, "! pidof sleep");
 
     let job = guest
         .start("while [ ! -e /tmp/go ]; do sleep 0.1; done; echo gone")
         .expect("a job");
-    assert_eq!(guest.finished(job).expect("an answer"), None);
+    assert_eq!(guest.poll(job).expect("an answer"), None);
     ok(&mut guest, "touch /tmp/go");
-    let said = guest
+    let output = guest
         .finish(job, Duration::from_secs(30))
         .expect("an answer");
-    assert_eq!(said.expect("an end").stdout, b"gone\n");
+    assert_eq!(output.expect("an end").stdout, b"gone\n");
 
     let job = guest.start("sleep 1000").expect("a job");
-    soon(&mut guest, "pidof sleep");
+    wait_until_ok(&mut guest, "pidof sleep");
     guest.kill(job).expect("an answer");
-    let said = guest
+    let output = guest
         .finish(job, Duration::from_secs(30))
         .expect("an answer");
-    assert_eq!(said.expect("an end").status, 128 + 9);
+    assert_eq!(output.expect("an end").status, 128 + 9);
 }
 
-fn a_panic_is_told_with_its_last_words() {
+fn a_panic_is_reported_with_its_message() {
     let workspace = Workspace::new();
-    let mut guest = workspace.shop.boot(&Setup::default()).expect("a guest");
+    let mut guest = workspace.factory.boot(&Setup::default()).expect("a guest");
     let line = message(guest.sh("echo c > /proc/sysrq-trigger").unwrap_err());
     contains(
         &line,
@@ -99,13 +99,13 @@ fn a_panic_is_told_with_its_last_words() {
     contains(&guest.console(), &["sysrq: Trigger a crash"]);
 }
 
-fn device_mapper_fails_where_it_is_told_to() {
+fn device_mapper_injects_errors_as_configured() {
     let workspace = Workspace::new();
     let setup = Setup {
         modules: &["dm-mod", "dm-flakey", "dm-delay", "brd"],
         ..Setup::default()
     };
-    let mut guest = workspace.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
     ok(&mut guest, "modprobe brd rd_nr=1 rd_size=1024");
     let table = "0 1000 linear /dev/ram0 0\\n1000 8 error\\n1008 1000 linear /dev/ram0 1008";
     let create = format!("printf '{table}' | dmsetup create bad");
@@ -148,18 +148,18 @@ fn read(device: &str, page: usize) -> String {
     format!("dd if=/dev/mapper/{device} of=/dev/null bs=4k count=1 skip={page}")
 }
 
-fn drives_of_4096_byte_sectors_are_made_up() {
+fn scsi_debug_emulates_drives_with_4096_byte_sectors() {
     let workspace = Workspace::new();
     let setup = Setup {
         modules: &["scsi_debug", "sd_mod"],
         ..Setup::default()
     };
-    let mut guest = workspace.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
     ok(
         &mut guest,
         "modprobe -a sd_mod && modprobe scsi_debug sector_size=4096 dev_size_mb=16",
     );
-    soon(&mut guest, "[ -b /dev/sda ]");
+    wait_until_ok(&mut guest, "[ -b /dev/sda ]");
     assert_eq!(ok(&mut guest, "blockdev --getss /dev/sda"), "4096\n");
     ok(
         &mut guest,
@@ -168,13 +168,13 @@ fn drives_of_4096_byte_sectors_are_made_up() {
     let line = message(
         guest
             .sh("modprobe dm-mod")
-            .and_then(|said| said.succeeded())
+            .and_then(|output| output.into_stdout())
             .unwrap_err(),
     );
     contains(&line, &["exit status 1", "dm_mod"]);
 }
 
-fn drives_are_what_they_are_said_to_be_and_vanish() {
+fn drives_have_the_requested_properties_and_can_be_unplugged() {
     let workspace = Workspace::new();
     let medium = |name| workspace.medium(name, 16 * MIB as u64);
     let setup = Setup {
@@ -186,7 +186,7 @@ fn drives_are_what_they_are_said_to_be_and_vanish() {
         ],
         ..Setup::default()
     };
-    let mut guest = workspace.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
     let drives = [
         ("vda", "serial", "BLK-1", 512),
         ("vdb", "serial", "BLK-2", 4096),
@@ -194,7 +194,7 @@ fn drives_are_what_they_are_said_to_be_and_vanish() {
         ("nvme0n1", "device/serial", "NVME-1", 4096),
     ];
     for (name, file, serial, block_size) in drives {
-        soon(&mut guest, &format!("[ -b /dev/{name} ]"));
+        wait_until_ok(&mut guest, &format!("[ -b /dev/{name} ]"));
         contains(
             &ok(&mut guest, &format!("cat /sys/block/{name}/{file}")),
             &[serial],
@@ -210,18 +210,18 @@ fn drives_are_what_they_are_said_to_be_and_vanish() {
         );
         let job = guest.start(&command).expect("a job");
         let written = format!("[ $(awk '{{ print $7 }}' /sys/block/{name}/stat) -gt 0 ]");
-        soon(&mut guest, &written);
+        wait_until_ok(&mut guest, &written);
         guest.unplug(serial).expect("no drive");
-        let said = guest.finish(job, Duration::from_secs(60));
-        let said = said.expect("an answer").expect("an end");
-        contains(&String::from_utf8_lossy(&said.stderr), &["error"]);
-        soon(&mut guest, &format!("[ ! -e /sys/block/{name} ]"));
+        let output = guest.finish(job, Duration::from_secs(60));
+        let output = output.expect("an answer").expect("an end");
+        contains(&String::from_utf8_lossy(&output.stderr), &["error"]);
+        wait_until_ok(&mut guest, &format!("[ ! -e /sys/block/{name} ]"));
     }
     let line = message(guest.unplug("BLK-3").unwrap_err());
     contains(&line, &["no drive BLK-3"]);
 }
 
-fn what_was_flushed_survives_a_power_cut() {
+fn flushed_data_survives_a_power_cut() {
     let workspace = Workspace::new();
     let setup = Setup {
         drives: vec![Drive::new(
@@ -233,7 +233,7 @@ fn what_was_flushed_survives_a_power_cut() {
         ..Setup::default()
     };
     let written = bytes(MIB);
-    let mut guest = workspace.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
     assert_eq!(
         ok(&mut guest, "cat /sys/block/vda/queue/write_cache"),
         "write back\n"
@@ -244,26 +244,26 @@ fn what_was_flushed_survives_a_power_cut() {
         "dd if=/tmp/written of=/dev/vda bs=64k conv=fsync",
     );
     guest.cut_power();
-    let mut guest = workspace.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
     assert!(guest.read_file("/dev/vda").expect("a drive") == written);
 }
 
-fn squall_runs() {
+fn squall_runs_in_a_guest() {
     let workspace = Workspace::new();
     let squall = program("squall-cli", "squall").expect("squall");
     let setup = Setup {
         programs: &[&squall],
         ..Setup::default()
     };
-    let mut guest = workspace.shop.boot(&setup).expect("a guest");
+    let mut guest = workspace.factory.boot(&setup).expect("a guest");
     contains(&ok(&mut guest, "/bin/squall --version"), &["squall "]);
-    let said = guest.sh("squall stream --size 1MiB").expect("an end");
-    assert_eq!((said.status, said.stdout.len()), (0, MIB));
+    let output = guest.sh("squall stream --size 1MiB").expect("an end");
+    assert_eq!((output.status, output.stdout.len()), (0, MIB));
 }
 
-fn what_cannot_be_is_named() {
+fn invalid_setups_are_reported() {
     let workspace = Workspace::new();
-    let refused = |setup: Setup| message(workspace.shop.boot(&setup).unwrap_err());
+    let refused = |setup: Setup| message(workspace.factory.boot(&setup).unwrap_err());
     let setup = Setup {
         modules: &["no-such-module"],
         ..Setup::default()

@@ -1,14 +1,14 @@
-//! A `squall dmcrypt` that is killed or interrupted leaves nothing, or only what the next run removes.
+//! A `squall dmcrypt` that is killed or interrupted leaves nothing that the next run does not remove.
 
 use crate::common::commands::contains;
 use crate::common::needs::GUESTS;
-use crate::dmcrypt::workspace::{Desk, MEASURED, NAMES, Ran, USUAL, Workspace};
+use crate::dmcrypt::workspace::{GuestSession, MEASURED, NAMES, RunResult, USUAL, Workspace};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
     a_killed_run_leaves_no_device: [GUESTS],
-    an_interrupted_run_tells_what_it_has: [GUESTS],
+    an_interrupted_run_reports_its_results: [GUESTS],
 ];
 
 const SERIAL: &str = "DRIVE-1";
@@ -19,15 +19,15 @@ const OVER_DRIVE: &str = "--device /dev/vda --yes --serial DRIVE-1";
 
 fn a_killed_run_leaves_no_device() {
     let workspace = Workspace::new();
-    let mut desk = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 16)]);
-    killed(&mut desk);
-    by_name(&mut desk);
-    desk.start_udev();
-    killed(&mut desk);
+    let mut session = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 16)]);
+    killed(&mut session);
+    by_name(&mut session);
+    session.start_udev();
+    killed(&mut session);
 }
 
 /// Kills a run of each kind while it has devices.
-fn killed(desk: &mut Desk) {
+fn killed(session: &mut GuestSession) {
     let bench = format!("bench --size 16MiB --sample 1000 {CIPHER}");
     let runs = [
         ("list".to_owned(), "probe", false),
@@ -35,79 +35,79 @@ fn killed(desk: &mut Desk) {
         (bench, MEASURED, true),
     ];
     for (command, label, has_ram_disk) in runs {
-        let run = desk.start(&format!("dmcrypt {command}"));
-        desk.until_device(label);
-        desk.ok("kill -s KILL $(pidof squall)");
-        assert_eq!(desk.end(run).status, 128 + 9);
-        desk.no_device_is_left();
+        let run = session.start(&format!("dmcrypt {command}"));
+        session.until_device(label);
+        session.ok("kill -s KILL $(pidof squall)");
+        assert_eq!(session.end(run).status, 128 + 9);
+        session.no_device_is_left();
         let left = if has_ram_disk { "" } else { "! " };
-        desk.ok(&format!(
+        session.ok(&format!(
             "{left}[ -s /run/squall-dmcrypt ] && {left}[ -e /sys/module/brd ]"
         ));
-        next(desk);
-        desk.nothing_is_left();
+        next(session);
+        session.nothing_is_left();
     }
 }
 
 /// A run that starts, and ends because it would need more than half of the memory.
 #[track_caller]
-fn next(desk: &mut Desk) {
-    let ran = desk.squall(&format!("dmcrypt bench {CIPHER} --size 1TiB"));
+fn next(session: &mut GuestSession) {
+    let ran = session.squall(&format!("dmcrypt bench {CIPHER} --size 1TiB"));
     ran.refused(2, &["more than half of the memory"]);
 }
 
 /// Devices left by a run that was killed between two steps are recognised by name. Others are not
 /// touched.
-fn by_name(desk: &mut Desk) {
+fn by_name(session: &mut GuestSession) {
     let names = [
         "squall-dmcrypt-1-probe",
         "squall-dmcrypt",
         "my-squall-dmcrypt-1-probe",
     ];
     for name in names {
-        desk.ok(&format!("dmsetup create {name} --table '0 8 error'"));
+        session.ok(&format!("dmsetup create {name} --table '0 8 error'"));
     }
-    desk.ok("dmsetup create squall-dmcrypt-1-unfinished --notable");
-    next(desk);
-    let left = desk.ok(&format!("{NAMES} | sort"));
+    session.ok("dmsetup create squall-dmcrypt-1-unfinished --notable");
+    next(session);
+    let left = session.ok(&format!("{NAMES} | sort"));
     assert_eq!(left, "my-squall-dmcrypt-1-probe\nsquall-dmcrypt\n");
-    desk.ok(&format!(
+    session.ok(&format!(
         "for name in $({NAMES}); do dmsetup remove $name; done"
     ));
     // Nobody else removes the device nodes here, and squall makes none.
-    desk.ok("rm -f /dev/mapper/*squall*");
+    session.ok("rm -f /dev/mapper/*squall*");
 }
 
-fn an_interrupted_run_tells_what_it_has() {
+fn an_interrupted_run_reports_its_results() {
     let workspace = Workspace::new();
-    let mut desk = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 16)]);
-    listing(&mut desk);
+    let mut session = workspace.boot_with(USUAL, vec![workspace.drive(SERIAL, 16)]);
+    listing(&mut session);
     for over in ["", OVER_DRIVE] {
-        measuring(&mut desk, over);
+        measuring(&mut session, over);
     }
-    desk.start_udev();
-    measuring(&mut desk, "");
+    session.start_udev();
+    measuring(&mut session, "");
 }
 
-fn listing(desk: &mut Desk) {
-    let ran = interrupted(desk, "list --export-json /tmp/list.json", "probe");
+fn listing(session: &mut GuestSession) {
+    let ran = interrupted(session, "list --export-json /tmp/list.json", "probe");
     contains(&ran.output, &["INCOMPLETE"]);
     contains(
         &ran.errors,
         &["interrupted: the list has what was found so far"],
     );
-    assert_eq!(desk.json("/tmp/list.json")["is_complete"], false);
+    assert_eq!(session.json("/tmp/list.json")["is_complete"], false);
 }
 
-fn measuring(desk: &mut Desk, over: &str) {
+fn measuring(session: &mut GuestSession, over: &str) {
     let bench = "bench --size 16MiB --rounds 10000 --sample 1 --export-json /tmp/b.json";
-    let ran = interrupted(desk, &format!("{bench} {CIPHER} {over}"), MEASURED);
+    let ran = interrupted(session, &format!("{bench} {CIPHER} {over}"), MEASURED);
     contains(&ran.output, &["INCOMPLETE", "aes-xts-plain64 512"]);
     contains(
         &ran.errors,
         &["interrupted: the report has what was measured so far"],
     );
-    let report = desk.json("/tmp/b.json");
+    let report = session.json("/tmp/b.json");
     assert_eq!(report["is_complete"], false);
     let rounds = report["raw"][0]["samples"].as_array().map_or(0, Vec::len);
     assert!(rounds > 0 && rounds < 10_000, "{rounds} rounds");
@@ -115,17 +115,17 @@ fn measuring(desk: &mut Desk, over: &str) {
 
 /// Interrupts a run some time after it has the device with this label.
 #[track_caller]
-fn interrupted(desk: &mut Desk, command: &str, label: &str) -> Ran {
-    let run = desk.start(&format!("dmcrypt {command}"));
-    desk.until_device(label);
-    desk.ok("sleep 4; kill -s INT $(pidof squall)");
-    let ran = desk.end(run);
+fn interrupted(session: &mut GuestSession, command: &str, label: &str) -> RunResult {
+    let run = session.start(&format!("dmcrypt {command}"));
+    session.until_device(label);
+    session.ok("sleep 4; kill -s INT $(pidof squall)");
+    let ran = session.end(run);
     assert_eq!(
         (ran.status, ran.errors.lines().count()),
         (1, 1),
         "{}",
         ran.errors
     );
-    desk.nothing_is_left();
+    session.nothing_is_left();
     ran
 }

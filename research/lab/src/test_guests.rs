@@ -1,9 +1,9 @@
-//! Guests in which Debian's and this workspace's programs use all kinds of drives: with device mapper,
-//! faults, drives that vanish, and power cuts.
+//! Guests for tests: programs of Debian and of this workspace use drives there, with device mapper,
+//! injected faults, unplugged drives and power cuts.
 //!
 //! A guest has a real kernel, a shell, and an agent that executes the lab's requests.
 
-mod channel;
+mod agent_connection;
 mod guest;
 mod modules;
 mod setup;
@@ -18,18 +18,18 @@ use squall_tools::{Failure, Interrupt};
 
 use crate::debian::{Cache, Kernel, KernelName, Tools};
 use crate::emulator::{Arguments, Hardware, Host, Initramfs, Machine, escaped};
-use channel::Channel;
+use agent_connection::AgentConnection;
 use modules::Modules;
 
 pub use crate::emulator::{c_program, module, program};
-pub use guest::{Guest, Job, Said, Snapshot};
+pub use guest::{CommandOutput, Guest, Job, Snapshot};
 pub use setup::{Bus, Drive, Setup};
 
 /// The agent, a guest's first program.
-const AGENT: &str = include_str!("workshop/agent.sh");
+const AGENT: &str = include_str!("test_guests/agent.sh");
 
 /// The script that starts udev in a guest.
-const UDEV: &str = include_str!("workshop/udev.sh");
+const UDEV: &str = include_str!("test_guests/udev.sh");
 
 /// Links to directories below /usr, where Debian has all programs and libraries.
 const LINKS: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
@@ -37,38 +37,38 @@ const LINKS: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
 /// Other directories in a guest's root.
 const DIRECTORIES: [&str; 8] = ["etc", "mnt", "proc", "root", "run", "sys", "tmp", "var"];
 
-/// Everything that is needed to boot guests.
+/// Boots guests: a QEMU, a kernel with its modules, and programs for guests.
 #[derive(Debug)]
-pub struct Workshop {
+pub struct GuestFactory {
     host: Host,
     kernel: Kernel,
     tools: Tools,
     modules: Modules,
 }
 
-impl Workshop {
-    /// Opens a workshop with Linux 6.12. It gives up on a guest that makes no progress within
+impl GuestFactory {
+    /// A factory of guests with Linux 6.12. It gives up on a guest that makes no progress within
     /// `timeout`.
     pub fn open(
         cache: &Cache,
         interrupt: Interrupt,
         timeout: Duration,
-    ) -> Result<Workshop, Failure> {
-        Workshop::with(cache, KernelName::V6_12, interrupt, timeout)
+    ) -> Result<GuestFactory, Failure> {
+        GuestFactory::with_kernel(cache, KernelName::V6_12, interrupt, timeout)
     }
 
-    /// Opens a workshop with this kernel.
-    pub fn with(
+    /// A factory of guests with this kernel.
+    pub fn with_kernel(
         cache: &Cache,
         kernel: KernelName,
         interrupt: Interrupt,
         timeout: Duration,
-    ) -> Result<Workshop, Failure> {
+    ) -> Result<GuestFactory, Failure> {
         let (qemu, tools) = (cache.qemu()?, cache.tools()?);
         let kernel = cache.kernel(kernel)?;
         let host = Host::new(qemu, interrupt, timeout)?;
         let modules = Modules::index(&kernel, &tools, &host.file("modules"))?;
-        Ok(Workshop {
+        Ok(GuestFactory {
             host,
             kernel,
             tools,
@@ -84,7 +84,7 @@ impl Workshop {
     }
 
     /// Resumes a guest from a snapshot. Only the vmgenid device's identity may differ in `setup`. Jobs
-    /// go on, and keep their numbers.
+    /// continue, and keep their numbers.
     pub fn resume(&self, setup: &Setup, snapshot: &Snapshot) -> Result<Guest<'_>, Failure> {
         let mut guest = self.start(setup, Some(&snapshot.path))?;
         guest.wait_until_loaded(snapshot)?;
@@ -93,7 +93,7 @@ impl Workshop {
 
     fn start(&self, setup: &Setup, snapshot: Option<&Path>) -> Result<Guest<'_>, Failure> {
         setup.check()?;
-        let number = self.host.number()?;
+        let number = self.host.next_number()?;
         let initramfs = self.host.file(&format!("initramfs-{number}"));
         self.initramfs(setup)?.write(&initramfs)?;
         let socket = self.host.file(&format!("agent-{number}"));
@@ -111,9 +111,9 @@ impl Workshop {
             arguments.add("-incoming", format!("file:{}", escaped(snapshot)));
         }
         let machine = Machine::start(&self.host, number, arguments)?;
-        let channel = Channel::open(&socket)?;
+        let agent = AgentConnection::open(&socket)?;
         let files = [socket, initramfs];
-        Ok(Guest::new(machine, channel, files, setup.drives.clone()))
+        Ok(Guest::new(machine, agent, files, setup.drives.clone()))
     }
 
     fn arguments(&self, setup: &Setup, initramfs: &Path) -> Arguments {
@@ -164,13 +164,13 @@ impl Workshop {
         let listed = Command::new(&busybox).arg("--list").output();
         let listed = listed.map_err(at(&busybox))?;
         let names = String::from_utf8_lossy(&listed.stdout).into_owned();
-        let is_there = |name: &str| {
-            let places = ["usr/bin", "usr/sbin"];
-            places
+        let is_installed = |name: &str| {
+            let directories = ["usr/bin", "usr/sbin"];
+            directories
                 .iter()
-                .any(|place| tools.join(place).join(name).exists())
+                .any(|directory| tools.join(directory).join(name).exists())
         };
-        let missing = names.lines().filter(|name| !is_there(name));
+        let missing = names.lines().filter(|name| !is_installed(name));
         Ok(missing.map(str::to_owned).collect())
     }
 }

@@ -1,4 +1,4 @@
-//! Makes QEMU end with the lab, however the lab ends.
+//! Makes QEMU end when the lab ends, even if the lab is killed.
 
 #![allow(unsafe_code)]
 
@@ -8,9 +8,9 @@ use std::process::Command;
 
 /// Makes the kernel kill the process of `command` when the thread that starts it ends. This takes
 /// effect before QEMU runs; QEMU's own option for it takes effect only some time after its start.
-pub fn end_with_us(command: &mut Command) {
+pub fn kill_with_parent(command: &mut Command) {
     let lab = std::process::id();
-    let ask = move || {
+    let set_death_signal = move || {
         // SAFETY: the call takes only numbers.
         if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } == -1 {
             return Err(io::Error::last_os_error());
@@ -23,6 +23,6 @@ pub fn end_with_us(command: &mut Command) {
             Err(io::ErrorKind::BrokenPipe.into())
         }
     };
-    // SAFETY: between fork and exec, `ask` only makes system calls, and allocates nothing.
-    unsafe { command.pre_exec(ask) };
+    // SAFETY: between fork and exec, `set_death_signal` only makes system calls, and allocates nothing.
+    unsafe { command.pre_exec(set_death_signal) };
 }

@@ -12,27 +12,27 @@ use squall_tools::failure::{at, cause};
 use crate::emulator::{Machine, PAUSE, Wait};
 
 /// Longest time between two checks of the machine.
-const TICK: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A connection to the agent.
 #[derive(Debug)]
-pub struct Channel {
+pub struct AgentConnection {
     stream: UnixStream,
     /// Bytes that were received but not read yet.
-    come: Vec<u8>,
+    received: Vec<u8>,
 }
 
-impl Channel {
+impl AgentConnection {
     /// Connects to QEMU's socket at `path`.
-    pub fn open(path: &Path) -> Result<Channel, Failure> {
+    pub fn open(path: &Path) -> Result<AgentConnection, Failure> {
         let stream = UnixStream::connect(path).map_err(at(path))?;
         let timeouts = stream
-            .set_read_timeout(Some(TICK))
-            .and_then(|()| stream.set_write_timeout(Some(TICK)));
+            .set_read_timeout(Some(CHECK_INTERVAL))
+            .and_then(|()| stream.set_write_timeout(Some(CHECK_INTERVAL)));
         timeouts.map_err(at(path))?;
-        Ok(Channel {
+        Ok(AgentConnection {
             stream,
-            come: Vec::new(),
+            received: Vec::new(),
         })
     }
 
@@ -44,10 +44,10 @@ impl Channel {
         wait: &mut Wait,
     ) -> Result<(), Failure> {
         while !bytes.is_empty() {
-            let sent = taken(self.stream.write(bytes))?;
+            let sent = transferred(self.stream.write(bytes))?;
             bytes = &bytes[sent..];
             if sent == 0 {
-                look(machine, wait)?;
+                check_machine(machine, wait)?;
             }
         }
         Ok(())
@@ -56,8 +56,8 @@ impl Channel {
     /// Reads a line, and returns it without its line break.
     pub fn line(&mut self, machine: &mut Machine, wait: &mut Wait) -> Result<String, Failure> {
         loop {
-            if let Some(end) = self.come.iter().position(|&byte| byte == b'\n') {
-                let line: Vec<_> = self.come.drain(..=end).collect();
+            if let Some(end) = self.received.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<_> = self.received.drain(..=end).collect();
                 return Ok(String::from_utf8_lossy(&line[..end]).into_owned());
             }
             self.receive(machine, wait)?;
@@ -71,33 +71,33 @@ impl Channel {
         machine: &mut Machine,
         wait: &mut Wait,
     ) -> Result<Vec<u8>, Failure> {
-        while self.come.len() < len {
+        while self.received.len() < len {
             self.receive(machine, wait)?;
         }
-        let rest = self.come.split_off(len);
-        Ok(std::mem::replace(&mut self.come, rest))
+        let rest = self.received.split_off(len);
+        Ok(std::mem::replace(&mut self.received, rest))
     }
 
     fn receive(&mut self, machine: &mut Machine, wait: &mut Wait) -> Result<(), Failure> {
         let mut buffer = [0; 1 << 16];
-        let read = taken(self.stream.read(&mut buffer))?;
-        self.come.extend_from_slice(&buffer[..read]);
+        let read = transferred(self.stream.read(&mut buffer))?;
+        self.received.extend_from_slice(&buffer[..read]);
         if read == 0 {
-            look(machine, wait)?;
+            check_machine(machine, wait)?;
         }
         Ok(())
     }
 }
 
-/// The number of bytes transferred. 0 if none could be yet, or if QEMU is about to end.
-fn taken(result: io::Result<usize>) -> Result<usize, Failure> {
+/// The number of bytes transferred. 0 if none could be transferred yet, or if QEMU is about to end.
+fn transferred(result: io::Result<usize>) -> Result<usize, Failure> {
     use ErrorKind::{BrokenPipe, ConnectionReset, Interrupted, WouldBlock};
     match result {
         Ok(count) => Ok(count),
         Err(error) => match error.kind() {
             BrokenPipe | ConnectionReset | Interrupted | WouldBlock => Ok(0),
             _ => Err(Failure::Runtime(format!(
-                "the VM cannot be asked: {}",
+                "the connection to the agent in the VM failed: {}",
                 cause(&error)
             ))),
         },
@@ -105,7 +105,7 @@ fn taken(result: io::Result<usize>) -> Result<usize, Failure> {
 }
 
 /// Fails if there is no point in waiting further.
-fn look(machine: &mut Machine, wait: &mut Wait) -> Result<(), Failure> {
+fn check_machine(machine: &mut Machine, wait: &mut Wait) -> Result<(), Failure> {
     machine.host().interrupt.check()?;
     machine.check(wait)?;
     sleep(PAUSE);

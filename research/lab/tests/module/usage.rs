@@ -3,57 +3,57 @@
 use squall_lab::debian::KernelName;
 
 use crate::common::commands::contains;
-use crate::common::guests::{fails, ok, soon};
+use crate::common::guests::{fails, ok, wait_until_ok};
 use crate::common::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
 use crate::module::workspace::{IN_MEMORY, MODULE, Workspace, is_sound, log};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
 pub const TESTS: &[Test] = tests![
-    other_users_get_errors_or_the_right_bytes: [GUESTS, MODULES, C_COMPILER],
-    mappings_keep_the_module: [GUESTS, MODULES, C_COMPILER],
-    the_page_stays_without_the_kernels_driver: [GUESTS, MODULES, C_COMPILER],
-    it_is_loaded_and_unloaded_under_load: [GUESTS, MODULES, C_COMPILER],
+    unprivileged_users_get_errors_or_the_right_bytes: [GUESTS, MODULES, C_COMPILER],
+    open_mappings_keep_the_module_loaded: [GUESTS, MODULES, C_COMPILER],
+    the_page_remains_when_the_kernels_driver_is_unbound: [GUESTS, MODULES, C_COMPILER],
+    the_module_is_loaded_and_unloaded_under_load: [GUESTS, MODULES, C_COMPILER],
 ];
 
-fn other_users_get_errors_or_the_right_bytes() {
+fn unprivileged_users_get_errors_or_the_right_bytes() {
     let workspace = Workspace::new(KernelName::V6_12);
     let mut guest = workspace.boot_and_load();
     for seed in [1, 2, 3] {
-        let said = ok(&mut guest, &format!("vmgenid storm 1000 {seed}"));
-        let numbers: Vec<u32> = said
+        let output = ok(&mut guest, &format!("vmgenid storm 1000 {seed}"));
+        let numbers: Vec<u32> = output
             .lines()
             .filter_map(|line| line.split_once(' ')?.1.parse().ok())
             .collect();
         let [right, errors] = numbers[..] else {
-            panic!("{said}");
+            panic!("{output}");
         };
         assert_eq!(right + errors, 1000);
-        assert!(right > 50 && errors > 50, "{said}");
+        assert!(right > 50 && errors > 50, "{output}");
     }
     is_sound(&mut guest);
 }
 
-fn mappings_keep_the_module() {
+fn open_mappings_keep_the_module_loaded() {
     let workspace = Workspace::new(KernelName::V6_12);
     let mut guest = workspace.boot_and_load();
     let job = guest.start("vmgenid hold 64 > /tmp/said").expect("a job");
-    soon(&mut guest, "grep -q held /tmp/said");
+    wait_until_ok(&mut guest, "grep -q held /tmp/said");
     assert_eq!(
         ok(&mut guest, "cat /sys/module/squall_vmgenid/refcnt"),
         "64\n"
     );
     contains(&fails(&mut guest, "rmmod squall_vmgenid"), &["in use"]);
     guest.kill(job).expect("an end");
-    soon(&mut guest, "rmmod squall_vmgenid");
+    wait_until_ok(&mut guest, "rmmod squall_vmgenid");
     is_sound(&mut guest);
 }
 
-fn the_page_stays_without_the_kernels_driver() {
+fn the_page_remains_when_the_kernels_driver_is_unbound() {
     let workspace = Workspace::new(KernelName::V6_12);
     let mut guest = workspace.boot_and_load();
     let job = guest.start("vmgenid hold 1 > /tmp/said").expect("a job");
-    soon(&mut guest, "grep -q held /tmp/said");
+    wait_until_ok(&mut guest, "grep -q held /tmp/said");
     let driver = "cd /sys/bus/*/drivers/vmgenid && device=$(echo QEMUVGID:*)";
     ok(
         &mut guest,
@@ -62,11 +62,11 @@ fn the_page_stays_without_the_kernels_driver() {
     let id = format!("read {IN_MEMORY}\nmapped {IN_MEMORY}\noffset 40\n");
     assert_eq!(ok(&mut guest, "vmgenid id"), id);
     guest.kill(job).expect("an end");
-    soon(&mut guest, "rmmod squall_vmgenid");
+    wait_until_ok(&mut guest, "rmmod squall_vmgenid");
     is_sound(&mut guest);
 }
 
-fn it_is_loaded_and_unloaded_under_load() {
+fn the_module_is_loaded_and_unloaded_under_load() {
     let workspace = Workspace::new(KernelName::V6_12);
     let mut guest = workspace.boot();
     let users = "for user in 1 2 3; do \

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use squall_tools::Failure;
 
-use super::channel::Channel;
+use super::agent_connection::AgentConnection;
 use super::setup::{Drive, id_of};
 use crate::emulator::{Machine, PAUSE, Wait};
 
@@ -21,16 +21,16 @@ pub struct Job(usize);
 
 /// A command's exit status and output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct CommandOutput {
     /// The exit status, or 128 plus the number of the signal that ended it.
     pub status: i32,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
 }
 
-impl Said {
+impl CommandOutput {
     /// The standard output as text. Fails unless the command succeeded.
-    pub fn succeeded(self) -> Result<String, Failure> {
+    pub fn into_stdout(self) -> Result<String, Failure> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match self.status {
             0 => Ok(text(&self.stdout)),
@@ -42,38 +42,38 @@ impl Said {
     }
 }
 
-/// A stopped guest in a file.
+/// A stopped guest, saved in a file.
 #[derive(Debug)]
 pub struct Snapshot {
     pub(super) path: PathBuf,
     /// The number of its next job.
-    jobs: usize,
+    next_job: usize,
 }
 
 /// A running guest, which ends on drop.
 #[derive(Debug)]
-pub struct Guest<'shop> {
-    machine: Machine<'shop>,
-    channel: Channel,
+pub struct Guest<'factory> {
+    machine: Machine<'factory>,
+    agent: AgentConnection,
     /// The socket and the initramfs, which are removed with the guest.
     files: [PathBuf; 2],
     drives: Vec<Drive>,
-    jobs: usize,
+    next_job: usize,
 }
 
-impl<'shop> Guest<'shop> {
+impl<'factory> Guest<'factory> {
     pub(super) fn new(
-        machine: Machine<'shop>,
-        channel: Channel,
+        machine: Machine<'factory>,
+        agent: AgentConnection,
         files: [PathBuf; 2],
         drives: Vec<Drive>,
-    ) -> Guest<'shop> {
+    ) -> Guest<'factory> {
         Guest {
             machine,
-            channel,
+            agent,
             files,
             drives,
-            jobs: 0,
+            next_job: 0,
         }
     }
 
@@ -83,9 +83,9 @@ impl<'shop> Guest<'shop> {
         ready.map(drop)
     }
 
-    /// Waits until the snapshot is loaded, and goes on.
+    /// Waits until the snapshot is loaded, and resumes the guest.
     pub(super) fn wait_until_loaded(&mut self, snapshot: &Snapshot) -> Result<(), Failure> {
-        self.jobs = snapshot.jobs;
+        self.next_job = snapshot.next_job;
         self.wait_for("the snapshot to be loaded", |guest| {
             let status = guest.machine.ask("query-status", json!({}))?;
             Ok(status["status"] != "inmigrate")
@@ -110,7 +110,7 @@ impl<'shop> Guest<'shop> {
         })?;
         Ok(Snapshot {
             path,
-            jobs: self.jobs,
+            next_job: self.next_job,
         })
     }
 
@@ -129,17 +129,17 @@ impl<'shop> Guest<'shop> {
     }
 
     /// Runs `command` in a shell, for at most the host's timeout.
-    pub fn sh(&mut self, command: &str) -> Result<Said, Failure> {
+    pub fn sh(&mut self, command: &str) -> Result<CommandOutput, Failure> {
         let timeout = self.machine.host().timeout;
         self.sh_within(command, timeout)
     }
 
-    /// Runs `command` in a shell. After `limit` it is killed, which is a failure of the command and not
-    /// of the guest.
-    pub fn sh_within(&mut self, command: &str, limit: Duration) -> Result<Said, Failure> {
+    /// Runs `command` in a shell. If it runs longer than `limit`, it is killed and this fails; the guest
+    /// remains usable.
+    pub fn sh_within(&mut self, command: &str, limit: Duration) -> Result<CommandOutput, Failure> {
         let job = self.start(command)?;
         match self.finish(job, limit)? {
-            Some(said) => Ok(said),
+            Some(output) => Ok(output),
             None => {
                 // The job may have ended in the meantime.
                 let _ = self.kill(job);
@@ -155,35 +155,35 @@ impl<'shop> Guest<'shop> {
     /// Starts `command` in a shell in its own session.
     pub fn start(&mut self, command: &str) -> Result<Job, Failure> {
         self.write_file("/run/command", command.as_bytes())?;
-        let job = Job(self.jobs);
-        self.jobs += 1;
+        let job = Job(self.next_job);
+        self.next_job += 1;
         self.ask("start", job.0, "", &[])?;
         Ok(job)
     }
 
-    /// The result of a job. None while it runs. A finished job is forgotten.
-    pub fn finished(&mut self, job: Job) -> Result<Option<Said>, Failure> {
+    /// The result of a job. None while it runs. The guest forgets a finished job.
+    pub fn poll(&mut self, job: Job) -> Result<Option<CommandOutput>, Failure> {
         let status = self.ask("poll", job.0, "", &[])?;
         if status.is_empty() {
             return Ok(None);
         }
-        let status = status.parse().map_err(|_| nonsense(&status))?;
-        let said = Said {
+        let status = status.parse().map_err(|_| invalid_answer(&status))?;
+        let output = CommandOutput {
             status,
             stdout: self.read_file(&format!("/run/jobs/{}/stdout", job.0))?,
             stderr: self.read_file(&format!("/run/jobs/{}/stderr", job.0))?,
         };
         self.ask("forget", job.0, "", &[])?;
-        Ok(Some(said))
+        Ok(Some(output))
     }
 
     /// Waits until a job has ended. None if it runs longer than `limit`.
-    pub fn finish(&mut self, job: Job, limit: Duration) -> Result<Option<Said>, Failure> {
+    pub fn finish(&mut self, job: Job, limit: Duration) -> Result<Option<CommandOutput>, Failure> {
         let deadline = Instant::now() + limit;
         let mut pause = PAUSE;
         loop {
-            if let Some(said) = self.finished(job)? {
-                return Ok(Some(said));
+            if let Some(output) = self.poll(job)? {
+                return Ok(Some(output));
             }
             if Instant::now() > deadline {
                 return Ok(None);
@@ -201,10 +201,10 @@ impl<'shop> Guest<'shop> {
     /// Reads a file of the guest.
     pub fn read_file(&mut self, path: &str) -> Result<Vec<u8>, Failure> {
         let len = self.ask("get", 0, path, &[])?;
-        let len = len.parse().map_err(|_| nonsense(&len))?;
+        let len = len.parse().map_err(|_| invalid_answer(&len))?;
         let what = format!("the contents of {path}");
         let mut wait = Wait::new(&what, self.machine.host().timeout);
-        self.channel.bytes(len, &mut self.machine, &mut wait)
+        self.agent.bytes(len, &mut self.machine, &mut wait)
     }
 
     /// Creates or replaces a file of the guest.
@@ -217,11 +217,11 @@ impl<'shop> Guest<'shop> {
         let id = id_of(&self.drives, serial)?;
         self.machine.ask("device_del", json!({ "id": id }))?;
         let what = format!("the drive {serial} to be released");
-        self.wait_for(&what, |guest| Ok(!guest.has(&id)?))
+        self.wait_for(&what, |guest| Ok(!guest.has_device(&id)?))
     }
 
     /// Whether QEMU has a device with this ID.
-    fn has(&mut self, id: &str) -> Result<bool, Failure> {
+    fn has_device(&mut self, id: &str) -> Result<bool, Failure> {
         let path = json!({ "path": "/machine/peripheral" });
         let devices = self.machine.ask("qom-list", path)?;
         let devices = devices.as_array().into_iter().flatten();
@@ -248,7 +248,7 @@ impl<'shop> Guest<'shop> {
     ) -> Result<String, Failure> {
         if path.contains('\n') || path.trim() != path {
             return Err(Failure::Runtime(format!(
-                "{path:?} is no name of a file in the VM that the lab can use: it begins or ends with a blank, or has several lines"
+                "{path:?}: the lab cannot send this file name to the VM: use one line without blanks at its ends"
             )));
         }
         self.machine.host().interrupt.check()?;
@@ -257,18 +257,18 @@ impl<'shop> Guest<'shop> {
         let mut wait = Wait::new(what, self.machine.host().timeout);
         let request = format!("{word} {number} {path}\n");
         for bytes in [request.as_bytes(), contents] {
-            self.channel.send(bytes, &mut self.machine, &mut wait)?;
+            self.agent.send(bytes, &mut self.machine, &mut wait)?;
         }
         self.answer(what)
     }
 
     fn answer(&mut self, what: &str) -> Result<String, Failure> {
         let mut wait = Wait::new(what, self.machine.host().timeout);
-        let line = self.channel.line(&mut self.machine, &mut wait)?;
+        let line = self.agent.line(&mut self.machine, &mut wait)?;
         match line.split_once(' ') {
             Some(("yes", value)) => Ok(value.to_owned()),
             Some(("no", reason)) => Err(Failure::Runtime(format!("in the VM: {}", reason.trim()))),
-            _ => Err(nonsense(&line)),
+            _ => Err(invalid_answer(&line)),
         }
     }
 }
@@ -281,6 +281,8 @@ impl Drop for Guest<'_> {
     }
 }
 
-fn nonsense(line: &str) -> Failure {
-    Failure::Runtime(format!("the agent in the VM is not understood: {line:?}"))
+fn invalid_answer(line: &str) -> Failure {
+    Failure::Runtime(format!(
+        "the agent in the VM sent an invalid answer: {line:?}"
+    ))
 }
