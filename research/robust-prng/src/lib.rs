@@ -37,6 +37,7 @@
 //! seed if the hash is ideal. That is how to read Linux's pool since 2022 (BLAKE2s) and
 //! [`Whirlwind`](squall::entropy::whirlwind): a stronger assumption instead of a seed.
 
+mod element;
 mod field;
 #[cfg(target_arch = "x86_64")]
 mod pclmul;
@@ -50,7 +51,7 @@ mod vpclmul;
 
 use core::fmt;
 
-use field::{Element, Factor};
+use element::{Element, Factor};
 pub use field::{Field, Gf489, Gf579, Gf705};
 use squall::Engine;
 use squall::entropy::{Accumulator, Input};

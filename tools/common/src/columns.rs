@@ -4,7 +4,7 @@ pub use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement};
 
-use crate::output::in_a_line;
+use crate::text::in_a_line;
 
 /// A table that fits into `width` columns; `None` makes it as wide as its content.
 pub fn columns(width: Option<usize>) -> Table {

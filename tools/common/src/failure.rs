@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::output;
+use crate::text;
 
 #[derive(Debug)]
 pub enum Failure {
@@ -40,7 +40,7 @@ impl Failure {
             Failure::Runtime(message) => (message, 1),
             Failure::Closed => return ExitCode::SUCCESS,
         };
-        let line = format!("{command}: {}\n", output::in_a_line(&message));
+        let line = format!("{command}: {}\n", text::in_a_line(&message));
         // If standard error is closed too, there is nobody to tell.
         let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
         ExitCode::from(code)

@@ -24,6 +24,7 @@ pub mod reports;
 pub mod retry;
 pub mod sink;
 pub mod size;
+pub mod text;
 pub mod units;
 pub mod usage;
 

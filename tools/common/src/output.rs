@@ -44,16 +44,3 @@ pub fn print_json(report: &impl Serialize) -> Result<(), Failure> {
         .map_err(|error| Failure::Runtime(format!("report: {error}")))?;
     print(&(json + "\n"))
 }
-
-/// `text` as one line with control characters escaped, because file names may contain any.
-pub fn in_a_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() {
-            line.extend(c.escape_debug())
-        } else {
-            line.push(c)
-        }
-    }
-    line
-}

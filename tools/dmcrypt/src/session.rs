@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use squall_tools::Failure;
 use squall_tools::failure::at;
-use squall_tools::output::in_a_line;
+use squall_tools::text::in_a_line;
 
 use crate::mapper::{Control, PREFIX};
 use crate::ram::Ram;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::json;
 use squall_drives::{Identity, Kind, Target};
-use squall_tools::{Failure, output, units};
+use squall_tools::{Failure, text, units};
 
 use crate::purge;
 use crate::record::{Means, Method, Plan, Scope};
@@ -133,6 +133,6 @@ fn advice(targets: &[Target]) -> Vec<String> {
 
 /// Adds one line, even if names in it contain line breaks.
 fn add(text: &mut String, line: &str) {
-    text.push_str(&output::in_a_line(line));
+    text.push_str(&text::in_a_line(line));
     text.push('\n');
 }

@@ -4,7 +4,7 @@
 mod figures;
 mod recommendation;
 
-use squall_tools::output::in_a_line;
+use squall_tools::text::in_a_line;
 use squall_tools::units;
 
 use super::words;

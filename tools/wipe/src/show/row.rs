@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use squall_drives::Kind;
-use squall_tools::output::in_a_line;
+use squall_tools::text::in_a_line;
 use squall_tools::units;
 
 use crate::progress::{Phase, Snapshot};

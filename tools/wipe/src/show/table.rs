@@ -1,7 +1,7 @@
 //! The last table: the outcome of each drive, what the run cost, and what to do next.
 
 use squall_tools::columns::{columns, lines};
-use squall_tools::output::in_a_line;
+use squall_tools::text::in_a_line;
 use squall_tools::units;
 
 use crate::record::{Drive, Job, Method, Outcome, Scope};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::meter::Left;
-use squall_tools::output::in_a_line;
+use squall_tools::text::in_a_line;
 
 /// Shown in place of a value that is missing.
 pub const NONE: &str = "–";

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::record::{Extent, Means, Outcome};
-use squall_tools::output::in_a_line;
+use squall_tools::text::in_a_line;
 
 use super::row::{Row, word};
 use crate::event::EventKind;

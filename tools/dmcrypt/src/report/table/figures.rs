@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use squall_tools::output::in_a_line;
+use squall_tools::text::in_a_line;
 use squall_tools::units;
 
 use crate::model::{Bench, Figure, Measured, Workload};

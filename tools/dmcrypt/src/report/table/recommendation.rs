@@ -1,6 +1,6 @@
 //! The recommendation for this machine, with the lines to copy, each on a line of its own.
 
-use squall_tools::output::in_a_line;
+use squall_tools::text::in_a_line;
 
 use super::{heading, warnings};
 use crate::model::{Bench, Recommendation};
