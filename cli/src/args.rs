@@ -54,14 +54,6 @@ pub struct Arguments {
     pub command: Option<Command>,
 }
 
-impl squall_tools::usage::Arguments for Arguments {
-    type Command = Command;
-
-    fn into_command(self) -> Option<Command> {
-        self.command
-    }
-}
-
 #[derive(Subcommand)]
 pub enum Command {
     /// Write random bytes, or the reproducible bytes of a seed

@@ -19,14 +19,18 @@ use std::process::ExitCode;
 use args::{Arguments, Command};
 
 fn main() -> ExitCode {
-    squall_tools::run::<Arguments>("squall", |command| match command {
-        Command::Stream(options) => stream::run(options),
-        Command::Status(options) => status::run(&options),
-        Command::Seed(options) => seed::run(&options),
-        Command::Tool(tool) => tools::run(&tool),
-        Command::Run(options) => run::run(&options),
-        Command::OpensslConf(options) => run::openssl_conf(&options),
-        Command::Completions(options) => completions::print(options.shell),
-        Command::Man(options) => man::write(&options.directory),
-    })
+    squall_tools::run(
+        "squall",
+        |given: Arguments| given.command,
+        |command| match command {
+            Command::Stream(options) => stream::run(options),
+            Command::Status(options) => status::run(&options),
+            Command::Seed(options) => seed::run(&options),
+            Command::Tool(tool) => tools::run(&tool),
+            Command::Run(options) => run::run(&options),
+            Command::OpensslConf(options) => run::openssl_conf(&options),
+            Command::Completions(options) => completions::print(options.shell),
+            Command::Man(options) => man::write(&options.directory),
+        },
+    )
 }

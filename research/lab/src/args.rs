@@ -31,14 +31,6 @@ pub struct Arguments {
     pub command: Option<Command>,
 }
 
-impl squall_tools::usage::Arguments for Arguments {
-    type Command = Command;
-
-    fn into_command(self) -> Option<Command> {
-        self.command
-    }
-}
-
 /// What the lab can do.
 #[derive(Debug, Subcommand)]
 pub enum Command {

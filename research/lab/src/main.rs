@@ -10,5 +10,6 @@ use squall_lab::args::Arguments;
 
 fn main() -> ExitCode {
     squall_bench::sources::add(squall_lab::sources::ENTRIES);
-    squall_tools::run::<Arguments>("squall-lab", |command| squall_lab::run(&command))
+    let given = |given: Arguments| given.command;
+    squall_tools::run("squall-lab", given, |command| squall_lab::run(&command))
 }

@@ -1,6 +1,5 @@
 //! `squall bench --statistics`: what each source gives, tested by statistics.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use squall_tools::{Failure, Interrupt, output};
@@ -39,8 +38,7 @@ pub fn run(options: &BenchArguments) -> Result<(), Failure> {
     let count = crate::sources::all()
         .filter(|entry| is_wanted(entry))
         .count() as u32;
-    let is_shown = std::io::stderr().is_terminal();
-    let mut session = Session::begin(Effort::Full, one * count, interrupt.clone(), is_shown);
+    let mut session = Session::begin(Effort::Full, one * count, interrupt.clone());
     let mut candidates = Candidates::open(is_wanted, &go);
     let mut examined = Vec::new();
     let mut unsound = Vec::new();
@@ -56,7 +54,7 @@ pub fn run(options: &BenchArguments) -> Result<(), Failure> {
             Err(failure) => unsound.push(format!("{name} failed: {}", failure.into_text())),
         }
     }
-    session.end();
+    drop(session);
     output::print(&table(&examined))?;
     let failed = examined
         .iter()

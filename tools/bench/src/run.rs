@@ -1,6 +1,5 @@
 //! A run from its arguments to its report.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -83,8 +82,7 @@ fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
     let interrupt = Interrupt::watch("the report has what was measured so far")?;
     let kinds = kinds(options);
     let expected: Duration = kinds.iter().map(|kind| kind.expected(effort)).sum();
-    let is_shown = std::io::stderr().is_terminal();
-    let mut session = Session::begin(effort, OPENING + expected, interrupt, is_shown);
+    let mut session = Session::begin(effort, OPENING + expected, interrupt);
     session.step("sources", OPENING);
     let watch = Watch::begin();
     let go = go::program("go".as_ref(), effort == Effort::Full);

@@ -36,57 +36,38 @@ pub struct Session {
     interrupt: Interrupt,
     bar: ProgressBar,
     began: Instant,
-    step: Option<Step>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    began: Instant,
-    expected: Duration,
-    /// Where the bar stood when it began.
-    from: Duration,
+    /// When the step began, how long it is expected to take, and all before it.
+    step: (Instant, Duration, Duration),
 }
 
 impl Session {
-    /// Begins a run that is expected to take so long, with a progress bar if it is `shown`.
-    pub fn begin(effort: Effort, expected: Duration, interrupt: Interrupt, shown: bool) -> Session {
-        let bar = if shown {
-            ProgressBar::new(expected.as_millis() as u64)
-        } else {
-            ProgressBar::hidden()
-        };
+    /// Begins a run that is expected to take so long, with a progress bar if that can be seen.
+    pub fn begin(effort: Effort, expected: Duration, interrupt: Interrupt) -> Session {
         let template = "{bar:30} {percent:>3}%  {msg}, {prefix} left";
-        bar.set_style(ProgressStyle::with_template(template).expect("the template is valid"));
+        let style = ProgressStyle::with_template(template).expect("the template is valid");
+        let began = Instant::now();
         Session {
             effort,
             orders: RefCell::default(),
             interrupt,
-            bar,
-            began: Instant::now(),
-            step: None,
+            bar: ProgressBar::new(expected.as_millis() as u64).with_style(style),
+            began,
+            step: (began, Duration::ZERO, Duration::ZERO),
         }
     }
 
     /// Begins a step that is expected to take so long, under this name.
     pub fn step(&mut self, name: &str, expected: Duration) {
-        let from = match self.step {
-            Some(last) => last.from + last.expected,
-            None => Duration::ZERO,
-        };
+        let (_, last, before) = self.step;
         self.bar.set_message(name.to_owned());
-        self.step = Some(Step {
-            began: Instant::now(),
-            expected,
-            from,
-        });
+        self.step = (Instant::now(), expected, before + last);
         self.tick();
     }
 
     /// Moves the progress bar. Never called while something is timed.
     pub fn tick(&self) {
-        let Some(step) = self.step else { return };
-        let within = step.began.elapsed().min(step.expected);
-        let at = (step.from + within).as_millis() as u64;
+        let (began, expected, before) = self.step;
+        let at = (before + began.elapsed().min(expected)).as_millis() as u64;
         let left = self.bar.length().unwrap_or(0).saturating_sub(at);
         self.bar.set_prefix(format!("{} s", left.div_ceil(1000)));
         self.bar.set_position(at);
@@ -100,15 +81,11 @@ impl Session {
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
-
-    pub fn end(&self) {
-        self.bar.finish_and_clear();
-    }
 }
 
 impl Drop for Session {
     /// Leaves the terminal clean for what is said next.
     fn drop(&mut self) {
-        self.end();
+        self.bar.finish_and_clear();
     }
 }

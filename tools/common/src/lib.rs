@@ -33,12 +33,14 @@ pub use interrupt::Interrupt;
 
 use std::process::ExitCode;
 
-/// Runs the command `name` on its arguments; shows its help if no subcommand is given.
-pub fn run<A: usage::Arguments>(
+/// Runs the command `name` on the subcommand that `given` takes out of its arguments; shows its help if
+/// there is none.
+pub fn run<A: clap::Parser, C>(
     name: &str,
-    command: impl FnOnce(A::Command) -> Result<(), Failure>,
+    given: fn(A) -> Option<C>,
+    command: impl FnOnce(C) -> Result<(), Failure>,
 ) -> ExitCode {
-    let run = || match usage::parse::<A>()? {
+    let run = || match usage::parse(given)? {
         Some(given) => command(given),
         None => Ok(()),
     };

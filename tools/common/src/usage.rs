@@ -8,16 +8,10 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::failure::Failure;
 use crate::output;
 
-/// A command's arguments: perhaps a subcommand.
-pub trait Arguments: Parser {
-    type Command;
-
-    fn into_command(self) -> Option<Self::Command>;
-}
-
-/// The given subcommand; `None` after printing help or the version.
-pub fn parse<A: Arguments>() -> Result<Option<A::Command>, Failure> {
-    match A::try_parse().map(A::into_command) {
+/// The given subcommand, which `command` takes out of the arguments; `None` after printing help or the
+/// version.
+pub fn parse<A: Parser, C>(command: fn(A) -> Option<C>) -> Result<Option<C>, Failure> {
+    match A::try_parse().map(command) {
         Ok(Some(command)) => Ok(Some(command)),
         Ok(None) => {
             output::print(&A::command().render_help().to_string())?;

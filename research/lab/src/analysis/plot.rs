@@ -14,9 +14,7 @@ pub use bits::plot_uncertainty;
 pub use windows::plot_window;
 
 const WIDTH: u32 = 960;
-const FONT: &str = "sans-serif";
-const TITLE_SIZE: u32 = 22;
-const TEXT_SIZE: u32 = 16;
+const TITLE: (&str, u32) = ("sans-serif", 22);
 const MARGIN: u32 = 16;
 
 /// The colours of a light page.

@@ -16,6 +16,7 @@ use std::num::NonZeroU64;
 use std::ptr::{self, NonNull};
 use std::slice;
 
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use squall::hazmat;
 
 use super::entry::{Entry, Opened, in_process};
@@ -182,22 +183,13 @@ struct WipedPage(NonNull<u8>);
 
 impl WipedPage {
     fn map() -> Option<WipedPage> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: an anonymous mapping at an address of the kernel's choice, and advice about it.
         unsafe {
-            let page = libc::mmap(
-                ptr::null_mut(),
-                PAGE,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            );
-            if page == libc::MAP_FAILED {
-                return None;
-            }
-            let page = WipedPage(NonNull::new(page.cast())?);
-            let is_wiped = libc::madvise(page.0.as_ptr().cast(), PAGE, libc::MADV_WIPEONFORK) == 0;
-            is_wiped.then_some(page)
+            let page = mmap_anonymous(ptr::null_mut(), PAGE, protection, MapFlags::PRIVATE).ok()?;
+            let wiped = WipedPage(NonNull::new(page.cast())?);
+            madvise(page, PAGE, Advice::LinuxWipeOnFork).ok()?;
+            Some(wiped)
         }
     }
 
@@ -212,7 +204,7 @@ impl WipedPage {
 impl Drop for WipedPage {
     fn drop(&mut self) {
         // SAFETY: it was mapped with this length, and goes with its owner.
-        unsafe { libc::munmap(self.0.as_ptr().cast(), PAGE) };
+        let _ = unsafe { munmap(self.0.as_ptr().cast(), PAGE) };
     }
 }
 

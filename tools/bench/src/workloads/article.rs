@@ -80,42 +80,35 @@ pub fn measure(bench: &mut Bench) -> Vec<Workload> {
 pub fn pipeline_contestants(go: Option<&Program>, values: u64) -> Vec<Contestant<'_>> {
     let each = values.div_ceil(PARTIES).max(1);
     let wait = Duration::from_millis(values);
-    let here = here(move |fill| pipeline(fill, each));
-    here.chain(in_go(go, &GO, "pipeline", each, wait)).collect()
+    contestants(go, &GO, ("pipeline", each), wait, move |fill| {
+        pipeline(fill, each)
+    })
 }
 
 /// The second program: nanoseconds a read of 32 bytes, for `slice`, in whole milliseconds.
 pub fn rate_contestants(go: Option<&Program>, slice: Duration) -> Vec<Contestant<'_>> {
-    let milliseconds = slice.as_millis() as u64;
-    let here = here(move |fill| Ok(rate(fill, slice)));
-    here.chain(in_go(go, &GO[..2], "rate", milliseconds, slice))
-        .collect()
+    let mode = ("rate", slice.as_millis() as u64);
+    contestants(go, &GO[..2], mode, slice, move |fill| Ok(rate(fill, slice)))
 }
 
-/// A program in this process.
-fn here<'a>(
-    run: impl Fn(Fill) -> Result<f64, Failure> + Copy + 'a,
-) -> impl Iterator<Item = Contestant<'a>> {
-    let sources: [(_, Fill); 2] = [("squall", squall::fill), ("getrandom", syscall::fill)];
-    let single = move |(source, fill)| single(source, move || run(fill));
-    sources.into_iter().map(single)
-}
-
-/// The Go program's `mode`, whose answer may take `wait` longer than any other.
-fn in_go<'a>(
+/// `ours` by sources of this process, and by Go's the Go program in this mode, whose answer may take
+/// `wait` longer than any other.
+fn contestants<'a>(
     go: Option<&'a Program>,
-    sources: &[(&str, &'static str)],
-    mode: &'static str,
-    amount: u64,
+    sources: &'static [(&str, &str)],
+    (mode, amount): (&'static str, u64),
     wait: Duration,
+    ours: impl Fn(Fill) -> Result<f64, Failure> + Copy + 'a,
 ) -> Vec<Contestant<'a>> {
-    let of_go = |go: &'a Program| {
-        sources.iter().map(move |&(source, name)| {
+    let here: [(_, Fill); 2] = [("squall", squall::fill), ("getrandom", syscall::fill)];
+    let here = here.map(|(source, fill)| single(source, move || ours(fill)));
+    let in_go = go.into_iter().flat_map(|go| {
+        sources.iter().map(move |(source, name)| {
             let run = move || go.number(&[mode, name, &amount.to_string()], TIMEOUT + wait);
             single(source, run)
         })
-    };
-    go.into_iter().flat_map(of_go).collect()
+    });
+    here.into_iter().chain(in_go).collect()
 }
 
 /// Ten threads make `each` strings and hand them to ten others.

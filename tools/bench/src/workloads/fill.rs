@@ -22,13 +22,9 @@ const FAST: f64 = 0.4;
 pub const EXPECTED: Expected = Expected(4000, 24000);
 
 pub fn measure(bench: &mut Bench) -> Vec<Workload> {
-    let Bench {
-        candidates,
-        session,
-        ..
-    } = bench;
+    let session = &mut bench.session;
     let title = "Requests by their length";
-    let kernel = candidates.kernel();
+    let kernel = bench.candidates.kernel();
     let mut workload = Workload::new(workload::FILL, title, "a request", "bytes", kernel);
     let lengths = session.effort.choose(&QUICK_LENGTHS[..], &LENGTHS);
     for len in lengths.iter().map(|&power| 1 << power) {
@@ -41,7 +37,7 @@ pub fn measure(bench: &mut Bench) -> Vec<Workload> {
         let fast = fast(&workload);
         // Not zero, or its pages would be mapped while the first source is timed.
         let buffer = RefCell::new(vec![1; len as usize]);
-        candidates.measure(
+        bench.candidates.measure(
             &mut workload,
             Place::of_bytes(len),
             budget,

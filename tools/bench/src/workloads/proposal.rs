@@ -34,19 +34,15 @@ pub const EXPECTED: Expected = Expected(1200, 9000);
 
 /// Draws the numbers; in a quick run a sixteenth of them.
 pub fn measure(bench: &mut Bench) -> Vec<Workload> {
-    let Bench {
-        candidates,
-        session,
-        ..
-    } = bench;
+    let session = &mut bench.session;
     let calls: u64 = session.effort.choose(1 << 16, 1 << 20);
     let numbers = calls * ROUNDS as u64;
     let title = format!("{numbers} numbers (u32), as in the proposal of a vDSO getrandom");
-    let kernel = candidates.kernel();
+    let kernel = bench.candidates.kernel();
     let mut workload = Workload::new(workload::PROPOSAL, &title, "a number", "bytes", kernel);
     session.step("the vDSO proposal's numbers", EXPECTED.of(session.effort));
     let discarded = RefCell::new(BTreeMap::new());
-    candidates.measure(
+    bench.candidates.measure(
         &mut workload,
         Place::of_bytes(4),
         rounds(ROUNDS, Batch::Calls(calls)),

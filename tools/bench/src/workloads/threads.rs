@@ -39,21 +39,16 @@ pub fn measure(bench: &mut Bench) -> Vec<Workload> {
 
 /// Each round has all numbers of threads, because it is them that are compared.
 fn of_length(bench: &mut Bench, name: &str, title: &str, len: usize) -> Workload {
-    let Bench {
-        candidates,
-        session,
-        cpus,
-        ..
-    } = bench;
+    let (session, cpus) = (&mut bench.session, bench.cpus.len());
     let effort = session.effort;
     session.step(title, EXPECTED.of(effort) / 2);
-    let (operation, kernel) = ("a request of any thread", candidates.kernel());
+    let (operation, kernel) = ("a request of any thread", bench.candidates.kernel());
     let mut workload = Workload::new(name, title, operation, "threads", kernel);
     let window = Duration::from_millis(effort.choose(5, 15));
     for _ in 0..effort.choose(3, 5) {
-        for threads in counts(cpus.len(), effort) {
+        for threads in counts(cpus, effort) {
             let (at, bytes) = (threads as u64, len as u64);
-            candidates.measure(
+            bench.candidates.measure(
                 &mut workload,
                 Place { at, bytes },
                 rounds(1, Batch::Single),

@@ -9,12 +9,8 @@ use crate::source::Request;
 pub const EXPECTED: Expected = Expected(600, 2400);
 
 pub fn measure(bench: &mut Bench) -> Vec<Workload> {
-    let Bench {
-        candidates,
-        session,
-        ..
-    } = bench;
-    let kernel = candidates.kernel();
+    let session = &mut bench.session;
+    let kernel = bench.candidates.kernel();
     let mut workload = Workload::new(workload::WORDS, "One number", "a number", "bytes", kernel);
     session.step("numbers", EXPECTED.of(session.effort));
     for bytes in [4, 8] {
@@ -22,7 +18,7 @@ pub fn measure(bench: &mut Bench) -> Vec<Workload> {
             4 => Request::U32,
             _ => Request::U64,
         };
-        candidates.measure(
+        bench.candidates.measure(
             &mut workload,
             Place { at: bytes, bytes },
             requests(session.effort),

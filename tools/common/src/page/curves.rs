@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::figures::{AXIS, CURVES, MESH, TEXT};
-use super::svg::{self, Area, Drawn, FONT, WIDTH, mark};
+use super::figures::CURVES;
+use super::svg::{self, Area, Drawn, WIDTH, mark, mesh};
 use plotters::coord::combinators::{BindKeyPoints, IntoLogRange, LogCoord, WithKeyPoints};
 use plotters::prelude::*;
 use plotters::series::DashedLineSeries;
@@ -98,15 +98,8 @@ fn draw(area: &Area, chart: &Chart, across: Logarithmic, up: Logarithmic) -> Dra
         .x_label_area_size(BELOW)
         .y_label_area_size(LEFT)
         .build_cartesian_2d(across, up)?;
-    let text = FONT.into_font().color(&TEXT.0);
-    context
-        .configure_mesh()
+    mesh(&mut context)
         .x_desc(chart.name)
-        .axis_desc_style(text.clone())
-        .label_style(text)
-        .axis_style(AXIS.0)
-        .bold_line_style(MESH.0)
-        .light_line_style(TRANSPARENT)
         .x_label_formatter(&|value| (chart.across.label)(*value))
         .y_label_formatter(&|value| (chart.up.label)(*value))
         .draw()?;

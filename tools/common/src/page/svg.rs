@@ -2,11 +2,12 @@
 
 use std::io;
 
+use plotters::chart::MeshStyle;
 use plotters::coord::Shift;
-use plotters::coord::ranged1d::Ranged;
+use plotters::coord::ranged1d::{Ranged, ValueFormatter};
 use plotters::prelude::*;
 
-use super::figures::CURVES;
+use super::figures::{AXIS, CURVES, MESH, TEXT};
 
 /// Width of a page's plot in drawing units. The plot is scaled to the page: a unit is four fifths of a
 /// pixel on a phone, and more than one pixel on a wide page.
@@ -33,6 +34,22 @@ pub fn svg(size: (u32, u32), draw: impl FnOnce(&Area) -> Drawn) -> String {
         .expect("a string takes everything");
     drop(area);
     text
+}
+
+/// The lines and labels of a plot's axes.
+pub fn mesh<'a, 'b, X, Y>(
+    context: &'b mut Context<'a, X, Y>,
+) -> MeshStyle<'a, 'b, X, Y, SVGBackend<'a>>
+where
+    X: Ranged + ValueFormatter<X::ValueType>,
+    Y: Ranged + ValueFormatter<Y::ValueType>,
+{
+    let text = FONT.into_font().color(&TEXT.0);
+    let mut mesh = context.configure_mesh();
+    mesh.axis_desc_style(text.clone()).label_style(text);
+    mesh.axis_style(AXIS.0).bold_line_style(MESH.0);
+    mesh.light_line_style(TRANSPARENT);
+    mesh
 }
 
 /// The marker of what has this colour.

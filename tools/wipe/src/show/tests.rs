@@ -134,18 +134,15 @@ fn screen(run: &Run, lines: u16, columns: u16) -> Vec<String> {
 fn bars_are_as_they_were_and_fit() {
     let job = job();
     let progress = progress(&job);
-    let show = play(
-        Box::new(Log::new(Box::new(|_: &str| Ok(())))),
-        &job,
-        &progress,
-    );
-    let mut text = String::new();
+    let text = RefCell::default();
+    let show = play(log(&text), &job, &progress);
+    let mut shown = String::new();
     for columns in [20, 40, 60, 80, 100, 120, 160] {
         let lines = screen(&show.run, 24, columns);
         assert_eq!(lines.len(), show.run.rows.len() + 1);
-        text += &format!("{columns}\n{}\n\n", lines.join("\n"));
+        shown += &format!("{columns}\n{}\n\n", lines.join("\n"));
     }
-    insta::assert_snapshot!("screen", text);
+    insta::assert_snapshot!("screen", shown);
 }
 
 /// Two files of one name, and one of a long name.
@@ -180,11 +177,8 @@ fn drives_are_told_apart() {
 fn drives_that_ended_make_room() {
     let job = job();
     let progress = progress(&job);
-    let show = play(
-        Box::new(Log::new(Box::new(|_: &str| Ok(())))),
-        &job,
-        &progress,
-    );
+    let text = RefCell::default();
+    let show = play(log(&text), &job, &progress);
     let lines = screen(&show.run, 5, 80);
     assert_eq!(lines.len(), 3);
     assert!(

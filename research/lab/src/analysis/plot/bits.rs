@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
-use squall_tools::page::svg::{Area, Drawn, svg};
+use squall_tools::page::svg::{Area, Drawn, FONT, mesh, svg};
 
-use super::{BLUE, FONT, GREEN, GREY, MARGIN, MESH, ORANGE, TEXT_SIZE, TITLE_SIZE, WIDTH};
+use super::{BLUE, GREEN, GREY, MARGIN, MESH, ORANGE, TITLE, WIDTH};
 use crate::analysis::report::{Experiment, Kind};
 use crate::analysis::uncertainty::{BOTH_SEEDS, FAST_SEED, OutputUncertainty, Uncertainty};
 
@@ -77,20 +77,15 @@ fn draw(
     area.fill(&WHITE)?;
     let title = super::title(experiment, "bits nobody knows of Whirlwind's outputs");
     let mut chart = ChartBuilder::on(area)
-        .caption(title, (FONT, TITLE_SIZE))
+        .caption(title, TITLE)
         .margin(MARGIN)
         .x_label_area_size(48)
         .y_label_area_size(70)
         .build_cartesian_2d(time.clone(), 0.0..f64::from(greatest) * ROOM_ABOVE)?;
-    chart
-        .configure_mesh()
+    mesh(&mut chart)
         .x_desc(format!("time since the {}, ms", since(experiment.kind)))
         .y_desc("bits")
-        .axis_desc_style((FONT, TEXT_SIZE))
-        .label_style((FONT, TEXT_SIZE))
         .y_label_formatter(&|bits| format!("{bits:.0}"))
-        .bold_line_style(MESH)
-        .light_line_style(TRANSPARENT)
         .draw()?;
     for limit in [BOTH_SEEDS, FAST_SEED].map(f64::from) {
         let line = [(time.start, limit), (time.end, limit)];
@@ -114,7 +109,7 @@ fn draw(
         .position(SeriesLabelPosition::UpperRight)
         .background_style(WHITE)
         .border_style(MESH)
-        .label_font((FONT, TEXT_SIZE))
+        .label_font(FONT)
         .draw()
 }
 

@@ -6,9 +6,9 @@ use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use squall_tools::page::svg::{Area, Context, Drawn, svg};
+use squall_tools::page::svg::{Area, Context, Drawn, FONT, mesh, svg};
 
-use super::{BLUE, FONT, MARGIN, MESH, TEXT_SIZE, TITLE_SIZE, WIDTH};
+use super::{BLUE, MARGIN, MESH, TITLE, WIDTH};
 use crate::analysis::report::Experiment;
 use crate::analysis::window::Window;
 
@@ -45,20 +45,16 @@ fn draw(area: &Area, experiment: &Experiment, windows: &[(&str, &Window)]) -> Dr
     let title = super::title(experiment, "requests with common state");
     let (requests, rows) = axes(windows);
     let mut chart = ChartBuilder::on(area)
-        .caption(title, (FONT, TITLE_SIZE))
+        .caption(title, TITLE)
         .margin(MARGIN)
         .x_label_area_size(48)
         .y_label_area_size(170)
         .build_cartesian_2d(requests, rows)?;
-    chart
-        .configure_mesh()
+    mesh(&mut chart)
         .disable_y_mesh()
         .x_desc("requests of a clone before its first output of its own, count (logarithmic)")
-        .axis_desc_style((FONT, TEXT_SIZE))
-        .label_style((FONT, TEXT_SIZE))
         .x_label_formatter(&|&place| format!("{:.0}", requests_at(place)))
         .y_label_formatter(&|&row| windows[index(row, windows.len())].0.into())
-        .bold_line_style(MESH)
         .draw()?;
     for (name, opacity, part, requests) in BARS {
         let colour = BLUE.mix(opacity);
@@ -81,13 +77,13 @@ fn draw(area: &Area, experiment: &Experiment, windows: &[(&str, &Window)]) -> Dr
         .position(SeriesLabelPosition::LowerRight)
         .background_style(WHITE)
         .border_style(MESH)
-        .label_font((FONT, TEXT_SIZE))
+        .label_font(FONT)
         .draw()
 }
 
 /// Writes each bar's numbers next to it.
 fn figures(chart: &mut Context<Axis, Axis>, windows: &[(&str, &Window)]) -> Drawn {
-    let style = TextStyle::from((FONT, TEXT_SIZE)).pos(Pos::new(HPos::Left, VPos::Center));
+    let style = TextStyle::from(FONT).pos(Pos::new(HPos::Left, VPos::Center));
     let texts = windows.iter().enumerate().map(|(index, (_, window))| {
         let requests = window.requests;
         let never = match window.clones_without_new_state {

@@ -4,8 +4,8 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use squall_tools::measure::Spread;
-use squall_tools::page::figures::{AXIS, CURVES, MESH, TEXT};
-use squall_tools::page::svg::{self, Area, Drawn, FONT, WIDTH, mark};
+use squall_tools::page::figures::{CURVES, MESH, TEXT};
+use squall_tools::page::svg::{self, Area, Drawn, FONT, WIDTH, mark, mesh};
 
 /// The most bars under a name.
 pub const BARS: usize = 2;
@@ -53,18 +53,11 @@ fn draw(area: &Area, rows: &[Row]) -> Drawn {
         .margin_right(SIDES)
         .x_label_area_size(BELOW)
         .build_cartesian_2d(axis(rows), rows.len() as f64..0.0)?;
-    let text = FONT.into_font().color(&TEXT.0);
-    context
-        .configure_mesh()
+    mesh(&mut context)
         .disable_y_mesh()
         .disable_y_axis()
         .x_desc("percent of the device without encryption")
         .x_labels(6)
-        .axis_desc_style(text.clone())
-        .label_style(text)
-        .axis_style(AXIS.0)
-        .bold_line_style(MESH.0)
-        .light_line_style(TRANSPARENT)
         .x_label_formatter(&|ratio| format!("{:.0} %", ratio * 100.0))
         .draw()?;
     for (place, row) in rows.iter().enumerate() {
