@@ -1,4 +1,6 @@
-//! Reports the machine's protections and the generator's work. No code of squall decides by them.
+//! Reports the machine's protections and the generator's work.
+//!
+//! The values are for people and for monitoring. No guard and no generator depends on them.
 
 use core::fmt;
 use core::sync::atomic::Ordering;

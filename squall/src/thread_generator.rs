@@ -1,4 +1,5 @@
-//! Serves a thread's requests, in about a nanosecond each.
+//! Serves a thread's requests. A `u32` takes 2 ns, or 10 ns where the cycle counter must be read
+//! (docs/records/2026-11-24-bursts.txt).
 //!
 //! A thread draws from its own page ([`Page`]): generator state and a buffer of keystream.
 //! Small requests are taken from the buffer and erased there; larger ones are generated straight

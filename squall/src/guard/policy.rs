@@ -1,4 +1,4 @@
-//! Which protections this machine provides, decided once per process.
+//! Decides, once per process, which protections this machine provides.
 //!
 //! Deciding takes no lock and no allocator, so that it may happen in a signal handler or in
 //! several threads at once: each decides for itself, and the first to publish wins.

@@ -1,4 +1,4 @@
-//! Whether the machine may have been stopped between two readings of the cycle counter.
+//! Tells whether the machine may have been stopped between two readings of the cycle counter.
 //!
 //! To be cloned, a virtual CPU must leave the guest, be saved, be restored and enter again; and the
 //! guest's counter goes on from the value that was saved *after* it had left. So a stop cannot hide

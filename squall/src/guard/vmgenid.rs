@@ -1,4 +1,4 @@
-//! Whether the kernel is notified when this VM is restored from a snapshot.
+//! Finds out whether the kernel is notified when this VM is restored from a snapshot.
 //!
 //! The vmgenid driver (Linux 5.18) reseeds the kernel RNG when the hypervisor gives the VM a new
 //! identity, which changes the generation that the vDSO shows. The device's name depends on the

@@ -1,5 +1,7 @@
-//! The record of a job. The journal, from which a job is resumed, and the report of each drive have
-//! the same layout. It contains no secrets.
+//! Defines the record of a job, and with it the methods, purges, passes and outcomes that a job can have.
+//!
+//! The journal, from which a job is resumed, and the report of each drive have the same layout. A record
+//! contains no secrets.
 //!
 //! All numbers of bytes are exact; times are in UTC.
 
