@@ -10,7 +10,7 @@ use squall_tools::size;
 
 use crate::record::{Method, Scope};
 
-/// Most passes: the thirty-five of Gutmann's method, more than any drive needs.
+/// Most passes that may be requested, more than any drive needs.
 const MAX_PASSES: i64 = 35;
 
 /// Most transfers in flight for a drive.

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_in_the_order_of_their_numbers() {
+    fn each_kind_has_its_own_figure() {
         let kinds = [1.0, 1.1, 1.2, 1.4].map(|time| vec![100.0 * time; 3]);
         let forks = Forks::of(kinds);
         assert_eq!(forks.rounds, 3);
