@@ -1,4 +1,4 @@
-//go:build amd64 && !purego
+//go:build (amd64 || (linux && arm64)) && !purego
 
 // What only builds with assembly have.
 
@@ -6,9 +6,6 @@ package aes256
 
 import (
 	"bytes"
-	"os"
-	"slices"
-	"strings"
 	"testing"
 )
 
@@ -30,38 +27,6 @@ const schedule = "" +
 func TestExpand(t *testing.T) {
 	if keys := expanded(t, testKey); !bytes.Equal(keys[:], unhex(schedule)) {
 		t.Errorf("round keys %x", keys)
-	}
-}
-
-// The counters of this CPU, and a name for each.
-var counters = map[string]Counter{"RDTSCP": RDTSCP, "RDPID": RDPID}
-
-// has tells whether the kernel knows this CPU for an instruction.
-func has(t *testing.T, instruction string) bool {
-	t.Helper()
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		t.Skip("SKIP: no list of what this CPU has")
-	}
-	return slices.Contains(strings.Fields(string(info)), strings.ToLower(instruction))
-}
-
-// Whatever is taken arrives, nothing of it stays, and the counter is read.
-func TestTakeAndLook(t *testing.T) {
-	requireEngine(t)
-	for name, counter := range counters {
-		if !has(t, name) {
-			t.Logf("SKIP: no %s", name)
-			continue
-		}
-		taken(t, 0, func(dst []byte, src *byte) {
-			before, _ := Look(counter)
-			count, cpu := TakeAndLook(dst, src, counter)
-			after, _ := Look(counter)
-			if cpu == 0 || (before < after && (count < before || count > after)) {
-				t.Fatalf("%s: %d bytes: %#x of CPU %#x, between %#x and %#x", name, len(dst), count, cpu, before, after)
-			}
-		})
 	}
 }
 

@@ -1,17 +1,10 @@
 //go:build amd64 && !purego
 
-// What is there on x86-64, and the checks in front of the assembly.
+// What is there on x86-64, and what only x86-64 has.
 
 package aes256
 
 import "golang.org/x/sys/cpu"
-
-// Where the number of Pad's first block comes from, as the assembly takes it.
-const (
-	sourceCaller = iota
-	sourceCycles
-	sourceCyclesAndRandom
-)
 
 // narrowUpTo is the longest request, in bytes, for which 512-bit registers are no faster than those of
 // AES-NI. Measured on an EPYC 9004.
@@ -39,11 +32,6 @@ func detectSource() int {
 	return sourceCycles
 }
 
-// Expand writes the 15 round keys of key (FIPS 197 section 5.2).
-func Expand(key *[KeySize]byte, keys *[KeysSize]byte) {
-	expand(key, keys)
-}
-
 // Keystream fills dst with the blocks E(counter+1), E(counter+2) and so on, the last one cut, and
 // sets counter to the last number used. counter is a 128-bit big-endian number that wraps: so
 // CTR_DRBG counts (SP 800-90A section 10.2.1.2). The engine must be one of [Available].
@@ -61,44 +49,6 @@ func (e Engine) Keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []
 	}
 }
 
-// Pad XORs keystream into dst, which has at most [MaxShort] bytes. The number of its first block
-// is word<<64 | cycles<<4, with cycles the CPU's cycle counter and word one of its random
-// instruction, or zero where there is none or it fails 10 times. Two calls use different numbers as
-// long as the cycle counter does not go back.
-func Pad(keys *[KeysSize]byte, dst []byte) {
-	checkShort(len(dst))
-	if len(dst) > 0 {
-		pad(keys, dst, numberSource, 0, 0)
-	}
-}
-
-// HasRandom tells whether this CPU has a random instruction.
-func HasRandom() bool { return numberSource == sourceCyclesAndRandom }
-
-// Stir XORs into out the CPU's cycle counter and so many words of its random instruction, two at most;
-// zeros where there is none or it fails 10 times.
-func Stir(out *[3]uint64, words uint64) {
-	if !HasRandom() {
-		words = 0
-	}
-	stir(out, words)
-}
-
-// XOR writes the XOR of first and second, or first where second is nil.
-func XOR(out, first, second *[XORLen]byte) {
-	xor(out, first, second)
-}
-
-// Take moves len(dst) bytes, from [BlockSize] to [MaxShort], from src to dst and leaves zeros in src. The
-// two must not overlap.
-func Take(dst []byte, src *byte) {
-	checkShort(len(dst))
-	if len(dst) < BlockSize {
-		panic("aes256: less than 16 bytes")
-	}
-	take(dst, src)
-}
-
 // TakeAndLook moves len(dst) bytes from src to dst, leaves zeros in src, and then does what [Look] does.
 // The two must not overlap.
 func TakeAndLook(dst []byte, src *byte, counter Counter) (count, cpu uint64) {
@@ -109,10 +59,4 @@ func TakeAndLook(dst []byte, src *byte, counter Counter) (count, cpu uint64) {
 // CPU, another one for each CPU, another one again if the thread was moved in the middle, and never 0.
 func Look(counter Counter) (count, cpu uint64) {
 	return look(uint64(counter))
-}
-
-func checkShort(length int) {
-	if length > MaxShort {
-		panic("aes256: more than 256 bytes")
-	}
 }

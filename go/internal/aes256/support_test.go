@@ -92,3 +92,15 @@ func (g guarded) intact() bool {
 	}
 	return true
 }
+
+// waitForCounter waits until the counter shows another number: that of arm64 may stand still for some dozens of
+// nanoseconds.
+func waitForCounter() {
+	count := func() uint64 {
+		var out [3]uint64
+		Stir(&out, 0)
+		return out[0]
+	}
+	for first := count(); count() == first; {
+	}
+}

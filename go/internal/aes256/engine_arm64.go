@@ -1,0 +1,48 @@
+//go:build linux && arm64 && !purego
+
+// What is there on arm64.
+
+package aes256
+
+import (
+	"golang.org/x/sys/cpu"
+	"golang.org/x/sys/unix"
+)
+
+var numberSource = detectSource()
+
+// detect finds what the assembly uses.
+func detect() []Engine {
+	if !cpu.ARM64.HasAES {
+		return nil
+	}
+	return []Engine{ARMAES}
+}
+
+// detectSource asks the kernel for RNDR (Documentation/arch/arm64/elf_hwcaps.rst).
+func detectSource() int {
+	const hwcap2, hasRNG = 26, 1 << 16 // AT_HWCAP2, HWCAP2_RNG
+	vector, err := unix.Auxv()
+	if err != nil {
+		return sourceCycles
+	}
+	for _, entry := range vector {
+		if entry[0] == hwcap2 && entry[1]&hasRNG != 0 {
+			return sourceCyclesAndRandom
+		}
+	}
+	return sourceCycles
+}
+
+// Keystream fills dst with the blocks E(counter+1), E(counter+2) and so on, the last one cut, and
+// sets counter to the last number used. counter is a 128-bit big-endian number that wraps: so
+// CTR_DRBG counts (SP 800-90A section 10.2.1.2). The engine must be one of [Available].
+func (e Engine) Keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []byte) {
+	if len(dst) == 0 {
+		return
+	}
+	if e != ARMAES {
+		panic("aes256: no engine")
+	}
+	keystream(keys, counter, dst)
+}
