@@ -18,7 +18,7 @@
 //   - Numbers for simulations, sampling, jitter, by the million: rand.New([SimulationSource]{}). It is the
 //     fastest thing here, but a VM clone may repeat it: not for keys, tokens, nonces or passwords.
 //   - Repeatable simulations: math/rand/v2 with a seed of your own; squall cannot be seeded.
-//   - On systems other than Linux on AMD64, on CPUs without AES instructions, where no memory is emptied
+//   - On systems other than Linux on AMD64 and arm64, on CPUs without AES instructions, where no memory is emptied
 //     by a fork, and with the build tag purego, all of this is crypto/rand, at its speed.
 //
 // # What it promises

@@ -5,6 +5,9 @@
 package aes256
 
 import (
+	"math"
+	"unsafe"
+
 	"golang.org/x/sys/cpu"
 	"golang.org/x/sys/unix"
 )
@@ -45,4 +48,26 @@ func (e Engine) Keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []
 		panic("aes256: no engine")
 	}
 	keystream(keys, counter, dst)
+}
+
+// Look reads the machine's counter, which all CPUs share: so cpu is always the same, and not 0.
+func Look(Counter) (count, cpu uint64) {
+	return look(), math.MaxUint32
+}
+
+// TakeAndLook moves len(dst) bytes from src to dst, leaves zeros in src, and then does what [Look] does.
+// The two must not overlap.
+//
+//go:nosplit
+func TakeAndLook(dst []byte, src *byte, _ Counter) (count, cpu uint64) {
+	if len(dst) >= BlockSize {
+		take(dst, src)
+		return look(), math.MaxUint32
+	}
+	for i := range dst {
+		// SAFETY: src has as many bytes as dst.
+		place := (*byte)(unsafe.Add(unsafe.Pointer(src), i))
+		dst[i], *place = *place, 0
+	}
+	return look(), math.MaxUint32
 }

@@ -33,3 +33,8 @@ func xor(out *[48]byte, first *[48]byte, second *[48]byte)
 //
 //go:noescape
 func take(dst []byte, src *byte)
+
+// look reads the counter, behind everything in front of it.
+//
+//go:noescape
+func look() uint64

@@ -1,4 +1,4 @@
-//go:build linux && amd64 && !purego && squall_testing
+//go:build linux && (amd64 || arm64) && !purego && squall_testing
 
 package generator
 
@@ -675,6 +675,11 @@ func needsBursts() error {
 
 // Where no buffer is an anchor every request has a pad: clones differ even if no stop was seen.
 func everyRequestIsDifferent() error {
+	if failpoint.NoKVM.Off() {
+		if err := needsBursts(); err != nil {
+			return err
+		}
+	}
 	return cloned([]func() [16]byte{word8, word4, fill16, fill32}, func() {})
 }
 

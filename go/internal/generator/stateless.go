@@ -1,7 +1,7 @@
-//go:build !linux || !amd64 || purego
+//go:build !linux || (!amd64 && !arm64) || purego
 
-// Package generator keeps no state in this build: the assembly that keeps it safe is for Linux on AMD64.
-// Each request is one to the operating system.
+// Package generator keeps no state in this build: the assembly that keeps it safe is for Linux on AMD64 and
+// arm64. Each request is one to the operating system.
 package generator
 
 import (

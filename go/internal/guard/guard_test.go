@@ -1,4 +1,4 @@
-//go:build linux && amd64 && !purego
+//go:build linux && (amd64 || arm64) && !purego
 
 package guard
 
@@ -225,13 +225,14 @@ func TestAVDSOThatRefuses(t *testing.T) {
 	}
 	how, generation := watched(), generationPlace.Load()
 	defer func() { decideOn(how, generation) }()
-	memory, kind := MapPages(3)
+	kernelPage := unix.Getpagesize()
+	memory, kind := MapPages(kernelPage/PageSize + 1)
 	if kind == NoMemory {
 		t.Skip("SKIP: no memory that a fork wipes")
 	}
 	defer UnmapPages(memory)
-	// SAFETY: of three pages there is a whole one at any place in the first two.
-	page := (*Page)(unsafe.Add(unsafe.Pointer(memory[1]), -int(unsafe.Offsetof(Page{}.vdso))-8))
+	// SAFETY: the state is on both sides of the end of the kernel's first page, the whole within what is mapped.
+	page := (*Page)(unsafe.Add(unsafe.Pointer(memory[0]), kernelPage-int(unsafe.Offsetof(Page{}.vdso))-8))
 	decideOn(Probe, nil)
 	if epoch, ok := policy.Epoch(page); ok {
 		t.Errorf("the epoch %+v", epoch)

@@ -1,4 +1,4 @@
-//go:build linux && amd64 && !purego
+//go:build linux && (amd64 || arm64) && !purego
 
 package guard
 
@@ -36,13 +36,6 @@ func decideOn(how Watch, place *uint64) {
 // place is where a kernel may keep its current generation: the vDSO reaches its data pages at fixed
 // distances below itself, so there are pages there whatever kernel this is.
 type place struct{ below, offset int }
-
-var places = [...]place{
-	{0x4000, 0},   // 6.15 on: a page of its own
-	{0x4000, 640}, // 6.11 to 6.14
-	{0x1000, 640}, // 6.11 and 6.12 in a time namespace
-	{0x3000, 640}, // 6.13 and 6.14 in a time namespace
-}
 
 // validate tells whether the generation recorded with the last seed is what the watched place shows.
 // Before there is one, it looks for it.
