@@ -88,16 +88,18 @@ def executed(program, listing, mark, arguments, length):
 
 def cycles(instructions, cpu):
     """How many cycles the model of a CPU takes for them."""
-    code = "\n".join(with_near_targets(instruction) for instruction in instructions)
+    code = "\n".join(as_branch(instruction) for instruction in instructions)
     report = output(f"llvm-mca{LLVM}", "-mtriple=aarch64-linux-gnu", f"-mcpu={cpu}", "-mattr=+sha3,+aes",
                     "-iterations=1", "-all-views=false", "-summary-view", "-skip-unsupported-instructions=any",
                     input=code)
     return int(re.search(r"Total Cycles:\s+(\d+)", report)[1])
 
 
-def with_near_targets(instruction):
-    """The same with a branch's target replaced: an address would be too far for an assembler."""
-    return re.sub(r"^((?:b|bl|b\..*|cbn?z|tbn?z)\s.*?)(0x[0-9a-f]+)$", r"\1#0", instruction)
+def as_branch(instruction):
+    """The same, or for a branch one to here: an address would be too far for an assembler. A call is a branch
+    too, as llvm-mca takes 100 cycles for each."""
+    instruction = re.sub(r"^(bl\s.*|blr\s.*|ret)$", "b #0", instruction)
+    return re.sub(r"^((?:b|b\..*|cbn?z|tbn?z)\s.*?)(0x[0-9a-f]+)$", r"\1#0", instruction)
 
 
 def as_one(instructions):

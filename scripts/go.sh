@@ -85,6 +85,14 @@ if command -v cc > /dev/null; then
 else
     missing "the race detector" "there is no C compiler"
 fi
+say env GOARCH=arm64 go vet ./...
+say env GOARCH=arm64 go vet -tags squall_testing ./...
+if command -v qemu-aarch64 > /dev/null; then
+    # An emulated CPU without a kernel of its own has none of the guards.
+    tested env GOARCH=arm64 go test -v -short -exec qemu-aarch64 ./internal/aes256 ./internal/drbg ./internal/registers
+else
+    ignored "the Go module's assembly for arm64" "qemu-aarch64 is not installed"
+fi
 skipped | while IFS=$'\t' read -r test why; do ignored "$test" "$why"; done
 for system in linux/arm64 darwin/arm64 windows/amd64 linux/386; do
     say env GOOS="${system%/*}" GOARCH="${system#*/}" go build ./...

@@ -45,6 +45,8 @@ const (
 	AESNI
 	// VAES512 is AES by VAES on 512-bit registers: 32 blocks in flight.
 	VAES512
+	// ARMAES is AES by ARMv8's instructions: 12 blocks in flight.
+	ARMAES
 )
 
 // String returns the engine's name.
@@ -54,6 +56,8 @@ func (e Engine) String() string {
 		return "aesni"
 	case VAES512:
 		return "vaes512"
+	case ARMAES:
+		return "arm-aes"
 	default:
 		return "none"
 	}

@@ -1,4 +1,4 @@
-//go:build amd64 && !purego
+//go:build (amd64 || (linux && arm64)) && !purego
 
 // Tests of builds with assembly.
 
@@ -6,9 +6,6 @@ package aes256
 
 import (
 	"bytes"
-	"os"
-	"slices"
-	"strings"
 	"testing"
 )
 
@@ -30,39 +27,6 @@ const schedule = "" +
 func TestExpand(t *testing.T) {
 	if keys := roundKeys(t, testKey); !bytes.Equal(keys[:], unhex(schedule)) {
 		t.Errorf("round keys %x", keys)
-	}
-}
-
-// The counters of this CPU, and a name for each.
-var counters = map[string]CounterMethod{"RDTSCP": RDTSCP, "RDPID": RDPID}
-
-// has reports whether the kernel knows this CPU for an instruction.
-func cpuHas(t *testing.T, instruction string) bool {
-	t.Helper()
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		t.Skip("no list of what this CPU has")
-	}
-	return slices.Contains(strings.Fields(string(info)), strings.ToLower(instruction))
-}
-
-// All bytes are moved, none stays behind, and the counter is read.
-func TestTakeAndLook(t *testing.T) {
-	requireEngine(t)
-	for name, counter := range counters {
-		t.Run(name, func(t *testing.T) {
-			if !cpuHas(t, name) {
-				t.Skip("this CPU lacks it")
-			}
-			checkTake(t, 0, func(dst []byte, src *byte) {
-				before, _ := ReadCounter(counter)
-				count, cpu := TakeAndReadCounter(dst, src, counter)
-				after, _ := ReadCounter(counter)
-				if cpu == 0 || (before < after && (count < before || count > after)) {
-					t.Fatalf("%d bytes: %#x of CPU %#x, between %#x and %#x", len(dst), count, cpu, before, after)
-				}
-			})
-		})
 	}
 }
 

@@ -174,7 +174,8 @@ func TestEngines(t *testing.T) {
 	if (Best() == None) != (len(Available()) == 0) {
 		t.Errorf("the best engine is %v of %v", Best(), Available())
 	}
-	if None.String() != "none" || AESNI.String() != "aesni" || VAES512.String() != "vaes512" {
+	if None.String() != "none" || AESNI.String() != "aesni" || VAES512.String() != "vaes512" ||
+		ARMAES.String() != "arm-aes" {
 		t.Error("an engine has a wrong name")
 	}
 }
@@ -189,7 +190,7 @@ func TestRequiredEngines(t *testing.T) {
 		t.Skip("this build has no assembly")
 	}
 	names := strings.Split(required, ",")
-	for _, engine := range []Engine{AESNI, VAES512} {
+	for _, engine := range []Engine{AESNI, VAES512, ARMAES} {
 		if slices.Contains(names, engine.String()) && !slices.Contains(Available(), engine) {
 			t.Errorf("%v was not found, but the kernel has it", engine)
 		}

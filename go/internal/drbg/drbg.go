@@ -1,4 +1,4 @@
-//go:build linux && amd64 && !purego
+//go:build linux && (amd64 || arm64) && !purego
 
 // Package drbg is CTR_DRBG of NIST SP 800-90A Rev. 1, section 10.2.1, with AES-256 and without
 // derivation function.

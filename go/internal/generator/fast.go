@@ -1,4 +1,4 @@
-//go:build linux && amd64 && !purego
+//go:build linux && (amd64 || arm64) && !purego
 
 // Package generator serves requests from state that belongs to the P that the goroutine runs on.
 //

@@ -1,4 +1,4 @@
-//go:build linux && amd64 && !purego
+//go:build linux && (amd64 || arm64) && !purego
 
 package generator
 
@@ -13,7 +13,6 @@ import (
 
 	"github.com/squall-rng/squall/go/internal/aes256"
 	"github.com/squall-rng/squall/go/internal/guard"
-	"golang.org/x/sys/cpu"
 )
 
 // needsState skips where this process can keep none.
@@ -158,19 +157,31 @@ func TestAdditionalInput(t *testing.T) {
 	needsState(t)
 	var one, other [guard.StateLen]byte
 	addNoiseToSeed(&one)
+	waitForCounter()
 	addNoiseToSeed(&other)
 	for at := 0; at < len(one); at += 8 {
 		isCount := at%noiseLen == 0
-		if (isCount || cpu.X86.HasRDRAND) && bytes.Equal(one[at:at+8], other[at:at+8]) {
+		if (isCount || aes256.HasRandom()) && bytes.Equal(one[at:at+8], other[at:at+8]) {
 			t.Errorf("byte %d: twice the same", at)
 		}
 	}
+	waitForCounter()
 	hasWord := noiseInput(&one, 2)
 	if !bytes.Equal(one[noiseLen:], make([]byte, noiseLen)) || bytes.Equal(one[:8], other[:8]) {
 		t.Errorf("additional input of a request: %x", one)
 	}
-	if hasWord != cpu.X86.HasRDRAND {
+	if hasWord != aes256.HasRandom() {
 		t.Errorf("the random instruction gave a word: %v", hasWord)
+	}
+}
+
+// waitForCounter waits until the counter has advanced, which may take some dozens of nanoseconds on arm64.
+func waitForCounter() {
+	count := func() (input [noiseLen]byte) {
+		addNoise(&input, 0)
+		return input
+	}
+	for first := count(); count() == first; {
 	}
 }
 

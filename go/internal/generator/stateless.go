@@ -1,7 +1,7 @@
-//go:build !linux || !amd64 || purego
+//go:build !linux || (!amd64 && !arm64) || purego
 
-// Package generator keeps no state in this build: the assembly that protects state is for Linux on AMD64.
-// The operating system serves each request.
+// Package generator keeps no state in this build: the assembly that protects state is for Linux on AMD64 and
+// arm64. The operating system serves each request.
 package generator
 
 import (

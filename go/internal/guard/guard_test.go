@@ -1,4 +1,4 @@
-//go:build linux && amd64 && !purego
+//go:build linux && (amd64 || arm64) && !purego
 
 package guard
 
@@ -221,13 +221,14 @@ func TestAVDSOThatRefuses(t *testing.T) {
 	}
 	how, generation := currentWatch(), generationAddress.Load()
 	defer func() { setWatch(how, generation) }()
-	memory, kind := MapPages(3)
+	kernelPage := unix.Getpagesize()
+	memory, kind := MapPages(kernelPage/PageSize + 1)
 	if kind == NoMemory {
 		t.Skip("no memory that a fork wipes")
 	}
 	defer UnmapPages(memory)
-	// SAFETY: of three pages there is a whole one at any place in the first two.
-	page := (*Page)(unsafe.Add(unsafe.Pointer(memory[1]), -int(unsafe.Offsetof(Page{}.vdso))-8))
+	// SAFETY: the state crosses the end of the first kernel page, and all of it is in mapped memory.
+	page := (*Page)(unsafe.Add(unsafe.Pointer(memory[0]), kernelPage-int(unsafe.Offsetof(Page{}.vdso))-8))
 	setWatch(Probe, nil)
 	if epoch, ok := policy.Epoch(page); ok {
 		t.Errorf("the epoch %+v", epoch)

@@ -1,4 +1,4 @@
-//go:build linux && amd64 && !purego
+//go:build linux && (amd64 || arm64) && !purego
 
 // Package guard answers two questions: may this state still be used, and where may it live?
 //
@@ -34,7 +34,8 @@ func (k MemoryKind) String() string {
 	return [...]string{"none", "wipe-on-fork", "droppable"}[k]
 }
 
-// PageSize is the length of a [Page], in bytes, and the kernel's page on this architecture.
+// PageSize is the length of a [Page], in bytes. On AMD64 the kernel's pages have the same length. On arm64 they
+// are up to 16 times as long, so the kernel may empty several of these at once.
 const PageSize = 4096
 
 // mapDroppable is MAP_DROPPABLE, a mapping type of its own (include/uapi/linux/mman.h).

@@ -1,4 +1,4 @@
-//go:build linux && amd64 && !purego && squall_testing
+//go:build linux && (amd64 || arm64) && !purego && squall_testing
 
 package guard
 

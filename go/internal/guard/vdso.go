@@ -1,4 +1,4 @@
-//go:build linux && amd64 && !purego
+//go:build linux && (amd64 || arm64) && !purego
 
 package guard
 
@@ -29,11 +29,6 @@ type VDSO struct {
 	base      uintptr
 }
 
-// callGetrandom calls the vDSO's getrandom with flags of 0. A negative result is an errno.
-//
-//go:noescape
-func callGetrandom(function uintptr, out unsafe.Pointer, length uintptr, state unsafe.Pointer, stateLength uintptr) int64
-
 // findVDSO finds the function, and checks that its state has the known length.
 func findVDSO() *VDSO {
 	if failpoint.VDSO.Off() {
@@ -43,7 +38,7 @@ func findVDSO() *VDSO {
 	if vdso.base == 0 {
 		return nil
 	}
-	if vdso.getrandom = vdso.function("__vdso_getrandom"); vdso.getrandom == 0 {
+	if vdso.getrandom = vdso.function(getrandomName); vdso.getrandom == 0 {
 		return nil
 	}
 	// struct vgetrandom_opaque_params (include/uapi/linux/random.h).

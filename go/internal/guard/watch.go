@@ -1,4 +1,4 @@
-//go:build linux && amd64 && !purego
+//go:build linux && (amd64 || arm64) && !purego
 
 package guard
 
@@ -36,13 +36,6 @@ func setWatch(watchMode Watch, address *uint64) {
 // candidateAddress is where a kernel may keep its current generation. The vDSO reaches its data pages at
 // fixed distances below itself, so these pages exist with any kernel.
 type candidateAddress struct{ below, offset int }
-
-var candidateAddresses = [...]candidateAddress{
-	{0x4000, 0},   // 6.15 on: a page of its own
-	{0x4000, 640}, // 6.11 to 6.14
-	{0x1000, 640}, // 6.11 and 6.12 in a time namespace
-	{0x3000, 640}, // 6.13 and 6.14 in a time namespace
-}
 
 // confirmAddress reports whether the watched address holds the generation recorded with the last seed.
 // Before the first seeding it searches for the address.

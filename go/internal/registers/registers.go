@@ -1,4 +1,4 @@
-//go:build amd64 && !purego
+//go:build (amd64 || (linux && arm64)) && !purego
 
 // Package registers shows the contents of the CPU's registers after a call, and finds AES keys in them.
 // Only tests import it: they check what package aes256 promises.
@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"unsafe"
-
-	"golang.org/x/sys/cpu"
 )
 
 // LaneLen is the length of a [Lane], in bytes: that of an AES block.
@@ -20,53 +18,15 @@ const LaneLen = 16
 // Lane is 16 bytes of a vector register.
 type Lane [LaneLen]byte
 
-// File has the contents of registers. Without AVX-512, which no code uses then, it has only X0 to X15.
+// File has the contents of registers. Without AVX-512, which no code uses then, it has only X0 to X15. On arm64
+// it has only lane 0 of each vector register, and no masks.
 type File struct {
-	// Vectors are Z0 to Z31.
+	// Vectors are Z0 to Z31, or V0 to V31.
 	Vectors [32][4]Lane
 	// Masks are K0 to K7.
 	Masks [8]uint64
 	// General are those of [names].
 	General [len(names)]uint64
-}
-
-// names are the general registers that a [File] has. Of the others AX holds the file's own address, and
-// BP, SP and R14 are Go's.
-var names = [...]string{"BX", "CX", "DX", "SI", "DI", "R8", "R9", "R10", "R11", "R12", "R13", "R15"}
-
-//go:noescape
-func captureX(file *File)
-
-//go:noescape
-func captureZ(file *File)
-
-//go:noescape
-func loadX(file *File)
-
-//go:noescape
-func loadZ(file *File)
-
-// HasAVX512 reports whether this CPU has all of the registers that a [File] has.
-var HasAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW
-
-// Look captures the registers, and clears the vector and mask registers.
-//
-//go:nosplit
-func Look(file *File) {
-	if HasAVX512 {
-		captureZ(file)
-	} else {
-		captureX(file)
-	}
-}
-
-// load sets the vector and mask registers.
-func load(file *File) {
-	if HasAVX512 {
-		loadZ(file)
-	} else {
-		loadX(file)
-	}
 }
 
 // patience is the number of attempts: another goroutine that runs in between, or the runtime, may leave
@@ -93,7 +53,7 @@ func (f *File) NonZero() (found []string) {
 	for i, register := range f.Vectors {
 		for j, lane := range register {
 			if lane != (Lane{}) {
-				found = append(found, fmt.Sprintf("Z%d, lane %d: %x", i, j, lane))
+				found = append(found, fmt.Sprintf("vector %d, lane %d: %x", i, j, lane))
 			}
 		}
 	}
@@ -125,7 +85,7 @@ func nameAt(at int) string {
 	var f File
 	switch {
 	case at < int(unsafe.Offsetof(f.Masks)):
-		return fmt.Sprintf("Z%d", at/len(f.Vectors[0])/LaneLen)
+		return fmt.Sprintf("vector %d", at/len(f.Vectors[0])/LaneLen)
 	case at < int(unsafe.Offsetof(f.General)):
 		return fmt.Sprintf("K%d", (at-int(unsafe.Offsetof(f.Masks)))/8)
 	default:

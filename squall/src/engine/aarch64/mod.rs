@@ -3,8 +3,8 @@
 //! AESE adds a round key before SubBytes and ShiftRows, and AESMC is MixColumns; CPUs execute a pair
 //! of them as one if they are adjacent (Arm Neoverse N1, N2 and V1 Software Optimization Guides, "AES
 //! encryption/decryption"). Twelve blocks are in flight: a pair takes 2 to 3 cycles, and up to four
-//! begin in each. With that many pairs the other vector instructions count, so that there are as few as
-//! can be: two for a block, and its store (docs/records/2026-11-25-aarch64.md).
+//! begin in each. With that many pairs the other vector instructions count, so that there are two for a
+//! block, and its store (docs/records/2026-11-25-aarch64.md).
 //!
 //! Round keys are kept as bytes, so that a schedule which is kept in a page is one like any other.
 
