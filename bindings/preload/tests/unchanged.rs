@@ -125,7 +125,7 @@ fn a_sandbox_that_is_refused() {
 /// A child that shares its parent's memory and thread pointer.
 fn two_with_one_thread() {
     for way in ["clone", "__clone", "number"] {
-        if way != "number" || cfg!(target_arch = "x86_64") {
+        if way != "number" || cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             assert_same(Program::compile("shared", &[]), &[way]);
         }
     }

@@ -27,7 +27,7 @@ These are refused, because they would run without squall:
       run them as the user that they would run as, or link libsquall
 
 These run, and squall does not see them:
-  system calls that a program makes itself, except getrandom by syscall(2) on x86-64
+  system calls that a program makes itself, except getrandom by syscall(2) on x86-64 and aarch64
       link libsquall
   all requests of a program in a seccomp sandbox that it has entered
       link libsquall, and allow what it needs

@@ -61,6 +61,8 @@ enum Need {
     Engine(Engine),
     /// Registers that squall clears.
     ClearedRegisters,
+    /// SHA-512 without instructions for it, which keep its message schedule in registers.
+    HashInMemory,
 }
 
 impl Need {
@@ -82,22 +84,34 @@ impl Need {
             ),
             Need::Announcement => (is_announced(), "no hypervisor announces itself"),
             Need::Steps => (cfg!(target_arch = "x86_64"), "no trap flag"),
-            Need::ClearedRegisters => (cfg!(target_arch = "x86_64"), "no clearing of registers"),
+            Need::ClearedRegisters => (
+                cfg!(any(target_arch = "x86_64", target_arch = "aarch64")),
+                "no clearing of registers",
+            ),
+            Need::HashInMemory => (!hashes_in_registers(), "the CPU keeps hashes in registers"),
             Need::Engine(engine) => (engine.is_available(), "no such instructions"),
         };
         (!is_met && !self.is_required()).then_some(reason)
     }
 
     /// Whether a test that lacks it fails. Which engines a CPU has is not the tests' choice, nor
-    /// whether it is a VM's.
+    /// whether it is a VM's, nor how it hashes.
     fn is_required(self) -> bool {
         match self {
             Need::Engine(engine) => std::env::var("SQUALL_REQUIRE_ENGINES")
                 .is_ok_and(|names| names.split(',').any(|name| name == engine.to_string())),
-            Need::Announcement => false,
+            Need::Announcement | Need::HashInMemory => false,
             _ => std::env::var_os("SQUALL_REQUIRE_GUARDS").is_some(),
         }
     }
+}
+
+/// Whether SHA-512 is computed by instructions (FEAT_SHA512).
+fn hashes_in_registers() -> bool {
+    #[cfg(target_arch = "aarch64")]
+    return std::arch::is_aarch64_feature_detected!("sha3");
+    #[cfg(not(target_arch = "aarch64"))]
+    false
 }
 
 /// Whether a hypervisor announces itself, as the kernel tells.
@@ -192,6 +206,13 @@ const WITH_PAD_UNWIPED: &[Failpoint] = &[NoVmgenid, BareMetal, Kvm, AdditionalIn
 /// Only keys make two requests differ.
 const KEYS_ALONE: &[Failpoint] = &[UnseenClones, RandomInstruction, CycleCounter];
 const KEYS_UNCHECKED: &[Failpoint] = &[UnseenClones, RandomInstruction, CycleCounter, Recheck];
+
+/// The engine that has request pads and serves first requests.
+const NATIVE: Engine = if cfg!(target_arch = "aarch64") {
+    Engine::ArmAes
+} else {
+    Engine::AesNi
+};
 
 const STEPS: &[Need] = &[Need::Steps];
 /// What a case needs that watches the kernel's generation.
@@ -312,7 +333,7 @@ const CASES: &[Case] = &[
     case("clone/delayed/plain-memory", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, WipeOnFork], Held).needs(GENERATION),
     case("clone/delayed/control", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, UnseenClones], Broken).needs(GENERATION),
     case("clone/delayed/neither/control", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction, CycleCounter], Broken).needs(GENERATION),
-    case("clone/delayed/buffer", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace], Held).needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
+    case("clone/delayed/buffer", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace], Held).needs(&[Need::Generation, Need::Engine(NATIVE)]),
     case("clone/delayed/buffer/control", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace, CachedSchedule], Broken).needs(GENERATION),
     case("clone/delayed/buffer/simulation", clones::simulations_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationPlace, CachedSchedule], Held).needs(GENERATION),
     case("clone/simulation", clones::simulation, CLONED_BEFORE_NOTIFICATION, Broken).needs(GENERATION),
@@ -333,7 +354,7 @@ const CASES: &[Case] = &[
     case("clone/burst/unsettled/control", clones::stopped_in_a_burst_unsettled, &[ForkGuard, BareMetal, NoKvm, Stops], Broken).needs(BURSTS),
     case("clone/delayed/rng", clones::delayed_through_rng, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
     case("clone/delayed/rng/control", clones::delayed_through_rng, &[ForkGuard, NoVmgenid, BareMetal, UnseenClones], Broken).needs(GENERATION),
-    case("clone/pad-keys", clones::pad_schedule, &[NoVmgenid, BareMetal], Held).alone().needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
+    case("clone/pad-keys", clones::pad_schedule, &[NoVmgenid, BareMetal], Held).alone().needs(&[Need::Generation, Need::Engine(NATIVE)]),
     case("clone/fresh", clones::fresh, &[ForkGuard], Held),
     case("clone/in-a-fresh-draw", steps::clone_in_a_fresh_draw, &[GenerationCheck], Held).needs(STEPS),
     case("clone/in-a-fresh-draw/control", steps::nothing_in_a_fresh_draw, &[GenerationCheck], Broken).needs(STEPS),
@@ -380,12 +401,14 @@ const CASES: &[Case] = &[
     case("stack/no-keys-left/vaes256/control", || stack::no_keys_left(Engine::Vaes256), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::Vaes256)]),
     case("stack/no-keys-left/vaes512", || stack::no_keys_left(Engine::Vaes512), WITH_PAD, Held).needs(&[Need::Engine(Engine::Vaes512)]),
     case("stack/no-keys-left/vaes512/control", || stack::no_keys_left(Engine::Vaes512), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::Vaes512)]),
+    case("stack/no-keys-left/arm-aes", || stack::no_keys_left(Engine::ArmAes), WITH_PAD, Held).needs(&[Need::Engine(Engine::ArmAes)]),
+    case("stack/no-keys-left/arm-aes/control", || stack::no_keys_left(Engine::ArmAes), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::ArmAes)]),
     case("stack/no-keys-left/chacha20", || stack::no_keys_left(Engine::ChaCha20), WITH_PAD, Held).needs(&[Need::Engine(Engine::ChaCha20)]),
     case("stack/no-keys-left/chacha20/control", || stack::no_keys_left(Engine::ChaCha20), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::ChaCha20)]),
     case("stack/no-seeds-left", stack::no_seeds_left, &[], Held),
-    case("stack/no-seeds-left/control", stack::no_seeds_left, &[Wiping], Broken),
-    case("stack/no-counters-left", stack::no_counters_left, WITH_PAD, Held).needs(&[Need::Engine(Engine::AesNi)]),
-    case("stack/no-counters-left/control", stack::no_counters_left, WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::AesNi)]),
+    case("stack/no-seeds-left/control", stack::no_seeds_left, &[Wiping], Broken).needs(&[Need::HashInMemory]),
+    case("stack/no-counters-left", stack::no_counters_left, WITH_PAD, Held).needs(&[Need::Engine(NATIVE)]),
+    case("stack/no-counters-left/control", stack::no_counters_left, WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(NATIVE)]),
     case("stack/streams-leave-no-keys", stack::streams_leave_no_keys, &[], Held),
     case("registers/draws", registers::draws, &[NoVmgenid, BareMetal], Held).needs(&[Need::ClearedRegisters]),
     case("registers/draws/with-pad", registers::draws, &[NoVmgenid, BareMetal, Kvm], Held).needs(&[Need::ClearedRegisters]),

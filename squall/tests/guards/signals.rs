@@ -24,21 +24,35 @@ pub fn in_handler(action: fn()) {
     }
 }
 
-/// Sends this thread SIGUSR1 as fast as it goes while `work` runs.
-pub fn interrupt_while(work: impl FnOnce()) {
+/// Sends this thread SIGUSR1 over and over while `work` runs, which calls its argument whenever it has got
+/// on. Only so many signals come in between: if they always came faster than they are handled, the work
+/// would never get on.
+pub fn interrupt_while(work: impl FnOnce(&dyn Fn())) {
     static IS_DONE: AtomicBool = AtomicBool::new(false);
+    static STEPS: AtomicUsize = AtomicUsize::new(0);
     // SAFETY: names the calling thread.
     let target = unsafe { libc::pthread_self() };
     let sender = std::thread::spawn(move || {
+        const BETWEEN_STEPS: usize = 64;
+        let (mut seen, mut left) = (0, 0);
         while !IS_DONE.load(Ordering::Relaxed) {
-            // SAFETY: the thread waits for this one before it ends.
-            unsafe { libc::pthread_kill(target, libc::SIGUSR1) };
+            let steps = STEPS.load(Ordering::Relaxed);
+            if steps != seen {
+                (seen, left) = (steps, BETWEEN_STEPS);
+            }
+            if left > 0 {
+                left -= 1;
+                // SAFETY: the thread waits for this one before it ends.
+                unsafe { libc::pthread_kill(target, libc::SIGUSR1) };
+            }
             for _ in 0..200 {
                 std::hint::spin_loop();
             }
         }
     });
-    work();
+    work(&|| {
+        STEPS.fetch_add(1, Ordering::Relaxed);
+    });
     IS_DONE.store(true, Ordering::Relaxed);
     sender.join().unwrap();
 }
@@ -67,8 +81,9 @@ fn collect() -> Vec<Draw> {
     DRAWS.store(handled.as_mut_ptr(), Ordering::Relaxed);
     in_handler(draw_in_handler);
     let mut draws = Vec::with_capacity(1 << 24);
-    interrupt_while(|| {
+    interrupt_while(|step| {
         while HANDLED.load(Ordering::Relaxed) < IN_HANDLER && draws.len() < 10_000_000 {
+            step();
             draws.extend((0..8).map(|_| squall::array::<16>()));
             let mut long = [0; 272];
             squall::fill(&mut long);
@@ -101,25 +116,29 @@ pub fn first_draw_in_a_handler() -> Verdict {
 /// The first draw happens in a handler, on the smallest alternate stack that programs commonly use,
 /// with nothing mapped below it.
 pub fn first_draw_on_a_small_stack() -> Verdict {
-    const PAGE: usize = 4096;
-    // SAFETY: getauxval has no preconditions.
-    let frame = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) } as usize;
+    // SAFETY: neither has preconditions.
+    let (page, frame) = unsafe {
+        (
+            libc::sysconf(libc::_SC_PAGESIZE) as usize,
+            libc::getauxval(libc::AT_MINSIGSTKSZ) as usize,
+        )
+    };
     // 8 KiB, but for CPUs whose registers alone take more than 3 of them.
     let len = libc::SIGSTKSZ.max(frame + 5 * 1024);
     // SAFETY: a new mapping, of which the first page is taken away again, and which stays.
     unsafe {
         let memory = libc::mmap(
             std::ptr::null_mut(),
-            PAGE + len,
+            page + len,
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
             -1,
             0,
         );
         assert_ne!(memory, libc::MAP_FAILED);
-        assert_eq!(libc::mprotect(memory, PAGE, libc::PROT_NONE), 0);
+        assert_eq!(libc::mprotect(memory, page, libc::PROT_NONE), 0);
         let stack = libc::stack_t {
-            ss_sp: memory.add(PAGE),
+            ss_sp: memory.add(page),
             ss_flags: 0,
             ss_size: len,
         };

@@ -6,7 +6,8 @@ use squall::testing::{KEYS_AT_FOR_TESTING, page_address_for_testing};
 
 use super::Look;
 use super::dump::{Registers, behind};
-use crate::aes256::{KEY_WORDS, key_of_round_keys, next_round_key, round_keys};
+use crate::NATIVE;
+use crate::aes256::{KEY_WORDS, key_of_round_keys, next_round_key, round_keys as round_keys_of};
 use crate::drops::drop_page;
 use crate::stack::words_of_page;
 
@@ -36,11 +37,11 @@ const LOOKS: usize = 40;
 
 pub fn draws() -> Vec<Look> {
     // A process's first request, before it has found out what the CPU can do: nothing of `Engine`
-    // may be asked before it. It is served by AES-NI.
+    // may be asked before it.
     let mut looks = vec![Look {
-        engine: Engine::AesNi,
+        engine: NATIVE,
         request: "first request".to_owned(),
-        left: left_by_a_draw(Engine::AesNi, &mut [0; 32]),
+        left: left_by_a_draw(NATIVE, &mut [0; 32]),
     }];
     for engine in Engine::available() {
         squall::hazmat::use_engine(engine).unwrap();
@@ -118,7 +119,9 @@ pub fn left_behind(
     out: &[u8],
 ) -> Option<String> {
     if engine == Engine::ChaCha20 {
-        let key = known.iter().find(|key| has_words_of(registers, key));
+        let key = known
+            .iter()
+            .find(|key| has_words_of(registers, key.as_slice()));
         return key.map(|_| "words of the key".to_owned());
     }
     let lanes = registers.lanes();
@@ -127,8 +130,8 @@ pub fn left_behind(
         .or_else(|| has_key_of(&lanes, out))
 }
 
-/// ChaCha20 has its key in words of 32 bits; two of them are no accident.
-fn has_words_of(registers: &Registers, key: &Key) -> bool {
+/// ChaCha20 has its key in words of 32 bits, and so has AES's key expansion; two of them are no accident.
+fn has_words_of(registers: &Registers, key: &[u64]) -> bool {
     let halves = |word: u64| [word as u32, (word >> 32) as u32];
     let left: Vec<u32> = registers.words().flat_map(halves).collect();
     let found = key.iter().flat_map(|&word| halves(word));
@@ -140,8 +143,11 @@ fn has_words_of(registers: &Registers, key: &Key) -> bool {
 
 fn has_known(registers: &Registers, known: &[Key]) -> Option<String> {
     let left: Vec<u64> = registers.words().collect();
-    let mut round_keys = known.iter().flat_map(|key| round_keys(key));
-    let found = round_keys.any(|word| word != 0 && left.contains(&word));
+    let mut round_keys = known.iter().flat_map(|key| round_keys_of(key));
+    let found = round_keys.any(|word| word != 0 && left.contains(&word))
+        || known
+            .iter()
+            .any(|key| has_words_of(registers, &round_keys_of(key)));
     found.then(|| "a round key of the page's keys".to_owned())
 }
 
