@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Makes a root directory of Debian sid in the cache, with Rust and C compilers for arm64, arm64's
-# libraries, and qemu-user; the standard libraries of Rust for other CPUs are only unpacked there. Prints
-# its path. What was made before is used again, unless these lists have changed. Needs root and
-# debootstrap.
+# libraries, and qemu-user. Prints its path. What was made before is used again, unless these lists have
+# changed. Needs root and debootstrap, and minutes.
 set -euo pipefail
 
 # The compilers of the stable release are too old for the workspace.
@@ -12,7 +11,9 @@ packages=(
     libc6-dev:arm64 libstd-rust-dev:arm64 libssl-dev:arm64
     openssl:arm64 perl qemu-user
 )
-unpacked=(libstd-rust-dev:riscv64 libstd-rust-dev:s390x libstd-rust-dev:armhf)
+# Packages that need nothing else here, or would replace this machine's: a shell for guests, and what
+# `cargo check` needs for other CPUs.
+unpacked=(busybox-static:arm64 libstd-rust-dev:riscv64 libstd-rust-dev:s390x libstd-rust-dev:armhf)
 
 cache=${SQUALL_ARM64_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/squall-arm64}
 root=$cache/root
@@ -62,10 +63,14 @@ unshare --mount --propagation private -- bash -euc '
     for package in $unpacked; do dpkg --add-architecture "${package#*:}"; done
     apt-get -q update
     apt-get -qy --no-install-recommends install "$@"
-    cd /tmp
+    cd /root
     apt-get -q download $unpacked
     for package in *.deb; do dpkg-deb -x "$package" /; done
     rm -- *.deb
+    # The C compiler of tests that are run by qemu-user.
+    mkdir -p /usr/lib/arm64-cross
+    for name in cc gcc; do ln -s /usr/bin/aarch64-linux-gnu-gcc "/usr/lib/arm64-cross/$name"; done
+    ln -s /usr/bin/aarch64-linux-gnu-nm /usr/lib/arm64-cross/nm
     apt-get clean
 ' inside "${unpacked[*]}" "${packages[@]}" >> "$log" 2>&1 \
     || fail "apt-get: $(grep '^E:' "$log" | tail -n 1) (all of it is in $log)"

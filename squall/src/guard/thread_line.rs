@@ -20,7 +20,17 @@ use crate::per_thread::{ZeroAtStart, per_thread};
 pub(crate) const SMALL: usize = 256;
 
 /// The line. All zeros: a thread that has not drawn yet.
-#[repr(C, align(64))]
+///
+/// On aarch64 it may lie in two lines of the cache: glibc has no room for variables of more than 16 bytes'
+/// alignment in libraries that are loaded late (2.42, elf/dl-reloc.c and TCB_ALIGNMENT).
+#[cfg_attr(
+    not(all(feature = "shared-library", target_arch = "aarch64")),
+    repr(C, align(64))
+)]
+#[cfg_attr(
+    all(feature = "shared-library", target_arch = "aarch64"),
+    repr(C, align(16))
+)]
 pub(crate) struct ThreadLine {
     /// Its number is how many bytes of the buffer are left: 0 as long as there is no page.
     pub lock: Lock,
