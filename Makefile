@@ -1,6 +1,6 @@
 # squall. `make run` shows it, `make test` is what a contributor runs, `make test-all` is the rest.
 
-.PHONY: run test test-all test-under-load fuzz install uninstall crates deb bench bench-wipe bench-programs lab-deps lab
+.PHONY: run test test-all test-arm64 test-under-load fuzz install uninstall crates deb bench bench-wipe bench-programs lab-deps lab
 
 run:
 	cargo run --release -- stream --size 4GiB --progress > /dev/null
@@ -15,6 +15,11 @@ test:
 test-all:
 	scripts/deps.sh rest
 	scripts/test.sh rest
+
+# On arm64: there, or cross-built and emulated, as root on Debian with x86-64. It makes what it needs in
+# ~/.cache/squall-arm64 and ~/.cache/squall-lab, some 4 GB.
+test-arm64:
+	scripts/test-arm64.sh
 
 # Both, several times, beside four busy loops: no test depends on how busy the machine is.
 test-under-load:

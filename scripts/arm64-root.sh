@@ -9,7 +9,7 @@ suite=sid
 packages=(
     cargo rustc gcc gcc-aarch64-linux-gnu debhelper
     libc6-dev:arm64 libstd-rust-dev:arm64 libssl-dev:arm64
-    openssl:arm64 perl qemu-user
+    openssl:arm64 openssl-provider-legacy:arm64 perl pkgconf qemu-user
 )
 # Packages that need nothing else here, or would replace this machine's: a shell for guests, and what
 # `cargo check` needs for other CPUs.
