@@ -13,7 +13,7 @@ packages=(
 )
 # Packages that need nothing else here, or would replace this machine's: a shell for guests, and what
 # `cargo check` needs for other CPUs.
-unpacked=(busybox-static:arm64 libstd-rust-dev:riscv64 libstd-rust-dev:s390x libstd-rust-dev:armhf)
+unpacked=(busybox-static:arm64 libstd-rust-dev:riscv64 libstd-rust-dev:s390x)
 
 cache=${SQUALL_ARM64_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/squall-arm64}
 root=$cache/root

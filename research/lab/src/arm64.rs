@@ -76,7 +76,7 @@ impl Shop {
             board: Board::Virt,
             cpu: "max",
             cpus: 2,
-            memory_mib: 1024,
+            memory_mib: 4096,
             kernel: &self.kernel.image,
             initramfs: &initramfs,
             command_line: "",

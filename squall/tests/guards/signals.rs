@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::Verdict;
+use crate::drops::page_size;
 use crate::outputs::{Draw, judge};
 
 static ACTION: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
@@ -116,13 +117,9 @@ pub fn first_draw_in_a_handler() -> Verdict {
 /// The first draw happens in a handler, on the smallest alternate stack that programs commonly use,
 /// with nothing mapped below it.
 pub fn first_draw_on_a_small_stack() -> Verdict {
-    // SAFETY: neither has preconditions.
-    let (page, frame) = unsafe {
-        (
-            libc::sysconf(libc::_SC_PAGESIZE) as usize,
-            libc::getauxval(libc::AT_MINSIGSTKSZ) as usize,
-        )
-    };
+    let page = page_size();
+    // SAFETY: getauxval has no preconditions.
+    let frame = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) } as usize;
     // 8 KiB, but for CPUs whose registers alone take more than 3 of them.
     let len = libc::SIGSTKSZ.max(frame + 5 * 1024);
     // SAFETY: a new mapping, of which the first page is taken away again, and which stays.
