@@ -41,9 +41,9 @@ impl Arm64 {
             }
         };
         let messages = run(name, &arguments)?;
-        let files = messages.lines().filter_map(|line| self.file(line));
+        let mut files = messages.lines().filter_map(|line| self.file(line));
         files
-            .last()
+            .next_back()
             .ok_or_else(|| cannot(name, "cargo names no file"))
     }
 
