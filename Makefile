@@ -1,6 +1,6 @@
 # squall. `make run` demonstrates it, contributors run `make test`, and `make test-all` runs the rest.
 
-.PHONY: run test test-all test-under-load fuzz install uninstall crates deb bench bench-wipe bench-programs lab-deps lab
+.PHONY: run test test-all test-arm64 test-under-load fuzz install uninstall crates deb bench bench-wipe bench-programs lab-deps lab
 
 run:
 	cargo run --release -- stream --size 4GiB --progress > /dev/null
@@ -16,7 +16,13 @@ test-all:
 	scripts/deps.sh rest
 	scripts/test.sh rest
 
-# Both, several times, beside four busy loops: no test may depend on how busy the machine is.
+# Tests on arm64: on such a machine, or cross-built and emulated, as root on Debian with x86-64. It makes
+# what it needs in ~/.cache/squall-arm64 and ~/.cache/squall-lab, some 4 GB.
+test-arm64:
+	scripts/test-arm64.sh
+
+# `make test` and `make test-all`, several times, beside four busy loops: no test may depend on how busy the
+# machine is.
 test-under-load:
 	scripts/test-under-load.sh
 

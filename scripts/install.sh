@@ -7,7 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/installed.sh
-target=${CARGO_TARGET_DIR:-target}
+# Where cargo puts what it builds for another CPU, if it does.
+target=${CARGO_TARGET_DIR:-target}${CARGO_BUILD_TARGET:+/$CARGO_BUILD_TARGET}
 
 if [ "${PROFILE:-release}" = test ]; then
     target+=/debug

@@ -24,13 +24,21 @@ unsafe impl ZeroAtStart for core::sync::atomic::AtomicUsize {}
 /// `thread_local!`.
 macro_rules! per_thread {
     ($(#[$attribute:meta])* static $name:ident: $type:ty) => {
-        #[cfg(not(all(feature = "shared-library", target_arch = "x86_64", not(miri))))]
+        #[cfg(not(all(
+            feature = "shared-library",
+            any(target_arch = "x86_64", target_arch = "aarch64"),
+            not(miri)
+        )))]
         thread_local! {
             $(#[$attribute])*
             static $name: $type = const { $crate::per_thread::zero() };
         }
 
-        #[cfg(all(feature = "shared-library", target_arch = "x86_64", not(miri)))]
+        #[cfg(all(
+            feature = "shared-library",
+            any(target_arch = "x86_64", target_arch = "aarch64"),
+            not(miri)
+        ))]
         $crate::per_thread::at_fixed_distance! {
             $(#[$attribute])*
             static $name: $type, concat!("squall_", env!("CARGO_PKG_VERSION"), "_", stringify!($name))
@@ -39,7 +47,11 @@ macro_rules! per_thread {
 }
 pub(crate) use per_thread;
 
-#[cfg(not(all(feature = "shared-library", target_arch = "x86_64", not(miri))))]
+#[cfg(not(all(
+    feature = "shared-library",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(miri)
+)))]
 pub(crate) const fn zero<T: ZeroAtStart>() -> T {
     // SAFETY: the trait's promise.
     unsafe { core::mem::MaybeUninit::zeroed().assume_init() }
@@ -47,7 +59,11 @@ pub(crate) const fn zero<T: ZeroAtStart>() -> T {
 
 /// The variable as a type of its own, so that its address is computed where it is used. The symbol
 /// contains the version, which keeps two releases in one program apart.
-#[cfg(all(feature = "shared-library", target_arch = "x86_64", not(miri)))]
+#[cfg(all(
+    feature = "shared-library",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(miri)
+))]
 macro_rules! at_fixed_distance {
     ($(#[$attribute:meta])* static $name:ident: $type:ty, $symbol:expr) => {
         core::arch::global_asm!(
@@ -77,12 +93,27 @@ macro_rules! at_fixed_distance {
                 // SAFETY: computes an address: the distance that the linker or the loader has put
                 // in the table of offsets, and the thread's pointer, which is the first word at FS
                 // (System V ABI for x86-64, thread-local storage).
+                #[cfg(target_arch = "x86_64")]
                 unsafe {
                     core::arch::asm!(
                         concat!("mov {0}, qword ptr [rip + ", $symbol, "@GOTTPOFF]"),
                         "add {0}, qword ptr fs:[0]",
                         out(reg) place,
                         options(pure, nomem, nostack),
+                    );
+                }
+                // SAFETY: the same, where the thread's pointer is a register (ELF for the Arm 64-bit
+                // Architecture, "Thread Local Storage").
+                #[cfg(target_arch = "aarch64")]
+                unsafe {
+                    core::arch::asm!(
+                        concat!("adrp {0}, :gottprel:", $symbol),
+                        concat!("ldr {0}, [{0}, :gottprel_lo12:", $symbol, "]"),
+                        "mrs {1}, tpidr_el0",
+                        "add {0}, {0}, {1}",
+                        out(reg) place,
+                        out(reg) _,
+                        options(pure, nomem, nostack, preserves_flags),
                     );
                 }
                 // SAFETY: the space defined above has the type's size and alignment, begins as
@@ -93,5 +124,9 @@ macro_rules! at_fixed_distance {
         }
     };
 }
-#[cfg(all(feature = "shared-library", target_arch = "x86_64", not(miri)))]
+#[cfg(all(
+    feature = "shared-library",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(miri)
+))]
 pub(crate) use at_fixed_distance;

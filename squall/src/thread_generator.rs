@@ -61,13 +61,13 @@ const REFILL_PIECE: usize = CAPACITY / 2;
 const REFILL_INPUT_INTERVAL: u64 = 0x1_0000;
 
 /// Bytes of stack that generating may leave secrets on: additional input, counters, spilled
-/// registers.
-const GENERATING_STACK: usize = 2 << 10;
+/// registers. aarch64 has larger frames, and signal stacks of 16 KiB.
+const GENERATING_STACK: usize = if cfg!(target_arch = "aarch64") { 4 } else { 2 } << 10;
 
 /// Bytes of stack that seeding may leave secrets on: also words of SHA-512's message schedule, from
 /// which the seed can be computed. Rust gives signal handlers 8 KiB, of which the kernel takes up to
 /// 3.6 for AVX-512's registers.
-const SEEDING_STACK: usize = 7 << 9;
+const SEEDING_STACK: usize = if cfg!(target_arch = "aarch64") { 10 } else { 7 } << 9;
 
 /// Attempts at a request whose epoch keeps changing. After that it is served by [`fill_fresh`]:
 /// somebody is forcing reseeds faster than requests can be served.

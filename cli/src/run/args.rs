@@ -27,7 +27,7 @@ These programs are refused, because they would run without squall:
       run them as the user that they would run as, or link libsquall
 
 These are not refused, but squall does not serve them:
-  system calls that a program makes itself, except getrandom by syscall(2) on x86-64
+  system calls that a program makes itself, except getrandom by syscall(2) on x86-64 and aarch64
       link libsquall
   all requests of a program after it has entered a seccomp sandbox
       link libsquall, and allow the system calls that it needs

@@ -4,8 +4,8 @@
 //!
 //! The cache's directory has:
 //!
-//! - `qemu/`, `tools/`, `nginx/`, `compiler/`, `kernels/NAME/` and `headers/NAME/`: an unpacked tree
-//!   each, with a `record.json` of its packages;
+//! - `qemu/`, `qemu-arm64/`, `tools/`, `nginx/`, `compiler/`, `kernels/NAME/` and `headers/NAME/`: an
+//!   unpacked tree each, with a `record.json` of its packages;
 //! - `apt/`: apt's lists of the archive;
 //! - `part/`: the tree that is being built by the process that holds the lock on the file `lock`. It is
 //!   moved to its place when it is complete, so no tree is ever incomplete.
@@ -44,7 +44,7 @@ use squall_tools::{Failure, output};
 use apt::Archive;
 pub use args::DepsArguments;
 use item::Item;
-use lists::Release;
+use lists::{Architecture, Release};
 use lock::Lock;
 use programs::step;
 use record::Record;
@@ -95,12 +95,15 @@ impl Cache {
             return Ok(());
         }
         let mirror = mirror::find()?;
-        for release in Release::ALL {
-            let items: Vec<_> = items.iter().filter(|i| i.release() == release).collect();
+        let lists = self.directory.join("apt");
+        for (release, architecture) in archives() {
+            let is_there =
+                |item: &&Item| (item.release(), item.architecture()) == (release, architecture);
+            let items: Vec<_> = items.iter().filter(is_there).collect();
             if items.is_empty() {
                 continue;
             }
-            let archive = Archive::open(release, &self.directory.join("apt"), &mirror)?;
+            let archive = Archive::open(release, architecture, &lists, &mirror)?;
             for item in items {
                 self.fetch_item(&archive, *item)?;
             }
@@ -108,10 +111,20 @@ impl Cache {
         Ok(())
     }
 
-    /// The cached QEMU.
+    /// The cached QEMU for guests with x86-64.
     pub fn qemu(&self) -> Result<Qemu, Failure> {
-        let record = self.record(Item::Qemu)?;
-        Ok(Qemu::of(&self.place(Item::Qemu), record))
+        self.qemu_of(Architecture::Amd64)
+    }
+
+    /// The cached QEMU for guests with arm64.
+    pub fn qemu_for_arm64(&self) -> Result<Qemu, Failure> {
+        self.qemu_of(Architecture::Arm64)
+    }
+
+    fn qemu_of(&self, guest: Architecture) -> Result<Qemu, Failure> {
+        let item = Item::Qemu(guest);
+        let record = self.record(item)?;
+        Ok(Qemu::of(guest, &self.place(item), record))
     }
 
     /// The cached programs for guests.
@@ -198,4 +211,10 @@ impl Cache {
         };
         staging.finish(&record, &place)
     }
+}
+
+/// The archives that packages come from.
+fn archives() -> impl Iterator<Item = (Release, Architecture)> {
+    let of = |release| Architecture::ALL.map(|architecture| (release, architecture));
+    Release::ALL.into_iter().flat_map(of)
 }

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod build;
+mod build_arm64;
 mod build_c;
 mod build_go;
 mod build_module;
@@ -14,9 +15,11 @@ mod logs;
 mod machine;
 mod qmp;
 
-pub(crate) use arguments::{Arguments, Hardware, escaped};
+pub(crate) use arguments::{Arguments, Board, Hardware, escaped};
 pub(crate) use build::library;
 pub use build::program;
+pub use build_arm64::Arm64;
+pub(crate) use build_arm64::{c_program as c_program_for_arm64, root as root_of_arm64};
 pub use build_c::program as c_program;
 pub(crate) use build_go::program as go_program;
 pub use build_module::module;

@@ -7,6 +7,7 @@
 
 pub mod analysis;
 pub mod args;
+pub mod arm64;
 mod attack;
 pub mod clones;
 mod cost;

@@ -17,7 +17,7 @@ use squall_tools::failure::at;
 use squall_tools::{Failure, Interrupt};
 
 use crate::debian::{Cache, Kernel, KernelName, Tools};
-use crate::emulator::{Arguments, Hardware, Host, Initramfs, Machine, escaped};
+use crate::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine, escaped};
 use agent_connection::AgentConnection;
 use modules::Modules;
 
@@ -119,6 +119,7 @@ impl GuestFactory {
     fn arguments(&self, setup: &Setup, initramfs: &Path) -> Arguments {
         Arguments::new(&Hardware {
             accelerator: "tcg",
+            board: Board::Pc,
             cpu: "max",
             cpus: setup.cpus,
             memory_mib: setup.memory_mib,

@@ -1,6 +1,7 @@
 //! Tests the command `squall-lab`, and other programs in its guests: clones, guests with faulty drives,
 //! disk encryption. Each test declares what it needs of the machine.
 
+mod arm64;
 mod attack;
 mod clones;
 mod common;
@@ -25,6 +26,7 @@ use squall_testing::suite;
 fn main() -> ExitCode {
     // Machines take the longest, so they come first: the others run meanwhile.
     suite::main(&[
+        arm64::TESTS,
         dmcrypt::bench::TESTS,
         dmcrypt::backing::TESTS,
         dmcrypt::killed::TESTS,

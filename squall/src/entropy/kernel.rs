@@ -46,21 +46,22 @@ fn getrandom(out: &mut [u8]) -> Result<usize, i32> {
 ///
 /// # Safety
 /// `buffer` is writable for `length` bytes, or an address that is nobody's.
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), miri))]
 pub unsafe fn request(buffer: *mut u8, length: usize, flags: u32) -> Result<usize, i32> {
     // SAFETY: the caller's promise.
     let count = unsafe { libc::syscall(libc::SYS_getrandom, buffer, length, flags) };
     usize::try_from(count).map_err(|_| errno())
 }
 
-/// getrandom(2) by the `syscall` instruction: the C library's `syscall` may be replaced by one that
-/// asks this generator, or another like it.
+/// getrandom(2) by the CPU's instruction: the C library's `syscall` may be replaced by one that asks this
+/// generator, or another like it.
 ///
 /// # Safety
 /// `buffer` is writable for `length` bytes, or an address that is nobody's.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 pub unsafe fn request(buffer: *mut u8, length: usize, flags: u32) -> Result<usize, i32> {
     let count: isize;
+    #[cfg(target_arch = "x86_64")]
     // SAFETY: the caller's promise. The kernel changes these three registers, and the buffer (Linux
     // Documentation/arch/x86/entry_64.rst; System V ABI for x86-64, A.2.1).
     unsafe {
@@ -72,6 +73,20 @@ pub unsafe fn request(buffer: *mut u8, length: usize, flags: u32) -> Result<usiz
             in("rdx") flags as usize,
             lateout("rcx") _,
             lateout("r11") _,
+            options(nostack),
+        );
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: the caller's promise. The kernel changes x0 and the buffer, and of SVE's registers those that a
+    // function call may change (Linux Documentation/arch/arm64/sve.rst, section 3).
+    unsafe {
+        core::arch::asm!(
+            "svc #0",
+            in("x8") libc::SYS_getrandom,
+            inlateout("x0") buffer => count,
+            in("x1") length,
+            in("x2") flags as usize,
+            clobber_abi("C"),
             options(nostack),
         );
     }

@@ -8,6 +8,13 @@ use core::ffi::{CStr, c_char};
 
 use libc::{Elf64_Ehdr, Elf64_Phdr, Elf64_Sym};
 
+/// Whether names of functions in this CPU's vDSO begin with `__vdso_`, rather than `__kernel_` (vdso(7)).
+pub(super) const IS_VDSO_PREFIXED: bool = cfg!(any(
+    target_arch = "x86_64",
+    target_arch = "riscv64",
+    target_arch = "loongarch64"
+));
+
 const DT_HASH: i64 = 4;
 const DT_STRTAB: i64 = 5;
 const DT_SYMTAB: i64 = 6;
@@ -140,7 +147,7 @@ mod tests {
         let Some(base) = vdso() else {
             return assert!(!crate::status().has_vdso_getrandom);
         };
-        let name = if cfg!(target_arch = "x86_64") {
+        let name = if IS_VDSO_PREFIXED {
             c"__vdso_clock_gettime"
         } else {
             c"__kernel_clock_gettime"

@@ -20,7 +20,18 @@ use crate::per_thread::{ZeroAtStart, per_thread};
 pub(crate) const SMALL: usize = 256;
 
 /// The line. All zeros: a thread that has not drawn yet.
-#[repr(C, align(64))]
+///
+/// In the shared libraries on aarch64 it may span two cache lines: when a program that is running loads a
+/// library, glibc has no room for thread-local variables aligned to more than 16 bytes (2.42,
+/// elf/dl-reloc.c and TCB_ALIGNMENT).
+#[cfg_attr(
+    not(all(feature = "shared-library", target_arch = "aarch64")),
+    repr(C, align(64))
+)]
+#[cfg_attr(
+    all(feature = "shared-library", target_arch = "aarch64"),
+    repr(C, align(16))
+)]
 pub(crate) struct ThreadLine {
     /// The lock's number is how many bytes of the buffer are left: 0 as long as there is no page.
     pub lock: Lock,

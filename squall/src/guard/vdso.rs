@@ -50,7 +50,7 @@ impl Vdso {
         {
             return None;
         }
-        let name = if cfg!(target_arch = "x86_64") {
+        let name = if super::elf::IS_VDSO_PREFIXED {
             c"__vdso_getrandom"
         } else {
             c"__kernel_getrandom"

@@ -7,6 +7,12 @@ use squall::testing::{events_for_testing, page_address_for_testing};
 use crate::Verdict;
 use crate::outputs::{Draw, judge};
 
+/// The size of the kernel's pages in bytes, of which squall uses the first 4096.
+pub fn page_size() -> usize {
+    // SAFETY: sysconf has no preconditions.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
+}
+
 /// Empties this thread's page, so that the next draw seeds it.
 pub fn drop_page() {
     let page = page_address_for_testing() as *mut libc::c_void;

@@ -146,11 +146,12 @@ pub fn from_signal_handler() -> Verdict {
     PIPE.store(std::os::fd::AsRawFd::as_raw_fd(&writer), Ordering::Relaxed);
     in_handler(fork_and_draw);
     let mut out = vec![0; LEN];
-    interrupt_while(|| {
+    interrupt_while(|step| {
         while FORKS.load(Ordering::Relaxed) < HANDLER_CHILDREN {
             out.fill(0);
             let last: &mut Draw = out.last_chunk_mut().unwrap();
             LAST.store(&raw mut *last, Ordering::Relaxed);
+            step();
             squall::fill(&mut out);
             LAST.store(std::ptr::null_mut(), Ordering::Relaxed);
             emit(out.last_chunk().unwrap());

@@ -61,6 +61,8 @@ enum Need {
     Engine(Engine),
     /// Registers that squall clears.
     ClearedRegisters,
+    /// SHA-512 without the CPU's instructions for it, which keep the message schedule in registers.
+    HashInMemory,
 }
 
 impl Need {
@@ -84,22 +86,34 @@ impl Need {
                 (has_hypervisor_flag(), "no hypervisor announces itself")
             }
             Need::Steps => (cfg!(target_arch = "x86_64"), "no trap flag"),
-            Need::ClearedRegisters => (cfg!(target_arch = "x86_64"), "no clearing of registers"),
+            Need::ClearedRegisters => (
+                cfg!(any(target_arch = "x86_64", target_arch = "aarch64")),
+                "no clearing of registers",
+            ),
+            Need::HashInMemory => (!hashes_in_registers(), "the CPU keeps hashes in registers"),
             Need::Engine(engine) => (engine.is_available(), "no such instructions"),
         };
         (!is_met && !self.is_required()).then_some(reason)
     }
 
     /// Whether a case that lacks it must run, and so fails. Tests cannot choose the CPU's engines, nor
-    /// whether the machine is a VM.
+    /// whether the machine is a VM, nor how the CPU computes hashes.
     fn is_required(self) -> bool {
         match self {
             Need::Engine(engine) => std::env::var("SQUALL_REQUIRE_ENGINES")
                 .is_ok_and(|names| names.split(',').any(|name| name == engine.to_string())),
-            Need::HypervisorAnnouncement => false,
+            Need::HypervisorAnnouncement | Need::HashInMemory => false,
             _ => std::env::var_os("SQUALL_REQUIRE_GUARDS").is_some(),
         }
     }
+}
+
+/// Whether squall computes SHA-512 by instructions (FEAT_SHA512).
+fn hashes_in_registers() -> bool {
+    #[cfg(target_arch = "aarch64")]
+    return std::arch::is_aarch64_feature_detected!("sha3");
+    #[cfg(not(target_arch = "aarch64"))]
+    false
 }
 
 /// Whether a hypervisor announces itself, according to the kernel.
@@ -198,6 +212,13 @@ const KEYS_UNCHECKED: &[Failpoint] = &[
     CycleCounter,
     CheckAfterRead,
 ];
+
+/// The engine that has request pads and serves first requests.
+const NATIVE: Engine = if cfg!(target_arch = "aarch64") {
+    Engine::ArmAes
+} else {
+    Engine::AesNi
+};
 
 const STEPS: &[Need] = &[Need::Steps];
 /// The needs of a case that watches the kernel's generation.
@@ -318,7 +339,7 @@ const CASES: &[Case] = &[
     case("clone/delayed/plain-memory", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, WipeOnFork], Held).needs(GENERATION),
     case("clone/delayed/control", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, UnnotifiedCloneGuard], Broken).needs(GENERATION),
     case("clone/delayed/neither/control", clones::delayed, &[ForkGuard, NoVmgenid, BareMetal, RandomInstruction, CycleCounter], Broken).needs(GENERATION),
-    case("clone/delayed/buffer", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationAddress], Held).needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
+    case("clone/delayed/buffer", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationAddress], Held).needs(&[Need::Generation, Need::Engine(NATIVE)]),
     case("clone/delayed/buffer/control", clones::bytes_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationAddress, CachedSchedule], Broken).needs(GENERATION),
     case("clone/delayed/buffer/simulation", clones::simulations_come_from_the_buffer, &[NoVmgenid, BareMetal, GenerationAddress, CachedSchedule], Held).needs(GENERATION),
     case("clone/simulation", clones::simulation, CLONED_BEFORE_NOTIFICATION, Broken).needs(GENERATION),
@@ -339,7 +360,7 @@ const CASES: &[Case] = &[
     case("clone/burst/reseed-pending/control", clones::stopped_in_a_burst_before_reseed, &[ForkGuard, BareMetal, NoKvm, StopDetection], Broken).needs(BURSTS),
     case("clone/delayed/rng", clones::delayed_through_rng, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
     case("clone/delayed/rng/control", clones::delayed_through_rng, &[ForkGuard, NoVmgenid, BareMetal, UnnotifiedCloneGuard], Broken).needs(GENERATION),
-    case("clone/pad-keys", clones::pad_schedule, &[NoVmgenid, BareMetal], Held).reseeds_kernel().needs(&[Need::Generation, Need::Engine(Engine::AesNi)]),
+    case("clone/pad-keys", clones::pad_schedule, &[NoVmgenid, BareMetal], Held).reseeds_kernel().needs(&[Need::Generation, Need::Engine(NATIVE)]),
     case("clone/fresh", clones::fresh, &[ForkGuard], Held),
     case("clone/in-a-fresh-draw", steps::clone_in_a_fresh_draw, &[GenerationCheck], Held).needs(STEPS),
     case("clone/in-a-fresh-draw/control", steps::nothing_in_a_fresh_draw, &[GenerationCheck], Broken).needs(STEPS),
@@ -386,12 +407,14 @@ const CASES: &[Case] = &[
     case("stack/no-keys-left/vaes256/control", || stack::no_keys_left(Engine::Vaes256), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::Vaes256)]),
     case("stack/no-keys-left/vaes512", || stack::no_keys_left(Engine::Vaes512), WITH_PAD, Held).needs(&[Need::Engine(Engine::Vaes512)]),
     case("stack/no-keys-left/vaes512/control", || stack::no_keys_left(Engine::Vaes512), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::Vaes512)]),
+    case("stack/no-keys-left/arm-aes", || stack::no_keys_left(Engine::ArmAes), WITH_PAD, Held).needs(&[Need::Engine(Engine::ArmAes)]),
+    case("stack/no-keys-left/arm-aes/control", || stack::no_keys_left(Engine::ArmAes), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::ArmAes)]),
     case("stack/no-keys-left/chacha20", || stack::no_keys_left(Engine::ChaCha20), WITH_PAD, Held).needs(&[Need::Engine(Engine::ChaCha20)]),
     case("stack/no-keys-left/chacha20/control", || stack::no_keys_left(Engine::ChaCha20), WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::ChaCha20)]),
     case("stack/no-seeds-left", stack::no_seeds_left, &[], Held),
-    case("stack/no-seeds-left/control", stack::no_seeds_left, &[Wiping], Broken),
-    case("stack/no-counters-left", stack::no_counters_left, WITH_PAD, Held).needs(&[Need::Engine(Engine::AesNi)]),
-    case("stack/no-counters-left/control", stack::no_counters_left, WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(Engine::AesNi)]),
+    case("stack/no-seeds-left/control", stack::no_seeds_left, &[Wiping], Broken).needs(&[Need::HashInMemory]),
+    case("stack/no-counters-left", stack::no_counters_left, WITH_PAD, Held).needs(&[Need::Engine(NATIVE)]),
+    case("stack/no-counters-left/control", stack::no_counters_left, WITH_PAD_UNWIPED, Broken).needs(&[Need::Engine(NATIVE)]),
     case("stack/streams-leave-no-keys", stack::streams_leave_no_keys, &[], Held),
     case("registers/draws", registers::draws, &[NoVmgenid, BareMetal], Held).needs(&[Need::ClearedRegisters]),
     case("registers/draws/with-pad", registers::draws, &[NoVmgenid, BareMetal, Kvm], Held).needs(&[Need::ClearedRegisters]),

@@ -9,14 +9,14 @@ use squall::Engine;
 
 use crate::Verdict;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod blocks;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod dump;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod search;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use self::{blocks::building_blocks as search_building_blocks, search::draws as search_draws};
 
 /// The secrets that a request left in the registers, if the search found any.
@@ -27,12 +27,12 @@ pub struct Finding {
 }
 
 /// Stand in for the search where the cases are ignored.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn search_draws() -> Vec<Finding> {
     unimplemented!("a dump of this CPU's registers")
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn search_building_blocks() -> Vec<Finding> {
     search_draws()
 }

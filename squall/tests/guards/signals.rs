@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::Verdict;
+use crate::drops::page_size;
 use crate::outputs::{Draw, judge};
 
 static ACTION: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
@@ -24,21 +25,35 @@ pub fn in_handler(action: fn()) {
     }
 }
 
-/// Sends this thread SIGUSR1 as fast as it goes while `work` runs.
-pub fn interrupt_while(work: impl FnOnce()) {
+/// Sends this thread SIGUSR1 repeatedly while `work` runs. `work` calls its argument whenever it has made
+/// progress. The number of signals between two such calls is limited: if signals always came faster than
+/// the thread handles them, `work` would never progress.
+pub fn interrupt_while(work: impl FnOnce(&dyn Fn())) {
     static IS_DONE: AtomicBool = AtomicBool::new(false);
+    static STEPS: AtomicUsize = AtomicUsize::new(0);
     // SAFETY: names the calling thread.
     let target = unsafe { libc::pthread_self() };
     let sender = std::thread::spawn(move || {
+        const SIGNALS_PER_STEP: usize = 64;
+        let (mut last_step, mut signals_left) = (0, 0);
         while !IS_DONE.load(Ordering::Relaxed) {
-            // SAFETY: the thread waits for this one before it ends.
-            unsafe { libc::pthread_kill(target, libc::SIGUSR1) };
+            let steps = STEPS.load(Ordering::Relaxed);
+            if steps != last_step {
+                (last_step, signals_left) = (steps, SIGNALS_PER_STEP);
+            }
+            if signals_left > 0 {
+                signals_left -= 1;
+                // SAFETY: the thread waits for this one before it ends.
+                unsafe { libc::pthread_kill(target, libc::SIGUSR1) };
+            }
             for _ in 0..200 {
                 std::hint::spin_loop();
             }
         }
     });
-    work();
+    work(&|| {
+        STEPS.fetch_add(1, Ordering::Relaxed);
+    });
     IS_DONE.store(true, Ordering::Relaxed);
     sender.join().unwrap();
 }
@@ -67,8 +82,9 @@ fn collect() -> Vec<Draw> {
     DRAWS.store(handled.as_mut_ptr(), Ordering::Relaxed);
     in_handler(draw_in_handler);
     let mut draws = Vec::with_capacity(1 << 24);
-    interrupt_while(|| {
+    interrupt_while(|step| {
         while HANDLED.load(Ordering::Relaxed) < IN_HANDLER && draws.len() < 10_000_000 {
+            step();
             draws.extend((0..8).map(|_| squall::array::<16>()));
             let mut long = [0; 272];
             squall::fill(&mut long);
@@ -101,7 +117,7 @@ pub fn first_draw_in_a_handler() -> Verdict {
 /// The first draw happens in a handler, on the smallest alternate stack that programs commonly use,
 /// with nothing mapped below it.
 pub fn first_draw_on_a_small_stack() -> Verdict {
-    const PAGE: usize = 4096;
+    let page = page_size();
     // SAFETY: getauxval has no preconditions.
     let frame = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) } as usize;
     // 8 KiB, or more on CPUs whose registers alone take more than 3 KiB.
@@ -110,16 +126,16 @@ pub fn first_draw_on_a_small_stack() -> Verdict {
     unsafe {
         let memory = libc::mmap(
             std::ptr::null_mut(),
-            PAGE + len,
+            page + len,
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
             -1,
             0,
         );
         assert_ne!(memory, libc::MAP_FAILED);
-        assert_eq!(libc::mprotect(memory, PAGE, libc::PROT_NONE), 0);
+        assert_eq!(libc::mprotect(memory, page, libc::PROT_NONE), 0);
         let stack = libc::stack_t {
-            ss_sp: memory.add(PAGE),
+            ss_sp: memory.add(page),
             ss_flags: 0,
             ss_size: len,
         };

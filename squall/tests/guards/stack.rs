@@ -24,6 +24,8 @@ const PAD_WORDS: usize = 30;
 /// Depth that is searched, in words.
 const DEPTH: usize = (24 << 10) / 8;
 
+mod call;
+
 /// Requests of every kind leave no key on the stack. The verdict is `Broken` only if all kinds leave
 /// one: if the search finds only some, it is the search that is broken.
 pub fn no_keys_left(engine: Engine) -> Verdict {
@@ -48,7 +50,7 @@ pub fn no_keys_left(engine: Engine) -> Verdict {
 /// Requests without a seeding leave no V of the generator's state either. V is not secret without
 /// the key, but shows what such a request leaves.
 pub fn no_counters_left() -> Verdict {
-    squall::hazmat::use_engine(Engine::AesNi).unwrap();
+    squall::hazmat::use_engine(crate::NATIVE).unwrap();
     squall::fill(&mut [0; 300]);
     let before = state();
     let stack = stack_after(|| squall::fill(&mut [0; 300]));
@@ -272,7 +274,7 @@ pub fn words_of_page(at: usize, words: usize) -> Vec<u64> {
 fn stack_after(work: impl Fn()) -> Vec<u64> {
     let mut stack = vec![0; DEPTH];
     prepare_stack();
-    work();
+    call::with_clear_registers(&work);
     copy_stack(&mut stack);
     stack
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use squall::testing::page_address_for_testing;
 
 use crate::Verdict;
+use crate::drops::page_size;
 use crate::outputs::{Draw, judge};
 
 static DRAWS: Mutex<Vec<Draw>> = Mutex::new(Vec::new());
@@ -129,7 +130,6 @@ pub fn first_draw_makes_no_key() -> Verdict {
 /// Pages are mapped in pairs: the thread that draws next gets the second page.
 pub fn pages_come_in_pairs() -> Verdict {
     const THREADS: usize = 4;
-    const PAGE: usize = 4096;
     squall::u32();
     let have_all_drawn = &std::sync::Barrier::new(THREADS + 1);
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -147,7 +147,7 @@ pub fn pages_come_in_pairs() -> Verdict {
         have_all_drawn.wait();
         pages
     });
-    let is_pair = |pages: &[usize]| pages[0].abs_diff(pages[1]) == PAGE;
+    let is_pair = |pages: &[usize]| pages[0].abs_diff(pages[1]) == page_size();
     if pages.windows(2).any(is_pair) {
         Verdict::Held
     } else {

@@ -41,7 +41,7 @@ void free(void *block)
 
 int main(int count, char **arguments)
 {
-    static const unsigned char key[2 * HALF] = "a key that is in the memory then";
+    static const unsigned char key[2 * HALF] = "a key that is in the memory now";
     squall_stream *stream;
     int halves_left = 0;
 

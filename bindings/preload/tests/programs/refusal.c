@@ -20,6 +20,13 @@ static void *own(void *unused) {
                      : "D"(SECCOMP_SET_MODE_FILTER), "S"(0L), "d"(&program)
                      : "rcx", "r11", "memory");
     CHECK(result == 0);
+#elif defined(__aarch64__)
+    register long number __asm__("x8") = SYS_seccomp;
+    register long result __asm__("x0") = SECCOMP_SET_MODE_FILTER;
+    register long flags __asm__("x1") = 0;
+    register struct sock_fprog *filter __asm__("x2") = &program;
+    __asm__ volatile("svc #0" : "+r"(result) : "r"(number), "r"(flags), "r"(filter) : "memory");
+    CHECK(result == 0);
 #else
     CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0);
 #endif

@@ -20,7 +20,7 @@
 __attribute__((constructor)) static void end_in_time(void) { alarm(600); }
 
 /* Whether the library replaces syscall(2). */
-#ifdef __x86_64__
+#if defined(__x86_64__) || defined(__aarch64__)
 #define REPLACES_SYSCALL 1
 #else
 #define REPLACES_SYSCALL 0

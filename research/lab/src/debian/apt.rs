@@ -10,7 +10,7 @@ use std::process::Command;
 use squall_tools::Failure;
 use squall_tools::failure::at;
 
-use super::lists::{Package, Release, Stanza};
+use super::lists::{Architecture, Package, Release, Stanza};
 use super::programs::{self, step};
 
 /// The keys with which Debian signs its archive.
@@ -25,10 +25,22 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Fetches the lists of `release` from `mirror` and keeps them below `directory`.
-    pub fn open(release: Release, directory: &Path, mirror: &str) -> Result<Archive, Failure> {
-        let directory = directory.join(release.suite());
-        configure(&directory, &sources(release, mirror))?;
+    /// Fetches the lists of `release` for these CPUs from `mirror` and keeps them below `directory`.
+    pub fn open(
+        release: Release,
+        architecture: Architecture,
+        directory: &Path,
+        mirror: &str,
+    ) -> Result<Archive, Failure> {
+        let directory = directory.join(match architecture {
+            Architecture::Amd64 => release.suite().to_owned(),
+            Architecture::Arm64 => format!("{}-arm64", release.suite()),
+        });
+        configure(
+            &directory,
+            architecture,
+            &sources(release, architecture, mirror),
+        )?;
         let archive = Archive { directory };
         archive.update(release)?;
         Ok(archive)
@@ -114,20 +126,21 @@ fn name_and_version(package: &Package) -> String {
 }
 
 /// The archive as a sources.list file.
-fn sources(release: Release, mirror: &str) -> String {
+fn sources(release: Release, architecture: Architecture, mirror: &str) -> String {
     let (suite, backports) = (release.suite(), release.backports());
+    let architecture = architecture.name();
     format!(
         "Types: deb\n\
          URIs: {mirror}\n\
          Suites: {suite} {backports}\n\
          Components: main\n\
-         Architectures: amd64\n\
+         Architectures: {architecture}\n\
          Signed-By: {KEYRING}\n"
     )
 }
 
 /// Writes apt's configuration and directories below `directory`.
-fn configure(directory: &Path, sources: &str) -> Result<(), Failure> {
+fn configure(directory: &Path, architecture: Architecture, sources: &str) -> Result<(), Failure> {
     for name in ["state", "lists/partial", CACHE, "preferences.d"] {
         let path = directory.join(name);
         fs::create_dir_all(&path).map_err(at(&path))?;
@@ -135,7 +148,7 @@ fn configure(directory: &Path, sources: &str) -> Result<(), Failure> {
     let files = [
         ("debian.sources", sources),
         ("status", ""),
-        ("apt.conf", &configuration(directory)),
+        ("apt.conf", &configuration(directory, architecture)),
     ];
     for (name, text) in files {
         let path = directory.join(name);
@@ -144,19 +157,21 @@ fn configure(directory: &Path, sources: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn configuration(directory: &Path) -> String {
-    CONFIGURATION.replace("@", &directory.display().to_string())
+fn configuration(directory: &Path, architecture: Architecture) -> String {
+    CONFIGURATION
+        .replace("@", &directory.display().to_string())
+        .replace("CPU", architecture.name())
 }
 
-/// Configuration for apt, in which `@` stands for the directory.
+/// Configuration for apt, in which `@` stands for the directory, and `CPU` for the packages' CPUs.
 const CONFIGURATION: &str = r#"// Written by squall-lab.
 #clear APT::Architectures;
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;
 #clear Acquire::Languages;
-APT::Architecture "amd64";
-APT::Architectures { "amd64"; };
+APT::Architecture "CPU";
+APT::Architectures { "CPU"; };
 APT::Default-Release "";
 APT::Get::AllowUnauthenticated "false";
 Acquire::AllowInsecureRepositories "false";
@@ -198,7 +213,7 @@ mod tests {
 
     #[test]
     fn every_directory_of_apt_is_in_the_cache() {
-        let text = configuration(Path::new("/cache/apt/x"));
+        let text = configuration(Path::new("/cache/apt/x"), Architecture::Amd64);
         assert!(!text.contains('@'));
         let places = text.lines().filter(|line| line.starts_with("Dir::"));
         for place in places.filter(|line| line.contains('/')) {
@@ -208,8 +223,13 @@ mod tests {
 
     #[test]
     fn a_release_comes_with_its_backports_and_no_other() {
-        let text = sources(Release::Trixie, "http://mirror.invalid/debian/");
+        let text = sources(
+            Release::Trixie,
+            Architecture::Arm64,
+            "http://mirror.invalid/debian/",
+        );
         assert!(text.contains("URIs: http://mirror.invalid/debian/\n"));
         assert!(text.contains("Suites: trixie trixie-backports\n"));
+        assert!(text.contains("Architectures: arm64\n"));
     }
 }

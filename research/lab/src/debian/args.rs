@@ -13,8 +13,9 @@ pub struct DepsArguments {
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
 
-    /// Fetch only these kernels and their headers, besides QEMU, the compilers and the programs: 6.1,
-    /// 6.12 or newest
+    /// Fetch only these kernels and what runs them: 6.1, 6.12 or newest with their headers, QEMU, the
+    /// compilers and the programs; 6.12-arm64, 6.12-arm64-16k, newest-arm64 or newest-arm64-16k with QEMU
+    /// for arm64
     #[arg(long, value_name = "KERNEL", num_args = 1..)]
     pub only: Vec<KernelName>,
 

@@ -9,7 +9,7 @@ use super::apt::Archive;
 use super::compiler;
 use super::headers;
 use super::kernel::{self, KernelName};
-use super::lists::{Package, Release};
+use super::lists::{Architecture, Package, Release};
 use super::nginx;
 use super::qemu;
 use super::record::{Record, damaged};
@@ -18,8 +18,8 @@ use super::tools;
 /// An item in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// QEMU for x86-64.
-    Qemu,
+    /// QEMU for guests with these CPUs.
+    Qemu(Architecture),
     /// Programs for guests.
     Tools,
     /// nginx and OpenSSL for guests.
@@ -32,12 +32,28 @@ pub enum Item {
     Headers(KernelName),
 }
 
-/// QEMU, the tools, nginx, the compilers, and `kernels` with their headers, each once.
+/// `kernels`, each once, with what runs them: for x86-64 QEMU, the tools, nginx, the compilers, and the
+/// kernels' headers; for arm64 QEMU alone.
 pub fn of(kernels: &[KernelName]) -> Vec<Item> {
-    let mut items = vec![Item::Qemu, Item::Tools, Item::Nginx, Item::Compiler];
+    let mut items = Vec::new();
+    let add = |items: &mut Vec<Item>, new: &[Item]| {
+        for item in new {
+            if !items.contains(item) {
+                items.push(*item);
+            }
+        }
+    };
     for &kernel in kernels {
-        if !items.contains(&Item::Kernel(kernel)) {
-            items.extend([Item::Kernel(kernel), Item::Headers(kernel)]);
+        let qemu = Item::Qemu(kernel.architecture());
+        match kernel.architecture() {
+            Architecture::Amd64 => {
+                add(
+                    &mut items,
+                    &[qemu, Item::Tools, Item::Nginx, Item::Compiler],
+                );
+                add(&mut items, &[Item::Kernel(kernel), Item::Headers(kernel)]);
+            }
+            Architecture::Arm64 => add(&mut items, &[qemu, Item::Kernel(kernel)]),
         }
     }
     items
@@ -46,7 +62,8 @@ pub fn of(kernels: &[KernelName]) -> Vec<Item> {
 impl Display for Item {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         match self {
-            Item::Qemu => f.write_str("QEMU"),
+            Item::Qemu(Architecture::Amd64) => f.write_str("QEMU"),
+            Item::Qemu(Architecture::Arm64) => f.write_str("QEMU for arm64"),
             Item::Tools => f.write_str("tools"),
             Item::Nginx => f.write_str("nginx"),
             Item::Compiler => f.write_str("compiler"),
@@ -60,7 +77,8 @@ impl Item {
     /// Its directory in the cache.
     pub fn directory(self) -> PathBuf {
         match self {
-            Item::Qemu => "qemu".into(),
+            Item::Qemu(Architecture::Amd64) => "qemu".into(),
+            Item::Qemu(Architecture::Arm64) => "qemu-arm64".into(),
             Item::Tools => "tools".into(),
             Item::Nginx => "nginx".into(),
             Item::Compiler => "compiler".into(),
@@ -72,7 +90,7 @@ impl Item {
     /// The Debian release of its packages.
     pub fn release(self) -> Release {
         match self {
-            Item::Qemu => qemu::RELEASE,
+            Item::Qemu(_) => qemu::RELEASE,
             Item::Tools => tools::RELEASE,
             Item::Nginx => nginx::RELEASE,
             Item::Compiler => compiler::RELEASE,
@@ -80,11 +98,19 @@ impl Item {
         }
     }
 
+    /// The CPUs that its packages are for.
+    pub fn architecture(self) -> Architecture {
+        match self {
+            Item::Kernel(name) | Item::Headers(name) => name.architecture(),
+            _ => Architecture::Amd64,
+        }
+    }
+
     /// The packages to fetch. The first is the one whose version is recorded.
     pub fn packages(self, archive: &Archive) -> Result<Vec<Package>, Failure> {
         let show = |package: &str, suite| Ok(archive.show(package, suite)?.package);
         match self {
-            Item::Qemu => Ok(vec![show(qemu::PACKAGE, qemu::suite())?]),
+            Item::Qemu(guest) => Ok(vec![show(qemu::package(guest), qemu::suite())?]),
             Item::Tools => {
                 let packages = tools::PACKAGES.iter().chain(&tools::WITHOUT_DEPENDENCIES);
                 packages.map(|name| show(name, tools::suite())).collect()
@@ -112,7 +138,7 @@ impl Item {
         directory: &Path,
     ) -> Result<(), Failure> {
         match self {
-            Item::Qemu => archive.download_closure(packages, qemu::suite(), directory),
+            Item::Qemu(_) => archive.download_closure(packages, qemu::suite(), directory),
             Item::Tools => {
                 let (alone, others) = packages.iter().cloned().partition::<Vec<_>, _>(|p| {
                     tools::WITHOUT_DEPENDENCIES.contains(&p.name.as_str())
@@ -133,7 +159,7 @@ impl Item {
     /// release.
     pub fn lay_out(self, unpacked: &Path, tree: &Path) -> Result<Option<String>, Failure> {
         match self {
-            Item::Qemu => qemu::lay_out(unpacked, tree).map(|()| None),
+            Item::Qemu(guest) => qemu::lay_out(guest, unpacked, tree).map(|()| None),
             Item::Tools => tools::lay_out(unpacked, tree).map(|()| None),
             Item::Nginx => nginx::lay_out(unpacked, tree).map(|()| None),
             Item::Compiler => compiler::lay_out(unpacked, tree).map(|()| None),
@@ -148,7 +174,7 @@ impl Item {
             Item::Tools => tools::list(),
             Item::Nginx => nginx::list(),
             Item::Compiler => compiler::list(),
-            Item::Qemu | Item::Kernel(_) | Item::Headers(_) => Vec::new(),
+            Item::Qemu(_) | Item::Kernel(_) | Item::Headers(_) => Vec::new(),
         }
     }
 
@@ -164,13 +190,13 @@ impl Item {
         if matches!(self, Item::Kernel(_) | Item::Headers(_)) && record.release.is_none() {
             return Err(damaged(place, "its record.json names no release"));
         }
-        let parts: &[&str] = match self {
-            Item::Qemu => &qemu::REQUIRED_FILES,
-            Item::Tools => &tools::REQUIRED_FILES,
-            Item::Nginx => &nginx::REQUIRED_FILES,
-            Item::Compiler => &compiler::REQUIRED_FILES,
-            Item::Kernel(_) => &kernel::REQUIRED_FILES,
-            Item::Headers(_) => &[],
+        let parts = match self {
+            Item::Qemu(guest) => qemu::required_files(guest),
+            Item::Tools => tools::REQUIRED_FILES.into(),
+            Item::Nginx => nginx::REQUIRED_FILES.into(),
+            Item::Compiler => compiler::REQUIRED_FILES.into(),
+            Item::Kernel(_) => kernel::REQUIRED_FILES.into(),
+            Item::Headers(_) => Vec::new(),
         };
         match parts.iter().find(|part| !place.join(part).exists()) {
             Some(part) => Err(damaged(place, &format!("it has no {part}"))),

@@ -12,7 +12,7 @@ use squall_tools::Failure;
 use squall_tools::failure::at;
 
 use super::apt::Archive;
-use super::lists::{Package, Release};
+use super::lists::{Architecture, Package, Release};
 use super::record::Record;
 use super::staging::{remove, walk};
 
@@ -52,11 +52,27 @@ pub enum KernelName {
     V6_12,
     /// The newest kernel in Debian 13's backports.
     Newest,
+    /// Debian 13's kernel for arm64, with pages of 4 KiB.
+    Arm64V6_12,
+    /// The same with pages of 16 KiB.
+    Arm64V6_12Pages16K,
+    /// The newest kernel for arm64 in Debian 13's backports, with pages of 4 KiB.
+    Arm64Newest,
+    /// The same with pages of 16 KiB.
+    Arm64NewestPages16K,
 }
 
 impl KernelName {
-    /// All kernels.
+    /// The kernels for x86-64, which `squall-lab deps` fetches unless it is told otherwise.
     pub const ALL: [KernelName; 3] = [KernelName::V6_1, KernelName::V6_12, KernelName::Newest];
+
+    /// The kernels for arm64.
+    pub const ARM64: [KernelName; 4] = [
+        KernelName::Arm64V6_12,
+        KernelName::Arm64V6_12Pages16K,
+        KernelName::Arm64Newest,
+        KernelName::Arm64NewestPages16K,
+    ];
 
     /// Its name on the command line and in the cache.
     pub fn name(self) -> &'static str {
@@ -64,6 +80,10 @@ impl KernelName {
             KernelName::V6_1 => "6.1",
             KernelName::V6_12 => "6.12",
             KernelName::Newest => "newest",
+            KernelName::Arm64V6_12 => "6.12-arm64",
+            KernelName::Arm64V6_12Pages16K => "6.12-arm64-16k",
+            KernelName::Arm64Newest => "newest-arm64",
+            KernelName::Arm64NewestPages16K => "newest-arm64-16k",
         }
     }
 
@@ -71,14 +91,24 @@ impl KernelName {
     pub(super) fn release(self) -> Release {
         match self {
             KernelName::V6_1 | KernelName::V6_12 => Release::Bookworm,
-            KernelName::Newest => Release::Trixie,
+            _ => Release::Trixie,
+        }
+    }
+
+    /// The CPUs that it runs on.
+    pub(super) fn architecture(self) -> Architecture {
+        match self {
+            KernelName::V6_1 | KernelName::V6_12 | KernelName::Newest => Architecture::Amd64,
+            _ => Architecture::Arm64,
         }
     }
 
     pub(super) fn suite(self) -> &'static str {
         match self {
-            KernelName::V6_1 => self.release().suite(),
-            KernelName::V6_12 | KernelName::Newest => self.release().backports(),
+            KernelName::V6_1 | KernelName::Arm64V6_12 | KernelName::Arm64V6_12Pages16K => {
+                self.release().suite()
+            }
+            _ => self.release().backports(),
         }
     }
 
@@ -87,6 +117,10 @@ impl KernelName {
         match self {
             KernelName::V6_1 => "linux-image-amd64",
             KernelName::V6_12 | KernelName::Newest => "linux-image-cloud-amd64",
+            KernelName::Arm64V6_12 | KernelName::Arm64Newest => "linux-image-cloud-arm64",
+            KernelName::Arm64V6_12Pages16K | KernelName::Arm64NewestPages16K => {
+                "linux-image-arm64-16k"
+            }
         }
     }
 
@@ -94,7 +128,7 @@ impl KernelName {
     pub(super) fn headers(self) -> &'static str {
         match self {
             KernelName::V6_1 => "linux-headers-amd64",
-            KernelName::V6_12 | KernelName::Newest => "linux-headers-cloud-amd64",
+            _ => "linux-headers-cloud-amd64",
         }
     }
 }
@@ -103,9 +137,13 @@ impl FromStr for KernelName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<KernelName, String> {
-        let found = KernelName::ALL.into_iter().find(|name| name.name() == text);
-        found.ok_or_else(|| {
-            let names = KernelName::ALL.map(KernelName::name).join(", ");
+        let mut all = KernelName::ALL.into_iter().chain(KernelName::ARM64);
+        all.clone().find(|name| name.name() == text).ok_or_else(|| {
+            let names = all
+                .by_ref()
+                .map(KernelName::name)
+                .collect::<Vec<_>>()
+                .join(", ");
             format!("{text:?} is not known: use one of {names}")
         })
     }

@@ -33,6 +33,26 @@ impl Release {
     }
 }
 
+/// CPUs that packages are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Architecture {
+    Amd64,
+    Arm64,
+}
+
+impl Architecture {
+    /// All of them.
+    pub const ALL: [Architecture; 2] = [Architecture::Amd64, Architecture::Arm64];
+
+    /// Debian's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Architecture::Amd64 => "amd64",
+            Architecture::Arm64 => "arm64",
+        }
+    }
+}
+
 /// A version of a package.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Package {

@@ -1,30 +1,53 @@
-//! QEMU with all dependencies including the C library, so that its own loader runs it on any x86-64
-//! Linux, from any directory.
+//! QEMU for each kind of CPU, with all dependencies including the C library, so that its own loader runs
+//! it on any x86-64 Linux, from any directory.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use squall_tools::Failure;
 
-use super::lists::Release;
+use super::lists::{Architecture, Release};
 use super::record::Record;
 use super::staging::keep;
 
 /// The Debian release of the package.
 pub const RELEASE: Release = Release::Trixie;
 
-pub const PACKAGE: &str = "qemu-system-x86";
+/// The package of QEMU for these CPUs.
+pub fn package(guest: Architecture) -> &'static str {
+    match guest {
+        Architecture::Amd64 => "qemu-system-x86",
+        Architecture::Arm64 => "qemu-system-arm",
+    }
+}
+
+fn program(guest: Architecture) -> &'static str {
+    match guest {
+        Architecture::Amd64 => "usr/bin/qemu-system-x86_64",
+        Architecture::Arm64 => "usr/bin/qemu-system-aarch64",
+    }
+}
 
 /// Files that the tree must have.
-pub const REQUIRED_FILES: [&str; 3] = [PROGRAM, LOADER, FIRMWARE[0]];
+pub fn required_files(guest: Architecture) -> Vec<&'static str> {
+    match guest {
+        Architecture::Amd64 => vec![program(guest), LOADER, FIRMWARE[0]],
+        Architecture::Arm64 => vec![program(guest), LOADER],
+    }
+}
 
-const PROGRAM: &str = "usr/bin/qemu-system-x86_64";
 const LOADER: &str = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
 const LIBRARIES: [&str; 2] = ["usr/lib/x86_64-linux-gnu", "usr/lib"];
 const FIRMWARE: [&str; 3] = ["usr/share/seabios", "usr/share/qemu", "usr/lib/ipxe/qemu"];
 
 /// Files of the packages that are kept. The rest, such as set-user-ID programs, never leaves `part/`.
-const KEPT_PATHS: [&str; 4] = [PROGRAM, "usr/lib", "usr/share/qemu", "usr/share/seabios"];
+fn kept_paths(guest: Architecture) -> Vec<&'static str> {
+    let mut paths = vec![program(guest), "usr/lib", "usr/share/qemu"];
+    if guest == Architecture::Amd64 {
+        paths.push("usr/share/seabios");
+    }
+    paths
+}
 
 /// The suite of the package.
 pub fn suite() -> &'static str {
@@ -44,13 +67,13 @@ pub struct Qemu {
 }
 
 impl Qemu {
-    /// QEMU in the tree at `place`, with this record.
-    pub(super) fn of(place: &Path, record: Record) -> Qemu {
+    /// QEMU for these CPUs in the tree at `place`, with this record.
+    pub(super) fn of(guest: Architecture, place: &Path, record: Record) -> Qemu {
         let libraries = LIBRARIES.map(|path| place.join(path).into_os_string());
         let mut first_arguments = vec![
             "--library-path".into(),
             libraries.join(":".as_ref()),
-            place.join(PROGRAM).into(),
+            place.join(program(guest)).into(),
         ];
         let firmware = FIRMWARE.map(|path| place.join(path));
         for directory in firmware.into_iter().filter(|path| path.exists()) {
@@ -65,6 +88,6 @@ impl Qemu {
 }
 
 /// Moves the files to keep to `tree`.
-pub fn lay_out(unpacked: &Path, tree: &Path) -> Result<(), Failure> {
-    keep(&KEPT_PATHS, unpacked, tree)
+pub fn lay_out(guest: Architecture, unpacked: &Path, tree: &Path) -> Result<(), Failure> {
+    keep(&kept_paths(guest), unpacked, tree)
 }

@@ -8,6 +8,8 @@ use std::path::Path;
 pub struct Hardware<'a> {
     /// QEMU's name for the accelerator: "kvm" or "tcg".
     pub accelerator: &'a str,
+    /// The kind of machine.
+    pub board: Board,
     /// QEMU's name for the CPU.
     pub cpu: &'a str,
     /// Number of CPUs.
@@ -22,9 +24,28 @@ pub struct Hardware<'a> {
     pub command_line: &'a str,
 }
 
-/// Kernel parameters of every guest. `no_timer_check` skips the kernel's test of the timer interrupt:
-/// on a busy host QEMU's interrupts may come late, and the kernel would give up.
-const COMMAND_LINE: &str = "console=ttyS0 panic=-1 quiet no_timer_check";
+/// A kind of machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Board {
+    /// A PC with x86-64.
+    Pc,
+    /// QEMU's own board with arm64.
+    Virt,
+}
+
+impl Board {
+    /// The kernel's name for the serial port.
+    fn console(self) -> &'static str {
+        match self {
+            Board::Pc => "ttyS0",
+            Board::Virt => "ttyAMA0",
+        }
+    }
+}
+
+/// Kernel parameters of every guest, besides its console. `no_timer_check` skips the kernel's test of
+/// the timer interrupt: on a busy host QEMU's interrupts may come late, and the kernel would give up.
+const COMMAND_LINE: &str = "panic=-1 quiet no_timer_check";
 
 /// Arguments for QEMU.
 #[derive(Debug)]
@@ -38,6 +59,9 @@ impl Arguments {
         // The control socket is on standard input and output. There is no display.
         arguments.add("-qmp", "stdio");
         arguments.add("-display", "none");
+        if hardware.board == Board::Virt {
+            arguments.add("-machine", "virt");
+        }
         arguments.add("-accel", hardware.accelerator);
         arguments.add("-cpu", hardware.cpu);
         arguments.add("-smp", hardware.cpus.to_string());
@@ -46,7 +70,11 @@ impl Arguments {
         arguments.add("-initrd", hardware.initramfs);
         arguments.add(
             "-append",
-            format!("{COMMAND_LINE} {}", hardware.command_line),
+            format!(
+                "console={} {COMMAND_LINE} {}",
+                hardware.board.console(),
+                hardware.command_line
+            ),
         );
         arguments
     }

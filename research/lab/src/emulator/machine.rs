@@ -4,6 +4,7 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -76,13 +77,36 @@ impl<'host> Machine<'host> {
         answer.map_err(|failure| self.end_and_explain(failure))
     }
 
+    /// Waits until the machine has switched itself off, and returns what its kernel and its programs have
+    /// written to the console.
+    pub fn end(mut self, what: &str) -> Result<String, Failure> {
+        let mut wait = Wait::new(what, self.host.timeout);
+        loop {
+            self.host.interrupt.check()?;
+            match self.process.exit_status() {
+                Some(status) if status.success() => return Ok(self.console()),
+                Some(status) => return Err(self.ended(what, status)),
+                None => self.check_patience(&mut wait)?,
+            }
+            sleep(PAUSE);
+        }
+    }
+
     /// Fails if waiting is pointless: the machine has ended, QEMU has given it up, or the time is over.
     pub fn check(&mut self, wait: &mut Wait) -> Result<(), Failure> {
-        let what = wait.what;
-        if let Some(status) = self.process.exit_status() {
-            let reason = format!("the VM ended while waiting for {what}: {status}");
-            return Err(self.end_and_explain(Failure::Runtime(reason)));
+        match self.process.exit_status() {
+            Some(status) => Err(self.ended(wait.what, status)),
+            None => self.check_patience(wait),
         }
+    }
+
+    fn ended(&mut self, what: &str, status: ExitStatus) -> Failure {
+        let reason = format!("the VM ended while waiting for {what}: {status}");
+        self.end_and_explain(Failure::Runtime(reason))
+    }
+
+    fn check_patience(&mut self, wait: &mut Wait) -> Result<(), Failure> {
+        let what = wait.what;
         let now = Instant::now();
         if now > wait.next_qemu_check {
             self.check_on_qemu(what)?;

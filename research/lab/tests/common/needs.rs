@@ -7,6 +7,9 @@ use super::{kernel_image, message};
 
 const LAB: &str = "SQUALL_REQUIRE_LAB";
 
+/// Set by scripts/test-arm64.sh, which fetches it.
+const REQUIRE_ARM64: &str = "SQUALL_REQUIRE_ARM64";
+
 /// QEMU and a kernel.
 pub const MACHINES: Need = Need {
     check: || kernel_image().map(drop).map_err(message),
@@ -47,4 +50,20 @@ pub const NGINX: Need = Need {
 pub const C_COMPILER: Need = Need {
     check: || suite::command("cc"),
     required_by: LAB,
+};
+
+/// Machines with arm64. Only `make test-arm64` runs their tests, which take long.
+pub const ARM64: Need = Need {
+    check: || {
+        let cache = Cache::open(None).map_err(message)?;
+        cache.qemu_for_arm64().map_err(message)?;
+        for kernel in KernelName::ARM64 {
+            cache.kernel(kernel).map_err(message)?;
+        }
+        match std::env::var_os(REQUIRE_ARM64) {
+            Some(_) => Ok(()),
+            None => Err("make test-arm64 runs it".to_owned()),
+        }
+    },
+    required_by: REQUIRE_ARM64,
 };

@@ -3,7 +3,7 @@
 //! For requests of a few blocks, expanding a key takes longer than using it.
 
 use super::{RoundKeys, is_available, run, schedule};
-use crate::engine::{BLOCK, CACHED_SCHEDULE_LEN, runs};
+use crate::engine::{BLOCK, CACHED_SCHEDULE_LEN, without_carry};
 
 /// Expands `key` into a schedule of plain bytes.
 pub(in crate::engine) fn expand(key: &[u8; 32], schedule: &mut [u8; CACHED_SCHEDULE_LEN]) {
@@ -20,7 +20,7 @@ pub(in crate::engine) fn xor_keystream(
     assert!(is_available());
     let (keys, _) = schedule.as_chunks::<BLOCK>();
     let keys: &RoundKeys = keys.try_into().expect("it has fifteen round keys");
-    runs(counter, out, |counter, part| {
+    without_carry(counter, out, |counter, part| {
         // SAFETY: the instructions were just found.
         unsafe { run::<14, true>(keys, counter, part) }
     });

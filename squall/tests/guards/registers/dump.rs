@@ -8,8 +8,11 @@ use crate::stack::prepare_stack;
 #[repr(C, align(64))]
 pub struct Registers {
     vectors: [[u8; 64]; 32],
-    general: [u64; 9],
+    general: [u64; GENERAL],
 }
+
+/// General registers that a function need not preserve.
+const GENERAL: usize = if cfg!(target_arch = "x86_64") { 9 } else { 19 };
 
 /// Calls `work` with registers and stack zeroed, and returns the registers as `work` left them.
 ///
@@ -18,12 +21,44 @@ pub struct Registers {
 pub fn registers_after(mut work: impl FnMut()) -> Registers {
     let mut registers = Registers {
         vectors: [[0; 64]; 32],
-        general: [0; 9],
+        general: [0; GENERAL],
     };
     let mut work: &mut dyn FnMut() = &mut work;
     prepare_stack();
+    // SAFETY: `call` takes the argument; the instructions after it store within `registers`; everything that
+    // a call and they overwrite is declared. v8 to v15 are zeroed too: `call` preserves their low halves,
+    // which would otherwise be this function's.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        asm!(
+            ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15",
+            "movi v\\n\\().2d, #0",
+            ".endr",
+            ".irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
+            "movi v\\n\\().2d, #0",
+            ".endr",
+            ".irp n, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18",
+            "mov x\\n, #0",
+            ".endr",
+            "bl {call}",
+            ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15",
+            "str q\\n, [x20, #64 * \\n]",
+            ".endr",
+            ".irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
+            "str q\\n, [x20, #64 * \\n]",
+            ".endr",
+            ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18",
+            "str x\\n, [x20, #2048 + 8 * \\n]",
+            ".endr",
+            call = sym call,
+            in("x20") &raw mut registers,
+            in("x0") &raw mut work,
+            clobber_abi("C"),
+        );
+    }
     // SAFETY: `call` takes the argument; the instructions after it exist on this CPU and store
     // within `registers`; everything that a call and they overwrite is declared.
+    #[cfg(target_arch = "x86_64")]
     unsafe {
         if is_x86_feature_detected!("avx512f") {
             call_and_store!(
@@ -51,6 +86,7 @@ extern "C" fn call(work: &mut &mut dyn FnMut()) {
 }
 
 /// The instruction that zeroes a register.
+#[cfg(target_arch = "x86_64")]
 macro_rules! zero {
     ("pxor", $kind:literal, $number:literal) => {
         concat!("pxor ", $kind, $number, ", ", $kind, $number)
@@ -61,8 +97,10 @@ macro_rules! zero {
         )
     };
 }
+#[cfg(target_arch = "x86_64")]
 use zero;
 
+#[cfg(target_arch = "x86_64")]
 macro_rules! call_and_store {
     ($work:expr, $registers:expr, $clear:tt, $store:literal, $kind:literal, $($number:literal)*) => {
         asm!(
@@ -87,6 +125,7 @@ macro_rules! call_and_store {
         )
     };
 }
+#[cfg(target_arch = "x86_64")]
 use call_and_store;
 
 impl Registers {

@@ -6,6 +6,7 @@ use squall::testing::{KEY_OFFSETS_FOR_TESTING, page_address_for_testing};
 
 use super::Finding;
 use super::dump::{Registers, registers_after};
+use crate::NATIVE;
 use crate::aes256::{KEY_WORDS, key_of_round_keys, next_round_key, round_keys};
 use crate::drops::drop_page;
 use crate::stack::words_of_page;
@@ -35,12 +36,12 @@ const LENGTHS: [usize; 17] = [
 const REPETITIONS: usize = 40;
 
 pub fn draws() -> Vec<Finding> {
-    // AES-NI serves a process's first request, before squall has found out what the CPU can do. So no
+    // NATIVE serves a process's first request, before squall has found out what the CPU can do. So no
     // function of `Engine` may be called before it.
     let mut findings = vec![Finding {
-        engine: Engine::AesNi,
+        engine: NATIVE,
         request: "first request".to_owned(),
-        leaked: secrets_after_draw(Engine::AesNi, &mut [0; 32]),
+        leaked: secrets_after_draw(NATIVE, &mut [0; 32]),
     }];
     for engine in Engine::available() {
         squall::hazmat::use_engine(engine).unwrap();
@@ -118,7 +119,9 @@ pub fn find_secrets(
     out: &[u8],
 ) -> Option<String> {
     if engine == Engine::ChaCha20 {
-        let key = known.iter().find(|key| has_words_of(registers, key));
+        let key = known
+            .iter()
+            .find(|key| has_words_of(registers, key.as_slice()));
         return key.map(|_| "words of the key".to_owned());
     }
     let lanes = registers.lanes();
@@ -127,8 +130,8 @@ pub fn find_secrets(
         .or_else(|| has_key_of(&lanes, out))
 }
 
-/// ChaCha20 has its key in words of 32 bits; two of them are no accident.
-fn has_words_of(registers: &Registers, key: &Key) -> bool {
+/// ChaCha20 and AES's key expansion have the key in words of 32 bits; two of them are no accident.
+fn has_words_of(registers: &Registers, key: &[u64]) -> bool {
     let halves = |word: u64| [word as u32, (word >> 32) as u32];
     let left: Vec<u32> = registers.words().flat_map(halves).collect();
     let found = key.iter().flat_map(|&word| halves(word));
@@ -140,8 +143,10 @@ fn has_words_of(registers: &Registers, key: &Key) -> bool {
 
 fn has_known(registers: &Registers, known: &[Key]) -> Option<String> {
     let left: Vec<u64> = registers.words().collect();
-    let mut round_keys = known.iter().flat_map(|key| round_keys(key));
-    let found = round_keys.any(|word| word != 0 && left.contains(&word));
+    let known: Vec<_> = known.iter().map(|key| round_keys(key)).collect();
+    let mut words = known.iter().flatten();
+    let found = words.any(|word| *word != 0 && left.contains(word))
+        || known.iter().any(|keys| has_words_of(registers, keys));
     found.then(|| "a round key of the page's keys".to_owned())
 }
 

@@ -1,0 +1,132 @@
+//! syscall(2) on x86-64.
+
+use core::arch::naked_asm;
+use core::ffi::{c_long, c_ulong};
+
+use super::{MIN_CLONE_ARGS, getrandom_by_number, prctl_by_number, seccomp_by_number, set_errno};
+use crate::clone::{CHECKED_FLAGS, SHARING_FLAGS};
+use crate::{agreement, draw, real};
+
+/// syscall(2).
+///
+/// # Safety
+/// As for the call with this number. Variadic in C; with the calling convention of x86-64 (System V)
+/// the number and five arguments are in registers, and a sixth is on the stack.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
+    naked_asm!(
+        ".cfi_startproc",
+        "cmp rdi, {getrandom}",
+        "je 2f",
+        "cmp rdi, {seccomp}",
+        "je 3f",
+        "cmp rdi, {prctl}",
+        "je 4f",
+        "cmp rdi, {clone}",
+        "je 6f",
+        "cmp rdi, {clone3}",
+        "je 7f",
+        "jmp {call_next}",
+        "2:",
+        "lea r11, [rip + {getrandom_here}]",
+        "jmp 5f",
+        "3:",
+        "lea r11, [rip + {seccomp_here}]",
+        "jmp 5f",
+        "4:",
+        "lea r11, [rip + {prctl_here}]",
+        // Shift the arguments, to drop the number.
+        "5:",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov rcx, r8",
+        "mov r8, r9",
+        "jmp r11",
+        // The flags are clone's first argument, or the first word of clone3's structure.
+        "6:",
+        "mov r11d, esi",
+        "jmp 8f",
+        "7:",
+        "cmp rsi, {min_address}",
+        "jb {call_next}",
+        "cmp rdx, {min_clone_args}",
+        "jb {call_next}",
+        "mov r11d, dword ptr [rsi]",
+        "8:",
+        "and r11d, {checked_flags}",
+        "cmp r11d, {sharing_flags}",
+        "jne {call_next}",
+        "mov word ptr [rip + {accepted}], {closed}",
+        "jmp {call_next}",
+        ".cfi_endproc",
+        getrandom = const libc::SYS_getrandom,
+        seccomp = const libc::SYS_seccomp,
+        prctl = const libc::SYS_prctl,
+        getrandom_here = sym getrandom_by_number,
+        seccomp_here = sym seccomp_by_number,
+        prctl_here = sym prctl_by_number,
+        clone = const libc::SYS_clone,
+        clone3 = const libc::SYS_clone3,
+        min_address = const draw::MIN_ADDRESS,
+        min_clone_args = const MIN_CLONE_ARGS,
+        checked_flags = const CHECKED_FLAGS,
+        sharing_flags = const SHARING_FLAGS,
+        accepted = sym agreement::ACCEPTED_FLAGS,
+        closed = const agreement::KERNEL_ONLY,
+        call_next = sym call_next,
+    )
+}
+
+/// The next library's syscall(2); or the instruction, used as in the C library, if there is none or
+/// this library's constructor has not run.
+///
+/// # Safety
+/// As [`syscall`].
+#[unsafe(naked)]
+pub(super) unsafe extern "C-unwind" fn call_next(
+    number: c_long,
+    first: c_ulong,
+    second: c_ulong,
+    third: c_ulong,
+    fourth: c_ulong,
+    fifth: c_ulong,
+    sixth: c_ulong,
+) -> c_long {
+    naked_asm!(
+        ".cfi_startproc",
+        "mov r11, qword ptr [rip + {real}]",
+        "test r11, r11",
+        "jz 2f",
+        // Variadic functions expect the number of vector registers with arguments in `al`.
+        "xor eax, eax",
+        "jmp r11",
+        "2:",
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov r10, r8",
+        "mov r8, r9",
+        "mov r9, qword ptr [rsp + 8]",
+        "syscall",
+        // Results from -4095 to -1 are errors (System V ABI for x86-64, A.2.1).
+        "cmp rax, -4095",
+        "jae 3f",
+        "ret",
+        "3:",
+        "neg eax",
+        "mov edi, eax",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 8",
+        "call {set_errno}",
+        "add rsp, 8",
+        ".cfi_adjust_cfa_offset -8",
+        "mov rax, -1",
+        "ret",
+        ".cfi_endproc",
+        real = sym real::SYSCALL,
+        set_errno = sym set_errno,
+    )
+}

@@ -1,0 +1,124 @@
+//! Machines with arm64, emulated on any host: a guest runs a script and switches itself off.
+//!
+//! A guest has a kernel of Debian, with pages of 4 or 16 KiB, and the C library and OpenSSL that
+//! `scripts/arm64.sh` builds for. QEMU's machine has no device that notifies of clones.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use squall_tools::{Failure, Interrupt};
+
+use crate::debian::{Cache, Kernel, KernelName};
+use crate::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine};
+use crate::emulator::{c_program_for_arm64, root_of_arm64};
+
+pub use crate::emulator::Arm64 as Build;
+
+/// The first program, which runs the script.
+const INIT: &str = include_str!("arm64/init.sh");
+
+/// The files that a guest takes from the root directory.
+const SHELL: &str = "usr/bin/busybox";
+const LOADER: &str = "usr/lib/ld-linux-aarch64.so.1";
+const LIBRARIES: &str = "usr/lib/aarch64-linux-gnu";
+const NAMES: [&str; 7] = [
+    "libc.so.6",
+    "libcrypto.so.3",
+    "libgcc_s.so.1",
+    "libm.so.6",
+    "libssl.so.3",
+    "libz.so.1",
+    "libzstd.so.1",
+];
+const OPENSSL: &str = "usr/bin/openssl";
+
+/// The line with which a guest reports how its script ended.
+const ENDED: &str = "the script ended with ";
+
+/// Where guests with one kernel run.
+#[derive(Debug)]
+pub struct Shop {
+    host: Host,
+    kernel: Kernel,
+    root: PathBuf,
+}
+
+impl Shop {
+    /// A shop that gives up on a guest that has not switched itself off within `timeout`.
+    pub fn open(
+        kernel: KernelName,
+        interrupt: Interrupt,
+        timeout: Duration,
+    ) -> Result<Shop, Failure> {
+        let cache = Cache::open(None)?;
+        Ok(Shop {
+            kernel: cache.kernel(kernel)?,
+            host: Host::new(cache.qemu_for_arm64()?, interrupt, timeout)?,
+            root: root_of_arm64()?,
+        })
+    }
+
+    /// Builds the lab's C program of this name.
+    pub fn c_program(&self, name: &str) -> Result<PathBuf, Failure> {
+        let path = self.host.file(name);
+        c_program_for_arm64(name, &path)?;
+        Ok(path)
+    }
+
+    /// Boots a guest with these files, each at its place, which runs `script`. Returns what the script
+    /// wrote, if it ended well; the console's contents otherwise.
+    pub fn run(&self, files: &[(&str, &Path)], script: &str) -> Result<Said, Failure> {
+        let number = self.host.next_number()?;
+        let initramfs = self.host.file(&format!("initramfs-{number}"));
+        self.initramfs(files, script)?.write(&initramfs)?;
+        let arguments = Arguments::new(&Hardware {
+            accelerator: "tcg",
+            board: Board::Virt,
+            cpu: "max",
+            cpus: 2,
+            memory_mib: 4096,
+            kernel: &self.kernel.image,
+            initramfs: &initramfs,
+            command_line: "",
+        });
+        let machine = Machine::start(&self.host, number, arguments)?;
+        let console = machine.end("the script")?;
+        let status = console
+            .lines()
+            .find_map(|line| line.trim().strip_prefix(ENDED));
+        Ok(Said {
+            succeeded: status == Some("0"),
+            console,
+        })
+    }
+
+    fn initramfs(&self, files: &[(&str, &Path)], script: &str) -> Result<Initramfs, Failure> {
+        let mut initramfs = Initramfs::new();
+        for directory in ["bin", "etc", "proc", "sys", "tmp"] {
+            initramfs.directory(directory);
+        }
+        initramfs.link("lib", Path::new("usr/lib"));
+        let mut add = |name: &str| initramfs.program(name, &self.root.join(name));
+        add(SHELL)?;
+        add(LOADER)?;
+        add(OPENSSL)?;
+        for name in NAMES {
+            add(&format!("{LIBRARIES}/{name}"))?;
+        }
+        for (name, file) in files {
+            initramfs.program(name, file)?;
+        }
+        initramfs.contents("init", INIT.into());
+        initramfs.contents("script", script.into());
+        Ok(initramfs)
+    }
+}
+
+/// The output of a guest.
+#[derive(Debug)]
+pub struct Said {
+    /// Whether the script ended with 0.
+    pub succeeded: bool,
+    /// The console's contents, which the kernel and the script have written.
+    pub console: String,
+}

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Tests squall on arm64, phase by phase: all of them, even if one fails. On other machines it needs root on
+# Debian with x86-64; a line with SKIP names each test that cannot run there, and why.
+#
+#     scripts/test-arm64.sh              everything
+#     scripts/test-arm64.sh library      only these phases
+#
+# `build` cross-builds everything but research in the root directory that arm64-root.sh makes; `library`,
+# `c_library`, `provider` and `command_line` run parts of it by qemu-user; `machines` boots Debian's kernels
+# and runs the guards, the preload library, the provider and the command in them (squall-lab); `others` only
+# compiles, for riscv64 and s390x. On arm64 itself the tests of `make test` run.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+source scripts/crates.sh
+
+if [ "$(uname -m)" = aarch64 ]; then
+    exec scripts/test.sh quick
+fi
+if [ "$(uname -m)" != x86_64 ] || [ "$(id -u)" -ne 0 ] || ! type apt-get > /dev/null 2>&1; then
+    echo "test-arm64.sh: run it on arm64, or as root on Debian with x86-64" >&2
+    exit 1
+fi
+cross=scripts/arm64.sh
+messages=${CARGO_TARGET_DIR:-target}/arm64/messages
+
+build() {
+    cargo fetch --quiet --locked || return 1
+    mkdir -p "${messages%/*}"
+    "$cross" cargo test --locked --no-run --message-format=json "${product[@]}" > "$messages"
+}
+
+# run_test FOLDER NAME ARGUMENT...: runs the test NAME of the package in FOLDER by qemu-user, in its folder.
+run_test() {
+    local folder=$1 name=$2 program
+    shift 2
+    program=$(grep -F "/$folder#" "$messages" | grep -F "\"name\":\"$name\"" |
+        sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
+    [ -n "$program" ] || {
+        echo "test-arm64.sh: no test $name of $folder was built: run the phase build" >&2
+        return 1
+    }
+    echo "$folder: $name"
+    "$cross" env -C "$folder" PATH=/usr/lib/arm64-cross:/usr/sbin:/usr/bin:/sbin:/bin "$program" "$@"
+}
+
+library() {
+    echo "SKIP pages_are_what_their_kind_says: qemu-user does not show the real /proc/self/smaps"
+    run_test squall squall --skip pages_are_what_their_kind_says &&
+        run_test squall integration
+}
+
+c_library() {
+    echo "SKIP without_randomness_functions_return_errors: qemu-user has no seccomp"
+    run_test bindings/c integration --skip without_randomness_functions_return_errors
+}
+
+provider() {
+    echo "SKIP without_a_source_fresh_requests_fail: qemu-user has no seccomp"
+    run_test bindings/openssl integration --skip without_a_source_fresh_requests_fail || return 1
+    echo "SKIP the preload library: qemu-user refuses PR_GET_SECCOMP, so the kernel serves all requests; the phase machines tests it"
+}
+
+command_line() {
+    run_test cli integration stream:: && run_test cli integration status:: &&
+        echo "SKIP the rest of the command: it needs drives, mounts and devices"
+}
+
+machines() {
+    cargo run --quiet --all-features -p squall-lab -- deps \
+        --only 6.12-arm64 6.12-arm64-16k newest-arm64 newest-arm64-16k &&
+        SQUALL_REQUIRE_ARM64=1 cargo test --all-features -p squall-lab --test integration -- arm64::
+}
+
+# Compiles what does not depend on the CPU, for 64 bits, little-endian and big-endian. A crate that the
+# command depends on does not support s390x.
+others() {
+    local libraries=(-p squall -p squall-bindings -p squall-ffi -p squall-preload -p squall-openssl)
+    "$cross" cargo check --locked --target riscv64gc-unknown-linux-gnu "${libraries[@]}" -p squall-cli &&
+        "$cross" cargo check --locked --target s390x-unknown-linux-gnu "${libraries[@]}"
+}
+
+phases=(build library c_library provider command_line machines others)
+for phase in "$@"; do
+    case " ${phases[*]} " in
+    *" $phase "*) ;;
+    *)
+        echo "test-arm64.sh: no phase $phase: use some of ${phases[*]}" >&2
+        exit 2
+        ;;
+    esac
+done
+[ $# -eq 0 ] || phases=("$@")
+
+status=0
+table=()
+for phase in "${phases[@]}"; do
+    printf '\n=== %s\n' "$phase"
+    begun=$SECONDS
+    if "$phase"; then result=passed; else result=FAILED status=1; fi
+    table+=("$(printf '%-14s %-7s %5d s' "$phase" "$result" $((SECONDS - begun)))")
+done
+printf '\n=== arm64: %s s\n' "$SECONDS"
+printf '%s\n' "${table[@]}"
+exit "$status"
