@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests squall on arm64, phase by phase: all of them, even if one fails. On other machines it needs root on
-# Debian with x86-64; a line with SKIP names each test that cannot run there, and why.
+# Debian with x86-64; a line that begins with `ignored:` names each test that cannot run there, and why.
 #
 #     scripts/test-arm64.sh              everything
 #     scripts/test-arm64.sh library      only these phases
@@ -12,6 +12,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 source scripts/crates.sh
+source scripts/ignored.sh
 
 if [ "$(uname -m)" = aarch64 ]; then
     exec scripts/test.sh quick
@@ -44,25 +45,25 @@ run_test() {
 }
 
 library() {
-    echo "SKIP pages_are_what_their_kind_says: qemu-user does not show the real /proc/self/smaps"
+    ignored "pages_are_what_their_kind_says" "qemu-user does not show the real /proc/self/smaps"
     run_test squall squall --skip pages_are_what_their_kind_says &&
         run_test squall integration
 }
 
 c_library() {
-    echo "SKIP without_randomness_functions_return_errors: qemu-user has no seccomp"
+    ignored "without_randomness_functions_return_errors" "qemu-user has no seccomp"
     run_test bindings/c integration --skip without_randomness_functions_return_errors
 }
 
 provider() {
-    echo "SKIP without_a_source_fresh_requests_fail: qemu-user has no seccomp"
+    ignored "without_a_source_fresh_requests_fail" "qemu-user has no seccomp"
     run_test bindings/openssl integration --skip without_a_source_fresh_requests_fail || return 1
-    echo "SKIP the preload library: qemu-user refuses PR_GET_SECCOMP, so the kernel serves all requests; the phase machines tests it"
+    ignored "the preload library" "qemu-user refuses PR_GET_SECCOMP, so the kernel serves all requests; the phase machines tests it"
 }
 
 command_line() {
     run_test cli integration stream:: && run_test cli integration status:: &&
-        echo "SKIP the rest of the command: it needs drives, mounts and devices"
+        ignored "the rest of the command" "it needs drives, mounts and devices"
 }
 
 machines() {
