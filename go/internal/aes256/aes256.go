@@ -24,7 +24,7 @@ const XORLen = KeySize + BlockSize
 // MaxShort is the maximal length that [Pad] and [Take] accept, in bytes.
 const MaxShort = 256
 
-// Counter is how [ReadCounter] and [TakeAndReadCounter] read the cycle counter. The caller must have checked
+// CounterMethod is how [ReadCounter] and [TakeAndReadCounter] read the cycle counter. The caller must have checked
 // that the CPU has the instruction.
 type CounterMethod uint64
 

@@ -23,7 +23,7 @@ func cpuHas(t *testing.T, instruction string) bool {
 }
 
 // All bytes are moved, none stays behind, and the counter is read.
-func TestTakeAndLook(t *testing.T) {
+func TestTakeAndReadCounter(t *testing.T) {
 	requireEngine(t)
 	for name, counter := range counters {
 		t.Run(name, func(t *testing.T) {

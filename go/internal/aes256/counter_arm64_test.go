@@ -5,7 +5,7 @@ package aes256
 import "testing"
 
 // All bytes are moved, none stays behind, and the counter, which never goes back, is read.
-func TestTakeAndLook(t *testing.T) {
+func TestTakeAndReadCounter(t *testing.T) {
 	requireEngine(t)
 	checkTake(t, 0, func(dst []byte, src *byte) {
 		before, cpu := ReadCounter(0)

@@ -70,7 +70,7 @@ func TestTake(t *testing.T) {
 	checkTake(t, BlockSize, Take)
 }
 
-// taken tries a way to take from a length on.
+// checkTake tries a way to take from a length on.
 func checkTake(t *testing.T, shortest int, take func(dst []byte, src *byte)) {
 	t.Helper()
 	for length := shortest; length <= MaxShort; length++ {

@@ -28,7 +28,7 @@ func requireEngine(tb testing.TB) {
 	}
 }
 
-// expanded gives the round keys of key.
+// roundKeys gives the round keys of key.
 func roundKeys(tb testing.TB, key *[KeySize]byte) *[KeysSize]byte {
 	tb.Helper()
 	requireEngine(tb)
@@ -48,14 +48,14 @@ func xorReference(tb testing.TB, key *[KeySize]byte, high, low uint64, dst []byt
 	cipher.NewCTR(block, first[:]).XORKeyStream(dst, dst)
 }
 
-// number writes high:low as a block.
+// blockOf writes high:low as a block.
 func blockOf(high, low uint64) (block [BlockSize]byte) {
 	binary.BigEndian.PutUint64(block[:8], high)
 	binary.BigEndian.PutUint64(block[8:], low)
 	return block
 }
 
-// plus adds n to the number high:low.
+// add128 adds n to the number high:low.
 func add128(high, low, n uint64) (uint64, uint64) {
 	if low+n < low {
 		high++
@@ -82,7 +82,7 @@ func newGuarded(offset, length int) guarded {
 	return guarded{memory, bytes}
 }
 
-// intact reports whether no guard was written to.
+// isIntact reports whether no guard was written to.
 func (g guarded) isIntact() bool {
 	predecessor := len(g.memory) - guardSize - len(g.bytes)
 	for i, b := range g.memory {

@@ -95,7 +95,7 @@ func TestMain(m *testing.M) {
 // runTrial runs a trial with these guards off and returns its exit code and output.
 func runTrial(t *testing.T, name, off string) (int, string) {
 	t.Helper()
-	patience, end := context.WithTimeout(t.Context(), time.Minute)
+	patience, end := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer end()
 	command := exec.CommandContext(patience, os.Args[0])
 	command.Env = append(os.Environ(), trialVariable+"="+name, offVariable+"="+off)
