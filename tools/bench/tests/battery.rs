@@ -4,17 +4,20 @@ use std::process::Command;
 use std::time::Duration;
 
 use squall_bench::statistics::battery::{
-    Battery, BatteryResult, DIEHARDER, PRACTRAND, TESTU01, dieharder, testu01,
+    Battery, BatteryResult, DIEHARDER, PRACTRAND, TESTU01, Tally, dieharder, testu01,
 };
 use squall_testing::suite::{self, NOTHING, Need, Test};
 use squall_testing::tests;
 use squall_tools::Failure;
+
+use crate::child;
 
 pub const TESTS: &[Test] = tests![
     dieharder_judges: [HAS_DIEHARDER],
     practrand_judges: [HAS_PRACTRAND],
     testu01_judges: [HAS_TESTU01],
     what_it_prints_is_counted,
+    a_child_of_ours_may_be_one,
     one_that_takes_too_long_is_ended,
     a_stream_that_fails_ends_the_battery,
     a_battery_that_is_not_there_is_reported,
@@ -41,6 +44,9 @@ const HAS_TESTU01: Need = Need {
 };
 
 const TIME: Duration = Duration::from_secs(3600);
+
+/// Long enough for a shell to start on a busy machine.
+const SHORT: Duration = Duration::from_secs(5);
 
 /// One of dieharder's tests.
 const DIEHARDER_SUMS: Battery = Battery {
@@ -107,14 +113,28 @@ fn what_it_prints_is_counted() {
     assert_eq!(run(&battery, &mut squall::fill).to_string(), expected);
 }
 
+/// As TestU01 is run.
+fn a_child_of_ours_may_be_one() {
+    let battery = Battery {
+        programs: |_| vec![child::command("missing")],
+        tally: |text| Tally {
+            passed: text.matches("error libidle").count() as u32,
+            ..Tally::default()
+        },
+        ..DIEHARDER
+    };
+    let tally = run(&battery, &mut squall::fill).tally;
+    assert_eq!(tally.expect("what it printed").passed, 1);
+}
+
 fn one_that_takes_too_long_is_ended() {
     let battery = script(|_| vec![shell("echo 'a|0|1|1|0.5|PASSED'; sleep 600")]);
-    let result = battery.run(Duration::from_secs(1), 1 << 20, &mut |_| Ok(()));
+    let result = battery.run(SHORT, 1 << 20, &mut |_| Ok(()));
     let tally = result.expect("a stream").tally.expect("a result");
     assert!(tally.is_stopped && tally.passed == 1, "{tally:?}");
 }
 
-/// Neither the battery nor what it has started goes on.
+/// Or else it would be waited for.
 fn a_stream_that_fails_ends_the_battery() {
     let battery = script(|_| vec![shell("sleep 600")]);
     let mut fill = |_: &mut [u8]| Err(Failure::Runtime("broken".into()));
