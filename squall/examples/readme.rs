@@ -7,11 +7,11 @@ fn main() -> Result<(), squall::Error> {
 
     let mut buffer = vec![0; 1 << 20];
     squall::fill(&mut buffer); // any length
-    let id = squall::u64(); // as unique as a key
+    let number = squall::u64();
 
     let mut stream = squall::Stream::new(&key); // reproducible: the same key, the same bytes
     stream.seek(1 << 40);
     stream.fill(&mut buffer)?;
-    println!("{id}");
+    println!("{number}");
     Ok(())
 }

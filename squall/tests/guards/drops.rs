@@ -50,14 +50,22 @@ fn drop_page_while<T>(work: impl FnOnce() -> T) -> T {
 /// Number of the root's event for a page that was found empty.
 const EMPTIED: usize = 5;
 
-/// Looks for repeats and zeros until enough draws have found the page emptied: a drop rarely hits the
-/// nanosecond between a check and a read. Where both threads share a CPU, the dropping one only runs
-/// when this one yields.
+/// Looks for repeats and zeros until enough draws have found the page emptied. Where both threads share
+/// a CPU, the dropping one only runs when this one yields.
 pub fn small() -> Verdict {
-    const ENOUGH: u64 = 1_000;
+    judge_small(1_000, std::thread::yield_now)
+}
+
+/// The same until a draw is of zeros: a drop rarely hits the nanosecond between a check and a read, and
+/// never if the other thread only runs between two draws.
+pub fn small_until_zeros() -> Verdict {
+    judge_small(u64::MAX, || ())
+}
+
+fn judge_small(enough: u64, between: fn()) -> Verdict {
     judge(drop_page_while(|| {
         let mut draws: Vec<Draw> = Vec::new();
-        while events_for_testing()[EMPTIED] < ENOUGH && draws.last() != Some(&[0; 16]) {
+        while events_for_testing()[EMPTIED] < enough && draws.last() != Some(&[0; 16]) {
             draws.extend((0..100).map(|_| squall::array()));
             if let Some(zeros) = draws
                 .iter()
@@ -67,7 +75,7 @@ pub fn small() -> Verdict {
             {
                 draws.truncate(draws.len() - zeros);
             }
-            std::thread::yield_now();
+            between();
         }
         draws
     }))

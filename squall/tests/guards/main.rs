@@ -281,7 +281,7 @@ const CASES: &[Case] = &[
     case("reseed/refills-double/control", reseeds::refills_that_take_too_long, &[BareMetal, Vmgenid, NoKvm, GenerationAddress], Broken).needs(&[Need::Counter]),
     case("drop/small", drops::small, &[], Held),
     case("drop/small/no-pad", drops::small, &[UnnotifiedCloneGuard], Held),
-    case("drop/small/control", drops::small, &[UnnotifiedCloneGuard, CheckAfterRead], Broken),
+    case("drop/small/control", drops::small_until_zeros, &[UnnotifiedCloneGuard, CheckAfterRead], Broken),
     case("drop/large", || drops::large(1000), KEYS_ALONE, Held),
     case("drop/large/control", || drops::large(u64::MAX), KEYS_UNCHECKED, Broken),
     case("drop/in-a-small-draw", steps::drop_in_a_small_draw, KEYS_ALONE, Held).needs(STEPS),
