@@ -84,7 +84,16 @@ fn judge_small(enough: u64, between: fn()) -> Verdict {
 /// Draws requests that are generated in place and take several generator requests, until enough of them
 /// have found their page emptied. An empty page gives the same bytes every time, so the first bytes of
 /// each request are compared.
-pub fn large(enough: u64) -> Verdict {
+pub fn large() -> Verdict {
+    judge_large(1_000, std::thread::yield_now)
+}
+
+/// The same until a request repeats: the other thread must run within a request.
+pub fn large_until_repeat() -> Verdict {
+    judge_large(u64::MAX, || ())
+}
+
+fn judge_large(enough: u64, between: fn()) -> Verdict {
     let lens = [257, 1000, 4096, 65_536, 65_537, 200_000];
     drop_page_while(|| {
         let mut draws = Vec::new();
@@ -93,7 +102,7 @@ pub fn large(enough: u64) -> Verdict {
                 let mut out = vec![0; len];
                 squall::fill(&mut out);
                 draws.push(*out.first_chunk().expect("sixteen bytes"));
-                std::thread::yield_now();
+                between();
             }
             if draws.len().is_multiple_of(600) && matches!(judge(draws.clone()), Verdict::Broken(_))
             {
