@@ -2,16 +2,18 @@
 
 use squall_tools::Failure;
 use squall_tools::measure::contest::{Budget, Contestant};
+use squall_tools::places::{self, PRELOAD};
 
-use crate::child;
+use crate::child::{Child, Work};
 use crate::go::Program;
 use crate::machine;
 use crate::measure::Place;
+use crate::remote::Remote;
 use crate::report::model::{SourceReport, State, Workload};
 use crate::sanity;
 use crate::session::Session;
 use crate::source::Source;
-use crate::sources::{self, Entry, RunsIn, memory};
+use crate::sources::{self, Entry, RunsIn, Setting, memory};
 
 pub struct Candidate {
     pub entry: &'static Entry,
@@ -84,7 +86,7 @@ fn open(
             // Alone on the CPU that sources of this process are measured on; it inherits that.
             let cpus = machine::cpus();
             machine::pin(&cpus);
-            let child = child::start(entry.name, setting);
+            let child = start(entry.name, setting);
             machine::unpin(&cpus);
             child
         }
@@ -94,6 +96,17 @@ fn open(
         Ok(remote) => Ok(Some(Box::new(remote))),
         Err(failure) => Err(failure.into_text()),
     }
+}
+
+/// Starts a child that serves the source named `name`, with `setting` in its environment.
+fn start(name: &str, setting: Setting) -> Result<Remote, Failure> {
+    let mut command = Child::new(Work::Serve, name, 0).command();
+    match setting {
+        Setting::None => &mut command,
+        Setting::Variable(name, value) => command.env(name, value),
+        Setting::Preload => command.env("LD_PRELOAD", places::find(PRELOAD, None)?),
+    };
+    Remote::start(command)
 }
 
 /// The sources of this run, in the order of tables.

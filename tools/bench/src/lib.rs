@@ -22,6 +22,8 @@ pub mod source;
 pub mod sources;
 pub mod statistics;
 mod subprocess;
+mod unopened;
+pub mod work;
 mod workloads;
 
 pub use machine::View;

@@ -16,6 +16,7 @@ use crate::report::model::{Report, SCHEMA, Workload};
 use crate::report::{csv, page, table};
 use crate::session::{Effort, Session};
 use crate::sources::{self, Entry};
+use crate::work;
 use crate::workloads::{self, Kind};
 use crate::{advice, examine, explain, go};
 
@@ -25,7 +26,7 @@ pub fn run(
     view: impl FnOnce() -> Result<View, Failure>,
 ) -> Result<(), Failure> {
     if let Some(child) = Child::this_process() {
-        return child.serve(sources::open);
+        return work::run(&child, sources::open);
     }
     if options.statistics {
         return examine::run(options);

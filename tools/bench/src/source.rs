@@ -9,6 +9,9 @@ use std::time::Duration;
 use squall_tools::Failure;
 use squall_tools::measure::time;
 
+/// The source that does nothing: what an experiment costs without a source.
+pub const NOTHING: &str = "nothing";
+
 /// What is asked for.
 #[derive(Debug)]
 pub enum Request<'a> {

@@ -129,7 +129,7 @@ const PROGRAMS: &[Entry] = &[
         ..PROGRAM
     },
     Entry {
-        name: crate::child::NOTHING,
+        name: crate::source::NOTHING,
         title: "nothing, the control",
         explained: "what the experiment costs when nobody draws",
         ..PROGRAM

@@ -7,6 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use squall_bench::child::{Child, Work};
+use squall_bench::work;
 use squall_tools::Failure;
 
 use crate::process;
@@ -35,7 +36,7 @@ fn serve_child(child: &Child) -> Result<(), Failure> {
         repeats::check();
         return Ok(());
     }
-    child.serve(process::open)
+    work::run(child, process::open)
 }
 
 /// The child that serves `source`.

@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::Duration;
 
-use squall_bench::child::{NOTHING, Work};
+use squall_bench::child::Work;
 use squall_bench::process::{contestants, pipe};
+use squall_bench::source::NOTHING;
 use squall_bench::sources::{self, Opened, in_process};
 use squall_testing::suite::Test;
 use squall_testing::tests;

@@ -10,7 +10,7 @@ use std::time::Instant;
 use squall_tools::Failure;
 use squall_tools::measure::Spread;
 
-use crate::child::Unopened;
+use crate::unopened::Unopened;
 
 /// Readings of the clock, whose median is its cost.
 const READINGS: usize = 31;

@@ -8,7 +8,7 @@ use squall_tools::Failure;
 use squall_tools::failure::cause;
 use squall_tools::measure::{Spread, fork};
 
-use crate::child::Unopened;
+use crate::unopened::Unopened;
 
 /// Forks of a process that are not counted, and that are.
 const WARM_UP: usize = 5;

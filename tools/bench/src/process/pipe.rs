@@ -12,9 +12,11 @@ use squall_tools::Failure;
 use squall_tools::failure::cause;
 use squall_tools::measure::contest::Contestant;
 
-use crate::child::{Child, NOTHING, Unopened, Work, this_program};
+use crate::child::{Child, Work, this_program};
 use crate::measure::single;
+use crate::source::NOTHING;
 use crate::subprocess::Subprocess;
+use crate::unopened::Unopened;
 
 /// Lengths of blocks, in bytes.
 pub const LENGTHS: [usize; 4] = [512, 4 << 10, 64 << 10, 1 << 20];

@@ -5,10 +5,10 @@ use squall_tools::units;
 
 use super::Bench;
 use super::plan::{Expected, rounds};
-use crate::child::NOTHING;
 use crate::measure::Place;
 use crate::process::pipe;
 use crate::report::model::{Workload, workload};
+use crate::source::NOTHING;
 
 /// What is written block by block; `nothing` writes the same block again.
 const WRITERS: [&str; 6] = [

@@ -4,10 +4,11 @@ use squall_tools::measure::contest::{Batch, Budget};
 
 use super::Bench;
 use super::plan::Expected;
-use crate::child::{NOTHING, Work};
+use crate::child::Work;
 use crate::measure::{Place, single};
 use crate::process;
 use crate::report::model::{Workload, workload};
+use crate::source::NOTHING;
 
 const SOURCES: [&str; 9] = [
     NOTHING,
