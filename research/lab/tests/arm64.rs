@@ -86,10 +86,11 @@ fn guards_of_the_newest_linux_with_large_pages() {
 const DOORS: &str = r#"
 set -e
 served() { squall status --json --counters "$2" | tr -d ' \n' | grep -q "\"door\":\"$1\",\"requests\":[1-9]"; }
-for letters in g a d n; do
-    [ "$(printf "$letters$letters" | squall run --counters /tmp/preloaded -- draws | wc -c)" = 128 ]
+for asked in g=getrandom a=arc4random d=device n=getrandom; do
+    letter=${asked%=*}
+    [ "$(printf $letter$letter | squall run --counters /tmp/drawn-$letter -- draws | wc -c)" = 128 ]
+    served ${asked#*=} /tmp/drawn-$letter
 done
-for door in getrandom arc4random device; do served $door /tmp/preloaded; done
 squall openssl-conf > /tmp/squall.cnf
 export OPENSSL_CONF=/tmp/squall.cnf
 [ "$(squall run --counters /tmp/provided -- openssl rand 32 | wc -c)" = 32 ]

@@ -32,11 +32,11 @@ impl Arm64 {
                 name
             }
             Arm64::Program(package, name) => {
-                arguments.extend([package, "--release", "--bin", name]);
+                arguments.extend([package, "--bin", name]);
                 name
             }
             Arm64::Library(package) => {
-                arguments.extend([package, "--release", "--lib"]);
+                arguments.extend([package, "--lib"]);
                 package
             }
         };
