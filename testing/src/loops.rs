@@ -2,7 +2,7 @@
 //!
 //! They need root: tests declare [`crate::needs::LOOP_DEVICES`].
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,7 +29,10 @@ pub struct Mounted(PathBuf);
 
 /// A command that undoes something on drop.
 #[derive(Debug)]
-pub struct Undone(Command);
+pub struct Undone {
+    program: &'static str,
+    arguments: Vec<OsString>,
+}
 
 #[derive(Debug)]
 pub struct Loop {
@@ -74,7 +77,7 @@ impl Lab {
 
     /// Makes a file system on `device` and mounts it.
     pub fn mounted(&self, device: &Path) -> Mounted {
-        run(Command::new("mkfs.ext4").arg("-q").arg(device));
+        run("mkfs.ext4", &["-q".as_ref(), device]);
         self.mount(device)
     }
 
@@ -82,15 +85,15 @@ impl Lab {
     pub fn mount(&self, device: &Path) -> Mounted {
         let point = self.path("a mount");
         fs::create_dir_all(&point).unwrap();
-        run(Command::new("mount").arg(device).arg(&point));
+        run("mount", &[device, &point]);
         Mounted(point)
     }
 
     /// Uses `name`, a device or file, as swap.
     pub fn swapped(name: &Path) -> Undone {
-        run(Command::new("chmod").arg("600").arg(name));
-        run(Command::new("mkswap").arg(name));
-        run(Command::new("swapon").arg(name));
+        run("chmod", &["600".as_ref(), name]);
+        run("mkswap", &[name]);
+        run("swapon", &[name]);
         Undone::by("swapoff", &[name.as_os_str()])
     }
 }
@@ -119,24 +122,38 @@ impl Loop {
 
     /// Makes the device notice that its file's length has changed.
     pub fn resize(&self) {
-        run(Command::new("losetup")
-            .arg("--set-capacity")
-            .arg(&self.path));
+        run("losetup", &["--set-capacity".as_ref(), self.path.as_path()]);
     }
 
     fn from_path(path: String) -> Loop {
         let path = path.trim().into();
-        Loop { path }
+        let device = Loop { path };
+        device.forget_partitions();
+        device
+    }
+
+    /// Removes partitions that a killed test has left: the kernel keeps them for the next file.
+    fn forget_partitions(&self) {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let entries = fs::read_dir(format!("/sys/block/{name}"))
+            .into_iter()
+            .flatten();
+        let number = |entry: std::io::Result<fs::DirEntry>| {
+            let entry = entry.ok()?.file_name().into_string().ok()?;
+            let number = entry.strip_prefix(&*name)?.strip_prefix('p')?;
+            Some(number.to_owned())
+        };
+        for number in entries.filter_map(number) {
+            run("delpart", &[self.path.as_os_str(), number.as_ref()]);
+        }
     }
 
     /// Makes a part of the device partition `number`, without a partition table.
     pub fn part(&self, number: u32, start: u64, length: u64) -> Part {
         let number = number.to_string();
-        let sectors = [start / 512, length / 512].map(|count| count.to_string());
-        run(Command::new("addpart")
-            .arg(&self.path)
-            .arg(&number)
-            .args(sectors));
+        let [start, length] = [start / 512, length / 512].map(|count| count.to_string());
+        let parts = [&number, &start, &length].map(OsStr::new);
+        run("addpart", &[&[self.path.as_os_str()], &parts[..]].concat());
         Part {
             path: format!("{}p{number}", self.path.display()).into(),
             _added: Undone::by("delpart", &[self.path.as_os_str(), number.as_ref()]),
@@ -147,7 +164,7 @@ impl Loop {
 impl Drop for Loop {
     fn drop(&mut self) {
         let before = diskseq(&self.path);
-        run(Command::new("losetup").arg("--detach").arg(&self.path));
+        run("losetup", &["--detach".as_ref(), self.path.as_path()]);
         // The kernel detaches it once nobody has it open, as processes that look for a free one do.
         let started = Instant::now();
         while before.is_some() && diskseq(&self.path) == before && started.elapsed() < PATIENCE {
@@ -157,16 +174,15 @@ impl Drop for Loop {
 }
 
 impl Undone {
-    fn by(program: &str, arguments: &[&OsStr]) -> Undone {
-        let mut command = Command::new(program);
-        command.args(arguments);
-        Undone(command)
+    fn by(program: &'static str, arguments: &[&OsStr]) -> Undone {
+        let arguments = arguments.iter().map(OsString::from).collect();
+        Undone { program, arguments }
     }
 }
 
 impl Drop for Undone {
     fn drop(&mut self) {
-        run(&mut self.0);
+        run(self.program, &self.arguments);
     }
 }
 
@@ -204,15 +220,20 @@ pub fn available() -> Result<(), String> {
     Ok(())
 }
 
-fn run(command: &mut Command) {
-    if let Err(why) = output(command) {
+/// Runs a command, again and again while a device is busy: programs of other tests look at all devices, as
+/// mkfs.btrfs does, or for a free one.
+fn run(program: &str, arguments: &[impl AsRef<OsStr>]) {
+    let is_busy = |why: &String| ["busy", "in use"].iter().any(|word| why.contains(word));
+    let attempt = || output(Command::new(program).args(arguments));
+    if let Err(why) = retry(PATIENCE, is_busy, attempt) {
         // If this thread already panics, a second panic would only hide the first.
-        assert!(thread::panicking(), "{command:?}: {why}");
+        assert!(thread::panicking(), "{program}: {why}");
     }
 }
 
 fn output(command: &mut Command) -> Result<String, String> {
-    let output = command.output().map_err(|error| error.to_string())?;
+    let output = command.env("LC_ALL", "C").output();
+    let output = output.map_err(|error| error.to_string())?;
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     } else {
