@@ -4,7 +4,7 @@
 #     scripts/deps.sh quick    for `make test`: a C compiler
 #     scripts/deps.sh rest     for `make test-all`: C++, OpenSSL and its headers, valgrind, groff; as root
 #                              also tools for packages and file systems. Then optional requirements:
-#                              real programs, a browser, and QEMU, a kernel and tools for virtual
+#                              real programs, a browser, and QEMU, kernels and tools for virtual
 #                              machines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -78,7 +78,7 @@ fi
 if [ "$(uname -m)" = x86_64 ] && command -v apt-get > /dev/null; then
     lab=${CARGO_TARGET_DIR:-target}/debug/squall-lab
     build() { cargo build --quiet --all-features -p squall-lab; }
-    if ! { build && "$lab" deps --only 6.12; }; then
-        echo "make: QEMU and a kernel could not be fetched: tests with virtual machines are skipped, or fail if CI is set" >&2
+    if ! { build && "$lab" deps; }; then
+        echo "make: QEMU and kernels could not be fetched: tests with virtual machines are skipped, or fail if CI is set" >&2
     fi
 fi
