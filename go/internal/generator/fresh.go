@@ -31,10 +31,10 @@ func Fresh(out []byte) {
 func serveInOneEpoch(shown func() guard.Epoch, serve func() bool) {
 	for attempt := 1; ; attempt++ {
 		before := shown()
-		slowWord := serve()
+		isServed := serve()
 		after := shown()
 		isSame := after.VM == before.VM && (after.Kernel == before.Kernel || attempt >= attempts)
-		if slowWord && isSame {
+		if isServed && isSame {
 			return
 		}
 	}
