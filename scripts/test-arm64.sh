@@ -13,6 +13,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 source scripts/crates.sh
 source scripts/ignored.sh
+source scripts/phases.sh
 
 if [ "$(uname -m)" = aarch64 ]; then
     exec scripts/test.sh quick
@@ -81,25 +82,6 @@ others() {
 }
 
 phases=(build library c_library provider command_line machines others)
-for phase in "$@"; do
-    case " ${phases[*]} " in
-    *" $phase "*) ;;
-    *)
-        echo "test-arm64.sh: no phase $phase: use some of ${phases[*]}" >&2
-        exit 2
-        ;;
-    esac
-done
+check_phases test-arm64.sh "${phases[@]}" -- "$@" || exit 2
 [ $# -eq 0 ] || phases=("$@")
-
-status=0
-table=()
-for phase in "${phases[@]}"; do
-    printf '\n=== %s\n' "$phase"
-    begun=$SECONDS
-    if "$phase"; then result=passed; else result=FAILED status=1; fi
-    table+=("$(printf '%-14s %-7s %5d s' "$phase" "$result" $((SECONDS - begun)))")
-done
-printf '\n=== arm64: %s s\n' "$SECONDS"
-printf '%s\n' "${table[@]}"
-exit "$status"
+run_phases arm64 "${phases[@]}"

@@ -9,6 +9,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 source scripts/crates.sh
+source scripts/phases.sh
 
 quick=(format clippy tests thread_locals)
 rest=(first_command documentation complete research release packages sanitizers go)
@@ -82,15 +83,7 @@ rest) phases=("${rest[@]}") ;;
 esac
 kind=$1
 shift
-for phase in "$@"; do
-    case " ${phases[*]} " in
-    *" $phase "*) ;;
-    *)
-        echo "test.sh: $kind has no phase $phase: use some of ${phases[*]}" >&2
-        exit 2
-        ;;
-    esac
-done
+check_phases "test.sh: $kind" "${phases[@]}" -- "$@" || exit 2
 [ $# -eq 0 ] || phases=("$@")
 
 # What this machine can run must run: skipping it is a failure.
@@ -98,28 +91,4 @@ required=$(scripts/required.sh "$kind") || exit 1
 # shellcheck disable=SC2163
 while read -r assignment; do export "$assignment"; done <<< "$required"
 
-# The lines of the log that tell what failed, or else the last ones.
-what_failed() { grep -E '^test .* FAILED$|^error(\[|:)|^Diff in ' "$log" | sort -u || tail -n 5 "$log"; }
-
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-table=()
-failures=()
-for phase in "${phases[@]}"; do
-    printf '\n=== %s\n' "$phase"
-    begun=$SECONDS
-    if "$phase" 2>&1 | tee "$log"; then result=passed; else result=FAILED; fi
-    # Of the harnesses' summaries, and of scripts.
-    ignored=$(sed -n 's/^test result: .* \([0-9]*\) ignored;.*/\1/p; s/^ignored: .*/1/p' "$log" |
-        awk '{ all += $1 } END { print all + 0 }')
-    table+=("$(printf '%-14s %-7s %5d s  %s' "$phase" "$result" $((SECONDS - begun)) \
-        "$([ "$ignored" -eq 0 ] || echo "$ignored ignored")")")
-    [ "$result" = passed ] || failures+=("$phase:" "$(what_failed)")
-done
-
-printf '\n=== %s\n' "$kind: $SECONDS s"
-printf '%s\n' "${table[@]}"
-[ ${#failures[@]} -eq 0 ] || {
-    printf '%s\n' "" "${failures[@]}"
-    exit 1
-}
+run_phases "$kind" "${phases[@]}"
