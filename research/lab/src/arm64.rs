@@ -12,7 +12,7 @@ use crate::debian::{Cache, Kernel, KernelName};
 use crate::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine};
 use crate::emulator::{c_program_for_arm64, root_of_arm64};
 
-pub use crate::emulator::Arm64 as Build;
+pub use crate::emulator::Artifact;
 
 /// The first program, which runs the script.
 const INIT: &str = include_str!("arm64/init.sh");
@@ -21,7 +21,7 @@ const INIT: &str = include_str!("arm64/init.sh");
 const SHELL: &str = "usr/bin/busybox";
 const LOADER: &str = "usr/lib/ld-linux-aarch64.so.1";
 const LIBRARIES: &str = "usr/lib/aarch64-linux-gnu";
-const NAMES: [&str; 7] = [
+const LIBRARY_NAMES: [&str; 7] = [
     "libc.so.6",
     "libcrypto.so.3",
     "libgcc_s.so.1",
@@ -35,23 +35,23 @@ const OPENSSL: &str = "usr/bin/openssl";
 /// The line with which a guest reports how its script ended.
 const ENDED: &str = "the script ended with ";
 
-/// Where guests with one kernel run.
+/// Runs guests with one kernel.
 #[derive(Debug)]
-pub struct Shop {
+pub struct GuestRunner {
     host: Host,
     kernel: Kernel,
     root: PathBuf,
 }
 
-impl Shop {
-    /// A shop that gives up on a guest that has not switched itself off within `timeout`.
+impl GuestRunner {
+    /// Gives up on a guest that has not switched itself off within `timeout`.
     pub fn open(
         kernel: KernelName,
         interrupt: Interrupt,
         timeout: Duration,
-    ) -> Result<Shop, Failure> {
+    ) -> Result<GuestRunner, Failure> {
         let cache = Cache::open(None)?;
-        Ok(Shop {
+        Ok(GuestRunner {
             kernel: cache.kernel(kernel)?,
             host: Host::new(cache.qemu_for_arm64()?, interrupt, timeout)?,
             root: root_of_arm64()?,
@@ -65,9 +65,8 @@ impl Shop {
         Ok(path)
     }
 
-    /// Boots a guest with these files, each at its place, which runs `script`. Returns what the script
-    /// wrote, if it ended well; the console's contents otherwise.
-    pub fn run(&self, files: &[(&str, &Path)], script: &str) -> Result<Said, Failure> {
+    /// Boots a guest with `files`, each at its path in the guest, which runs `script`.
+    pub fn run(&self, files: &[(&str, &Path)], script: &str) -> Result<ScriptOutput, Failure> {
         let number = self.host.next_number()?;
         let initramfs = self.host.file(&format!("initramfs-{number}"));
         self.initramfs(files, script)?.write(&initramfs)?;
@@ -86,7 +85,7 @@ impl Shop {
         let status = console
             .lines()
             .find_map(|line| line.trim().strip_prefix(ENDED));
-        Ok(Said {
+        Ok(ScriptOutput {
             succeeded: status == Some("0"),
             console,
         })
@@ -102,7 +101,7 @@ impl Shop {
         add(SHELL)?;
         add(LOADER)?;
         add(OPENSSL)?;
-        for name in NAMES {
+        for name in LIBRARY_NAMES {
             add(&format!("{LIBRARIES}/{name}"))?;
         }
         for (name, file) in files {
@@ -114,11 +113,11 @@ impl Shop {
     }
 }
 
-/// The output of a guest.
+/// The result of a script in a guest.
 #[derive(Debug)]
-pub struct Said {
-    /// Whether the script ended with 0.
+pub struct ScriptOutput {
+    /// Whether the script's exit status was 0.
     pub succeeded: bool,
-    /// The console's contents, which the kernel and the script have written.
+    /// The output of the kernel and the script on the console.
     pub console: String,
 }

@@ -4,13 +4,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use squall_lab::arm64::{Build, Said, Shop};
+use squall_lab::arm64::{Artifact, GuestRunner, ScriptOutput};
 use squall_lab::debian::KernelName;
-use squall_tools::{Failure, Interrupt};
+use squall_tools::Interrupt;
 
 use crate::common::commands::contains;
 use crate::common::needs::ARM64;
-use crate::common::{Turn, message};
+use crate::common::{Turn, required};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -25,7 +25,7 @@ pub const TESTS: &[Test] = tests![
 /// All cases of a kernel take minutes, and many more on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// The only reasons for which a case may be ignored: arm64, QEMU's CPU and its machine lack these.
+/// The only reasons for which a case may be ignored: arm64, QEMU's CPU or its machine lacks them.
 const LACKING: [&str; 5] = [
     "no such instructions",
     "no trap flag",
@@ -34,35 +34,30 @@ const LACKING: [&str; 5] = [
     "the CPU keeps hashes in registers",
 ];
 
-fn shop(kernel: KernelName) -> Result<Shop, Failure> {
-    let interrupt = Interrupt::watch("the machine is ended")?;
-    Shop::open(kernel, interrupt, TIMEOUT)
+fn runner(kernel: KernelName) -> GuestRunner {
+    let interrupt = required(Interrupt::watch("the machine is ended"));
+    required(GuestRunner::open(kernel, interrupt, TIMEOUT))
 }
 
-/// Runs `script`, which must end well.
+/// Runs `script`, which must succeed.
 #[track_caller]
-fn run(shop: &Shop, files: &[(&str, &Path)], script: &str) -> Said {
-    let said = shop.run(files, script);
-    let said = said.unwrap_or_else(|failure| panic!("{}", message(failure)));
-    assert!(said.succeeded, "{}", said.console);
-    said
+fn run(runner: &GuestRunner, files: &[(&str, &Path)], script: &str) -> ScriptOutput {
+    let output = required(runner.run(files, script));
+    assert!(output.succeeded, "{}", output.console);
+    output
 }
 
 fn guards(kernel: KernelName) {
     let _turn = Turn::take();
-    let shop = shop(kernel).unwrap_or_else(|failure| panic!("{}", message(failure)));
-    let guards = Build::Test("squall", "guards", "testing").build();
-    let guards = guards.unwrap_or_else(|failure| panic!("{}", message(failure)));
-    let said = run(&shop, &[("guards", &guards)], "/guards");
-    let ignored = said
-        .console
-        .lines()
-        .filter(|line| line.contains("... ignored"));
-    for line in ignored {
+    let runner = runner(kernel);
+    let guards = required(Artifact::Test("squall", "guards", "testing").build());
+    let output = run(&runner, &[("guards", &guards)], "/guards");
+    let lines = output.console.lines();
+    for line in lines.filter(|line| line.contains("... ignored")) {
         let is_known = LACKING.iter().any(|reason| line.contains(reason));
         assert!(is_known, "{line}");
     }
-    contains(&said.console, &["test result: ok. "]);
+    contains(&output.console, &["test result: ok. "]);
 }
 
 fn guards_of_linux_6_12() {
@@ -101,32 +96,17 @@ echo all doors served
 
 fn doors_of_the_newest_linux_with_large_pages() {
     let _turn = Turn::take();
-    let shop = shop(KernelName::Arm64NewestPages16K);
-    let shop = shop.unwrap_or_else(|failure| panic!("{}", message(failure)));
-    let built = |what: Build| {
-        what.build()
-            .unwrap_or_else(|failure| panic!("{}", message(failure)))
-    };
-    let draws = shop.c_program("draws");
-    let draws = draws.unwrap_or_else(|failure| panic!("{}", message(failure)));
-    let said = run(
-        &shop,
-        &[
-            (
-                "usr/bin/squall",
-                &built(Build::Program("squall-cli", "squall")),
-            ),
-            ("usr/bin/draws", &draws),
-            (
-                "usr/lib/libsquall-preload.so",
-                &built(Build::Library("squall-preload")),
-            ),
-            (
-                "usr/lib/ossl-modules/squall.so",
-                &built(Build::Library("squall-openssl")),
-            ),
-        ],
-        DOORS,
-    );
-    contains(&said.console, &["all doors served"]);
+    let runner = runner(KernelName::Arm64NewestPages16K);
+    let squall = required(Artifact::Program("squall-cli", "squall").build());
+    let draws = required(runner.c_program("draws"));
+    let preload = required(Artifact::Library("squall-preload").build());
+    let provider = required(Artifact::Library("squall-openssl").build());
+    let files: [(&str, &Path); 4] = [
+        ("usr/bin/squall", &squall),
+        ("usr/bin/draws", &draws),
+        ("usr/lib/libsquall-preload.so", &preload),
+        ("usr/lib/ossl-modules/squall.so", &provider),
+    ];
+    let output = run(&runner, &files, DOORS);
+    contains(&output.console, &["all doors served"]);
 }

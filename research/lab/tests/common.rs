@@ -55,6 +55,12 @@ pub fn kernel_image() -> Result<PathBuf, Failure> {
     Ok(cache.kernel(KernelName::V6_12)?.image)
 }
 
+/// The value of a step that a test needs. Fails with the message if the step has failed.
+#[track_caller]
+pub fn required<T>(result: Result<T, Failure>) -> T {
+    result.unwrap_or_else(|failure| panic!("{}", message(failure)))
+}
+
 pub fn message(failure: Failure) -> String {
     match failure {
         Failure::Runtime(message) => message,

@@ -9,10 +9,11 @@ use squall_tools::Failure;
 use squall_tools::failure::cause;
 
 use super::build::ROOT;
+use super::build_c;
 
 /// A program or a library of the workspace.
 #[derive(Clone, Copy, Debug)]
-pub enum Arm64 {
+pub enum Artifact {
     /// The test `NAME` of a package, built with these features.
     Test(&'static str, &'static str, &'static str),
     /// The program `NAME` of a package.
@@ -21,21 +22,21 @@ pub enum Arm64 {
     Library(&'static str),
 }
 
-impl Arm64 {
+impl Artifact {
     /// Builds it if necessary, and returns its path.
     pub fn build(self) -> Result<PathBuf, Failure> {
         let mut arguments = vec!["cargo", self.command(), "--locked", "--quiet"];
         arguments.extend(["--message-format=json", "--package"]);
         let name = match self {
-            Arm64::Test(package, name, features) => {
+            Artifact::Test(package, name, features) => {
                 arguments.extend([package, "--no-run", "--test", name, "--features", features]);
                 name
             }
-            Arm64::Program(package, name) => {
+            Artifact::Program(package, name) => {
                 arguments.extend([package, "--bin", name]);
                 name
             }
-            Arm64::Library(package) => {
+            Artifact::Library(package) => {
                 arguments.extend([package, "--lib"]);
                 package
             }
@@ -49,7 +50,7 @@ impl Arm64 {
 
     fn command(self) -> &'static str {
         match self {
-            Arm64::Test(..) => "test",
+            Artifact::Test(..) => "test",
             _ => "build",
         }
     }
@@ -58,7 +59,7 @@ impl Arm64 {
     fn file(self, line: &str) -> Option<PathBuf> {
         let message: Value = serde_json::from_str(line).ok()?;
         match self {
-            Arm64::Library(package) => {
+            Artifact::Library(package) => {
                 let is_it = message["target"]["name"] == package.replace('-', "_");
                 let files = message["filenames"].as_array().filter(|_| is_it)?;
                 let mut files = files.iter().filter_map(Value::as_str);
@@ -71,10 +72,11 @@ impl Arm64 {
 
 /// Builds `programs/NAME.c` at `path`, which must be below the target directory or `/tmp`.
 pub fn c_program(name: &str, path: &Path) -> Result<(), Failure> {
-    let source = format!("research/lab/programs/{name}.c");
-    let path = path.display().to_string();
-    let compiler = "aarch64-linux-gnu-gcc";
-    run(name, &[compiler, "-O2", "-Wall", "-o", &path, &source]).map(drop)
+    let (source, path) = (build_c::source(name), path.display().to_string());
+    let mut arguments = vec!["aarch64-linux-gnu-gcc"];
+    arguments.extend(build_c::FLAGS);
+    arguments.extend(["-o", &path, &source]);
+    run(name, &arguments).map(drop)
 }
 
 /// The root directory, which it may make first.

@@ -10,6 +10,14 @@ use super::compiler;
 /// The directory of the programs' sources.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/programs");
 
+/// The compiler's options.
+pub(super) const FLAGS: [&str; 4] = ["-O2", "-Wall", "-Wextra", "-Werror"];
+
+/// The path of the source of the program `name`.
+pub(super) fn source(name: &str) -> String {
+    format!("{SOURCES}/{name}.c")
+}
+
 /// The message if there is no compiler.
 const MISSING: &str = "no C compiler is installed: install gcc or clang, and have `cc` in PATH";
 
@@ -20,10 +28,7 @@ pub fn program(name: &str, path: &Path) -> Result<(), Failure> {
 
 fn build(compiler: &str, name: &str, path: &Path) -> Result<(), Failure> {
     let mut command = Command::new(compiler);
-    command.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]);
-    command
-        .arg(path)
-        .arg(Path::new(SOURCES).join(format!("{name}.c")));
+    command.args(FLAGS).arg("-o").arg(path).arg(source(name));
     command.env("LC_ALL", "C");
     // The lines before the error only give its position.
     compiler::build(&mut command, name, MISSING, |line| line.contains("error:"))

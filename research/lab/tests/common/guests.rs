@@ -9,7 +9,7 @@ use squall_lab::test_guests::{Guest, GuestFactory};
 use squall_tools::{Failure, Interrupt};
 use tempfile::TempDir;
 
-use super::{Turn, message};
+use super::{Turn, message, required};
 
 /// Longest time to wait for anything.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
@@ -25,7 +25,7 @@ impl Workspace {
     pub fn new() -> Workspace {
         let _turn = Turn::take();
         Workspace {
-            factory: open().unwrap_or_else(|failure| panic!("{}", message(failure))),
+            factory: required(open()),
             directory: TempDir::new().expect("a directory"),
             _turn,
         }

@@ -9,7 +9,7 @@ use squall_tools::{Failure, Interrupt};
 use tempfile::TempDir;
 
 use crate::common::guests::{TIMEOUT, ok};
-use crate::common::{Turn, message};
+use crate::common::{Turn, required};
 
 /// The module's file in a guest.
 pub const MODULE: &str = "/root/squall_vmgenid.ko";
@@ -42,8 +42,7 @@ impl Workspace {
         let directory = TempDir::new().expect("a directory");
         let program = directory.path().join("vmgenid");
         test_guests::c_program("vmgenid", &program).expect("a program");
-        let (factory, cache) =
-            open(kernel).unwrap_or_else(|failure| panic!("{}", message(failure)));
+        let (factory, cache) = required(open(kernel));
         let module = directory.path().join("squall_vmgenid.ko");
         test_guests::module(&cache, kernel, shows_copy, &module).expect("a module");
         Workspace {
