@@ -31,9 +31,10 @@ mod engine {
             return between(|| aarch64::cached_schedule::xor_keystream(&keys, 1, out));
         }
         let mut key = aarch64::Expanded::empty();
-        match is_256 {
-            true => aarch64::schedule::expand_256(&[1; 32], &mut key.keys),
-            false => aarch64::schedule::expand_128(&[1; 16], &mut key.keys),
+        if is_256 {
+            aarch64::schedule::expand_256(&[1; 32], &mut key.keys)
+        } else {
+            aarch64::schedule::expand_128(&[1; 16], &mut key.keys)
         }
         let rounds = if is_256 { 14 } else { 10 };
         between(|| key.keystream(rounds, 1, out, Stores::Cached));

@@ -1,5 +1,5 @@
-//! Suites that run their tests themselves (`harness = false`). The compiler drops what is marked with
-//! `#[test]` there, without a word.
+//! Suites that run their tests themselves (`harness = false`) contain no function marked with `#[test]`:
+//! the compiler would drop it silently.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,15 +36,19 @@ fn suites(manifest: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The sources in `folder`, but for those of other targets.
+/// The sources in `folder`, except those of other targets.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder");
     entries
         .map(|entry| entry.expect("an entry").path())
-        .flat_map(|path| match path.is_dir() {
-            true if path.join("main.rs").exists() => Vec::new(),
-            true => sources(&path),
-            false => vec![path],
+        .flat_map(|path| {
+            if !path.is_dir() {
+                vec![path]
+            } else if path.join("main.rs").exists() {
+                Vec::new()
+            } else {
+                sources(&path)
+            }
         })
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
         .collect()
@@ -62,7 +66,11 @@ fn suites_list_all_of_their_tests() {
         for source in sources(suite.parent().expect("a folder")) {
             let text = fs::read_to_string(&source).expect("a source");
             let has_mark = text.lines().any(|line| line.trim() == "#[test]");
-            assert!(!has_mark, "{}: a test that nobody runs", source.display());
+            assert!(
+                !has_mark,
+                "{}: a function marked with #[test], which never runs",
+                source.display()
+            );
         }
     }
 }

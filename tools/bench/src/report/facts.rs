@@ -28,9 +28,10 @@ impl Machine {
 
     /// Where the thread that measures ran.
     pub fn measured_on(&self) -> &'static str {
-        match self.pinned {
-            true => "one CPU",
-            false => "no CPU in particular",
+        if self.pinned {
+            "one CPU"
+        } else {
+            "no CPU in particular"
         }
     }
 
