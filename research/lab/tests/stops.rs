@@ -60,8 +60,8 @@ fn the_table_has_every_kind_of_stop() {
     let workspace = Workspace::new();
     let printed = succeed(lab(&workspace, &[]));
     let kinds = [
-        "stopped, went on at once ",
-        "stopped, snapshot, went on ",
+        "stopped and continued ",
+        "stopped for a snapshot ",
         "clone of a snapshot ",
         "no stop ",
     ];
