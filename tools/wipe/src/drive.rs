@@ -16,14 +16,16 @@ use crate::content::Content;
 use crate::event::{EventKind, EventSender};
 use crate::journal::Journal;
 use crate::keys::{Key, Keys};
+use crate::open_target::OpenTarget;
 use crate::pace::Pace;
-use crate::pipeline::{Pipeline, Stop, TRANSFER};
+use crate::pipeline::{Pipeline, TRANSFER};
 use crate::progress::{Phase, Progress};
 use crate::ranges::Ranges;
 use crate::record::{
     ContentKind, Drive, Extent, Outcome, Pass, Plan, Scope, Transfer, Verification,
 };
 use crate::sample::samples;
+use crate::task::Stop;
 use crate::verify::{self, Found};
 use crate::write;
 
@@ -93,16 +95,18 @@ impl Worker<'_> {
         };
         self.update(|drive| drive.transfer = Some(transfer));
         Ok(Pipeline {
-            target: self.target,
-            device: self.device,
+            open: OpenTarget {
+                target: self.target,
+                device: self.device,
+                progress: self.progress,
+                interrupt: self.interrupt,
+                refused_in_a_row: None,
+            },
             queue,
             buffers: (0..depth).map(|_| Buffer::new(TRANSFER)).collect(),
             pace: Pace::new(self.transfer.rate_limit),
             interval: self.interval,
-            progress: self.progress,
             events: &self.events,
-            interrupt: self.interrupt,
-            refused_in_a_row: None,
         })
     }
 

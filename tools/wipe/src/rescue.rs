@@ -9,8 +9,9 @@ use rustix::io::Errno;
 use squall_drives::io::Buffer;
 use squall_tools::failure::cause;
 
-use crate::pipeline::{Pipeline, Stop, Task};
+use crate::open_target::OpenTarget;
 use crate::record::Extent;
+use crate::task::{Stop, Task};
 
 /// How often a sector is tried before it is given up.
 const SECTOR_TRIES: u32 = 3;
@@ -33,15 +34,15 @@ enum ErrorKind {
 
 /// Transfers as much of `extent` as possible, and tells `task` which sectors were refused.
 pub fn in_pieces<T: Task>(
-    pipeline: &mut Pipeline<'_>,
+    open: &mut OpenTarget<'_>,
     extent: Extent,
     task: &mut T,
 ) -> Result<(), Stop> {
-    let sector = u64::from(pipeline.target.identity.sector);
+    let sector = u64::from(open.target.identity.sector);
     let mut buffer = Buffer::new(extent.length as usize);
     let mut left = vec![extent];
     while let Some(part) = left.pop() {
-        if pipeline.interrupt.is_noted() {
+        if open.interrupt.is_noted() {
             return Err(Stop::Interrupted);
         }
         let bytes = &mut buffer[..part.length as usize];
@@ -51,14 +52,14 @@ pub fn in_pieces<T: Task>(
             Some(_) => 1,
             None => SECTOR_TRIES,
         };
-        if attempt::<T>(pipeline, tries, bytes, part.offset)? {
+        if attempt::<T>(open, tries, bytes, part.offset)? {
             task.done(part.offset, bytes);
-            pipeline.accepted(part.length);
+            open.accepted(part.length);
         } else if let Some([first, second]) = halves {
             left.extend([second, first]);
         } else {
             task.refused(part);
-            pipeline.refused(part.length)?;
+            open.refused(part.length)?;
         }
     }
     Ok(())
@@ -66,17 +67,17 @@ pub fn in_pieces<T: Task>(
 
 /// Whether one of `tries` transfers succeeds.
 fn attempt<T: Task>(
-    pipeline: &Pipeline<'_>,
+    open: &OpenTarget<'_>,
     tries: u32,
     bytes: &mut [u8],
     offset: u64,
 ) -> Result<bool, Stop> {
     let (mut refused, mut busy) = (0, 0);
     while refused < tries {
-        let Err(error) = pipeline.device.transfer(T::DIRECTION, bytes, offset) else {
+        let Err(error) = open.device.transfer(T::DIRECTION, bytes, offset) else {
             return Ok(true);
         };
-        match classify(&error, pipeline.target.is_attached()) {
+        match classify(&error, open.target.is_attached()) {
             ErrorKind::Refused => refused += 1,
             ErrorKind::Busy if busy < BUSY_ATTEMPTS => {
                 busy += 1;

@@ -5,10 +5,11 @@ use squall_tools::failure::cause;
 
 use crate::content::Content;
 use crate::event::{EventKind, EventSender};
-use crate::pipeline::{Pipeline, Stop, TRANSFER, Task};
+use crate::pipeline::{Pipeline, TRANSFER};
 use crate::progress::Progress;
 use crate::ranges::{Differences, Ranges};
 use crate::record::{Extent, Verification};
+use crate::task::{Stop, Task};
 
 /// Saves the offset that a verification has reached, and what it found.
 pub type Save<'a> = &'a mut dyn FnMut(u64, &Found);
@@ -59,11 +60,11 @@ pub fn compare(
     found: Found,
     save: Save<'_>,
 ) -> Result<(), Stop> {
-    let dropped = pipeline.device.drop_cached_pages();
+    let dropped = pipeline.open.device.drop_cached_pages();
     dropped.map_err(|error| Stop::Failed(format!("page cache: {}", cause(&error))))?;
     let mut task = Comparing {
         events: pipeline.events,
-        progress: pipeline.progress,
+        progress: pipeline.open.progress,
         content,
         expected: Buffer::new(TRANSFER),
         found,

@@ -5,9 +5,10 @@ use squall_tools::failure::cause;
 
 use crate::content::Content;
 use crate::event::{EventKind, EventSender};
-use crate::pipeline::{Pipeline, Stop, Task};
+use crate::pipeline::Pipeline;
 use crate::ranges::Ranges;
 use crate::record::Extent;
+use crate::task::{Stop, Task};
 
 /// Saves the offset that a pass has reached, and what was refused, so that they survive a power cut.
 pub type Save<'a> = &'a mut dyn FnMut(u64, &Ranges);
@@ -28,10 +29,10 @@ pub fn pass(
     }
     let region = Extent {
         offset: from,
-        length: pipeline.target.identity.size - from,
+        length: pipeline.open.target.identity.size - from,
     };
     let mut task = Writing {
-        device: pipeline.device,
+        device: pipeline.open.device,
         events: pipeline.events,
         content,
         unwritten,

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 
 use super::Worker;
 use crate::event::EventKind;
-use crate::pipeline::Stop;
 use crate::purge;
 use crate::record::{Drive, Purge};
+use crate::task::Stop;
 
 impl Worker<'_> {
     /// Has the drive erase itself, if that was asked for and is not done yet. Afterwards its
