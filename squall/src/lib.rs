@@ -62,6 +62,13 @@ use thread_generator::{RequestKind, SlowPath};
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("squall is for Linux: its promises rest on Linux interfaces");
+#[cfg(all(
+    target_arch = "aarch64",
+    any(target_endian = "big", target_env = "ohos")
+))]
+compile_error!(
+    "on aarch64 squall's engines need little-endian memory, and register x18, which OpenHarmony keeps for itself"
+);
 
 /// Fills `out` with random bytes.
 ///

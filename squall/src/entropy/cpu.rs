@@ -199,7 +199,7 @@ fn read_counter() -> u64 {
         let count: u64;
         // SAFETY: Linux lets processes read the virtual counter.
         unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) count, options(nomem, nostack)) };
-        return count;
+        count
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     {
@@ -209,9 +209,9 @@ fn read_counter() -> u64 {
         };
         // SAFETY: `now` is writable.
         unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
-        return (now.tv_sec as u64)
+        (now.tv_sec as u64)
             .wrapping_mul(1_000_000_000)
-            .wrapping_add(now.tv_nsec as u64);
+            .wrapping_add(now.tv_nsec as u64)
     }
 }
 

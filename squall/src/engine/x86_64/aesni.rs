@@ -2,11 +2,11 @@
 
 use core::arch::x86_64::*;
 
-use super::{BLOCK, RoundKeys, Stores, ctr_kernel};
+use super::{BLOCK, RoundKeys, Stores, ctr_loop};
 
 type Vector = __m128i;
 
-ctr_kernel!("aes,ssse3", xmm_reg);
+ctr_loop!("aes,ssse3", xmm_reg);
 
 #[inline]
 #[target_feature(enable = "sse2")]

@@ -1,7 +1,7 @@
 //! AES in counter mode by x86-64 instructions: one file per instruction set, one loop for all.
 //!
 //! Each file names its vector type and provides a handful of one-instruction operations;
-//! `ctr_kernel!` builds the same loop from them. An [`Expanded`] proves that the CPU has what its
+//! `ctr_loop!` builds the same loop from them. An [`Expanded`] proves that the CPU has what its
 //! kernel needs: it can only be made for an engine that was detected.
 
 pub(super) mod aesni;
@@ -60,7 +60,7 @@ impl Expanded {
 ///
 /// Eight vectors are in flight: enough to hide the latency of one AES round (3 to 5 cycles at
 /// one or two rounds a cycle on every core so far). The remainder goes in batches of 4, 2 and 1.
-macro_rules! ctr_kernel {
+macro_rules! ctr_loop {
     ($features:literal, $register:ident) => {
         /// Bytes in one vector.
         const WIDTH: usize = size_of::<Vector>();
@@ -205,7 +205,7 @@ macro_rules! ctr_kernel {
         }
     };
 }
-use ctr_kernel;
+use ctr_loop;
 
 /// Calls a function once per literal, which is its first const argument.
 macro_rules! for_each_literal {

@@ -2,11 +2,11 @@
 
 use core::arch::x86_64::*;
 
-use super::{BLOCK, RoundKeys, Stores, ctr_kernel};
+use super::{BLOCK, RoundKeys, Stores, ctr_loop};
 
 type Vector = __m256i;
 
-ctr_kernel!("vaes,avx2,aes,ssse3", ymm_reg);
+ctr_loop!("vaes,avx2,aes,ssse3", ymm_reg);
 
 #[inline]
 #[target_feature(enable = "avx2")]

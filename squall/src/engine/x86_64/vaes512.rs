@@ -2,11 +2,11 @@
 
 use core::arch::x86_64::*;
 
-use super::{BLOCK, RoundKeys, Stores, ctr_kernel};
+use super::{BLOCK, RoundKeys, Stores, ctr_loop};
 
 type Vector = __m512i;
 
-ctr_kernel!("vaes,avx512f,avx512bw,aes,ssse3", zmm_reg);
+ctr_loop!("vaes,avx512f,avx512bw,aes,ssse3", zmm_reg);
 
 #[inline]
 #[target_feature(enable = "avx512f")]
