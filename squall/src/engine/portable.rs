@@ -1,7 +1,7 @@
 //! AES in counter mode by the `aes` crate, on any CPU.
 //!
 //! The crate's code is constant-time, with ARMv8's AES instructions where the CPU has them. The
-//! kernels in `x86_64/` are tested against it. It copies round keys to the stack, which is wiped
+//! loops in `x86_64/` are tested against it. It copies round keys to the stack, which is wiped
 //! after each use.
 
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};

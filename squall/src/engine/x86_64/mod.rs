@@ -2,7 +2,7 @@
 //!
 //! Each file names its vector type and provides a handful of one-instruction operations;
 //! `ctr_loop!` builds the same loop from them. An [`Expanded`] proves that the CPU has what its
-//! kernel needs: it can only be made for an engine that was detected.
+//! loop needs: it can only be made for an engine that was detected.
 
 pub(super) mod aesni;
 pub(super) mod cached_schedule;
@@ -18,7 +18,7 @@ use crate::secret::wipe;
 /// Round keys of AES-128 (the first 11) or AES-256 (all 15).
 pub type RoundKeys = [__m128i; 15];
 
-/// A key expanded for a kernel that this CPU can run.
+/// A key expanded for a loop that this CPU can run.
 pub struct Expanded {
     engine: Engine,
     pub keys: RoundKeys,
