@@ -23,6 +23,7 @@
 //! | --- | --- |
 //! | keys, nonces, tokens, identifiers, anything | [`fill`], [`array()`], [`u32()`], [`u64()`] |
 //! | numbers whose repetition in a VM clone does no harm: simulations, sampling, jitter | [`SimulationRng`] |
+//! | many such numbers in a row, or from a shared library | [`BufferedSimulationRng`] |
 //! | keys that live for years, when a microsecond does not matter | [`fill_fresh`] |
 //! | code that takes a `rand_core` generator | [`Rng`] |
 //! | the same bytes again: wiping and verifying, seeded data | [`Stream`] |
@@ -32,6 +33,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_debug_implementations, missing_docs)]
 
+mod buffered;
 #[cfg(target_arch = "x86_64")]
 mod cpuid;
 mod drbg;
@@ -51,6 +53,7 @@ mod stream;
 mod thread_generator;
 mod zeroable;
 
+pub use buffered::BufferedSimulationRng;
 pub use engine::{Engine, UnknownEngine};
 pub use error::Error;
 use error::abort;

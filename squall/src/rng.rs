@@ -1,5 +1,7 @@
 //! `Rng` and `SimulationRng`: the generator behind the `rand_core` traits.
 
+use crate::BufferedSimulationRng;
+use crate::guard::page::Word;
 use crate::thread_generator::RequestKind;
 
 /// A zero-sized handle to this thread's generator: every `Rng` is the same generator as
@@ -49,24 +51,58 @@ pub struct Rng;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SimulationRng;
 
+/// What the traits are made of.
+trait Words {
+    fn word<W: Word>(&mut self) -> W;
+
+    const KIND: RequestKind;
+}
+
+impl Words for Rng {
+    const KIND: RequestKind = RequestKind::Unique;
+
+    #[inline(always)]
+    fn word<W: Word>(&mut self) -> W {
+        crate::word(Self::KIND)
+    }
+}
+
+impl Words for SimulationRng {
+    const KIND: RequestKind = RequestKind::Simulation;
+
+    #[inline(always)]
+    fn word<W: Word>(&mut self) -> W {
+        crate::word(Self::KIND)
+    }
+}
+
+impl Words for BufferedSimulationRng {
+    const KIND: RequestKind = RequestKind::Simulation;
+
+    #[inline(always)]
+    fn word<W: Word>(&mut self) -> W {
+        BufferedSimulationRng::word(self)
+    }
+}
+
 macro_rules! generators {
-    ($($generator:ty => $kind:expr),*) => {$(
+    ($($generator:ty),*) => {$(
         impl rand_core::TryRng for $generator {
             type Error = rand_core::Infallible;
 
             #[inline]
             fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-                Ok(crate::word($kind))
+                Ok(Words::word(self))
             }
 
             #[inline]
             fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-                Ok(crate::word($kind))
+                Ok(Words::word(self))
             }
 
             #[inline]
             fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
-                crate::fill_with($kind, out);
+                crate::fill_with(Self::KIND, out);
                 Ok(())
             }
         }
@@ -75,23 +111,23 @@ macro_rules! generators {
         impl rand_core_09::RngCore for $generator {
             #[inline]
             fn next_u32(&mut self) -> u32 {
-                crate::word($kind)
+                Words::word(self)
             }
 
             #[inline]
             fn next_u64(&mut self) -> u64 {
-                crate::word($kind)
+                Words::word(self)
             }
 
             #[inline]
             fn fill_bytes(&mut self, out: &mut [u8]) {
-                crate::fill_with($kind, out);
+                crate::fill_with(Self::KIND, out);
             }
         }
     )*};
 }
 
-generators!(Rng => RequestKind::Unique, SimulationRng => RequestKind::Simulation);
+generators!(Rng, SimulationRng, BufferedSimulationRng);
 
 impl rand_core::TryCryptoRng for Rng {}
 

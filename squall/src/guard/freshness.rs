@@ -41,10 +41,17 @@ pub(super) fn unless_frozen(generation: u64) -> u64 {
     }
 }
 
+/// The current tag.
+#[inline(always)]
+pub(crate) fn tag() -> u64 {
+    tag_under(mapped_generation())
+}
+
 /// The current tag, with `generation` in place of the kernel's current one. It changes with either.
 ///
 /// An empty page is fresh only under a tag of all ones, which takes one value of the signal out of
 /// 2^64.
+#[inline(always)]
 pub(crate) fn tag_under(generation: u64) -> u64 {
     let signal = signal_address();
     if signal.first.is_null() {

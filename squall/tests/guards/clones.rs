@@ -22,7 +22,7 @@ use crate::stack::words_of_page;
 
 /// Compares the draws of this process and two copies of it, 200 times; the first copy runs `between`
 /// before it draws.
-fn copies_draw<const N: usize>(draw: fn() -> [Draw; N], between: impl Fn()) -> Verdict {
+pub fn copies_draw<const N: usize>(draw: fn() -> [Draw; N], between: impl Fn()) -> Verdict {
     let (reader, writer) = pipe().unwrap();
     let collector = std::thread::spawn(move || receive(reader));
     draw();
@@ -349,31 +349,32 @@ impl Signal {
 
 /// vmclock's counter is different in every copy.
 pub fn vmclock_changes() -> Verdict {
-    copies_with_changing(&Signal::vmclock())
+    copies_with_changing(&Signal::vmclock(), draws)
 }
 
 /// vmclock's disruption marker is different in every copy.
 pub fn vmclock_marker_changes() -> Verdict {
-    copies_with_changing(&Signal::marker())
+    copies_with_changing(&Signal::marker(), draws)
 }
 
 /// The first half of vmgenid's identifier is different in every copy.
 pub fn vmgenid_page_begins_differently() -> Verdict {
-    copies_with_changing(&Signal::vmgenid(0))
+    copies_with_changing(&Signal::vmgenid(0), draws)
 }
 
 /// The last half of vmgenid's identifier is different in every copy.
 pub fn vmgenid_page_ends_differently() -> Verdict {
-    copies_with_changing(&Signal::vmgenid(8))
+    copies_with_changing(&Signal::vmgenid(8), draws)
 }
 
-fn copies_with_changing(signal: &Signal) -> Verdict {
+/// Copies draw, each under another value of `signal`.
+pub fn copies_with_changing<const N: usize>(signal: &Signal, draw: fn() -> [Draw; N]) -> Verdict {
     let (reader, writer) = pipe().unwrap();
     let collector = std::thread::spawn(move || receive(reader));
     for round in 0..200 {
         for copy in 0..3 {
             signal.set(10 + 3 * round + copy);
-            wait(fork(|| send(&writer, &draws())));
+            wait(fork(|| send(&writer, &draw())));
         }
     }
     drop(writer);

@@ -1,6 +1,6 @@
 //! The kernel may zero a droppable page at any moment: no zeros, no repeats.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use squall::testing::{events_for_testing, page_address_for_testing};
 
@@ -26,9 +26,14 @@ pub fn drop_page() {
 /// Drops this thread's page over and over from another thread while `work` runs.
 fn drop_page_while<T>(work: impl FnOnce() -> T) -> T {
     squall::u32();
-    let page = page_address_for_testing();
+    drop_while(page_address_for_testing(), |_| work())
+}
+
+/// Drops a page over and over from another thread while `work` runs, which gets the number of drops.
+pub fn drop_while<T>(page: usize, work: impl FnOnce(&AtomicU64) -> T) -> T {
     assert_ne!(page, 0);
     let is_done = &AtomicBool::new(false);
+    let drops = &AtomicU64::new(0);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             while !is_done.load(Ordering::Relaxed) {
@@ -36,12 +41,13 @@ fn drop_page_while<T>(work: impl FnOnce() -> T) -> T {
                 let status =
                     unsafe { libc::madvise(page as *mut libc::c_void, 4096, libc::MADV_DONTNEED) };
                 assert_eq!(status, 0);
+                drops.fetch_add(1, Ordering::Relaxed);
                 for _ in 0..300 {
                     std::hint::spin_loop();
                 }
             }
         });
-        let result = work();
+        let result = work(drops);
         is_done.store(true, Ordering::Relaxed);
         result
     })

@@ -44,7 +44,8 @@ pub fn simulations() -> Verdict {
     })
 }
 
-fn children_draw<const N: usize>(draw: fn() -> [Draw; N]) -> Verdict {
+/// Children and their parent draw in turns.
+pub fn children_draw<const N: usize>(draw: fn() -> [Draw; N]) -> Verdict {
     let (reader, writer) = pipe().unwrap();
     let collector = std::thread::spawn(move || receive(reader));
     for _ in 0..CHILDREN {

@@ -7,6 +7,7 @@
 //! `SQUALL_REQUIRE_ENGINES` names the engine, such a case runs and fails.
 
 mod aes256;
+mod buffered;
 mod clones;
 #[path = "../common/ctr.rs"]
 #[allow(dead_code, reason = "shared with the other tests")]
@@ -345,6 +346,15 @@ const CASES: &[Case] = &[
     case("clone/simulation", clones::simulation, CLONED_BEFORE_NOTIFICATION, Broken).needs(GENERATION),
     case("clone/simulation/long", clones::long_simulation, CLONED_BEFORE_NOTIFICATION, Held).needs(GENERATION),
     case("clone/simulation/long/control", clones::long_simulation, &[ForkGuard, NoVmgenid, BareMetal, UnnotifiedCloneGuard], Broken).needs(GENERATION),
+    case("buffered/fork", buffered::children, STRICT, Held),
+    case("buffered/fork/plain-memory", buffered::children, PLAIN, Held),
+    case("buffered/fork/control", buffered::children, UNGUARDED, Broken),
+    case("buffered/reseed", buffered::a_reseed_empties_the_buffer, &[], Held).reseeds_kernel().needs(GENERATION),
+    case("buffered/reseed/control", buffered::a_reseed_empties_the_buffer, &[GenerationCheck], Broken).reseeds_kernel().needs(GENERATION),
+    case("buffered/vmclock", buffered::vmclock_changes, &[ForkGuard], Held),
+    case("buffered/vmclock/control", buffered::vmclock_never_changes, &[ForkGuard], Broken).needs(GENERATION),
+    case("buffered/drop", buffered::drops, &[], Held),
+    case("buffered/drop/control", buffered::drops_until_zero, &[CheckAfterRead], Broken).needs(GENERATION),
     case("fork/simulation", forks::simulations, STRICT, Held),
     case("fork/simulation/control", forks::simulations, UNGUARDED, Broken),
     case("clone/burst", clones::stopped_in_a_burst, STOPPED_IN_A_BURST, Held).needs(BURSTS),
