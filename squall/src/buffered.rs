@@ -5,7 +5,7 @@
 //! **after** it was read.
 
 use crate::failpoint::{self, Failpoint};
-use crate::guard::freshness;
+use crate::guard::freshness::TagAddresses;
 use crate::guard::page::{CAPACITY, Page, Word};
 use crate::guard::policy::Policy;
 use crate::thread_generator::RequestKind;
@@ -36,9 +36,17 @@ use crate::thread_generator::RequestKind;
 /// ```
 #[derive(Debug, Default)]
 pub struct BufferedSimulationRng {
-    page: Option<Page>,
-    /// Unused bytes of the buffer; they are taken from the end. 0 as long as there is no page.
+    /// `None` before the first number.
+    buffer: Option<Buffer>,
+    /// Unused bytes of the buffer; they are taken from the end. 0 as long as there is none.
     left: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Buffer {
+    page: Page,
+    /// Of the tag under which it was filled.
+    addresses: TagAddresses,
 }
 
 // SAFETY: the page is memory like any other, which is mapped until the drop, and only reached through
@@ -52,7 +60,7 @@ impl BufferedSimulationRng {
     /// A generator without a buffer, which the first number maps and fills.
     pub const fn new() -> Self {
         BufferedSimulationRng {
-            page: None,
+            buffer: None,
             left: 0,
         }
     }
@@ -71,8 +79,8 @@ impl BufferedSimulationRng {
             return None;
         }
         self.left = at;
-        let page = self.page?;
-        let is_fresh = || page.is_fresh(freshness::tag());
+        let Buffer { page, addresses } = self.buffer?;
+        let is_fresh = || page.is_fresh(addresses.tag());
         let was_checked_before = failpoint::is_off(Failpoint::CheckAfterRead) && is_fresh();
         let word = page.take_word(at);
         (was_checked_before || is_fresh()).then_some(word)
@@ -100,12 +108,12 @@ impl BufferedSimulationRng {
         if !Policy::get().tag_suffices() {
             return false;
         }
-        if self.page.is_none() {
-            self.page = Page::map().ok();
-        }
-        let Some(page) = self.page else { return false };
+        let mapped = self.buffer.map_or_else(Page::map, |buffer| Ok(buffer.page));
+        let Ok(page) = mapped else { return false };
+        let addresses = TagAddresses::now();
+        self.buffer = Some(Buffer { page, addresses });
         // Before the bytes are generated: what happens meanwhile makes them stale.
-        page.set_freshness_tag(freshness::tag());
+        page.set_freshness_tag(addresses.tag());
         page.with_buffer(CAPACITY, |buffer| {
             crate::fill_with(RequestKind::Simulation, buffer);
         });
@@ -117,13 +125,13 @@ impl BufferedSimulationRng {
     #[cfg(feature = "testing")]
     #[doc(hidden)]
     pub fn page_address(&self) -> usize {
-        self.page.map_or(0, Page::address)
+        self.buffer.map_or(0, |buffer| buffer.page.address())
     }
 }
 
 impl Drop for BufferedSimulationRng {
     fn drop(&mut self) {
-        if let Some(page) = self.page {
+        if let Some(Buffer { page, .. }) = self.buffer {
             page.wipe_and_unmap();
         }
     }

@@ -41,17 +41,39 @@ pub(super) fn unless_frozen(generation: u64) -> u64 {
     }
 }
 
-/// The current tag.
-#[inline(always)]
-pub(crate) fn tag() -> u64 {
-    tag_under(mapped_generation())
+/// Where the words of the tag are, for those who compare it often.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TagAddresses {
+    pub(super) generation: *const AtomicU64,
+    pub(super) signal: SignalAddress,
+}
+
+impl TagAddresses {
+    /// The addresses as they are now: that of the signal may still change, soon after the first draws.
+    pub fn now() -> TagAddresses {
+        TagAddresses {
+            generation: generation_address(),
+            signal: signal_address(),
+        }
+    }
+
+    /// The current tag.
+    #[inline(always)]
+    pub fn tag(&self) -> u64 {
+        // SAFETY: the place is `UNMAPPED`, or in the vDSO's data, which stays mapped.
+        let generation = unless_frozen(unsafe { (*self.generation).load(Ordering::Relaxed) });
+        if self.signal.first.is_null() {
+            return generation;
+        }
+        // SAFETY: by `set_signal_address`, the place is in memory that stays mapped.
+        combine(generation, unsafe { self.signal.read() })
+    }
 }
 
 /// The current tag, with `generation` in place of the kernel's current one. It changes with either.
 ///
 /// An empty page is fresh only under a tag of all ones, which takes one value of the signal out of
 /// 2^64.
-#[inline(always)]
 pub(crate) fn tag_under(generation: u64) -> u64 {
     let signal = signal_address();
     if signal.first.is_null() {

@@ -4,10 +4,10 @@
 //! words that the fast path compares. A request needs no other memory but those words and the page.
 
 use core::cell::Cell;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::AtomicU64;
 
 use super::burst::Burst;
-use super::freshness;
+use super::freshness::{self, TagAddresses};
 use super::lock::Lock;
 use super::page::{CAPACITY, Page};
 use super::policy::Policy;
@@ -134,20 +134,15 @@ impl ThreadLine {
     /// Whether the page's bytes are fresh: generated under the tag that is current now.
     #[inline(always)]
     pub fn is_fresh(&self, page: Page) -> bool {
-        // SAFETY: bytes are left, so `update` has set the place, which stays mapped.
-        let generation = unsafe { (*self.generation.get()).load(Ordering::Relaxed) };
-        let generation = freshness::unless_frozen(generation);
-        let signal = SignalAddress {
-            first: self.signal.get(),
-            to_last: self.signal_to_last.get(),
+        // Bytes are left, so `update` has set the addresses.
+        let addresses = TagAddresses {
+            generation: self.generation.get(),
+            signal: SignalAddress {
+                first: self.signal.get(),
+                to_last: self.signal_to_last.get(),
+            },
         };
-        let tag = if signal.first.is_null() {
-            generation
-        } else {
-            // SAFETY: as above.
-            freshness::combine(generation, unsafe { signal.read() })
-        };
-        page.is_fresh(tag)
+        page.is_fresh(addresses.tag())
     }
 
     /// The cycle counter, read after the bytes of a request, if a clone's buffer may have the same bytes;

@@ -1,0 +1,127 @@
+"""Cryptographic random numbers: fast, and safe across forks and VM clones.
+
+Which should I use?
+
+==========================================================  ==============================================
+for                                                         use
+==========================================================  ==============================================
+keys, nonces, tokens, session identifiers                   token_bytes, token_hex, token_urlsafe, uuid4
+keys that live for years                                    fresh_bytes
+an integer below n                                          randbelow
+memory that is there already, such as an array              fill
+everything that random.Random has                           Random
+NumPy: numbers that nobody can repeat                       squall.random.default_rng()
+NumPy: the same numbers again                               squall.random.default_rng(seed)
+Dask: the same numbers whatever the chunks                  squall.dask.random(shape, chunks, seed=seed)
+the same bytes again, from any offset                       Stream
+code that calls os.urandom, secrets or uuid                 install
+what protects this process                                  status, or `python -m squall`
+==========================================================  ==============================================
+
+Functions of this module never repeat: not in a child of fork, in another thread, or in a clone of a virtual
+machine, as far as the machine lets squall notice clones or prevent repeats. They never block once the system
+has booted, and may be called from signal handlers and at interpreter shutdown.
+
+They raise OSError if the machine has no source of randomness at all, as in some sandboxes.
+"""
+
+from uuid import SafeUUID as _SafeUUID, UUID as _UUID
+
+from . import _squall
+from ._install import Installation, install
+from ._random import Random
+from ._squall import Stream, fresh_bytes, randbelow, token_bytes
+
+__all__ = [
+    "Installation",
+    "Random",
+    "Stream",
+    "fill",
+    "fresh_bytes",
+    "install",
+    "randbelow",
+    "status",
+    "stream",
+    "token_bytes",
+    "token_hex",
+    "token_urlsafe",
+    "uuid4",
+]
+
+stream = Stream
+
+
+def fill(buffer, /):
+    """Fill a writable buffer with random bytes, in place.
+
+    Parameters
+    ----------
+    buffer : bytearray, memoryview, array.array, mmap, numpy.ndarray, or a tensor of PyTorch on the CPU
+        Any object with a writable buffer in one piece, or whose method ``numpy()`` returns one over the same
+        memory. Every byte becomes random, whatever the type of the elements.
+
+    Raises
+    ------
+    BufferError
+        The buffer is read-only or not contiguous.
+    TypeError
+        The object has no buffer.
+
+    Notes
+    -----
+    Buffers of 64 KiB and more are filled without the GIL, at the speed of the CPU's AES units. Forks and clones: as
+    `token_bytes`, but a VM that is cloned in the middle of the call has what was written so far in every clone.
+    """
+    if not _has_buffer(buffer) and hasattr(buffer, "numpy"):
+        buffer = buffer.numpy()
+    _squall.fill(buffer)
+
+
+def _has_buffer(object):
+    try:
+        memoryview(object).release()
+    except TypeError:
+        return False
+    return True
+
+
+def token_hex(nbytes=None):
+    """Return `nbytes` random bytes as a str of twice as many hexadecimal digits; 32 bytes unless given."""
+    return token_bytes(nbytes).hex()
+
+
+def token_urlsafe(nbytes=None):
+    """Return `nbytes` random bytes as a str for URLs, in Base64 without padding; 32 bytes unless given.
+
+    The text has about 1.3 characters a byte.
+    """
+    from base64 import urlsafe_b64encode
+
+    return urlsafe_b64encode(token_bytes(nbytes)).rstrip(b"=").decode("ascii")
+
+
+_new_object = object.__new__
+_set_int = _UUID.int.__set__
+_set_is_safe = _UUID.is_safe.__set__
+_UNKNOWN = _SafeUUID.unknown
+
+
+def uuid4():
+    """Return a random uuid.UUID, version 4 of RFC 9562: 122 random bits.
+
+    Forks and clones: as `token_bytes`.
+    """
+    uuid = _new_object(_UUID)
+    _set_int(uuid, int.from_bytes(_squall.uuid4_bytes()))
+    _set_is_safe(uuid, _UNKNOWN)
+    return uuid
+
+
+def status():
+    """Return the protections of this process and the work of its generator, as a dict.
+
+    Draws two bytes first. The keys are those of ``squall status --json``.
+    """
+    from json import loads
+
+    return loads(_squall.status())

@@ -1,0 +1,29 @@
+"""`python -m squall` prints the status, `python -m squall bench` compares the speed with the standard library's."""
+
+import sys
+
+from . import status
+
+
+def main(arguments):
+    match arguments:
+        case []:
+            for key, value in status().items():
+                print(f"{key.replace('_', ' '):24}{_text(value)}")
+        case ["bench"]:
+            from ._bench import main as bench
+
+            bench()
+        case _:
+            sys.exit("usage: python -m squall [bench]")
+
+
+def _text(value):
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(value)
+    return value
+
+
+main(sys.argv[1:])

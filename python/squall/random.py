@@ -1,0 +1,298 @@
+"""NumPy's random numbers from squall.
+
+``default_rng()`` is a ``numpy.random.Generator`` whose numbers nobody can repeat; ``default_rng(seed)`` gives the
+same numbers for the same seed, by AES-256 in counter mode. Both have every method of NumPy's generators.
+
+Needs NumPy 1.26 or newer: ``pip install squall[numpy]``.
+"""
+
+import functools
+import inspect
+import math
+
+import numpy as np
+
+from . import _seeds
+from ._squall import SeededWords as _SeededWords
+from ._squall import UnrepeatableWords as _UnrepeatableWords
+from ._squall import token_bytes as _token_bytes
+
+__all__ = ["AES256", "Generator", "SeedSequence", "Squall", "default_rng"]
+
+_PERIOD = 1 << 128
+_JUMP = 1 << 64
+
+
+class SeedSequence(np.random.bit_generator.ISpawnableSeedSequence):
+    """A seed of any length, as ``numpy.random.SeedSequence`` but by a cryptographic hash.
+
+    Parameters
+    ----------
+    entropy : None, int, bytes, str, or sequence of them, optional
+        The seed; every bit of it counts. None: 256 random bits.
+    spawn_key : sequence of int, optional
+        The path of ``spawn`` that leads to this sequence.
+    n_children_spawned : int, optional
+        How many children were spawned before.
+
+    Notes
+    -----
+    NumPy's own has a state of 128 bits and is no cryptographic hash. This one is SHAKE-256 (FIPS 202) of an
+    unambiguous encoding of the entropy and the spawn key.
+    """
+
+    def __init__(self, entropy=None, *, spawn_key=(), n_children_spawned=0):
+        if entropy is None:
+            entropy = int.from_bytes(_token_bytes(32), "little")
+        self.entropy = entropy
+        self.spawn_key = tuple(int(step) for step in spawn_key)
+        self.n_children_spawned = n_children_spawned
+        # Complains of what cannot be a seed.
+        self._encoded = _seeds.encode([entropy, self.spawn_key])
+
+    def __repr__(self):
+        path = f", spawn_key={self.spawn_key}" if self.spawn_key else ""
+        return f"{type(self).__name__}({self.entropy!r}{path})"
+
+    def generate_state(self, n_words, dtype=np.uint32):
+        """Return `n_words` words of `dtype`, numpy.uint32 or numpy.uint64."""
+        dtype = np.dtype(dtype)
+        if dtype not in (np.uint32, np.uint64):
+            raise ValueError("dtype must be numpy.uint32 or numpy.uint64")
+        state = _seeds.derive("SeedSequence", self._encoded, n_words * dtype.itemsize)
+        return np.frombuffer(state, dtype.newbyteorder("<")).astype(dtype)
+
+    def spawn(self, n_children):
+        """Return `n_children` sequences that are independent of this one and of each other."""
+        first = self.n_children_spawned
+        self.n_children_spawned += n_children
+        return [
+            type(self)(self.entropy, spawn_key=(*self.spawn_key, child))
+            for child in range(first, self.n_children_spawned)
+        ]
+
+
+class Squall(np.random.BitGenerator):
+    """A bit generator whose numbers nobody can repeat.
+
+    It has no seed and no state that can be read. Pickled, copied or spawned, it becomes a new generator.
+
+    Forks and clones: a child of fork gets other numbers, with any start method of `multiprocessing`. So does a
+    clone of a virtual machine; where the kernel is notified of clones late or never (``clone guard`` of ``python
+    -m squall`` is ``vmgenid`` or ``no-signal``), two clones may have the next 448 numbers in common. For keys
+    and tokens use `squall.token_bytes`, which repeats nothing there either.
+
+    The numbers wait in a page of guarded memory, which is never swapped or dumped, and are erased as they are
+    served.
+    """
+
+    def __init__(self, seed=None):
+        if seed is not None:
+            raise TypeError("Squall has no seed: for numbers that can be repeated use AES256(seed)")
+        super().__init__(SeedSequence())
+        self._words = _UnrepeatableWords(self.capsule)
+
+    def spawn(self, n_children):
+        """Return `n_children` new generators."""
+        return [type(self)() for _ in range(n_children)]
+
+    @property
+    def state(self):
+        raise NotImplementedError("nobody can repeat these numbers: their state is not to be had")
+
+    @state.setter
+    def state(self, value):
+        raise NotImplementedError("nobody can repeat these numbers: their state cannot be set")
+
+    def __reduce__(self):
+        return type(self), ()
+
+    def __getstate__(self):
+        return None
+
+
+class AES256(np.random.BitGenerator):
+    """A reproducible, seekable bit generator: AES-256 in counter mode (FIPS 197; NIST SP 800-38A section 6.5).
+
+    Parameters
+    ----------
+    seed : None, int, bytes, str, sequence of them, or numpy.random.SeedSequence, optional
+        Seeds of any length; all bits count. None: 256 random bits.
+    key : bytes of length 32, optional
+        The AES key itself, instead of a seed: word ``i`` is then bytes ``8 * i`` to ``8 * i + 7`` of
+        ``squall.Stream(key)``, little-endian.
+
+    Notes
+    -----
+    The numbers are as secret as the seed, and the same on every machine. The period is 2**128 words of 64 bits.
+
+    Forks and clones: a child of fork and a VM clone continue the same numbers. Give each process a generator of
+    ``spawn`` or ``jumped``.
+    """
+
+    def __init__(self, seed=None, *, key=None):
+        if key is not None:
+            if seed is not None:
+                raise TypeError("a seed and a key cannot both be given")
+            key = bytes(key)
+            if len(key) != 32:
+                raise ValueError(f"the key has {len(key)} bytes: AES-256 takes 32")
+            super().__init__(SeedSequence(key))
+        else:
+            if not isinstance(seed, np.random.bit_generator.ISeedSequence):
+                seed = SeedSequence(seed)
+            super().__init__(seed)
+            key = seed.generate_state(4, np.uint64).astype("<u8").tobytes()
+        self._words = _SeededWords(self.capsule, key)
+
+    @property
+    def state(self):
+        """The state, a dict: key (bytes), position (in words of 64 bits), and the half of a word that is left.
+
+        Setting it continues from there.
+        """
+        with self.lock:
+            key, position, half = self._words.get()
+        return {
+            "bit_generator": type(self).__name__,
+            "state": {"key": key, "position": position},
+            "has_uint32": int(half is not None),
+            "uinteger": half or 0,
+        }
+
+    @state.setter
+    def state(self, value):
+        if not isinstance(value, dict):
+            raise TypeError("state must be a dict")
+        if value.get("bit_generator") != type(self).__name__:
+            raise ValueError(f"the state is not one of a {type(self).__name__}")
+        half = value["uinteger"] if value["has_uint32"] else None
+        inner = value["state"]
+        with self.lock:
+            self._words.set(inner["key"], inner["position"] % _PERIOD, half)
+
+    def advance(self, delta):
+        """Move `delta` words of 64 bits forward, or back if it is negative, and return the generator.
+
+        An unused half of a word is discarded.
+        """
+        with self.lock:
+            _, position, _ = self._words.get()
+            self._words.seek((position + int(delta)) % _PERIOD)
+        return self
+
+    def _bytes(self, length):
+        """Return what ``bytes`` of NumPy's generator returns, in less time."""
+        with self.lock:
+            return self._words.bytes(length)
+
+    def jumped(self, jumps=1):
+        """Return a new generator, `jumps` times 2**64 words further on.
+
+        So 2**64 generators draw 2**64 words each without an overlap.
+        """
+        other = type(self)(self._seed_seq)
+        other.state = self.state
+        return other.advance(int(jumps) * _JUMP)
+
+    def __reduce__(self):
+        return _new_aes256, (type(self), self._seed_seq, self.state)
+
+    def __getstate__(self):
+        return self.state
+
+    def __setstate__(self, state):
+        self.state = state
+
+
+def _new_aes256(cls, seed_sequence, state):
+    bit_generator = cls(seed_sequence)
+    bit_generator.state = state
+    return bit_generator
+
+
+class Generator(np.random.Generator):
+    """A ``numpy.random.Generator`` over `Squall`, or over the bit generator that is given.
+
+    Over `Squall`, arrays of at least 10,000 numbers are drawn by `AES256` under a key of their own, which nobody
+    else gets and which is erased at the end of the call. Smaller ones, and those whose size only follows from
+    other arguments, are drawn by `Squall` itself.
+
+    Forks and clones: as the bit generator. A virtual machine that is cloned in the middle of a call has the rest
+    of that array in every clone.
+    """
+
+    def __init__(self, bit_generator=None):
+        super().__init__(Squall() if bit_generator is None else bit_generator)
+
+    def bytes(self, length):
+        """Return `length` random bytes."""
+        if isinstance(self.bit_generator, Squall):
+            return _token_bytes(length)
+        if isinstance(self.bit_generator, AES256):
+            return self.bit_generator._bytes(length)
+        return super().bytes(length)
+
+    def __reduce__(self):
+        return type(self), (self.bit_generator,)
+
+
+_MANY = 10_000
+
+
+def _with_key_of_its_own(method, place):
+    """Return `method` of numpy.random.Generator, which takes the size at `place`, as `Generator` has it."""
+
+    @functools.wraps(method)
+    def draw(self, *arguments, **named):
+        if not arguments and not named:
+            return method(self)
+        size = arguments[place] if place < len(arguments) else named.get("size")
+        if size is None and "out" in named:
+            size = getattr(named["out"], "size", None)
+        if size is None or not _is_large(size) or not isinstance(self.bit_generator, Squall):
+            return method(self, *arguments, **named)
+        return method(np.random.Generator(AES256(key=_token_bytes(32))), *arguments, **named)
+
+    return draw
+
+
+def _is_large(size):
+    try:
+        return (size if type(size) is int else math.prod(size)) >= _MANY
+    except TypeError:
+        return False
+
+
+for _name, _method in vars(np.random.Generator).items():
+    if not _name.startswith("_") and callable(_method):
+        _parameters = list(inspect.signature(_method).parameters)
+        if "size" in _parameters:
+            # The first parameter is the generator itself.
+            _place = _parameters.index("size") - 1
+            setattr(Generator, _name, _with_key_of_its_own(_method, _place))
+
+
+def default_rng(seed=None):
+    """Return a `Generator`, which has every method of NumPy's.
+
+    Parameters
+    ----------
+    seed : None, int, bytes, str, sequence of them, SeedSequence, BitGenerator or Generator, optional
+        None: numbers that nobody can repeat, from `Squall`. A seed, of any length: the same numbers each time,
+        from `AES256`. A bit generator is wrapped, a generator returned.
+
+    Examples
+    --------
+    >>> import squall.random
+    >>> rng = squall.random.default_rng(2026)
+    >>> rng.integers(100, size=3).shape
+    (3,)
+    """
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if isinstance(seed, np.random.BitGenerator):
+        return Generator(seed)
+    if seed is None:
+        return Generator()
+    return Generator(AES256(seed))

@@ -1,0 +1,76 @@
+//! The C interface of NumPy's bit generators.
+//!
+//! `numpy.random.BitGenerator` has a structure of functions and their state, which everything that draws
+//! takes from its capsule (numpy/random/bitgen.h, numpy/random/c_distributions.pxd). NumPy calls them with the
+//! bit generator's lock held and without the GIL.
+
+use core::ffi::{CStr, c_void};
+
+use pyo3::ffi::c_str;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::integers::ULP;
+
+/// The capsule's name.
+const NAME: &CStr = c_str!("BitGenerator");
+
+/// NumPy's `bitgen_t`.
+#[repr(C)]
+struct Interface {
+    state: *mut c_void,
+    next_uint64: extern "C" fn(*mut c_void) -> u64,
+    next_uint32: extern "C" fn(*mut c_void) -> u32,
+    next_double: extern "C" fn(*mut c_void) -> f64,
+    next_raw: extern "C" fn(*mut c_void) -> u64,
+}
+
+/// A source of random words.
+pub trait Words {
+    fn next_u64(&mut self) -> u64;
+    fn next_u32(&mut self) -> u32;
+}
+
+/// Makes the bit generator of this capsule draw from `words`.
+///
+/// # Safety
+/// `words` must stay where it is as long as anything draws from the bit generator, and be reached only
+/// under the bit generator's lock from then on.
+pub unsafe fn connect<W: Words>(capsule: &Bound<'_, PyCapsule>, words: *mut W) -> PyResult<()> {
+    let interface = capsule.pointer_checked(Some(NAME))?.cast::<Interface>();
+    let functions = Interface {
+        state: words.cast(),
+        next_uint64: next_uint64::<W>,
+        next_uint32: next_uint32::<W>,
+        next_double: next_double::<W>,
+        next_raw: next_uint64::<W>,
+    };
+    // SAFETY: a capsule of this name holds such a structure, which its bit generator owns and keeps.
+    unsafe { interface.write(functions) };
+    Ok(())
+}
+
+/// The words behind `state`.
+///
+/// # Safety
+/// By `connect`, `state` points to a `W`, and the caller has the bit generator's lock.
+unsafe fn words<'a, W>(state: *mut c_void) -> &'a mut W {
+    // SAFETY: the caller's promise.
+    unsafe { &mut *state.cast::<W>() }
+}
+
+extern "C" fn next_uint64<W: Words>(state: *mut c_void) -> u64 {
+    // SAFETY: NumPy passes the state and holds the lock.
+    unsafe { words::<W>(state) }.next_u64()
+}
+
+extern "C" fn next_uint32<W: Words>(state: *mut c_void) -> u32 {
+    // SAFETY: as above.
+    unsafe { words::<W>(state) }.next_u32()
+}
+
+/// A number from 0 to below 1, a multiple of 2^-53, as of NumPy's own bit generators.
+extern "C" fn next_double<W: Words>(state: *mut c_void) -> f64 {
+    // SAFETY: as above.
+    (unsafe { words::<W>(state) }.next_u64() >> 11) as f64 * ULP
+}

@@ -1,0 +1,310 @@
+//! Arrays whose elements depend on a key and on their position alone.
+//!
+//! Element `i` of an array, counted in C order, is made of word `i` of AES-256 in counter mode: so the
+//! parts of an array can be made anywhere, in any order and size.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use squall::Engine;
+use squall::hazmat::{Aes256, Keystream, Stores};
+
+use crate::buffer::Writable;
+use crate::integers::ULP;
+
+/// Words that are generated at once.
+const BATCH: usize = 512;
+
+/// How a word becomes an element of eight bytes.
+#[derive(Clone, Copy)]
+enum Kind {
+    Word,
+    Uniform,
+    Normal,
+    /// An integer below `span`, plus `low`: the upper half of the product with `span`, or the word itself
+    /// for a span of 2^64, given as 0.
+    Integer {
+        low: u64,
+        span: u64,
+    },
+}
+
+impl Kind {
+    fn of(kind: &str, low: u64, span: u64) -> PyResult<Kind> {
+        match kind {
+            "word" => Ok(Kind::Word),
+            "uniform" => Ok(Kind::Uniform),
+            "normal" => Ok(Kind::Normal),
+            "integer" => Ok(Kind::Integer { low, span }),
+            _ => Err(PyValueError::new_err(format!(
+                "there is no kind of element named {kind:?}"
+            ))),
+        }
+    }
+
+    #[inline(always)]
+    fn element(self, word: u64) -> u64 {
+        match self {
+            Kind::Word => word,
+            Kind::Uniform => ((word >> 11) as f64 * ULP).to_bits(),
+            Kind::Normal => normal_quantile(((word >> 11) as f64 + 0.5) * ULP).to_bits(),
+            Kind::Integer { low, span: 0 } => low.wrapping_add(word),
+            Kind::Integer { low, span } => {
+                low.wrapping_add(((u128::from(word) * u128::from(span)) >> 64) as u64)
+            }
+        }
+    }
+}
+
+/// Fills `out` with the elements from `first` on.
+fn fill_run(keystream: &Keystream<Aes256>, kind: Kind, first: u64, out: &mut [u8]) {
+    let elements = out.as_chunks_mut::<8>().0;
+    let mut first = u128::from(first);
+    // A block has two words.
+    let odd = (first % 2) as usize;
+    let mut bytes = [0; 8 * BATCH];
+    let mut rest = elements;
+    let mut skipped = odd;
+    while !rest.is_empty() {
+        let count = rest.len().min(BATCH - skipped);
+        let (now, later) = rest.split_at_mut(count);
+        let used = &mut bytes[..8 * (skipped + count)];
+        keystream.fill(first / 2, used, Stores::Cached);
+        let words = used.as_chunks::<8>().0[skipped..].iter();
+        for (element, word) in now.iter_mut().zip(words) {
+            *element = kind.element(u64::from_le_bytes(*word)).to_ne_bytes();
+        }
+        first += count as u128;
+        skipped = 0;
+        rest = later;
+    }
+}
+
+/// A block of an array: a box of elements.
+struct Block {
+    /// The shape of the whole array.
+    whole: Vec<u64>,
+    /// Where the block begins, and its shape.
+    start: Vec<u64>,
+    shape: Vec<u64>,
+}
+
+impl Block {
+    /// Calls `each` with the position of the first element of every run along the last axis, in C order.
+    fn runs(&self, mut each: impl FnMut(u64)) {
+        let outer = self.shape.len() - 1;
+        let mut index = vec![0; outer];
+        loop {
+            let position = (0..outer).fold(0, |position, axis| {
+                position * self.whole[axis] + self.start[axis] + index[axis]
+            });
+            each(position * self.whole[outer] + self.start[outer]);
+            let Some(axis) = (0..outer)
+                .rev()
+                .find(|&axis| index[axis] + 1 < self.shape[axis])
+            else {
+                return;
+            };
+            index[axis] += 1;
+            index[axis + 1..].fill(0);
+        }
+    }
+
+    fn check(&self, bytes: usize) -> Result<(), &'static str> {
+        let axes = self.whole.len();
+        if axes == 0 || self.start.len() != axes || self.shape.len() != axes {
+            return Err("shapes and start must have the same number of axes, at least one");
+        }
+        let product = |lengths: &[u64]| lengths.iter().try_fold(1u64, |all, &n| all.checked_mul(n));
+        if product(&self.whole).is_none() {
+            return Err("the array has more than 2**64 elements");
+        }
+        let mut axis = 0..axes;
+        if !axis.all(|axis| {
+            let end = self.start[axis].checked_add(self.shape[axis]);
+            end.is_some_and(|end| end <= self.whole[axis])
+        }) {
+            return Err("the block is not inside the array");
+        }
+        if product(&self.shape).and_then(|count| count.checked_mul(8)) != Some(bytes as u64) {
+            return Err("the buffer is not as long as the block");
+        }
+        Ok(())
+    }
+}
+
+/// Fills a buffer of eight bytes an element with a block of an array.
+#[pyfunction]
+#[pyo3(signature = (buffer, key, kind, whole, start, shape, low=0, span=0))]
+#[expect(clippy::too_many_arguments, reason = "squall/_elements.py names them")]
+pub fn fill_elements(
+    py: Python<'_>,
+    buffer: &Bound<'_, PyAny>,
+    key: [u8; 32],
+    kind: &str,
+    whole: Vec<u64>,
+    start: Vec<u64>,
+    shape: Vec<u64>,
+    low: u64,
+    span: u64,
+) -> PyResult<()> {
+    let kind = Kind::of(kind, low, span)?;
+    let mut buffer = Writable::of(buffer)?;
+    let block = Block {
+        whole,
+        start,
+        shape,
+    };
+    block.check(buffer.len()).map_err(PyValueError::new_err)?;
+    if buffer.len() == 0 {
+        return Ok(());
+    }
+    let keystream = Keystream::<Aes256>::new(&key, Engine::best_aes())
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let run = 8 * block.shape[block.shape.len() - 1] as usize;
+    buffer.write_detached(py, |bytes| {
+        let mut parts = bytes.chunks_exact_mut(run);
+        block.runs(|position| {
+            let part = parts.next().expect("a part for each run");
+            fill_run(&keystream, kind, position, part);
+        });
+    });
+    Ok(())
+}
+
+/// The quantile function of the normal distribution: Wichura, "Algorithm AS 241: The Percentage Points of
+/// the Normal Distribution" (1988), PPND16, to about one part in 10^16. The logarithm is the crate `libm`'s, so
+/// the result is the same on every machine.
+fn normal_quantile(p: f64) -> f64 {
+    let q = p - 0.5;
+    if q.abs() <= 0.425 {
+        let r = 0.180625 - q * q;
+        return q * ratio(r, &CENTRE);
+    }
+    let tail = if q < 0.0 { p } else { 1.0 - p };
+    let r = libm::sqrt(-libm::log(tail));
+    let size = if r <= 5.0 {
+        ratio(r - 1.6, &MIDDLE)
+    } else {
+        ratio(r - 5.0, &FAR)
+    };
+    if q < 0.0 { -size } else { size }
+}
+
+/// Coefficients of a numerator and a denominator, from the constant term on.
+type Ratio = [[f64; 8]; 2];
+
+fn ratio(x: f64, [above, below]: &Ratio) -> f64 {
+    let polynomial =
+        |coefficients: &[f64; 8]| coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c);
+    polynomial(above) / polynomial(below)
+}
+
+#[rustfmt::skip]
+const CENTRE: Ratio = [
+    [
+        3.387_132_872_796_366_5, 133.141_667_891_784_38, 1_971.590_950_306_551_3, 13_731.693_765_509_46,
+        45_921.953_931_549_87, 67_265.770_927_008_7, 33_430.575_583_588_13, 2_509.080_928_730_122_7,
+    ],
+    [
+        1.0, 42.313_330_701_600_91, 687.187_007_492_057_9, 5_394.196_021_424_751,
+        21_213.794_301_586_597, 39_307.895_800_092_71, 28_729.085_735_721_943, 5_226.495_278_852_545,
+    ],
+];
+
+#[rustfmt::skip]
+const MIDDLE: Ratio = [
+    [
+        1.423_437_110_749_683_5, 4.630_337_846_156_546, 5.769_497_221_460_691, 3.647_848_324_763_204_5,
+        1.270_458_252_452_368_4, 0.241_780_725_177_450_6, 0.022_723_844_989_269_184, 7.745_450_142_783_414e-4,
+    ],
+    [
+        1.0, 2.053_191_626_637_759, 1.676_384_830_183_803_8, 0.689_767_334_985_1,
+        0.148_103_976_427_480_08, 0.015_198_666_563_616_457, 5.475_938_084_995_345e-4, 1.050_750_071_644_416_9e-9,
+    ],
+];
+
+#[rustfmt::skip]
+const FAR: Ratio = [
+    [
+        6.657_904_643_501_103, 5.463_784_911_164_114, 1.784_826_539_917_291_3, 0.296_560_571_828_504_87,
+        0.026_532_189_526_576_124, 0.001_242_660_947_388_078_4, 2.711_555_568_743_487_6e-5, 2.010_334_399_292_288_1e-7,
+    ],
+    [
+        1.0, 0.599_832_206_555_888, 0.136_929_880_922_735_8, 0.014_875_361_290_850_615,
+        7.868_691_311_456_133e-4, 1.846_318_317_510_054_8e-5, 1.421_511_758_316_446e-7, 2.044_263_103_389_939_8e-15,
+    ],
+];
+
+/// Rounds of the permutation's Feistel network.
+const ROUNDS: u32 = 10;
+
+/// A permutation of the numbers below `count`, chosen by a key.
+///
+/// A Feistel network with AES-256 as round function permutes the numbers of an even number of bits. Walking on
+/// until a number is below `count` permutes those below it (Black and Rogaway, "Ciphers with Arbitrary Finite
+/// Domains", 2002).
+struct Permutation {
+    keystream: Keystream<Aes256>,
+    count: u64,
+    /// Bits of each half.
+    half: u32,
+}
+
+impl Permutation {
+    fn new(key: &[u8; 32], count: u64) -> Result<Permutation, squall::Error> {
+        let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
+        Ok(Permutation {
+            keystream: Keystream::new(key, Engine::best_aes())?,
+            count,
+            half: bits.div_ceil(2).max(1),
+        })
+    }
+
+    /// The image of a number below `count`.
+    fn image(&self, number: u64) -> u64 {
+        let mut number = number;
+        loop {
+            number = self.walk(number);
+            if number < self.count {
+                return number;
+            }
+        }
+    }
+
+    fn walk(&self, number: u64) -> u64 {
+        let mask = (1u64 << self.half) - 1;
+        let (mut left, mut right) = (number >> self.half, number & mask);
+        for round in 0..ROUNDS {
+            let mut output = [0; 16];
+            let input = u128::from(round) << 64 | u128::from(right);
+            self.keystream.fill(input, &mut output, Stores::Cached);
+            let f = u128::from_le_bytes(output) as u64;
+            (left, right) = (right, left ^ (f & mask));
+        }
+        left << self.half | right
+    }
+}
+
+/// Fills a buffer of unsigned integers of 64 bits with the images of `first` and the numbers after it.
+#[pyfunction]
+pub fn permute(
+    py: Python<'_>,
+    buffer: &Bound<'_, PyAny>,
+    key: [u8; 32],
+    count: u64,
+    first: u64,
+) -> PyResult<()> {
+    let mut buffer = Writable::of(buffer)?;
+    let end = first.checked_add(buffer.len() as u64 / 8);
+    if end.is_none_or(|end| end > count) {
+        return Err(PyValueError::new_err("the block is not inside the array"));
+    }
+    let permutation =
+        Permutation::new(&key, count).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    buffer.write_detached(py, |bytes| {
+        for (number, out) in (first..).zip(bytes.as_chunks_mut::<8>().0) {
+            *out = permutation.image(number).to_ne_bytes();
+        }
+    });
+    Ok(())
+}

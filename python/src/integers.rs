@@ -1,0 +1,107 @@
+//! What `random.Random` is made of.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyInt, PyList};
+
+use crate::no_randomness;
+
+/// 2^-53: the distance of two neighbouring random numbers below 1.
+pub const ULP: f64 = 1.0 / (1u64 << 53) as f64;
+
+fn word() -> PyResult<u64> {
+    let mut bytes = [0; 8];
+    squall::try_fill(&mut bytes).map_err(no_randomness)?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+/// A number below `bound`, which is not 0, without bias: Lemire, "Fast Random Integer Generation in an
+/// Interval" (2019), algorithm 5.
+fn below(bound: u64) -> PyResult<u64> {
+    let mut product = u128::from(word()?) * u128::from(bound);
+    if (product as u64) < bound {
+        let unfair = bound.wrapping_neg() % bound;
+        while (product as u64) < unfair {
+            product = u128::from(word()?) * u128::from(bound);
+        }
+    }
+    Ok((product >> 64) as u64)
+}
+
+#[pyfunction]
+pub fn random() -> PyResult<f64> {
+    Ok((word()? >> 11) as f64 * ULP)
+}
+
+/// An integer of `k` random bits.
+#[pyfunction]
+#[pyo3(signature = (k, /))]
+pub fn getrandbits<'py>(py: Python<'py>, k: isize) -> PyResult<Bound<'py, PyAny>> {
+    match k {
+        ..0 => Err(PyValueError::new_err(format!(
+            "the number of bits is {k}: it must not be negative"
+        ))),
+        0 => Ok(0u8.into_pyobject(py)?.into_any()),
+        1..=64 => Ok((word()? >> (64 - k)).into_pyobject(py)?.into_any()),
+        _ => {
+            let bits = k as usize;
+            let bytes = PyBytes::new_with(py, bits.div_ceil(8), |bytes| {
+                squall::try_fill(bytes).map_err(no_randomness)?;
+                if let (Some(last), 1..) = (bytes.last_mut(), bits % 8) {
+                    *last >>= 8 - bits % 8;
+                }
+                Ok(())
+            })?;
+            py.get_type::<PyInt>()
+                .call_method1("from_bytes", (bytes, "little"))
+        }
+    }
+}
+
+#[pyfunction]
+#[pyo3(signature = (n, /))]
+pub fn randbelow<'py>(py: Python<'py>, n: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if let Ok(bound) = n.extract::<u64>()
+        && bound > 0
+    {
+        return Ok(below(bound)?.into_pyobject(py)?.into_any());
+    }
+    let n = n.call_method0("__index__")?;
+    if n.le(0)? {
+        return Err(PyValueError::new_err(
+            "there is no number from 0 to below n: n must be positive",
+        ));
+    }
+    let bits: isize = n.call_method0("bit_length")?.extract()?;
+    loop {
+        let candidate = getrandbits(py, bits)?;
+        if candidate.lt(&n)? {
+            return Ok(candidate);
+        }
+    }
+}
+
+/// Shuffles a list in place: Fisher and Yates, as in Knuth, "The Art of Computer Programming", volume 2,
+/// algorithm 3.4.2P.
+#[pyfunction]
+#[pyo3(signature = (list, /))]
+pub fn shuffle(list: &Bound<'_, PyList>) -> PyResult<()> {
+    for at in (1..list.len()).rev() {
+        let other = below(at as u64 + 1)? as usize;
+        let (one, two) = (list.get_item(at)?, list.get_item(other)?);
+        list.set_item(at, two)?;
+        list.set_item(other, one)?;
+    }
+    Ok(())
+}
+
+/// The bytes of a UUID of version 4 (RFC 9562 section 5.4), big-endian.
+#[pyfunction]
+pub fn uuid4_bytes(py: Python<'_>) -> PyResult<Bound<'_, PyBytes>> {
+    PyBytes::new_with(py, 16, |bytes| {
+        squall::try_fill(bytes).map_err(no_randomness)?;
+        bytes[6] = bytes[6] & 0x0f | 0x40;
+        bytes[8] = bytes[8] & 0x3f | 0x80;
+        Ok(())
+    })
+}

@@ -1,0 +1,46 @@
+//! The Python module `squall._squall`: what the package `squall` is made of.
+//!
+//! Functions raise `ValueError`, `TypeError`, `BufferError` or `OSError` with one line, and wait without the
+//! GIL where they may take long.
+
+mod bit_generator;
+mod buffer;
+mod bytes;
+mod elements;
+mod integers;
+mod seeded;
+mod stream;
+mod unrepeatable;
+
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+/// The error for a machine without a source of randomness.
+fn no_randomness(error: squall::Error) -> PyErr {
+    PyOSError::new_err(error.to_string())
+}
+
+#[pymodule(gil_used = false)]
+mod _squall {
+    #[pymodule_export]
+    use crate::bytes::{fill, fresh_bytes, token_bytes};
+    #[pymodule_export]
+    use crate::elements::{fill_elements, permute};
+    #[pymodule_export]
+    use crate::integers::{getrandbits, randbelow, random, shuffle, uuid4_bytes};
+    #[pymodule_export]
+    use crate::seeded::SeededWords;
+    #[pymodule_export]
+    use crate::stream::Stream;
+    #[pymodule_export]
+    use crate::unrepeatable::UnrepeatableWords;
+
+    use pyo3::prelude::*;
+
+    /// The protections of this process and the work of its generator, as JSON.
+    #[pyfunction]
+    fn status() -> String {
+        let facts = squall_bindings::facts::Facts::from(&squall::status());
+        serde_json::to_string(&facts).expect("names and numbers")
+    }
+}

@@ -1,0 +1,192 @@
+//! The words of `squall.random.AES256`: AES-256 in counter mode, reproducible and seekable.
+
+use core::cell::UnsafeCell;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule};
+use squall::Engine;
+use squall::hazmat::{Aes256, Keystream, Stores};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::bit_generator::{Words, connect};
+use crate::bytes::new_bytes;
+
+/// Bytes that are generated at once.
+const BUFFER: usize = 4096;
+/// Words in the buffer.
+const CAPACITY: usize = BUFFER / size_of::<u64>();
+/// Blocks in the buffer.
+const BLOCKS: u128 = (BUFFER / 16) as u128;
+
+/// Word `i`, little-endian, is bytes `8 i` to `8 i + 7` of the keystream. There are 2^128.
+struct State {
+    key: Zeroizing<[u8; 32]>,
+    keystream: Keystream<Aes256>,
+    /// The part of the stream that `at` is in.
+    part: u128,
+    /// The next word of that part.
+    at: usize,
+    buffer: [u8; BUFFER],
+    /// The upper half of a word whose lower half was served.
+    half: Option<u32>,
+}
+
+impl State {
+    fn new(key: Zeroizing<[u8; 32]>) -> Result<State, squall::Error> {
+        let mut state = State {
+            keystream: Keystream::new(&*key, Engine::best_aes())?,
+            key,
+            part: 0,
+            at: 0,
+            buffer: [0; BUFFER],
+            half: None,
+        };
+        state.generate(0);
+        Ok(state)
+    }
+
+    fn generate(&mut self, part: u128) {
+        self.part = part;
+        let block = part.wrapping_mul(BLOCKS);
+        self.keystream.fill(block, &mut self.buffer, Stores::Cached);
+    }
+
+    /// The number of the next word.
+    fn position(&self) -> u128 {
+        (self.part * CAPACITY as u128).wrapping_add(self.at as u128)
+    }
+
+    fn seek(&mut self, position: u128) {
+        self.half = None;
+        self.at = (position % CAPACITY as u128) as usize;
+        self.generate(position / CAPACITY as u128);
+    }
+}
+
+impl State {
+    /// Fills `out` with words of 32 bits; the rest of the last one is lost.
+    fn fill(&mut self, out: &mut [u8]) {
+        let (head, rest) = out.split_at_mut(out.len().min(if self.half.is_some() { 4 } else { 0 }));
+        if !head.is_empty() {
+            let word = self.next_u32().to_le_bytes();
+            head.copy_from_slice(&word[..head.len()]);
+        }
+        let (words, tail) = rest.as_chunks_mut::<8>();
+        let position = self.position();
+        self.keystream_at(position, words.as_flattened_mut());
+        self.seek(position.wrapping_add(words.len() as u128));
+        for part in tail.chunks_mut(4) {
+            let word = self.next_u32().to_le_bytes();
+            part.copy_from_slice(&word[..part.len()]);
+        }
+    }
+
+    /// Fills `out` with the words from number `position` on.
+    fn keystream_at(&self, position: u128, out: &mut [u8]) {
+        let (head, rest) = out.split_at_mut(if position % 2 == 1 {
+            out.len().min(8)
+        } else {
+            0
+        });
+        if !head.is_empty() {
+            let mut block = Zeroizing::new([0; 16]);
+            self.keystream
+                .fill(position / 2, &mut block[..], Stores::Cached);
+            head.copy_from_slice(&block[8..]);
+        }
+        let stores = Stores::for_len(rest.len());
+        self.keystream.fill(position.div_ceil(2), rest, stores);
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.buffer.zeroize();
+        self.half.zeroize();
+    }
+}
+
+impl Words for State {
+    #[inline]
+    fn next_u64(&mut self) -> u64 {
+        if self.at == CAPACITY {
+            self.seek(self.position());
+        }
+        let word = self.buffer.as_chunks().0[self.at];
+        self.at += 1;
+        u64::from_le_bytes(word)
+    }
+
+    /// The lower half of a word, then its upper half.
+    #[inline]
+    fn next_u32(&mut self) -> u32 {
+        if let Some(half) = self.half.take() {
+            return half;
+        }
+        let word = self.next_u64();
+        self.half = Some((word >> 32) as u32);
+        word as u32
+    }
+}
+
+#[pyclass(frozen, module = "squall._squall")]
+pub struct SeededWords(Box<UnsafeCell<State>>);
+
+// SAFETY: `squall.random.AES256` calls every method with NumPy's lock held, which by the promise of `connect`
+// guards all that draw from it.
+unsafe impl Sync for SeededWords {}
+
+impl SeededWords {
+    #[expect(clippy::mut_from_ref, reason = "NumPy's lock makes it the only one")]
+    fn state(&self) -> &mut State {
+        // SAFETY: the caller is a method, and so has NumPy's lock.
+        unsafe { &mut *self.0.get() }
+    }
+}
+
+#[pymethods]
+impl SeededWords {
+    /// Words under `key`, 32 bytes, for the bit generator of this capsule, which must keep this object and
+    /// have its lock held in each call.
+    #[new]
+    fn new(capsule: &Bound<'_, PyCapsule>, key: [u8; 32]) -> PyResult<SeededWords> {
+        let state = State::new(Zeroizing::new(key))
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let words = SeededWords(Box::new(UnsafeCell::new(state)));
+        // SAFETY: the words stay in their box, and `squall.random.AES256` keeps this object.
+        unsafe { connect(capsule, words.0.get())? };
+        Ok(words)
+    }
+
+    /// The key, the number of the next word, and the upper half of the last word, if it is next.
+    fn get<'py>(&self, py: Python<'py>) -> (Bound<'py, PyBytes>, u128, Option<u32>) {
+        let state = self.state();
+        (
+            PyBytes::new(py, &state.key[..]),
+            state.position(),
+            state.half,
+        )
+    }
+
+    fn set(&self, key: [u8; 32], position: u128, half: Option<u32>) -> PyResult<()> {
+        let state = self.state();
+        *state = State::new(Zeroizing::new(key))
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        state.seek(position);
+        state.half = half;
+        Ok(())
+    }
+
+    fn seek(&self, position: u128) {
+        self.state().seek(position);
+    }
+
+    /// The next `length` bytes: those of words of 32 bits, little-endian, of which the last may be cut short.
+    fn bytes<'py>(&self, py: Python<'py>, length: isize) -> PyResult<Bound<'py, PyBytes>> {
+        new_bytes(py, length, |out| {
+            self.state().fill(out);
+            Ok(())
+        })
+    }
+}
