@@ -14,7 +14,7 @@ const (
 	KeysLen    = 240 // the round keys of AES-256
 	vdsoLen    = 144 // the vDSO's opaque state in Linux 6.11 to 6.18
 	headerLen  = 960
-	headerUsed = 17*8 + 4*StateLen + vdsoLen + 2*KeysLen
+	headerUsed = 18*8 + 4*StateLen + vdsoLen + 2*KeysLen
 	BufferLen  = PageSize - headerLen
 )
 
@@ -60,6 +60,8 @@ type Page struct {
 
 	// State is the generator's state.
 	State [StateLen]byte
+	// PadNumber is the number of the last pad. It only grows while PadKeys stay: an emptied page has neither.
+	PadNumber uint64
 	// PadKeys are the round keys of request pads.
 	PadKeys [KeysLen]byte
 	// Once is the state of a generator that serves a single request.
