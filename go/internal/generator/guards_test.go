@@ -571,7 +571,9 @@ func whileDropped(draw func() error) error {
 	defer stop.Store(true)
 	for began := time.Now(); time.Since(began) < 3*time.Second && failed.Load() == nil; {
 		for _, page := range allShards.Load().pages {
-			memory := unsafe.Slice((*byte)(unsafe.Pointer(page)), guard.PageSize)
+			// The whole page of the kernel that it is in.
+			within := uintptr(unsafe.Pointer(page)) % uintptr(unix.Getpagesize())
+			memory := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(page), -int(within))), unix.Getpagesize())
 			if err := unix.Madvise(memory, unix.MADV_DONTNEED); err != nil {
 				return fmt.Errorf("%w: pages cannot be dropped: %v", errSkip, err)
 			}
