@@ -1699,9 +1699,9 @@ carryDone:
 	JNE    partial
 	JMP    done
 
-// func pad(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64)
+// func pad(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64) (missing uint64)
 // Requires: AES, RDRAND, RDTSC, SSE, SSE2, SSE4.1, SSSE3
-TEXT ·pad(SB), NOSPLIT, $0-56
+TEXT ·pad(SB), NOSPLIT, $0-64
 	MOVQ  source+32(FP), BX
 	MOVQ  word+40(FP), R8
 	MOVQ  cycles+48(FP), AX
@@ -1710,19 +1710,22 @@ TEXT ·pad(SB), NOSPLIT, $0-56
 	MOVQ  dst_len+16(FP), CX
 	MOVOU one<>+0(SB), X10
 	MOVOU reverse<>+0(SB), X11
+	MOVQ  $0x00000000, missing+56(FP)
 	CMPQ  BX, $0x01
 	JB    known
-	XORQ  R8, R8
-	CMPQ  BX, $0x02
-	JB    drawn
+	JEQ   drawn
 	MOVL  $0x0000000a, BX
 
-drawnRetry:
-	RDRANDQ R8
-	JCS     drawn
+combineRetry:
+	RDRANDQ R9
+	JCS     combine
 	SUBL    $0x01, BX
-	JNE     drawnRetry
-	XORQ    R8, R8
+	JNE     combineRetry
+	XORQ    R9, R9
+	ADDQ    $0x01, missing+56(FP)
+
+combine:
+	XORQ R9, R8
 
 drawn:
 	RDTSC
@@ -2441,13 +2444,14 @@ done:
 	XORQ R9, R9
 	RET
 
-// func xorNoise(out *[3]uint64, words uint64)
+// func xorNoise(out *[3]uint64, words uint64) (missing uint64)
 // Requires: RDRAND, RDTSC
-TEXT ·xorNoise(SB), NOSPLIT, $0-16
+TEXT ·xorNoise(SB), NOSPLIT, $0-24
 	MOVQ out+0(FP), DI
 	MOVQ words+8(FP), R11
 	XORQ R8, R8
 	XORQ R9, R9
+	MOVQ $0x00000000, missing+16(FP)
 	CMPQ R11, $0x01
 	JB   drawn
 	MOVL $0x0000000a, BX
@@ -2458,6 +2462,7 @@ firstRetry:
 	SUBL    $0x01, BX
 	JNE     firstRetry
 	XORQ    R8, R8
+	ADDQ    $0x01, missing+16(FP)
 
 first:
 	CMPQ R11, $0x01
@@ -2470,6 +2475,7 @@ drawnRetry:
 	SUBL    $0x01, BX
 	JNE     drawnRetry
 	XORQ    R9, R9
+	ADDQ    $0x01, missing+16(FP)
 
 drawn:
 	RDTSC

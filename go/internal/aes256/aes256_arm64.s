@@ -172,26 +172,31 @@ counted:
 	CBNZ R2, partial
 	B    done
 
-// func pad(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64)
-TEXT ·pad(SB), NOSPLIT, $0-56
+// func pad(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64) (missing uint64)
+TEXT ·pad(SB), NOSPLIT, $0-64
 	MOVD keys+0(FP), R0
 	MOVD dst_base+8(FP), R1
 	MOVD dst_len+16(FP), R2
 	MOVD source+32(FP), R3
 	MOVD word+40(FP), R4
 	MOVD cycles+48(FP), R5
+	MOVD ZR, missing+56(FP)
 	CBZ  R3, known
-	MOVD ZR, R4
 	CMP  $1, R3
 	BEQ  drawn
 	MOVD $10, R6
 
 retry:
-	MRS RNDR, R4
-	BNE drawn
-	MOVD ZR, R4
+	MRS  RNDR, R7
+	BNE  combine
 	SUBS $1, R6
 	BNE  retry
+	MOVD ZR, R7
+	MOVD $1, R6
+	MOVD R6, missing+56(FP)
+
+combine:
+	EOR R7, R4
 
 drawn:
 	ISB $15
@@ -325,21 +330,23 @@ TEXT ·expand(SB), NOSPLIT, $0-16
 	ZERO_BLOCKS
 	RET
 
-// func xorNoise(out *[3]uint64, words uint64)
-TEXT ·xorNoise(SB), NOSPLIT, $0-16
+// func xorNoise(out *[3]uint64, words uint64) (missing uint64)
+TEXT ·xorNoise(SB), NOSPLIT, $0-24
 	MOVD out+0(FP), R0
 	MOVD words+8(FP), R1
 	MOVD ZR, R5
 	MOVD ZR, R6
+	MOVD ZR, R7
 	CBZ  R1, drawn
 	MOVD $10, R3
 
 first:
 	MRS  RNDR, R5
 	BNE  second
-	MOVD ZR, R5
 	SUBS $1, R3
 	BNE  first
+	MOVD ZR, R5
+	ADD  $1, R7
 
 second:
 	CMP  $1, R1
@@ -349,11 +356,13 @@ second:
 retry:
 	MRS  RNDR, R6
 	BNE  drawn
-	MOVD ZR, R6
 	SUBS $1, R3
 	BNE  retry
+	MOVD ZR, R6
+	ADD  $1, R7
 
 drawn:
+	MOVD R7, missing+16(FP)
 	ISB  $15
 	MRS  CNTVCT_EL0, R4
 	MOVD (R0), R7

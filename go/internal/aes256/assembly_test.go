@@ -6,6 +6,8 @@ package aes256
 
 import (
 	"bytes"
+	"crypto/aes"
+	"encoding/binary"
 	"testing"
 )
 
@@ -51,5 +53,57 @@ func TestPadAtKnownNumbers(t *testing.T) {
 				t.Fatalf("wrote beyond dst: length %d", length)
 			}
 		}
+	}
+}
+
+// numberOf returns the halves of the number of a block of keystream under testKey.
+func numberOf(tb testing.TB, keystream []byte) (word, low uint64) {
+	tb.Helper()
+	cipher, err := aes.NewCipher(testKey[:])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var number [BlockSize]byte
+	cipher.Decrypt(number[:], keystream)
+	return binary.BigEndian.Uint64(number[:8]), binary.BigEndian.Uint64(number[8:])
+}
+
+// A pad's number has the caller's number in it, and a word of the random instruction if that is asked.
+func TestPadNumbers(t *testing.T) {
+	keys := roundKeys(t, testKey)
+	const number = 0x0123_4567_89ab_cdef
+	count := func() uint64 {
+		var out [3]uint64
+		XORNoise(&out, 0)
+		return out[0] << 4
+	}
+	drawn := map[uint64]bool{0: true}
+	for range 100 {
+		for source := sourceCycles; source <= sourceCyclesAndRandom; source++ {
+			if source == sourceCyclesAndRandom && !hasRandom {
+				continue
+			}
+			var dst [BlockSize]byte
+			before := count()
+			missing := pad(keys, dst[:], source, number, 0)
+			after := count()
+			word, low := numberOf(t, dst[:])
+			// Counters of two CPUs may differ, so the order is not checked where it is the other way round.
+			if before < after && (low < before || low > after) {
+				t.Errorf("source %d: count %#x, between %#x and %#x", source, low, before, after)
+			}
+			if source == sourceCycles && (word != number || missing != 0) {
+				t.Errorf("the word is %#x, %d are missing", word, missing)
+			}
+			if source == sourceCyclesAndRandom && missing == 0 {
+				if drawn[word^number] {
+					t.Errorf("the random word %#x is not new", word^number)
+				}
+				drawn[word^number] = true
+			}
+		}
+	}
+	if hasRandom && len(drawn) == 1 {
+		t.Error("the random instruction gave no words")
 	}
 }

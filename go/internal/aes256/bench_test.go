@@ -54,7 +54,7 @@ func BenchmarkPad(b *testing.B) {
 			keys, dst := roundKeys(b, testKey), make([]byte, size)
 			b.SetBytes(int64(size))
 			for b.Loop() {
-				Pad(keys, dst)
+				Pad(keys, dst, 0)
 			}
 		})
 	}

@@ -40,7 +40,7 @@ func TestNothingBeyondTheArgumentsIsTouched(t *testing.T) {
 		}
 	}
 	for length := 1; length <= MaxShort; length++ {
-		Pad(keys, short[MaxShort-length:])
+		Pad(keys, short[MaxShort-length:], 0)
 		if length >= BlockSize {
 			Take(short[MaxShort-length:], &other[MaxShort-length])
 		}

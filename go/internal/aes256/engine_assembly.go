@@ -4,6 +4,8 @@
 
 package aes256
 
+import "github.com/squall-rng/squall/go/internal/failpoint"
+
 // Sources of the number of Pad's first block, as the assembly numbers them.
 const (
 	sourceCaller = iota
@@ -17,27 +19,40 @@ func Expand(key *[KeySize]byte, keys *[KeysSize]byte) {
 }
 
 // Pad XORs keystream into dst, which has at most [MaxShort] bytes. The number of its first block
-// is word<<64 | cycles<<4, with cycles the CPU's cycle counter and word one of its random
-// instruction, or zero if there is none or it fails 10 times. Without a word, two calls use different
-// numbers only if the counter advanced in between. The counter of arm64 is the machine's, with 1 GHz or some
-// dozens of MHz, so it may not have advanced.
-func Pad(keys *[KeysSize]byte, dst []byte) {
+// is word<<64 | cycles<<4, with cycles the CPU's cycle counter. The word is number XORed with one of the CPU's
+// random instruction, or number alone if there is no such instruction or it fails 10 times.
+//
+// The caller must give each pad of a key another number: the counter may not have advanced since the last one.
+// That of arm64 is the machine's, with 1 GHz or some dozens of MHz.
+//
+//go:nosplit
+func Pad(keys *[KeysSize]byte, dst []byte, number uint64) {
 	checkShort(len(dst))
-	if len(dst) > 0 {
-		pad(keys, dst, numberSource, 0, 0)
+	if len(dst) == 0 {
+		return
+	}
+	source := sourceCycles
+	switch {
+	case failpoint.PadNoise.Off():
+		source = sourceCaller
+	case mayAsk(1):
+		source = sourceCyclesAndRandom
+	}
+	if pad(keys, dst, source, number, 0) > 0 {
+		randomPause.begin()
 	}
 }
 
-// HasRandom reports whether this CPU has a random instruction.
-func HasRandom() bool { return numberSource == sourceCyclesAndRandom }
-
 // XORNoise XORs into out the CPU's cycle counter and the given number of words of its random
-// instruction, at most two; zeros if there is none or it fails 10 times.
+// instruction, at most two; zeros if there is none or it fails 10 times. After a failure, the instruction is not
+// asked for the next 1024 words, by this function or [Pad].
 func XORNoise(out *[3]uint64, words uint64) {
-	if !HasRandom() {
+	if words > 0 && !mayAsk(words) {
 		words = 0
 	}
-	xorNoise(out, words)
+	if xorNoise(out, words) > 0 {
+		randomPause.begin()
+	}
 }
 
 // XOR writes the XOR of first and second, or first if second is nil.

@@ -21,7 +21,7 @@ func (e Engine) Keystream(keys *[KeysSize]byte, counter *[BlockSize]byte, dst []
 }
 
 // Pad panics: this build has no engine.
-func Pad(keys *[KeysSize]byte, dst []byte) {
+func Pad(keys *[KeysSize]byte, dst []byte, number uint64) {
 	panic(noEngine)
 }
 

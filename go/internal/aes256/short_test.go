@@ -11,7 +11,7 @@ func TestPadUsesNewNumbers(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
 		dst := make([]byte, BlockSize)
-		Pad(keys, dst)
+		Pad(keys, dst, 0)
 		seen[string(dst)] = true
 		waitForCounter()
 	}
@@ -24,7 +24,7 @@ func TestPadStaysWithinDst(t *testing.T) {
 	keys := roundKeys(t, testKey)
 	for length := range MaxShort + 1 {
 		dst := newGuarded(length%13, length)
-		Pad(keys, dst.bytes)
+		Pad(keys, dst.bytes, 0)
 		if !dst.isIntact() {
 			t.Fatalf("wrote beyond dst: length %d", length)
 		}
@@ -98,7 +98,7 @@ func TestOtherLengthsAreRefused(t *testing.T) {
 	keys := roundKeys(t, testKey)
 	long := make([]byte, MaxShort+1)
 	for name, call := range map[string]func(){
-		"Pad":             func() { Pad(keys, long) },
+		"Pad":             func() { Pad(keys, long, 0) },
 		"Take":            func() { Take(long, &make([]byte, len(long))[0]) },
 		"Take of too few": func() { Take(make([]byte, BlockSize-1), &long[0]) },
 	} {
@@ -121,7 +121,7 @@ func TestNothingIsAllocated(t *testing.T) {
 		for _, engine := range available {
 			engine.Keystream(keys, counter, dst)
 		}
-		Pad(keys, dst[:40])
+		Pad(keys, dst[:40], 0)
 		XORNoise(noise, 2)
 		Take(dst[:40], &dst[100])
 	})

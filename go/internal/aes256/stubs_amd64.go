@@ -22,15 +22,17 @@ func keystreamVAES512(keys *[240]byte, counter *[16]byte, dst []byte)
 
 // pad XORs keystream from block number word<<64 | cycles<<4 on into dst, which is at most 256
 // bytes and not empty. source says where the numbers come from: 0, the caller; 1, the cycle
-// counter, word is zero; 2, the cycle counter and the random instruction.
+// counter replaces cycles; 2, and a word of the random instruction is XORed into word. missing is 1
+// if the instruction gave no word.
 //
 //go:noescape
-func pad(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64)
+func pad(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64) (missing uint64)
 
-// xorNoise XORs into out the cycle counter and up to two words of the random instruction.
+// xorNoise XORs into out the cycle counter and up to two words of the random instruction. missing is
+// the number of words that the instruction did not give.
 //
 //go:noescape
-func xorNoise(out *[3]uint64, words uint64)
+func xorNoise(out *[3]uint64, words uint64) (missing uint64)
 
 // xor writes the XOR of first and second, or first where second is nil.
 //

@@ -11,10 +11,11 @@ import (
 const tries = 10
 
 func pad() {
-	function("pad", "func(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64)",
+	function("pad", "func(keys *[240]byte, dst []byte, source int, word uint64, cycles uint64) (missing uint64)",
 		"pad XORs keystream from block number word<<64 | cycles<<4 on into dst, which is at most 256",
 		"bytes and not empty. source says where the numbers come from: 0, the caller; 1, the cycle",
-		"counter, word is zero; 2, the cycle counter and the random instruction.")
+		"counter replaces cycles; 2, and a word of the random instruction is XORed into word. missing is 1",
+		"if the instruction gave no word.")
 	Load(Param("source"), RBX)
 	Load(Param("word"), high)
 	Load(Param("cycles"), RAX)
@@ -22,12 +23,13 @@ func pad() {
 	loadSlice()
 	MOVOU(one, step)
 	MOVOU(reverse, shuffle)
+	MOVQ(U32(0), missingWords())
 	CMPQ(RBX, U8(1))
 	JB(LabelRef("known"))
-	XORQ(high, high)
-	CMPQ(RBX, U8(2))
-	JB(LabelRef("drawn"))
-	drawRandomWord(high, "drawn")
+	JEQ(LabelRef("drawn"))
+	drawRandomWord(low, "combine")
+	Label("combine")
+	XORQ(low, high)
 	Label("drawn")
 	readCycles()
 	Label("known")
@@ -38,13 +40,15 @@ func pad() {
 }
 
 func xorNoise() {
-	function("xorNoise", "func(out *[3]uint64, words uint64)",
-		"xorNoise XORs into out the cycle counter and up to two words of the random instruction.")
+	function("xorNoise", "func(out *[3]uint64, words uint64) (missing uint64)",
+		"xorNoise XORs into out the cycle counter and up to two words of the random instruction. missing is",
+		"the number of words that the instruction did not give.")
 	out, words := Mem{Base: RDI}, R11
 	Load(Param("out"), out.Base)
 	Load(Param("words"), words)
 	XORQ(R8, R8)
 	XORQ(R9, R9)
+	MOVQ(U32(0), missingWords())
 	CMPQ(words, U8(1))
 	JB(LabelRef("drawn"))
 	drawRandomWord(R8, "first")
@@ -62,14 +66,24 @@ func xorNoise() {
 	RET()
 }
 
-// cycles reads the cycle counter into RAX.
+// readCycles reads the cycle counter into RAX.
 func readCycles() {
 	RDTSC()
 	SHLQ(U8(32), RDX)
 	ORQ(RDX, RAX)
 }
 
-// random draws a word and jumps to done with it; goes on with zero if the instruction fails.
+// missingWords is the result that counts the words that the random instruction did not give.
+func missingWords() Mem {
+	result, err := Return("missing").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return result.Addr
+}
+
+// drawRandomWord draws a word and jumps to done with it. If the instruction fails, it counts a missing word
+// and goes on with zero.
 func drawRandomWord(word GPPhysical, done string) {
 	retry := done + "Retry"
 	MOVL(U32(tries), EBX)
@@ -79,4 +93,5 @@ func drawRandomWord(word GPPhysical, done string) {
 	SUBL(U8(1), EBX)
 	JNE(LabelRef(retry))
 	XORQ(word, word)
+	ADDQ(U8(1), missingWords())
 }

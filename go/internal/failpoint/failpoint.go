@@ -47,6 +47,10 @@ const (
 	SeedAge
 	// Noise adds the CPU's counter and random words to seeds and requests, as additional input.
 	Noise
+	// PadNoise adds the cycle counter and a random word to the numbers of pads.
+	PadNoise
+	// PadNumbers gives each pad a number of its own.
+	PadNumbers
 	// BareMetal believes a CPU that announces no hypervisor.
 	BareMetal
 	// HypervisorAnnouncement believes a CPU that announces a hypervisor.

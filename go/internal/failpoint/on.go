@@ -30,7 +30,7 @@ func Named(name string) (guard Failpoint, isKnown bool) {
 		"GenerationCheck": GenerationCheck, "GenerationAddress": GenerationAddress, "VDSO": VDSO, "ForkGuard": ForkGuard,
 		"Droppable": Droppable, "CheckAfterRead": CheckAfterRead, "DelayedNotification": DelayedNotification, "StopDetection": StopDetection,
 		"BurstAnchors": BurstAnchors, "KVM": KVM, "OtherHypervisors": OtherHypervisors, "ReseedAfterSignal": ReseedAfterSignal, "CloneSignal": CloneSignal, "VMGenID": VMGenID,
-		"Pin": Pin, "FreshCheck": FreshCheck, "SeedAge": SeedAge, "Noise": Noise, "BareMetal": BareMetal,
+		"Pin": Pin, "FreshCheck": FreshCheck, "SeedAge": SeedAge, "Noise": Noise, "PadNoise": PadNoise, "PadNumbers": PadNumbers, "BareMetal": BareMetal,
 		"HypervisorAnnouncement": HypervisorAnnouncement, "KernelBytes": KernelBytes,
 	}[name]
 	return guard, isKnown

@@ -121,7 +121,7 @@ func takeByRule(page *guard.Page, out []byte, at uint64) (left uint64) {
 		return padAfterPause(page, out, at, guard.Reading{Count: count, CPU: cpu})
 	case guard.PadAlways:
 		take(out, from)
-		aes256.Pad(&page.PadKeys, out)
+		pad(page, out)
 	default:
 		take(out, from)
 	}
@@ -142,7 +142,7 @@ func padWordByRule(page *guard.Page, word, at uint64) (given, left uint64) {
 		left = padAfterPause(page, out, at, now)
 		return word, left
 	}
-	aes256.Pad(&page.PadKeys, out)
+	pad(page, out)
 	return word, at
 }
 
@@ -150,7 +150,7 @@ func padWordByRule(page *guard.Page, word, at uint64) (given, left uint64) {
 //
 //go:nosplit
 func padAfterPause(page *guard.Page, out []byte, left uint64, now guard.Reading) uint64 {
-	aes256.Pad(&page.PadKeys, out)
+	pad(page, out)
 	if !page.Pause(now) {
 		return left
 	}
@@ -159,6 +159,18 @@ func padAfterPause(page *guard.Page, out []byte, left uint64, now guard.Reading)
 	}
 	Discarded.Add(left)
 	return 0
+}
+
+// pad adds a pad to out, with a number that no other pad of the page's keys has.
+//
+//go:nosplit
+func pad(page *guard.Page, out []byte) {
+	page.PadNumber++
+	number := page.PadNumber
+	if failpoint.PadNumbers.Off() {
+		number = 0
+	}
+	aes256.Pad(&page.PadKeys, out, number)
 }
 
 // readCounter reads the cycle counter.

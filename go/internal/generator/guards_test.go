@@ -47,6 +47,7 @@ var trials = map[string]func() error{
 	"no anchors":       everyRequestIsDifferent,
 	"simulation":       clonesShareSimulations,
 	"lengths":          refillsAreInProportion,
+	"pads":             padsOfOneTickDiffer,
 	"hidden":           inAHiddenVM,
 	"cpu":              theCPUTellsSeedsApart,
 	"locked":           pagesStayHere,
@@ -161,6 +162,9 @@ func TestGuards(t *testing.T) {
 		// Under a hypervisor that is not known, and where the random instruction fails.
 		{"no anchors", "BareMetal CloneSignal KVM", "DelayedNotification"},
 		{"no anchors", lateNotification + " Noise", "BurstAnchors"},
+		// Where the counter stands still and there is no random instruction.
+		{"pads", "BareMetal CloneSignal KVM PadNoise", "PadNumbers"},
+		{"pads", lateNotification + " PadNoise", "PadNumbers"},
 		{"hidden", "HypervisorAnnouncement CloneSignal", "VMGenID"},
 		{"simulation", lateNotification, ""},
 		{"lengths", lateNotification, ""},
@@ -567,7 +571,9 @@ func whileDropped(draw func() error) error {
 	defer stop.Store(true)
 	for began := time.Now(); time.Since(began) < 3*time.Second && failed.Load() == nil; {
 		for _, page := range allShards.Load().pages {
-			memory := unsafe.Slice((*byte)(unsafe.Pointer(page)), guard.PageSize)
+			// The whole page of the kernel that it is in.
+			within := uintptr(unsafe.Pointer(page)) % uintptr(unix.Getpagesize())
+			memory := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(page), -int(within))), unix.Getpagesize())
 			if err := unix.Madvise(memory, unix.MADV_DONTNEED); err != nil {
 				return fmt.Errorf("%w: pages cannot be dropped: %v", errSkip, err)
 			}
@@ -680,6 +686,43 @@ func everyRequestIsDifferent() error {
 		}
 	}
 	return drawInClones([]func() [16]byte{word8, word4, fill16, fill32}, func() {})
+}
+
+// Two requests within one tick of the counter get different pads, even without a random instruction. The
+// buffer's bytes are the same for all of these requests, so two outputs are equal if their pads are.
+func padsOfOneTickDiffer() error {
+	if failpoint.OtherHypervisors.Off() {
+		if err := needsBursts(); err != nil {
+			return err
+		}
+	}
+	runtime.GOMAXPROCS(1)
+	runtime.LockOSThread()
+	failpoint.SetGap(1) // so that there are no bursts
+	draws := []func() [16]byte{word8, fill16, fill32, func() (out [16]byte) {
+		Fill(out[:8]) // whose pad begins like that of a word
+		return out
+	}}
+	seen := map[[8]byte]bool{}
+	for range 1000 {
+		for _, draw := range draws {
+			Word()
+			page := pin()
+			for i := range page.Buffer {
+				page.Buffer[i] = 7
+			}
+			guard.Unpin()
+			reseeds := Reseeds.Load()
+			out := draw()
+			if first := [8]byte(out[:]); Reseeds.Load() == reseeds {
+				if seen[first] {
+					return fmt.Errorf("%x was given out twice", first)
+				}
+				seen[first] = true
+			}
+		}
+	}
+	return nil
 }
 
 // inAHiddenVM imitates a clone of a VM that only a vmgenid reveals.

@@ -69,7 +69,7 @@ func isReady() bool {
 	if ready.Load() {
 		return true
 	}
-	if !mayKeepState || stateless.Load() || aes256.Best() == aes256.None || !guard.WaitForKernel() {
+	if stateless.Load() || aes256.Best() == aes256.None || !guard.WaitForKernel() {
 		return false
 	}
 	page := pin()

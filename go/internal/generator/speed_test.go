@@ -47,7 +47,7 @@ func BenchmarkRefill(b *testing.B) {
 	b.Run("pad", func(b *testing.B) {
 		var out [16]byte
 		for b.Loop() {
-			aes256.Pad(&page.PadKeys, out[:])
+			pad(page, out[:])
 		}
 	})
 	b.Run("reading", func(b *testing.B) {

@@ -5,7 +5,7 @@ package guard
 import "golang.org/x/sys/unix"
 
 var candidateAddresses = [...]candidateAddress{
-	{2 * kernelPage, 0},   // 7.0 on: a page of its own
+	{2 * kernelPage, 0},   // 6.15 on: a page of its own
 	{2 * kernelPage, 480}, // 6.12
 	{kernelPage, 480},     // 6.12 in a time namespace
 }

@@ -73,7 +73,7 @@ func TestARefusedSeedIsNone(t *testing.T) {
 		defer close(ended)
 		// The thread, and with it the filter, ends with the goroutine.
 		runtime.LockOSThread()
-		if err = refuse(unix.SYS_GETRANDOM); err == nil {
+		if err = refuse(unix.SYS_GETRANDOM, anyCall); err == nil {
 			given = FreshSeed(page)
 		}
 	}()
@@ -86,15 +86,25 @@ func TestARefusedSeedIsNone(t *testing.T) {
 	}
 }
 
-// refuse has the kernel refuse a system call to this thread.
-func refuse(call uint32) error {
+// anyCall has the kernel refuse every call.
+const anyCall = -1
+
+// refuse has the kernel refuse a system call to this thread: every call, or those in which the argument of this
+// number is zero in its lower half.
+func refuse(call uint32, zeroArgument int) error {
 	const load, jumpUnequal, give = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K,
 		unix.BPF_RET | unix.BPF_K
+	const arguments = 16 // struct seccomp_data (seccomp(2)), little-endian
 	filter := []unix.SockFilter{
 		{Code: load}, // the number of the call
-		{Code: jumpUnequal, K: call, Jf: 1},
+		{Code: jumpUnequal, K: call, Jf: 3},
+		{Code: load, K: arguments + 8*uint32(max(zeroArgument, 0))},
+		{Code: jumpUnequal, K: 0, Jf: 1},
 		{Code: give, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
 		{Code: give, K: unix.SECCOMP_RET_ALLOW},
+	}
+	if zeroArgument == anyCall {
+		filter[3].Code = unix.BPF_JMP | unix.BPF_JA
 	}
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {

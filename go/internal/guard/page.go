@@ -14,7 +14,7 @@ const (
 	KeysLen    = 240 // the round keys of AES-256
 	vdsoLen    = 144 // the vDSO's opaque state in Linux 6.11 to 6.18
 	headerLen  = 960
-	headerUsed = 17*8 + 4*StateLen + vdsoLen + 2*KeysLen
+	headerUsed = 18*8 + 4*StateLen + vdsoLen + 2*KeysLen
 	BufferLen  = PageSize - headerLen
 )
 
@@ -26,7 +26,8 @@ var _ [PageSize]byte = [unsafe.Sizeof(Page{})]byte{}
 // The kernel may zero a droppable page at any moment, and a fork empties it in the child: both erase the
 // epoch with the secrets. So bytes that were read count only if [Page.IsCurrent] or [Page.IsFresh] holds
 // afterwards. The seeding marker is written before a seed is even drawn, and the generation before the
-// state: if both are there at the end, nothing in between was lost.
+// state: if both are there at the end, nothing in between was lost. Barriers keep this order on CPUs that have
+// none of their own (barrier_arm64.go).
 //
 // Only the goroutine that is pinned to the page's P may use it. Any bytes are valid in it.
 type Page struct {
@@ -60,6 +61,8 @@ type Page struct {
 
 	// State is the generator's state.
 	State [StateLen]byte
+	// PadNumber is the number of the last pad. It only grows while PadKeys stay: an emptied page has neither.
+	PadNumber uint64
 	// PadKeys are the round keys of request pads.
 	PadKeys [KeysLen]byte
 	// Once is the state of a generator that serves a single request.
@@ -86,20 +89,34 @@ func (p *Page) BeginSeeding(vm uint64) {
 	p.tagComplement.Store(0)
 	p.vm.Store(vm)
 	p.seedingMarker.Store(1)
+	markBeforeGoingOn()
 }
 
 // SetGeneration declares that all bytes written from now on are seeded under this generation of the kernel's RNG.
-func (p *Page) SetGeneration(generation uint64) { p.generation.Store(^generation) }
+func (p *Page) SetGeneration(generation uint64) {
+	p.generation.Store(^generation)
+	markBeforeGoingOn()
+}
 
 // SetFreshnessTag declares that the buffer is filled under this tag. It is called before the buffer is filled.
-func (p *Page) SetFreshnessTag(tag uint64) { p.tagComplement.Store(^tag) }
+func (p *Page) SetFreshnessTag(tag uint64) {
+	p.tagComplement.Store(^tag)
+	markBeforeGoingOn()
+}
 
 // IsFresh reports whether everything read from the buffer before this call was there, and was
-// generated under this freshness tag.
-func (p *Page) IsFresh(tag uint64) bool { return p.tagComplement.Load()^tag == math.MaxUint64 }
+// generated under this freshness tag. The fast path calls it while it is pinned, so it must not be a preemption
+// point.
+//
+//go:nosplit
+func (p *Page) IsFresh(tag uint64) bool {
+	readBeforeChecking()
+	return p.tagComplement.Load()^tag == math.MaxUint64
+}
 
 // IsCurrent reports whether everything read before this call was there and belongs to the epoch.
 func (p *Page) IsCurrent(epoch Epoch) bool {
+	readBeforeChecking()
 	return p.vm.Load() == epoch.VM && p.seedingMarker.Load() != 0 && p.Generation() == epoch.Kernel
 }
 
@@ -108,10 +125,16 @@ func (p *Page) IsCurrent(epoch Epoch) bool {
 func (p *Page) Generation() uint64 { return ^p.generation.Load() }
 
 // BeginWatch begins to watch whether the page is emptied.
-func (p *Page) BeginWatch() { p.presence.Store(1) }
+func (p *Page) BeginWatch() {
+	p.presence.Store(1)
+	markBeforeGoingOn()
+}
 
 // WasPresent reports whether the page stayed intact, in this process, since [Page.BeginWatch].
-func (p *Page) WasPresent() bool { return p.presence.Load() == 1 }
+func (p *Page) WasPresent() bool {
+	readBeforeChecking()
+	return p.presence.Load() == 1
+}
 
 // Wipe erases the working space of a request.
 func (p *Page) Wipe() {

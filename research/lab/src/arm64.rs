@@ -10,7 +10,7 @@ use squall_tools::{Failure, Interrupt};
 
 use crate::debian::{Cache, Kernel, KernelName};
 use crate::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine};
-use crate::emulator::{c_program_for_arm64, root_of_arm64};
+use crate::emulator::{c_program_for_arm64, go_tests_for_arm64, root_of_arm64};
 
 pub use crate::emulator::Artifact;
 
@@ -62,6 +62,13 @@ impl GuestRunner {
     pub fn c_program(&self, name: &str) -> Result<PathBuf, Failure> {
         let path = self.host.file(name);
         c_program_for_arm64(name, &path)?;
+        Ok(path)
+    }
+
+    /// Builds the tests of a package of the Go module, and names the program `name`.
+    pub fn go_tests(&self, package: &str, name: &str) -> Result<PathBuf, Failure> {
+        let path = self.host.file(name);
+        go_tests_for_arm64(package, &path)?;
         Ok(path)
     }
 

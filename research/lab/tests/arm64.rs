@@ -1,5 +1,5 @@
-//! The guards, the preload library, the provider and the command on real kernels of arm64, with pages of 4
-//! and 16 KiB.
+//! The guards, the preload library, the provider, the command and the Go module on real kernels of arm64, with
+//! pages of 4 and 16 KiB.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use squall_tools::Interrupt;
 use crate::common::commands::contains;
 use crate::common::needs::ARM64;
 use crate::common::{Turn, required};
+use crate::go::GO_MODULE;
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -20,6 +21,8 @@ pub const TESTS: &[Test] = tests![
     guards_of_the_newest_linux: [ARM64],
     guards_of_the_newest_linux_with_large_pages: [ARM64],
     doors_of_the_newest_linux_with_large_pages: [ARM64],
+    go_of_linux_6_12: [ARM64, GO_MODULE],
+    go_of_the_newest_linux_with_large_pages: [ARM64, GO_MODULE],
 ];
 
 /// All cases of a kernel take minutes, and many more on a busy machine.
@@ -109,4 +112,57 @@ fn doors_of_the_newest_linux_with_large_pages() {
     ];
     let output = run(&runner, &files, DOORS);
     contains(&output.console, &["all doors served"]);
+}
+
+/// Runs the tests of the Go module, and prints what they say, but for the names of those that passed.
+const GO: &str = r#"
+for tests in guard generator module; do
+    echo "Go: $tests"
+    /$tests -test.short -test.v > output 2>&1 || failed=1
+    grep -v -e '=== ' -e '--- PASS' output
+done
+[ -z "$failed" ]
+"#;
+
+/// The only reasons for which a test of the Go module may be skipped: arm64 or QEMU's machine lacks them, or Go
+/// is not in the guest.
+const LACKING_IN_GO: [&str; 3] = [
+    "not on this machine: no bursts on this CPU",
+    "not on this machine: no vmgenid",
+    "short tests build nothing",
+];
+
+/// Tests the Go module as programs use it, and its guards, each with its control.
+fn go(kernel: KernelName) {
+    let _turn = Turn::take();
+    let runner = runner(kernel);
+    let [guard, generator, module] = [
+        ("./internal/guard", "guard"),
+        ("./internal/generator", "generator"),
+        (".", "module"),
+    ]
+    .map(|(package, name)| required(runner.go_tests(package, name)));
+    let files: [(&str, &Path); 3] = [
+        ("guard", &guard),
+        ("generator", &generator),
+        ("module", &module),
+    ];
+    let output = run(&runner, &files, GO);
+    let count = |text| output.console.matches(text).count();
+    assert_eq!(
+        count("--- SKIP"),
+        LACKING_IN_GO.into_iter().map(count).sum::<usize>(),
+        "a test is skipped for another reason: {}",
+        output.console
+    );
+    // Controls in which a guard was off, and the trial failed.
+    assert!(count(": without: ") > 15, "{}", output.console);
+}
+
+fn go_of_linux_6_12() {
+    go(KernelName::Arm64V6_12);
+}
+
+fn go_of_the_newest_linux_with_large_pages() {
+    go(KernelName::Arm64NewestPages16K);
 }

@@ -16,7 +16,7 @@ pub const TESTS: &[Test] = tests![
 ];
 
 /// A Go that is recent enough for the program.
-const GO_MODULE: Need = Need {
+pub const GO_MODULE: Need = Need {
     check: || {
         let module = concat!(env!("CARGO_MANIFEST_DIR"), "/../../go");
         let mut look = Command::new("go");

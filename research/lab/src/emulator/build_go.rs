@@ -1,4 +1,4 @@
-//! Builds programs of the Go module for guests, statically linked because cgo is off.
+//! Builds programs and tests of the Go module for guests, statically linked because cgo is off.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,6 +15,9 @@ const MODULE: &str = "go";
 const MISSING: &str =
     "Go is not installed: install Go 1.26 or later (https://go.dev/dl) and have `go` in PATH";
 
+/// The tag of builds in which tests can turn guards off.
+const SWITCHES: [&str; 2] = ["-tags", "squall_testing"];
+
 /// Builds the module's program `internal/NAME` at `path`, with its switches for tests.
 pub fn program(name: &str, path: &Path) -> Result<(), Failure> {
     build("go", name, path)
@@ -23,17 +26,37 @@ pub fn program(name: &str, path: &Path) -> Result<(), Failure> {
 fn build(go: &str, name: &str, path: &Path) -> Result<(), Failure> {
     let mut command = Command::new(go);
     command
-        .current_dir(Path::new(ROOT).join(MODULE))
         .args(["build", "-trimpath", "-buildvcs=false"])
-        .args(["-tags", "squall_testing", "-o"])
+        .args(SWITCHES)
+        .arg("-o")
         .arg(path)
         .arg(format!("./internal/{name}"))
+        .env_remove("GOARCH");
+    run(command, name)
+}
+
+/// Builds the tests of one of the module's packages for arm64 at `path`: of a package in `internal` with its
+/// switches, and of the module itself (".") as programs use it.
+pub fn tests_for_arm64(package: &str, path: &Path) -> Result<(), Failure> {
+    let mut command = Command::new("go");
+    command.args(["test", "-c", "-trimpath"]);
+    if package != "." {
+        command.args(SWITCHES);
+    }
+    command.arg("-o").arg(path).arg(package);
+    command.env("GOARCH", "arm64");
+    run(command, package)
+}
+
+/// Runs Go in the module's directory.
+fn run(mut command: Command, name: &str) -> Result<(), Failure> {
+    command
+        .current_dir(Path::new(ROOT).join(MODULE))
         .env("CGO_ENABLED", "0")
         .env("GOFLAGS", "-mod=readonly")
         .env("GOTOOLCHAIN", "local")
         .env("GOWORK", "off")
-        .env_remove("GOOS")
-        .env_remove("GOARCH");
+        .env_remove("GOOS");
     // Lines that begin with `#` are headings.
     compiler::build(&mut command, name, MISSING, |line| !line.starts_with('#'))
 }
