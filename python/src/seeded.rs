@@ -10,7 +10,9 @@ use squall::hazmat::{Aes256, Keystream, Stores};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::bit_generator::{Words, connect};
+use crate::buffer::Writable;
 use crate::bytes::new_bytes;
+use crate::elements::{self, Kind};
 
 /// Bytes that are generated at once.
 const BUFFER: usize = 4096;
@@ -65,38 +67,31 @@ impl State {
 }
 
 impl State {
-    /// Fills `out` with words of 32 bits; the rest of the last one is lost.
+    /// Fills `out` with words of 32 bits, at least one, of which the last may be cut short.
     fn fill(&mut self, out: &mut [u8]) {
+        if out.is_empty() {
+            self.next_u32();
+            return;
+        }
         let (head, rest) = out.split_at_mut(out.len().min(if self.half.is_some() { 4 } else { 0 }));
         if !head.is_empty() {
             let word = self.next_u32().to_le_bytes();
             head.copy_from_slice(&word[..head.len()]);
         }
         let (words, tail) = rest.as_chunks_mut::<8>();
-        let position = self.position();
-        self.keystream_at(position, words.as_flattened_mut());
-        self.seek(position.wrapping_add(words.len() as u128));
+        self.fill_words(Kind::Word, words.as_flattened_mut());
         for part in tail.chunks_mut(4) {
             let word = self.next_u32().to_le_bytes();
             part.copy_from_slice(&word[..part.len()]);
         }
     }
 
-    /// Fills `out` with the words from number `position` on.
-    fn keystream_at(&self, position: u128, out: &mut [u8]) {
-        let (head, rest) = out.split_at_mut(if position % 2 == 1 {
-            out.len().min(8)
-        } else {
-            0
-        });
-        if !head.is_empty() {
-            let mut block = Zeroizing::new([0; 16]);
-            self.keystream
-                .fill(position / 2, &mut block[..], Stores::Cached);
-            head.copy_from_slice(&block[8..]);
-        }
-        let stores = Stores::for_len(rest.len());
-        self.keystream.fill(position.div_ceil(2), rest, stores);
+    /// Fills `out`, whole words, with the next words as elements of this kind.
+    fn fill_words(&mut self, kind: Kind, out: &mut [u8]) {
+        let (position, half) = (self.position(), self.half);
+        elements::fill_run(&self.keystream, kind, position, out);
+        self.seek(position.wrapping_add(out.len() as u128 / 8));
+        self.half = half;
     }
 }
 
@@ -182,7 +177,13 @@ impl SeededWords {
         self.state().seek(position);
     }
 
-    /// The next `length` bytes: those of words of 32 bits, little-endian, of which the last may be cut short.
+    /// Fills a buffer of `float64` with the next numbers from 0 to below 1.
+    fn uniforms(&self, py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<()> {
+        Writable::of(buffer)?.write(py, |out| self.state().fill_words(Kind::Uniform, out));
+        Ok(())
+    }
+
+    /// The next `length` bytes, as NumPy makes them of words of 32 bits.
     fn bytes<'py>(&self, py: Python<'py>, length: isize) -> PyResult<Bound<'py, PyBytes>> {
         new_bytes(py, length, |out| {
             self.state().fill(out);
