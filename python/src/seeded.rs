@@ -59,8 +59,8 @@ impl State {
         (self.part * CAPACITY as u128).wrapping_add(self.at as u128)
     }
 
-    fn seek(&mut self, position: u128) {
-        self.half = None;
+    /// Moves to this word; a half of another word stays.
+    fn move_to(&mut self, position: u128) {
         self.at = (position % CAPACITY as u128) as usize;
         self.generate(position / CAPACITY as u128);
     }
@@ -88,10 +88,9 @@ impl State {
 
     /// Fills `out`, whole words, with the next words as elements of this kind.
     fn fill_words(&mut self, kind: Kind, out: &mut [u8]) {
-        let (position, half) = (self.position(), self.half);
+        let position = self.position();
         elements::fill_run(&self.keystream, kind, position, out);
-        self.seek(position.wrapping_add(out.len() as u128 / 8));
-        self.half = half;
+        self.move_to(position.wrapping_add(out.len() as u128 / 8));
     }
 }
 
@@ -106,7 +105,7 @@ impl Words for State {
     #[inline]
     fn next_u64(&mut self) -> u64 {
         if self.at == CAPACITY {
-            self.seek(self.position());
+            self.move_to(self.position());
         }
         let word = self.buffer.as_chunks().0[self.at];
         self.at += 1;
@@ -168,13 +167,16 @@ impl SeededWords {
         let state = self.state();
         *state = State::new(Zeroizing::new(key))
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        state.seek(position);
+        state.move_to(position);
         state.half = half;
         Ok(())
     }
 
+    /// Moves to the word of this number; an unused half of another word is discarded.
     fn seek(&self, position: u128) {
-        self.state().seek(position);
+        let state = self.state();
+        state.half = None;
+        state.move_to(position);
     }
 
     /// Fills a buffer of `float64` with the next numbers from 0 to below 1.
