@@ -11,6 +11,10 @@ use squall_tools::failure::cause;
 use super::build::ROOT;
 use super::build_c;
 
+/// cargo's setting for programs that need no libraries. What the linker says of the C library's functions
+/// that do, which no program of a guest calls, is left out.
+const STATIC: &str = "target.aarch64-unknown-linux-gnu.rustflags=['-Ctarget-feature=+crt-static', '-Alinker-messages']";
+
 /// A program or a library of the workspace.
 #[derive(Clone, Copy, Debug)]
 pub enum Artifact {
@@ -18,6 +22,8 @@ pub enum Artifact {
     Test(&'static str, &'static str, &'static str),
     /// The program `NAME` of a package.
     Program(&'static str, &'static str),
+    /// The same, statically linked and optimised, with all features of the package.
+    StaticProgram(&'static str, &'static str),
     /// The shared library of a package.
     Library(&'static str),
 }
@@ -34,6 +40,11 @@ impl Artifact {
             }
             Artifact::Program(package, name) => {
                 arguments.extend([package, "--bin", name]);
+                name
+            }
+            Artifact::StaticProgram(package, name) => {
+                arguments.extend([package, "--bin", name, "--all-features", "--release"]);
+                arguments.extend(["--config", STATIC]);
                 name
             }
             Artifact::Library(package) => {
