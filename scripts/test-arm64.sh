@@ -7,7 +7,8 @@
 #
 # `build` cross-builds everything but research in the root directory that arm64-root.sh makes; `library`,
 # `c_library`, `provider` and `command_line` run parts of it by qemu-user; `machines` boots Debian's kernels
-# and runs the guards, the preload library, the provider and the command in them (squall-lab); `others` only
+# and runs the guards, the preload library with its own suite, the provider and the command in them, and
+# clones machines (squall-lab); `others` only
 # compiles, for riscv64 and s390x. On arm64 itself the tests of `make test` run.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1

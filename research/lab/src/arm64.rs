@@ -10,7 +10,7 @@ use squall_tools::{Failure, Interrupt};
 
 use crate::debian::{Cache, Kernel, KernelName};
 use crate::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine};
-use crate::emulator::{c_program_for_arm64, root_of_arm64};
+use crate::emulator::{c_program_for_arm64, compile_for_arm64, root_of_arm64};
 
 pub use crate::emulator::Artifact;
 
@@ -63,6 +63,16 @@ impl GuestRunner {
         let path = self.host.file(name);
         c_program_for_arm64(name, &path)?;
         Ok(path)
+    }
+
+    /// A path for a file that is removed with the runner.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.host.file(name)
+    }
+
+    /// Compiles a C program of the workspace with these options, at a path of [`file`](Self::file).
+    pub fn compile(&self, source: &Path, options: &[&str], path: &Path) -> Result<(), Failure> {
+        compile_for_arm64(source, options, path)
     }
 
     /// Boots a guest with `files`, each at its path in the guest, which runs `script`.

@@ -36,9 +36,10 @@ impl Machine {
     ];
 
     /// Machines with arm64. QEMU has no device there that notifies of a clone.
-    const ARM64: [Machine; 8] = [
+    const ARM64: [Machine; 9] = [
         Machine::arm64(KernelName::Arm64V6_12, Cpu::NeoverseN1),
         Machine::arm64(KernelName::Arm64V6_12, Cpu::Arm64Max),
+        Machine::arm64(KernelName::Arm64V6_12, Cpu::NeoverseN1WithSlowCounter),
         Machine::arm64(KernelName::Arm64V6_12Pages16K, Cpu::NeoverseN1),
         Machine::arm64(KernelName::Arm64V6_12Pages16K, Cpu::Arm64Max),
         Machine::arm64(KernelName::Arm64Newest, Cpu::NeoverseN1),
@@ -72,8 +73,10 @@ impl Machine {
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kernel.name())?;
-        if self.cpu == Cpu::Arm64Max {
-            f.write_str("+rndr")?;
+        match self.cpu {
+            Cpu::X86_64 | Cpu::NeoverseN1 => {}
+            Cpu::NeoverseN1WithSlowCounter => f.write_str("+slow")?,
+            Cpu::Arm64Max => f.write_str("+rndr")?,
         }
         if self.signals.vmgenid {
             f.write_str("+vmgenid")?;

@@ -83,11 +83,15 @@ impl Artifact {
 
 /// Builds `programs/NAME.c` at `path`, which must be below the target directory or `/tmp`.
 pub fn c_program(name: &str, path: &Path) -> Result<(), Failure> {
-    let (source, path) = (build_c::source(name), path.display().to_string());
-    let mut arguments = vec!["aarch64-linux-gnu-gcc"];
-    arguments.extend(build_c::FLAGS);
-    arguments.extend(["-o", &path, &source]);
-    run(name, &arguments).map(drop)
+    compile(Path::new(&build_c::source(name)), &build_c::FLAGS, path)
+}
+
+/// Compiles a C program of the workspace at `path`, which must be below the target directory or `/tmp`.
+pub fn compile(source: &Path, options: &[&str], path: &Path) -> Result<(), Failure> {
+    let [source, path] = [source, path].map(|path| path.display().to_string());
+    let mut arguments = vec!["aarch64-linux-gnu-gcc", "-o", &path, &source];
+    arguments.extend(options);
+    run(&source, &arguments).map(drop)
 }
 
 /// The root directory, which it may make first.

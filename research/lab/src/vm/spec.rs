@@ -41,6 +41,9 @@ pub enum Cpu {
     /// arm64 without the random instruction: Arm's Neoverse N1, with a cycle counter as slow as those of
     /// the slowest servers.
     NeoverseN1,
+    /// The same with a counter a thousand times slower than any of a server, so that clones read equal
+    /// counts.
+    NeoverseN1WithSlowCounter,
     /// arm64 with all features, among them the random instruction, and a cycle counter of 1 GHz.
     Arm64Max,
 }
@@ -50,7 +53,7 @@ impl Cpu {
     pub(super) fn board(self) -> Board {
         match self {
             Cpu::X86_64 => Board::Pc,
-            Cpu::NeoverseN1 | Cpu::Arm64Max => Board::Virt,
+            Cpu::NeoverseN1 | Cpu::NeoverseN1WithSlowCounter | Cpu::Arm64Max => Board::Virt,
         }
     }
 }
@@ -138,6 +141,7 @@ impl Spec {
             Cpu::X86_64 if self.mode.has_random_instruction() => all_features.into(),
             Cpu::X86_64 => format!("{all_features},-rdrand,-rdseed"),
             Cpu::NeoverseN1 => "neoverse-n1,cntfrq=25000000".into(),
+            Cpu::NeoverseN1WithSlowCounter => "neoverse-n1,cntfrq=20000".into(),
             Cpu::Arm64Max => all_features.into(),
         }
     }
