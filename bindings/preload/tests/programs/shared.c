@@ -90,7 +90,10 @@ int main(int count, char **arguments) {
         counted_at_least("getrandom", 4);
         return 0;
     }
-    CHECK(repeats((unsigned char(*)[16])drawn, 2 * DRAWS) == 0);
+    /* Without this library, parent and child share the state of the vDSO, and may repeat. */
+    if (!DRAWS_IN_VDSO || getenv("LD_PRELOAD")) {
+        CHECK(repeats((unsigned char(*)[16])drawn, 2 * DRAWS) == 0);
+    }
     /* After that child was made, the kernel serves the requests of every door. */
     CHECK(syscall(SYS_getrandom, drawn[0][0], 16, 0) == 16);
     counted("getrandom", 4, 2 * DRAWS + 1);

@@ -85,7 +85,7 @@ root=$(cat /root-of-the-repository)
 mkdir -p "$root/scripts" "$root/testing" "$root/bindings/preload"
 printf '#!/bin/sh\n' > "$root/scripts/install.sh"
 chmod +x "$root/scripts/install.sh"
-cd "$root/bindings/preload" && CARGO_TARGET_DIR=/target /suite --test-threads 2
+cd "$root/bindings/preload" && CARGO_TARGET_DIR=/target /suite --color never --test-threads 2
 "#;
 
 /// Builds all programs, and returns the names under which [`COMPILER`] finds them.
@@ -135,6 +135,11 @@ fn suite(kernel: KernelName) {
     ];
     files.extend(programs.iter().map(|(name, path)| (&**name, &**path)));
     let output = run(&runner, &files, SUITE);
+    let mut ignored = output
+        .console
+        .lines()
+        .filter(|line| line.contains("... ignored"));
+    assert!(ignored.all(|line| line.contains("nm is not installed")));
     contains(&output.console, &["test result: ok. "]);
 }
 
