@@ -25,9 +25,13 @@ fn clones_repeat_only_without_guards() {
     let _turn = Turn::take();
     let mut repeats_without_pads = 0;
     for machine in MACHINES {
-        for (scenario, guarded) in [
-            ("ticks", &["squall", "squall_words", "squall_no_signal"][..]),
-            ("threads", &["squall", "squall_words"]),
+        for (scenario, guarded, controls) in [
+            (
+                "ticks",
+                &["squall", "squall_words", "squall_no_signal"][..],
+                &["naive", "squall_unguarded"][..],
+            ),
+            ("threads", &["squall"], &["squall_unguarded"]),
         ] {
             let workspace = Workspace::new();
             let printed = succeed(workspace.lab(&format!(
@@ -40,7 +44,7 @@ fn clones_repeat_only_without_guards() {
             for source in guarded {
                 assert_eq!(repeats(&report, source), (0, 0), "{machine}: {source}");
             }
-            for control in ["naive", "squall_unguarded"] {
+            for control in controls {
                 let (words, clones) = repeats(&report, control);
                 assert!(words > 0, "{machine}: {control}");
                 assert_eq!(clones, CLONES, "{machine}: {control}");
