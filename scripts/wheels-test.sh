@@ -55,22 +55,28 @@ check_wheel() {
         || fail "$("$tools/auditwheel" show "$wheel")"
     "$tools/python" -m zipfile -e "$wheel" "$work/$1"
     module=$work/$1/squall/_squall.abi3.so
-    ! readelf --sections --wide "$module" | grep -E '\.(symtab|debug_info)' || fail "$module is not stripped"
+    readelf --sections --wide "$module" > "$listed"
+    ! grep -E '\.(symtab|debug_info)' "$listed" || fail "$module is not stripped"
     ! grep -qaF -e "$PWD" -e "${CARGO_HOME:-$HOME/.cargo}" "$module" || fail "$module names folders of this machine"
     say "$1: $(stat -c %s "$wheel") bytes, of them $(stat -c %s "$module") bytes of code unpacked"
 }
 
-# try_in_root CPU DEBIANS_CPU VERSION: the wheel with NumPy, with a Python in the root directory.
+# try_in_root CPU DEBIANS_CPU VERSION: the wheel, by itself and with NumPy, in a Python in the root directory.
 try_in_root() {
-    local site=$work/$1-$3 platforms=()
-    for libc in manylinux2014 manylinux_2_17 manylinux_2_27 manylinux_2_28; do platforms+=(--platform "${libc}_$1"); done
-    "$tools/pip" install --quiet --target "$site" --only-binary :all: --python-version "$3" "${platforms[@]}" \
-        "$(wheel_for "$1")" numpy || {
-        missing "the wheel in Python $3 on $1" "NumPy for it cannot be had"
-        return
-    }
-    try "$PWD/scripts/arm64.sh" env "LD_LIBRARY_PATH=$pythons/$2/lib" "PYTHONPATH=$site" OPENBLAS_NUM_THREADS=1 \
-        "$pythons/$2/usr/bin/python$3"
+    local site=$work/$1-$3 libc
+    local python=("$PWD/scripts/arm64.sh" env "LD_LIBRARY_PATH=$pythons/$2/lib" "PYTHONPATH=$site" OPENBLAS_NUM_THREADS=1
+        "$pythons/$2/usr/bin/python$3")
+    # pip would ask whether what is installed is for the Python that runs pip.
+    local install=("$tools/pip" install --quiet --target "$site" --only-binary :all: --ignore-requires-python
+        --python-version "$3")
+    for libc in manylinux2014 manylinux_2_17 manylinux_2_27 manylinux_2_28; do install+=(--platform "${libc}_$1"); done
+    "${install[@]}" --no-index "$(wheel_for "$1")"
+    try "${python[@]}"
+    if "${install[@]}" numpy; then
+        try "${python[@]}"
+    else
+        missing "the wheel with NumPy in Python $3 on $1" "NumPy cannot be had"
+    fi
 }
 
 "$tools/twine" check --strict "$wheels"/*
@@ -88,11 +94,16 @@ fi
 "$work/wheel/bin/pip" check
 
 say "the source distribution in a fresh environment"
-python3 -m venv "$work/sdist"
-CARGO_TARGET_DIR=$target/sdist "$work/sdist/bin/pip" install --quiet "$sdist"
-try "$work/sdist/bin/python"
-"$work/sdist/bin/pip" check
-diff <(files "$work/wheel/bin/python") <(files "$work/sdist/bin/python") || fail "the wheel and the source distribution install different files"
+if "$tools/pip" download --quiet --no-deps --dest "$work/maturin" "$(sed -n 's/^requires = \["\(.*\)"\]/\1/p' python/pyproject.toml)"; then
+    python3 -m venv "$work/sdist"
+    CARGO_TARGET_DIR=$target/sdist "$work/sdist/bin/pip" install --quiet "$sdist"
+    try "$work/sdist/bin/python"
+    "$work/sdist/bin/pip" check
+    diff <(files "$work/wheel/bin/python") <(files "$work/sdist/bin/python") \
+        || fail "the wheel and the source distribution install different files"
+else
+    missing "the source distribution" "maturin, which builds it, cannot be had"
+fi
 
 if [ "$(uname -m)" != x86_64 ]; then
     ignored "the wheel in Pythons of Debian sid" "they are made for x86-64"
