@@ -9,8 +9,8 @@
 # Debian; without, a line says that it is left out. With WHEELS_AARCH64=made it is also left out if that directory
 # was not made before.
 #
-# There are no wheels for free-threaded Python (cp314t; cp315 abi3t, by PyO3's feature abi3t-py315): neither Debian
-# nor PyPI has such an interpreter, and what was not tried is not released.
+# There are no wheels for free-threaded Python, because neither Debian nor PyPI has one to try them in. One for
+# 3.15 builds (PyO3's feature abi3t-py315, tag cp315-abi3.abi3t) and works in Python 3.15 with the GIL.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/ignored.sh
