@@ -1,6 +1,6 @@
 # squall. `make run` demonstrates it, contributors run `make test`, and `make test-all` runs the rest.
 
-.PHONY: run test test-all test-arm64 test-under-load fuzz install uninstall crates deb bench bench-wipe bench-programs lab-deps lab lab-arm64
+.PHONY: run test test-all test-arm64 test-under-load fuzz install uninstall crates deb wheels bench bench-wipe bench-programs lab-deps lab lab-arm64
 
 run:
 	cargo run --release -- stream --size 4GiB --progress > /dev/null
@@ -57,6 +57,11 @@ crates:
 # Debian packages into target/debian.
 deb:
 	scripts/deb.sh target/debian
+
+# The Python package into target/wheels: its source distribution, and wheels for this CPU and for aarch64, which as
+# root on Debian are built in a root directory of 3 GB in ~/.cache/squall-arm64.
+wheels:
+	scripts/wheels.sh target/wheels
 
 # The sources of randomness on this machine, under two minutes; then the project's targets.
 bench:

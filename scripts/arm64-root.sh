@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes a root directory of Debian sid in the cache, with Rust and C compilers for arm64, arm64's
 # libraries, and qemu-user. Prints its path. A directory that was made before is used again, unless these
-# lists have changed. Needs root and debootstrap, and takes minutes.
+# lists have changed. Needs root and debootstrap, and takes minutes. With --made it makes nothing, and fails if
+# there is none.
 set -euo pipefail
 
 # The compilers of the stable release are too old for the workspace.
@@ -32,6 +33,7 @@ if [ "$(cat "$root/made-of" 2> /dev/null)" = "$list" ]; then
     echo "$root"
     exit
 fi
+[ "${1:-}" != --made ] || fail "there is no root directory of $suite, or one of other packages"
 
 debootstrap=$(PATH=$PATH:/usr/sbin command -v debootstrap) || fail "debootstrap is missing: install it"
 mirror=$(apt-get indextargets --format '$(REPO_URI)' "Origin: Debian" "Label: Debian" \

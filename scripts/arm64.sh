@@ -25,7 +25,7 @@ exec env -i "${kept[@]}" PATH=/usr/sbin:/usr/bin:/sbin:/bin \
     unshare --user --map-root-user --mount --propagation private -- bash -euc '
     root=$1 tree=$2 cargo=$3 target=$4
     shift 4
-    for place in /proc /dev /sys /tmp "$tree" "$cargo" "$target"; do
+    for place in /proc /dev /sys /tmp "$tree" "$cargo" "${target%/arm64}"; do
         mkdir -p "$root$place"
         mount --rbind "$place" "$root$place"
     done

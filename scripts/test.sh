@@ -12,7 +12,7 @@ source scripts/crates.sh
 source scripts/phases.sh
 
 quick=(format clippy tests thread_locals)
-rest=(first_command documentation complete research release packages sanitizers go)
+rest=(first_command documentation complete research release packages wheels sanitizers go)
 
 format() { cargo fmt --all --check; }
 
@@ -68,6 +68,9 @@ release() {
 
 # Installed in a fresh Debian and removed again, made of what the tests have built.
 packages() { PROFILE=test scripts/deb-test.sh; }
+
+# The Python package: built, and each wheel installed and tried.
+wheels() { scripts/wheels-test.sh; }
 
 # AddressSanitizer, valgrind, and the constant-time code that CPUs with AES do not run.
 sanitizers() { scripts/sanitize.sh; }

@@ -9,9 +9,10 @@ use serde_json::Value;
 use crate::metadata;
 
 /// The folders of crates, and the folders that each may use.
-const MAY_USE: [(&str, &[&str]); 6] = [
+const MAY_USE: [(&str, &[&str]); 7] = [
     ("squall", &[]),
     ("bindings", &["squall", "bindings/common"]),
+    ("python", &["squall", "bindings/common"]),
     ("tools", &["squall", "bindings", "tools"]),
     ("cli", &["squall", "bindings", "tools"]),
     ("testing", &["squall", "bindings", "tools"]),
@@ -98,6 +99,7 @@ fn wrong_dependencies_are_found() {
         ("squall", "bindings/common"),
         ("bindings/c", "tools/common"),
         ("bindings/c", "bindings/preload"),
+        ("python", "bindings/c"),
         ("tools/wipe", "cli"),
         ("cli", "testing"),
         ("tools/bench", "research/legacy-rng"),
