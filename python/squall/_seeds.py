@@ -1,11 +1,17 @@
 """Keys from seeds of any length, by a cryptographic hash."""
 
+from __future__ import annotations
+
 import hashlib
+from collections.abc import Iterable
+from typing import SupportsIndex, Union
 
 from ._squall import token_bytes
 
+Seed = Union[None, SupportsIndex, bytes, str, Iterable["Seed"]]
 
-def encode(value):
+
+def encode(value: Seed) -> bytes:
     """Return bytes that differ for different seeds: integers, bytes, str, and sequences of them."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         kind, content = b"b", bytes(value)
@@ -25,7 +31,7 @@ def encode(value):
     return kind + len(content).to_bytes(8, "little") + content
 
 
-def derive(purpose, seed, length):
+def derive(purpose: str, seed: Seed, length: int) -> bytes:
     """Return `length` bytes that depend on all of `seed`, by SHAKE-256 (FIPS 202).
 
     Different purposes give independent bytes.
@@ -33,6 +39,6 @@ def derive(purpose, seed, length):
     return hashlib.shake_256(encode(["squall", purpose, seed])).digest(length)
 
 
-def key(purpose, seed):
+def key(purpose: str, seed: Seed) -> bytes:
     """Return an AES-256 key for `purpose`; without a seed, one that nobody can repeat."""
     return token_bytes(32) if seed is None else derive(purpose, seed, 32)

@@ -86,6 +86,12 @@ class Squall(np.random.BitGenerator):
     served.
     """
 
+    def __new__(cls, seed=None):
+        # Dask makes generators of its array's parts so, which must be the same when a part is made again.
+        if isinstance(seed, SeedSequence):
+            return AES256(seed)
+        return super().__new__(cls)
+
     def __init__(self, seed=None):
         if seed is not None:
             raise TypeError("Squall has no seed: for numbers that can be repeated use AES256(seed)")

@@ -46,7 +46,7 @@ impl Kind {
         match self {
             Kind::Word => word,
             Kind::Uniform => ((word >> 11) as f64 * ULP).to_bits(),
-            Kind::Normal => normal_quantile(((word >> 11) as f64 + 0.5) * ULP).to_bits(),
+            Kind::Normal => normal(word).to_bits(),
             Kind::Integer { low, span: 0 } => low.wrapping_add(word),
             Kind::Integer { low, span } => {
                 low.wrapping_add(((u128::from(word) * u128::from(span)) >> 64) as u64)
@@ -169,6 +169,17 @@ pub fn fill_elements(
         });
     });
     Ok(())
+}
+
+/// A number of the normal distribution: the quantile of one of 2^52 probabilities, exact and symmetric about 1/2.
+fn normal(word: u64) -> f64 {
+    normal_quantile(((word >> 12) as f64 + 0.5) * (2.0 * ULP))
+}
+
+/// What an array of kind `normal` has where its word is `word`: for tests, which reach the tails by it.
+#[pyfunction]
+pub fn normal_of_word(word: u64) -> f64 {
+    normal(word)
 }
 
 /// The quantile function of the normal distribution: Wichura, "Algorithm AS 241: The Percentage Points of

@@ -25,7 +25,7 @@ mod _squall {
     #[pymodule_export]
     use crate::bytes::{fill, fresh_bytes, token_bytes};
     #[pymodule_export]
-    use crate::elements::{fill_elements, permute};
+    use crate::elements::{fill_elements, normal_of_word, permute};
     #[pymodule_export]
     use crate::integers::{getrandbits, randbelow, random, shuffle, uuid4_bytes};
     #[pymodule_export]
