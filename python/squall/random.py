@@ -187,6 +187,13 @@ class AES256(np.random.BitGenerator):
             self._words.seek((position + int(delta)) % _PERIOD)
         return self
 
+    def _uniforms(self, size):
+        """Return what ``random`` of NumPy's generator returns, in less time."""
+        out = np.empty(size)
+        with self.lock:
+            self._words.uniforms(out)
+        return out
+
     def _bytes(self, length):
         """Return what ``bytes`` of NumPy's generator returns, in less time."""
         with self.lock:
@@ -239,6 +246,21 @@ class Generator(np.random.Generator):
             return self.bit_generator._bytes(length)
         return super().bytes(length)
 
+    def random(self, size=None, dtype=np.float64, out=None):
+        """Return numbers from 0 to below 1: see ``numpy.random.Generator.random``."""
+        words = self.bit_generator
+        if (
+            size is None
+            or out is not None
+            or dtype is not np.float64
+            or not isinstance(words, (AES256, Squall))
+            or not _is_large(size)
+        ):
+            return super().random(size, dtype, out)
+        if isinstance(words, Squall):
+            words = AES256(key=_token_bytes(32))
+        return words._uniforms(size)
+
     def __reduce__(self):
         return type(self), (self.bit_generator,)
 
@@ -271,7 +293,7 @@ def _is_large(size):
 
 
 for _name, _method in vars(np.random.Generator).items():
-    if not _name.startswith("_") and callable(_method):
+    if not _name.startswith("_") and callable(_method) and _name not in vars(Generator):
         _parameters = list(inspect.signature(_method).parameters)
         if "size" in _parameters:
             # The first parameter is the generator itself.

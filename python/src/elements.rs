@@ -7,6 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use squall::Engine;
 use squall::hazmat::{Aes256, Keystream, Stores};
+use zeroize::Zeroize;
 
 use crate::buffer::Writable;
 use crate::integers::ULP;
@@ -16,7 +17,7 @@ const BATCH: usize = 512;
 
 /// How a word becomes an element of eight bytes.
 #[derive(Clone, Copy)]
-enum Kind {
+pub enum Kind {
     Word,
     Uniform,
     Normal,
@@ -55,16 +56,13 @@ impl Kind {
     }
 }
 
-/// Fills `out` with the elements from `first` on.
-fn fill_run(keystream: &Keystream<Aes256>, kind: Kind, first: u64, out: &mut [u8]) {
-    let elements = out.as_chunks_mut::<8>().0;
-    let mut first = u128::from(first);
-    // A block has two words.
-    let odd = (first % 2) as usize;
+/// Fills `out` with the elements from number `first` on.
+pub fn fill_run(keystream: &Keystream<Aes256>, kind: Kind, mut first: u128, out: &mut [u8]) {
+    let mut rest = out.as_chunks_mut::<8>().0;
     let mut bytes = [0; 8 * BATCH];
-    let mut rest = elements;
-    let mut skipped = odd;
     while !rest.is_empty() {
+        // A block has two words.
+        let skipped = (first % 2) as usize;
         let count = rest.len().min(BATCH - skipped);
         let (now, later) = rest.split_at_mut(count);
         let used = &mut bytes[..8 * (skipped + count)];
@@ -74,9 +72,9 @@ fn fill_run(keystream: &Keystream<Aes256>, kind: Kind, first: u64, out: &mut [u8
             *element = kind.element(u64::from_le_bytes(*word)).to_ne_bytes();
         }
         first += count as u128;
-        skipped = 0;
         rest = later;
     }
+    bytes.zeroize();
 }
 
 /// A block of an array: a box of elements.
@@ -165,7 +163,7 @@ pub fn fill_elements(
         let mut parts = bytes.chunks_exact_mut(run);
         block.runs(|position| {
             let part = parts.next().expect("a part for each run");
-            fill_run(&keystream, kind, position, part);
+            fill_run(&keystream, kind, position.into(), part);
         });
     });
     Ok(())

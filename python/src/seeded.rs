@@ -10,7 +10,9 @@ use squall::hazmat::{Aes256, Keystream, Stores};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::bit_generator::{Words, connect};
+use crate::buffer::Writable;
 use crate::bytes::new_bytes;
+use crate::elements::{self, Kind};
 
 /// Bytes that are generated at once.
 const BUFFER: usize = 4096;
@@ -57,46 +59,38 @@ impl State {
         (self.part * CAPACITY as u128).wrapping_add(self.at as u128)
     }
 
-    fn seek(&mut self, position: u128) {
-        self.half = None;
+    /// Moves to this word; a half of another word stays.
+    fn move_to(&mut self, position: u128) {
         self.at = (position % CAPACITY as u128) as usize;
         self.generate(position / CAPACITY as u128);
     }
 }
 
 impl State {
-    /// Fills `out` with words of 32 bits; the rest of the last one is lost.
+    /// Fills `out` with words of 32 bits, at least one, of which the last may be cut short.
     fn fill(&mut self, out: &mut [u8]) {
+        if out.is_empty() {
+            self.next_u32();
+            return;
+        }
         let (head, rest) = out.split_at_mut(out.len().min(if self.half.is_some() { 4 } else { 0 }));
         if !head.is_empty() {
             let word = self.next_u32().to_le_bytes();
             head.copy_from_slice(&word[..head.len()]);
         }
         let (words, tail) = rest.as_chunks_mut::<8>();
-        let position = self.position();
-        self.keystream_at(position, words.as_flattened_mut());
-        self.seek(position.wrapping_add(words.len() as u128));
+        self.fill_words(Kind::Word, words.as_flattened_mut());
         for part in tail.chunks_mut(4) {
             let word = self.next_u32().to_le_bytes();
             part.copy_from_slice(&word[..part.len()]);
         }
     }
 
-    /// Fills `out` with the words from number `position` on.
-    fn keystream_at(&self, position: u128, out: &mut [u8]) {
-        let (head, rest) = out.split_at_mut(if position % 2 == 1 {
-            out.len().min(8)
-        } else {
-            0
-        });
-        if !head.is_empty() {
-            let mut block = Zeroizing::new([0; 16]);
-            self.keystream
-                .fill(position / 2, &mut block[..], Stores::Cached);
-            head.copy_from_slice(&block[8..]);
-        }
-        let stores = Stores::for_len(rest.len());
-        self.keystream.fill(position.div_ceil(2), rest, stores);
+    /// Fills `out`, whole words, with the next words as elements of this kind.
+    fn fill_words(&mut self, kind: Kind, out: &mut [u8]) {
+        let position = self.position();
+        elements::fill_run(&self.keystream, kind, position, out);
+        self.move_to(position.wrapping_add(out.len() as u128 / 8));
     }
 }
 
@@ -111,7 +105,7 @@ impl Words for State {
     #[inline]
     fn next_u64(&mut self) -> u64 {
         if self.at == CAPACITY {
-            self.seek(self.position());
+            self.move_to(self.position());
         }
         let word = self.buffer.as_chunks().0[self.at];
         self.at += 1;
@@ -173,16 +167,25 @@ impl SeededWords {
         let state = self.state();
         *state = State::new(Zeroizing::new(key))
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        state.seek(position);
+        state.move_to(position);
         state.half = half;
         Ok(())
     }
 
+    /// Moves to the word of this number; an unused half of another word is discarded.
     fn seek(&self, position: u128) {
-        self.state().seek(position);
+        let state = self.state();
+        state.half = None;
+        state.move_to(position);
     }
 
-    /// The next `length` bytes: those of words of 32 bits, little-endian, of which the last may be cut short.
+    /// Fills a buffer of `float64` with the next numbers from 0 to below 1.
+    fn uniforms(&self, py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<()> {
+        Writable::of(buffer)?.write(py, |out| self.state().fill_words(Kind::Uniform, out));
+        Ok(())
+    }
+
+    /// The next `length` bytes, as NumPy makes them of words of 32 bits.
     fn bytes<'py>(&self, py: Python<'py>, length: isize) -> PyResult<Bound<'py, PyBytes>> {
         new_bytes(py, length, |out| {
             self.state().fill(out);

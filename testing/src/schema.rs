@@ -1,5 +1,5 @@
-//! Checks published schemas against the data they describe: they name every key and no other, and
-//! notice keys that are missing or have a wrong type.
+//! Schemas of JSON reports. `schemars` derives them from the types that are serialized, and files in the
+//! repository publish them.
 //!
 //! Readers must accept new keys, so schemas allow them. To find keys that a schema does not name, the
 //! tests refuse them.
@@ -8,8 +8,13 @@ mod validator;
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 use validator::{Unknown, Validator};
+
+/// Set to write the files instead of comparing them.
+const UPDATE: &str = "SQUALL_UPDATE_SCHEMAS";
 
 #[derive(Debug)]
 pub struct Schema {
@@ -18,17 +23,30 @@ pub struct Schema {
 }
 
 impl Schema {
-    pub fn new(text: &str) -> Schema {
-        Schema::with(text, &[])
+    /// The schema of `T` as it is serialized. Fails unless it is in the file at `path`, in the folder
+    /// of the crate that is tested.
+    pub fn of<T: JsonSchema>(path: &str) -> Schema {
+        if std::env::var_os(UPDATE).is_some() {
+            let text = serde_json::to_string_pretty(&derived::<T>()).expect("JSON");
+            std::fs::write(path, text + "\n").expect("the file can be written");
+        }
+        Schema::published::<T>(path)
     }
 
-    /// A schema that refers to `others` by their names.
-    pub fn with(text: &str, others: &[(&str, &str)]) -> Schema {
-        let schema = parse(text);
-        let others = others.iter();
-        let others = others.map(|(name, text)| ((*name).to_owned(), parse(text)));
+    fn published<T: JsonSchema>(path: &str) -> Schema {
+        let schema = derived::<T>().to_value();
+        let published = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            serde_json::from_str(&published).is_ok_and(|published: Value| published == schema),
+            "{path} differs from what is serialized. To update it: {UPDATE}=1 cargo test schema, with \
+             -p and the name of the crate"
+        );
+        Schema::new(schema)
+    }
+
+    fn new(schema: Value) -> Schema {
         Schema {
-            validator: Validator::new(schema.clone(), others.collect()),
+            validator: Validator::new(schema.clone()),
             schema,
         }
     }
@@ -54,7 +72,9 @@ impl Schema {
                 self.check_wrong_kind(value, &pointer);
                 self.check_additional_key(value, &pointer);
                 removed += usize::from(self.check_missing_key(value, &pointer, optional));
-                keys.extend(pointer.rsplit('/').next().map(str::to_owned));
+                let key = pointer.rsplit('/').next().unwrap_or_default();
+                let constant = value.pointer(&pointer).map(|at| constant(key, at));
+                keys.extend(constant.into_iter().chain([key.to_owned()]));
             }
         }
         let mut named = BTreeSet::new();
@@ -100,16 +120,27 @@ impl Schema {
     }
 }
 
-fn parse(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
+fn derived<T: JsonSchema>() -> schemars::Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<T>()
 }
 
-/// Collects every key that a schema names.
+/// The name of a key that has this value.
+fn constant(key: &str, value: &Value) -> String {
+    format!("{key}: {value}")
+}
+
+/// Collects every key that a schema names, and every value that it names for one.
 fn properties(value: &Value, named: &mut BTreeSet<String>) {
     match value {
         Value::Object(map) => {
             if let Some(Value::Object(properties)) = map.get("properties") {
                 named.extend(properties.keys().cloned());
+                let constants = properties.iter().filter_map(|(key, schema)| {
+                    let value = schema.get("const")?;
+                    Some(constant(key, value))
+                });
+                named.extend(constants);
             }
             map.values().for_each(|value| properties(value, named));
         }
@@ -152,18 +183,18 @@ fn pointers(value: &Value) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const INNER: &str = r#"{ "type": "object", "required": ["size"],
-        "properties": { "size": { "type": "integer" }, "note": { "type": "string" } } }"#;
+    const SCHEMA: &str = r##"{ "type": "object", "required": ["name", "parts"],
+        "properties": { "name": { "type": "string" },
+                        "parts": { "type": "array", "items": { "$ref": "#/$defs/part" } } },
+        "$defs": { "part": { "type": "object", "required": ["size"],
+            "properties": { "size": { "type": "integer" }, "note": { "type": "string" } } } } }"##;
 
-    /// Checks a schema of objects with a list of `INNER`, `change`d.
+    /// Checks `value` against `SCHEMA`, `change`d.
     fn check(change: (&str, &str), value: Value) -> usize {
-        let outer = r#"{ "type": "object", "required": ["name", "parts"],
-            "properties": { "name": { "type": "string" },
-                            "parts": { "type": "array", "items": { "$ref": "inner.json" } } } }"#;
-        assert!((outer.to_owned() + INNER).contains(change.0));
-        let outer = outer.replace(change.0, change.1);
-        let inner = INNER.replace(change.0, change.1);
-        Schema::with(&outer, &[("inner.json", &inner)]).check(&[value], &["note"])
+        assert!(SCHEMA.contains(change.0));
+        let schema = SCHEMA.replace(change.0, change.1);
+        let schema = serde_json::from_str(&schema).expect("JSON");
+        Schema::new(schema).check(&[value], &["note"])
     }
 
     fn value() -> Value {
@@ -208,5 +239,40 @@ mod tests {
     #[should_panic = r#"in no value: ["other"]"#]
     fn a_key_that_is_in_no_value_is_found() {
         check((r#""name": {"#, r#""other": {}, "name": {"#), value());
+    }
+
+    #[test]
+    #[should_panic = r#"in no value: ["name: \"b\""]"#]
+    fn a_constant_that_is_in_no_value_is_found() {
+        let either = r#""anyOf": [{}, { "properties": { "name": { "const": "b" } } }], "$defs""#;
+        check((r#""$defs""#, either), value());
+    }
+
+    #[derive(schemars::JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is used")]
+    struct Report {
+        size: u64,
+    }
+
+    /// The schema of [`Report`], whose file has this text.
+    fn published(text: &str) -> Schema {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), text).expect("it is written");
+        Schema::published::<Report>(file.path().to_str().expect("a path"))
+    }
+
+    const PUBLISHED: &str = r#"{ "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Report", "type": "object", "required": ["size"],
+        "properties": { "size": { "type": "integer", "format": "uint64", "minimum": 0 } } }"#;
+
+    #[test]
+    fn a_file_that_says_what_the_type_says_passes() {
+        published(PUBLISHED).check(&[json!({ "size": 1 })], &[]);
+    }
+
+    #[test]
+    #[should_panic = "differs from what is serialized"]
+    fn a_file_that_says_something_else_is_found() {
+        published(&PUBLISHED.replace(r#""required": ["size"],"#, ""));
     }
 }

@@ -2,77 +2,69 @@
 //! squall's schemas use. A schema with any other keyword, or with a reference that leads nowhere, is refused
 //! when it is read, so no keyword is ever ignored.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 /// Keywords that only describe, and allow every value.
 const NOTES: [&str; 4] = ["$schema", "$defs", "title", "description"];
 
-/// A schema, and others that it refers to by their names.
+/// Formats of numbers, whose bounds are also given by `minimum` and `maximum`.
+const NUMBERS: [&str; 5] = ["double", "uint", "uint8", "uint32", "uint64"];
+
 #[derive(Debug)]
 pub struct Validator {
-    documents: BTreeMap<String, Value>,
+    schema: Value,
 }
 
-/// The name of the schema that is not referred to.
-const MAIN: &str = "";
-
-/// Whether an object that lists what it requires may have keys that the schema does not name.
+/// Whether an object may have keys that the schema does not name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
     Allowed,
     Refused,
 }
 
-/// A part of the document `name`.
-#[derive(Clone, Copy)]
-struct Part<'a> {
-    name: &'a str,
-    schema: &'a Value,
+/// What was found in a value.
+#[derive(Default)]
+struct Found {
+    /// Contradictions, each with its place.
+    errors: Vec<String>,
+    /// Keys of the value that the schema names.
+    named: BTreeSet<String>,
 }
 
 impl Validator {
     /// # Panics
-    /// If a schema has a keyword or type that this validator does not support.
-    pub fn new(main: Value, others: Vec<(String, Value)>) -> Validator {
-        let documents = others.into_iter().chain([(MAIN.to_owned(), main)]);
-        let validator = Validator {
-            documents: documents.collect(),
-        };
-        for (name, schema) in &validator.documents {
-            validator.check_keywords(Part { name, schema });
-        }
+    /// If the schema has a keyword, type or format that this validator does not support.
+    pub fn new(schema: Value) -> Validator {
+        let validator = Validator { schema };
+        validator.check_keywords(&validator.schema);
         validator
     }
 
     /// The contradictions between the value and the schema, each with its place.
     pub fn errors(&self, value: &Value, unknown: Unknown) -> Vec<String> {
-        let mut errors = Vec::new();
-        let schema = &self.documents[MAIN];
-        let main = Part { name: MAIN, schema };
-        self.add_errors(main, value, unknown, "", &mut errors);
-        errors
+        self.errors_at("", &self.schema, value, unknown)
     }
 
-    /// Fails unless everything in this part is known.
-    fn check_keywords(&self, part: Part) {
-        for (keyword, argument) in object(part.schema) {
-            let inner = |schema| self.check_keywords(part.with(schema));
+    /// Fails unless everything in this part of the schema is known.
+    fn check_keywords(&self, schema: &Value) {
+        let check = |schema| self.check_keywords(schema);
+        for (keyword, argument) in object(schema) {
             match keyword.as_str() {
-                "$ref" => drop(self.follow(part, argument)),
-                "$defs" | "properties" => object(argument).values().for_each(inner),
-                "items" => inner(argument),
-                "anyOf" | "oneOf" => list(argument).iter().for_each(inner),
+                "$ref" => drop(self.follow(argument)),
+                "$defs" | "properties" => object(argument).values().for_each(check),
+                "items" => check(argument),
+                "anyOf" | "oneOf" => list(argument).iter().for_each(check),
                 "required" => list(argument).iter().map(text).for_each(drop),
                 "enum" => drop(list(argument)),
-                "pattern" => drop(pattern(argument)),
-                "minLength" | "minItems" | "minimum" | "exclusiveMinimum" | "maximum"
-                | "multipleOf" => drop(number(argument)),
+                "minLength" | "minItems" | "minimum" | "maximum" | "multipleOf" => {
+                    number(argument);
+                }
                 "type" => types(argument).for_each(|name| {
                     is_of_type(&Value::Null, name);
                 }),
+                "format" => drop(has_format("", text(argument))),
                 "const" => {}
                 note if NOTES.contains(&note) => {}
                 other => panic!("the schema has the keyword {other}, which is not supported"),
@@ -80,27 +72,46 @@ impl Validator {
         }
     }
 
-    /// Adds to `errors` the contradictions between this part and `value`, which is at `place`.
-    fn add_errors(
+    /// The contradictions between a part of the schema and `value`, which is at `place`.
+    fn errors_at(
         &self,
-        part: Part,
+        place: &str,
+        schema: &Value,
         value: &Value,
         unknown: Unknown,
+    ) -> Vec<String> {
+        let mut found = Found::default();
+        self.apply(place, schema, value, unknown, &mut found);
+        if let (Unknown::Refused, Value::Object(map)) = (unknown, value) {
+            let more = map.keys().filter(|key| !found.named.contains(*key));
+            let more = more.map(|key| format!("{place}: unknown key {key}"));
+            found.errors.extend(more);
+        }
+        found.errors
+    }
+
+    /// Adds to `found` what this part of the schema, which may be one of several about the value, says.
+    fn apply(
+        &self,
         place: &str,
-        errors: &mut Vec<String>,
+        schema: &Value,
+        value: &Value,
+        unknown: Unknown,
+        found: &mut Found,
     ) {
-        let schema = object(part.schema);
-        for (keyword, argument) in schema {
+        for (keyword, argument) in object(schema) {
             let is_valid = match (keyword.as_str(), value) {
                 ("$ref", _) => {
-                    self.add_errors(self.follow(part, argument), value, unknown, place, errors);
+                    self.apply(place, self.follow(argument), value, unknown, found);
                     true
                 }
                 ("properties", Value::Object(map)) => {
                     for (key, schema) in object(argument) {
+                        found.named.insert(key.clone());
                         if let Some(value) = map.get(key) {
                             let place = format!("{place}/{key}");
-                            self.add_errors(part.with(schema), value, unknown, &place, errors);
+                            let errors = self.errors_at(&place, schema, value, unknown);
+                            found.errors.extend(errors);
                         }
                     }
                     true
@@ -108,68 +119,62 @@ impl Validator {
                 ("items", Value::Array(values)) => {
                     for (index, value) in values.iter().enumerate() {
                         let place = format!("{place}/{index}");
-                        self.add_errors(part.with(argument), value, unknown, &place, errors);
+                        let errors = self.errors_at(&place, argument, value, unknown);
+                        found.errors.extend(errors);
                     }
                     true
                 }
-                ("anyOf", _) => self.count_matches(part, argument, value, unknown) > 0,
-                ("oneOf", _) => self.count_matches(part, argument, value, unknown) == 1,
+                ("anyOf" | "oneOf", _) => {
+                    let mut matches = 0;
+                    for schema in list(argument) {
+                        let mut inner = Found::default();
+                        self.apply(place, schema, value, unknown, &mut inner);
+                        if inner.errors.is_empty() {
+                            matches += 1;
+                            found.named.append(&mut inner.named);
+                        }
+                    }
+                    matches == 1 || (keyword == "anyOf" && matches > 1)
+                }
                 ("required", Value::Object(map)) => {
                     list(argument).iter().all(|key| map.contains_key(text(key)))
                 }
                 ("type", _) => types(argument).any(|name| is_of_type(value, name)),
                 ("const", _) => value == argument,
                 ("enum", _) => list(argument).contains(value),
-                ("pattern", Value::String(text)) => pattern(argument).is_match(text),
+                ("format", Value::String(value)) => has_format(value, text(argument)),
                 ("minLength", Value::String(text)) => {
                     text.chars().count() as f64 >= number(argument)
                 }
                 ("minItems", Value::Array(values)) => values.len() as f64 >= number(argument),
                 ("minimum", Value::Number(_)) => number(value) >= number(argument),
-                ("exclusiveMinimum", Value::Number(_)) => number(value) > number(argument),
                 ("maximum", Value::Number(_)) => number(value) <= number(argument),
                 ("multipleOf", Value::Number(_)) => number(value) % number(argument) == 0.0,
                 _ => true,
             };
             if !is_valid {
-                errors.push(format!("{place}: not {keyword} {argument}"));
+                found
+                    .errors
+                    .push(format!("{place}: not {keyword} {argument}"));
             }
         }
-        if let (Unknown::Refused, Value::Object(map), true) =
-            (unknown, value, schema.contains_key("required"))
-        {
-            let named = schema.get("properties").map(object);
-            let is_named = |key: &String| named.is_some_and(|named| named.contains_key(key));
-            let more = map.keys().filter(|key| !is_named(key));
-            errors.extend(more.map(|key| format!("{place}: unknown key {key}")));
-        }
     }
 
-    /// The number of these schemas that accept the value.
-    fn count_matches(&self, part: Part, schemas: &Value, value: &Value, unknown: Unknown) -> usize {
-        let takes = |schema: &&Value| {
-            let mut errors = Vec::new();
-            self.add_errors(part.with(schema), value, unknown, "", &mut errors);
-            errors.is_empty()
-        };
-        list(schemas).iter().filter(takes).count()
-    }
-
-    /// The part that `$ref` names: a whole document, or a place in one.
-    fn follow<'a>(&'a self, part: Part<'a>, reference: &'a Value) -> Part<'a> {
+    /// The part of the schema that `$ref` names.
+    fn follow(&self, reference: &Value) -> &Value {
         let reference = text(reference);
-        let (name, place) = reference.split_once('#').unwrap_or((reference, ""));
-        let name = if name.is_empty() { part.name } else { name };
-        let schema = self.documents.get(name);
-        let schema = schema.and_then(|document| document.pointer(place));
-        let schema = schema.unwrap_or_else(|| panic!("the schema has no {reference}"));
-        Part { name, schema }
+        let place = reference.strip_prefix('#');
+        let part = place.and_then(|place| self.schema.pointer(place));
+        part.unwrap_or_else(|| panic!("the schema has no {reference}"))
     }
 }
 
-impl<'a> Part<'a> {
-    fn with(self, schema: &'a Value) -> Part<'a> {
-        Part { schema, ..self }
+/// Whether a text has this format.
+fn has_format(text: &str, format: &str) -> bool {
+    match format {
+        "date-time" => text.parse::<jiff::Timestamp>().is_ok(),
+        number if NUMBERS.contains(&number) => true,
+        other => panic!("the schema has the format {other}, which is not supported"),
     }
 }
 
@@ -193,10 +198,6 @@ fn types(argument: &Value) -> impl Iterator<Item = &str> {
         name => std::slice::from_ref(name),
     };
     names.iter().map(text)
-}
-
-fn pattern(argument: &Value) -> Regex {
-    Regex::new(text(argument)).expect("a regular expression")
 }
 
 #[track_caller]
@@ -225,11 +226,6 @@ mod tests {
 
     use super::*;
 
-    fn validator(schema: Value) -> Validator {
-        let other = json!({ "type": "string", "minLength": 2 });
-        Validator::new(schema, vec![("other.json".to_owned(), other)])
-    }
-
     /// Each keyword takes the first value and refuses the second.
     #[test]
     fn every_keyword_takes_and_refuses() {
@@ -244,11 +240,14 @@ mod tests {
             ),
             (json!({ "const": "a" }), json!("a"), json!("b")),
             (json!({ "enum": [1, "a"] }), json!("a"), json!(2)),
-            (json!({ "pattern": "^[0-9]+$" }), json!("12"), json!("1a")),
+            (
+                json!({ "format": "date-time" }),
+                json!("2026-11-22T09:30:00.5Z"),
+                json!("22 November 2026"),
+            ),
             (json!({ "minLength": 2 }), json!("äö"), json!("a")),
             (json!({ "minItems": 1 }), json!([null]), json!([])),
             (json!({ "minimum": 1 }), json!(1), json!(0.5)),
-            (json!({ "exclusiveMinimum": 0 }), json!(0.1), json!(0)),
             (json!({ "maximum": 35 }), json!(35), json!(36)),
             (json!({ "multipleOf": 8 }), json!(16), json!(12)),
             (json!({ "required": ["a"] }), json!({ "a": 1 }), json!({})),
@@ -272,7 +271,6 @@ mod tests {
                 json!(7),
                 json!(3),
             ),
-            (json!({ "$ref": "other.json" }), json!("ab"), json!("a")),
             (
                 json!({ "$ref": "#/$defs/a", "$defs": { "a": { "const": 1 } } }),
                 json!(1),
@@ -280,7 +278,7 @@ mod tests {
             ),
         ];
         for (schema, right, wrong) in cases {
-            let validator = validator(schema.clone());
+            let validator = Validator::new(schema.clone());
             let errors = |value| validator.errors(value, Unknown::Allowed);
             assert_eq!(errors(&right), Vec::<String>::new(), "{schema}");
             assert_eq!(errors(&wrong).len(), 1, "{schema}: {wrong}");
@@ -290,18 +288,38 @@ mod tests {
     #[test]
     #[should_panic = "the keyword maxLength"]
     fn an_unsupported_keyword_is_refused() {
-        validator(json!({ "properties": { "a": { "maxLength": 1 } } }));
+        Validator::new(json!({ "properties": { "a": { "maxLength": 1 } } }));
     }
 
     #[test]
     #[should_panic = "the type text"]
     fn an_unsupported_type_is_refused() {
-        validator(json!({ "items": { "type": "text" } }));
+        Validator::new(json!({ "items": { "type": "text" } }));
+    }
+
+    #[test]
+    #[should_panic = "the format email"]
+    fn an_unsupported_format_is_refused() {
+        Validator::new(json!({ "items": { "format": "email" } }));
+    }
+
+    /// An object may be described by several parts of a schema.
+    #[test]
+    fn keys_are_known_if_a_part_that_applies_names_them() {
+        let named = |key: &str, value: u8| json!({ "properties": { key: { "const": value } } });
+        let validator = Validator::new(json!({
+            "$defs": { "a": named("a", 1) },
+            "$ref": "#/$defs/a",
+            "anyOf": [named("b", 2), { "required": ["none"], "properties": { "c": {} } }],
+        }));
+        let errors = |value| validator.errors(&value, Unknown::Refused);
+        assert_eq!(errors(json!({ "a": 1, "b": 2 })), [""; 0]);
+        assert_eq!(errors(json!({ "a": 1, "c": 3 })), [": unknown key c"]);
     }
 
     #[test]
     #[should_panic = "has no #/$defs/a"]
     fn a_reference_that_leads_nowhere_is_refused() {
-        validator(json!({ "anyOf": [{ "$ref": "#/$defs/a" }] }));
+        Validator::new(json!({ "anyOf": [{ "$ref": "#/$defs/a" }] }));
     }
 }

@@ -107,7 +107,7 @@ fn measure(options: &BenchArguments, view: View) -> Result<Report, Failure> {
         schema: SCHEMA,
         squall_version: env!("CARGO_PKG_VERSION").into(),
         date,
-        effort: effort.name().into(),
+        effort,
         complete: !bench.session.is_interrupted(),
         seconds: bench.session.elapsed().as_secs_f64(),
         machine,

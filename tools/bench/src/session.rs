@@ -4,13 +4,18 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use squall_tools::Interrupt;
 use squall_tools::measure::Orders;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Effort {
     /// Seconds: fewer rounds, fewer lengths, no more than a tenth of the long experiments.
     Quick,
+    /// Everything.
     Full,
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use squall_bench::report::compare::{Comparison, compare, read};
-use squall_bench::report::model::{Figure, Report};
+use squall_bench::report::model::{Effort, Figure, Report};
 use squall_tools::Failure;
 use tempfile::TempDir;
 
@@ -159,7 +159,7 @@ fn another_machine_is_said_first() {
     let mut other = fixture();
     other.machine.kernel = "7.1.0".into();
     other.machine.versions.pop();
-    other.effort = "quick".into();
+    other.effort = Effort::Quick;
     other.complete = false;
     other.workloads.pop();
     let comparison = compare(&fixture(), &other);

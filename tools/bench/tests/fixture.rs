@@ -2,8 +2,8 @@
 //! kind of source, workload and remark is in it, and every key.
 
 use squall_bench::report::model::{
-    Figure, Group, Machine, Noise, Point, Report, SCHEMA, Series, SourceReport, State, Version,
-    Workload, workload,
+    Effort, Figure, Group, Machine, Noise, Point, Report, SCHEMA, Series, SourceReport, State,
+    Version, Workload, workload,
 };
 
 /// A source that is measured: what a request costs, and a byte.
@@ -152,7 +152,7 @@ pub fn fixture() -> Report {
         schema: SCHEMA,
         squall_version: "0.1.0".into(),
         date: "2026-11-22T10:15:30Z".into(),
-        effort: "full".into(),
+        effort: Effort::Full,
         complete: true,
         seconds: 98.4,
         machine: machine(),

@@ -23,6 +23,7 @@ pub const BATCH: Duration = Duration::from_millis(1);
 
 /// A median with its quartiles.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// The lower quartile: a quarter of the values is below it.
     pub low: f64,

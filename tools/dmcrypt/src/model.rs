@@ -1,6 +1,7 @@
 //! The results of a run as data: the JSON output, and the source of every table and page.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use squall_tools::measure::{Spread, machine};
 
@@ -15,9 +16,10 @@ pub const LIST_FORMAT: &str = "squall-dmcrypt-list/1";
 pub const BENCH_FORMAT: &str = "squall-dmcrypt-bench/1";
 
 /// The specifications that a kernel accepts.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct List {
-    /// [`LIST_FORMAT`].
+    /// Name and version of the layout.
+    #[schemars(extend("const" = LIST_FORMAT))]
     pub format: &'static str,
     /// When the survey ended.
     pub at: Timestamp,
@@ -32,7 +34,7 @@ pub struct List {
 }
 
 /// The machine that a report is about.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Machine {
     /// The CPU's name.
     pub cpu: String,
@@ -57,7 +59,7 @@ impl Machine {
 }
 
 /// A specification that the kernel accepts.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Entry {
     #[serde(flatten)]
     pub spec: Spec,
@@ -83,9 +85,10 @@ impl Entry {
 }
 
 /// The result of a benchmark.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Bench {
-    /// [`BENCH_FORMAT`].
+    /// Name and version of the layout.
+    #[schemars(extend("const" = BENCH_FORMAT))]
     pub format: &'static str,
     /// When the measurement began.
     pub at: Timestamp,
@@ -93,6 +96,7 @@ pub struct Bench {
     /// The device that was encrypted.
     pub backing: Backing,
     /// The number of rounds that the user asked for.
+    #[schemars(range(min = 1))]
     pub rounds: usize,
     /// Length of each sample in milliseconds.
     pub sample_ms: u64,
@@ -115,7 +119,7 @@ pub struct Bench {
 }
 
 /// The device that was encrypted.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Backing {
     /// Whether it is a RAM disk or a drive.
     pub kind: BackingKind,
@@ -124,11 +128,12 @@ pub struct Backing {
     /// How many of its bytes were used.
     pub bytes: u64,
     /// Size of its logical sectors in bytes.
+    #[schemars(range(min = 512))]
     pub sector: u32,
 }
 
 /// The kind of a backing device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackingKind {
     /// A RAM disk.
@@ -138,7 +143,7 @@ pub enum BackingKind {
 }
 
 /// A pattern of reads or writes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Workload {
     /// The name in JSON and CSV, such as `read-sequential-deep`.
     pub name: &'static str,
@@ -147,15 +152,17 @@ pub struct Workload {
     /// Whether the workload reads or writes.
     pub direction: Direction,
     /// Size of a transfer in bytes.
+    #[schemars(range(min = 1))]
     pub block: usize,
     /// Number of transfers in flight.
+    #[schemars(range(min = 1))]
     pub depth: usize,
     /// Whether offsets are random.
     pub is_random: bool,
 }
 
 /// The direction of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// From the device.
@@ -165,7 +172,7 @@ pub enum Direction {
 }
 
 /// A specification with options, measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Measured {
     #[serde(flatten)]
     pub spec: Spec,
@@ -179,13 +186,15 @@ pub struct Measured {
     /// Figures, one for each workload.
     pub figures: Vec<Figure>,
     /// Geometric mean of the medians of the ratios to the raw device, over all workloads.
+    #[schemars(range(min = 0.0))]
     pub score: f64,
 }
 
 /// Options of a dm-crypt table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct Options {
     /// Size of the encrypted sectors in bytes.
+    #[schemars(extend("enum" = [512, 1024, 2048, 4096]))]
     pub sector_size: u32,
     /// Whether transfers are encrypted in the context that submits them instead of in work queues
     /// (`no_read_workqueue`, `no_write_workqueue`).
@@ -201,29 +210,31 @@ impl Options {
 }
 
 /// The figures of one device for one workload.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Figure {
     /// Bytes per second.
     pub rate: Spread,
     /// The ratio to the raw device in the same round; 1 for the raw device itself.
     pub ratio: Spread,
     /// Bytes per second, an entry for each round.
+    #[schemars(length(min = 1), inner(range(min = 0.0)))]
     pub samples: Vec<f64>,
 }
 
 /// Specifications that were not measured, all for the same reason.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LeftOut {
     #[serde(flatten)]
     pub reason: Reason,
     /// How many specifications; each is counted only under its first reason.
+    #[schemars(range(min = 1))]
     pub count: usize,
     /// The modes and ciphers, such as `ctr(twofish)`, sorted.
     pub algorithms: Vec<String>,
 }
 
 /// A specification whose measurement failed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Failed {
     /// The specification, such as `aes-xts-plain64 512`, and its options.
     pub name: String,
@@ -232,7 +243,7 @@ pub struct Failed {
 }
 
 /// The recommended specification, with lines for swap and for a volume.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Recommendation {
     #[serde(flatten)]
     pub spec: Spec,

@@ -7,13 +7,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The longest key in bits; no cipher takes more in any mode.
 pub const MOST_KEY_BITS: u32 = 4096;
 
 /// A cipher with its mode, IV and key length.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Spec {
     /// The block cipher, such as `aes`; for Adiantum also the stream cipher, as `xchacha12,aes`.
     pub cipher: String,
@@ -22,11 +23,12 @@ pub struct Spec {
     /// How the IV of a sector is made.
     pub iv: Iv,
     /// Length of the whole key in the table, in bits; XTS needs twice the cipher's length.
+    #[schemars(extend("multipleOf" = 8))]
     pub key_bits: u32,
 }
 
 /// How the IV of a sector is made.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Iv {
     /// The generator, such as `plain64` or `essiv`.
     pub name: String,

@@ -1,9 +1,10 @@
 //! Verdicts: whether a specification is fit to protect a disk, and why not.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a specification is fit for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Fit for new disks.
@@ -15,7 +16,7 @@ pub enum Verdict {
 }
 
 /// Why a specification is not secure: a line of the table of rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Reason {
     /// The rule's name.
     pub rule: &'static str,

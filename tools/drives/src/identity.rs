@@ -9,6 +9,7 @@ pub(crate) const ATTACHMENT: &str = "diskseq-";
 
 /// What identifies a target. Two targets with equal identities are the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Identity {
     /// The name on the command line.
     pub given: PathBuf,
@@ -40,6 +41,7 @@ impl Identity {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A whole drive, or what the kernel shows as one.

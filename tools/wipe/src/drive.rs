@@ -234,7 +234,7 @@ impl Worker<'_> {
             is_known
         };
         if !self.update(is_known) {
-            self.events.send(EventKind::Note(text));
+            self.events.send(EventKind::Note { text });
         }
     }
 }

@@ -1,6 +1,9 @@
-//! Events, which a drive's thread sends to the thread that shows them.
+//! Events, which a drive's thread sends to the thread that shows them. `--json` writes them as they are.
 
 use std::sync::mpsc::Sender;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::record::{Extent, Means, Outcome};
 
@@ -14,10 +17,14 @@ pub struct Event {
 }
 
 /// What happened to a drive.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "kebab-case")]
 pub enum EventKind {
     /// The drive begins to erase itself.
-    Purge(Means),
+    Purge {
+        /// How the drive erases itself.
+        means: Means,
+    },
     /// The drive's own erase has ended.
     Purged {
         /// How the drive erased itself.
@@ -25,32 +32,33 @@ pub enum EventKind {
         /// Why it failed, if it did.
         failure: Option<String>,
     },
-    /// A pass began.
+    /// A pass has begun, or goes on after an interruption.
     Pass {
         /// The number of the pass, counted from 1.
+        #[schemars(range(min = 1))]
         number: u32,
-        /// The offset at which it began.
+        /// The offset at which it begins.
         offset: u64,
     },
-    /// The verification began.
+    /// The verification has begun, or goes on after an interruption.
     Verification {
-        /// The offset at which it began.
+        /// The offset at which it begins.
         offset: u64,
     },
-    /// A checkpoint was reached.
-    Checkpoint {
-        /// Everything before this offset is flushed and recorded.
-        offset: u64,
-    },
+    /// Everything before an offset is flushed and recorded.
+    Checkpoint { offset: u64 },
     /// Bytes that could not be overwritten.
     Unwritten(Extent),
     /// Bytes that could not be read.
     Unreadable(Extent),
     /// Bytes that differ from what was written.
     Differing(Extent),
-    /// A remark, as a sentence.
-    Note(String),
-    /// The drive's part of the job ended.
+    /// A remark.
+    Note {
+        /// A sentence.
+        text: String,
+    },
+    /// The drive's part of the job has ended.
     Ended(Outcome),
 }
 

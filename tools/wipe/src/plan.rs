@@ -1,14 +1,13 @@
 //! Shows the plan, which the user reads before confirming the targets.
 
 use jiff::Timestamp;
-use serde_json::json;
 use squall_drives::{Identity, Kind, Target};
 use squall_tools::{Failure, text, units};
 
 use crate::purge;
 use crate::record::{Means, Method, Plan, Scope};
 use crate::report;
-use crate::show::json::{FORMAT, Name, line};
+use crate::show::json::{Event, FORMAT, Line};
 
 /// The plan as text: a block for each target, and what is done with all of them. `purge` says
 /// whether they erase themselves first.
@@ -42,15 +41,17 @@ pub fn text(targets: &[Target], plan: &Plan, purge: bool) -> String {
 
 /// The plan as an event, for programs.
 pub fn event(targets: &[Target], plan: &Plan, purge: bool) -> Result<String, Failure> {
-    let drives: Vec<_> = targets.iter().map(|target| &target.identity).collect();
     let means = targets
         .iter()
         .map(|target| purge::expected_means(target)?.ok());
-    let means: Vec<_> = means.collect();
-    let more = json!({
-        "format": FORMAT, "drives": drives, "plan": plan, "purge": purge, "means": means,
-    });
-    line(Timestamp::now(), Name::Plan, None, more)
+    let event = Event::Plan {
+        format: FORMAT,
+        drives: targets.iter().map(|target| &target.identity).collect(),
+        plan: *plan,
+        purge,
+        means: means.collect(),
+    };
+    Line::new(Timestamp::now(), event).text()
 }
 
 fn block(text: &mut String, identity: &Identity) {

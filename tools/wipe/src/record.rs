@@ -7,6 +7,7 @@
 
 use clap::ValueEnum;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use squall_drives::Identity;
 use squall_drives::io::QueueKind;
@@ -18,9 +19,11 @@ pub const FORMAT: &str = "squall-wipe/1";
 pub const JOURNAL: &str = "squall-wipe-journal/1";
 
 /// A job: what was asked for, and the record of each drive.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
-    /// [`FORMAT`] or [`JOURNAL`].
+    /// Name and version of the layout.
+    // That of a journal, which has no schema, is [`JOURNAL`].
+    #[schemars(extend("const" = FORMAT))]
     pub format: String,
     /// The program that wiped, and its machine.
     pub tool: Tool,
@@ -33,7 +36,7 @@ pub struct Job {
 }
 
 /// The program, and where it ran.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// Always `squall`.
     pub name: String,
@@ -48,11 +51,12 @@ pub struct Tool {
 }
 
 /// What was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// What each pass writes.
     pub method: Method,
     /// The number of passes.
+    #[schemars(range(min = 1, max = 35))]
     pub passes: u32,
     /// How much is read back and compared.
     pub verify: Scope,
@@ -61,7 +65,7 @@ pub struct Plan {
 }
 
 /// What is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// Keystream of AES-256 under a key that is drawn for each drive and pass
@@ -88,7 +92,7 @@ impl Method {
 }
 
 /// How much is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// Every byte
@@ -100,17 +104,17 @@ pub enum Scope {
 }
 
 /// What a pass writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContentKind {
-    /// Byte `i` of the target is byte `i` of [`squall::Stream`] under the pass's key.
+    /// Byte `i` of the target is byte `i` of `squall::Stream` under the pass's key.
     Keystream,
     /// Zeros.
     Zeros,
 }
 
 /// One target, and what happened to it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Drive {
     /// The target's identity.
     pub target: Identity,
@@ -129,7 +133,7 @@ pub struct Drive {
 }
 
 /// A drive's own erase.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Purge {
     /// How the drive erases itself.
     pub means: Means,
@@ -159,7 +163,7 @@ impl Purge {
 }
 
 /// How a drive erases itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Means {
     /// Format NVM of NVM Express, with User Data Erase.
@@ -179,7 +183,7 @@ impl Means {
 }
 
 /// One pass over a target.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Pass {
     /// What it writes.
     pub content: ContentKind,
@@ -188,6 +192,7 @@ pub struct Pass {
     /// When it ended.
     pub ended: Option<Timestamp>,
     /// Seconds that it took, without interruptions.
+    #[schemars(range(min = 0.0))]
     pub seconds: f64,
     /// Everything before this offset was overwritten or refused, and is flushed.
     pub offset: u64,
@@ -196,7 +201,7 @@ pub struct Pass {
 }
 
 /// What was compared after the last pass.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Verification {
     /// How much was to be compared.
     pub scope: Scope,
@@ -205,6 +210,7 @@ pub struct Verification {
     /// When it ended.
     pub ended: Option<Timestamp>,
     /// Seconds that it took, without interruptions.
+    #[schemars(range(min = 0.0))]
     pub seconds: f64,
     /// Everything in scope before this offset was compared or is unreadable.
     pub offset: u64,
@@ -221,16 +227,17 @@ pub struct Verification {
 }
 
 /// A range of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Extent {
     /// Offset of the first byte.
     pub offset: u64,
     /// Number of bytes.
+    #[schemars(range(min = 1))]
     pub length: u64,
 }
 
 /// How bytes went to and from a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Transfer {
     /// Whether transfers went past the page cache.
     pub direct: bool,
@@ -239,7 +246,7 @@ pub struct Transfer {
 }
 
 /// How a drive's part of a job ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
     /// Everything was overwritten, and everything compared is as it was written.
@@ -282,7 +289,7 @@ impl Outcome {
 }
 
 /// A remark about a drive.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
     /// When it was noted.
     pub at: Timestamp,

@@ -11,17 +11,15 @@ use crate::record::{FORMAT, Job, Verification};
 pub use advice::{Advice, flash_advice};
 pub use page::html;
 
-/// The report on the drive of this number, as JSON: the job, with this drive alone.
-pub fn json(job: &Job, drive: usize) -> String {
-    let alone = Job {
+/// The report on the drive of this number: the job, with this drive alone.
+pub fn record(job: &Job, drive: usize) -> Job {
+    Job {
         format: FORMAT.into(),
         tool: job.tool.clone(),
         id: job.id.clone(),
         plan: job.plan,
         drives: vec![job.drives[drive].clone()],
-    };
-    let json = serde_json::to_string_pretty(&alone);
-    json.expect("a record is text, as the journal had to have it too")
+    }
 }
 
 /// The number of bytes that could not be read.

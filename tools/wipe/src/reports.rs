@@ -4,7 +4,6 @@ use std::io;
 use std::path::Path;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use squall_tools::failure::cause;
 use squall_tools::{Failure, output};
 
@@ -12,7 +11,7 @@ use crate::journal::{self, Journal};
 use crate::record::Job;
 use crate::report;
 use crate::show::OutputStyle;
-use crate::show::json::{Name, line};
+use crate::show::json::{Event, Line};
 
 /// File mode of reports.
 const MODE: u32 = 0o644;
@@ -23,10 +22,10 @@ pub fn write(journal: &Journal, job: &Job, style: OutputStyle) -> Result<(), Fai
     let mut result = Ok(());
     for drive in 0..job.drives.len() {
         let path = journal.report_path(drive);
-        let text = report::json(job, drive) + "\n";
+        let record = report::record(job, drive);
         let page = report::html(job, drive);
-        if let Err(error) = put(&path, &text, &page) {
-            let shown = print(&text, style);
+        if let Err(error) = put(&path, &record, &page) {
+            let shown = print(&record, style);
             let reason = format!(
                 "{}: {}: the report is on standard output",
                 path.display(),
@@ -38,26 +37,25 @@ pub fn write(journal: &Journal, job: &Job, style: OutputStyle) -> Result<(), Fai
     result
 }
 
-fn put(path: &Path, text: &str, page: &str) -> io::Result<()> {
-    journal::replace(path, text.as_bytes(), MODE)?;
+fn put(path: &Path, record: &Job, page: &str) -> io::Result<()> {
+    journal::replace(path, json(record).as_bytes(), MODE)?;
     journal::replace(&path.with_extension("html"), page.as_bytes(), MODE)
 }
 
 /// Prints a report; for programs, as an event on one line.
-fn print(text: &str, style: OutputStyle) -> Result<(), Failure> {
-    match style {
-        OutputStyle::Json => output::print(&event(text)?),
-        OutputStyle::Screen | OutputStyle::Log => output::print(text),
-    }
+fn print(record: &Job, style: OutputStyle) -> Result<(), Failure> {
+    output::print(&match style {
+        OutputStyle::Json => event(record)?,
+        OutputStyle::Screen | OutputStyle::Log => json(record),
+    })
+}
+
+fn json(record: &Job) -> String {
+    let json = serde_json::to_string_pretty(record);
+    json.expect("a record is text, as the journal had to have it too") + "\n"
 }
 
 /// A report as an event.
-pub fn event(text: &str) -> Result<String, Failure> {
-    let report: Value = serde_json::from_str(text).unwrap_or_default();
-    line(
-        Timestamp::now(),
-        Name::Report,
-        None,
-        json!({ "report": report }),
-    )
+pub fn event(report: &Job) -> Result<String, Failure> {
+    Line::new(Timestamp::now(), Event::Report { report }).text()
 }

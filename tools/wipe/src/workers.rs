@@ -165,7 +165,7 @@ impl Workers<'_> {
     fn tick(&self, show: &mut Show<'_>) -> Result<(), Failure> {
         for (drive, text) in show.tick()? {
             self.journal.update(drive, |drive| drive.note(text.clone()));
-            let what = EventKind::Note(text);
+            let what = EventKind::Note { text };
             show.event(&Event { drive, what })?;
         }
         Ok(())

@@ -158,7 +158,7 @@ fn apart(old: &Report, new: &Report) -> Vec<String> {
         };
         let own = [
             ("squall", &*report.squall_version),
-            ("effort", &report.effort),
+            ("effort", report.effort.name()),
             ("run", run),
         ];
         let own = own.map(|(name, value)| (name, value.to_owned()));

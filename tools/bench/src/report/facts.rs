@@ -38,9 +38,9 @@ impl Machine {
     /// The guard against clones, and when a clone is noticed by it.
     pub fn clone_guard_and_when(&self) -> String {
         let when = match self.clone_guard.as_str() {
-            "vmclock" | "vmgenid-page" => " (told in time)",
-            "vmgenid" => " (told late)",
-            "no-signal" => " (never told)",
+            "vmclock" | "vmgenid-page" => " (immediate signal)",
+            "vmgenid" => " (late notification)",
+            "no-signal" => " (no notification)",
             _ => "",
         };
         format!("{}{when}", self.clone_guard)

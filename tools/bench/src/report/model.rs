@@ -4,28 +4,35 @@
 //! Everything that was timed is nanoseconds an operation, so less is better everywhere; rates
 //! follow from the bytes of an operation.
 
+pub mod workload;
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use squall_tools::measure::Spread;
-
 use squall_tools::units;
+
+pub use crate::session::Effort;
 
 /// The number of this form of report.
 pub const SCHEMA: u32 = 1;
 
 /// A run of `squall bench`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
-    /// [`SCHEMA`].
+    /// The number of this form of report.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: u32,
     /// Version of squall.
     pub squall_version: String,
     /// When the run began: RFC 3339, UTC, whole seconds.
+    #[schemars(with = "jiff::Timestamp")]
     pub date: String,
-    /// How much was measured: `quick` or `full`.
-    pub effort: String,
+    /// How much was measured.
+    pub effort: Effort,
     /// Whether the run came to its end; else workloads or points are missing.
     pub complete: bool,
     /// How long it took.
+    #[schemars(range(min = 0.0))]
     pub seconds: f64,
     /// What it was measured on.
     pub machine: Machine,
@@ -40,11 +47,12 @@ pub struct Report {
 }
 
 /// The machine.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// Name, family and model of the CPU.
     pub cpu: String,
     /// CPUs that this process may use.
+    #[schemars(range(min = 1))]
     pub cpus: usize,
     /// As `uname -r` has it.
     pub kernel: String,
@@ -56,6 +64,7 @@ pub struct Machine {
     pub pinned: bool,
     /// What one look at the clock costs, in nanoseconds. Batches are a millisecond: it is shown, and
     /// subtracted from first bytes alone.
+    #[schemars(range(min = 0.0))]
     pub clock_ns: f64,
     /// Versions of the C library and of every peer that was found.
     pub versions: Vec<Version>,
@@ -68,7 +77,7 @@ pub struct Machine {
 }
 
 /// The version of something.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Version {
     /// What it is of.
     pub of: String,
@@ -77,20 +86,25 @@ pub struct Version {
 }
 
 /// How calm the machine was.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Noise {
     /// Median, over all points, of the distance of the quartiles as a percentage of the median.
+    #[schemars(range(min = 0.0))]
     pub spread_percent: f64,
     /// Time that the hypervisor gave to others, as a percentage of this machine's.
+    #[schemars(range(min = 0.0))]
     pub steal_percent: f64,
     /// The one-minute load average when the run began.
+    #[schemars(range(min = 0.0))]
     pub load: f64,
     /// What is wrong with that, in one line; none if it is calm.
     pub warning: Option<String>,
 }
 
 /// Which family a source is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
     /// squall's generator.
@@ -120,7 +134,7 @@ impl Group {
 }
 
 /// Whether a source was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// It was.
@@ -134,7 +148,7 @@ pub enum State {
 }
 
 /// A source of random bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceReport {
     /// Its name on the command line and in workloads.
     pub name: String,
@@ -154,9 +168,9 @@ pub struct SourceReport {
 }
 
 /// Something that sources were asked to do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
-    /// Its name: a constant of [`workload`].
+    /// Its name, such as `fill`.
     pub name: String,
     /// What it is, for people.
     pub title: String,
@@ -173,32 +187,8 @@ pub struct Workload {
     pub failures: Vec<String>,
 }
 
-/// Names of workloads.
-pub mod workload {
-    /// Requests of one `u32` (at 4) and one `u64` (at 8).
-    pub const WORDS: &str = "words";
-    /// Requests by their length in bytes.
-    pub const FILL: &str = "fill";
-    /// 16,777,216 `u32`, as in the proposal of a vDSO getrandom.
-    pub const PROPOSAL: &str = "vdso-proposal";
-    /// Requests of 32 bytes by the number of threads that make them.
-    pub const THREADS_SMALL: &str = "threads-32";
-    /// Requests of 16 KiB by the number of threads that make them.
-    pub const THREADS_LARGE: &str = "threads-16384";
-    /// Ten that draw and ten that take it from them (at 10): a run.
-    pub const PIPELINE: &str = "go-pipeline";
-    /// Bytes in ten seconds: a read.
-    pub const RATE: &str = "go-rate";
-    /// Blocks through a pipe, by their length in bytes.
-    pub const PIPE: &str = "pipe";
-    /// The first 32 bytes of a new process (at 32).
-    pub const START: &str = "start";
-    /// A fork, by the bytes that the child draws before it exits.
-    pub const FORK: &str = "fork";
-}
-
 /// What one source took.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     /// The source's name.
     pub source: String,
@@ -207,7 +197,7 @@ pub struct Series {
 }
 
 /// What one source took at one place of the axis.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// The place: a length, a number of threads.
     pub at: u64,
@@ -222,15 +212,19 @@ pub struct Point {
 
 /// What a batch took, a sample each round; the samples of other sources at the same place are of
 /// the same rounds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// The lower quartile.
+    #[schemars(range(min = 0.0))]
     pub low: f64,
     /// The median.
+    #[schemars(range(min = 0.0))]
     pub median: f64,
     /// The upper quartile.
+    #[schemars(range(min = 0.0))]
     pub high: f64,
     /// All of them, in the order of rounds.
+    #[schemars(length(min = 1), inner(range(min = 0.0)))]
     pub samples: Vec<f64>,
 }
 

@@ -11,6 +11,7 @@ use super::threads::Threads;
 use super::transfer::{Finished, Transfer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum QueueKind {
     /// The kernel's io_uring.
     #[serde(rename = "io_uring")]

@@ -27,7 +27,7 @@ impl Worker<'_> {
             began,
             ..Purge::asked(means)
         });
-        self.events.send(EventKind::Purge(means));
+        self.events.send(EventKind::Purge { means });
         let failure = purge::purge(self.target, self.device.file(), means).err();
         if !self.target.is_attached() {
             return Err(Stop::Vanished);

@@ -35,9 +35,9 @@ impl Words {
             }
             EventKind::Unreadable(extent) => (Kind::Unreadable, place(extent, "could not be read")),
             EventKind::Differing(extent) => (Kind::Differing, place(extent, "not as written")),
-            EventKind::Note(note) => (Kind::Note, in_a_line(note)),
+            EventKind::Note { text } => (Kind::Note, in_a_line(text)),
             EventKind::Ended(outcome) => return Some(end(outcome)),
-            EventKind::Purge(means) => return Some(format!("erases itself: {}", means.name())),
+            EventKind::Purge { means } => return Some(format!("erases itself: {}", means.name())),
             EventKind::Purged { means, failure } => {
                 return Some(purged(*means, failure.as_deref()));
             }

@@ -53,10 +53,6 @@ pub fn section(report: &Report) -> Markup {
 }
 
 fn command(report: &Report) -> String {
-    let quick = if report.effort == "quick" {
-        " --quick"
-    } else {
-        ""
-    };
+    let quick = report.effort.choose(" --quick", "");
     format!("squall bench{quick} --export-html bench.html")
 }

@@ -1,82 +1,191 @@
-//! One line of JSON: the event's name and time, its drive, and whatever else it has.
+//! The lines that programs read, as data.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use squall_drives::Identity;
 use squall_tools::Failure;
 
-use crate::show::row::Row;
+use crate::event::EventKind;
+use crate::record::{self, Job, Means, Outcome, Plan, Tool};
+use crate::show::row::{Row, dealt_with};
 
-/// The name of an event, as in the schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(strum::EnumIter))]
-#[serde(rename_all = "kebab-case")]
-pub enum Name {
-    /// The plan of a dry run.
-    Plan,
-    /// A run begins.
-    Begin,
-    /// A drive begins to erase itself.
-    Purge,
-    /// A drive's own erase has ended.
-    Purged,
-    /// A pass begins.
-    Pass,
-    /// The verification begins.
-    Verification,
-    /// Everything before an offset is flushed and recorded.
-    Checkpoint,
-    /// How far a drive is.
-    Progress,
-    /// Bytes that could not be overwritten.
-    Unwritten,
-    /// Bytes that could not be read.
-    Unreadable,
-    /// Bytes that differ.
-    Differing,
-    /// A remark about a drive.
-    Note,
-    /// A drive's part of the job ended.
-    Ended,
-    /// The user has asked the run to stop.
-    Stopping,
-    /// A run ended.
-    End,
-    /// A report that could not be written to its file.
-    Report,
-}
+/// Name and version of this layout.
+pub const FORMAT: &str = "squall-wipe-events/1";
 
-/// A line, with the keys that all events have first.
-#[derive(Serialize)]
-struct Line<'a> {
-    event: Name,
+/// A line of `squall wipe --json`. New keys and new events may be added while the number of the format
+/// stays.
+#[derive(Serialize, JsonSchema)]
+pub struct Line<'a> {
+    /// RFC 3339, UTC, with milliseconds.
+    #[schemars(with = "Timestamp")]
     at: String,
     #[serde(flatten)]
-    drive: Option<Drive<'a>>,
-    #[serde(flatten)]
-    more: Value,
+    event: Event<'a>,
 }
 
-#[derive(Serialize)]
-struct Drive<'a> {
+impl Line<'_> {
+    /// The line about an event at time `now`.
+    pub fn new(now: Timestamp, event: Event<'_>) -> Line<'_> {
+        let at = format!("{now:.3}");
+        Line { at, event }
+    }
+
+    /// The line as text, with its end.
+    pub fn text(&self) -> Result<String, Failure> {
+        let text = serde_json::to_string(self);
+        let text = text.map_err(|error| Failure::Runtime(format!("event: {error}")))?;
+        Ok(text + "\n")
+    }
+}
+
+/// What happened.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event<'a> {
+    /// What would be done: the only line of a dry run.
+    Plan {
+        #[schemars(extend("const" = FORMAT))]
+        format: &'static str,
+        drives: Vec<&'a Identity>,
+        plan: Plan,
+        /// Whether each drive is to erase itself first.
+        purge: bool,
+        /// How each of the drives could erase itself, as far as it is known before it is open.
+        means: Vec<Option<Means>>,
+    },
+    /// The first line of a run.
+    Begin {
+        #[schemars(extend("const" = FORMAT))]
+        format: &'static str,
+        job: &'a str,
+        tool: &'a Tool,
+        plan: Plan,
+        /// In the order of the command line.
+        drives: Vec<Identity>,
+    },
+    /// Each second, of a drive that is at work.
+    Progress {
+        #[serde(flatten)]
+        drive: DriveName<'a>,
+        #[serde(flatten)]
+        progress: Progress,
+    },
+    /// The user has asked the run to stop: each drive goes on to a checkpoint.
+    Stopping,
+    /// The last line of a run, except for reports.
+    End {
+        job: &'a str,
+        #[schemars(range(min = 0.0))]
+        seconds: f64,
+        moved_bytes: u64,
+        bytes_per_second: Option<u64>,
+        /// CPU seconds of the whole process.
+        #[schemars(range(min = 0.0))]
+        cpu_seconds: f64,
+        #[schemars(range(min = 0.0))]
+        cpu_seconds_per_gb: Option<f64>,
+        drives: Vec<Ending<'a>>,
+    },
+    /// The report of a drive, after the end, if it could not be written to its file.
+    Report { report: &'a Job },
+    /// Something happened to a drive.
+    #[serde(untagged)]
+    Drive {
+        #[serde(flatten)]
+        what: &'a EventKind,
+        #[serde(flatten)]
+        drive: DriveName<'a>,
+    },
+}
+
+/// The drive that an event is about.
+#[derive(Serialize, JsonSchema)]
+pub struct DriveName<'a> {
+    /// Its number in the order of the command line, counted from 0.
     drive: usize,
+    /// Its name on the command line.
     target: &'a str,
     serial: Option<&'a str>,
 }
 
-/// The event `name` at time `now`, with the drive of `row` if it concerns one.
-pub fn line(now: Timestamp, name: Name, row: Option<&Row>, more: Value) -> Result<String, Failure> {
-    let line = Line {
-        event: name,
-        at: format!("{now:.3}"),
-        drive: row.map(|row| Drive {
+impl<'a> From<&'a Row> for DriveName<'a> {
+    fn from(row: &'a Row) -> DriveName<'a> {
+        DriveName {
             drive: row.number,
             target: &row.target,
             serial: row.serial.as_deref(),
-        }),
-        more,
-    };
-    let text = serde_json::to_string(&line);
-    let text = text.map_err(|error| Failure::Runtime(format!("event: {error}")))?;
-    Ok(text + "\n")
+        }
+    }
+}
+
+/// How far a drive is.
+#[derive(Serialize, JsonSchema)]
+pub struct Progress {
+    pub phase: PhaseName,
+    /// The number of the pass, counted from 1.
+    #[schemars(range(min = 1))]
+    pub pass: Option<u32>,
+    /// Bytes of the phase that are done.
+    pub done: u64,
+    /// All bytes of the phase.
+    pub total: u64,
+    /// Over the last seconds.
+    pub bytes_per_second: Option<u64>,
+    /// Over the whole run.
+    pub average_bytes_per_second: Option<u64>,
+    /// Until the drive has done everything that it still has to do.
+    pub seconds_left: Option<u64>,
+    /// Whether no byte was moved for half a minute.
+    pub stalled: bool,
+    pub refused_bytes: u64,
+    pub differing_bytes: u64,
+    pub celsius: Option<f64>,
+}
+
+/// What a drive is doing.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PhaseName {
+    /// It is overwritten.
+    Pass,
+    /// It is read back and compared.
+    Verification,
+}
+
+/// How a drive's part of the job ended.
+#[derive(Serialize, JsonSchema)]
+pub struct Ending<'a> {
+    #[serde(flatten)]
+    drive: DriveName<'a>,
+    #[serde(flatten)]
+    outcome: EndingOutcome<'a>,
+    size: u64,
+    not_overwritten_bytes: u64,
+    /// Bytes that were written and compared, in all passes and runs.
+    dealt_with_bytes: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum EndingOutcome<'a> {
+    Ended(&'a Outcome),
+    UnderWay { outcome: () },
+}
+
+impl<'a> Ending<'a> {
+    /// The ending of `drive`, which is shown in `row`.
+    pub fn of(drive: &'a record::Drive, row: &'a Row) -> Ending<'a> {
+        let under_way = EndingOutcome::UnderWay { outcome: () };
+        Ending {
+            drive: row.into(),
+            outcome: drive
+                .outcome
+                .as_ref()
+                .map_or(under_way, EndingOutcome::Ended),
+            size: drive.target.size,
+            not_overwritten_bytes: drive.not_overwritten(),
+            dealt_with_bytes: dealt_with(drive),
+        }
+    }
 }
