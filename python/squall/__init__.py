@@ -25,6 +25,7 @@ has booted, and may be called from signal handlers and at interpreter shutdown.
 They raise OSError if the machine has no source of randomness at all, as in some sandboxes.
 """
 
+from binascii import b2a_base64 as _b2a_base64
 from uuid import SafeUUID as _SafeUUID, UUID as _UUID
 
 from . import _squall
@@ -95,11 +96,11 @@ def token_urlsafe(nbytes=None):
 
     The text has about 1.3 characters a byte.
     """
-    from base64 import urlsafe_b64encode
+    text = _b2a_base64(token_bytes(nbytes), newline=False)
+    return text.rstrip(b"=").translate(_URL_SAFE).decode("ascii")
 
-    return urlsafe_b64encode(token_bytes(nbytes)).rstrip(b"=").decode("ascii")
 
-
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _new_object = object.__new__
 _set_int = _UUID.int.__set__
 _set_is_safe = _UUID.is_safe.__set__

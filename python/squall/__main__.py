@@ -10,12 +10,12 @@ def main(arguments):
         case []:
             for key, value in status().items():
                 print(f"{key.replace('_', ' '):24}{_text(value)}")
-        case ["bench"]:
+        case ["bench", *options]:
             from ._bench import main as bench
 
-            bench()
+            bench(options)
         case _:
-            sys.exit("usage: python -m squall [bench]")
+            sys.exit("usage: python -m squall [bench [--dask [N]]]")
 
 
 def _text(value):
