@@ -1,17 +1,11 @@
 """Keys from seeds of any length, by a cryptographic hash."""
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Iterable
-from typing import SupportsIndex, Union
 
 from ._squall import token_bytes
 
-Seed = Union[None, SupportsIndex, bytes, str, Iterable["Seed"]]
 
-
-def encode(value: Seed) -> bytes:
+def encode(value):
     """Return bytes that differ for different seeds: integers, bytes, str, and sequences of them."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         kind, content = b"b", bytes(value)
@@ -31,7 +25,7 @@ def encode(value: Seed) -> bytes:
     return kind + len(content).to_bytes(8, "little") + content
 
 
-def derive(purpose: str, seed: Seed, length: int) -> bytes:
+def derive(purpose, seed, length):
     """Return `length` bytes that depend on all of `seed`, by SHAKE-256 (FIPS 202).
 
     Different purposes give independent bytes.
@@ -39,6 +33,6 @@ def derive(purpose: str, seed: Seed, length: int) -> bytes:
     return hashlib.shake_256(encode(["squall", purpose, seed])).digest(length)
 
 
-def key(purpose: str, seed: Seed) -> bytes:
+def key(purpose, seed):
     """Return an AES-256 key for `purpose`; without a seed, one that nobody can repeat."""
     return token_bytes(32) if seed is None else derive(purpose, seed, 32)
