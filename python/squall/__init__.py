@@ -64,7 +64,7 @@ def fill(buffer, /):
     Raises
     ------
     BufferError
-        The buffer is read-only or not contiguous.
+        The buffer is read-only, not contiguous, or one of Python objects.
     TypeError
         The object has no buffer.
 
@@ -73,17 +73,20 @@ def fill(buffer, /):
     Buffers of 64 KiB and more are filled without the GIL, at the speed of the CPU's AES units. Forks and clones: as
     `token_bytes`, but a VM that is cloned in the middle of the call has what was written so far in every clone.
     """
-    if not _has_buffer(buffer) and hasattr(buffer, "numpy"):
-        buffer = buffer.numpy()
-    _squall.fill(buffer)
+    with _view(buffer) as view:
+        # Rust's library does not know buffers without a dimension.
+        _squall.fill(view if view.ndim else view.cast("B"))
 
 
-def _has_buffer(object):
+def _view(buffer):
     try:
-        memoryview(object).release()
+        return memoryview(buffer)
     except TypeError:
-        return False
-    return True
+        if not hasattr(buffer, "numpy"):
+            raise
+    except ValueError as error:
+        raise BufferError(f"{error}: pass a view of bytes, such as array.view('u1')") from None
+    return memoryview(buffer.numpy())
 
 
 def token_hex(nbytes=None):

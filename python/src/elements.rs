@@ -71,7 +71,7 @@ pub fn fill_run(keystream: &Keystream<Aes256>, kind: Kind, mut first: u128, out:
         for (element, word) in now.iter_mut().zip(words) {
             *element = kind.element(u64::from_le_bytes(*word)).to_ne_bytes();
         }
-        first += count as u128;
+        first = first.wrapping_add(count as u128);
         rest = later;
     }
     bytes.zeroize();

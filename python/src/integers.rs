@@ -66,7 +66,7 @@ pub fn randbelow<'py>(py: Python<'py>, n: &Bound<'py, PyAny>) -> PyResult<Bound<
     {
         return Ok(below(bound)?.into_pyobject(py)?.into_any());
     }
-    let n = n.call_method0("__index__")?;
+    let n = n.py().import("operator")?.call_method1("index", (n,))?;
     if n.le(0)? {
         return Err(PyValueError::new_err(
             "there is no number from 0 to below n: n must be positive",
