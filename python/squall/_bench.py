@@ -115,7 +115,9 @@ def _numpy() -> list[Row]:
 def _table(title: str, columns: list[str], rows: list[Row]) -> None:
     print(f"\n{title:28}" + "".join(f"{column:>24}" for column in columns))
     for name, statements in rows:
-        timers = [Timer(statement, globals=names).timeit for statement, names in statements]
+        timers: list[Callable[[int], float]] = [
+            Timer(statement, globals=names).timeit for statement, names in statements
+        ]
         _print_row(name, _in_turns(timers))
 
 

@@ -156,7 +156,8 @@ def permutation(n: int, chunks: Any = "auto", *, seed: Seed = None) -> da.Array:
 def _array(
     kind: str, dtype: DTypeLike, shape: Shape, chunks: Any, seed: Seed, **parameters: Any
 ) -> da.Array:
-    lengths = tuple(map(operator.index, [shape] if np.ndim(shape) == 0 else shape))
+    axes: Any = [shape] if np.ndim(shape) == 0 else shape
+    lengths = tuple(operator.index(length) for length in axes)
     if any(length < 0 for length in lengths) or math.prod(lengths) >= 1 << 64:
         raise ValueError(f"the shape is {lengths}: it must be of fewer than 2**64 elements")
     # A block has eight bytes an element while it is made.

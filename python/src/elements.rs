@@ -130,7 +130,7 @@ impl Block {
     }
 }
 
-/// Fills a buffer of eight bytes an element with a block of an array.
+/// Fill a buffer of eight bytes an element with a block of an array.
 #[pyfunction]
 #[pyo3(signature = (buffer, key, kind, whole, start, shape, low=0, span=0))]
 #[expect(clippy::too_many_arguments, reason = "squall/_elements.py names them")]
@@ -174,7 +174,7 @@ fn normal(word: u64) -> f64 {
     normal_quantile(((word >> 12) as f64 + 0.5) * (2.0 * ULP))
 }
 
-/// What an array of kind `normal` has where its word is `word`: for tests, which reach the tails by it.
+/// Return what an array of kind `normal` has where its word is `word`: for tests, which reach the tails by it.
 #[pyfunction]
 pub fn normal_of_word(word: u64) -> f64 {
     normal(word)
@@ -294,7 +294,7 @@ impl Permutation {
     }
 }
 
-/// Fills a buffer of unsigned integers of 64 bits with the images of `first` and the numbers after it.
+/// Fill a buffer of unsigned integers of 64 bits with the images of `first` and the numbers after it.
 #[pyfunction]
 pub fn permute(
     py: Python<'_>,

@@ -37,7 +37,7 @@ mod _squall {
 
     use pyo3::prelude::*;
 
-    /// The protections of this process and the work of its generator, as JSON.
+    /// Return the protections of this process and the work of its generator, as JSON.
     #[pyfunction]
     fn status() -> String {
         let facts = squall_bindings::facts::Facts::from(&squall::status());

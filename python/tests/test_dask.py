@@ -1,11 +1,11 @@
 """squall.dask: every array equals a reference that is written here and draws AES-256-CTR from openssl(1),
 whatever the chunks and the scheduler, and after workers were killed."""
 
+import contextlib
 import hashlib
 import itertools
 import math
 import os
-import pathlib
 import shutil
 import signal
 import statistics
@@ -330,14 +330,22 @@ def test_schedulers_of_one_machine(scheduler):
         np.testing.assert_array_equal(pipeline(kind).compute(scheduler=scheduler), expected)
 
 
-@pytest.fixture(scope="module")
-def cluster():
+@contextlib.contextmanager
+def two_processes():
+    """Run a cluster and give its client. It is not given up on a machine that is busy."""
     distributed = pytest.importorskip("distributed")
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
-    with dask.config.set({"distributed.comm.timeouts.connect": "300s"}):
+    timeouts = {f"distributed.comm.timeouts.{kind}": "600s" for kind in ["connect", "tcp"]}
+    with dask.config.set(timeouts):
         with distributed.LocalCluster(dashboard_address=None, **options) as cluster:
-            with distributed.Client(cluster, timeout="300s") as client:
+            with distributed.Client(cluster, timeout="600s") as client:
                 yield client
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with two_processes() as client:
+        yield client
 
 
 def test_a_cluster(cluster):
@@ -353,7 +361,8 @@ def test_a_cluster(cluster):
 def kill_this_process_once(block, marker, block_id=None):
     if block_id == (1, 1):
         try:
-            pathlib.Path(marker).touch(exist_ok=False)
+            with open(marker, "x") as file:
+                file.write(str(os.getpid()))
         except FileExistsError:
             pass
         else:
@@ -361,18 +370,20 @@ def kill_this_process_once(block, marker, block_id=None):
     return block
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_worker_that_is_killed_in_the_middle(cluster, kind, tmp_path):
-    for seed in [5, None]:
-        marker = tmp_path / f"killed {seed}"
-        x = array(kind, (300, 40), (50, 7), seed)
-        before = set(cluster.run(os.getpid).values())
-        kept = cluster.persist(x)
-        kept = kept.map_blocks(kill_this_process_once, str(marker), dtype=x.dtype)
-        result = cluster.compute(kept).result()
-        assert marker.exists()
-        cluster.wait_for_workers(2)
-        assert before - set(cluster.run(os.getpid).values())
+def test_a_worker_that_is_killed_in_the_middle(tmp_path):
+    arrays = [array(kind, (300, 40), (50, 7), seed) for kind in KINDS for seed in [5, None]]
+    marker = tmp_path / "killed"
+    with two_processes() as client:
+        workers = set(client.run(os.getpid).values())
+        # Both workers have chunks, and one will lose them. The other one does not wait for a new one.
+        kept = client.persist(arrays)
+        client.compute(kept[-1].sum()).result()
+        last = [x.map_blocks(kill_this_process_once, str(marker), dtype=x.dtype) for x in kept]
+        results = [future.result() for future in client.compute(last)]
+        killed = int(marker.read_text())
+        assert killed in workers
+        assert killed not in client.run(os.getpid).values()
+    for x, result in zip(arrays, results):
         np.testing.assert_array_equal(result, x.compute(scheduler="synchronous"))
 
 
