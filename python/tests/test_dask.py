@@ -358,16 +358,22 @@ def test_a_cluster(cluster):
     )
 
 
-def kill_this_process_once(block, marker, block_id=None):
-    if block_id == (1, 1):
-        try:
-            with open(marker, "x") as file:
-                file.write(str(os.getpid()))
-        except FileExistsError:
-            pass
-        else:
-            os.kill(os.getpid(), signal.SIGKILL)
-    return block
+def killing(marker):
+    """Return a function for `map_blocks` that kills the first process in which it comes to block (1, 1)."""
+
+    # Of a function within a function, workers get the code: they cannot import this module.
+    def kill_once(block, block_id=None):
+        if block_id == (1, 1):
+            try:
+                with open(marker, "x") as file:
+                    file.write(str(os.getpid()))
+            except FileExistsError:
+                pass
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    return kill_once
 
 
 def test_a_worker_that_is_killed_in_the_middle(tmp_path):
@@ -378,7 +384,7 @@ def test_a_worker_that_is_killed_in_the_middle(tmp_path):
         # Both workers have chunks, and one will lose them. The other one does not wait for a new one.
         kept = client.persist(arrays)
         client.compute(kept[-1].sum()).result()
-        last = [x.map_blocks(kill_this_process_once, str(marker), dtype=x.dtype) for x in kept]
+        last = [x.map_blocks(killing(str(marker)), dtype=x.dtype) for x in kept]
         results = [future.result() for future in client.compute(last)]
         killed = int(marker.read_text())
         assert killed in workers
