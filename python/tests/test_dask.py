@@ -337,7 +337,7 @@ def two_processes():
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     timeouts = {f"distributed.comm.timeouts.{kind}": "600s" for kind in ["connect", "tcp"]}
     with dask.config.set(timeouts):
-        with distributed.LocalCluster(dashboard_address=None, **options) as cluster:
+        with distributed.LocalCluster(dashboard_address=":0", **options) as cluster:
             with distributed.Client(cluster, timeout="600s") as client:
                 yield client
 
