@@ -263,15 +263,16 @@ class Generator(np.random.Generator):
 
     def random(self, size=None, dtype=np.float64, out=None):
         """Return numbers from 0 to below 1: see ``numpy.random.Generator.random``."""
+        if size is None and out is None:
+            return super().random(None, dtype)
         words = self.bit_generator
         if (
-            size is None
-            or out is not None
+            out is not None
             or dtype is not np.float64
             or not isinstance(words, (AES256, Squall))
             or not _is_large(size)
         ):
-            return super().random(size, dtype, out)
+            return _random(self, size, dtype=dtype, out=out)
         if isinstance(words, Squall):
             words = AES256(key=_token_bytes(32))
         return words._uniforms(size)
@@ -307,7 +308,9 @@ def _is_large(size):
         return False
 
 
-# The methods of numpy.random.Generator that take a size, by the number of parameters before it.
+_random = _with_key_of_its_own(np.random.Generator.random, 0)
+
+# The other methods of numpy.random.Generator that take a size, by the number of parameters before it.
 _BEFORE_SIZE = [
     "standard_cauchy standard_exponential standard_normal",
     "chisquare choice dirichlet exponential geometric logseries pareto poisson power rayleigh standard_gamma"
