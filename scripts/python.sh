@@ -48,7 +48,7 @@ if ! has newest --upgrade maturin numpy pytest && ! has newest maturin numpy pyt
     exit
 fi
 # Tests that need one of these are ignored without it.
-for package in cffi cryptography numba; do
+for package in cffi cryptography "dask[array]" distributed mypy numba; do
     has newest "$package" || echo "python: $package could not be installed" >&2
 done
 

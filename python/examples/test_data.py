@@ -51,7 +51,7 @@ def main() -> None:
             return
         wrong = differences(options.directory, options.size, options.seed)
         for file, words in wrong:
-            print(f"{file}.npy: {words} words differ")
+            print(f"{file}.npy: words that differ: {words}")
         if wrong:
             raise SystemExit(1)
         print("nothing differs")

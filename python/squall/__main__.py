@@ -1,5 +1,6 @@
 """`python -m squall` prints the status, `python -m squall bench` compares the speed with the standard library's."""
 
+import signal
 import sys
 
 from . import status
@@ -26,4 +27,7 @@ def _text(value):
     return value
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    # A reader that needs no more, as head(1), ends the program and is no error.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    main(sys.argv[1:])

@@ -151,7 +151,7 @@ def _ratio(ratio: float) -> str:
 
 def _text(seconds: float) -> str:
     for unit, size in [("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)]:
-        if seconds >= size:
+        if seconds >= 0.9995 * size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds * 1e9:.3g} ns"
 

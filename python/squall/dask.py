@@ -150,7 +150,7 @@ def permutation(n: int, chunks: Any = "auto", *, seed: Seed = None) -> da.Array:
         raise ValueError(f"n is {n}: it must be from 0 to below 2**63")
     chunks = normalize_chunks(chunks, (n,), dtype=np.dtype(np.int64))
     key = _elements.key("permutation", seed)
-    return _map(_permutation_block, "permutation", chunks, np.int64, key=key)
+    return _map(squall_permutation, chunks, np.int64, key=key)
 
 
 def _array(
@@ -163,20 +163,18 @@ def _array(
     # A block has eight bytes an element while it is made.
     chunks = normalize_chunks(chunks, lengths, dtype=np.dtype(np.uint64))
     key = _elements.key(kind, seed)
-    return _map(_block, kind, chunks, dtype, kind=kind, key=key, **parameters)
+    return _map(squall_array, chunks, dtype, kind=kind, key=key, **parameters)
 
 
-def _map(function: Any, name: str, chunks: Any, dtype: DTypeLike, **parameters: Any) -> da.Array:
+def _map(function: Any, chunks: Any, dtype: DTypeLike, **parameters: Any) -> da.Array:
     meta = np.empty((0,) * len(chunks), dtype)
-    return da.map_blocks(
-        function, token=f"squall-{name}", chunks=chunks, dtype=meta.dtype, meta=meta, **parameters
-    )
+    return da.map_blocks(function, chunks=chunks, dtype=meta.dtype, meta=meta, **parameters)
 
 
-# Functions of the module, which are pickled by name.
+# Functions of the module, which are pickled by name. Dask's tasks are called as they are.
 
 
-def _block(kind, key, loc=0.0, scale=1.0, block_info=None, **parameters):
+def squall_array(kind, key, loc=0.0, scale=1.0, block_info=None, **parameters):
     block = block_info[None]
     start = [first for first, _ in block["array-location"]]
     out = _elements.block(
@@ -188,7 +186,7 @@ def _block(kind, key, loc=0.0, scale=1.0, block_info=None, **parameters):
     return out
 
 
-def _permutation_block(key, block_info=None):
+def squall_permutation(key, block_info=None):
     block = block_info[None]
     ((first, end),) = block["array-location"]
     return _elements.permuted(key, *block["shape"], first, end - first)
