@@ -15,8 +15,10 @@ def test_what_is_typed_runs():
     runpy.run_path(str(USE))
 
 
-def test_mypy(tmp_path):
+def test_mypy(tmp_path, monkeypatch):
     mypy = pytest.importorskip("mypy.api")
+    # Where a folder `squall` would be taken for the package.
+    monkeypatch.chdir(tmp_path)
 
     def check(text):
         file = tmp_path / "use.py"
