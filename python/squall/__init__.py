@@ -25,6 +25,7 @@ has booted, and may be called from signal handlers and at interpreter shutdown.
 They raise OSError if the machine has no source of randomness at all, as in some sandboxes.
 """
 
+from binascii import b2a_base64 as _b2a_base64
 from uuid import SafeUUID as _SafeUUID, UUID as _UUID
 
 from . import _squall
@@ -63,7 +64,7 @@ def fill(buffer, /):
     Raises
     ------
     BufferError
-        The buffer is read-only or not contiguous.
+        The buffer is read-only, not contiguous, or one of Python objects.
     TypeError
         The object has no buffer.
 
@@ -72,17 +73,20 @@ def fill(buffer, /):
     Buffers of 64 KiB and more are filled without the GIL, at the speed of the CPU's AES units. Forks and clones: as
     `token_bytes`, but a VM that is cloned in the middle of the call has what was written so far in every clone.
     """
-    if not _has_buffer(buffer) and hasattr(buffer, "numpy"):
-        buffer = buffer.numpy()
-    _squall.fill(buffer)
+    with _view(buffer) as view:
+        # Rust's library does not know buffers without a dimension.
+        _squall.fill(view if view.ndim else view.cast("B"))
 
 
-def _has_buffer(object):
+def _view(buffer):
     try:
-        memoryview(object).release()
+        return memoryview(buffer)
     except TypeError:
-        return False
-    return True
+        if not hasattr(buffer, "numpy"):
+            raise
+    except ValueError as error:
+        raise BufferError(f"{error}: pass a view of bytes, such as array.view('u1')") from None
+    return memoryview(buffer.numpy())
 
 
 def token_hex(nbytes=None):
@@ -95,11 +99,11 @@ def token_urlsafe(nbytes=None):
 
     The text has about 1.3 characters a byte.
     """
-    from base64 import urlsafe_b64encode
+    text = _b2a_base64(token_bytes(nbytes), newline=False)
+    return text.rstrip(b"=").translate(_URL_SAFE).decode("ascii")
 
-    return urlsafe_b64encode(token_bytes(nbytes)).rstrip(b"=").decode("ascii")
 
-
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _new_object = object.__new__
 _set_int = _UUID.int.__set__
 _set_is_safe = _UUID.is_safe.__set__
@@ -125,3 +129,12 @@ def status():
     from json import loads
 
     return loads(_squall.status())
+
+
+def __getattr__(name):
+    # Dask's `Generator.permutation` takes the package of its bit generator for an array library.
+    if name == "arange":
+        from numpy import arange
+
+        return arange
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

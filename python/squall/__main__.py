@@ -1,5 +1,6 @@
 """`python -m squall` prints the status, `python -m squall bench` compares the speed with the standard library's."""
 
+import signal
 import sys
 
 from . import status
@@ -10,12 +11,12 @@ def main(arguments):
         case []:
             for key, value in status().items():
                 print(f"{key.replace('_', ' '):24}{_text(value)}")
-        case ["bench"]:
+        case ["bench", *options]:
             from ._bench import main as bench
 
-            bench()
+            bench(options)
         case _:
-            sys.exit("usage: python -m squall [bench]")
+            sys.exit("usage: python -m squall [bench [--dask [N]]]")
 
 
 def _text(value):
@@ -26,4 +27,7 @@ def _text(value):
     return value
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    # A reader that needs no more, as head(1), ends the program and is no error.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    main(sys.argv[1:])

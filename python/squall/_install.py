@@ -1,5 +1,6 @@
 """`squall.install`: the standard library draws from squall."""
 
+import operator as _operator
 import os as _os
 import random as _random
 import secrets as _secrets
@@ -12,26 +13,49 @@ class Installation:
     """What `install` has replaced; ``uninstall``, or the end of a ``with`` block, puts it back."""
 
     def __init__(self):
+        def urandom(size, /):
+            """Return `size` random bytes, from squall."""
+            return token_bytes(_operator.index(size))
+
+        def randbits(k):
+            """Return an integer of `k` random bits, from squall."""
+            return rng.getrandbits(k)
+
         rng = Random()
         self._replaced = [
             (module, name, getattr(module, name), value)
             for module, name, value in [
-                (_os, "urandom", _urandom),
-                (_random, "_urandom", _urandom),
+                (_os, "urandom", urandom),
+                (_random, "_urandom", urandom),
                 (_secrets, "_sysrand", rng),
-                (_secrets, "randbits", rng.getrandbits),
+                (_secrets, "randbits", randbits),
                 (_secrets, "choice", rng.choice),
             ]
         ]
         for module, name, _, value in self._replaced:
             setattr(module, name, value)
+        _installations.append(self)
 
     def uninstall(self):
-        """Put back what was there, unless something else has replaced it since."""
+        """Put back what was there, unless something else has replaced it since.
+
+        Installations may end in any order.
+        """
         for module, name, before, value in self._replaced:
             if getattr(module, name) is value:
                 setattr(module, name, before)
+            for other in _installations:
+                other._forget(value, before)
+        if self in _installations:
+            _installations.remove(self)
         self._replaced = []
+
+    def _forget(self, value, before):
+        """Put back `before` in place of `value`, whose installation has ended."""
+        self._replaced = [
+            (module, name, before if found is value else found, own)
+            for module, name, found, own in self._replaced
+        ]
 
     def __enter__(self):
         return self
@@ -40,9 +64,7 @@ class Installation:
         self.uninstall()
 
 
-def _urandom(size, /):
-    """Return `size` random bytes, from squall."""
-    return token_bytes(size)
+_installations = []
 
 
 def install():

@@ -1,6 +1,7 @@
 """Keys from seeds of any length, by a cryptographic hash."""
 
 import hashlib
+import operator
 
 from ._squall import token_bytes
 
@@ -11,18 +12,25 @@ def encode(value):
         kind, content = b"b", bytes(value)
     elif isinstance(value, str):
         kind, content = b"s", value.encode()
-    elif hasattr(value, "__index__"):
-        number = value.__index__()
+    elif (number := _integer(value)) is not None:
         if number < 0:
             raise ValueError(f"the seed has {number}: it must not be negative")
         kind, content = b"i", number.to_bytes((number.bit_length() + 7) // 8, "little")
-    elif hasattr(value, "__iter__"):
+    elif hasattr(value, "__getitem__") and not isinstance(value, dict):
         kind, content = b"l", b"".join(encode(part) for part in value)
     else:
         raise TypeError(
             f"a seed is an integer, bytes, a str, or a sequence of them, not {type(value).__name__}"
         )
     return kind + len(content).to_bytes(8, "little") + content
+
+
+def _integer(value):
+    """Return the integer that `value` is, or None. Arrays of NumPy have ``__index__`` and are none."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
 
 
 def derive(purpose, seed, length):

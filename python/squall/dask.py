@@ -4,9 +4,28 @@ So they are the same whatever the chunks, the scheduler and the number of machin
 for a part of the array computed by itself. Element ``i`` in C order is made of word ``i`` of AES-256 in counter mode
 under a key that the seed and the function give; without a seed, nobody can repeat the key.
 
-Needs Dask: ``pip install squall[dask]``. ``dask.array.random.default_rng(squall.random.default_rng(seed))`` works
-too, with every distribution of NumPy; those numbers depend on the chunks.
+==============================================  ==============================================================
+for                                             use
+==============================================  ==============================================================
+uniform numbers, 0 <= x < 1                     random(shape, chunks, seed=seed)
+normally distributed numbers                    normal(mean, deviation, shape, chunks, seed=seed)
+integers of any type                            integers(low, high, shape, chunks, seed=seed)
+random bytes                                    words(shape, chunks, seed=seed).view("u1")
+the numbers below n in random order             permutation(n, chunks, seed=seed)
+other distributions; depends on the chunks      dask.array.random.default_rng(squall.random.default_rng(seed))
+==============================================  ==============================================================
+
+The key of an array is in its task graph: who can read the graph, as the scheduler and the workers do, can compute
+the whole array. Functions and arguments are those of ``dask.array.random``, with `shape` as in ``dask.array.ones``.
+
+Needs Dask, ``pip install squall[dask]``, and squall on every worker.
 """
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any
 
 import dask.array as da
 import numpy as np
@@ -14,78 +33,160 @@ from dask.array.core import normalize_chunks
 
 from . import _elements
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import DTypeLike
+
+    from ._seeds import Seed
+
+    Shape = int | Sequence[int]
+
 __all__ = ["integers", "normal", "permutation", "random", "words"]
 
 
-def random(shape, chunks="auto", *, seed=None):
-    """Return uniform numbers from 0 to below 1, multiples of 2**-53.
+def random(shape: Shape, chunks: Any = "auto", *, seed: Seed = None) -> da.Array:
+    """Return uniform numbers from 0 to below 1, multiples of 2**-53, as float64.
 
     Parameters
     ----------
     shape : int or tuple of int
-        The shape of the array, of at most 2**64 elements.
+        The shape of the array, of fewer than 2**64 elements.
     chunks : optional
         The chunks, as for ``dask.array.ones``. The numbers do not depend on them.
     seed : None, int, bytes, str, or sequence of them, optional
-        Seeds of any length. None: an array that nobody can make again, but whose parts agree with each other.
+        Seeds of any length; integers must not be negative. None: an array that nobody can make again, but whose
+        parts agree with each other.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The shape, the chunks or the seed cannot be one.
+
+    Examples
+    --------
+    >>> import squall.dask
+    >>> x = squall.dask.random((10**6, 1000), seed=2026)
+    >>> row = x[123_456].compute()  # computes one chunk
     """
     return _array("uniform", np.float64, shape, chunks, seed)
 
 
-def normal(loc=0.0, scale=1.0, shape=(), chunks="auto", *, seed=None):
-    """Return numbers of the normal distribution with mean `loc` and standard deviation `scale`.
+def normal(
+    loc: float = 0.0,
+    scale: float = 1.0,
+    shape: Shape = (),
+    chunks: Any = "auto",
+    *,
+    seed: Seed = None,
+) -> da.Array:
+    """Return numbers of the normal distribution with mean `loc` and standard deviation `scale`, as float64.
 
-    One uniform number each, through the distribution's quantile function (Wichura's algorithm AS 241): so the
-    greatest distance from the mean is 8.3 standard deviations. The other parameters are those of `random`.
+    One uniform number each, through the distribution's quantile function (Wichura's algorithm AS 241, 1988): so
+    the greatest distance from the mean is 8.2 standard deviations. The other parameters are those of `random`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `loc` or `scale` is not one number, or `scale` is negative; and as `random`.
     """
-    standard = _array("normal", np.float64, shape, chunks, seed)
-    return loc + scale * standard
+    for name, value in [("loc", loc), ("scale", scale)]:
+        if np.ndim(value):
+            raise TypeError(f"{name} must be one number: shape is the third argument")
+    loc, scale = float(loc), float(scale)
+    if not scale >= 0:
+        raise ValueError(f"scale is {scale}: it must not be negative")
+    return _array("normal", np.float64, shape, chunks, seed, loc=loc, scale=scale)
 
 
-def integers(low, high=None, shape=(), chunks="auto", *, endpoint=False, seed=None):
-    """Return integers from `low` to below `high`, or from 0 to below `low` if `high` is not given.
+def integers(
+    low: int,
+    high: int | None = None,
+    shape: Shape = (),
+    chunks: Any = "auto",
+    *,
+    dtype: DTypeLike = np.int64,
+    endpoint: bool = False,
+    seed: Seed = None,
+) -> da.Array:
+    """Return integers from `low` to below `high`, or from 0 to below `low` if `high` is None.
 
-    With `endpoint`, `high` is included. Each is the upper half of a product with 64 random bits, so an
-    integer's probability differs from the others' by at most 2**-64. The other parameters are those of `random`.
+    With `endpoint`, `high` is included. Each is the upper half of a product with 64 random bits, so an integer's
+    probability differs from the others' by at most 2**-64. It does not depend on `dtype`, which is any type of
+    integers. The other parameters are those of `random`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        There is no such integer, or not all of them fit into `dtype`; and as `random`.
     """
-    low, span = _elements.span(low, high, endpoint)
-    return _array("integer", np.int64, shape, chunks, seed, low=low, span=span)
+    dtype = np.dtype(dtype)
+    low, span = _elements.span(low, high, endpoint, dtype)
+    return _array("integer", dtype, shape, chunks, seed, low=low, span=span)
 
 
-def words(shape, chunks="auto", *, seed=None):
-    """Return unsigned integers of 64 random bits. The parameters are those of `random`.
+def words(shape: Shape, chunks: Any = "auto", *, seed: Seed = None) -> da.Array:
+    """Return unsigned integers of 64 random bits, as uint64. The parameters are those of `random`.
 
     ``words(…).view("u1")`` are random bytes.
     """
     return _array("word", np.uint64, shape, chunks, seed)
 
 
-def permutation(n, chunks="auto", *, seed=None):
-    """Return the numbers below `n` in random order, without keeping them all in memory anywhere.
+def permutation(n: int, chunks: Any = "auto", *, seed: Seed = None) -> da.Array:
+    """Return the numbers below `n` in random order, as int64, without keeping them all in memory anywhere.
 
-    A Feistel network with AES-256, walked until the number is below `n`: one of 2**256 permutations, in which no
-    pattern can be seen without the seed. The other parameters are those of `random`.
+    For more than 65,536 numbers this is a Feistel network with AES-256 and ten rounds, as in FF1 of NIST SP
+    800-38G, walked until the number is below `n` (Black and Rogaway, 2002); fewer are ordered by random words.
+    The other parameters are those of `random`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `n` is not an integer from 0 to below 2**63; and as `random`.
     """
-    chunks = normalize_chunks(chunks, (n,), dtype=np.int64)
+    n = operator.index(n)
+    if not 0 <= n < 1 << 63:
+        raise ValueError(f"n is {n}: it must be from 0 to below 2**63")
+    chunks = normalize_chunks(chunks, (n,), dtype=np.dtype(np.int64))
     key = _elements.key("permutation", seed)
-
-    def part(block_info=None):
-        ((first, end),) = block_info[None]["array-location"]
-        return _elements.permuted(key, n, first, end - first).view(np.int64)
-
-    return da.map_blocks(part, chunks=chunks, dtype=np.int64, meta=np.empty(0, np.int64))
+    return _map(squall_permutation, chunks, np.int64, key=key)
 
 
-def _array(kind, dtype, shape, chunks, seed, **parameters):
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    chunks = normalize_chunks(chunks, shape, dtype=dtype)
+def _array(
+    kind: str, dtype: DTypeLike, shape: Shape, chunks: Any, seed: Seed, **parameters: Any
+) -> da.Array:
+    axes: Any = [shape] if np.ndim(shape) == 0 else shape
+    lengths = tuple(operator.index(length) for length in axes)
+    if any(length < 0 for length in lengths) or math.prod(lengths) >= 1 << 64:
+        raise ValueError(f"the shape is {lengths}: it must be of fewer than 2**64 elements")
+    # A block has eight bytes an element while it is made.
+    chunks = normalize_chunks(chunks, lengths, dtype=np.dtype(np.uint64))
     key = _elements.key(kind, seed)
+    return _map(squall_array, chunks, dtype, kind=kind, key=key, **parameters)
 
-    def part(block_info=None):
-        location = block_info[None]["array-location"]
-        start = [first for first, _ in location]
-        size = [end - first for first, end in location]
-        return _elements.block(kind, key, dtype, shape, start, size, **parameters)
 
-    meta = np.empty((0,) * len(shape), dtype)
-    return da.map_blocks(part, chunks=chunks, dtype=dtype, meta=meta)
+def _map(function: Any, chunks: Any, dtype: DTypeLike, **parameters: Any) -> da.Array:
+    meta = np.empty((0,) * len(chunks), dtype)
+    return da.map_blocks(function, chunks=chunks, dtype=meta.dtype, meta=meta, **parameters)
+
+
+# Functions of the module, which are pickled by name. Dask's tasks are called as they are.
+
+
+def squall_array(kind, key, loc=0.0, scale=1.0, block_info=None, **parameters):
+    block = block_info[None]
+    start = [first for first, _ in block["array-location"]]
+    out = _elements.block(
+        kind, key, block["shape"], start, block["chunk-shape"], block["dtype"], **parameters
+    )
+    if (loc, scale) != (0.0, 1.0):
+        out *= scale
+        out += loc
+    return out
+
+
+def squall_permutation(key, block_info=None):
+    block = block_info[None]
+    ((first, end),) = block["array-location"]
+    return _elements.permuted(key, *block["shape"], first, end - first)

@@ -7,8 +7,8 @@ Needs NumPy 1.26 or newer: ``pip install squall[numpy]``.
 """
 
 import functools
-import inspect
 import math
+import operator
 
 import numpy as np
 
@@ -59,17 +59,29 @@ class SeedSequence(np.random.bit_generator.ISpawnableSeedSequence):
         dtype = np.dtype(dtype)
         if dtype not in (np.uint32, np.uint64):
             raise ValueError("dtype must be numpy.uint32 or numpy.uint64")
+        n_words = operator.index(n_words)
+        if n_words < 0:
+            raise ValueError(f"the number of words is {n_words}: it must not be negative")
         state = _seeds.derive("SeedSequence", self._encoded, n_words * dtype.itemsize)
         return np.frombuffer(state, dtype.newbyteorder("<")).astype(dtype)
 
     def spawn(self, n_children):
         """Return `n_children` sequences that are independent of this one and of each other."""
+        n_children = operator.index(n_children)
+        if n_children < 0:
+            raise ValueError(f"the number of children is {n_children}: it must not be negative")
         first = self.n_children_spawned
         self.n_children_spawned += n_children
         return [
             type(self)(self.entropy, spawn_key=(*self.spawn_key, child))
             for child in range(first, self.n_children_spawned)
         ]
+
+
+def _must_be_new(bit_generator):
+    """Complain of a second ``__init__``: generators would go on drawing from the words of the first."""
+    if hasattr(bit_generator, "_words"):
+        raise TypeError("a bit generator cannot be initialised twice: make a new one")
 
 
 class Squall(np.random.BitGenerator):
@@ -86,9 +98,16 @@ class Squall(np.random.BitGenerator):
     served.
     """
 
+    def __new__(cls, seed=None):
+        # Dask makes generators of its array's parts so, which must be the same when a part is made again.
+        if isinstance(seed, SeedSequence):
+            return AES256(seed)
+        return super().__new__(cls)
+
     def __init__(self, seed=None):
         if seed is not None:
             raise TypeError("Squall has no seed: for numbers that can be repeated use AES256(seed)")
+        _must_be_new(self)
         super().__init__(SeedSequence())
         self._words = _UnrepeatableWords(self.capsule)
 
@@ -131,10 +150,12 @@ class AES256(np.random.BitGenerator):
     """
 
     def __init__(self, seed=None, *, key=None):
+        _must_be_new(self)
         if key is not None:
             if seed is not None:
                 raise TypeError("a seed and a key cannot both be given")
-            key = bytes(key)
+            # Of an integer, `bytes` would make that many zeros.
+            key = memoryview(key).tobytes()
             if len(key) != 32:
                 raise ValueError(f"the key has {len(key)} bytes: AES-256 takes 32")
             super().__init__(SeedSequence(key))
@@ -178,7 +199,7 @@ class AES256(np.random.BitGenerator):
         """
         with self.lock:
             _, position, _ = self._words.get()
-            self._words.seek((position + int(delta)) % _PERIOD)
+            self._words.seek((position + operator.index(delta)) % _PERIOD)
         return self
 
     def _uniforms(self, size):
@@ -200,7 +221,7 @@ class AES256(np.random.BitGenerator):
         """
         other = type(self)(self._seed_seq)
         other.state = self.state
-        return other.advance(int(jumps) * _JUMP)
+        return other.advance(operator.index(jumps) * _JUMP)
 
     def __reduce__(self):
         return _new_aes256, (type(self), self._seed_seq, self.state)
@@ -235,22 +256,23 @@ class Generator(np.random.Generator):
     def bytes(self, length):
         """Return `length` random bytes."""
         if isinstance(self.bit_generator, Squall):
-            return _token_bytes(length)
+            return _token_bytes(operator.index(length))
         if isinstance(self.bit_generator, AES256):
             return self.bit_generator._bytes(length)
         return super().bytes(length)
 
     def random(self, size=None, dtype=np.float64, out=None):
         """Return numbers from 0 to below 1: see ``numpy.random.Generator.random``."""
+        if size is None and out is None:
+            return super().random(None, dtype)
         words = self.bit_generator
         if (
-            size is None
-            or out is not None
+            out is not None
             or dtype is not np.float64
             or not isinstance(words, (AES256, Squall))
             or not _is_large(size)
         ):
-            return super().random(size, dtype, out)
+            return _random(self, size, dtype=dtype, out=out)
         if isinstance(words, Squall):
             words = AES256(key=_token_bytes(32))
         return words._uniforms(size)
@@ -281,18 +303,27 @@ def _with_key_of_its_own(method, place):
 
 def _is_large(size):
     try:
-        return (size if type(size) is int else math.prod(size)) >= _MANY
+        return (size if isinstance(size, (int, np.integer)) else math.prod(size)) >= _MANY
     except TypeError:
         return False
 
 
-for _name, _method in vars(np.random.Generator).items():
-    if not _name.startswith("_") and callable(_method) and _name not in vars(Generator):
-        _parameters = list(inspect.signature(_method).parameters)
-        if "size" in _parameters:
-            # The first parameter is the generator itself.
-            _place = _parameters.index("size") - 1
-            setattr(Generator, _name, _with_key_of_its_own(_method, _place))
+_random = _with_key_of_its_own(np.random.Generator.random, 0)
+
+# The other methods of numpy.random.Generator that take a size, by the number of parameters before it.
+_BEFORE_SIZE = [
+    "standard_cauchy standard_exponential standard_normal",
+    "chisquare choice dirichlet exponential geometric logseries pareto poisson power rayleigh standard_gamma"
+    " standard_t weibull zipf",
+    "beta binomial f gamma gumbel integers laplace logistic lognormal multinomial multivariate_hypergeometric"
+    " multivariate_normal negative_binomial noncentral_chisquare normal uniform vonmises wald",
+    "hypergeometric noncentral_f triangular",
+]
+
+for _place, _names in enumerate(_BEFORE_SIZE):
+    for _name in _names.split():
+        _method = getattr(np.random.Generator, _name)
+        setattr(Generator, _name, _with_key_of_its_own(_method, _place))
 
 
 def default_rng(seed=None):

@@ -1,5 +1,7 @@
 //! The bytes of Python objects that have a buffer.
 
+use core::ffi::CStr;
+
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
@@ -22,6 +24,11 @@ impl Writable {
         if !buffer.is_c_contiguous() && !buffer.is_fortran_contiguous() {
             return Err(PyBufferError::new_err(
                 "the buffer is not contiguous: pass one whose bytes are in one piece",
+            ));
+        }
+        if has_objects(buffer.format()) {
+            return Err(PyBufferError::new_err(
+                "the buffer has references to Python objects: pass one of numbers or bytes",
             ));
         }
         Ok(Writable(buffer))
@@ -62,4 +69,11 @@ impl Writable {
         // That nobody else uses it meanwhile is the caller's duty in Python, as for `readinto` of files.
         unsafe { core::slice::from_raw_parts_mut(self.0.buf_ptr().cast::<u8>(), self.len()) }
     }
+}
+
+/// Whether a buffer of this format, as of the module `struct` and PEP 3118, has references to objects.
+fn has_objects(format: &CStr) -> bool {
+    // Names of fields are between colons.
+    let mut types = format.to_bytes().split(|&byte| byte == b':').step_by(2);
+    types.any(|types| types.contains(&b'O'))
 }

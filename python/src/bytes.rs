@@ -48,18 +48,41 @@ fn random_bytes(
     })
 }
 
+/// Return `nbytes` random bytes; 32 unless given.
+///
+/// Raises
+/// ------
+/// ValueError
+///     `nbytes` is negative.
+/// OSError
+///     The machine has no source of randomness, as in some sandboxes.
+///
+/// Notes
+/// -----
+/// For keys, nonces and tokens. The generator of the thread is CTR_DRBG of NIST SP 800-90A with AES-256, seeded from
+/// the kernel and from an entropy accumulator together. 64 KiB and more are generated without the GIL.
+///
+/// Forks and clones: a child of fork gets other bytes, and so does a clone of a virtual machine, also before the
+/// kernel is notified of it; a call in whose middle the machine is cloned may give the same in each clone.
 #[pyfunction]
 #[pyo3(signature = (nbytes=None, /))]
 pub fn token_bytes(py: Python<'_>, nbytes: Option<isize>) -> PyResult<Bound<'_, PyBytes>> {
     random_bytes(py, nbytes, squall::try_fill)
 }
 
+/// Return `nbytes` random bytes that depend on no state of this process; 32 unless given.
+///
+/// For keys that live for years. Every 64 KiB are from a generator seeded for them, by a system call: nothing that
+/// leaks from this process, before or after, reveals them. That takes microseconds.
+///
+/// Errors, forks and clones: as `token_bytes`.
 #[pyfunction]
 #[pyo3(signature = (nbytes=None, /))]
 pub fn fresh_bytes(py: Python<'_>, nbytes: Option<isize>) -> PyResult<Bound<'_, PyBytes>> {
     random_bytes(py, nbytes, squall::try_fill_fresh)
 }
 
+/// Fill a writable buffer in one piece: `squall.fill` without `numpy()`.
 #[pyfunction]
 #[pyo3(signature = (buffer, /))]
 pub fn fill(py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -47,7 +47,7 @@ impl Kind {
         match self {
             Kind::Word => word,
             Kind::Uniform => ((word >> 11) as f64 * ULP).to_bits(),
-            Kind::Normal => normal_quantile(((word >> 11) as f64 + 0.5) * ULP).to_bits(),
+            Kind::Normal => normal(word).to_bits(),
             Kind::Integer { low, span: 0 } => low.wrapping_add(word),
             Kind::Integer { low, span } => {
                 low.wrapping_add(((u128::from(word) * u128::from(span)) >> 64) as u64)
@@ -71,7 +71,7 @@ pub fn fill_run(keystream: &Keystream<Aes256>, kind: Kind, mut first: u128, out:
         for (element, word) in now.iter_mut().zip(words) {
             *element = kind.element(u64::from_le_bytes(*word)).to_ne_bytes();
         }
-        first += count as u128;
+        first = first.wrapping_add(count as u128);
         rest = later;
     }
     bytes.zeroize();
@@ -130,7 +130,7 @@ impl Block {
     }
 }
 
-/// Fills a buffer of eight bytes an element with a block of an array.
+/// Fill a buffer of eight bytes an element with a block of an array.
 #[pyfunction]
 #[pyo3(signature = (buffer, key, kind, whole, start, shape, low=0, span=0))]
 #[expect(clippy::too_many_arguments, reason = "squall/_elements.py names them")]
@@ -167,6 +167,17 @@ pub fn fill_elements(
         });
     });
     Ok(())
+}
+
+/// A number of the normal distribution: the quantile of one of 2^52 probabilities, exact and symmetric about 1/2.
+fn normal(word: u64) -> f64 {
+    normal_quantile(((word >> 12) as f64 + 0.5) * (2.0 * ULP))
+}
+
+/// Return what an array of kind `normal` has where its word is `word`: for tests, which reach the tails by it.
+#[pyfunction]
+pub fn normal_of_word(word: u64) -> f64 {
+    normal(word)
 }
 
 /// The quantile function of the normal distribution: Wichura, "Algorithm AS 241: The Percentage Points of
@@ -283,7 +294,7 @@ impl Permutation {
     }
 }
 
-/// Fills a buffer of unsigned integers of 64 bits with the images of `first` and the numbers after it.
+/// Fill a buffer of unsigned integers of 64 bits with the images of `first` and the numbers after it.
 #[pyfunction]
 pub fn permute(
     py: Python<'_>,

@@ -28,12 +28,15 @@ fn below(bound: u64) -> PyResult<u64> {
     Ok((product >> 64) as u64)
 }
 
+/// Return a number from 0 to below 1, a multiple of 2**-53.
 #[pyfunction]
 pub fn random() -> PyResult<f64> {
     Ok((word()? >> 11) as f64 * ULP)
 }
 
-/// An integer of `k` random bits.
+/// Return an integer of `k` random bits.
+///
+/// It raises ValueError if `k` is negative.
 #[pyfunction]
 #[pyo3(signature = (k, /))]
 pub fn getrandbits<'py>(py: Python<'py>, k: isize) -> PyResult<Bound<'py, PyAny>> {
@@ -58,6 +61,19 @@ pub fn getrandbits<'py>(py: Python<'py>, k: isize) -> PyResult<Bound<'py, PyAny>
     }
 }
 
+/// Return an integer from 0 to below `n`, each as likely as another; `n` may be of any size.
+///
+/// Raises
+/// ------
+/// ValueError
+///     `n` is not positive.
+/// OSError
+///     As `token_bytes`.
+///
+/// Notes
+/// -----
+/// Up to 2**64 by Lemire's method ("Fast Random Integer Generation in an Interval", 2019), without bias; beyond, by
+/// drawing again. Forks and clones: as `token_bytes`.
 #[pyfunction]
 #[pyo3(signature = (n, /))]
 pub fn randbelow<'py>(py: Python<'py>, n: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -66,7 +82,7 @@ pub fn randbelow<'py>(py: Python<'py>, n: &Bound<'py, PyAny>) -> PyResult<Bound<
     {
         return Ok(below(bound)?.into_pyobject(py)?.into_any());
     }
-    let n = n.call_method0("__index__")?;
+    let n = n.py().import("operator")?.call_method1("index", (n,))?;
     if n.le(0)? {
         return Err(PyValueError::new_err(
             "there is no number from 0 to below n: n must be positive",
@@ -81,7 +97,7 @@ pub fn randbelow<'py>(py: Python<'py>, n: &Bound<'py, PyAny>) -> PyResult<Bound<
     }
 }
 
-/// Shuffles a list in place: Fisher and Yates, as in Knuth, "The Art of Computer Programming", volume 2,
+/// Shuffle a list in place: Fisher and Yates, as in Knuth, "The Art of Computer Programming", volume 2,
 /// algorithm 3.4.2P.
 #[pyfunction]
 #[pyo3(signature = (list, /))]
@@ -95,7 +111,7 @@ pub fn shuffle(list: &Bound<'_, PyList>) -> PyResult<()> {
     Ok(())
 }
 
-/// The bytes of a UUID of version 4 (RFC 9562 section 5.4), big-endian.
+/// Return the bytes of a UUID of version 4 (RFC 9562 section 5.4), big-endian.
 #[pyfunction]
 pub fn uuid4_bytes(py: Python<'_>) -> PyResult<Bound<'_, PyBytes>> {
     PyBytes::new_with(py, 16, |bytes| {

@@ -25,7 +25,7 @@ mod _squall {
     #[pymodule_export]
     use crate::bytes::{fill, fresh_bytes, token_bytes};
     #[pymodule_export]
-    use crate::elements::{fill_elements, permute};
+    use crate::elements::{fill_elements, normal_of_word, permute};
     #[pymodule_export]
     use crate::integers::{getrandbits, randbelow, random, shuffle, uuid4_bytes};
     #[pymodule_export]
@@ -37,7 +37,7 @@ mod _squall {
 
     use pyo3::prelude::*;
 
-    /// The protections of this process and the work of its generator, as JSON.
+    /// Return the protections of this process and the work of its generator, as JSON.
     #[pyfunction]
     fn status() -> String {
         let facts = squall_bindings::facts::Facts::from(&squall::status());

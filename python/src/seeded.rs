@@ -89,8 +89,13 @@ impl State {
     /// Fills `out`, whole words, with the next words as elements of this kind.
     fn fill_words(&mut self, kind: Kind, out: &mut [u8]) {
         let position = self.position();
-        elements::fill_run(&self.keystream, kind, position, out);
-        self.move_to(position.wrapping_add(out.len() as u128 / 8));
+        let end = position.wrapping_add(out.len() as u128 / 8);
+        // After the last word comes the first.
+        let first = if end < position { 8 * end as usize } else { 0 };
+        let (run, wrapped) = out.split_at_mut(out.len() - first);
+        elements::fill_run(&self.keystream, kind, position, run);
+        elements::fill_run(&self.keystream, kind, 0, wrapped);
+        self.move_to(end);
     }
 }
 

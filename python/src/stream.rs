@@ -13,6 +13,37 @@ use crate::bytes::new_bytes;
 /// Length of a key, in bytes.
 const KEY: usize = 32;
 
+/// A key as 2**64 reproducible bytes, which are read like a file.
+///
+/// Parameters
+/// ----------
+/// key : bytes of length 32, or str of 64 hexadecimal digits
+///     Whoever knows the key knows all the bytes. ``squall.token_bytes(32)`` makes one.
+///
+/// Raises
+/// ------
+/// TypeError, ValueError
+///     The key is neither.
+///
+/// Notes
+/// -----
+/// The bytes are AES-256 in counter mode from counter 0 (FIPS 197; NIST SP 800-38A section 6.5): those of ``squall
+/// stream --seed``, of the Rust library's ``Stream``, and of ``openssl enc -aes-256-ctr -K KEY -iv 0`` over zeros.
+///
+/// Threads may share a stream: each call gets the bytes after those of the call before it. 64 KiB and more are
+/// generated without the GIL.
+///
+/// Forks and clones: a child of fork and a clone of a virtual machine go on with the same bytes. The expanded key is
+/// wiped when the object is freed; it is neither locked in memory nor kept out of core dumps.
+///
+/// Examples
+/// --------
+/// >>> import squall
+/// >>> stream = squall.Stream(bytes(32))
+/// >>> stream.seek(1 << 40)
+/// 1099511627776
+/// >>> len(stream.read(16))
+/// 16
 #[pyclass(frozen, module = "squall")]
 pub struct Stream(Mutex<squall::Stream>);
 
@@ -55,6 +86,9 @@ impl Stream {
         Stream(Mutex::new(squall::Stream::new(&key)))
     }
 
+    /// Return the next `nbytes` bytes, always all of them.
+    ///
+    /// It raises EOFError, and stays where it is, if that is beyond the end.
     #[pyo3(signature = (nbytes, /))]
     fn read<'py>(&self, py: Python<'py>, nbytes: isize) -> PyResult<Bound<'py, PyBytes>> {
         new_bytes(py, nbytes, |bytes| {
@@ -62,6 +96,9 @@ impl Stream {
         })
     }
 
+    /// Fill a writable buffer in one piece with the next bytes, and return its length in bytes.
+    ///
+    /// It raises EOFError as `read`, and BufferError if the buffer is read-only or not contiguous.
     #[pyo3(signature = (buffer, /))]
     fn readinto(&self, py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<usize> {
         let mut buffer = Writable::of(buffer)?;
@@ -70,6 +107,10 @@ impl Stream {
         Ok(buffer.len())
     }
 
+    /// Move to the byte `offset`, counted from the start, or from where the stream is if `whence` is 1. Return where
+    /// that is.
+    ///
+    /// It raises ValueError if that is not from 0 to below 2**64.
     #[pyo3(signature = (offset, whence=0, /))]
     fn seek(&self, py: Python<'_>, offset: i128, whence: u8) -> PyResult<u64> {
         py.detach(|| {
@@ -91,6 +132,7 @@ impl Stream {
         })
     }
 
+    /// Return the number of the next byte, which is 2**64 at the end.
     fn tell(&self, py: Python<'_>) -> i128 {
         py.detach(|| self.lock().position())
             .map_or(1 << 64, i128::from)

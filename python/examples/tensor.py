@@ -1,0 +1,23 @@
+"""A tensor of PyTorch on the CPU, filled with random numbers that nobody can repeat.
+
+The same works for everything with a writable buffer, or whose method ``numpy()`` returns an array over the same
+memory.
+"""
+
+import torch
+
+import squall
+import squall.random
+
+
+def uniform_(tensor: torch.Tensor) -> torch.Tensor:
+    """Fill a contiguous float64 tensor on the CPU with numbers from 0 to below 1, in place."""
+    squall.random.default_rng().random(out=tensor.numpy())
+    return tensor
+
+
+if __name__ == "__main__":
+    mask = torch.empty(1 << 20, dtype=torch.uint8)
+    squall.fill(mask)
+    print(mask)
+    print(uniform_(torch.empty(2, 3, dtype=torch.float64)))

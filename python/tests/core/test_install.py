@@ -1,0 +1,152 @@
+"""squall.install: the standard library draws from squall, and from the kernel again."""
+
+import os
+import random
+import secrets
+import uuid
+
+import pytest
+
+import squall
+NAMES = [(os, "urandom"), (random, "_urandom"), (secrets, "_sysrand"), (secrets, "randbits"), (secrets, "choice")]
+
+
+def installed():
+    return [getattr(module, name) for module, name in NAMES]
+
+
+@pytest.fixture(autouse=True)
+def as_before():
+    """A test that leaves something installed has failed."""
+    before = installed()
+    yield
+    after = installed()
+    for (module, name), value in zip(NAMES, before):
+        setattr(module, name, value)
+    assert all(one is other for one, other in zip(before, after))
+
+
+DRAWS = {
+    "os.urandom": lambda: os.urandom(16),
+    "uuid.uuid4": lambda: uuid.uuid4(),
+    "secrets.token_bytes": lambda: secrets.token_bytes(),
+    "secrets.token_hex": lambda: secrets.token_hex(5),
+    "secrets.token_urlsafe": lambda: secrets.token_urlsafe(),
+    "secrets.randbelow": lambda: secrets.randbelow(100),
+    "secrets.randbits": lambda: secrets.randbits(70),
+    "secrets.choice": lambda: secrets.choice("abc"),
+    "secrets.SystemRandom": lambda: secrets.SystemRandom().random(),
+    "random.SystemRandom.random": lambda: random.SystemRandom().random(),
+    "random.SystemRandom.getrandbits": lambda: random.SystemRandom().getrandbits(100),
+    "random.SystemRandom.randbytes": lambda: random.SystemRandom().randbytes(100),
+    "random.SystemRandom.shuffle": lambda: random.SystemRandom().shuffle([1, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_are_squalls(name, monkeypatch):
+    """While installed, the kernel's os.urandom is not called; without, it is."""
+    calls = []
+    kernels = os.urandom
+
+    def counted(size):
+        calls.append(size)
+        return kernels(size)
+
+    monkeypatch.setattr(os, "urandom", counted)
+    monkeypatch.setattr(random, "_urandom", counted)
+    DRAWS[name]()
+    assert calls
+    calls.clear()
+    with squall.install():
+        DRAWS[name]()
+    assert not calls
+    DRAWS[name]()
+    assert calls
+
+
+def test_bytes_are_squalls(monkeypatch):
+    from squall import _install
+
+    monkeypatch.setattr(_install, "token_bytes", lambda size: b"s" * size)
+    with squall.install():
+        assert os.urandom(3) == b"sss"
+        assert uuid.uuid4().bytes[:6] == b"ssssss"
+        assert random.SystemRandom().randbytes(4) == b"ssss"
+        assert random.SystemRandom().getrandbits(8) == ord("s")
+    assert os.urandom(16) != b"s" * 16
+    assert type(secrets._sysrand) is random.SystemRandom
+
+
+def test_secrets_draw_from_a_squall_random():
+    with squall.install():
+        assert type(secrets._sysrand) is squall.Random
+        assert len(secrets.token_bytes()) == 32
+        assert len(secrets.token_bytes(7)) == 7
+        assert secrets.randbelow(1) == 0
+        assert secrets.randbits(0) == 0
+
+
+@pytest.mark.parametrize("size", [-1, -(2**62), None, 1.5, "1", b"1", 2**62, 2**63 - 1, 2**64])
+def test_errors_are_those_of_os_urandom(size):
+    with pytest.raises(Exception) as kernels:
+        os.urandom(size)
+    with squall.install():
+        with pytest.raises(kernels.type):
+            os.urandom(size)
+
+
+def test_lengths_of_os_urandom():
+    with squall.install():
+        for size in [0, 1, 16, 100_000, True]:
+            data = os.urandom(size)
+            assert type(data) is bytes and len(data) == size
+        with pytest.raises(TypeError):
+            os.urandom()
+        with pytest.raises(TypeError):
+            os.urandom(size=5)
+
+
+def test_it_ends_with_uninstall():
+    installation = squall.install()
+    assert isinstance(installation, squall.Installation)
+    assert os.urandom.__doc__.endswith("from squall.")
+    installation.uninstall()
+    installation.uninstall()
+
+
+def test_it_ends_with_an_exception():
+    with pytest.raises(KeyError):
+        with squall.install():
+            raise KeyError
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
+def test_installations_end_in_any_order(order):
+    kernels = installed()
+    installations = [squall.install() for _ in range(3)]
+    for number, which in enumerate(order):
+        assert not any(one is other for one, other in zip(installed(), kernels)), number
+        installations[which].uninstall()
+    assert all(one is other for one, other in zip(installed(), kernels))
+
+
+def test_what_others_replaced_meanwhile_stays(monkeypatch):
+    def others(size):
+        return b"o" * size
+
+    monkeypatch.setattr(os, "urandom", os.urandom)
+    with squall.install():
+        os.urandom = others
+        with squall.install():
+            assert os.urandom(16) != b"o" * 16
+        assert os.urandom(3) == b"ooo"
+    assert os.urandom is others
+
+
+def test_an_earlier_import_keeps_the_kernels():
+    from os import urandom
+
+    with squall.install():
+        assert urandom is not os.urandom
+    assert urandom is os.urandom

@@ -1,0 +1,204 @@
+"""squall.Random has every method of random.Random."""
+
+import copy
+import math
+import pickle
+import random
+import sys
+
+import pytest
+
+import squall
+from helpers import repeated
+
+CALLS = {
+    "betavariate": (1.5, 2.5),
+    "binomialvariate": (100, 0.3),
+    "choice": (["a", "b"],),
+    "choices": ("abc",),
+    "expovariate": (2.0,),
+    "gammavariate": (2.0, 3.0),
+    "gauss": (),
+    "getrandbits": (70,),
+    "lognormvariate": (0.0, 1.0),
+    "normalvariate": (),
+    "paretovariate": (3.0,),
+    "randbytes": (20,),
+    "randint": (1, 6),
+    "random": (),
+    "randrange": (5, 50, 5),
+    "sample": (range(10**12), 3),
+    "seed": (5,),
+    "shuffle": ([3, 4],),
+    "triangular": (),
+    "uniform": (2.0, 3.0),
+    "vonmisesvariate": (0.0, 4.0),
+    "weibullvariate": (1.0, 1.5),
+}
+WITHOUT_STATE = ["getstate", "setstate"]
+
+methods = [name for name in dir(random.Random) if not name.startswith("_") and name != "VERSION"]
+
+
+@pytest.mark.parametrize("method", methods)
+def test_every_method_works(method):
+    """The same type as from random.Random, and numbers that differ."""
+    if method in WITHOUT_STATE:
+        with pytest.raises(NotImplementedError):
+            getattr(squall.Random(), method)(*[()] * (method == "setstate"))
+        return
+    # A method that this list does not have is one of a newer Python.
+    call = CALLS[method]
+    result = getattr(squall.Random(), method)(*call)
+    assert type(result) is type(getattr(random.Random(), method)(*call))
+    if method in ("random", "gauss", "uniform", "randbytes", "getrandbits", "normalvariate"):
+        assert not repeated(getattr(squall.Random(), method)(*call) for _ in range(3))
+
+
+def test_random():
+    draw = squall.Random().random
+    numbers = [draw() for _ in range(5000)]
+    assert all(0 <= number < 1 and (number * 2**53).is_integer() for number in numbers)
+    assert {math.floor(16 * number) for number in numbers} == set(range(16))
+    # The last bit varies.
+    assert {int(number * 2**53) % 2 for number in numbers} == {0, 1}
+
+
+def test_ranges():
+    rng = squall.Random()
+    assert {rng.randrange(5, 50, 5) for _ in range(3000)} == set(range(5, 50, 5))
+    assert {rng.randint(-1, 1) for _ in range(3000)} == {-1, 0, 1}
+    assert {rng.choice("abc") for _ in range(3000)} == set("abc")
+    assert 0 <= rng.randrange(2**100) < 2**100
+    assert sorted(rng.sample(range(100), 100)) == list(range(100))
+    assert set(rng.choices("ab", weights=[1, 0], k=1000)) == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "error"),
+    [
+        ("randrange", (0,), ValueError),
+        ("randrange", (5, 5), ValueError),
+        ("randint", (2, 1), ValueError),
+        ("choice", ([],), IndexError),
+        ("sample", ([1], 2), ValueError),
+        ("randbytes", (-1,), ValueError),
+        ("randbytes", ("1",), TypeError),
+        ("getrandbits", (-1,), ValueError),
+        ("shuffle", ((1, 2),), TypeError),
+        ("shuffle", (5,), TypeError),
+    ],
+)
+def test_errors_are_those_of_the_standard_library(method, arguments, error):
+    for rng in (random.SystemRandom(), squall.Random()):
+        with pytest.raises(error):
+            getattr(rng, method)(*arguments)
+
+
+class Sequence:
+    """The least that `shuffle` needs."""
+
+    def __init__(self, items):
+        self.items = list(items)
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, at):
+        return self.items[at]
+
+    def __setitem__(self, at, item):
+        self.items[at] = item
+
+
+class SubclassOfList(list):
+    """Has methods of its own, which `shuffle` has to call."""
+
+    changes = 0
+
+    def __setitem__(self, at, item):
+        self.changes += 1
+        super().__setitem__(at, item)
+
+
+@pytest.mark.parametrize("kind", [list, Sequence, bytearray, SubclassOfList])
+def test_shuffle(kind):
+    rng = squall.Random()
+    shuffled = kind(range(200))
+    assert rng.shuffle(shuffled) is None
+    # The same order has a probability of 1 / 200!.
+    assert list(shuffled) != list(range(200))
+    assert sorted(shuffled) == list(range(200))
+    if kind is SubclassOfList:
+        assert shuffled.changes >= 199
+    for small in ([], [1]):
+        rng.shuffle(same := kind(small))
+        assert list(same) == small
+
+
+def test_shuffle_reaches_every_order():
+    def order():
+        items = [0, 1, 2, 3]
+        squall.Random().shuffle(items)
+        return tuple(items)
+
+    # The probability that one of 24 is missing is below 24 * (23/24)**3000 < 1e-53.
+    assert len({order() for _ in range(3000)}) == 24
+
+
+def test_shuffle_keeps_references():
+    items = [object() for _ in range(100)]
+    counts = [sys.getrefcount(item) for item in items]
+    shuffled = list(items)
+    for _ in range(100):
+        squall.Random().shuffle(shuffled)
+    del shuffled
+    assert [sys.getrefcount(item) for item in items] == counts
+
+
+def test_gauss_keeps_nothing():
+    """random.Random keeps every second number; a fork would repeat it."""
+
+    def kept(rng):
+        rng.gauss()
+        return rng.gauss_next
+
+    assert kept(squall.Random()) is None
+    assert kept(random.SystemRandom()) is not None
+
+
+def test_it_is_a_random():
+    rng = squall.Random(5)
+    assert isinstance(rng, random.SystemRandom)
+    rng.seed(5)
+    one = rng.random()
+    rng.seed(5)
+    assert rng.random() != one
+    assert squall.Random(5).random() != squall.Random(5).random()
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda rng: pickle.loads(pickle.dumps(rng))]
+)
+def test_copies_are_new(duplicate):
+    rng = squall.Random()
+    other = duplicate(rng)
+    assert type(other) is squall.Random and other is not rng
+    assert not repeated(each.random() for each in [rng, other] * 100)
+    control = random.Random(5)
+    assert repeated(each.random() for each in [control, duplicate(control)]) == 1
+
+
+def test_subclasses():
+    class Loaded(squall.Random):
+        def getrandbits(self, k):
+            return 1
+
+    class Zero(squall.Random):
+        def random(self):
+            return 0.0
+
+    # As in random.Random: what a subclass overrides is used by the other methods.
+    assert Loaded().randrange(2**40) == 1
+    assert Zero().uniform(3, 4) == 3
+    assert type(copy.copy(Zero())) is Zero

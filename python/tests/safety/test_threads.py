@@ -1,0 +1,140 @@
+"""Threads: no number is served twice, and none is torn."""
+
+import random
+import sys
+import threading
+
+import pytest
+
+import squall
+from helpers import need, repeated
+
+THREADS = 8
+
+
+def in_threads(draw, count=THREADS):
+    """Return what `draw(number)` returned, a list, in each of `count` threads that begin together."""
+    together, results, errors = threading.Barrier(count), [None] * count, []
+
+    def run(number):
+        together.wait()
+        try:
+            results[number] = draw(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    return [item for result in results for item in result]
+
+
+@pytest.fixture(autouse=True)
+def frequent_switches():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+shared = squall.Random()
+DRAWS = {
+    "token_bytes": lambda: squall.token_bytes(16),
+    "token_bytes of 70,000": lambda: squall.token_bytes(70_000)[-16:],
+    "fresh_bytes": lambda: squall.fresh_bytes(16),
+    "uuid4": squall.uuid4,
+    "randbelow": lambda: squall.randbelow(2**128),
+    "a shared Random": shared.random,
+    "a Random of its own": lambda: squall.Random().random(),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_no_thread_repeats_another(name):
+    draw = DRAWS[name]
+    assert not repeated(in_threads(lambda _: [draw() for _ in range(200)]))
+
+
+def test_control_threads_with_copies_repeat():
+    state = random.Random(5).getstate()
+
+    def draw(_):
+        rng = random.Random()
+        rng.setstate(state)
+        return [rng.random() for _ in range(200)]
+
+    assert repeated(in_threads(draw)) == 200 * (THREADS - 1)
+
+
+def test_many_threads():
+    """Each has a page of its own, which is given back when it ends."""
+    results = []
+    for _ in range(20):
+        results += in_threads(lambda _: [squall.token_bytes(16) for _ in range(3)], 30)
+    assert not repeated(results)
+
+
+def test_threads_fill_parts_of_one_buffer():
+    buffer = bytearray(THREADS << 17)
+
+    def fill(number):
+        squall.fill(memoryview(buffer)[number << 17 : (number + 1) << 17])
+        return []
+
+    in_threads(fill)
+    assert not repeated(bytes(buffer[at : at + 16]) for at in range(0, len(buffer), 16))
+
+
+def test_threads_share_a_generator_of_numpy():
+    np = need("numpy")
+    sq = need("squall.random")
+    for rng in [sq.default_rng(), np.random.Generator(sq.Squall())]:
+        assert not repeated(in_threads(lambda _: rng.random(2_000).tolist()))
+        assert not repeated(in_threads(lambda _: rng.random(20_000).tolist()))
+        assert not repeated(in_threads(lambda _: [rng.random() for _ in range(300)]))
+
+
+def test_threads_share_a_generator_with_a_seed():
+    """Together they get each word once."""
+    sq = need("squall.random")
+    rng = sq.default_rng(5)
+
+    def draw(_):
+        some = [rng.bit_generator.random_raw() for _ in range(100)]
+        return some + rng.bit_generator.random_raw(2_000).tolist()
+
+    drawn = in_threads(draw)
+    assert sorted(drawn) == sorted(sq.AES256(5).random_raw(len(drawn)).tolist())
+
+
+def test_threads_share_a_generator_of_bytes():
+    sq = need("squall.random")
+    rng = sq.default_rng(5)
+    drawn = in_threads(lambda _: [rng.bytes(4096) for _ in range(20)])
+    whole = sq.default_rng(5).bytes(4096 * len(drawn))
+    assert {whole[at : at + 4096] for at in range(0, len(whole), 4096)} == set(drawn)
+
+
+def test_generators_that_end_in_other_threads():
+    sq = need("squall.random")
+    made = [sq.default_rng() for _ in range(THREADS)]
+    for rng in made:
+        rng.random()
+
+    def draw(number):
+        return made.pop().random(100).tolist()
+
+    assert not repeated(in_threads(draw))
+    assert not made
+
+
+def test_without_the_gil():
+    """The module says that it does not need the GIL, so a free-threaded Python leaves it off."""
+    if not hasattr(sys, "_is_gil_enabled"):
+        pytest.skip("Python before 3.13 always has the GIL")
+    if sys._is_gil_enabled():
+        pytest.skip("this Python is not free-threaded")
+    assert not repeated(in_threads(lambda _: [squall.token_bytes(16) for _ in range(2_000)]))

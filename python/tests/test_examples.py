@@ -1,0 +1,114 @@
+"""The programs in python/examples."""
+
+import collections
+import importlib.util
+import math
+import pathlib
+import random
+import sys
+from fractions import Fraction
+
+import pytest
+
+EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+privacy = example("privacy")
+
+SAMPLES = 20_000
+
+
+def chi_square(samples, weight):
+    """Return how far the samples are from these relative probabilities: about 1, or much more."""
+    total = sum(weight(y) for y in range(-1000, 1001))
+    counts = collections.Counter(samples)
+    distance, degrees = 0.0, 0
+    for y in range(-1000, 1001):
+        expected = len(samples) * weight(y) / total
+        if expected >= 20:
+            distance += (counts[y] - expected) ** 2 / expected
+            degrees += 1
+    return distance / (degrees - 1)
+
+
+# The generator is repeatable, so the tests are; squall.Random has the same methods.
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(10)])
+def test_laplace(scale):
+    rng = random.Random(2026)
+    samples = [privacy.laplace(scale, rng) for _ in range(SAMPLES)]
+    assert chi_square(samples, lambda y: math.exp(-abs(y) / scale)) < 2
+    assert chi_square(samples, lambda y: math.exp(-abs(y) / (scale * Fraction(6, 5)))) > 4
+    twice_zero = chi_square(samples, lambda y: math.exp(-abs(y) / scale) * (1 + (y == 0)))
+    assert twice_zero > 2
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(1), Fraction(15, 2), Fraction(100)])
+def test_gaussian(variance):
+    rng = random.Random(2026)
+    samples = [privacy.gaussian(variance, rng) for _ in range(SAMPLES)]
+    assert chi_square(samples, lambda y: math.exp(-(y**2) / (2 * variance))) < 2
+    assert chi_square(samples, lambda y: math.exp(-(y**2) / (2.4 * variance))) > 4
+
+
+def test_probabilities_are_exact():
+    class Counting(random.Random):
+        asked = []
+
+        def randrange(self, n):
+            self.asked.append(n)
+            return n - 1
+
+    rng = Counting()
+    # 1/3 of exp(-1/3) is asked for as one of three, not as a fraction of 2**53.
+    assert privacy._bernoulli_exp(Fraction(1, 3), rng) and rng.asked == [3]
+    for wrong in [0, -1]:
+        for sampler in [privacy.laplace, privacy.gaussian]:
+            with pytest.raises(ValueError):
+                sampler(Fraction(wrong), rng)
+
+
+def test_privacy_draws_from_squall(capsys):
+    privacy.main()
+    assert capsys.readouterr().out.count("\n") == 2
+
+
+def test_data_that_was_changed_is_found(tmp_path):
+    for needed in ["dask.array", "distributed"]:
+        pytest.importorskip(needed)
+    import dask
+    import dask.array as da
+    import numpy as np
+
+    test_data = example("test_data")
+    test_data.CHUNK = 1 << 12
+    directory, size = str(tmp_path / "data"), 10_000
+    with dask.config.set(scheduler="synchronous"):
+        da.to_npy_stack(directory, test_data.data(size, "a seed"))
+        assert test_data.differences(directory, size, "a seed") == []
+        everything = test_data.differences(directory, size, "another seed")
+        assert everything == [(0, 512), (1, 512), (2, 226)]
+        file = tmp_path / "data" / "1.npy"
+        words = np.load(file)
+        words[17] ^= 1
+        np.save(file, words)
+        assert test_data.differences(directory, size, "a seed") == [(1, 1)]
+
+
+def test_a_tensor(monkeypatch):
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        pytest.skip("PyTorch is not installed")
+    tensor = example("tensor")
+    filled = tensor.uniform_(tensor.torch.zeros(1000, dtype=tensor.torch.float64))
+    assert 0 < filled.min() and filled.max() < 1
+    assert sys.modules["torch"] is tensor.torch

@@ -1,0 +1,301 @@
+"""squall.dask: every array equals a reference that is written here and draws AES-256-CTR from openssl(1),
+whatever the chunks."""
+
+import hashlib
+import itertools
+import math
+import shutil
+import statistics
+import struct
+import subprocess
+
+import pytest
+
+np = pytest.importorskip("numpy")
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+
+import squall.dask  # noqa: E402
+import squall.random  # noqa: E402
+from dask_arrays import KINDS, array  # noqa: E402
+from squall import _elements, _squall  # noqa: E402
+
+SEEDS = [0, 2026, 1 << 300, b"bytes", "text", [1, "two", b"three", [4]]]
+NORMAL = statistics.NormalDist()
+
+
+def encoded(seed):
+    match seed:
+        case bytes():
+            kind, content = b"b", seed
+        case str():
+            kind, content = b"s", seed.encode()
+        case int():
+            kind, content = b"i", seed.to_bytes(-(-seed.bit_length() // 8), "little")
+        case _:
+            kind, content = b"l", b"".join(map(encoded, seed))
+    return kind + struct.pack("<Q", len(content)) + content
+
+
+def reference_words(kind, seed, count):
+    if shutil.which("openssl") is None:
+        pytest.skip("the reference needs openssl(1)")
+    key = hashlib.shake_256(encoded(["squall", f"elements {kind}", seed])).digest(32)
+    command = ["openssl", "enc", "-aes-256-ctr", "-K", key.hex(), "-iv", "0" * 32]
+    stream = subprocess.run(command, input=bytes(8 * count), capture_output=True, check=True).stdout
+    return [word for (word,) in struct.iter_unpack("<Q", stream)]
+
+
+def reference(kind, seed, shape, low=0, span=0):
+    def element(word):
+        match kind:
+            case "uniform":
+                return (word >> 11) / 2**53
+            case "normal":
+                return NORMAL.inv_cdf(((word >> 12) + 0.5) / 2**52)
+            case "integer":
+                return low + (word * span >> 64)
+        return word
+
+    count = math.prod(shape)
+    return np.array(list(map(element, reference_words(kind, seed, count)))).reshape(shape)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", SEEDS, ids=repr)
+def test_the_elements_are_the_reference(kind, seed):
+    shape = (7, 11, 5)
+    expected = reference(kind, seed, shape, low=-50, span=1050)
+    result = array(kind, shape, seed=seed).compute()
+    if kind == "normal":
+        np.testing.assert_allclose(result, expected, rtol=1e-12, atol=0)
+    else:
+        np.testing.assert_array_equal(result, expected)
+
+
+def cuts(length, parts):
+    """Return at most `parts` chunks of unequal lengths."""
+    ends = sorted({length * (part + 1) ** 2 // parts**2 for part in range(parts)} - {0})
+    return tuple(end - start for start, end in zip([0, *ends], ends))
+
+
+@pytest.mark.parametrize("shape", [(1,), (1021,), (37, 29), (1, 64), (13, 8, 9), (5, 1, 513)], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_chunks_do_not_matter(kind, shape):
+    whole = array(kind, shape, -1, 7).compute()
+    assert whole.shape == shape
+    for parts in [2, 7]:
+        even = tuple(-(-length // parts) for length in shape)
+        odd = tuple(cuts(length, parts) for length in shape)
+        for chunks in [even, odd]:
+            parted = array(kind, shape, chunks, 7)
+            assert parted.dtype == whole.dtype
+            np.testing.assert_array_equal(parted.compute(scheduler="threads"), whole)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "permutation"])
+def test_a_part_alone_is_the_part_of_the_whole(kind):
+    shape = (1000,) if kind == "permutation" else (100, 30)
+    x = array(kind, shape, 17, 3)
+    whole = x.compute()
+    for part in [np.s_[5], np.s_[16:35:3], np.s_[-1:], np.s_[::-1]]:
+        np.testing.assert_array_equal(x[part].compute(), whole[part])
+
+
+def test_only_the_chunks_that_are_needed_are_made(monkeypatch):
+    made = []
+    fill = _elements.fill_elements
+    monkeypatch.setattr(_elements, "fill_elements", lambda *all: made.append(all) or fill(*all))
+    x = squall.dask.random((100, 30), (10, 10), seed=1)
+    x[5:9, 12:27].compute(scheduler="synchronous")
+    assert len(made) == 2
+    x.compute(scheduler="synchronous")
+    assert len(made) == 2 + 30
+
+
+def test_chunks_that_begin_far_out():
+    shape = (3, 1 << 62)
+    position = 2 * shape[1] + (1 << 61) + 5
+    part = _elements.block("word", bytes(32), shape, (2, (1 << 61) + 5), (1, 3))
+    words = squall.random.AES256(key=bytes(32)).advance(position)
+    np.testing.assert_array_equal(part, [words.random_raw(3)])
+
+
+def test_shapes_of_all_sorts():
+    for shape in [(), 0, 5, (0, 3), np.int64(4), [2, 3], (np.int32(2), 3)]:
+        assert squall.dask.random(shape, seed=1).compute().shape == np.empty(shape).shape
+    assert squall.dask.normal(seed=1).compute() == squall.dask.normal(shape=1, seed=1).compute()[0]
+    for shape, error in [
+        (-1, ValueError),
+        ((2, -1), ValueError),
+        ((1 << 32, 1 << 32), ValueError),
+        (1.5, TypeError),
+        ("12", TypeError),
+    ]:
+        with pytest.raises(error):
+            squall.dask.random(shape)
+
+
+def test_seeds_that_are_none():
+    for seed, error in [(-1, ValueError), (1.5, TypeError), (object(), TypeError)]:
+        with pytest.raises(error):
+            squall.dask.random(3, seed=seed)
+
+
+# Normally distributed numbers.
+
+
+def words_of_all_sizes():
+    yield from (0, (1 << 64) - 1, 1 << 63, (1 << 63) - 1)
+    for bit, odd in itertools.product(range(12, 64), [1, 3, 5, 0x5555]):
+        word = odd << bit & (1 << 64) - 1
+        yield from (word, (1 << 64) - 1 - word)
+
+
+def test_the_quantile_function_to_its_tails():
+    for word in words_of_all_sizes():
+        p = ((word >> 12) + 0.5) / 2**52
+        x = _squall.normal_of_word(word)
+        assert x == pytest.approx(NORMAL.inv_cdf(p), rel=1e-14, abs=1e-16)
+        # The probability of being further out, by the C library's error function.
+        assert math.erfc(abs(x) / math.sqrt(2)) / 2 == pytest.approx(min(p, 1 - p), rel=1e-13)
+        assert _squall.normal_of_word((1 << 64) - 1 - word) == -x
+    assert 8.2 < _squall.normal_of_word((1 << 64) - 1) < 8.21
+
+
+def test_mean_and_deviation():
+    standard = squall.dask.normal(shape=1000, seed=1).compute()
+    for loc, scale in [(0, 2), (5, 1), (-1e3, 1e-3), (np.float32(2), 0)]:
+        x = squall.dask.normal(loc, scale, 1000, 300, seed=1).compute()
+        np.testing.assert_array_equal(x, standard * float(scale) + float(loc))
+    for loc, scale, error in [
+        ((1000, 1000), 1, TypeError),
+        (0, np.ones(3), TypeError),
+        (0, -1, ValueError),
+        (0, math.nan, ValueError),
+        ("a", 1, ValueError),
+    ]:
+        with pytest.raises(error):
+            squall.dask.normal(loc, scale, 3)
+
+
+# Integers.
+
+
+@pytest.mark.parametrize(
+    "low, high, endpoint, dtype",
+    [
+        (0, 1, False, "int64"),
+        (7, 7, True, "int8"),
+        (-128, 127, True, "int8"),
+        (0, 256, False, "uint8"),
+        (-(1 << 15), 1 << 15, False, "int16"),
+        (-(1 << 63), 1 << 63, False, "int64"),
+        (-(1 << 63), (1 << 63) - 1, True, "int64"),
+        (-(1 << 63), (1 << 63) - 1, False, "int64"),
+        (0, 1 << 64, False, "uint64"),
+        (1, (1 << 64) - 1, True, "uint64"),
+        ((1 << 63) - 1, 1 << 63, False, "int64"),
+        (np.int8(-128), np.int8(127), False, "int64"),
+    ],
+)
+def test_integers_to_the_edges(low, high, endpoint, dtype):
+    x = squall.dask.integers(low, high, 500, 130, dtype=dtype, endpoint=endpoint, seed=1)
+    result = x.compute()
+    assert result.dtype == x.dtype == dtype
+    span = int(high) - int(low) + endpoint
+    words = reference_words("integer", 1, 500)
+    assert result.tolist() == [int(low) + (word * span >> 64) for word in words]
+
+
+def test_integers_below():
+    x = squall.dask.integers(6, shape=1000, seed=1).compute()
+    assert set(x.tolist()) == {0, 1, 2, 3, 4, 5}
+    np.testing.assert_array_equal(x, squall.dask.integers(0, 6, 1000, seed=1).compute())
+
+
+@pytest.mark.parametrize(
+    "low, high, options, error",
+    [
+        (0, None, {}, ValueError),
+        (5, 5, {}, ValueError),
+        (5, 4, {"endpoint": True}, ValueError),
+        (0, 1 << 64, {}, ValueError),
+        (-(1 << 63) - 1, 0, {}, ValueError),
+        (0, 257, {"dtype": "uint8"}, ValueError),
+        (-1, 5, {"dtype": "uint64"}, ValueError),
+        (0, 2, {"dtype": "float64"}, ValueError),
+        (0, 1.5, {}, TypeError),
+        ((3, 3), None, {}, TypeError),
+    ],
+)
+def test_integers_that_cannot_be(low, high, options, error):
+    with pytest.raises(error):
+        squall.dask.integers(low, high, 3, **options)
+
+
+# Permutations.
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 255, 256, 257, 65_536, 65_537, 10**5, 1 << 18])
+def test_a_permutation_is_one(n):
+    x = squall.dask.permutation(n, max(1, n // 3), seed=1)
+    result = x.compute()
+    assert result.dtype == np.int64
+    np.testing.assert_array_equal(np.sort(result), np.arange(n))
+    np.testing.assert_array_equal(squall.dask.permutation(n, seed=1).compute(), result)
+    if n > 20:
+        other = squall.dask.permutation(n, seed=2).compute()
+        # Two random permutations agree in one place on average.
+        assert (other == result).sum() < 30
+        assert (result == np.arange(n)).sum() < 30
+        differences = np.diff(result)
+        assert np.unique(differences).size > differences.size / 3
+
+
+def test_all_orders_of_a_few_numbers_come():
+    for n in [2, 3, 4]:
+        orders = {tuple(squall.dask.permutation(n, seed=seed).compute()) for seed in range(400)}
+        assert len(orders) == math.factorial(n)
+
+
+def test_permutations_of_16_are_of_both_parities():
+    def parity(order):
+        return sum(a > b for a, b in itertools.combinations(order, 2)) % 2
+
+    assert {parity(squall.dask.permutation(16, seed=seed).compute()) for seed in range(60)} == {0, 1}
+
+
+def test_a_permutation_of_more_than_memory_holds():
+    n = (1 << 63) - 1
+    part = _elements.permuted(bytes(32), n, n - 1000, 1000)
+    assert len(set(part.tolist())) == 1000 and part.min() >= 0
+    assert part.max() > 1 << 61
+
+
+def test_permutations_that_cannot_be():
+    for n, error in [(-1, ValueError), (1 << 63, ValueError), (2.0, TypeError), ([1, 2], TypeError)]:
+        with pytest.raises(error):
+            squall.dask.permutation(n)
+
+
+# Without a seed.
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "permutation"])
+def test_without_a_seed_parts_agree_and_arrays_differ(kind):
+    shape = (500,)
+    one, other = array(kind, shape, 99), array(kind, shape, 99)
+    assert one.name != other.name
+    first = one.compute()
+    np.testing.assert_array_equal(one.compute(), first)
+    np.testing.assert_array_equal(one[123:345].compute(), first[123:345])
+    assert (first != other.compute()).any()
+
+
+def test_names_say_what_an_array_is():
+    one, same = array("uniform", (9,), 2, 1), array("uniform", (9,), 2, 1)
+    assert one.name == same.name
+    names = {array(kind, (9,), 2, seed).name for kind in KINDS for seed in [1, 2, "1", [1]]}
+    assert len(names) == 4 * len(KINDS)
+    assert one.name.startswith("squall_array-")

@@ -1,0 +1,171 @@
+"""squall.dask and Dask's own generators over squall's: the same on every scheduler, and after a worker was killed."""
+
+import os
+import signal
+
+import pytest
+
+np = pytest.importorskip("numpy")
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+
+import squall.dask  # noqa: E402
+import squall.random  # noqa: E402
+from dask_arrays import KINDS, array, two_processes  # noqa: E402
+
+
+def pipeline(kind):
+    """Return an array of which every chunk depends on two others."""
+    x = array(kind, (300, 40), (50, 7), 5)
+    return x + array(kind, (40, 300), (9, 50), 6).T
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes"])
+def test_schedulers_of_one_machine(scheduler):
+    for kind in KINDS:
+        expected = array(kind, (300, 40), -1, 5).compute() + array(kind, (40, 300), -1, 6).compute().T
+        np.testing.assert_array_equal(pipeline(kind).compute(scheduler=scheduler), expected)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with two_processes() as client:
+        yield client
+
+
+def test_a_cluster(cluster):
+    for kind in KINDS:
+        expected = pipeline(kind).compute(scheduler="synchronous")
+        np.testing.assert_array_equal(cluster.compute(pipeline(kind)).result(), expected)
+    expected = squall.dask.permutation(10**5, seed=1).compute(scheduler="synchronous")
+    np.testing.assert_array_equal(
+        cluster.compute(squall.dask.permutation(10**5, 9999, seed=1)).result(), expected
+    )
+
+
+def killing(marker):
+    """Return a function for `map_blocks` that kills the first process in which it comes to block (1, 1)."""
+
+    # Of a function within a function, workers get the code: they cannot import this module.
+    def kill_once(block, block_id=None):
+        if block_id == (1, 1):
+            try:
+                with open(marker, "x") as file:
+                    file.write(str(os.getpid()))
+            except FileExistsError:
+                pass
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    return kill_once
+
+
+def test_a_worker_that_is_killed_in_the_middle(tmp_path):
+    arrays = [array(kind, (300, 40), (50, 7), seed) for kind in KINDS for seed in [5, None]]
+    marker = tmp_path / "killed"
+    with two_processes() as client:
+        workers = set(client.run(os.getpid).values())
+        # Both workers have chunks, and one will lose them. The other one does not wait for a new one.
+        kept = client.persist(arrays)
+        client.compute(kept[-1].sum()).result()
+        last = [x.map_blocks(killing(str(marker)), dtype=x.dtype) for x in kept]
+        results = [future.result() for future in client.compute(last)]
+        killed = int(marker.read_text())
+        assert killed in workers
+        assert killed not in client.run(os.getpid).values()
+    for x, result in zip(arrays, results):
+        np.testing.assert_array_equal(result, x.compute(scheduler="synchronous"))
+
+
+# Dask's own generators over squall's.
+
+DISTRIBUTIONS = {
+    "beta": (2.0, 3.0),
+    "binomial": (10, 0.3),
+    "chisquare": (3.0,),
+    "exponential": (2.0,),
+    "f": (3.0, 4.0),
+    "gamma": (2.0,),
+    "geometric": (0.2,),
+    "gumbel": (),
+    "hypergeometric": (10, 20, 5),
+    "integers": (0, 1000),
+    "laplace": (),
+    "logistic": (),
+    "lognormal": (),
+    "logseries": (0.5,),
+    "negative_binomial": (5, 0.4),
+    "noncentral_chisquare": (3.0, 1.0),
+    "noncentral_f": (3.0, 4.0, 1.0),
+    "normal": (1.0, 2.0),
+    "pareto": (3.0,),
+    "poisson": (4.0,),
+    "power": (2.0,),
+    "random": (),
+    "rayleigh": (),
+    "standard_cauchy": (),
+    "standard_exponential": (),
+    "standard_gamma": (2.0,),
+    "standard_normal": (),
+    "standard_t": (5.0,),
+    "triangular": (0.0, 0.5, 1.0),
+    "uniform": (),
+    "vonmises": (0.0, 1.0),
+    "wald": (1.0, 2.0),
+    "weibull": (2.0,),
+    "zipf": (2.0,),
+}
+
+
+def drawn(rng):
+    """Return an array of each distribution."""
+    arrays = {name: getattr(rng, name)(*of, size=60, chunks=20) for name, of in DISTRIBUTIONS.items()}
+    arrays["multinomial"] = rng.multinomial(20, [0.2, 0.8], size=60, chunks=20)
+    arrays["choice of n"] = rng.choice(1000, size=60, chunks=20)
+    arrays["choice of an array"] = rng.choice(np.arange(50), size=60, p=np.full(50, 0.02), chunks=20)
+    arrays["choice without replacement"] = rng.choice(1000, size=60, replace=False, chunks=60)
+    arrays["permutation of n"] = rng.permutation(60)
+    arrays["permutation"] = rng.permutation(da.arange(60, chunks=20))
+    means = da.from_array(np.arange(60.0), chunks=20)
+    arrays["normal with means"] = rng.normal(means, 0.1, size=60, chunks=20)
+    return arrays
+
+
+def test_every_distribution_of_dask_is_here():
+    public = {name for name in dir(da.random.Generator) if not name.startswith("_")}
+    assert public - set(DISTRIBUTIONS) - {"choice", "multinomial", "permutation"} <= {
+        "multivariate_hypergeometric"
+    }
+
+
+@pytest.mark.parametrize("make", [squall.random.default_rng, squall.random.AES256])
+def test_dask_s_generators_with_a_seed(make, cluster):
+    def rng():
+        return da.random.default_rng(make(2026))
+
+    one = dask.compute(drawn(rng()), scheduler="synchronous")[0]
+    again = cluster.compute(drawn(rng()), sync=True)
+    for name, values in one.items():
+        np.testing.assert_array_equal(values, again[name], err_msg=name)
+        assert len(values) == 60
+        # The chunks are not the same again.
+        assert not np.array_equal(values[:20], values[20:40]), name
+    numpys = dask.compute(drawn(da.random.default_rng(2026)), scheduler="synchronous")[0]
+    for name, values in numpys.items():
+        assert values.shape == one[name].shape and values.dtype == one[name].dtype, name
+
+
+def test_dask_s_generators_without_a_seed(cluster):
+    def make():
+        return da.random.default_rng(squall.random.default_rng())
+
+    one, other = drawn(make()), drawn(make())
+    assert not {x.name for x in one.values()} & {x.name for x in other.values()}
+    values, others = dask.compute(one, other, scheduler="synchronous")
+    again = cluster.compute(one, sync=True)
+    for name in values:
+        # Dask's `choice` has generators in its graph, which go on when it is computed again, as NumPy's do.
+        if "choice" not in name:
+            np.testing.assert_array_equal(values[name], again[name], err_msg=name)
+        assert not np.array_equal(values[name], others[name]), name

@@ -1,0 +1,148 @@
+"""squall.random.SeedSequence: seeds of any length, by SHAKE-256."""
+
+import copy
+import pickle
+
+import pytest
+
+from answers import integer, key, tagged
+from helpers import need, repeated
+
+np = need("numpy")
+sq = need("squall.random")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**64, 0xDEADBEAF, 3**500])
+def test_known_answers(seed):
+    """Of an implementation that shares no code with squall."""
+    state = sq.SeedSequence(seed).generate_state(4, np.uint64)
+    assert state.astype("<u8").tobytes() == key(seed)
+    assert sq.AES256(seed).state["state"]["key"] == key(seed)
+    assert tagged(b"i", b"\5") == integer(5)
+
+
+DIFFERENT = [
+    *(0, 1, 255, 256, 2**64, 2**512, 2**512 + 1),
+    *(b"", b"\0", b"\1", b"0", b"ab", b"a" * 1000, b"a" * 1001),
+    *("", "0", "1", "a", "ab", "é"),
+    *([], [0], [1], [0, 0], [[0], 0], [[0, 0]], [[]], [[], []], ["a", "b"], ["ab"], ["", "ab"], [b"ab"], [1, "a"]),
+]
+
+
+def test_different_seeds_give_different_words():
+    sequences = [sq.SeedSequence(seed) for seed in DIFFERENT]
+    sequences += [sq.SeedSequence(5, spawn_key=path) for path in [(), (0,), (1,), (0, 0), (5,), (2**70,)]]
+    # A path is not a part of the seed.
+    sequences += [sq.SeedSequence([5, (0,)]), sq.SeedSequence([5, 0]), sq.SeedSequence([5])]
+    assert not repeated(sequence.generate_state(4).tobytes() for sequence in sequences)
+
+
+def test_control_numpys_own_has_equal_words_for_different_seeds():
+    one, other = np.random.SeedSequence(0), np.random.SeedSequence([0])
+    assert one.generate_state(4).tobytes() == other.generate_state(4).tobytes()
+
+
+def test_every_bit_counts():
+    """Of a seed of 4096 bits; NumPy's own keeps 128."""
+    seed = 3**2000
+    states = [sq.SeedSequence(seed ^ 1 << bit).generate_state(2).tobytes() for bit in range(0, 3100, 7)]
+    assert not repeated([*states, sq.SeedSequence(seed).generate_state(2).tobytes()])
+
+
+def test_without_a_seed():
+    one, other = sq.SeedSequence(), sq.SeedSequence(None)
+    assert one.entropy != other.entropy
+    # 256 bits, of which the topmost 60 are zeros with a probability of 2**-60.
+    assert 196 < one.entropy.bit_length() <= 256
+    assert sq.SeedSequence(one.entropy).generate_state(4).tobytes() == one.generate_state(4).tobytes()
+
+
+def test_words():
+    sequence = sq.SeedSequence(5)
+    long = sequence.generate_state(1001)
+    assert long.dtype == np.uint32 and long.shape == (1001,) and long.flags.writeable
+    assert np.array_equal(sequence.generate_state(7), long[:7])
+    assert np.array_equal(sequence.generate_state(500, np.uint64).astype("<u8").view("<u4"), long[:1000])
+    assert sequence.generate_state(np.int8(3), "uint64").dtype == np.uint64
+    assert sequence.generate_state(0).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [((-1,), ValueError), ((1.5,), TypeError), (("1",), TypeError), ((1, np.uint8), ValueError),
+     ((1, np.int32), ValueError), ((1, float), ValueError)],
+)  # fmt: skip
+def test_words_that_cannot_be(arguments, error):
+    with pytest.raises(error):
+        sq.SeedSequence(5).generate_state(*arguments)
+
+
+def tree(sequence, depth):
+    yield sequence
+    if depth:
+        for child in sequence.spawn(4):
+            yield from tree(child, depth - 1)
+
+
+def test_the_tree_of_spawn():
+    sequences = list(tree(sq.SeedSequence(5), 4))
+    assert len(sequences) == 1 + 4 + 16 + 64 + 256
+    assert not repeated(sequence.spawn_key for sequence in sequences)
+    assert not repeated(sequence.generate_state(4).tobytes() for sequence in sequences)
+    for sequence in sequences:
+        same = sq.SeedSequence(sequence.entropy, spawn_key=sequence.spawn_key)
+        assert same.generate_state(4).tobytes() == sequence.generate_state(4).tobytes()
+
+
+def test_spawn():
+    sequence = sq.SeedSequence("seed")
+    first = sequence.spawn(2) + sequence.spawn(np.int8(1))
+    assert [child.spawn_key for child in first] == [(0,), (1,), (2,)]
+    assert sequence.n_children_spawned == 3
+    later = sq.SeedSequence("seed", n_children_spawned=3)
+    assert later.spawn(1)[0].spawn_key == sequence.spawn(1)[0].spawn_key == (3,)
+    for count, error in [(-1, ValueError), (1.5, TypeError), (None, TypeError)]:
+        with pytest.raises(error):
+            sequence.spawn(count)
+    # What fails spawns nothing, and no child twice.
+    assert sequence.spawn(0) == [] and sequence.n_children_spawned == 4
+
+
+class Subclass(sq.SeedSequence):
+    pass
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))]
+)
+def test_copies(duplicate):
+    sequence = Subclass(["seed", 5], spawn_key=(1,))
+    sequence.spawn(2)
+    other = duplicate(sequence)
+    assert type(other) is Subclass
+    assert other.generate_state(4).tobytes() == sequence.generate_state(4).tobytes()
+    assert other.spawn(1)[0].spawn_key == (1, 2)
+    assert type(other.spawn(1)[0]) is Subclass
+
+
+def test_repr():
+    assert repr(sq.SeedSequence(5)) == "SeedSequence(5)"
+    assert repr(sq.SeedSequence(5, spawn_key=[1, 2])) == "SeedSequence(5, spawn_key=(1, 2))"
+
+
+@pytest.mark.parametrize("name", ["PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"])
+def test_numpys_bit_generators_take_it(name):
+    make = getattr(np.random, name)
+    seeds = ["a", b"a", 2**300, [1, "b"]]
+    drawn = [make(sq.SeedSequence(seed)).random_raw(2).tolist() for seed in seeds]
+    assert drawn == [make(sq.SeedSequence(seed)).random_raw(2).tolist() for seed in seeds]
+    assert not repeated(map(tuple, drawn))
+    children = np.random.Generator(make(sq.SeedSequence("a"))).spawn(2)
+    assert type(children[0].bit_generator.seed_seq) is sq.SeedSequence
+    assert np.random.default_rng(sq.SeedSequence("a")).random() == np.random.default_rng(sq.SeedSequence("a")).random()
+
+
+def test_it_is_a_seed_sequence_of_numpy():
+    interfaces = np.random.bit_generator
+    assert isinstance(sq.SeedSequence(5), interfaces.ISeedSequence)
+    assert isinstance(sq.SeedSequence(5), interfaces.ISpawnableSeedSequence)

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Tests squall for Python: builds the wheel and runs python/tests with the newest NumPy, then those of NumPy with
+# the oldest one that squall supports and with the first of its second series. Everything is in target/python.
+# What cannot run here is ignored with the reason.
+set -euo pipefail
+cd "$(dirname "$0")/../python"
+source ../scripts/ignored.sh
+
+target=$(realpath -m "${CARGO_TARGET_DIR:-../target}")
+here=$target/python
+python=${PYTHON:-python3}
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
+
+# is_before MINOR: whether this is a Python before 3.MINOR.
+is_before() { "$python" -c "import sys; sys.exit(sys.version_info >= (3, $1))"; }
+
+if ! command -v "$python" > /dev/null || is_before 11; then
+    ignored "squall for Python" "there is no Python 3.11 or later"
+    exit
+fi
+if ! "$python" -c "import ensurepip, venv" 2> /dev/null; then
+    missing "squall for Python" "python3-venv is not installed"
+    exit
+fi
+
+# has ENVIRONMENT PACKAGE...: whether the virtual environment, which is made if there is none, has the packages, or
+# gets them.
+has() {
+    local environment=$here/$1 log=$here/$1.log
+    shift
+    [ -x "$environment/bin/pip" ] || "$python" -m venv "$environment"
+    "$environment/bin/pip" install --quiet --only-binary :all: "$@" > "$log" 2>&1
+}
+
+# test_with ENVIRONMENT TEST...: installs the wheel there, and runs these tests.
+test_with() {
+    local environment=$here/$1
+    shift
+    "$environment/bin/pip" install --quiet --no-index --no-deps --force-reinstall "$here"/wheels/*.whl
+    "$environment/bin/python" -c 'import numpy, sys; print(f"python: Python {sys.version.split()[0]}, NumPy {numpy.__version__}")'
+    # -P: the extension module is in the wheel alone, not in this folder.
+    "$environment/bin/python" -P -m pytest --quiet "$@"
+}
+
+mkdir -p "$here"
+if ! has newest --upgrade maturin numpy pytest && ! has newest maturin numpy pytest; then
+    missing "squall for Python" "maturin, NumPy or pytest could not be installed"
+    exit
+fi
+# Tests that need one of these are ignored without it.
+for package in cffi cryptography "dask[array]" distributed mypy numba; do
+    has newest "$package" || echo "python: $package could not be installed" >&2
+done
+
+rm -rf "$here/wheels"
+"$here/newest/bin/maturin" build --quiet --release --target-dir "$target" --out "$here/wheels"
+
+status=0
+test_with newest || status=1
+for version in 1.26 2.0; do
+    if ! is_before 13; then
+        ignored "NumPy $version" "it has no wheel for Python 3.13 or later"
+    elif has "numpy-$version" "numpy==$version.*" pytest cffi; then
+        test_with "numpy-$version" tests/with_numpy || status=1
+    else
+        missing "NumPy $version" "it could not be installed" || status=1
+    fi
+done
+exit "$status"
