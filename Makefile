@@ -1,6 +1,6 @@
 # squall. `make run` demonstrates it, contributors run `make test`, and `make test-all` runs the rest.
 
-.PHONY: run test test-all test-arm64 test-under-load fuzz install uninstall crates deb bench bench-wipe bench-programs lab-deps lab
+.PHONY: run test test-all test-arm64 test-under-load fuzz install uninstall crates deb bench bench-wipe bench-programs lab-deps lab lab-arm64
 
 run:
 	cargo run --release -- stream --size 4GiB --progress > /dev/null
@@ -98,3 +98,11 @@ lab: lab-deps
 		--scenario together --scenario forks
 	cargo run --release -p squall-lab -- boot --output docs/records
 	cargo run --release -p squall-lab -- stops
+
+# Resets of emulated machines with arm64, an hour; as root on Debian, because the probe is cross-built.
+lab-arm64:
+	cargo run --release -p squall-lab -- deps --only 6.12-arm64 newest-arm64-16k
+	cargo run --release -p squall-lab -- reset --output docs/records/arm64 \
+		--machine 6.12-arm64 --machine newest-arm64-16k+rndr \
+		--scenario ticks --scenario threads --scenario together --scenario forks
+	cargo run --release -p squall-lab -- reset --output docs/records/arm64 --machine 6.12-arm64+slow

@@ -7,8 +7,9 @@
 #
 # `build` cross-builds everything but research in the root directory that arm64-root.sh makes; `library`,
 # `c_library`, `provider` and `command_line` run parts of it by qemu-user; `machines` boots Debian's kernels
-# and runs the guards, the preload library, the provider, the command and the Go module's tests in them
-# (squall-lab); `others` only compiles, for riscv64 and s390x. On arm64 itself the tests of `make test` run.
+# and runs the guards, the preload library's suite, the provider, the command and the Go module's tests in
+# them, and clones machines (squall-lab); `others` only compiles, for riscv64 and s390x. On arm64 itself the
+# tests of `make test` run.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 source scripts/crates.sh

@@ -71,18 +71,24 @@ fn the_squall_crate_in_a_program_seeds_from_the_kernel() {
 
 /// The library uses no more stack than its documentation says, in bytes.
 fn the_stack_stays_within_the_documented_size() {
+    /// What a draw takes more on some CPUs.
+    const MORE: usize = if cfg!(target_arch = "aarch64") {
+        2048
+    } else {
+        0
+    };
     let program = Program::compile("stack", &[]);
     let run = program.run_preloaded(&[]);
     assert!(run.status.success(), "{run:?}");
     let mut lines = run.output.lines().filter_map(|line| line.split_once(' '));
     for (what, most) in [
-        ("process", 6144),
-        ("later", 4096),
-        ("device", 4096),
+        ("process", 6144 + MORE),
+        ("later", 4096 + MORE),
+        ("device", 4096 + MORE),
         ("frame", usize::MAX),
-        ("thread", 4096),
-        ("later", 4096),
-        ("device", 4096),
+        ("thread", 4096 + MORE),
+        ("later", 4096 + MORE),
+        ("device", 4096 + MORE),
     ] {
         let (name, taken) = lines.next().expect("a line");
         assert_eq!(name, what);

@@ -10,7 +10,11 @@ use squall_tools::{Failure, Interrupt};
 
 use crate::debian::{Cache, Kernel, KernelName};
 use crate::emulator::{Arguments, Board, Hardware, Host, Initramfs, Machine};
+<<<<<<< HEAD
 use crate::emulator::{c_program_for_arm64, go_tests_for_arm64, root_of_arm64};
+=======
+use crate::emulator::{c_program_for_arm64, compile_for_arm64, root_of_arm64};
+>>>>>>> lab24
 
 pub use crate::emulator::Artifact;
 
@@ -65,11 +69,22 @@ impl GuestRunner {
         Ok(path)
     }
 
+<<<<<<< HEAD
     /// Builds the tests of a package of the Go module, and names the program `name`.
     pub fn go_tests(&self, package: &str, name: &str) -> Result<PathBuf, Failure> {
         let path = self.host.file(name);
         go_tests_for_arm64(package, &path)?;
         Ok(path)
+=======
+    /// A path for a file that is removed with the runner.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.host.file(name)
+    }
+
+    /// Compiles a C program of the workspace with these options, at a path of [`file`](Self::file).
+    pub fn compile(&self, source: &Path, options: &[&str], path: &Path) -> Result<(), Failure> {
+        compile_for_arm64(source, options, path)
+>>>>>>> lab24
     }
 
     /// Boots a guest with `files`, each at its path in the guest, which runs `script`.

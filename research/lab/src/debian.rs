@@ -31,6 +31,7 @@ mod userland;
 
 pub use headers::Headers;
 pub use kernel::{Kernel, KernelName};
+pub use lists::Architecture;
 pub use nginx::Nginx;
 pub use qemu::Qemu;
 pub use tools::Tools;
@@ -44,7 +45,7 @@ use squall_tools::{Failure, output};
 use apt::Archive;
 pub use args::DepsArguments;
 use item::Item;
-use lists::{Architecture, Release};
+use lists::Release;
 use lock::Lock;
 use programs::step;
 use record::Record;
@@ -121,7 +122,8 @@ impl Cache {
         self.qemu_of(Architecture::Arm64)
     }
 
-    fn qemu_of(&self, guest: Architecture) -> Result<Qemu, Failure> {
+    /// The cached QEMU for guests with these CPUs.
+    pub fn qemu_of(&self, guest: Architecture) -> Result<Qemu, Failure> {
         let item = Item::Qemu(guest);
         let record = self.record(item)?;
         Ok(Qemu::of(guest, &self.place(item), record))

@@ -19,7 +19,9 @@ pub(crate) use arguments::{Arguments, Board, Hardware, escaped};
 pub(crate) use build::library;
 pub use build::program;
 pub use build_arm64::Artifact;
-pub(crate) use build_arm64::{c_program as c_program_for_arm64, root as root_of_arm64};
+pub(crate) use build_arm64::{
+    c_program as c_program_for_arm64, compile as compile_for_arm64, root as root_of_arm64,
+};
 pub use build_c::program as c_program;
 pub(crate) use build_go::{program as go_program, tests_for_arm64 as go_tests_for_arm64};
 pub use build_module::module;

@@ -18,7 +18,7 @@ use squall_tools::{Failure, Interrupt, output};
 pub use args::StopsArguments;
 
 use crate::debian::Cache;
-use crate::vm::{self, Contents, Host, Spec};
+use crate::vm::{self, Contents, Platform, Spec};
 use report::{Setup, StopsReport};
 
 /// Measures and reports.
@@ -27,21 +27,23 @@ pub fn run(options: &StopsArguments) -> Result<(), Failure> {
     let exit = exit::measure();
     let interrupt = Interrupt::watch("the machines are ended")?;
     let cache = Cache::open(options.cache.as_deref())?;
-    let (qemu, kernel) = (cache.qemu()?, cache.kernel(options.machine.kernel)?);
+    let kernel = cache.kernel(options.machine.kernel)?;
+    let platform = Platform::open(
+        options.machine.architecture(),
+        &cache,
+        &interrupt,
+        Duration::from_secs(options.timeout),
+    )?;
     let setup = Setup {
         date: jiff::Timestamp::now().strftime("%F").to_string(),
         machine: options.machine.to_string(),
         kernel: kernel.release,
-        qemu: qemu.version.clone(),
+        qemu: platform.qemu.clone(),
         accelerator: options.accelerator.name(),
     };
-    let host = Host::new(qemu, interrupt, Duration::from_secs(options.timeout))?;
-    let probe = vm::probe();
-    // Ctrl-C on the terminal also ends the compiler.
-    host.interrupt.check()?;
-    let initramfs = host.file("initramfs");
+    let initramfs = platform.host.file("initramfs");
     let contents = Contents {
-        probe: &probe?,
+        probe: &platform.probe,
         go: None,
         doors: None,
         modules: &[],
@@ -50,11 +52,12 @@ pub fn run(options: &StopsArguments) -> Result<(), Failure> {
     let spec = Spec {
         kernel: kernel.image,
         initramfs,
+        cpu: options.machine.cpu,
         signals: options.machine.signals,
         mode: Mode::Stops,
         accelerator: options.accelerator,
     };
-    let measured = experiment::measure(&host, &spec, &options.counts())?;
+    let measured = experiment::measure(&platform.host, &spec, &options.counts())?;
     let report = StopsReport::new(setup, &measured, exit);
     if options.json {
         output::print_json(&report)

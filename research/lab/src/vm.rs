@@ -8,22 +8,30 @@ mod doors;
 mod guest;
 mod initramfs;
 mod memory;
+mod platform;
 mod spec;
 
 use std::path::{Path, PathBuf};
 
 use squall_tools::Failure;
 
+use crate::emulator::Artifact;
 pub use crate::emulator::Host;
 pub use doors::Doors;
 pub use guest::{Guest, Snapshot};
 pub use initramfs::{Contents, initramfs};
 pub use memory::SharedMemory;
-pub use spec::{Accelerator, Page, Signals, Spec};
+pub use platform::Platform;
+pub use spec::{Accelerator, Cpu, Page, Signals, Spec};
 
-/// Builds the probe if necessary, and returns its path.
+/// Builds the probe for x86-64 if necessary, and returns its path.
 pub fn probe() -> Result<PathBuf, Failure> {
     crate::emulator::program("squall-probe", "squall-probe")
+}
+
+/// Builds the probe for arm64 if necessary, and returns its path.
+pub fn probe_for_arm64() -> Result<PathBuf, Failure> {
+    Artifact::StaticProgram("squall-probe", "squall-probe").build()
 }
 
 /// Builds the preload library and OpenSSL's provider if necessary, and returns their paths.

@@ -1,6 +1,9 @@
 //! The guards, the preload library, the provider, the command and the Go module on real kernels of arm64, with
 //! pages of 4 and 16 KiB.
 
+pub mod clones;
+pub mod preload;
+
 use std::path::Path;
 use std::time::Duration;
 

@@ -21,7 +21,7 @@ pub const TESTS: &[Test] = tests![
 
 /// How often `source` repeated words, and in how many clones.
 #[track_caller]
-fn repeats(report: &Value, source: &str) -> (u64, u64) {
+pub fn repeats(report: &Value, source: &str) -> (u64, u64) {
     let sources = report["experiments"][0]["sources"].as_array();
     let named = |entry: &&Value| entry["source"] == source;
     let found = sources.expect("sources").iter().find(named);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use squall_lab::debian::{Cache, KernelName};
 use squall_lab::vm::{
-    Accelerator, Contents, Guest, Host, Signals, Snapshot, Spec, initramfs, probe,
+    Accelerator, Contents, Cpu, Guest, Host, Signals, Snapshot, Spec, initramfs, probe,
 };
 use squall_probe::Mode;
 use squall_testing::suite::Test;
@@ -48,6 +48,7 @@ impl Workspace {
         let spec = Spec {
             kernel: cache.kernel(KernelName::V6_12).unwrap().image,
             initramfs: path,
+            cpu: Cpu::X86_64,
             signals: Signals::NONE,
             mode: Mode::Ticks,
             accelerator: Accelerator::Tcg,

@@ -27,6 +27,8 @@ fn main() -> ExitCode {
     // Machines take the longest, so they come first: the others run meanwhile.
     suite::main(&[
         arm64::TESTS,
+        arm64::preload::TESTS,
+        arm64::clones::TESTS,
         dmcrypt::bench::TESTS,
         dmcrypt::backing::TESTS,
         dmcrypt::killed::TESTS,

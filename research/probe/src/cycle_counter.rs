@@ -28,6 +28,7 @@ fn stay_on_one_cpu() -> Result<()> {
 }
 
 /// The counter and the number of its CPU, in one instruction.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn read_counter() -> Reading {
     let mut cpu = 0;
@@ -36,6 +37,19 @@ fn read_counter() -> Reading {
     Reading {
         cycles,
         cpu: cpu.into(),
+    }
+}
+
+/// The counter. No instruction reads the CPU's number, but the thread stays on [`CPU`].
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn read_counter() -> Reading {
+    let cycles;
+    // SAFETY: Linux lets processes read the virtual counter.
+    unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) cycles, options(nomem, nostack)) };
+    Reading {
+        cycles,
+        cpu: CPU as u64,
     }
 }
 

@@ -45,9 +45,11 @@ pub fn gather(mode: Mode, status: Value, served: Value) -> Result<String> {
     Ok(facts.to_string())
 }
 
-/// Which of the relevant instructions the first CPU has.
+/// Which of the relevant instructions the first CPU has. x86-64 has the line `flags`, arm64 `Features`,
+/// where `rng` is RNDR.
 fn cpu_flags(cpuinfo: &str) -> Value {
-    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
+    let is_flags = |line: &&str| line.starts_with("flags") || line.starts_with("Features");
+    let flags = cpuinfo.lines().find(is_flags);
     let has = |flag| {
         flags
             .unwrap_or("")
@@ -59,6 +61,7 @@ fn cpu_flags(cpuinfo: &str) -> Value {
         "rdseed": has("rdseed"),
         "aes": has("aes"),
         "vaes": has("vaes"),
+        "rng": has("rng"),
     })
 }
 
@@ -129,11 +132,15 @@ mod tests {
 
     #[test]
     fn flags_are_whole_words() {
-        let flags = cpu_flags("processor\t: 0\nflags\t\t: fpu rdrand vaes\n");
-        assert_eq!(
-            flags,
-            json!({ "rdrand": true, "rdseed": false, "aes": false, "vaes": true })
-        );
+        let known = |flags: Value| {
+            let flags = flags.as_object().expect("an object").clone();
+            let known = flags.into_iter().filter(|(_, has)| has == true);
+            known.map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        let x86_64 = cpu_flags("processor\t: 0\nflags\t\t: fpu rdrand vaes\n");
+        assert_eq!(known(x86_64), ["rdrand", "vaes"]);
+        let arm64 = cpu_flags("processor\t: 0\nFeatures\t: fp aes rng\n");
+        assert_eq!(known(arm64), ["aes", "rng"]);
     }
 
     #[test]

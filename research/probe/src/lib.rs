@@ -171,7 +171,7 @@ impl Mode {
         matches!(self, Mode::Go | Mode::GoBursts)
     }
 
-    /// Whether the machine has the random instruction: bursts need it. Elsewhere only the cycle counter
+    /// Whether a machine with x86-64 has the random instruction: bursts need it. Elsewhere only the cycle counter
     /// tells clones apart by itself, and what holds without the instruction also holds with it.
     pub fn has_random_instruction(self) -> bool {
         matches!(self, Mode::Bursts | Mode::GoBursts)

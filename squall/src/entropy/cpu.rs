@@ -149,6 +149,21 @@ pub(crate) fn count_or_read(count: u64) -> u64 {
     }
 }
 
+/// The cycle counter's next value, and how often the current one could be read before: finer than the
+/// counter, which moves only every 40 ns on some ARM CPUs. Takes a tick at most.
+pub(crate) fn fine_count() -> u64 {
+    /// Readings after which the counter stands still.
+    const READINGS: u64 = 0xff;
+    let first = read_counter();
+    let mut last = first;
+    let mut readings = 0;
+    while last == first && readings < READINGS {
+        last = read_counter();
+        readings += 1;
+    }
+    last << 8 | readings
+}
+
 #[inline]
 fn unless_failed(state: &State, count: impl FnOnce() -> u64) -> u64 {
     match state.get() {
@@ -335,6 +350,19 @@ unsafe fn try_raw_word() -> Option<u64> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+
+    #[test]
+    fn a_fine_count_ends_with_the_number_of_readings() {
+        let is_next = |_| {
+            let before = read_counter();
+            let count = fine_count();
+            let readings = count & 0xff;
+            // A tick may take more readings, or the thread may move to another CPU.
+            let is_later = count >> 8 > before << 8 >> 8;
+            (1..0xff).contains(&readings) && is_later
+        };
+        assert!((0..1000).any(is_next));
+    }
 
     #[test]
     fn the_cycle_counter_moves() {

@@ -106,16 +106,47 @@ pub(crate) fn additional_input_at<const WORDS: usize>(count: u64) -> [u64; WORDS
     }
     core::array::from_fn(|i| match i {
         0 => cpu::count_or_read(count),
-        _ => cpu::random_word().unwrap_or_else(|| unique_word(cpu::count_or_read(0))),
+        _ => cpu::random_word().unwrap_or_else(word_of_counts),
     })
 }
 
-/// Replaces a word of the random instruction: different on each call in a process, even where the cycle
-/// counter is too coarse to tell requests apart.
+/// Replaces a word of the random instruction.
 #[cold]
-fn unique_word(cycles: u64) -> u64 {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    cycles.rotate_left(32) ^ NUMBER.fetch_add(1, Ordering::Relaxed)
+fn word_of_counts() -> u64 {
+    static HISTORY: History = History::new();
+    HISTORY.add(cpu::fine_count())
+}
+
+/// All cycle counts that this process has read in place of random words, condensed into one. Clones that
+/// once read different counts get different words from then on, even if they read equal counts later.
+struct History(AtomicU64);
+
+impl History {
+    const fn new() -> History {
+        History(AtomicU64::new(0))
+    }
+
+    /// Adds a count, by a step of a linear congruential generator with the multiplier of Knuth's MMIX (The
+    /// Art of Computer Programming, section 3.3.4) and an odd increment. Under one increment its period is 2^64
+    /// (section 3.2.1.2, theorem A), so words differ even if the counter stands still.
+    fn add(&self, count: u64) -> u64 {
+        let step = |state: u64| {
+            state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(count << 1 | 1)
+        };
+        let mut state = self.0.load(Ordering::Relaxed);
+        loop {
+            let next = step(state);
+            let stored =
+                self.0
+                    .compare_exchange_weak(state, next, Ordering::Relaxed, Ordering::Relaxed);
+            match stored {
+                Ok(_) => return next,
+                Err(changed) => state = changed,
+            }
+        }
+    }
 }
 
 /// Whether the cycle counter and the CPU's random instruction, of which additional input consists, both
@@ -147,12 +178,31 @@ mod tests {
     }
 
     #[test]
-    fn substitutes_for_random_words_differ() {
-        // With a counter that stands still.
-        let mut words: Vec<_> = (0..1000).map(|_| unique_word(7)).collect();
-        words.sort_unstable();
-        words.dedup();
-        assert_eq!(words.len(), 1000);
+    fn words_differ_even_if_the_counter_stands_still() {
+        for count in [0, 7, u64::MAX] {
+            let history = History::new();
+            let mut words: Vec<_> = (0..1000).map(|_| history.add(count)).collect();
+            words.sort_unstable();
+            words.dedup();
+            assert_eq!(words.len(), 1000);
+        }
+    }
+
+    #[test]
+    fn clones_that_read_another_count_once_stay_different() {
+        let clones = [3, 4].map(|first| {
+            let history = History::new();
+            history.add(first);
+            history
+        });
+        for count in 10..1000 {
+            let [one, other] = clones.each_ref().map(|history| history.add(count));
+            assert_ne!(one, other);
+        }
+        // The control: equal counts give equal words.
+        let [one, other] = [History::new(), History::new()];
+        assert_eq!(one.add(3), other.add(3));
+        assert_eq!(one.add(10), other.add(10));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use squall::Engine;
+use squall::hazmat::{Aes256, Keystream, Stores};
 use squall::testing::{events_for_testing, page_address_for_testing};
 
 use crate::Verdict;
@@ -42,7 +44,8 @@ pub fn drop_while<T>(page: usize, work: impl FnOnce(&AtomicU64) -> T) -> T {
                     unsafe { libc::madvise(page as *mut libc::c_void, 4096, libc::MADV_DONTNEED) };
                 assert_eq!(status, 0);
                 drops.fetch_add(1, Ordering::Relaxed);
-                for _ in 0..300 {
+                // Many times what a seeding takes: most drops hit requests, not seedings.
+                for _ in 0..3000 {
                     std::hint::spin_loop();
                 }
             }
@@ -59,7 +62,7 @@ const EMPTIED: usize = 5;
 /// Looks for repeats and zeros until enough draws have found the page emptied. Where both threads share
 /// a CPU, the dropping one only runs when this one yields.
 pub fn small() -> Verdict {
-    judge_small(1_000, std::thread::yield_now)
+    judge_small(200, std::thread::yield_now)
 }
 
 /// The same until a draw is of zeros: a drop rarely hits the nanosecond between a check and a read, and
@@ -87,34 +90,41 @@ fn judge_small(enough: u64, between: fn()) -> Verdict {
     }))
 }
 
-/// Draws requests that are generated in place and take several generator requests, until enough of them
-/// have found their page emptied. An empty page gives the same bytes every time, so the first bytes of
-/// each request are compared.
+/// Draws requests that are generated in place, of one and of several generator requests, until enough of
+/// them have found their page emptied.
 pub fn large() -> Verdict {
-    judge_large(1_000, std::thread::yield_now)
+    judge_large(200, &[257, 1000, 65_537, 200_000], std::thread::yield_now)
 }
 
-/// The same until a request repeats: the other thread must run within a request.
-pub fn large_until_repeat() -> Verdict {
-    judge_large(u64::MAX, || ())
+/// The same until a request is served from an empty page: the other thread must run within a request, so
+/// the requests are short.
+pub fn large_until_served_from_an_empty_page() -> Verdict {
+    judge_large(u64::MAX, &[257], || ())
 }
 
-fn judge_large(enough: u64, between: fn()) -> Verdict {
-    let lens = [257, 1000, 4096, 65_536, 65_537, 200_000];
+fn judge_large(enough: u64, lens: &[usize], between: fn()) -> Verdict {
+    let empty = first_bytes_from_an_empty_page();
+    let mut out = vec![0; *lens.iter().max().expect("a length")];
     drop_page_while(|| {
-        let mut draws = Vec::new();
         while events_for_testing()[EMPTIED] < enough {
-            for len in lens {
-                let mut out = vec![0; len];
-                squall::fill(&mut out);
-                draws.push(*out.first_chunk().expect("sixteen bytes"));
+            for &len in lens {
+                squall::fill(&mut out[..len]);
+                if out.starts_with(&empty) {
+                    return Verdict::Broken("served from an empty page".to_owned());
+                }
                 between();
             }
-            if draws.len().is_multiple_of(600) && matches!(judge(draws.clone()), Verdict::Broken(_))
-            {
-                break;
-            }
         }
-        judge(draws)
+        Verdict::Held
     })
+}
+
+/// What the generator of an empty page, whose key and counter are zeros, returns first: its counter is
+/// incremented before it is encrypted (SP 800-90A section 10.2.1.5.1).
+fn first_bytes_from_an_empty_page() -> Draw {
+    let mut block = Draw::default();
+    Keystream::<Aes256>::new(&[0; 32], Engine::Portable)
+        .expect("the portable engine is everywhere")
+        .fill(1, &mut block, Stores::Cached);
+    block
 }

@@ -284,7 +284,7 @@ const CASES: &[Case] = &[
     case("drop/small/no-pad", drops::small, &[UnnotifiedCloneGuard], Held),
     case("drop/small/control", drops::small_until_zeros, &[UnnotifiedCloneGuard, CheckAfterRead], Broken),
     case("drop/large", drops::large, KEYS_ALONE, Held),
-    case("drop/large/control", drops::large_until_repeat, KEYS_UNCHECKED, Broken),
+    case("drop/large/control", drops::large_until_served_from_an_empty_page, KEYS_UNCHECKED, Broken),
     case("drop/in-a-small-draw", steps::drop_in_a_small_draw, KEYS_ALONE, Held).needs(STEPS),
     case("drop/in-a-small-draw/control", steps::drop_in_a_small_draw, KEYS_UNCHECKED, Broken).needs(STEPS),
     case("drop/in-a-large-draw", steps::drop_in_a_large_draw, KEYS_ALONE, Held).needs(STEPS),

@@ -58,7 +58,7 @@ pub fn interrupt_while(work: impl FnOnce(&dyn Fn())) {
     sender.join().unwrap();
 }
 
-const IN_HANDLER: usize = 20_000;
+const IN_HANDLER: usize = 2_000;
 
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
 static DRAWS: AtomicPtr<Draw> = AtomicPtr::new(std::ptr::null_mut());

@@ -5,8 +5,10 @@
 #ifdef BY_NUMBER
 #define getrandom(buffer, length, flags) syscall(SYS_getrandom, buffer, length, flags)
 #define IS_SERVED REPLACES_SYSCALL
+#define CHECKS_ARGUMENTS 1
 #else
 #define IS_SERVED 1
+#define CHECKS_ARGUMENTS !DRAWS_IN_VDSO
 #endif
 
 #ifdef __has_include
@@ -25,12 +27,11 @@ static void check_getrandom(void *place, size_t length, unsigned flags) {
     int error = errno;
     printf("getrandom %p %zu %u: %zd, %s\n", place == buffer ? NULL : place, length, flags, result,
            error == UNTOUCHED ? "errno as it was" : strerror(error));
-    if (result < 0) {
-        forwarded[0]++;
-        return;
-    }
-    served[0]++;
-    CHECK(looks_drawn(buffer, result) && buffer[result] == 0);
+    /* The vDSO checks neither the address of no bytes, nor that two of the flags exclude each other. */
+    int is_unchecked = !CHECKS_ARGUMENTS && ((flags & 6) == 6 || (!length && (uintptr_t)place >> 56));
+    if (result < 0 || is_unchecked) forwarded[0]++;
+    else served[0]++;
+    if (result >= 0) CHECK(looks_drawn(buffer, result) && buffer[result] == 0);
 }
 
 static void check_getentropy(void *place, size_t length) {
@@ -60,14 +61,14 @@ int main(void) {
             check_getrandom(buffer, lengths[l], flags[f]);
         }
         for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
-            check_getrandom(bad[b], 16, flags[f]);
+            if (CHECKS_ARGUMENTS) check_getrandom(bad[b], 16, flags[f]);
             check_getrandom(bad[b], 0, flags[f]);
         }
-        check_getrandom(NULL, SIZE_MAX, flags[f]);
+        if (CHECKS_ARGUMENTS) check_getrandom(NULL, SIZE_MAX, flags[f]);
     }
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) check_getentropy(buffer, lengths[l]);
     for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
-        check_getentropy(bad[b], 16);
+        if (!DRAWS_IN_VDSO) check_getentropy(bad[b], 16);
         check_getentropy(bad[b], 0);
         check_getentropy(bad[b], 257);
     }

@@ -22,7 +22,7 @@ static void draw(int count, char **arguments, char **environment) {
     results[6] = syscall(SYS_getrandom, drawn[6], 16, 0);
     results[7] = getrandom(drawn[7], 16, 64);
     /* A call with six arguments that the kernel checks. */
-    mapped = (char *)syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE, self, 4096L);
+    mapped = (char *)syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE, self, sysconf(_SC_PAGESIZE));
     results[8] = syscall(SYS_lseek, other, 1L << 40, 99) == -1 ? errno : 0;
     contents[0] = (int)read(other, &contents[1], sizeof contents[1]);
     close(fd), close(other), close(twice);
@@ -38,7 +38,7 @@ int main(void) {
     printf("zeros: %d %d\n", contents[0], contents[1]);
     printf("refused: %s\n", strerror((int)results[8]));
     char page[4096];
-    CHECK(mapped != MAP_FAILED && pread(self, page, 4096, 4096) == 4096);
+    CHECK(mapped != MAP_FAILED && pread(self, page, 4096, sysconf(_SC_PAGESIZE)) == 4096);
     CHECK(!memcmp(mapped, page, 4096));
     CHECK(repeats(drawn, 7) == 0);
     /* Only this draw is counted, because the library's constructor has run now. */

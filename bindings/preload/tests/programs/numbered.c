@@ -19,10 +19,11 @@ int main(void) {
 
     /* A call with six arguments that the kernel checks, and a result of more than 32 bits. */
     int file = memfd_create("file", 0);
-    CHECK(ftruncate(file, 3 * 4096) == 0 && pwrite(file, "contents", 8, 2 * 4096) == 8);
-    char *mapped = (char *)syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE, file, 2 * 4096L);
+    long page = sysconf(_SC_PAGESIZE);
+    CHECK(ftruncate(file, 3 * page) == 0 && pwrite(file, "contents", 8, 2 * page) == 8);
+    char *mapped = (char *)syscall(SYS_mmap, NULL, page, PROT_READ, MAP_PRIVATE, file, 2 * page);
     CHECK(mapped != MAP_FAILED && !memcmp(mapped, "contents", 8));
-    CHECK(syscall(SYS_munmap, mapped, 4096) == 0);
+    CHECK(syscall(SYS_munmap, mapped, page) == 0);
 
     /* A call that returns twice. */
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);

@@ -26,6 +26,14 @@ __attribute__((constructor)) static void end_in_time(void) { alarm(600); }
 #define REPLACES_SYSCALL 0
 #endif
 
+/* Whether the C library's getrandom is the vDSO's (glibc 2.41). Its state is memory that the first draw of a
+   thread may map; with it, a draw may make no system call. It writes to the buffer without a check. */
+#ifdef __GLIBC_PREREQ
+#define DRAWS_IN_VDSO __GLIBC_PREREQ(2, 41)
+#else
+#define DRAWS_IN_VDSO 0
+#endif
+
 /* The value of errno before each call. */
 #define UNTOUCHED 99
 

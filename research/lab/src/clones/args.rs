@@ -40,6 +40,10 @@ pub struct LabArguments {
     ///
     /// KERNEL+vmgenid+module is a machine in which the kernel module shows vmgenid's page, and
     /// KERNEL+vmgenid+copy one in which it shows a copy that never changes, as a control.
+    ///
+    /// 6.12-arm64, 6.12-arm64-16k, newest-arm64 and newest-arm64-16k have arm64 with pages of 4 or 16
+    /// KiB, and no random instruction; with +rndr they have it. 6.12-arm64+slow has a cycle counter of 20
+    /// kHz. They run the scenarios ticks, together, threads and forks.
     #[arg(long, value_name = "MACHINE")]
     pub machine: Vec<Machine>,
 

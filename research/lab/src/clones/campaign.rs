@@ -15,9 +15,9 @@ use super::machine::Machine;
 use super::output;
 use super::scenario::Scenario;
 use crate::analysis::{Campaign, Experiment, Setup, Validity};
-use crate::debian::{Cache, Kernel, Qemu};
+use crate::debian::{Architecture, Cache, Kernel};
 use crate::emulator;
-use crate::vm::{self, Contents, Doors, Host, Page, Signals, Spec};
+use crate::vm::{self, Accelerator, Contents, Cpu, Doors, Host, Page, Platform, Signals, Spec};
 
 /// Boots machines and reports on their outputs.
 pub fn boot(options: &BootArguments) -> Result<(), Failure> {
@@ -54,9 +54,8 @@ fn report_name(scenarios: &[Scenario]) -> String {
 struct Lab<'a> {
     options: &'a LabArguments,
     cache: Cache,
-    host: Host,
-    qemu: String,
-    probe: PathBuf,
+    /// One for each kind of CPU that a machine has.
+    platforms: Vec<Platform>,
     /// The Go program. None unless a scenario uses it.
     go: Option<PathBuf>,
     /// Unmodified programs and squall's libraries for them. None unless a scenario uses them.
@@ -70,34 +69,46 @@ impl<'a> Lab<'a> {
         }
         let interrupt = Interrupt::watch("the machines are ended")?;
         let cache = Cache::open(options.cache.as_deref())?;
-        let qemu = cache.qemu()?;
-        for machine in options.machines() {
+        let machines = options.machines();
+        machines
+            .iter()
+            .try_for_each(|&machine| check(machine, scenarios, options.accelerator))?;
+        let is_needed = |wanted: &Architecture| {
+            let mut machines = machines.iter();
+            machines.any(|machine| machine.architecture() == *wanted)
+        };
+        let needed = Architecture::ALL.into_iter().filter(is_needed);
+        for architecture in needed.clone() {
+            cache.qemu_of(architecture)?;
+        }
+        for machine in &machines {
             cache.kernel(machine.kernel)?;
         }
-        let version = qemu.version.clone();
-        let host = new_host(qemu, interrupt, options)?;
-        let (probe, go) = (vm::probe(), go_probe(&host, scenarios));
-        let doors = doors(&host, &cache, scenarios);
+        let timeout = Duration::from_secs(options.timeout);
+        let platforms = needed
+            .map(|architecture| Platform::open(architecture, &cache, &interrupt, timeout))
+            .collect::<Result<Vec<_>, _>>()?;
+        let host = &platforms[0].host;
+        let (go, doors) = (go_probe(host, scenarios), doors(host, &cache, scenarios));
         // Ctrl-C on the terminal also ends the compilers.
-        host.interrupt.check()?;
+        interrupt.check()?;
         Ok(Lab {
             options,
             cache,
-            host,
-            qemu: version,
-            probe: probe?,
+            platforms,
             go: go?,
             doors: doors?,
         })
     }
 
     fn boots(&self, machine: Machine, runs: usize) -> Result<Experiment, Failure> {
+        let host = &self.platform(machine).host;
         let (spec, kernel) = self.spec(machine, Scenario::Ticks.mode())?;
         let progress = progress(&format!("{machine}: boots"), runs);
         let mut traces = Vec::with_capacity(runs);
         let mut facts = String::new();
         for _ in 0..runs {
-            let (trace, reported) = experiment::boot(&self.host, &spec).map_err(naming(machine))?;
+            let (trace, reported) = experiment::boot(host, &spec).map_err(naming(machine))?;
             facts = reported;
             traces.push(trace);
             progress.inc(1);
@@ -115,12 +126,13 @@ impl<'a> Lab<'a> {
         scenario: Scenario,
         runs: usize,
     ) -> Result<Experiment, Failure> {
+        let host = &self.platform(machine).host;
         let (spec, kernel) = self.spec(machine, scenario.mode())?;
         let progress = progress(&format!("{machine}: resets, {scenario}"), runs);
-        let original = experiment::snapshot(&self.host, &spec).map_err(naming(machine))?;
+        let original = experiment::snapshot(host, &spec).map_err(naming(machine))?;
         let advance = |done: usize| progress.set_position(done as u64);
         let order = scenario.order();
-        let resets = experiment::resets(&self.host, &spec, &original, order, runs, advance)
+        let resets = experiment::resets(host, &spec, &original, order, runs, advance)
             .map_err(naming(machine))?;
         let setup = self.setup(machine, &kernel, scenario, &original.facts)?;
         Ok(finish_progress(
@@ -129,14 +141,21 @@ impl<'a> Lab<'a> {
         ))
     }
 
+    fn platform(&self, machine: Machine) -> &Platform {
+        let has_its_cpu = |platform: &&Platform| platform.architecture == machine.architecture();
+        let found = self.platforms.iter().find(has_its_cpu);
+        found.expect("a platform for each machine")
+    }
+
     /// The specification of a machine that runs the probe, and its kernel.
     fn spec(&self, machine: Machine, mode: Mode) -> Result<(Spec, Kernel), Failure> {
         let kernel = self.cache.kernel(machine.kernel)?;
         let mut modules: Vec<_> = kernel.module("ptp_vmclock").into_iter().collect();
         modules.extend(self.module(machine)?);
-        let initramfs = self.host.file("initramfs");
+        let platform = self.platform(machine);
+        let initramfs = platform.host.file("initramfs");
         let contents = Contents {
-            probe: &self.probe,
+            probe: &platform.probe,
             go: self.go.as_deref().filter(|_| mode.is_go()),
             doors: self.doors.as_ref().filter(|_| mode == Mode::Doors),
             modules: &modules,
@@ -145,6 +164,7 @@ impl<'a> Lab<'a> {
         let spec = Spec {
             kernel: kernel.image.clone(),
             initramfs,
+            cpu: machine.cpu,
             signals: machine.signals,
             mode,
             accelerator: self.options.accelerator,
@@ -159,7 +179,7 @@ impl<'a> Lab<'a> {
             Page::Shown => false,
             Page::Copied => true,
         };
-        let path = self.host.file("squall_vmgenid.ko");
+        let path = self.platform(machine).host.file("squall_vmgenid.ko");
         emulator::module(&self.cache, machine.kernel, shows_copy, &path)?;
         Ok(Some(path))
     }
@@ -183,10 +203,14 @@ impl<'a> Lab<'a> {
             let reason = "the guest did not find exactly the devices that it was given";
             return Err(naming(machine)(Failure::Runtime(reason.into())));
         }
+        if (facts["cpu_flags"]["rng"] == true) != (machine.cpu == Cpu::Arm64Max) {
+            let reason = "the guest's CPU is not the one that it was given";
+            return Err(naming(machine)(Failure::Runtime(reason.into())));
+        }
         Ok(Setup {
             machine: machine.to_string(),
             kernel: kernel.release.clone(),
-            qemu: self.qemu.clone(),
+            qemu: self.platform(machine).qemu.clone(),
             accelerator: self.options.accelerator.name().into(),
             mode: scenario.to_string(),
             probe: scenario.mode(),
@@ -200,7 +224,7 @@ impl<'a> Lab<'a> {
         let nginx = self.doors.as_ref().map(Doors::version);
         let known = [
             ("nginx", nginx),
-            ("qemu", Some(self.qemu.as_str())),
+            ("qemu", Some(self.platforms[0].qemu.as_str())),
             ("squall", Some(env!("CARGO_PKG_VERSION"))),
         ];
         let known = known.into_iter();
@@ -273,8 +297,25 @@ fn check_verdict(experiment: &Experiment) -> Result<(), Failure> {
     }
 }
 
-fn new_host(qemu: Qemu, interrupt: Interrupt, options: &LabArguments) -> Result<Host, Failure> {
-    Host::new(qemu, interrupt, Duration::from_secs(options.timeout))
+/// Fails if the machine cannot run these scenarios.
+fn check(
+    machine: Machine,
+    scenarios: &[Scenario],
+    accelerator: Accelerator,
+) -> Result<(), Failure> {
+    let architecture = machine.architecture();
+    let cannot = |scenario: &&Scenario| !scenario.runs_on(architecture);
+    if let Some(scenario) = scenarios.iter().find(cannot) {
+        return Err(Failure::Usage(format!(
+            "{machine} does not run the scenario {scenario}: use ticks, together, threads or forks"
+        )));
+    }
+    if architecture == Architecture::Arm64 && accelerator == Accelerator::Kvm {
+        return Err(Failure::Usage(format!(
+            "{machine} is always emulated: leave --accelerator out"
+        )));
+    }
+    Ok(())
 }
 
 /// Builds the Go program if a scenario uses it, so that a missing compiler is noticed at the start.

@@ -1,15 +1,16 @@
-//! The machines of the experiments: a kernel, and the devices that notify it of a clone.
+//! The machines of the experiments: a kernel, a CPU, and the devices that notify of a clone.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::debian::KernelName;
-use crate::vm::{Page, Signals};
+use crate::debian::{Architecture, KernelName};
+use crate::vm::{Cpu, Page, Signals};
 
 /// A kernel on a machine with or without clone notification devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
     pub kernel: KernelName,
+    pub cpu: Cpu,
     /// The devices that notify the kernel of a clone.
     pub signals: Signals,
 }
@@ -34,14 +35,49 @@ impl Machine {
         Machine::new(KernelName::Newest, Signals::VMGENID_WITH_COPY),
     ];
 
+    /// Machines with arm64. QEMU has no device there that notifies of a clone.
+    const ARM64: [Machine; 9] = [
+        Machine::arm64(KernelName::Arm64V6_12, Cpu::NeoverseN1),
+        Machine::arm64(KernelName::Arm64V6_12, Cpu::Arm64Max),
+        Machine::arm64(KernelName::Arm64V6_12, Cpu::NeoverseN1WithSlowCounter),
+        Machine::arm64(KernelName::Arm64V6_12Pages16K, Cpu::NeoverseN1),
+        Machine::arm64(KernelName::Arm64V6_12Pages16K, Cpu::Arm64Max),
+        Machine::arm64(KernelName::Arm64Newest, Cpu::NeoverseN1),
+        Machine::arm64(KernelName::Arm64Newest, Cpu::Arm64Max),
+        Machine::arm64(KernelName::Arm64NewestPages16K, Cpu::NeoverseN1),
+        Machine::arm64(KernelName::Arm64NewestPages16K, Cpu::Arm64Max),
+    ];
+
     const fn new(kernel: KernelName, signals: Signals) -> Machine {
-        Machine { kernel, signals }
+        Machine {
+            kernel,
+            cpu: Cpu::X86_64,
+            signals,
+        }
+    }
+
+    const fn arm64(kernel: KernelName, cpu: Cpu) -> Machine {
+        Machine {
+            kernel,
+            cpu,
+            signals: Signals::NONE,
+        }
+    }
+
+    /// The kind of its CPU.
+    pub fn architecture(self) -> Architecture {
+        self.kernel.architecture()
     }
 }
 
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kernel.name())?;
+        match self.cpu {
+            Cpu::X86_64 | Cpu::NeoverseN1 => {}
+            Cpu::NeoverseN1WithSlowCounter => f.write_str("+slow")?,
+            Cpu::Arm64Max => f.write_str("+rndr")?,
+        }
         if self.signals.vmgenid {
             f.write_str("+vmgenid")?;
         }
@@ -61,7 +97,12 @@ impl FromStr for Machine {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Machine, String> {
-        let known = [&Machine::DEFAULT[..], &Machine::WITH_MODULE].concat();
+        let known = [
+            &Machine::DEFAULT[..],
+            &Machine::WITH_MODULE,
+            &Machine::ARM64,
+        ]
+        .concat();
         let find = |machine: &&Machine| machine.to_string() == name;
         known.iter().find(find).copied().ok_or_else(|| {
             let all: Vec<_> = known.iter().map(Machine::to_string).collect();
@@ -84,6 +125,10 @@ mod tests {
         let page = |name: &str| name.parse().map(|machine: Machine| machine.signals.page);
         assert_eq!(page("6.1+vmgenid+module"), Ok(Page::Shown));
         assert_eq!(page("newest+vmgenid+copy"), Ok(Page::Copied));
+        let cpu = |name: &str| name.parse().map(|machine: Machine| machine.cpu);
+        assert_eq!(cpu("6.12"), Ok(Cpu::X86_64));
+        assert_eq!(cpu("6.12-arm64"), Ok(Cpu::NeoverseN1));
+        assert_eq!(cpu("newest-arm64-16k+rndr"), Ok(Cpu::Arm64Max));
         let refused = page("6.12+module").unwrap_err();
         assert!(refused.contains("6.12+vmgenid+module"), "{refused}");
     }

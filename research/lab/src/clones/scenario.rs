@@ -5,6 +5,7 @@ use std::fmt;
 use squall_probe::Mode;
 
 use super::experiment::Order;
+use crate::debian::Architecture;
 
 /// A scenario of resets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -40,6 +41,16 @@ impl Scenario {
             Scenario::Bursts => Mode::Bursts,
             Scenario::GoBursts => Mode::GoBursts,
         }
+    }
+
+    /// Whether machines with these CPUs have the scenario. On arm64 squall serves no bursts, its Go module
+    /// is crypto/rand, and the lab has no nginx.
+    pub fn runs_on(self, architecture: Architecture) -> bool {
+        let is_for_all = matches!(
+            self,
+            Scenario::Ticks | Scenario::Together | Scenario::Threads | Scenario::Forks
+        );
+        is_for_all || architecture == Architecture::Amd64
     }
 
     /// The order in which clones are resumed.

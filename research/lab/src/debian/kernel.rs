@@ -96,7 +96,7 @@ impl KernelName {
     }
 
     /// The CPUs that it runs on.
-    pub(super) fn architecture(self) -> Architecture {
+    pub fn architecture(self) -> Architecture {
         match self {
             KernelName::V6_1 | KernelName::V6_12 | KernelName::Newest => Architecture::Amd64,
             _ => Architecture::Arm64,

@@ -11,6 +11,10 @@ use squall_tools::failure::cause;
 use super::build::ROOT;
 use super::build_c;
 
+/// cargo's setting for programs that need no libraries. What the linker says of the C library's functions
+/// that do, which no program of a guest calls, is left out.
+const STATIC: &str = "target.aarch64-unknown-linux-gnu.rustflags=['-Ctarget-feature=+crt-static', '-Alinker-messages']";
+
 /// A program or a library of the workspace.
 #[derive(Clone, Copy, Debug)]
 pub enum Artifact {
@@ -18,6 +22,8 @@ pub enum Artifact {
     Test(&'static str, &'static str, &'static str),
     /// The program `NAME` of a package.
     Program(&'static str, &'static str),
+    /// The same, statically linked and optimised, with all features of the package.
+    StaticProgram(&'static str, &'static str),
     /// The shared library of a package.
     Library(&'static str),
 }
@@ -34,6 +40,11 @@ impl Artifact {
             }
             Artifact::Program(package, name) => {
                 arguments.extend([package, "--bin", name]);
+                name
+            }
+            Artifact::StaticProgram(package, name) => {
+                arguments.extend([package, "--bin", name, "--all-features", "--release"]);
+                arguments.extend(["--config", STATIC]);
                 name
             }
             Artifact::Library(package) => {
@@ -72,11 +83,15 @@ impl Artifact {
 
 /// Builds `programs/NAME.c` at `path`, which must be below the target directory or `/tmp`.
 pub fn c_program(name: &str, path: &Path) -> Result<(), Failure> {
-    let (source, path) = (build_c::source(name), path.display().to_string());
-    let mut arguments = vec!["aarch64-linux-gnu-gcc"];
-    arguments.extend(build_c::FLAGS);
-    arguments.extend(["-o", &path, &source]);
-    run(name, &arguments).map(drop)
+    compile(Path::new(&build_c::source(name)), &build_c::FLAGS, path)
+}
+
+/// Compiles a C program of the workspace at `path`, which must be below the target directory or `/tmp`.
+pub fn compile(source: &Path, options: &[&str], path: &Path) -> Result<(), Failure> {
+    let [source, path] = [source, path].map(|path| path.display().to_string());
+    let mut arguments = vec!["aarch64-linux-gnu-gcc", "-o", &path, &source];
+    arguments.extend(options);
+    run(&source, &arguments).map(drop)
 }
 
 /// The root directory, which it may make first.

@@ -23,7 +23,8 @@ pub struct StopsArguments {
     #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub clones: u32,
 
-    /// The machine: 6.1, 6.1+vmgenid, 6.12, 6.12+vmgenid or newest+vmgenid+vmclock
+    /// The machine: 6.1, 6.1+vmgenid, 6.12, 6.12+vmgenid, newest+vmgenid+vmclock, or one with arm64 such
+    /// as 6.12-arm64, where the counter is slower and squall has no bursts
     #[arg(long, default_value = "6.12")]
     pub machine: Machine,
 

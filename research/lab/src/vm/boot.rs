@@ -8,7 +8,7 @@ use squall_tools::Failure;
 use super::guest::{Guest, Snapshot, not_loaded};
 use super::memory::SharedMemory;
 use super::spec::Spec;
-use crate::emulator::{Arguments, Board, Hardware, Host, Machine, escaped};
+use crate::emulator::{Arguments, Hardware, Host, Machine, escaped};
 
 /// Guest memory, in MiB.
 const MEMORY_MIB: usize = 256;
@@ -50,7 +50,7 @@ impl Host {
 fn arguments(spec: &Spec, memory: &Path) -> Arguments {
     let mut arguments = Arguments::new(&Hardware {
         accelerator: spec.accelerator.name(),
-        board: Board::Pc,
+        board: spec.cpu.board(),
         cpu: &spec.cpu(),
         cpus: CPUS,
         memory_mib: MEMORY_MIB,

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use squall_probe::Mode;
 
+use crate::emulator::Board;
+
 /// How QEMU runs the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Accelerator {
@@ -27,6 +29,31 @@ impl Accelerator {
         match self {
             Accelerator::Tcg => "max",
             Accelerator::Kvm => "host",
+        }
+    }
+}
+
+/// The CPU of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cpu {
+    /// x86-64 with all features. It has the random instruction only in modes that need it.
+    X86_64,
+    /// arm64 without the random instruction: Arm's Neoverse N1, with a cycle counter as slow as those of
+    /// the slowest servers.
+    NeoverseN1,
+    /// The same with a counter a thousand times slower than any of a server, so that clones read equal
+    /// counts.
+    NeoverseN1WithSlowCounter,
+    /// arm64 with all features, among them the random instruction, and a cycle counter of 1 GHz.
+    Arm64Max,
+}
+
+impl Cpu {
+    /// The kind of machine with this CPU.
+    pub(super) fn board(self) -> Board {
+        match self {
+            Cpu::X86_64 => Board::Pc,
+            Cpu::NeoverseN1 | Cpu::NeoverseN1WithSlowCounter | Cpu::Arm64Max => Board::Virt,
         }
     }
 }
@@ -96,6 +123,8 @@ pub struct Spec {
     pub kernel: PathBuf,
     /// The initramfs that holds the probe.
     pub initramfs: PathBuf,
+    /// The machine's CPU.
+    pub cpu: Cpu,
     /// The devices that notify the guest of a clone.
     pub signals: Signals,
     /// What the probe does.
@@ -105,14 +134,16 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// A CPU with all features, except the random instruction where the mode needs none.
+    /// QEMU's name and options for the CPU.
     pub(super) fn cpu(&self) -> String {
-        let without = if self.mode.has_random_instruction() {
-            ""
-        } else {
-            ",-rdrand,-rdseed"
-        };
-        format!("{}{without}", self.accelerator.cpu())
+        let all_features = self.accelerator.cpu();
+        match self.cpu {
+            Cpu::X86_64 if self.mode.has_random_instruction() => all_features.into(),
+            Cpu::X86_64 => format!("{all_features},-rdrand,-rdseed"),
+            Cpu::NeoverseN1 => "neoverse-n1,cntfrq=25000000".into(),
+            Cpu::NeoverseN1WithSlowCounter => "neoverse-n1,cntfrq=20000".into(),
+            Cpu::Arm64Max => all_features.into(),
+        }
     }
 
     /// Parameters for the probe on the kernel's command line.
