@@ -53,7 +53,8 @@ for package in cffi cryptography numba; do
 done
 
 rm -rf "$here/wheels"
-"$here/newest/bin/maturin" build --quiet --release --target-dir "$target" --out "$here/wheels"
+"$here/newest/bin/maturin" build --quiet --release --interpreter "$here/newest/bin/python" --target-dir "$target" \
+    --out "$here/wheels"
 
 status=0
 test_with newest || status=1
@@ -61,7 +62,8 @@ for version in 1.26 2.0; do
     if ! is_before 13; then
         ignored "NumPy $version" "it has no wheel for Python 3.13 or later"
     elif has "numpy-$version" "numpy==$version.*" pytest cffi; then
-        test_with "numpy-$version" tests/with_numpy || status=1
+        # The rest does not depend on the version: Numba is not for all of them, and some have no signatures.
+        test_with "numpy-$version" tests/with_numpy -k "not numba and not sizes_place" || status=1
     else
         missing "NumPy $version" "it could not be installed" || status=1
     fi
