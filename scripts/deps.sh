@@ -67,6 +67,8 @@ for pair in python3:python3 ssh-keygen:openssh-client sshd:openssh-server nginx:
     /usr/lib/postgresql:postgresql; do
     has "${pair%%:*}" || programs+=("${pair##*:}")
 done
+# Debian's Python makes virtual environments, for wheels, only with this package.
+python3 -c 'import ensurepip' 2> /dev/null || programs+=(python3-venv)
 if [ ${#programs[@]} -ne 0 ] && ! (install "${programs[@]}"); then
     echo "make: ${programs[*]} could not be installed: their tests are skipped, or fail if CI is set" >&2
 fi
