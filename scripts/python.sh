@@ -2,12 +2,14 @@
 # Tests squall for Python: builds the wheel and runs python/tests with the newest NumPy, then those of NumPy with
 # the oldest one that squall supports and with the first of its second series. Everything is in target/python.
 # What cannot run here is ignored with the reason.
+#
+#     scripts/python.sh                      with python3
+#     PYTHON=python3.14 scripts/python.sh    with another one
 set -euo pipefail
 cd "$(dirname "$0")/../python"
 source ../scripts/ignored.sh
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-../target}")
-here=$target/python
 python=${PYTHON:-python3}
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
 
@@ -22,6 +24,8 @@ if ! "$python" -c "import ensurepip, venv" 2> /dev/null; then
     missing "squall for Python" "python3-venv is not installed"
     exit
 fi
+
+here=$target/python/$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 # has ENVIRONMENT PACKAGE...: whether the virtual environment, which is made if there is none, has the packages, or
 # gets them.
@@ -53,7 +57,8 @@ for package in cffi cryptography "dask[array]" distributed mypy numba; do
 done
 
 rm -rf "$here/wheels"
-"$here/newest/bin/maturin" build --quiet --release --target-dir "$target" --out "$here/wheels"
+"$here/newest/bin/maturin" build --quiet --release --interpreter "$here/newest/bin/python" --target-dir "$target" \
+    --out "$here/wheels"
 
 status=0
 test_with newest || status=1
@@ -61,7 +66,8 @@ for version in 1.26 2.0; do
     if ! is_before 13; then
         ignored "NumPy $version" "it has no wheel for Python 3.13 or later"
     elif has "numpy-$version" "numpy==$version.*" pytest cffi; then
-        test_with "numpy-$version" tests/with_numpy || status=1
+        # The rest does not depend on the version: Numba is not for all of them, and some have no signatures.
+        test_with "numpy-$version" tests/with_numpy -k "not numba and not sizes_place" || status=1
     else
         missing "NumPy $version" "it could not be installed" || status=1
     fi

@@ -4,7 +4,7 @@
 #
 #     scripts/test.sh quick        what a contributor needs, in minutes
 #     scripts/test.sh rest         all else: README's first command, virtual machines, a browser, real
-#                                  programs, packages, sanitizers, Go, documentation
+#                                  programs, packages, sanitizers, Go, Python, documentation
 #     scripts/test.sh rest go      only these phases
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -12,7 +12,7 @@ source scripts/crates.sh
 source scripts/phases.sh
 
 quick=(format clippy tests thread_locals)
-rest=(first_command documentation complete research release packages wheels sanitizers go)
+rest=(first_command documentation complete research release packages wheels sanitizers go python)
 
 format() { cargo fmt --all --check; }
 
@@ -76,6 +76,8 @@ wheels() { scripts/wheels-test.sh; }
 sanitizers() { scripts/sanitize.sh; }
 
 go() { scripts/go.sh; }
+
+python() { scripts/python.sh; }
 
 case ${1:-} in
 quick) phases=("${quick[@]}") ;;

@@ -124,7 +124,7 @@ class Squall(np.random.BitGenerator):
         raise NotImplementedError("nobody can repeat these numbers: their state cannot be set")
 
     def __reduce__(self):
-        return type(self), ()
+        return _new_bit_generator, ((type(self),),), None
 
     def __getstate__(self):
         return None
@@ -224,7 +224,7 @@ class AES256(np.random.BitGenerator):
         return other.advance(operator.index(jumps) * _JUMP)
 
     def __reduce__(self):
-        return _new_aes256, (type(self), self._seed_seq, self.state)
+        return _new_bit_generator, ((type(self), self._seed_seq),), self.state
 
     def __getstate__(self):
         return self.state
@@ -233,10 +233,13 @@ class AES256(np.random.BitGenerator):
         self.state = state
 
 
-def _new_aes256(cls, seed_sequence, state):
-    bit_generator = cls(seed_sequence)
-    bit_generator.state = state
-    return bit_generator
+def _new_bit_generator(parts):
+    """Make a bit generator of its class and the seed sequence, if there is one.
+
+    numpy.random.Generator of NumPy 1.26 is pickled with the first argument of this function, and without others.
+    """
+    cls, *seed_sequence = parts
+    return cls(*seed_sequence)
 
 
 class Generator(np.random.Generator):

@@ -182,6 +182,8 @@ class TestAES256:
 
     @pytest.mark.parametrize("wrap", [lambda each: np.random.Generator(each), sq.Generator])
     def test_generators_are_pickled(self, wrap):
+        drawn = [other.random() for _, other in duplicates(wrap(sq.Squall()))]
+        assert len(drawn) == 4 and not repeated(drawn)
         rng = wrap(sq.AES256(5))
         rng.standard_normal(5)
         rng.integers(2**32, dtype=np.uint32)

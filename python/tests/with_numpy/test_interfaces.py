@@ -87,9 +87,9 @@ def test_the_lock_is_held_by_draws(make):
         threads = [threading.Thread(target=lambda draw=draw: done.append(draw())) for draw in draws]
         for thread in threads:
             thread.start()
-        # They cannot have finished, however long this takes.
-        for _ in range(100):
-            bit_generator.random_raw()
+        # None can have finished, however long this takes. One that does not wait for the lock would have by then.
+        for thread in threads:
+            thread.join(0.02)
         assert not done
     for thread in threads:
         thread.join()
