@@ -21,6 +21,9 @@ use tempfile::TempDir;
 /// Number of runs with machines at the same time.
 const TURNS: usize = 2;
 
+/// Longest time to wait for anything, on a busy machine.
+pub const TIMEOUT: Duration = Duration::from_secs(1200);
+
 static TAKEN: Mutex<usize> = Mutex::new(0);
 static GIVEN_BACK: Condvar = Condvar::new();
 
@@ -114,7 +117,7 @@ impl Workspace {
     /// Waits until a process uses a file named `name`, and returns its ID.
     #[track_caller]
     pub fn wait_for_user_of(&self, name: &str) -> u32 {
-        let deadline = Instant::now() + Duration::from_secs(120);
+        let deadline = Instant::now() + TIMEOUT;
         while Instant::now() < deadline {
             if let Some(&process) = self.users_of(name).first() {
                 return process;
@@ -122,6 +125,16 @@ impl Workspace {
             sleep(Duration::from_millis(10));
         }
         panic!("nobody uses {name}");
+    }
+
+    /// Waits until no process uses the workspace's files.
+    #[track_caller]
+    pub fn wait_for_no_user(&self) {
+        let deadline = Instant::now() + TIMEOUT;
+        while !self.users_of("").is_empty() {
+            assert!(Instant::now() < deadline, "{:?}", self.users_of(""));
+            sleep(Duration::from_millis(10));
+        }
     }
 
     /// Fails if a process, a temporary file or a report is left.

@@ -14,7 +14,7 @@ use squall_tools::{Failure, Interrupt};
 
 use crate::common::commands::contains;
 use crate::common::needs::MACHINES;
-use crate::common::{Turn, message};
+use crate::common::{TIMEOUT, Turn, message};
 
 pub const TESTS: &[Test] = tests![
     damaged_snapshots_are_refused: [MACHINES],
@@ -35,8 +35,7 @@ impl Workspace {
         let _turn = Turn::take();
         let cache = Cache::open(None).unwrap();
         let interrupt = Interrupt::watch("the machines are ended").unwrap();
-        let timeout = Duration::from_secs(120);
-        let host = Host::new(cache.qemu().unwrap(), interrupt, timeout).unwrap();
+        let host = Host::new(cache.qemu().unwrap(), interrupt, TIMEOUT).unwrap();
         let path = host.file("initramfs");
         let contents = Contents {
             probe: &probe().unwrap(),
@@ -93,7 +92,7 @@ fn a_stopped_machine_is_reported_as_hung() {
     let snapshot = workspace.snapshot();
     let mut guest = workspace.host.load(&workspace.spec, &snapshot).unwrap();
     guest.resume().unwrap();
-    wait_for_a_record(&mut guest, Duration::from_secs(120)).unwrap();
+    wait_for_a_record(&mut guest, TIMEOUT).unwrap();
     guest.stop().unwrap();
     let line = message(wait_for_a_record(&mut guest, Duration::from_secs(1)).unwrap_err());
     contains(&line, &["the VM hangs: a record took longer than 1 s"]);

@@ -6,8 +6,8 @@ use squall_lab::test_guests::{Bus, Drive, Setup, program};
 
 use crate::common::commands::contains;
 use crate::common::guests::{Workspace, fails, ok, wait_until_ok};
-use crate::common::message;
 use crate::common::needs::GUESTS;
+use crate::common::{TIMEOUT, message};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
@@ -63,10 +63,8 @@ fn a_hung_command_is_killed_at_its_limit() {
     let workspace = Workspace::new();
     let mut guest = workspace.factory.boot(&Setup::default()).expect("a guest");
     let limit = Duration::from_secs(2);
-    let start = Instant::now();
-    let line = message(guest.sh_within("sleep 1000; true", limit).unwrap_err());
-    contains(&line, &["`sleep 1000; true` took longer than 2 s"]);
-    assert!(start.elapsed() < Duration::from_secs(20));
+    let line = message(guest.sh_within("sleep infinity; true", limit).unwrap_err());
+    contains(&line, &["`sleep infinity; true` took longer than 2 s"]);
     wait_until_ok(&mut guest, "! pidof sleep");
 
     let job = guest
@@ -74,17 +72,13 @@ fn a_hung_command_is_killed_at_its_limit() {
         .expect("a job");
     assert_eq!(guest.poll(job).expect("an answer"), None);
     ok(&mut guest, "touch /tmp/go");
-    let output = guest
-        .finish(job, Duration::from_secs(30))
-        .expect("an answer");
+    let output = guest.finish(job, TIMEOUT).expect("an answer");
     assert_eq!(output.expect("an end").stdout, b"gone\n");
 
-    let job = guest.start("sleep 1000").expect("a job");
+    let job = guest.start("sleep infinity").expect("a job");
     wait_until_ok(&mut guest, "pidof sleep");
     guest.kill(job).expect("an answer");
-    let output = guest
-        .finish(job, Duration::from_secs(30))
-        .expect("an answer");
+    let output = guest.finish(job, TIMEOUT).expect("an answer");
     assert_eq!(output.expect("an end").status, 128 + 9);
 }
 
@@ -212,7 +206,7 @@ fn drives_have_the_requested_properties_and_can_be_unplugged() {
         let written = format!("[ $(awk '{{ print $7 }}' /sys/block/{name}/stat) -gt 0 ]");
         wait_until_ok(&mut guest, &written);
         guest.unplug(serial).expect("no drive");
-        let output = guest.finish(job, Duration::from_secs(60));
+        let output = guest.finish(job, TIMEOUT);
         let output = output.expect("an answer").expect("an end");
         contains(&String::from_utf8_lossy(&output.stderr), &["error"]);
         wait_until_ok(&mut guest, &format!("[ ! -e /sys/block/{name} ]"));

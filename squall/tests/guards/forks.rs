@@ -7,7 +7,7 @@ use crate::Verdict;
 use crate::outputs::{Draw, fork, judge, receive, send, wait};
 use crate::signals::{in_handler, interrupt_while};
 
-const CHILDREN: usize = 2000;
+const CHILDREN: usize = 500;
 
 /// Children of signal handlers, each of which waits for a long draw to be interrupted.
 const HANDLER_CHILDREN: usize = 100;

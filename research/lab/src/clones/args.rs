@@ -52,7 +52,7 @@ pub struct LabArguments {
     pub accelerator: Accelerator,
 
     /// Longest time that a step of a machine may take, in seconds
-    #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub timeout: u64,
 
     /// The cache of `squall-lab deps`

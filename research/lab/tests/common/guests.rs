@@ -2,17 +2,14 @@
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use squall_lab::debian::Cache;
 use squall_lab::test_guests::{Guest, GuestFactory};
 use squall_tools::{Failure, Interrupt};
 use tempfile::TempDir;
 
-use super::{Turn, message, required};
-
-/// Longest time to wait for anything.
-pub const TIMEOUT: Duration = Duration::from_secs(120);
+use super::{TIMEOUT, Turn, message, required};
 
 /// A factory of guests, and a directory for drives.
 pub struct Workspace {

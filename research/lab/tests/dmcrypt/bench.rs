@@ -163,7 +163,8 @@ fn data_written_through_a_device_is_encrypted() {
         "dmcrypt bench --device {drive} --yes {ciphers} {once}"
     ));
     session.until_device(MEASURED);
-    session.ok("sleep 1; kill -s STOP $(pidof squall); sleep 1");
+    session.until_requests(1);
+    session.ok("kill -s STOP $(pidof squall)");
     let table = session.ok(&format!(
         "dmsetup table --showkeys $({NAMES} | grep -E '^squall-.*-[0-9]+$')"
     ));

@@ -113,12 +113,18 @@ fn measuring(session: &mut GuestSession, over: &str) {
     assert!(rounds > 0 && rounds < 10_000, "{rounds} rounds");
 }
 
-/// Interrupts a run some time after it has the device with this label.
+/// More requests than one device gets in a round of samples of a millisecond.
+const SOME_ROUNDS: u32 = 1500;
+
+/// Interrupts a run once it has the device with this label, and has finished a round if it measures.
 #[track_caller]
 fn interrupted(session: &mut GuestSession, command: &str, label: &str) -> RunResult {
     let run = session.start(&format!("dmcrypt {command}"));
     session.until_device(label);
-    session.ok("sleep 4; kill -s INT $(pidof squall)");
+    if label == MEASURED {
+        session.until_requests(SOME_ROUNDS);
+    }
+    session.ok("kill -s INT $(pidof squall)");
     let ran = session.end(run);
     assert_eq!(
         (ran.status, ran.errors.lines().count()),

@@ -215,15 +215,23 @@ impl GuestSession<'_> {
         ));
     }
 
-    /// Waits until no device of squall is left, and checks that none of its nodes is left either.
+    /// Waits until a measured device has served this many requests.
+    #[track_caller]
+    pub fn until_requests(&mut self, count: u32) {
+        self.wait_until_ok(&format!(
+            "for name in $({NAMES} | grep -E '^squall-dmcrypt-[0-9]+-{MEASURED}$'); do
+                device=/sys/dev/block/$(dmsetup info -c --noheadings --separator : -o major,minor $name)
+                [ $(awk '{{ print $1 + $5 }}' $device/stat) -lt {count} ] || exit 0
+            done
+            exit 1"
+        ));
+    }
+
+    /// Waits until no device of squall is left, and none of its nodes.
     #[track_caller]
     pub fn no_device_is_left(&mut self) {
-        self.ok(&format!(
-            "for turn in $(seq 200); do {NAMES} | grep -q '^squall-dmcrypt-' || break; sleep 0.1; done
-            ! {NAMES} | grep '^squall-dmcrypt-' >&2"
-        ));
-        let nodes = self.ok("find /dev/ -name '*squall*'");
-        assert_eq!(nodes, "", "nodes are left");
+        self.wait_until_ok(&format!("! {NAMES} | grep -q '^squall-dmcrypt-'"));
+        self.wait_until_ok("[ -z \"$(find /dev/ -name '*squall*')\" ]");
     }
 
     /// Checks that only squall's record is left, and that it is empty.

@@ -5,8 +5,9 @@ use std::time::Duration;
 use squall_lab::debian::KernelName;
 use squall_lab::test_guests::{Guest, Job};
 
+use crate::common::TIMEOUT;
 use crate::common::commands::contains;
-use crate::common::guests::{TIMEOUT, fails, ok, wait_until_ok};
+use crate::common::guests::{fails, ok, wait_until_ok};
 use crate::common::needs::{C_COMPILER, GUESTS, MODULE as MODULES};
 use crate::module::workspace::{IDENTITY, IN_MEMORY, MODULE, Workspace, is_sound, log};
 use squall_testing::suite::Test;

@@ -80,7 +80,7 @@ fn the_module_is_loaded_and_unloaded_under_load() {
     );
     ok(&mut guest, "touch /tmp/end");
     guest
-        .finish(job, crate::common::guests::TIMEOUT)
+        .finish(job, crate::common::TIMEOUT)
         .expect("an answer")
         .expect("an end");
     assert_eq!(log(&mut guest).len(), 30);

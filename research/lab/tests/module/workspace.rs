@@ -8,7 +8,8 @@ use squall_lab::test_guests::{self, Guest, GuestFactory, Setup, Snapshot};
 use squall_tools::{Failure, Interrupt};
 use tempfile::TempDir;
 
-use crate::common::guests::{TIMEOUT, ok};
+use crate::common::TIMEOUT;
+use crate::common::guests::ok;
 use crate::common::{Turn, required};
 
 /// The module's file in a guest.

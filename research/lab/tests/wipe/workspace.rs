@@ -8,7 +8,8 @@ use std::time::Instant;
 use serde_json::Value;
 use squall_lab::test_guests::{Bus, Drive, Guest, Job, Setup, program};
 
-use crate::common::guests::{self, TIMEOUT};
+use crate::common::TIMEOUT;
+use crate::common::guests;
 
 pub const MIB: u64 = 1 << 20;
 
@@ -240,6 +241,16 @@ impl GuestSession<'_> {
                 running.name
             );
         }
+    }
+
+    /// Waits until the device mapper device `name` has this many writes in flight.
+    #[track_caller]
+    pub fn until_in_flight(&mut self, name: &str, writes: u32) {
+        self.wait_until_ok(&format!(
+            "number=$(dmsetup info -c --noheadings --separator : -o major,minor {name})
+            read reads writes < /sys/dev/block/$number/inflight
+            [ $writes -eq {writes} ]"
+        ));
     }
 
     /// Waits for a checkpoint of a drive beyond its beginning.
