@@ -49,7 +49,7 @@ research() { cargo test --no-fail-fast --all-features "${research[@]/#/--package
 # nothing that can be installed, so they do not run again.
 complete() {
     local status=0
-    cargo test --no-fail-fast "${product[@]}" --lib --bins --test '[!g]*' || status=1
+    cargo test --no-fail-fast "${product[@]}" --lib --bins --examples --test '[!g]*' || status=1
     # Unit tests cannot ask at run time whether there is a browser.
     if command -v chromium > /dev/null; then
         cargo test --no-fail-fast "${product[@]}" --lib -- --ignored browser:: || status=1

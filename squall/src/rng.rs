@@ -20,8 +20,9 @@ use crate::thread_generator::RequestKind;
 /// ```
 /// use rand_core::Rng as _;
 /// let mut rng = squall::Rng;
-/// let die = rng.next_u32() % 6 + 1;
-/// # assert!((1..=6).contains(&die));
+/// let mut key = [0; 32];
+/// rng.fill_bytes(&mut key);
+/// # assert_ne!(key, [0; 32]);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rng;

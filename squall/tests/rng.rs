@@ -6,6 +6,8 @@
 
 use std::collections::HashSet;
 use std::hash::Hash;
+use std::mem::MaybeUninit;
+use std::slice;
 
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -18,10 +20,18 @@ use crate::suite::{Test, tests};
 type Fill = fn(&mut [u8]);
 
 /// Every way to have a slice filled.
-const FILLS: [(&str, Fill); 4] = [
+const FILLS: [(&str, Fill); 6] = [
     ("fill", squall::fill),
     ("try_fill", |out| squall::try_fill(out).unwrap()),
     ("fill_fresh", squall::fill_fresh),
+    ("fill_uninit", |out| {
+        let uninitialised = out.as_mut_ptr().cast::<MaybeUninit<u8>>();
+        // SAFETY: the same slice, and nothing but bytes is written to it.
+        squall::fill_uninit(unsafe { slice::from_raw_parts_mut(uninitialised, out.len()) });
+    }),
+    ("bytes", |out| {
+        out.copy_from_slice(&squall::bytes(out.len()))
+    }),
     ("Rng", |out| rand_core::Rng::fill_bytes(&mut Rng, out)),
 ];
 

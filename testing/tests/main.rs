@@ -1,5 +1,6 @@
-//! Tests unmodified programs with squall.
+//! Runs the examples of the library, and unmodified programs with squall.
 
+mod examples;
 mod programs;
 
 use std::process::ExitCode;
@@ -7,5 +8,5 @@ use std::process::ExitCode;
 use squall_testing::suite;
 
 fn main() -> ExitCode {
-    suite::main(&[programs::TESTS])
+    suite::main(&[examples::TESTS, programs::TESTS])
 }

@@ -3,7 +3,6 @@
 use core::ffi::{c_int, c_void};
 
 use squall_bindings::counters::{self, Door};
-use squall_bindings::uniform;
 
 use crate::buffer;
 use crate::error::{SQUALL_OK, code};
@@ -100,6 +99,6 @@ pub extern "C" fn squall_uniform(bound: u64) -> u64 {
         counters::served(Door::Library, size_of::<u64>());
         Ok::<_, core::convert::Infallible>(u64::from_ne_bytes(squall::array()))
     };
-    let Ok(number) = uniform::below_u64(bound, draw);
+    let Ok(number) = squall::hazmat::below_u64(bound, draw);
     number
 }

@@ -6,7 +6,6 @@
 use core::ffi::c_void;
 
 use squall_bindings::counters::{self, Door};
-use squall_bindings::uniform;
 
 use crate::{agreement, draw, gate, getrandom, real, sandbox};
 
@@ -36,7 +35,7 @@ unsafe extern "C-unwind" fn arc4random_buf(buffer: *mut c_void, length: usize) {
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn arc4random_uniform(bound: u32) -> u32 {
     let mut all_are_served = true;
-    let Ok(number) = uniform::below_u32(bound, || {
+    let Ok(number) = squall::hazmat::below_u32(bound, || {
         let (number, is_served) = draw_word();
         all_are_served &= is_served;
         Ok::<_, core::convert::Infallible>(number)

@@ -12,12 +12,10 @@ use core::ptr;
 use core::sync::atomic::Ordering;
 
 use squall::hazmat::keep_errno;
+use squall_bindings::request::FLAGS;
 
 use crate::agreement::{ACCEPTED_FLAGS, clear_accepted, is_kernel_only, update};
 use crate::{draw, sandbox};
-
-/// All flags of getrandom(2): 1, 2 and 4.
-const FLAGS: c_uint = libc::GRND_NONBLOCK | libc::GRND_RANDOM | libc::GRND_INSECURE;
 
 /// Whether squall may serve requests with these flags. Never waits, and keeps `errno`.
 #[inline(always)]

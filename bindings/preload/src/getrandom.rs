@@ -4,6 +4,7 @@ use core::ffi::{c_int, c_uint, c_void};
 
 use squall::hazmat::keep_errno;
 use squall_bindings::counters::{self, Door};
+use squall_bindings::request;
 
 use crate::{draw, gate, real};
 
@@ -23,7 +24,7 @@ unsafe extern "C-unwind" fn getrandom(buffer: *mut c_void, length: usize, flags:
         }
         match real::GETRANDOM.get_unless_kernel_only() {
             Some(getrandom) => getrandom(buffer, length, flags),
-            None => getrandom_of_kernel(buffer, length, flags),
+            None => request::getrandom_of_kernel(buffer, length, flags),
         }
     }
 }
@@ -36,24 +37,13 @@ unsafe extern "C-unwind" fn getrandom(buffer: *mut c_void, length: usize, flags:
 pub(crate) unsafe fn serve(buffer: *mut c_void, length: usize, flags: c_uint) -> Option<usize> {
     if gate::may_serve(flags)
         // SAFETY: the caller's promise.
-        && let Some(out) = unsafe { draw::slice_of_request(buffer, length) }
+        && let Some(out) = unsafe { request::slice_of_request(buffer, length) }
         && draw::serve(Door::Getrandom, out)
     {
         return Some(length);
     }
     counters::forwarded(Door::Getrandom);
     None
-}
-
-unsafe fn getrandom_of_kernel(buffer: *mut c_void, length: usize, flags: c_uint) -> isize {
-    // SAFETY: the caller's promise.
-    match unsafe { squall::hazmat::getrandom(buffer.cast(), length, flags) } {
-        Ok(count) => count as isize,
-        Err(error) => {
-            draw::set_errno(error);
-            -1
-        }
-    }
 }
 
 /// getentropy(3): fills `buffer` and returns 0; or -1, with `EIO` in `errno` for more than 256
@@ -64,12 +54,12 @@ unsafe fn getrandom_of_kernel(buffer: *mut c_void, length: usize, flags: c_uint)
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn getentropy(buffer: *mut c_void, length: usize) -> c_int {
     if length > MAX_ENTROPY {
-        draw::set_errno(libc::EIO);
+        request::set_errno(libc::EIO);
         return -1;
     }
     if gate::may_serve(0)
         // SAFETY: the caller's promise.
-        && let Some(out) = unsafe { draw::slice_of_request(buffer, length) }
+        && let Some(out) = unsafe { request::slice_of_request(buffer, length) }
         && draw::serve(Door::Getentropy, out)
     {
         return 0;
@@ -98,7 +88,7 @@ pub(crate) unsafe fn fill_from_kernel(buffer: *mut c_void, length: usize) -> c_i
             Ok(count) if count > 0 => filled += count,
             Err(libc::EINTR) => {}
             other => {
-                draw::set_errno(other.err().unwrap_or(libc::EIO));
+                request::set_errno(other.err().unwrap_or(libc::EIO));
                 return -1;
             }
         }

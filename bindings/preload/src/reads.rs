@@ -7,6 +7,7 @@ use core::ffi::{c_int, c_void};
 
 use libc::off_t;
 use squall_bindings::counters::{self, Door};
+use squall_bindings::request;
 
 use crate::{device, draw, gate, real};
 
@@ -118,7 +119,7 @@ pread! {
 /// Whether squall may serve a read at `offset`. The kernel refuses negative offsets, and those so
 /// large that the read would pass the largest offset.
 fn is_offset(offset: off_t) -> bool {
-    const LAST: off_t = off_t::MAX - draw::MAX_REQUEST as off_t;
+    const LAST: off_t = off_t::MAX - request::MAX_REQUEST as off_t;
     (0..=LAST).contains(&offset)
 }
 
@@ -130,7 +131,7 @@ unsafe fn read_device(fd: c_int, buffer: *mut c_void, count: usize) -> Option<is
     }
     if may_serve_device(fd)
         // SAFETY: the caller's promise.
-        && let Some(out) = unsafe { draw::slice_of_request(buffer, count) }
+        && let Some(out) = unsafe { request::slice_of_request(buffer, count) }
         && draw::serve(Door::Device, out)
     {
         return Some(out.len() as isize);

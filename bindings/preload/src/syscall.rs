@@ -12,7 +12,9 @@ mod x86_64;
 
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 
-use crate::{draw, getrandom, sandbox};
+use squall_bindings::request;
+
+use crate::{getrandom, sandbox};
 #[cfg(target_arch = "aarch64")]
 use aarch64::call_next;
 #[cfg(target_arch = "x86_64")]
@@ -23,7 +25,7 @@ use x86_64::call_next;
 const MIN_CLONE_ARGS: usize = 64;
 
 extern "C" fn set_errno(error: c_int) {
-    draw::set_errno(error);
+    request::set_errno(error);
 }
 
 /// getrandom(2).

@@ -5,12 +5,11 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use serde::Serialize;
-
 use super::layout::{Contents, Count, Door, LEN, MAGIC, THREAD_GROUPS, ThreadGroup};
 
 /// The content of a file of counters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Totals {
     /// How often one of squall's libraries was loaded: once by each program that a process executed.
     /// Forked children use what their parents loaded, and are not counted.
@@ -20,7 +19,8 @@ pub struct Totals {
 }
 
 /// The counts of a door.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Total {
     /// The door's name.
     pub door: &'static str,

@@ -4,6 +4,7 @@ use core::ffi::c_int;
 
 use libc::{iovec, off_t};
 use squall_bindings::counters::{self, Door};
+use squall_bindings::request;
 
 use super::{is_offset, may_serve_device};
 use crate::{device, draw, real};
@@ -127,19 +128,19 @@ unsafe fn fill_all(buffers: *const iovec, count: c_int) -> Option<usize> {
     if count == 0 {
         return Some(0);
     }
-    if !draw::is_plausible(buffers.addr()) || !buffers.is_aligned() {
+    if !request::is_plausible(buffers.addr()) || !buffers.is_aligned() {
         return None;
     }
     // SAFETY: the caller's promise, and aligned.
     let buffers = unsafe { core::slice::from_raw_parts(buffers, count) };
     let add = |sum: usize, buffer: &iovec| sum.checked_add(buffer.iov_len);
     let total = buffers.iter().try_fold(0, add)?;
-    if total > draw::MAX_REQUEST {
+    if total > request::MAX_REQUEST {
         return None;
     }
     for buffer in buffers {
         // SAFETY: the caller's promise.
-        let out = unsafe { draw::slice_of_request(buffer.iov_base, buffer.iov_len) }?;
+        let out = unsafe { request::slice_of_request(buffer.iov_base, buffer.iov_len) }?;
         if !draw::fill(out) {
             return None;
         }

@@ -4,8 +4,10 @@ use core::arch::naked_asm;
 use core::ffi::{c_long, c_ulong};
 
 use super::{MIN_CLONE_ARGS, getrandom_by_number, prctl_by_number, seccomp_by_number, set_errno};
+use squall_bindings::request;
+
 use crate::clone::{CHECKED_FLAGS, SHARING_FLAGS};
-use crate::{agreement, draw, real};
+use crate::{agreement, real};
 
 /// syscall(2).
 ///
@@ -79,7 +81,7 @@ unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         prctl_here = sym prctl_by_number,
         clone = const libc::SYS_clone,
         clone3 = const libc::SYS_clone3,
-        min_address = const draw::MIN_ADDRESS,
+        min_address = const request::MIN_ADDRESS,
         min_clone_args = const MIN_CLONE_ARGS,
         checked_flags_low = const CHECKED_FLAGS & 0xffff,
         checked_flags_high = const CHECKED_FLAGS >> 16,

@@ -1,0 +1,62 @@
+//! Which requests of getrandom(2) squall may serve in the kernel's place: those whose buffer a program can
+//! have. All others are left to the kernel, which knows how to refuse them.
+
+use core::ffi::{c_uint, c_void};
+use core::ptr::NonNull;
+
+/// All flags of getrandom(2): 1, 2 and 4.
+pub const FLAGS: c_uint = libc::GRND_NONBLOCK | libc::GRND_RANDOM | libc::GRND_INSECURE;
+
+/// The longest request that squall serves, in bytes: the most that the kernel reads at once
+/// (`MAX_RW_COUNT`, 2^31 minus a page; read(2)).
+pub const MAX_REQUEST: usize = 0x7fff_f000;
+
+/// No program has memory below this address.
+pub const MIN_ADDRESS: usize = 4096;
+
+/// No program has memory from this address on, even with page tables of five levels.
+const END_ADDRESS: usize = 1 << 56;
+
+/// The buffer of a request as a slice; `None` if it is too long, or if no program can have memory at
+/// the address. The kernel answers such addresses with `EFAULT`.
+///
+/// # Safety
+/// If the program has memory at the address, `length` bytes are writable there, and nobody else uses
+/// them during the call.
+#[inline(always)]
+pub unsafe fn slice_of_request<'a>(address: *mut c_void, length: usize) -> Option<&'a mut [u8]> {
+    let address = match length {
+        0 if address.addr() < END_ADDRESS => NonNull::<u8>::dangling().as_ptr(),
+        1..=MAX_REQUEST if is_plausible(address.addr()) => address.cast(),
+        _ => return None,
+    };
+    // SAFETY: the caller's promise; an empty slice only needs an address.
+    Some(unsafe { core::slice::from_raw_parts_mut(address, length) })
+}
+
+/// Whether a program can have memory at an address.
+#[inline(always)]
+pub fn is_plausible(address: usize) -> bool {
+    address.wrapping_sub(MIN_ADDRESS) < END_ADDRESS - MIN_ADDRESS
+}
+
+/// getrandom(2) by the kernel: the number of bytes, or -1 and `errno`.
+///
+/// # Safety
+/// `buffer` is writable for `length` bytes, or an address that is nobody's.
+pub unsafe fn getrandom_of_kernel(buffer: *mut c_void, length: usize, flags: c_uint) -> isize {
+    // SAFETY: the caller's promise.
+    match unsafe { squall::hazmat::getrandom(buffer.cast(), length, flags) } {
+        Ok(count) => count as isize,
+        Err(error) => {
+            set_errno(error);
+            -1
+        }
+    }
+}
+
+/// Sets `errno`.
+pub fn set_errno(error: i32) {
+    // SAFETY: `errno` belongs to this thread.
+    unsafe { libc::__errno_location().write(error) };
+}
