@@ -1,0 +1,17 @@
+//! This program draws through other crates, and is a program that uses squall-getrandom.
+
+mod callers;
+mod results;
+mod statics;
+
+use std::process::ExitCode;
+
+use squall_testing::suite;
+
+fn main() -> ExitCode {
+    if callers::is_child() {
+        callers::draw_and_count();
+        return ExitCode::SUCCESS;
+    }
+    suite::main(&[callers::TESTS, results::TESTS, statics::TESTS])
+}
