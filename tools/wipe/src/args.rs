@@ -139,7 +139,7 @@ pub struct TransferArguments {
     pub depth: u32,
 
     /// Most bytes per second and drive, such as 100MB
-    #[arg(long, value_name = "SIZE", value_parser = parse_rate)]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_rate)]
     pub rate_limit: Option<NonZeroU64>,
 }
 
@@ -149,9 +149,4 @@ pub struct ShownArguments {
     /// Print one JSON object per line on standard output, for programs
     #[arg(long)]
     pub json: bool,
-}
-
-fn parse_rate(text: &str) -> Result<NonZeroU64, String> {
-    NonZeroU64::new(size::parse(text)?)
-        .ok_or_else(|| "0 bytes per second would never end: use more, such as 100MB".into())
 }

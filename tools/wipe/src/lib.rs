@@ -15,7 +15,6 @@ mod filesystem;
 mod journal;
 mod keys;
 mod open_target;
-mod pace;
 mod pipeline;
 mod plan;
 mod progress;
