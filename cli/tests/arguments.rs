@@ -108,7 +108,7 @@ fn names() {
     refused("dmcrypt lst", "no command \"lst\": did you mean list?");
     refused(
         "dance",
-        "no command \"dance\": use one of stream, status, seed, bench, wipe, verify, dmcrypt, \
+        "no command \"dance\": use one of stream, status, seed, bench, drives, wipe, verify, dmcrypt, \
          run, openssl-conf, completions",
     );
     refused(
@@ -130,7 +130,7 @@ fn names() {
     refused("--zz", "no argument \"--zz\": see squall --help");
     refused(
         "help strem",
-        "no command \"strem\": use one of stream, status, seed, bench, wipe, verify, dmcrypt, \
+        "no command \"strem\": use one of stream, status, seed, bench, drives, wipe, verify, dmcrypt, \
          run, openssl-conf, completions",
     );
 }

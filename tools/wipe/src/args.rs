@@ -150,3 +150,26 @@ pub struct ShownArguments {
     #[arg(long)]
     pub json: bool,
 }
+
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  squall drives
+      whole drives: size, bus, medium, temperature, model, serial number, and what uses them
+  squall drives --json --all
+      everything that has blocks, for programs
+
+The state of a drive is `free` if squall wipe would take it, or else why it would not.
+
+Exit codes: 0 for success, 1 for a failure, 2 for a wrong argument.")]
+pub struct DrivesArguments {
+    /// Also show partitions, loop devices, mapped devices, and drives in memory
+    #[arg(long)]
+    pub all: bool,
+
+    /// Print a JSON array; unknown values are null
+    ///
+    /// Keys of a drive: path, name (below /dev/disk/by-id), kind, size (bytes), model, serial, bus, flash,
+    /// celsius, uses (why it cannot be wiped), erase. New keys may be added.
+    #[arg(long)]
+    pub json: bool,
+}

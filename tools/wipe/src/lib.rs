@@ -14,6 +14,7 @@ mod event;
 mod filesystem;
 mod journal;
 mod keys;
+mod list;
 mod open_target;
 mod pipeline;
 mod plan;
@@ -33,4 +34,5 @@ mod verify;
 mod workers;
 mod write;
 
+pub use list::drives;
 pub use run::{verify, wipe};

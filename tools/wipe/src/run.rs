@@ -28,7 +28,7 @@ use crate::workers::{PendingDrive, Workers};
 pub use verify::verify;
 
 /// Why targets are overwritten, for messages.
-const PURPOSE: Purpose = Purpose {
+pub(crate) const PURPOSE: Purpose = Purpose {
     verb: "wipe",
     instead: |path| {
         let path = shown(path);
