@@ -45,12 +45,11 @@ documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-feature
 
 research() { cargo test --no-fail-fast --all-features "${research[@]/#/--package=}"; }
 
-# The same tests again, now with all that they may use and `make test` does not install (a browser, real
-# programs, file systems, compilers), and those that take long. What was ignored runs here. The guards need
-# nothing that can be installed, so they do not run again.
+# The tests that need anything, now with all that they may use and `make test` does not install (a browser,
+# real programs, file systems, compilers), and those that take long. What was ignored runs here.
 complete() {
     local status=0
-    cargo test --no-fail-fast "${product[@]}" --lib --bins --examples --test '[!g]*' || status=1
+    SQUALL_TEST_NEEDS=1 cargo test --no-fail-fast "${product[@]}" --examples --test '[!g]*' || status=1
     # Unit tests cannot ask at run time whether there is a browser.
     if command -v chromium > /dev/null; then
         cargo test --no-fail-fast "${product[@]}" --lib -- --ignored browser:: || status=1
@@ -72,12 +71,8 @@ packages() { PROFILE=test scripts/deb-test.sh; }
 
 # The library, cross-built and emulated; `make test-arm64` has the rest.
 arm64() {
-    if [ "$(uname -m)" != x86_64 ]; then
-        ignored "tests on arm64" "they are emulated on x86-64"
-    elif [ "$(id -u)" -ne 0 ]; then
-        ignored "tests on arm64" "the root directory they run in takes root"
-    elif ! command -v debootstrap > /dev/null; then
-        missing "tests on arm64" "debootstrap is not installed"
+    if [ "$(uname -m)" != x86_64 ] || [ "$(id -u)" -ne 0 ] || ! scripts/arm64-root.sh --made > /dev/null 2>&1; then
+        ignored "tests on arm64" "they run in a root directory that make test-arm64 makes, as root on x86-64"
     else
         scripts/test-arm64.sh library
     fi

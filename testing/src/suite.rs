@@ -67,12 +67,18 @@ macro_rules! tests {
 /// Number of tests that run at the same time per CPU; they mostly wait for other processes.
 const TESTS_PER_CPU: usize = 4;
 
+/// If this variable is set, only tests that need anything run: the others have run in `make test`.
+const ONLY_WITH_NEEDS: &str = "SQUALL_TEST_NEEDS";
+
 /// Runs the tests that the command line asks for, as `cargo test` does.
 pub fn main(modules: &[&[Test]]) -> ExitCode {
     let mut arguments = Arguments::from_args();
     let cpus = std::thread::available_parallelism().map_or(1, NonZero::get);
     arguments.test_threads.get_or_insert(TESTS_PER_CPU * cpus);
-    let trials = modules.iter().copied().flatten().map(trial);
+    let only_with_needs = std::env::var_os(ONLY_WITH_NEEDS).is_some();
+    let tests = modules.iter().copied().flatten();
+    let tests = tests.filter(|test| !only_with_needs || !test.needs.is_empty());
+    let trials = tests.map(trial);
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 

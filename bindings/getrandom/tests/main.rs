@@ -2,7 +2,7 @@
 
 mod callers;
 mod results;
-mod statics;
+mod linking;
 
 use std::process::ExitCode;
 
@@ -13,5 +13,5 @@ fn main() -> ExitCode {
         callers::draw_and_count();
         return ExitCode::SUCCESS;
     }
-    suite::main(&[callers::TESTS, results::TESTS, statics::TESTS])
+    suite::main(&[callers::TESTS, results::TESTS, linking::TESTS])
 }
