@@ -1,21 +1,22 @@
 //! Arrays whose elements depend on a key and on their position alone.
 //!
-//! Element `i` of an array, counted in C order, is made of word `i` of AES-256 in counter mode: so the
-//! parts of an array can be made anywhere, in any order and size.
+//! Element `i` of an array, counted in C order, is made of word `i` of AES-256 in counter mode, or, if 64 bits are
+//! too few, of block `i`: so the parts of an array can be made anywhere, in any order and size.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use squall::Engine;
 use squall::hazmat::{Aes256, Keystream, Stores};
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::buffer::Writable;
-use crate::integers::ULP;
+use crate::integers::SPACING_53;
+use crate::no_randomness;
 
 /// Words that are generated at once.
 const BATCH: usize = 512;
 
-/// How a word becomes an element of eight bytes.
+/// How a word, or a block, becomes an element of eight bytes.
 #[derive(Clone, Copy)]
 pub enum Kind {
     Word,
@@ -24,6 +25,11 @@ pub enum Kind {
     /// An integer below `span`, plus `low`: the upper half of the product with `span`, or the word itself
     /// for a span of 2^64, given as 0.
     Integer {
+        low: u64,
+        span: u64,
+    },
+    /// The same of a block, which is a number of 128 bits, for spans that are large and no power of two.
+    WideInteger {
         low: u64,
         span: u64,
     },
@@ -36,28 +42,46 @@ impl Kind {
             "uniform" => Ok(Kind::Uniform),
             "normal" => Ok(Kind::Normal),
             "integer" => Ok(Kind::Integer { low, span }),
+            "wide integer" => Ok(Kind::WideInteger { low, span }),
             _ => Err(PyValueError::new_err(format!(
                 "there is no kind of element named {kind:?}"
             ))),
         }
     }
 
+    /// The element that a word gives.
     #[inline(always)]
     fn element(self, word: u64) -> u64 {
         match self {
             Kind::Word => word,
-            Kind::Uniform => ((word >> 11) as f64 * ULP).to_bits(),
+            Kind::Uniform => ((word >> 11) as f64 * SPACING_53).to_bits(),
             Kind::Normal => normal(word).to_bits(),
             Kind::Integer { low, span: 0 } => low.wrapping_add(word),
-            Kind::Integer { low, span } => {
-                low.wrapping_add(((u128::from(word) * u128::from(span)) >> 64) as u64)
-            }
+            Kind::Integer { low, span } => low.wrapping_add(upper_half(word, span)),
+            Kind::WideInteger { .. } => unreachable!("it takes a block"),
         }
     }
 }
 
+/// The upper half of the product of two words.
+#[inline(always)]
+fn upper_half(one: u64, other: u64) -> u64 {
+    ((u128::from(one) * u128::from(other)) >> 64) as u64
+}
+
+/// The product of `block` and `span` without its lower 128 bits.
+#[inline(always)]
+fn scaled(block: u128, span: u64) -> u64 {
+    let lower = upper_half(block as u64, span);
+    (((block >> 64) * u128::from(span) + u128::from(lower)) >> 64) as u64
+}
+
 /// Fills `out` with the elements from number `first` on.
-pub fn fill_run(keystream: &Keystream<Aes256>, kind: Kind, mut first: u128, out: &mut [u8]) {
+pub fn fill_elements_from(keystream: &Keystream<Aes256>, kind: Kind, first: u128, out: &mut [u8]) {
+    if let Kind::WideInteger { low, span } = kind {
+        return fill_wide_integers_from(keystream, low, span, first, out);
+    }
+    let mut first = first;
     let mut rest = out.as_chunks_mut::<8>().0;
     let mut bytes = [0; 8 * BATCH];
     while !rest.is_empty() {
@@ -75,6 +99,47 @@ pub fn fill_run(keystream: &Keystream<Aes256>, kind: Kind, mut first: u128, out:
         rest = later;
     }
     bytes.zeroize();
+}
+
+/// The same for the kind that takes a block an element.
+fn fill_wide_integers_from(
+    keystream: &Keystream<Aes256>,
+    low: u64,
+    span: u64,
+    mut first: u128,
+    out: &mut [u8],
+) {
+    let mut bytes = [0; 8 * BATCH];
+    for elements in out.as_chunks_mut::<8>().0.chunks_mut(BATCH / 2) {
+        let used = &mut bytes[..16 * elements.len()];
+        keystream.fill(first, used, Stores::Cached);
+        for (element, block) in elements.iter_mut().zip(used.as_chunks::<16>().0) {
+            let integer = low.wrapping_add(scaled(u128::from_le_bytes(*block), span));
+            *element = integer.to_ne_bytes();
+        }
+        first = first.wrapping_add(elements.len() as u128);
+    }
+    bytes.zeroize();
+}
+
+/// Fill a buffer of `float64` with numbers from 0 to below 1 under a key that is drawn here and then erased.
+#[pyfunction]
+pub fn fill_one_time_uniforms(py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<()> {
+    Writable::borrow(buffer)?.write(py, |out| {
+        let mut key = Zeroizing::new([0; 32]);
+        squall::try_fill(&mut key[..]).map_err(no_randomness)?;
+        fill_elements_from(&keystream(&key[..])?, Kind::Uniform, 0, out);
+        Ok(())
+    })
+}
+
+/// The keystream of a key from Python.
+pub fn keystream(key: &[u8]) -> PyResult<Keystream<Aes256>> {
+    let key = key.try_into().map_err(|_| {
+        PyValueError::new_err(format!("the key has {} bytes: AES-256 takes 32", key.len()))
+    })?;
+    Keystream::new(key, Engine::best_aes())
+        .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// A block of an array: a box of elements.
@@ -137,7 +202,7 @@ impl Block {
 pub fn fill_elements(
     py: Python<'_>,
     buffer: &Bound<'_, PyAny>,
-    key: [u8; 32],
+    key: &[u8],
     kind: &str,
     whole: Vec<u64>,
     start: Vec<u64>,
@@ -146,7 +211,7 @@ pub fn fill_elements(
     span: u64,
 ) -> PyResult<()> {
     let kind = Kind::of(kind, low, span)?;
-    let mut buffer = Writable::of(buffer)?;
+    let mut buffer = Writable::borrow(buffer)?;
     let block = Block {
         whole,
         start,
@@ -156,14 +221,13 @@ pub fn fill_elements(
     if buffer.len() == 0 {
         return Ok(());
     }
-    let keystream = Keystream::<Aes256>::new(&key, Engine::best_aes())
-        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let keystream = keystream(key)?;
     let run = 8 * block.shape[block.shape.len() - 1] as usize;
     buffer.write_detached(py, |bytes| {
         let mut parts = bytes.chunks_exact_mut(run);
         block.runs(|position| {
             let part = parts.next().expect("a part for each run");
-            fill_run(&keystream, kind, position.into(), part);
+            fill_elements_from(&keystream, kind, position.into(), part);
         });
     });
     Ok(())
@@ -171,7 +235,7 @@ pub fn fill_elements(
 
 /// A number of the normal distribution: the quantile of one of 2^52 probabilities, exact and symmetric about 1/2.
 fn normal(word: u64) -> f64 {
-    normal_quantile(((word >> 12) as f64 + 0.5) * (2.0 * ULP))
+    normal_quantile(((word >> 12) as f64 + 0.5) * (2.0 * SPACING_53))
 }
 
 /// Return what an array of kind `normal` has where its word is `word`: for tests, which reach the tails by it.
@@ -260,59 +324,60 @@ struct Permutation {
 }
 
 impl Permutation {
-    fn new(key: &[u8; 32], count: u64) -> Result<Permutation, squall::Error> {
+    fn new(key: &[u8], count: u64) -> PyResult<Permutation> {
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
         Ok(Permutation {
-            keystream: Keystream::new(key, Engine::best_aes())?,
+            keystream: keystream(key)?,
             count,
             half: bits.div_ceil(2).max(1),
         })
     }
 
-    /// The image of a number below `count`.
-    fn image(&self, number: u64) -> u64 {
+    /// Where a number below `count` goes.
+    fn permute(&self, number: u64) -> u64 {
         let mut number = number;
         loop {
-            number = self.walk(number);
+            number = self.feistel(number);
             if number < self.count {
                 return number;
             }
         }
     }
 
-    fn walk(&self, number: u64) -> u64 {
+    /// Where a number of `2 * half` bits goes.
+    fn feistel(&self, number: u64) -> u64 {
         let mask = (1u64 << self.half) - 1;
         let (mut left, mut right) = (number >> self.half, number & mask);
         for round in 0..ROUNDS {
             let mut output = [0; 16];
-            let input = u128::from(round) << 64 | u128::from(right);
+            // Depends on the count too, or the permutations of n and of n + 1 numbers would be nearly the same.
+            let input = u128::from(self.count) << 64 | u128::from(round) << 56 | u128::from(right);
             self.keystream.fill(input, &mut output, Stores::Cached);
-            let f = u128::from_le_bytes(output) as u64;
-            (left, right) = (right, left ^ (f & mask));
+            let round_output = u128::from_le_bytes(output) as u64;
+            (left, right) = (right, left ^ (round_output & mask));
         }
         left << self.half | right
     }
 }
 
-/// Fill a buffer of unsigned integers of 64 bits with the images of `first` and the numbers after it.
+/// Fill a buffer of unsigned integers of 64 bits with the places where `first` and the numbers after it go.
 #[pyfunction]
 pub fn permute(
     py: Python<'_>,
     buffer: &Bound<'_, PyAny>,
-    key: [u8; 32],
+    key: &[u8],
     count: u64,
     first: u64,
 ) -> PyResult<()> {
-    let mut buffer = Writable::of(buffer)?;
+    let mut buffer = Writable::borrow(buffer)?;
     let end = first.checked_add(buffer.len() as u64 / 8);
     if end.is_none_or(|end| end > count) {
         return Err(PyValueError::new_err("the block is not inside the array"));
     }
-    let permutation =
-        Permutation::new(&key, count).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let permutation = Permutation::new(key, count)?;
     buffer.write_detached(py, |bytes| {
         for (number, out) in (first..).zip(bytes.as_chunks_mut::<8>().0) {
-            *out = permutation.image(number).to_ne_bytes();
+            *out = permutation.permute(number).to_ne_bytes();
         }
     });
     Ok(())
