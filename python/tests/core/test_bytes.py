@@ -70,7 +70,7 @@ def test_text():
         (-(2**64), OverflowError),
     ],
 )
-def test_lengths_that_cannot_be(draw, length, error):
+def test_invalid_lengths(draw, length, error):
     with pytest.raises(error) as raised:
         draw(length)
     assert "\n" not in str(raised.value)
@@ -190,7 +190,7 @@ class WithObject(ctypes.Structure):
         (Unwritable(), BufferError, "read-only"),
     ],
 )
-def test_buffers_that_cannot_be_filled(buffer, error, words):
+def test_fill_refuses_other_buffers(buffer, error, words):
     with pytest.raises(error, match=words) as raised:
         squall.fill(buffer)
     assert "\n" not in str(raised.value)

@@ -129,6 +129,6 @@ def test_getrandbits(bits):
 @pytest.mark.parametrize(
     ("bits", "error"), [(-1, ValueError), (1.0, TypeError), ("1", TypeError), (sys.maxsize + 1, OverflowError)]
 )
-def test_numbers_of_bits_that_cannot_be(bits, error):
+def test_invalid_numbers_of_bits(bits, error):
     with pytest.raises(error):
         squall.Random().getrandbits(bits)

@@ -164,7 +164,7 @@ def test_wrong_keys(key, error):
     assert "\n" not in str(raised.value) and KEY.hex()[1:60] not in str(raised.value)
 
 
-def test_lengths_that_cannot_be():
+def test_invalid_lengths():
     stream = squall.Stream(KEY)
     for length, error in [(-1, ValueError), (None, TypeError), (1.5, TypeError), (2**62, MemoryError)]:
         with pytest.raises(error):

@@ -134,7 +134,7 @@ class TestAES256:
             assert sq.AES256(same[0]).random_raw() == sq.AES256(same[1]).random_raw()
 
     @pytest.mark.parametrize("seed", [1.5, -0.5, None.__class__, object(), [None], [1.5], {1, 2}, {1: 2}, iter([1])])
-    def test_what_is_no_seed(self, seed):
+    def test_invalid_seeds(self, seed):
         with pytest.raises(TypeError, match="a seed is"):
             sq.AES256(seed)
 
@@ -223,7 +223,7 @@ class TestAES256:
             ({"has_uint32": 1, "uinteger": -1}, OverflowError),
         ],
     )
-    def test_states_that_cannot_be_set_change_nothing(self, change, error):
+    def test_invalid_states_change_nothing(self, change, error):
         bit_generator = sq.AES256(key=KEY).advance(5)
         before = bit_generator.state
         with pytest.raises(error):
@@ -232,7 +232,7 @@ class TestAES256:
         assert bit_generator.random_raw() == words_of_stream(5, 1)[0]
 
     @pytest.mark.parametrize("state", [None, 5, "state", [], ()])
-    def test_states_of_wrong_types(self, state):
+    def test_states_of_invalid_types(self, state):
         with pytest.raises(TypeError, match="dict"):
             sq.AES256(5).state = state
 

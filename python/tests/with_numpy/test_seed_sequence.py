@@ -75,7 +75,7 @@ def test_words():
     [((-1,), ValueError), ((1.5,), TypeError), (("1",), TypeError), ((1, np.uint8), ValueError),
      ((1, np.int32), ValueError), ((1, float), ValueError)],
 )  # fmt: skip
-def test_words_that_cannot_be(arguments, error):
+def test_invalid_numbers_and_types_of_words(arguments, error):
     with pytest.raises(error):
         sq.SeedSequence(5).generate_state(*arguments)
 
