@@ -34,14 +34,17 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 try:
-    import dask.array as da
     import numpy as np
 except ModuleNotFoundError as error:
-    if error.name not in ("dask", "numpy"):
+    if error.name != "numpy":
         raise
-    raise ModuleNotFoundError(
-        "Dask is not installed: run pip install 'dask[array]'", name=error.name
-    ) from None
+    raise ModuleNotFoundError("NumPy is not installed: run pip install numpy", name="numpy") from None
+try:
+    import dask.array as da
+except ModuleNotFoundError as error:
+    if error.name not in ("dask", "dask.array"):
+        raise
+    raise ModuleNotFoundError("Dask is not installed: run pip install 'dask[array]'", name="dask") from None
 from dask.array.core import normalize_chunks
 
 from . import _elements

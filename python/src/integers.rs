@@ -87,7 +87,7 @@ pub fn randbelow<'py>(py: Python<'py>, n: &Bound<'py, PyAny>) -> PyResult<Bound<
     let bits: isize = n.call_method0("bit_length")?.extract()?;
     loop {
         let candidate = getrandbits(py, bits)?;
-        if candidate.lt(&n)? {
+        if candidate.lt(n)? {
             return Ok(candidate);
         }
     }

@@ -226,6 +226,26 @@ def test_numpy_is_not_imported():
     assert run_python("import squall.random, sys; print('numpy' in sys.modules)") == "True\n"
 
 
+@pytest.mark.parametrize(
+    ("module", "missing", "message"),
+    [
+        ("random", "numpy", "NumPy is not installed: run pip install numpy"),
+        ("dask", "numpy", "NumPy is not installed: run pip install numpy"),
+        ("dask", "dask", "Dask is not installed: run pip install 'dask[array]'"),
+    ],
+)
+def test_a_missing_package_is_named(module, missing, message):
+    code = f"""
+import sys
+sys.modules["{missing}"] = None
+try:
+    import squall.{module}
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert run_python(code) == message + "\n"
+
+
 def test_status():
     status = squall.status()
     assert status["engine"] in status["engines_available"]

@@ -146,6 +146,8 @@ def test_shapes_of_all_sorts():
     ]:
         with pytest.raises(error):
             squall.dask.random(shape)
+    with pytest.raises(ValueError, match="no axis may be negative"):
+        squall.dask.random((2, -1))
 
 
 def test_invalid_seeds():
