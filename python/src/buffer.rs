@@ -15,9 +15,6 @@ pub const RELEASE_GIL_FROM: usize = 1 << 16;
 /// Unlike PyO3's buffers it takes arrays without a dimension too.
 pub struct Writable(Box<ffi::Py_buffer>);
 
-// SAFETY: the buffer's owner keeps the memory until the release, and any thread that has the GIL may release it.
-unsafe impl Send for Writable {}
-
 impl Writable {
     /// Borrows the bytes of `object`, which must be writable and contiguous, and no pointers.
     pub fn borrow(object: &Bound<'_, PyAny>) -> PyResult<Writable> {
