@@ -8,6 +8,8 @@ mod buffer;
 mod bytes;
 mod elements;
 mod integers;
+mod normal;
+mod permutation;
 mod seeded;
 mod stream;
 mod unrepeatable;
@@ -25,9 +27,13 @@ mod _squall {
     #[pymodule_export]
     use crate::bytes::{fill, fresh_bytes, token_bytes};
     #[pymodule_export]
-    use crate::elements::{fill_elements, fill_one_time_uniforms, normal_of_word, permute};
+    use crate::elements::{fill_elements, fill_one_time_uniforms};
     #[pymodule_export]
     use crate::integers::{getrandbits, randbelow, random, shuffle, uuid4_bytes};
+    #[pymodule_export]
+    use crate::normal::normal_of_word;
+    #[pymodule_export]
+    use crate::permutation::permute;
     #[pymodule_export]
     use crate::seeded::SeededWords;
     #[pymodule_export]

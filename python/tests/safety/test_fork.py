@@ -297,11 +297,13 @@ def test_a_fork_of_the_thread_that_has_the_lock():
 
 def test_a_fork_while_another_thread_spawns():
     sq = need("squall.random")
+    from squall import _seed_sequences
+
     expected = sq.SeedSequence(5).spawn(1)[0].generate_state(4).tobytes()
     held, stop = threading.Event(), threading.Event()
 
     def hold():
-        with sq._spawning:
+        with _seed_sequences.spawning:
             held.set()
             stop.wait()
 
