@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Computes how many bytes of AES-CTR keystream squall and its peers make in a cycle of Arm's server CPUs.
+"""Computes how many bytes of keystream, by AES-CTR and ChaCha20, squall and its peers make in a cycle of Arm's server CPUs.
 
 Nothing is measured: an emulator records which instructions a loop executes, and llvm-mca computes how many
 cycles a CPU takes for them, by LLVM's model of that CPU. The difference of two lengths is taken, so what a
@@ -24,18 +24,21 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent / "aarch64-cycles"
 TARGET = "aarch64-unknown-linux-gnu"
-# 840 blocks and twice as many: whole batches of 2 to 8, 10, 12, 14, 15, 20, 21 and 24 blocks.
-SHORT, LONG = 840 * 16, 1680 * 16
+# Of AES 840 blocks and twice as many: whole batches of 2 to 8, 10, 12, 14, 15, 20, 21 and 24 blocks. Of ChaCha20
+# 192 and twice as many: whole batches of 2, 3, 4, 6, 8, 12 and 16.
+SHORT = {"aes-128": 840 * 16, "aes-256": 840 * 16, "chacha20": 192 * 64}
+BLOCK = {"aes-128": 16, "aes-256": 16, "chacha20": 64}
 CPUS = ["neoverse-n1", "neoverse-n2", "neoverse-v1", "neoverse-v2"]
 # EOR3 needs a CPU with SHA3, which Neoverse N1 is not.
 WITHOUT_SHA3 = {"neoverse-n1"}
-# The loops, and what each makes: bits of the key, and keystream written (bare) or XORed.
+# The loops, and what each makes: the cipher, and keystream written (bare) or XORed.
 LOOPS = {
-    "squall": [("128", "bare"), ("256", "bare"), ("256", "xor")],
-    "aes-crate": [("128", "bare"), ("128", "xor"), ("256", "bare"), ("256", "xor")],
-    "openssl": [("128", "xor"), ("256", "xor")],
-    "openssl-eor3": [("128", "xor"), ("256", "xor")],
-    "aws-lc": [("128", "xor"), ("256", "xor")],
+    "squall": [("aes-128", "bare"), ("aes-256", "bare"), ("aes-256", "xor"), ("chacha20", "bare")],
+    "aes-crate": [("aes-128", "bare"), ("aes-128", "xor"), ("aes-256", "bare"), ("aes-256", "xor")],
+    "chacha20-crate": [("chacha20", "bare")],
+    "openssl": [("aes-128", "xor"), ("aes-256", "xor"), ("chacha20", "xor")],
+    "openssl-eor3": [("aes-128", "xor"), ("aes-256", "xor")],
+    "aws-lc": [("aes-128", "xor"), ("aes-256", "xor")],
 }
 
 
@@ -47,14 +50,16 @@ def build(options):
     """Builds the program and gives its path."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", HERE / "target"))
     environment = dict(os.environ, CARGO_TARGET_DIR=str(target))
-    environment["RUSTFLAGS"] = "-C target-feature=+crt-static -C relocation-model=static"
+    # OpenSSL has a function for SVE too, which is not called.
+    environment["RUSTFLAGS"] = ("-C target-feature=+crt-static -C relocation-model=static"
+                                " -C link-arg=-Wl,--defsym=ChaCha20_ctr32_sve=0")
     environment["CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER"] = "aarch64-linux-gnu-gcc"
     includes = []
     if options.openssl:
-        source = options.openssl / "crypto/aes/asm/aesv8-armx.pl"
-        environment["OPENSSL_AES"] = str(target / "openssl.S")
         target.mkdir(parents=True, exist_ok=True)
-        output("perl", source, "linux64", environment["OPENSSL_AES"])
+        for variable, source in [("OPENSSL_AES", "aes/asm/aesv8-armx.pl"), ("OPENSSL_CHACHA", "chacha/asm/chacha-armv8.pl")]:
+            environment[variable] = str(target / f"{variable}.S")
+            output("perl", options.openssl / "crypto" / source, "linux64", environment[variable])
         includes += [options.openssl / "crypto", options.openssl / "include"]
     if options.aws_lc:
         library = options.aws_lc / "aws-lc"
@@ -112,9 +117,10 @@ def as_one(instructions):
     return kept
 
 
-def row(program, listing, mark, loop, bits, kind, cpus):
-    short, long = (executed(program, listing, mark, (loop, bits, kind), length) for length in (SHORT, LONG))
-    blocks = (LONG - SHORT) // 16
+def row(program, listing, mark, loop, cipher, kind, cpus):
+    more = SHORT[cipher]
+    short, long = (executed(program, listing, mark, (loop, cipher, kind), length) for length in (more, 2 * more))
+    blocks = more // BLOCK[cipher]
     cells = [f"{(len(long) - len(short)) / blocks:.1f}", f"{(len(as_one(long)) - len(as_one(short))) / blocks:.1f}"]
     for cpu in cpus:
         if cpu in WITHOUT_SHA3 and any(instruction.startswith("eor3") for instruction in long):
@@ -123,9 +129,9 @@ def row(program, listing, mark, loop, bits, kind, cpus):
         figures = []
         for view in (list, as_one):
             spent = cycles(view(long), cpu) - cycles(view(short), cpu)
-            figures.append(f"{(LONG - SHORT) / spent:.2f}")
-        cells.append(" to ".join(figures))
-    return f"| {loop} | {bits} | {kind} | " + " | ".join(cells) + " |"
+            figures.append(f"{more / spent:.2f}")
+        cells.append(" to ".join(dict.fromkeys(figures)))
+    return f"| {loop} | {cipher} | {kind} | " + " | ".join(cells) + " |"
 
 
 def main():
@@ -141,11 +147,11 @@ def main():
     program = build(options)
     listing = disassembled(program)
     mark = int(re.search(r"^([0-9a-f]+) T mark$", output(f"llvm-nm{LLVM}", program), re.M)[1], 16)
-    print("| loop | AES | output | instructions a block | pairs as one | " + " | ".join(cpus) + " |")
+    print("| loop | cipher | output | instructions a block | pairs as one | " + " | ".join(cpus) + " |")
     print("| --- " * (5 + len(cpus)) + "|")
     for loop in options.loops or loops_there(options):
-        for bits, kind in LOOPS[loop]:
-            print(row(program, listing, mark, loop, bits, kind, cpus), flush=True)
+        for cipher, kind in LOOPS[loop]:
+            print(row(program, listing, mark, loop, cipher, kind, cpus), flush=True)
 
 
 def loops_there(options):

@@ -5,10 +5,11 @@
 #     scripts/test-arm64.sh              everything
 #     scripts/test-arm64.sh library      only these phases
 #
-# `build` cross-builds everything but research in the root directory that arm64-root.sh makes; `library`,
-# `c_library`, `provider` and `command_line` run parts of it by qemu-user; `machines` boots Debian's kernels
-# and runs the guards, the preload library's suite, the provider, the command and the Go module's tests in
-# them, and clones machines (squall-lab); `others` only compiles, for riscv64 and s390x. On arm64 itself the
+# `library` builds the library in the root directory that arm64-root.sh makes, and runs its tests by qemu-user.
+# `build` builds everything but research; `c_library`, `provider` and `command_line` run parts of it by
+# qemu-user. `packages` makes Debian packages, and runs what is in them by qemu-user. `machines` boots Debian's
+# kernels and runs the guards, the preload library's suite, the provider, the command and the Go module's tests
+# in them, and clones machines (squall-lab). `others` only compiles, for riscv64 and s390x. On arm64 itself the
 # tests of `make test` run.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -46,10 +47,13 @@ run_test() {
     "$cross" env -C "$folder" PATH=/usr/lib/arm64-cross:/usr/sbin:/usr/bin:/sbin:/bin "$program" "$@"
 }
 
+# On its own, because `make test-all` runs this phase alone.
 library() {
+    cargo fetch --quiet --locked || return 1
     ignored "pages_are_what_their_kind_says" "qemu-user does not show the real /proc/self/smaps"
-    run_test squall squall --skip pages_are_what_their_kind_says &&
-        run_test squall integration
+    local test=("$cross" cargo test --locked --package squall --all-features)
+    "${test[@]}" --lib -- --skip pages_are_what_their_kind_says &&
+        "${test[@]}" --test integration
 }
 
 c_library() {
@@ -68,6 +72,31 @@ command_line() {
         ignored "the rest of the command" "it needs drives, mounts and devices"
 }
 
+packages() {
+    local folder=${messages%/*}/packages
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    PROFILE=test "$cross" dpkg-architecture -aarm64 -c scripts/deb.sh "$folder" > "$folder/log" 2>&1 || {
+        cat "$folder/log"
+        return 1
+    }
+    "$cross" bash -euc '
+        work=$(mktemp -d)
+        trap "rm -rf $work" EXIT
+        for package in "$1"/*.deb; do
+            case $(dpkg-deb -f "$package" Architecture) in arm64 | all) ;; *) exit 1 ;; esac
+            dpkg-deb -x "$package" "$work"
+        done
+        libraries=$work/usr/lib/aarch64-linux-gnu
+        "$work/usr/bin/squall" --version
+        [ "$("$work/usr/bin/squall" stream --size 1MiB | wc -c)" -eq 1048576 ]
+        aarch64-linux-gnu-gcc -o "$work/tokens" bindings/c/examples/tokens.c \
+            "-I$work/usr/include" "-L$libraries" -lsquall
+        LD_LIBRARY_PATH=$libraries "$work/tokens"
+        ls "$libraries/ossl-modules/squall.so" "$libraries/libsquall-preload.so"
+    ' packages "$(realpath "$folder")"
+}
+
 machines() {
     cargo run --quiet --all-features -p squall-lab -- deps \
         --only 6.12-arm64 6.12-arm64-16k newest-arm64 newest-arm64-16k &&
@@ -82,7 +111,7 @@ others() {
         "$cross" cargo check --locked --target s390x-unknown-linux-gnu "${libraries[@]}"
 }
 
-phases=(build library c_library provider command_line machines others)
+phases=(library build c_library provider command_line packages machines others)
 check_phases test-arm64.sh "${phases[@]}" -- "$@" || exit 2
 [ $# -eq 0 ] || phases=("$@")
 run_phases arm64 "${phases[@]}"

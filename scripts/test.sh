@@ -9,10 +9,11 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 source scripts/crates.sh
+source scripts/ignored.sh
 source scripts/phases.sh
 
 quick=(format clippy tests thread_locals)
-rest=(first_command documentation complete research release packages wheels sanitizers go python)
+rest=(first_command documentation complete research release packages arm64 wheels sanitizers go python)
 
 format() { cargo fmt --all --check; }
 
@@ -68,6 +69,19 @@ release() {
 
 # Installed in a fresh Debian and removed again, made of what the tests have built.
 packages() { PROFILE=test scripts/deb-test.sh; }
+
+# The library, cross-built and emulated; `make test-arm64` has the rest.
+arm64() {
+    if [ "$(uname -m)" != x86_64 ]; then
+        ignored "tests on arm64" "they are emulated on x86-64"
+    elif [ "$(id -u)" -ne 0 ]; then
+        ignored "tests on arm64" "the root directory they run in takes root"
+    elif ! command -v debootstrap > /dev/null; then
+        missing "tests on arm64" "debootstrap is not installed"
+    else
+        scripts/test-arm64.sh library
+    fi
+}
 
 # The Python package: built, and each wheel installed and tried.
 wheels() { scripts/wheels-test.sh; }

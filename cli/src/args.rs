@@ -2,7 +2,9 @@
 //!
 //! Error messages say what is wrong with a value and what would be right; they never repeat a seed.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::engine_names;
 use crate::run::args::{OpensslConfArguments, RunArguments};
@@ -84,6 +86,8 @@ pub enum Command {
   squall stream --size 32 --format hex --output seed
   squall stream --size 1GiB --seed-file seed | sha256sum
       the same gigabyte for the same seed
+  squall stream --size 1MiB --offset 1TiB --seed-file seed
+      a part of that stream, without making what is before it
 
 The bytes of a seed are AES-256 in counter mode from counter zero. They are the same with every AES
 engine and any number of threads, and the same as N bytes of
@@ -108,6 +112,16 @@ pub struct StreamArguments {
     /// number of bytes.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub size: Option<u64>,
+
+    /// Begin at this byte of the seed's stream, as with dd's skip
+    ///
+    /// A number with or without a unit, as for --size. The stream of a seed ends at 16 EiB.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub offset: Option<u64>,
+
+    /// Most bytes per second before encoding, such as 100MB
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_rate)]
+    pub rate_limit: Option<NonZeroU64>,
 
     /// Threads that generate [default: depends on the output]
     ///
@@ -153,6 +167,12 @@ pub struct StreamArguments {
     /// command prints one line; after a signal such as Ctrl-C it prints none.
     #[arg(long)]
     pub progress: bool,
+
+    /// Show progress as numbers for programs, each in a line of standard error: percent, or bytes if endless
+    ///
+    /// At most one a second, and one at the end, as pv --numeric and for dialog --gauge.
+    #[arg(long, conflicts_with = "progress")]
+    pub numeric: bool,
 
     /// Write raw bytes even to a terminal
     #[arg(long)]
@@ -227,6 +247,10 @@ Examples:
       once, for example early at boot, or after this VM was restored from a snapshot
   squall seed --watch
       now, and whenever a clone of this VM is detected; each seeding prints one line
+  squall seed --every 1h
+      now, and every hour
+  squall seed --test
+      do this machine's sources work?
 
 Early at boot the kernel's generator may not be ready. Then squall adds the bytes, reports on
 standard error that there was nothing to reseed yet, and exits with success.
@@ -250,6 +274,20 @@ pub struct SeedArguments {
     /// of being a VM, and with a failure on a VM that has none of these.
     #[arg(long)]
     pub watch: bool,
+
+    /// Keep running, and seed again after each interval, such as 10min or "1h 30min"
+    ///
+    /// With --watch, also at every clone.
+    #[arg(long, value_name = "DURATION", value_parser = parse_interval)]
+    pub every: Option<Duration>,
+
+    /// Read the sources of seeds many times, and show whether they passed their health tests; seed nothing
+    ///
+    /// Each line has a source and works, absent or failed: the kernel's generator, the CPU's random
+    /// instruction and the cycle counter, the latter two tested by SP 800-90B section 4.4. Needs no
+    /// privilege. Exits with 1 if a source has failed.
+    #[arg(long, conflicts_with_all = ["credit", "watch", "every"])]
+    pub test: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -276,6 +314,15 @@ fn parse_credit(text: &str) -> Result<u16, String> {
         .ok()
         .filter(|&bits| bits <= MAX_CREDIT)
         .ok_or_else(|| format!("{text:?} is not a number of bits: use one from 0 to {MAX_CREDIT}"))
+}
+
+fn parse_interval(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text)
+        .ok()
+        .filter(|interval| *interval >= Duration::from_secs(1))
+        .ok_or_else(|| {
+            format!("{text:?} is not a duration of at least a second: use one such as 10min or 1h")
+        })
 }
 
 fn parse_engine(name: &str) -> Result<Engine, String> {

@@ -40,6 +40,23 @@ fn wrong_values() {
     );
     refused("stream --size", "--size: a value is missing");
     refused(
+        "stream --rate-limit 0",
+        "--rate-limit: 0 bytes per second would never end: use more, such as 100MB",
+    );
+    refused(
+        "stream --offset 5",
+        "--offset: without a seed the bytes are new every time: add --seed-file or --seed",
+    );
+    refused(
+        &format!("stream --seed {SEED} --offset 15EiB --size 1EiB"),
+        "--offset: the stream of a seed ends at 16 EiB: at this offset use a --size of at most \
+         1152921504606846975",
+    );
+    refused(
+        "stream --numeric --progress",
+        "--numeric: it cannot be used with --progress: give only one of them",
+    );
+    refused(
         "stream --output=",
         "--output: the value is empty: give a FILE",
     );
@@ -91,7 +108,7 @@ fn names() {
     refused("dmcrypt lst", "no command \"lst\": did you mean list?");
     refused(
         "dance",
-        "no command \"dance\": use one of stream, status, seed, bench, wipe, verify, dmcrypt, \
+        "no command \"dance\": use one of stream, status, seed, bench, drives, wipe, verify, dmcrypt, \
          run, openssl-conf, completions",
     );
     refused(
@@ -113,7 +130,7 @@ fn names() {
     refused("--zz", "no argument \"--zz\": see squall --help");
     refused(
         "help strem",
-        "no command \"strem\": use one of stream, status, seed, bench, wipe, verify, dmcrypt, \
+        "no command \"strem\": use one of stream, status, seed, bench, drives, wipe, verify, dmcrypt, \
          run, openssl-conf, completions",
     );
 }

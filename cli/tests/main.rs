@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         wipe::contents::TESTS,
         wipe::errors::TESTS,
         wipe::limits::TESTS,
+        wipe::listed::TESTS,
         wipe::loops::TESTS,
         wipe::verified::TESTS,
     ])

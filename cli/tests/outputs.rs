@@ -303,10 +303,31 @@ fn bytes_that_a_reader_holds_never_change() {
 fn progress_leaves_one_line() {
     let output = run("stream --size 64MiB --progress --output /dev/null");
     let message = text(&output.stderr);
-    assert!(message.starts_with("64.00 MiB in "), "{message}");
-    assert!(message.ends_with("iB/s\n"), "{message}");
+    assert!(message.starts_with("67.1 MB in "), "{message}");
+    assert!(message.ends_with("B/s\n"), "{message}");
     assert_eq!(message.lines().count(), 1);
     assert_eq!(output.status.code(), Some(0));
+}
+
+fn progress_as_numbers() {
+    let shown = |arguments: &str| -> Vec<u64> {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(0));
+        let lines = text(&output.stderr);
+        lines
+            .lines()
+            .map(|line| line.parse().expect("a number"))
+            .collect()
+    };
+    for size in ["0", "1", "64MiB"] {
+        let percents = shown(&format!(
+            "stream --size {size} --numeric --output /dev/null"
+        ));
+        assert_eq!(percents.last(), Some(&100));
+    }
+    // Slow enough for several numbers.
+    let percents = shown("stream --size 300 --rate-limit 100 --numeric --output /dev/null");
+    assert!(percents.is_sorted() && percents.len() > 1, "{percents:?}");
 }
 
 fn progress_shows_a_bar_on_a_terminal() {
@@ -322,7 +343,7 @@ fn progress_shows_a_bar_on_a_terminal() {
     let _ = ours.read_to_end(&mut shown);
     assert_eq!(wait_for_end(child).0, Some(0));
     let shown = text(&shown);
-    for part in ["%", " of 256.00 MiB", "iB/s", " left", "256.00 MiB in "] {
+    for part in ["%", " of 268.44 MB", "B/s", " left", "268 MB in "] {
         assert!(shown.contains(part), "{part}: {shown:?}");
     }
 }
@@ -341,5 +362,6 @@ pub const TESTS: &[Test] = tests![
     a_non_blocking_pipe_is_waited_for,
     bytes_that_a_reader_holds_never_change,
     progress_leaves_one_line,
+    progress_as_numbers,
     progress_shows_a_bar_on_a_terminal,
 ];

@@ -95,6 +95,39 @@ fn seeding_moves_the_generation() {
     assert!(leaves_the_generation(|| drop(run("--version"))));
 }
 
+fn a_test_of_the_sources_seeds_nothing() {
+    let test = || run("seed --test");
+    let shown = text(&test().stdout);
+    let status = squall::status();
+    for (source, state) in [
+        ("kernel's generator", "works".to_owned()),
+        ("CPU's random instruction", status.cpu_random.to_string()),
+        ("cycle counter", status.cycle_counter.to_string()),
+    ] {
+        let line = shown
+            .lines()
+            .find(|line| line.starts_with(source))
+            .expect(source);
+        assert!(line.ends_with(&state), "{line}");
+    }
+    assert_eq!(shown.lines().count(), 3);
+    assert!(leaves_the_generation(|| drop(test())));
+}
+
+fn an_interval_is_checked() {
+    for interval in ["0s", "10ms", "-1h", "soon", "5"] {
+        let output = run(&format!("seed --every={interval}"));
+        assert_eq!(
+            text(&output.stderr),
+            format!(
+                "squall: --every: {interval:?} is not a duration of at least a second: use one \
+                 such as 10min or 1h\n"
+            )
+        );
+        assert_eq!(output.status.code(), Some(2));
+    }
+}
+
 fn a_claim_is_checked() {
     for credit in ["513", "-1", "all", "1.5", ""] {
         let output = run(&format!("seed --credit={credit}"));
@@ -166,6 +199,8 @@ pub const TESTS: &[Test] = tests![
     seeding_reseeds_the_kernel: [PRIVILEGE],
     seeding_moves_the_generation: [PRIVILEGE, GENERATION],
     a_claim_is_checked,
+    an_interval_is_checked,
+    a_test_of_the_sources_seeds_nothing,
     without_privilege_it_is_one_line_and_nothing_happens,
     a_kernel_that_is_not_ready_takes_the_bytes: [PRIVILEGE],
 ];

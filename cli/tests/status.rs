@@ -108,7 +108,10 @@ fn warnings_come_with_advice() {
     let object = json();
     let list = |key: &str| object[key].as_array().expect("a list").clone();
     let (warnings, notes) = (list("warnings"), list("notes"));
-    assert_eq!(shown.contains("Nothing is missing."), warnings.is_empty());
+    assert_eq!(
+        shown.contains("No protection is missing."),
+        warnings.is_empty()
+    );
     assert_eq!(shown.contains("\nNotes\n"), !notes.is_empty());
     for warning in warnings.into_iter().chain(notes) {
         for part in ["problem", "advice"] {

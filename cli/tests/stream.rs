@@ -78,6 +78,37 @@ fn text_decodes_to_the_bytes() {
     }
 }
 
+fn an_offset_begins_within_the_stream() {
+    let expected = expected();
+    for offset in [0, 1, 16, (1 << 20) - 1, 3 << 20] {
+        for threads in [1, 3] {
+            let size = LEN - offset;
+            let part = seeded(&format!(
+                "--offset {offset} --size {size} --threads {threads}"
+            ));
+            assert!(part == expected[offset..], "{offset}, {threads} threads");
+        }
+    }
+    // The last bytes that there are, in blocks numbered from 2^60 - 2.
+    let end = u64::MAX - 32;
+    let last = seeded(&format!("--offset {end} --format hex"));
+    assert_eq!(
+        last,
+        seeded(&format!("--offset {end} --size 32 --format hex"))
+    );
+    assert_eq!(last.len(), 65);
+}
+
+fn a_rate_limit_changes_no_byte() {
+    let expected = &expected()[..100_000];
+    for format in ["raw", "hex"] {
+        let limited = format!("--size 100000 --rate-limit 1MB --format {format}");
+        let unlimited = format!("--size 100000 --format {format}");
+        assert!(seeded(&limited) == seeded(&unlimited));
+    }
+    assert!(seeded("--size 100000 --rate-limit 10GB --threads 2") == *expected);
+}
+
 fn short_text() {
     assert_eq!(
         text(&seeded("--size 32 --format hex")),
@@ -209,6 +240,8 @@ pub const TESTS: &[Test] = tests![
     a_seed_gives_the_same_bytes_on_every_engine_and_any_threads,
     a_file_gets_the_same_bytes_as_a_pipe,
     text_decodes_to_the_bytes,
+    an_offset_begins_within_the_stream,
+    a_rate_limit_changes_no_byte,
     short_text,
     sizes_count_random_bytes,
     without_a_seed_no_bytes_come_twice,

@@ -4,6 +4,7 @@ pub mod contents;
 pub mod errors;
 pub mod interrupted;
 pub mod limits;
+pub mod listed;
 pub mod loops;
 pub mod reports;
 pub mod verified;

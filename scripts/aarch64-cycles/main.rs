@@ -1,6 +1,6 @@
 //! Makes LEN bytes of keystream, or XORs them, between two calls of `mark`, by the loop named:
 //!
-//!     aarch64-cycles LOOP BITS bare|xor LEN
+//!     aarch64-cycles LOOP aes-128|aes-256|chacha20 bare|xor LEN
 //!
 //! `../aarch64-cycles.py` runs it in an emulator that records the instructions.
 
@@ -16,7 +16,7 @@ mod engine {
         Cached,
     }
 
-    pub fn runs(counter: u128, out: &mut [u8], mut each: impl FnMut(u128, &mut [u8])) {
+    pub fn without_carry(counter: u128, out: &mut [u8], mut each: impl FnMut(u128, &mut [u8])) {
         each(counter, out);
     }
 
@@ -68,11 +68,15 @@ fn between(work: impl FnOnce()) {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [name, bits, output, len] = arguments.as_slice() else {
-        panic!("LOOP BITS bare|xor LEN");
+    let [name, cipher, output, len] = arguments.as_slice() else {
+        panic!("LOOP aes-128|aes-256|chacha20 bare|xor LEN");
     };
-    let is_256 = bits == "256";
+    let is_256 = cipher == "aes-256";
     let mut out = vec![0; len.parse().unwrap()];
+    if cipher == "chacha20" {
+        run_chacha20(name, output == "xor", &mut out);
+        return drop(black_box(out));
+    }
     match (name.as_str(), output.as_str()) {
         ("squall", output) => engine::run(is_256, output == "xor", &mut out),
         ("aes-crate", output) => match (is_256, output == "xor") {
@@ -92,8 +96,30 @@ fn main() {
     black_box(out);
 }
 
+fn run_chacha20(name: &str, xors: bool, out: &mut [u8]) {
+    match (name, xors) {
+        ("squall", false) => {
+            let mut generator = squall::hazmat::FastKeyErasure::new(&[1; 32]);
+            between(|| generator.generate(out, &[]).unwrap());
+        }
+        ("chacha20-crate", false) => write_with::<chacha20::ChaCha20>(&[1; 32], &[0; 12], out),
+        #[cfg(openssl)]
+        ("openssl", true) => {
+            let (key, counter) = ([1; 8], [0; 4]);
+            let (place, len) = (out.as_mut_ptr(), out.len());
+            // SAFETY: `out` is read and written in place; key and counter have their lengths.
+            between(|| unsafe { openssl::ChaCha20_ctr32_dflt(place, place, len, &key, &counter) });
+        }
+        _ => panic!("this program has no such loop"),
+    }
+}
+
 fn write<C: KeyIvInit + StreamCipher>(key: &[u8], out: &mut [u8]) {
-    let mut cipher = C::new_from_slices(key, &[0; 16]).unwrap();
+    write_with::<C>(key, &[0; 16], out)
+}
+
+fn write_with<C: KeyIvInit + StreamCipher>(key: &[u8], nonce: &[u8], out: &mut [u8]) {
+    let mut cipher = C::new_from_slices(key, nonce).unwrap();
     between(|| cipher.write_keystream(out));
 }
 
@@ -135,6 +161,20 @@ mod openssl {
             counter: *const u8,
         );
     }
+    unsafe extern "C" {
+        pub fn ChaCha20_ctr32_dflt(
+            to: *mut u8,
+            from: *const u8,
+            len: usize,
+            key: &[u32; 8],
+            counter: &[u32; 4],
+        );
+    }
+
+    /// The CPU's features, of which NEON is the first: OpenSSL's ChaCha20 reads them.
+    #[unsafe(no_mangle)]
+    static OPENSSL_armcap_P: u32 = 1;
+
     pub const SET_KEY: SetKey = aes_v8_set_encrypt_key;
     pub const CTR: Ctr = aes_v8_ctr32_encrypt_blocks;
     pub const EOR3: Ctr = aes_v8_ctr32_encrypt_blocks_unroll12_eor3;

@@ -4,6 +4,7 @@
 //! is refused.
 
 mod kernel_pool;
+mod sources;
 mod uevents;
 mod vmclock;
 mod watch;
@@ -24,12 +25,15 @@ use squall_tools::Failure;
 use squall_tools::failure::cause;
 use squall_tools::output;
 
-/// Seeds the kernel's generator, once or at every clone.
+/// Seeds the kernel's generator, once, at every clone, or time and again; or tests the sources.
 pub fn run(options: &SeedArguments) -> Result<(), Failure> {
+    if options.test {
+        return sources::test();
+    }
     keep_memory_private();
     let seeder = Seeder::open(options.credit)?;
-    if options.watch {
-        return watch::run(&seeder);
+    if options.watch || options.every.is_some() {
+        return watch::run(&seeder, options.watch, options.every);
     }
     let seeding = seeder.seed()?;
     seeding.report_if_early();

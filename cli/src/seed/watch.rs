@@ -1,4 +1,5 @@
-//! `squall seed --watch`: seeds at once, and again whenever this VM turns out to be a clone.
+//! `squall seed --watch` and `--every`: seeds at once, and again whenever this VM turns out to be a clone, or a
+//! time has passed.
 //!
 //! These signals are watched:
 //! - vmclock's counter changes: the VM was cloned.
@@ -12,6 +13,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use humantime::format_duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use squall::{CloneGuard, Status};
@@ -32,32 +34,41 @@ const GENERATION_PERIOD: Duration = Duration::from_secs(1);
 /// The least time between two seedings caused by the generation alone.
 const MIN_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Seeds, then seeds again for each clone; returns if this machine cannot be cloned.
-pub fn run(seeder: &Seeder) -> Result<(), Failure> {
+/// Seeds, then seeds again for each clone if it `watches`, and after each interval of `every`. Returns if
+/// there is no reason to seed again.
+pub fn run(seeder: &Seeder, watches: bool, every: Option<Duration>) -> Result<(), Failure> {
     // Start listening before the first seeding, so that no clone is missed in between. Report errors
     // only after the seeding, whose message about a missing privilege is better.
-    let signals = Signals::open();
+    let signals = if watches {
+        Signals::open()
+    } else {
+        Ok(Signals::default())
+    };
     let seeding = seeder.seed()?;
     let mut signals = signals?;
     seeding.report_if_early();
     log(&seeding.to_string());
-    // Waits until the kernel's generator is ready.
-    squall::try_fill(&mut [0]).map_err(|error| Failure::Runtime(error.to_string()))?;
-    let status = squall::status();
-    if status.clone_guard == CloneGuard::NotAVm && signals.clock.is_none() {
-        log(
-            "no sign of a virtual machine (hypervisor bit, vmgenid, vmclock): nothing to watch for",
-        );
-        return Ok(());
+    signals.timer = every.map(Timer::start);
+    if watches {
+        // Waits until the kernel's generator is ready.
+        squall::try_fill(&mut [0]).map_err(|error| Failure::Runtime(error.to_string()))?;
+        let status = squall::status();
+        if status.clone_guard != CloneGuard::NotAVm || signals.clock.is_some() {
+            signals.choose(&status, &seeding)?;
+            log(&signals.describe());
+        } else {
+            log(
+                "no sign of a virtual machine (hypervisor bit, vmgenid, vmclock): nothing to watch for",
+            );
+        }
     }
-    signals.choose(&status, &seeding)?;
-    log(&signals.describe());
-    loop {
+    while signals.can_come() {
         let reason = signals.wait()?;
         let seeding = seeder.seed()?;
         signals.record(&seeding);
         log(&format!("{reason}: {seeding}"));
     }
+    Ok(())
 }
 
 /// Prints a line for the log; if that fails, watching continues.
@@ -71,11 +82,37 @@ struct Generation {
     seeded: Instant,
 }
 
-/// The signals of a clone; after [`Signals::choose`] there is at least one.
+/// When the next seeding is due without any signal.
+struct Timer {
+    interval: Duration,
+    next: Instant,
+}
+
+impl Timer {
+    fn start(interval: Duration) -> Timer {
+        Timer {
+            interval,
+            next: Instant::now() + interval,
+        }
+    }
+
+    /// Whether it is due; if so, it starts again.
+    fn take_due(&mut self) -> bool {
+        let is_due = Instant::now() >= self.next;
+        if is_due {
+            *self = Timer::start(self.interval);
+        }
+        is_due
+    }
+}
+
+/// The signals of a clone, of which [`Signals::choose`] leaves at least one, and the timer of `--every`.
+#[derive(Default)]
 struct Signals {
     clock: Option<VmClock>,
     uevents: Option<Uevents>,
     generation: Option<Generation>,
+    timer: Option<Timer>,
 }
 
 impl Signals {
@@ -83,8 +120,15 @@ impl Signals {
         Ok(Signals {
             clock: VmClock::open(Path::new(vmclock::PATH)).map_err(|error| clock_failed(&error))?,
             uevents: Uevents::open(),
-            generation: None,
+            ..Signals::default()
         })
+    }
+
+    /// Whether there is any reason to seed again.
+    fn can_come(&self) -> bool {
+        let has_signal =
+            self.clock.is_some() || self.uevents.is_some() || self.generation.is_some();
+        has_signal || self.timer.is_some()
     }
 
     /// Keeps the signals that work on this machine; falls back to the generation if there is none.
@@ -153,8 +197,15 @@ impl Signals {
             (Some((last, now)), _) => Some(format!("clone (vmclock {last} -> {now})")),
             (None, CloneNews::Clone) => Some("clone (vmgenid)".to_owned()),
             (None, CloneNews::Lost) => Some("perhaps a clone (events were lost)".to_owned()),
-            (None, CloneNews::None) => self.check_generation(),
+            (None, CloneNews::None) => self.check_generation().or_else(|| self.check_timer()),
         })
+    }
+
+    fn check_timer(&mut self) -> Option<String> {
+        let timer = self.timer.as_mut()?;
+        timer
+            .take_due()
+            .then(|| format!("every {}", format_duration(timer.interval)))
     }
 
     fn check_generation(&self) -> Option<String> {
@@ -170,6 +221,14 @@ impl Signals {
             (Some(clock), _) if clock.fd().is_none() => Some(CLOCK_PERIOD),
             (_, Some(_)) => Some(GENERATION_PERIOD),
             _ => None,
+        };
+        let until_timer = self
+            .timer
+            .as_ref()
+            .map(|timer| timer.next.saturating_duration_since(Instant::now()));
+        let period = match (period, until_timer) {
+            (Some(period), Some(until)) => Some(period.min(until)),
+            (period, until) => period.or(until),
         };
         let timeout = period.map(|period| Timespec {
             tv_sec: period.as_secs() as i64,

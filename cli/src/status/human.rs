@@ -106,7 +106,7 @@ fn generator(report: &Report) -> [Fact; 6] {
 
 fn warnings(text: &mut String, warnings: &[Warning]) {
     match warnings {
-        [] => text.push_str("\nNothing is missing.\n"),
+        [] => text.push_str("\nNo protection is missing.\n"),
         _ => list(text, "Warnings", warnings),
     }
 }

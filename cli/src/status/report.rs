@@ -20,7 +20,7 @@ pub struct Report {
     pub hypervisor: Option<String>,
     /// The missing protections, with advice.
     pub warnings: Vec<Warning>,
-    /// Things worth knowing even though nothing is missing.
+    /// Things worth knowing where no protection is missing.
     pub notes: Vec<Warning>,
     /// The status that `facts` was made from.
     #[serde(skip)]

@@ -109,7 +109,7 @@ fn no_clone_signal(status: &Status, has_sysfs: bool) -> Option<Warning> {
     (status.clone_guard == CloneGuard::NoSignal).then(|| Warning::new(code, problem, advice))
 }
 
-/// Things worth knowing even though nothing is missing.
+/// Things worth knowing where no protection is missing.
 pub fn notes(status: &Status, visibility: DeviceVisibility) -> Vec<Warning> {
     let has_late_notification =
         status.clone_guard == CloneGuard::Vmgenid && visibility.unreadable_signal.is_none();

@@ -12,17 +12,21 @@ use crate::args::Format;
 /// The division of a stream into chunks.
 #[derive(Clone, Copy)]
 pub struct Chunking {
-    /// Random bytes in the stream. An endless one has 16 EiB, the most that a `u64` can count, which
+    /// Where the source begins to be used.
+    start: u64,
+    /// Random bytes in the stream. An endless one reaches to 16 EiB, the most that a `u64` can count, which
     /// takes a century at 5 GB/s.
     total: u64,
     chunk: usize,
 }
 
 impl Chunking {
-    /// Divides `size` bytes, or an endless stream if `None`, into chunks of `chunk` bytes.
-    pub fn new(size: Option<u64>, chunk: usize) -> Chunking {
+    /// Divides `size` bytes, or an endless stream if `None`, into chunks of `chunk` bytes. The stream begins
+    /// at byte `start` of its source, and ends by byte `u64::MAX`.
+    pub fn new(start: u64, size: Option<u64>, chunk: usize) -> Chunking {
         Chunking {
-            total: size.unwrap_or(u64::MAX),
+            start,
+            total: size.unwrap_or(u64::MAX - start),
             chunk,
         }
     }
@@ -74,7 +78,7 @@ impl ChunkMaker {
 
     pub fn make(&mut self, index: u64, buffer: &mut Buffer) -> Result<(), Error> {
         let len = self.chunking.len(index);
-        let offset = self.chunking.offset(index);
+        let offset = self.chunking.start + self.chunking.offset(index);
         if self.format == Format::Raw {
             return self.reader.fill(offset, buffer.prepare(len));
         }

@@ -14,6 +14,7 @@ mod sink;
 mod source;
 
 use std::io::IsTerminal;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::thread;
 
@@ -24,6 +25,7 @@ use maker::{ChunkMaker, Chunking};
 use sink::Sink;
 use source::Source;
 use squall_tools::Failure;
+use squall_tools::pace::Pace;
 
 /// Random bytes in a chunk that is given to a pipe: one huge page of x86-64 and most ARMv8.
 const GIFT_CHUNK: usize = 2 << 20;
@@ -52,6 +54,7 @@ pub fn run(options: StreamArguments) -> Result<(), Failure> {
     if let (Some(seed_file), Some(output)) = (options.seed_file.as_deref(), output) {
         refuse_the_seed_file(seed_file, output)?;
     }
+    check_offset(&options)?;
     let source = Source::new(
         options.engine,
         options.seed.as_ref(),
@@ -83,14 +86,17 @@ fn transfer(options: &StreamArguments, source: &Source, mut sink: Sink) -> Resul
     let makers = (0..threads)
         .map(|_| ChunkMaker::new(source, options.format, chunking))
         .collect::<Result<_, _>>()?;
-    let progress = if options.progress {
-        Progress::shown(options.size)
-    } else {
-        Progress::hidden()
+    let progress = match (options.progress, options.numeric) {
+        (true, _) => Progress::bar(options.size),
+        (_, true) => Progress::numbers(options.size),
+        _ => Progress::hidden(),
     };
+    let mut pace = Pace::new(options.rate_limit);
     let written = pump::run(makers, chunking, supply, |index, buffer| {
+        let len = chunking.len(index);
+        pace.wait(len, || false);
         let returned = sink.write(buffer)?;
-        progress.advance(chunking.len(index) as u64);
+        progress.advance(len as u64);
         Ok(returned)
     });
     let result = written.and_then(|()| sink.sync());
@@ -98,6 +104,26 @@ fn transfer(options: &StreamArguments, source: &Source, mut sink: Sink) -> Resul
         progress.summarise();
     }
     result
+}
+
+/// Fails if there is no seed whose stream has this offset, or if that stream ends before the output would.
+fn check_offset(options: &StreamArguments) -> Result<(), Failure> {
+    let Some(offset) = options.offset else {
+        return Ok(());
+    };
+    if options.seed.is_none() && options.seed_file.is_none() {
+        return Err(Failure::Usage(
+            "--offset: without a seed the bytes are new every time: add --seed-file or --seed"
+                .to_owned(),
+        ));
+    }
+    if offset.checked_add(options.size.unwrap_or(0)).is_some() {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "--offset: the stream of a seed ends at 16 EiB: at this offset use a --size of at most {}",
+        u64::MAX - offset
+    )))
 }
 
 fn refuse_a_terminal() -> Result<(), Failure> {
@@ -133,6 +159,12 @@ fn refuse_the_seed_file(seed_file: &Path, output: &Path) -> Result<(), Failure> 
     }
 }
 
+/// Random bytes in a chunk at a limited rate: a tenth of a second of whole lines of base64.
+fn chunk_of_limited(limit: NonZeroU64) -> usize {
+    let lines = limit.get() / 10 / encode::LINE_BYTES as u64;
+    (lines.max(1) as usize).saturating_mul(encode::LINE_BYTES)
+}
+
 /// The division of the work.
 struct WorkPlan {
     chunking: Chunking,
@@ -144,7 +176,8 @@ impl WorkPlan {
     fn new(options: &StreamArguments, sink: &Sink) -> WorkPlan {
         let is_raw = options.format == Format::Raw;
         let is_long_enough = options.size.is_none_or(|size| size >= GIFT_CHUNK as u64);
-        let uses_gifts = is_raw && is_long_enough && sink.takes_gifts();
+        let is_limited = options.rate_limit.is_some();
+        let uses_gifts = is_raw && is_long_enough && !is_limited && sink.takes_gifts();
         let wanted_threads = options.threads.unwrap_or_else(|| {
             if is_raw && sink.is_pipe() {
                 1
@@ -160,11 +193,15 @@ impl WorkPlan {
             (true, false, 1) => OWN_CHUNK,
             (true, false, _) => SHARED_CHUNK,
         };
+        let chunk = match options.rate_limit {
+            Some(limit) => chunk_of_limited(limit).min(chunk),
+            None => chunk,
+        };
         let chunk = match options.size {
             Some(size) if size < chunk as u64 => size.max(1) as usize,
             _ => chunk,
         };
-        let chunking = Chunking::new(options.size, chunk);
+        let chunking = Chunking::new(options.offset.unwrap_or(0), options.size, chunk);
         let threads = chunking.chunks().clamp(1, wanted_threads as u64) as usize;
         let supply = BufferSupply {
             len: encode::encoded_len(options.format, chunk, true),

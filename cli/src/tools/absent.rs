@@ -6,12 +6,14 @@ use std::ffi::OsString;
 use clap::{Args, Subcommand};
 use squall_tools::Failure;
 
-use super::{BENCH, DMCRYPT, VERIFY, WIPE};
+use super::{BENCH, DMCRYPT, DRIVES, VERIFY, WIPE};
 
 #[derive(Subcommand)]
 pub enum Tool {
     #[command(about = BENCH, disable_help_flag = true)]
     Bench(AnyArguments),
+    #[command(about = DRIVES, disable_help_flag = true)]
+    Drives(AnyArguments),
     #[command(about = WIPE, disable_help_flag = true)]
     Wipe(AnyArguments),
     #[command(about = VERIFY, disable_help_flag = true)]
@@ -29,6 +31,7 @@ pub struct AnyArguments {
 pub fn run(tool: &Tool) -> Result<(), Failure> {
     let name = match tool {
         Tool::Bench(_) => "bench",
+        Tool::Drives(_) => "drives",
         Tool::Wipe(_) => "wipe",
         Tool::Verify(_) => "verify",
         Tool::Dmcrypt(_) => "dmcrypt",

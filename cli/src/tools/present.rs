@@ -4,15 +4,17 @@ use clap::Subcommand;
 use squall_bench::args::BenchArguments;
 use squall_dmcrypt::args::DmcryptArguments;
 use squall_tools::Failure;
-use squall_wipe::args::{VerifyArguments, WipeArguments};
+use squall_wipe::args::{DrivesArguments, VerifyArguments, WipeArguments};
 
-use super::{BENCH, DMCRYPT, VERIFY, WIPE};
+use super::{BENCH, DMCRYPT, DRIVES, VERIFY, WIPE};
 use crate::status::Report;
 
 #[derive(Subcommand)]
 pub enum Tool {
     #[command(about = BENCH)]
     Bench(BenchArguments),
+    #[command(about = DRIVES)]
+    Drives(DrivesArguments),
     #[command(about = WIPE)]
     Wipe(WipeArguments),
     #[command(about = VERIFY)]
@@ -24,6 +26,7 @@ pub enum Tool {
 pub fn run(tool: &Tool) -> Result<(), Failure> {
     match tool {
         Tool::Bench(options) => squall_bench::run(options, status_facts),
+        Tool::Drives(options) => squall_wipe::drives(options),
         Tool::Wipe(options) => squall_wipe::wipe(options),
         Tool::Verify(options) => squall_wipe::verify(options),
         Tool::Dmcrypt(options) => squall_dmcrypt::run(options),

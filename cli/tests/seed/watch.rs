@@ -275,10 +275,21 @@ fn a_vm_without_a_signal_gets_advice() {
     assert_eq!(output.status.code(), Some(1));
 }
 
+fn every_interval_seeds_again() {
+    let watch = Watch::start(squall("seed --every 1s"));
+    let first = watch.line();
+    assert!(first.starts_with("seeded: 512 bits"), "{first}");
+    for _ in 0..2 {
+        let line = watch.line();
+        assert!(line.starts_with("every 1s: seeded: 512 bits"), "{line}");
+    }
+}
+
 pub const TESTS: &[Test] = tests![
     only_messages_of_the_kernel_count: [PRIVILEGE, VMGENID_EVENTS],
     the_watch_needs_no_reader: [PRIVILEGE, VMGENID_EVENTS],
     without_events_the_generation_is_watched: [PRIVILEGE, VMGENID_EVENTS, GENERATION],
     the_watch_sees_vmclock: [PRIVILEGE],
     a_vm_without_a_signal_gets_advice: [PRIVILEGE, VM_WITHOUT_VMCLOCK],
+    every_interval_seeds_again: [PRIVILEGE],
 ];

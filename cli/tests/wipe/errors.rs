@@ -106,6 +106,18 @@ fn a_dry_run_refuses_a_device_that_cannot_erase_itself() {
     purge_is_refused(&Workspace::new(), &device.path, &serial, "it has no secure");
 }
 
+/// /dev/loop0 may be another device after the next boot.
+fn a_dry_run_refuses_names_that_may_change() {
+    let lab = Lab::new();
+    let device = lab.device(1 << 20);
+    let workspace = Workspace::new();
+    for options in ["", "--dry-run"] {
+        let run = run_to_end(workspace.wipe(options, &[&device.path]));
+        let run = run.refused("these names may belong to other drives");
+        assert!(run.events.is_empty(), "{options}");
+    }
+}
+
 /// Checks that `squall wipe --purge` refuses a target without an erase command because of `why`, and
 /// that a dry run says the same.
 #[track_caller]
@@ -149,5 +161,6 @@ pub const TESTS: &[Test] = tests![
     a_target_in_use_is_refused: [LOOP_DEVICES],
     a_dry_run_refuses_what_cannot_erase_itself,
     a_dry_run_refuses_a_device_that_cannot_erase_itself: [LOOP_DEVICES],
+    a_dry_run_refuses_names_that_may_change: [LOOP_DEVICES],
     two_runs_do_not_share_a_target,
 ];

@@ -10,6 +10,8 @@ use squall_testing::needs::{MOUNTS, ROOT};
 use squall_testing::suite::Test;
 use squall_testing::tests;
 
+use crate::common::text;
+
 use super::workspace::{OLD, Running, Workspace, contents, read, run_to_end};
 
 const MIB: usize = 1 << 20;
@@ -93,6 +95,10 @@ fn an_interrupted_target_is_reported_too() {
     let mut command = crate::common::squall("wipe --yes --resume");
     let refused = command.arg(&workspace.reports()[0]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "a report is no journal");
+    let journal = workspace.journal();
+    let message = text(&refused.stderr);
+    let advice = format!("resume the job by its journal, {}", journal.display());
+    assert!(message.contains(&advice), "{message}");
     assert!(workspace.reports()[0].exists() && workspace.has_journal());
     run_to_end(workspace.verify("")).refused("are not finished");
 }

@@ -16,6 +16,7 @@ pub mod interrupt;
 pub mod loaded;
 pub mod measure;
 pub mod output;
+pub mod pace;
 #[cfg(feature = "pages")]
 pub mod page;
 #[cfg(feature = "places")]

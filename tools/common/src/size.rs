@@ -1,5 +1,7 @@
 //! Parses sizes on a command line, with the units of head(1) and dd(1).
 
+use std::num::NonZeroU64;
+
 use parse_size::{ByteSuffix, Config};
 
 /// Parses a number of bytes below 16 EiB: digits, perhaps with a decimal point, and a unit.
@@ -24,6 +26,12 @@ pub fn parse(text: &str) -> Result<u64, String> {
             "{text:?} is not a whole number of bytes: use one, such as {size}"
         ))
     }
+}
+
+/// Parses a rate in bytes per second, as [`parse`] does; 0 is refused.
+pub fn parse_rate(text: &str) -> Result<NonZeroU64, String> {
+    NonZeroU64::new(parse(text)?)
+        .ok_or_else(|| "0 bytes per second would never end: use more, such as 100MB".into())
 }
 
 /// The bytes in a unit of head(1) and dd(1): K is 1024, KB is 1000, KiB is 1024.

@@ -35,6 +35,17 @@ pub struct Consent {
 /// Advice for scripts, which cannot answer questions.
 const SCRIPT_ADVICE: &str = "in scripts use --yes with names below /dev/disk/by-id or --serial";
 
+/// Fails if [`confirm`] would refuse `targets` without asking, for the names or serial numbers that were given.
+pub fn check(targets: &[Target], consent: &Consent) -> Result<(), Failure> {
+    check_serials(targets, &consent.serial)?;
+    if consent.yes {
+        let is_unnamed = |target: &&Target| !is_confirmed_by_name(target, &consent.serial);
+        let unnamed: Vec<&Target> = targets.iter().filter(is_unnamed).collect();
+        check_all_confirmed_by_name(&unnamed)?;
+    }
+    Ok(())
+}
+
 /// Fails unless the user confirms each of `targets` for `purpose`.
 pub fn confirm(targets: &[Target], consent: &Consent, purpose: &Purpose) -> Result<(), Failure> {
     confirm_on(&io::stdin(), io::stderr(), targets, consent, purpose)
@@ -48,13 +59,13 @@ fn confirm_on(
     consent: &Consent,
     purpose: &Purpose,
 ) -> Result<(), Failure> {
-    check_serials(targets, &consent.serial)?;
+    check(targets, consent)?;
+    if consent.yes {
+        return Ok(());
+    }
     let (named, unnamed): (Vec<&Target>, Vec<&Target>) = targets
         .iter()
         .partition(|target| is_confirmed_by_name(target, &consent.serial));
-    if consent.yes {
-        return check_all_confirmed_by_name(&unnamed);
-    }
     if !answers.is_terminal() {
         return Err(Failure::Runtime(format!(
             "cannot ask for confirmation, because standard input is not a terminal: nothing was \

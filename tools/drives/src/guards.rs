@@ -54,6 +54,15 @@ pub fn check(targets: &[Target], purpose: &Purpose) -> Result<(), Failure> {
     )))
 }
 
+/// Why each of `targets` must not be overwritten; empty for those that may be.
+pub fn uses(targets: &[Target], purpose: &Purpose) -> Result<Vec<Vec<String>>, Failure> {
+    let machine = Machine::inspect(*purpose)?;
+    targets
+        .iter()
+        .map(|target| machine.reasons(target))
+        .collect()
+}
+
 /// Fails if the regular file `name`, which `about` describes, is swap or attached to a loop device.
 /// Where the kernel shows neither, as in a chroot without /sys, the file passes.
 pub fn check_file(name: &Path, about: &Metadata) -> Result<(), Failure> {

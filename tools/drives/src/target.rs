@@ -10,7 +10,7 @@ pub(crate) mod tests;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::SeekFrom;
 use squall_tools::Failure;
@@ -189,6 +189,24 @@ impl Target {
     /// The temperature in degrees Celsius, if the kernel knows it.
     pub fn temperature(&self) -> Option<f64> {
         drive::temperature(self.device()?)
+    }
+
+    /// What the drive is attached by: nvme, sata, usb, virtio, scsi, mmc; `None` for a file, and for a device
+    /// that is only in memory or on others.
+    pub fn bus(&self) -> Option<String> {
+        drive::bus_name(self.device()?)
+    }
+
+    /// A name below /dev/disk/by-id that always means this device, if udev gives it one.
+    pub fn stable_name(&self) -> Option<PathBuf> {
+        let links = fs::read_dir("/dev/disk/by-id").ok()?.flatten();
+        let mut names: Vec<PathBuf> = links
+            .map(|link| link.path())
+            .filter(|link| fs::canonicalize(link).is_ok_and(|path| path == self.identity.path))
+            .collect();
+        // Names of letters tell a person more than those of numbers: ata-… comes before wwn-….
+        names.sort();
+        names.into_iter().next()
     }
 
     /// The namespace number, if the target is a whole NVMe namespace.

@@ -139,7 +139,7 @@ pub struct TransferArguments {
     pub depth: u32,
 
     /// Most bytes per second and drive, such as 100MB
-    #[arg(long, value_name = "SIZE", value_parser = parse_rate)]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_rate)]
     pub rate_limit: Option<NonZeroU64>,
 }
 
@@ -151,7 +151,25 @@ pub struct ShownArguments {
     pub json: bool,
 }
 
-fn parse_rate(text: &str) -> Result<NonZeroU64, String> {
-    NonZeroU64::new(size::parse(text)?)
-        .ok_or_else(|| "0 bytes per second would never end: use more, such as 100MB".into())
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  squall drives
+      whole drives: size, bus, medium, temperature, model, serial number, and what uses them
+  squall drives --json --all
+      everything that has blocks, for programs
+
+The state of a drive is `free` if squall wipe would take it, or else why it would not.
+
+Exit codes: 0 for success, 1 for a failure, 2 for a wrong argument.")]
+pub struct DrivesArguments {
+    /// Also show partitions, loop devices, mapped devices, and drives in memory
+    #[arg(long)]
+    pub all: bool,
+
+    /// Print a JSON array; unknown values are null
+    ///
+    /// Keys of a drive: path, name (below /dev/disk/by-id), kind, size (bytes), model, serial, bus, flash,
+    /// celsius, uses (why it cannot be wiped), erase. New keys may be added.
+    #[arg(long)]
+    pub json: bool,
 }

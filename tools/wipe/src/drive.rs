@@ -10,6 +10,7 @@ use squall_drives::Target;
 use squall_drives::io::{Buffer, Device};
 use squall_tools::Interrupt;
 use squall_tools::failure::cause;
+use squall_tools::pace::Pace;
 
 use crate::args::TransferArguments;
 use crate::content::Content;
@@ -17,7 +18,6 @@ use crate::event::{EventKind, EventSender};
 use crate::journal::Journal;
 use crate::keys::{Key, Keys};
 use crate::open_target::OpenTarget;
-use crate::pace::Pace;
 use crate::pipeline::{Pipeline, TRANSFER};
 use crate::progress::{Phase, Progress};
 use crate::ranges::Ranges;

@@ -132,9 +132,15 @@ pub fn read(path: &Path, format: &str) -> Result<Job, Failure> {
         found if found == format => {}
         JOURNAL => return Err(wrong("a journal, not a report: resume the job first")),
         FORMAT => {
-            return Err(wrong(
-                "a report, not a journal: use the file that was named when the job was interrupted",
-            ));
+            let journal = path.with_file_name(format!("{}.json", job.id));
+            return Err(wrong(&if journal.exists() {
+                format!(
+                    "a report: resume the job by its journal, {}",
+                    journal.display()
+                )
+            } else {
+                "the report of a job that is over: there is nothing to resume".to_owned()
+            }));
         }
         _ => return Err(wrong("of another version of squall wipe")),
     }

@@ -14,8 +14,8 @@ mod event;
 mod filesystem;
 mod journal;
 mod keys;
+mod list;
 mod open_target;
-mod pace;
 mod pipeline;
 mod plan;
 mod progress;
@@ -34,4 +34,5 @@ mod verify;
 mod workers;
 mod write;
 
+pub use list::drives;
 pub use run::{verify, wipe};

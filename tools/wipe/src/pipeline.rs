@@ -3,6 +3,7 @@
 //! While the drive is busy with some transfers, the next one is prepared or the last one compared.
 //! At a checkpoint none is in flight, so everything before it is done.
 
+use squall_tools::pace::Pace;
 use std::io;
 use std::iter::Peekable;
 use std::ops::Range;
@@ -12,7 +13,6 @@ use squall_drives::io::{Buffer, Finished, Queue, Transfer};
 
 use crate::event::EventSender;
 use crate::open_target::OpenTarget;
-use crate::pace::Pace;
 use crate::record::Extent;
 use crate::rescue;
 use crate::task::{Stop, Task};
@@ -122,7 +122,7 @@ impl Pipeline<'_> {
             };
             let Some(extent) = extents.next() else { break };
             let len = extent.length as usize;
-            self.pace.wait(len, self.open.interrupt);
+            self.pace.wait(len, || self.open.interrupt.is_noted());
             task.prepare(extent.offset, &mut buffer[..len]);
             let transfer = Transfer {
                 buffer,

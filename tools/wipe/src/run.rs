@@ -15,7 +15,7 @@ use rustix::process::{DumpableBehavior, Resource};
 use rustix::thread::CapabilitySet;
 use squall::Engine;
 use squall_drives::io::{Access, Device};
-use squall_drives::{Purpose, Target, shown};
+use squall_drives::{Purpose, Target, confirm, shown};
 use squall_tools::{Failure, Interrupt, output};
 
 use crate::args::{TransferArguments, WipeArguments};
@@ -28,7 +28,7 @@ use crate::workers::{PendingDrive, Workers};
 pub use verify::verify;
 
 /// Why targets are overwritten, for messages.
-const PURPOSE: Purpose = Purpose {
+pub(crate) const PURPOSE: Purpose = Purpose {
     verb: "wipe",
     instead: |path| {
         let path = shown(path);
@@ -74,8 +74,10 @@ fn as_refusal(failure: Failure) -> Failure {
     }
 }
 
-/// Shows the plan. Returns whether it is to be carried out.
+/// Shows the plan. Returns whether it is to be carried out. Fails if names were given that the run refuses,
+/// dry or not.
 fn show_plan(options: &WipeArguments, targets: &[Target], plan: &Plan) -> Result<bool, Failure> {
+    confirm::check(targets, &options.consent)?;
     if options.dry_run && options.shown.json {
         output::print(&plan::event(targets, plan, options.purge)?)?;
     } else if options.dry_run {

@@ -13,7 +13,7 @@ mod screen;
 mod table;
 #[cfg(test)]
 mod tests;
-mod text;
+pub mod text;
 mod words;
 
 use std::io::{self, IsTerminal, Write};

@@ -6,7 +6,7 @@ use core::sync::atomic::AtomicU64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Door {
-    /// getrandom(2) of a preloaded program.
+    /// getrandom(2) of a preloaded program, or of one in Rust with squall-getrandom.
     Getrandom,
     /// getentropy(3) of a preloaded program.
     Getentropy,

@@ -100,6 +100,25 @@ fn bus(disk: &Device) -> Option<String> {
     Some(subsystem.file_name()?.to_string_lossy().into_owned())
 }
 
+/// What a drive is attached by, for people.
+pub(super) fn bus_name(device: &Device) -> Option<String> {
+    let disk = device.disk();
+    let bus = bus(&disk)?;
+    if bus != "scsi" {
+        return Some(bus.split('-').next().unwrap_or_default().to_owned());
+    }
+    // The kernel shows drives on these as SCSI's; the path through its devices tells.
+    let place = fs::canonicalize(disk.join("device")).ok()?;
+    let is_below = |start: &str| {
+        place
+            .components()
+            .any(|part| part.as_os_str().to_string_lossy().starts_with(start))
+    };
+    let behind = [("usb", "usb"), ("ata", "sata"), ("virtio", "virtio")];
+    let found = behind.into_iter().find(|(start, _)| is_below(start));
+    Some(found.map_or(bus, |(_, name)| name.to_owned()))
+}
+
 /// Whether the drive is flash. `None` for virtual and mapped devices, whose value is only a default.
 pub(super) fn is_flash(device: &Device) -> Option<bool> {
     let disk = device.disk();

@@ -1,14 +1,12 @@
 //! Formats shares of a drive, which are never rounded in its favour.
 
-/// `part` of `whole` in percent, rounded down to three decimals: 100 % is all of it, to the byte.
+/// `part` of `whole` in percent, rounded down to one decimal: 100.0 % is all of it, to the byte.
 pub fn percent(part: u64, whole: u64) -> String {
-    match whole {
-        _ if part >= whole => "100 %".into(),
-        _ => {
-            let thousandths = u128::from(part) * 100_000 / u128::from(whole);
-            format!("{}.{:03} %", thousandths / 1000, thousandths % 1000)
-        }
-    }
+    let tenths = match whole {
+        _ if part >= whole => 1000,
+        _ => u128::from(part) * 1000 / u128::from(whole),
+    };
+    format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
 /// All digits of a number, in groups of three.
@@ -31,11 +29,12 @@ mod tests {
     #[test]
     fn one_missing_byte_is_less_than_100_percent() {
         let size = 20_000_588_955_648;
-        assert_eq!(percent(size, size), "100 %");
-        assert_eq!(percent(size - 1, size), "99.999 %");
-        assert_eq!(percent(1, 3), "33.333 %");
-        assert_eq!(percent(0, size), "0.000 %");
-        assert_eq!(percent(u64::MAX - 1, u64::MAX), "99.999 %");
+        assert_eq!(percent(size, size), "100.0 %");
+        assert_eq!(percent(0, 0), "100.0 %");
+        assert_eq!(percent(size - 1, size), "99.9 %");
+        assert_eq!(percent(1, 3), "33.3 %");
+        assert_eq!(percent(0, size), "0.0 %");
+        assert_eq!(percent(u64::MAX - 1, u64::MAX), "99.9 %");
     }
 
     #[test]

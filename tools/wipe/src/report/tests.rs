@@ -112,14 +112,14 @@ fn a_drive_that_was_not_touched_has_no_clean_bill() {
 #[test]
 fn a_missing_byte_is_not_rounded_away() {
     let mut job = fixture::job();
-    assert!(html(&job, 0).contains("<dt>Share</dt><dd>100 %</dd>"));
+    assert!(html(&job, 0).contains("<dt>Share</dt><dd>100.0 %</dd>"));
     job.drives[0].passes[0].unwritten = vec![Extent {
         offset: 5,
         length: 1,
     }];
     job.drives[0].outcome = Some(Outcome::Incomplete);
     let page = html(&job, 0);
-    assert!(page.contains("<dt>Share</dt><dd>99.999 %</dd>"));
+    assert!(page.contains("<dt>Share</dt><dd>99.9 %</dd>"));
     assert!(page.contains("<dt>Not overwritten</dt><dd>1\u{a0}byte</dd>"));
 }
 

@@ -11,17 +11,24 @@ use super::row::{dealt_with, errors, word};
 use super::run::Totals;
 use super::text;
 
-/// Columns, and whether they are numbers.
-const COLUMNS: [(&str, bool); 8] = [
-    ("target", false),
-    ("serial", false),
-    ("size", true),
-    ("outcome", false),
-    ("overwritten", true),
-    ("errors", false),
-    ("time", true),
-    ("rate", true),
-];
+/// The titles of columns, and whether they are numbers. A job that only verifies has compared instead.
+fn columns_of(job: &Job) -> [(&'static str, bool); 8] {
+    let done = if job.is_report() {
+        "compared"
+    } else {
+        "overwritten"
+    };
+    [
+        ("target", false),
+        ("serial", false),
+        ("size", true),
+        ("outcome", false),
+        (done, true),
+        ("errors", false),
+        ("time", true),
+        ("rate", true),
+    ]
+}
 
 /// The plan of a job, in one line.
 pub fn plan(job: &Job) -> String {
@@ -39,9 +46,9 @@ pub fn plan(job: &Job) -> String {
         count => format!("{count} passes"),
     };
     let verify = match job.plan.verify {
-        Scope::Full => "every byte verified",
-        Scope::Sample => "a sample verified",
-        Scope::None => "not verified",
+        Scope::Full => "every byte to be verified",
+        Scope::Sample => "a sample to be verified",
+        Scope::None => "not to be verified",
     };
     format!("{drives}, {method}, {passes}, {verify}")
 }
@@ -88,14 +95,20 @@ fn flash(job: &Job) -> String {
 
 fn drives(job: &Job) -> String {
     let mut table = columns(None);
-    table.set_header(COLUMNS.map(|(title, _)| title));
-    table.add_rows(job.drives.iter().map(row));
-    lines(&mut table, 2, |column| COLUMNS[column].1)
+    let columns = columns_of(job);
+    table.set_header(columns.map(|(title, _)| title));
+    table.add_rows(job.drives.iter().map(|drive| row(job, drive)));
+    lines(&mut table, 2, |column| columns[column].1)
 }
 
-fn row(drive: &Drive) -> [String; 8] {
+fn row(job: &Job, drive: &Drive) -> [String; 8] {
     let size = drive.target.size;
-    let overwritten = size.saturating_sub(drive.not_overwritten());
+    let verification = drive.verification.as_ref();
+    let done = if job.is_report() {
+        verification.map_or(0, |verification| verification.compared)
+    } else {
+        size.saturating_sub(drive.not_overwritten())
+    };
     let seconds = seconds(drive);
     let rate = dealt_with(drive) as f64 / seconds;
     let serial = drive.target.serial.as_deref().map(in_a_line);
@@ -105,7 +118,7 @@ fn row(drive: &Drive) -> [String; 8] {
         serial.unwrap_or(text::NONE.into()),
         units::volume(size),
         outcome.into(),
-        share::percent(overwritten, size),
+        share::percent(done, size),
         faults(drive).unwrap_or("none".into()),
         text::duration(seconds),
         if seconds >= 1e-3 {
@@ -136,7 +149,7 @@ fn faults(drive: &Drive) -> Option<String> {
 
 fn sums(totals: &Totals) -> String {
     let mut parts = vec![format!(
-        "{} moved in {}",
+        "this run: {} moved in {}",
         units::volume(totals.moved),
         text::duration(totals.seconds)
     )];

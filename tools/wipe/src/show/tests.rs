@@ -16,7 +16,7 @@ use super::screen::Screen;
 use super::{Show, View, fixture, table};
 use crate::event::{Event, EventKind};
 use crate::progress::{Phase, Progress};
-use crate::record::{Extent, Job, Means, Outcome};
+use crate::record::{Extent, FORMAT, Job, Means, Outcome};
 use crate::{plan, report, reports};
 
 const MB: u64 = 1_000_000;
@@ -208,16 +208,37 @@ fn events_stand_above_the_bars() {
 #[test]
 fn the_last_table_is_as_it_was() {
     let job = fixture::job();
-    let totals = Totals {
-        drives: job.drives.len(),
+    let totals = totals(job.drives.len());
+    insta::assert_snapshot!("table", table::table(&job, &totals));
+}
+
+fn totals(drives: usize) -> Totals {
+    Totals {
+        drives,
         under_way: 0,
         moved: 22_671_126_503_424,
         now: None,
         seconds: 48_600.0,
         left: super::meter::Left::Unknown,
         cpu_seconds: 2_720.5,
-    };
-    insta::assert_snapshot!("table", table::table(&job, &totals));
+    }
+}
+
+/// `squall verify` overwrites nothing, so its table does not say so.
+#[test]
+fn the_table_of_a_verification_has_what_was_compared() {
+    let mut job = fixture::job();
+    job.format = FORMAT.into();
+    job.drives.truncate(1);
+    let drive = &mut job.drives[0];
+    let verification = drive.verification.as_mut().expect("a verification");
+    verification.compared = drive.target.size / 2;
+    let shown = table::table(&job, &totals(1));
+    assert!(
+        shown.contains("compared") && shown.contains(" 50.0 %"),
+        "{shown}"
+    );
+    assert!(!shown.contains("overwritten"), "{shown}");
 }
 
 /// Every kind of event, as it is really written.

@@ -1,10 +1,8 @@
-//! Limits how fast bytes go to a drive.
+//! Limits how fast bytes are transferred.
 
 use std::num::NonZeroU64;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-use squall_tools::Interrupt;
 
 /// The longest sleep between two checks for an interrupt.
 const SLEEP: Duration = Duration::from_millis(50);
@@ -25,11 +23,11 @@ impl Pace {
         }
     }
 
-    /// Waits until `bytes` may be transferred, or the user interrupts.
-    pub fn wait(&mut self, bytes: usize, interrupt: &Interrupt) {
+    /// Waits until `bytes` may be transferred, or `should_stop`.
+    pub fn wait(&mut self, bytes: usize, should_stop: impl Fn() -> bool) {
         let Some(limit) = self.limit else { return };
         while let Some(left) = self.next.checked_duration_since(Instant::now()) {
-            if interrupt.is_noted() || left.is_zero() {
+            if should_stop() || left.is_zero() {
                 break;
             }
             sleep(left.min(SLEEP));

@@ -1,0 +1,121 @@
+//! `squall drives`: the drives of this machine, what uses each, and whether it can erase itself. Changes nothing.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use squall_drives::{Kind, Target, guards};
+use squall_tools::columns::{columns, lines};
+use squall_tools::text::in_a_line;
+use squall_tools::{Failure, output, units};
+
+use crate::args::DrivesArguments;
+use crate::purge;
+use crate::run::PURPOSE;
+use crate::show::text;
+
+/// A drive, as it is printed as JSON.
+#[derive(Serialize)]
+struct Entry {
+    /// Its path in /dev.
+    path: PathBuf,
+    /// A name below /dev/disk/by-id that always means this drive.
+    name: Option<PathBuf>,
+    kind: Kind,
+    /// Length in bytes.
+    size: u64,
+    model: Option<String>,
+    serial: Option<String>,
+    /// What it is attached by, such as nvme, sata, usb or virtio.
+    bus: Option<String>,
+    /// Whether it is flash; null if the kernel does not know.
+    flash: Option<bool>,
+    /// Degrees Celsius; null if the kernel has no sensor for it.
+    celsius: Option<f64>,
+    /// Why `squall wipe` would refuse it; empty if it would not.
+    uses: Vec<String>,
+    /// How it can erase itself, which `squall wipe --purge` has it do; null if that is not known.
+    erase: Option<String>,
+}
+
+/// Prints the drives.
+pub fn drives(options: &DrivesArguments) -> Result<(), Failure> {
+    let entries = entries(options.all)?;
+    if options.json {
+        return output::print(&(serde_json::to_string_pretty(&entries).expect("text keys") + "\n"));
+    }
+    output::print(&table(&entries, output::width()))
+}
+
+/// Whole drives on a bus; with `all`, everything that has blocks.
+fn entries(all: bool) -> Result<Vec<Entry>, Failure> {
+    let mut targets = Target::all()?;
+    targets.retain(|target| all || (target.identity.kind == Kind::Disk && target.bus().is_some()));
+    let uses = guards::uses(&targets, &PURPOSE)?;
+    Ok(targets.into_iter().zip(uses).map(entry).collect())
+}
+
+fn entry((target, uses): (Target, Vec<String>)) -> Entry {
+    let erase = purge::expected_means(&target).and_then(Result::ok);
+    Entry {
+        name: target.stable_name(),
+        bus: target.bus(),
+        celsius: target.temperature(),
+        erase: erase.map(|means| means.name().to_owned()),
+        path: target.identity.path,
+        kind: target.identity.kind,
+        size: target.identity.size,
+        model: target.identity.model,
+        serial: target.identity.serial,
+        flash: target.identity.flash,
+        uses,
+    }
+}
+
+fn table(entries: &[Entry], width: Option<usize>) -> String {
+    if entries.is_empty() {
+        return "no drives: --all also shows loop devices, mapped devices and partitions\n".into();
+    }
+    let mut table = columns(width);
+    table.set_header([
+        "drive", "size", "bus", "medium", "°C", "model", "serial", "state",
+    ]);
+    table.add_rows(entries.iter().map(row));
+    let free = entries.iter().filter(|entry| entry.uses.is_empty()).count();
+    let count = match entries.len() {
+        1 => "1 drive".to_owned(),
+        count => format!("{count} drives"),
+    };
+    let rows = lines(&mut table, 2, |column| column == 1 || column == 4);
+    format!("{rows}\n{count}, {free} free\n")
+}
+
+fn row(entry: &Entry) -> [String; 8] {
+    let or_none = |value: &Option<String>| value.as_deref().map_or(text::NONE.into(), in_a_line);
+    let medium = match entry.flash {
+        Some(true) => "flash",
+        Some(false) => "magnetic",
+        None => text::NONE,
+    };
+    let celsius = entry
+        .celsius
+        .map_or(text::NONE.into(), |celsius| format!("{celsius:.0}"));
+    [
+        text::path(&entry.path),
+        units::volume(entry.size),
+        or_none(&entry.bus),
+        medium.into(),
+        celsius,
+        or_none(&entry.model),
+        or_none(&entry.serial),
+        state(entry),
+    ]
+}
+
+/// Why it cannot be wiped, or that it can, and how it can erase itself.
+fn state(entry: &Entry) -> String {
+    match (&entry.uses[..], &entry.erase) {
+        ([reason, ..], _) => in_a_line(reason),
+        ([], Some(erase)) => format!("free; erases itself by {erase}"),
+        ([], None) => "free".into(),
+    }
+}
